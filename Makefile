@@ -1,0 +1,48 @@
+# Two commands for everyone: `make app` and `make test`. Both make .venv first, once.
+# Pass pip options with PIP_FLAGS, for instance an index of PyTorch's small CPU builds.
+
+PYTHON ?= python3
+PIP_FLAGS ?=
+VENV := .venv
+BIN := $(VENV)/bin
+APP_READY := $(VENV)/.app-ready
+DEV_READY := $(VENV)/.dev-ready
+
+.PHONY: app test soak lint bench screenshots presets clean
+
+app: $(APP_READY)
+	$(BIN)/streamlit run app.py --server.fileWatcherType none
+
+test: $(DEV_READY)
+	$(BIN)/python -m pytest
+
+soak: $(DEV_READY)
+	$(BIN)/python -m pytest --hypothesis-profile soak
+
+lint: $(DEV_READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(DEV_READY)
+	$(BIN)/python -m tests.benchmarks
+
+screenshots: $(DEV_READY)
+	$(BIN)/python -m tests.browser.screenshots
+
+presets: $(APP_READY)
+	$(BIN)/python -m gating_core.presets
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(APP_READY): requirements.txt $(VENV)/bin/python
+	$(BIN)/python -m pip install $(PIP_FLAGS) -r requirements.txt
+	touch $@
+
+$(DEV_READY): tests/requirements.txt $(APP_READY)
+	$(BIN)/python -m pip install $(PIP_FLAGS) -r tests/requirements.txt
+	touch $@
+
+clean:
+	rm -rf $(VENV)

@@ -1,0 +1,111 @@
+"""What a model is: frozen configurations, checked once when they are made.
+
+Seeds are never part of a configuration; they are arguments of the functions that use them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from numbers import Integral, Real
+
+SOURCES = ("memory",)
+NORMS = ("none", "pre", "post")
+GATE_KINDS = ("sigmoid",)
+GATE_GRANULARITIES = ("elementwise", "headwise")
+GATE_POSITIONS = ("G1",)
+
+INPUT_DIM_RANGE = (2, 3)
+MODEL_DIM_RANGE = (1, 256)
+VALUE_COUNT_RANGE = (2, 64)
+HEADS_RANGE = (1, 64)
+DEPTH_RANGE = (1, 16)
+
+
+def check_choice(name: str, value: object, allowed: Iterable[str]) -> None:
+    """Raise ``ValueError`` unless ``value`` is one of the ``allowed`` words."""
+    allowed = tuple(allowed)
+    if value not in allowed:
+        raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(map(repr, allowed))}")
+
+
+def check_integer(name: str, value: object, low: int, high: int) -> None:
+    """Raise ``ValueError`` unless ``value`` is a whole number from ``low`` to ``high``."""
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if not whole or not low <= value <= high:  # type: ignore[operator]
+        raise ValueError(f"{name} is {value!r}; it must be a whole number from {low} to {high}")
+
+
+def check_number(name: str, value: object, low: float, high: float) -> None:
+    """Raise ``ValueError`` unless ``value`` is a finite number from ``low`` to ``high``."""
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    if not number or not low <= value <= high:  # type: ignore[operator]
+        raise ValueError(f"{name} is {value!r}; it must be a number from {low:g} to {high:g}")
+
+
+def check_flag(name: str, value: object) -> None:
+    """Raise ``ValueError`` unless ``value`` is ``True`` or ``False``."""
+    if not isinstance(value, bool):
+        raise ValueError(f"{name} is {value!r}; it must be True or False")
+
+
+def check_seeds(seeds: Iterable[int]) -> tuple[int, ...]:
+    """``seeds`` as a tuple; ``ValueError`` if empty, repeated, negative or not whole."""
+    seeds = tuple(seeds)
+    if not seeds or len(set(seeds)) < len(seeds):
+        raise ValueError(f"seeds is {seeds!r}; it must name at least one seed, each once")
+    for seed in seeds:
+        check_integer("seeds", seed, 0, 2**31 - 1)
+    return seeds
+
+
+@dataclass(frozen=True)
+class GateConfig:
+    """A multiplicative gate ``y * ((1 - strength) + strength * sigma(W h + b))`` ([Q], G1)."""
+
+    kind: str = "sigmoid"  # GATE_KINDS: the function sigma
+    granularity: str = "elementwise"  # one gate per channel, or "headwise": one per head
+    position: str = "G1"  # after attention, before the output projection
+    strength: float = 1.0  # 0 (no gate at all) to 1
+
+    def __post_init__(self) -> None:
+        check_choice("gate.kind", self.kind, GATE_KINDS)
+        check_choice("gate.granularity", self.granularity, GATE_GRANULARITIES)
+        check_choice("gate.position", self.position, GATE_POSITIONS)
+        check_number("gate.strength", self.strength, 0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class AttentionConfig:
+    """A stack of attention layers that read points and write representations.
+
+    Sizes: ``model_dim`` D, ``heads`` H of D / H channels each, ``value_count`` n, ``depth`` L.
+    """
+
+    source: str = "memory"  # keys and values are learned slots, fixed for all inputs
+    input_dim: int = 2  # 2 or 3: surfaces or solids
+    model_dim: int = 3  # D, 1 to 256
+    value_count: int = 3  # n, 2 to 64
+    heads: int = 1  # H, must divide D
+    depth: int = 1  # L, 1 to 16
+    residual: bool = False
+    norm: str = "none"  # RMSNorm "pre" (of what query and gate read) or "post" (of the output)
+    output_projection: bool = False
+    gate: GateConfig | None = None
+
+    def __post_init__(self) -> None:
+        check_choice("source", self.source, SOURCES)
+        check_integer("input_dim", self.input_dim, *INPUT_DIM_RANGE)
+        check_integer("model_dim", self.model_dim, *MODEL_DIM_RANGE)
+        check_integer("value_count", self.value_count, *VALUE_COUNT_RANGE)
+        check_integer("heads", self.heads, *HEADS_RANGE)
+        check_integer("depth", self.depth, *DEPTH_RANGE)
+        check_flag("residual", self.residual)
+        check_choice("norm", self.norm, NORMS)
+        check_flag("output_projection", self.output_projection)
+        if self.gate is not None and not isinstance(self.gate, GateConfig):
+            raise ValueError(f"gate is {self.gate!r}; it must be a GateConfig or None")
+        if self.model_dim % self.heads:
+            raise ValueError(
+                f"heads is {self.heads}; it must divide model_dim, which is {self.model_dim}"
+            )

@@ -1,0 +1,34 @@
+"""Colours: chosen to be told apart with every colour deficiency and on both themes.
+
+The neutral colour in the middle of a diverging scale is a grey that stands out from white and
+from black paper. Colour is never the only channel: contours and signs go with it.
+"""
+
+from __future__ import annotations
+
+CLASS_COLOURS = ("#2b6cb0", "#e07b1a")  # class 0 blue, class 1 orange
+POINT_COLOURS = ("#0b3c6f", "#8f4300")  # the same, dark enough to be seen on their own class
+NEUTRAL = "#c9c9c9"
+LINE = "#1b1b1b"  # decision curve and K = 0, on coloured surfaces
+GRID_LINE = "#5b5f66"
+ACCENT = "#c026d3"  # the picked point, and the triangle of the values
+PLANE = "#7a8794"
+
+Scale = list[tuple[float, str]]
+
+CLASS_SCALE: Scale = [(0.0, CLASS_COLOURS[0]), (0.5, NEUTRAL), (1.0, CLASS_COLOURS[1])]
+# PuOr of ColorBrewer (Brewer, Harrower and Penn State, Apache 2.0), its middle made darker.
+SIGNED_SCALE: Scale = [
+    (0.0, "#542788"),
+    (0.25, "#998ec3"),
+    (0.5, NEUTRAL),
+    (0.75, "#f1a340"),
+    (1.0, "#b35806"),
+]
+COLOUR_RANGE_FLOOR = 1e-6  # a flat pair is drawn neutral, not as amplified rounding
+
+
+def symmetric_range(largest: float) -> tuple[float, float]:
+    """A range of colours about zero that never collapses."""
+    end = max(largest, COLOUR_RANGE_FLOOR)
+    return -end, end

@@ -1,0 +1,142 @@
+"""Where surfaces are sampled: grids with quadrature weights, and the attention-weight chart.
+
+The *query chart* is a model itself: its coordinates are the input plane. The *attention-weight
+chart* prescribes the first layer's weights on an affine slice of the simplex; it is the setting
+of the flatness theorem ([BJ]).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from gating_core.attention import Attention
+from gating_core.config import check_integer
+from gating_core.jets import check_points
+from gating_core.randomness import generator
+
+SMALLEST_WEIGHT = 0.02  # at a corner of the attention-weight chart
+LARGEST_GRID = 1001
+LARGEST_VALUE_COUNT = 49  # above it the centre's weight 1/n is below SMALLEST_WEIGHT
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """A square grid on a chart: ``points`` (R * C, 2) in row order, ``weights`` (R, C).
+
+    Row r holds v = ``axis[r]``, column c holds u = ``axis[c]``. The weights are the trapezoid
+    rule's and add up to the chart's area.
+    """
+
+    axis: torch.Tensor
+    points: torch.Tensor
+    weights: torch.Tensor
+
+
+def square_grid(size: int = 61, low: float = -1.0, high: float = 1.0) -> Grid:
+    """``size`` by ``size`` points on [low, high]^2; ``size`` must be odd, 3 to 1001."""
+    check_integer("size", size, 3, LARGEST_GRID)
+    if size % 2 == 0:
+        raise ValueError(f"size is {size}; it must be odd, so that every second point is a grid")
+    axis = torch.linspace(low, high, size, dtype=torch.float64)
+    v, u = torch.meshgrid(axis, axis, indexing="ij")
+    line = torch.full((size,), (high - low) / (size - 1), dtype=torch.float64)
+    line[[0, -1]] /= 2
+    return Grid(axis, torch.stack([u.flatten(), v.flatten()], -1), torch.outer(line, line))
+
+
+class WeightChart:
+    """A callable (N, 2) -> (S, N, D): the outputs for first-layer weights c + u e1 + v e2.
+
+    c is the centre of the simplex; e1 and e2 are orthonormal, orthogonal to (1, ..., 1), drawn
+    from the member's seed and scaled until the smallest weight at a corner is 0.02. Every head
+    gets the same weights. Where the model reads more than the weights (a gate, a residual), it
+    gets the hidden state that would have produced them: for n = 3 that of the input ``inputs``,
+    for n > 3 the one of least distance from the state at x = 0, in general no input's state.
+    """
+
+    def __init__(self, model: Attention) -> None:
+        config = model.config
+        check_integer("value_count", config.value_count, 3, LARGEST_VALUE_COUNT)
+        if config.norm == "pre":
+            raise ValueError(
+                "norm is 'pre'; the attention-weight chart needs 'none' or 'post', because no"
+                " hidden state is known that a normalised query would come from"
+            )
+        self.model = model
+        self.slices = torch.stack([_slice(config.value_count, seed) for seed in model.seeds])
+        first = model.blocks[0]
+        self._reads_only_weights = first.reads_only_weights
+        if not self._reads_only_weights:
+            self._solve(first.logit_map(), first.bias)
+
+    def _solve(self, logit_map: torch.Tensor, bias: torch.Tensor) -> None:
+        """The affine map from centred log-weights to the state (n > 3) or input (n = 3)."""
+        config, model = self.model.config, self.model
+        n = config.value_count
+        if config.heads != 1:
+            raise ValueError(
+                f"heads is {config.heads}; a gated or residual model needs heads = 1 on the"
+                " attention-weight chart: no query gives all heads the same weights"
+            )
+        centre = torch.eye(n, dtype=torch.float64) - 1 / n
+        to_logits = logit_map[:, 0] @ centre  # (S, D, n), from hidden states to centred logits
+        offset = (model.input_bias.unsqueeze(1) @ to_logits) + bias @ centre  # (S, 1, n)
+        solve = model.input_map @ to_logits if n == 3 else to_logits
+        if (torch.linalg.matrix_rank(solve) < n - 1).any():
+            raise ValueError(
+                f"value_count is {n}; no query reaches this slice of the simplex, because the"
+                f" logits span fewer than {n - 1} dimensions"
+            )
+        self._inverse = torch.linalg.pinv(solve)
+        self._offset = offset
+
+    def weights(self, points: torch.Tensor) -> torch.Tensor:
+        """(S, N, n): first-layer attention weights at chart points (N, 2)."""
+        return points @ self.slices + 1 / self.model.config.value_count
+
+    def _centred_logits(self, points: torch.Tensor) -> torch.Tensor:
+        logs = self.weights(points).log()
+        return logs - logs.mean(-1, keepdim=True) - self._offset
+
+    def inputs(self, points: torch.Tensor) -> torch.Tensor:
+        """(S, N, input_dim): the inputs that have these weights; n = 3 only."""
+        if self.model.config.value_count != 3 or self._reads_only_weights:
+            raise ValueError("inputs are known only for n = 3 and a gated or residual model")
+        return self._centred_logits(points) @ self._inverse
+
+    def __call__(self, points: torch.Tensor) -> torch.Tensor:
+        weights = self.weights(points).unsqueeze(1)  # one head axis, shared by all heads
+        if self.model.config.heads > 1:
+            weights = torch.cat([weights] * self.model.config.heads, 1)
+        if self._reads_only_weights:
+            return self.model.run(None, weights)
+        if self.model.config.value_count == 3:
+            hidden = self.model.embed(self.inputs(points))
+        else:
+            hidden = self._centred_logits(points) @ self._inverse
+            hidden = hidden + self.model.input_bias.unsqueeze(1)
+        return self.model.run(hidden, weights)
+
+    def reach(self, points: torch.Tensor) -> torch.Tensor:
+        """(S,): the largest |x| among the inputs behind chart points (N, 2); n = 3 only."""
+        return torch.linalg.vector_norm(self.inputs(check_points(points)), dim=-1).amax(-1)
+
+
+def weight_chart(model: Attention) -> WeightChart:
+    """The attention-weight chart of ``model``, a callable on (u, v) in [-1, 1]^2.
+
+    ``ValueError`` for n = 2 (its weights form a line, not a surface), for ``norm="pre"``, and
+    for gated or residual models with several heads or logits of too low a rank: there no query
+    reaches the slice.
+    """
+    return WeightChart(model)
+
+
+def _slice(n: int, seed: int) -> torch.Tensor:
+    """(2, n): the chart's directions e1 and e2, scaled."""
+    draw = torch.randn(n, 2, generator=generator(seed, "weight_chart"), dtype=torch.float64)
+    frame = torch.linalg.qr(draw - draw.mean(0)).Q.T
+    scale = (1 / n - SMALLEST_WEIGHT) / frame.abs().sum(0).max()
+    return frame * scale

@@ -1,0 +1,13 @@
+"""How to read the pictures: what is drawn, what is measured, what it does not say."""
+
+from pathlib import Path
+
+import streamlit as st
+
+from ui import runtime  # noqa: F401
+from ui.page import begin
+
+LESSON = Path(__file__).resolve().parent.parent / "assets" / "lessons" / "how_to_read.md"
+
+begin("How to read it")
+st.markdown(LESSON.read_text(encoding="utf-8"))

@@ -1,0 +1,108 @@
+"""The landing page's controls: all in the link, all with one meaning."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import streamlit as st
+
+from gating_core.comparison import DEPTH_RANGE, GATES, SEED_RANGE, Comparison
+from gating_core.figures import COLOURINGS
+from gating_core.tasks import TASKS
+from ui.cached import STRENGTH_STEPS, STRENGTHS
+from ui.links import DEFAULT, link_problems, parse_pick
+
+VIEW_KEY = "pair_view"
+SLIDER_SELECTOR = ".st-key-strength input[type=range]"
+TASK_LABELS = {"linear": "linear", "xor": "XOR", "circle": "circle", "moons": "two moons"}
+GATE_LABELS = {"sigmoid": "every channel", "headwise": "one per head"}
+COLOUR_LABELS = {"class": "class", "curvature": "curvature K"}
+
+
+def warn_about_link() -> None:
+    """Say once, until a control moves, what in the link could not be used."""
+    if "link_problems" not in st.session_state:
+        raw = {name: st.query_params.get_all(name) for name in st.query_params}
+        st.session_state.link_problems = link_problems(raw)
+        if any(parse_pick(text) is None for text in raw.get("pick", [])):
+            del st.query_params["pick"]
+    for problem in st.session_state.link_problems:
+        st.warning(problem, icon=":material/link_off:")
+
+
+def _moved() -> None:
+    st.session_state.link_problems = []
+
+
+def gate_controls() -> tuple[bool, float]:
+    """The switch and the strength; the strength in force."""
+    switch, slider = st.columns([1, 4], vertical_alignment="center")
+    gated = switch.toggle(
+        "Gate", True, key="gated", bind="query-params", on_change=_moved,
+        help="Multiplies every output by sigmoid(W h + b), a number between 0 and 1.",
+    )  # fmt: skip
+    strength = slider.slider(
+        "Gate strength λ", 0.0, 1.0, 1.0, 1 / STRENGTH_STEPS, key="strength",
+        bind="query-params", on_change=_moved, disabled=not gated,
+        help="Dials the trained gate down: the gate in force is (1 − λ) + λ · sigmoid(…)."
+        " At λ = 0 there is none. The weights stay as they were trained at λ = 1.",
+    )  # fmt: skip
+    return gated, min(STRENGTHS, key=lambda s: abs(s - strength)) if gated else 0.0
+
+
+def explore_controls() -> tuple[Comparison, str]:
+    """Task, depth, gate, seed and colour."""
+    first, second, third = st.columns([3, 2, 2])
+    task = first.segmented_control(
+        "Task", tuple(TASKS), default=DEFAULT.task, required=True,
+        format_func=TASK_LABELS.__getitem__, key="task", bind="query-params", on_change=_moved,
+    )  # fmt: skip
+    depth = second.segmented_control(
+        "Layers", range(DEPTH_RANGE[0], DEPTH_RANGE[1] + 1), default=DEFAULT.depth,
+        required=True, key="depth", bind="query-params", on_change=_moved,
+    )  # fmt: skip
+    gate = third.segmented_control(
+        "Gate on", GATES, default=DEFAULT.gate, required=True, format_func=GATE_LABELS.__getitem__,
+        key="gate", bind="query-params", on_change=_moved,
+    )  # fmt: skip
+    fourth, fifth, sixth = st.columns([3, 2, 2], vertical_alignment="bottom")
+    colouring = fourth.segmented_control(
+        "Colour by", COLOURINGS, default=COLOURINGS[0], required=True,
+        format_func=COLOUR_LABELS.__getitem__, key="colour", bind="query-params", on_change=_moved,
+    )  # fmt: skip
+    seed = fifth.number_input(
+        "First seed", *SEED_RANGE, DEFAULT.seed, DEFAULT.seed_count, key="seed",
+        bind="query-params", on_change=_moved,
+        help=f"{DEFAULT.seed_count} models are trained, with this seed and the ones after it;"
+        " each seed draws its own data and first weights.",
+    )  # fmt: skip
+    sixth.button("Back to the first example", on_click=_reset, width="stretch")
+    return Comparison(task, int(depth), gate, int(seed)), colouring
+
+
+def _reset() -> None:
+    _moved()
+    for name in (f.name for f in fields(Comparison)):
+        if name in st.session_state:
+            st.session_state[name] = getattr(DEFAULT, name)
+    st.session_state.update(gated=True, strength=1.0, colour=COLOURINGS[0])
+    st.query_params.pop("pick", None)
+
+
+def picked() -> tuple[int, int] | None:
+    """The marked grid point, from the link."""
+    return parse_pick(st.query_params.get("pick", ""))
+
+
+def on_pick() -> None:
+    """A click in the view: keep the point in the link."""
+    point = (st.session_state.get(VIEW_KEY) or {}).get("pick")
+    if point:
+        st.query_params["pick"] = f"{int(point['row'])}.{int(point['column'])}"
+
+
+def on_stop() -> None:
+    """The end of a Play: the slider takes over the strength that is shown."""
+    stop = (st.session_state.get(VIEW_KEY) or {}).get("stop")
+    if stop:
+        st.session_state.strength = STRENGTHS[min(max(int(stop["frame"]), 0), STRENGTH_STEPS)]

@@ -1,0 +1,105 @@
+"""What a link may say: every bound control's values, and one sentence for each that is not one.
+
+Streamlit drops a value it cannot use without a word; the sentences here say what was dropped and
+what is shown instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gating_core.comparison import DEPTH_RANGE, GATES, SEED_RANGE, Comparison
+from gating_core.figures import COLOURINGS
+from gating_core.tasks import TASKS
+
+DEFAULT = Comparison()
+GRID_SIZE = 61
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of a few words."""
+
+    words: tuple[str, ...]
+    default: str
+
+    def accepts(self, text: str) -> bool:
+        return text in self.words
+
+    @property
+    def wanted(self) -> str:
+        return "one of " + ", ".join(self.words)
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number in a range; whole unless ``whole`` is False."""
+
+    low: float
+    high: float
+    default: str
+    whole: bool = True
+
+    def accepts(self, text: str) -> bool:
+        try:
+            value = int(text) if self.whole else float(text)
+        except ValueError:
+            return False
+        return self.low <= value <= self.high
+
+    @property
+    def wanted(self) -> str:
+        return f"a {'whole ' if self.whole else ''}number from {self.low:g} to {self.high:g}"
+
+
+@dataclass(frozen=True)
+class GridPoint:
+    """Row and column of a grid point, as "row.column"."""
+
+    default: str = "no point"
+
+    def accepts(self, text: str) -> bool:
+        return parse_pick(text) is not None
+
+    @property
+    def wanted(self) -> str:
+        return f"row.column of the grid, each from 0 to {GRID_SIZE - 1}"
+
+
+YES_NO = Choice(("true", "false"), "true")
+PARAMETERS: dict[str, Choice | Number | GridPoint] = {
+    "gated": YES_NO,
+    "strength": Number(0, 1, "1", whole=False),
+    "task": Choice(tuple(TASKS), DEFAULT.task),
+    "depth": Number(*DEPTH_RANGE, str(DEFAULT.depth)),
+    "gate": Choice(GATES, DEFAULT.gate),
+    "seed": Number(*SEED_RANGE, str(DEFAULT.seed)),
+    "colour": Choice(COLOURINGS, COLOURINGS[0]),
+    "explore": Choice(("true", "false"), "false"),
+    "pick": GridPoint(),
+}
+LONGEST_QUOTE = 40
+
+
+def parse_pick(text: str) -> tuple[int, int] | None:
+    """(row, column) of "row.column"; ``None`` if it is not a point of the grid."""
+    row, _, column = text.partition(".")
+    if not (row.isascii() and row.isdigit() and column.isascii() and column.isdigit()):
+        return None
+    point = int(row[:9]), int(column[:9])
+    return point if max(point) < GRID_SIZE else None
+
+
+def link_problems(parameters: Mapping[str, list[str]]) -> list[str]:
+    """A sentence for every parameter whose value cannot be used; unknown names are ignored."""
+    problems = []
+    for name, allowed in PARAMETERS.items():
+        for text in parameters.get(name, [])[:1]:
+            if not allowed.accepts(text):
+                quote = text if len(text) <= LONGEST_QUOTE else text[:LONGEST_QUOTE] + "…"
+                problems.append(
+                    f"The link says `{name}` is `{quote.replace('`', ' ')}`; it must be"
+                    f" {allowed.wanted}. Shown instead: {allowed.default}."
+                )
+    return problems

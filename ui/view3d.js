@@ -1,0 +1,314 @@
+// Linked pictures: every 3-D panel shares one camera, every panel one frame and one marked point.
+// Python sends a header and raw float32 arrays; which traces are drawn is decided there.
+
+const HOME = 'Home';
+const TURN = 8 * Math.PI / 180;
+const CLICK_PIXELS = 5;
+const FRAME_MS = 90;
+const MARKER = { size: 7, color: '#c026d3', line: { color: '#ffffff', width: 2 } };
+const CLEAR = 'rgba(0,0,0,0)';
+const CAMERAS = (window.__gcCameras ??= {});
+
+// Streamlit's own chart component puts its Plotly on `window.Plotly`: keep ours apart from it.
+const loadPlotly = url => (window.__gcPlotly ??= new Promise((resolve, reject) => {
+  const other = window.Plotly;
+  const script = document.createElement('script');
+  script.src = url;
+  script.onload = () => {
+    const own = window.Plotly;
+    if (other) window.Plotly = other;
+    resolve(own);
+  };
+  script.onerror = () => {
+    window.__gcPlotly = undefined;
+    reject(new Error(`cannot load ${url}`));
+  };
+  document.head.appendChild(script);
+}));
+
+// Layout of the payload: header length (u32), header (JSON), then the arrays (float32).
+function unpack(bytes) {
+  const length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
+  const header = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)));
+  const start = bytes.byteOffset + 4 + length;
+  const arrays = {};
+  for (const [name, { shape, offset, framed }] of Object.entries(header.arrays)) {
+    const count = shape.reduce((p, q) => p * q, 1);
+    const from = start + offset; // unaligned: slice before viewing as float32
+    const values = new Float32Array(bytes.buffer.slice(from, from + 4 * count));
+    const inner = framed ? shape.slice(1) : shape;
+    arrays[name] = { values, inner, framed, size: inner.reduce((p, q) => p * q, 1) };
+  }
+  return [header, arrays];
+}
+
+// One frame of an array, as Plotly takes it: a vector, or a list of rows.
+function take(array, frame) {
+  const from = array.framed ? frame * array.size : 0;
+  if (array.inner.length < 2) return array.values.subarray(from, from + array.size);
+  const [rows, columns] = array.inner;
+  return Array.from({ length: rows }, (_, r) =>
+    array.values.subarray(from + r * columns, from + (r + 1) * columns));
+}
+
+// A trace with every {array: name} replaced by that array's data.
+function fill(spec, arrays, frame) {
+  if (Array.isArray(spec)) return spec.map(part => fill(part, arrays, frame));
+  if (spec === null || typeof spec !== 'object') return spec;
+  if (spec.array !== undefined) return take(arrays[spec.array], frame);
+  return Object.fromEntries(Object.entries(spec).map(([k, v]) => [k, fill(v, arrays, frame)]));
+}
+
+function element(tag, className, text = '') {
+  const node = document.createElement(tag);
+  node.className = className;
+  node.textContent = text;
+  return node;
+}
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  const root = parentElement.querySelector('.gc-view');
+  const find = selector => root.querySelector(selector);
+  const state = (root.__gc ??= { frame: 0, pick: null, draws: 0, plots: [] });
+  [state.header, state.arrays] = unpack(data);
+  const { header } = state;
+  state.report = setTriggerValue;
+  state.frame = header.frame;
+  state.pick = header.pick;
+  state.camera = () => structuredClone(CAMERAS[header.key] ??= structuredClone(header.camera));
+
+  build(root, find, state);
+  loadPlotly(header.plotly).then(async Plotly => {
+    if (!root.isConnected) return;
+    state.Plotly = Plotly;
+    await draw(root, state, () => true);
+    if (!state.wired) wire(root, find, state);
+    state.wired = true;
+  }).catch(error => { find('.gc-hint').textContent = `The 3-D view could not start: ${error.message}`; });
+
+  return () => {
+    state.playing = false;
+    document.removeEventListener('input', state.onInput, true);
+    if (state.Plotly) state.plots.forEach(plot => state.Plotly.purge(plot.div));
+  };
+}
+
+// The elements around the pictures; made again only when the panels change.
+function build(root, find, state) {
+  const { header } = state;
+  const outline = JSON.stringify(header.columns.map(column => column.panels.map(p => p.kind)));
+  if (state.outline !== outline) {
+    state.outline = outline;
+    if (state.Plotly) state.plots.forEach(plot => state.Plotly.purge(plot.div));
+    state.plots = [];
+    state.wired = false;
+    find('.gc-columns').replaceChildren(...header.columns.map((column, c) => {
+      const box = element('div', 'gc-column');
+      box.append(element('h3', 'gc-heading'), element('p', 'gc-caption'));
+      column.panels.forEach((panel, p) => {
+        const div = element('div', panel.kind === 'scene' ? 'gc-scene' : 'gc-plane');
+        if (panel.kind === 'scene') {
+          div.tabIndex = 0;
+          div.setAttribute('role', 'application');
+          div.setAttribute('aria-roledescription', '3-D surface');
+        } else {
+          div.setAttribute('role', 'img');
+        }
+        box.append(div);
+        state.plots.push({ div, c, p });
+      });
+      return box;
+    }));
+  }
+  state.plots.forEach(plot => plot.div.setAttribute('aria-label',
+    header.columns[plot.c].panels[plot.p].label));
+  root.querySelectorAll('.gc-heading').forEach((node, c) => { node.textContent = header.columns[c].heading; });
+  find('.gc-play').disabled = header.frames < 2;
+  const scale = element('span', 'gc-scale');
+  scale.style.background = `linear-gradient(90deg, ${header.legend.scale.map(([at, colour]) => `${colour} ${100 * at}%`).join(', ')})`;
+  find('.gc-legend').replaceChildren(
+    element('span', '', header.legend.low), scale, element('span', '', header.legend.high),
+    element('span', '', header.legend.note));
+}
+
+function label(root, state) {
+  const { header, frame } = state;
+  root.querySelectorAll('.gc-caption').forEach((node, c) => {
+    const { captions } = header.columns[c];
+    node.textContent = captions[Math.min(frame, captions.length - 1)];
+  });
+  root.querySelector('.gc-frame').textContent = header.frame_labels[frame] ?? '';
+  const share = header.frames > 1 ? frame / (header.frames - 1) : 1;
+  root.querySelector('.gc-done').style.width = `${100 * share}%`;
+}
+
+function marker(panel, state) {
+  const { pick, arrays, frame } = state;
+  if (!pick) return panel.kind === 'scene' ? { x: [], y: [], z: [] } : { x: [], y: [] };
+  const [row, column] = pick;
+  if (panel.kind === 'plane') {
+    return { x: [take(arrays[panel.pick.u], 0)[column]], y: [take(arrays[panel.pick.v], 0)[row]] };
+  }
+  return Object.fromEntries(['x', 'y', 'z'].map(axis =>
+    [axis, [take(arrays[panel.pick[axis]], frame)[row][column]]]));
+}
+
+function layoutOf(root, panel, state) {
+  const style = getComputedStyle(root);
+  const css = name => style.getPropertyValue(name).trim();
+  const font = { family: css('--st-font'), color: css('--st-text-color') };
+  const grid = css('--st-border-color');
+  const base = { font, paper_bgcolor: CLEAR, plot_bgcolor: CLEAR, showlegend: false, uirevision: state.header.key };
+  if (panel.kind === 'plane') {
+    const axis = spec => ({ ...spec, gridcolor: grid, linecolor: grid });
+    return { ...base, margin: { l: 44, r: 10, t: 6, b: 40 },
+      xaxis: axis(panel.layout.xaxis), yaxis: axis(panel.layout.yaxis) };
+  }
+  const axis = spec => ({ ...spec, color: font.color, gridcolor: grid, zerolinecolor: grid, showbackground: false, showspikes: false });
+  const { xaxis, yaxis, zaxis, ...rest } = panel.layout;
+  return { ...base, margin: { l: 0, r: 0, t: 0, b: 0 },
+    scene: { ...rest, camera: state.camera(), xaxis: axis(xaxis), yaxis: axis(yaxis), zaxis: axis(zaxis) } };
+}
+
+async function draw(root, state, wanted) {
+  const { header, arrays, frame, Plotly } = state;
+  label(root, state);
+  await Promise.all(state.plots.map(plot => {
+    const panel = header.columns[plot.c].panels[plot.p];
+    if (!wanted(panel)) return null;
+    const spot = { ...marker(panel, state), mode: 'markers', hoverinfo: 'skip',
+      type: panel.kind === 'scene' ? 'scatter3d' : 'scatter',
+      marker: panel.kind === 'scene' ? MARKER : { ...MARKER, size: 13 } };
+    return Plotly.react(plot.div, [...fill(panel.traces, arrays, frame), spot],
+      layoutOf(root, panel, state), { responsive: true, displayModeBar: false });
+  }));
+  state.draws += 1;
+  root.dataset.frame = frame;
+  root.dataset.n = state.draws; // tests wait for this
+}
+
+const moves = state => panel => JSON.stringify(panel.traces).match(/"array":"[^"]+"/g)
+  .some(found => state.arrays[found.slice(9, -1)].framed);
+
+function wire(root, find, state) {
+  const { Plotly } = state;
+  const scenes = state.plots.filter(plot => plot.div.classList.contains('gc-scene')).map(plot => plot.div);
+  const cameraOf = div => div._fullLayout?.scene?._scene?.getCamera();
+
+  const setCamera = (camera, from) => {
+    CAMERAS[state.header.key] = structuredClone(camera);
+    scenes.forEach(div => div !== from && div._fullLayout
+      && Plotly.relayout(div, { 'scene.camera': structuredClone(camera) }));
+  };
+
+  const show = frame => {
+    const next = Math.max(0, Math.min(state.header.frames - 1, frame));
+    if (next === state.frame) return Promise.resolve();
+    state.frame = next;
+    return draw(root, state, moves(state));
+  };
+
+  const select = (row, column) => {
+    state.pick = [row, column];
+    draw(root, state, () => true);
+    state.report('pick', { row, column });
+  };
+
+  const stop = () => {
+    state.playing = false;
+    find('.gc-play').textContent = '▶ Play';
+    state.report('stop', { frame: state.frame });
+  };
+
+  const play = async () => {
+    if (state.playing) return stop();
+    if (state.header.frames < 2) return;
+    state.playing = true;
+    find('.gc-play').textContent = '⏸ Pause';
+    if (state.frame >= state.header.frames - 1) await show(0);
+    while (state.playing && root.isConnected && state.frame < state.header.frames - 1) {
+      const begun = performance.now();
+      await show(state.frame + 1);
+      const rest = FRAME_MS - (performance.now() - begun);
+      await new Promise(done => setTimeout(done, Math.max(rest, 0)));
+    }
+    if (state.playing) stop();
+  };
+
+  find('.gc-play').onclick = play;
+
+  // The slider that Python owns: follow it while it is dragged, before it reports its value.
+  document.removeEventListener('input', state.onInput, true);
+  state.onInput = event => {
+    const { follow, frames } = state.header;
+    if (!follow || frames < 2 || !event.target.matches?.(follow)) return;
+    const { min, max, value } = event.target;
+    show(Math.round((frames - 1) * (value - min) / (max - min)));
+  };
+  document.addEventListener('input', state.onInput, true);
+
+  scenes.forEach(div => {
+    div.on('plotly_relayouting', e => e['scene.camera'] && setCamera(e['scene.camera'], div));
+    div.on('plotly_relayout', e => {
+      const camera = e['scene.camera'];
+      if (camera && JSON.stringify(camera) !== JSON.stringify(state.camera())) setCamera(camera, div);
+    });
+    // Wheel and touch report before the zoom is applied: read the camera a moment later.
+    let waiting = null;
+    const later = () => {
+      waiting ??= setTimeout(() => {
+        waiting = null;
+        const camera = cameraOf(div);
+        if (camera) setCamera(camera, null);
+      }, 40);
+    };
+    for (const name of ['wheel', 'touchend', 'pointerup']) {
+      div.addEventListener(name, later, { passive: true, capture: true });
+    }
+    div.addEventListener('touchmove', () => requestAnimationFrame(() => {
+      const camera = cameraOf(div);
+      if (camera) setCamera(camera, div);
+    }), { passive: true, capture: true });
+
+    // gl3d fires a click at every frame while the button is down: remember the hit and act once.
+    let hit = null;
+    let down = null;
+    const remember = e => {
+      const point = e.points.find(p => p.curveNumber === 0);
+      if (point) hit = [point.pointNumber[1], point.pointNumber[0]]; // surfaces count [column, row]
+    };
+    div.on('plotly_hover', remember);
+    div.on('plotly_click', remember);
+    div.on('plotly_unhover', () => { hit = null; });
+    div.addEventListener('pointerdown', e => { down = [e.clientX, e.clientY]; }, true);
+    div.addEventListener('pointerup', e => {
+      const still = down && Math.hypot(e.clientX - down[0], e.clientY - down[1]) < CLICK_PIXELS;
+      down = null;
+      if (still) requestAnimationFrame(() => requestAnimationFrame(() => hit && select(...hit)));
+    }, true);
+
+    div.onkeydown = e => {
+      if (e.key === ' ') { e.preventDefault(); play(); return; }
+      const turn = { ArrowLeft: [-TURN, 0], ArrowRight: [TURN, 0], ArrowUp: [0, TURN], ArrowDown: [0, -TURN] }[e.key];
+      const zoom = { '+': 0.9, '=': 0.9, '-': 1 / 0.9 }[e.key];
+      if (!turn && !zoom && e.key !== HOME) return;
+      e.preventDefault();
+      if (e.key === HOME) { setCamera(state.header.camera, null); return; }
+      const camera = state.camera();
+      const { x, y, z } = camera.eye;
+      const far = Math.hypot(x, y, z) * (zoom ?? 1);
+      const around = Math.atan2(y, x) + (turn?.[0] ?? 0);
+      const above = Math.asin(z / Math.hypot(x, y, z)) + (turn?.[1] ?? 0);
+      const up = Math.max(-1.5, Math.min(1.5, above));
+      camera.eye = { x: far * Math.cos(up) * Math.cos(around), y: far * Math.cos(up) * Math.sin(around), z: far * Math.sin(up) };
+      setCamera(camera, null);
+    };
+  });
+
+  state.plots.filter(plot => !scenes.includes(plot.div)).forEach(({ div }) => {
+    div.on('plotly_click', e => {
+      const point = e.points.find(p => p.curveNumber === 0);
+      if (point) select(...point.pointNumber); // heatmaps count [row, column]
+    });
+  });
+}

@@ -1,0 +1,115 @@
+"""The linked 3-D view: a Streamlit component around plotly.js, fed with raw float32.
+
+It draws a `gating_core.figures.View`: any number of columns of 3-D and 2-D panels with one
+camera, one frame, one marked point. plotly.js comes from the installed plotly package and is
+served by Streamlit from ``static/``; nothing is fetched from another host.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import plotly
+import streamlit as st
+
+from gating_core.figures import View
+
+HERE = Path(__file__).parent
+STATIC = HERE.parent / "static"
+PLOTLY_SOURCE = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
+
+_component = st.components.v2.component(
+    "gating_view3d",
+    html=(HERE / "view3d.html").read_text(encoding="utf-8"),
+    css=(HERE / "view3d.css").read_text(encoding="utf-8"),
+    js=(HERE / "view3d.js").read_text(encoding="utf-8"),
+    isolate_styles=False,
+)
+
+
+@dataclass(frozen=True)
+class Legend:
+    """A strip of colours with a word at both ends."""
+
+    scale: Sequence[tuple[float, str]]
+    low: str
+    high: str
+    note: str = ""
+
+
+def plotly_url() -> str:
+    """A relative URL of plotly.js, copied into ``static/`` the first time."""
+    target = STATIC / f"plotly-{plotly.__version__}.min.js"
+    if not target.exists() or target.stat().st_size != PLOTLY_SOURCE.stat().st_size:
+        STATIC.mkdir(exist_ok=True)
+        part = target.with_suffix(f".{os.getpid()}.part")
+        shutil.copyfile(PLOTLY_SOURCE, part)
+        os.replace(part, target)
+    return f"app/static/{target.name}"
+
+
+def pack(header: dict[str, Any], arrays: dict[str, np.ndarray], framed: frozenset[str]) -> bytes:
+    """Header length (u32), header (JSON), arrays (float32), all little-endian."""
+    entries, blobs, offset = {}, [], 0
+    for name, array in arrays.items():
+        blob = np.ascontiguousarray(array, dtype="<f4")
+        entries[name] = {"shape": blob.shape, "offset": offset, "framed": name in framed}
+        blobs.append(blob.tobytes())
+        offset += blob.nbytes
+    text = json.dumps({**header, "arrays": entries}, allow_nan=False).encode()
+    text += b" " * (-len(text) % 4)
+    return struct.pack("<I", len(text)) + text + b"".join(blobs)
+
+
+def view3d(
+    view: View,
+    *,
+    key: str,
+    headings: Sequence[str],
+    captions: Sequence[Sequence[str]],
+    frame: int,
+    frame_labels: Sequence[str],
+    legend: Legend,
+    pick: tuple[int, int] | None = None,
+    follow: str | None = None,
+    playable: bool = True,
+    on_pick: Callable[[], None] = lambda: None,
+    on_stop: Callable[[], None] = lambda: None,
+) -> None:
+    """Draw ``view``.
+
+    ``captions`` holds one line per frame for every column (or a single line). ``follow`` is the
+    CSS selector of a range input outside the component that steps through the frames while it is
+    dragged. A click calls ``on_pick`` with ``st.session_state[key]["pick"]`` = {row, column};
+    the end of a Play calls ``on_stop`` with ``["stop"]`` = {frame}.
+    """
+    columns = [
+        {"heading": heading, "captions": list(lines), "panels": [asdict(p) for p in panels]}
+        for heading, lines, panels in zip(headings, captions, view.columns, strict=True)
+    ]
+    header = {
+        "key": key,
+        "plotly": plotly_url(),
+        "columns": columns,
+        "camera": view.camera,
+        "frames": view.frames if playable else 1,
+        "frame": frame,
+        "frame_labels": list(frame_labels),
+        "legend": asdict(legend),
+        "pick": pick,
+        "follow": follow,
+    }
+    _component(
+        key=key,
+        data=pack(header, view.arrays, view.framed),
+        on_pick_change=on_pick,
+        on_stop_change=on_stop,
+    )

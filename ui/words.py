@@ -1,0 +1,149 @@
+"""Sentences written from numbers: nothing here knows in advance what the result is."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import contourpy
+import numpy as np
+
+from gating_core.integrals import Integral
+from gating_core.results import CutSurface, MeanInterval, SurfaceResult
+
+NOT_SETTLED = 0.5  # relative error above which a total is no number to quote
+
+
+def percent(share: float) -> str:
+    """A share as whole percent."""
+    return f"{100 * share:.0f} %"
+
+
+def plus_minus(value: float, error: float) -> str:
+    """``value ± error``, the error rounded up to one figure and the value to the same place."""
+    if not math.isfinite(value) or not math.isfinite(error):
+        return "not a number"
+    if error <= 0:
+        return f"{value:.3g}"
+    places = -math.floor(math.log10(error))
+    shown = math.ceil(error * 10**places - 1e-9) / 10**places
+    if shown >= 10 ** (1 - places):  # 0.0096 became 0.01
+        places -= 1
+    places = max(0, min(places, 12))
+    return f"{value:.{places}f} ± {shown:.{places}f}"
+
+
+def power_of_ten(number: float) -> str:
+    """A small positive number as its order of magnitude, rounded up: 3.2e-13 gives 1e-12."""
+    if number <= 0:
+        return "1e-300"
+    return f"1e{math.ceil(math.log10(number) - 1e-9):d}"
+
+
+def total_text(total: Integral, flat: bool) -> str:
+    """The total absolute curvature with its doubt, or 0 where the surface is flat to rounding."""
+    value, error = float(total.value), float(total.error)
+    if flat:
+        return "0"
+    if error > NOT_SETTLED * value:
+        return "not settled"
+    text = plus_minus(value, error)
+    return text if bool(total.complete) else f"at least {text}"
+
+
+def total_doubt(total: Integral, surface: SurfaceResult, frame: int) -> str:
+    """The line under a total: how sure it is."""
+    kind = f"{surface.bound_kind}d error"
+    value, error = float(total.value), float(total.error)
+    if surface.flat[frame]:
+        median = float(np.median(surface.gaussian_error[frame]))
+        return (
+            f"flat to rounding: |K| nowhere exceeds its {kind}, whose median is below"
+            f" {power_of_ten(median)}; in total below {power_of_ten(error)}"
+        )
+    if error > NOT_SETTLED * value:
+        return (
+            f"the surface folds too sharply: the sampled points show {value:.2g}, and more may"
+            " hide between them than that"
+        )
+    if not bool(total.complete):
+        share = percent(float(surface.unresolved_share[frame]))
+        return f"a lower estimate: on {share} of the points the tangent plane is not resolved"
+    return f"∫|K| dA, free of units; {kind}: rounding and sampling"
+
+
+@dataclass(frozen=True)
+class Cut:
+    """How a plane cuts a sheet: the number of closed loops and of open lines."""
+
+    loops: int
+    lines: int
+
+    @property
+    def count(self) -> int:
+        return self.loops + self.lines
+
+    @property
+    def text(self) -> str:
+        parts = []
+        if self.loops:
+            parts.append("a closed loop" if self.loops == 1 else f"{self.loops} closed loops")
+        if self.lines:
+            parts.append("an open line" if self.lines == 1 else f"{self.lines} open lines")
+        return " and ".join(parts) or "nothing at all"
+
+
+def cut_of(cut: CutSurface, frame: int) -> Cut:
+    """What the classifier's plane cuts out of the sheet in one frame."""
+    axis = cut.surface.axis
+    lines = contourpy.contour_generator(axis, axis, cut.margin[frame]).lines(0.0)
+    closed = sum(bool((np.asarray(line)[0] == np.asarray(line)[-1]).all()) for line in lines)
+    return Cut(closed, len(lines) - closed)
+
+
+def reading(left: CutSurface, right: CutSurface, frame: int, strength: float) -> str:
+    """One paragraph that says what is on the screen."""
+    first = (
+        f"**Without a gate** the sheet is {_shape(left.surface, 0)}; the classifier's plane cuts"
+        f" it in {_cut_text(left, 0)}, and {percent(left.test_accuracy[0])} of new points fall on"
+        " the right side."
+    )
+    gate = {0.0: "**With its gate dialled down to nothing**", 1.0: "**With the gate**"}.get(
+        strength, f"**With the gate dialled down to λ = {strength:.2f}**"
+    )
+    second = (
+        f"{gate} the sheet is {_shape(right.surface, frame)}; the same kind of plane cuts it in"
+        f" {_cut_text(right, frame)}, and {percent(right.test_accuracy[frame])} are right."
+    )
+    if strength < 1:
+        second += " (Its weights were trained at λ = 1 and stay as they were.)"
+    return f"{first} {second}"
+
+
+def _cut_text(cut: CutSurface, frame: int) -> str:
+    found = cut_of(cut, frame)
+    if cut.surface.flat[frame] and found.count:  # two planes meet in a line
+        pieces = "" if found.count == 1 else f", which {found.text} in the input plane map to"
+        return f"a straight line{pieces}"
+    return found.text
+
+
+def _shape(surface: SurfaceResult, frame: int) -> str:
+    if surface.flat[frame]:
+        return "flat"
+    positive, negative = surface.shares.positive[frame], surface.shares.negative[frame]
+    undecided = surface.shares.undecided[frame]
+    parts = f"dome-like on {percent(positive)} and saddle-like on {percent(negative)} of its area"
+    if undecided > 0.005:
+        parts += f" (undecided on {percent(undecided)})"
+    return f"curved, {parts}"
+
+
+def difference_text(difference: MeanInterval, count: int) -> str:
+    """What the paired difference of accuracies over ``count`` seeds says."""
+    points, width = 100 * difference.mean, 100 * difference.half_width
+    if abs(points) <= width:
+        return f"No difference that {count} seeds can show: {plus_minus(points, width)} points."
+    verb = "helps" if points > 0 else "hurts"
+    size = plus_minus(abs(points), width)
+    return f"The gate {verb} by {size} points, on average over {count} seeds."
