@@ -29,7 +29,7 @@ class Comparison:
     seed_count: int = 16  # models trained together, with seeds seed, seed + 1, ...
     steps: int = 600
     points: int = 512  # training points of each seed
-    weight_decay: float = 0.05  # keeps softmax and gates from saturating into creases
+    weight_decay: float = 0.06  # keeps softmax and gates from saturating into creases
 
     def __post_init__(self) -> None:
         check_choice("task", self.task, TASKS)

@@ -23,7 +23,7 @@ from gating_core.results import CutSurface, SurfaceResult, TrainedEnsemble
 GRID_STEP = 6  # every sixth row and column is drawn on the surface
 BOX_DIAGONAL = 2.0  # in units of Plotly's normalised scene
 BOX_MARGIN = 0.03  # of the largest extent, around a surface
-CAMERA_DISTANCE = 1.9  # in units of Plotly's normalised scene
+CAMERA_DISTANCE = 2.15  # in units of Plotly's normalised scene
 COLOUR_QUANTILE = 0.98  # of |K| over the curved panel's points: where the colours of K end
 COLOURINGS = ("class", "curvature")
 LIGHTING = {"ambient": 0.72, "diffuse": 0.55, "specular": 0.06, "roughness": 0.9}

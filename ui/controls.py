@@ -14,9 +14,6 @@ from ui.links import DEFAULT, link_problems, parse_pick
 
 VIEW_KEY = "pair_view"
 SLIDER_SELECTOR = ".st-key-strength input[type=range]"
-TASK_LABELS = {"linear": "linear", "xor": "XOR", "circle": "circle", "moons": "two moons"}
-GATE_LABELS = {"sigmoid": "every channel", "headwise": "one per head"}
-COLOUR_LABELS = {"class": "class", "curvature": "curvature K"}
 
 
 def warn_about_link() -> None:
@@ -55,20 +52,20 @@ def explore_controls() -> tuple[Comparison, str]:
     first, second, third = st.columns([3, 2, 2])
     task = first.segmented_control(
         "Task", tuple(TASKS), default=DEFAULT.task, required=True,
-        format_func=TASK_LABELS.__getitem__, key="task", bind="query-params", on_change=_moved,
+        key="task", bind="query-params", on_change=_moved,
     )  # fmt: skip
     depth = second.segmented_control(
         "Layers", range(DEPTH_RANGE[0], DEPTH_RANGE[1] + 1), default=DEFAULT.depth,
         required=True, key="depth", bind="query-params", on_change=_moved,
     )  # fmt: skip
     gate = third.segmented_control(
-        "Gate on", GATES, default=DEFAULT.gate, required=True, format_func=GATE_LABELS.__getitem__,
+        "Gate", GATES, default=DEFAULT.gate, required=True,
         key="gate", bind="query-params", on_change=_moved,
     )  # fmt: skip
     fourth, fifth, sixth = st.columns([3, 2, 2], vertical_alignment="bottom")
     colouring = fourth.segmented_control(
         "Colour by", COLOURINGS, default=COLOURINGS[0], required=True,
-        format_func=COLOUR_LABELS.__getitem__, key="colour", bind="query-params", on_change=_moved,
+        key="colour", bind="query-params", on_change=_moved,
     )  # fmt: skip
     seed = fifth.number_input(
         "First seed", *SEED_RANGE, DEFAULT.seed, DEFAULT.seed_count, key="seed",

@@ -5,6 +5,7 @@ const HOME = 'Home';
 const TURN = 8 * Math.PI / 180;
 const CLICK_PIXELS = 5;
 const FRAME_MS = 90;
+const GRID_SHARE = 0.16; // of the text colour in the axes' grid lines
 const MARKER = { size: 7, color: '#c026d3', line: { color: '#ffffff', width: 2 } };
 const CLEAR = 'rgba(0,0,0,0)';
 const CAMERAS = (window.__gcCameras ??= {});
@@ -153,15 +154,27 @@ function marker(panel, state) {
     [axis, [take(arrays[panel.pick[axis]], frame)[row][column]]]));
 }
 
+// WebGL ignores the alpha of Streamlit's border colour: mix text and background instead.
+function mix(text, background, share) {
+  const context = Object.assign(document.createElement('canvas'), { width: 1, height: 1 }).getContext('2d', { willReadFrequently: true });
+  const rgb = colour => {
+    context.fillStyle = colour;
+    context.fillRect(0, 0, 1, 1);
+    return context.getImageData(0, 0, 1, 1).data;
+  };
+  const [a, b] = [[...rgb(text)], [...rgb(background)]];
+  return `rgb(${a.slice(0, 3).map((x, i) => Math.round(share * x + (1 - share) * b[i])).join()})`;
+}
+
 function layoutOf(root, panel, state) {
   const style = getComputedStyle(root);
   const css = name => style.getPropertyValue(name).trim();
   const font = { family: css('--st-font'), color: css('--st-text-color') };
-  const grid = css('--st-border-color');
+  const grid = mix(font.color, css('--st-background-color'), GRID_SHARE);
   const base = { font, paper_bgcolor: CLEAR, plot_bgcolor: CLEAR, showlegend: false, uirevision: state.header.key };
   if (panel.kind === 'plane') {
     const axis = spec => ({ ...spec, gridcolor: grid, linecolor: grid });
-    return { ...base, margin: { l: 44, r: 10, t: 6, b: 40 },
+    return { ...base, margin: { l: 44, r: 10, t: 12, b: 40 },
       xaxis: axis(panel.layout.xaxis), yaxis: axis(panel.layout.yaxis) };
   }
   const axis = spec => ({ ...spec, color: font.color, gridcolor: grid, zerolinecolor: grid, showbackground: false, showspikes: false });

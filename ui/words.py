@@ -58,8 +58,8 @@ def total_doubt(total: Integral, surface: SurfaceResult, frame: int) -> str:
     if surface.flat[frame]:
         median = float(np.median(surface.gaussian_error[frame]))
         return (
-            f"flat to rounding: |K| nowhere exceeds its {kind}, whose median is below"
-            f" {power_of_ten(median)}; in total below {power_of_ten(error)}"
+            f"flat to rounding: |K| below {power_of_ten(median)} at half of the points, and"
+            f" nowhere above its {kind}"
         )
     if error > NOT_SETTLED * value:
         return (
@@ -123,8 +123,9 @@ def reading(left: CutSurface, right: CutSurface, frame: int, strength: float) ->
 def _cut_text(cut: CutSurface, frame: int) -> str:
     found = cut_of(cut, frame)
     if cut.surface.flat[frame] and found.count:  # two planes meet in a line
-        pieces = "" if found.count == 1 else f", which {found.text} in the input plane map to"
-        return f"a straight line{pieces}"
+        return "a straight line" + (
+            f" ({found.text} in the input plane)" if found.count > 1 else ""
+        )
     return found.text
 
 

@@ -1,0 +1,39 @@
+"""`python -m tests.benchmarks [NAME]`: which ratios does this machine show today?"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+
+from tests.benchmarks.curvature_cost import curvature_cost
+from tests.benchmarks.mesh_cost import mesh_cost
+from tests.benchmarks.table import Row, render
+from tests.benchmarks.training_speed import training_speed
+
+BENCHMARKS: dict[str, Callable[[], list[Row]]] = {
+    "curvature": curvature_cost,
+    "mesh": mesh_cost,
+    "training": training_speed,
+}
+
+NOTES = """\
+A ratio is time over reference, so below 1 is faster, except where a row says "speed": there it is
+rate over reference, in thousands of model-examples per second, and above 1 is faster. Alternatives
+took turns, round by round, on inputs that differ a little from round to round. Times are medians;
+the ratio is the median, and in brackets the quartiles, of the rounds' own ratios. One thread unless
+a row says otherwise. N points, D model dimension, n values, L layers. A ratio of a time that is
+short beside the machine's pauses has a wide bracket: run that benchmark alone again."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
+    parser.add_argument("name", nargs="?", choices=BENCHMARKS, help="run this one only")
+    name = parser.parse_args().name
+    names = [name] if name else list(BENCHMARKS)
+    print(render([row for chosen in names for row in BENCHMARKS[chosen]()]))
+    print()
+    print(NOTES)
+
+
+if __name__ == "__main__":
+    main()

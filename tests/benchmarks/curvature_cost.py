@@ -1,0 +1,46 @@
+"""What does curvature cost: how many forward passes, and how much less than nested torch.func?"""
+
+from __future__ import annotations
+
+import torch
+
+from gating_core.geometry import CurvatureField, curvature
+from gating_core.jets import nested_jet, second_order_jet
+from tests.benchmarks.surfaces import POINT_COUNT, forward_written_out, gated_model, grid_points
+from tests.benchmarks.table import Row, compare
+from tests.benchmarks.timing import interleaved
+
+MODEL_DIM = VALUE_COUNT = 16
+ROUNDS_BY_DEPTH = {1: 15, 4: 7}
+
+
+def curvature_cost() -> list[Row]:
+    """Jet and curvature against one forward pass and against nested forward mode."""
+    return [row for depth in ROUNDS_BY_DEPTH for row in _at_depth(depth)]
+
+
+def _at_depth(depth: int) -> list[Row]:
+    model = gated_model(MODEL_DIM, VALUE_COUNT, depth)
+
+    def measured(points: torch.Tensor) -> CurvatureField:
+        return curvature(second_order_jet(model, points))
+
+    def nested(points: torch.Tensor) -> CurvatureField:
+        return curvature(nested_jet(model, points))
+
+    seconds = interleaved(
+        {
+            "forward pass": forward_written_out(model),
+            "jet": lambda points: second_order_jet(model, points),
+            "jet + curvature": measured,
+            "nested torch.func + curvature": nested,
+        },
+        grid_points,
+        ROUNDS_BY_DEPTH[depth],
+    )
+    sizes = f"N {POINT_COUNT}, D {MODEL_DIM}, n {VALUE_COUNT}, L {depth}, float64"
+    return [
+        compare(seconds, "jet", "forward pass", sizes),
+        compare(seconds, "jet + curvature", "forward pass", sizes),
+        compare(seconds, "jet + curvature", "nested torch.func + curvature", sizes),
+    ]

@@ -1,0 +1,71 @@
+"""What does a measured ratio look like in print? One row per comparison, plain text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tests.benchmarks.timing import Spread, spread
+
+HEAD = ("what", "time", "reference", "ratio (median, quartiles)", "sizes")
+GAP = "  "
+
+
+@dataclass(frozen=True)
+class Row:
+    """One comparison: ``time`` and ``reference`` in words, the ratio over the rounds."""
+
+    what: str
+    time: str
+    reference: str
+    ratio: Spread
+    sizes: str
+
+
+def compare(
+    seconds: dict[str, np.ndarray], what: str, reference: str, sizes: str, label: str = ""
+) -> Row:
+    """The row for the alternative ``what`` against ``reference``, both names in ``seconds``.
+
+    The ratio is time over reference, round by round: below 1 is faster. ``label`` is printed
+    instead of ``what``.
+    """
+    taken, against = seconds[what], seconds[reference]
+    return Row(
+        what=label or what,
+        time=milliseconds(taken),
+        reference=f"{reference}: {milliseconds(against)}",
+        ratio=spread(taken / against),
+        sizes=sizes,
+    )
+
+
+def milliseconds(seconds: np.ndarray) -> str:
+    """The median of ``seconds`` (rounds,), as in "12.3 ms"."""
+    return f"{significant(1e3 * float(np.median(seconds)))} ms"
+
+
+def significant(number: float) -> str:
+    """``number`` with three significant digits and no exponent: 0.0123, 12.3, 1,230."""
+    if number >= 100:
+        return f"{float(f'{number:.3g}'):,.0f}"
+    return f"{number:#.3g}"
+
+
+def render(rows: Sequence[Row]) -> str:
+    """The table, one line per row under a line of column names."""
+    lines = [HEAD] + [(row.what, row.time, row.reference, _ratio(row), _sizes(row)) for row in rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    lines.insert(1, tuple("-" * width for width in widths))
+    return "\n".join(GAP.join(map(str.ljust, line, widths)).rstrip() for line in lines)
+
+
+def _ratio(row: Row) -> str:
+    low, high = significant(row.ratio.low), significant(row.ratio.high)
+    return f"{significant(row.ratio.median)} ({low} to {high})"
+
+
+def _sizes(row: Row) -> str:
+    return f"{row.sizes}; {row.ratio.rounds} rounds"
