@@ -149,8 +149,8 @@ class Attention(nn.Module):
         """
         check_integer("index", index, 0, len(self.seeds) - 1)
         out = copy.deepcopy(self)
-        out.seeds = (self.seeds[index],)
         copies = 1 if strengths is None else len(strengths)
+        out.seeds = (self.seeds[index],) * copies
         for parameter in out.parameters():
             parameter.data = parameter.data[index : index + 1].expand(copies, *parameter.shape[1:])
         if strengths is not None and self.config.gate is None:

@@ -23,6 +23,7 @@ from gating_core.tasks import Task
 LEARNING_RATE = 0.02
 BATCH_SIZE = 64
 SNAPSHOTS = 40
+LARGEST_RATE = 1e12  # of learning and decay: finite, however foolish
 STEPS_RANGE = (1, 1_000_000)
 
 
@@ -119,8 +120,8 @@ def train_ensemble(
     check_integer("steps", steps, *STEPS_RANGE)
     check_integer("batch_size", batch_size, 1, task.train_points.shape[1])
     check_integer("snapshots", snapshots, 1, 1000)
-    check_number("learning_rate", learning_rate, 0.0, 1e6)
-    check_number("weight_decay", weight_decay, 0.0, 1e6)
+    check_number("learning_rate", learning_rate, 0.0, LARGEST_RATE)
+    check_number("weight_decay", weight_decay, 0.0, LARGEST_RATE)
     model = build_classifier(config, seeds, task.class_count).float().requires_grad_(True)
     optimiser = torch.optim.AdamW(
         model.parameters(), lr=learning_rate, weight_decay=weight_decay, fused=True

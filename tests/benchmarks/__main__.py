@@ -21,8 +21,7 @@ A ratio is time over reference, so below 1 is faster, except where a row says "s
 rate over reference, in thousands of model-examples per second, and above 1 is faster. Alternatives
 took turns, round by round, on inputs that differ a little from round to round. Times are medians;
 the ratio is the median, and in brackets the quartiles, of the rounds' own ratios. One thread unless
-a row says otherwise. N points, D model dimension, n values, L layers. A ratio of a time that is
-short beside the machine's pauses has a wide bracket: run that benchmark alone again."""
+a row says otherwise. N points, D model dimension, n values, L layers."""
 
 
 def main() -> None:

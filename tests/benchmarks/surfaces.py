@@ -16,7 +16,7 @@ from gating_core.randomness import generator
 
 GRID_SIDE = 200
 POINT_COUNT = GRID_SIDE**2
-NOISE = 1e-3  # standard deviation of a round's shift of every point; the grid's step is 0.01
+SHIFT = 1e-3  # standard deviation of a round's shift of the grid, whose step is 0.01
 
 
 def gated_model(model_dim: int, value_count: int, depth: int) -> Attention:
@@ -28,13 +28,11 @@ def gated_model(model_dim: int, value_count: int, depth: int) -> Attention:
 
 
 def grid_points(number: int) -> torch.Tensor:
-    """(N, 2): the square's grid, every point shifted a little and differently in each round."""
+    """(N, 2): the square's grid, shifted as a whole by a little that depends on the round."""
     axis = torch.linspace(-1, 1, GRID_SIDE, dtype=torch.float64)
     points = torch.cartesian_prod(axis, axis)
-    shift = torch.randn(
-        points.shape, generator=generator(number, "benchmarks"), dtype=torch.float64
-    )
-    return points + NOISE * shift
+    rng = generator(number, "benchmarks")
+    return points + SHIFT * torch.randn(2, generator=rng, dtype=torch.float64)
 
 
 def forward_written_out(model: Attention) -> Callable[[torch.Tensor], torch.Tensor]:
@@ -43,15 +41,15 @@ def forward_written_out(model: Attention) -> Callable[[torch.Tensor], torch.Tens
     ``ValueError`` where it does not compute what the model computes: then no time of it would
     mean anything.
     """
-    input_map, input_bias = model.input_map[0], model.input_bias[0]
+    member = {name: parameter[0] for name, parameter in model.named_parameters()}
+    names = ("query", "keys", "bias", "values", "gate.weight", "gate.bias")
     layers = [
-        (x.query[0], x.keys[0], x.bias[0], x.values[0], x.gate.weight[0], x.gate.bias[0])
-        for x in model.layers
+        [member[f"layers.{layer}.{name}"] for name in names] for layer in range(model.config.depth)
     ]
     scale = model.config.model_dim**-0.5
 
     def forward(points: torch.Tensor) -> torch.Tensor:
-        hidden = points @ input_map + input_bias
+        hidden = points @ member["input_map"] + member["input_bias"]
         for query, keys, bias, values, gate_weight, gate_bias in layers:
             weights = torch.softmax(hidden @ (query @ keys.T * scale) + bias, -1)
             gate = torch.sigmoid(hidden @ gate_weight + gate_bias)

@@ -56,7 +56,8 @@ def significant(number: float) -> str:
 
 def render(rows: Sequence[Row]) -> str:
     """The table, one line per row under a line of column names."""
-    lines = [HEAD] + [(row.what, row.time, row.reference, _ratio(row), _sizes(row)) for row in rows]
+    lines: list[tuple[str, ...]] = [HEAD]
+    lines += [(row.what, row.time, row.reference, _ratio(row), _sizes(row)) for row in rows]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     lines.insert(1, tuple("-" * width for width in widths))
     return "\n".join(GAP.join(map(str.ljust, line, widths)).rstrip() for line in lines)

@@ -30,7 +30,7 @@ Tasks = tuple[Task, tuple[Task, ...]]
 
 
 def training_speed() -> list[Row]:
-    """Together against one after the other, with the app's snapshots and without; threads."""
+    """Together against one after the other, with 40 snapshots and with two; threads."""
     return [_together(SNAPSHOTS), _together(1), _two_threads()]
 
 
@@ -86,7 +86,7 @@ def _two_threads() -> Row:
 
 
 def _snapshots(count: int) -> str:
-    return f"{count} snapshots" if count > 1 else "no snapshots"
+    return f"about {count} snapshots" if count > 1 else "first and last only"
 
 
 def _rate(per_second: np.ndarray) -> str:
