@@ -14,6 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
+import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
@@ -75,6 +76,7 @@ def load_preset(name: str) -> TrainedPair:
 
 
 def main() -> None:
+    torch.set_num_threads(1)  # models this small only wait for each other on more
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     for name in PRESETS:
         pair = make_preset(name)

@@ -74,7 +74,14 @@ def explore_controls() -> tuple[Comparison, str]:
         " each seed draws its own data and first weights.",
     )  # fmt: skip
     sixth.button("Back to the first example", on_click=_reset, width="stretch")
-    return Comparison(task, int(depth), gate, int(seed)), colouring
+    # An empty value in a link reaches us as None, although the controls require one.
+    comparison = Comparison(
+        task or DEFAULT.task,
+        int(depth or DEFAULT.depth),
+        gate or DEFAULT.gate,
+        DEFAULT.seed if seed is None else int(seed),
+    )
+    return comparison, colouring or COLOURINGS[0]
 
 
 def _reset() -> None:

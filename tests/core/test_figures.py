@@ -1,0 +1,184 @@
+"""Do the figures draw what was measured, where it was measured?"""
+
+import numpy as np
+import pytest
+import torch
+
+from gating_core import palette
+from gating_core.comparison import Comparison, train_pair
+from gating_core.figures import (
+    best_camera,
+    curvature_colour_range,
+    curvature_maps,
+    decision_curve,
+    grid_lines,
+    learning_curves,
+    pair_view,
+    plane_in_box,
+)
+from gating_core.measure import cut_surface, measure_surface
+from gating_core.sample import square_grid
+from gating_core.surfaces import SURFACES
+
+AXIS = np.linspace(-1, 1, 21)
+
+
+@pytest.fixture(scope="module")
+def pair():
+    comparison = Comparison(task="xor", steps=60, seed_count=3)
+    *_, trained = train_pair(comparison)
+    task = comparison.make_task()
+    grid = square_grid(21)
+    left = cut_surface(trained.ungated, task, trained.ungated.best, grid=grid)
+    right = cut_surface(trained.gated, task, trained.gated.best, [0.0, 0.5, 1.0], grid)
+    return trained, left, right
+
+
+def test_the_decision_curve_lies_on_the_zero_set_and_on_the_surface():
+    u, v = np.meshgrid(AXIS, AXIS)
+    surface = np.stack([u, v, 2 * u - v + 0.3], -1)
+    chart, lifted = decision_curve(u * u + v * v - 0.5, AXIS, surface)
+    keep = ~np.isnan(chart[:, 0])
+    assert keep.sum() > 20
+    # Linear interpolation on cells of width 0.1: h^2 / 8 times the second derivative 2.
+    assert np.abs((chart[keep] ** 2).sum(-1) - 0.5).max() < 0.1**2 / 8 * 4
+    np.testing.assert_allclose(lifted[keep, :2], chart[keep], atol=1e-12)
+    np.testing.assert_allclose(
+        lifted[keep, 2], 2 * chart[keep, 0] - chart[keep, 1] + 0.3, atol=1e-12
+    )
+    assert np.isnan(lifted[~keep]).all()
+
+
+def test_a_field_without_sign_change_has_no_curve():
+    chart, lifted = decision_curve(np.ones((21, 21)), AXIS, np.zeros((21, 21, 3)))
+    assert np.isnan(chart).all()
+    assert np.isnan(lifted).all()
+
+
+def test_the_classifiers_plane_is_the_zero_set_of_the_margin(pair):
+    for cut in pair[1:]:
+        low, high = cut.surface.values.min((0, 1, 2)), cut.surface.values.max((0, 1, 2))
+        corners = plane_in_box(cut.normal, cut.offset, low - 1, high + 1)
+        assert 3 <= len(corners) <= 6
+        np.testing.assert_allclose(corners @ cut.normal + cut.offset, 0, atol=1e-9)
+        assert (corners >= low - 1 - 1e-9).all()
+        assert (corners <= high + 1 + 1e-9).all()
+        along = np.diff(np.concatenate([corners, corners[:2]]), axis=0)
+        turns = np.cross(along[:-1], along[1:]) @ cut.normal
+        assert (turns > 0).all() or (turns < 0).all()  # in order round the polygon
+
+
+def test_a_plane_that_misses_the_box_has_no_corners():
+    assert plane_in_box(np.array([0, 0, 1.0]), -5.0, -np.ones(3), np.ones(3)).shape == (0, 3)
+
+
+def test_margins_and_accuracies_belong_to_the_classifier(pair):
+    trained, left, right = pair
+    for cut, side in ((left, trained.ungated), (right, trained.gated)):
+        np.testing.assert_allclose(
+            cut.margin, cut.surface.values @ cut.normal + cut.offset, rtol=1e-12
+        )
+        # float32 while training against float64 here: a point on the boundary may flip.
+        assert abs(cut.test_accuracy[-1] - side.test_accuracy[-1, side.best]) <= 2e-3
+
+
+def test_the_last_frame_is_the_trained_model_and_the_first_has_no_gate(pair):
+    _, _, right = pair
+    assert right.surface.flat[0]
+    assert not right.surface.flat[-1]
+    shares = right.surface.shares
+    np.testing.assert_allclose(shares.positive + shares.negative + shares.undecided, 1, atol=1e-12)
+    assert shares.undecided[0] == 1
+
+
+def names_in(tree) -> set[str]:
+    """The arrays that a tree of traces refers to."""
+    if isinstance(tree, dict):
+        own = {tree["array"]} if "array" in tree else set()
+        return own.union(*(names_in(value) for value in tree.values()))
+    return set().union(*map(names_in, tree)) if isinstance(tree, list) else set()
+
+
+@pytest.mark.parametrize("colouring", ["class", "curvature"])
+def test_the_view_names_every_array_it_uses(pair, colouring):
+    view = pair_view(*pair[1:], colouring)
+    panels = [panel for column in view.columns for panel in column]
+    used = names_in([p.traces for p in panels]).union(*(p.pick.values() for p in panels))
+    assert used == set(view.arrays)
+    assert all(len(view.arrays[name]) == view.frames == 3 for name in view.framed)
+    assert sum(panel.kind == "scene" for panel in panels) == 2
+
+
+def test_colours_of_k_are_symmetric_shared_and_say_what_they_cut_off(pair):
+    _, left, right = pair
+    view = pair_view(left, right, "curvature")
+    low, high = view.colour_range
+    assert low == -high
+    limits = {
+        (p.traces[0].get("cmin", p.traces[0].get("zmin")),
+         p.traces[0].get("cmax", p.traces[0].get("zmax")))
+        for column in view.columns for p in column
+    }  # fmt: skip
+    assert limits == {(low, high)}
+    sizes = np.abs(right.surface.gaussian[-1][right.surface.resolved[-1]])
+    assert view.beyond == (sizes > high).mean()
+    assert 0 < view.beyond < 0.03
+
+
+def test_a_flat_surface_is_not_drawn_in_amplified_rounding():
+    flat = measure_surface(SURFACES["plane"].chart, square_grid(21))
+    end, beyond = curvature_colour_range(flat)
+    assert (end, beyond) == (palette.COLOUR_RANGE_FLOOR, 0.0)
+
+
+def test_a_constant_sphere_is_not_blank():
+    sphere = measure_surface(SURFACES["sphere by gating"].chart, square_grid(21))
+    end, _ = curvature_colour_range(sphere)
+    assert abs(end - 1 / 0.49) < 1e-9
+    figure = curvature_maps({"sphere": sphere}, {"sphere": 0}, end)
+    assert (figure.layout.coloraxis.cmin, figure.layout.coloraxis.cmax) == (-end, end)
+
+
+def test_the_zero_line_is_drawn_only_where_the_sign_means_something():
+    grid = square_grid(21)
+    torus = measure_surface(lambda p: SURFACES["torus"].chart(p), grid)
+    flat = measure_surface(SURFACES["warped plane"].chart, grid)
+    figure = curvature_maps({"a": torus, "b": flat}, {"a": 0, "b": 0}, 1.0)
+    lines = [trace for trace in figure.data if trace.type == "scatter"]
+    assert len(lines) == 1
+    v = lines[0].y[~np.isnan(np.array(lines[0].y, dtype=float))]
+    np.testing.assert_allclose(np.abs(v), np.pi / 4, atol=5e-3)  # cos 2v = 0
+
+
+def test_grid_lines_are_rows_and_columns_of_the_surface():
+    values = torch.rand(2, 13, 13, 3).numpy()
+    lines = grid_lines(values)
+    assert lines.shape == (2, 6 * 14, 3)
+    np.testing.assert_array_equal(lines[:, :13], values[:, 0])
+    assert np.isnan(lines[:, 13]).all()
+    np.testing.assert_array_equal(lines[:, -14:-1], values[:, :, 12])
+
+
+def test_the_camera_faces_a_sheet_that_faces_one_way():
+    u, v = np.meshgrid(AXIS, AXIS)
+    sheet = np.stack([u, 0 * u, v], -1)  # normal along y
+    eye = best_camera([sheet], np.array([0.0, 1.0, 0.0]))["eye"]
+    assert eye["y"] > 0.9 * np.linalg.norm(list(eye.values()))
+
+
+def test_learning_curves_show_every_seed(pair):
+    trained = pair[0]
+    figure = learning_curves(
+        {"a": trained.ungated, "b": trained.gated}, {"a": "#000000", "b": "#ffffff"}
+    )
+    assert len(figure.data) == 4
+    steps = len(trained.ungated.steps)
+    assert len(figure.data[0].x) == 2 * (steps + 1)  # two other seeds, a gap after each
+    np.testing.assert_array_equal(
+        figure.data[1].y, trained.ungated.train_loss[:, trained.ungated.best]
+    )
+
+
+def test_wrong_colourings_are_refused(pair):
+    with pytest.raises(ValueError, match="colouring"):
+        pair_view(*pair[1:], "rainbow")

@@ -1,0 +1,148 @@
+"""Does every page open, for every link, and do its controls change what it says?"""
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from gating_core.train import TrainingDiverged
+from tests.ui.test_view3d import unpack
+from ui import cached
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "app.py", *sorted((ROOT / "pages").glob("*.py"))]
+TIMEOUT_SECONDS = 60
+
+
+def open_page(path: Path = ROOT / "app.py", **query: str) -> AppTest:
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=TIMEOUT_SECONDS)
+    for name, value in query.items():
+        app.query_params[name] = value
+    app.run()
+    if path.name != "app.py":
+        app.switch_page(path.relative_to(ROOT).as_posix()).run()
+    return app
+
+
+def payload(app: AppTest):
+    """What the 3-D view was sent: header and arrays."""
+    (component,) = app.get("bidi_component")
+    return unpack(component.proto.bytes)
+
+
+def totals(app: AppTest) -> list[str]:
+    return [metric.value for metric in app.metric]
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda p: p.name)
+def test_every_page_opens(path):
+    app = open_page(path)
+    assert not app.exception
+    assert not app.warning
+
+
+def test_the_first_paint_is_the_shipped_pair():
+    app = open_page()
+    flat, curved = totals(app)
+    assert flat == "0"
+    assert "±" in curved
+    header, arrays = payload(app)
+    assert (header["frames"], header["frame"]) == (21, 20)
+    assert header["columns"][0]["captions"] == ["73 % of new points right"]
+    assert header["columns"][1]["captions"][-1] == "98 % of new points right"
+    assert arrays["right_x"].shape == (21, 61, 61)
+    text = " ".join(m.value for m in app.markdown)
+    assert "a straight line" in text
+    assert "a closed loop" in text
+
+
+def test_the_gate_switch_and_strength_change_the_numbers():
+    app = open_page()
+    before = totals(app)
+    app.toggle(key="gated").set_value(False).run()
+    assert totals(app) == ["0", "0"]
+    assert payload(app)[0]["columns"][1]["heading"] == "Gate switched off"
+    app.toggle(key="gated").set_value(True).run()
+    app.slider(key="strength").set_value(0.5).run()
+    half = totals(app)
+    assert half[0] == "0"
+    assert half[1] not in ("0", before[1])
+    assert payload(app)[0]["frame"] == 10
+    assert not app.exception
+
+
+def test_a_link_restores_an_experiment():
+    query = dict(task="moons", depth="2", gate="headwise", seed="5", strength="0.25",
+                 colour="curvature", explore="true", pick="20.30")  # fmt: skip
+    app = open_page(**query)
+    assert not app.exception
+    assert not app.warning
+    assert app.slider(key="strength").value == 0.25
+    assert app.number_input(key="seed").value == 5
+    header, _ = payload(app)
+    assert header["pick"] == [20, 30]
+    assert header["frame"] == 5
+    assert header["legend"]["low"].startswith("K =")
+    assert any("Marked point" in caption.value for caption in app.caption)
+    again = open_page(**query)
+    assert totals(again) == totals(app)
+    assert payload(again)[0] == header
+
+
+BAD_LINKS = [
+    dict(strength="7"), dict(strength="nan"), dict(depth="0"), dict(depth="99"),
+    dict(task="<script>alert(1)</script>"), dict(gate="ungated"), dict(seed="-3"),
+    dict(seed="9999999999999999999999"), dict(colour=""), dict(pick="99.99"), dict(pick="x"),
+    dict(gated="perhaps", depth="two", seed="1.5"), dict(explore="\x00"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("query", BAD_LINKS, ids=str)
+def test_a_bad_link_does_no_harm(query):
+    app = open_page(**query)
+    assert not app.exception
+    assert len(app.warning) == len(query)
+    for name, warning in zip(query, app.warning, strict=False):
+        assert "Shown instead" in warning.value
+        assert any(f"`{name}`" in w.value for w in app.warning)
+    assert totals(app)[0] == "0"
+    app.slider(key="strength").set_value(0.9).run()
+    assert not app.warning  # said once, then gone
+    assert not app.exception
+
+
+def test_diverged_training_keeps_what_was_there(monkeypatch):
+    app = open_page()
+    before = totals(app)
+
+    def diverge(comparison):
+        yield 0.5
+        raise TrainingDiverged(31, (4,), 0.02)
+
+    monkeypatch.setattr(cached, "train_pair", diverge)
+    app.number_input(key="seed").set_value(4242).run()
+    assert not app.exception
+    assert "diverged at step 31 for seed 4" in app.error[0].value
+    assert totals(app) == before
+
+
+def test_explore_shows_the_seeds_the_maps_and_the_shares():
+    app = open_page(explore="true")
+    assert not app.exception
+    assert len(app.get("plotly_chart")) == 2
+    assert len(app.table) == 1
+    text = " ".join(m.value for m in app.markdown)
+    assert "best of 16 seeds" in text
+    assert "The gate helps by" in text
+    app.button[0].click().run()
+    assert not app.exception
+
+
+def test_back_to_the_first_example():
+    app = open_page(task="xor", seed="3", strength="0.5", pick="1.1")
+    app.button[0].click().run()
+    assert not app.exception
+    assert app.number_input(key="seed").value == 2688
+    assert app.slider(key="strength").value == 1.0
+    assert totals(app) == totals(open_page())
+    assert payload(app)[0]["pick"] is None

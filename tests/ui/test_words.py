@@ -1,0 +1,101 @@
+"""Do the sentences say what the numbers say?"""
+
+import numpy as np
+import pytest
+import torch
+
+from gating_core.integrals import Integral
+from gating_core.measure import measure_surface
+from gating_core.results import MeanInterval
+from gating_core.sample import square_grid
+from gating_core.surfaces import SURFACES
+from ui import words
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "text"),
+    [
+        (1.57039, 0.00059, "1.5704 ± 0.0006"),
+        (4.2065, 0.0238, "4.21 ± 0.03"),
+        (22.31, 2.04, "22 ± 3"),
+        (1234.0, 96.0, "1234 ± 100"),
+        (0.5, 0.00999, "0.50 ± 0.01"),
+        (3.0, 0.0, "3"),
+        (float("nan"), 1.0, "not a number"),
+        (1.0, float("inf"), "not a number"),
+    ],
+)
+def test_errors_are_rounded_up_to_one_figure(value, error, text):
+    assert words.plus_minus(value, error) == text
+
+
+@pytest.mark.parametrize(("number", "text"), [(3.2e-13, "1e-12"), (1e-12, "1e-12"), (0.02, "1e-1")])
+def test_powers_of_ten_are_rounded_up(number, text):
+    assert words.power_of_ten(number) == text
+
+
+def integral(value, error, complete=True):
+    return Integral(*(torch.tensor(x) for x in (value, error, complete)))
+
+
+@pytest.mark.parametrize(
+    ("total", "flat", "text"),
+    [
+        (integral(0.0, 1e-9), True, "0"),
+        (integral(4.21, 0.02), False, "4.21 ± 0.02"),
+        (integral(4.21, 0.02, False), False, "at least 4.21 ± 0.02"),
+        (integral(4.0, 3.0), False, "not settled"),
+        (integral(4.0, 28672.0), False, "not settled"),
+    ],
+)
+def test_totals_carry_their_doubt(total, flat, text):
+    assert words.total_text(total, flat) == text
+
+
+def test_doubt_is_written_from_the_field():
+    flat = measure_surface(SURFACES["warped plane"].chart, square_grid(21))
+    curved = measure_surface(SURFACES["torus"].chart, square_grid(21))
+    assert "flat to rounding" in words.total_doubt(integral(0.0, 1e-9), flat, 0)
+    assert "flat" not in words.total_doubt(integral(4.0, 0.1), curved, 0)
+    assert "lower estimate" in words.total_doubt(integral(4.0, 0.1, False), curved, 0)
+    assert "folds too sharply" in words.total_doubt(integral(4.0, 3.0), curved, 0)
+
+
+@pytest.mark.parametrize(
+    ("mean", "half", "start"),
+    [
+        (0.19, 0.03, "The gate helps by 19 ± 3 points"),
+        (-0.05, 0.01, "The gate hurts by 5 ± 1 points"),
+        (0.01, 0.02, "No difference that 16 seeds can show"),
+        (0.0, 0.0, "No difference that 16 seeds can show"),
+    ],
+)
+def test_differences_are_read_with_their_interval(mean, half, start):
+    assert words.difference_text(MeanInterval(mean, half), 16).startswith(start)
+
+
+class FakeCut:
+    """Only what `words.cut_of` reads."""
+
+    def __init__(self, margin):
+        axis = np.linspace(-1, 1, margin.shape[0])
+        self.surface = type("Surface", (), {"axis": axis})()
+        self.margin = margin[None]
+
+
+U, V = np.meshgrid(np.linspace(-1, 1, 41), np.linspace(-1, 1, 41))
+
+
+@pytest.mark.parametrize(
+    ("margin", "text"),
+    [
+        (U * U + V * V - 0.3, "a closed loop"),
+        (U + 0.3 * V, "an open line"),
+        (U * U - 0.2, "2 open lines"),
+        (1 + 0 * U, "nothing at all"),
+        (np.minimum((U - 0.5) ** 2, (U + 0.5) ** 2) + V * V - 0.1, "2 closed loops"),
+        ((U * U + V * V - 0.1) * (U - 0.7), "a closed loop and an open line"),
+    ],
+)
+def test_cuts_are_counted(margin, text):
+    assert words.cut_of(FakeCut(margin), 0).text == text
