@@ -17,7 +17,7 @@ test: $(DEV_READY)
 	$(BIN)/python -m pytest
 
 soak: $(DEV_READY)
-	$(BIN)/python -m pytest --hypothesis-profile soak
+	HYPOTHESIS_PROFILE=soak $(BIN)/python -m pytest -k "not browser"
 
 lint: $(DEV_READY)
 	$(BIN)/ruff check .

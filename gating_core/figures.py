@@ -393,7 +393,7 @@ def curvature_maps(
     ``end`` is where the colours end on both sides. The line is drawn only where |K| exceeds its
     error somewhere: on a flat surface the sign is rounding. Unresolved points are left open.
     """
-    figure = make_subplots(1, len(surfaces), subplot_titles=list(surfaces), shared_yaxes=True)
+    figure = make_subplots(1, len(surfaces), subplot_titles=list(surfaces))
     for column, (name, surface) in enumerate(surfaces.items(), 1):
         frame = frames[name]
         gaussian = np.where(surface.resolved[frame], surface.gaussian[frame], np.nan)
@@ -410,8 +410,9 @@ def curvature_maps(
                 hoverinfo="skip", showlegend=False,
             )  # fmt: skip
         figure.update_yaxes(scaleanchor=f"x{column if column > 1 else ''}", row=1, col=column)
-    figure.update_xaxes(constrain="domain", title_text="x<sub>1</sub>", tickvals=[-1, 0, 1])
-    figure.update_yaxes(constrain="domain", tickvals=[-1, 0, 1])
+    square = {"constrain": "domain", "range": [-1, 1], "tickvals": [-1, 0, 1], "zeroline": False}
+    figure.update_xaxes(title_text="x<sub>1</sub>", **square)
+    figure.update_yaxes(**square)
     figure.update_yaxes(title_text="x<sub>2</sub>", col=1)
     figure.update_layout(
         coloraxis={

@@ -1,0 +1,38 @@
+"""Is the README true? Its example runs, its files and targets exist."""
+
+import re
+from pathlib import Path
+
+import gating_core
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_example_runs_and_shows_flat_and_curved(capsys):
+    (code,) = re.findall(r"```python\n(.*?)```", README, re.S)
+    exec(compile(code, "README", "exec"), {})
+    flat, curved = capsys.readouterr().out.strip().splitlines()
+    totals = [float(x) for x in re.findall(r"[\d.]+(?:e-?\d+)?", curved.split("]")[0])]
+    assert max(float(x) for x in re.findall(r"[\d.]+(?:e-?\d+)?", flat.split("]")[0])) < 1e-9
+    assert min(totals) > 1e-3
+
+
+def test_every_target_it_names_is_in_the_makefile():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for target in set(re.findall(r"make ([a-z]+)", README)) - {"it"}:
+        assert re.search(rf"^{target}:", makefile, re.M), target
+
+
+def test_every_path_it_names_exists():
+    for path in re.findall(r"\]\((assets/[^)]+)\)", README):
+        assert (ROOT / path).exists(), path
+    for module in re.findall(r"^gating_core/ +(.*?)\nassets", README, re.M | re.S)[0].split():
+        name = module.strip("·,")
+        if name:
+            assert (ROOT / "gating_core" / f"{name}.py").exists(), name
+
+
+def test_the_public_interface_is_importable():
+    for name in gating_core.__all__:
+        assert getattr(gating_core, name) is not None
