@@ -22,13 +22,16 @@ DRAWN_POINTS = 200
 
 
 def measure_surface(
-    function: Callable[[torch.Tensor], torch.Tensor], grid: Grid, covariance: object = None
+    function: Callable[[torch.Tensor], torch.Tensor],
+    grid: Grid,
+    covariance: object = None,
+    bound: str = "rigorous",
 ) -> SurfaceResult:
     """Sample ``function``, a torch callable (N, 2) -> (..., N, D), on ``grid`` and measure it.
 
     Leading axes become frames. Errors as in `second_order_jet` and `curvature`.
     """
-    jet = second_order_jet(function, grid.points)
+    jet = second_order_jet(function, grid.points, bound)
     field = curvature(jet, covariance)
     total = total_absolute_curvature(field, grid.weights)
     shape = tuple(grid.weights.shape)

@@ -47,25 +47,28 @@ def square_grid(size: int = 61, low: float = -1.0, high: float = 1.0) -> Grid:
 
 
 class WeightChart:
-    """A callable (N, 2) -> (S, N, D): the outputs for first-layer weights c + u e1 + v e2.
+    """A callable (N, k) -> (S, N, D): the outputs for first-layer weights c + u e1 + v e2 (+ w e3).
 
-    c is the centre of the simplex; e1 and e2 are orthonormal, orthogonal to (1, ..., 1), drawn
-    from the member's seed and scaled until the smallest weight at a corner is 0.02. Every head
+    c is the centre of the simplex; the e are orthonormal, orthogonal to (1, ..., 1), drawn from
+    the member's seed and scaled until the smallest weight at a corner is 0.02. Every head
     gets the same weights. Where the model reads more than the weights (a gate, a residual), it
     gets the hidden state that would have produced them: for n = 3 that of the input ``inputs``,
     for n > 3 the one of least distance from the state at x = 0, in general no input's state.
     """
 
-    def __init__(self, model: Attention) -> None:
+    def __init__(self, model: Attention, dimension: int = 2) -> None:
         config = model.config
-        check_integer("value_count", config.value_count, 3, LARGEST_VALUE_COUNT)
+        check_integer("dimension", dimension, 2, 3)
+        check_integer("value_count", config.value_count, dimension + 1, LARGEST_VALUE_COUNT)
         if config.norm == "pre":
             raise ValueError(
                 "norm is 'pre'; the attention-weight chart needs 'none' or 'post', because no"
                 " hidden state is known that a normalised query would come from"
             )
         self.model = model
-        self.slices = torch.stack([_slice(config.value_count, seed) for seed in model.seeds])
+        self.slices = torch.stack(
+            [_slice(config.value_count, seed, dimension) for seed in model.seeds]
+        )
         first = model.blocks[0]
         self._reads_only_weights = first.reads_only_weights
         if not self._reads_only_weights:
@@ -93,7 +96,7 @@ class WeightChart:
         self._offset = offset
 
     def weights(self, points: torch.Tensor) -> torch.Tensor:
-        """(S, N, n): first-layer attention weights at chart points (N, 2)."""
+        """(S, N, n): first-layer attention weights at chart points (N, k)."""
         return points @ self.slices + 1 / self.model.config.value_count
 
     def _centred_logits(self, points: torch.Tensor) -> torch.Tensor:
@@ -124,19 +127,19 @@ class WeightChart:
         return torch.linalg.vector_norm(self.inputs(check_points(points)), dim=-1).amax(-1)
 
 
-def weight_chart(model: Attention) -> WeightChart:
-    """The attention-weight chart of ``model``, a callable on (u, v) in [-1, 1]^2.
+def weight_chart(model: Attention, dimension: int = 2) -> WeightChart:
+    """The attention-weight chart of ``model``, a callable on (u, v) in [-1, 1]^2, or (u, v, w).
 
-    ``ValueError`` for n = 2 (its weights form a line, not a surface), for ``norm="pre"``, and
-    for gated or residual models with several heads or logits of too low a rank: there no query
-    reaches the slice.
+    ``ValueError`` for n <= ``dimension`` (n = 2 gives a line, not a surface), for
+    ``norm="pre"``, and for gated or residual models with several heads or logits of too low a
+    rank: there no query reaches the slice.
     """
-    return WeightChart(model)
+    return WeightChart(model, dimension)
 
 
-def _slice(n: int, seed: int) -> torch.Tensor:
-    """(2, n): the chart's directions e1 and e2, scaled."""
-    draw = torch.randn(n, 2, generator=generator(seed, "weight_chart"), dtype=torch.float64)
+def _slice(n: int, seed: int, dimension: int) -> torch.Tensor:
+    """(k, n): the chart's directions, scaled."""
+    draw = torch.randn(n, dimension, generator=generator(seed, "weight_chart"), dtype=torch.float64)
     frame = torch.linalg.qr(draw - draw.mean(0)).Q.T
     scale = (1 / n - SMALLEST_WEIGHT) / frame.abs().sum(0).max()
     return frame * scale

@@ -81,14 +81,16 @@ def measured_pair(comparison: Comparison, _pair: TrainedPair) -> MeasuredPair:
     return MeasuredPair(left, right)
 
 
-@st.cache_resource(max_entries=400, show_spinner=False)
+@st.cache_resource(max_entries=400, show_spinner="Adding up curvature …")
 def total_curvature(comparison: Comparison, strength: float | None, _pair: TrainedPair) -> Integral:
     """Total absolute curvature of the best member, adaptively; ``None`` is the ungated one."""
     side = _pair.ungated if strength is None else _pair.gated
     model = restore(side.config, side.seeds, side.state).attention
     strengths = None if strength is None else [strength]
     with place():
-        return adaptive_total_absolute_curvature(model.member(side.best, strengths))
+        return adaptive_total_absolute_curvature(
+            model.member(side.best, strengths), bound="rigorous"
+        )
 
 
 @st.cache_resource(max_entries=MEASURED_KEPT, show_spinner=False)

@@ -53,7 +53,7 @@ def total_text(total: Integral, flat: bool) -> str:
 
 def total_doubt(total: Integral, surface: SurfaceResult, frame: int) -> str:
     """The line under a total: how sure it is."""
-    kind = f"{surface.bound_kind}d error"
+    kind = "rounding bound" if surface.bound_kind == "rigorous" else "estimated error"
     value, error = float(total.value), float(total.error)
     if surface.flat[frame]:
         median = float(np.median(surface.gaussian_error[frame]))
@@ -69,7 +69,7 @@ def total_doubt(total: Integral, surface: SurfaceResult, frame: int) -> str:
     if not bool(total.complete):
         share = percent(float(surface.unresolved_share[frame]))
         return f"a lower estimate: on {share} of the points the tangent plane is not resolved"
-    return f"∫|K| dA, free of units; {kind}: rounding and sampling"
+    return f"∫|K| dA, free of units; ±: {kind} and sampling error"
 
 
 @dataclass(frozen=True)
