@@ -23,10 +23,10 @@ from gating_core.results import CutSurface, SurfaceResult, TrainedEnsemble
 GRID_STEP = 6  # every sixth row and column is drawn on the surface
 BOX_DIAGONAL = 2.0  # in units of Plotly's normalised scene
 BOX_MARGIN = 0.03  # of the largest extent, around a surface
-CAMERA_DISTANCE = 2.15  # in units of Plotly's normalised scene
-COLOUR_QUANTILE = 0.98  # of |K| over the curved panel's points: where the colours of K end
+CAMERA_DISTANCE = 2.05  # in units of Plotly's normalised scene
+COLOUR_QUANTILE = 0.9  # of |K| over the curved panel's points: where the colours of K end
 COLOURINGS = ("class", "curvature")
-LIGHTING = {"ambient": 0.72, "diffuse": 0.55, "specular": 0.06, "roughness": 0.9}
+LIGHTING = {"ambient": 0.82, "diffuse": 0.35, "specular": 0.05, "roughness": 0.9}
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,9 +56,9 @@ class View:
     beyond: float = field(default=0.0)  # share of points whose colour is cut off
 
 
-def ref(name: str) -> dict[str, str]:
-    """A reference to a named array, in place of the array."""
-    return {"array": name}
+def ref(name: str, flat: bool = False) -> dict[str, Any]:
+    """A reference to a named array, in place of the array; ``flat``: row after row."""
+    return {"array": name, "flat": True} if flat else {"array": name}
 
 
 # --- Geometry of the drawing ----------------------------------------------------------------------
@@ -107,6 +107,13 @@ def plane_in_box(
     across = centred[0]
     turn = np.arctan2(np.cross(across, centred) @ normal / np.linalg.norm(normal), centred @ across)
     return points[np.argsort(turn)]
+
+
+def triangles(size: int) -> np.ndarray:
+    """(2 (size - 1)^2, 3): corners of two triangles for every cell of a grid counted by rows."""
+    a = (np.arange(size - 1)[:, None] * size + np.arange(size - 1)).ravel()
+    b, c, d = a + 1, a + size, a + size + 1
+    return np.concatenate([np.stack([a, b, c], -1), np.stack([b, d, c], -1)])
 
 
 def grid_lines(values: np.ndarray) -> np.ndarray:
@@ -166,6 +173,8 @@ def pair_view(left: CutSurface, right: CutSurface, colouring: str = "class") -> 
     if colouring not in COLOURINGS:
         raise ValueError(f"colouring is {colouring!r}; it must be one of {COLOURINGS}")
     arrays: dict[str, np.ndarray] = {"axis": left.surface.axis}
+    corners = triangles(len(left.surface.axis)).T
+    arrays |= {f"cells_{name}": corner for name, corner in zip("ijk", corners, strict=True)}
     columns: list[list[Panel]] = []
     framed: set[str] = set()
     end, beyond = curvature_colour_range(right.surface)
@@ -240,13 +249,14 @@ def _scene(side: str, cut: CutSurface, style: dict[str, Any]) -> Panel:
     quiet = {"hoverinfo": "skip", "showlegend": False}
     traces: list[dict[str, Any]] = [
         {
-            "type": "surface",
-            **_xyz(side),
-            "surfacecolor": ref(f"{side}_colour"),
+            # Not "surface": Plotly refines that twelvefold along each axis, at every frame.
+            "type": "mesh3d",
+            **{name: ref(f"{side}_{name}", flat=True) for name in "xyz"},
+            **{name: ref(f"cells_{name}") for name in "ijk"},
+            "intensity": ref(f"{side}_colour", flat=True),
             **style,
             "showscale": False,
             "lighting": LIGHTING,
-            "contours": {axis: {"highlight": False} for axis in "xyz"},
             "hovertemplate": "y = (%{x:.3g}, %{y:.3g}, %{z:.3g})<extra></extra>",
         },
         {
@@ -413,13 +423,17 @@ def curvature_maps(
     square = {"constrain": "domain", "range": [-1, 1], "tickvals": [-1, 0, 1], "zeroline": False}
     figure.update_xaxes(title_text="x<sub>1</sub>", **square)
     figure.update_yaxes(**square)
-    figure.update_yaxes(title_text="x<sub>2</sub>", col=1)
+    figure.update_yaxes(showticklabels=False)
+    figure.update_yaxes(title_text="x<sub>2</sub>", showticklabels=True, col=1)
     figure.update_layout(
         coloraxis={
             "colorscale": palette.SIGNED_SCALE, "cmin": -end, "cmax": end,
-            "colorbar": {"title": {"text": "K"}, "exponentformat": "power"},
+            "colorbar": {
+                "title": {"text": "K", "side": "right"}, "exponentformat": "power",
+                "orientation": "h", "y": -0.3, "thickness": 12, "len": 0.6,
+            },
         },
-        margin={"l": 40, "r": 10, "t": 36, "b": 40}, height=340,
+        margin={"l": 40, "r": 10, "t": 36, "b": 40}, height=400,
     )  # fmt: skip
     return figure
 

@@ -19,6 +19,7 @@ from gating_core.geometry import CurvatureField, curvature, second_fundamental_f
 from gating_core.jets import SecondOrderJet, second_order_jet
 
 FIRST_CELLS = 16  # cells along each side before any refinement
+DEEPEST = 14  # halvings of a first cell, to a width of about 1e-5
 LARGEST_SAMPLE = 300_000  # points, after which the refinement stops where it is
 TURNING_LIMIT = 0.8  # sine of the angle between tangent planes within a cell: beyond it, lost
 HOLONOMY_LIMIT = 0.2  # radians, above which a cell is refined
@@ -175,13 +176,13 @@ def adaptive_integrals(
 
     ``function`` is a torch callable (N, 2) -> (1, N, D) or (N, D). Cells are halved in both
     directions, the most doubtful first, until the summed doubt is below the tolerance (of the
-    integral of |K|) or below rounding, or 300,000 points are spent; ``error`` is that sum plus
-    rounding, so it says which of these it was. A cell is in doubt by the change between it and
-    its quarters, by what the holonomies of its own quarters show and its sample points do not,
-    and, where its tangent planes are so far apart that holonomy is lost, by the area over which
-    they scatter; cells whose holonomy exceeds 0.2 are refined in any case. An estimate, not a
-    bound: what cancels between all points is not seen. Source: Davis & Rabinowitz, *Methods of
-    Numerical Integration*, 2nd ed., chapter 6.
+    integral of |K|) or below rounding, or 300,000 points or 14 halvings are spent; ``error`` is
+    that sum plus rounding, so it says which of these it was. A cell is in doubt by the change
+    between it and its quarters, by what the holonomies of its own quarters show and its sample
+    points do not, and, where its tangent planes are so far apart that holonomy is lost, by the
+    area over which they scatter; cells whose holonomy exceeds 0.2 are refined in any case. An
+    estimate, not a bound: what cancels between all points is not seen. Source: Davis &
+    Rabinowitz, *Methods of Numerical Integration*, 2nd ed., chapter 6.
     """
     check_number("relative_tolerance", relative_tolerance, 1e-6, 1.0)
     width = 2 / FIRST_CELLS
@@ -210,7 +211,7 @@ def adaptive_integrals(
         allowed = relative_tolerance * total + rounding[2] + noise[2].sum() - errors[2]
         finished = int((doubt[order].cumsum(0) <= allowed / 2).sum())
         finished = min(finished, len(order) - int(turning.sum()))
-        if spent > LARGEST_SAMPLE:
+        if spent > LARGEST_SAMPLE or width < 2 / FIRST_CELLS / 2**DEEPEST:
             finished = len(order)
         done, rest = order[:finished], order[finished:]
         values += after[:, done].sum((1, 2))

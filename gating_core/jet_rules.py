@@ -12,7 +12,6 @@ Source: Griewank & Walther, *Evaluating Derivatives*, 2nd ed., chapter 13 (Taylo
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -141,12 +140,6 @@ ALIASES = {
 }
 
 RULES: dict[str, Callable] = {}
-AT_WORK = threading.local()
-
-
-def at_work() -> bool:
-    """Whether this thread is inside a rule, whose own torch calls nobody should follow."""
-    return getattr(AT_WORK, "rule", False)
 
 
 def rule_name(function_name: str) -> str:
@@ -160,11 +153,8 @@ def apply(name: str, args: tuple, kwargs: dict) -> Any:
     name = rule_name(name)
     if name not in RULES:
         raise MissingRule(f"no jet rule for {name}")
-    outer, AT_WORK.rule = at_work(), True
-    try:
+    with torch._C.DisableTorchFunction():  # a rule's own torch calls are nobody's to follow
         return RULES[name](*args, **kwargs)
-    finally:
-        AT_WORK.rule = outer
 
 
 def rule(*names: str) -> Callable[[Callable], Callable]:

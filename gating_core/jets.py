@@ -24,7 +24,6 @@ from gating_core.jet_rules import (
     RULES,
     Jet,
     MissingRule,
-    at_work,
     pair_index,
     pairs,
     rule_name,
@@ -106,8 +105,8 @@ def _by_blocks(evaluate: Callable, function: Function, points: torch.Tensor) -> 
     jet = evaluate(function, points[:FIRST_BLOCK])
     bounded = isinstance(jet.value, Bounded)
     shape = (1 + k + len(pairs(k)), *jet.shape[:-2], jet.shape[-1], count)
-    stack = torch.zeros(shape, dtype=torch.float64)
-    errors = torch.zeros(shape, dtype=torch.float64) if bounded else None
+    stack = torch.empty(shape, dtype=torch.float64)
+    errors = torch.empty(shape, dtype=torch.float64) if bounded else None
     per_point = stack.numel() * stack.element_size() // count
     size = max(FIRST_BLOCK, BLOCK_BYTES // max(per_point, 1))
     start = 0
@@ -125,10 +124,8 @@ def _write(jet: Jet, target: torch.Tensor, part: Callable[[Any], torch.Tensor]) 
     """Put one part of a jet's components into (1 + k + k(k+1)/2, ..., D, n), points last."""
     k = jet.k
     target[0] = part(jet.value).mT
-    if jet.first is not None:
-        target[1 : 1 + k] = part(jet.first).mT
-    if jet.second is not None:
-        target[1 + k :] = part(jet.second).mT
+    target[1 : 1 + k] = 0.0 if jet.first is None else part(jet.first).mT
+    target[1 + k :] = 0.0 if jet.second is None else part(jet.second).mT
 
 
 def _block(function: Function, points: torch.Tensor) -> Jet:
@@ -216,8 +213,6 @@ class _Followed(TorchFunctionMode):
 
     def __torch_function__(self, func, types, args=(), kwargs=None):  # noqa: ANN001, ANN204
         kwargs = kwargs or {}
-        if at_work():
-            return func(*args, **kwargs)
         name = rule_name(getattr(func, "__name__", ""))
         flat = [*args, *kwargs.values()]
         flat += [x for part in flat if isinstance(part, list | tuple) for x in part]

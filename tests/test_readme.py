@@ -4,18 +4,32 @@ import re
 from pathlib import Path
 
 import gating_core
+from gating_core.examples import any_surface
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_the_example_runs_and_shows_flat_and_curved(capsys):
-    (code,) = re.findall(r"```python\n(.*?)```", README, re.S)
+    code, _ = re.findall(r"```python\n(.*?)```", README, re.S)
     exec(compile(code, "README", "exec"), {})
     flat, curved = capsys.readouterr().out.strip().splitlines()
     totals = [float(x) for x in re.findall(r"[\d.]+(?:e-?\d+)?", curved.split("]")[0])]
     assert max(float(x) for x in re.findall(r"[\d.]+(?:e-?\d+)?", flat.split("]")[0])) < 1e-9
     assert min(totals) > 1e-3
+
+
+def test_the_second_example_measures_any_network_with_bounds(capsys):
+    _, code = re.findall(r"```python\n(.*?)```", README, re.S)
+    code = re.sub("torch.random.manual_seed.*", "", code)  # the suite leaves the global state alone
+    exec(compile(code, "README", "exec"), {})
+    assert capsys.readouterr().out.startswith("rigorous")
+
+
+def test_the_example_script_agrees_with_its_closed_form():
+    assert any_surface.compare_torus() <= 1
+    value, error = any_surface.measure_network()
+    assert 0 < error < 0.02 * value
 
 
 def test_every_target_it_names_is_in_the_makefile():

@@ -59,7 +59,7 @@ def explore_controls() -> tuple[Comparison, str]:
         required=True, key="depth", bind="query-params", on_change=_moved,
     )  # fmt: skip
     gate = third.segmented_control(
-        "Gate", GATES, default=DEFAULT.gate, required=True,
+        "Gate kind", GATES, default=DEFAULT.gate, required=True,
         key="gate", bind="query-params", on_change=_moved,
     )  # fmt: skip
     fourth, fifth, sixth = st.columns([3, 2, 2], vertical_alignment="bottom")

@@ -107,14 +107,14 @@ def _legend(colouring: str, limits: tuple[float, float], beyond: float) -> Legen
             "class 0",
             "class 1",
             "black: decision boundary · grey: the classifier's plane · magenta: the triangle"
-            " that the three values span · query chart, each surface to its own scale",
+            " that the three values span · each surface undistorted, to its own scale",
         )
     note = f"{words.percent(beyond)} of the points lie beyond the scale" if beyond else ""
     return Legend(
         palette.SIGNED_SCALE,
         f"K = {limits[0]:.2g}",
         f"K = {limits[1]:.2g}",
-        f"saddle-like to dome-like · {note} · query chart",
+        f"saddle-like to dome-like · {note}",
     )
 
 
@@ -159,7 +159,7 @@ def draw_details(found: Found) -> None:
     )
     st.caption(
         "Gaussian curvature K over the input plane, both sides on one scale centred at zero;"
-        " dashed: K = 0. Colours end at the 98 % quantile of |K| at λ = 1;"
+        " dashed: K = 0. Colours end at the 90 % quantile of |K| at λ = 1;"
         f" {words.percent(beyond)} of the points lie beyond."
     )
     shares = [(cut.surface.shares, frame) for _, _, cut, frame, _ in found.sides]

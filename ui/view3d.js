@@ -56,7 +56,10 @@ function take(array, frame) {
 function fill(spec, arrays, frame) {
   if (Array.isArray(spec)) return spec.map(part => fill(part, arrays, frame));
   if (spec === null || typeof spec !== 'object') return spec;
-  if (spec.array !== undefined) return take(arrays[spec.array], frame);
+  if (spec.array !== undefined) {
+    const array = arrays[spec.array];
+    return take(spec.flat ? { ...array, inner: [array.size] } : array, frame);
+  }
   return Object.fromEntries(Object.entries(spec).map(([k, v]) => [k, fill(v, arrays, frame)]));
 }
 
@@ -74,8 +77,14 @@ export default function ({ data, parentElement, setTriggerValue }) {
   [state.header, state.arrays] = unpack(data);
   const { header } = state;
   state.report = setTriggerValue;
-  state.frame = header.frame;
-  state.pick = header.pick;
+  // Called again with what we know whenever anything on the page changes: only news count, or
+  // the picture would jump back to the last frame that Python chose.
+  const served = JSON.stringify([header.frames, header.frame, header.pick]);
+  if (state.served !== served) {
+    state.served = served;
+    state.frame = header.frame;
+    state.pick = header.pick;
+  }
   state.camera = () => structuredClone(CAMERAS[header.key] ??= structuredClone(header.camera));
 
   build(root, find, state);
@@ -89,7 +98,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
 
   return () => {
     state.playing = false;
-    document.removeEventListener('input', state.onInput, true);
+    state.observer?.disconnect();
     if (state.Plotly) state.plots.forEach(plot => state.Plotly.purge(plot.div));
   };
 }
@@ -183,6 +192,13 @@ function layoutOf(root, panel, state) {
     scene: { ...rest, camera: state.camera(), xaxis: axis(xaxis), yaxis: axis(yaxis), zaxis: axis(zaxis) } };
 }
 
+// What answers no hover (plane, lines, data) must not hide the surface from the pointer either.
+function seeThrough(div) {
+  div._fullLayout?.scene?._scene?.glplot.objects
+    .filter(part => part._trace?.data.hoverinfo === 'skip')
+    .forEach(part => { part.drawPick = () => {}; });
+}
+
 async function draw(root, state, wanted) {
   const { header, arrays, frame, Plotly } = state;
   label(root, state);
@@ -193,7 +209,7 @@ async function draw(root, state, wanted) {
       type: panel.kind === 'scene' ? 'scatter3d' : 'scatter',
       marker: panel.kind === 'scene' ? MARKER : { ...MARKER, size: 13 } };
     return Plotly.react(plot.div, [...fill(panel.traces, arrays, frame), spot],
-      layoutOf(root, panel, state), { responsive: true, displayModeBar: false });
+      layoutOf(root, panel, state), { responsive: true, displayModeBar: false }).then(seeThrough);
   }));
   state.draws += 1;
   root.dataset.frame = frame;
@@ -251,14 +267,29 @@ function wire(root, find, state) {
   find('.gc-play').onclick = play;
 
   // The slider that Python owns: follow it while it is dragged, before it reports its value.
-  document.removeEventListener('input', state.onInput, true);
-  state.onInput = event => {
-    const { follow, frames } = state.header;
-    if (!follow || frames < 2 || !event.target.matches?.(follow)) return;
-    const { min, max, value } = event.target;
-    show(Math.round((frames - 1) * (value - min) / (max - min)));
+  // It fires no events of its own then, but says its value to screen readers. React also writes the
+  // value it already has, as at the end of a Play: only a change counts. One draw at a time.
+  let target = null;
+  const chase = async frame => {
+    const busy = target !== null;
+    target = frame;
+    if (busy) return;
+    try {
+      while (root.isConnected && target !== state.frame) await show(target);
+    } finally {
+      target = null;
+    }
   };
-  document.addEventListener('input', state.onInput, true);
+  state.observer?.disconnect();
+  state.observer = new MutationObserver(changes => {
+    const { follow, frames } = state.header;
+    const slider = follow && changes.find(({ target: node, oldValue }) =>
+      node.matches(follow) && node.getAttribute('aria-valuetext') !== oldValue)?.target;
+    if (!slider || frames < 2 || state.playing) return;
+    const { min, max, value } = slider;
+    chase(Math.round((frames - 1) * (value - min) / (max - min)));
+  });
+  state.observer.observe(document.body, { subtree: true, attributeOldValue: true, attributeFilter: ['aria-valuetext'] });
 
   scenes.forEach(div => {
     div.on('plotly_relayouting', e => e['scene.camera'] && setCamera(e['scene.camera'], div));
@@ -288,7 +319,8 @@ function wire(root, find, state) {
     let down = null;
     const remember = e => {
       const point = e.points.find(p => p.curveNumber === 0);
-      if (point) hit = [point.pointNumber[1], point.pointNumber[0]]; // surfaces count [column, row]
+      const columns = state.arrays.axis.size; // a mesh counts its points row by row
+      if (point) hit = [Math.floor(point.pointNumber / columns), point.pointNumber % columns];
     };
     div.on('plotly_hover', remember);
     div.on('plotly_click', remember);

@@ -16,7 +16,7 @@ NOT_SETTLED = 0.5  # relative error above which a total is no number to quote
 
 def percent(share: float) -> str:
     """A share as whole percent."""
-    return f"{100 * share:.0f} %"
+    return f"{100 * share:.0f}\u00a0%"
 
 
 def plus_minus(value: float, error: float) -> str:

@@ -25,6 +25,9 @@ def _at_depth(depth: int) -> list[Row]:
     def measured(points: torch.Tensor) -> CurvatureField:
         return curvature(second_order_jet(model, points))
 
+    def bounded(points: torch.Tensor) -> CurvatureField:
+        return curvature(second_order_jet(model, points, "rigorous"))
+
     def nested(points: torch.Tensor) -> CurvatureField:
         return curvature(nested_jet(model, points))
 
@@ -33,6 +36,7 @@ def _at_depth(depth: int) -> list[Row]:
             "forward pass": forward_written_out(model),
             "jet": lambda points: second_order_jet(model, points),
             "jet + curvature": measured,
+            "with rigorous bounds": bounded,
             "nested torch.func + curvature": nested,
         },
         grid_points,
@@ -43,4 +47,5 @@ def _at_depth(depth: int) -> list[Row]:
         compare(seconds, "jet", "forward pass", sizes),
         compare(seconds, "jet + curvature", "forward pass", sizes),
         compare(seconds, "jet + curvature", "nested torch.func + curvature", sizes),
+        compare(seconds, "with rigorous bounds", "jet + curvature", sizes),
     ]

@@ -48,8 +48,8 @@ def test_the_first_paint_is_the_shipped_pair():
     assert "±" in curved
     header, arrays = payload(app)
     assert (header["frames"], header["frame"]) == (21, 20)
-    assert header["columns"][0]["captions"] == ["73 % of new points right"]
-    assert header["columns"][1]["captions"][-1] == "98 % of new points right"
+    assert header["columns"][0]["captions"] == ["73\u00a0% of new points right"]
+    assert header["columns"][1]["captions"][-1] == "98\u00a0% of new points right"
     assert arrays["right_x"].shape == (21, 61, 61)
     text = " ".join(m.value for m in app.markdown)
     assert "a straight line" in text

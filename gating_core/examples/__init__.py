@@ -1,0 +1,1 @@
+"""Scripts to read and run: each measures something with the core, cell by cell."""

@@ -1,0 +1,273 @@
+"""Does the landing page do in a real browser what it promises: draw, turn, follow, mark, play?"""
+
+import io
+import re
+from itertools import product
+
+import numpy as np
+import pytest
+from PIL import Image
+from playwright.sync_api import TimeoutError
+
+from .visiting import await_view, open_page, settle
+
+LANDING, LESSON = "Flat or curved?", "How to read it"
+WIDE = {"viewport": {"width": 800, "height": 1500}}
+PHONE = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark"}
+SLIDER = ".st-key-strength input[type=range]"
+LAST_FRAME = 20  # of λ = 0, 0.05, … 1
+PAGE_CHANGES = 10
+COLOURS_AT_LEAST = 200  # a lit surface has thousands, bare axes a few dozen
+DRAWN_AT_LEAST = 0.03  # of a scene's pixels
+
+# Every WebGL context that is made, held weakly: one that a closed page keeps alive is a leak.
+COUNT_CONTEXTS = """() => {
+  window.testContexts = [];
+  const make = HTMLCanvasElement.prototype.getContext;
+  HTMLCanvasElement.prototype.getContext = function (kind, ...rest) {
+    const context = make.call(this, kind, ...rest);
+    if (/webgl/.test(kind) && context) window.testContexts.push(new WeakRef(context));
+    return context;
+  };
+}"""
+LIVING_CONTEXTS = "new Set(window.testContexts.map(c => c.deref()).filter(c => c)).size"
+SCENES = "[...document.querySelectorAll('.gc-scene')]"
+CAMERAS = f"() => {SCENES}.map(div => div._fullLayout.scene._scene.getCamera())"
+MARKERS = """() => [...document.querySelectorAll('.gc-scene, .gc-plane')].map(div => {
+  const { x, y } = div.data.at(-1);
+  return [...x, ...y];
+})"""
+WATCH_FRAMES = """() => {
+  const view = document.querySelector('.gc-view');
+  window.testFrames = [];
+  new MutationObserver(() => window.testFrames.push(Number(view.dataset.frame)))
+    .observe(view, { attributes: true, attributeFilter: ['data-frame'] });
+}"""
+
+
+@pytest.fixture(scope="module")
+def wide(browser, served, watch):
+    """A visitor with a wide window, shared by the tests that leave the page usable."""
+    with open_page(browser, watch, **WIDE) as page:
+        page.goto(served.url)
+        await_view(page)
+        yield page
+
+
+@pytest.fixture(scope="module")
+def phone(browser, served, watch):
+    """A visitor with a phone and a dark colour scheme."""
+    with open_page(browser, watch, **PHONE) as page:
+        page.add_init_script(f"({COUNT_CONTEXTS})()")
+        page.goto(served.url)
+        await_view(page)
+        yield page
+
+
+@pytest.fixture(autouse=True)
+def nothing_goes_wrong(watch):
+    """No error on the console, none on the page, and no request to another host.
+
+    Not cleared at the start: opening a shared page belongs to the first test that asks for it.
+    """
+    yield
+    problems, watch.problems = watch.problems, []
+    assert not problems
+
+
+def pixels(scene):
+    return np.asarray(Image.open(io.BytesIO(scene.screenshot())).convert("RGB")).astype(int)
+
+
+def assert_drawn(scene):
+    """Many colours, and not merely lines on a background."""
+    picture = pixels(scene)
+    colours, counts = np.unique(picture.reshape(-1, 3), axis=0, return_counts=True)
+    background = colours[counts.argmax()]
+    share = (np.abs(picture - background).sum(-1) > 60).mean()
+    assert len(colours) >= COLOURS_AT_LEAST
+    assert share >= DRAWN_AT_LEAST
+
+
+def assert_same_camera(camera, other):
+    for part, axis in product(("eye", "center", "up"), "xyz"):
+        assert camera[part][axis] == pytest.approx(other[part][axis], abs=1e-6), part
+
+
+def open_by_link(page, name):
+    page.get_by_role("link", name=name).click()
+    heading = {LANDING: "Does this attention layer", LESSON: "How to read"}[name]
+    page.get_by_role("heading", name=heading).first.wait_for()
+
+
+def set_strength(page, steps_from_one):
+    """Move the slider with its keys and wait for the server's answer."""
+    page.locator(SLIDER).focus()
+    page.keyboard.press("End")
+    for _ in range(steps_from_one):
+        page.keyboard.press("ArrowLeft")
+    wanted = (LAST_FRAME - steps_from_one) / LAST_FRAME
+    page.wait_for_url(lambda url: strength_of(url) == wanted)
+    page.wait_for_selector(f".gc-view[data-frame='{LAST_FRAME - steps_from_one}']")
+    settle(page)
+
+
+def strength_of(url):
+    """λ as the link says it; the default, 1, is not in the link."""
+    found = re.search(r"[?&]strength=([\d.]+)", url)
+    return float(found[1]) if found else 1.0
+
+
+def pick_of(url):
+    found = re.search(r"[?&]pick=(\d+)\.(\d+)", url)
+    return found and (int(found[1]), int(found[2]))
+
+
+def click_until_marked(page, panel, spots):
+    """Click at spots (shares of the panel's width and height) until the link names a point."""
+    before = page.url
+    box = panel.bounding_box()
+    for across, down in spots:
+        page.mouse.click(box["x"] + across * box["width"], box["y"] + down * box["height"])
+        try:
+            page.wait_for_url(lambda url: pick_of(url) != pick_of(before), timeout=8_000)
+        except TimeoutError:  # a point of the data or a line lies over the surface there
+            continue
+        settle(page)
+        return pick_of(page.url)
+    raise AssertionError("no click marked a point")
+
+
+def test_both_surfaces_are_drawn(wide):
+    scenes = wide.locator(".gc-scene:has(canvas)")
+    assert scenes.count() == 2
+    for scene in scenes.all():
+        assert_drawn(scene)
+
+
+def test_turning_is_shared_and_outlives_a_move_of_the_gate(wide):
+    before = wide.evaluate(CAMERAS)
+    wide.locator(".gc-scene").first.focus()
+    for _ in range(4):
+        wide.keyboard.press("ArrowRight")
+    wide.wait_for_function(f"eye => ({CAMERAS})()[0].eye.x !== eye.x", arg=before[0]["eye"])
+    settle(wide)
+    left, right = wide.evaluate(CAMERAS)
+    assert_same_camera(left, right)
+    turn = np.arctan2(left["eye"]["y"], left["eye"]["x"]) - np.arctan2(
+        before[0]["eye"]["y"], before[0]["eye"]["x"]
+    )
+    assert np.cos(turn) == pytest.approx(np.cos(4 * np.radians(8)), abs=1e-6)
+
+    set_strength(wide, 3)
+    for camera in wide.evaluate(CAMERAS):
+        assert_same_camera(camera, left)
+
+
+def test_a_click_on_a_surface_or_a_chart_marks_the_point_everywhere(wide):
+    spots = [(0.5 + x, 0.5 + y) for x, y in product((0, 0.06, -0.06), (0, 0.05, -0.05))]
+    first = click_until_marked(wide, wide.locator(".gc-scene").nth(1), spots)
+    assert all(wide.evaluate(MARKERS))
+    wide.get_by_text("Marked point").wait_for()
+
+    second = click_until_marked(wide, wide.locator(".gc-plane").first, [(0.55, 0.35)])
+    assert second != first
+    left, left_chart, right, right_chart = wide.evaluate(MARKERS)
+    assert left
+    assert right
+    assert left_chart == right_chart
+    column, row = np.round((np.array(left_chart) + 1) * 30).astype(int)
+    assert (row, column) == second
+    wide.get_by_text(f"Marked point x = ({left_chart[0]:.2f}, {left_chart[1]:.2f})").wait_for()
+
+
+def test_the_surface_follows_the_slider_while_it_is_dragged(wide):
+    set_strength(wide, 0)
+    track = wide.locator(".st-key-strength [role=group] > div:has(input)").bounding_box()
+    height = track["y"] + track["height"] / 2
+    wide.mouse.move(track["x"] + track["width"], height)
+    wide.mouse.down()
+    try:
+        wide.mouse.move(track["x"] + track["width"] / 2, height, steps=3)
+        wide.wait_for_selector(".gc-view[data-frame='10']")
+        assert strength_of(wide.url) == 1  # Python has not heard of it
+    finally:
+        wide.mouse.up()
+    wide.wait_for_url(lambda url: strength_of(url) == 0.5)
+    settle(wide)
+    assert wide.locator(".gc-frame").inner_text() == "λ = 0.50"
+
+
+def test_play_sweeps_to_the_full_gate_and_hands_over_to_python(wide):
+    set_strength(wide, 4)
+    wide.evaluate(WATCH_FRAMES)
+    wide.locator(".gc-play").click()
+    wide.wait_for_selector(f".gc-view[data-frame='{LAST_FRAME}']")
+    wide.wait_for_url(lambda url: strength_of(url) == 1)
+    settle(wide)
+    frames = wide.evaluate("window.testFrames")
+    assert frames[: LAST_FRAME - 16] == [17, 18, 19, 20]
+    assert set(frames[4:]) <= {LAST_FRAME}  # drawn again when Python answers
+    assert "Play" in wide.locator(".gc-play").inner_text()
+    assert wide.locator(SLIDER).input_value() == "1"
+
+
+def test_a_full_visit_asks_this_machine_only(wide, watch):
+    open_by_link(wide, LESSON)
+    settle(wide)
+    open_by_link(wide, LANDING)
+    await_view(wide)
+    assert any(re.search(r"/app/static/plotly-[\d.]+min\.js", url) for url in watch.requested)
+    assert any(url.startswith("ws://127.0.0.1:") for url in watch.requested)
+    assert not [p for p in watch.problems if p.startswith("left the machine")]
+
+
+def test_a_copied_link_restores_what_was_seen(browser, served, watch):
+    link = "/?strength=0.35&task=xor&explore=true&colour=curvature&pick=20.30"
+    with open_page(browser, watch, **WIDE) as page:
+        page.goto(served.url + link)
+        await_view(page)
+        assert page.locator(".gc-view").get_attribute("data-frame") == "7"
+        assert page.locator(SLIDER).input_value() == "0.35"
+        for name, choice in (("Task", "xor"), ("Colour by", "curvature")):
+            group = page.get_by_role("radiogroup", name=name, exact=True)
+            assert group.get_by_role("radio", checked=True).inner_text() == choice
+        left, left_chart, right, right_chart = page.evaluate(MARKERS)
+        assert left
+        assert right
+        assert left_chart == right_chart == pytest.approx([0, -1 / 3], abs=1e-6)
+        page.get_by_text("Marked point x = (0.00, -0.33)").wait_for()
+        assert page.get_by_text("Share of the area").count() == 1
+        assert page.url.removeprefix(served.url) == link
+
+
+def test_a_phone_stacks_the_panels_and_scrolls_only_down(phone):
+    assert phone.evaluate("document.documentElement.scrollWidth") <= 390
+    boxes = [column.bounding_box() for column in phone.locator(".gc-column").all()]
+    assert len(boxes) == 2
+    assert boxes[1]["y"] >= boxes[0]["y"] + boxes[0]["height"]
+    scene = phone.locator(".gc-scene").first.bounding_box()
+    assert scene["x"] + scene["width"] <= 390 - 36  # a margin to scroll by
+
+
+def test_the_dark_scheme_is_dark_and_draws(phone):
+    background = phone.evaluate(
+        "getComputedStyle(document.querySelector('.stApp')).backgroundColor"
+    )
+    assert max(int(part) for part in re.findall(r"\d+", background)[:3]) < 60
+    for scene in phone.locator(".gc-scene").all():
+        assert_drawn(scene)
+
+
+def test_changing_pages_leaves_no_webgl_contexts_behind(phone):
+    for change in range(PAGE_CHANGES):
+        open_by_link(phone, LANDING if change % 2 else LESSON)
+        if change % 2:
+            phone.wait_for_selector(".gc-view[data-n]")
+    collector = phone.context.new_cdp_session(phone)
+    for _ in range(5):  # finalisers may need another round
+        collector.send("HeapProfiler.collectGarbage")
+    assert phone.evaluate("window.testContexts.length") >= PAGE_CHANGES  # else it counts nothing
+    assert phone.evaluate(LIVING_CONTEXTS) <= 4  # the shown page's, and the one's before it
+    for scene in phone.locator(".gc-scene").all():
+        assert_drawn(scene)
