@@ -7,8 +7,8 @@ from dataclasses import fields
 import streamlit as st
 
 from gating_core.comparison import DEPTH_RANGE, GATES, SEED_RANGE, Comparison
-from gating_core.figures import COLOURINGS
 from gating_core.tasks import TASKS
+from gating_core.views import COLOURINGS
 from ui.cached import STRENGTH_STEPS, STRENGTHS
 from ui.links import DEFAULT, link_problems, parse_pick
 

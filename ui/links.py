@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gating_core.comparison import DEPTH_RANGE, GATES, SEED_RANGE, Comparison
-from gating_core.figures import COLOURINGS
 from gating_core.tasks import TASKS
+from gating_core.views import COLOURINGS
 
 DEFAULT = Comparison()
 GRID_SIZE = 61

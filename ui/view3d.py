@@ -20,7 +20,7 @@ import numpy as np
 import plotly
 import streamlit as st
 
-from gating_core.figures import View
+from gating_core.views import View
 
 HERE = Path(__file__).parent
 STATIC = HERE.parent / "static"

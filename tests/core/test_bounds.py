@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from gating_core.attention import build_attention
 from gating_core.bounded import Bounded
 from gating_core.config import AttentionConfig, GateConfig
+from gating_core.elementary import FUNCTIONS
 from gating_core.geometry import curvature, second_fundamental_form
 from gating_core.integrals import adaptive_integrals
-from gating_core.jet_rules import FUNCTIONS, Jet
+from gating_core.jet_rules import Jet
 from gating_core.jets import second_order_jet
 from gating_core.sample import square_grid, weight_chart
 from gating_core.solids import solid_curvature

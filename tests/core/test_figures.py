@@ -6,19 +6,18 @@ import torch
 
 from gating_core import palette
 from gating_core.comparison import Comparison, train_pair
-from gating_core.figures import (
-    best_camera,
-    curvature_colour_range,
-    curvature_maps,
-    decision_curve,
-    grid_lines,
-    learning_curves,
-    pair_view,
-    plane_in_box,
-)
+from gating_core.figures import curvature_maps, learning_curves
 from gating_core.measure import cut_surface, measure_surface
 from gating_core.sample import square_grid
 from gating_core.surfaces import SURFACES
+from gating_core.views import (
+    best_camera,
+    curvature_colour_range,
+    decision_curve,
+    grid_lines,
+    pair_view,
+    plane_in_box,
+)
 
 AXIS = np.linspace(-1, 1, 21)
 
