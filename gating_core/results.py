@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
 from gating_core.config import AttentionConfig
 
@@ -54,6 +53,8 @@ class MeanInterval:
 
 def mean_interval(values: np.ndarray, confidence: float = 0.95) -> MeanInterval:
     """Mean and interval of independent ``values`` (S,), S > 1; half width 0 if all are equal."""
+    from scipy import stats  # here: half a second to import, and no picture waits for it
+
     values = np.asarray(values, dtype=float)
     if values.ndim != 1 or len(values) < 2:
         raise ValueError(f"values has shape {values.shape}; an interval needs (S,) with S > 1")

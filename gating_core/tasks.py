@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from sklearn.datasets import make_moons
 
 from gating_core.config import check_choice, check_integer, check_number, check_seeds
 from gating_core.randomness import generator
@@ -60,6 +59,8 @@ def circle(rng: torch.Generator, count: int) -> Sample:
 
 def moons(rng: torch.Generator, count: int) -> Sample:
     """Two interleaved half circles (scikit-learn's ``make_moons``, scaled to the square)."""
+    from sklearn.datasets import make_moons  # here: a second to import, for this task alone
+
     state = int(torch.randint(2**31 - 1, (), generator=rng))
     points, labels = make_moons(count, random_state=state)
     return (points - MOONS_CENTRE) / MOONS_HALF_WIDTH, labels

@@ -9,7 +9,6 @@ import streamlit as st
 from gating_core import palette
 from gating_core.comparison import Comparison, TrainedPair
 from gating_core.figures import curvature_maps, learning_curves
-from gating_core.integrals import Integral
 from gating_core.results import CutSurface, TrainedEnsemble, mean_interval
 from gating_core.train import TrainingDiverged
 from gating_core.views import curvature_colour_range
@@ -40,19 +39,17 @@ class Found:
     shown: Shown
     pair: TrainedPair
     measured: cached.MeasuredPair
-    totals: tuple[Integral, Integral]
     frame: int
 
     @property
-    def sides(self) -> list[tuple[str, TrainedEnsemble, CutSurface, int, Integral]]:
-        """Name, ensemble, cut surface, frame and total of both sides."""
+    def sides(self) -> list[tuple[str, TrainedEnsemble, CutSurface, int]]:
+        """Name, ensemble, cut surface and frame of both sides."""
         return list(
             zip(
                 SIDE_NAMES,
                 (self.pair.ungated, self.pair.gated),
                 (self.measured.left, self.measured.right),
                 (0, self.frame),
-                self.totals,
                 strict=True,
             )
         )
@@ -69,11 +66,7 @@ def fetch(shown: Shown) -> Found:
         st.error(f"{error}. Shown instead: the last experiment that worked.")
     st.session_state.last_good = comparison
     measured = cached.measured_pair(comparison, pair)
-    totals = (
-        cached.total_curvature(comparison, None, pair),
-        cached.total_curvature(comparison, shown.strength, pair),
-    )
-    return Found(shown, pair, measured, totals, cached.frame_of(shown.strength))
+    return Found(shown, pair, measured, cached.frame_of(shown.strength))
 
 
 def draw_pair(found: Found) -> None:
@@ -121,9 +114,11 @@ def _legend(colouring: str, limits: tuple[float, float], beyond: float) -> Legen
 
 def draw_numbers(found: Found) -> None:
     """One number per side with its doubt, and the point that was clicked."""
-    for column, (name, _, cut, frame, total) in zip(st.columns(2), found.sides, strict=True):
+    for column, (name, _, cut, frame) in zip(st.columns(2), found.sides, strict=True):
         flat = bool(cut.surface.flat[frame])
+        strength = None if cut is found.measured.left else found.shown.strength
         with column:
+            total = cached.total_curvature(found.pair.comparison, strength, found.pair)
             st.metric(
                 f"Total curvature, {name.lower()}", words.total_text(total, flat),
                 help="The integral of |K| over the surface: how much it curves in all, whatever"
@@ -137,7 +132,7 @@ def draw_numbers(found: Found) -> None:
 def _draw_pick(found: Found, row: int, column: int) -> None:
     axis = found.measured.left.surface.axis
     parts = []
-    for name, _, cut, frame, _ in found.sides:
+    for name, _, cut, frame in found.sides:
         surface, at = cut.surface, (frame, row, column)
         if not surface.resolved[at]:
             parts.append(f"{name.lower()}: K unresolved")
@@ -150,8 +145,8 @@ def _draw_pick(found: Found, row: int, column: int) -> None:
 def draw_details(found: Found) -> None:
     """Behind *Explore*: how the models were chosen, curvature maps, area shares, loss curves."""
     _draw_seeds(found)
-    surfaces = {name: cut.surface for name, _, cut, _, _ in found.sides}
-    frames = {name: frame for name, _, _, frame, _ in found.sides}
+    surfaces = {name: cut.surface for name, _, cut, _ in found.sides}
+    frames = {name: frame for name, _, _, frame in found.sides}
     end, beyond = curvature_colour_range(found.measured.right.surface)
     st.plotly_chart(
         curvature_maps(surfaces, frames, end),
@@ -163,7 +158,7 @@ def draw_details(found: Found) -> None:
         " dashed: K = 0. Colours end at the 90 % quantile of |K| at λ = 1;"
         f" {words.percent(beyond)} of the points lie beyond."
     )
-    shares = [(cut.surface.shares, frame) for _, _, cut, frame, _ in found.sides]
+    shares = [(cut.surface.shares, frame) for _, _, cut, frame in found.sides]
     st.table(
         {
             "Share of the area": SIDE_NAMES,
@@ -174,7 +169,7 @@ def draw_details(found: Found) -> None:
     )
     st.caption("Undecided: |K| is within its error, as everywhere on a flat sheet, or unresolved.")
     st.plotly_chart(
-        learning_curves({name: side for name, side, _, _, _ in found.sides}, SIDE_COLOURS),
+        learning_curves({name: side for name, side, _, _ in found.sides}, SIDE_COLOURS),
         alt="Training loss against steps for every seed, the shown seed thick.",
         key="learning_curves",
     )
@@ -187,7 +182,7 @@ def _percent1(share: float) -> str:
 def _draw_seeds(found: Found) -> None:
     comparison = found.pair.comparison
     count = comparison.seed_count
-    for column, (name, side, _, _, _) in zip(st.columns(2), found.sides, strict=True):
+    for column, (name, side, _, _) in zip(st.columns(2), found.sides, strict=True):
         over_seeds = mean_interval(side.test_accuracy[-1])
         spread = words.plus_minus(100 * over_seeds.mean, 100 * over_seeds.half_width)
         column.markdown(
