@@ -8,8 +8,8 @@ compute to within one unit in the last place, 16 u for erfc. The bounds are comp
 point too: U is slightly larger than u, and `Bounded.bound` inflates the end result, to cover that.
 Source: Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd ed., sections 3.1 to 3.3.
 
-Python numbers and given tensors are exact. Underflow is not followed operation by operation;
-`TINY` added at the end covers it for results that are not themselves near the underflow limit.
+Python numbers and given tensors are exact. Products and functions add `ETA` for underflow, and
+`TINY` added at the end covers that of the error bounds themselves.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import torch
 U = 2.0**-53 * (1 + 2.0**-10)
 LIBRARY = 4 * U  # relative error of exp, log, sin, ...: four times their documented one
 LIBRARY_ERFC = 16 * U
+ETA = torch.finfo(torch.float64).tiny  # what a result near underflow may be off, at most
 TINY = 1e-290
 INFLATION = 1 + 1e-9
 
@@ -120,15 +121,15 @@ class Bounded:
         error = self.magnitude * other.loose
         if self.error is not None:
             error.addcmul_(self.error, other.upper)
-        return Bounded(value, error)
+        return Bounded(value, error.add_(ETA))
 
     __rmul__ = __mul__
 
     def _scaled(self, factor: float) -> Bounded:
         value = self.value * factor
-        if abs(math.frexp(factor)[0]) in (0.0, 0.5):  # a power of two: no rounding
+        if abs(math.frexp(factor)[0]) in (0.0, 0.5) and abs(factor) >= 1:  # a power of two
             return Bounded(value, None if self.error is None else self.error * abs(factor))
-        return Bounded(value, self.loose * abs(factor))
+        return Bounded(value, (self.loose * abs(factor)).add_(ETA))
 
     def __truediv__(self, other: Any) -> Bounded:
         return self * bounded(other, self).reciprocal()
@@ -145,6 +146,7 @@ class Bounded:
         error = product(inherited, other.upper)
         if other.error is not None:
             error = error + product(self.upper, other.error)
+        error = error + self.shape[-1] * ETA
         return Bounded(product(self.value, other.value), error)
 
     def __rmatmul__(self, other: Any) -> Bounded:
@@ -172,10 +174,10 @@ class Bounded:
 
     def reciprocal(self) -> Bounded:
         value = self.value.reciprocal()
-        error = value.abs().mul_(U)
+        error = value.abs().mul_(U).add_(ETA)
         if self.error is not None:
             gap = self.magnitude - self.error
-            error = error + torch.where(gap > 0, self.error / (self.magnitude * gap), torch.inf)
+            error = error + torch.where(gap > 0, self.error / self.magnitude / gap, torch.inf)
         return Bounded(value, error)
 
     def sqrt(self) -> Bounded:
@@ -192,13 +194,14 @@ class Bounded:
     def _function(
         self, value: torch.Tensor, inherited: torch.Tensor, accuracy: float = LIBRARY
     ) -> Bounded:
-        return Bounded(value, torch.add(inherited, value.abs(), alpha=accuracy))
+        return Bounded(value, torch.add(inherited, value.abs(), alpha=accuracy).add_(ETA))
 
     def exp(self) -> Bounded:
         value = self.value.exp()
         if self.error is None:
-            return Bounded(value, value * LIBRARY)
-        return Bounded(value, value * (_growth(self.error) + LIBRARY))
+            return Bounded(value, value * LIBRARY + ETA)
+        # From the computed value plus ETA: where it underflowed, the exact one is still covered.
+        return Bounded(value, (value + ETA) * (_growth(self.error) + LIBRARY) + ETA)
 
     def log(self) -> Bounded:
         error = self._error_or_zero()
@@ -275,11 +278,11 @@ def sigmoids(z: Array) -> tuple[Array, Array]:
         return torch.sigmoid(z), torch.sigmoid(-z)
     s, t = torch.sigmoid(z.value), torch.sigmoid(-z.value)
     if z.error is None:
-        return Bounded(s, s * (2 * LIBRARY)), Bounded(t, t * (2 * LIBRARY))
-    slack = z.error * (1 + 2 * z.error)
+        return Bounded(s, s * (2 * LIBRARY) + ETA), Bounded(t, t * (2 * LIBRARY) + ETA)
+    slack = torch.where(z.error <= 1, z.error * (1 + 2 * z.error), torch.inf)
     return (
-        Bounded(s, s * (_growth(slack * t) + 2 * LIBRARY)),
-        Bounded(t, t * (_growth(slack * s) + 2 * LIBRARY)),
+        Bounded(s, (s + ETA) * (_growth(slack * t) + 2 * LIBRARY) + ETA),
+        Bounded(t, (t + ETA) * (_growth(slack * s) + 2 * LIBRARY) + ETA),
     )
 
 
@@ -340,7 +343,8 @@ def join(parts: list, dim: int, how: Callable = torch.cat) -> Array:
 
 def _joined(parts: list[torch.Tensor], dim: int, how: Callable) -> torch.Tensor:
     """Join along the first axis without losing "points last", which ``how`` alone would."""
-    if dim == 0 and all(p.ndim >= 2 and p.stride(-2) == 1 for p in parts):
+    least = 2 if how is torch.stack else 3  # `cat` must not see its own axis transposed
+    if dim == 0 and all(p.ndim >= least and p.stride(-2) == 1 for p in parts):
         return how([part.mT for part in parts], 0).mT
     return how(parts, dim)
 

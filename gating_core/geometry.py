@@ -66,7 +66,9 @@ def curvature(jet: SecondOrderJet, covariance: object = None) -> CurvatureField:
     """
     fields = _by_blocks(_curvature, jet, covariance)
     gaussian, error, mean, area, area_error, tilt = fields
-    resolved = (tilt < TILT_LIMIT) & gaussian.isfinite()
+    error, tilt = (torch.nan_to_num(x, nan=torch.inf, posinf=torch.inf) for x in (error, tilt))
+    # Derivatives can be finite where the value is not: log of a negative number.
+    resolved = (tilt < TILT_LIMIT) & gaussian.isfinite() & jet.stack[0].isfinite().all(-2)
     return CurvatureField(gaussian, error, mean, area, area_error, tilt, resolved, jet.bound_kind)
 
 
@@ -127,6 +129,8 @@ def _by_blocks(work: Callable, jet: SecondOrderJet, covariance: object) -> list[
     if jet.k != 2:
         raise ValueError(f"jet has k = {jet.k} coordinates; Gaussian curvature needs k = 2")
     dim, count = jet.stack.shape[-2:]
+    if dim < 2:
+        raise ValueError(f"function has D = {dim} outputs; a surface needs D >= 2")
     whiten = None if covariance is None else _Whitening(covariance, dim)
     size = max(BLOCK_NUMBERS // max(jet.stack[0, ..., 0].numel(), 1), 1)
     results = []
@@ -293,8 +297,11 @@ def whitening(covariance: object, dim: int) -> torch.Tensor:
     ``ValueError`` unless ``covariance`` is a positive number, D positive numbers or a symmetric
     positive definite (D, D) matrix.
     """
-    sigma = torch.as_tensor(np.asarray(covariance), dtype=torch.float64)
     wanted = f"a positive number, {dim} positive numbers or a symmetric positive definite matrix"
+    try:
+        sigma = torch.as_tensor(np.asarray(covariance), dtype=torch.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"covariance is {covariance!r}; it must be {wanted}") from error
     if sigma.ndim == 0:
         sigma = sigma.expand(dim)
     if sigma.shape == (dim,):

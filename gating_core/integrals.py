@@ -94,6 +94,8 @@ def _grid_integral(name: str, field: CurvatureField, weights: torch.Tensor) -> I
         raise ValueError(
             f"weights has shape {tuple(weights.shape)}; it must hold {count} weights, one a point"
         )
+    if not weights.isfinite().all():
+        raise ValueError("weights contains NaN or infinite values; all must be finite")
     density, doubt = _density(name, field)
     value = (density * weights.flatten()).sum(-1)
     error = (doubt * weights.flatten()).sum(-1)

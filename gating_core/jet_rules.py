@@ -46,7 +46,12 @@ def pair_index(k: int, i: int, j: int) -> int:
 
 
 class Jet:
-    """A tensor with its derivatives; behaves like a tensor in the operations that have rules."""
+    """A tensor with its derivatives; behaves like a tensor in the operations that have rules.
+
+    In-place operators have none: whoever else holds the jet would not see the change.
+    """
+
+    __array_ufunc__ = None  # NumPy leaves `array * jet` to the jet
 
     def __init__(
         self, value: Array, first: Array | None = None, second: Array | None = None, *, k: int
@@ -113,7 +118,7 @@ def _operator(name: str) -> Callable:
 
 _OPERATORS = (
     "add radd sub rsub mul rmul truediv rtruediv matmul rmatmul pow rpow neg mod floordiv"
-    " getitem setitem eq ne lt le gt ge"
+    " getitem setitem eq ne lt le gt ge iadd isub imul itruediv imatmul ipow"
 )
 for _name in _OPERATORS.split():
     setattr(Jet, f"__{_name}__", _operator(f"__{_name}__"))
@@ -244,6 +249,8 @@ def _select(jet: Jet, dim: int, index: int) -> Jet:
 @rule("getitem")
 def _getitem(jet: Jet, index: Any) -> Jet:
     index = index if isinstance(index, tuple) else (index,)
+    if sum(isinstance(i, torch.Tensor | list) for i in index) > 1:
+        raise MissingRule("several index arrays at once")
     return _each(jet, lambda c, lead: c[(slice(None),) * lead + index])
 
 
@@ -284,12 +291,14 @@ def _same(jet: Jet) -> Jet:
 
 
 @rule("detach")
-def _detach(jet: Jet) -> torch.Tensor:
-    return value_of(jet.value)
+def _detach(jet: Jet) -> torch.Tensor | Jet:
+    return Jet(jet.value, k=jet.k) if isinstance(jet.value, Bounded) else jet.value
 
 
 @rule("argmax")
 def _argmax(jet: Jet, dim: int | None = None, keepdim: bool = False) -> torch.Tensor:
+    if isinstance(jet.value, Bounded) and jet.value.error is not None:
+        raise MissingRule("argmax may be decided by rounding")
     return value_of(jet.value).argmax(dim, keepdim=keepdim)
 
 
@@ -335,7 +344,8 @@ def _filled(jet: Jet, order: str) -> Array:
 
 def _reducing(name: str) -> None:
     @rule(name)
-    def reduced(jet: Jet, dim: Any = None, keepdim: bool = False) -> Jet:
+    def reduced(jet: Jet, dim: Any = None, keepdim: bool = False, axis: Any = None) -> Jet:
+        dim = axis if dim is None else dim
         dims = range(jet.ndim) if dim is None else [dim] if isinstance(dim, int) else dim
         axes = [d % jet.ndim for d in dims]
         return _each(
@@ -350,7 +360,11 @@ _reducing("mean")
 def _comparing(name: str) -> None:
     @rule(name)
     def compared(a: Any, b: Any) -> torch.Tensor:
-        a, b = (value_of(x.value) if isinstance(x, Jet) else x for x in (a, b))
+        a, b = (x.value if isinstance(x, Jet) else x for x in (a, b))
+        doubt = sum(x.bound for x in (a, b) if isinstance(x, Bounded) and x.error is not None)
+        a, b = value_of(a), value_of(b)
+        if isinstance(doubt, torch.Tensor) and ((a - b).abs() <= doubt).any():
+            raise MissingRule(f"{name} is decided by rounding")
         return getattr(torch, name)(a, b)
 
 
@@ -400,8 +414,15 @@ def _promote(x: Any, model: Jet) -> Jet:
     """``x`` as a jet, constant unless it is one."""
     if isinstance(x, Jet):
         return x
-    value = torch.as_tensor(x, dtype=model.dtype)
+    value = torch.as_tensor(_number(x), dtype=model.dtype)
     return Jet(Bounded(value) if isinstance(model.value, Bounded) else value, k=model.k)
+
+
+def _number(x: Any) -> Any:
+    """``x``, unless it is a whole number that float64 cannot hold exactly."""
+    if isinstance(x, int) and not isinstance(x, bool) and abs(x) > 2**53:
+        raise MissingRule(f"{x} is too large for float64 to hold exactly")
+    return x
 
 
 def _plus(a: Array | None, b: Array | None) -> Array | None:
@@ -447,10 +468,11 @@ def _bilinear(product: Callable) -> Callable:
 
     def multiplied(a: Any, b: Any) -> Jet:
         model = a if isinstance(a, Jet) else b
-        if not isinstance(a, Jet) and not isinstance(a, torch.Tensor):
-            a, b = b, a  # a number
-        if not isinstance(b, Jet) and not isinstance(b, torch.Tensor):
-            return _each(a, lambda c, lead: product(c, b))
+        if isinstance(a, int | float):
+            a, b = b, a
+        if isinstance(b, int | float):
+            number = _number(b)
+            return _each(a, lambda c, lead: product(c, number))
         a, b = _promote(a, model), _promote(b, model)
         k, ndim = model.k, max(a.ndim, b.ndim)
         a0, a1, a2 = (c if c is None else _lift(c, ndim, i > 0) for i, c in _numbered(a))
@@ -479,7 +501,15 @@ def _numbered(jet: Jet) -> Any:
 
 
 _times = _bilinear(lambda a, b: a * b)
-_matmul = _bilinear(matmul)
+_product = _bilinear(matmul)
+
+
+def _matmul(a: Any, b: Any) -> Jet:
+    if a.ndim < 2 or b.ndim < 2:
+        raise MissingRule("matmul with a vector")
+    return _product(a, b)
+
+
 RULES["mul"] = _times
 RULES["matmul"] = _matmul
 
@@ -497,9 +527,10 @@ def _linear(x: Jet, weight: Any, bias: Any = None) -> Jet:
 
 @rule("div")
 def _div(a: Any, b: Any) -> Jet:
-    if isinstance(b, Jet):
-        return _times(a, _reciprocal(b))
-    return _each(a, lambda c, lead: c / b)
+    if isinstance(b, int | float):
+        number = _number(b)
+        return _each(a, lambda c, lead: c / number)
+    return _times(a, _reciprocal(_promote(b, a if isinstance(a, Jet) else b)))
 
 
 @rule("rtruediv")
@@ -520,9 +551,28 @@ def _chain(jet: Jet, f: Array, f1: Array, f2: Array) -> Jet:
     return Jet(f, jet.first * f1, bend, k=jet.k)
 
 
+# Options that torch.nn's modules pass, and the values for which the rules hold.
+OPTIONS: dict[str, dict[str, Any]] = {
+    "silu": {"inplace": False},
+    "gelu": {"approximate": "none"},
+    "softplus": {"beta": 1.0, "threshold": 20.0},
+}
+
+
+@rule("dropout")
+def _dropout(jet: Jet, p: float = 0.5, training: bool = True, inplace: bool = False) -> Jet:
+    if training and p > 0:
+        raise MissingRule("dropout while training")
+    return jet
+
+
 def _unary(name: str) -> None:
     @rule(name)
-    def applied(jet: Jet) -> Jet:
+    def applied(jet: Jet, *args: Any, **options: Any) -> Jet:
+        options.update(zip(OPTIONS.get(name, {}), args, strict=False))
+        usual = OPTIONS.get(name, {})
+        if len(args) > len(usual) or any(usual.get(k, ...) != v for k, v in options.items()):
+            raise MissingRule(f"{name} with {options or args}")
         return _chain(jet, *FUNCTIONS[name](jet.value))
 
 
@@ -542,15 +592,22 @@ def _pow(jet: Jet, exponent: float) -> Jet:
         return RULES["square"](jet)
     if exponent in (0.5, -0.5, -1):
         return RULES[{0.5: "sqrt", -0.5: "rsqrt", -1: "reciprocal"}[exponent]](jet)
-    if float(exponent).is_integer() and 0 <= exponent <= LARGEST_POWER:
-        out = _promote(torch.ones(jet.shape, dtype=jet.dtype), jet)
-        for _ in range(int(exponent)):
-            out = _times(out, jet)
-        return out
+    if float(exponent).is_integer() and abs(exponent) <= LARGEST_POWER:
+        power = _whole_power(jet, abs(int(exponent)))
+        return power if exponent >= 0 else _reciprocal(power)
     return RULES["exp"](_times(RULES["log"](jet), float(exponent)))
 
 
-LARGEST_POWER = 16
+LARGEST_POWER = 1024
+
+
+def _whole_power(jet: Jet, n: int) -> Jet:
+    """By repeated squaring: right for negative bases, too."""
+    if n == 0:
+        return _promote(torch.ones(jet.shape, dtype=jet.dtype), jet)
+    half = _whole_power(jet, n // 2)
+    out = jet if n == 1 else _times(half, half)
+    return _times(out, jet) if n % 2 and n > 1 else out
 
 
 # --- Softmax -------------------------------------------------------------------------------------

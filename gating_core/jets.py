@@ -32,8 +32,11 @@ from gating_core.jet_rules import (
 
 DIMENSIONS = (2, 3)
 BOUNDS = ("estimate", "rigorous")
-FIRST_BLOCK = 512  # points
+FIRST_BLOCK = 2048  # points
 BLOCK_BYTES = 1_500_000  # of coefficients: what stays in a core's cache
+
+# MissingRule, and what torch raises where a jet cannot pass for a tensor.
+NOT_FOR_JETS = (TypeError, AttributeError, RuntimeError, IndexError, OverflowError)
 
 Function = Callable[[torch.Tensor], torch.Tensor]
 
@@ -84,19 +87,22 @@ def second_order_jet(
     ``bound="rigorous"`` rounding errors are followed through every operation, weights and Python
     numbers counting as exact; a function with operations that have no error rule gets none, and
     the jet's ``bound_kind`` says so. ``ValueError`` if the points are not (N, k) and finite, or
-    the output does not end in (N, D), or ``bound`` is no known word.
+    the output does not end in (N, D), or a module has weights that are not finite, or ``bound``
+    is no known word.
     """
     check_choice("bound", bound, BOUNDS)
     points = check_points(points)
+    if isinstance(function, torch.nn.Module):
+        check_weights(function)
     try:
         if bound == "rigorous":
             return _by_blocks(_rigorous_block, function, points)
-    except (TypeError, AttributeError):  # MissingRule, or something a jet cannot pass for
+    except NOT_FOR_JETS:
         pass
     try:
         return _by_blocks(_block, function, points)
-    except (TypeError, AttributeError):
-        return nested_jet(function, points)
+    except NOT_FOR_JETS:
+        return nested_jet(function, points)  # an error of the function's own is raised again here
 
 
 def _by_blocks(evaluate: Callable, function: Function, points: torch.Tensor) -> SecondOrderJet:
@@ -164,11 +170,18 @@ def nested_jet(function: Function, points: torch.Tensor) -> SecondOrderJet:
         tangent = directions[i].expand_as(points)
         return lambda p: torch.func.jvp(f, (p,), (tangent,))[1]
 
+    def safe(p: torch.Tensor) -> torch.Tensor:
+        return function(p.clone())  # it may work in place
+
     with _ShiftedSoftmax():
-        coefficients = [function(points)]
+        coefficients = [safe(points)]
+        if coefficients[0].dtype != torch.float64:
+            raise ValueError(
+                f"function returned {coefficients[0].dtype}; it must compute in torch.float64"
+            )
         if coefficients[0].ndim < 2 or coefficients[0].shape[-2] != count:
             raise ValueError(_wrong_output(coefficients[0].shape, count))
-        first = [along(function, i) for i in range(k)]
+        first = [along(safe, i) for i in range(k)]
         coefficients += [f(points) for f in first]
         coefficients += [along(first[i], j)(points) for i, j in pairs(k)]
     return SecondOrderJet(torch.stack(coefficients).mT.contiguous(), k)
@@ -184,6 +197,13 @@ def check_points(points: torch.Tensor) -> torch.Tensor:
     if not points.isfinite().all():
         raise ValueError("points contains NaN or infinite values; all must be finite")
     return points
+
+
+def check_weights(module: torch.nn.Module) -> None:
+    """``ValueError`` unless all of a module's parameters are finite."""
+    for name, parameter in module.named_parameters():
+        if not parameter.isfinite().all():
+            raise ValueError(f"{name} contains NaN or infinite values; all weights must be finite")
 
 
 def _wrong_output(shape: torch.Size, count: int) -> str:
@@ -218,9 +238,17 @@ class _Followed(TorchFunctionMode):
         flat += [x for part in flat if isinstance(part, list | tuple) for x in part]
         jets = any(isinstance(x, Jet) for x in flat)
         if not jets:
-            floats = any(isinstance(x, torch.Tensor) and x.is_floating_point() for x in flat)
+            tensors = [x for x in flat if isinstance(x, torch.Tensor)]
+            floats = any(x.is_floating_point() for x in tensors)
             if not floats or name in LAYOUT or name in EXACT:
-                return func(*args, **kwargs)
+                out = func(*args, **kwargs)
+                rounds = isinstance(out, torch.Tensor) and out.is_floating_point()
+                kept = {x.dtype for x in tensors} == {out.dtype} if rounds else True
+                if tensors and not kept and out.dtype != torch.float64:
+                    raise MissingRule(f"{name} rounds to {out.dtype}")
+                if tensors and rounds and not floats and name not in EXACT:
+                    raise MissingRule(f"no error rule for {name} of whole numbers")
+                return out
             args = tuple(self._constant(x) for x in args)
         if name not in RULES:
             raise MissingRule(f"no error rule for {name}")

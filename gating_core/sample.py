@@ -13,7 +13,7 @@ import torch
 
 from gating_core.attention import Attention
 from gating_core.config import check_integer
-from gating_core.jets import check_points
+from gating_core.jets import check_points, check_weights
 from gating_core.randomness import generator
 
 SMALLEST_WEIGHT = 0.02  # at a corner of the attention-weight chart
@@ -65,6 +65,7 @@ class WeightChart:
                 "norm is 'pre'; the attention-weight chart needs 'none' or 'post', because no"
                 " hidden state is known that a normalised query would come from"
             )
+        check_weights(model)
         self.model = model
         self.slices = torch.stack(
             [_slice(config.value_count, seed, dimension) for seed in model.seeds]

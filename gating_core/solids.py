@@ -76,6 +76,8 @@ def solid_curvature(jet: SecondOrderJet, covariance: object = None) -> SolidCurv
         raise ValueError(f"jet has k = {jet.k} coordinates; this needs k = 3")
     derivatives, errors = jet.stack[1:], None if jet.errors is None else jet.errors[1:]
     dim = derivatives.shape[-2]
+    if dim < 3:
+        raise ValueError(f"function has D = {dim} outputs; a solid needs D >= 3")
     if covariance is not None:
         derivatives, errors = _Whitening(covariance, dim)(derivatives, errors)
     first = derivatives[:3].movedim((0, -1), (-1, 0)).movedim(0, -3)  # (..., N, D, 3)
@@ -131,7 +133,9 @@ def solid_curvature(jet: SecondOrderJet, covariance: object = None) -> SolidCurv
         volume_element=triangle.diagonal(dim1=-2, dim2=-1).prod(-1).abs(),
         axes=triangle,
         tilt=tilt,
-        resolved=(tilt < TILT_LIMIT) & riemann.isfinite().all((-2, -1)),
+        resolved=(tilt < TILT_LIMIT)
+        & riemann.isfinite().all((-2, -1))
+        & jet.stack[0].isfinite().all(-2),
         bound_kind=jet.bound_kind,
     )
 

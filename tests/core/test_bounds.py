@@ -1,4 +1,4 @@
-"""Do the rigorous bounds hold, at 90 digits, and are they worth having?"""
+"""Do the rigorous bounds hold, at 200 digits, and are they worth having?"""
 
 import mpmath
 import pytest
@@ -67,7 +67,7 @@ def sample(count: int, seed: int) -> torch.Tensor:
 
 
 def check_point(jet, field, form, at: int, coefficients, member: tuple = ()) -> None:
-    """Every number at one point, within its bound of the 90-digit one."""
+    """Every number at one point, within its bound of the 200-digit one."""
     with mpmath.workdps(exact.DIGITS):
         for c, row in enumerate(coefficients):
             for i, number in enumerate(row):
@@ -212,7 +212,7 @@ def test_every_function_bounds_its_error(name):
                         (known(x + h) - 2 * known(x) + known(x - h)) / h**2,
                     )[order]
                     gap = abs(mpmath.mpf(part.value[i].item()) - true)
-                    # The derivative at 90 digits is itself good to 1e-20 or so.
+                    # The derivative at 200 digits is itself good to 1e-20 or so.
                     assert gap <= part.bound[i].item() + mpmath.mpf(10) ** -18, (order, value)
 
 
@@ -259,7 +259,7 @@ def test_a_broken_rule_would_be_seen(monkeypatch):
 
 @pytest.mark.parametrize("covariance", [2.5, [0.5, 2.0, 3.0], "full"])
 def test_bounds_hold_in_the_metric_of_any_gaussian(covariance):
-    """Against 90 digits: K of the surface in coordinates whitened exactly."""
+    """Against 200 digits: K of the surface in coordinates whitened exactly."""
     if covariance == "full":
         covariance = [[2.0, 0.5, 0.25], [0.5, 1.0, -0.125], [0.25, -0.125, 0.75]]
     points = sample(5, 3)
