@@ -68,7 +68,7 @@ def curvature(jet: SecondOrderJet, covariance: object = None) -> CurvatureField:
     gaussian, error, mean, area, area_error, tilt = fields
     error, tilt = (torch.nan_to_num(x, nan=torch.inf, posinf=torch.inf) for x in (error, tilt))
     # Derivatives can be finite where the value is not: log of a negative number.
-    resolved = (tilt < TILT_LIMIT) & gaussian.isfinite() & jet.stack[0].isfinite().all(-2)
+    resolved = (tilt < TILT_LIMIT) & gaussian.isfinite() & jet.stack[0].sum(-2).isfinite()
     return CurvatureField(gaussian, error, mean, area, area_error, tilt, resolved, jet.bound_kind)
 
 
