@@ -20,6 +20,7 @@ import torch
 from gating_core.bounded import (
     Array,
     Bounded,
+    add_product,
     join,
     matmul,
     outer,
@@ -463,8 +464,14 @@ def _neg(a: Jet) -> Jet:
     return _each(a, lambda c, lead: -c)
 
 
-def _bilinear(product: Callable) -> Callable:
-    """The Leibniz rule for a product that is linear in each factor."""
+def _bilinear(product: Callable, add: Callable) -> Callable:
+    """The Leibniz rule for a product that is linear in each factor; ``add(x, a, b)`` adds one."""
+
+    def both(a: Any, b: Any, c: Any, d: Any) -> Array | None:
+        """a b + c d, in which ``None`` stands for zero."""
+        if a is None or d is None:
+            return None if a is d else product(c, d) if a is None else product(a, b)
+        return add(product(a, b), c, d)
 
     def multiplied(a: Any, b: Any) -> Jet:
         model = a if isinstance(a, Jet) else b
@@ -477,17 +484,11 @@ def _bilinear(product: Callable) -> Callable:
         k, ndim = model.k, max(a.ndim, b.ndim)
         a0, a1, a2 = (c if c is None else _lift(c, ndim, i > 0) for i, c in _numbered(a))
         b0, b1, b2 = (c if c is None else _lift(c, ndim, i > 0) for i, c in _numbered(b))
-        first = _plus(
-            None if a1 is None else product(a1, b0), None if b1 is None else product(a0, b1)
-        )
-        second = _plus(
-            None if a2 is None else product(a2, b0), None if b2 is None else product(a0, b2)
-        )
+        first = both(a1, b0, a0, b1)
+        second = both(a2, b0, a0, b2)
         if a1 is not None and b1 is not None:
             cross = [
-                2 * product(a1[i], b1[i])
-                if i == j
-                else product(a1[i], b1[j]) + product(a1[j], b1[i])
+                2 * product(a1[i], b1[i]) if i == j else both(a1[i], b1[j], a1[j], b1[i])
                 for i, j in pairs(k)
             ]
             second = _plus(second, join(cross, 0, torch.stack))
@@ -500,8 +501,8 @@ def _numbered(jet: Jet) -> Any:
     return enumerate(_components(jet))
 
 
-_times = _bilinear(lambda a, b: a * b)
-_product = _bilinear(matmul)
+_times = _bilinear(lambda a, b: a * b, add_product)
+_product = _bilinear(matmul, lambda x, a, b: x + matmul(a, b))
 
 
 def _matmul(a: Any, b: Any) -> Jet:
@@ -547,7 +548,7 @@ def _chain(jet: Jet, f: Array, f1: Array, f2: Array) -> Jet:
         return Jet(f, k=jet.k)
     bend = outer(jet.first, jet.first) * f2
     if jet.second is not None:
-        bend = bend + jet.second * f1
+        bend = add_product(bend, jet.second, f1)
     return Jet(f, jet.first * f1, bend, k=jet.k)
 
 
