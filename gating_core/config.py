@@ -9,11 +9,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from numbers import Integral, Real
 
-SOURCES = ("memory",)
+SOURCES = ("memory", "tokens")
 NORMS = ("none", "pre", "post")
-GATE_KINDS = ("sigmoid",)
+GATE_KINDS = ("sigmoid", "silu", "tanh")
 GATE_GRANULARITIES = ("elementwise", "headwise")
-GATE_POSITIONS = ("G1",)
+GATE_POSITIONS = ("G1", "G2", "G3", "G4", "G5")
 
 INPUT_DIM_RANGE = (2, 3)
 MODEL_DIM_RANGE = (1, 256)
@@ -61,11 +61,17 @@ def check_seeds(seeds: Iterable[int]) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class GateConfig:
-    """A multiplicative gate ``y * ((1 - strength) + strength * sigma(W h + b))`` ([Q], G1)."""
+    """A multiplicative gate ``y * ((1 - strength) + strength * sigma(W h + b))``.
+
+    Where it sits (Qiu et al., arXiv 2505.06708, figure 1): G1 after attention, G2 on the values,
+    G3 on the keys, G4 on the queries, G5 after the output projection. It reads the state that the
+    query is made from (G1, G4, G5) or that of each token (G2, G3); memory slots have no state, so
+    there G2 and G3 read the slot's own vector and are constants.
+    """
 
     kind: str = "sigmoid"  # GATE_KINDS: the function sigma
-    granularity: str = "elementwise"  # one gate per channel, or "headwise": one per head
-    position: str = "G1"  # after attention, before the output projection
+    granularity: str = "elementwise"  # one gate per channel; "headwise": per head (G5: one in all)
+    position: str = "G1"  # GATE_POSITIONS
     strength: float = 1.0  # 0 (no gate at all) to 1
 
     def __post_init__(self) -> None:
@@ -80,12 +86,15 @@ class AttentionConfig:
     """A stack of attention layers that read points and write representations.
 
     Sizes: ``model_dim`` D, ``heads`` H of D / H channels each, ``value_count`` n, ``depth`` L.
+    With ``source="memory"`` keys and values are n learned slots, fixed for all inputs; with
+    "tokens" they come from n tokens, each an affine map of the same point (self-attention without
+    mask or positions, read out at token 1).
     """
 
-    source: str = "memory"  # keys and values are learned slots, fixed for all inputs
+    source: str = "memory"  # SOURCES
     input_dim: int = 2  # 2 or 3: surfaces or solids
     model_dim: int = 3  # D, 1 to 256
-    value_count: int = 3  # n, 2 to 64
+    value_count: int = 3  # n slots or tokens, 2 to 64
     heads: int = 1  # H, must divide D
     depth: int = 1  # L, 1 to 16
     residual: bool = False

@@ -1,6 +1,7 @@
 """The multiplicative gate: a part of an attention layer that is there or is ``None``.
 
-Shapes: S seeds, N points, D model dimension, H heads of d = D / H channels.
+Shapes: S seeds, D model dimension, H heads of d = D / H channels; dots stand for axes of points,
+slots or tokens.
 """
 
 from __future__ import annotations
@@ -13,13 +14,17 @@ from torch import nn
 from gating_core.config import GateConfig
 from gating_core.randomness import normal
 
-GATES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {"sigmoid": torch.sigmoid}
+GATES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "sigmoid": torch.sigmoid,
+    "silu": lambda z: z * torch.sigmoid(z),  # not F.silu: torch.func cannot differentiate it twice
+    "tanh": torch.tanh,
+}
 
 BIAS_SCALE = 0.1
 
 
 class Gate(nn.Module):
-    """``y * ((1 - strength) + strength * sigma(W h + b))``, after attention ([Q], position G1).
+    """``x * ((1 - strength) + strength * sigma(W h + b))``, one gate per channel or per head.
 
     ``strength`` is a number, or a tensor (S,) with one strength per ensemble member. At 0 the
     gate is skipped, so that the result is the ungated one bit for bit.
@@ -30,9 +35,9 @@ class Gate(nn.Module):
     ) -> None:
         super().__init__()
         self.config = config
-        self.heads = heads
+        self.heads = 1 if config.position == "G5" else heads
         self.strength: float | torch.Tensor = float(config.strength)
-        width = model_dim if config.granularity == "elementwise" else heads
+        width = model_dim if config.granularity == "elementwise" else self.heads
         scale = model_dim**-0.5
         self.weight = nn.Parameter(normal(seeds, f"{name}.weight", (model_dim, width), scale))
         self.bias = nn.Parameter(normal(seeds, f"{name}.bias", (width,), BIAS_SCALE))
@@ -42,22 +47,25 @@ class Gate(nn.Module):
         """Whether the gate leaves every member's output as it is."""
         return isinstance(self.strength, float) and self.strength == 0.0
 
-    def values(self, hidden: torch.Tensor) -> torch.Tensor:
-        """(S, N, D or H): the gate in force, strength included, for the states it reads."""
-        gate = GATES[self.config.kind](hidden @ self.weight + self.bias.unsqueeze(1))
+    def values(self, states: torch.Tensor) -> torch.Tensor:
+        """(S, ..., D or H): the gate in force, strength included, for the states (S, ..., D)."""
+        inner = (1,) * (states.ndim - 3)
+        weight = self.weight.unflatten(0, (-1, *inner)) if inner else self.weight
+        bias = self.bias.unflatten(0, (-1, *inner, 1))
+        gate = GATES[self.config.kind](states @ weight + bias)
         if isinstance(self.strength, torch.Tensor):
-            strength = self.strength.to(self.weight.dtype)[:, None, None]
+            strength = self.strength.to(self.weight.dtype).reshape(-1, 1, 1, *inner)
             return (1 - strength) + strength * gate
         if self.strength == 1.0:
             return gate
         return (1 - self.strength) + self.strength * gate
 
-    def forward(self, mixed: torch.Tensor, hidden: torch.Tensor) -> torch.Tensor:
-        """(S, N, D): ``mixed`` times the gate that ``hidden`` (S, N, D) opens."""
+    def forward(self, x: torch.Tensor, states: torch.Tensor) -> torch.Tensor:
+        """(S, ..., D): ``x`` times the gate that ``states`` (S, ..., D) open."""
         if self.idle:
-            return mixed
-        gate = self.values(hidden)
+            return x
+        gate = self.values(states)
         if self.config.granularity == "elementwise" or self.heads == 1:
-            return mixed * gate
-        by_head = mixed.unflatten(-1, (self.heads, -1)) * gate.unsqueeze(-1)
+            return x * gate
+        by_head = x.unflatten(-1, (self.heads, -1)) * gate.unsqueeze(-1)
         return by_head.flatten(-2)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import torch
 
-from gating_core.attention import Attention
+from gating_core.attention import Attention, LayerLook
 from gating_core.config import check_integer
 from gating_core.jets import check_points, check_weights
 from gating_core.randomness import generator
@@ -60,6 +60,11 @@ class WeightChart:
         config = model.config
         check_integer("dimension", dimension, 2, 3)
         check_integer("value_count", config.value_count, dimension + 1, LARGEST_VALUE_COUNT)
+        if config.source != "memory":
+            raise ValueError(
+                "source is 'tokens'; the attention-weight chart needs 'memory', because tokens'"
+                " values move with their weights"
+            )
         if config.norm == "pre":
             raise ValueError(
                 "norm is 'pre'; the attention-weight chart needs 'none' or 'post', because no"
@@ -83,6 +88,12 @@ class WeightChart:
             raise ValueError(
                 f"heads is {config.heads}; a gated or residual model needs heads = 1 on the"
                 " attention-weight chart: no query gives all heads the same weights"
+            )
+        gate = model.blocks[0].gate
+        if gate is not None and gate.config.position == "G4" and not gate.idle:
+            raise ValueError(
+                "gate.position is 'G4' in a residual model; the attention-weight chart needs logits"
+                " that are linear in the hidden state, and a gated query's are not"
             )
         centre = torch.eye(n, dtype=torch.float64) - 1 / n
         to_logits = logit_map[:, 0] @ centre  # (S, D, n), from hidden states to centred logits
@@ -110,18 +121,18 @@ class WeightChart:
             raise ValueError("inputs are known only for n = 3 and a gated or residual model")
         return self._centred_logits(points) @ self._inverse
 
-    def __call__(self, points: torch.Tensor) -> torch.Tensor:
+    def __call__(self, points: torch.Tensor, looks: list[LayerLook] | None = None) -> torch.Tensor:
         weights = self.weights(points).unsqueeze(1)  # one head axis, shared by all heads
         if self.model.config.heads > 1:
             weights = torch.cat([weights] * self.model.config.heads, 1)
         if self._reads_only_weights:
-            return self.model.run(None, weights)
+            return self.model.run(None, weights, looks)
         if self.model.config.value_count == 3:
             hidden = self.model.embed(self.inputs(points))
         else:
             hidden = self._centred_logits(points) @ self._inverse
             hidden = hidden + self.model.input_bias.unsqueeze(1)
-        return self.model.run(hidden, weights)
+        return self.model.run(hidden, weights, looks)
 
     def reach(self, points: torch.Tensor) -> torch.Tensor:
         """(S,): the largest |x| among the inputs behind chart points (N, 2); n = 3 only."""
@@ -131,7 +142,7 @@ class WeightChart:
 def weight_chart(model: Attention, dimension: int = 2) -> WeightChart:
     """The attention-weight chart of ``model``, a callable on (u, v) in [-1, 1]^2, or (u, v, w).
 
-    ``ValueError`` for n <= ``dimension`` (n = 2 gives a line, not a surface), for
+    ``ValueError`` for n <= ``dimension`` (n = 2 gives a line, not a surface), for tokens, for
     ``norm="pre"``, and for gated or residual models with several heads or logits of too low a
     rank: there no query reaches the slice.
     """
