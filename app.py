@@ -3,8 +3,10 @@
 import streamlit as st
 
 from ui import runtime  # noqa: F401  (first: it settles threads and memory for the process)
-from ui.controls import explore_controls, gate_controls, picked, warn_about_link
+from ui.controls import explore_controls, gate_controls, picked
 from ui.landing import Shown, draw_details, draw_numbers, draw_pair, fetch
+from ui.link_check import warn_about_link
+from ui.links import LANDING
 from ui.page import begin
 
 begin("Flat or curved?")
@@ -14,7 +16,7 @@ st.markdown(
     " **flat** sheet. A gate that multiplies them can **curve** it, and a flat cut through a"
     " curved sheet can be a loop."
 )
-warn_about_link()
+warn_about_link("landing", LANDING)
 gated, strength = gate_controls()
 stage = st.container()
 with st.expander("Explore: other tasks, depths, gates and seeds", key="explore",

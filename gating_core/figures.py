@@ -8,7 +8,7 @@ from plotly.subplots import make_subplots
 
 from gating_core import palette
 from gating_core.results import SurfaceResult, TrainedEnsemble
-from gating_core.views import decision_curve
+from gating_core.views import zero_curve
 
 
 def curvature_maps(
@@ -29,7 +29,7 @@ def curvature_maps(
             hovertemplate="x = (%{x:.2f}, %{y:.2f})<br>K = %{z:.3g}<extra></extra>",
         )  # fmt: skip
         if not surface.flat[frame]:
-            line, _ = decision_curve(np.nan_to_num(gaussian), axis, surface.values[frame])
+            line, _ = zero_curve(np.nan_to_num(gaussian), axis, surface.values[frame])
             figure.add_scatter(
                 x=line[:, 0], y=line[:, 1], mode="lines", name="K = 0", row=1, col=column,
                 line={"color": palette.LINE, "dash": "dash", "width": 1.5},

@@ -90,6 +90,19 @@ class FundamentalForm:
     mean_error: torch.Tensor
     bound_kind: str
 
+    @property
+    def norm(self) -> torch.Tensor:
+        """(..., N): |II|, the root of the sum of all four squared entries; 0 where planar."""
+        h11, h12, h22 = self.second_form.square().sum(-2).unbind(-1)
+        return (h11 + 2 * h12 + h22).sqrt()
+
+    @property
+    def norm_error(self) -> torch.Tensor:
+        """(..., N): how far |II| may be off."""
+        e11, e12, e22 = self.second_form_error.square().unbind(-1)
+        slack = self.norm * 64 * U
+        return ((e11 + 2 * e12 + e22).sqrt() + slack) * INFLATION
+
     def principal_curvatures(self) -> tuple[torch.Tensor, torch.Tensor]:
         """The two principal curvatures (..., N, 2), larger first, and their error (..., N).
 
@@ -103,11 +116,10 @@ class FundamentalForm:
         a, b, c = (normal.unsqueeze(-1) * self.second_form).sum(-2).unbind(-1)
         spread = torch.hypot((a - c) / 2, b)
         middle = (a + c) / 2
-        e11, e12, e22 = self.second_form_error.unbind(-1)
         size = torch.linalg.vector_norm(self.second_form, dim=-2).sum(-1)
         slack = size * (self.tilt + 64 * U)  # the normal's own tilt, and this rounding
-        error = (e11.square() + 2 * e12.square() + e22.square()).sqrt() + slack
-        return torch.stack([middle + spread, middle - spread], -1), error * INFLATION
+        error = self.norm_error + slack * INFLATION
+        return torch.stack([middle + spread, middle - spread], -1), error
 
 
 def second_fundamental_form(jet: SecondOrderJet, covariance: object = None) -> FundamentalForm:

@@ -12,7 +12,7 @@ import torch
 
 from gating_core.geometry import CurvatureField, curvature
 from gating_core.integrals import total_absolute_curvature
-from gating_core.jets import second_order_jet
+from gating_core.jets import SecondOrderJet, second_order_jet
 from gating_core.results import AreaShares, CutSurface, SurfaceResult, TrainedEnsemble
 from gating_core.sample import Grid, square_grid
 from gating_core.tasks import Task
@@ -32,7 +32,11 @@ def measure_surface(
     Leading axes become frames. Errors as in `second_order_jet` and `curvature`.
     """
     jet = second_order_jet(function, grid.points, bound)
-    field = curvature(jet, covariance)
+    return surface_result(jet, curvature(jet, covariance), grid)
+
+
+def surface_result(jet: SecondOrderJet, field: CurvatureField, grid: Grid) -> SurfaceResult:
+    """What ``jet`` and its curvature ``field`` say about a surface sampled on ``grid``."""
     total = total_absolute_curvature(field, grid.weights)
     shape = tuple(grid.weights.shape)
 

@@ -25,6 +25,14 @@ SIGNED_SCALE: Scale = [
     (0.75, "#f1a340"),
     (1.0, "#b35806"),
 ]
+# Cividis (Nunez, Anderton and Renslow 2018), at five stops.
+SEQUENTIAL_SCALE: Scale = [
+    (0.0, "#00204d"),
+    (0.25, "#414d6b"),
+    (0.5, "#7c7b78"),
+    (0.75, "#bcaf6f"),
+    (1.0, "#ffea46"),
+]
 COLOUR_RANGE_FLOOR = 1e-6  # a flat pair is drawn neutral, not as amplified rounding
 
 

@@ -40,6 +40,21 @@ def paper_proxy(
     number divides by the norm of the Jacobian (central differences, too): that removes the
     output's scale only. ``ValueError`` for a step that is not between 1e-8 and 1.
     """
+    _, u, v, uu, uv, vv = central_differences(function, points, step, dtype)
+    return _proxy((uu, uv, vv), (u, v), step)
+
+
+def central_differences(
+    function: Callable[[torch.Tensor], torch.Tensor],
+    points: torch.Tensor,
+    step: float = DEFAULT_STEP,
+    dtype: torch.dtype = torch.float64,
+) -> torch.Tensor:
+    """(6, ..., N, D): the value and its differences u, v, uu, uv, vv, in the order of a jet.
+
+    From nine values round each point; arguments and errors as `paper_proxy`, and ``ValueError``
+    unless the output is (..., N, D). Source: Abramowitz & Stegun, section 25.3.
+    """
     check_number("step", step, 1e-8, 1.0)
     points = check_points(points).to(dtype)
     if points.shape[1] != 2:
@@ -50,12 +65,17 @@ def paper_proxy(
         return function(points + i * h[0] + j * h[1])
 
     middle = at(0, 0)
+    if middle.ndim < 2 or middle.shape[-2] != len(points):
+        raise ValueError(
+            f"function returned shape {tuple(middle.shape)} for {len(points)} points; it must be"
+            f" (..., {len(points)}, D)"
+        )
     east, west, north, south = at(1, 0), at(-1, 0), at(0, 1), at(0, -1)
     uu = (east - 2 * middle + west) / step**2
     vv = (north - 2 * middle + south) / step**2
     uv = (at(1, 1) - at(1, -1) - at(-1, 1) + at(-1, -1)) / (4 * step**2)
     u, v = (east - west) / (2 * step), (north - south) / (2 * step)
-    return _proxy((uu, uv, vv), (u, v), step)
+    return torch.stack([middle, u, v, uu, uv, vv])
 
 
 def proxy_limit(jet: SecondOrderJet) -> Proxy:

@@ -115,9 +115,14 @@ class WeightChart:
         logs = self.weights(points).log()
         return logs - logs.mean(-1, keepdim=True) - self._offset
 
+    @property
+    def inputs_known(self) -> bool:
+        """Whether the model reads more than the weights, and every weight has one input (n = 3)."""
+        return self.model.config.value_count == 3 and not self._reads_only_weights
+
     def inputs(self, points: torch.Tensor) -> torch.Tensor:
         """(S, N, input_dim): the inputs that have these weights; n = 3 only."""
-        if self.model.config.value_count != 3 or self._reads_only_weights:
+        if not self.inputs_known:
             raise ValueError("inputs are known only for n = 3 and a gated or residual model")
         return self._centred_logits(points) @ self._inverse
 

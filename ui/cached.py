@@ -15,10 +15,11 @@ import streamlit as st
 from gating_core.comparison import Comparison, TrainedPair, train_pair
 from gating_core.integrals import Integral, adaptive_total_absolute_curvature
 from gating_core.measure import cut_surface
+from gating_core.pair_view import pair_view
 from gating_core.presets import PRESETS, load_preset
 from gating_core.results import CutSurface
 from gating_core.train import restore
-from gating_core.views import View, pair_view
+from gating_core.views import View
 from ui.runtime import place
 
 STRENGTH_STEPS = 20

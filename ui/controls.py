@@ -7,40 +7,26 @@ from dataclasses import fields
 import streamlit as st
 
 from gating_core.comparison import DEPTH_RANGE, GATES, SEED_RANGE, Comparison
+from gating_core.pair_view import COLOURINGS
 from gating_core.tasks import TASKS
-from gating_core.views import COLOURINGS
 from ui.cached import STRENGTH_STEPS, STRENGTHS
-from ui.links import DEFAULT, link_problems, parse_pick
+from ui.link_check import forget
+from ui.links import DEFAULT, parse_pick
 
 VIEW_KEY = "pair_view"
 SLIDER_SELECTOR = ".st-key-strength input[type=range]"
-
-
-def warn_about_link() -> None:
-    """Say once, until a control moves, what in the link could not be used."""
-    if "link_problems" not in st.session_state:
-        raw = {name: st.query_params.get_all(name) for name in st.query_params}
-        st.session_state.link_problems = link_problems(raw)
-        if any(parse_pick(text) is None for text in raw.get("pick", [])):
-            del st.query_params["pick"]
-    for problem in st.session_state.link_problems:
-        st.warning(problem, icon=":material/link_off:")
-
-
-def _moved() -> None:
-    st.session_state.link_problems = []
 
 
 def gate_controls() -> tuple[bool, float]:
     """The switch and the strength; the strength in force."""
     switch, slider = st.columns([1, 4], vertical_alignment="center")
     gated = switch.toggle(
-        "Gate", True, key="gated", bind="query-params", on_change=_moved,
+        "Gate", True, key="gated", bind="query-params", on_change=forget,
         help="Multiplies every output by sigmoid(W h + b), a number between 0 and 1.",
     )  # fmt: skip
     strength = slider.slider(
         "Gate strength λ", 0.0, 1.0, 1.0, 1 / STRENGTH_STEPS, key="strength",
-        bind="query-params", on_change=_moved, disabled=not gated,
+        bind="query-params", on_change=forget, disabled=not gated,
         help="Dials the trained gate down: the gate in force is (1 − λ) + λ · sigmoid(…)."
         " At λ = 0 there is none. The weights stay as they were trained at λ = 1.",
     )  # fmt: skip
@@ -52,24 +38,24 @@ def explore_controls() -> tuple[Comparison, str]:
     first, second, third = st.columns([3, 2, 2])
     task = first.segmented_control(
         "Task", tuple(TASKS), default=DEFAULT.task, required=True,
-        key="task", bind="query-params", on_change=_moved,
+        key="task", bind="query-params", on_change=forget,
     )  # fmt: skip
     depth = second.segmented_control(
         "Layers", range(DEPTH_RANGE[0], DEPTH_RANGE[1] + 1), default=DEFAULT.depth,
-        required=True, key="depth", bind="query-params", on_change=_moved,
+        required=True, key="depth", bind="query-params", on_change=forget,
     )  # fmt: skip
     gate = third.segmented_control(
         "Gate kind", GATES, default=DEFAULT.gate, required=True,
-        key="gate", bind="query-params", on_change=_moved,
+        key="gate", bind="query-params", on_change=forget,
     )  # fmt: skip
     fourth, fifth, sixth = st.columns([3, 2, 2], vertical_alignment="bottom")
     colouring = fourth.segmented_control(
         "Colour by", COLOURINGS, default=COLOURINGS[0], required=True,
-        key="colour", bind="query-params", on_change=_moved,
+        key="colour", bind="query-params", on_change=forget,
     )  # fmt: skip
     seed = fifth.number_input(
         "First seed", *SEED_RANGE, DEFAULT.seed, DEFAULT.seed_count, key="seed",
-        bind="query-params", on_change=_moved,
+        bind="query-params", on_change=forget,
         help=f"{DEFAULT.seed_count} models are trained, with this seed and the ones after it;"
         " each seed draws its own data and first weights.",
     )  # fmt: skip
@@ -85,7 +71,7 @@ def explore_controls() -> tuple[Comparison, str]:
 
 
 def _reset() -> None:
-    _moved()
+    forget()
     for name in (f.name for f in fields(Comparison)):
         if name in st.session_state:
             st.session_state[name] = getattr(DEFAULT, name)

@@ -9,9 +9,9 @@ import streamlit as st
 from gating_core import palette
 from gating_core.comparison import Comparison, TrainedPair
 from gating_core.figures import curvature_maps, learning_curves
+from gating_core.pair_view import curvature_colour_range
 from gating_core.results import CutSurface, TrainedEnsemble, mean_interval
 from gating_core.train import TrainingDiverged
-from gating_core.views import curvature_colour_range
 from ui import cached, words
 from ui.controls import SLIDER_SELECTOR, VIEW_KEY, on_pick, on_stop
 from ui.links import DEFAULT

@@ -6,12 +6,13 @@ what is shown instead.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gating_core.comparison import DEPTH_RANGE, GATES, SEED_RANGE, Comparison
+from gating_core.pair_view import COLOURINGS
 from gating_core.tasks import TASKS
-from gating_core.views import COLOURINGS
 
 DEFAULT = Comparison()
 GRID_SIZE = 61
@@ -58,17 +59,35 @@ class GridPoint:
     """Row and column of a grid point, as "row.column"."""
 
     default: str = "no point"
+    size: int = GRID_SIZE
 
     def accepts(self, text: str) -> bool:
-        return parse_pick(text) is not None
+        return parse_pick(text, self.size) is not None
 
     @property
     def wanted(self) -> str:
-        return f"row.column of the grid, each from 0 to {GRID_SIZE - 1}"
+        return f"row.column of the grid, each from 0 to {self.size - 1}"
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Finite numbers with commas between them."""
+
+    default: str = "none"
+
+    def accepts(self, text: str) -> bool:
+        return parse_numbers(text) is not None
+
+    @property
+    def wanted(self) -> str:
+        return "finite numbers with commas between them"
+
+
+Allowed = Choice | Number | GridPoint | Numbers
 
 
 YES_NO = Choice(("true", "false"), "true")
-PARAMETERS: dict[str, Choice | Number | GridPoint] = {
+LANDING: dict[str, Allowed] = {
     "gated": YES_NO,
     "strength": Number(0, 1, "1", whole=False),
     "task": Choice(tuple(TASKS), DEFAULT.task),
@@ -80,21 +99,33 @@ PARAMETERS: dict[str, Choice | Number | GridPoint] = {
     "pick": GridPoint(),
 }
 LONGEST_QUOTE = 40
+MOST_NUMBERS = 1024
 
 
-def parse_pick(text: str) -> tuple[int, int] | None:
+def parse_numbers(text: str) -> tuple[float, ...] | None:
+    """The numbers of "1, 2.5, -3"; ``None`` if one of them is none or not finite."""
+    try:
+        numbers = tuple(float(part) for part in text.split(",")[:MOST_NUMBERS])
+    except ValueError:
+        return None
+    return numbers if all(map(math.isfinite, numbers)) else None
+
+
+def parse_pick(text: str, size: int = GRID_SIZE) -> tuple[int, int] | None:
     """(row, column) of "row.column"; ``None`` if it is not a point of the grid."""
     row, _, column = text.partition(".")
     if not (row.isascii() and row.isdigit() and column.isascii() and column.isdigit()):
         return None
     point = int(row[:9]), int(column[:9])
-    return point if max(point) < GRID_SIZE else None
+    return point if max(point) < size else None
 
 
-def link_problems(parameters: Mapping[str, list[str]]) -> list[str]:
+def link_problems(
+    parameters: Mapping[str, list[str]], allowed_values: Mapping[str, Allowed]
+) -> list[str]:
     """A sentence for every parameter whose value cannot be used; unknown names are ignored."""
     problems = []
-    for name, allowed in PARAMETERS.items():
+    for name, allowed in allowed_values.items():
         for text in parameters.get(name, [])[:1]:
             if not allowed.accepts(text):
                 quote = text if len(text) <= LONGEST_QUOTE else text[:LONGEST_QUOTE] + "…"

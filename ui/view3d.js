@@ -1,9 +1,12 @@
-// Linked pictures: every 3-D panel shares one camera, every panel one frame and one marked point.
+// Linked pictures: every 3-D panel shares one camera, every panel one frame, one marked point, and
+// the point under the pointer.
 // Python sends a header and raw float32 arrays; which traces are drawn is decided there.
 
 const HOME = 'Home';
 const TURN = 8 * Math.PI / 180;
 const CLICK_PIXELS = 5;
+const REACH_PIXELS = 24;
+const LIFT = 0.02; // of the way to the viewer
 const FRAME_MS = 90;
 const GRID_SHARE = 0.16; // of the text colour in the axes' grid lines
 const MARKER = { size: 7, color: '#c026d3', line: { color: '#ffffff', width: 2 } };
@@ -73,7 +76,7 @@ function element(tag, className, text = '') {
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector('.gc-view');
   const find = selector => root.querySelector(selector);
-  const state = (root.__gc ??= { frame: 0, pick: null, draws: 0, plots: [] });
+  const state = (root.__gc ??= { frame: 0, pick: null, hover: null, draws: 0, plots: [] });
   [state.header, state.arrays] = unpack(data);
   const { header } = state;
   state.report = setTriggerValue;
@@ -127,12 +130,15 @@ function build(root, find, state) {
         box.append(div);
         state.plots.push({ div, c, p });
       });
+      box.append(element('p', 'gc-readout'));
       return box;
     }));
   }
   state.plots.forEach(plot => plot.div.setAttribute('aria-label',
     header.columns[plot.c].panels[plot.p].label));
+  root.querySelectorAll('.gc-readout').forEach((node, c) => { node.hidden = !header.columns[c].readout.length; });
   root.querySelectorAll('.gc-heading').forEach((node, c) => { node.textContent = header.columns[c].heading; });
+  find('.gc-bar').hidden = header.frame_labels.length === 0;
   find('.gc-play').disabled = header.frames < 2;
   const scale = element('span', 'gc-scale');
   scale.style.background = `linear-gradient(90deg, ${header.legend.scale.map(([at, colour]) => `${colour} ${100 * at}%`).join(', ')})`;
@@ -152,15 +158,44 @@ function label(root, state) {
   root.querySelector('.gc-done').style.width = `${100 * share}%`;
 }
 
+// One number of an array at a grid point; a chart's axis has columns along x and rows along y.
+function at(array, frame, [row, column], axis) {
+  const from = array.framed ? frame * array.size : 0;
+  const inside = array.inner.length === 2 ? row * array.inner[1] + column : axis === 'x' ? column : row;
+  return array.values[from + inside];
+}
+
+// The marked point, and the one under the pointer.
+const spots = ({ pick, hover }) => [pick, hover].filter(spot => spot);
+
+// In a scene they are lifted a little towards the viewer, or the surface would swallow them.
 function marker(panel, state) {
-  const { pick, arrays, frame } = state;
-  if (!pick) return panel.kind === 'scene' ? { x: [], y: [], z: [] } : { x: [], y: [] };
-  const [row, column] = pick;
-  if (panel.kind === 'plane') {
-    return { x: [take(arrays[panel.pick.u], 0)[column]], y: [take(arrays[panel.pick.v], 0)[row]] };
-  }
-  return Object.fromEntries(['x', 'y', 'z'].map(axis =>
-    [axis, [take(arrays[panel.pick[axis]], frame)[row][column]]]));
+  return Object.fromEntries(Object.entries(panel.pick).map(([axis, name]) => {
+    let lift = 0;
+    if (panel.kind === 'scene') {
+      const [low, high] = panel.layout[`${axis}axis`].range;
+      lift = LIFT * state.camera().eye[axis] * (high - low) / panel.layout.aspectratio[axis];
+    }
+    return [axis, spots(state).map(spot => at(state.arrays[name], state.frame, spot, axis) + lift)];
+  }));
+}
+
+const readable = number => (Number.isFinite(number) ? Number(number.toPrecision(3)).toString() : '–').replace('-', '−');
+
+// What the arrays say at the point under the pointer, or else at the marked one.
+function readOut(root, state) {
+  const spot = state.hover ?? state.pick;
+  const read = names => names.map(name => readable(at(state.arrays[name], state.frame, spot)));
+  root.querySelectorAll('.gc-readout').forEach((node, c) => {
+    const { readout } = state.header.columns[c];
+    if (!spot || !readout.length) { node.textContent = ''; return; }
+    const place = ['x', 'y'].map(axis => readable(at(state.arrays.axis, 0, spot, axis)));
+    const parts = readout.map(({ label, arrays }) => {
+      const numbers = read(arrays);
+      return `${label} = ${numbers.length > 1 ? `(${numbers.join(', ')})` : numbers[0]}`;
+    });
+    node.textContent = `At (${place.join(', ')}): ${parts.join(' · ')}`;
+  });
 }
 
 // WebGL ignores the alpha of Streamlit's border colour: mix text and background instead.
@@ -202,6 +237,7 @@ function seeThrough(div) {
 async function draw(root, state, wanted) {
   const { header, arrays, frame, Plotly } = state;
   label(root, state);
+  readOut(root, state);
   await Promise.all(state.plots.map(plot => {
     const panel = header.columns[plot.c].panels[plot.p];
     if (!wanted(panel)) return null;
@@ -214,6 +250,18 @@ async function draw(root, state, wanted) {
   state.draws += 1;
   root.dataset.frame = frame;
   root.dataset.n = state.draws; // tests wait for this
+}
+
+// Move the markers alone.
+async function mark(root, state) {
+  readOut(root, state);
+  await Promise.all(state.plots.map(({ div, c, p }) => {
+    const where = marker(state.header.columns[c].panels[p], state);
+    const update = Object.fromEntries(Object.entries(where).map(([axis, list]) => [axis, [list]]));
+    return state.Plotly.restyle(div, update, [div.data.length - 1]);
+  }));
+  state.draws += 1;
+  root.dataset.n = state.draws;
 }
 
 const moves = state => panel => JSON.stringify(panel.traces).match(/"array":"[^"]+"/g)
@@ -237,9 +285,32 @@ function wire(root, find, state) {
     return draw(root, state, moves(state));
   };
 
+  // One move of the markers at a time; the last wish wins.
+  let marking = false;
+  let again = false;
+  const remark = async () => {
+    again = true;
+    if (marking) return;
+    marking = true;
+    try {
+      while (again && root.isConnected) {
+        again = false;
+        await mark(root, state);
+      }
+    } finally {
+      marking = false;
+    }
+  };
+
+  const point = spot => {
+    if (JSON.stringify(spot) === JSON.stringify(state.hover)) return;
+    state.hover = spot;
+    remark();
+  };
+
   const select = (row, column) => {
     state.pick = [row, column];
-    draw(root, state, () => true);
+    remark();
     state.report('pick', { row, column });
   };
 
@@ -295,6 +366,7 @@ function wire(root, find, state) {
     div.on('plotly_relayouting', e => e['scene.camera'] && setCamera(e['scene.camera'], div));
     div.on('plotly_relayout', e => {
       const camera = e['scene.camera'];
+      if (camera && spots(state).length) remark();
       if (camera && JSON.stringify(camera) !== JSON.stringify(state.camera())) setCamera(camera, div);
     });
     // Wheel and touch report before the zoom is applied: read the camera a moment later.
@@ -318,13 +390,14 @@ function wire(root, find, state) {
     let hit = null;
     let down = null;
     const remember = e => {
-      const point = e.points.find(p => p.curveNumber === 0);
+      const found = e.points.find(p => p.curveNumber === 0);
       const columns = state.arrays.axis.size; // a mesh counts its points row by row
-      if (point) hit = [Math.floor(point.pointNumber / columns), point.pointNumber % columns];
+      if (found) hit = [Math.floor(found.pointNumber / columns), found.pointNumber % columns];
+      return found && hit;
     };
-    div.on('plotly_hover', remember);
+    div.on('plotly_hover', e => { if (remember(e) && !down) point(hit); });
     div.on('plotly_click', remember);
-    div.on('plotly_unhover', () => { hit = null; });
+    div.on('plotly_unhover', () => { hit = null; point(null); });
     div.addEventListener('pointerdown', e => { down = [e.clientX, e.clientY]; }, true);
     div.addEventListener('pointerup', e => {
       const still = down && Math.hypot(e.clientX - down[0], e.clientY - down[1]) < CLICK_PIXELS;
@@ -350,10 +423,40 @@ function wire(root, find, state) {
     };
   });
 
-  state.plots.filter(plot => !scenes.includes(plot.div)).forEach(({ div }) => {
-    div.on('plotly_click', e => {
-      const point = e.points.find(p => p.curveNumber === 0);
-      if (point) select(...point.pointNumber); // heatmaps count [row, column]
-    });
+  state.plots.filter(plot => !scenes.includes(plot.div)).forEach(({ div, c, p }) => {
+    const panel = () => state.header.columns[c].panels[p];
+    if (state.arrays[panel().pick.x].inner.length === 2) return pointAtNearest(div, panel);
+    const found = e => e.points.find(hit => hit.curveNumber === 0)?.pointNumber; // [row, column]
+    div.on('plotly_click', e => found(e) && select(...found(e)));
+    div.on('plotly_hover', e => found(e) && point(found(e)));
+    div.on('plotly_unhover', () => point(null));
   });
+
+  // Where the grid is bent, its nearest point counts, no further from the pointer than a finger.
+  function pointAtNearest(div, panel) {
+    const nearest = event => {
+      const { xaxis, yaxis } = div._fullLayout;
+      const box = div.getBoundingClientRect();
+      const { x, y } = panel().pick;
+      const [xs, ys] = [state.arrays[x], state.arrays[y]];
+      const [rows, columns] = xs.inner;
+      let best = null;
+      let least = REACH_PIXELS;
+      for (let row = 0; row < rows; row += 1) {
+        for (let column = 0; column < columns; column += 1) {
+          const across = xaxis._offset + xaxis.d2p(at(xs, state.frame, [row, column])) - (event.clientX - box.left);
+          const down = yaxis._offset + yaxis.d2p(at(ys, state.frame, [row, column])) - (event.clientY - box.top);
+          const far = Math.hypot(across, down);
+          if (far < least) [least, best] = [far, [row, column]];
+        }
+      }
+      return best;
+    };
+    div.addEventListener('pointermove', event => point(nearest(event)));
+    div.addEventListener('pointerleave', () => point(null));
+    div.addEventListener('click', event => {
+      const spot = nearest(event);
+      if (spot) select(...spot);
+    }, true);
+  }
 }

@@ -1,6 +1,6 @@
 """The linked 3-D view: a Streamlit component around plotly.js, fed with raw float32.
 
-It draws a `gating_core.figures.View`: any number of columns of 3-D and 2-D panels with one
+It draws a `gating_core.views.View`: any number of columns of 3-D and 2-D panels with one
 camera, one frame, one marked point. plotly.js comes from the installed plotly package and is
 served by Streamlit from ``static/``; nothing is fetched from another host.
 """
@@ -33,6 +33,9 @@ _component = st.components.v2.component(
     js=(HERE / "view3d.js").read_text(encoding="utf-8"),
     isolate_styles=False,
 )
+
+
+Readout = Sequence[tuple[str, Sequence[str]]]  # label, names of arrays (R, C)
 
 
 @dataclass(frozen=True)
@@ -78,25 +81,37 @@ def view3d(
     frame: int,
     frame_labels: Sequence[str],
     legend: Legend,
+    readouts: Sequence[Readout] = ((), ()),
     pick: tuple[int, int] | None = None,
     follow: str | None = None,
     playable: bool = True,
     on_pick: Callable[[], None] = lambda: None,
     on_stop: Callable[[], None] = lambda: None,
+    camera_key: str = "",
 ) -> None:
     """Draw ``view``.
 
-    ``captions`` holds one line per frame for every column (or a single line). ``follow`` is the
+    ``captions`` holds one line per frame for every column (or a single line); ``readouts`` what is
+    read off at the point under the pointer, or at the marked one. Without ``frame_labels`` there is
+    nothing to play. ``follow`` is the
     CSS selector of a range input outside the component that steps through the frames while it is
     dragged. A click calls ``on_pick`` with ``st.session_state[key]["pick"]`` = {row, column};
-    the end of a Play calls ``on_stop`` with ``["stop"]`` = {frame}.
+    the end of a Play calls ``on_stop`` with ``["stop"]`` = {frame}. Views with one ``camera_key``
+    (by default ``key``) share the visitor's camera.
     """
     columns = [
-        {"heading": heading, "captions": list(lines), "panels": [asdict(p) for p in panels]}
-        for heading, lines, panels in zip(headings, captions, view.columns, strict=True)
+        {
+            "heading": heading,
+            "captions": list(lines),
+            "panels": [asdict(p) for p in panels],
+            "readout": [{"label": label, "arrays": names} for label, names in readout],
+        }
+        for heading, lines, panels, readout in zip(
+            headings, captions, view.columns, readouts, strict=True
+        )
     ]
     header = {
-        "key": key,
+        "key": camera_key or key,
         "plotly": plotly_url(),
         "columns": columns,
         "camera": view.camera,

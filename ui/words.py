@@ -33,6 +33,36 @@ def plus_minus(value: float, error: float) -> str:
     return f"{value:.{places}f} ± {shown:.{places}f}"
 
 
+def short(number: float) -> str:
+    """``number`` to three figures, without an exponent where that is short; true minus sign."""
+    size = abs(number)
+    text = f"{number:.0f}" if 100 <= size < 1e5 else f"{number:.3g}"
+    return text.replace("-", "−")
+
+
+def with_bound(value: float, error: float) -> str:
+    """``value`` to five figures and its bound as an order of magnitude, whatever their sizes."""
+    if not math.isfinite(value) or not math.isfinite(error):
+        return "not a number"
+    return f"{value:.5g} ± {error_text(error)}"
+
+
+def measured_text(value: float, error: float) -> str:
+    """``value ± error`` in whichever of both ways is short."""
+    return with_bound(value, error) if 0 < error < 1e-5 else plus_minus(value, error)
+
+
+def error_text(error: float) -> str:
+    """An error to one figure, rounded up."""
+    if error <= 0:
+        return "0"
+    exponent = math.floor(math.log10(error))
+    leading = math.ceil(error / 10.0**exponent - 1e-9) if exponent > -300 else 10
+    if leading >= 10:
+        leading, exponent = 1, exponent + 1
+    return f"{leading}e{exponent}" if not -3 <= exponent <= 3 else f"{leading * 10.0**exponent:g}"
+
+
 def power_of_ten(number: float) -> str:
     """A small positive number as its order of magnitude, rounded up: 3.2e-13 gives 1e-12."""
     if number <= 0:
@@ -104,15 +134,15 @@ def cut_of(cut: CutSurface, frame: int) -> Cut:
 def reading(left: CutSurface, right: CutSurface, frame: int, strength: float) -> str:
     """One paragraph that says what is on the screen."""
     first = (
-        f"**Without a gate** the sheet is {_shape(left.surface, 0)}; the classifier's plane cuts"
-        f" it in {_cut_text(left, 0)}, and {percent(left.test_accuracy[0])} of new points fall on"
-        " the right side."
+        f"**Without a gate** the sheet is {shape_text(left.surface, 0)}; the classifier's plane"
+        f" cuts it in {_cut_text(left, 0)}, and {percent(left.test_accuracy[0])} of new points fall"
+        " on the right side."
     )
     gate = {0.0: "**With its gate dialled down to nothing**", 1.0: "**With the gate**"}.get(
         strength, f"**With the gate dialled down to λ = {strength:.2f}**"
     )
     second = (
-        f"{gate} the sheet is {_shape(right.surface, frame)}; the same kind of plane cuts it in"
+        f"{gate} the sheet is {shape_text(right.surface, frame)}; the same kind of plane cuts it in"
         f" {_cut_text(right, frame)}, and {percent(right.test_accuracy[frame])} are right."
     )
     if strength < 1:
@@ -129,7 +159,8 @@ def _cut_text(cut: CutSurface, frame: int) -> str:
     return found.text
 
 
-def _shape(surface: SurfaceResult, frame: int) -> str:
+def shape_text(surface: SurfaceResult, frame: int) -> str:
+    """Flat, or dome-like and saddle-like on which shares of the area."""
     if surface.flat[frame]:
         return "flat"
     positive, negative = surface.shares.positive[frame], surface.shares.negative[frame]

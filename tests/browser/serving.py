@@ -64,15 +64,16 @@ def launch(playwright: Playwright, chromium: str) -> Browser:
 
 
 @contextmanager
-def serve() -> Iterator[Served]:
-    """The app on a free port, started in an empty folder: its paths must not depend on that."""
+def serve(script: Path = REPOSITORY / "app.py", *options: str) -> Iterator[Served]:
+    """``script`` on a free port, started in an empty folder: paths must not depend on that."""
     port = _free_port()
     command = [
-        *(sys.executable, "-m", "streamlit", "run", str(REPOSITORY / "app.py")),
+        *(sys.executable, "-m", "streamlit", "run", str(script)),
         *("--server.headless", "true"),
         *("--server.address", HOST),
         *("--server.port", str(port)),
         *("--server.fileWatcherType", "none"),
+        *options,
     ]
     with tempfile.TemporaryDirectory() as folder:
         served = Served(f"http://{HOST}:{port}", Path(folder) / "output.txt")

@@ -8,16 +8,10 @@ from gating_core import palette
 from gating_core.comparison import Comparison, train_pair
 from gating_core.figures import curvature_maps, learning_curves
 from gating_core.measure import cut_surface, measure_surface
+from gating_core.pair_view import curvature_colour_range, pair_view, plane_in_box
 from gating_core.sample import square_grid
 from gating_core.surfaces import SURFACES
-from gating_core.views import (
-    best_camera,
-    curvature_colour_range,
-    decision_curve,
-    grid_lines,
-    pair_view,
-    plane_in_box,
-)
+from gating_core.views import best_camera, grid_lines, zero_curve
 
 AXIS = np.linspace(-1, 1, 21)
 
@@ -33,10 +27,10 @@ def pair():
     return trained, left, right
 
 
-def test_the_decision_curve_lies_on_the_zero_set_and_on_the_surface():
+def test_the_zero_curve_lies_on_the_zero_set_and_on_the_surface():
     u, v = np.meshgrid(AXIS, AXIS)
     surface = np.stack([u, v, 2 * u - v + 0.3], -1)
-    chart, lifted = decision_curve(u * u + v * v - 0.5, AXIS, surface)
+    chart, lifted = zero_curve(u * u + v * v - 0.5, AXIS, surface)
     keep = ~np.isnan(chart[:, 0])
     assert keep.sum() > 20
     # Linear interpolation on cells of width 0.1: h^2 / 8 times the second derivative 2.
@@ -49,7 +43,7 @@ def test_the_decision_curve_lies_on_the_zero_set_and_on_the_surface():
 
 
 def test_a_field_without_sign_change_has_no_curve():
-    chart, lifted = decision_curve(np.ones((21, 21)), AXIS, np.zeros((21, 21, 3)))
+    chart, lifted = zero_curve(np.ones((21, 21)), AXIS, np.zeros((21, 21, 3)))
     assert np.isnan(chart).all()
     assert np.isnan(lifted).all()
 

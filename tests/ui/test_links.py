@@ -4,34 +4,55 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ui.links import GRID_SIZE, PARAMETERS, link_problems, parse_pick
+from ui.links import GRID_SIZE, LANDING, link_problems, parse_numbers, parse_pick
+from ui.manifold_controls import MANIFOLD
 
+PAGES = {"landing": LANDING, "manifold": MANIFOLD}
 GOOD = {
     "gated": "false", "strength": "0.35", "task": "moons", "depth": "3", "gate": "headwise",
     "seed": "7", "colour": "curvature", "explore": "true", "pick": "20.30",
+    "kind": "silu", "lambda": "0.5", "layers": "8", "chart": "weights", "by": "entropy",
+    "more": "true", "source": "tokens", "position": "G4", "per": "head", "dim": "16", "n": "12",
+    "heads": "4", "residual": "true", "norm": "post", "projection": "true", "model": "9999",
+    "sharpness": "40", "grid": "151", "scale": "asinh", "layer": "8", "part": "3", "tab": "Doubt",
+    "metric": "turned", "variance": "0.5", "variances": "1, 2, 0.5", "angle": "180", "ratio": "20",
+    "axes": "2", "values": "1,-2,3e-1", "gates": "0", "whose": "ungated", "step": "1e-7",
+    "pair": "2-3", "point": "150.0",
 }  # fmt: skip
 BAD = {
     "gated": "maybe", "strength": "1.5", "task": "spiral of death", "depth": "9", "gate": "ungated",
     "seed": "-1", "colour": "rainbow", "explore": "2", "pick": "61.3",
+    "kind": "relu", "lambda": "1.1", "layers": "9", "chart": "maps", "by": "taste",
+    "more": "less", "source": "well", "position": "G6", "per": "cent", "dim": "1", "n": "1",
+    "heads": "0", "residual": "1", "norm": "both", "projection": "no", "model": "0.5",
+    "sharpness": "nan", "grid": "999", "scale": "log", "layer": "9", "part": "-1", "tab": "see",
+    "metric": "hyperbolic", "variance": "0", "variances": "1, two", "angle": "181", "ratio": "-1",
+    "axes": "0", "values": "1,inf", "gates": "1,,2", "whose": "mine", "step": "1e-8",
+    "pair": "3-4", "point": "151.0",
 }  # fmt: skip
+EVERY = [(page, name) for page, parameters in PAGES.items() for name in parameters]
 
 
 def test_every_parameter_has_an_example():
-    assert set(GOOD) == set(BAD) == set(PARAMETERS)
+    assert set(GOOD) == set(BAD) == {name for _, name in EVERY}
+    assert len(set(GOOD)) == len(EVERY)  # no two pages share a name with two meanings
 
 
-@pytest.mark.parametrize("name", sorted(PARAMETERS))
-def test_good_values_are_quiet_and_bad_ones_get_one_sentence(name):
-    assert link_problems({name: [GOOD[name]]}) == []
-    (problem,) = link_problems({name: [BAD[name]]})
+@pytest.mark.parametrize(("page", "name"), EVERY)
+def test_good_values_are_quiet_and_bad_ones_get_one_sentence(page, name):
+    assert link_problems({name: [GOOD[name]]}, PAGES[page]) == []
+    (problem,) = link_problems({name: [BAD[name]]}, PAGES[page])
     assert f"`{name}`" in problem
     assert BAD[name] in problem
     assert "Shown instead" in problem
 
 
-@given(st.dictionaries(st.sampled_from(sorted(PARAMETERS)), st.lists(st.text(), max_size=3)))
-def test_no_link_is_too_strange(parameters):
-    for problem in link_problems(parameters):
+@given(
+    st.sampled_from(sorted(PAGES)),
+    st.dictionaries(st.sampled_from(sorted(GOOD)), st.lists(st.text(), max_size=3)),
+)
+def test_no_link_is_too_strange(page, parameters):
+    for problem in link_problems(parameters, PAGES[page]):
         assert len(problem) < 300
 
 
@@ -43,3 +64,13 @@ def test_points_that_are_none(text):
 
 def test_points_of_the_grid():
     assert parse_pick("0.60") == (0, 60)
+    assert parse_pick("0.60", 31) is None
+
+
+@pytest.mark.parametrize("text", ["", "a", "1,", "1;2", "nan", "1,inf", "1e999"])
+def test_numbers_that_are_none(text):
+    assert parse_numbers(text) is None
+
+
+def test_numbers():
+    assert parse_numbers(" 1, -2.5,3e-1") == (1.0, -2.5, 0.3)

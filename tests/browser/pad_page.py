@@ -1,0 +1,57 @@
+"""A page for the tests of `ui.pad`: a pad, everything that it reported, and an undo.
+
+It takes a position over only when the visitor lets go: until then the pad is redrawn with stale
+positions, which must not pull a handle out of the visitor's hand.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import streamlit as st
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from ui.pad import Handle, pad
+
+KEY = "triangle"
+EXTENT = 2.0
+NAMES = ("value 1", "value 2", "far", "query")
+COLOURS = ("#2f7fd1", "#e07b00", "#3a9d5d", "#b0489c")
+START = ((0.5, 1.0), (-1.0, -0.5), (3.2, -0.4), (1.0, -1.0))  # the third lies outside
+
+heard = st.session_state.setdefault("heard", [])
+states = st.session_state.setdefault("states", [START])
+
+
+def hear() -> None:
+    moved = st.session_state[KEY]["moved"]
+    heard.append(moved)
+    if moved["done"]:
+        places = list(states[-1])
+        places[moved["index"]] = (moved["x"], moved["y"])
+        states.append(tuple(places))
+
+
+def undo() -> None:
+    if len(states) > 1:
+        states.pop()
+
+
+st.button("Undo", on_click=undo)
+pad(
+    key=KEY,
+    handles=[
+        Handle(name, x, y, colour, arrow=name == "query")
+        for name, colour, (x, y) in zip(NAMES, COLOURS, states[-1], strict=True)
+    ],
+    extent=EXTENT,
+    label="Values and query",
+    x_name="x",
+    y_name="y",
+    polygon=True,
+    on_move=hear,
+)
+st.code(json.dumps(heard), language=None)
+for _ in range(60):
+    st.write("Something to scroll by.")

@@ -1,0 +1,602 @@
+"""Do the other ways of measuring err as theory says, and do their figures show it?"""
+
+import json
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+
+from gating_core.attention import build_attention
+from gating_core.config import AttentionConfig, GateConfig
+from gating_core.doubt_figures import curvature_histogram, error_curves, error_maps
+from gating_core.geometry import curvature
+from gating_core.integrals import grid_integrals
+from gating_core.jets import second_order_jet
+from gating_core.measure import measure_surface
+from gating_core.sample import square_grid, weight_chart
+from gating_core.second_opinion import (
+    STEPS,
+    ErrorCurve,
+    Scale,
+    curvature_scale,
+    difference_curvature,
+    difference_errors,
+    difference_jet,
+    mesh_curvature,
+    mesh_errors,
+    proxy_errors,
+    second_opinion,
+)
+from gating_core.surfaces import SURFACES
+
+GRID = square_grid(21)
+INSIDE = square_grid(15, -0.8, 0.8).points
+FLAT = ["warped plane", "cylinder", "cone", "flat torus in R4"]
+CURVED = ["sphere by gating", "ellipsoid", "torus", "catenoid", "pseudosphere"]
+GATED = build_attention(AttentionConfig(gate=GateConfig()), (0,)).member(0)
+
+
+def exact_field(function, points, covariance=None):
+    return curvature(second_order_jet(function, points, "rigorous"), covariance)
+
+
+def half_collapsed(p):
+    """Without area for u <= 0; flat, in a warped chart, elsewhere."""
+    u, v = p.unbind(-1)
+    return torch.stack([torch.relu(u) ** 3, v, torch.relu(u) ** 3 + v], -1)
+
+
+# --- Differences ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["plane", "saddle", "paraboloid", "graph of z^2 in C2"])
+def test_differences_of_quadratics_have_no_truncation(name):
+    """With a step that is a power of two, nothing is left but rounding."""
+    surface = SURFACES[name]
+    found, exact = difference_jet(surface.chart, INSIDE, 0.25), second_order_jet(
+        surface.chart, INSIDE
+    )  # fmt: skip
+    torch.testing.assert_close(found.stack, exact.stack, rtol=0, atol=1e-13)
+    assert found.bound_kind == "estimate"
+    gaussian = difference_curvature(surface.chart, INSIDE, 0.25)
+    torch.testing.assert_close(gaussian, surface.gaussian(INSIDE), rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("name", SURFACES)
+def test_differences_agree_with_the_closed_form(name):
+    surface = SURFACES[name]
+    gap = difference_curvature(surface.chart, INSIDE, 1e-4) - surface.gaussian(INSIDE)
+    assert gap.abs().max() < 1e-4
+
+
+@pytest.mark.parametrize("name", [*CURVED, "gated"])
+def test_truncation_has_slope_two_and_rounding_takes_over(name):
+    function = GATED if name == "gated" else SURFACES[name].chart
+    field = exact_field(function, INSIDE)
+    curve = difference_errors(function, INSIDE, field, [1e-6, 1e-4, 0.01, 0.02, 0.1])
+    assert abs(np.log2(curve.median[3] / curve.median[2]) - 2) < 0.1
+    assert curve.best == 1
+    assert curve.median[0] > 100 * curve.median[1]
+    assert curve.median[4] > 1e3 * curve.median[1]
+    assert (curve.high >= curve.median).all()
+
+
+def test_errors_are_those_of_the_points_that_are_resolved():
+    surface = SURFACES["ellipsoid"]
+    field = exact_field(surface.chart, INSIDE)
+    curve = difference_errors(surface.chart, INSIDE, field, [0.05], scale=Scale(2.0, "mean |K|"))
+    found = difference_curvature(surface.chart, INSIDE, 0.05) - surface.gaussian(INSIDE)
+    sizes = np.sort(found.abs().numpy()) / 2
+    np.testing.assert_allclose(curve.median, sizes[len(sizes) // 2], rtol=1e-6)
+    np.testing.assert_allclose(curve.high, sizes[int(np.ceil(0.95 * len(sizes))) - 1], rtol=1e-6)
+
+    collapsed = exact_field(half_collapsed, INSIDE)
+    assert 0 < collapsed.resolved.sum() < len(INSIDE)
+    right = INSIDE[collapsed.resolved]
+    both = (
+        difference_errors(half_collapsed, points, exact_field(half_collapsed, points), [1e-3])
+        for points in (INSIDE, right)
+    )
+    whole, part = both
+    np.testing.assert_array_equal(whole.high, part.high)
+    assert np.isfinite(whole.high).all()
+    # Across the edge of what is resolved the mesh is wrong, but every vertex has a number.
+    assert np.isfinite(mesh_errors(half_collapsed, (41,), scale=Scale(1.0, "mean |K|")).median)
+
+
+def test_float32_wants_a_larger_step_and_leaves_the_model_alone():
+    field = exact_field(GATED, INSIDE)
+    double = difference_errors(GATED, INSIDE, field)
+    single = difference_errors(GATED, INSIDE, field, dtype=torch.float32)
+    assert double.x[double.best] < 2e-3 < 8e-3 < single.x[single.best]
+    assert single.median[single.best] > 100 * double.median[double.best]
+    assert {p.dtype for p in GATED.parameters()} == {torch.float64}
+    for plain in (SURFACES["torus"].chart, weight_chart(GATED)):
+        assert difference_errors(plain, INSIDE, field, dtype=torch.float32) is None
+
+
+def test_no_value_at_all_counts_as_infinitely_wrong():
+    """In float32 a step of 1e-8 does not move most points: no tangent, no curvature."""
+    field = exact_field(GATED, INSIDE)
+    curve = difference_errors(GATED, INSIDE, field, [1e-8, 0.02], dtype=torch.float32)
+    assert np.isinf(curve.median[0])
+    assert np.isfinite(curve.median[1])
+    assert curve.best == 1
+    assert difference_errors(GATED, INSIDE, field, [1e-8], dtype=torch.float32).best is None
+
+
+# --- Scales ---------------------------------------------------------------------------------------
+
+
+def test_scales_of_curved_surfaces_are_means_over_area():
+    for name, covariance in (("saddle", None), ("torus", None), ("ellipsoid", 4.0)):
+        jet = second_order_jet(SURFACES[name].chart, GRID.points)
+        scale = curvature_scale(curvature(jet, covariance), jet.value, GRID.weights)
+        sums = grid_integrals(jet, GRID.weights, covariance)
+        assert scale.kind == "mean |K|"
+        assert abs(scale.value - float(sums.absolute.value / sums.area.value)) < 1e-12
+
+
+def test_scales_of_flat_surfaces_are_diameters():
+    chart = SURFACES["cylinder"].chart
+    scale = curvature_scale(exact_field(chart, GRID.points), chart(GRID.points))
+    assert scale.kind == "1 / diameter^2"
+    assert abs(1 / scale.value - (4 * np.sin(1) ** 2 + 4)) < 1e-12
+    second = second_opinion(chart, GRID, covariance=4.0)
+    assert second.scale.kind == "1 / diameter^2"
+    assert abs(second.scale.value / scale.value - 4) < 1e-9
+
+
+def test_nothing_resolved_has_no_scale():
+    def point(p):
+        return 0 * p[:, [0, 1, 0]] + 1
+
+    second = second_opinion(point, GRID)
+    assert second.scale.kind == "none"
+    assert not second.resolved.any()
+    assert np.isnan(second.difference_curve.median).all()
+    assert np.isnan(second.mesh).all()
+    assert second.proxy_curve is None
+    for figure in (error_maps(second), error_curves(second.curves, 1e-3)):
+        assert_json(figure)
+
+
+# --- Meshes ---------------------------------------------------------------------------------------
+
+
+def angle_defect(values, r, c):
+    """The same number, vertex by vertex: the ring of six neighbours along the diagonals."""
+    ring = [(0, 1), (-1, 1), (-1, 0), (0, -1), (1, -1), (1, 0), (0, 1)]
+    centre = values[r, c]
+    spokes = [values[r + i, c + j] - centre for i, j in ring]
+    defect, area = 2 * np.pi, 0.0
+    for a, b in pairwise(spokes):
+        defect -= np.arccos(a @ b / np.linalg.norm(a) / np.linalg.norm(b))
+        area += np.linalg.norm(np.cross(a, b)) / 2
+    return defect / (area / 3)
+
+
+def test_mesh_curvature_is_the_angle_defect_in_rows_and_columns():
+    u, v = np.meshgrid(np.linspace(-1, 1, 9), np.linspace(-1, 0.5, 6))
+    values = np.stack([u, v, np.sin(u + 2 * v) + 2 * u * v * v], -1)
+    found = mesh_curvature(values)
+    assert found.shape == (6, 9)
+    inside = np.zeros((6, 9), dtype=bool)
+    inside[1:-1, 1:-1] = True
+    np.testing.assert_array_equal(np.isfinite(found), inside)
+    expected = [[angle_defect(values, r, c) for c in range(1, 8)] for r in range(1, 5)]
+    np.testing.assert_allclose(found[1:-1, 1:-1], expected, rtol=1e-6, atol=1e-9)
+    assert (found[1:-1, 1:-1] > 0.1).any()
+    assert (found[1:-1, 1:-1] < -0.1).any()
+
+
+@pytest.mark.parametrize("name", [*CURVED, "saddle"])
+def test_the_worst_vertex_of_a_mesh_gets_better_with_the_grid(name):
+    """Not the median alone: where diagonals flip, single vertices stay wrong on every grid."""
+    worst = []
+    for size in (21, 81):
+        grid, surface = square_grid(size), SURFACES[name]
+        exact = surface.gaussian(grid.points).reshape(size, size).numpy()
+        found = mesh_curvature(surface.chart(grid.points).reshape(size, size, 3).numpy())
+        worst.append(np.abs(found - exact)[1:-1, 1:-1].max())
+    assert worst[0] > 6 * worst[1]
+
+
+@pytest.mark.parametrize("name", CURVED)
+def test_mesh_errors_fall_with_the_spacing(name):
+    curve = mesh_errors(SURFACES[name].chart)
+    np.testing.assert_allclose(curve.x, [1 / 60, 1 / 40, 1 / 30, 1 / 20, 1 / 15, 1 / 10])
+    assert (np.diff(curve.median) > 0).all()
+    assert (np.diff(curve.high) > 0).all()
+    slope = np.polyfit(np.log(curve.x), np.log(curve.median), 1)[0]
+    assert abs(slope - 2) < 0.25
+    assert curve.best == 0
+
+
+def test_triangles_without_area_have_no_curvature():
+    grid = square_grid(9)
+    u, v = grid.points.numpy().reshape(9, 9, 2).transpose(2, 0, 1)
+    values = np.stack([np.maximum(u, 0), v, 0 * u], -1)
+    found = mesh_curvature(values)
+    assert np.isnan(found[:, :5]).all()
+    np.testing.assert_allclose(found[1:-1, 5:-1], 0, atol=1e-10)
+
+
+def test_meshes_need_three_finite_dimensions():
+    assert mesh_errors(SURFACES["flat torus in R4"].chart, (5,)) is None
+    assert mesh_errors(lambda p: torch.log(p[:, [0, 1, 0]]), (5,)) is None
+    second = second_opinion(SURFACES["graph of z^2 in C2"].chart, GRID)
+    assert second.mesh is None
+    assert second.mesh_curve is None
+    assert len(error_maps(second).data) == 2
+    with pytest.raises(ValueError, match="sizes is empty"):
+        mesh_errors(SURFACES["plane"].chart, ())
+
+
+GOOD_VALUES = np.random.default_rng(0).normal(size=(4, 5, 3))
+BROKEN_VALUES = np.where(np.arange(60).reshape(4, 5, 3) == 31, np.nan, GOOD_VALUES)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (GOOD_VALUES, None),
+        (GOOD_VALUES.tolist(), None),
+        (GOOD_VALUES[:3, :3], None),
+        (GOOD_VALUES[:2], "shape"),
+        (GOOD_VALUES[:, :2], "shape"),
+        (GOOD_VALUES[..., :2], "shape"),
+        (GOOD_VALUES[None], "shape"),
+        (BROKEN_VALUES, "NaN"),
+        (np.where(np.isnan(BROKEN_VALUES), np.inf, GOOD_VALUES), "infinite"),
+    ],
+)
+def test_only_finite_grids_in_space_are_meshed(values, message):
+    if message is None:
+        assert np.isfinite(mesh_curvature(values)).any()
+    else:
+        with pytest.raises(ValueError, match=message):
+            mesh_curvature(values)
+
+
+# --- The proxy ------------------------------------------------------------------------------------
+
+
+def test_the_error_of_the_proxy_of_a_sine_is_known():
+    """Second differences of sin are its second derivative times 2 (1 - cos h) / h^2."""
+
+    def wave(p):
+        return torch.stack([p[:, 0], p[:, 1], torch.sin(p[:, 0])], -1)
+
+    steps = np.array([0.01, 0.1, 0.5, 1.0])
+    curve = proxy_errors(wave, GRID.points, steps)
+    np.testing.assert_allclose(curve.median, 1 - 2 * (1 - np.cos(steps)) / steps**2, rtol=1e-5)
+    np.testing.assert_array_equal(curve.median, curve.high)
+    assert abs(curve.scale.value - float(torch.sin(GRID.points[:, 0]).abs().mean())) < 1e-14
+
+
+def test_the_proxy_tends_to_its_limit():
+    second = second_opinion(GATED, GRID, 1e-4)
+    assert abs(second.proxy_mean / second.proxy_limit - 1) < 1e-6
+    assert abs(second.proxy.mean() - second.proxy_mean) < 1e-12
+    curve = second.proxy_curve
+    assert curve.median[curve.best] < 1e-6
+    assert curve.median[-1] > 1e-4
+    assert proxy_errors(SURFACES["plane"].chart, GRID.points) is None
+
+
+# --- All of them ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", FLAT)
+def test_flat_surfaces_look_flat_in_every_way(name):
+    second = second_opinion(SURFACES[name].chart, GRID)
+    assert (np.abs(second.exact) <= second.exact_error).all()
+    assert second.bound_kind == "rigorous"
+    assert np.abs(second.difference).max() < 1e-5
+    if second.mesh is not None:
+        assert np.nanmax(np.abs(second.mesh)) < 1e-10
+    assert second.proxy.min() > 0  # but the proxy sees bending and warping
+
+
+def test_every_way_finds_the_curvature_of_the_ellipsoid():
+    surface = SURFACES["ellipsoid"]
+    grid = square_grid(41, -0.5, 0.5)
+    second = second_opinion(surface.chart, grid, 1e-4)
+    expected = surface.gaussian(grid.points).reshape(41, 41).numpy()
+    np.testing.assert_allclose(second.exact, expected, rtol=1e-10)
+    np.testing.assert_allclose(second.difference, expected, rtol=1e-5)
+    np.testing.assert_allclose(second.mesh[1:-1, 1:-1], expected[1:-1, 1:-1], rtol=0.01)
+    np.testing.assert_array_equal(second.axis, grid.axis.numpy())
+    np.testing.assert_allclose(second.mesh_curve.x[-1], 1 / 20)  # its grids are on this chart
+    assert [curve.name for curve in second.curves] == [
+        "differences, float64", "triangle mesh", "paper's proxy",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("covariance", [[4.0, 1.0, 0.25], torch.diag(torch.tensor([4.0, 1, 0.25]))])
+def test_a_covariance_rounds_the_ellipsoid_for_all_ways(covariance):
+    """Divided by its semi-axes 2, 1, 1/2 the ellipsoid is the unit sphere."""
+    chart = SURFACES["ellipsoid"].chart
+    second = second_opinion(chart, square_grid(41), 1e-4, covariance)
+    np.testing.assert_allclose(second.exact, 1, rtol=1e-10)
+    np.testing.assert_allclose(second.difference, 1, rtol=1e-4)
+    np.testing.assert_allclose(second.mesh[1:-1, 1:-1], 1, rtol=0.01)
+    assert abs(second.scale.value - 1) < 1e-10
+    assert second.difference_curve.median.min() < 1e-5
+    assert second.mesh_curve.high.max() < 0.03
+    plain = second_opinion(chart, square_grid(41), 1e-4)
+    np.testing.assert_array_equal(second.proxy, plain.proxy)
+
+
+def test_a_mixing_covariance_whitens_the_mesh_as_it_does_the_jet():
+    covariance = [[2.0, 0.6, 0.1], [0.6, 1.0, -0.3], [0.1, -0.3, 0.5]]
+    second = second_opinion(SURFACES["saddle"].chart, square_grid(61), 1e-4, covariance)
+    plain = second_opinion(SURFACES["saddle"].chart, square_grid(61), 1e-4)
+    inside = np.s_[1:-1, 1:-1]
+    gap = np.abs(second.mesh - second.exact)[inside]
+    assert gap.max() < 0.05 * np.abs(plain.exact - second.exact)[inside].max()
+
+
+def test_a_leading_axis_of_one_changes_nothing():
+    chart = SURFACES["torus"].chart
+    alone = second_opinion(chart, GRID)
+    stacked = second_opinion(lambda p: chart(p)[None], GRID)
+    for name in ("exact", "exact_error", "resolved", "difference", "mesh", "proxy"):
+        np.testing.assert_array_equal(getattr(alone, name), getattr(stacked, name))
+        assert getattr(alone, name).shape == (21, 21)
+    for a, b in zip(alone.curves, stacked.curves, strict=True):
+        np.testing.assert_array_equal(a.median, b.median)
+    assert difference_curvature(lambda p: chart(p)[None], INSIDE).shape == (1, len(INSIDE))
+
+
+def test_curves_over_steps_never_leave_the_chart():
+    reached = []
+
+    def chart(p):
+        reached.append(float(p.detach().abs().max()) if type(p) is torch.Tensor else 0.0)
+        return SURFACES["torus"].chart(p)
+
+    second_opinion(chart, GRID, 1e-5)
+    assert len(reached) > 9 * len(STEPS)
+    assert max(reached) <= 1 + 1.001e-5  # the map of the chosen step, at the edge
+
+
+def test_where_a_step_leaves_the_domain_there_is_no_value():
+    def edge(p):
+        return torch.stack([p[:, 0], p[:, 1], torch.log(p[:, 0] + 1.01)], -1)
+
+    second = second_opinion(edge, GRID, 0.02)
+    assert np.isfinite(second.exact).all()
+    missing = np.isnan(second.difference)
+    assert missing[:, 0].all()
+    assert not missing[:, 1:].any()
+    assert np.isnan(second.proxy_mean)
+    maps = error_maps(second)
+    assert np.isnan(maps.data[1].z[:, 0]).all()
+    assert_json(maps)
+
+
+def two_surfaces(p):
+    return torch.stack([SURFACES["torus"].chart(p), SURFACES["saddle"].chart(p)])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: second_opinion(two_surfaces, GRID),
+        lambda: mesh_errors(two_surfaces, (5,)),
+        lambda: proxy_errors(two_surfaces, INSIDE),
+        lambda: difference_errors(two_surfaces, INSIDE, exact_field(two_surfaces, INSIDE)),
+    ],
+)
+def test_several_surfaces_are_refused(call):
+    with pytest.raises(ValueError, match="2 surfaces"):
+        call()
+
+
+@pytest.mark.parametrize("step", [1e-8, 1.0, 0.0, -1e-3, 1.5, 1e-9, float("nan"), "small", True])
+def test_steps_stay_between_the_limits(step):
+    if step in (1e-8, 1.0) and step is not True:
+        assert difference_jet(SURFACES["plane"].chart, INSIDE, step).stack.isfinite().all()
+        return
+    for way in (difference_jet, difference_curvature):
+        with pytest.raises(ValueError, match="step"):
+            way(SURFACES["plane"].chart, INSIDE, step)
+
+
+@pytest.mark.parametrize(
+    ("function", "points", "message"),
+    [
+        (SURFACES["plane"].chart, torch.zeros(4, 3), "points"),
+        (SURFACES["plane"].chart, torch.tensor([[0.0, torch.nan]]), "points"),
+        (lambda p: p[:, 0], torch.zeros(4, 2), "function returned shape"),
+        (lambda p: p.T, torch.zeros(4, 2), "function returned shape"),
+    ],
+)
+def test_wrong_points_and_functions_are_refused(function, points, message):
+    with pytest.raises(ValueError, match=message):
+        difference_jet(function, points)
+
+
+def test_wrong_covariances_are_refused():
+    for covariance in (-1.0, [1.0, 2.0], "wide"):
+        with pytest.raises(ValueError, match="covariance"):
+            second_opinion(SURFACES["plane"].chart, GRID, covariance=covariance)
+
+
+# --- Figures --------------------------------------------------------------------------------------
+
+
+def assert_json(figure):
+    """Valid JSON: no bare NaN or Infinity."""
+
+    def refuse(word):
+        raise AssertionError(word)
+
+    json.loads(figure.to_json(), parse_constant=refuse)
+
+
+def histogram(**functions):
+    surfaces = {name: measure_surface(function, GRID) for name, function in functions.items()}
+    frames, colours = dict.fromkeys(surfaces, 0), dict.fromkeys(surfaces, "#2b6cb0")
+    figure = curvature_histogram(surfaces, frames, colours, GRID.weights.numpy())
+    assert_json(figure)
+    return surfaces, figure
+
+
+def test_the_histogram_shares_out_the_area():
+    surfaces, figure = histogram(torus=SURFACES["torus"].chart, gated=GATED)
+    ends = [bars.customdata for bars in figure.data[::2]]
+    np.testing.assert_array_equal(*ends)
+    np.testing.assert_array_equal(figure.data[0].x, figure.data[2].x)
+    np.testing.assert_allclose(ends[0], -ends[0][::-1, ::-1])
+    assert (ends[0][1:, 0] == ends[0][:-1, 1]).all()  # no gap, zero included
+    for row, surface in enumerate(surfaces.values()):
+        bars, undecided = figure.data[2 * row : 2 * row + 2]
+        area = surface.area_element[0] * GRID.weights.numpy()
+        sure = np.abs(surface.gaussian[0]) > surface.gaussian_error[0]
+        edges = [*ends[0][:, 0], ends[0][-1, 1]]
+        counted, _ = np.histogram(surface.gaussian[0][sure], edges, weights=area[sure])
+        np.testing.assert_allclose(bars.y, counted / area.sum(), atol=1e-12)
+        shares = surface.shares
+        np.testing.assert_allclose(bars.y[20:].sum(), shares.positive[0], atol=1e-12)
+        np.testing.assert_allclose(bars.y[:20].sum(), shares.negative[0], atol=1e-12)
+        np.testing.assert_allclose(undecided.y[0], shares.undecided[0], atol=1e-12)
+
+
+def test_a_flat_surface_is_one_hatched_spike_at_zero():
+    _, figure = histogram(flat=SURFACES["cone"].chart, sphere=SURFACES["sphere by gating"].chart)
+    bars, undecided, sphere, none = figure.data
+    assert not bars.y.any()
+    np.testing.assert_allclose(undecided.y, [1.0])
+    assert list(undecided.x) == [0.0]
+    assert undecided.marker.pattern.shape == "/"
+    np.testing.assert_allclose(sphere.y[-1], 1.0)
+    assert sphere.customdata[-1][1] >= 1 / 0.7**2
+    assert none.y[0] == 0
+    _, alone = histogram(flat=SURFACES["cone"].chart)
+    np.testing.assert_allclose(alone.data[1].y, [1.0])
+
+
+@pytest.mark.parametrize("scale", [1e-4, 1.0, 1e4])
+def test_ticks_stand_in_the_bins_that_hold_their_value(scale):
+    _, figure = histogram(gated=lambda p: scale * GATED(p)[0])
+    bars, axis = figure.data[0], figure.layout.xaxis
+    written = [text.replace("−", "-").replace("</sup>", "") for text in axis.ticktext]
+    assert len(written) in (3, 5, 7)
+    assert written[len(written) // 2] == "0"
+    for where, text in zip(axis.tickvals, written, strict=True):
+        if text == "0":
+            assert where == 0
+            continue
+        value = float(text.replace("·10<sup>", "e").replace("10<sup>", "1e"))
+        drawn = np.abs(bars.x - where) <= bars.width * (0.5 + 1e-6)
+        holds = (bars.customdata[:, 0] <= value) & (value <= bars.customdata[:, 1])
+        assert (drawn & holds).any()
+    assert axis.range[1] == pytest.approx(bars.x[-1] + bars.width / 2)
+
+
+def test_unresolved_points_are_named_and_not_drawn():
+    surfaces, figure = histogram(half=half_collapsed, whole=SURFACES["torus"].chart)
+    titles = [annotation.text for annotation in figure.layout.annotations]
+    share = 100 * surfaces["half"].unresolved_share[0]
+    assert 50 < share < 60
+    assert f"{share:.2g} % of points unresolved" in titles[0]
+    assert titles[1] == "whole"
+    # The same where those points do have an area: it is neither curved nor undecided.
+    whole = surfaces["whole"]
+    partly = replace(whole, resolved=whole.resolved & (whole.axis > 0))
+    figure = curvature_histogram({"a": partly}, {"a": 0}, {"a": "red"}, GRID.weights.numpy())
+    area = whole.area_element[0] * GRID.weights.numpy()
+    share = area[:, whole.axis > 0].sum() / area.sum()
+    assert sum(bars.y.sum() if len(bars.y) > 1 else bars.y[0] for bars in figure.data) == (
+        pytest.approx(share)
+    )
+
+
+def test_the_maps_hold_exact_curvature_and_both_errors():
+    second = second_opinion(GATED, GRID, 1e-2)
+    figure = error_maps(second)
+    assert_json(figure)
+    exact, difference, mesh = figure.data
+    np.testing.assert_array_equal(exact.z, second.exact)
+    np.testing.assert_allclose(
+        10**difference.z, np.abs(second.difference - second.exact), rtol=1e-6, atol=1e-9
+    )
+    np.testing.assert_allclose(
+        10 ** mesh.z[1:-1, 1:-1], np.abs(second.mesh - second.exact)[1:-1, 1:-1], rtol=1e-6
+    )
+    assert np.isnan(mesh.z[0]).all()
+    assert difference.coloraxis == mesh.coloraxis == "coloraxis2"
+    scale = figure.layout.coloraxis2
+    every = np.concatenate([difference.z.ravel(), mesh.z[1:-1, 1:-1].ravel()])
+    assert scale.cmin <= every.min()
+    assert every.max() <= scale.cmax
+    signed = figure.layout.coloraxis
+    assert signed.cmin == -signed.cmax
+    beyond = (np.abs(second.exact) > signed.cmax).mean()
+    assert f"{beyond:.0%} of points beyond" in signed.colorbar.title.text
+
+
+def test_maps_leave_unresolved_points_open_and_end_at_the_exact_error():
+    second = second_opinion(half_collapsed, GRID)
+    figure = error_maps(second)
+    assert 0 < second.resolved.sum() < second.resolved.size
+    for trace in figure.data[:2]:
+        np.testing.assert_array_equal(np.isfinite(trace.z), second.resolved)
+    hidden = np.zeros_like(second.resolved)
+    hidden[3, 4] = True
+    torus = second_opinion(SURFACES["torus"].chart, GRID)
+    for trace in error_maps(replace(torus, resolved=~hidden)).data:
+        np.testing.assert_array_equal(np.isnan(trace.z)[1:-1, 1:-1], hidden[1:-1, 1:-1])
+    flat = second_opinion(SURFACES["plane"].chart, GRID, 0.25)
+    assert error_maps(flat).data[1].z.min() > -25  # not the logarithm of zero
+
+
+def test_curves_are_drawn_as_they_are():
+    second = second_opinion(GATED, GRID)
+    figure = error_curves(second.curves, 2e-3)
+    assert_json(figure)
+    traces = {trace.name: trace for trace in figure.data}
+    assert len(second.curves) == 4
+    for curve in second.curves:
+        np.testing.assert_array_equal(traces[curve.name].x, curve.x)
+        np.testing.assert_array_equal(traces[curve.name].y, curve.median)
+        ring = traces[f"{curve.name}, smallest"]
+        assert list(ring.y) == [curve.median.min()]
+        assert list(ring.x) == [curve.x[curve.median.argmin()]]
+    np.testing.assert_array_equal(traces["triangle mesh, 95 %"].y, second.mesh_curve.high)
+    assert "paper's proxy, 95 %" not in traces  # one number a step has no quantiles
+    assert list(traces["current step"].x) == [2e-3, 2e-3]
+    (x0, x1), (y0, y1) = traces["∝ step²"].x, traces["∝ step²"].y
+    assert np.log(y1 / y0) / np.log(x1 / x0) == pytest.approx(2)
+    assert figure.layout.xaxis.type == figure.layout.yaxis.type == "log"
+
+
+def test_a_logarithmic_axis_has_gaps_where_it_must():
+    x, scale = np.array([0.1, 0.2, 0.3]), Scale(1.0, "mean |K|")
+    broken = ErrorCurve("a", x, "step", np.array([np.inf, 0.0, 0.5]), np.full(3, np.inf), scale)
+    zero = ErrorCurve("b", x, "step", np.zeros(3), np.zeros(3), scale)
+    figure = error_curves([broken, zero], 0.1)
+    assert_json(figure)
+    traces = {trace.name: trace for trace in figure.data}
+    np.testing.assert_array_equal(traces["a"].y, [np.nan, np.nan, 0.5])
+    assert np.isnan(traces["b: exactly 0"].y).all()
+    assert "∝ step²" not in traces  # nothing falls here
+    assert_json(error_curves([], 0.1))
+
+
+def test_the_guide_belongs_to_truncation():
+    x, scale = np.array([0.1, 0.2, 0.3]), Scale(1.0, "mean |K|")
+    falling, rising, low = (
+        ErrorCurve("a", x, "step", np.array(y), np.array(y), scale)
+        for y in ([1e-3, 1e-4, 1e-5], [1e-5, 1e-4, 1e-3], [1e-12, 1e-12, 1e-12])
+    )
+    names = [
+        {trace.name for trace in error_curves([curve, low], 0.1).data}
+        for curve in (falling, rising)
+    ]
+    assert ["∝ step²" in found for found in names] == [False, True]

@@ -1,0 +1,163 @@
+"""The Manifold page's parts: what is fetched for it, and how its tabs are laid out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from gating_core.colourings import COLOURINGS
+from gating_core.manifold_view import ManifoldPicture, manifold_view
+from gating_core.resolve import Request, Resolved
+from gating_core.specimen import MeasuredSpecimen
+from ui import explain, measured
+from ui import manifold_words as words
+from ui.doubt import draw_doubt as draw_doubts
+from ui.hold import draw_hold
+from ui.manifold_controls import Asked, marked
+from ui.view3d import Legend, view3d
+from ui.words import percent, short
+
+VIEW_KEY = "manifold_view"
+LAST_GOOD = "manifold_last_good"
+HIDDEN = ("value_count", "heads", "grid")  # notes whose controls are under *More*
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What there is to show."""
+
+    asked: Asked
+    resolved: Resolved
+    sides: list[MeasuredSpecimen]
+
+    @property
+    def at(self) -> tuple[int, int]:
+        """The marked grid point, or the middle."""
+        middle = self.resolved.grid // 2
+        return marked(self.resolved.grid) or (middle, middle)
+
+
+def fetch(asked: Asked) -> Found:
+    """Everything for what was asked; where nothing of it can be, the last good picture."""
+    try:
+        found = _measure(asked, asked.request)
+        st.session_state[LAST_GOOD] = asked.request
+    except ValueError as error:
+        found = _measure(asked, st.session_state.get(LAST_GOOD, Request()))
+        st.error(f"{error} Shown: the last picture that could be drawn.")
+    return found
+
+
+def _measure(asked: Asked, request: Request) -> Found:
+    resolved = measured.resolved(request)
+    sides = [measured.measured(side, resolved.grid) for side in resolved.sides]
+    return Found(asked, resolved, sides)
+
+
+def put_notes(found: Found, more_open: bool) -> None:
+    """Each sentence beside its control; those of folded controls where they can be seen."""
+    for name, note in found.resolved.notes.items():
+        if name in HIDDEN and not more_open:
+            st.caption(f":material/info: {note}")
+        else:
+            found.asked.slots[name].caption(f":material/info: {note}")
+
+
+def draw_view(found: Found) -> ManifoldPicture:
+    """The linked surfaces and heatmaps."""
+    asked, resolved = found.asked, found.resolved
+    picture = manifold_view(found.sides, resolved.axes, asked.look)
+    colouring = COLOURINGS[asked.look.colouring]
+    low, high = (short(end) for end in picture.scale.ends)
+    config = resolved.sides[-1].config
+    view3d(
+        picture.view,
+        key=VIEW_KEY,
+        camera_key=f"{VIEW_KEY} {config.source} {config.model_dim} {resolved.request.seed}",
+        headings=[words.heading(side) for side in found.sides],
+        captions=[[_caption(side)] for side in found.sides],
+        readouts=picture.readouts,
+        frame=0,
+        frame_labels=(),
+        legend=Legend(
+            picture.scale.colours,
+            f"{colouring.symbol} = {low}",
+            f"{colouring.symbol} = {high}",
+            words.scale_note(picture.scale, asked.look),
+        ),
+        pick=marked(resolved.grid),
+        on_pick=_on_pick,
+    )
+    return picture
+
+
+def _caption(side: MeasuredSpecimen) -> str:
+    config = side.specimen.config
+    layers = "1 layer" if config.depth == 1 else f"{config.depth} layers"
+    return f"{layers}, D = {config.model_dim}, n = {config.value_count}"
+
+
+def _on_pick() -> None:
+    point = (st.session_state.get(VIEW_KEY) or {}).get("pick")
+    if point:
+        st.query_params["point"] = f"{int(point['row'])}.{int(point['column'])}"
+
+
+def draw_see(found: Found) -> None:
+    """Two surfaces, their heatmaps, one sentence, two numbers a side."""
+    picture = draw_view(found)
+    st.markdown(words.reading(found.sides))
+    for line in _asides(found, picture):
+        st.caption(line)
+    _explanations(found)
+    for column, side in zip(st.columns(2), found.sides, strict=False):
+        with column:
+            total = measured.integrals(side.specimen)
+            left, right = st.columns(2)
+            left.metric(
+                "Total curvature", words.total_of(side, total),
+                help="The integral of |K| over the surface: how much it curves in all, whatever"
+                " its size. A sphere has 4π ≈ 12.6, the corner of a cube π/2 ≈ 1.57.",
+            )  # fmt: skip
+            right.metric(
+                "Uncertain area", percent(side.uncertain_share),
+                help="The share of the area on which it is not known whether, or which way, the"
+                " surface curves: |K| is within its error, or the tangent plane is unresolved.",
+            )  # fmt: skip
+            st.caption(words.total_caption(side, total))
+
+
+def _asides(found: Found, picture: ManifoldPicture) -> list[str]:
+    """The chart, the axes, and the warning where the slice, not the manifold, curves."""
+    resolved = found.resolved
+    depth = resolved.request.axes_depth or resolved.request.depth
+    lines = [
+        words.slice_warning(found.sides[0]),
+        words.chart_text(found.sides) + " " + words.axes_text(resolved.axes, picture.shares, depth),
+    ]
+    return [line for line in lines if line]
+
+
+def _explanations(found: Found, simplex: bool = False) -> None:
+    sides, look, at = found.sides, found.asked.look, found.at
+    with st.container(horizontal=True):
+        explain.explain("the surfaces", explain.surfaces_text(sides, at))
+        explain.explain("the heatmaps", explain.heatmap_text(sides, look, at))
+        if simplex:
+            explain.explain("the triangles", explain.simplex_text(sides, look, at))
+
+
+def draw_inspect(found: Found) -> None:
+    """The same point marked everywhere, all that is known of it, and handles to drag."""
+    draw_view(found)
+    _explanations(found, simplex=found.sides[0].specimen.config.value_count == 3)
+    if marked(found.resolved.grid) is None:
+        st.caption("No point is marked: click one. Below: the middle of the chart.")
+    st.table(words.point_rows(found.sides, found.at, found.asked.look))
+    draw_hold(found.sides[-1], found.resolved.axes)
+
+
+def draw_doubt(found: Found) -> None:
+    """How sure all this is."""
+    draw_doubts(found.resolved, found.sides)

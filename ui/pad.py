@@ -1,0 +1,113 @@
+"""A pad: dots and arrows that the visitor takes hold of and moves with pointer, finger or keys.
+
+What is dragged moves in the browser at once; Python hears of it several times a second, and of
+the last position always.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+HERE = Path(__file__).parent
+
+_component = st.components.v2.component(
+    "gating_pad",
+    html=(HERE / "pad.html").read_text(encoding="utf-8"),
+    css=(HERE / "pad.css").read_text(encoding="utf-8"),
+    js=(HERE / "pad.js").read_text(encoding="utf-8"),
+    isolate_styles=False,
+)
+
+
+@dataclass(frozen=True)
+class Handle:
+    """A named point of the plane, drawn as a dot, or as an arrow that reaches it from the origin.
+
+    ``name`` stands beside it and is read aloud; ``colour`` is any CSS colour.
+    """
+
+    name: str
+    x: float
+    y: float
+    colour: str
+    arrow: bool = False
+
+
+def pad(
+    *,
+    key: str,
+    handles: Sequence[Handle],
+    extent: float,
+    label: str,
+    x_name: str,
+    y_name: str,
+    polygon: bool = False,
+    on_move: Callable[[], None],
+) -> None:
+    """Draw ``handles`` on a square from ``-extent`` to ``extent`` both ways, y upwards.
+
+    A move calls ``on_move`` with ``st.session_state[key]["moved"]`` = {index, x, y, done, serial},
+    where x and y lie within the extent and ``done`` says that the visitor has let go. A trigger
+    value is there for one run only: ``on_move`` keeps what it needs. The positions drawn are
+    always those of ``handles``, except that a handle stays where the hand has it until Python
+    has heard of that. What lies outside the extent is shown hollow at the rim.
+    ``polygon`` joins the dots, in their order, by a closed line.
+    """
+    _check(handles, extent)
+    # Tells the browser which message these positions know of. A trigger's value would be gone by
+    # the next run, which may be drawn before the browser has seen this one.
+    heard_key = f"{key}_heard"
+
+    def hear() -> None:
+        moved = st.session_state[key]["moved"]
+        if _is_sound(moved, len(handles), extent):
+            st.session_state[heard_key] = moved["serial"]
+            on_move()
+
+    _component(
+        key=key,
+        data={
+            "handles": [
+                {**asdict(handle), "x": float(handle.x), "y": float(handle.y)} for handle in handles
+            ],
+            "extent": float(extent),
+            "label": label,
+            "x_name": x_name,
+            "y_name": y_name,
+            "polygon": polygon,
+            "heard": st.session_state.get(heard_key, 0),
+        },
+        on_moved_change=hear,
+    )
+
+
+def _check(handles: Sequence[Handle], extent: float) -> None:
+    if not (math.isfinite(extent) and extent > 0):
+        raise ValueError(f"The extent of a pad must be positive and finite, not {extent}.")
+    for handle in handles:
+        if not (math.isfinite(handle.x) and math.isfinite(handle.y)):
+            raise ValueError(
+                f"The handle “{handle.name}” is at ({handle.x}, {handle.y}): "
+                "a pad can show finite positions only."
+            )
+
+
+def _is_sound(moved: Any, count: int, extent: float) -> bool:
+    """Whether a browser's message is one that our own script could have sent."""
+    try:
+        return (
+            0 <= moved["index"] < count
+            and isinstance(moved["index"], int)
+            and isinstance(moved["done"], bool)
+            and isinstance(moved["serial"], int)
+            and abs(moved["x"]) <= extent
+            and abs(moved["y"]) <= extent
+        )
+    except (TypeError, KeyError):
+        return False
