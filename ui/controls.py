@@ -6,9 +6,8 @@ from dataclasses import fields
 
 import streamlit as st
 
-from gating_core.comparison import DEPTH_RANGE, GATES, SEED_RANGE, Comparison
+from gating_core.comparison import DEPTH_RANGE, GATES, SEED_RANGE, TASK_NAMES, Comparison
 from gating_core.pair_view import COLOURINGS
-from gating_core.tasks import TASKS
 from ui.cached import STRENGTH_STEPS, STRENGTHS
 from ui.link_check import forget
 from ui.links import DEFAULT, parse_pick
@@ -37,7 +36,7 @@ def explore_controls() -> tuple[Comparison, str]:
     """Task, depth, gate, seed and colour."""
     first, second, third = st.columns([3, 2, 2])
     task = first.segmented_control(
-        "Task", tuple(TASKS), default=DEFAULT.task, required=True,
+        "Task", TASK_NAMES, default=DEFAULT.task, required=True,
         key="task", bind="query-params", on_change=forget,
     )  # fmt: skip
     depth = second.segmented_control(

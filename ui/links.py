@@ -10,9 +10,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gating_core.comparison import DEPTH_RANGE, GATES, SEED_RANGE, Comparison
+from gating_core.comparison import DEPTH_RANGE, GATES, SEED_RANGE, TASK_NAMES, Comparison
 from gating_core.pair_view import COLOURINGS
-from gating_core.tasks import TASKS
 
 DEFAULT = Comparison()
 GRID_SIZE = 61
@@ -90,7 +89,7 @@ YES_NO = Choice(("true", "false"), "true")
 LANDING: dict[str, Allowed] = {
     "gated": YES_NO,
     "strength": Number(0, 1, "1", whole=False),
-    "task": Choice(tuple(TASKS), DEFAULT.task),
+    "task": Choice(TASK_NAMES, DEFAULT.task),
     "depth": Number(*DEPTH_RANGE, str(DEFAULT.depth)),
     "gate": Choice(GATES, DEFAULT.gate),
     "seed": Number(*SEED_RANGE, str(DEFAULT.seed)),

@@ -10,7 +10,7 @@ from gating_core.config import AttentionConfig, GateConfig
 from gating_core.measure import cut_surface
 from gating_core.presets import PRESETS, load_pair, load_preset, make_preset, save_pair
 from gating_core.results import mean_interval
-from gating_core.tasks import TASKS, make_task
+from gating_core.tasks import make_task
 from gating_core.train import (
     TrainingDiverged,
     accuracy,
@@ -22,58 +22,6 @@ from gating_core.train import (
 from gating_core.variants import VARIANTS
 
 SEEDS = (0, 1, 2)
-
-
-@pytest.mark.parametrize("name", sorted(TASKS))
-def test_tasks_are_documented_arrays(name):
-    task = make_task(name, points=100, test_points=50, seeds=SEEDS)
-    assert task.train_points.shape == (3, 100, 2)
-    assert task.test_points.shape == (3, 50, 2)
-    assert task.train_labels.shape == (3, 100)
-    assert task.train_points.dtype == np.float64
-    assert np.abs(task.train_points).max() <= 1
-    assert set(np.unique(task.train_labels)) == {0, 1}
-    assert task.class_count == 2
-    assert not np.array_equal(task.train_points[0], task.train_points[1])
-    assert not np.array_equal(task.train_points[0, :50], task.test_points[0])
-    assert 0.3 < task.train_labels.mean() < 0.7
-
-
-RULES = {
-    "linear": lambda x: x.sum(-1) > 0,
-    "xor": lambda x: (x[..., 0] > 0) == (x[..., 1] > 0),
-    "circle": lambda x: (x**2).sum(-1) < 2 / np.pi,
-}
-
-
-@pytest.mark.parametrize("name", sorted(RULES))
-def test_labels_follow_the_rule(name):
-    task = make_task(name, points=200, seeds=SEEDS)
-    assert np.array_equal(task.train_labels, RULES[name](task.train_points))
-
-
-def test_a_seed_draws_the_same_data_in_every_company_and_noise_moves_it():
-    alone, many = make_task("moons", seeds=(5,)), make_task("moons", seeds=(4, 5))
-    assert np.array_equal(alone.train_points[0], many.train_points[1])
-    noisy = make_task("moons", noise=0.1, seeds=(5,))
-    moved = noisy.train_points - alone.train_points
-    assert abs(moved.std() - 0.1) < 5 * 0.1 / np.sqrt(2 * moved.size)
-    assert np.array_equal(noisy.train_labels, alone.train_labels)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (dict(name="spirals"), "task"),
-        (dict(name="xor", points=4), "points"),
-        (dict(name="xor", test_points=0), "test_points"),
-        (dict(name="xor", noise=-1), "noise"),
-        (dict(name="xor", seeds=()), "seeds"),
-    ],
-)
-def test_wrong_tasks_are_refused(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        make_task(**arguments)
 
 
 def last(config, task, seeds=SEEDS, steps=150, **options):
