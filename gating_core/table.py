@@ -1,0 +1,209 @@
+"""Is this a table of labelled points? From CSV bytes or pasted text to numbers, cell by cell.
+
+Comma, semicolon or tab between the fields. The first row names the columns x, y and label, in any
+order and case; columns of other names are ignored, and so are blank rows. Python's csv module and
+not pandas, because it knows which row it is in. N points.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+COLUMNS = ("x", "y", "label")
+DELIMITERS = (",", ";", "\t")
+LARGEST_BYTES = 1_000_000
+MOST_POINTS, MOST_CLASSES = 5_000, 4
+LARGEST_NUMBER = 1e100  # so that differences stay finite
+LONGEST_LABEL = 40
+LONGEST_QUOTE = 30  # characters of a cell that a sentence repeats
+MOST_QUOTES = 6  # column names that a sentence repeats
+CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")  # bytes that no text file has
+UTF16 = (b"\xff\xfe", b"\xfe\xff")  # how files of that encoding begin
+
+
+class OwnDataError(ValueError):
+    """Why a table cannot be used: one sentence, with ``row`` and ``column`` where there is one.
+
+    Rows count from 1 at the first row of the table, as in a spreadsheet.
+    """
+
+    def __init__(self, reason: str, row: int | None = None, column: str | None = None) -> None:
+        place = ", ".join(
+            [f"row {row}"] * (row is not None) + [f"column {column}"] * (column is not None)
+        )
+        super().__init__(f"{place}: {reason}" if place else reason)
+        self.reason = reason
+        self.row = row
+        self.column = column
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """What was written: points (N, 2) float64, and labels (N,) int64 as places in ``names``."""
+
+    points: np.ndarray
+    labels: np.ndarray
+    names: tuple[str, ...]  # in order of number, or of the alphabet
+
+
+class _Cells(NamedTuple):
+    """One point as it was written."""
+
+    row: int
+    x: str
+    y: str
+    label: str
+
+
+def quote(text: str) -> str:
+    """``text`` in quotation marks, cut short if it is long."""
+    return repr(text if len(text) <= LONGEST_QUOTE else text[:LONGEST_QUOTE] + "…")
+
+
+def read_table(source: bytes | str) -> Table:
+    """The points and their classes, at most 5,000 and 4; `OwnDataError` for any other table.
+
+    Labels are words or numbers; if all of them are numbers, 1 and 1.0 are the same class.
+    """
+    cells = _cells(source)
+    if len(cells) > MOST_POINTS:
+        raise OwnDataError(f"the number of points is {len(cells):,}; at most {MOST_POINTS:,} fit")
+    numbers = [(_number(c.row, "x", c.x), _number(c.row, "y", c.y)) for c in cells]
+    return Table(np.array(numbers, dtype=np.float64).reshape(-1, 2), *_classes(cells))
+
+
+def _cells(source: bytes | str) -> list[_Cells]:
+    """The cells of every point, stripped of blanks."""
+    rows = _rows(_text(source))
+    header_row, header = next(rows, (None, []))
+    if header_row is None:
+        raise OwnDataError("there is nothing in it; a first row x,y,label and points are wanted")
+    places = _places(header, header_row)
+    cells = []
+    for row, fields in rows:
+        if len(fields) != len(header):
+            wanted = f"in the first row it is {len(header)}"
+            raise OwnDataError(f"the number of fields is {len(fields)}; {wanted}", row)
+        cells.append(_Cells(row, *(fields[place] for place in places)))
+    return cells
+
+
+def _text(source: bytes | str) -> str:
+    # Lone surrogates can be pasted; they come back as an encoding that is not UTF-8.
+    data = source.encode("utf-8", "surrogatepass") if isinstance(source, str) else bytes(source)
+    if len(data) > LARGEST_BYTES:
+        raise OwnDataError(f"the size is {len(data):,} bytes; at most 1 MB is read")
+    control = CONTROL.search(data)
+    if control and not data.startswith(UTF16):
+        raise OwnDataError(
+            f"this is not a CSV file: byte 0x{control[0][0]:02x} does not occur in text"
+        )
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        row = data[: error.start].count(b"\n") + 1
+        raise OwnDataError(
+            f"byte 0x{data[error.start]:02x} is not UTF-8; save the table as CSV UTF-8", row
+        ) from error
+
+
+def _rows(text: str) -> Iterator[tuple[int, list[str]]]:
+    """Row number and stripped fields of every row that is not blank."""
+    reader = csv.reader(
+        io.StringIO(text, newline=""),
+        delimiter=_delimiter(text),
+        skipinitialspace=True,
+        strict=True,
+    )
+    row = 0
+    try:
+        for row, fields in enumerate(reader, 1):
+            stripped = [field.strip() for field in fields]
+            if any(stripped):
+                yield row, stripped
+    except csv.Error as error:
+        raise OwnDataError(
+            f"this is not CSV ({error}); check the quotation marks", row + 1
+        ) from error
+
+
+def _delimiter(text: str) -> str:
+    """What separates the fields of the first row: what finds most columns, or most fields."""
+    lines = (line for line in io.StringIO(text, newline=None) if line.strip())
+    first = next(lines, "").lower()
+
+    def found(delimiter: str) -> tuple[int, int]:
+        names = {name.strip().strip('"') for name in first.split(delimiter)}
+        return len(names & set(COLUMNS)), first.count(delimiter)
+
+    return max(DELIMITERS, key=found)
+
+
+def _places(header: list[str], row: int) -> list[int]:
+    """Where in the first row x, y and label stand."""
+    names = [name.lower() for name in header]
+    for column in COLUMNS:
+        if column not in names:
+            told = ", ".join(map(quote, header[:MOST_QUOTES])) + ", …" * (len(header) > MOST_QUOTES)
+            raise OwnDataError(
+                f"missing; the first row must name x, y and label, and says {told}", row, column
+            )
+        if names.count(column) > 1:
+            raise OwnDataError("named more than once in the first row", row, column)
+    return [names.index(column) for column in COLUMNS]
+
+
+def _number(row: int, column: str, text: str) -> float:
+    if not text:
+        raise OwnDataError("empty, where a number should be", row, column)
+    value = _as_float(text)
+    if value is None:
+        comma = text.count(",") == 1 and _as_float(text.replace(",", ".")) is not None
+        hint = "; write decimals with a point" if comma else ""
+        raise OwnDataError(f"{quote(text)} is not a number{hint}", row, column)
+    if not math.isfinite(value):
+        raise OwnDataError(f"{quote(text)} is not a finite number", row, column)
+    if abs(value) > LARGEST_NUMBER:
+        raise OwnDataError(f"{quote(text)} is beyond {LARGEST_NUMBER:g}", row, column)
+    return value
+
+
+def _as_float(text: str) -> float | None:
+    """The number that ``text`` writes; Python's 1_000 is none."""
+    try:
+        return None if "_" in text else float(text)
+    except ValueError:
+        return None
+
+
+def _classes(cells: list[_Cells]) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Labels (N,) and class names."""
+    texts = [" ".join(cell.label.split()) for cell in cells]
+    values = [_as_float(text) for text in texts]
+    for cell, text, value in zip(cells, texts, values, strict=True):
+        if not text:
+            raise OwnDataError("empty, where a label should be", cell.row, "label")
+        if value is not None and not math.isfinite(value):
+            raise OwnDataError(f"{quote(text)} is not a label", cell.row, "label")
+        if len(text) > LONGEST_LABEL:
+            reason = f"{quote(text)} is longer than {LONGEST_LABEL} characters"
+            raise OwnDataError(reason, cell.row, "label")
+    keys: list = texts if None in values else values
+    names: dict = {}
+    for cell, key, text in zip(cells, keys, texts, strict=True):
+        names.setdefault(key, text)
+        if len(names) > MOST_CLASSES:
+            others = ", ".join(quote(name) for name in names.values() if name != text)
+            reason = f"{quote(text)} is one class too many; there are {others} already"
+            raise OwnDataError(reason, cell.row, "label")
+    order = {key: place for place, key in enumerate(sorted(names))}
+    labels = np.array([order[key] for key in keys], dtype=np.int64)
+    return labels, tuple(names[key] for key in order)
