@@ -13,18 +13,16 @@ import logging
 from dataclasses import asdict
 from pathlib import Path
 
-import numpy as np
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from gating_core.comparison import Comparison, TrainedPair, train_pair
 from gating_core.config import check_choice
-from gating_core.results import TrainedEnsemble
+from gating_core.export import ensemble_from_tensors, ensemble_tensors
 
 FOLDER = Path(__file__).resolve().parent.parent / "assets" / "presets"
 PRESETS = {"circle": Comparison()}  # the defaults: what the landing page opens with
-HISTORY = ("steps", "train_loss", "train_accuracy", "test_accuracy")
 
 
 def make_preset(name: str) -> TrainedPair:
@@ -37,12 +35,10 @@ def make_preset(name: str) -> TrainedPair:
 
 def save_pair(pair: TrainedPair, path: Path) -> None:
     """Write ``pair`` to a safetensors file."""
-    tensors = {}
-    for side, ensemble in (("ungated", pair.ungated), ("gated", pair.gated)):
-        for name, array in ensemble.state.items():
-            tensors[f"{side}.state.{name}"] = np.ascontiguousarray(array)
-        for name in HISTORY:
-            tensors[f"{side}.{name}"] = np.ascontiguousarray(getattr(ensemble, name))
+    sides = {"ungated.": pair.ungated, "gated.": pair.gated}
+    tensors: dict = {}
+    for prefix, ensemble in sides.items():
+        tensors |= ensemble_tensors(ensemble, prefix)
     path.parent.mkdir(parents=True, exist_ok=True)
     save_file(tensors, path, {"comparison": json.dumps(asdict(pair.comparison))})
 
@@ -54,19 +50,12 @@ def load_pair(path: Path) -> TrainedPair:
             comparison = Comparison(**json.loads(file.metadata()["comparison"]))
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         sides = [
-            _read(tensors, side, config, comparison.seeds)
-            for side, config in zip(("ungated", "gated"), comparison.configs, strict=True)
+            ensemble_from_tensors(tensors, config, comparison.seeds, prefix)
+            for prefix, config in zip(("ungated.", "gated."), comparison.configs, strict=True)
         ]
     except (SafetensorError, OSError, KeyError, TypeError, json.JSONDecodeError) as error:
         raise ValueError(f"{path.name} is not a trained pair: {error}") from error
     return TrainedPair(comparison, *sides)
-
-
-def _read(tensors: dict, side: str, config: object, seeds: tuple[int, ...]) -> TrainedEnsemble:
-    prefix = f"{side}.state."
-    state = {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
-    history = {name: tensors[f"{side}.{name}"] for name in HISTORY}
-    return TrainedEnsemble(config=config, seeds=seeds, state=state, **history)  # type: ignore
 
 
 def load_preset(name: str) -> TrainedPair:
