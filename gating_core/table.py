@@ -74,8 +74,6 @@ def read_table(source: bytes | str) -> Table:
     Labels are words or numbers; if all of them are numbers, 1 and 1.0 are the same class.
     """
     cells = _cells(source)
-    if len(cells) > MOST_POINTS:
-        raise OwnDataError(f"the number of points is {len(cells):,}; at most {MOST_POINTS:,} fit")
     numbers = [(_number(c.row, "x", c.x), _number(c.row, "y", c.y)) for c in cells]
     return Table(np.array(numbers, dtype=np.float64).reshape(-1, 2), *_classes(cells))
 
@@ -87,11 +85,13 @@ def _cells(source: bytes | str) -> list[_Cells]:
     if header_row is None:
         raise OwnDataError("there is nothing in it; a first row x,y,label and points are wanted")
     places = _places(header, header_row)
-    cells = []
+    cells: list[_Cells] = []
     for row, fields in rows:
         if len(fields) != len(header):
             wanted = f"in the first row it is {len(header)}"
             raise OwnDataError(f"the number of fields is {len(fields)}; {wanted}", row)
+        if len(cells) == MOST_POINTS:
+            raise OwnDataError(f"more than {MOST_POINTS:,} points, which is too many", row)
         cells.append(_Cells(row, *(fields[place] for place in places)))
     return cells
 

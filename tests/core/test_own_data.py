@@ -130,7 +130,7 @@ REFUSED = {
                      "'4' is one class too many; there are '0', '1', '2', '3'"),
     "seven points": (table(*ROWS[:7]), None, None, "points is 7; at least 8"),
     "no points": (table(), None, None, "points is 0; at least 8"),
-    "too many": (table(*MANY), None, None, "points is 5,001; at most 5,000"),
+    "too many": (table(*MANY), 5_002, None, "more than 5,000 points"),
     "too large": ("x" * 1_000_001, None, None, "1,000,001 bytes; at most 1 MB"),
     "too large in bytes": ("é" * 500_001, None, None, "1,000,002 bytes"),
     "not UTF-8": (changed(3, "4,0,é").encode("latin-1"), 3, None, "byte 0xe9 is not UTF-8"),
