@@ -109,7 +109,7 @@ def resolve(request: Request) -> Resolved:
         chart_of(gated)
         sides.append(gated)
     except ValueError as error:
-        notes["chart"] = f"No query reaches this slice of the weights with the gate: {error}."
+        notes["chart"] = f"No query of the gated model reaches this slice: {_why(error)}."
         notes["chart"] += " Shown: the ungated surface only."
     return Resolved(request, sides, grid, axes, notes)
 
@@ -165,7 +165,7 @@ def _specimen(request: Request, config: AttentionConfig, notes: dict[str, str]) 
             try:
                 chart_of(Specimen(replace(config, gate=None), request.seed, chart=chart))
             except ValueError as error:
-                reason = str(error)
+                reason = _why(error)
         if reason:
             chart = "inputs"
             notes["chart"] = f"There is no attention-weight chart here: {reason}. Shown: inputs."
@@ -181,6 +181,11 @@ def _specimen(request: Request, config: AttentionConfig, notes: dict[str, str]) 
         values=_fitting(values, config.value_count, config.model_dim, "values"),
         gate_weight=_fitting(gate_weight, config.model_dim, _gate_width(config), "gate weights"),
     )
+
+
+def _why(error: ValueError) -> str:
+    """The reason alone: our errors say what arrived, a semicolon, and then why not."""
+    return str(error).split("; ", 1)[-1]
 
 
 def _gate_width(config: AttentionConfig) -> int:

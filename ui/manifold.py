@@ -14,7 +14,7 @@ from ui import explain, measured
 from ui import manifold_words as words
 from ui.doubt import draw_doubt as draw_doubts
 from ui.hold import draw_hold
-from ui.manifold_controls import Asked, marked
+from ui.manifold_controls import SHOWN_DEPTH, Asked, fit_axes, marked
 from ui.view3d import Legend, view3d
 from ui.words import percent, short
 
@@ -46,6 +46,8 @@ def fetch(asked: Asked) -> Found:
     except ValueError as error:
         found = _measure(asked, st.session_state.get(LAST_GOOD, Request()))
         st.error(f"{error} Shown: the last picture that could be drawn.")
+    principal = found.resolved.axes.principal
+    st.session_state[SHOWN_DEPTH] = found.resolved.request.depth if principal else None
     return found
 
 
@@ -110,13 +112,15 @@ def draw_see(found: Found) -> None:
     st.markdown(words.reading(found.sides))
     for line in _asides(found, picture):
         st.caption(line)
+    _offer_axes(found)
     _explanations(found)
-    for column, side in zip(st.columns(2), found.sides, strict=False):
+    named = zip(st.columns(2), words.SIDE_NAMES, found.sides, strict=False)
+    for column, name, side in named:
         with column:
             total = measured.integrals(side.specimen)
             left, right = st.columns(2)
             left.metric(
-                "Total curvature", words.total_of(side, total),
+                f"Total curvature, {name.lower()}", words.total_of(side, total),
                 help="The integral of |K| over the surface: how much it curves in all, whatever"
                 " its size. A sphere has 4π ≈ 12.6, the corner of a cube π/2 ≈ 1.57.",
             )  # fmt: skip
@@ -137,6 +141,13 @@ def _asides(found: Found, picture: ManifoldPicture) -> list[str]:
         words.chart_text(found.sides) + " " + words.axes_text(resolved.axes, picture.shares, depth),
     ]
     return [line for line in lines if line]
+
+
+def _offer_axes(found: Found) -> None:
+    """A way back to the shown depth's own components, where the frozen ones are another's."""
+    request = found.resolved.request
+    if found.resolved.axes.principal and request.axes_depth not in (None, request.depth):
+        st.button("Fit the axes to this depth", key="fit_axes", on_click=fit_axes)
 
 
 def _explanations(found: Found, simplex: bool = False) -> None:

@@ -28,6 +28,7 @@ TABS = ("See", "Inspect", "Doubt")
 PER = {"channel": "elementwise", "head": "headwise"}
 PAIRS = {"1-2": (0, 1), "1-3": (0, 2), "2-3": (1, 2)}  # drawn axes, by their numbers
 SCALES = ("linear", "asinh")
+SHOWN_DEPTH = "manifold_depth"
 YES_NO = ("true", "false")
 
 MANIFOLD: dict[str, Allowed] = {
@@ -93,7 +94,8 @@ def front_controls(slots: dict) -> dict:
             help="The gate in force is (1 − λ) + λ · gate: at λ = 0 there is none.",
         ),
         "depth": third.slider(
-            "Layers", *DEPTHS, FIRST.depth, key="layers", bind="query-params", on_change=forget
+            "Layers", *DEPTHS, FIRST.depth, key="layers", bind="query-params",
+            on_change=_depth_moved,
         ),
         "chart": fourth.segmented_control(
             "Chart", CHARTS, default=FIRST.chart, required=True, key="chart",
@@ -109,6 +111,19 @@ def front_controls(slots: dict) -> dict:
     for name, column in (("position", first), ("chart", fourth)):
         slots[name] = column.empty()
     return values
+
+
+def _depth_moved() -> None:
+    """Principal components stay those of the depth that was shown before."""
+    forget()
+    shown = st.session_state.get(SHOWN_DEPTH)
+    if shown and "axes" not in st.query_params:
+        st.query_params["axes"] = str(shown)
+
+
+def fit_axes() -> None:
+    """Draw the principal components of the depth that is shown now."""
+    st.query_params.pop("axes", None)
 
 
 def more_controls(slots: dict) -> dict:

@@ -136,6 +136,11 @@ function wire(root, state) {
     state.held.set(event.pointerId, { index, shift: [spot[0] - at[0], spot[1] - at[1]], from: at });
     draw(root, state);
   });
+  // Beside the handles a finger scrolls the page. Chromium heeds `touch-action` on the whole picture,
+  // not on shapes within it, and would take the pointer away in the middle of a drag.
+  svg.addEventListener('touchstart', event => {
+    if (handleOf(event.target)) event.preventDefault();
+  }, { passive: false });
   svg.addEventListener('pointermove', event => {
     const hold = state.held.get(event.pointerId);
     if (!hold) return;

@@ -139,6 +139,7 @@ function build(root, find, state) {
   root.querySelectorAll('.gc-readout').forEach((node, c) => { node.hidden = !header.columns[c].readout.length; });
   root.querySelectorAll('.gc-heading').forEach((node, c) => { node.textContent = header.columns[c].heading; });
   find('.gc-bar').hidden = header.frame_labels.length === 0;
+  find('.gc-plays').hidden = header.frame_labels.length === 0;
   find('.gc-play').disabled = header.frames < 2;
   const scale = element('span', 'gc-scale');
   scale.style.background = `linear-gradient(90deg, ${header.legend.scale.map(([at, colour]) => `${colour} ${100 * at}%`).join(', ')})`;
