@@ -29,7 +29,8 @@ class Panel:
     """One picture: ``kind`` "scene" (3-D) or "plane" (2-D), Plotly traces and layout.
 
     ``pick`` names the arrays that hold the marker's x, y (and z): (.., R, C) over the grid, or the
-    chart's axis (R,) where the panel is the chart itself.
+    chart's axis (R,) where the panel is the chart itself; empty where a panel shows no points of
+    the chart, and takes the full width.
     """
 
     kind: str

@@ -82,7 +82,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   state.report = setTriggerValue;
   // Called again with what we know whenever anything on the page changes: only news count, or
   // the picture would jump back to the last frame that Python chose.
-  const served = JSON.stringify([header.frames, header.frame, header.pick]);
+  const served = JSON.stringify([header.serial, header.frames, header.frame, header.pick]);
   if (state.served !== served) {
     state.served = served;
     state.frame = header.frame;
@@ -99,24 +99,26 @@ export default function ({ data, parentElement, setTriggerValue }) {
     state.wired = true;
   }).catch(error => { find('.gc-hint').textContent = `The 3-D view could not start: ${error.message}`; });
 
-  return () => {
+  // Called on unmounting, and also when one run overtakes another while the element stays.
+  return () => setTimeout(() => {
+    if (root.isConnected) return;
     state.playing = false;
     state.observer?.disconnect();
     if (state.Plotly) state.plots.forEach(plot => state.Plotly.purge(plot.div));
-  };
+  });
 }
 
 // The elements around the pictures; made again only when the panels change.
 function build(root, find, state) {
   const { header } = state;
-  const outline = JSON.stringify(header.columns.map(column => column.panels.map(p => p.kind)));
+  const outline = JSON.stringify(header.columns.map(column => [column.wide, ...column.panels.map(p => p.kind)]));
   if (state.outline !== outline) {
     state.outline = outline;
     if (state.Plotly) state.plots.forEach(plot => state.Plotly.purge(plot.div));
     state.plots = [];
     state.wired = false;
     find('.gc-columns').replaceChildren(...header.columns.map((column, c) => {
-      const box = element('div', 'gc-column');
+      const box = element('div', column.wide ? 'gc-column gc-wide' : 'gc-column');
       box.append(element('h3', 'gc-heading'), element('p', 'gc-caption'));
       column.panels.forEach((panel, p) => {
         const div = element('div', panel.kind === 'scene' ? 'gc-scene' : 'gc-plane');
@@ -138,6 +140,9 @@ function build(root, find, state) {
     header.columns[plot.c].panels[plot.p].label));
   root.querySelectorAll('.gc-readout').forEach((node, c) => { node.hidden = !header.columns[c].readout.length; });
   root.querySelectorAll('.gc-heading').forEach((node, c) => { node.textContent = header.columns[c].heading; });
+  find('.gc-progress').hidden = header.scrub;
+  root.querySelectorAll('.gc-step, .gc-scrub').forEach(node => { node.hidden = !header.scrub; });
+  find('.gc-scrub').max = header.frames - 1;
   find('.gc-bar').hidden = header.frame_labels.length === 0;
   find('.gc-plays').hidden = header.frame_labels.length === 0;
   find('.gc-play').disabled = header.frames < 2;
@@ -155,6 +160,9 @@ function label(root, state) {
     node.textContent = captions[Math.min(frame, captions.length - 1)];
   });
   root.querySelector('.gc-frame').textContent = header.frame_labels[frame] ?? '';
+  const scrub = root.querySelector('.gc-scrub');
+  scrub.value = frame;
+  scrub.setAttribute('aria-valuetext', header.frame_labels[frame] ?? '');
   const share = header.frames > 1 ? frame / (header.frames - 1) : 1;
   root.querySelector('.gc-done').style.width = `${100 * share}%`;
 }
@@ -180,6 +188,9 @@ function marker(panel, state) {
     return [axis, spots(state).map(spot => at(state.arrays[name], state.frame, spot, axis) + lift)];
   }));
 }
+
+// Whether a panel shows the points of the chart, and marks can be put on it.
+const linked = panel => Object.keys(panel.pick).length > 0;
 
 const readable = number => (Number.isFinite(number) ? Number(number.toPrecision(3)).toString() : '–').replace('-', '−');
 
@@ -245,7 +256,8 @@ async function draw(root, state, wanted) {
     const spot = { ...marker(panel, state), mode: 'markers', hoverinfo: 'skip',
       type: panel.kind === 'scene' ? 'scatter3d' : 'scatter',
       marker: panel.kind === 'scene' ? MARKER : { ...MARKER, size: 13 } };
-    return Plotly.react(plot.div, [...fill(panel.traces, arrays, frame), spot],
+    const traces = fill(panel.traces, arrays, frame);
+    return Plotly.react(plot.div, linked(panel) ? [...traces, spot] : traces,
       layoutOf(root, panel, state), { responsive: true, displayModeBar: false }).then(seeThrough);
   }));
   state.draws += 1;
@@ -257,7 +269,9 @@ async function draw(root, state, wanted) {
 async function mark(root, state) {
   readOut(root, state);
   await Promise.all(state.plots.map(({ div, c, p }) => {
-    const where = marker(state.header.columns[c].panels[p], state);
+    const panel = state.header.columns[c].panels[p];
+    if (!linked(panel)) return null;
+    const where = marker(panel, state);
     const update = Object.fromEntries(Object.entries(where).map(([axis, list]) => [axis, [list]]));
     return state.Plotly.restyle(div, update, [div.data.length - 1]);
   }));
@@ -352,6 +366,17 @@ function wire(root, find, state) {
       target = null;
     }
   };
+  const scrub = find('.gc-scrub');
+  scrub.oninput = () => { state.playing = false; chase(Number(scrub.value)); };
+  scrub.onchange = () => state.report('stop', { frame: Number(scrub.value) });
+  root.querySelectorAll('.gc-step').forEach(node => {
+    node.onclick = async () => {
+      state.playing = false;
+      await show(state.frame + Number(node.dataset.by));
+      state.report('stop', { frame: state.frame });
+    };
+  });
+
   state.observer?.disconnect();
   state.observer = new MutationObserver(changes => {
     const { follow, frames } = state.header;
@@ -426,7 +451,8 @@ function wire(root, find, state) {
 
   state.plots.filter(plot => !scenes.includes(plot.div)).forEach(({ div, c, p }) => {
     const panel = () => state.header.columns[c].panels[p];
-    if (state.arrays[panel().pick.x].inner.length === 2) return pointAtNearest(div, panel);
+    if (!linked(panel())) return;
+    if (state.arrays[panel().pick.x].inner.length === 2) { pointAtNearest(div, panel); return; }
     const found = e => e.points.find(hit => hit.curveNumber === 0)?.pointNumber; // [row, column]
     div.on('plotly_click', e => found(e) && select(...found(e)));
     div.on('plotly_hover', e => found(e) && point(found(e)));

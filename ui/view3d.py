@@ -88,6 +88,8 @@ def view3d(
     on_pick: Callable[[], None] = lambda: None,
     on_stop: Callable[[], None] = lambda: None,
     camera_key: str = "",
+    scrub: bool = False,
+    serial: str = "",
 ) -> None:
     """Draw ``view``.
 
@@ -97,12 +99,14 @@ def view3d(
     CSS selector of a range input outside the component that steps through the frames while it is
     dragged. A click calls ``on_pick`` with ``st.session_state[key]["pick"]`` = {row, column};
     the end of a Play calls ``on_stop`` with ``["stop"]`` = {frame}. Views with one ``camera_key``
-    (by default ``key``) share the visitor's camera.
+    (by default ``key``) share the visitor's camera. With ``scrub`` there is a timeline of its own
+    to drag and step along. A new ``serial`` makes the view adopt ``frame`` and ``pick`` again.
     """
     columns = [
         {
             "heading": heading,
             "captions": list(lines),
+            "wide": all(not panel.pick for panel in panels),
             "panels": [asdict(p) for p in panels],
             "readout": [{"label": label, "arrays": names} for label, names in readout],
         }
@@ -117,6 +121,8 @@ def view3d(
         "camera": view.camera,
         "frames": view.frames if playable else 1,
         "frame": frame,
+        "scrub": scrub,
+        "serial": serial,
         "frame_labels": list(frame_labels),
         "legend": asdict(legend),
         "pick": pick,

@@ -20,13 +20,11 @@ NAMES = ("value 1", "value 2", "far", "query")
 COLOURS = ("#2f7fd1", "#e07b00", "#3a9d5d", "#b0489c")
 START = ((0.5, 1.0), (-1.0, -0.5), (3.2, -0.4), (1.0, -1.0))  # the third lies outside
 
-heard = st.session_state.setdefault("heard", [])
-states = st.session_state.setdefault("states", [START])
-
 
 def hear() -> None:
     moved = st.session_state[KEY]["moved"]
-    heard.append(moved)
+    states = st.session_state["states"]
+    st.session_state["heard"].append(moved)
     if moved["done"]:
         places = list(states[-1])
         places[moved["index"]] = (moved["x"], moved["y"])
@@ -34,24 +32,31 @@ def hear() -> None:
 
 
 def undo() -> None:
-    if len(states) > 1:
-        states.pop()
+    if len(st.session_state["states"]) > 1:
+        st.session_state["states"].pop()
 
 
-st.button("Undo", on_click=undo)
-pad(
-    key=KEY,
-    handles=[
-        Handle(name, x, y, colour, arrow=name == "query")
-        for name, colour, (x, y) in zip(NAMES, COLOURS, states[-1], strict=True)
-    ],
-    extent=EXTENT,
-    label="Values and query",
-    x_name="x",
-    y_name="y",
-    polygon=True,
-    on_move=hear,
-)
-st.code(json.dumps(heard), language=None)
-for _ in range(60):
-    st.write("Something to scroll by.")
+def page() -> None:
+    heard = st.session_state.setdefault("heard", [])
+    states = st.session_state.setdefault("states", [START])
+    st.button("Undo", on_click=undo)
+    pad(
+        key=KEY,
+        handles=[
+            Handle(name, x, y, colour, arrow=name == "query")
+            for name, colour, (x, y) in zip(NAMES, COLOURS, states[-1], strict=True)
+        ],
+        extent=EXTENT,
+        label="Values and query",
+        x_name="x",
+        y_name="y",
+        polygon=True,
+        on_move=hear,
+    )
+    st.code(json.dumps(heard), language=None)
+    for _ in range(60):
+        st.write("Something to scroll by.")
+
+
+if __name__ == "__main__":  # the tests import the numbers above
+    page()
