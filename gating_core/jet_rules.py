@@ -1,429 +1,30 @@
-"""How each torch operation acts on a jet: one rule per operation, in a table.
-
-A jet has a value, k first derivatives and k (k + 1) / 2 second derivatives; the derivatives'
-axis comes first, the tensor's own axes after it. ``second`` is ``None`` while the jet is affine
-in the coordinates, ``first`` while it is constant: then nothing is computed for them. Components
-are plain tensors, or `Bounded` ones that carry rounding errors; the rules do not know which.
-
-A rule is found by the operation's name (``exp`` serves ``torch.exp`` and ``Tensor.exp``).
-Source: Griewank & Walther, *Evaluating Derivatives*, 2nd ed., chapter 13 (Taylor arithmetic).
-"""
+"""How arithmetic and functions act on a jet: the Leibniz rule, the chain rule, softmax."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import torch
 
-from gating_core.bounded import (
-    Array,
-    Bounded,
-    add_product,
-    join,
-    matmul,
-    outer,
-    relative_to,
-    value_of,
-    where,
-)
+from gating_core import jet_layout as jet_layout  # enters its rules into the table
+from gating_core.bounded import Array, add_product, join, matmul, outer, relative_to, value_of
 from gating_core.elementary import FUNCTIONS
-
-
-class MissingRule(TypeError):
-    """An operation was applied to a jet that has no rule for it."""
-
-
-@cache
-def pairs(k: int) -> tuple[tuple[int, int], ...]:
-    """The pairs i <= j of k coordinates, in the order of the second derivatives."""
-    return tuple((i, j) for i in range(k) for j in range(i, k))
-
-
-def pair_index(k: int, i: int, j: int) -> int:
-    """Where the second derivative (i, j) stands among the second derivatives."""
-    return pairs(k).index((min(i, j), max(i, j)))
-
-
-class Jet:
-    """A tensor with its derivatives; behaves like a tensor in the operations that have rules.
-
-    In-place operators have none: whoever else holds the jet would not see the change.
-    """
-
-    __array_ufunc__ = None  # NumPy leaves `array * jet` to the jet
-
-    def __init__(
-        self, value: Array, first: Array | None = None, second: Array | None = None, *, k: int
-    ) -> None:
-        self.value = value
-        self.first = first
-        self.second = second
-        self.k = k
-
-    @staticmethod
-    def coordinates(points: torch.Tensor, bounded: bool = False) -> Jet:
-        """The identity map at points (N, k), points neighbours in memory."""
-        count, k = points.shape
-        value = points.T.contiguous().T
-        first = torch.eye(k, dtype=points.dtype)[:, :, None].expand(k, k, count).contiguous()
-        first = first.transpose(-1, -2)
-        if bounded:
-            return Jet(Bounded(value), Bounded(first), k=k)
-        return Jet(value, first, k=k)
-
-    @property
-    def shape(self) -> torch.Size:
-        return self.value.shape
-
-    @property
-    def ndim(self) -> int:
-        return self.value.ndim
-
-    @property
-    def dtype(self) -> torch.dtype:
-        return self.value.dtype
-
-    @property
-    def device(self) -> torch.device:
-        return self.value.device
-
-    @property
-    def requires_grad(self) -> bool:
-        return False
-
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    def __iter__(self):  # noqa: ANN204
-        return iter(apply("unbind", (self,), {}))
-
-    @classmethod
-    def __torch_function__(
-        cls, func: Callable, types: Any, args: tuple = (), kwargs: dict | None = None
-    ) -> Any:
-        return apply(func.__name__, args, kwargs or {})
-
-    def __getattr__(self, name: str) -> Any:
-        if name in ("T", "mT"):
-            return apply("transpose", (self, -1, -2), {})
-        if name.startswith("__") or not callable(getattr(torch.Tensor, name, None)):
-            raise AttributeError(f"a jet has no {name}")
-        return lambda *args, **kwargs: apply(name, (self, *args), kwargs)
-
-
-def _operator(name: str) -> Callable:
-    return lambda self, *args: apply(name, (self, *args), {})
-
-
-_OPERATORS = (
-    "add radd sub rsub mul rmul truediv rtruediv matmul rmatmul pow rpow neg mod floordiv"
-    " getitem setitem eq ne lt le gt ge iadd isub imul itruediv imatmul ipow"
+from gating_core.jet import (
+    RULES,
+    Jet,
+    MissingRule,
+    components,
+    each,
+    exact_number,
+    grow,
+    lift,
+    pairs,
+    promote,
+    rule,
 )
-for _name in _OPERATORS.split():
-    setattr(Jet, f"__{_name}__", _operator(f"__{_name}__"))
-
-
-ALIASES = {
-    "radd": "add",
-    "rmul": "mul",
-    "multiply": "mul",
-    "truediv": "div",
-    "true_divide": "div",
-    "divide": "div",
-    "rdiv": "rtruediv",
-    "subtract": "sub",
-    "mm": "matmul",
-    "bmm": "matmul",
-    "negative": "neg",
-    "swapaxes": "transpose",
-    "concat": "cat",
-    "concatenate": "cat",
-    "arctan": "atan",
-    "view": "reshape",
-}
-
-RULES: dict[str, Callable] = {}
-
-
-def rule_name(function_name: str) -> str:
-    """The name under which an operation's rule stands in the table."""
-    name = function_name.strip("_") if function_name.startswith("__") else function_name
-    return ALIASES.get(name, name)
-
-
-def apply(name: str, args: tuple, kwargs: dict) -> Any:
-    """Apply the operation called ``name`` to arguments of which at least one is a jet."""
-    name = rule_name(name)
-    if name not in RULES:
-        raise MissingRule(f"no jet rule for {name}")
-    with torch._C.DisableTorchFunction():  # a rule's own torch calls are nobody's to follow
-        return RULES[name](*args, **kwargs)
-
-
-def rule(*names: str) -> Callable[[Callable], Callable]:
-    """Enter a function into the table under ``names``."""
-
-    def enter(function: Callable) -> Callable:
-        RULES.update(dict.fromkeys(names, function))
-        return function
-
-    return enter
-
-
-# --- Layout: operations that act on every component alike -----------------------------------------
-
-
-def _each(jet: Jet, move: Callable[[Array, int], Any]) -> Jet:
-    """Apply ``move(component, lead)``; ``lead`` axes stand before the tensor's own."""
-    parts: list[Any] = [
-        None if c is None else move(c, int(i > 0)) for i, c in enumerate(_components(jet))
-    ]
-    return Jet(*parts, k=jet.k)
-
-
-def _components(jet: Jet) -> tuple[Array, Array | None, Array | None]:
-    return jet.value, jet.first, jet.second
-
-
-def _axis(dim: int, lead: int) -> int:
-    """An axis of the tensor as an axis of a component."""
-    return dim + lead if dim >= 0 else dim
-
-
-def _sizes(args: tuple) -> tuple[int, ...]:
-    return tuple(args[0]) if len(args) == 1 and not isinstance(args[0], int) else args
-
-
-@rule("reshape")
-def _reshape(jet: Jet, *shape: Any) -> Jet:
-    return _each(jet, lambda c, lead: c.reshape(*c.shape[:lead], *_sizes(shape)))
-
-
-@rule("expand")
-def _expand(jet: Jet, *shape: Any) -> Jet:
-    return _grow(jet, tuple(_sizes(shape)))
-
-
-@rule("permute")
-def _permute(jet: Jet, *dims: Any) -> Jet:
-    order = [d % jet.ndim for d in _sizes(dims)]
-    return _each(jet, lambda c, lead: c.permute(*range(lead), *(d + lead for d in order)))
-
-
-@rule("transpose")
-def _transpose(jet: Jet, dim0: int, dim1: int) -> Jet:
-    return _each(jet, lambda c, lead: c.transpose(_axis(dim0, lead), _axis(dim1, lead)))
-
-
-@rule("movedim")
-def _movedim(jet: Jet, source: int, destination: int) -> Jet:
-    return _each(jet, lambda c, lead: c.movedim(_axis(source, lead), _axis(destination, lead)))
-
-
-@rule("flatten")
-def _flatten(jet: Jet, start_dim: int = 0, end_dim: int = -1) -> Jet:
-    return _each(jet, lambda c, lead: c.flatten(_axis(start_dim, lead), _axis(end_dim, lead)))
-
-
-@rule("unflatten")
-def _unflatten(jet: Jet, dim: int, sizes: tuple[int, ...]) -> Jet:
-    return _each(jet, lambda c, lead: c.unflatten(_axis(dim, lead), sizes))
-
-
-@rule("unsqueeze")
-def _unsqueeze(jet: Jet, dim: int) -> Jet:
-    return _each(jet, lambda c, lead: c.unsqueeze(_axis(dim, lead)))
-
-
-@rule("squeeze")
-def _squeeze(jet: Jet, dim: int) -> Jet:
-    return _each(jet, lambda c, lead: c.squeeze(_axis(dim, lead)))
-
-
-@rule("select")
-def _select(jet: Jet, dim: int, index: int) -> Jet:
-    return _each(jet, lambda c, lead: c.select(_axis(dim, lead), index))
-
-
-@rule("getitem")
-def _getitem(jet: Jet, index: Any) -> Jet:
-    index = index if isinstance(index, tuple) else (index,)
-    if sum(isinstance(i, torch.Tensor | list) for i in index) > 1:
-        raise MissingRule("several index arrays at once")
-    return _each(jet, lambda c, lead: c[(slice(None),) * lead + index])
-
-
-@rule("gather")
-def _gather(jet: Jet, dim: int, index: torch.Tensor) -> Jet:
-    return _each(
-        jet,
-        lambda c, lead: c.gather(_axis(dim, lead), index.expand(*c.shape[:lead], *index.shape)),
-    )
-
-
-def _pieces(name: str) -> None:
-    """A rule for an operation that takes a tensor apart."""
-
-    @rule(name)
-    def taken_apart(jet: Jet, *args: Any, dim: int | None = None) -> tuple[Jet, ...]:
-        needed = 0 if name == "unbind" else 1
-        args, dim = args[:needed], (args[needed] if len(args) > needed else dim or 0)
-        parts: list[Any] = [
-            None if c is None else getattr(c, name)(*args, _axis(dim, int(i > 0)))
-            for i, c in enumerate(_components(jet))
-        ]
-
-        def piece(i: int) -> Jet:
-            taken: list[Any] = [None if p is None else p[i] for p in parts]
-            return Jet(*taken, k=jet.k)
-
-        return tuple(map(piece, range(len(parts[0]))))
-
-
-for _name in ("unbind", "chunk", "split"):
-    _pieces(_name)
-
-
-@rule("contiguous", "clone", "double")
-def _same(jet: Jet) -> Jet:
-    return jet
-
-
-@rule("detach")
-def _detach(jet: Jet) -> torch.Tensor | Jet:
-    return Jet(jet.value, k=jet.k) if isinstance(jet.value, Bounded) else jet.value
-
-
-@rule("argmax")
-def _argmax(jet: Jet, dim: int | None = None, keepdim: bool = False) -> torch.Tensor:
-    if isinstance(jet.value, Bounded) and jet.value.error is not None:
-        raise MissingRule("argmax may be decided by rounding")
-    return value_of(jet.value).argmax(dim, keepdim=keepdim)
-
-
-@rule("size")
-def _size(jet: Jet, dim: int | None = None) -> Any:
-    return jet.shape if dim is None else jet.shape[dim]
-
-
-@rule("dim")
-def _dim(jet: Jet) -> int:
-    return jet.ndim
-
-
-def _joining(how: Callable) -> Callable:
-    def joined(parts: list, dim: int = 0) -> Jet:
-        model = next(part for part in parts if isinstance(part, Jet))
-        jets = [_promote(part, model) for part in parts]
-        components: list[Any] = [join([p.value for p in jets], dim, how)]
-        for order in ("first", "second"):
-            if all(getattr(p, order) is None for p in jets):
-                components.append(None)
-                continue
-            filled = [_filled(p, order) for p in jets]
-            components.append(join(filled, _axis(dim, 1), how))
-        return Jet(*components, k=model.k)
-
-    return joined
-
-
-RULES["cat"] = _joining(torch.cat)
-RULES["stack"] = _joining(torch.stack)
-
-
-def _filled(jet: Jet, order: str) -> Array:
-    """The derivatives of one order, zeros where they are known to vanish."""
-    found = getattr(jet, order)
-    if found is not None:
-        return found
-    count = jet.k if order == "first" else len(pairs(jet.k))
-    zeros = torch.zeros(count, *jet.shape, dtype=jet.dtype)
-    return Bounded(zeros) if isinstance(jet.value, Bounded) else zeros
-
-
-def _reducing(name: str) -> None:
-    @rule(name)
-    def reduced(jet: Jet, dim: Any = None, keepdim: bool = False, axis: Any = None) -> Jet:
-        dim = axis if dim is None else dim
-        dims = range(jet.ndim) if dim is None else [dim] if isinstance(dim, int) else dim
-        axes = [d % jet.ndim for d in dims]
-        return _each(
-            jet, lambda c, lead: getattr(c, name)([a + lead for a in axes], keepdim=keepdim)
-        )
-
-
-_reducing("sum")
-_reducing("mean")
-
-
-def _comparing(name: str) -> None:
-    @rule(name)
-    def compared(a: Any, b: Any) -> torch.Tensor:
-        a, b = (x.value if isinstance(x, Jet) else x for x in (a, b))
-        doubt = sum(x.bound for x in (a, b) if isinstance(x, Bounded) and x.error is not None)
-        a, b = value_of(a), value_of(b)
-        if isinstance(doubt, torch.Tensor) and ((a - b).abs() <= doubt).any():
-            raise MissingRule(f"{name} is decided by rounding")
-        return getattr(torch, name)(a, b)
-
-
-for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
-    _comparing(_name)
-
-
-@rule("where")
-def _where(condition: torch.Tensor, a: Any, b: Any) -> Jet:
-    model = a if isinstance(a, Jet) else b
-    a, b = _promote(a, model), _promote(b, model)
-    shape = torch.broadcast_shapes(condition.shape, a.shape, b.shape)
-    a, b = _grow(a, shape), _grow(b, shape)
-    parts: list[Any] = [where(condition, a.value, b.value)]
-    for order in ("first", "second"):
-        if getattr(a, order) is None and getattr(b, order) is None:
-            parts.append(None)
-        else:
-            parts.append(where(condition, _filled(a, order), _filled(b, order)))
-    return Jet(*parts, k=model.k)
-
 
 # --- Arithmetic ----------------------------------------------------------------------------------
-
-
-def _lift(component: Array, ndim: int, lead: int) -> Array:
-    """Axes of size one after the leading ones, until the tensor's own are ``ndim``."""
-    missing = ndim - (component.ndim - lead)
-    if missing <= 0:
-        return component
-    shape = component.shape
-    return component.reshape(*shape[:lead], *(1,) * missing, *shape[lead:])
-
-
-def _grow(jet: Jet, shape: tuple[int, ...]) -> Jet:
-    """``jet`` broadcast to ``shape``, without copying."""
-    if tuple(jet.shape) == tuple(shape):
-        return jet
-    wanted = tuple(
-        own if size == -1 else size
-        for size, own in zip(shape, (1,) * (len(shape) - jet.ndim) + tuple(jet.shape), strict=True)
-    )
-    return _each(jet, lambda c, lead: _lift(c, len(wanted), lead).expand(*c.shape[:lead], *wanted))
-
-
-def _promote(x: Any, model: Jet) -> Jet:
-    """``x`` as a jet, constant unless it is one."""
-    if isinstance(x, Jet):
-        return x
-    value = torch.as_tensor(_number(x), dtype=model.dtype)
-    return Jet(Bounded(value) if isinstance(model.value, Bounded) else value, k=model.k)
-
-
-def _number(x: Any) -> Any:
-    """``x``, unless it is a whole number that float64 cannot hold exactly."""
-    if isinstance(x, int) and not isinstance(x, bool) and abs(x) > 2**53:
-        raise MissingRule(f"{x} is too large for float64 to hold exactly")
-    return x
 
 
 def _plus(a: Array | None, b: Array | None) -> Array | None:
@@ -452,16 +53,16 @@ def _rsub(a: Any, b: Any) -> Jet:
 
 def _combine(a: Any, b: Any, how: Callable) -> Jet:
     model = a if isinstance(a, Jet) else b
-    a, b = _promote(a, model), _promote(b, model)
+    a, b = promote(a, model), promote(b, model)
     shape = torch.broadcast_shapes(a.shape, b.shape)
-    a, b = _grow(a, shape), _grow(b, shape)
-    parts: list[Any] = [how(x, y) for x, y in zip(_components(a), _components(b), strict=True)]
+    a, b = grow(a, shape), grow(b, shape)
+    parts: list[Any] = [how(x, y) for x, y in zip(components(a), components(b), strict=True)]
     return Jet(*parts, k=model.k)
 
 
 @rule("neg")
 def _neg(a: Jet) -> Jet:
-    return _each(a, lambda c, lead: -c)
+    return each(a, lambda c, lead: -c)
 
 
 def _bilinear(product: Callable, add: Callable) -> Callable:
@@ -478,12 +79,12 @@ def _bilinear(product: Callable, add: Callable) -> Callable:
         if isinstance(a, int | float):
             a, b = b, a
         if isinstance(b, int | float):
-            number = _number(b)
-            return _each(a, lambda c, lead: product(c, number))
-        a, b = _promote(a, model), _promote(b, model)
+            number = exact_number(b)
+            return each(a, lambda c, lead: product(c, number))
+        a, b = promote(a, model), promote(b, model)
         k, ndim = model.k, max(a.ndim, b.ndim)
-        a0, a1, a2 = (c if c is None else _lift(c, ndim, i > 0) for i, c in _numbered(a))
-        b0, b1, b2 = (c if c is None else _lift(c, ndim, i > 0) for i, c in _numbered(b))
+        a0, a1, a2 = (c if c is None else lift(c, ndim, i > 0) for i, c in _numbered(a))
+        b0, b1, b2 = (c if c is None else lift(c, ndim, i > 0) for i, c in _numbered(b))
         first = both(a1, b0, a0, b1)
         second = both(a2, b0, a0, b2)
         if a1 is not None and b1 is not None:
@@ -498,7 +99,7 @@ def _bilinear(product: Callable, add: Callable) -> Callable:
 
 
 def _numbered(jet: Jet) -> Any:
-    return enumerate(_components(jet))
+    return enumerate(components(jet))
 
 
 _times = _bilinear(lambda a, b: a * b, add_product)
@@ -529,9 +130,9 @@ def _linear(x: Jet, weight: Any, bias: Any = None) -> Jet:
 @rule("div")
 def _div(a: Any, b: Any) -> Jet:
     if isinstance(b, int | float):
-        number = _number(b)
-        return _each(a, lambda c, lead: c / number)
-    return _times(a, _reciprocal(_promote(b, a if isinstance(a, Jet) else b)))
+        number = exact_number(b)
+        return each(a, lambda c, lead: c / number)
+    return _times(a, _reciprocal(promote(b, a if isinstance(a, Jet) else b)))
 
 
 @rule("rtruediv")
@@ -605,7 +206,7 @@ LARGEST_POWER = 1024
 def _whole_power(jet: Jet, n: int) -> Jet:
     """By repeated squaring: right for negative bases, too."""
     if n == 0:
-        return _promote(torch.ones(jet.shape, dtype=jet.dtype), jet)
+        return promote(torch.ones(jet.shape, dtype=jet.dtype), jet)
     half = _whole_power(jet, n // 2)
     out = jet if n == 1 else _times(half, half)
     return _times(out, jet) if n % 2 and n > 1 else out

@@ -1,8 +1,8 @@
 """Second derivatives of any torch function, in one pass (Taylor mode), with a rounding bound.
 
 `second_order_jet` evaluates an ordinary torch function on a jet: each torch operation that has a
-rule in `jet_rules` maps jets to jets. A function that uses an operation without a rule is
-differentiated by `torch.func` instead, with the same result to rounding, and without a bound.
+rule in `jet_rules` or `jet_layout` maps jets to jets. A function that uses an operation without a
+rule is differentiated by `torch.func` instead, with the same result to rounding, and no bound.
 
 Convention: index 0 of a coefficient stack is the value, then come the k first derivatives, then
 the second derivatives (i, j) with i <= j in lexicographic order. Second derivatives are plain
@@ -20,15 +20,8 @@ from torch.overrides import TorchFunctionMode
 
 from gating_core.bounded import LAYOUT, Bounded, value_of
 from gating_core.config import check_choice
-from gating_core.jet_rules import (
-    RULES,
-    Jet,
-    MissingRule,
-    pair_index,
-    pairs,
-    rule_name,
-    shifted_softmax,
-)
+from gating_core.jet import RULES, Jet, MissingRule, pair_index, pairs, rule_name
+from gating_core.jet_rules import shifted_softmax
 
 DIMENSIONS = (2, 3)
 BOUNDS = ("estimate", "rigorous")
