@@ -175,7 +175,7 @@ def more_controls(slots: dict) -> dict:
     values["part"] = which.number_input(
         "Channel or head", 0, DIMENSIONS[1], 0, key="part", help="0 is the mean over them.", **drag
     )
-    for name, column in (("value_count", b), ("heads", b), ("grid", d)):
+    for name, column in (("value_count", b), ("heads", b), ("grid", d), ("part", d)):
         slots[name] = column.empty()
     return values
 
