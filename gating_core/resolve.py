@@ -94,7 +94,8 @@ def resolve(request: Request) -> Resolved:
         notes["grid"] = f"A model of this size is measured on a grid of {grid}, to stay within"
         notes["grid"] += " seconds."
     depth = request.axes_depth or config.depth
-    axes = axes_of(replace(gated, config=replace(config, depth=depth), values=None))
+    own = replace(gated, config=replace(config, depth=depth), values=None, gate_weight=None)
+    axes = axes_of(own)  # what is dragged moves before axes that stay put
     covariance = _covariance(request.metric, axes, config.model_dim)
     gated = replace(gated, covariance=covariance)
     sides = [gated.ungated]
