@@ -136,7 +136,8 @@ def colour_scale(
         return ColourScale(colours, low, max(high, low + 1), log=True)
     if kind == "least to largest":
         low, high = float(values.min()), float(values.max())
-        return ColourScale(colours, low, max(high, low + palette.COLOUR_RANGE_FLOOR))
+        floor = palette.COLOUR_RANGE_FLOOR * max(1.0, abs(low))
+        return ColourScale(colours, low, max(high, low + floor))
     if asinh:
         curved = values[values > palette.COLOUR_RANGE_FLOOR]
         soft = float(np.quantile(curved, SOFT_QUANTILE)) if curved.size else 1.0

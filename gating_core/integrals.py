@@ -182,10 +182,10 @@ def adaptive_integrals(
     integral of |K|) or below rounding, or ``largest_sample`` points or 14 halvings are spent;
     ``error`` is that sum plus rounding, so it says which of these it was. A cell is in doubt by the
     change between it and its quarters, by what the holonomies of its own quarters show and its
-    sample points do not, and, where its tangent planes are so far apart that holonomy is lost, by the
-    area over which they scatter; cells whose holonomy exceeds 0.2 are refined in any case. An
-    estimate, not a bound: what cancels between all points is not seen. Source: Davis &
-    Rabinowitz, *Methods of Numerical Integration*, 2nd ed., chapter 6.
+    sample points do not, and, where its tangent planes are so far apart that holonomy is lost, by
+    the area over which they scatter; cells whose holonomy exceeds 0.2 are refined in any case. An
+    estimate, not a bound: what cancels between all points is not seen. Source: Davis & Rabinowitz,
+    *Methods of Numerical Integration*, 2nd ed., chapter 6.
     """
     check_number("relative_tolerance", relative_tolerance, 1e-6, 1.0)
     width = 2 / FIRST_CELLS
