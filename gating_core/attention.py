@@ -19,6 +19,7 @@ from torch import nn
 
 from gating_core.config import AttentionConfig, check_integer, check_seeds
 from gating_core.gates import Gate
+from gating_core.points_last import product, softmax
 from gating_core.randomness import normal
 
 INPUT_SCALE = 1.5  # standard deviation of the input map times sqrt(2)
@@ -36,7 +37,7 @@ class LayerLook:
 
     With tokens both are those of token 1; a gate that reads slots or tokens (G2, G3) is averaged
     over them. ``gate`` is ``None`` without a gate, and where the weights were prescribed and no
-    state is known that it could read.
+    state is known that it could read; of an additive control it is what is added.
     """
 
     weights: torch.Tensor
@@ -70,7 +71,7 @@ class AttentionLayer(nn.Module):
         if config.output_projection:
             self.projection = draw("projection", (dim, dim), narrow)
 
-    def _gated(self, position: str, x: torch.Tensor, states: torch.Tensor) -> torch.Tensor:
+    def _gated(self, position: str, x: torch.Tensor, states: torch.Tensor | None) -> torch.Tensor:
         """``x`` (S, ..., D), gated by ``states`` if this is where the layer's gate sits."""
         if self.gate is None or self.gate.config.position != position:
             return x
@@ -97,18 +98,18 @@ class AttentionLayer(nn.Module):
 
     def weights(self, hidden: torch.Tensor) -> torch.Tensor:
         """(S, H, N, n): attention weights over the slots for hidden states (S, N, D)."""
-        logits = hidden.unsqueeze(1) @ self.logit_map()
+        logits = product(hidden.unsqueeze(1), self.logit_map())
         if self.gate is not None and self.gate.config.position == "G4" and not self.gate.idle:
             # What the gate changes, added on: a gate that is one then changes no bit.
-            query = hidden @ self.query
+            query = product(hidden, self.query)
             change = self._by_head(self.gate(query, hidden) - query)
             keys = self._by_head(self.slot_keys()).transpose(-1, -2)
-            logits = logits + change @ (keys * keys.shape[-2] ** -0.5)
-        return torch.softmax(logits + self.bias.unsqueeze(2), -1)
+            logits = logits + product(change, keys * keys.shape[-2] ** -0.5)
+        return softmax(logits + self.bias.unsqueeze(2))
 
     def mix(self, weights: torch.Tensor) -> torch.Tensor:
         """(S, N, D): values averaged with the attention weights (S, H, N, n)."""
-        return (weights @ self._by_head(self.slot_values())).transpose(1, 2).flatten(-2)
+        return product(weights, self._by_head(self.slot_values())).transpose(1, 2).flatten(-2)
 
     # --- Tokens ---
 
@@ -118,15 +119,15 @@ class AttentionLayer(nn.Module):
 
     def token_weights(self, asking: torch.Tensor, states: torch.Tensor) -> torch.Tensor:
         """(S, H, m, n, N): how the m ``asking`` tokens (S, m, N, D) weigh all n ``states``."""
-        query = self._gated("G4", asking @ self.query.unsqueeze(1), asking)
-        keys = self._gated("G3", states @ self.key_map.unsqueeze(1), states)
+        query = self._gated("G4", product(asking, self.query.unsqueeze(1)), asking)
+        keys = self._gated("G3", product(states, self.key_map.unsqueeze(1)), states)
         query, keys = self._token_heads(query), self._token_heads(keys)
         products = query.transpose(2, 3) @ keys.permute(0, 1, 3, 4, 2)  # (S, H, N, m, n)
         return torch.softmax(products * query.shape[-1] ** -0.5, -1).permute(0, 1, 3, 4, 2)
 
     def mix_tokens(self, weights: torch.Tensor, states: torch.Tensor) -> torch.Tensor:
         """(S, m, N, D): the tokens' values averaged with ``weights`` (S, H, m, n, N)."""
-        values = self._gated("G2", states @ self.value_map.unsqueeze(1), states)
+        values = self._gated("G2", product(states, self.value_map.unsqueeze(1)), states)
         values = self._token_heads(values).permute(0, 1, 3, 2, 4)  # (S, H, N, n, d)
         mixed = weights.permute(0, 1, 4, 2, 3) @ values  # (S, H, N, m, d)
         return mixed.permute(0, 3, 2, 1, 4).flatten(-2)
@@ -141,7 +142,7 @@ class AttentionLayer(nn.Module):
     def reads_only_weights(self) -> bool:
         """Whether, once the attention weights are given, the hidden state no longer matters."""
         gate = self.gate
-        only = gate is None or gate.idle or gate.config.position in ("G2", "G3", "G4")
+        only = gate is None or not gate.needs_state or gate.config.position in ("G2", "G3", "G4")
         return self.config.source == "memory" and only and not self.config.residual
 
     def forward(
@@ -160,11 +161,11 @@ class AttentionLayer(nn.Module):
         if hidden is None:
             assert weights is not None
             assert self.reads_only_weights
-            state, out = None, self.mix(weights)
+            state, mixed = None, self.mix(weights)
         elif self.config.source == "memory":
             state = self.read(hidden)
             weights = self.weights(state) if weights is None else weights
-            out = self._gated("G1", self.mix(weights), state)
+            mixed = self.mix(weights)
         else:
             assert weights is None
             states = self.read(hidden)
@@ -172,31 +173,36 @@ class AttentionLayer(nn.Module):
                 hidden = hidden[:, :1]
             state = states[:, :1] if last else states
             token_weights = self.token_weights(state, states)
-            out = self._gated("G1", self.mix_tokens(token_weights, states), state)
+            mixed = self.mix_tokens(token_weights, states)
             weights = token_weights[:, :, 0].transpose(-1, -2)
+        out = self._gated("G1", mixed, state)
         if self.projection is not None:
             lifted = self.projection if out.ndim == 3 else self.projection.unsqueeze(1)
-            out = out @ lifted
+            out = product(out, lifted)
         if state is not None:
             out = self._gated("G5", out, state)
         if hidden is not None and self.config.residual:
             out = out + hidden
         if looks is not None:
             whole = state if hidden is None or self.config.source == "memory" else states
-            looks.append(LayerLook(weights, self._seen_gate(whole, weights.shape[-2])))
+            looks.append(LayerLook(weights, self._seen_gate(whole, mixed)))
         return rms_normalise(out) if self.config.norm == "post" else out
 
-    def _seen_gate(self, states: torch.Tensor | None, count: int) -> torch.Tensor | None:
-        """(S, N, D or H): the gate in force at ``count`` points, as `LayerLook` describes it."""
+    def _seen_gate(self, states: torch.Tensor | None, mixed: torch.Tensor) -> torch.Tensor | None:
+        """(S, N, D or H): the gate in force where values were ``mixed``, as `LayerLook` says."""
         if self.gate is None:
             return None
         position = self.gate.config.position
         if self.config.source == "memory" and position in ("G2", "G3"):
-            slots = self.gate.values(self.values if position == "G2" else self.keys)
-            return slots.mean(1, keepdim=True).expand(-1, count, -1)
-        if states is None:  # the weights were given, and with them the query
+            slots = self.values if position == "G2" else self.keys
+            gate = self.gate.values(slots, slots)
+            return gate.mean(1, keepdim=True).expand(-1, mixed.shape[-2], -1)
+        if not self.gate.config.reads_state:
+            gate = self.gate.values(None, mixed) * torch.ones_like(mixed)
+        elif states is None:  # the weights were given, and with them the query
             return None
-        gate = self.gate.values(states)
+        else:
+            gate = self.gate.values(states, states)
         if self.config.source == "memory":
             return gate
         return gate.mean(1) if position in ("G2", "G3") else gate[:, 0]
@@ -235,7 +241,7 @@ class Attention(nn.Module):
             )
         if self.config.source == "tokens" and points.ndim == 3:
             points = points.unsqueeze(1)
-        return points @ self.input_map + self.input_bias.unsqueeze(-2)
+        return product(points, self.input_map) + self.input_bias.unsqueeze(-2)
 
     def run(
         self,

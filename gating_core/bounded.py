@@ -20,6 +20,8 @@ from typing import Any
 
 import torch
 
+from gating_core.points_last import product
+
 U = 2.0**-53 * (1 + 2.0**-10)
 LIBRARY = 4 * U  # relative error of exp, log, sin, ...: four times their documented one
 LIBRARY_ERFC = 16 * U
@@ -304,13 +306,6 @@ def _gather_errors(value: torch.Tensor, *terms: Any) -> torch.Tensor:
     for inherited in errors:
         error += inherited
     return error
-
-
-def product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    """``a @ b``; where a's rows are neighbours in memory (points last), so are the result's."""
-    if a.ndim >= 2 and a.stride(-2) == 1 and a.shape[-2] > 1:
-        return (b.transpose(-1, -2) @ a.transpose(-1, -2)).transpose(-1, -2)
-    return a @ b
 
 
 def matmul(a: Any, b: Any) -> Array:

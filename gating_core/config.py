@@ -12,6 +12,8 @@ from numbers import Integral, Real
 SOURCES = ("memory", "tokens")
 NORMS = ("none", "pre", "post")
 GATE_KINDS = ("sigmoid", "silu", "tanh")
+CONTROL_KINDS = ("constant", "additive", "pointwise")  # no gates: what gates are held against
+STATELESS_KINDS = ("constant", "pointwise")
 GATE_GRANULARITIES = ("elementwise", "headwise")
 GATE_POSITIONS = ("G1", "G2", "G3", "G4", "G5")
 
@@ -67,18 +69,33 @@ class GateConfig:
     G3 on the keys, G4 on the queries, G5 after the output projection. It reads the state that the
     query is made from (G1, G4, G5) or that of each token (G2, G3); memory slots have no state, so
     there G2 and G3 read the slot's own vector and are constants.
+
+    Controls stand in a gate's place, G1 and elementwise, to show what a gate is not needed for:
+    "constant" multiplies by 1/2; "additive" gives ``y + strength * sigmoid(W h + b)``;
+    "pointwise" is SiLU(y), in other words a sigmoid gate that reads y itself.
     """
 
-    kind: str = "sigmoid"  # GATE_KINDS: the function sigma
+    kind: str = "sigmoid"  # GATE_KINDS: the function sigma; or CONTROL_KINDS
     granularity: str = "elementwise"  # one gate per channel; "headwise": per head (G5: one in all)
     position: str = "G1"  # GATE_POSITIONS
     strength: float = 1.0  # 0 (no gate at all) to 1
 
     def __post_init__(self) -> None:
-        check_choice("gate.kind", self.kind, GATE_KINDS)
+        check_choice("gate.kind", self.kind, GATE_KINDS + CONTROL_KINDS)
         check_choice("gate.granularity", self.granularity, GATE_GRANULARITIES)
         check_choice("gate.position", self.position, GATE_POSITIONS)
         check_number("gate.strength", self.strength, 0.0, 1.0)
+        place = (self.granularity, self.position)
+        if self.kind in CONTROL_KINDS and place != ("elementwise", "G1"):
+            raise ValueError(
+                f"gate is {self.granularity} at {self.position}; the control {self.kind!r} must be"
+                " elementwise at G1"
+            )
+
+    @property
+    def reads_state(self) -> bool:
+        """Whether it depends on the state h, by weights of its own."""
+        return self.kind not in STATELESS_KINDS
 
 
 @dataclass(frozen=True)

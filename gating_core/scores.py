@@ -1,0 +1,59 @@
+"""How well does an ensemble do on given points?
+
+Shapes: S seeds, M members, several for each seed, N points, C classes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator
+
+import numpy as np
+import torch
+
+from gating_core.classifier import Classifier, cross_entropies, right
+
+PAUSE_SECONDS = 0.1  # between two moments at which long work gives way
+BLOCK_NUMBERS = 60_000  # of one tensor, worked on at a time: what stays in a core's cache
+SMALLEST_BLOCK = 16  # points
+
+
+def scores(
+    model: Classifier, points: np.ndarray, labels: np.ndarray
+) -> Generator[None, None, tuple[np.ndarray, np.ndarray]]:
+    """Mean cross-entropy (M,) and accuracy (M,) at points (S, N, 2) with labels (S, N).
+
+    Member m is asked about the points of seed m modulo S, in float32. Gives way now and then.
+    """
+    columns = torch.from_numpy(points).float().mT.contiguous()
+    wanted = torch.from_numpy(labels)
+    members, count = len(model.bias), points.shape[1]
+    loss, hits = torch.zeros(2, members, dtype=torch.float64)
+    block = max(BLOCK_NUMBERS // (members * _width(model)), SMALLEST_BLOCK)
+    resumed = time.perf_counter()
+    for first in range(0, count, block):
+        part = slice(first, first + block)
+        losses, found = _answers(model, columns[..., part], wanted[..., part])
+        loss += losses.sum(-1)
+        hits += found.sum(-1)
+        if time.perf_counter() - resumed > PAUSE_SECONDS:
+            yield
+            resumed = time.perf_counter()
+    return (loss / count).numpy(), (hits / count).numpy()
+
+
+def _width(model: Classifier) -> int:
+    """How many numbers the widest tensor holds for one member and one point."""
+    config = model.attention.config
+    return config.model_dim * (config.value_count**2 if config.source == "tokens" else 1)
+
+
+@torch.no_grad()
+def _answers(
+    model: Classifier, columns: torch.Tensor, labels: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Losses (M, N) and hits (M, N) at points whose coordinates are (S, 2, N)."""
+    copies = len(model.bias) // len(labels)
+    logits = model(columns.repeat(copies, 1, 1).mT)
+    labels = labels.repeat(copies, 1)
+    return cross_entropies(logits, labels), right(logits, labels)

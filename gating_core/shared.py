@@ -1,0 +1,59 @@
+"""How do several variants become one ensemble, and all its weights one vector?
+
+Shapes: S seeds, V variants, M = V S members, P parameters of the whole ensemble.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import torch
+from torch import nn
+
+from gating_core.classifier import Classifier, build_classifier
+from gating_core.config import AttentionConfig
+from gating_core.tasks import Task
+
+
+def shared_model(configs: Sequence[AttentionConfig], task: Task) -> Classifier:
+    """One ensemble for all configurations, at its initial weights, in float32."""
+    if len(configs) == 1:
+        return build_classifier(configs[0], task.seeds, task.class_count).float()
+    gates = [config.gate for config in configs]
+    gate = next((gate for gate in gates if gate is not None), None)
+    whole = replace(configs[0], gate=None if gate is None else replace(gate, strength=1.0))
+    strengths = [0.0 if gate is None else gate.strength for gate in gates]
+    for config in configs:
+        alike = gate if config.gate is None else config.gate
+        full = None if alike is None else replace(alike, strength=1.0)
+        if replace(config, gate=full) != whole:
+            raise ValueError(
+                f"configs hold {config} and {configs[0]}; all that are trained together must be"
+                " equal but for the strength of the gate"
+            )
+    model = build_classifier(whole, task.seeds, task.class_count).float()
+    for parameter in model.parameters():
+        parameter.data = parameter.repeat(len(configs), *(1,) * (parameter.ndim - 1))
+    model.attention.seeds = task.seeds * len(configs)
+    for layer in model.attention.blocks:
+        if layer.gate is not None:
+            layer.gate.strength = torch.tensor(strengths).repeat_interleave(len(task.seeds))
+    return model
+
+
+def flatten(model: Classifier) -> nn.Parameter:
+    """All weights as one vector (P,), which the model's parameters become parts of.
+
+    The optimiser then moves one tensor instead of ten, and its state is one tensor of each kind.
+    """
+    parameters = list(model.parameters())
+    whole = nn.Parameter(torch.cat([parameter.detach().flatten() for parameter in parameters]))
+    whole.grad = torch.zeros_like(whole)
+    first = 0
+    for parameter in parameters:
+        part = slice(first, first + parameter.numel())
+        parameter.data = whole.data[part].view(parameter.shape)
+        parameter.requires_grad_(True).grad = whole.grad[part].view(parameter.shape)
+        first += parameter.numel()
+    return whole

@@ -1,0 +1,233 @@
+"""Does every kind of attention compute what it is called, and only that?"""
+
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+
+from gating_core.attention import build_attention
+from gating_core.classifier import build_classifier, parameter_count
+from gating_core.comparison import GATES
+from gating_core.config import CONTROL_KINDS, GATE_KINDS, AttentionConfig, GateConfig
+from gating_core.geometry import curvature
+from gating_core.jets import nested_jet, second_order_jet
+from gating_core.randomness import generator
+from gating_core.sample import square_grid, weight_chart
+from gating_core.variants import VARIANTS, batches_of, variant_config
+
+POINTS = torch.rand(9, 2, generator=generator(0, "test"), dtype=torch.float64) * 2 - 1
+MEMORY = AttentionConfig(model_dim=6, value_count=4, heads=2)
+TOKENS = replace(MEMORY, source="tokens")
+PLAIN_GATES = {
+    "sigmoid": lambda z: 1 / (1 + math.exp(-z)),
+    "silu": lambda z: z / (1 + math.exp(-z)),
+    "tanh": math.tanh,
+}
+
+
+def base_of(name):
+    return TOKENS if name == "value" else MEMORY
+
+
+def softmax(logits):
+    powers = [math.exp(z - max(logits)) for z in logits]
+    return [p / sum(powers) for p in powers]
+
+
+def plain_variant(name, strength, layer, state, mixed):
+    """What becomes of the ``mixed`` output of one memory layer, channel by channel."""
+    if name in ("ungated", "matched"):
+        return mixed
+    if name == "half":
+        return [y * (1 - strength / 2) for y in mixed]
+    if name == "pointwise":
+        return [(1 - strength) * y + strength * y / (1 + math.exp(-y)) for y in mixed]
+    gate = VARIANTS[name]
+    z = (state @ layer.gate.weight[0] + layer.gate.bias[0]).tolist()
+    if name == "additive":
+        return [y + strength * PLAIN_GATES["sigmoid"](a) for y, a in zip(mixed, z, strict=True)]
+    width = len(mixed) // len(z)
+    opened = [PLAIN_GATES[gate.kind](z[i // width]) for i in range(len(mixed))]
+    return [y * (1 - strength + strength * g) for y, g in zip(mixed, opened, strict=True)]
+
+
+@pytest.mark.parametrize("strength", [0.4, 1.0])
+@pytest.mark.parametrize("name", [name for name in VARIANTS if name != "value"])
+def test_variants_of_memory_models_against_a_plain_reference(name, strength):
+    config = variant_config(name, MEMORY)
+    if config.gate is not None:
+        config = replace(config, gate=replace(config.gate, strength=strength))
+    model = build_attention(config, (3,))
+    layer, d = model.blocks[0], config.model_dim // 2
+    for point, found in zip(POINTS, model(POINTS)[0], strict=True):
+        h = point @ model.input_map[0] + model.input_bias[0]
+        mixed = []
+        for head in range(2):
+            part = slice(head * d, (head + 1) * d)
+            query = (h @ layer.query[0])[part]
+            products = [float(query @ key[part]) / math.sqrt(d) for key in layer.keys[0]]
+            biases = layer.bias[0, head].tolist()
+            weights = softmax([a + b for a, b in zip(products, biases, strict=True)])
+            mixed += sum(
+                w * u[part] for w, u in zip(weights, layer.values[0], strict=True)
+            ).tolist()
+        wanted = plain_variant(name, strength, layer, h, mixed)
+        torch.testing.assert_close(found.tolist(), wanted, rtol=1e-12, atol=1e-13)
+
+
+def test_the_value_gate_opens_each_tokens_own_value():
+    model = build_attention(variant_config("value", replace(TOKENS, heads=1)), (3,))
+    layer = model.blocks[0]
+    for point, found in zip(POINTS, model(POINTS)[0], strict=True):
+        tokens = [
+            point @ a + b for a, b in zip(model.input_map[0], model.input_bias[0], strict=True)
+        ]
+        query = tokens[0] @ layer.query[0]
+        logits = [float(query @ (t @ layer.key_map[0])) / math.sqrt(6) for t in tokens]
+        values = [
+            t @ layer.value_map[0] * torch.sigmoid(t @ layer.gate.weight[0] + layer.gate.bias[0])
+            for t in tokens
+        ]
+        wanted = sum(w * v for w, v in zip(softmax(logits), values, strict=True))
+        torch.testing.assert_close(found, wanted, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("name", list(VARIANTS))
+def test_derivatives_and_bounds_go_through_every_variant(name):
+    model = build_attention(replace(variant_config(name, base_of(name)), depth=2), (5,))
+    jet = second_order_jet(model, POINTS, "rigorous")
+    assert jet.bound_kind == "rigorous"
+    second = nested_jet(model, POINTS)
+    torch.testing.assert_close(jet.stack, second.stack, rtol=1e-9, atol=1e-10)
+    assert ((jet.stack - second.stack).abs() <= 1e-9 + jet.errors).all()
+
+
+@pytest.mark.parametrize("name", [n for n, gate in VARIANTS.items() if gate is not None])
+def test_strength_zero_is_no_gate_bit_for_bit_alone_and_among_others(name):
+    config = variant_config(name, base_of(name))
+    ungated = build_attention(replace(config, gate=None), (2,))
+    off = build_attention(replace(config, gate=replace(config.gate, strength=0.0)), (2,))
+    sweep = build_attention(config, (2,)).member(0, [0.0, 1.0])
+    assert torch.equal(off(POINTS), ungated(POINTS))
+    assert torch.equal(sweep(POINTS)[0], ungated(POINTS)[0])
+    alone = build_attention(config, (2,))
+    torch.testing.assert_close(sweep(POINTS)[1], alone(POINTS)[0], rtol=1e-14, atol=1e-15)
+    assert not torch.equal(sweep(POINTS)[1], ungated(POINTS)[0])
+
+
+@pytest.mark.parametrize("name", [n for n, gate in VARIANTS.items() if gate is not None])
+def test_the_look_inside_shows_the_gate_in_force(name):
+    base = replace(base_of(name), heads=1)
+    model = build_attention(variant_config(name, base), (7,))
+    looks = []
+    out = model(POINTS, looks)
+    gate = looks[0].gate
+    if name == "value":  # reads tokens: averaged over them
+        assert gate.shape == (1, 9, 6)
+        return
+    mixed = model.blocks[0].mix(looks[0].weights)
+    wanted = mixed + gate if name == "additive" else mixed * gate
+    torch.testing.assert_close(wanted.expand_as(out), out, rtol=1e-13, atol=1e-14)
+    assert gate.shape == (1, 9, 1 if name == "headwise" else 6)
+
+
+@pytest.mark.parametrize(
+    ("name", "flat"), [("ungated", True), ("half", True), ("pointwise", False), ("sigmoid", False)]
+)
+def test_controls_on_the_attention_weight_chart(name, flat):
+    """A constant keeps the plane; a nonlinear function of the output curves it, as a gate does."""
+    chart = weight_chart(build_attention(variant_config(name, AttentionConfig()), (1,)))
+    looks = []
+    grid = square_grid(9)
+    chart(grid.points, looks)
+    # What reads the state needs the input behind the weights; a control of the output does not.
+    assert chart.inputs_known == (name == "sigmoid")
+    assert (looks[0].gate is None) == (name == "ungated")
+    field = curvature(second_order_jet(_bent(chart), grid.points, "rigorous"))
+    assert bool(field.flat.all()) == flat
+    assert field.resolved.all()
+
+
+def _bent(chart):
+    """The chart in other coordinates: on affine ones a plane has no second derivatives at all."""
+    return lambda points: chart(points + 0.05 * torch.sin(2 * points))
+
+
+def test_a_control_with_a_residual_reads_the_state_on_the_chart():
+    config = AttentionConfig(gate=GateConfig("pointwise"), residual=True)
+    assert weight_chart(build_attention(config, (1,))).inputs_known
+
+
+def test_parameters_are_counted_by_hand():
+    base = AttentionConfig(model_dim=8)
+    ungated = (2 * 8 + 8) + (8 * 8 + 2 * 3 * 8 + 3) + (8 * 2 + 2)  # input, layer, classifier
+    counts = {"ungated": 0, "sigmoid": 72, "headwise": 9, "silu": 72, "tanh": 72, "half": 0,
+              "additive": 72, "pointwise": 0}  # fmt: skip
+    for name, extra in counts.items():
+        assert parameter_count(variant_config(name, base)) == ungated + extra, name
+    assert parameter_count(base, class_count=4) == ungated + 18
+
+
+@pytest.mark.parametrize(
+    ("base", "like", "dim"),
+    [
+        (AttentionConfig(model_dim=8), "sigmoid", 11),  # 247 parameters for 229; at 10 it has 215
+        (AttentionConfig(model_dim=8), "headwise", 9),
+        (AttentionConfig(model_dim=8, heads=2), "sigmoid", 12),
+        (AttentionConfig(model_dim=8), "half", 8),
+    ],
+)
+def test_the_matched_model_is_the_narrowest_that_has_enough(base, like, dim):
+    matched = variant_config("matched", base, like=like)
+    wanted = parameter_count(variant_config(like, base))
+    assert matched == replace(base, model_dim=dim)
+    assert parameter_count(matched) >= wanted
+    if dim > base.model_dim:
+        narrower = replace(matched, model_dim=dim - base.heads)
+        assert parameter_count(narrower) < wanted
+
+
+def test_what_can_be_trained_together():
+    names = ("ungated", "sigmoid", "headwise", "silu", "half", "matched")
+    configs = {name: variant_config(name, AttentionConfig(model_dim=8)) for name in names}
+    configs["weak"] = replace(configs["silu"], gate=GateConfig("silu", strength=0.5))
+    assert batches_of(configs) == [
+        ("ungated", "sigmoid"), ("headwise",), ("silu", "weak"), ("half",), ("matched",)
+    ]  # fmt: skip
+    assert batches_of({"ungated": AttentionConfig()}) == [("ungated",)]
+
+
+@pytest.mark.parametrize(
+    ("name", "base", "message"),
+    [
+        ("gated", MEMORY, "variant is 'gated'"),
+        ("value", MEMORY, "source is 'memory'; the variant 'value' needs 'tokens'"),
+        ("matched", AttentionConfig(model_dim=256), "model_dim is 256"),
+    ],
+)
+def test_wrong_variants_are_refused(name, base, message):
+    with pytest.raises(ValueError, match=message):
+        variant_config(name, base)
+    assert variant_config("sigmoid", base).gate is not None
+
+
+@pytest.mark.parametrize("kind", CONTROL_KINDS)
+def test_controls_have_one_place(kind):
+    assert GateConfig(kind).reads_state == (kind == "additive")
+    for wrong in (dict(granularity="headwise"), dict(position="G2"), dict(position="G5")):
+        with pytest.raises(ValueError, match=f"control '{kind}' must be elementwise at G1"):
+            GateConfig(kind, **wrong)
+
+
+def test_controls_are_no_gates():
+    assert not set(CONTROL_KINDS) & set(GATE_KINDS)
+    assert GATES == ("sigmoid", "headwise")  # what the landing page offers
+
+
+@pytest.mark.parametrize("name", list(VARIANTS))
+def test_variants_share_every_initial_weight_they_have_in_common(name):
+    config = variant_config(name, base_of(name))
+    variant = dict(build_classifier(config, (4,)).named_parameters())
+    for part, value in build_classifier(replace(config, gate=None), (4,)).named_parameters():
+        assert torch.equal(variant[part], value), part
