@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import softmax
 
 from gating_core import palette
-from gating_core.axes import Axes
+from gating_core.axes import Axes, coordinate_axes, principal_axes
 from gating_core.pair_view import COLOUR_QUANTILE, plane_in_box
 from gating_core.views import (
     QUIET,
@@ -86,10 +86,21 @@ class Curve:
     shown: dict[str, int]  # the shown seed's column
 
 
+def film_axes(sides: dict[str, FilmSide]) -> dict[str, Axes]:
+    """The drawn axes by side: one basis for both where they have as many dimensions."""
+    clouds = {name: x.values[-1].reshape(-1, x.values.shape[-1]) for name, x in sides.items()}
+    found = {}
+    for name, cloud in clouds.items():
+        dim = cloud.shape[-1]
+        alike = [other for other in clouds.values() if other.shape[-1] == dim]
+        found[name] = coordinate_axes(dim) if dim == 3 else principal_axes(alike)
+    return found
+
+
 def film_view(
     sides: dict[str, FilmSide],
     data: FilmData,
-    axes: Axes,
+    axes: dict[str, Axes],
     curves: list[Curve],
     paint: str = "class",
     discrete: bool = False,
@@ -106,22 +117,23 @@ def film_view(
     framed: dict[str, np.ndarray] = {}
     columns = []
     for name, side in sides.items():
-        values = axes.project(side.values)
-        framed |= _surface_arrays(name, side, values, data, axes, paint, discrete)
+        own = axes[name]
+        values = own.project(side.values)
+        framed |= _surface_arrays(name, side, values, data, own, paint, discrete)
         low, high = boxed(values.min((0, 1, 2)), values.max((0, 1, 2)))
-        flat = _planes(side, axes, low, high) if data.class_count == 2 else None
+        flat = _planes(side, own, low, high) if data.class_count == 2 else None
         if flat is not None:
             framed |= {f"{name}_plane_{x}": flat[..., i] for i, x in enumerate("xyz")}
         arrays |= _data_arrays(name, data)
         columns.append(
             [
-                _scene(name, data, axes, style, low, high, flat is not None),
+                _scene(name, data, own, style, low, high, flat is not None),
                 _plane(name, data, style, paint),
             ]
         )
     framed["now"] = np.repeat(data.steps[:, None], 2, 1).astype(float)
     columns.append([_curves(data.steps, curves, arrays)])
-    last = [axes.project(side.values[-1]) for side in sides.values()]
+    last = [axes[name].project(side.values[-1]) for name, side in sides.items()]
     return View(
         columns=columns,
         arrays=arrays | framed,

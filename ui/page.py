@@ -12,6 +12,7 @@ ICON = Path(__file__).resolve().parent.parent / "assets" / "icon.png"
 PAGES = {
     "app.py": ("Flat or curved?", ":material/landscape:"),
     "pages/1_Manifold.py": ("Manifold", ":material/blur_on:"),
+    "pages/2_Decision_boundary.py": ("Decision boundary", ":material/gesture:"),
     "pages/9_How_to_read.py": ("How to read it", ":material/menu_book:"),
 }
 

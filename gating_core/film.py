@@ -1,0 +1,122 @@
+"""How does a model's surface change while it learns? Every frame of a run, sampled and measured.
+
+A model's snapshots are evaluated as one ensemble whose members are the frames. Shapes: T frames,
+R x C grid points, D model dimension, P data points, K classes, S seeds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+
+from gating_core.attention import LayerLook
+from gating_core.classifier import Classifier, restore
+from gating_core.film_view import FilmData, FilmSide
+from gating_core.geometry import curvature
+from gating_core.integrals import Integral, adaptive_total_absolute_curvature
+from gating_core.jets import second_order_jet
+from gating_core.results import TrainedEnsemble
+from gating_core.runs import TrainedRun, TrainedVariant
+from gating_core.sample import square_grid
+
+FILM_GRID = 31  # points along each side
+DRAWN_POINTS = 150  # of the training points, and of the test points as many again
+SHOWN = ("best", "median", "worst")
+
+
+def shown_member(ensemble: TrainedEnsemble, which: str) -> int:
+    """The member with the best, median or worst training accuracy; test points are not looked at.
+
+    Among equals the training loss decides.
+    """
+    order = np.lexsort((ensemble.train_loss[-1], -ensemble.train_accuracy[-1]))
+    place = {"best": 0, "median": (len(order) - 1) // 2, "worst": len(order) - 1}[which]
+    return int(order[place])
+
+
+def film_data(run: TrainedRun, member: int) -> FilmData:
+    """The points that seed ``member`` was trained on and tested with, as many as are drawn."""
+    task = run.task
+    train = slice(0, DRAWN_POINTS)
+    points = np.concatenate([task.train_points[member, train], task.test_points[member, train]])
+    labels = np.concatenate([task.train_labels[member, train], task.test_labels[member, train]])
+    tested = np.arange(len(points)) >= len(task.train_points[member, train])
+    axis = square_grid(FILM_GRID).axis.numpy()
+    return FilmData(run.steps, axis, points, labels, tested, task.class_count)
+
+
+def film_side(run: TrainedRun, name: str, member: int) -> tuple[FilmSide, np.ndarray]:
+    """Variant ``name`` of seed ``member`` along the run, and its total curvature (T,).
+
+    Curvature is measured on 31 x 31 points with an estimated error.
+    """
+    model = _frames(run.variants[name], member)
+    grid = square_grid(FILM_GRID)
+    shape = (FILM_GRID, FILM_GRID)
+    jet = second_order_jet(model.attention, grid.points)
+    field = curvature(jet)
+    data = film_data(run, member)
+    gaussian = torch.where(field.resolved, field.gaussian, torch.nan)
+    side = FilmSide(
+        values=jet.value.unflatten(1, shape).numpy(),
+        logits=model.read_out(jet.value).unflatten(1, shape).numpy(),
+        gaussian=gaussian.unflatten(1, shape).numpy(),
+        weight=model.weight.numpy(),
+        bias=model.bias.numpy(),
+        data_values=model.attention(torch.from_numpy(data.points)).numpy(),
+    )
+    return side, _totals(field.gaussian, field.area_element, field.resolved)
+
+
+def curvature_along(run: TrainedRun, name: str, first: int) -> Iterator[tuple[int, np.ndarray]]:
+    """(member, total curvature (T,)) for all other seeds than ``first``, one after the other."""
+    points = square_grid(FILM_GRID).points
+    for member in range(len(run.task.seeds)):
+        if member == first:
+            continue
+        model = _frames(run.variants[name], member)
+        field = curvature(second_order_jet(model.attention, points))
+        yield member, _totals(field.gaussian, field.area_element, field.resolved)
+
+
+def final_curvature(run: TrainedRun, name: str, member: int) -> Integral:
+    """Total curvature of the final surface, refined, with rigorous bounds on rounding."""
+    ensemble = run.variants[name].ensemble
+    model = restore(ensemble.config, ensemble.seeds, ensemble.state).attention
+    return adaptive_total_absolute_curvature(model.member(member), bound="rigorous")
+
+
+def inside(run: TrainedRun, name: str, member: int) -> dict[str, np.ndarray]:
+    """What goes on inside the final model: every attention weight and gate, (R, C) by name."""
+    ensemble = run.variants[name].ensemble
+    model = restore(ensemble.config, ensemble.seeds, ensemble.state).attention.member(member)
+    looks: list[LayerLook] = []
+    model(square_grid(FILM_GRID).points, looks)
+    fields = {}
+    for layer, look in enumerate(looks, 1):
+        for head, weights in enumerate(look.weights[0], 1):
+            for slot in range(weights.shape[-1]):
+                place = f"layer {layer} · α{slot + 1}"
+                place += f" · head {head}" if len(look.weights[0]) > 1 else ""
+                fields[place] = weights[:, slot].reshape(FILM_GRID, FILM_GRID).numpy()
+        if look.gate is not None:
+            gates = look.gate[0].expand(FILM_GRID**2, -1)
+            for channel in range(gates.shape[-1]):
+                field = gates[:, channel].reshape(FILM_GRID, FILM_GRID).numpy()
+                fields[f"layer {layer} · gate {channel + 1}"] = field
+    return fields
+
+
+def _frames(variant: TrainedVariant, member: int) -> Classifier:
+    """One member's snapshots as an ensemble of T; the frames' numbers stand for seeds."""
+    states = {name: np.ascontiguousarray(x[:, member]) for name, x in variant.states.items()}
+    return restore(variant.ensemble.config, range(len(states["bias"])), states)
+
+
+def _totals(
+    gaussian: torch.Tensor, area_element: torch.Tensor, resolved: torch.Tensor
+) -> np.ndarray:
+    density = torch.where(resolved, gaussian.abs() * area_element, 0.0)
+    return (density * square_grid(FILM_GRID).weights.flatten()).sum(-1).numpy()
