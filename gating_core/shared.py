@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import torch
-from torch import nn
 
 from gating_core.classifier import Classifier, build_classifier
 from gating_core.config import AttentionConfig
@@ -42,18 +41,19 @@ def shared_model(configs: Sequence[AttentionConfig], task: Task) -> Classifier:
     return model
 
 
-def flatten(model: Classifier) -> nn.Parameter:
-    """All weights as one vector (P,), which the model's parameters become parts of.
+def flatten(model: Classifier) -> tuple[torch.Tensor, torch.Tensor]:
+    """All weights as one vector (P,) and their gradients as another.
 
-    The optimiser then moves one tensor instead of ten, and its state is one tensor of each kind.
+    The model's parameters become parts of the first, and gradients are added to the second: the
+    optimiser then moves one tensor instead of ten.
     """
     parameters = list(model.parameters())
-    whole = nn.Parameter(torch.cat([parameter.detach().flatten() for parameter in parameters]))
-    whole.grad = torch.zeros_like(whole)
+    weights = torch.cat([parameter.detach().flatten() for parameter in parameters])
+    gradient = torch.zeros_like(weights)
     first = 0
     for parameter in parameters:
         part = slice(first, first + parameter.numel())
-        parameter.data = whole.data[part].view(parameter.shape)
-        parameter.requires_grad_(True).grad = whole.grad[part].view(parameter.shape)
+        parameter.data = weights[part].view(parameter.shape)
+        parameter.requires_grad_(True).grad = gradient[part].view(parameter.shape)
         first += parameter.numel()
-    return whole
+    return weights, gradient

@@ -19,7 +19,7 @@ import torch
 from gating_core.batches import Batches, BatchOrder
 from gating_core.classifier import cross_entropies
 from gating_core.config import AttentionConfig, check_integer
-from gating_core.recipe import OPTIMISERS, Recipe
+from gating_core.recipe import Memory, Recipe, move
 from gating_core.scores import PAUSE_SECONDS, scores
 from gating_core.shared import flatten, shared_model
 from gating_core.tasks import Task
@@ -72,7 +72,7 @@ class Checkpoint:
 
     step: int
     weights: torch.Tensor  # (P,)
-    optimiser: dict[str, torch.Tensor]
+    memory: Memory
     order: BatchOrder
 
 
@@ -95,8 +95,8 @@ class Trainer:
         self.configs, self.task, self.recipe = tuple(configs), task, recipe
         self.step = 0
         self.model = shared_model(self.configs, task)
-        self.weights = flatten(self.model)
-        self.optimiser = OPTIMISERS[recipe.optimiser](self.weights, recipe)
+        self.weights, self.gradient = flatten(self.model)
+        self.memory = Memory.fresh(self.weights)
         self.batches = Batches(task, recipe.batch_size, len(self.configs))
         if checkpoint is not None:
             self._resume(checkpoint)
@@ -121,12 +121,9 @@ class Trainer:
         total = losses.sum() / labels.shape[1]  # members do not mix: each gets its own gradient
         if not math.isfinite(total.item()):
             self._check(losses.sum(-1), self.step + 1)
-        assert self.weights.grad is not None
-        self.weights.grad.zero_()
+        self.gradient.zero_()
         total.backward()
-        if self.recipe.weight_decay:
-            self.weights.data *= 1 - self.recipe.learning_rate * self.recipe.weight_decay
-        self.optimiser.step()
+        move(self.weights, self.gradient, self.memory, self.recipe)
         self.step += 1
 
     def _check(self, losses: torch.Tensor, step: int) -> None:
@@ -144,16 +141,12 @@ class Trainer:
     @property
     def checkpoint(self) -> Checkpoint:
         """All that it takes to go on from here."""
-        state = self.optimiser.state[self.weights]
-        tensors = {name: value.clone() for name, value in state.items() if value is not None}
-        weights = self.weights.detach().clone()
-        return Checkpoint(self.step, weights, tensors, self.batches.order)
+        return Checkpoint(self.step, self.weights.clone(), self.memory.copy(), self.batches.order)
 
     def _resume(self, checkpoint: Checkpoint) -> None:
         self.step = checkpoint.step
-        self.weights.data.copy_(checkpoint.weights)
-        tensors = {name: value.clone() for name, value in checkpoint.optimiser.items()}
-        self.optimiser.state[self.weights] = tensors
+        self.weights.copy_(checkpoint.weights)
+        self.memory = checkpoint.memory.copy()
         self.batches.resume(checkpoint.order)
 
     # --- Looking ---

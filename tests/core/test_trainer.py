@@ -94,7 +94,7 @@ def test_going_on_is_never_having_stopped(recipe):
     fresh = Trainer(configs, task, recipe).checkpoint
     losses = [replace(checkpoint, order=fresh.order)]
     if recipe.optimiser == "adam" or recipe.momentum:
-        losses.append(replace(checkpoint, optimiser=fresh.optimiser))
+        losses.append(replace(checkpoint, memory=fresh.memory))
     for lost in losses:
         third = trained(configs, task, 90, recipe, lost)
         assert not torch.equal(third.weights, whole.weights)
@@ -206,9 +206,9 @@ def test_divergence_names_step_seed_and_variant_and_moves_nothing():
     task = make_task("xor", seeds=SEEDS)
     trainer = Trainer((UNGATED, GATED), task, Recipe())
     list(trainer.advance(3))
-    before = trainer.weights.detach().clone()
+    before = trainer.weights.clone()
     trainer.model.weight.data[4] = float("nan")  # seed 1 of the second variant
-    broken = trainer.weights.detach().clone()
+    broken = trainer.weights.clone()
     with pytest.raises(TrainingDiverged, match="diverged at step 4 for seed 1:") as caught:
         list(trainer.advance(10))
     assert (caught.value.step, caught.value.seeds, caught.value.places) == (4, (1,), (1,))

@@ -1,0 +1,138 @@
+"""What happens when a setting is run? All variants learn in lockstep, and are looked at on the way.
+
+Shapes: S seeds, T frames. `start` and `go_on` are iterators: they give way at least every third of
+a second, and are stopped by not asking for more, or by ``stop`` to keep what there is.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from gating_core.config import check_integer
+from gating_core.runs import Divergence, Frame, TrainedRun
+from gating_core.setting import STEPS_RANGE, Setting
+from gating_core.train import snapshot_steps
+from gating_core.trainer import Trainer, TrainingDiverged
+from gating_core.variants import batches_of
+
+MORE_SNAPSHOTS = 20  # of what a run is continued by, evenly spaced
+
+Event = float | Frame | TrainedRun
+Stop = Callable[[], bool]
+
+
+def never() -> bool:
+    """The run is not to be stopped."""
+    return False
+
+
+def start(setting: Setting, stop: Stop = never) -> Iterator[Event]:
+    """Run ``setting`` from its initial weights: the same again, whenever it is called.
+
+    Yields the share done, 0 to 1, about ten times a second; a `Frame` for each of about forty
+    snapshots, dense early; and at the end a `TrainedRun`. A run that diverges ends early and says
+    where; so does one whose ``stop`` becomes true. Both keep the frames they had; stopped before
+    the first of them, there is nothing to keep and no `TrainedRun`.
+    """
+    yield 0.0
+    task = setting.make_task()
+    batches = tuple(batches_of(setting.configs))
+    nothing = (None,) * len(batches)
+    begin = TrainedRun(setting, task, (), batches, (0.0,) * len(batches), nothing)
+    yield from _run(begin, snapshot_steps(setting.steps), stop)
+
+
+def go_on(run: TrainedRun, steps: int, stop: Stop = never) -> Iterator[Event]:
+    """``steps`` more from the last frame of ``run``, as if it had never stopped.
+
+    Yields as `start` does; the `TrainedRun` at the end has the frames of both, and the setting of
+    one that was as long from the beginning. ``ValueError`` for a run that has diverged.
+    """
+    done = run.frames[-1].step
+    check_integer("steps", steps, 1, STEPS_RANGE[1] - done)
+    if run.divergence is not None:
+        raise ValueError(f"this run cannot go on: {run.divergence.text}")
+    marks = done + np.linspace(0, steps, min(steps, MORE_SNAPSHOTS) + 1).round().astype(int)
+    longer = replace(run.setting, steps=done + steps)
+    return _run(replace(run, setting=longer), marks[1:].tolist(), stop)
+
+
+class _Batch:
+    """The variants that are trained as one."""
+
+    def __init__(self, run: TrainedRun, place: int) -> None:
+        configs = run.setting.configs
+        self.names = run.batches[place]
+        self.seconds = run.seconds[place]
+        recipe = run.setting.recipe(run.task.train_points.shape[1])
+        self.trainer = Trainer(
+            [configs[name] for name in self.names], run.task, recipe, run.checkpoints[place]
+        )
+        self.checkpoint = self.trainer.checkpoint
+
+    def advance(self, step: int) -> Iterator[None]:
+        """Train until ``step``, and keep the time."""
+        work, going = self.trainer.advance(step), True
+        while going:
+            begin = time.perf_counter()
+            going = next(work, True) is None
+            self.seconds += time.perf_counter() - begin
+            yield
+
+    def look(self, frame: Frame) -> Iterator[None]:
+        """Add this batch's snapshots to ``frame``."""
+        found = yield from self.trainer.snapshots()
+        frame.snapshots.update(zip(self.names, found, strict=True))
+
+    def diverged(self, error: TrainingDiverged) -> Divergence:
+        """What happened, with the variants' names."""
+        names = [self.names[place] for place in error.places]
+        members = tuple(zip(names, error.seeds, strict=True))
+        return Divergence(error.step, members, f"{', '.join(dict.fromkeys(names))}: {error}")
+
+
+def _run(run: TrainedRun, marks: Sequence[int], stop: Stop) -> Iterator[Event]:
+    """The events of ``run`` as it goes on to the ``marks``."""
+    batches = [_Batch(run, place) for place in range(len(run.batches))]
+    frames = list(run.frames)
+    divergence = None
+    for event in _events(batches, marks, run.setting.steps):
+        if isinstance(event, Divergence):
+            divergence = event
+            break
+        if isinstance(event, Frame):
+            frames.append(event)
+        yield event
+        if stop():
+            break
+    if frames:
+        yield replace(
+            run,
+            frames=tuple(frames),
+            seconds=tuple(batch.seconds for batch in batches),
+            checkpoints=tuple(batch.checkpoint for batch in batches),
+            divergence=divergence,
+        )
+
+
+def _events(
+    batches: list[_Batch], marks: Sequence[int], steps: int
+) -> Iterator[float | Frame | Divergence]:
+    """Train all ``batches`` to one mark after the other; the share of ``steps`` done in between."""
+    for mark in marks:
+        frame = Frame(mark, {})
+        for batch in batches:
+            try:
+                for _ in itertools.chain(batch.advance(mark), batch.look(frame)):
+                    yield sum(each.trainer.step for each in batches) / (len(batches) * steps)
+            except TrainingDiverged as error:
+                yield batch.diverged(error)
+                return
+        for batch in batches:
+            batch.checkpoint = batch.trainer.checkpoint
+        yield frame
