@@ -18,11 +18,12 @@ from gating_core.geometry import curvature
 from gating_core.integrals import Integral, adaptive_total_absolute_curvature
 from gating_core.jets import second_order_jet
 from gating_core.results import TrainedEnsemble
-from gating_core.runs import TrainedRun, TrainedVariant
+from gating_core.runs import TrainedRun
 from gating_core.sample import square_grid
 
 FILM_GRID = 31  # points along each side
 DRAWN_POINTS = 150  # of the training points, and of the test points as many again
+MOST_FRAMES = 48  # so that a film stays below 8 MB
 SHOWN = ("best", "median", "worst")
 
 
@@ -36,6 +37,12 @@ def shown_member(ensemble: TrainedEnsemble, which: str) -> int:
     return int(order[place])
 
 
+def drawn_frames(run: TrainedRun) -> np.ndarray:
+    """(T,): which of a run's frames are drawn: all, or of a long run as many as can be sent."""
+    count = len(run.frames)
+    return np.unique(np.linspace(0, count - 1, min(count, MOST_FRAMES)).round().astype(int))
+
+
 def film_data(run: TrainedRun, member: int) -> FilmData:
     """The points that seed ``member`` was trained on and tested with, as many as are drawn."""
     task = run.task
@@ -44,7 +51,7 @@ def film_data(run: TrainedRun, member: int) -> FilmData:
     labels = np.concatenate([task.train_labels[member, train], task.test_labels[member, train]])
     tested = np.arange(len(points)) >= len(task.train_points[member, train])
     axis = square_grid(FILM_GRID).axis.numpy()
-    return FilmData(run.steps, axis, points, labels, tested, task.class_count)
+    return FilmData(run.steps[drawn_frames(run)], axis, points, labels, tested, task.class_count)
 
 
 def film_side(run: TrainedRun, name: str, member: int) -> tuple[FilmSide, np.ndarray]:
@@ -52,7 +59,7 @@ def film_side(run: TrainedRun, name: str, member: int) -> tuple[FilmSide, np.nda
 
     Curvature is measured on 31 x 31 points with an estimated error.
     """
-    model = _frames(run.variants[name], member)
+    model = _frames(run, name, member)
     grid = square_grid(FILM_GRID)
     shape = (FILM_GRID, FILM_GRID)
     jet = second_order_jet(model.attention, grid.points)
@@ -76,7 +83,7 @@ def curvature_along(run: TrainedRun, name: str, first: int) -> Iterator[tuple[in
     for member in range(len(run.task.seeds)):
         if member == first:
             continue
-        model = _frames(run.variants[name], member)
+        model = _frames(run, name, member)
         field = curvature(second_order_jet(model.attention, points))
         yield member, _totals(field.gaussian, field.area_element, field.resolved)
 
@@ -109,9 +116,10 @@ def inside(run: TrainedRun, name: str, member: int) -> dict[str, np.ndarray]:
     return fields
 
 
-def _frames(variant: TrainedVariant, member: int) -> Classifier:
+def _frames(run: TrainedRun, name: str, member: int) -> Classifier:
     """One member's snapshots as an ensemble of T; the frames' numbers stand for seeds."""
-    states = {name: np.ascontiguousarray(x[:, member]) for name, x in variant.states.items()}
+    variant, frames = run.variants[name], drawn_frames(run)
+    states = {name: np.ascontiguousarray(x[frames, member]) for name, x in variant.states.items()}
     return restore(variant.ensemble.config, range(len(states["bias"])), states)
 
 

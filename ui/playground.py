@@ -158,8 +158,8 @@ def draw_film(shown: Shown | None, look: dict[str, Any], who: str) -> None:
         captions=[words.captions(run, name, member) for name in names.values()]
         + [["thick: the shown seed; band: 10 to 90 % of the seeds; grey left, magenta right"]],
         readouts=((), (), ()),
-        frame=len(run.steps) - 1,
-        frame_labels=[f"step {step}" for step in run.steps],
+        frame=len(data.steps) - 1,
+        frame_labels=[f"step {step}" for step in data.steps],
         legend=_legend(paint, run.task.class_count, view),
         scrub=True,
         serial=f"{id(run)} {member}",
@@ -169,12 +169,13 @@ def draw_film(shown: Shown | None, look: dict[str, Any], who: str) -> None:
 
 def _curves(shown: Shown, totals: dict[str, np.ndarray], member: int) -> list[film_view.Curve]:
     run = shown.run
+    frames = film.drawn_frames(run)
     names = dict(zip(SIDES, run.setting.variants, strict=False))
     ensembles = {side: run.variants[name].ensemble for side, name in names.items()}
     places = dict.fromkeys(names, member)
     curvature = {}
     for side, total in totals.items():
-        whole = np.full((len(run.steps), len(run.task.seeds)), np.nan)
+        whole = np.full((len(frames), len(run.task.seeds)), np.nan)
         whole[:, member] = total
         for other, along in shown.along.get(side, {}).items():
             whole[:, other] = along
@@ -182,9 +183,11 @@ def _curves(shown: Shown, totals: dict[str, np.ndarray], member: int) -> list[fi
     return [
         film_view.Curve("total curvature", curvature, places),
         film_view.Curve(
-            "test accuracy", {s: e.test_accuracy for s, e in ensembles.items()}, places
+            "test accuracy", {s: e.test_accuracy[frames] for s, e in ensembles.items()}, places
         ),
-        film_view.Curve("training loss", {s: e.train_loss for s, e in ensembles.items()}, places),
+        film_view.Curve(
+            "training loss", {s: e.train_loss[frames] for s, e in ensembles.items()}, places
+        ),
     ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gating_core.axes import Axes
+from gating_core.film import drawn_frames
 from gating_core.results import mean_interval
 from gating_core.runs import TrainedRun
 from ui.words import percent, plus_minus
@@ -78,7 +79,7 @@ def captions(run: TrainedRun, name: str, member: int) -> list[str]:
     seed = ensemble.seeds[member]
     return [
         f"seed {seed} · {percent(float(accuracy))} of new points right"
-        for accuracy in ensemble.test_accuracy[:, member]
+        for accuracy in ensemble.test_accuracy[drawn_frames(run), member]
     ]
 
 
