@@ -30,6 +30,7 @@ from gating_core.views import (
     mesh,
     ref,
     scene_layout,
+    triangles,
     zero_curve,
 )
 
@@ -127,7 +128,7 @@ def film_view(
         arrays |= _data_arrays(name, data)
         columns.append(
             [
-                _scene(name, data, own, style, low, high, flat is not None),
+                _scene(name, data, own, style, low, high, flat is not None, paint),
                 _plane(name, data, style, paint),
             ]
         )
@@ -175,7 +176,11 @@ def _surface_arrays(
     name: str, side: FilmSide, values: np.ndarray, data: FilmData, axes: Axes, paint: str,
     discrete: bool,
 ) -> dict[str, np.ndarray]:  # fmt: skip
-    arrays = {f"{name}_colour": _colours(side, paint, discrete)}
+    colours = _colours(side, paint, discrete)
+    arrays = {f"{name}_colour": colours}
+    if _by_faces(data, paint):
+        first = triangles(len(data.axis))[:, 0]
+        arrays[f"{name}_faces"] = colours.reshape(len(colours), -1)[:, first]
     boundary = _boundaries(side.logits, data.axis, values)
     lines = grid_lines(values)
     on_surface = axes.project(side.data_values)
@@ -230,10 +235,13 @@ def _data_arrays(name: str, data: FilmData) -> dict[str, np.ndarray]:
 
 def _scene(
     name: str, data: FilmData, axes: Axes, style: dict[str, Any], low: np.ndarray,
-    high: np.ndarray, plane: bool,
+    high: np.ndarray, plane: bool, paint: str,
 ) -> Panel:  # fmt: skip
+    surface = mesh(name, style)
+    if _by_faces(data, paint):
+        surface |= {"intensity": ref(f"{name}_faces"), "intensitymode": "cell"}
     traces = [
-        mesh(name, style),
+        surface,
         line3d(f"{name}_grid", palette.GRID_LINE, 2.5),
         line3d(f"{name}_curve", palette.LINE, 8),
     ]
@@ -264,6 +272,11 @@ def _scene(
         layout=scene_layout(low, high, axes.names),
         pick={x: f"{name}_{x}" for x in "xyz"},
     )
+
+
+def _by_faces(data: FilmData, paint: str) -> bool:
+    """Whether faces have one colour each: between classes 0 and 2 there is no class 1."""
+    return paint == "class" and data.class_count > 2
 
 
 def _marker(kind: str, label: int, size: int, hollow: bool = False) -> dict[str, Any]:
