@@ -32,7 +32,7 @@ def shown_member(ensemble: TrainedEnsemble, which: str) -> int:
 
     Among equals the training loss decides.
     """
-    order = np.lexsort((ensemble.train_loss[-1], -ensemble.train_accuracy[-1]))
+    order = ensemble.ranking
     place = {"best": 0, "median": (len(order) - 1) // 2, "worst": len(order) - 1}[which]
     return int(order[place])
 

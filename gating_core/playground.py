@@ -1,14 +1,14 @@
 """What happens when a setting is run? All variants learn in lockstep, and are looked at on the way.
 
-Shapes: S seeds, T frames. `start` and `go_on` are iterators: they give way at least every third of
-a second, and are stopped by not asking for more, or by ``stop`` to keep what there is.
+`start` and `go_on` are iterators that give way at least every third of a second. They are stopped
+by not asking for more; the run that they yielded last is then what there is.
 """
 
 from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -22,44 +22,37 @@ from gating_core.variants import batches_of
 
 MORE_SNAPSHOTS = 20  # of what a run is continued by, evenly spaced
 
-Event = float | Frame | TrainedRun
-Stop = Callable[[], bool]
+Event = float | TrainedRun
 
 
-def never() -> bool:
-    """The run is not to be stopped."""
-    return False
-
-
-def start(setting: Setting, stop: Stop = never) -> Iterator[Event]:
+def start(setting: Setting) -> Iterator[Event]:
     """Run ``setting`` from its initial weights: the same again, whenever it is called.
 
-    Yields the share done, 0 to 1, about ten times a second; a `Frame` for each of about forty
-    snapshots, dense early; and at the end a `TrainedRun`. A run that diverges ends early and says
-    where; so does one whose ``stop`` becomes true. Both keep the frames they had; stopped before
-    the first of them, there is nothing to keep and no `TrainedRun`.
+    Yields the share done, 0 to 1, about ten times a second, and at each of about forty steps,
+    dense early, the `TrainedRun` so far. A run that diverges ends with one that says where, and
+    that has all frames it had.
     """
     yield 0.0
     task = setting.make_task()
     batches = tuple(batches_of(setting.configs))
     nothing = (None,) * len(batches)
     begin = TrainedRun(setting, task, (), batches, (0.0,) * len(batches), nothing)
-    yield from _run(begin, snapshot_steps(setting.steps), stop)
+    yield from _run(begin, snapshot_steps(setting.steps))
 
 
-def go_on(run: TrainedRun, steps: int, stop: Stop = never) -> Iterator[Event]:
+def go_on(run: TrainedRun, steps: int) -> Iterator[Event]:
     """``steps`` more from the last frame of ``run``, as if it had never stopped.
 
-    Yields as `start` does; the `TrainedRun` at the end has the frames of both, and the setting of
-    one that was as long from the beginning. ``ValueError`` for a run that has diverged.
+    Yields as `start` does. The runs have the frames of ``run``, too, and the setting of one that
+    was as long from the beginning. ``ValueError`` for a run that has diverged.
     """
-    done = run.frames[-1].step
-    check_integer("steps", steps, 1, STEPS_RANGE[1] - done)
     if run.divergence is not None:
         raise ValueError(f"this run cannot go on: {run.divergence.text}")
+    done = run.frames[-1].step
+    check_integer("steps", steps, 1, STEPS_RANGE[1] - done)
     marks = done + np.linspace(0, steps, min(steps, MORE_SNAPSHOTS) + 1).round().astype(int)
     longer = replace(run.setting, steps=done + steps)
-    return _run(replace(run, setting=longer), marks[1:].tolist(), stop)
+    return _run(replace(run, setting=longer), marks[1:].tolist())
 
 
 class _Batch:
@@ -73,7 +66,6 @@ class _Batch:
         self.trainer = Trainer(
             [configs[name] for name in self.names], run.task, recipe, run.checkpoints[place]
         )
-        self.checkpoint = self.trainer.checkpoint
 
     def advance(self, step: int) -> Iterator[None]:
         """Train until ``step``, and keep the time."""
@@ -96,43 +88,23 @@ class _Batch:
         return Divergence(error.step, members, f"{', '.join(dict.fromkeys(names))}: {error}")
 
 
-def _run(run: TrainedRun, marks: Sequence[int], stop: Stop) -> Iterator[Event]:
-    """The events of ``run`` as it goes on to the ``marks``."""
+def _run(run: TrainedRun, marks: Sequence[int]) -> Iterator[Event]:
+    """Train all batches of ``run`` to one mark after the other."""
     batches = [_Batch(run, place) for place in range(len(run.batches))]
-    frames = list(run.frames)
-    divergence = None
-    for event in _events(batches, marks, run.setting.steps):
-        if isinstance(event, Divergence):
-            divergence = event
-            break
-        if isinstance(event, Frame):
-            frames.append(event)
-        yield event
-        if stop():
-            break
-    if frames:
-        yield replace(
-            run,
-            frames=tuple(frames),
-            seconds=tuple(batch.seconds for batch in batches),
-            checkpoints=tuple(batch.checkpoint for batch in batches),
-            divergence=divergence,
-        )
-
-
-def _events(
-    batches: list[_Batch], marks: Sequence[int], steps: int
-) -> Iterator[float | Frame | Divergence]:
-    """Train all ``batches`` to one mark after the other; the share of ``steps`` done in between."""
     for mark in marks:
         frame = Frame(mark, {})
         for batch in batches:
             try:
                 for _ in itertools.chain(batch.advance(mark), batch.look(frame)):
-                    yield sum(each.trainer.step for each in batches) / (len(batches) * steps)
+                    done = sum(each.trainer.step for each in batches)
+                    yield done / (len(batches) * run.setting.steps)
             except TrainingDiverged as error:
-                yield batch.diverged(error)
+                yield replace(run, divergence=batch.diverged(error))
                 return
-        for batch in batches:
-            batch.checkpoint = batch.trainer.checkpoint
-        yield frame
+        run = replace(
+            run,
+            frames=(*run.frames, frame),
+            seconds=tuple(batch.seconds for batch in batches),
+            checkpoints=tuple(batch.trainer.checkpoint for batch in batches),
+        )
+        yield run

@@ -29,13 +29,18 @@ class TrainedEnsemble:
     state: dict[str, np.ndarray]
 
     @property
-    def best(self) -> int:
-        """The member with the highest training accuracy, among equals the lowest training loss.
+    def ranking(self) -> np.ndarray:
+        """(S,): the members by training accuracy, best first, among equals by training loss.
 
-        Chosen without looking at the test points, so its test accuracy is an honest one.
+        Made without looking at the test points, so that a chosen member's test accuracy is an
+        honest one.
         """
-        order = np.lexsort((self.train_loss[-1], -self.train_accuracy[-1]))
-        return int(order[0])
+        return np.lexsort((self.train_loss[-1], -self.train_accuracy[-1]))
+
+    @property
+    def best(self) -> int:
+        """The first of the ranking."""
+        return int(self.ranking[0])
 
     @property
     def parameter_count(self) -> int:

@@ -51,10 +51,10 @@ class Divergence:
 
 @dataclass(frozen=True, eq=False)
 class TrainedRun:
-    """A run that is over: finished, stopped or diverged. It can go on from its last frame.
+    """A run as far as it got: to its end, until it was stopped, or until it diverged.
 
     ``batches`` are the variants that were trained together, with the ``seconds`` it took and the
-    ``checkpoints`` at the last frame; ``None`` where there is no frame yet.
+    ``checkpoints`` from which they can go on after the last frame.
     """
 
     setting: Setting
@@ -62,7 +62,7 @@ class TrainedRun:
     frames: tuple[Frame, ...]
     batches: tuple[tuple[str, ...], ...]
     seconds: tuple[float, ...]
-    checkpoints: tuple[Checkpoint | None, ...]
+    checkpoints: tuple[Checkpoint | None, ...]  # None where there is no frame yet
     divergence: Divergence | None = None
 
     @property

@@ -29,7 +29,7 @@ def scores(
     wanted = torch.from_numpy(labels)
     members, count = len(model.bias), points.shape[1]
     loss, hits = torch.zeros(2, members, dtype=torch.float64)
-    block = max(BLOCK_NUMBERS // (members * _width(model)), SMALLEST_BLOCK)
+    block = block_size(model)
     resumed = time.perf_counter()
     for first in range(0, count, block):
         part = slice(first, first + block)
@@ -42,10 +42,11 @@ def scores(
     return (loss / count).numpy(), (hits / count).numpy()
 
 
-def _width(model: Classifier) -> int:
-    """How many numbers the widest tensor holds for one member and one point."""
+def block_size(model: Classifier) -> int:
+    """How many points are best worked on at a time, for all members together."""
     config = model.attention.config
-    return config.model_dim * (config.value_count**2 if config.source == "tokens" else 1)
+    width = config.model_dim * (config.value_count**2 if config.source == "tokens" else 1)
+    return max(BLOCK_NUMBERS // (len(model.bias) * width), SMALLEST_BLOCK)
 
 
 @torch.no_grad()

@@ -1,98 +1,169 @@
 """How much faster does an ensemble train together than its members one after the other?
 
 Speed is counted in model-examples per second: members x steps x batch size over seconds. Every
-round trains members with other seeds on other data; the data are drawn outside the measured time.
-One thread, as in the app. The last row says what a second thread does: on a machine that is busy
-otherwise its barriers can make training many times slower.
+round trains members with other seeds on other data; the data are drawn outside the measured time,
+except in the row for a whole run, which is what a page does. One thread, as in the app, unless a
+row says two; on a machine that is busy otherwise their barriers can make training many times
+slower. The neural network of scikit-learn has one hidden layer of as many units as give it the
+parameters of the gated model, and trains with the same optimiser, rate, batches and epochs.
 """
 
 from __future__ import annotations
 
-import numpy as np
+import warnings
+from collections.abc import Callable
 
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.neural_network import MLPClassifier
+
+from gating_core.classifier import parameter_count
 from gating_core.config import AttentionConfig, GateConfig
+from gating_core.playground import start
+from gating_core.setting import Setting
 from gating_core.tasks import Task, make_task
-from gating_core.train import BATCH_SIZE, SNAPSHOTS, train_ensemble
+from gating_core.train import BATCH_SIZE, LEARNING_RATE, SNAPSHOTS, train_ensemble
 from tests.benchmarks.table import Row, compare, significant
 from tests.benchmarks.timing import interleaved, spread, torch_threads
 
 CONFIG = AttentionConfig(model_dim=8, value_count=3, gate=GateConfig())
 TASK = "circle"
-TOGETHER = 32
-ALONE = 4  # how many are timed one after the other; their rate stands for that of all 32
+TOGETHER = 64
+ALONE = 4  # how many are timed one after the other; their rate stands for that of all 64
 STEPS = 400
+POINTS = 256  # of each seed: the network trains for STEPS * BATCH_SIZE / POINTS epochs
 ROUNDS = 5
-THREADS_STEPS = 20
-THREADS_ROUNDS = 7
-THREADS_LIMIT_S = 10.0
+RUN = dict(task=TASK, model_dim=8, steps=STEPS)
 
 Tasks = tuple[Task, tuple[Task, ...]]
 
 
 def training_speed() -> list[Row]:
-    """Together against one after the other, with 40 snapshots and with two; threads."""
-    return [_together(SNAPSHOTS), _together(1), _two_threads()]
+    """Together against one after the other, on one and two threads; a run; scikit-learn."""
+    return [
+        _together(1),
+        _together(1, threads=2),
+        _together(SNAPSHOTS),
+        _two_threads(f"{TOGETHER} together", lambda tasks: tasks[:1]),
+        _two_threads("one", lambda tasks: tasks[1][:1]),
+        _whole_run(),
+        *_network(),
+    ]
 
 
 def _tasks(number: int) -> Tasks:
     """The ensemble's task, and the same members' tasks one by one, for a round."""
     seeds = range(TOGETHER * number, TOGETHER * (number + 1))
-    return make_task(TASK, seeds=seeds), tuple(
-        make_task(TASK, seeds=[seed]) for seed in seeds[:ALONE]
+    return make_task(TASK, POINTS, seeds=seeds), tuple(
+        make_task(TASK, POINTS, seeds=[seed]) for seed in seeds[:ALONE]
     )
 
 
-def _train(task: Task, steps: int, snapshots: int) -> None:
-    for _ in train_ensemble(CONFIG, task, task.seeds, steps, snapshots=snapshots):
+def _train(task: Task, snapshots: int) -> None:
+    for _ in train_ensemble(CONFIG, task, task.seeds, STEPS, snapshots=snapshots):
         pass
 
 
-def _together(snapshots: int) -> Row:
+def _speed(models: int, seconds: np.ndarray) -> np.ndarray:
+    return models * STEPS * BATCH_SIZE / seconds
+
+
+def _together(snapshots: int, threads: int = 1) -> Row:
     def together(tasks: Tasks) -> None:
-        _train(tasks[0], STEPS, snapshots)
+        _train(tasks[0], snapshots)
 
     def alone(tasks: Tasks) -> None:
         for task in tasks[1]:
-            _train(task, STEPS, snapshots)
+            _train(task, snapshots)
 
-    seconds = interleaved({"together": together, "alone": alone}, _tasks, ROUNDS)
-    fast = TOGETHER * STEPS * BATCH_SIZE / seconds["together"]
-    slow = ALONE * STEPS * BATCH_SIZE / seconds["alone"]
+    seconds = interleaved({"together": together, "alone": alone}, _tasks, ROUNDS, threads)
+    fast, slow = _speed(TOGETHER, seconds["together"]), _speed(ALONE, seconds["alone"])
+    looks = f"about {snapshots} snapshots" if snapshots > 1 else "first and last only"
     return Row(
-        what=f"speed of training {TOGETHER} together, {_snapshots(snapshots)}",
+        what=f"speed of training {TOGETHER} together, {looks}{', two threads' * (threads > 1)}",
         time=_rate(fast),
         reference=f"one after the other ({ALONE} timed): {_rate(slow)}",
         ratio=spread(fast / slow),
-        sizes=_sizes(STEPS),
+        sizes=_sizes(),
     )
 
 
-def _two_threads() -> Row:
+def _two_threads(what: str, chosen: Callable[[Tasks], tuple[Task, ...]]) -> Row:
     def on_one(tasks: Tasks) -> None:
-        _train(tasks[0], THREADS_STEPS, 1)
+        for task in chosen(tasks):
+            _train(task, 1)
 
     def on_two(tasks: Tasks) -> None:
         with torch_threads(2):
             on_one(tasks)
 
-    seconds = interleaved(
-        {"one thread": on_one, "two threads": on_two},
-        _tasks,
-        THREADS_ROUNDS,
-        limit_s=THREADS_LIMIT_S,
+    alternatives = {"one thread": on_one, "two threads": on_two}
+    seconds = interleaved(alternatives, _tasks, ROUNDS)
+    return compare(
+        seconds, "two threads", "one thread", _sizes(), f"training {what} on two threads"
     )
-    label = f"training {TOGETHER} together on two threads"
-    return compare(seconds, "two threads", "one thread", _sizes(THREADS_STEPS), label)
 
 
-def _snapshots(count: int) -> str:
-    return f"about {count} snapshots" if count > 1 else "first and last only"
+def _whole_run() -> Row:
+    """What the playground does for sixteen seeds with and without gate, against one model."""
+
+    def settings(number: int) -> tuple[Setting, Setting]:
+        seed = 16 * number
+        return Setting(seed=seed, **RUN), Setting(
+            seed=seed, seed_count=1, variants=("sigmoid",), **RUN
+        )
+
+    names = ("run of 16 seeds x 2 variants", "run of one model")
+    runs = {
+        name: (lambda pair, place=place: [None for _ in start(pair[place])])
+        for place, name in enumerate(names)
+    }
+    seconds = interleaved(runs, settings, 3 * ROUNDS)
+    return compare(seconds, *names, f"{_sizes()}, about {SNAPSHOTS} snapshots")
+
+
+def _network() -> list[Row]:
+    """Together, and one alone, against scikit-learn's network with as many parameters."""
+    units = (parameter_count(CONFIG) - 1) // 4  # 2 x units + units, and units + 1 for the output
+
+    def network(tasks: Tasks) -> None:
+        task = tasks[1][0]
+        model = MLPClassifier(
+            (units,), batch_size=BATCH_SIZE, learning_rate_init=LEARNING_RATE, alpha=0.0,
+            max_iter=STEPS * BATCH_SIZE // POINTS, tol=0.0, n_iter_no_change=STEPS,
+            random_state=task.seeds[0],
+        )  # fmt: skip
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # it is to stop where we do
+            model.fit(task.train_points[0], task.train_labels[0])
+
+    seconds = interleaved(
+        {
+            "together": lambda tasks: _train(tasks[0], 1),
+            "one": lambda tasks: _train(tasks[1][0], 1),
+            "network": network,
+        },
+        _tasks,
+        ROUNDS,
+    )
+    slow = _speed(1, seconds["network"])
+    reference = f"MLPClassifier, {units} hidden units: {_rate(slow)}"
+    return [
+        Row(
+            what=f"speed of training {'one' if models == 1 else f'{models} together'}",
+            time=_rate(_speed(models, seconds[name])),
+            reference=reference,
+            ratio=spread(_speed(models, seconds[name]) / slow),
+            sizes=f"{_sizes()}, {parameter_count(CONFIG)} parameters",
+        )
+        for name, models in (("together", TOGETHER), ("one", 1))
+    ]
 
 
 def _rate(per_second: np.ndarray) -> str:
     return f"{significant(float(np.median(per_second)) / 1e3)} k/s"
 
 
-def _sizes(steps: int) -> str:
+def _sizes() -> str:
     sizes = f"D {CONFIG.model_dim}, n {CONFIG.value_count}, L {CONFIG.depth}, float32"
-    return f"{TASK}, {steps} steps, batch {BATCH_SIZE}, {sizes}"
+    return f"{TASK}, {STEPS} steps, batch {BATCH_SIZE}, {sizes}"

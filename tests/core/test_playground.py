@@ -1,0 +1,237 @@
+"""Does a run do what its setting says, and can it be stopped, continued and begun anew?"""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from gating_core import scores as scores_module
+from gating_core import trainer as trainer_module
+from gating_core.classifier import parameter_count
+from gating_core.own_data import EXAMPLE_CSV, parse_csv
+from gating_core.playground import go_on, start
+from gating_core.runs import TrainedRun
+from gating_core.setting import Setting
+from gating_core.train import snapshot_steps, train_ensemble
+
+SMALL = Setting(task="xor", points=256, train_share=0.5, seed_count=3, steps=60)
+EVERY_KIND = replace(SMALL, variants=("silu", "ungated", "matched", "sigmoid", "half"))
+OWN = parse_csv(EXAMPLE_CSV)
+
+
+def finished(events):
+    *_, run = events
+    assert isinstance(run, TrainedRun)
+    return run
+
+
+def assert_same_weights(a, b, frame=-1):
+    for name in a.setting.variants:
+        states = [run.frames[frame].snapshots[name].state for run in (a, b)]
+        assert states[0].keys() == states[1].keys()
+        for part in states[0]:
+            assert np.array_equal(states[0][part], states[1][part]), (name, part)
+
+
+def test_a_run_shows_its_way_from_the_first_step_to_the_last():
+    events = list(start(EVERY_KIND))
+    runs = [event for event in events if isinstance(event, TrainedRun)]
+    shares = [event for event in events if isinstance(event, float)]
+    assert shares == sorted(shares)
+    assert (shares[0], shares[-1]) == (0.0, 1.0)
+    assert [run.frames[-1].step for run in runs] == snapshot_steps(60)
+    assert [run.complete for run in runs] == [False] * (len(runs) - 1) + [True]
+    run = runs[-1]
+    assert list(run.variants) == list(EVERY_KIND.variants)
+    assert run.batches == (("silu", "ungated"), ("sigmoid",), ("half",), ("matched",))
+    for name, variant in run.variants.items():
+        ensemble = variant.ensemble
+        count = (len(runs), 3)
+        assert ensemble.steps.tolist() == snapshot_steps(60)
+        assert ensemble.train_loss.shape == variant.test_loss.shape == count
+        assert ensemble.train_accuracy.shape == ensemble.test_accuracy.shape == count
+        assert ensemble.parameter_count == parameter_count(EVERY_KIND.configs[name])
+        assert variant.states["weight"].shape[:2] == count
+        assert np.array_equal(variant.states["weight"][-1], ensemble.state["weight"])
+        assert variant.seconds > 0
+    assert run.variants["silu"].together == ("silu", "ungated")
+    assert run.variants["silu"].seconds == run.variants["ungated"].seconds
+
+
+def test_variants_in_lockstep_learn_what_they_learn_alone():
+    run = finished(start(EVERY_KIND))
+    for name, variant in run.variants.items():
+        *_, alone = train_ensemble(EVERY_KIND.configs[name], run.task, run.setting.seeds, 60)
+        for part, value in alone.state.items():
+            # Ungated models trained beside gated ones, and only these, may round differently.
+            limit = 1e-4 if len(variant.together) > 1 else 0
+            np.testing.assert_allclose(
+                variant.ensemble.state[part], value, atol=limit, rtol=0, err_msg=f"{name} {part}"
+            )
+    loss = run.variants["sigmoid"].ensemble.train_loss
+    assert loss[-1].mean() < 0.9 * loss[0].mean()
+
+
+@pytest.mark.parametrize("optimiser", ["adam", "sgd"])
+def test_a_run_that_goes_on_is_one_that_never_stopped(optimiser):
+    setting = replace(EVERY_KIND, optimiser=optimiser, momentum=0.5, weight_decay=0.01)
+    whole = finished(start(replace(setting, steps=100)))
+    half = finished(start(replace(setting, steps=50)))
+    joined = finished(go_on(half, 50))
+    assert joined.setting == whole.setting
+    assert joined.steps.tolist()[: len(half.steps)] == half.steps.tolist()
+    assert joined.complete
+    assert np.all(np.diff(joined.steps) > 0)
+    assert_same_weights(joined, whole)
+    for place, seconds in enumerate(half.seconds):
+        assert joined.seconds[place] > seconds
+    # The run it came from is as it was, and can go on again.
+    assert half.frames[-1].step == 50
+    assert_same_weights(finished(go_on(half, 50)), whole)
+
+
+def test_a_run_stopped_anywhere_goes_on_from_its_last_frame():
+    seen = []
+    for event in start(SMALL):
+        seen.append(event)
+        if isinstance(event, TrainedRun) and event.frames[-1].step > 20:
+            break
+    run = seen[-1]
+    assert not run.complete
+    rest = finished(go_on(run, 60 - run.frames[-1].step))
+    assert_same_weights(rest, finished(start(SMALL)))
+
+
+def test_rewinding_begins_with_the_same_weights_and_new_seeds_with_others():
+    first, again = finished(start(SMALL)), finished(start(SMALL))
+    for frame in range(len(first.frames)):
+        assert_same_weights(first, again, frame)
+    assert np.array_equal(first.task.train_points, again.task.train_points)
+    other = finished(start(SMALL.with_new_seeds))
+    assert not set(other.setting.seeds) & set(first.setting.seeds)
+    assert replace(other.setting, seed=SMALL.seed) == SMALL
+    weights = [run.frames[0].snapshots["sigmoid"].state["weight"] for run in (first, other)]
+    assert not np.array_equal(*weights)
+
+
+def test_a_run_gives_way_within_a_frame_and_learns_the_same(monkeypatch):
+    whole = finished(start(SMALL))
+    monkeypatch.setattr(trainer_module, "PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(scores_module, "PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(scores_module, "BLOCK_NUMBERS", 1)
+    events = list(start(SMALL))
+    # After every step, and after every sixteen points of every frame.
+    looks = len(snapshot_steps(60)) * 2 * (128 // 16)
+    assert sum(isinstance(event, float) for event in events) >= 60 + looks
+    assert_same_weights(events[-1], whole)
+
+
+def test_divergence_names_step_seed_and_variant_and_keeps_what_was_there():
+    wild = replace(EVERY_KIND, optimiser="sgd", learning_rate=1e12)
+    runs = [event for event in start(wild) if isinstance(event, TrainedRun)]
+    run = runs[-1]
+    assert run.divergence is not None
+    assert run.divergence.step > run.frames[-1].step
+    variants, seeds = zip(*run.divergence.members, strict=True)
+    assert set(variants) <= set(EVERY_KIND.variants)
+    assert set(seeds) <= set(EVERY_KIND.seeds)
+    assert run.divergence.text.startswith(f"{variants[0]}: training diverged at step")
+    assert all(earlier.divergence is None for earlier in runs[:-1])
+    assert len(run.frames) == len(runs[:-1])
+    assert np.isfinite(run.variants["silu"].ensemble.train_loss).all()
+    with pytest.raises(ValueError, match=r"cannot go on: .*diverged at step"):
+        go_on(run, 10)
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        Setting(task="own", own=OWN, batch_size=512, seed_count=2, steps=5),
+        Setting(task="blobs4", points=64, seed_count=1, steps=5, noise=0.1, label_noise=0.2),
+        Setting(task="moons", balance=0.3, points=64, seed_count=2, steps=1),
+        Setting(source="tokens", variants=("value", "ungated"), points=64, seed_count=2, steps=5,
+                depth=2, residual=True, norm="pre", model_dim=4, heads=2, output_projection=True),
+    ],
+)  # fmt: skip
+def test_all_kinds_of_settings_run(setting):
+    run = finished(start(setting))
+    assert run.complete
+    classes = setting.class_count
+    assert run.task.class_count == classes
+    for variant in run.variants.values():
+        assert variant.ensemble.state["bias"].shape == (setting.seed_count, classes)
+
+
+def test_points_are_split_by_train_share():
+    task = Setting(seed_count=2).make_task()
+    assert (task.train_points.shape[1], task.test_points.shape[1]) == (256, 768)
+    own = Setting(task="own", own=OWN, train_share=0.5, seed_count=2)
+    assert own.make_task().train_points.shape[1] == len(OWN.points) // 2
+    assert own.recipe(40).batch_size == 40
+    assert Setting(batch_size=10).recipe(40).batch_size == 10
+
+
+def test_the_matched_model_has_as_many_parameters_as_the_largest_variant():
+    for others in [("headwise", "sigmoid"), ("sigmoid", "headwise"), ("headwise",), ("half",), ()]:
+        setting = Setting(variants=("matched", *others), model_dim=6)
+        counts = {name: parameter_count(config) for name, config in setting.configs.items()}
+        wanted = max((counts[name] for name in others), default=counts["matched"])
+        assert counts["matched"] >= wanted
+        alone = parameter_count(Setting(variants=("sigmoid",), model_dim=6).configs["sigmoid"])
+        if "sigmoid" in others or not others:
+            assert counts["matched"] >= alone
+        else:
+            assert counts["matched"] < alone
+
+
+def test_settings_can_be_compared_and_kept_in_a_dictionary():
+    assert {Setting(): 1}[Setting()] == 1
+    assert Setting(task="own", own=OWN) == Setting(task="own", own=OWN)
+    assert Setting(seed=9999).with_new_seeds.seed == 0
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        (dict(task="cube"), "task is 'cube'"),
+        (dict(task="own"), "own must be OwnData"),
+        (dict(own=OWN), "own must be OwnData for 'own' and None"),
+        (dict(points=15), "points"),
+        (dict(train_share=0.95), "train_share"),
+        (dict(noise=-0.1), "noise"),
+        (dict(label_noise=0.6), "label_noise"),
+        (dict(balance=0.05), "balance"),
+        (dict(task="blobs3", balance=0.5), "balance is 0.5; it must be None for 'blobs3'"),
+        (dict(variants=()), "variants"),
+        (dict(variants=("sigmoid", "sigmoid")), "variants"),
+        (dict(variants=["sigmoid"]), "variants"),
+        (dict(variants=("gated",)), "variant is 'gated'"),
+        (dict(variants=("value",)), "needs 'tokens'"),
+        (dict(source="slots"), "source"),
+        (dict(model_dim=1), "model_dim"),
+        (dict(model_dim=33), "model_dim"),
+        (dict(value_count=17), "value_count"),
+        (dict(heads=2), "heads is 2; it must divide model_dim"),
+        (dict(depth=5), "depth"),
+        (dict(norm="layer"), "norm"),
+        (dict(seed=-1), "seed"),
+        (dict(seed_count=65), "seed_count"),
+        (dict(steps=0), "steps"),
+        (dict(optimiser="adagrad"), "optimiser"),
+        (dict(learning_rate=float("nan")), "learning_rate"),
+        (dict(momentum=1.0), "momentum"),
+        (dict(batch_size=0), "batch_size"),
+        (dict(weight_decay=-1.0), "weight_decay"),
+        (dict(source="tokens", value_count=16, model_dim=32, depth=4), "one step would take 67"),
+    ],
+)
+def test_wrong_settings_are_refused(fields, message):
+    with pytest.raises(ValueError, match=message):
+        Setting(**fields)
+
+
+@pytest.mark.parametrize("steps", [0, -5, 2.5, 20_000])
+def test_wrong_continuations_are_refused(steps):
+    run = finished(start(replace(SMALL, steps=1, seed_count=1)))
+    with pytest.raises(ValueError, match="steps"):
+        go_on(run, steps)
