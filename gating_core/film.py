@@ -15,11 +15,12 @@ from gating_core.attention import LayerLook
 from gating_core.classifier import Classifier, restore
 from gating_core.film_view import FilmData, FilmSide
 from gating_core.geometry import curvature
-from gating_core.integrals import Integral, adaptive_total_absolute_curvature
+from gating_core.integrals import Integral
 from gating_core.jets import second_order_jet
 from gating_core.results import TrainedEnsemble
 from gating_core.runs import TrainedRun
 from gating_core.sample import square_grid
+from gating_core.specimen import affordable_integrals
 
 FILM_GRID = 31  # points along each side
 DRAWN_POINTS = 150  # of the training points, and of the test points as many again
@@ -92,7 +93,7 @@ def final_curvature(run: TrainedRun, name: str, member: int) -> Integral:
     """Total curvature of the final surface, refined, with rigorous bounds on rounding."""
     ensemble = run.variants[name].ensemble
     model = restore(ensemble.config, ensemble.seeds, ensemble.state).attention
-    return adaptive_total_absolute_curvature(model.member(member), bound="rigorous")
+    return affordable_integrals(model.member(member), ensemble.config).absolute
 
 
 def inside(run: TrainedRun, name: str, member: int) -> dict[str, np.ndarray]:

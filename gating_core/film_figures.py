@@ -32,7 +32,7 @@ def seeds_figure(
             y=row + spread,
             mode="markers",
             name=name,
-            customdata=np.array(seeds)[:, None],
+            customdata=list(seeds),  # an array of arrays would come back from a click as a dict
             marker={
                 "size": [15 if i == shown else 9 for i in range(len(seeds))],
                 "color": colours[row % 2],
@@ -41,7 +41,7 @@ def seeds_figure(
                     "color": palette.ACCENT,
                 },
             },
-            hovertemplate="seed %{customdata[0]}: %{x:.1f} %<extra></extra>",
+            hovertemplate="seed %{customdata}: %{x:.1f} %<extra></extra>",
         )
     figure.update_layout(
         height=220,

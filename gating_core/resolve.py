@@ -131,13 +131,13 @@ def _config(request: Request, notes: dict[str, str]) -> AttentionConfig:
         what = "values" if gate.position == "G2" else "keys"
         notes["position"] = (
             f"On memory slots {gate.position} reads the slot's own vector, so it is a constant: it"
-            f" only moves the fixed {what} and leaves a flat sheet flat. Choose tokens to see it"
-            " depend on the input."
+            f" only moves the fixed {what}, and averages of fixed vectors stay in a flat"
+            f" space{_afterwards(config)}. Choose tokens to see it depend on the input."
         )
     elif config.source == "memory" and gate.position == "G4":
         notes["position"] = (
-            "G4 gates the query: it only moves the attention weights, so the outputs stay in the"
-            " same flat space."
+            "G4 gates the query: it only moves the attention weights, and averages of the values"
+            f" stay in the same flat space{_afterwards(config)}."
         )
     elif gate.position == "G5" and not config.output_projection:
         notes["position"] = (
@@ -145,6 +145,14 @@ def _config(request: Request, notes: dict[str, str]) -> AttentionConfig:
             + ("." if gate.granularity == "elementwise" or heads == 1 else ", but for the heads.")
         )
     return config
+
+
+def _afterwards(config: AttentionConfig) -> str:
+    """What may still curve what a constant gate leaves flat."""
+    residual, norm = config.residual, config.norm == "post"
+    what = {(True, True): "residual and normalisation come", (True, False): "the residual comes",
+            (False, True): "normalisation comes"}.get((residual, norm))  # fmt: skip
+    return f" ({what} after that)" if what else ""
 
 
 def _specimen(request: Request, config: AttentionConfig, notes: dict[str, str]) -> Specimen:
@@ -209,8 +217,8 @@ def _covariance(metric: Metric, axes: Axes, dim: int) -> Matrix | None:
         given: object = list(metric.variances)
         if len(metric.variances) != dim:
             raise ValueError(
-                f"The covariance has {len(metric.variances)} variances; it must have {dim}, one for"
-                " each dimension."
+                f"The covariance has {len(metric.variances)} variances; it must have {dim}, finite"
+                " numbers with commas between them, one for each dimension."
             )
     elif metric.kind == "turned":
         given = turned_covariance(axes, metric.angle, metric.ratio).tolist()

@@ -11,6 +11,8 @@ import numpy as np
 
 from gating_core.config import AttentionConfig
 
+FLAT_ERROR = 1e-3  # of 1 / diameter^2
+
 
 @dataclass(frozen=True, eq=False)
 class TrainedEnsemble:
@@ -97,9 +99,20 @@ class SurfaceResult:
 
     @property
     def flat(self) -> np.ndarray:
-        """(T,): whether every point is resolved and |K| nowhere exceeds its error."""
+        """(T,): whether all points are resolved, |K| is within its error, and that is small.
+
+        Small without units: at half of the points below 1e-3 of 1 / diameter^2. Where errors are
+        large |K| is within them, too, and that says nothing.
+        """
         within = np.abs(self.gaussian) <= self.gaussian_error
-        return (within & self.resolved).all((1, 2))
+        span = self.values.max((1, 2)) - self.values.min((1, 2))
+        typical = np.median(self.gaussian_error, axis=(1, 2)) * (span**2).sum(-1)
+        return (within & self.resolved).all((1, 2)) & (typical < FLAT_ERROR)
+
+    @property
+    def curved_share(self) -> np.ndarray:
+        """(T,): the share of the area on which K is known not to be zero."""
+        return self.shares.positive + self.shares.negative
 
     @property
     def largest_error(self) -> np.ndarray:

@@ -25,7 +25,7 @@ from gating_core.integrals import (
 from gating_core.jets import check_weights, second_order_jet
 from gating_core.measure import surface_result
 from gating_core.point_types import POINT_TYPES, point_types
-from gating_core.results import SurfaceResult
+from gating_core.results import FLAT_ERROR, SurfaceResult
 from gating_core.sample import WeightChart, square_grid, weight_chart
 
 CHARTS = ("inputs", "weights")
@@ -35,6 +35,7 @@ FEWEST_REFINED = 24_000  # points: twice what the first cells and their quarters
 COARSE = 21  # points along each side, where a model is too large for more
 TOLERANCE = 0.02  # relative, of the total curvature
 Matrix = tuple[tuple[float, ...], ...]
+Chart = Callable[..., torch.Tensor]
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,12 @@ class MeasuredSpecimen:
     def uncertain_share(self) -> float:
         """The share of the area on which it is not known whether, or which way, it curves."""
         area = np.nan_to_num(self.surface.area_element[0]) * self.quadrature
-        unknown = self.types == POINT_TYPES.index("undecided")
+        surface, values = self.surface, self.surface.values[0]
+        span = values.max((0, 1)) - values.min((0, 1))
+        within = np.abs(surface.gaussian[0]) <= surface.gaussian_error[0]
+        sharp = surface.gaussian_error[0] * float((span**2).sum()) < FLAT_ERROR
+        zero = surface.resolved[0] & within & sharp  # known not to curve, whether it bends or not
+        unknown = (self.types == POINT_TYPES.index("undecided")) & ~zero
         whole = float(area.sum())
         return float((area * unknown).sum()) / whole if whole > 0 else 1.0
 
@@ -113,15 +119,19 @@ def cost(config: AttentionConfig) -> float:
 
 def specimen_integrals(specimen: Specimen) -> SurfaceIntegrals:
     """All integrals over the chart, refined as far as a few seconds allow; errors as `chart_of`."""
-    sample = int(AFFORDABLE / cost(specimen.config))
-    chart = chart_of(specimen)
+    return affordable_integrals(chart_of(specimen), specimen.config, specimen.covariance)
+
+
+def affordable_integrals(
+    chart: Chart, config: AttentionConfig, covariance: Matrix | None = None
+) -> SurfaceIntegrals:
+    """All integrals over a chart of a model that ``config`` describes, within a few seconds."""
+    sample = int(AFFORDABLE / cost(config))
     if sample < FEWEST_REFINED:  # not even the first cells: then a coarse grid as it is
         grid = square_grid(COARSE)
         jet = second_order_jet(chart, grid.points, "rigorous")
-        return grid_integrals(jet, grid.weights, specimen.covariance)
-    return adaptive_integrals(
-        chart, specimen.covariance, TOLERANCE, "rigorous", min(sample, LARGEST_SAMPLE)
-    )
+        return grid_integrals(jet, grid.weights, covariance)
+    return adaptive_integrals(chart, covariance, TOLERANCE, "rigorous", min(sample, LARGEST_SAMPLE))
 
 
 def build_specimen(specimen: Specimen) -> Attention:
@@ -143,6 +153,12 @@ def build_specimen(specimen: Specimen) -> Attention:
     return model
 
 
+def _diameter(values: torch.Tensor) -> float:
+    """The diagonal of the box around the outputs (1, N, D)."""
+    span = values.amax(-2) - values.amin(-2)
+    return float(torch.linalg.vector_norm(span))
+
+
 def _replace(parameter: torch.nn.Parameter, matrix: Matrix, name: str) -> None:
     new = torch.tensor(matrix, dtype=torch.float64)
     if new.shape != parameter.shape[1:]:
@@ -151,9 +167,6 @@ def _replace(parameter: torch.nn.Parameter, matrix: Matrix, name: str) -> None:
     if not new.isfinite().all():
         raise ValueError(f"{name} contains NaN or infinite numbers; all must be finite")
     parameter.data[0] = new
-
-
-Chart = Callable[..., torch.Tensor]
 
 
 def chart_of(specimen: Specimen, model: Attention | None = None) -> Attention | WeightChart:
@@ -191,7 +204,7 @@ def measure_specimen(specimen: Specimen, grid_size: int = 61) -> MeasuredSpecime
         quadrature=grid.weights.numpy(),
         mean_norm=field_.mean_norm.reshape(shape).numpy(),
         bending=form.norm.reshape(shape).numpy(),
-        types=point_types(field_, form).reshape(shape).numpy(),
+        types=point_types(field_, form, _diameter(jet.value)).reshape(shape).numpy(),
         principal=principal,
         principal_error=principal_error,
         weights=[look.weights[0].unflatten(1, shape).numpy() for look in looks],

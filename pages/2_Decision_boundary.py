@@ -27,7 +27,7 @@ from ui.playground_controls import (
 begin("Decision boundary")
 st.title("Where does it draw the line?", anchor=False)
 st.markdown(
-    "Two kinds of attention learn the same points from the same start, sixteen seeds each. Play"
+    "Two kinds of attention learn the same points from the same start, many seeds each. Play"
     " the run, drag it back, draw points of your own."
 )
 warn_about_link("playground", PLAYGROUND)

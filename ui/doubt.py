@@ -55,8 +55,8 @@ def _bounds_table(sides: list[MeasuredSpecimen]) -> dict[str, list[str] | tuple[
     shares = [side.surface.shares for side in sides]
     return {
         "Side": _names(sides),
-        "K from": [short(_extreme(side, np.min)) for side in sides],
-        "to": [short(_extreme(side, np.max)) for side in sides],
+        "K from": [_extreme(side, np.min) for side in sides],
+        "to": [_extreme(side, np.max) for side in sides],
         "bound of K, median": [_error(side, np.median) for side in sides],
         "largest": [_error(side, np.max) for side in sides],
         "unresolved points": [percent(float(s.surface.unresolved_share[0])) for s in sides],
@@ -66,9 +66,10 @@ def _bounds_table(sides: list[MeasuredSpecimen]) -> dict[str, list[str] | tuple[
     }
 
 
-def _extreme(side: MeasuredSpecimen, which: object) -> float:
+def _extreme(side: MeasuredSpecimen, which: object) -> str:
     resolved = side.surface.resolved[0]
-    return float(which(side.surface.gaussian[0][resolved])) if resolved.any() else float("nan")  # type: ignore
+    found = side.surface.gaussian[0][resolved]
+    return short(float(which(found))) if resolved.any() else "none"  # type: ignore
 
 
 def _error(side: MeasuredSpecimen, which: object) -> str:

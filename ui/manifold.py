@@ -44,8 +44,10 @@ def fetch(asked: Asked) -> Found:
         found = _measure(asked, asked.request)
         st.session_state[LAST_GOOD] = asked.request
     except ValueError as error:
-        found = _measure(asked, st.session_state.get(LAST_GOOD, Request()))
-        st.error(f"{error} Shown: the last picture that could be drawn.")
+        last = st.session_state.get(LAST_GOOD)
+        found = _measure(asked, last or Request())
+        shown = "the last picture that could be drawn" if last else "the first example"
+        st.error(f"{error} Shown: {shown}.")
     principal = found.resolved.axes.principal
     st.session_state[SHOWN_DEPTH] = found.resolved.request.depth if principal else None
     return found
@@ -62,6 +64,8 @@ def _measure(asked: Asked, request: Request) -> Found:
 def put_notes(found: Found, more_open: bool) -> None:
     """Each sentence beside its control; those of folded controls where they can be seen."""
     notes = found.resolved.notes | words.part_note(found.sides[-1], found.asked.look)
+    if "point" in st.query_params and marked(found.resolved.grid) is None:
+        notes = {"grid": "The marked point lies outside this grid. Shown: none."} | notes
     for name, note in notes.items():
         if name in HIDDEN and not more_open:
             st.caption(f":material/info: {note}")
@@ -130,7 +134,7 @@ def draw_see(found: Found) -> None:
             right.metric(
                 "Uncertain area", percent(side.uncertain_share),
                 help="The share of the area on which it is not known whether, or which way, the"
-                " surface curves: |K| is within its error, or the tangent plane is unresolved.",
+                " surface curves. Points known to be planar, or bent without curving, are certain.",
             )  # fmt: skip
             st.caption(words.total_caption(side, total))
 
@@ -165,7 +169,9 @@ def _explanations(found: Found, simplex: bool = False) -> None:
 
 def draw_inspect(found: Found) -> None:
     """The same point marked everywhere, all that is known of it, and handles to drag."""
-    draw_view(found)
+    picture = draw_view(found)
+    for line in _asides(found, picture):
+        st.caption(line)
     _explanations(found, simplex=found.sides[0].specimen.config.value_count == 3)
     if marked(found.resolved.grid) is None:
         st.caption("No point is marked: click one. Below: the middle of the chart.")

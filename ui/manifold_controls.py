@@ -197,7 +197,12 @@ def metric_controls(dim: int) -> Metric:
             f"The {dim} variances, with commas between them", ", ".join(["1"] * dim),
             key="variances", **drag,
         )  # fmt: skip
-        return Metric("diagonal", variances=parse_numbers(text) or ())
+        numbers = parse_numbers(text)
+        if numbers is None:
+            return Metric("diagonal")
+        if len(numbers) != dim:
+            st.caption(f":material/info: {dim} variances are needed. Shown: cut, or filled with 1.")
+        return Metric("diagonal", variances=(*numbers, *(1.0,) * dim)[:dim])
     if kind == "turned":
         left, right = st.columns(2)
         angle = left.slider("Angle to the first drawn axis (°)", *ANGLE, 30, key="angle", **drag)

@@ -11,7 +11,7 @@ from gating_core.manifold_view import Look
 from gating_core.point_types import POINT_TYPES
 from gating_core.resolve import DISTANT, Metric
 from gating_core.specimen import MeasuredSpecimen
-from ui.words import percent, power_of_ten, shape_text, total_text, with_bound
+from ui.words import SLIGHT, error_text, percent, power_of_ten, shape_text, total_text, with_bound
 
 SIDE_NAMES = ("Without gate", "With gate")
 KINDS = {"sigmoid": "sigmoid", "silu": "SiLU", "tanh": "tanh"}
@@ -69,7 +69,7 @@ def _bending(side: MeasuredSpecimen) -> str:
 def slice_warning(side: MeasuredSpecimen) -> str:
     """Why an ungated surface curves, where it does: it is never the gate."""
     config = side.specimen.config
-    if side.surface.flat[0] or degenerate(side):
+    if degenerate(side) or side.surface.curved_share[0] <= SLIGHT:
         return ""
     if config.source == "tokens":
         return (
@@ -120,9 +120,11 @@ def axes_text(axes: Axes, shares: list[float], depth: int) -> str:
     if not axes.principal:
         return ""
     shown = " and ".join(percent(share) for share in shares)
-    names = " (without gate, with gate)" if len(shares) > 1 else ""
+    both = len(shares) > 1
+    names = " (without gate, with gate)" if both else ""
+    whose = "both sides' points together" if both else "the points"
     return (
-        f"Drawn: three principal components of both sides' points together, at {depth} layer"
+        f"Drawn: three principal components of {whose}, at {depth} layer"
         f"{'s' if depth > 1 else ''} and λ = 1; they show {shown} of the variance{names}, and stay"
         " put while λ and the depth move. K is measured in all dimensions."
     )
@@ -216,9 +218,12 @@ def _point(side: MeasuredSpecimen, at: tuple[int, int], look: Look) -> dict[str,
     if side.gates:
         found["Gate"] = _list(side.gates[look.layer][:, row, column])
     if known:
-        found["K"] = with_bound(
-            float(surface.gaussian[0, row, column]), float(surface.gaussian_error[0, row, column])
+        value, error = (
+            float(x[0, row, column]) for x in (surface.gaussian, surface.gaussian_error)
         )
+        # Within its error, the digits of K are rounding.
+        within = f"0 ± {error_text(abs(value) + error)}"
+        found["K"] = within if abs(value) <= error else with_bound(value, error)
         found["|H|"] = f"{side.mean_norm[row, column]:.4g}"
         if side.principal is not None and side.principal_error is not None:
             error = float(side.principal_error[row, column])

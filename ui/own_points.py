@@ -52,7 +52,8 @@ def draw_own() -> None:
     own = own_data()
     if own is not None:
         st.text(f"{len(own.points)} points, classes {', '.join(own.names)}. {own.scaling}")
-        st.text(split_note(own))
+        # What the slider under *More* says, which has been drawn by now.
+        st.text(split_note(own, st.session_state["share"]))
 
 
 def _keep(own: OwnData) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import streamlit as st
@@ -19,6 +21,7 @@ from gating_core.setting import Setting
 from gating_core.trainer import TrainingDiverged
 from ui import jobs
 from ui import playground_words as words
+from ui.job import State
 from ui.playground_controls import new_seeds, rewind, train_on
 from ui.runtime import place
 from ui.view3d import Legend, view3d
@@ -27,6 +30,9 @@ from ui.words import percent, plus_minus, short
 JOB, LAST, VIEW_KEY = "playground", "playground_last", "playground_view"
 MORE_STEPS = 400
 SIDES = film_view.SIDES
+
+_serials: WeakKeyDictionary[TrainedRun, int] = WeakKeyDictionary()
+_counter = itertools.count()
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,10 +69,18 @@ def _work(setting: Setting, before: TrainedRun | None) -> Iterator[Any]:
             yield Along(side, member, totals)
 
 
+def serial(run: TrainedRun) -> int:
+    """A number for ``run`` that no other ever gets: an ``id`` is used again once a run is gone."""
+    return _serials.setdefault(run, next(_counter))
+
+
 def fetch(setting: Setting) -> jobs.Job:
     """The job that runs ``setting``: the current one, or one that is started now."""
     job = jobs.current(JOB)
-    if job is None or job.about != setting:
+    anew = job is None or job.about != setting
+    if job is not None and not anew and job.state in (State.CANCELLED, State.FAILED):
+        anew = st.button("Train after all", icon=":material/restart_alt:", key="train_again")
+    if job is None or anew:
         last = st.session_state.get(LAST)
         before = last.run if last and _continues(last.run, setting) else None
         job = jobs.start(
@@ -103,7 +117,7 @@ def share_of(items: list[Any]) -> float:
 def member_of(run: TrainedRun, who: str, picked: str) -> int:
     """The shown seed's place among the seeds; it is chosen by the right-hand variant."""
     seeds = run.task.seeds
-    if who == "picked" and picked.isascii() and picked.isdigit() and int(picked) in seeds:
+    if who == "picked" and picked in map(str, seeds):
         return seeds.index(int(picked))
     which = who if who in film.SHOWN else film.SHOWN[0]
     return film.shown_member(run.variants[run.setting.variants[1]].ensemble, which)
@@ -134,7 +148,9 @@ def _final(_run: TrainedRun, key: int, name: str, member: int) -> str:
 def draw_film(shown: Shown | None, look: dict[str, Any], who: str) -> None:
     """Surfaces, input planes and curves, with a timeline to play and drag."""
     if shown is None:
-        st.info("The first run is on its way.", icon=":material/hourglass_top:")
+        job = jobs.current(JOB)
+        if job is not None and not job.over:
+            st.info("The first run is on its way.", icon=":material/hourglass_top:")
         return
     run = shown.run
     if run.divergence is not None:
@@ -142,7 +158,7 @@ def draw_film(shown: Shown | None, look: dict[str, Any], who: str) -> None:
     if not len(run.frames):
         return
     member = member_of(run, who, st.query_params.get("picked_seed", ""))
-    sides, totals = _sides(run, id(run), member)
+    sides, totals = _sides(run, serial(run), member)
     axes = film_view.film_axes(sides)
     data = film.film_data(run, member)
     paint = look["paint"] or film_view.PAINTS[0]
@@ -162,9 +178,9 @@ def draw_film(shown: Shown | None, look: dict[str, Any], who: str) -> None:
         frame_labels=[f"step {step}" for step in data.steps],
         legend=_legend(paint, run.task.class_count, view),
         scrub=True,
-        serial=f"{id(run)} {member}",
+        serial=f"{serial(run)} {member}",
     )
-    st.caption(words.axes_text(next(iter(axes.values()))))
+    st.caption(words.axes_text(axes))
 
 
 def _curves(shown: Shown, totals: dict[str, np.ndarray], member: int) -> list[film_view.Curve]:
@@ -221,7 +237,7 @@ def draw_numbers(shown: Shown, who: str) -> None:
     member = member_of(run, who, st.query_params.get("picked_seed", ""))
     for column, name in zip(st.columns(2), run.setting.variants, strict=False):
         column.metric(
-            f"Total curvature, {words.TITLES[name]}", _final(run, id(run), name, member),
+            f"Total curvature, {words.TITLES[name]}", _final(run, serial(run), name, member),
             help="∫|K| dA of the final surface of the shown seed, refined, with rigorous bounds.",
         )  # fmt: skip
     accuracies = {
@@ -238,7 +254,7 @@ def draw_numbers(shown: Shown, who: str) -> None:
 def _on_seed() -> None:
     points = st.session_state["seed_strip"]["selection"]["points"]
     if points:
-        st.query_params["picked_seed"] = str(int(points[0]["customdata"][0]))
+        st.query_params["picked_seed"] = str(int(points[0]["customdata"]))
         st.session_state["who"] = "picked"
 
 
@@ -301,6 +317,6 @@ def draw_take(shown: Shown, who: str) -> None:
 
 
 def _figure(run: TrainedRun, member: int) -> str:
-    sides, _ = _sides(run, id(run), member)
+    sides, _ = _sides(run, serial(run), member)
     titles = dict(zip(SIDES, (words.TITLES[n] for n in run.setting.variants), strict=False))
     return film_figure(sides, film_view.film_axes(sides), titles).to_html(include_plotlyjs=True)

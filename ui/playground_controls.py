@@ -206,5 +206,5 @@ def rewind() -> None:
 
 def new_seeds() -> None:
     """The next seeds, none of them among these."""
-    first = st.session_state["first"] + st.session_state["seeds"]
+    first = (st.session_state["first"] or 0) + st.session_state["seeds"]
     st.session_state["first"] = first if first <= SEEDS[1] else SEEDS[0]

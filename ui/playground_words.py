@@ -83,11 +83,13 @@ def captions(run: TrainedRun, name: str, member: int) -> list[str]:
     ]
 
 
-def axes_text(axes: Axes) -> str:
+def axes_text(axes: dict[str, Axes]) -> str:
     """What is drawn of more than three dimensions."""
-    if not axes.principal:
+    where = [side for side, own in axes.items() if own.principal]
+    if not where:
         return ""
+    whose = "both sides'" if len(where) == len(axes) else f"the {where[0]} side's"
     return (
-        "Drawn along three principal components of both sides' final points. The classifier's"
-        " plane is not drawn: in more than three dimensions it is none in this view."
+        f"Drawn along three principal components of {whose} final points. The classifier's plane is"
+        " not drawn there: in more than three dimensions it is none in this view."
     )

@@ -11,6 +11,7 @@ import numpy as np
 from gating_core.integrals import Integral
 from gating_core.results import CutSurface, MeanInterval, SurfaceResult
 
+SLIGHT = 0.005  # of the area: not worth a sentence
 NOT_SETTLED = 0.5  # relative error above which a total is no number to quote
 
 
@@ -163,6 +164,8 @@ def shape_text(surface: SurfaceResult, frame: int) -> str:
     """Flat, or dome-like and saddle-like on which shares of the area."""
     if surface.flat[frame]:
         return "flat"
+    if surface.curved_share[frame] <= SLIGHT:
+        return "neither known to be flat nor known to curve: |K| is within its bound"
     positive, negative = surface.shares.positive[frame], surface.shares.negative[frame]
     undecided = surface.shares.undecided[frame]
     parts = f"dome-like on {percent(positive)} and saddle-like on {percent(negative)} of its area"

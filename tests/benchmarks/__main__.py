@@ -7,12 +7,14 @@ from collections.abc import Callable
 
 from tests.benchmarks.curvature_cost import curvature_cost
 from tests.benchmarks.mesh_cost import mesh_cost
+from tests.benchmarks.page_speed import page_speed
 from tests.benchmarks.table import Row, render
 from tests.benchmarks.training_speed import training_speed
 
 BENCHMARKS: dict[str, Callable[[], list[Row]]] = {
     "curvature": curvature_cost,
     "mesh": mesh_cost,
+    "page": page_speed,
     "training": training_speed,
 }
 
@@ -21,7 +23,8 @@ A ratio is time over reference, so below 1 is faster, except where a row says "s
 rate over reference, in thousands of model-examples per second, and above 1 is faster. Alternatives
 took turns, round by round, on inputs that differ a little from round to round. Times are medians;
 the ratio is the median, and in brackets the quartiles, of the rounds' own ratios. One thread unless
-a row says otherwise. N points, D model dimension, n values, L layers."""
+a row says otherwise. N points, D model dimension, n values, L layers. Rows about a page begin with
+the move of its slider; a goal takes the place of the reference."""
 
 
 def main() -> None:

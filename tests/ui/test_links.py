@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 
 from ui.links import GRID_SIZE, LANDING, link_problems, parse_numbers, parse_pick
 from ui.manifold_controls import MANIFOLD
+from ui.playground_controls import PLAYGROUND
 
-PAGES = {"landing": LANDING, "manifold": MANIFOLD}
+PAGES = {"landing": LANDING, "manifold": MANIFOLD, "playground": PLAYGROUND}
 GOOD = {
     "gated": "false", "strength": "0.35", "task": "moons", "depth": "3", "gate": "headwise",
     "seed": "7", "colour": "curvature", "explore": "true", "pick": "20.30",
@@ -18,6 +19,12 @@ GOOD = {
     "metric": "turned", "variance": "0.5", "variances": "1, 2, 0.5", "angle": "180", "ratio": "20",
     "axes": "2", "values": "1,-2,3e-1", "gates": "0", "whose": "ungated", "step": "1e-7",
     "pair": "2-3", "fooled": "norm", "gallery": "true", "point": "150.0",
+    "data": "own", "left": "value", "right": "matched", "steps": "4000", "who": "picked",
+    "picked_seed": "9999", "paint": "curvature", "discrete": "true", "noise": "0.5", "flip": "0.02",
+    "balance": "0.9", "points": "64", "share": "0.1", "from": "tokens", "width": "16", "slots": "8",
+    "attention_heads": "4", "stack": "4", "skip": "true", "rms": "pre", "out": "true",
+    "optimiser": "sgd", "rate": "0.001", "batch": "128", "decay": "1", "first": "9999",
+    "seeds": "32", "setup": "true", "own": "true", "looking": "true",
 }  # fmt: skip
 BAD = {
     "gated": "maybe", "strength": "1.5", "task": "spiral of death", "depth": "9", "gate": "ungated",
@@ -29,6 +36,12 @@ BAD = {
     "metric": "hyperbolic", "variance": "0", "variances": "1, two", "angle": "181", "ratio": "-1",
     "axes": "0", "values": "1,inf", "gates": "1,,2", "whose": "mine", "step": "1e-8",
     "pair": "3-4", "fooled": "fools", "gallery": "yes", "point": "151.0",
+    "data": "mnist", "left": "relu", "right": "both", "steps": "49", "who": "mean",
+    "picked_seed": "10000", "paint": "p", "discrete": "1", "noise": "0.6", "flip": "-0.1",
+    "balance": "1", "points": "63", "share": "0.05", "from": "disk", "width": "2", "slots": "9",
+    "attention_heads": "5", "stack": "0", "skip": "no", "rms": "layer", "out": "in",
+    "optimiser": "lion", "rate": "0.02000", "batch": "65", "decay": "inf", "first": "1e3",
+    "seeds": "1", "setup": "up", "own": "mine", "looking": "glass",
 }  # fmt: skip
 EVERY = [(page, name) for page, parameters in PAGES.items() for name in parameters]
 

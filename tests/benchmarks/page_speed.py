@@ -1,0 +1,190 @@
+"""How long from the slider to the new picture, on the server and in a real browser?
+
+The server's part drives the Manifold page as its tests do. The browser's part presses a key on the
+slider and listens in the page itself, beside a bare page with one native Plotly surface: the two
+take turns, press by press. Every strength is one that was not measured before.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from playwright.sync_api import Browser, Page, sync_playwright
+from streamlit.logger import set_log_level
+from streamlit.testing.v1 import AppTest
+
+from tests.benchmarks.table import Row, compare, milliseconds
+from tests.benchmarks.timing import spread
+from tests.browser.serving import REPOSITORY, Served, find_chromium, launch, serve
+from tests.browser.visiting import open_page, settle
+from ui import manifold
+
+GOAL_SECONDS = 0.150
+STRENGTHS = tuple(round(1 - 0.05 * step, 2) for step in range(1, 17))
+LINKS: dict[str, dict[str, str]] = {  # by what stands under the surfaces
+    "1 layer, D = 3, n = 3": {},
+    "4 layers, D = 3, n = 3": {"layers": "4"},
+    "1 layer, D = 8, n = 3": {"dim": "8"},
+}
+TIMEOUT_SECONDS = 120
+PRESSES = 14
+BARE_PAGE = Path(__file__).with_name("bare_page.py")
+SLIDER = ".st-key-lambda input[type=range]"
+VIEWPORT = {"width": 1200, "height": 1000}
+
+# Plotly gives every picture a function `emit` of its own when it is made: hear what goes through.
+# A picture counts as changed where its coordinates have another sum than before (a native chart may
+# be made anew; the ungated surface stays as it is), and pictures belong together that the linked
+# view drew from the same arrays. It is drawn when the frame after the next one begins.
+LISTEN = """() => {
+  window.benchmark = { pressed: null, plots: [] };
+  const sums = new Map();
+  const batches = new Map();
+  const batchNow = () => {
+    const arrays = document.querySelector('.gc-view')?.__gc?.arrays;
+    if (!batches.has(arrays)) batches.set(arrays, batches.size);
+    return batches.get(arrays);
+  };
+  const sumOf = trace => ['x', 'y', 'z'].map(name => trace[name]?.bdata
+    ?? (trace[name] ?? []).reduce((sum, number) => sum + number, 0)).join();
+  const hear = div => {
+    const after = performance.now();
+    const scene = !div.classList.contains('gc-plane');
+    const which = div.classList.contains('gc-scene') ? div : 'native';
+    const sum = scene ? sumOf(div.data[0]) : 0;
+    const plot = { scene, after, changed: scene && sums.get(which) !== sum, batch: batchNow() };
+    if (scene) sums.set(which, sum);
+    window.benchmark.plots.push(plot);
+    requestAnimationFrame(() => requestAnimationFrame(() => { plot.drawn = performance.now(); }));
+  };
+  Object.defineProperty(HTMLElement.prototype, 'emit', {
+    configurable: true,
+    set(emit) {
+      const heard = (name, ...rest) => {
+        if (name === 'plotly_afterplot' && this.data?.length) hear(this);
+        return emit(name, ...rest);
+      };
+      Object.defineProperty(this, 'emit', { value: heard, writable: true, configurable: true });
+    },
+  });
+  addEventListener('keydown', event => {
+    window.benchmark = { pressed: event.timeStamp, plots: [] };
+  }, { capture: true });
+}"""
+# Milliseconds from the key to the last of so many scenes: (after the plot, drawn); null until then.
+ELAPSED = """scenes => {
+  const { pressed, plots } = window.benchmark;
+  const news = plots.find(plot => plot.changed);
+  const found = plots.filter(plot => plot.scene && plot.drawn && plot.batch === news?.batch)
+    .slice(0, scenes);
+  if (!news?.drawn || found.length < scenes) return null;
+  return ['after', 'drawn'].map(when =>
+    Math.max(news[when], ...found.map(plot => plot[when])) - pressed);
+}"""
+
+
+def page_speed() -> list[Row]:
+    """Server side against the goal; two linked surfaces against one native one in Chromium."""
+    set_log_level(logging.ERROR)
+    rows = [row for sizes, link in LINKS.items() for row in _server_side(sizes, link)]
+    chromium = find_chromium()
+    if chromium is None:
+        print("no `chromium` on the PATH: the browser's part is left out", file=sys.stderr)
+        return rows
+    with (
+        serve() as ours,
+        serve(BARE_PAGE, "--browser.gatherUsageStats", "false") as bare,
+        sync_playwright() as playwright,
+        launch(playwright, chromium) as browser,
+    ):
+        return rows + _in_chromium(browser, ours, bare)
+
+
+def _server_side(sizes: str, link: dict[str, str]) -> list[Row]:
+    """Seconds until the picture is sent, and until the script has ended."""
+    sent: list[float] = []
+    drawn: list[tuple[str, list[str]]] = []
+    draw = manifold.view3d
+
+    def draw_and_stamp(*args: Any, **options: Any) -> None:
+        draw(*args, **options)
+        sent.append(time.perf_counter())
+        drawn.append((options["headings"][-1], options["captions"][-1]))
+
+    manifold.view3d = draw_and_stamp  # type: ignore[assignment]
+    try:
+        page = _open(link)
+        picture, whole = [], []
+        for strength in STRENGTHS:
+            page.slider(key="lambda").set_value(strength)
+            begin = time.perf_counter()
+            page.run()
+            whole.append(time.perf_counter() - begin)
+            picture.append(sent[-1] - begin)
+    finally:
+        manifold.view3d = draw  # type: ignore[assignment]
+    wanted = [(f"λ = {strength:.2f}", [sizes]) for strength in (1.0, *STRENGTHS)]
+    if [(heading[-len("λ = 1.00") :], lines) for heading, lines in drawn] != wanted:
+        raise RuntimeError(f"the page did not draw the pictures that were asked for: {drawn}")
+    return [
+        _against_goal("server: λ to picture", np.array(picture), sizes),
+        _against_goal("server: λ to the script's end", np.array(whole), sizes),
+    ]
+
+
+def _open(link: dict[str, str]) -> AppTest:
+    page = AppTest.from_file(str(REPOSITORY / "app.py"), default_timeout=TIMEOUT_SECONDS).run()
+    for name, value in link.items():
+        page.query_params[name] = value
+    return page.switch_page("pages/1_Manifold.py").run()
+
+
+def _against_goal(what: str, seconds: np.ndarray, sizes: str) -> Row:
+    return Row(
+        what=what,
+        time=milliseconds(seconds),
+        reference=f"goal: {1e3 * GOAL_SECONDS:.0f} ms",
+        ratio=spread(seconds / GOAL_SECONDS),
+        sizes=f"grid 61, {sizes}",
+    )
+
+
+def _in_chromium(browser: Browser, ours: Served, bare: Served) -> list[Row]:
+    """Key press to picture on both pages, one press each in turn; the first of each warms up."""
+    with (
+        open_page(browser, viewport=VIEWPORT) as linked,
+        open_page(browser, viewport=VIEWPORT) as native,
+    ):
+        for page, url in ((linked, f"{ours.url}/Manifold"), (native, bare.url)):
+            page.add_init_script(f"({LISTEN})()")
+            page.goto(url)
+            page.wait_for_function("window.benchmark.plots.some(plot => plot.scene && plot.drawn)")
+            settle(page)
+        rounds = [(_press(linked, 2), _press(native, 1)) for _ in range(PRESSES + 1)][1:]
+    seconds = np.array(rounds) / 1e3  # (rounds, page, plotted or drawn)
+    names = ("two linked surfaces", "one native surface")
+    ways = {"key to plotly_afterplot": 0, "key to the frame after": 1}
+    return [
+        compare(
+            dict(zip(names, seconds[:, :, way].T, strict=True)),
+            *names,
+            "grid 61, software WebGL",
+            f"{names[0]}, {what}",
+        )
+        for what, way in ways.items()
+    ]
+
+
+def _press(page: Page, scenes: int) -> tuple[float, float]:
+    """Milliseconds from one press of a key on the slider to the last of the new ``scenes``."""
+    page.bring_to_front()
+    page.locator(SLIDER).focus()
+    page.keyboard.press("ArrowLeft")
+    after, drawn = page.wait_for_function(ELAPSED, arg=scenes, polling=50).json_value()
+    settle(page)
+    return after, drawn

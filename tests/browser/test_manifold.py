@@ -1,0 +1,387 @@
+"""Does the Manifold page link its panels in a real browser: point, click, turn, drag, undo?"""
+
+import re
+
+import numpy as np
+import pytest
+from playwright.sync_api import TimeoutError
+
+from .test_landing import CAMERAS, MARKERS, assert_same_camera, pixels
+from .visiting import await_view, open_page, settle
+
+ADDRESS = "/Manifold"
+WIDE = {"viewport": {"width": 900, "height": 1500}}
+PHONE = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark"}
+GRID = 61
+DRAWN_AT_LEAST = 0.05  # of a scene's pixels; axes alone take a tenth of that
+TURN = np.radians(8)
+SLIDER = ".st-key-lambda input[type=range]"
+SPOTS = [(0.5 + x, 0.5 + y) for x in (0, 0.07, -0.07, 0.14) for y in (0, 0.06, -0.06, 0.12)]
+STATE = "document.querySelector('.gc-view').__gc"
+ARRAY = f"name => [...{STATE}.arrays[name].values]"
+READOUTS = "() => [...document.querySelectorAll('.gc-readout')].map(node => node.textContent)"
+# How far each scene's markers stand before their surface, on the way to the viewer, by axis.
+LIFTS = f"""() => {STATE}.header.columns.map(({{ panels: [{{ layout }}] }}) =>
+  ['x', 'y', 'z'].map(axis => {{
+    const [low, high] = layout[`${{axis}}axis`].range;
+    return 0.02 * {STATE}.camera().eye[axis] * (high - low) / layout.aspectratio[axis];
+  }}))"""
+NOT_FOUND = "console error: Failed to load resource: the server responded with a status of 404"
+# A handle that is out of the hand once Python has answered.
+ANSWERED = """() => [...document.querySelectorAll('.gc-pad')].every(pad => {
+  const { flying, heard, outbox } = pad.__gc;
+  return outbox.size === 0 && (flying === undefined || heard >= flying.serial);
+})"""
+
+
+@pytest.fixture(scope="module")
+def wide(browser, served, watch):
+    """A visitor with a wide window, shared by the tests that leave the page usable."""
+    with open_page(browser, watch, **WIDE) as page:
+        visit(page, watch, served.url + ADDRESS)
+        yield page
+
+
+@pytest.fixture(scope="module")
+def phone(browser, served, watch):
+    """A visitor with a phone and a dark colour scheme, looking closely."""
+    with open_page(browser, watch, **PHONE) as page:
+        visit(page, watch, f"{served.url}{ADDRESS}?tab=Inspect&grid=31&point=15.10")
+        yield page
+
+
+@pytest.fixture(autouse=True)
+def nothing_goes_wrong(watch):
+    """No error on the console, none on the page, and no request to another host."""
+    yield
+    problems, watch.problems = watch.problems, []
+    assert not problems
+
+
+def visit(page, watch, url):
+    """Open a page by its own link; Streamlit looks for its server below that first, in vain."""
+    missed = []
+    page.on(
+        "response",
+        lambda answer: (
+            answer.status == 404
+            and re.search(r"/Manifold/_stcore/(health|host-config)$", answer.url)
+            and missed.append(answer.url)
+        ),
+    )
+    page.goto(url)
+    await_view(page)
+    assert len(missed) <= 2
+    for _ in missed:
+        watch.problems.remove(f"{NOT_FOUND} (Not Found)")
+
+
+def assert_drawn(scene):
+    picture = pixels(scene)
+    colours, counts = np.unique(picture.reshape(-1, 3), axis=0, return_counts=True)
+    share = (np.abs(picture - colours[counts.argmax()]).sum(-1) > 60).mean()
+    assert share >= DRAWN_AT_LEAST
+
+
+def array(page, name):
+    return np.array(page.evaluate(ARRAY, name), dtype=float)
+
+
+def parameter(page, name):
+    found = re.search(rf"[?&]{name}=([^&]*)", page.url)
+    return found and found[1]
+
+
+def point_of(url):
+    found = re.search(r"[?&]point=(\d+)\.(\d+)", url)
+    return found and (int(found[1]), int(found[2]))
+
+
+def open_tab(page, name):
+    page.get_by_role("tab", name=name).click()
+    page.wait_for_url(lambda url: ("tab=" not in url) if name == "See" else f"tab={name}" in url)
+    settle(page)
+    if name != "Doubt":
+        panels = 6 if name == "Inspect" else 4
+        page.wait_for_function(
+            "count => document.querySelector('.gc-view')?.__gc?.plots.length === count", arg=panels
+        )
+        await_view(page)
+
+
+def assert_marked(page, row, column, grid=GRID):
+    """Every panel has its marker at this point of the grid, and no other."""
+    markers = page.evaluate(MARKERS)
+    per_side = len(markers) // 2
+    axis = np.linspace(-1, 1, grid)
+    lifts = page.evaluate(LIFTS)
+    own = (markers[:per_side], markers[per_side:])
+    for side, (scene, chart, *triangle), lift in zip(("left", "right"), own, lifts, strict=True):
+        assert chart == pytest.approx([axis[column], axis[row]], abs=1e-6)
+        at = row * grid + column
+        for i, letter in enumerate("xy"):
+            values = array(page, f"{side}_{letter}")
+            wanted = values[at] + lift[i]
+            assert scene[i] == pytest.approx(wanted, abs=1e-4 * np.ptp(values))
+            if triangle:
+                spots = array(page, f"{side}_simplex_{letter}")
+                assert triangle[0][i] == pytest.approx(spots[at], abs=1e-6)
+
+
+def place(panel, across, down):
+    box = panel.bounding_box()
+    return box["x"] + across * box["width"], box["y"] + down * box["height"]
+
+
+def click_until_marked(page, panel, spots=SPOTS):
+    """Click at spots (shares of the panel's width and height) until the link names a point."""
+    before = point_of(page.url)
+    for spot in spots:
+        page.mouse.click(*place(panel, *spot))
+        try:
+            page.wait_for_url(lambda url: point_of(url) != before, timeout=8_000)
+        except TimeoutError:  # beside the surface, or where a line lies over it
+            continue
+        page.mouse.move(1, 1)
+        settle(page)
+        return point_of(page.url)
+    raise AssertionError("no click marked a point")
+
+
+def press_slider(page, key, wanted):
+    """Wait for the server's answer: the link knows of the key before."""
+    page.locator(SLIDER).focus()
+    page.keyboard.press(key)
+    page.locator(".gc-heading", has_text=f"λ = {wanted}").wait_for()
+    settle(page)
+    assert parameter(page, "lambda") == wanted
+
+
+# --- See ---
+
+
+def test_both_surfaces_are_drawn(wide):
+    scenes = wide.locator(".gc-scene:has(canvas)")
+    assert scenes.count() == 2
+    for scene in scenes.all():
+        assert_drawn(scene)
+    assert wide.locator(".gc-plane").count() == 2
+
+
+def test_pointing_at_a_chart_moves_the_marker_everywhere_and_leaving_takes_it_away(wide):
+    assert wide.evaluate(MARKERS) == [[]] * 4
+    assert wide.evaluate(READOUTS) == ["", ""]
+    plane = wide.locator(".gc-plane").first
+    for across in (0.45, 0.6):
+        wide.mouse.move(*place(plane, across, 0.4))
+        wide.wait_for_function(f"{STATE}.hover !== null")
+        settle(wide)
+        row, column = wide.evaluate(f"{STATE}.hover")
+        assert_marked(wide, row, column)
+        left, right = wide.evaluate(READOUTS)
+        u, v = np.linspace(-1, 1, GRID)[[column, row]]
+        for text, side in ((left, "left"), (right, "right")):
+            said = [float(x.replace("−", "-")) for x in re.findall(r"[−\d][\d.e+−-]*", text)]
+            assert said[:2] == pytest.approx([u, v], abs=6e-3)
+            k = array(wide, f"{side}_gaussian")[row * GRID + column]
+            assert said[2] == pytest.approx(k, rel=6e-3)
+    wide.mouse.move(1, 1)
+    wide.wait_for_function(f"{STATE}.hover === null")
+    settle(wide)
+    assert wide.evaluate(MARKERS) == [[]] * 4
+    assert point_of(wide.url) is None
+
+
+def test_keys_turn_and_zoom_both_surfaces_and_home_goes_back(wide):
+    home = wide.evaluate(CAMERAS)[0]
+    scene = wide.locator(".gc-scene").nth(1)
+    scene.focus()
+
+    def press(key, times=1):
+        for _ in range(times):
+            wide.keyboard.press(key)
+        settle(wide)
+        left, right = wide.evaluate(CAMERAS)
+        assert_same_camera(left, right)
+        return np.array([left["eye"][axis] for axis in "xyz"])
+
+    start = np.array([home["eye"][axis] for axis in "xyz"])
+    turned = press("ArrowRight", 3)
+    angle = np.arctan2(turned[1], turned[0]) - np.arctan2(start[1], start[0])
+    assert np.cos(angle) == pytest.approx(np.cos(3 * TURN), abs=1e-6)
+    near = press("+", 2)
+    assert np.linalg.norm(near) == pytest.approx(0.81 * np.linalg.norm(start), rel=1e-6)
+    assert np.linalg.norm(press("-")) == pytest.approx(0.9 * np.linalg.norm(start), rel=1e-6)
+    press("Home")
+    assert_same_camera(wide.evaluate(CAMERAS)[0], home)
+
+
+def test_turning_with_the_pointer_turns_both_surfaces_and_marks_nothing(wide):
+    before = wide.evaluate(CAMERAS)[0]
+    scene = wide.locator(".gc-scene").first
+    wide.mouse.move(*place(scene, 0.4, 0.6))
+    wide.mouse.down()
+    wide.mouse.move(*place(scene, 0.6, 0.5), steps=6)
+    wide.mouse.up()
+    wide.mouse.move(1, 1)
+    settle(wide)
+    left, right = wide.evaluate(CAMERAS)
+    assert_same_camera(left, right)
+    assert left["eye"]["x"] != pytest.approx(before["eye"]["x"], abs=1e-3)
+    assert point_of(wide.url) is None
+    scene.focus()
+    wide.keyboard.press("Home")
+    settle(wide)
+
+
+def test_a_camera_outlives_a_change_of_strength_and_of_tab(wide):
+    wide.locator(".gc-scene").first.focus()
+    for key in ("ArrowLeft", "ArrowLeft", "ArrowUp", "-"):
+        wide.keyboard.press(key)
+    settle(wide)
+    camera = wide.evaluate(CAMERAS)[0]
+    before = array(wide, "right_x")
+    press_slider(wide, "ArrowLeft", "0.95")
+    assert not np.allclose(array(wide, "right_x"), before)
+    for tab in ("Inspect", "See"):
+        open_tab(wide, tab)
+        for found in wide.evaluate(CAMERAS):
+            assert_same_camera(found, camera)
+    wide.locator(".gc-scene").first.focus()
+    wide.keyboard.press("Home")
+    settle(wide)
+
+
+# --- Inspect ---
+
+
+def test_a_click_on_any_panel_marks_the_point_in_all_of_them_and_in_the_link(wide):
+    open_tab(wide, "Inspect")
+    panels = {
+        "surface": wide.locator(".gc-scene").nth(1),
+        "chart": wide.locator(".gc-plane").nth(0),
+        "triangle": wide.locator(".gc-plane").nth(3),
+    }
+    seen = set()
+    for name, panel in panels.items():
+        panel.scroll_into_view_if_needed()
+        spots = SPOTS
+        if name == "triangle":  # on the chart's image in it, away from what is marked
+            rows, columns = np.divmod(np.arange(GRID**2), GRID)
+            inner = (rows == 20) & (columns == 40)
+            x, y = (array(wide, f"right_simplex_{x}")[inner][0] for x in "xy")
+            at = wide.evaluate(
+                """([x, y]) => {
+                  const div = document.querySelectorAll('.gc-plane')[3];
+                  const { xaxis, yaxis } = div._fullLayout;
+                  return [(xaxis._offset + xaxis.d2p(x)) / div.clientWidth,
+                          (yaxis._offset + yaxis.d2p(y)) / div.clientHeight];
+                }""",
+                [float(x), float(y)],
+            )
+            spots = [at]
+        row, column = click_until_marked(wide, panel, spots)
+        if name == "triangle":
+            assert abs(row - 20) + abs(column - 40) <= 4  # grid points lie close together there
+        seen.add((row, column))
+        assert_marked(wide, row, column)
+        axis = np.linspace(-1, 1, GRID)
+        text = f"({axis[column]:.3f}, {axis[row]:.3f})"
+        wide.get_by_test_id("stTable").get_by_text(text).first.wait_for()
+    assert len(seen) == 3
+
+
+def handle(page, name):
+    return page.get_by_role("slider", name=name, exact=True)
+
+
+def drag(page, name, across, down):
+    """Move a handle by so many pixels."""
+    hit = handle(page, name).locator(".gc-pad-hit")
+    hit.scroll_into_view_if_needed()
+    box = hit.bounding_box()
+    start = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(*start)
+    page.mouse.down()
+    page.mouse.move(start[0] + across, start[1] + down, steps=12)
+    page.mouse.up()
+    page.wait_for_function(ANSWERED)
+    settle(page)
+
+
+def test_a_dragged_value_moves_the_surface_and_the_link_and_undo_restores_both(wide):
+    before = {name: array(wide, name) for name in ("left_x", "right_x", "left_gaussian")}
+    place = handle(wide, "U2").get_attribute("aria-valuetext")
+    drag(wide, "U2", 40, -30)
+    assert parameter(wide, "values")
+    assert handle(wide, "U2").get_attribute("aria-valuetext") != place
+    assert np.abs(array(wide, "left_x") - before["left_x"]).max() > 0.01
+    assert np.abs(array(wide, "right_x") - before["right_x"]).max() > 0.01
+    dragged = array(wide, "left_x")
+
+    drag(wide, "g1", -30, 20)
+    assert parameter(wide, "gates")
+    np.testing.assert_array_equal(array(wide, "left_x"), dragged)  # there is no gate on the left
+
+    for left in ("values", None):
+        wide.get_by_role("button", name="Undo").click()
+        wide.wait_for_function("() => !/[?&]gates=/.test(location.href)")
+        if left is None:
+            wide.wait_for_function("() => !/[?&]values=/.test(location.href)")
+        settle(wide)
+        assert bool(parameter(wide, "values")) == bool(left)
+    for name, values in before.items():
+        np.testing.assert_allclose(array(wide, name), values, atol=1e-12)
+    assert handle(wide, "U2").get_attribute("aria-valuetext") == place
+    assert wide.get_by_role("button", name="Undo").is_disabled()
+
+
+def test_arrow_keys_move_a_value_too(wide):
+    place = handle(wide, "U1").get_attribute("aria-valuetext")
+    handle(wide, "U1").focus()
+    wide.keyboard.press("ArrowRight")
+    wide.wait_for_function("() => /[?&]values=/.test(location.href)")
+    wide.wait_for_function(ANSWERED)
+    settle(wide)
+    assert handle(wide, "U1").get_attribute("aria-valuetext") != place
+    wide.get_by_role("button", name="Back to the seed's own").click()
+    wide.wait_for_function("() => !/[?&]values=/.test(location.href)")
+    settle(wide)
+    assert handle(wide, "U1").get_attribute("aria-valuetext") == place
+
+
+# --- Phone, dark, alone ---
+
+
+def test_a_phone_stacks_the_panels_and_scrolls_only_down(phone):
+    for tab in ("Inspect", "Doubt", "See"):
+        open_tab(phone, tab)
+        wide = phone.evaluate(
+            "[document.documentElement, document.querySelector('[data-testid=stMain]')]"
+            ".map(node => node.scrollWidth)"
+        )
+        assert max(wide) <= 390, tab
+    columns = [column.bounding_box() for column in phone.locator(".gc-column").all()]
+    assert len(columns) == 2
+    assert columns[1]["y"] >= columns[0]["y"] + columns[0]["height"]
+    for panel in phone.locator(".gc-scene, .gc-plane").all():
+        box = panel.bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 390
+    scene = phone.locator(".gc-scene").first.bounding_box()
+    assert scene["x"] + scene["width"] <= 390 - 36  # a margin to scroll by
+
+
+def test_the_dark_scheme_is_dark_draws_and_keeps_the_mark_of_the_link(phone):
+    background = phone.evaluate(
+        "getComputedStyle(document.querySelector('.stApp')).backgroundColor"
+    )
+    assert max(int(part) for part in re.findall(r"\d+", background)[:3]) < 60
+    for scene in phone.locator(".gc-scene").all():
+        assert_drawn(scene)
+    assert_marked(phone, 15, 10, 31)
+
+
+def test_nothing_left_the_machine(wide, phone, watch):
+    assert any(re.search(r"/app/static/plotly-[\d.]+min\.js", url) for url in watch.requested)
+    assert not [p for p in watch.problems if p.startswith("left the machine")]

@@ -1,0 +1,246 @@
+"""Does the playground train, scrub, play, take drawn and uploaded points, and give things away?"""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from gating_core.export import load_weights
+from gating_core.own_data import EXAMPLE_CSV
+
+from .test_draw import mode, stroke
+from .test_landing import WATCH_FRAMES, assert_drawn
+from .visiting import open_page, settle
+
+ADDRESS = "/Decision_boundary?seeds=2&steps=50&points=64"
+WIDE = {"viewport": {"width": 1000, "height": 1600}}
+PHONE = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark"}
+STATE = "document.querySelector('.gc-view').__gc"
+SCENES = """() => [...document.querySelectorAll('.gc-scene')]
+  .map(div => [...div.data[0].x].slice(0, 200))"""
+NOW = "() => document.querySelector('.gc-wide .gc-plane').data.at(-1).x[0]"
+NOT_FOUND = "console error: Failed to load resource: the server responded with a status of 404"
+
+
+@pytest.fixture(scope="module")
+def wide(browser, served, watch):
+    """A visitor with a wide window, shared by the tests that leave the page usable."""
+    with open_page(browser, watch, **WIDE) as page:
+        visit(page, watch, served.url + ADDRESS)
+        yield page
+
+
+@pytest.fixture(scope="module")
+def phone(browser, served, watch):
+    with open_page(browser, watch, **PHONE) as page:
+        visit(page, watch, served.url + ADDRESS + "&setup=true&own=true&looking=true")
+        yield page
+
+
+@pytest.fixture(autouse=True)
+def nothing_goes_wrong(watch):
+    """No error on the console, none on the page, and no request to another host."""
+    yield
+    problems, watch.problems = watch.problems, []
+    assert not problems
+
+
+def visit(page, watch, url):
+    """Open the page by its own link; Streamlit looks for its server below that first, in vain."""
+    page.goto(url)
+    await_run(page)
+    watch.problems = [p for p in watch.problems if not p.startswith(NOT_FOUND)]
+
+
+def await_run(page):
+    """Wait for the end of a run: then there is a table, and nothing polls."""
+    page.wait_for_selector(".gc-view[data-n]")
+    page.get_by_test_id("stTable").wait_for()
+    settle(page)
+
+
+def frame(page):
+    return int(page.locator(".gc-view").get_attribute("data-frame"))
+
+
+def last_frame(page):
+    return page.evaluate(f"{STATE}.header.frames") - 1
+
+
+def show_last(page):
+    page.locator(".gc-scrub").focus()
+    page.keyboard.press("End")
+    page.wait_for_selector(f".gc-view[data-frame='{last_frame(page)}']")
+    settle(page)
+
+
+def serial(page):
+    return page.evaluate(f"{STATE}.header.serial")
+
+
+def await_another(page, before):
+    page.wait_for_function(f"before => {STATE}.header.serial !== before", arg=before)
+    await_run(page)
+
+
+def test_a_run_is_trained_and_drawn(wide):
+    assert frame(wide) == last_frame(wide) > 20
+    assert wide.locator(".gc-frame").inner_text() == "step 50"
+    assert wide.locator(".gc-scene:has(canvas)").count() == 2
+    for scene in wide.locator(".gc-scene").all():
+        assert_drawn(scene)
+
+
+def test_scrubbing_back_shows_the_past_without_the_server(wide):
+    show_last(wide)
+    after, url = wide.evaluate(SCENES), wide.url
+    wide.locator(".gc-scrub").focus()
+    wide.keyboard.press("Home")
+    wide.wait_for_selector(".gc-view[data-frame='0']")
+    settle(wide)
+    assert wide.locator(".gc-frame").inner_text() == "step 0"
+    for then, now in zip(wide.evaluate(SCENES), after, strict=True):
+        assert np.abs(np.subtract(then, now)).max() > 1e-3
+    assert wide.evaluate(NOW) == 0
+    assert wide.url == url
+    show_last(wide)
+    assert wide.evaluate(SCENES) == after
+    assert wide.evaluate(NOW) == 50
+
+
+def test_steps_back_and_forth(wide):
+    show_last(wide)
+    last = last_frame(wide)
+    back, forth = (wide.get_by_label(f"One step {way}") for way in ("back", "forward"))
+    for wanted, button in ((last - 1, back), (last - 2, back), (last - 1, forth), (last, forth)):
+        button.click()
+        wide.wait_for_selector(f".gc-view[data-frame='{wanted}']")
+    forth.click()
+    settle(wide)
+    assert frame(wide) == last
+
+
+def test_play_runs_to_the_end(wide):
+    show_last(wide)
+    wide.evaluate(WATCH_FRAMES)
+    wide.locator(".gc-play").click()
+    wide.wait_for_function(
+        "last => window.testFrames.length > last && window.testFrames.at(-1) === last",
+        arg=last_frame(wide),
+    )
+    settle(wide)
+    seen = wide.evaluate("window.testFrames")
+    last = last_frame(wide)
+    assert [*dict.fromkeys(seen)] == list(range(last + 1))  # the last again when Python answers
+    assert "Play" in wide.locator(".gc-play").inner_text()
+
+
+def test_train_on(wide):
+    before = serial(wide)
+    wide.get_by_role("button", name="Train on").click()
+    await_another(wide, before)
+    wide.wait_for_url(lambda url: "steps=450" in url)
+    assert wide.locator(".gc-frame").inner_text() == "step 450"
+
+
+def test_a_click_on_the_strip_picks_a_seed(wide):
+    before = serial(wide)
+    points = wide.locator(".st-key-seed_strip .scatterlayer .point")
+    rings = points.evaluate_all(
+        "points => points.map(point => point.getBoundingClientRect().width)"
+    )
+    small = int(np.argmin(rings))
+    box = points.nth(small).bounding_box()
+    wide.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    await_another(wide, before)
+    wide.wait_for_url(lambda url: "picked_seed=" in url and "who=picked" in url)
+    seed = re.search(r"picked_seed=(\d+)", wide.url)[1]
+    assert wide.locator(".gc-caption").first.inner_text().startswith(f"seed {seed} ·")
+
+
+def test_weights_and_figure_can_be_taken(wide, tmp_path):
+    for name, file in (("Weights", "model.safetensors"), ("Figure", "figure.html"),
+                       ("Log", "log.csv"), ("Script", "rerun.py")):  # fmt: skip
+        with wide.expect_download() as download:
+            wide.get_by_role("button", name=name).click()
+        assert download.value.suggested_filename == file
+        download.value.save_as(tmp_path / file)
+    ensemble = load_weights((tmp_path / "model.safetensors").read_bytes())
+    assert ensemble.seeds == (0, 1)
+    assert "mesh3d" in (tmp_path / "figure.html").read_text(encoding="utf-8")
+    assert (tmp_path / "log.csv").read_text().startswith("variant,step,seed")
+    compile((tmp_path / "rerun.py").read_text(encoding="utf-8"), "rerun.py", "exec")
+
+
+def test_drawn_points_are_trained(wide):
+    before = serial(wide)
+    wide.get_by_text("Your own data: draw").click()
+    wide.wait_for_selector(".gc-draw-paper[width]")
+    wide.locator(".gc-draw").scroll_into_view_if_needed()
+    settle(wide)
+    mode(wide, "blue").check()
+    stroke(wide, (-0.7, 0.5), (0.7, 0.5))
+    wide.get_by_text("all points are of the class").wait_for()
+    settle(wide)
+    assert serial(wide) == before  # the picture stays
+    mode(wide, "orange").check()
+    stroke(wide, (-0.7, -0.5), (0.7, -0.5))
+    await_another(wide, before)
+    wide.get_by_text("classes blue, orange").wait_for()
+    wide.wait_for_url(lambda url: "data=own" in url)
+    drawn = len(wide.evaluate("document.querySelector('.gc-draw').__gc.picture"))
+    wide.get_by_text(f"{drawn} points, classes").wait_for()
+
+
+def test_an_uploaded_file_is_trained_or_refused(wide):
+    before = serial(wide)
+    wide.get_by_role("tab", name="Upload").click()
+    chooser = wide.locator(".st-key-own_file input[type=file]")
+    bad = {"name": "bad.csv", "mimeType": "text/csv", "buffer": b"x,y\n1,2\n"}
+    chooser.set_input_files([bad])
+    wide.get_by_test_id("stAlert").wait_for()
+    settle(wide)
+    assert serial(wide) == before
+    good = {"name": "good.csv", "mimeType": "text/csv", "buffer": EXAMPLE_CSV.encode()}
+    chooser.set_input_files([good])
+    await_another(wide, before)
+    wide.get_by_text("classes ripe, unripe").wait_for()
+    assert wide.get_by_test_id("stAlert").count() == 0
+
+
+def test_a_phone_scrolls_only_down(phone):
+    assert phone.evaluate("document.documentElement.scrollWidth") <= 390
+    main = phone.evaluate(
+        "(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)"
+        "(document.querySelector('[data-testid=stMain]'))"
+    )
+    assert main <= 0
+    for scene in phone.locator(".gc-scene").all():
+        box = scene.bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 390
+
+
+def test_the_keyboard_reaches_everything(phone):
+    phone.locator(".gc-scene").first.focus()
+    wanted = {
+        "gc-play",
+        "gc-step",
+        "gc-scrub",
+        "Train on",
+        "Rewind",
+        "New seeds",
+        "Weights",
+        "Figure",
+    }
+    reached = set()
+    for _ in range(60):
+        phone.keyboard.press("Tab")
+        text = phone.evaluate(
+            "(e => e.className + ' ' + (e.innerText ?? ''))(document.activeElement)"
+        )
+        reached |= {word for word in wanted if word in text}
+        if reached == wanted:
+            break
+    assert reached == wanted, json.dumps(sorted(wanted - reached))

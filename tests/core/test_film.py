@@ -1,0 +1,455 @@
+"""Is the film what the models compute: every frame, line, plane and number of it?"""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from scipy.special import softmax
+
+from gating_core import film
+from gating_core.classifier import restore
+from gating_core.film_figures import film_figure, inside_figure, seeds_figure
+from gating_core.film_view import MOST_CORNERS, PAINTS, Curve, film_axes, film_view
+from gating_core.measure import measure_surface
+from gating_core.playground import start
+from gating_core.results import TrainedEnsemble
+from gating_core.runs import TrainedRun
+from gating_core.sample import square_grid
+from gating_core.setting import Setting
+from tests.ui.test_view3d import unpack
+from ui.view3d import pack
+
+LARGEST_PAYLOAD_MB = 8
+SMALL = Setting(seed_count=3, steps=40, points=400)
+SETTINGS = {
+    "two classes": SMALL,
+    "three classes": replace(SMALL, task="blobs3", variants=("ungated", "silu")),
+    "tokens": replace(SMALL, source="tokens", variants=("sigmoid", "value"), model_dim=4, heads=2),
+    "wider": replace(SMALL, variants=("sigmoid", "matched"), label_noise=0.1),
+    "deep": replace(SMALL, variants=("headwise", "pointwise"), depth=2, residual=True, norm="post"),
+}
+MEMBER = 1
+
+
+def run_of(setting):
+    *_, run = start(setting)
+    assert isinstance(run, TrainedRun)
+    return run
+
+
+@pytest.fixture(scope="module", params=SETTINGS)
+def run(request):
+    return run_of(SETTINGS[request.param])
+
+
+@pytest.fixture(scope="module")
+def circle():
+    return run_of(SMALL)
+
+
+def both(run, member=MEMBER):
+    """Both sides of the film, as the page asks for them."""
+    names = zip(("left", "right"), run.setting.variants, strict=True)
+    return {side: film.film_side(run, name, member)[0] for side, name in names}
+
+
+def curves_of(run, member=MEMBER):
+    frames = film.drawn_frames(run)
+    names = dict(zip(("left", "right"), run.setting.variants, strict=True))
+    accuracy = {s: run.variants[n].ensemble.test_accuracy[frames] for s, n in names.items()}
+    return [Curve("test accuracy", accuracy, dict.fromkeys(names, member))]
+
+
+def picture(run, member=MEMBER, **look):
+    sides = both(run, member)
+    return sides, film_view(
+        sides, film.film_data(run, member), film_axes(sides), curves_of(run, member), **look
+    )
+
+
+# --- Frames ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("frame", [0, 7, -1])
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_frame_is_the_model_at_its_step(run, place, frame):
+    """Each snapshot is restored by itself, with all seeds, and evaluated without derivatives."""
+    name = run.setting.variants[place]
+    side, totals = film.film_side(run, name, MEMBER)
+    config = run.variants[name].ensemble.config
+    model = restore(config, run.task.seeds, run.frames[frame].snapshots[name].state)
+    points = square_grid(film.FILM_GRID).points
+
+    values = model.attention(points)[MEMBER].numpy().reshape(side.values.shape[1:])
+    np.testing.assert_allclose(side.values[frame], values, rtol=0, atol=1e-12)
+    logits = model(points)[MEMBER].numpy().reshape(side.logits.shape[1:])
+    np.testing.assert_allclose(side.logits[frame], logits, rtol=0, atol=1e-11)
+    np.testing.assert_array_equal(side.weight[frame], model.weight[MEMBER].numpy())
+    np.testing.assert_array_equal(side.bias[frame], model.bias[MEMBER].numpy())
+    data = torch.from_numpy(film.film_data(run, MEMBER).points)
+    on_surface = model.attention(data)[MEMBER].numpy()
+    np.testing.assert_allclose(side.data_values[frame], on_surface, rtol=0, atol=1e-12)
+
+    alone = measure_surface(
+        model.attention.member(MEMBER), square_grid(film.FILM_GRID), bound="estimate"
+    )
+    assert totals[frame] == pytest.approx(alone.total[0], rel=1e-9, abs=1e-12)
+    resolved = alone.resolved[0]
+    np.testing.assert_array_equal(np.isfinite(side.gaussian[frame]), resolved)
+    np.testing.assert_allclose(
+        side.gaussian[frame][resolved], alone.gaussian[0][resolved], rtol=1e-7, atol=1e-9
+    )
+
+
+def test_every_frame_is_there_and_rows_are_the_second_coordinate(run):
+    side, totals = film.film_side(run, run.setting.variants[1], MEMBER)
+    data = film.film_data(run, MEMBER)
+    assert len(side.values) == len(totals) == len(data.steps) == len(run.frames)
+    assert data.steps.tolist() == run.steps.tolist()
+    name = run.setting.variants[1]
+    ensemble = run.variants[name].ensemble
+    model = restore(ensemble.config, ensemble.seeds, ensemble.state)
+    spot = torch.tensor([[data.axis[5], data.axis[20]]])  # (x1, x2)
+    found = side.values[-1, 20, 5]
+    np.testing.assert_allclose(found, model.attention(spot)[MEMBER, 0].numpy(), atol=1e-12)
+
+
+def test_curvature_of_the_other_seeds_is_theirs(circle):
+    found = dict(film.curvature_along(circle, "sigmoid", 1))
+    assert sorted(found) == [0, 2]
+    for member, totals in found.items():
+        np.testing.assert_array_equal(totals, film.film_side(circle, "sigmoid", member)[1])
+    assert sorted(dict(film.curvature_along(circle, "ungated", -1))) == [0, 1, 2]
+
+
+def test_the_final_curvature_is_refined_and_that_of_its_seed(circle):
+    for member in range(3):
+        exact = film.final_curvature(circle, "sigmoid", member)
+        estimate = film.film_side(circle, "sigmoid", member)[1][-1]
+        assert float(exact.value) == pytest.approx(estimate, rel=0.02)
+        flat = film.final_curvature(circle, "ungated", member)
+        assert float(flat.value) <= float(flat.error)
+
+
+def test_the_ungated_film_with_three_values_stays_flat(circle):
+    """Weights of three values fill a plane: the flatness theorem, at every step."""
+    side, totals = film.film_side(circle, "ungated", 0)
+    spread = side.values.reshape(len(side.values), -1, 3)
+    for cloud in spread:
+        singular = np.linalg.svd(cloud - cloud.mean(0), compute_uv=False)
+        assert singular[2] <= 1e-12 * singular[0]
+    assert totals.max() < 1e-6
+
+
+# --- Data -----------------------------------------------------------------------------------------
+
+
+def test_the_points_are_those_of_the_seed(run):
+    data, task = film.film_data(run, MEMBER), run.task
+    train = min(film.DRAWN_POINTS, task.train_points.shape[1])
+    test = min(film.DRAWN_POINTS, task.test_points.shape[1])
+    assert data.tested.tolist() == [False] * train + [True] * test
+    np.testing.assert_array_equal(data.points[:train], task.train_points[MEMBER, :train])
+    np.testing.assert_array_equal(data.labels[train:], task.test_labels[MEMBER, :test])
+    assert data.class_count == run.setting.class_count
+
+
+def of_accuracies(accuracy, loss):
+    count = len(accuracy)
+    history = np.zeros((1, count))
+    return TrainedEnsemble(
+        config=SMALL.base, seeds=tuple(range(count)), steps=np.array([0]),
+        train_loss=np.array([loss]), train_accuracy=np.array([accuracy]), test_accuracy=history,
+        state={},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "loss", "best", "median", "worst"),
+    [
+        ([0.5, 0.9, 0.7], [1, 1, 1], 1, 2, 0),
+        ([0.9, 0.9, 0.9], [0.3, 0.1, 0.2], 1, 2, 0),  # among equals the loss decides
+        ([0.9, 0.9, 0.8, 0.7], [0.2, 0.1, 0.0, 0.3], 1, 0, 3),  # of two in the middle the better
+        ([0.4], [1], 0, 0, 0),
+    ],
+)
+def test_best_median_worst(accuracy, loss, best, median, worst):
+    ensemble = of_accuracies(accuracy, loss)
+    assert [film.shown_member(ensemble, which) for which in film.SHOWN] == [best, median, worst]
+    assert ensemble.best == best
+
+
+def test_nobody_looks_at_the_test_points(circle):
+    ensemble = circle.variants["sigmoid"].ensemble
+    blind = replace(ensemble, test_accuracy=1 - ensemble.test_accuracy)
+    for which in film.SHOWN:
+        assert film.shown_member(ensemble, which) == film.shown_member(blind, which)
+
+
+@pytest.mark.parametrize("count", [1, 2, film.MOST_FRAMES, film.MOST_FRAMES + 1, 61, 500])
+def test_long_runs_are_thinned(circle, count):
+    frames = film.drawn_frames(replace(circle, frames=(circle.frames * 100)[:count]))
+    assert len(frames) == min(count, film.MOST_FRAMES)
+    assert frames[0] == 0
+    assert frames[-1] == count - 1
+    gaps = np.diff(frames)
+    assert (gaps >= 1).all()
+    assert np.ptp(gaps) <= 1 if count > 1 else True
+
+
+def test_a_thinned_film_keeps_step_and_state_together(circle):
+    longer = replace(circle, frames=tuple(
+        replace(frame, step=10 * place) for place, frame in enumerate(circle.frames * 3)
+    ))  # fmt: skip
+    frames = film.drawn_frames(longer)
+    assert len(frames) < len(longer.frames)
+    data, (side, _) = film.film_data(longer, 0), film.film_side(longer, "sigmoid", 0)
+    assert data.steps.tolist() == (10 * frames).tolist()
+    whole, _ = film.film_side(circle, "sigmoid", 0)
+    again = whole.values[frames % len(circle.frames)]
+    np.testing.assert_allclose(side.values, again, rtol=0, atol=1e-14)
+
+
+# --- Lines and planes -----------------------------------------------------------------------------
+
+
+def margin_at(logits, axis, spots):
+    """The largest logit minus the second largest, bilinear between grid points; (M,)."""
+    position = (spots - axis[0]) / (axis[1] - axis[0])
+    cell = np.clip(position.astype(int), 0, len(axis) - 2)
+    (a, b), (i, j) = (position - cell).T[:, :, None], cell.T
+    mixed = (1 - b) * ((1 - a) * logits[j, i] + a * logits[j, i + 1]) + b * (
+        (1 - a) * logits[j + 1, i] + a * logits[j + 1, i + 1]
+    )
+    first, second = np.sort(mixed, -1)[:, :-3:-1].T
+    return first - second
+
+
+def test_boundaries_are_where_two_classes_are_equally_likely(run):
+    sides, view = picture(run)
+    axes = film_axes(sides)
+    axis = film.film_data(run, MEMBER).axis
+    found = 0
+    for (name, side), variant in zip(sides.items(), run.setting.variants, strict=True):
+        chart = np.stack([view.arrays[f"{name}_curve_{u}"] for u in "uv"], -1)
+        lifted = np.stack([view.arrays[f"{name}_curve_{x}"] for x in "xyz"], -1)
+        for frame in (1, -1):
+            known = np.isfinite(chart[frame, :, 0])
+            if not known.any():
+                continue
+            found += 1
+            logits = side.logits[frame]
+            size = np.abs(logits - logits.mean(-1, keepdims=True)).max()
+            margin = margin_at(logits, axis, chart[frame, known])
+            # Exact along an edge, unless a third class comes in between its ends.
+            assert np.median(margin) <= 1e-9 * size
+            in_a_cell = max(np.abs(np.diff(logits, axis=i)).max() for i in (0, 1))
+            assert margin.max() <= (1e-9 * size if logits.shape[-1] == 2 else 2 * in_a_cell)
+        known = np.isfinite(chart[-1, :, 0])
+        if known.any():
+            ensemble = run.variants[variant].ensemble
+            model = restore(ensemble.config, ensemble.seeds, ensemble.state)
+            exact = model.attention(torch.from_numpy(chart[-1, known]))[MEMBER].numpy()
+            away = np.abs(axes[name].project(exact) - lifted[-1, known])
+            extent = np.ptp(axes[name].project(side.values[-1]).reshape(-1, 3), 0).max()
+            assert away.max() <= 0.05 * extent  # the mesh is flat between grid points
+    assert found
+
+
+def test_boundaries_separate_the_classes(run):
+    """Between two neighbours of the grid that differ in class there is a point of the curve."""
+    sides, view = picture(run)
+    axis = film.film_data(run, MEMBER).axis
+    step = axis[1] - axis[0]
+    for name, side in sides.items():
+        chart = np.stack([view.arrays[f"{name}_curve_{u}"][-1] for u in "uv"], -1)
+        chart = chart[np.isfinite(chart[:, 0])]
+        likeliest = side.logits[-1].argmax(-1)
+        for row, column in np.argwhere(likeliest[:, 1:] != likeliest[:, :-1]):
+            middle = np.array([axis[column] + step / 2, axis[row]])
+            assert np.abs(chart - middle).max(-1).min() <= step / 2 + 1e-9
+
+
+def test_the_classifiers_plane_is_drawn_where_it_is_one(run):
+    sides, view = picture(run)
+    for name, side in sides.items():
+        wanted = side.values.shape[-1] == 3 and run.setting.class_count == 2
+        assert (f"{name}_plane_x" in view.arrays) == wanted
+        scene = view.columns[list(sides).index(name)][0]
+        assert any("plane" in str(trace.get("x")) for trace in scene.traces) == wanted
+        if not wanted:
+            continue
+        corners = np.stack([view.arrays[f"{name}_plane_{x}"] for x in "xyz"], -1)
+        assert corners.shape[1] == MOST_CORNERS
+        normal = side.weight[..., 1] - side.weight[..., 0]
+        offset = side.bias[:, 1] - side.bias[:, 0]
+        height = np.einsum("tcd,td->tc", corners, normal) + offset[:, None]
+        known = np.isfinite(corners).all((1, 2))
+        size = (np.abs(corners[known]).max() if known.any() else 0) + 1
+        assert np.nanmax(np.abs(height), initial=0) <= 1e-9 * size
+        # The decision curve, which lies on the mesh, lies in the plane too.
+        curve = np.stack([view.arrays[f"{name}_curve_{x}"] for x in "xyz"], -1)
+        away = np.einsum("tcd,td->tc", curve, normal) + offset[:, None]
+        scale = np.abs(side.logits[..., 1] - side.logits[..., 0]).max((1, 2))[:, None]
+        assert np.nanmax(np.abs(away) / scale, initial=0) <= 1e-9
+
+
+def test_one_basis_for_both_where_they_have_as_many_dimensions():
+    alike = film_axes(both(run_of(SETTINGS["tokens"])))
+    np.testing.assert_array_equal(alike["left"].basis, alike["right"].basis)
+    assert alike["left"].principal
+    assert alike["left"].basis.shape == (4, 3)
+
+    wide = both(run_of(SETTINGS["wider"]))
+    different = film_axes(wide)
+    assert not different["left"].principal
+    dim = wide["right"].values.shape[-1]
+    assert dim > 3
+    assert different["right"].basis.shape == (dim, 3)
+    assert different["right"].names == ("PC 1", "PC 2", "PC 3")
+    np.testing.assert_allclose(different["right"].basis.T @ different["right"].basis, np.eye(3),
+                               atol=1e-12)  # fmt: skip
+
+
+# --- The view -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("discrete", [False, True])
+@pytest.mark.parametrize("paint", PAINTS)
+def test_colours(run, paint, discrete):
+    sides, view = picture(run, paint=paint, discrete=discrete)
+    low, high = view.colour_range
+    for name, side in sides.items():
+        colour = view.arrays[f"{name}_colour"]
+        classes = side.logits.shape[-1]
+        if paint == "curvature":
+            assert low == -high < 0
+            known = np.isfinite(side.gaussian)
+            np.testing.assert_array_equal(colour[known], side.gaussian[known])
+        elif classes > 2 or discrete:
+            np.testing.assert_array_equal(colour, side.logits.argmax(-1))
+        else:
+            np.testing.assert_allclose(colour, softmax(side.logits, -1)[..., 1], atol=1e-12)
+        if paint == "class":
+            assert (low, high) == (0, classes - 1)
+            assert colour.min() >= low
+            assert colour.max() <= high
+    if paint == "class":
+        assert view.beyond == 0
+
+
+def test_an_unknown_paint_is_refused(circle):
+    with pytest.raises(ValueError, match="paint is 'mood'"):
+        picture(circle, paint="mood")
+
+
+def test_everything_the_traces_name_is_there_and_frames_agree(run):
+    _, view = picture(run)
+    named = set()
+
+    def collect(tree):
+        if isinstance(tree, dict):
+            if "array" in tree:
+                named.add(tree["array"])
+            for part in tree.values():
+                collect(part)
+        elif isinstance(tree, list):
+            for part in tree:
+                collect(part)
+
+    panels = [panel for column in view.columns for panel in column]
+    for panel in panels:
+        collect(panel.traces)
+        named |= set(panel.pick.values())
+    assert named <= set(view.arrays)
+    assert view.frames == len(run.frames)
+    for name in view.framed:
+        assert len(view.arrays[name]) == view.frames, name
+    np.testing.assert_array_equal(view.arrays["now"], np.stack([run.steps] * 2, -1))
+    assert [panel.kind for panel in panels] == ["scene", "plane", "scene", "plane", "plane"]
+
+
+def test_the_band_says_nothing_until_all_seeds_are_known(circle):
+    sides = both(circle)
+    totals = np.full((len(circle.frames), 3), np.nan)
+    totals[:, MEMBER] = 1.0
+    curve = Curve("total curvature", {"left": totals}, {"left": MEMBER})
+    data, axes = film.film_data(circle, MEMBER), film_axes(sides)
+    arrays = film_view(sides, data, axes, [curve]).arrays
+    assert np.isnan(arrays["curve0_left_low"]).all()
+    assert (arrays["curve0_left_shown"] == 1).all()
+    totals = np.tile([1.0, 2.0, 3.0], (len(circle.frames), 1))
+    arrays = film_view(sides, data, axes, [replace(curve, by_side={"left": totals})]).arrays
+    np.testing.assert_allclose(arrays["curve0_left_low"], 1.2)
+    np.testing.assert_allclose(arrays["curve0_left_high"], 2.8)
+
+
+@pytest.mark.parametrize("task", ["circle", "blobs4", "checkerboard"])
+def test_the_default_film_is_below_eight_megabytes(task):
+    """All frames that a page can ask for, with as many points as are ever drawn."""
+    run = run_of(Setting(task=task, seed_count=2))
+    run = replace(run, frames=(run.frames * 2)[:60])
+    _, view = picture(run, member=0)
+    assert view.frames == film.MOST_FRAMES
+    payload = pack({"columns": []}, view.arrays, view.framed)
+    assert len(payload) < LARGEST_PAYLOAD_MB * 1e6
+    _, arrays = unpack(payload)
+    np.testing.assert_array_equal(arrays["right_x"], view.arrays["right_x"].astype("<f4"))
+
+
+# --- A look inside --------------------------------------------------------------------------------
+
+
+def test_a_look_inside_shows_every_weight_and_gate(run):
+    for name in run.setting.variants:
+        config = run.variants[name].ensemble.config
+        fields = film.inside(run, name, MEMBER)
+        weights = {k: v for k, v in fields.items() if "α" in k}
+        assert len(weights) == config.depth * config.heads * config.value_count
+        for layer in range(1, config.depth + 1):
+            for head in range(1, config.heads + 1):
+                label = f" · head {head}" if config.heads > 1 else ""
+                mine = [weights[f"layer {layer} · α{slot}{label}"]
+                        for slot in range(1, config.value_count + 1)]  # fmt: skip
+                assert np.min(mine) >= 0
+                np.testing.assert_allclose(np.sum(mine, 0), 1, atol=1e-12)
+        gates = len(fields) - len(weights)
+        assert (gates > 0) == (config.gate is not None), name
+        for field in fields.values():
+            assert field.shape == (film.FILM_GRID, film.FILM_GRID)
+
+
+def test_a_sigmoid_gate_has_a_field_for_every_channel(circle):
+    fields = film.inside(circle, "sigmoid", 0)
+    gates = [fields[f"layer 1 · gate {channel}"] for channel in (1, 2, 3)]
+    assert np.min(gates) > 0
+    assert np.max(gates) < 1
+    assert np.ptp(gates, axis=(1, 2)).min() > 0
+
+
+# --- Figures --------------------------------------------------------------------------------------
+
+
+def test_figures_can_be_sent_and_saved(run):
+    sides = both(run)
+    names = run.setting.variants
+    figure = film_figure(sides, film_axes(sides), dict(zip(sides, names, strict=True)))
+    first = json.loads(figure.to_json())["data"]
+    assert [trace["type"] for trace in first] == ["mesh3d", "mesh3d"]
+    assert "<html>" in figure.to_html(include_plotlyjs=False)
+
+    fields = film.inside(run, names[1], MEMBER)
+    small = json.loads(inside_figure(fields).to_json())
+    assert len(small["data"]) == len(fields)
+    one = dict(list(fields.items())[:1])
+    assert len(json.loads(inside_figure(one).to_json())["data"]) == 1
+
+    finals = {n: run.variants[n].ensemble.test_accuracy[-1] for n in names}
+    strip = seeds_figure(finals, run.task.seeds, MEMBER)
+    assert json.loads(strip.to_json())
+    for trace, values in zip(strip.data, finals.values(), strict=True):
+        np.testing.assert_allclose(trace.x, 100 * values)
+        assert list(trace.customdata) == list(run.task.seeds)
+        assert [size > 9 for size in trace.marker.size] == [False, True, False]

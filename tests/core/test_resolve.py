@@ -1,0 +1,432 @@
+"""Is the nearest thing shown whatever is asked for, with a sentence, on axes that stay put?"""
+
+import math
+import re
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gating_core.axes import coordinate_axes, principal_axes, turned_covariance
+from gating_core.config import (
+    GATE_GRANULARITIES,
+    GATE_KINDS,
+    GATE_POSITIONS,
+    NORMS,
+    SOURCES,
+)
+from gating_core.handles import (
+    draggable_gates,
+    draggable_values,
+    gate_arrows,
+    moved_gate,
+    moved_value,
+    own_values,
+    value_positions,
+)
+from gating_core.resolve import GRIDS, LARGEST_DRAGGED, Metric, Request, resolve
+from gating_core.specimen import AFFORDABLE, CHARTS, build_specimen, cost, measure_specimen
+
+MANY = max(100, settings().max_examples)  # the combinations are many
+SMALL = 5  # points along each side of the grids measured here
+ROUNDED = 5e-5  # what four digits after the point leave of a dragged number
+CONTROLS = {"position", "chart", "value_count", "heads", "grid"}  # where a sentence can stand
+
+POSSIBLE = st.builds(
+    Request,
+    kind=st.sampled_from(GATE_KINDS),
+    strength=st.sampled_from([0.0, 0.35, 1.0]),
+    depth=st.integers(1, 3),
+    chart=st.sampled_from(CHARTS),
+    source=st.sampled_from(SOURCES),
+    position=st.sampled_from(GATE_POSITIONS),
+    granularity=st.sampled_from(GATE_GRANULARITIES),
+    model_dim=st.integers(2, 8),
+    value_count=st.integers(2, 5),
+    heads=st.integers(1, 4),
+    residual=st.booleans(),
+    norm=st.sampled_from(NORMS),
+    output_projection=st.booleans(),
+    seed=st.integers(0, 9999),
+    sharpness=st.sampled_from([1.0, 5.0, 60.0]),
+    grid=st.sampled_from(GRIDS),
+    axes_depth=st.sampled_from([None, 1, 4]),
+    metric=st.sampled_from([Metric(), Metric(variance=0.3), Metric("turned", angle=70.0)]),
+)
+DRAGGED = st.lists(
+    st.lists(st.one_of(st.floats(), st.floats(-4, 4)), min_size=0, max_size=4).map(tuple),
+    min_size=0,
+    max_size=4,
+).map(tuple)
+ANYTHING = st.builds(
+    lambda request, **more: replace(request, **more),
+    POSSIBLE,
+    grid=st.one_of(st.sampled_from(GRIDS), st.integers(-5, 10_000)),
+    metric=st.builds(
+        Metric,
+        kind=st.sampled_from(("isotropic", "diagonal", "turned")),
+        variance=st.floats(),
+        variances=st.lists(st.floats(), max_size=5).map(tuple),
+        angle=st.floats(),
+        ratio=st.floats(),
+    ),
+    values=st.one_of(st.none(), DRAGGED),
+    gate_weight=st.one_of(st.none(), DRAGGED),
+)
+
+
+def is_sentence(note: str) -> bool:
+    return not note[0].islower() and note.endswith(".") and len(note) < 260
+
+
+@settings(max_examples=MANY)
+@given(POSSIBLE)
+def test_something_is_shown_for_every_combination_and_differences_are_said(request):
+    found = resolve(request)
+    assert set(found.notes) <= CONTROLS
+    assert all(map(is_sentence, found.notes.values()))
+    ungated, *gated = found.sides
+    assert ungated.config.gate is None
+    assert [side.ungated for side in gated] == [ungated] * len(gated)
+    for side in found.sides:  # whatever is shown can be measured
+        measured = measure_specimen(side, SMALL)
+        assert np.isfinite(measured.surface.values).all()
+        assert 0 <= measured.uncertain_share <= 1
+    config = found.sides[-1].config
+    assert config.heads == request.heads or "Shown" in found.notes["heads"]
+    assert ungated.chart == request.chart or "Shown: inputs." in found.notes["chart"]
+    assert gated or "Shown: the ungated surface only." in found.notes["chart"]
+    assert found.grid == request.grid or "grid" in found.notes
+    assert found.grid in (*GRIDS, 21)
+    for name in ("source", "model_dim", "value_count", "depth", "residual", "norm"):
+        assert getattr(config, name) == getattr(request, name)
+    assert ungated.seed == request.seed
+    if gated:
+        wanted = (request.kind, request.granularity, request.position, request.strength)
+        gate = config.gate
+        assert (gate.kind, gate.granularity, gate.position, gate.strength) == wanted
+
+
+@settings(max_examples=MANY)
+@given(ANYTHING)
+def test_nothing_but_a_value_error_with_a_sentence_ever_comes_back(request):
+    found = None
+    try:
+        found = resolve(request)
+    except ValueError as error:
+        said = str(error)
+    if found is None:
+        assert re.match(r"The (grid|covariance|dragged (values|gate weights)) .*\.$", said)
+        return
+    for side in found.sides:
+        measured = measure_specimen(side, 3)
+        assert np.isfinite(measured.surface.values).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "control", "words"),
+    [
+        (dict(position="G2"), "position", "reads the slot's own vector, so it is a constant"),
+        (dict(position="G3"), "position", "only moves the fixed keys, and averages of fixed"),
+        (dict(position="G4"), "position", "only moves the attention weights"),
+        (dict(position="G5"), "position", "nothing between G1 and G5: they are the same."),
+        (
+            dict(position="G5", granularity="headwise", heads=2, model_dim=4),
+            "position",
+            "they are the same, but for the heads.",
+        ),
+        (dict(heads=4), "heads", "4 heads do not divide D = 3. Shown: 1."),
+        (dict(heads=4, model_dim=6), "heads", "Shown: 2."),
+        (dict(chart="weights", source="tokens"), "chart", "tokens' values move with their weights"),
+        (dict(chart="weights", norm="pre"), "chart", "a normalised query comes from no known"),
+        (dict(chart="weights", value_count=2), "chart", "two values span a line"),
+        (
+            dict(chart="weights", residual=True, heads=2, model_dim=4),
+            "chart",
+            "There is no attention-weight chart here: a gated or residual model needs heads = 1",
+        ),
+        (
+            dict(chart="weights", heads=2, model_dim=4),
+            "chart",
+            "No query of the gated model reaches this slice: a gated or residual model needs",
+        ),
+        (
+            dict(chart="weights", value_count=6),
+            "chart",
+            "reaches this slice of the simplex, because the logits span fewer than 5 dimensions",
+        ),
+        (
+            dict(chart="weights", position="G4", residual=True),
+            "chart",
+            "needs logits that are linear in the hidden state",
+        ),
+        (
+            dict(values=((1.0,) * 3,) * 3, value_count=4),
+            "value_count",
+            "Dragged values and gates need memory slots and n = 3. Shown: none.",
+        ),
+        (dict(gate_weight=((1.0,) * 3,) * 3, source="tokens"), "value_count", "Shown: none."),
+    ],
+    ids=str,
+)
+def test_each_combination_that_cannot_be_gets_its_sentence(change, control, words):
+    found = resolve(replace(Request(), **change))
+    assert words in found.notes[control]
+    assert is_sentence(found.notes[control])
+    for side in found.sides:
+        measure_specimen(side, 3)
+
+
+@pytest.mark.parametrize("position", ["G2", "G3", "G4"])
+def test_where_the_note_says_flat_it_is_flat(position):
+    for depth in (1, 2):
+        found = resolve(Request(position=position, depth=depth))
+        assert all(measure_specimen(side, 11).surface.flat[0] for side in found.sides)
+
+
+def test_the_default_has_nothing_to_excuse_and_two_sides():
+    found = resolve(Request())
+    assert found.notes == {}
+    assert len(found.sides) == 2
+    assert found.grid == 61
+    assert not found.axes.principal
+
+
+THREE_ROWS = ((1.0, 2.0, 3.0),) * 3
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (dict(grid=60), "The grid is 60; it must be one of 31, 61, 91, 121, 151."),
+        (dict(grid=1001), "The grid is 1001"),
+        (dict(metric=Metric(variance=0.0)), "The covariance cannot be used"),
+        (dict(metric=Metric(variance=-1.0)), "not positive"),
+        (dict(metric=Metric(variance=math.nan)), "not positive"),
+        (dict(metric=Metric("diagonal", variances=())), "has 0 variances; it must have 3"),
+        (dict(metric=Metric("diagonal", variances=(1.0, 2.0))), "has 2 variances"),
+        (dict(metric=Metric("diagonal", variances=(1.0, 0.0, 2.0))), "not positive"),
+        (dict(metric=Metric("diagonal", variances=(1.0, math.inf, 2.0))), "not positive"),
+        (dict(metric=Metric("turned", ratio=0.0)), "not symmetric positive definite"),
+        (dict(metric=Metric("turned", ratio=-3.0)), "not symmetric positive definite"),
+        (dict(metric=Metric("turned", angle=math.nan)), "not symmetric positive definite"),
+        (dict(metric=Metric("turned", angle=math.inf)), "not symmetric positive definite"),
+        (dict(values=((1.0, 2.0),) * 3), "values must be 3 by 3 numbers"),
+        (dict(values=THREE_ROWS[:2]), "values must be 3 by 3 numbers"),
+        (dict(values=(*THREE_ROWS[:2], (1.0, math.nan, 0.0))), "values contain a number"),
+        (dict(values=(*THREE_ROWS[:2], (1.0, 1e308, 0.0))), "not finite or beyond ±1,000,000"),
+        (dict(gate_weight=((math.inf,) * 3,) * 3), "gate weights contain a number"),
+        (dict(gate_weight=((1.0,),) * 3), "gate weights must be 3 by 3 numbers"),
+        (dict(gate_weight=THREE_ROWS, granularity="headwise"), "must be 3 by 1 numbers"),
+        (dict(kind="relu"), "gate.kind is 'relu'"),
+        (dict(seed=-1), "seed is -1"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_shown_at_all_is_refused_in_one_sentence(change, words):
+    with pytest.raises(ValueError, match=re.escape(words)):
+        resolve(replace(Request(), **change))
+
+
+def test_the_largest_dragged_numbers_can_still_be_measured():
+    edge = ((LARGEST_DRAGGED, 0.0, -LARGEST_DRAGGED), (0.0, LARGEST_DRAGGED, 1.0), (1.0, 2.0, 3.0))
+    for change in (dict(values=edge), dict(gate_weight=edge)):
+        for side in resolve(replace(Request(), **change)).sides:
+            assert np.isfinite(measure_specimen(side, SMALL).surface.values).all()
+
+
+def test_a_heavy_model_is_measured_on_fewer_points_and_says_so():
+    heavy = Request(source="tokens", depth=8, model_dim=16, value_count=12, heads=4, grid=151)
+    found = resolve(heavy)
+    assert found.grid < 61
+    assert f"on a grid of {found.grid}" in found.notes["grid"]
+    light = resolve(Request(grid=151))
+    assert light.grid == 151
+    assert cost(light.sides[-1].config) * 151**2 <= AFFORDABLE
+    assert cost(found.sides[-1].config) > cost(resolve(replace(heavy, depth=1)).sides[-1].config)
+
+
+# --- Axes ---
+
+
+def test_up_to_three_dimensions_the_axes_are_the_coordinates():
+    for dim in (2, 3):
+        axes = resolve(Request(model_dim=dim)).axes
+        np.testing.assert_array_equal(axes.basis, np.eye(dim))
+        assert axes.names == tuple(f"y<sub>{i + 1}</sub>" for i in range(dim))
+        points = np.random.default_rng(0).normal(size=(4, dim))
+        np.testing.assert_array_equal(axes.project(points), points)
+        assert axes.share(points) == pytest.approx(1)
+
+
+def test_principal_axes_are_the_leading_eigenvectors_of_both_clouds_weighed_alike():
+    rng = np.random.default_rng(3)
+    clouds = [rng.normal(size=(200, 6)) @ rng.normal(size=(6, 6)) * size for size in (1, 40)]
+    axes = principal_axes(clouds)
+    np.testing.assert_allclose(axes.basis.T @ axes.basis, np.eye(3), atol=1e-14)
+    whole = sum(np.cov(cloud.T) / np.trace(np.cov(cloud.T)) for cloud in clouds)
+    values, vectors = np.linalg.eigh(whole)
+    leading = vectors[:, np.argsort(values)[::-1][:3]]
+    np.testing.assert_allclose(np.abs((leading * axes.basis).sum(0)), 1, rtol=1e-9)
+    for column in axes.basis.T:  # signs are fixed
+        assert column[np.abs(column).argmax()] > 0
+    mirrored = principal_axes([-cloud for cloud in clouds])
+    np.testing.assert_allclose(mirrored.basis, axes.basis, atol=1e-12)
+    for cloud in clouds:
+        centred = cloud - cloud.mean(0)
+        lost = np.linalg.norm(centred - centred @ axes.basis @ axes.basis.T) ** 2
+        assert axes.share(cloud) == pytest.approx(1 - lost / np.linalg.norm(centred) ** 2)
+        np.testing.assert_allclose(axes.project(cloud), (cloud - axes.origin) @ axes.basis)
+
+
+def test_a_single_point_shows_all_of_its_variance():
+    assert principal_axes([np.ones((5, 6))]).share(np.ones((5, 6))) == 1.0
+
+
+@pytest.mark.parametrize("chart", CHARTS)
+def test_the_axes_stay_put_while_strength_depth_and_what_is_dragged_move(chart):
+    first = Request(model_dim=6, chart=chart, depth=2)
+    axes = resolve(first).axes
+    assert axes.principal
+    rows = ((1.0, -2.0, 0.5, 0.0, 3.0, 1.0),) * 3
+    for change in (
+        dict(strength=0.0), dict(strength=0.45), dict(depth=5, axes_depth=2), dict(grid=31),
+        dict(values=rows), dict(gate_weight=((0.5,) * 6,) * 6), dict(metric=Metric("turned")),
+    ):  # fmt: skip
+        again = resolve(replace(first, **change)).axes
+        np.testing.assert_array_equal(again.basis, axes.basis)
+        np.testing.assert_array_equal(again.origin, axes.origin)
+    assert not np.allclose(resolve(replace(first, depth=1)).axes.basis, axes.basis)
+
+
+@pytest.mark.parametrize(("angle", "ratio"), [(0.0, 4.0), (30.0, 0.05), (90.0, 20.0), (137.0, 2.5)])
+@pytest.mark.parametrize("dim", [2, 3, 6])
+def test_a_turned_covariance_stretches_along_its_direction_and_nowhere_else(dim, angle, ratio):
+    found = resolve(Request(model_dim=dim, metric=Metric("turned", angle=angle, ratio=ratio)))
+    sigma = np.array(found.sides[0].covariance)
+    assert found.sides[0].covariance == found.sides[1].covariance
+    np.testing.assert_allclose(sigma, turned_covariance(found.axes, angle, ratio))
+    np.testing.assert_allclose(np.linalg.eigvalsh(sigma), sorted([ratio] + [1.0] * (dim - 1)))
+    turn = math.radians(angle)
+    first, second = found.axes.basis[:, 0], found.axes.basis[:, 1]
+    along = math.cos(turn) * first + math.sin(turn) * second
+    across = math.cos(turn) * second - math.sin(turn) * first
+    np.testing.assert_allclose(sigma @ along, ratio * along, atol=1e-12)
+    np.testing.assert_allclose(sigma @ across, across, atol=1e-12)
+
+
+def test_covariances_are_what_was_asked_for():
+    assert resolve(Request()).sides[0].covariance is None
+    isotropic = resolve(Request(metric=Metric(variance=2.5))).sides[0].covariance
+    np.testing.assert_array_equal(isotropic, 2.5 * np.eye(3))
+    variances = (0.5, 2.0, 7.0)
+    diagonal = resolve(Request(metric=Metric("diagonal", variances=variances))).sides[0].covariance
+    np.testing.assert_array_equal(diagonal, np.diag(variances))
+
+
+def test_k_is_multiplied_by_an_isotropic_variance():
+    plain, scaled = (
+        measure_specimen(resolve(Request(metric=Metric(variance=s))).sides[1], SMALL).surface
+        for s in (1.0, 4.0)
+    )
+    np.testing.assert_allclose(scaled.gaussian, 4 * plain.gaussian, rtol=1e-9)
+    np.testing.assert_allclose(scaled.area_element, plain.area_element / 4, rtol=1e-9)
+
+
+# --- Handles ---
+
+
+def specimen_of(**change):
+    found = resolve(replace(Request(), **change))
+    return found.sides[-1], found.axes
+
+
+@pytest.mark.parametrize("pair", [(0, 1), (0, 2), (1, 2)])
+@pytest.mark.parametrize("dim", [3, 7])
+def test_a_dragged_value_goes_where_it_was_put_and_no_other_moves(dim, pair):
+    specimen, axes = specimen_of(model_dim=dim, depth=2)
+    own = own_values(specimen)
+    place = (1.25, -0.75)
+    values = moved_value(own, axes, pair, 1, place)
+    moved = replace(specimen, values=values)
+    np.testing.assert_array_equal(own_values(moved), values)
+    after = np.array(values)
+    np.testing.assert_allclose(value_positions(after, axes, pair)[1], place, atol=dim * ROUNDED)
+    np.testing.assert_allclose(after[[0, 2]], own[[0, 2]], atol=ROUNDED)
+    away = np.eye(dim) - axes.basis[:, pair] @ axes.basis[:, pair].T  # what the pad does not show
+    np.testing.assert_allclose(after[1] @ away, own[1] @ away, atol=dim * ROUNDED)
+    back = moved_value(after, axes, pair, 1, tuple(value_positions(own, axes, pair)[1]))
+    np.testing.assert_allclose(back, own, atol=dim * ROUNDED)
+    first, last = (build_specimen(s).blocks for s in (specimen, moved))
+    assert torch.equal(first[0].values, last[0].values)  # the last layer's are dragged
+
+
+def test_values_are_dragged_before_a_gate_scales_them():
+    specimen, axes = specimen_of(position="G2")
+    own = own_values(specimen)
+    np.testing.assert_array_equal(own, build_specimen(specimen).blocks[0].values[0])
+    assert not np.allclose(own, measure_specimen(specimen, 3).values)
+    np.testing.assert_allclose(
+        moved_value(own, axes, (0, 1), 0, tuple(own[0, :2])), own, atol=ROUNDED
+    )
+
+
+@pytest.mark.parametrize("granularity", GATE_GRANULARITIES)
+@pytest.mark.parametrize("position", ["G1", "G4", "G5"])
+def test_a_dragged_gate_opens_where_it_was_told_and_no_other_changes(position, granularity):
+    specimen, _ = specimen_of(model_dim=4, heads=2, position=position, granularity=granularity)
+    before = gate_arrows(specimen)
+    assert len(before) == {"elementwise": 4, "headwise": 1 if position == "G5" else 2}[granularity]
+    index, place = len(before) - 1, (-1.5, 0.5)
+    dragged = moved_gate(specimen, index, place)
+    moved = replace(specimen, gate_weight=dragged)
+    after = gate_arrows(moved)
+    np.testing.assert_allclose(after[index], place, atol=20 * ROUNDED)
+    others = np.arange(len(before)) != index
+    np.testing.assert_allclose(after[others], before[others], atol=20 * ROUNDED)
+    # The arrow is how the gate's logit climbs over the input; nothing else about it changes.
+    model = build_specimen(moved)
+    points = torch.rand(5, 2, dtype=torch.float64)
+    logits = (model.embed(points) @ model.blocks[0].gate.weight)[0, :, index].numpy()
+    offset = model.input_bias[0] @ model.blocks[0].gate.weight[0]
+    np.testing.assert_allclose(logits, points.numpy() @ after[index] + float(offset[index]))
+    change = np.array(dragged)[:, index] - build_specimen(specimen).blocks[0].gate.weight[
+        0, :, index
+    ].numpy()  # fmt: skip
+    reachable = model.input_map[0].T.numpy()  # of least norm: within the span of the input map
+    fitted = reachable @ np.linalg.lstsq(reachable, change, rcond=None)[0]
+    np.testing.assert_allclose(fitted, change, atol=10 * ROUNDED)
+    back = moved_gate(moved, index, tuple(before[index]))
+    own = build_specimen(specimen).blocks[0].gate.weight[0].numpy()
+    np.testing.assert_allclose(back, own, atol=20 * ROUNDED)
+
+
+def test_what_can_be_dragged_is_what_resolve_accepts():
+    for change in (
+        dict(), dict(source="tokens"), dict(value_count=4), dict(norm="pre"), dict(position="G2"),
+        dict(position="G5"), dict(model_dim=2), dict(depth=3), dict(chart="weights"),
+    ):  # fmt: skip
+        request = replace(Request(), **change)
+        specimen, axes = specimen_of(**change)
+        assert draggable_values(specimen.config) == (
+            request.source == "memory" and request.value_count == 3
+        )
+        if draggable_values(specimen.config):
+            own = own_values(specimen)
+            values = moved_value(own, axes, (0, 1), 2, (0.5, 0.5))
+            assert resolve(replace(request, values=values)).sides[0].values == values
+        if draggable_gates(specimen.config):
+            weights = moved_gate(specimen, 0, (0.5, 0.5))
+            again = resolve(replace(request, gate_weight=weights))
+            assert again.sides[-1].gate_weight == weights
+            assert again.sides[0].gate_weight is None
+    assert not draggable_gates(specimen_of(norm="pre")[0].config)
+    assert not draggable_gates(specimen_of(position="G3")[0].config)
+
+
+def test_coordinates_have_names_and_requests_have_defaults_for_everything():
+    assert coordinate_axes(2).names == ("y<sub>1</sub>", "y<sub>2</sub>")
+    assert all(field.default is not None or field.name != "kind" for field in fields(Request))

@@ -1,0 +1,613 @@
+"""Is a specimen what the definitions say, point by point, and does its picture show just that?"""
+
+import itertools
+import math
+from dataclasses import replace
+
+import mpmath
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from gating_core import palette
+from gating_core.attention import build_attention
+from gating_core.axes import axes_of, coordinate_axes
+from gating_core.colourings import COLOURINGS, QUANTILE, colour_scale
+from gating_core.config import AttentionConfig, GateConfig
+from gating_core.geometry import (
+    CurvatureField,
+    FundamentalForm,
+    curvature,
+    second_fundamental_form,
+)
+from gating_core.jets import second_order_jet
+from gating_core.manifold_view import Look, manifold_view
+from gating_core.point_types import POINT_TYPES, point_types
+from gating_core.sample import square_grid
+from gating_core.specimen import Specimen, build_specimen, chart_of, measure_specimen
+from gating_core.surfaces import SURFACES
+from tests.core import exact
+from tests.core.test_figures import names_in
+
+SIGMOID = AttentionConfig(gate=GateConfig())
+FULL = ((2.0, 0.3, 0.0, 0.1), (0.3, 1.0, -0.2, 0.0), (0.0, -0.2, 0.7, 0.2), (0.1, 0.0, 0.2, 3.0))
+VALUES = ((1.0, 0.5, -0.25), (-1.5, 0.75, 0.5), (0.25, -1.0, 2.0))
+GATES = ((0.5, -1.0, 2.0), (1.5, 0.25, -0.75), (-0.5, 1.0, 1.25))
+EVERYTHING = AttentionConfig(
+    model_dim=4, value_count=3, heads=2, depth=2, residual=True, norm="post",
+    output_projection=True, gate=GateConfig("tanh", "headwise", "G5", 0.4),
+)  # fmt: skip
+SPECIMENS = {
+    "ungated": Specimen(AttentionConfig(), 72),
+    "gated": Specimen(SIGMOID, 72),
+    "four dimensions, full covariance": Specimen(
+        AttentionConfig(model_dim=4, value_count=4, gate=GateConfig()), 3, covariance=FULL
+    ),
+    "everything": Specimen(EVERYTHING, 5),
+    "pre-normalised, gated queries": Specimen(
+        AttentionConfig(norm="pre", gate=GateConfig("silu", position="G4")), 1
+    ),
+    "tokens, gated keys": Specimen(
+        AttentionConfig(source="tokens", value_count=3, gate=GateConfig(position="G3")), 2
+    ),
+    "weights": Specimen(SIGMOID, 4, chart="weights"),
+    "weights, n = 4": Specimen(
+        AttentionConfig(model_dim=5, value_count=4, gate=GateConfig("silu")), 6, chart="weights"
+    ),
+    "sharp": Specimen(SIGMOID, 72, sharpness=3.0),
+    "dragged": Specimen(SIGMOID, 72, values=VALUES, gate_weight=GATES),
+}
+SPOTS = [(0, 0), (1, 3), (2, 2)]  # rows and columns of a grid of five
+
+
+def by_definition(specimen):
+    """(y, looks) at a point, number by number, in the coordinates that the metric makes plain."""
+    chart = chart_of(specimen)
+
+    def function(m, u, v):
+        if specimen.chart == "inputs":
+            y, looks = exact.attention(m, chart, [u, v])
+        else:
+            y, looks = exact.on_weight_chart(m, chart, [u, v])
+        if specimen.covariance is not None:
+            factor = mpmath.cholesky(mpmath.matrix([list(row) for row in specimen.covariance]))
+            y = list(mpmath.lu_solve(factor, mpmath.matrix(y)))
+        return y, looks
+
+    return function
+
+
+def principal_curvatures(jet):
+    """Both, larger first, along the normal y_u x y_v: at 200 digits no cancellation matters."""
+    _, a, b, *seconds = jet
+    with mpmath.workdps(exact.DIGITS):
+        normal = [a[i - 2] * b[i - 1] - a[i - 1] * b[i - 2] for i in range(3)]
+        length = mpmath.sqrt(exact.dot(normal, normal))
+        p, q, r = (exact.dot(y, normal) / length for y in seconds)
+        e, f, g = exact.dot(a, a), exact.dot(a, b), exact.dot(b, b)
+        mean = (e * r - 2 * f * q + g * p) / (2 * (e * g - f * f))
+        root = mpmath.sqrt(mean**2 - (p * r - q * q) / (e * g - f * f))
+        return mean + root, mean - root
+
+
+# --- What is measured ---
+
+
+@pytest.mark.parametrize("name", SPECIMENS)
+def test_everything_measured_is_what_the_definitions_say(name):
+    specimen = SPECIMENS[name]
+    function = by_definition(specimen)
+    found = measure_specimen(specimen, 5)
+    surface = found.surface
+    points = second_order_jet(chart_of(specimen), square_grid(5).points, "rigorous")
+    form = second_fundamental_form(points, specimen.covariance)
+    mean_error = form.mean_error.reshape(5, 5).numpy()
+    assert np.median(mean_error) < 1e-4 * (1 + np.median(found.mean_norm))
+    slacks = [0.0]
+    for row, column in SPOTS:
+        u, v = surface.axis[column], surface.axis[row]
+        jet = exact.jet(lambda m, u, v: function(m, u, v)[0], u, v)
+        wanted = exact.geometry(jet)
+        at = (0, row, column)
+        error = surface.gaussian_error[at]
+        assert abs(wanted["gaussian"] - surface.gaussian[at]) <= error
+        assert error < 1e-6 * (1 + abs(wanted["gaussian"]))
+        size = mpmath.sqrt(exact.dot(wanted["mean"], wanted["mean"]))
+        assert abs(size - found.mean_norm[row, column]) <= mean_error[row, column]
+        assert surface.area_element[at] == pytest.approx(float(wanted["area"]), rel=1e-9)
+        if specimen.covariance is None:
+            np.testing.assert_allclose(surface.values[at], np.array(jet[0], float), rtol=1e-10)
+        if specimen.config.model_dim == 3:
+            slack = found.principal_error[row, column]
+            for got, k in zip(found.principal[row, column], principal_curvatures(jet), strict=True):
+                assert abs(k - got) <= slack
+            slacks.append(slack / (1 + np.abs(found.principal[row, column]).max()))
+        _, looks = function(math, float(u), float(v))
+        for layer, (weights, gate) in enumerate(looks):
+            np.testing.assert_allclose(found.weights[layer][:, row, column], weights, rtol=1e-9)
+            if gate is not None:
+                np.testing.assert_allclose(found.gates[layer][:, row, column], gate, rtol=1e-9)
+    assert np.median(slacks) < 1e-4  # a bound that says something
+
+
+def test_what_is_replaced_is_replaced_and_nothing_else():
+    own = build_attention(SIGMOID, (72,))
+    sharp = build_specimen(SPECIMENS["sharp"])
+    dragged = build_specimen(SPECIMENS["dragged"])
+    for name, parameter in own.named_parameters():
+        times = 3.0 if name.endswith("keys") else 1.0
+        assert torch.equal(dict(sharp.named_parameters())[name], times * parameter)
+        wanted = {"layers.0.values": VALUES, "layers.0.gate.weight": GATES}.get(name)
+        new = parameter if wanted is None else torch.tensor([wanted], dtype=torch.float64)
+        assert torch.equal(dict(dragged.named_parameters())[name], new)
+
+
+def test_the_ungated_twin_shares_everything_but_the_gate():
+    twin = SPECIMENS["dragged"].ungated
+    assert twin.config == replace(SIGMOID, gate=None)
+    assert (twin.seed, twin.values, twin.gate_weight) == (72, VALUES, None)
+    assert twin.ungated == twin
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (dict(chart="sideways"), "chart is 'sideways'"),
+        (dict(seed=-1), "seed is -1"),
+        (dict(sharpness=0.0), "sharpness is 0.0"),
+        (dict(sharpness=math.nan), "sharpness is nan"),
+        (dict(values=VALUES[:2]), "values has shape"),
+        (dict(values=((math.nan,) * 3,) * 3), "values contains NaN"),
+        (dict(gate_weight=((1.0,) * 2,) * 3), "gate_weight has shape"),
+        (dict(gate_weight=((math.inf,) * 3,) * 3), "gate_weight contains NaN or inf"),
+        (dict(config=AttentionConfig(), gate_weight=GATES), "a model without a gate"),
+        (dict(config=replace(SIGMOID, source="tokens"), values=VALUES), "a token model"),
+        (dict(config=replace(SIGMOID, value_count=2), chart="weights"), "value_count is 2"),
+        (dict(covariance=((1.0, 2.0, 0.0), (2.0, 1.0, 0.0), (0.0, 0.0, 1.0))), "positive definite"),
+    ],
+)
+def test_what_cannot_be_is_refused(change, words):
+    with pytest.raises(ValueError, match=words):
+        measure_specimen(replace(SPECIMENS["gated"], **change), 5)
+
+
+@pytest.mark.parametrize("name", SPECIMENS)
+def test_weights_are_positive_and_sum_to_one_and_gates_stand_in_the_order_of_the_layers(name):
+    specimen = SPECIMENS[name]
+    found = measure_specimen(specimen, 5)
+    config = specimen.config
+    assert [w.shape for w in found.weights] == [(config.heads, 5, 5, config.value_count)] * (
+        config.depth
+    )
+    for weights in found.weights:
+        assert (weights > 0).all()
+        np.testing.assert_allclose(weights.sum(-1), 1, rtol=1e-13)
+    assert len(found.gates) == (config.depth if config.gate else 0)
+
+
+@pytest.mark.parametrize("change", [dict(position="G4"), dict(strength=0.0)], ids=str)
+def test_a_layer_whose_weights_are_prescribed_still_has_its_place_among_the_gates(change):
+    config = replace(SIGMOID, depth=2, gate=GateConfig(**change))
+    found = measure_specimen(Specimen(config, 4, chart="weights"), 5)
+    assert [gate.shape for gate in found.gates] == [(3, 5, 5)] * 2
+    assert (found.gates[0] == 1).all()  # the weights are given, or there is no gate
+    for layer in range(2):
+        manifold_view([found], coordinate_axes(3), Look("gate", layer, 1, inspect=True))
+
+
+def test_equal_weights_have_the_entropy_log_n_and_one_that_takes_all_has_none():
+    field = COLOURINGS["entropy"].field
+    even = measure_specimen(Specimen(AttentionConfig(value_count=5), 1, chart="weights"), 5)
+    entropy = field(even, -1, None)
+    assert entropy[2, 2] == pytest.approx(math.log(5), rel=1e-14)
+    assert (entropy <= math.log(5) * (1 + 1e-14)).all()
+    p = even.weights[0][0, 0, 0]
+    assert entropy[0, 0] == pytest.approx(-sum(x * math.log(x) for x in p))
+    sharp = measure_specimen(Specimen(SIGMOID, 72, sharpness=100.0), 5)
+    assert 0 <= field(sharp, -1, None).min() < 1e-3
+
+
+def test_heads_and_channels_are_chosen_and_averaged():
+    config = replace(EVERYTHING, gate=GateConfig("tanh", "headwise"))
+    found = measure_specimen(Specimen(config, 5), 5)
+    for name, stacks in (("gate", found.gates), ("entropy", None)):
+        field = COLOURINGS[name].field
+        for layer in (0, -1):
+            parts = [field(found, layer, part) for part in range(2)]
+            np.testing.assert_allclose(field(found, layer, None), sum(parts) / 2, rtol=1e-14)
+            np.testing.assert_array_equal(field(found, layer, 7), field(found, layer, None))
+            if stacks:
+                np.testing.assert_array_equal(parts[1], stacks[layer][1])
+    ungated = measure_specimen(SPECIMENS["ungated"], 5)
+    assert (COLOURINGS["gate"].field(ungated, -1, None) == 1).all()
+
+
+@pytest.mark.parametrize("name", ["weights", "weights, n = 4", "gated"])
+def test_reach_is_the_size_of_the_furthest_input_behind_the_chart(name):
+    specimen = SPECIMENS[name]
+    found = measure_specimen(specimen, 5)
+    if name != "weights":
+        assert found.reach is None  # not an input's weights, or the inputs themselves
+        return
+    model = build_specimen(specimen)
+    layer = model.blocks[0]
+    slopes = (model.input_map[0] @ layer.logit_map()[0, 0]).numpy()
+    starts = (model.input_bias[0] @ layer.logit_map()[0, 0] + layer.bias[0, 0]).numpy()
+    logs = np.log(found.weights[0][0].reshape(-1, 3))
+    differences = (logs - starts)[:, :2] - (logs - starts)[:, 2:]
+    inputs = np.linalg.solve((slopes[:, :2] - slopes[:, 2:]).T, differences.T).T
+    assert found.reach == pytest.approx(np.linalg.norm(inputs, axis=1).max(), rel=1e-9)
+    straight = measure_specimen(replace(specimen, chart="inputs"), 5)
+    again = model(torch.from_numpy(inputs))[0].numpy()
+    np.testing.assert_allclose(found.surface.values[0].reshape(-1, 3), again, rtol=1e-9)
+    assert straight.reach is None
+
+
+def test_the_flat_space_has_the_dimension_of_the_value_differences():
+    wanted = {
+        2: AttentionConfig(),
+        3: AttentionConfig(value_count=6),
+        4: AttentionConfig(model_dim=4, heads=2),
+        None: AttentionConfig(source="tokens"),
+        1: AttentionConfig(value_count=2),
+    }
+    for dimension, config in wanted.items():
+        assert measure_specimen(Specimen(config), 3).hull_dimension == dimension
+
+
+# --- What kind of points ---
+
+
+def types(found):
+    return {POINT_TYPES[code] for code in np.unique(found.types)}
+
+
+def test_an_average_of_three_fixed_values_is_planar_on_both_charts():
+    for chart, depth in itertools.product(("inputs", "weights"), (1, 3)):
+        specimen = Specimen(AttentionConfig(depth=depth), 72, chart=chart)
+        found = measure_specimen(specimen, 11)
+        # Deep stacks shrink: their bend is bounded, but not by a thousandth of 1 / diameter.
+        assert types(found) <= ({"planar"} if depth == 1 else {"planar", "undecided"})
+        assert found.surface.flat[0]
+        assert found.uncertain_share == 0
+
+
+@pytest.mark.parametrize("dim", [3, 5])
+def test_normalisation_makes_a_sphere_without_any_gate(dim):
+    config = AttentionConfig(model_dim=dim, norm="post")
+    found = measure_specimen(Specimen(config, 72), 11)
+    assert types(found) == {"elliptic"}
+    gap = np.abs(found.surface.gaussian[0] - 1 / dim)
+    assert (gap <= found.surface.gaussian_error[0] + 1e-15).all()
+    np.testing.assert_allclose(found.mean_norm, dim**-0.5, rtol=1e-6)
+    np.testing.assert_allclose(found.bending, math.sqrt(2 / dim), rtol=1e-6)
+
+
+def test_types_are_the_signs_of_k_where_they_are_decided():
+    for name in ("gated", "four dimensions, full covariance", "everything", "sharp"):
+        found = measure_specimen(SPECIMENS[name], 21)
+        surface = found.surface
+        decided = surface.resolved[0] & (np.abs(surface.gaussian[0]) > surface.gaussian_error[0])
+        named = np.where(surface.gaussian[0] > 0, "elliptic", "hyperbolic")
+        assert (np.array(POINT_TYPES)[found.types] == named)[decided].all()
+        assert decided.any()
+        assert not set(found.types[~decided]) & {0, 1}
+
+
+EVERYWHERE = {
+    "plane": "planar", "warped plane": "planar", "cylinder": "parabolic", "cone": "parabolic",
+    "flat torus in R4": "parabolic", "sphere by gating": "elliptic", "ellipsoid": "elliptic",
+    "paraboloid": "elliptic", "saddle": "hyperbolic", "catenoid": "hyperbolic",
+    "helicoid": "hyperbolic", "pseudosphere": "hyperbolic", "graph of z^2 in C2": "hyperbolic",
+}  # fmt: skip
+
+
+def types_of(chart, bound="rigorous"):
+    jet = second_order_jet(chart, square_grid(11).points, bound)
+    codes = point_types(curvature(jet), second_fundamental_form(jet))
+    return {POINT_TYPES[code] for code in codes.unique()}
+
+
+@pytest.mark.parametrize("bound", ["rigorous", "estimate"])
+@pytest.mark.parametrize("name", EVERYWHERE)
+def test_classical_surfaces_have_the_types_of_the_textbook(name, bound):
+    assert types_of(SURFACES[name].chart, bound) == {EVERYWHERE[name]}
+
+
+def test_a_torus_has_both_signs():
+    assert {"elliptic", "hyperbolic"} <= types_of(SURFACES["torus"].chart)
+
+
+def test_where_no_tangent_plane_is_known_nothing_is_decided():
+    line = measure_specimen(Specimen(AttentionConfig(value_count=2), 1), 11)
+    assert types(line) == {"undecided"}
+    assert line.uncertain_share == 1
+    point = measure_specimen(Specimen(AttentionConfig(), values=((1.0, 2.0, 3.0),) * 3), 11)
+    assert types(point) == {"undecided"}
+    assert point.uncertain_share == 1
+
+
+@pytest.mark.parametrize(
+    ("gaussian", "error", "bending", "bending_error", "resolved", "wanted"),
+    [
+        (2.0, 1e-9, 2.0, 1e-9, True, "elliptic"),
+        (-2.0, 1e-9, 2.0, 1e-9, True, "hyperbolic"),
+        (2.0, 3.0, 2.0, 1e-9, True, "undecided"),  # K could be anything
+        (-2.0, 3.0, 2.0, 1e-9, True, "undecided"),
+        (1e-12, 1e-9, 2.0, 1e-9, True, "parabolic"),
+        (1e-12, 1e-9, 1e-4, 1e-9, True, "undecided"),  # bends too little to call K zero
+        (1e-12, 1e-9, 1e-4, 1e-3, True, "planar"),
+        (2.0, 1e-9, 2.0, 1e-9, False, "undecided"),
+        (1e-12, 1e-9, 1e-4, 1e-3, False, "undecided"),
+        (math.nan, math.inf, math.nan, math.inf, False, "undecided"),
+    ],
+)
+def test_a_type_is_named_only_where_the_bounds_allow_it(
+    gaussian, error, bending, bending_error, resolved, wanted
+):
+    def one(x):
+        return torch.tensor([x], dtype=torch.float64)
+
+    field = CurvatureField(
+        one(gaussian), one(error), one(0.0), one(1.0), one(0.0), one(0.0),
+        torch.tensor([resolved]), "rigorous",
+    )  # fmt: skip
+    form = torch.zeros(1, 3, 3, dtype=torch.float64)
+    form[0, 2, 0] = bending
+    errors = torch.tensor([[bending_error, 0.0, 0.0]], dtype=torch.float64)
+    frame = torch.eye(3, 2, dtype=torch.float64).unsqueeze(0)
+    second = FundamentalForm(
+        frame, one(0.0), form, errors, form[..., 0] / 2, one(0.0), "rigorous"
+    )  # fmt: skip
+    (code,) = point_types(field, second).tolist()
+    assert POINT_TYPES[code] == wanted
+
+
+def test_the_uncertain_share_is_one_of_area():
+    found = measure_specimen(SPECIMENS["gated"], 21)
+    assert found.quadrature.sum() == pytest.approx(4)
+    codes = found.types.copy()
+    codes[:4, 7:] = POINT_TYPES.index("undecided")  # resolved or not: the sign is not known
+    area = found.surface.area_element[0] * found.quadrature
+    share = area[:4, 7:].sum() / area.sum()
+    assert found.uncertain_share == 0
+    assert replace(found, types=codes).uncertain_share == pytest.approx(share, rel=1e-12)
+
+
+# --- Colours ---
+
+FIELDS = st.lists(
+    arrays(float, (4, 5), elements=st.one_of(
+        st.just(math.nan), st.just(0.0), st.floats(-1e300, 1e300), st.floats(-3, 3)
+    )), min_size=1, max_size=2,
+)  # fmt: skip
+
+
+@given(FIELDS, st.sampled_from(sorted(COLOURINGS)), st.booleans())
+def test_a_scale_never_collapses_is_shared_and_says_what_it_cuts_off(fields, name, asinh):
+    colouring = COLOURINGS[name]
+    if colouring.range != "signed":
+        fields = [np.abs(field) for field in fields]
+    scale = colour_scale(colouring, fields, asinh)
+    assert np.isfinite([scale.low, scale.high, *scale.ends]).all()
+    assert scale.low < scale.high
+    assert scale == colour_scale(colouring, fields[::-1], asinh)
+    values = np.concatenate([field[np.isfinite(field)] for field in fields])
+    shown = scale.apply(values)
+    assert np.isfinite(shown).all()
+    assert (np.diff(shown[np.argsort(values)]) >= 0).all()
+    low, high = scale.ends
+    rtol = 2e-3 if scale.log else 1e-9  # 1e-308 is below the smallest normal number
+    back = scale.apply(np.array([low, high]))
+    np.testing.assert_allclose(back, [scale.low, scale.high], rtol=rtol)
+    if colouring.range == "signed":
+        assert scale.low == -scale.high
+        assert scale.high > 0
+    if values.size:
+        outside = ((values < low) | (values > high)) & ~np.isclose(values, high)
+        outside &= ~np.isclose(values, low)
+        assert outside.mean() <= scale.beyond + 1e-12
+        assert scale.beyond <= 1 - QUANTILE + 1 / values.size + 1e-12 or len(fields) > 1
+
+
+def test_linear_colours_end_at_the_quantile_of_the_side_with_most_to_show():
+    rng = np.random.default_rng(0)
+    fields = [rng.normal(size=(21, 21)), 5 * rng.normal(size=(21, 21))]
+    scale = colour_scale(COLOURINGS["curvature"], fields)
+    assert scale.high == np.quantile(np.abs(fields[1]), 0.9) == -scale.low
+    assert scale.beyond == (np.abs(np.stack(fields)) > scale.high).mean() > 0
+    assert colour_scale(COLOURINGS["size"], [np.abs(f) for f in fields]).low == 0
+
+
+def test_the_asinh_scale_cuts_nothing_off_and_is_linear_near_zero():
+    field = np.concatenate([np.linspace(-2, 2, 50), [1e36]]).reshape(3, 17)
+    scale = colour_scale(COLOURINGS["curvature"], [field], asinh=True)
+    assert scale.beyond == 0
+    assert scale.ends == pytest.approx((-1e36, 1e36))
+    small = 1e-4 * scale.soft
+    assert scale.apply(np.array(small)) == pytest.approx(small / scale.soft, rel=1e-6)
+    np.testing.assert_allclose(np.sinh(scale.apply(field)) * scale.soft, field, rtol=1e-9)
+
+
+def test_bounds_are_coloured_by_powers_of_ten():
+    scale = colour_scale(COLOURINGS["error"], [np.array([[2e-14, 3e-9, np.nan]])])
+    assert (scale.low, scale.high, scale.log) == (-14, -8, True)
+    assert scale.ends == pytest.approx((1e-14, 1e-8))
+    assert scale.apply(np.array(1e-12)) == pytest.approx(-12)
+
+
+@pytest.mark.parametrize("name", COLOURINGS)
+@pytest.mark.parametrize("asinh", [False, True])
+@pytest.mark.parametrize("value", [0.0, 1e-300, 1.0, math.nan])
+def test_a_constant_field_is_neither_blank_nor_amplified(name, asinh, value):
+    scale = colour_scale(COLOURINGS[name], [np.full((3, 3), value)], asinh)
+    assert scale.low < scale.high
+    if COLOURINGS[name].range in ("signed", "from zero") and value < 1:
+        shown = float(scale.apply(np.array(value)))
+        assert abs(shown) <= 1e-6 * scale.high  # drawn neutral
+
+
+# --- The picture ---
+
+SIDES = ("left", "right")
+
+
+def pictured(name="gated", look=None, size=13):
+    specimen = SPECIMENS[name]
+    sides = [measure_specimen(specimen.ungated, size), measure_specimen(specimen, size)]
+    axes = axes_of(specimen)
+    return sides, axes, manifold_view(sides, axes, look or Look())
+
+
+def used_names(picture):
+    panels = [panel for column in picture.view.columns for panel in column]
+    read = {name for column in picture.readouts for _, names in column for name in names}
+    drawn = names_in([panel.traces for panel in panels])
+    return drawn.union(read, *(panel.pick.values() for panel in panels))
+
+
+@pytest.mark.parametrize("inspect", [False, True])
+@pytest.mark.parametrize("colouring", COLOURINGS)
+def test_every_array_is_used_and_every_side_has_the_same_colours(colouring, inspect):
+    _, _, picture = pictured("everything", Look(colouring, inspect=inspect))
+    assert used_names(picture) == set(picture.view.arrays)
+    styles = {
+        (trace.get("cmin", trace.get("zmin")), trace.get("cmax", trace.get("zmax")))
+        for column in picture.view.columns
+        for panel in column
+        for trace in panel.traces
+        if trace["type"] in ("mesh3d", "heatmap")
+    }
+    assert styles == {(picture.scale.low, picture.scale.high)}
+    assert len(picture.view.columns[0]) == 2 + inspect
+
+
+@pytest.mark.parametrize("name", ["gated", "four dimensions, full covariance"])
+def test_the_arrays_are_what_was_measured(name):
+    sides, axes, picture = pictured(name, Look(inspect=True))
+    found = picture.view.arrays
+    for prefix, side in zip(SIDES, sides, strict=True):
+        values = (side.surface.values[0] - axes.origin) @ axes.basis
+        for i, letter in enumerate("xyz"):
+            np.testing.assert_allclose(found[f"{prefix}_{letter}"], values[..., i], rtol=1e-12)
+        np.testing.assert_array_equal(found[f"{prefix}_gaussian"], side.surface.gaussian[0])
+        np.testing.assert_array_equal(found[f"{prefix}_field"], side.surface.gaussian[0])
+        np.testing.assert_array_equal(found[f"{prefix}_error"], side.surface.gaussian_error[0])
+        for i in range(side.specimen.config.value_count):
+            np.testing.assert_array_equal(found[f"{prefix}_α{i}"], side.weights[-1][0, ..., i])
+    for channel in range(len(sides[1].gates[0])):
+        np.testing.assert_array_equal(found[f"right_gate{channel}"], sides[1].gates[0][channel])
+    assert "left_gate0" not in found
+
+
+def test_grid_lines_are_rows_and_columns_of_the_surface():
+    sides, _, picture = pictured()
+    for prefix, side in zip(SIDES, sides, strict=True):
+        lines = np.stack([picture.view.arrays[f"{prefix}_grid_{x}"] for x in "xyz"], -1)
+        pieces = lines[~np.isnan(lines[:, 0])].reshape(-1, 13, 3)
+        values = side.surface.values[0]
+        wanted = [values[r] for r in (0, 6, 12)] + [values[:, c] for c in (0, 6, 12)]
+        np.testing.assert_array_equal(pieces, wanted)
+
+
+def test_the_zero_line_runs_where_k_changes_its_sign_and_a_flat_side_has_none():
+    sides, _, picture = pictured(size=41)
+    found = picture.view.arrays
+    assert sides[0].surface.flat[0]
+    assert np.isnan(found["left_zero_u"]).all()
+    u, v = found["right_zero_u"], found["right_zero_v"]
+    points = np.stack([u, v], -1)[~np.isnan(u)]
+    assert len(points) > 10
+    jet = second_order_jet(build_specimen(SPECIMENS["gated"]), torch.from_numpy(points))
+    there = np.abs(curvature(jet).gaussian.numpy())
+    assert np.median(there) < 0.02 * np.median(np.abs(sides[1].surface.gaussian))
+    low, high = (found[f"right_{x}"].min() for x in "xy"), (found[f"right_{x}"].max() for x in "xy")
+    for x, least, most in zip("xy", low, high, strict=True):
+        lifted = found[f"right_zero_{x}"]
+        assert np.nanmin(lifted) >= least
+        assert np.nanmax(lifted) <= most
+
+
+def test_hatching_covers_the_unresolved_points_and_no_others():
+    sides, _, picture = pictured("sharp")
+    assert np.isnan(picture.view.arrays["right_hatch_u"]).all()
+    side = sides[1]
+    hidden = side.surface.resolved.copy()
+    hidden[0, 3:5, 2] = False
+    unsure = replace(side, surface=replace(side.surface, resolved=hidden))
+    picture = manifold_view([sides[0], unsure], coordinate_axes(3), Look())
+    strokes = np.stack([picture.view.arrays[f"right_hatch_{x}"] for x in "uv"], -1)
+    ends = strokes[~np.isnan(strokes[:, 0])].reshape(-1, 2, 2)
+    axis = side.surface.axis
+    np.testing.assert_allclose(ends.mean(1), [(axis[2], axis[3]), (axis[2], axis[4])], atol=1e-12)
+    assert np.isnan(picture.view.arrays["right_shade"][3:5, 2]).all()
+    assert np.isfinite(picture.view.arrays["right_colour"]).all()  # no holes in the surface
+    assert np.isnan(picture.view.arrays["left_hatch_u"]).all()
+
+
+def test_two_dimensions_are_a_warped_grid_in_the_plane():
+    specimen = Specimen(replace(SIGMOID, model_dim=2), 7)
+    sides = [measure_specimen(s, 13) for s in (specimen.ungated, specimen)]
+    picture = manifold_view(sides, axes_of(specimen), Look())
+    assert [[p.kind for p in column] for column in picture.view.columns] == [["plane"] * 2] * 2
+    for prefix, side in zip(SIDES, sides, strict=True):
+        assert side.surface.flat[0]
+        lines = np.stack([picture.view.arrays[f"{prefix}_grid_{x}"] for x in "xy"], -1)
+        pieces = lines[~np.isnan(lines[:, 0])].reshape(-1, 13, 2)
+        np.testing.assert_array_equal(pieces[1], side.surface.values[0, 6])
+        assert f"{prefix}_z" not in picture.view.arrays
+
+
+def test_the_triangle_shows_weights_by_their_barycentric_coordinates():
+    sides, _, picture = pictured("weights", Look(inspect=True))
+    corners = np.array([[0, 0], [1, 0], [0.5, math.sqrt(3) / 2]])
+    for prefix, side in zip(SIDES, sides, strict=True):
+        spots = np.stack([picture.view.arrays[f"{prefix}_simplex_{x}"] for x in "xy"], -1)
+        weights = side.weights[-1][0]
+        wanted = sum(weights[..., i, None] * corners[i] for i in range(3))
+        np.testing.assert_allclose(spots, wanted, atol=1e-12)
+        np.testing.assert_allclose(spots[6, 6], corners.mean(0), atol=1e-12)  # equal weights
+    (_, _, triangle), _ = picture.view.columns
+    drawn = np.array([triangle.traces[0][x][:3] for x in "xy"]).T
+    np.testing.assert_allclose(drawn, corners)
+
+
+def test_the_triangle_follows_the_chosen_layer_and_head():
+    sides, _, picture = pictured("everything", Look("entropy", 0, 1, inspect=True))
+    for i in range(3):
+        wanted = sides[1].weights[0][1, ..., i]
+        np.testing.assert_array_equal(picture.view.arrays[f"right_α{i}"], wanted)
+
+
+def test_the_values_are_joined_only_where_all_outputs_are_their_averages():
+    def joined(name):
+        _, _, picture = pictured(name, Look(inspect=True))
+        return [len(column[0].traces) == 4 for column in picture.view.columns]
+
+    assert joined("gated") == [True, False]
+    assert joined("pre-normalised, gated queries") == [True, True]
+    for change in (dict(residual=True), dict(norm="post"), dict(output_projection=True)):
+        side = measure_specimen(Specimen(AttentionConfig(**change), 5), 7)
+        picture = manifold_view([side], coordinate_axes(3), Look(inspect=True))
+        assert len(picture.view.columns[0][0].traces) == 3, change
+    assert joined("tokens, gated keys") == [False, False]
+    sides, _, picture = pictured("gated", Look(inspect=True))
+    ring = picture.view.columns[0][0].traces[-1]
+    corners = np.array([ring[x] for x in "xyz"]).T
+    np.testing.assert_allclose(corners, [*sides[0].values, sides[0].values[0]], rtol=1e-12)
+    ranges = [picture.view.columns[0][0].layout[f"{x}axis"]["range"] for x in "xyz"]
+    assert all(
+        (low <= c).all() and (c <= high).all()
+        for c, (low, high) in zip(corners.T, ranges, strict=True)
+    )
+
+
+def test_a_single_side_is_drawn_alone():
+    side = measure_specimen(SPECIMENS["ungated"], 13)
+    picture = manifold_view([side], coordinate_axes(3), Look(inspect=True))
+    assert len(picture.view.columns) == len(picture.readouts) == len(picture.shares) == 1
+    assert picture.shares == [1.0]
+    assert picture.view.colour_range == (-palette.COLOUR_RANGE_FLOOR, palette.COLOUR_RANGE_FLOOR)

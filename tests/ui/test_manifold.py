@@ -1,0 +1,469 @@
+"""Does the Manifold page open for every link, say what cannot be, and keep what was dragged?"""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from streamlit.components.v2.bidi_component.main import _make_trigger_id
+from streamlit.testing.v1 import AppTest
+
+from gating_core.colourings import COLOURINGS
+from gating_core.fooled import FOOLED
+from gating_core.point_types import POINT_TYPES
+from gating_core.resolve import Request, resolve
+from gating_core.specimen import measure_specimen
+from tests.ui.test_pages import ROOT, TIMEOUT_SECONDS
+from tests.ui.test_view3d import unpack
+from ui.links import Choice, Number
+from ui.manifold_controls import MANIFOLD, TABS
+
+PAGE = "pages/1_Manifold.py"
+VIEW, VALUES_PAD, GATES_PAD = "manifold_view", "hold_values", "hold_gates"
+DRAGGED = "1,0.5,-0.25,-1.5,0.75,0.5,0.25,-1,2"
+GATES = "0.5,1.5,-0.5,-1,0.25,1,2,-0.75,1.25"
+# Small grids where the size makes no difference.
+LINKS = {
+    "default": {},
+    "weights": dict(chart="weights", grid="31"),
+    "weights, four values": dict(chart="weights", n="4", dim="6", grid="31"),
+    "tokens": dict(source="tokens", position="G3", per="head", grid="31"),
+    "plane": dict(dim="2", grid="31", pair="2-3"),
+    "components": dict(dim="8", layers="3", axes="1", heads="2", metric="turned", grid="31"),
+    "two values": dict(n="2", grid="31"),
+    "normalised": dict(norm="post", residual="true", projection="true", grid="31"),
+    "no side but one": dict(chart="weights", dim="4", heads="2", grid="31", point="3.4"),
+    "asinh, saturated": dict(scale="asinh", sharpness="60", grid="31", by="size"),
+    "no gate left": {"lambda": "0", "chart": "weights", "layers": "2", "layer": "2", "by": "gate"},
+    "gated queries": dict(chart="weights", position="G4", layers="2", layer="1", by="gate"),
+    "dragged": dict(values=DRAGGED, gates=GATES, grid="31", point="15.3", kind="silu"),
+    "diagonal": dict(metric="diagonal", variances="1, 2, 0.5", grid="31", more="true"),
+    "deep": dict(layers="4", layer="3", part="2", by="entropy", kind="tanh", grid="31"),
+}
+
+
+def open_manifold(**query):
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=TIMEOUT_SECONDS)
+    app.run()
+    for name, value in query.items():
+        app.query_params[name] = value
+    return app.switch_page(PAGE).run()
+
+
+def component(app, key):
+    """The component called ``key``, or ``None``."""
+    found = [c for c in app.get("bidi_component") if c.proto.id.endswith(f"-{key}")]
+    return found[0] if found else None
+
+
+def payload(app):
+    """What the linked view was sent: header and arrays."""
+    return unpack(component(app, VIEW).proto.bytes)
+
+
+def handles(app, key=VALUES_PAD):
+    """(x, y) of a pad's handles."""
+    return [(h["x"], h["y"]) for h in json.loads(component(app, key).proto.json)["handles"]]
+
+
+def report(app, key, event, value):
+    """A component's message, as the browser sends it: all that is private here stands here."""
+    states = app._tree.get_widget_states()
+    message = states.widgets.add()
+    message.id = _make_trigger_id(component(app, key).proto.id, "events")
+    message.json_trigger_value = json.dumps([{"event": event, "value": value}])
+    return app._run(states)
+
+
+def said(app):
+    return " ".join(element.value for element in (*app.caption, *app.markdown))
+
+
+def notes(app):
+    return [c.value for c in app.caption if c.value.startswith(":material/info:")]
+
+
+def assert_well(app):
+    assert not app.exception
+    assert not app.warning
+    assert not app.error
+
+
+# --- Links ---
+
+
+@pytest.mark.parametrize("tab", TABS)
+@pytest.mark.parametrize("name", LINKS)
+def test_every_tab_opens_for_every_link(name, tab):
+    app = open_manifold(**LINKS[name], tab=tab)
+    assert_well(app)
+    charts, tables = len(app.get("plotly_chart")), len(app.table)
+    if tab == "Doubt":
+        assert component(app, VIEW) is None
+        assert (charts, tables) == (3, 2)
+        return
+    header, arrays = payload(app)
+    columns = header["columns"]
+    assert len(columns) == (1 if name == "no side but one" else 2)
+    three = LINKS[name].get("n", "3") == "3"
+    assert {len(column["panels"]) for column in columns} == {2 + (tab == "Inspect" and three)}
+    first = "plane" if name == "plane" else "scene"
+    assert {column["panels"][0]["kind"] for column in columns} == {first}
+    assert np.isfinite(arrays["left_x"]).all()
+    assert (charts, tables) == (0, tab == "Inspect")
+
+
+@pytest.mark.parametrize("by", COLOURINGS)
+def test_every_colouring_is_drawn_and_named_in_the_legend(by):
+    app = open_manifold(by=by, grid="31", tab="Inspect")
+    assert_well(app)
+    legend = payload(app)[0]["legend"]
+    symbol = COLOURINGS[by].symbol
+    assert legend["low"].startswith(f"{symbol} = ")
+    assert legend["high"].startswith(f"{symbol} = ")
+
+
+def test_the_first_paint_is_a_flat_sheet_beside_a_curved_one():
+    app = open_manifold()
+    assert_well(app)
+    flat, _, curved, uncertain = (metric.value for metric in app.metric)
+    assert flat == "0"
+    assert "±" in curved
+    assert uncertain.endswith("%")
+    assert "**Without a gate** the surface is flat" in said(app)
+    assert "**With the sigmoid gate** the surface is curved" in said(app)
+    header, _ = payload(app)
+    assert [column["heading"] for column in header["columns"]] == [
+        "Without gate",
+        "sigmoid gate at G1, one per channel, λ = 1.00",
+    ]
+    assert header["camera"]["eye"]
+
+
+def bad_value(allowed):
+    if isinstance(allowed, Choice):
+        return "<b>neither</b>"
+    return f"{allowed.high + 1:g}" if isinstance(allowed, Number) else "1;2"
+
+
+@pytest.fixture(scope="module")
+def first_payload():
+    return component(open_manifold(), VIEW).proto.bytes
+
+
+@pytest.mark.parametrize("name", MANIFOLD)
+def test_what_a_link_gets_wrong_is_said_in_one_sentence_and_does_no_harm(name, first_payload):
+    app = open_manifold(**{name: bad_value(MANIFOLD[name])})
+    assert not app.exception
+    assert not app.error
+    (warning,) = app.warning
+    assert f"`{name}`" in warning.value
+    assert f"Shown instead: {MANIFOLD[name].default}." in warning.value
+    assert component(app, VIEW).proto.bytes == first_payload
+
+
+def test_many_mistakes_get_a_sentence_each_until_a_control_moves():
+    query = {"lambda": "nan", "layers": "0", "model": "1.5", "grid": "62", "axes": "x", "kind": ""}
+    query |= {"values": "1,inf,2", "point": "1.2.3", "source": "\x00"}
+    app = open_manifold(**query)
+    assert not app.exception
+    assert len(app.warning) == len(query)
+    for name in query:
+        assert sum(f"`{name}`" in warning.value for warning in app.warning) == 1
+    app.slider(key="lambda").set_value(0.5).run()
+    assert_well(app)
+
+
+# --- What cannot be ---
+
+NOTES = {
+    "heads": (dict(heads="4", more="true"), "4 heads do not divide D = 3. Shown: 1.", "heads"),
+    "tokens": (
+        dict(chart="weights", source="tokens", grid="31"),
+        "There is no attention-weight chart here: tokens' values move with their weights."
+        " Shown: inputs.",
+        "chart",
+    ),
+    "slice": (
+        dict(chart="weights", dim="4", heads="2"),
+        "Shown: the ungated surface only",
+        "chart",
+    ),
+    "two": (dict(chart="weights", n="2"), "two values span a line, not a surface", "chart"),
+    "constant": (dict(position="G2", more="true"), "reads the slot's own vector", "kind"),
+    "dragged": (dict(values=DRAGGED, n="4", more="true"), "Shown: none.", "n"),
+    "grid": (
+        dict(grid="151", source="tokens", layers="8", dim="8", n="6", more="true", tab="Inspect"),
+        "measured on a grid of",
+        "grid",
+    ),
+    "part": (dict(by="gate", part="9", more="true"), "Shown: the mean.", "part"),
+}
+
+
+@pytest.mark.parametrize("name", NOTES)
+def test_a_sentence_stands_beside_the_control_that_cannot_be_followed(name):
+    link, words, key = NOTES[name]
+    app = open_manifold(**link)
+    assert_well(app)
+    (note,) = notes(app)
+    assert words in note
+    beside = [
+        column
+        for column in app.columns
+        if any(c.value == note for c in column.caption)
+        and any(getattr(element, "key", None) == key for element in column)
+    ]
+    assert beside
+
+
+def test_a_sentence_about_a_folded_control_is_seen_all_the_same():
+    app = open_manifold(heads="4")
+    (note,) = notes(app)
+    assert "heads do not divide" in note
+    columns = [c for column in app.columns for c in column.caption]
+    assert note not in [c.value for c in columns]
+
+
+def test_a_covariance_that_cannot_be_keeps_the_last_good_picture():
+    app = open_manifold(**{"lambda": "0.4", "metric": "diagonal", "variances": "1, 2, 3"})
+    assert_well(app)
+    before = component(app, VIEW).proto.bytes
+    for text in ("1, 0", "1, 2, -3", "1, 2, nan", "a, b, c", "", "1,2,1e999"):
+        app.text_input(key="variances").set_value(text).run()
+        assert not app.exception
+        (error,) = app.error
+        assert error.value.startswith("The covariance ")
+        assert error.value.endswith("Shown: the last picture that could be drawn.")
+        assert component(app, VIEW).proto.bytes == before
+    app.text_input(key="variances").set_value("1, 2, 4").run()
+    assert_well(app)
+    assert component(app, VIEW).proto.bytes != before
+
+
+def test_a_deep_layer_is_not_looked_for_in_a_last_good_picture_without_it():
+    app = open_manifold(metric="diagonal", variances="-1", layers="5", layer="5", by="entropy")
+    assert not app.exception
+    (error,) = app.error
+    assert "entry that is not positive" in error.value
+    assert len(payload(app)[0]["columns"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("link", "words"),
+    [
+        (dict(values="1,2"), "The dragged values must be 3 by 3 numbers."),
+        (dict(values=DRAGGED, dim="4"), "The dragged values must be 3 by 4 numbers."),
+        (dict(values="1e308,-1e308,0,0,0,0,0,0,0"), "not finite or beyond ±1,000,000."),
+        (dict(gates="1e300,1,1,1,1,1,1,1,1"), "The dragged gate weights contain"),
+        (dict(gates="1,2,3,4"), "The dragged gate weights must be 3 by 3 numbers."),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("tab", TABS)
+def test_dragged_numbers_that_cannot_be_keep_the_first_picture(link, words, tab, first_payload):
+    app = open_manifold(**link, tab=tab)
+    assert not app.exception
+    (error,) = app.error
+    assert words in error.value
+    if tab == "See":
+        assert component(app, VIEW).proto.bytes == first_payload
+
+
+def test_where_there_is_no_surface_no_number_is_told():
+    app = open_manifold(n="2", grid="31", tab="Doubt")
+    ungated = app.table[0].value.iloc[0].to_dict()
+    assert [ungated[name] for name in ("K from", "to", "largest")] == ["none"] * 3
+    assert ungated["unresolved points"].startswith("100")
+    assert all("nan" not in table.value.to_string().lower() for table in app.table)
+    assert open_manifold(n="2", grid="31").metric[0].value == "none"
+
+
+# --- What is said of a point ---
+
+
+def numbers(text):
+    return [float(x.replace("−", "-")) for x in re.findall(r"[−-]?\d[\d.]*(?:e[+-]?\d+)?", text)]
+
+
+@pytest.mark.parametrize(
+    "link", [{}, dict(chart="weights", dim="5", n="4", position="G1")], ids=str
+)
+def test_the_point_in_the_link_is_marked_and_its_table_has_the_right_numbers(link):
+    row, column = 7, 24
+    app = open_manifold(**link, tab="Inspect", point=f"{row}.{column}", grid="31")
+    assert_well(app)
+    assert payload(app)[0]["pick"] == [row, column]
+    table = app.table[0].value
+    wanted = resolve(
+        Request(
+            chart=link.get("chart", "inputs"), model_dim=int(link.get("dim", 3)),
+            value_count=int(link.get("n", 3)), grid=31,
+        )
+    )  # fmt: skip
+    named = list(table.iloc[:, 0])
+    for number, specimen in enumerate(wanted.sides):
+        side = measure_specimen(specimen, 31)
+        cells = dict(zip(named, table.iloc[:, number + 1], strict=True))
+        at = (0, row, column)
+        assert numbers(cells["Chart"]) == pytest.approx([0.6, -8 / 15], abs=1e-3)
+        assert numbers(cells["Output y"]) == pytest.approx(side.surface.values[at], rel=6e-3)
+        weights = side.weights[-1][0, row, column]
+        assert numbers(cells["Attention weights"]) == pytest.approx(weights, rel=6e-3)
+        k, error = numbers(cells["K"])
+        assert k == pytest.approx(side.surface.gaussian[at], rel=1e-4)
+        assert side.surface.gaussian_error[at] <= error <= 11 * side.surface.gaussian_error[at]
+        assert numbers(cells["|H|"])[0] == pytest.approx(side.mean_norm[row, column], rel=1e-3)
+        assert cells["Point"] == POINT_TYPES[side.types[row, column]]
+        if side.principal is None:
+            assert cells["Principal curvatures"] == "for D = 3 only"
+        else:
+            larger, _, smaller, _ = numbers(cells["Principal curvatures"])
+            assert [larger, smaller] == pytest.approx(side.principal[row, column], rel=1e-4)
+        if side.gates:
+            gates = side.gates[-1][:, row, column]
+            assert numbers(cells["Gate"]) == pytest.approx(gates, rel=6e-3)
+        else:
+            assert cells["Gate"] == "none"
+
+
+def test_without_a_mark_the_middle_is_told():
+    app = open_manifold(tab="Inspect", grid="31")
+    assert payload(app)[0]["pick"] is None
+    assert "No point is marked" in said(app)
+    assert "(0.000, 0.000)" in app.table[0].value.to_string()
+
+
+def test_a_click_in_the_view_goes_into_the_link():
+    app = open_manifold(tab="Inspect", grid="31")
+    report(app, VIEW, "pick", {"row": 12, "column": 3})
+    assert_well(app)
+    assert app.query_params["point"] in ("12.3", ["12.3"])
+    assert payload(app)[0]["pick"] == [12, 3]
+    assert "(-0.800, -0.200)" in app.table[0].value.to_string()
+
+
+# --- Take hold of it ---
+
+
+def moved(index, x, y, done=True, serial=1):
+    return {"index": index, "x": x, "y": y, "done": done, "serial": serial}
+
+
+def test_a_dragged_value_moves_the_surface_and_undo_takes_the_whole_drag_back():
+    app = open_manifold(tab="Inspect", grid="31")
+    before, places = component(app, VIEW).proto.bytes, handles(app)
+    for serial, (x, done) in enumerate([(0.2, False), (0.6, False), (1.0, True)], 1):
+        report(app, VALUES_PAD, "moved", moved(1, x, -0.5, done, serial))
+        assert_well(app)
+        assert handles(app)[1] == pytest.approx((x, -0.5), abs=1e-4)
+    assert handles(app)[0] == pytest.approx(places[0], abs=1e-4)
+    assert component(app, VIEW).proto.bytes != before
+    assert len(str(app.query_params["values"]).split(",")) == 9
+    again = open_manifold(tab="Inspect", grid="31", values=app.query_params["values"])
+    assert component(again, VIEW).proto.bytes == component(app, VIEW).proto.bytes
+
+    app.button(key="hold_undo_button").click().run()
+    assert_well(app)
+    assert component(app, VIEW).proto.bytes == before
+    assert handles(app) == places
+    assert "values" not in app.query_params
+    assert app.button(key="hold_undo_button").disabled
+
+
+def test_a_dragged_gate_moves_the_gated_side_only():
+    app = open_manifold(tab="Inspect", grid="31")
+    _, before = payload(app)
+    report(app, GATES_PAD, "moved", moved(2, -1.0, 0.5))
+    assert_well(app)
+    assert handles(app, GATES_PAD)[2] == pytest.approx((-1.0, 0.5), abs=1e-3)
+    _, after = payload(app)
+    np.testing.assert_array_equal(after["left_x"], before["left_x"])
+    # The link keeps four digits after the point, of the other gates as well.
+    np.testing.assert_allclose(after["right_x"], before["right_x"], atol=1e-4)
+    assert not np.allclose(after["right_z"], before["right_z"])
+
+
+def test_back_to_the_seeds_own_can_be_undone():
+    app = open_manifold(tab="Inspect", grid="31", values=DRAGGED, gates=GATES)
+    dragged = component(app, VIEW).proto.bytes
+    app.button(key="hold_reset").click().run()
+    assert_well(app)
+    plain = component(open_manifold(tab="Inspect", grid="31"), VIEW).proto.bytes
+    assert component(app, VIEW).proto.bytes == plain
+    assert not {"values", "gates"} & set(app.query_params)
+    assert app.button(key="hold_reset").disabled
+    app.button(key="hold_undo_button").click().run()
+    assert component(app, VIEW).proto.bytes == dragged
+
+
+@pytest.mark.parametrize(
+    "message", [moved(7, 0.0, 0.0), moved(0, 1e9, 0.0), {"index": 0}, None, "x", moved(-1, 0, 0)],
+    ids=str,
+)  # fmt: skip
+def test_a_forged_message_moves_nothing(message):
+    app = open_manifold(tab="Inspect", grid="31")
+    before = handles(app)
+    report(app, VALUES_PAD, "moved", message)
+    assert not app.exception
+    assert handles(app) == before
+    assert "values" not in app.query_params
+
+
+def test_where_there_is_nothing_to_hold_a_sentence_says_so():
+    assert "Dragging needs memory slots and n = 3" in said(open_manifold(tab="Inspect", n="4"))
+    app = open_manifold(tab="Inspect", position="G2", grid="31")
+    assert component(app, VALUES_PAD)
+    assert component(app, GATES_PAD) is None
+    assert "only where a gate of the first layer reads the input" in said(app)
+
+
+# --- Axes, explanations, gallery ---
+
+
+def test_principal_components_stay_those_of_the_first_depth_until_they_are_fitted():
+    app = open_manifold(dim="4", grid="31", layers="2")
+    assert "three principal components of both sides' points together, at 2 layers" in said(app)
+    shares = numbers(re.search(r"they show (.*) of the variance", said(app))[1])
+    assert all(50 <= share <= 100 for share in shares)
+    app.slider(key="layers").set_value(3).run()
+    assert_well(app)
+    assert "at 2 layers" in said(app)
+    app.button(key="fit_axes").click().run()
+    assert "at 3 layers" in said(app)
+    assert "fit_axes" not in [button.key for button in app.button]
+
+
+EXPLAINED = {
+    "See": ["the surfaces", "the heatmaps"],
+    "Inspect": ["the surfaces", "the heatmaps", "the triangles"],
+    "Doubt": ["the integrals", "the histogram", "the maps", "the error curves"],
+}
+
+
+@pytest.mark.parametrize("tab", TABS)
+def test_every_figure_is_explained_in_four_beats(tab):
+    app = open_manifold(tab=tab, grid="31")
+    labels = [popover.proto.popover.label for popover in app.get("popover")]
+    assert labels == [f"Explain this plot: {what}" for what in EXPLAINED[tab]]
+    text = " ".join(markdown.value for markdown in app.markdown)
+    for beat in ("What is drawn.", "The formula", "What to look for.", "How one could misread it."):
+        assert text.count(f"**{beat}") == len(labels)
+
+
+@pytest.mark.parametrize("name", FOOLED)
+def test_every_picture_that_fooled_us_opens_and_shows_its_model(name):
+    app = open_manifold(gallery="true", fooled=name, grid="31", point="3.4", values=DRAGGED)
+    assert_well(app)
+    assert len(app.get("plotly_chart")) == 1
+    assert "Explain this plot: the picture that lies" in [
+        popover.proto.popover.label for popover in app.get("popover")
+    ]
+    shows = [button for button in app.button if button.key == f"fooled_show_{name}"]
+    assert bool(shows) == (FOOLED[name].request is not None)
+    for button in shows:
+        button.click().run()
+        assert_well(app)
+        assert not {"values", "point"} & set(app.query_params)
+        wanted = resolve(FOOLED[name].request)
+        assert len(payload(app)[0]["columns"]) == len(wanted.sides)

@@ -1,0 +1,614 @@
+"""Does the Decision boundary page train, say what cannot be, and keep what it had?"""
+
+import json
+
+import numpy as np
+import pytest
+from streamlit.components.v2.bidi_component.main import _make_trigger_id
+from streamlit.testing.v1 import AppTest
+
+from gating_core.own_data import EXAMPLE_CSV
+from gating_core.recipe import OPTIMISERS
+from gating_core.runs import TrainedRun
+from gating_core.task_rules import TASKS
+from gating_core.variants import TOKENS_ONLY, VARIANTS
+from tests.ui.test_pages import ROOT, TIMEOUT_SECONDS
+from tests.ui.test_view3d import unpack
+from ui import playground, playground_controls
+
+PAGE = "pages/2_Decision_boundary.py"
+QUICK = dict(seeds="2", steps="50", points="64")
+DOWNLOADS = {"take_weights", "take_script", "take_log", "take_figure"}
+
+
+def open_playground(finished=True, **query):
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=TIMEOUT_SECONDS)
+    app.run()
+    for name, value in (QUICK | query).items():
+        app.query_params[name] = value
+    app.switch_page(PAGE).run()
+    return finish(app) if finished else app
+
+
+def job_of(app):
+    return app.session_state["_jobs"][playground.JOB][0]
+
+
+def finish(app):
+    """Wait for the job as a browser does that polls; then nothing may be wrong."""
+    assert job_of(app).join(TIMEOUT_SECONDS)
+    app.run()
+    assert not app.exception
+    return app
+
+
+def run_of(app) -> TrainedRun:
+    return app.session_state[playground.LAST].run
+
+
+def component(app, key):
+    found = [c for c in app.get("bidi_component") if c.proto.id.endswith(f"-{key}")]
+    return found[0] if found else None
+
+
+def picture(app):
+    """What the linked view was sent: header and arrays."""
+    return unpack(component(app, playground.VIEW_KEY).proto.bytes)
+
+
+def draw_points(app, points, labels, serial=1):
+    """A message of the drawing square, as the browser sends it: all private things stand here."""
+    states = app._tree.get_widget_states()
+    message = states.widgets.add()
+    message.id = _make_trigger_id(component(app, "own_draw").proto.id, "events")
+    value = {"points": points, "labels": labels, "serial": serial}
+    message.json_trigger_value = json.dumps([{"event": "drawn", "value": value}])
+    app._run(states)
+    return finish(app)
+
+
+def said(app):
+    return " ".join(e.value for e in (*app.caption, *app.markdown, *app.get("text")))
+
+
+def notes(app):
+    return [c.value for c in app.caption if ":material/info:" in c.value]
+
+
+def downloads(app):
+    return {button.key: button for button in app.get("download_button")}
+
+
+def assert_shown(app):
+    """A picture, a verdict, a table, two numbers and four things to take home."""
+    assert not app.exception
+    header, arrays = picture(app)
+    assert header["frames"] > 1
+    assert header["frame"] == header["frames"] - 1
+    for name in ("left_x", "right_x", "left_colour", "right_colour"):
+        assert np.isfinite(arrays[name]).all()
+    assert len(app.table) == 1
+    assert len(app.table[0].value) == 2
+    assert len(app.metric) == 2
+    assert set(downloads(app)) >= DOWNLOADS
+    return header, arrays
+
+
+# --- A visit --------------------------------------------------------------------------------------
+
+
+def test_the_first_run_is_announced_and_finishes():
+    app = open_playground(finished=False)
+    assert not app.exception
+    assert not app.warning
+    if not app.metric:  # unless it was faster than the page
+        assert "on its way" in app.info[0].value
+    finish(app)
+    assert not app.info
+    header, arrays = assert_shown(app)
+    run = run_of(app)
+    assert header["frames"] == len(run.frames)
+    assert header["frame_labels"][-1] == "step 50"
+    assert [c["heading"] for c in header["columns"]] == ["no gate", "sigmoid gate", "Along the run"]
+    assert len(header["columns"][0]["captions"]) == len(run.frames)
+    assert arrays["left_x"].shape == (len(run.frames), 31, 31)
+    assert "No difference that 2 seeds can show" in said(app)
+    assert app.metric[0].value == "0"
+    assert list(app.table[0].value["Parameters"]) == ["47", "59"]
+
+
+def test_curvature_of_every_seed_fills_in():
+    app = open_playground(seeds="3")
+    _, arrays = picture(app)
+    for side in ("left", "right"):
+        low, high = arrays[f"curve0_{side}_low"], arrays[f"curve0_{side}_high"]
+        assert (low <= high).all()
+    shown = app.session_state[playground.LAST]
+    assert {side: sorted(found) for side, found in shown.along.items()} == {
+        "left": [0, 1, 2], "right": [0, 1, 2],
+    }  # fmt: skip
+
+
+def test_the_default_experiment_of_sixteen_seeds():
+    app = open_playground(seeds="16", steps="400", points="1024")
+    assert_shown(app)
+    assert "**Sigmoid gate helps by" in said(app)
+
+
+def test_looking_inside():
+    app = open_playground(looking="true")
+    charts = [json.loads(c.proto.spec) for c in app.get("plotly_chart")]
+    assert sorted(len(chart["data"]) for chart in charts) == [2, 6]  # strip; 3 weights, 3 gates
+
+
+def test_downloads_are_there_and_complete():
+    app = open_playground()
+    buttons = downloads(app)
+    assert set(buttons) == DOWNLOADS | {"own_example"}
+    assert not any(button.disabled for button in buttons.values())
+    html = playground._figure(run_of(app), 0)
+    assert "mesh3d" in html
+
+
+# --- Links ----------------------------------------------------------------------------------------
+
+
+def test_a_link_restores_an_experiment(monkeypatch):
+    # Refining this one's curvature takes most of a minute.
+    monkeypatch.setattr(playground, "_final", lambda run, key, name, member: "1")
+    query = dict(data="blobs3", left="silu", right="tanh", who="worst", paint="curvature",
+                 noise="0.1", flip="0.04", share="0.5", width="4", slots="4", attention_heads="2",
+                 stack="2", skip="true", rms="pre", out="true", optimiser="sgd", rate="0.05",
+                 batch="16", decay="0.1", first="7", seeds="3", steps="100", points="128",
+                 discrete="true", setup="true")  # fmt: skip
+    query["from"] = "tokens"
+    app = open_playground(**query)
+    assert not app.warning
+    assert not notes(app)
+    setting = run_of(app).setting
+    assert (setting.task, setting.variants, setting.source) == (
+        "blobs3",
+        ("silu", "tanh"),
+        "tokens",
+    )
+    assert (setting.points, setting.train_share, setting.noise) == (128, 0.5, 0.1)
+    assert (setting.label_noise, setting.balance, setting.model_dim) == (0.04, None, 4)
+    assert (setting.value_count, setting.heads, setting.depth) == (4, 2, 2)
+    assert (setting.residual, setting.norm, setting.output_projection) == (True, "pre", True)
+    assert (setting.optimiser, setting.learning_rate, setting.batch_size) == ("sgd", 0.05, 16)
+    assert (setting.weight_decay, setting.seeds, setting.steps) == (0.1, (7, 8, 9), 100)
+    header, arrays = assert_shown(app)
+    assert header["legend"]["low"].startswith("K =")
+    again_header, again = picture(open_playground(**query))
+    assert again_header["columns"] == header["columns"]
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(again[name], array)
+
+
+@pytest.mark.parametrize("query", [
+    dict(data="hypercube"), dict(left="relu", right="nothing"), dict(steps="1e9"), dict(seeds="0"),
+    dict(seeds=""), dict(points="nan"), dict(balance="1"), dict(rate="10"), dict(first=""),
+    dict(first="-1"), dict(who="me"), dict(width="2"), dict(stack=""), dict(paint="\x00"),
+    dict(who="picked", picked_seed="9" * 5000), dict(picked_seed="²"), dict(batch="1,2"),
+    dict(attention_heads="0.5", skip="perhaps"), dict(optimiser="<b>"),
+    {"from": "nowhere"},
+], ids=lambda query: " ".join(query)[:40])  # fmt: skip
+def test_a_bad_link_gets_one_sentence_each(query):
+    bad = {k: v for k, v in query.items() if v != "picked"}
+    quick = QUICK | {"seeds": "2", "points": "64"} | query
+    app = open_playground(finished=False, **quick)
+    assert len(app.warning) == len(bad)
+    for name in bad:
+        assert any(f"`{name}`" in w.value and "Shown instead" in w.value for w in app.warning)
+    finish(app)
+    assert_shown(app)
+    app.segmented_control(key="paint").set_value("curvature").run()
+    assert not app.warning  # said once, then gone
+    assert not app.exception
+
+
+# --- What cannot be -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("query", "sentences", "variants"),
+    [
+        (dict(attention_heads="2"), ["2 heads do not divide D = 3. Shown: 1."], None),
+        (
+            dict(right="value"),
+            ["'value' needs keys and values from tokens"],
+            ("ungated", "sigmoid"),
+        ),
+        (dict(left="value", right="silu"), ["Shown: ungated."], ("ungated", "silu")),
+        (dict(left="silu", right="silu"), ["Left and right are the same"], ("silu", "ungated")),
+        (dict(right="ungated"), ["Left and right are the same"], ("ungated", "sigmoid")),
+        (
+            dict(left="sigmoid", right="value"),
+            ["needs keys and values", "Left and right are the same"],
+            ("sigmoid", "ungated"),
+        ),
+        (dict(data="blobs3", balance="0.3"), ["cannot be set for 'blobs3'"], None),
+        (dict(data="own"), ["There are no points of your own yet. Shown: circle."], None),
+        (dict(right="matched"), ["The matched model is wider"], ("ungated", "matched")),
+        (dict(left="matched", right="matched"), ["are the same", "is wider"], None),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_gets_one_sentence_and_something_is_shown(query, sentences, variants):
+    app = open_playground(**query)
+    assert len(notes(app)) == len(sentences)
+    for note, sentence in zip(notes(app), sentences, strict=True):
+        assert sentence in note
+    assert not app.error
+    if variants:
+        assert run_of(app).setting.variants == variants
+    assert_shown(app)
+
+
+def test_what_would_be_too_large_keeps_the_last_run():
+    app = open_playground()
+    before = run_of(app)
+    app.select_slider(key="batch").set_value("128")
+    app.slider(key="width").set_value(16)
+    app.slider(key="slots").set_value(8)
+    app.slider(key="stack").set_value(4)
+    app.slider(key="seeds").set_value(32)
+    app.segmented_control(key="from").set_value("tokens").run()
+    assert not app.exception
+    (error,) = app.error
+    assert "This cannot be trained: one step would take" in error.value
+    assert "Shown: the last that could" in error.value
+    assert run_of(app) is before
+    assert_shown(app)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_every_task(task):
+    app = open_playground(data=task)
+    assert run_of(app).setting.task == task
+    assert_shown(app)
+
+
+@pytest.mark.parametrize("right", [name for name in VARIANTS if name != "ungated"])
+def test_every_variant(right):
+    source = "tokens" if right in TOKENS_ONLY else "memory"
+    app = open_playground(right=right, looking="true", **{"from": source})
+    assert run_of(app).setting.variants == ("ungated", right)
+    assert_shown(app)
+
+
+@pytest.mark.parametrize("optimiser", OPTIMISERS)
+def test_every_optimiser(optimiser):
+    assert_shown(open_playground(optimiser=optimiser))
+
+
+# --- On, back, anew -------------------------------------------------------------------------------
+
+
+def accuracies(run):
+    return {name: v.ensemble.test_accuracy for name, v in run.variants.items()}
+
+
+def test_train_on_is_what_a_long_run_would_have_been():
+    app = open_playground()
+    short = run_of(app)
+    app.button(key="train_on").click().run()
+    finish(app)
+    longer = run_of(app)
+    assert app.slider(key="steps").value == 450
+    assert app.query_params["steps"] in ("450", ["450"])
+    assert longer.setting.steps == longer.steps[-1] == 450
+    assert longer.frames[: len(short.frames)] == short.frames  # continued, not begun anew
+    whole = run_of(open_playground(steps="450"))
+    for name, variant in longer.variants.items():
+        np.testing.assert_array_equal(
+            variant.ensemble.test_accuracy[-1], whole.variants[name].ensemble.test_accuracy[-1]
+        )
+        np.testing.assert_array_equal(
+            variant.ensemble.train_accuracy[-1], whole.variants[name].ensemble.train_accuracy[-1]
+        )
+        for part, array in variant.ensemble.state.items():
+            np.testing.assert_array_equal(array, whole.variants[name].ensemble.state[part])
+    assert picture(app)[0]["frame_labels"][-1] == "step 450"
+
+
+def test_rewind_begins_with_the_same_weights():
+    app = open_playground(steps="800")
+    before = run_of(app)
+    app.button(key="rewind").click().run()
+    finish(app)
+    assert app.slider(key="steps").value == 400
+    after = run_of(app)
+    assert after.setting.seeds == before.setting.seeds
+    assert after.steps[-1] == 400
+    for name, variant in after.variants.items():
+        for part, states in variant.states.items():
+            np.testing.assert_array_equal(states[0], before.variants[name].states[part][0])
+
+
+def test_new_seeds_are_none_of_the_old():
+    app = open_playground(seeds="3", first="4")
+    before = run_of(app)
+    app.button(key="new_seeds").click().run()
+    finish(app)
+    assert run_of(app).setting.seeds == (7, 8, 9)
+    assert not set(run_of(app).setting.seeds) & set(before.setting.seeds)
+    assert app.number_input(key="first").value == 7
+
+
+def test_after_the_last_seed_comes_the_first():
+    app = open_playground(first="9999")
+    app.button(key="new_seeds").click().run()
+    finish(app)
+    assert run_of(app).setting.seeds == (0, 1)
+
+
+def test_an_emptied_first_seed_is_the_first():
+    app = open_playground()
+    app.number_input(key="first").set_value(None).run()
+    finish(app)
+    assert run_of(app).setting.seeds == (0, 1)
+    app.button(key="new_seeds").click().run()
+    finish(app)
+    assert run_of(app).setting.seeds == (2, 3)
+
+
+def test_looking_differently_trains_nothing():
+    app = open_playground(seeds="3")
+    before, job = run_of(app), job_of(app)
+    first = picture(app)[0]
+    for key, value in (("who", "worst"), ("who", "median"), ("paint", "curvature")):
+        app.segmented_control(key=key).set_value(value).run()
+    app.toggle(key="discrete").set_value(True).run()
+    assert run_of(app) is before
+    assert job_of(app) is job
+    assert picture(app)[0]["serial"].split()[0] == first["serial"].split()[0]
+
+
+def test_a_picked_seed_is_shown():
+    for seed in ("5", "6", "7"):
+        app = open_playground(seeds="3", first="5", who="picked", picked_seed=seed)
+        caption = picture(app)[0]["columns"][0]["captions"][-1]
+        assert caption.startswith(f"seed {seed} ·")
+    gone = open_playground(seeds="3", first="5", who="picked", picked_seed="8")  # not among them
+    best = open_playground(seeds="3", first="5")
+    assert picture(gone)[0]["columns"] == picture(best)[0]["columns"]
+
+
+# --- Trouble --------------------------------------------------------------------------------------
+
+
+def test_a_run_that_diverges_says_where_and_keeps_what_it_had(monkeypatch):
+    wild = playground_controls.FIRST
+    monkeypatch.setattr(playground_controls, "RATES", ("0.02", "10"))
+    assert wild.learning_rate == 0.02
+    app = open_playground(optimiser="sgd", rate="10", steps="400")
+    run = run_of(app)
+    assert run.divergence is not None
+    (warning,) = [w.value for w in app.warning if "diverged" in w.value]
+    assert f"at step {run.divergence.step} for seed {run.divergence.members[0][1]}" in warning
+    assert "Shown: what there was before" in warning
+    header, _ = assert_shown(app)
+    assert 1 < header["frames"] == len(run.frames) < 40
+    app.segmented_control(key="optimiser").set_value("adam")
+    app.select_slider(key="rate").set_value("0.02").run()
+    finish(app)
+    assert run_of(app).divergence is None
+    assert not app.warning
+
+
+def test_a_run_that_cannot_start_keeps_the_picture(monkeypatch):
+    app = open_playground()
+    before = run_of(app)
+
+    def broken(setting):
+        yield 0.1
+        raise ZeroDivisionError("secret")
+
+    monkeypatch.setattr(playground, "start", broken)
+    app.number_input(key="first").set_value(50).run()
+    finish(app)
+    assert "Training failed: an error of ours (ZeroDivisionError)" in app.error[0].value
+    assert "secret" not in app.error[0].value
+    assert run_of(app) is before
+    assert_shown(app)
+
+
+def test_a_cancelled_run_can_be_started_again(monkeypatch):
+    app = open_playground(finished=False)
+    job = job_of(app)
+    finish(app)
+    original = playground.start
+    monkeypatch.setattr(playground, "start", lambda setting: iter(lambda: 0.0, 1.0))
+    app.number_input(key="first").set_value(60).run()
+    assert job_of(app) is not job
+    job_of(app).cancel()
+    finish(app)
+    assert "Training was cancelled" in app.info[0].value
+    assert_shown(app)  # the last run
+    assert run_of(app).setting.seeds == (0, 1)
+    monkeypatch.setattr(playground, "start", original)
+    app.button(key="train_again").click().run()
+    finish(app)
+    assert run_of(app).setting.seeds == (60, 61)
+    assert not app.info
+    assert "train_again" not in [button.key for button in app.button]
+
+
+def test_coming_back_after_leaving_in_the_middle(monkeypatch):
+    original = playground.start
+    monkeypatch.setattr(playground, "start", lambda setting: iter(lambda: 0.0, 1.0))
+    app = open_playground(finished=False)
+    job = job_of(app)
+    app.switch_page("app.py").run()
+    assert job.join(TIMEOUT_SECONDS)
+    monkeypatch.setattr(playground, "start", original)
+    for name, value in QUICK.items():
+        app.query_params[name] = value
+    app.switch_page(PAGE).run()
+    if job_of(app) is job:  # cancelled: nothing pretends to be on its way
+        assert not any("on its way" in info.value for info in app.info)
+        app.button(key="train_again").click().run()
+    finish(app)
+    assert_shown(app)
+
+
+def test_two_runs_never_share_a_number():
+    """`id` would: a new run often lies where one lay that is gone."""
+    app = open_playground()
+    seen = {playground.serial(run_of(app))}
+    for first in range(100, 104):
+        app.number_input(key="first").set_value(first).run()
+        finish(app)
+        number = playground.serial(run_of(app))
+        assert number == playground.serial(run_of(app))
+        assert number not in seen
+        seen.add(number)
+
+
+# --- One's own data -------------------------------------------------------------------------------
+
+
+def table_of(count=40, classes=("a", "b"), scale=1.0):
+    rows = ["x,y,label"]
+    for i in range(count):
+        angle = i * 2.4
+        label = classes[i % len(classes)]
+        radius = scale * (1 + i % len(classes))
+        rows.append(f"{radius * np.cos(angle):.3f},{radius * np.sin(angle):.3f},{label}")
+    return "\n".join(rows)
+
+
+def paste(app, text):
+    app.text_area(key="own_text").set_value(text).run()
+    return finish(app)
+
+
+@pytest.mark.parametrize("classes", [("a", "b"), ("a", "b", "c"), ("1", "2", "3", "4")])
+def test_a_pasted_table_is_trained(classes):
+    app = open_playground(own="true")
+    paste(app, table_of(classes=classes))
+    assert not app.error
+    assert app.selectbox(key="data").value == "own"
+    setting = run_of(app).setting
+    assert setting.task == "own"
+    assert setting.own.names == classes
+    assert f"40 points, classes {', '.join(classes)}" in said(app)
+    assert "Scaled to the square" in said(app)
+    assert_shown(app)
+
+
+def test_the_example_is_trained():
+    app = open_playground(own="true")
+    paste(app, EXAMPLE_CSV)
+    assert "80 points, classes ripe, unripe" in said(app)
+    assert run_of(app).setting.task == "own"
+
+
+@pytest.mark.parametrize("share", ["0.25", "0.7"])
+def test_what_is_said_of_the_split_is_what_is_done(share):
+    app = open_playground(own="true", share=share)
+    paste(app, table_of())
+    task = run_of(app).task
+    train, test = task.train_points.shape[1], task.test_points.shape[1]
+    assert train + test == 40
+    assert f"trains on {train} of the 40 points" in said(app)
+    assert f"the other {test}" in said(app)
+
+
+REFUSED = {
+    "": "",
+    "no header": "1,2,a\n3,4,b",
+    "missing column": "x,label\n1,a",
+    "text": table_of().replace("1.000", "one", 1),
+    "nan": table_of() + "\nnan,0,a",
+    "infinity": table_of() + "\n0,inf,a",
+    "one class": table_of(classes=("a",)),
+    "five classes": table_of(classes=tuple("abcde")),
+    "too few": table_of(7),
+    "one spot": "x,y,label\n" + "\n".join(f"1,1,{c}" for c in "abababab"),
+    "too many": table_of(5001),
+    "no table": "\x00\x01",
+}
+
+
+@pytest.mark.parametrize("text", REFUSED.values(), ids=REFUSED)
+def test_a_refused_table_gets_a_sentence_and_the_picture_stays(text):
+    app = open_playground(own="true")
+    before = run_of(app)
+    paste(app, "x" if not text else table_of())
+    trained = run_of(app)
+    assert (trained is before) == (not text)
+    paste(app, text)
+    assert len(app.error) == 1
+    assert len(app.error[0].value) < 300
+    assert run_of(app) is trained
+    assert_shown(app)
+    paste(app, table_of(scale=2.0))
+    assert not app.error
+    assert run_of(app) is not trained
+
+
+@pytest.mark.parametrize(
+    ("content", "trained"),
+    [
+        (EXAMPLE_CSV.encode(), True),
+        (EXAMPLE_CSV.encode("utf-16"), False),
+        (b"\xff\xfe\x00", False),
+        (b"", False),
+        (b"\x89PNG\r\n\x1a\n" + bytes(range(256)), False),
+        (b"x,y,label\n" + b"0.1,0.2,a\n" * 200_000, False),  # above 1 MB
+    ],
+    ids=["example", "UTF-16", "half a character", "empty", "picture", "too large"],
+)
+def test_an_uploaded_file_is_trained_or_refused(content, trained):
+    app = open_playground(own="true")
+    app.file_uploader(key="own_file").set_value(("points.csv", content, "text/csv")).run()
+    finish(app)
+    assert (run_of(app).setting.task == "own") == trained
+    assert len(app.error) == (not trained)
+    assert_shown(app)
+
+
+def test_drawn_points_are_trained():
+    app = open_playground(own="true")
+    few = [[0.1 * i, 0.0] for i in range(4)]
+    draw_points(app, few, [0] * 4)
+    (error,) = app.error
+    assert "4; at least 8" in error.value
+    assert run_of(app).setting.task == "circle"
+
+    points = [[0.2 * i - 0.8, 0.5 - (i % 2)] for i in range(9)]
+    draw_points(app, points, [3 * (i % 2) for i in range(9)], serial=2)
+    assert not app.error
+    own = run_of(app).setting.own
+    assert own.names == ("blue", "purple")
+    np.testing.assert_allclose(own.points, points)
+    assert "The points stand where they were given" in said(app)
+    assert_shown(app)
+    shown = json.loads(component(app, "own_draw").proto.json)
+    np.testing.assert_allclose(shown["points"], points)
+
+    draw_points(app, [], [], serial=3)
+    assert "0; at least 8" in app.error[0].value
+    assert run_of(app).setting.own is own
+    assert_shown(app)
+
+
+def test_own_points_can_be_left_and_returned_to():
+    app = open_playground(own="true")
+    paste(app, table_of())
+    app.selectbox(key="data").set_value("xor").run()
+    finish(app)
+    assert run_of(app).setting.task == "xor"
+    app.selectbox(key="data").set_value("own").run()
+    finish(app)
+    assert run_of(app).setting.task == "own"
+
+
+def test_balance_and_own_points():
+    app = open_playground(own="true", balance="0.3")
+    paste(app, table_of())
+    assert notes(app)
+    assert "The balance of classes cannot be set for 'own'" in notes(app)[0]
+    assert_shown(app)
