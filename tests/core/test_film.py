@@ -115,6 +115,10 @@ def test_the_plane_is_there_where_it_is_the_whole_truth(runs):
     missed = np.einsum("trca,ta->trc", wide.surface, wide.normal) + wide.offset[:, None, None]
     worst = np.abs(missed - wide.margin).max((1, 2)) / np.abs(wide.margin).max((1, 2))
     assert np.array_equal(worst <= 0.01, wide.honest)
+    # Four dimensions, three of them drawn; an ungated surface with three values needs two at a time.
+    matched = last(film(runs["matched"], ("matched",), 0)).sides[0]
+    assert matched.axes.principal
+    assert matched.honest.sum() > 10
     four = last(film(runs["four classes"], ("sigmoid",), 0)).sides[0]
     assert np.isnan(four.normal).all()
     assert not four.honest.any()
