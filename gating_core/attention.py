@@ -36,7 +36,8 @@ class LayerLook:
     """What one layer did: attention ``weights`` (S, H, N, n) and ``gate`` (S, N, D or H).
 
     With tokens both are those of token 1; a gate that reads slots or tokens (G2, G3) is averaged
-    over them. ``gate`` is ``None`` without a gate; of an additive control it is what is added.
+    over them. ``gate`` is ``None`` without a gate, and where the weights were prescribed and no
+    state is known that it could read; of an additive control it is what is added.
     """
 
     weights: torch.Tensor
@@ -97,12 +98,13 @@ class AttentionLayer(nn.Module):
 
     def weights(self, hidden: torch.Tensor) -> torch.Tensor:
         """(S, H, N, n): attention weights over the slots for hidden states (S, N, D)."""
+        logits = product(hidden.unsqueeze(1), self.logit_map())
         if self.gate is not None and self.gate.config.position == "G4" and not self.gate.idle:
-            query = self._by_head(self.gate(product(hidden, self.query), hidden))
+            # What the gate changes, added on: a gate that is one then changes no bit.
+            query = product(hidden, self.query)
+            change = self._by_head(self.gate(query, hidden) - query)
             keys = self._by_head(self.slot_keys()).transpose(-1, -2)
-            logits = product(query, keys * keys.shape[-2] ** -0.5)
-        else:
-            logits = product(hidden.unsqueeze(1), self.logit_map())
+            logits = logits + product(change, keys * keys.shape[-2] ** -0.5)
         return softmax(logits + self.bias.unsqueeze(2))
 
     def mix(self, weights: torch.Tensor) -> torch.Tensor:
@@ -120,14 +122,15 @@ class AttentionLayer(nn.Module):
         query = self._gated("G4", product(asking, self.query.unsqueeze(1)), asking)
         keys = self._gated("G3", product(states, self.key_map.unsqueeze(1)), states)
         query, keys = self._token_heads(query), self._token_heads(keys)
-        products = (query.unsqueeze(3) * keys.unsqueeze(2)).sum(-1)
-        return torch.softmax(products * query.shape[-1] ** -0.5, -2)
+        products = query.transpose(2, 3) @ keys.permute(0, 1, 3, 4, 2)  # (S, H, N, m, n)
+        return torch.softmax(products * query.shape[-1] ** -0.5, -1).permute(0, 1, 3, 4, 2)
 
     def mix_tokens(self, weights: torch.Tensor, states: torch.Tensor) -> torch.Tensor:
         """(S, m, N, D): the tokens' values averaged with ``weights`` (S, H, m, n, N)."""
         values = self._gated("G2", product(states, self.value_map.unsqueeze(1)), states)
-        mixed = (weights.unsqueeze(-1) * self._token_heads(values).unsqueeze(2)).sum(3)
-        return mixed.permute(0, 2, 3, 1, 4).flatten(-2)
+        values = self._token_heads(values).permute(0, 1, 3, 2, 4)  # (S, H, N, n, d)
+        mixed = weights.permute(0, 1, 4, 2, 3) @ values  # (S, H, N, m, d)
+        return mixed.permute(0, 3, 2, 1, 4).flatten(-2)
 
     # --- Both ---
 

@@ -97,6 +97,6 @@ def turned_covariance(axes: Axes, angle: float, ratio: float) -> torch.Tensor:
 
     The direction stands at ``angle`` (degrees) to the first axis; all others have variance 1.
     """
-    turn = np.radians(angle)
+    turn = np.radians(angle % 360)  # NaN where there is no such angle
     along = axes.basis[:, 0] * np.cos(turn) + axes.basis[:, 1] * np.sin(turn)
     return torch.from_numpy(np.eye(len(along)) + (ratio - 1) * np.outer(along, along))

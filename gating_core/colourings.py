@@ -14,6 +14,7 @@ from gating_core import palette
 from gating_core.specimen import MeasuredSpecimen
 
 QUANTILE = 0.9  # of a quantity's size over all panels: where linear colours end
+SLACK = 1e-9  # relative: a quantity that is the same everywhere is not beyond its own scale
 SOFT_QUANTILE = 0.5  # of |x|: where the asinh scale turns from linear to logarithmic
 
 
@@ -135,11 +136,13 @@ def colour_scale(
         return ColourScale(colours, low, max(high, low + 1), log=True)
     if kind == "least to largest":
         low, high = float(values.min()), float(values.max())
-        return ColourScale(colours, low, max(high, low + palette.COLOUR_RANGE_FLOOR))
+        floor = palette.COLOUR_RANGE_FLOOR * max(1.0, abs(low))
+        return ColourScale(colours, low, max(high, low + floor))
     if asinh:
         curved = values[values > palette.COLOUR_RANGE_FLOOR]
         soft = float(np.quantile(curved, SOFT_QUANTILE)) if curved.size else 1.0
         high = float(np.arcsinh(max(values.max(), palette.COLOUR_RANGE_FLOOR) / soft))
         return ColourScale(colours, -high if signed else 0.0, high, soft=soft)
     low, high = palette.symmetric_range(max(float(np.quantile(x, QUANTILE)) for x in parts))
-    return ColourScale(colours, low if signed else 0.0, high, beyond=float((values > high).mean()))
+    beyond = float((values > high * (1 + SLACK)).mean())
+    return ColourScale(colours, low if signed else 0.0, high, beyond=beyond)

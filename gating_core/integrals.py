@@ -173,18 +173,19 @@ def adaptive_integrals(
     covariance: object = None,
     relative_tolerance: float = 0.01,
     bound: str = "estimate",
+    largest_sample: int = LARGEST_SAMPLE,
 ) -> SurfaceIntegrals:
     """All integrals over [-1, 1]^2 for one surface, refined where the total |K| is uncertain.
 
     ``function`` is a torch callable (N, 2) -> (1, N, D) or (N, D). Cells are halved in both
     directions, the most doubtful first, until the summed doubt is below the tolerance (of the
-    integral of |K|) or below rounding, or 300,000 points or 14 halvings are spent; ``error`` is
-    that sum plus rounding, so it says which of these it was. A cell is in doubt by the change
-    between it and its quarters, by what the holonomies of its own quarters show and its sample
-    points do not, and, where its tangent planes are so far apart that holonomy is lost, by the
-    area over which they scatter; cells whose holonomy exceeds 0.2 are refined in any case. An
-    estimate, not a bound: what cancels between all points is not seen. Source: Davis &
-    Rabinowitz, *Methods of Numerical Integration*, 2nd ed., chapter 6.
+    integral of |K|) or below rounding, or ``largest_sample`` points or 14 halvings are spent;
+    ``error`` is that sum plus rounding, so it says which of these it was. A cell is in doubt by the
+    change between it and its quarters, by what the holonomies of its own quarters show and its
+    sample points do not, and, where its tangent planes are so far apart that holonomy is lost, by
+    the area over which they scatter; cells whose holonomy exceeds 0.2 are refined in any case. An
+    estimate, not a bound: what cancels between all points is not seen. Source: Davis & Rabinowitz,
+    *Methods of Numerical Integration*, 2nd ed., chapter 6.
     """
     check_number("relative_tolerance", relative_tolerance, 1e-6, 1.0)
     width = 2 / FIRST_CELLS
@@ -213,7 +214,7 @@ def adaptive_integrals(
         allowed = relative_tolerance * total + rounding[2] + noise[2].sum() - errors[2]
         finished = int((doubt[order].cumsum(0) <= allowed / 2).sum())
         finished = min(finished, len(order) - int(turning.sum()))
-        if spent > LARGEST_SAMPLE or width < 2 / FIRST_CELLS / 2**DEEPEST:
+        if spent > largest_sample or width < 2 / FIRST_CELLS / 2**DEEPEST:
             finished = len(order)
         done, rest = order[:finished], order[finished:]
         values += after[:, done].sum((1, 2))

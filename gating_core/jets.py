@@ -256,7 +256,7 @@ class _Followed(TorchFunctionMode):
 # Operations on plain tensors that round nothing, or ask about a tensor without changing it.
 EXACT = frozenset(
     """
-    get set getitem argmax argmin eq ne lt le gt ge size dim detach double neg isfinite abs
+    get set getitem argmax argmin eq ne lt le gt ge size dim stride detach double neg isfinite abs
     zeros_like ones_like empty_like new_zeros new_ones is_floating_point type_as to numel
     requires_grad_ broadcast_to cat stack triu tril diag
     """.split()

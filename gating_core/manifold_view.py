@@ -135,8 +135,11 @@ def _hatch(where: np.ndarray, axis: np.ndarray) -> np.ndarray:
 
 
 def _colour_arrays(name: str, field: np.ndarray, scale: ColourScale) -> dict[str, np.ndarray]:
-    """The field, what its colours show of it, and the same with no holes for the surface."""
-    colour = scale.apply(field)
+    """The field, what its colours show of it, and the same with no holes for the surface.
+
+    What lies beyond the scale has the colour of its end: said so, and safe for float32.
+    """
+    colour = np.clip(scale.apply(field), scale.low, scale.high)
     blank = 0.0 if scale.low < 0 < scale.high else scale.low
     return {
         f"{name}_field": field,

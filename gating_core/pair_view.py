@@ -149,7 +149,7 @@ def _scene(side: str, cut: CutSurface, style: dict[str, Any]) -> Panel:
         line3d(f"{side}_grid", palette.GRID_LINE, 2.5),
         line3d(f"{side}_curve", palette.LINE, 8),
     ]
-    for number, colour in enumerate(palette.POINT_COLOURS):
+    for number, colour in enumerate(palette.POINT_COLOURS[:2]):
         traces.append(
             {
                 "type": "scatter3d",
@@ -193,7 +193,7 @@ def _plane(side: str, cut: CutSurface, style: dict[str, Any]) -> Panel:
         heat(f"{side}_colour", style, "%{z:.3g}"),
         line2d(f"{side}_curve_u", f"{side}_curve_v", palette.LINE, 3),
     ]
-    for number, colour in enumerate(palette.POINT_COLOURS):
+    for number, colour in enumerate(palette.POINT_COLOURS[:2]):
         traces.append(
             {
                 "type": "scatter",

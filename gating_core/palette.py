@@ -6,8 +6,8 @@ from black paper. Colour is never the only channel: contours and signs go with i
 
 from __future__ import annotations
 
-CLASS_COLOURS = ("#2b6cb0", "#e07b1a")  # class 0 blue, class 1 orange
-POINT_COLOURS = ("#0b3c6f", "#8f4300")  # the same, dark enough to be seen on their own class
+CLASS_COLOURS = ("#2b6cb0", "#e07b1a", "#2a9d63", "#a855c7")  # blue, orange, green, purple
+POINT_COLOURS = ("#0b3c6f", "#8f4300", "#0f5132", "#581c87")  # dark enough on their own class
 NEUTRAL = "#c9c9c9"
 LINE = "#1b1b1b"  # decision curve and K = 0, on coloured surfaces
 GRID_LINE = "#5b5f66"
@@ -40,3 +40,11 @@ def symmetric_range(largest: float) -> tuple[float, float]:
     """A range of colours about zero that never collapses."""
     end = max(largest, COLOUR_RANGE_FLOOR)
     return -end, end
+
+
+def class_steps(count: int) -> Scale:
+    """One flat colour for each of ``count`` classes, for numbers from 0 to count - 1."""
+    edges = [(2 * i - 1) / (2 * (count - 1)) for i in range(count + 1)]
+    ends = [min(max(edge, 0.0), 1.0) for edge in edges]
+    pairs = zip(ends[:-1], ends[1:], CLASS_COLOURS, strict=False)
+    return [(end, colour) for low, high, colour in pairs for end in (low, high)]

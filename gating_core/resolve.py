@@ -13,11 +13,11 @@ from dataclasses import dataclass, field, replace
 from gating_core.axes import Axes, axes_of, turned_covariance
 from gating_core.config import AttentionConfig, GateConfig
 from gating_core.geometry import whitening
-from gating_core.specimen import Matrix, Specimen, chart_of
+from gating_core.specimen import AFFORDABLE, COARSE, Matrix, Specimen, chart_of, cost
 
 GRIDS = (31, 61, 91, 121, 151)
 METRICS = ("isotropic", "diagonal", "turned")
-HEAVY = 40_000  # of `cost`: what a processor core measures within a few seconds at the grid of 61
+LARGEST_DRAGGED = 1e6  # its fourth power still fits into float32, which pictures are made of
 DISTANT = 3.0  # |x|, in units of half the input square's side
 
 
@@ -73,14 +73,6 @@ class Resolved:
     notes: dict[str, str]
 
 
-def cost(config: AttentionConfig) -> float:
-    """Roughly what one point costs, in numbers touched: tokens look at each other in pairs."""
-    width = config.model_dim * config.value_count
-    if config.source == "tokens":
-        width *= config.value_count * 2
-    return config.depth * (width + config.model_dim**2)
-
-
 def resolve(request: Request) -> Resolved:
     """The nearest that can be shown; ``ValueError`` where nothing of it can.
 
@@ -95,13 +87,15 @@ def resolve(request: Request) -> Resolved:
     config = _config(request, notes)
     gated = _specimen(request, config, notes)
     grid = request.grid
-    while cost(config) * grid**2 > HEAVY * 61**2 and grid > GRIDS[0]:
-        grid = GRIDS[GRIDS.index(grid) - 1]
+    sizes = (COARSE, *GRIDS)
+    while cost(config) * grid**2 > AFFORDABLE and grid > COARSE:
+        grid = sizes[sizes.index(grid) - 1]
     if grid != request.grid:
         notes["grid"] = f"A model of this size is measured on a grid of {grid}, to stay within"
         notes["grid"] += " seconds."
     depth = request.axes_depth or config.depth
-    axes = axes_of(replace(gated, config=replace(config, depth=depth), values=None))
+    own = replace(gated, config=replace(config, depth=depth), values=None, gate_weight=None)
+    axes = axes_of(own)  # what is dragged moves before axes that stay put
     covariance = _covariance(request.metric, axes, config.model_dim)
     gated = replace(gated, covariance=covariance)
     sides = [gated.ungated]
@@ -198,8 +192,11 @@ def _gate_width(config: AttentionConfig) -> int:
 def _fitting(matrix: Matrix | None, rows: int, columns: int, name: str) -> Matrix | None:
     if matrix is None:
         return None
-    if not all(math.isfinite(x) for row in matrix for x in row):
-        raise ValueError(f"The dragged {name} contain a number that is not finite.")
+    if not all(abs(x) <= LARGEST_DRAGGED for row in matrix for x in row):
+        raise ValueError(
+            f"The dragged {name} contain a number that is not finite or beyond"
+            f" ±{LARGEST_DRAGGED:,.0f}."
+        )
     if len(matrix) != rows or any(len(row) != columns for row in matrix):
         raise ValueError(f"The dragged {name} must be {rows} by {columns} numbers.")
     return matrix

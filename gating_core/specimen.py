@@ -13,8 +13,15 @@ import torch
 
 from gating_core.attention import Attention, LayerLook, build_attention
 from gating_core.config import AttentionConfig, check_choice, check_integer, check_number
+from gating_core.gates import Gate
 from gating_core.geometry import curvature, second_fundamental_form
 from gating_core.hull import affine_hull
+from gating_core.integrals import (
+    LARGEST_SAMPLE,
+    SurfaceIntegrals,
+    adaptive_integrals,
+    grid_integrals,
+)
 from gating_core.jets import check_weights, second_order_jet
 from gating_core.measure import surface_result
 from gating_core.point_types import POINT_TYPES, point_types
@@ -23,6 +30,10 @@ from gating_core.sample import WeightChart, square_grid, weight_chart
 
 CHARTS = ("inputs", "weights")
 SHARPNESS_RANGE = (0.1, 100.0)
+AFFORDABLE = 1e8  # of `cost` times points: some five seconds of one core, bounds included
+FEWEST_REFINED = 24_000  # points: twice what the first cells and their quarters take
+COARSE = 21  # points along each side, where a model is too large for more
+TOLERANCE = 0.02  # relative, of the total curvature
 Matrix = tuple[tuple[float, ...], ...]
 
 
@@ -90,6 +101,27 @@ class MeasuredSpecimen:
             return None
         heads = np.split(self.values, self.specimen.config.heads, axis=1)
         return sum(affine_hull(torch.from_numpy(part)).dimension for part in heads)
+
+
+def cost(config: AttentionConfig) -> float:
+    """Roughly what one point costs, in numbers touched: tokens look at each other in pairs."""
+    width = config.model_dim * config.value_count
+    if config.source == "tokens":
+        width *= config.value_count * 8
+    return config.depth * (width + config.model_dim**2)
+
+
+def specimen_integrals(specimen: Specimen) -> SurfaceIntegrals:
+    """All integrals over the chart, refined as far as a few seconds allow; errors as `chart_of`."""
+    sample = int(AFFORDABLE / cost(specimen.config))
+    chart = chart_of(specimen)
+    if sample < FEWEST_REFINED:  # not even the first cells: then a coarse grid as it is
+        grid = square_grid(COARSE)
+        jet = second_order_jet(chart, grid.points, "rigorous")
+        return grid_integrals(jet, grid.weights, specimen.covariance)
+    return adaptive_integrals(
+        chart, specimen.covariance, TOLERANCE, "rigorous", min(sample, LARGEST_SAMPLE)
+    )
 
 
 def build_specimen(specimen: Specimen) -> Attention:
@@ -164,10 +196,19 @@ def measure_specimen(specimen: Specimen, grid_size: int = 61) -> MeasuredSpecime
         principal_error=principal_error,
         weights=[look.weights[0].unflatten(1, shape).numpy() for look in looks],
         gates=[
-            look.gate[0].T.reshape(-1, *shape).numpy() for look in looks if look.gate is not None
+            _gate_in_force(layer.gate, look, shape)
+            for layer, look in zip(model.blocks, looks, strict=True)
+            if layer.gate is not None
         ],
         reach=reach,
         values=None
         if specimen.config.source == "tokens"
         else model.blocks[-1].slot_values()[0].numpy(),
     )
+
+
+def _gate_in_force(gate: Gate, look: LayerLook, shape: tuple[int, ...]) -> np.ndarray:
+    """(W, R, C); 1 where the chart prescribes the weights and leaves the gate nothing to do."""
+    if look.gate is None:
+        return np.ones((gate.weight.shape[-1], *shape))
+    return look.gate[0].T.reshape(-1, *shape).numpy()

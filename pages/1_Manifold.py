@@ -3,6 +3,7 @@
 import streamlit as st
 
 from ui import runtime  # noqa: F401  (first: it settles threads and memory for the process)
+from ui.fooled import draw_fooled
 from ui.link_check import warn_about_link
 from ui.manifold import draw_doubt, draw_inspect, draw_see, fetch, put_notes
 from ui.manifold_controls import (
@@ -35,6 +36,8 @@ request = asked_request(front, more, metric)
 look = asked_look(front, more, request.depth, bool(inspect.open))
 found = fetch(Asked(request, look, slots))
 put_notes(found, bool(unfolded.open))
+gallery = st.expander("What fooled us: seven pictures that lie, and the numbers that do not",
+                      key="gallery", bind="query-params", on_change="rerun")  # fmt: skip
 if see.open:
     with see:
         draw_see(found)
@@ -44,3 +47,6 @@ if inspect.open:
 if doubt.open:
     with doubt:
         draw_doubt(found)
+if gallery.open:
+    with gallery:
+        draw_fooled()

@@ -26,7 +26,7 @@ def explain(what: str, text: str) -> None:
         st.markdown(text)
 
 
-def _beats(drawn: str, formula: str, look_for: str, misread: str) -> str:
+def beats(drawn: str, formula: str, look_for: str, misread: str) -> str:
     return (
         f"**What is drawn.** {drawn}\n\n**The formula, with the numbers on the screen.** {formula}"
         f"\n\n**What to look for.** {look_for}\n\n**How one could misread it.** {misread}"
@@ -44,7 +44,7 @@ def surfaces_text(sides: list[MeasuredSpecimen], at: tuple[int, int]) -> str:
     if side.gates:
         values = side.gates[-1][:, row, column]
         gate = f", gate {_vector(values)}"
-    return _beats(
+    return beats(
         f"Every point of the chart has an output y in {config.model_dim} dimensions; together they"
         " form a surface. Thin lines are the chart's own grid, so that a flat sheet is still seen"
         f" as one. Keys and values come from {SOURCES[config.source]}.",
@@ -66,7 +66,7 @@ def heatmap_text(sides: list[MeasuredSpecimen], look: Look, at: tuple[int, int])
     surface = side.surface
     value = float(surface.gaussian[0, row, column])
     error = float(surface.gaussian_error[0, row, column])
-    return _beats(
+    return beats(
         f"The {colouring.title} {colouring.symbol} over the chart, both sides on one scale. Dashed:"
         " K = 0. Hatched: the tangent plane is not known to 0.1 rad, so K means nothing there.",
         r"$K = (\langle n_{uu}, n_{vv}\rangle - |n_{uv}|^2)/\det g$ with $g = J^T \Sigma^{-1} J$"
@@ -85,7 +85,7 @@ def heatmap_text(sides: list[MeasuredSpecimen], look: Look, at: tuple[int, int])
 def simplex_text(sides: list[MeasuredSpecimen], look: Look, at: tuple[int, int]) -> str:
     """The triangle of weights."""
     weights = sides[-1].weights[look.layer][0, at[0], at[1]]
-    return _beats(
+    return beats(
         "All triples of weights that sum to one form a triangle; the chart's grid is drawn where"
         " its points fall in it (first head, chosen layer).",
         f"At the point: α = {_vector(weights)}, sum {weights.sum():.3g}. A corner means that one"
@@ -101,7 +101,7 @@ def histogram_text(sides: list[MeasuredSpecimen]) -> str:
     """The histogram of K."""
     side = sides[-1]
     share = side.surface.shares
-    return _beats(
+    return beats(
         "How the area of each surface is shared out over values of K, both sides on the same bins."
         " The axis is stretched (asinh), so that tails and centre are both seen.",
         "With the gate, if there is one:"
@@ -116,7 +116,7 @@ def histogram_text(sides: list[MeasuredSpecimen]) -> str:
 
 def error_maps_text(step: float) -> str:
     """The maps of what other ways of measuring get wrong."""
-    return _beats(
+    return beats(
         "Left the exact K. Beside it how far finite differences and the mesh are off, as powers of"
         " ten.",
         r"$y_{uu} \approx (y(u+h) - 2y(u) + y(u-h))/h^2$ with"
@@ -129,7 +129,7 @@ def error_maps_text(step: float) -> str:
 
 def error_curves_text(step: float) -> str:
     """Error against step or grid."""
-    return _beats(
+    return beats(
         "The error of K, relative to its mean size, against the step of finite differences or the"
         " spacing of the mesh, on logarithmic axes: the median over the chart.",
         r"Truncation falls like $h^2$ (slope 2), rounding rises like $10^{-16}/h^2$ (slope −2);"
@@ -143,7 +143,7 @@ def error_curves_text(step: float) -> str:
 def integrals_text(name: str, found: SurfaceIntegrals) -> str:
     """The table of integrals."""
     gaussian, holonomy = found.gaussian, found.holonomy
-    return _beats(
+    return beats(
         "Integrals over the whole chart, by adaptive quadrature with rigorous bounds on rounding,"
         " refined where cells turn by more than 0.2 rad.",
         f"{name}: ∫K dA = {float(gaussian.value):.5g} ± {error_text(float(gaussian.error))} by"

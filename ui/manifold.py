@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import streamlit as st
 
@@ -20,7 +20,7 @@ from ui.words import percent, short
 
 VIEW_KEY = "manifold_view"
 LAST_GOOD = "manifold_last_good"
-HIDDEN = ("value_count", "heads", "grid")  # notes whose controls are under *More*
+HIDDEN = ("value_count", "heads", "grid", "part")  # notes whose controls are under *More*
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,12 +54,15 @@ def fetch(asked: Asked) -> Found:
 def _measure(asked: Asked, request: Request) -> Found:
     resolved = measured.resolved(request)
     sides = [measured.measured(side, resolved.grid) for side in resolved.sides]
-    return Found(asked, resolved, sides)
+    # The last good picture may have fewer layers than the one that was asked for.
+    look = replace(asked.look, layer=min(asked.look.layer, request.depth - 1))
+    return Found(replace(asked, look=look), resolved, sides)
 
 
 def put_notes(found: Found, more_open: bool) -> None:
     """Each sentence beside its control; those of folded controls where they can be seen."""
-    for name, note in found.resolved.notes.items():
+    notes = found.resolved.notes | words.part_note(found.sides[-1], found.asked.look)
+    for name, note in notes.items():
         if name in HIDDEN and not more_open:
             st.caption(f":material/info: {note}")
         else:
@@ -139,6 +142,7 @@ def _asides(found: Found, picture: ManifoldPicture) -> list[str]:
     lines = [
         words.slice_warning(found.sides[0]),
         words.chart_text(found.sides) + " " + words.axes_text(resolved.axes, picture.shares, depth),
+        words.metric_text(resolved.request.metric),
     ]
     return [line for line in lines if line]
 

@@ -14,6 +14,7 @@ from gating_core.config import (
     NORMS,
     SOURCES,
 )
+from gating_core.fooled import FOOLED
 from gating_core.manifold_view import Look
 from gating_core.resolve import GRIDS, METRICS, Metric, Request
 from gating_core.specimen import CHARTS, Matrix
@@ -65,6 +66,8 @@ MANIFOLD: dict[str, Allowed] = {
     "pair": Choice(tuple(PAIRS), "1-2"),
     "whose": Choice(("ungated", "gated"), "gated"),
     "step": Choice(tuple(f"1e-{power}" for power in range(7, 0, -1)), "1e-4"),
+    "fooled": Choice(tuple(FOOLED), next(iter(FOOLED))),
+    "gallery": Choice(YES_NO, "false"),
     "point": GridPoint(size=GRIDS[-1]),
 }
 
@@ -175,7 +178,7 @@ def more_controls(slots: dict) -> dict:
     values["part"] = which.number_input(
         "Channel or head", 0, DIMENSIONS[1], 0, key="part", help="0 is the mean over them.", **drag
     )
-    for name, column in (("value_count", b), ("heads", b), ("grid", d)):
+    for name, column in (("value_count", b), ("heads", b), ("grid", d), ("part", d)):
         slots[name] = column.empty()
     return values
 

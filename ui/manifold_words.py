@@ -9,7 +9,7 @@ from gating_core.colourings import COLOURINGS, ColourScale
 from gating_core.integrals import SurfaceIntegrals
 from gating_core.manifold_view import Look
 from gating_core.point_types import POINT_TYPES
-from gating_core.resolve import DISTANT
+from gating_core.resolve import DISTANT, Metric
 from gating_core.specimen import MeasuredSpecimen
 from ui.words import percent, power_of_ten, shape_text, total_text, with_bound
 
@@ -126,6 +126,31 @@ def axes_text(axes: Axes, shares: list[float], depth: int) -> str:
         f"{'s' if depth > 1 else ''} and λ = 1; they show {shown} of the variance{names}, and stay"
         " put while λ and the depth move. K is measured in all dimensions."
     )
+
+
+def metric_text(metric: Metric) -> str:
+    """Which covariance lengths are measured with, where it is not the identity."""
+    if metric == Metric():
+        return ""
+    what = {
+        "isotropic": f"variance s² = {metric.variance:g} in every direction: K is multiplied by it",
+        "diagonal": "variances " + ", ".join(f"{x:g}" for x in metric.variances),
+        "turned": f"variance {metric.ratio:g} along {metric.angle:g}° in the plane of the first two"
+        " drawn axes, 1 elsewhere",
+    }[metric.kind]
+    return f"Lengths are measured with the covariance chosen under *Doubt*: {what}."
+
+
+def part_note(side: MeasuredSpecimen, look: Look) -> dict[str, str]:
+    """What is shown instead of a head or channel that the layer does not have."""
+    inner = COLOURINGS[look.colouring].inner
+    if not inner or look.part is None:
+        return {}
+    stacks = side.weights if inner == "head" else side.gates
+    count = len(stacks[look.layer]) if stacks else 0
+    if look.part < count:
+        return {}
+    return {"part": f"The layer has {count} to choose from. Shown: the mean."}
 
 
 def scale_note(scale: ColourScale, look: Look) -> str:

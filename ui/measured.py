@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import streamlit as st
 
-from gating_core.integrals import SurfaceIntegrals, adaptive_integrals
+from gating_core.integrals import SurfaceIntegrals
 from gating_core.resolve import Request, Resolved, resolve
 from gating_core.sample import square_grid
 from gating_core.second_opinion import SecondOpinion, second_opinion
-from gating_core.specimen import MeasuredSpecimen, Specimen, chart_of, measure_specimen
+from gating_core.specimen import (
+    MeasuredSpecimen,
+    Specimen,
+    chart_of,
+    measure_specimen,
+    specimen_integrals,
+)
 from ui.runtime import place
 
 
@@ -29,9 +35,7 @@ def measured(specimen: Specimen, grid: int) -> MeasuredSpecimen:
 def integrals(specimen: Specimen) -> SurfaceIntegrals:
     """All integrals over the chart, refined where the surface folds."""
     with place():
-        return adaptive_integrals(
-            chart_of(specimen), specimen.covariance, relative_tolerance=0.02, bound="rigorous"
-        )
+        return specimen_integrals(specimen)
 
 
 @st.cache_resource(max_entries=24, show_spinner="Asking for second opinions …")

@@ -63,7 +63,8 @@ def pack(header: dict[str, Any], arrays: dict[str, np.ndarray], framed: frozense
     """Header length (u32), header (JSON), arrays (float32), all little-endian."""
     entries, blobs, offset = {}, [], 0
     for name, array in arrays.items():
-        blob = np.ascontiguousarray(array, dtype="<f4")
+        with np.errstate(over="ignore"):  # beyond float32 is infinite: read off as "–"
+            blob = np.ascontiguousarray(array, dtype="<f4")
         entries[name] = {"shape": blob.shape, "offset": offset, "framed": name in framed}
         blobs.append(blob.tobytes())
         offset += blob.nbytes

@@ -1,7 +1,8 @@
-"""Derivatives and curvature at 200 digits: a second implementation that cannot share our rounding.
+"""The models a second time, in plain numbers, and their curvature at 200 digits.
 
-Functions are written once, over a namespace ``m`` (mpmath here, torch in the tests): they take
-coordinates and return a list of D numbers. Derivatives are central differences with a step of
+A second implementation, number by number, that can share neither our shapes nor our rounding.
+Functions are written once, over a namespace ``m`` (math or mpmath here, torch in the tests): they
+take coordinates and return a list of D numbers. Derivatives are central differences with a step of
 1e-60, good to 1e-75 or so: saturated models have derivatives of 1e-44 and less.
 """
 
@@ -62,29 +63,148 @@ def dot(a: list, b: list) -> mpmath.mpf:
     return mpmath.fsum(x * y for x, y in zip(a, b, strict=True))
 
 
-def attention(model, u: float, v: float) -> list:
-    """The first member of a memory model without norm, one head, straight from the definition.
+def attention(m, model, point: list, member: int = 0) -> tuple[list, list[tuple]]:
+    """(y, looks) of one member at one ``point``, in the arithmetic of ``m``: math or mpmath.
 
+    No batch, no matrix: one number after the other, straight from the definition. ``looks`` has
+    for every layer the attention weights [head][slot] and the gate, or ``None``, of token 1.
     Weights are the floats that the model holds; Python numbers such as d ** -0.5 count as exact.
     """
+    maps, offsets = (_read(m, x, member) for x in (model.input_map, model.input_bias))
+    if model.config.source == "memory":
+        maps, offsets = [maps], [offsets]
+    states = [_affine(point, *token) for token in zip(maps, offsets, strict=True)]
+    return _run(m, model, states, member)
 
-    def numbers(tensor) -> mpmath.matrix:
-        return mpmath.matrix(tensor[0].tolist())
 
-    x = mpmath.matrix([[u, v]])
-    h = x * numbers(model.input_map) + numbers(model.input_bias).T
+def on_weight_chart(m, chart, point: list, member: int = 0) -> tuple[list, list[tuple]]:
+    """The same at a ``point`` of an attention-weight chart, from the numbers that it holds."""
+    n = chart.model.config.value_count
+    weights = [w + 1 / n for w in _affine(point, _read(m, chart.slices, member))]
+    if chart.model.blocks[0].reads_only_weights:
+        return _run(m, chart.model, [None], member, weights)
+    logs = [m.log(w) for w in weights]
+    (offset,) = _read(m, chart._offset, member)
+    centred = [x - m.fsum(logs) / n - o for x, o in zip(logs, offset, strict=True)]
+    solved = _affine(centred, _read(m, chart._inverse, member))
+    if n == 3:  # then it is an input
+        solved = _affine(solved, _read(m, chart.model.input_map, member))
+    bias = _read(m, chart.model.input_bias, member)
+    hidden = [x + b for x, b in zip(solved, bias, strict=True)]
+    return _run(m, chart.model, [hidden], member, weights)
+
+
+def _run(m, model, states: list, member: int, weights: list | None = None):
+    looks = []
     for layer in model.blocks:
-        z = h * numbers(layer.query) * numbers(layer.keys).T * mpmath.mpf(
-            model.config.model_dim**-0.5
-        ) + numbers(layer.bias)
-        top = max(z)
-        powers = [mpmath.exp(value - top) for value in z]
-        total = mpmath.fsum(powers)
-        mixed = mpmath.matrix([[p / total for p in powers]]) * numbers(layer.values)
-        if layer.gate is not None:
-            gate = h * numbers(layer.gate.weight) + numbers(layer.gate.bias).T
-            mixed = mpmath.matrix(
-                [[mixed[0, i] / (1 + mpmath.exp(-gate[0, i])) for i in range(gate.cols)]]
-            )
-        h = mixed
-    return list(h)
+        states, look = _layer(m, layer, states, member, weights)
+        looks.append(look)
+        weights = None  # given for the first layer only
+    return states[0], looks
+
+
+def _layer(m, layer, hidden: list, member: int, given: list | None) -> tuple[list, tuple]:
+    """The next states, and the first one's attention weights and gate."""
+    config, gate = layer.config, layer.gate
+    width = config.model_dim // config.heads
+    read = {name: _read(m, x, member) for name, x in layer.named_parameters()}
+    states = [_normalised(m, h) if config.norm == "pre" else h for h in hidden]
+
+    def opened(state: list | None) -> list | None:
+        """The gate that ``state`` opens, its strength included."""
+        if gate is None or state is None:
+            return None
+        if isinstance(gate.strength, float):
+            rest, part = 1 - gate.strength, gate.strength
+        else:
+            part = _number(m)(gate.strength[member].item())
+            rest = 1 - part
+        z = _affine(state, read["gate.weight"], read["gate.bias"])
+        return [rest + part * KINDS[gate.config.kind](m, x) for x in z]
+
+    def gated(position: str, x: list, state: list) -> list:
+        if gate is None or gate.config.position != position or state is None:
+            return x
+        g = opened(state)
+        if gate.config.granularity == "elementwise":
+            return [a * b for a, b in zip(x, g, strict=True)]
+        if position == "G5":
+            (g,) = g  # one scalar, however many heads
+            return [a * g for a in x]
+        return [a * g[channel // width] for channel, a in enumerate(x)]
+
+    if config.source == "memory":
+        keys = [gated("G3", k, k) for k in read["keys"]]
+        values = [gated("G2", v, v) for v in read["values"]]
+        bias = read["bias"]
+        gate_readers = {"G2": read["values"], "G3": read["keys"]}
+    else:
+        keys = [gated("G3", _affine(t, read["key_map"]), t) for t in states]
+        values = [gated("G2", _affine(t, read["value_map"]), t) for t in states]
+        bias = [[0] * len(states)] * config.heads
+        gate_readers = {"G2": states, "G3": states}
+
+    after, seen = [], []
+    for before, state in zip(hidden, states, strict=True):
+        y, weights = [], []
+        query = None if given else gated("G4", _affine(state, read["query"]), state)
+        for head in range(config.heads):
+            part = range(head * width, (head + 1) * width)
+            if given:
+                alpha = given
+            else:
+                logits = [
+                    m.fsum(query[c] * key[c] for c in part) * _number(m)(width**-0.5) + b
+                    for key, b in zip(keys, bias[head], strict=True)
+                ]
+                powers = [m.exp(z - max(logits)) for z in logits]
+                alpha = [power / m.fsum(powers) for power in powers]
+            weights.append(alpha)
+            y += [m.fsum(a * v[c] for a, v in zip(alpha, values, strict=True)) for c in part]
+        y = gated("G1", y, state)
+        if config.output_projection:
+            y = _affine(y, read["projection"])
+        y = gated("G5", y, state)
+        if config.residual:
+            y = [a + b for a, b in zip(y, before, strict=True)]
+        after.append(_normalised(m, y) if config.norm == "post" else y)
+        seen.append(weights)
+
+    readers = gate_readers.get(gate.config.position if gate else "", states[:1])
+    open_gates = [opened(reader) for reader in readers]
+    look = None
+    if open_gates[0] is not None:
+        look = [m.fsum(g) / len(readers) for g in zip(*open_gates, strict=True)]
+    return after, (seen[0], look)
+
+
+KINDS = {
+    "sigmoid": lambda m, z: 1 / (1 + m.exp(-z)),
+    "silu": lambda m, z: z / (1 + m.exp(-z)),
+    "tanh": lambda m, z: m.tanh(z),
+}
+
+
+def _number(m) -> Callable:
+    return getattr(m, "mpf", float)
+
+
+def _read(m, tensor, member: int) -> list:
+    """One member's numbers as nested lists."""
+
+    def converted(x):
+        return [converted(part) for part in x] if isinstance(x, list) else _number(m)(x)
+
+    return converted(tensor[member].tolist())
+
+
+def _affine(x: list, matrix: list, offset: list | None = None) -> list:
+    """The row ``x`` times ``matrix``, plus ``offset``."""
+    columns = zip(*matrix, strict=True)
+    out = [sum(a * b for a, b in zip(x, column, strict=True)) for column in columns]
+    return out if offset is None else [a + b for a, b in zip(out, offset, strict=True)]
+
+
+def _normalised(m, x: list) -> list:
+    root = m.sqrt(m.fsum(a * a for a in x) / len(x))
+    return [a / root for a in x]

@@ -1,78 +1,94 @@
 """Does the model compute what the documentation says, against a plain second implementation?"""
 
+import itertools
 import math
+from dataclasses import replace
 
 import pytest
 import torch
+from hypothesis import settings
 
 from gating_core.attention import build_attention
-from gating_core.config import AttentionConfig, GateConfig
+from gating_core.config import (
+    GATE_GRANULARITIES,
+    GATE_KINDS,
+    GATE_POSITIONS,
+    NORMS,
+    SOURCES,
+    AttentionConfig,
+    GateConfig,
+)
 from gating_core.randomness import generator, normal
+from tests.core import exact
 
 POINTS = torch.rand(9, 2, generator=generator(0, "test"), dtype=torch.float64) * 2 - 1
 
-CONFIGS = {
+PLACES = list(itertools.product(SOURCES, GATE_POSITIONS))
+
+
+def combinations(source: str, position: str) -> list[AttentionConfig]:
+    """All parts on and off, in all combinations, round a gate at one place."""
+    gates = [
+        GateConfig(kind, granularity, position, strength)
+        for kind in GATE_KINDS
+        for granularity in GATE_GRANULARITIES
+        for strength in (0.0, 0.4, 1.0)
+    ]
+    parts = itertools.product(gates, NORMS, (1, 2), (1, 2, 3), (False, True), (False, True))
+    return [
+        AttentionConfig(
+            source=source, model_dim=4, value_count=3, gate=gate, norm=norm, heads=heads,
+            depth=depth, residual=residual, output_projection=projection,
+        )
+        for gate, norm, heads, depth, residual, projection in parts
+    ]  # fmt: skip
+
+
+def assert_plain(config: AttentionConfig, points: torch.Tensor, seeds: tuple = (3, 7)) -> None:
+    """Every member at every point, against the plain second implementation."""
+    model = build_attention(config, seeds)
+    out = model(points)
+    assert out.shape == (len(seeds), len(points), config.model_dim)
+    assert out.dtype == torch.float64
+    for s in range(len(seeds)):
+        plain = [exact.attention(math, model, point, s)[0] for point in points.tolist()]
+        expected = torch.tensor(plain, dtype=torch.float64)
+        torch.testing.assert_close(out[s], expected, rtol=1e-12, atol=1e-13, msg=str(config))
+
+
+@pytest.mark.parametrize(("source", "position"), PLACES)
+def test_against_the_plain_reference(source, position):
+    """Each part with each other, in 1296 combinations; 13 shares no factor with that number."""
+    step = 1 if settings.get_current_profile_name() == "soak" else 13
+    for config in combinations(source, position)[::step]:
+        assert_plain(config, POINTS[:2])
+
+
+SHAPES = {
     "plain": AttentionConfig(),
     "wide": AttentionConfig(model_dim=8, value_count=5),
-    "heads": AttentionConfig(model_dim=6, value_count=4, heads=3, depth=2),
-    "residual": AttentionConfig(model_dim=4, residual=True, depth=3),
-    "pre": AttentionConfig(model_dim=4, norm="pre", residual=True, depth=2),
-    "post": AttentionConfig(model_dim=4, norm="post", depth=2),
-    "projection": AttentionConfig(model_dim=4, heads=2, output_projection=True),
-    "gated": AttentionConfig(gate=GateConfig()),
-    "headwise": AttentionConfig(model_dim=6, heads=2, gate=GateConfig(granularity="headwise")),
-    "half strength": AttentionConfig(depth=2, gate=GateConfig(strength=0.4)),
-    "everything": AttentionConfig(
-        model_dim=6, value_count=5, heads=3, depth=2, residual=True, norm="pre",
-        output_projection=True, gate=GateConfig(granularity="headwise", strength=0.7),
-    ),
-}  # fmt: skip
+    "three heads": AttentionConfig(model_dim=6, value_count=4, heads=3, depth=2),
+    "one channel a head": AttentionConfig(model_dim=3, heads=3, gate=GateConfig("tanh")),
+    "one channel": AttentionConfig(model_dim=1, gate=GateConfig(granularity="headwise")),
+    "solid": AttentionConfig(input_dim=3, model_dim=4, value_count=4, gate=GateConfig("silu")),
+    "two values": AttentionConfig(value_count=2, gate=GateConfig(position="G3")),
+    **{
+        f"sixteen layers, {position}": AttentionConfig(
+            model_dim=4, depth=16, norm=norm, residual=True, gate=GateConfig(position=position)
+        )
+        for position, norm in zip(
+            GATE_POSITIONS, ("none", "pre", "post", "none", "pre"), strict=True
+        )
+    },
+}
 
 
-def plain_attention(model, seed_index: int, point: torch.Tensor) -> torch.Tensor:
-    """One model, one point, one head at a time, straight from the definition."""
-    config, s = model.config, seed_index
-    d = config.model_dim // config.heads
-    h = point @ model.input_map[s] + model.input_bias[s]
-    for layer in model.blocks:
-        state = h / (h.square().mean()).sqrt() if config.norm == "pre" else h
-        q, out = state @ layer.query[s], []
-        for head in range(config.heads):
-            part = slice(head * d, (head + 1) * d)
-            logits = [
-                sum(q[part] * layer.keys[s, i, part]) / math.sqrt(d) + layer.bias[s, head, i]
-                for i in range(config.value_count)
-            ]
-            top = max(logits)
-            powers = [math.exp(z - top) for z in logits]
-            mixed = sum(w / sum(powers) * layer.values[s, i, part] for i, w in enumerate(powers))
-            if layer.gate is not None:
-                strength = config.gate.strength
-                z = state @ layer.gate.weight[s] + layer.gate.bias[s]
-                g = 1 / (1 + torch.exp(-z))
-                g = g[part] if config.gate.granularity == "elementwise" else g[head]
-                mixed = mixed * ((1 - strength) + strength * g)
-            out.append(mixed)
-        y = torch.cat(out)
-        if layer.projection is not None:
-            y = y @ layer.projection[s]
-        if config.residual:
-            y = y + h
-        if config.norm == "post":
-            y = y / y.square().mean().sqrt()
-        h = y
-    return h
-
-
-@pytest.mark.parametrize("name", sorted(CONFIGS))
-def test_against_the_plain_reference(name):
-    model = build_attention(CONFIGS[name], (3, 7))
-    out = model(POINTS)
-    assert out.shape == (2, 9, CONFIGS[name].model_dim)
-    assert out.dtype == torch.float64
-    for s in range(2):
-        expected = torch.stack([plain_attention(model, s, point) for point in POINTS])
-        torch.testing.assert_close(out[s], expected, rtol=1e-12, atol=1e-13)
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("name", sorted(SHAPES))
+def test_odd_shapes_against_the_plain_reference(name, source):
+    config = replace(SHAPES[name], source=source)
+    points = POINTS if config.input_dim == 2 else torch.cat([POINTS, POINTS[:, :1] ** 2], -1)
+    assert_plain(config, points)
 
 
 def test_ungated_numbers_are_those_of_torch_scaled_dot_product_attention():
@@ -86,35 +102,19 @@ def test_ungated_numbers_are_those_of_torch_scaled_dot_product_attention():
     torch.testing.assert_close(model(POINTS), out.transpose(1, 2).flatten(-2), rtol=1e-12, atol=0)
 
 
-@pytest.mark.parametrize("strength", [0.0, 0.1, 0.3, 0.7, 1.0])
-@pytest.mark.parametrize("granularity", ["elementwise", "headwise"])
-def test_a_gate_frozen_at_one_equals_no_gate_bit_for_bit(granularity, strength):
-    config = AttentionConfig(model_dim=6, heads=2, depth=3, residual=True)
-    gate = GateConfig(granularity=granularity, strength=strength)
-    ungated = build_attention(config, (0, 1))
-    gated = build_attention(AttentionConfig(**{**vars(config), "gate": gate}), (0, 1))
-    for layer in gated.blocks:
-        layer.gate.weight.data.zero_()
-        layer.gate.bias.data.fill_(800.0)  # sigmoid(800) is exactly 1 in float64
-    assert torch.equal(gated(POINTS), ungated(POINTS))
-
-
-def test_strength_zero_equals_no_gate_bit_for_bit():
-    ungated = build_attention(AttentionConfig(depth=4), (0, 5))
-    off = build_attention(AttentionConfig(depth=4, gate=GateConfig(strength=0.0)), (0, 5))
-    gated = build_attention(AttentionConfig(depth=4, gate=GateConfig()), (0, 5))
-    assert torch.equal(off(POINTS), ungated(POINTS))
-    assert torch.equal(gated.member(1, [0.0, 0.5])(POINTS)[0], ungated.member(1)(POINTS)[0])
-    assert not torch.equal(gated(POINTS), ungated(POINTS))
-
-
-def test_a_sweep_of_strengths_is_the_model_at_each_strength():
-    strengths = [0.0, 0.25, 0.6, 1.0]
-    sweep = build_attention(AttentionConfig(gate=GateConfig()), (4, 2)).member(1, strengths)
-    for frame, strength in enumerate(strengths):
-        alone = build_attention(AttentionConfig(gate=GateConfig(strength=strength)), (2,))
-        torch.testing.assert_close(sweep(POINTS)[frame], alone(POINTS)[0], rtol=1e-15, atol=1e-15)
-    assert torch.equal(sweep.member(3)(POINTS)[0], sweep(POINTS)[3])
+def test_ungated_tokens_are_torch_scaled_dot_product_self_attention():
+    """Batches of whole sequences, as a language model has them: all tokens of both layers."""
+    config = AttentionConfig(source="tokens", model_dim=6, value_count=5, heads=2, depth=2)
+    model = build_attention(config, (0, 1))
+    states = model.embed(POINTS).transpose(1, 2)  # (S, N, n, D)
+    for layer in model.blocks:
+        query, keys, values = (
+            (states @ matrix.unsqueeze(1)).unflatten(-1, (2, 3)).transpose(2, 3)
+            for matrix in (layer.query, layer.key_map, layer.value_map)
+        )
+        out = torch.nn.functional.scaled_dot_product_attention(query, keys, values)
+        states = out.transpose(2, 3).flatten(-2)
+    torch.testing.assert_close(model(POINTS), states[:, :, 0], rtol=1e-12, atol=1e-14)
 
 
 def test_members_do_not_depend_on_the_company_they_keep():
@@ -130,16 +130,23 @@ def test_gated_and_ungated_share_every_weight_they_have_in_common():
         assert torch.equal(gated[name], value), name
 
 
-def test_initial_weights_have_the_documented_spread():
-    model = build_attention(AttentionConfig(model_dim=16, value_count=16), range(200))
-    for parameter, scale in [
-        (model.input_map, 1.5 / math.sqrt(2)), (model.input_bias, 0.5),
-        (model.blocks[0].query, 0.25), (model.blocks[0].keys, 1.0),
-        (model.blocks[0].values, 1.0), (model.blocks[0].bias, 0.5),
-    ]:  # fmt: skip
+@pytest.mark.parametrize("source", SOURCES)
+def test_initial_weights_have_the_documented_spread(source):
+    config = AttentionConfig(
+        source=source, model_dim=16, value_count=16, output_projection=True, gate=GateConfig()
+    )
+    spreads = {
+        "input_map": 1.5 / math.sqrt(2), "input_bias": 0.5, "query": 0.25, "gate.weight": 0.25,
+        "gate.bias": 0.1, "projection": 0.25,
+        "keys": 1.0, "values": 1.0, "bias": 0.5, "key_map": 0.25, "value_map": 0.25,
+    }  # fmt: skip
+    names = []
+    for name, parameter in build_attention(config, range(200)).named_parameters():
+        names.append(name.removeprefix("layers.0."))
         spread = float(parameter.std())
         # Standard error of a standard deviation from n normals, five of them.
-        assert abs(spread / scale - 1) < 5 / math.sqrt(2 * parameter.numel())
+        assert abs(spread / spreads[names[-1]] - 1) < 5 / math.sqrt(2 * parameter.numel()), name
+    assert len(names) == 9 if source == "memory" else 8
 
 
 def test_names_and_seeds_give_different_numbers():
@@ -150,15 +157,16 @@ def test_names_and_seeds_give_different_numbers():
     assert torch.equal(torch.get_rng_state(), state)
 
 
-def test_seed_axis_of_points():
-    model = build_attention(AttentionConfig(), (0, 1))
+@pytest.mark.parametrize("source", SOURCES)
+def test_seed_axis_of_points(source):
+    model = build_attention(AttentionConfig(source=source), (0, 1))
     own = torch.stack([POINTS, -POINTS])
     assert torch.equal(model(own)[0], model(torch.stack([POINTS, POINTS]))[0])
     assert not torch.equal(model(own)[1], model(POINTS)[1])
 
 
 WRONG_CONFIGS = [
-    (dict(source="tokens"), "source"),
+    (dict(source="pixels"), "source"),
     (dict(input_dim=1), "input_dim"),
     (dict(input_dim=4), "input_dim"),
     (dict(model_dim=0), "model_dim"),
@@ -172,12 +180,22 @@ WRONG_CONFIGS = [
     (dict(depth="2"), "depth"),
     (dict(residual=1), "residual"),
     (dict(norm="both"), "norm"),
+    (dict(norm=None), "norm"),
+    (dict(output_projection="yes"), "output_projection"),
     (dict(gate="sigmoid"), "gate"),
+    (dict(gate=True), "gate"),
+    (dict(source="Tokens"), "source is 'Tokens'; it must be one of 'memory', 'tokens'"),
+    (dict(source="tokens", value_count=65), "value_count"),
+    (dict(source="tokens", heads=2), "heads is 2; it must divide model_dim, which is 3"),
 ]
 WRONG_GATES = [
-    (dict(kind="relu"), "gate.kind"),
+    (dict(kind="relu"), "gate.kind is 'relu'; it must be one of 'sigmoid', 'silu', 'tanh'"),
+    (dict(kind="SiLU"), "gate.kind"),
+    (dict(kind=None), "gate.kind"),
     (dict(granularity="row"), "gate.granularity"),
     (dict(position="G9"), "gate.position"),
+    (dict(position="g1"), "gate.position"),
+    (dict(position=1), "gate.position"),
     (dict(strength=-0.1), "gate.strength"),
     (dict(strength=1.5), "gate.strength"),
     (dict(strength=float("nan")), "gate.strength"),
@@ -203,10 +221,11 @@ def test_wrong_seeds_are_refused(seeds):
         build_attention(AttentionConfig(), seeds)
 
 
+@pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("shape", [(2,), (5, 3), (1, 1, 5, 2)])
-def test_wrong_points_are_refused(shape):
+def test_wrong_points_are_refused(shape, source):
     with pytest.raises(ValueError, match="points has shape"):
-        build_attention(AttentionConfig())(torch.zeros(shape, dtype=torch.float64))
+        build_attention(AttentionConfig(source))(torch.zeros(shape, dtype=torch.float64))
 
 
 def test_wrong_members_are_refused():

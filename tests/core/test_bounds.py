@@ -1,6 +1,11 @@
 """Do the rigorous bounds hold, at 200 digits, and are they worth having?"""
 
+import itertools
+from dataclasses import replace
+from fractions import Fraction
+
 import mpmath
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -8,12 +13,20 @@ from hypothesis import strategies as st
 
 from gating_core.attention import build_attention
 from gating_core.bounded import Bounded
-from gating_core.config import AttentionConfig, GateConfig
+from gating_core.config import (
+    GATE_GRANULARITIES,
+    GATE_KINDS,
+    GATE_POSITIONS,
+    NORMS,
+    SOURCES,
+    AttentionConfig,
+    GateConfig,
+)
 from gating_core.elementary import FUNCTIONS
 from gating_core.geometry import curvature, second_fundamental_form
 from gating_core.integrals import adaptive_integrals
 from gating_core.jet_rules import Jet
-from gating_core.jets import second_order_jet
+from gating_core.jets import nested_jet, second_order_jet
 from gating_core.sample import square_grid, weight_chart
 from gating_core.solids import solid_curvature
 from tests.core import exact
@@ -115,31 +128,100 @@ def test_no_violation_on_closed_forms(name):
         check_point(jet, field, form, at, exact.jet(function, u, v))
 
 
-def saturated(config: AttentionConfig, seed: int, scale: float, collapse: float):
-    """A random model with logits ``scale`` times as large, one slot favoured by ``collapse``."""
+def saturated(config: AttentionConfig, seed: int, scale: float, collapse: float = 0, steep=1.0):
+    """A random model: logits ``scale`` times as large, one slot favoured, gates ``steep``."""
     model = build_attention(config, (seed,))
     for layer in model.blocks:
-        layer.keys.data *= scale
-        layer.bias.data[:, :, 0] += collapse
+        if config.source == "memory":
+            layer.keys.data *= scale
+            layer.bias.data[:, :, 0] += collapse
+        else:
+            layer.key_map.data *= scale
+        if layer.gate is not None:
+            layer.gate.weight.data *= steep
     return model
+
+
+def check_model(function, at_200_digits, points: torch.Tensor) -> None:
+    """Jet and curvature of the first member at every point, within their bounds."""
+    jet = second_order_jet(function, points, "rigorous")
+    field, form = curvature(jet), second_fundamental_form(jet)
+    assert field.bound_kind == "rigorous"
+    for at, (u, v) in enumerate(points.tolist()):
+        coefficients = exact.jet(lambda m, u, v: at_200_digits(m, function, [u, v])[0], u, v)
+        check_point(jet, field, form, at, coefficients, member=(0,))
+
+
+GATES = st.builds(
+    GateConfig, kind=st.sampled_from(GATE_KINDS), position=st.sampled_from(GATE_POSITIONS),
+    granularity=st.sampled_from(GATE_GRANULARITIES), strength=st.floats(0, 1),
+)  # fmt: skip
 
 
 @given(
     seed=st.integers(0, 10**6), scale=st.floats(1, 40), collapse=st.sampled_from([0.0, 20.0, 30.0]),
-    depth=st.integers(1, 2), gated=st.booleans(), dim=st.integers(3, 5), n=st.integers(3, 6),
+    steep=st.floats(1, 40), source=st.sampled_from(SOURCES), heads=st.integers(1, 3),
+    width=st.integers(1, 3), n=st.integers(2, 5), depth=st.integers(1, 2), residual=st.booleans(),
+    norm=st.sampled_from(NORMS), projection=st.booleans(), gate=st.none() | GATES,
 )  # fmt: skip
-def test_no_violation_on_random_models(seed, scale, collapse, depth, gated, dim, n):
+def test_no_violation_on_random_models(
+    seed, scale, collapse, steep, source, heads, width, n, depth, residual, norm, projection, gate
+):
     config = AttentionConfig(
-        model_dim=dim, value_count=n, depth=depth, gate=GateConfig() if gated else None
-    )
-    model = saturated(config, seed, scale, collapse)
-    points = sample(2, seed)
-    jet = second_order_jet(model, points, "rigorous")
-    field, form = curvature(jet), second_fundamental_form(jet)
-    assert field.bound_kind == "rigorous"
-    for at, (u, v) in enumerate(points.tolist()):
-        coefficients = exact.jet(lambda m, a, b: exact.attention(model, a, b), u, v)
-        check_point(jet, field, form, at, coefficients, member=(0,))
+        source=source, model_dim=max(2, heads * width) // heads * heads, value_count=n,
+        heads=heads, depth=depth, residual=residual, norm=norm, output_projection=projection,
+        gate=gate,
+    )  # fmt: skip
+    model = saturated(config, seed, scale, collapse, steep)
+    check_model(model, exact.attention, sample(1, seed))
+
+
+@given(
+    seed=st.integers(0, 10**6), scale=st.floats(1, 10), steep=st.floats(1, 10),
+    heads=st.integers(1, 3), n=st.integers(3, 5), depth=st.integers(1, 2), residual=st.booleans(),
+    norm=st.sampled_from(["none", "post"]), projection=st.booleans(), gate=st.none() | GATES,
+)  # fmt: skip
+def test_no_violation_on_weight_charts(
+    seed, scale, steep, heads, n, depth, residual, norm, projection, gate
+):
+    position = gate.position if gate else None
+    residual &= position != "G4"
+    heads = 1 if residual or position in ("G1", "G5") else heads
+    config = AttentionConfig(
+        model_dim=6, value_count=n, heads=heads, depth=depth, residual=residual, norm=norm,
+        output_projection=projection, gate=gate,
+    )  # fmt: skip
+    chart = weight_chart(saturated(config, seed, scale, 0.0, steep))
+    check_model(chart, exact.on_weight_chart, sample(1, seed))
+
+
+PLACES = list(itertools.product(SOURCES, GATE_POSITIONS))
+
+
+def assert_nested_agrees(function, points: torch.Tensor) -> None:
+    """Nested forward mode, within the bounds and its own rounding."""
+    jet, nested = second_order_jet(function, points, "rigorous"), nested_jet(function, points)
+    assert jet.bound_kind == "rigorous"
+    own = 1e-12 * nested.stack.abs().amax((1, 2, 3), keepdim=True)
+    assert ((jet.stack - nested.stack).abs() <= jet.errors + own).all()
+
+
+@pytest.mark.parametrize("granularity", GATE_GRANULARITIES)
+@pytest.mark.parametrize("kind", GATE_KINDS)
+@pytest.mark.parametrize(("source", "position"), PLACES)
+def test_no_violation_at_any_gate(source, position, kind, granularity):
+    """At 200 digits; and nested forward mode agrees, also on the other chart and in solids."""
+    gate = GateConfig(kind, granularity, position, 0.8)
+    config = AttentionConfig(source=source, model_dim=4, heads=2, depth=2, gate=gate)
+    model = saturated(config, 11, 3.0, 1.0, 2.0)
+    sweep = model.member(0, [0.3, 0.8])  # the strength is a tensor there
+    check_model(sweep, exact.attention, sample(1, 4))
+    assert_nested_agrees(model, sample(9, 5))
+    solid = build_attention(replace(config, input_dim=3, norm="pre", residual=True), (1, 2))
+    assert_nested_agrees(solid, torch.cat([sample(4, 6), sample(4, 7)[:, :1]], -1))
+    if source == "memory":
+        chart = weight_chart(build_attention(replace(config, heads=1, norm="post"), (1, 2)))
+        assert_nested_agrees(chart, sample(4, 8))
 
 
 @pytest.mark.parametrize("collapse", [0.0, 20.0, 30.0])
@@ -180,6 +262,43 @@ def test_the_flatness_theorem_holds_with_bounds(seed, n, dim):
     assert field.flat[resolved].all()
     spread = (jet.value.amax(-2) - jet.value.amin(-2)).square().sum(-1)
     assert (field.gaussian_error * spread[..., None])[resolved].median() < 1e-9
+
+
+ARITHMETIC = {  # over bounded tensors and over arrays of fractions alike
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "/": lambda a, b: a / b,
+    "matmul": lambda a, b: a @ b,
+    "sum": lambda a, b: a.sum(-1),
+    "mean": lambda a, b: a.mean(-1),
+    "times a number": lambda a, b: a * 7 + 3 * b,
+}
+
+
+@pytest.mark.parametrize("name", sorted(ARITHMETIC))
+@pytest.mark.parametrize("doubts", [*itertools.product((0.0, 1e-9), repeat=2)])
+def test_every_operation_bounds_its_error(name, doubts):
+    """What it inherits and what it rounds, each alone and both, against exact fractions."""
+
+    def fractions(x):
+        return np.array([[Fraction(number) for number in row] for row in x.tolist()])
+
+    rng = torch.Generator().manual_seed(3)
+    values = [0.5 + torch.rand(5, 5, generator=rng, dtype=torch.float64) for _ in "ab"]
+    errors = [doubt * x for doubt, x in zip(doubts, values, strict=True)]
+    found = ARITHMETIC[name](
+        *(Bounded(x, e if e.any() else None) for x, e in zip(values, errors, strict=True))
+    )
+    bound = np.vectorize(Fraction)(found.bound.numpy())
+    for signs in itertools.product((-1, 1), repeat=2):
+        moved = (
+            fractions(x) + sign * fractions(e)
+            for x, e, sign in zip(values, errors, signs, strict=True)
+        )
+        gap = abs(np.vectorize(Fraction)(found.value.numpy()) - ARITHMETIC[name](*moved))
+        assert (gap <= bound).all()
+    assert found.bound.max() < 30 * (sum(doubts) + 1e-15)
 
 
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))
@@ -223,18 +342,18 @@ def test_a_function_without_error_rules_gets_the_estimate_and_says_so():
 
 
 def test_weights_computed_inside_the_function_are_followed_too():
-    """Rounding of constants alone is in the bound: here it is all there is."""
+    """Rounding of constants alone is in the bound: cancellation makes it all there is."""
     a = torch.tensor(0.1, dtype=torch.float64)
 
     def function(p):
-        third = (a * 3).sqrt() * (a * 7).exp()
+        third = (a * 3).sqrt() * (a * 7).exp() - 1.1029777
         return torch.stack([p[:, 0], p[:, 1], third * p[:, 0] * p[:, 1]], -1)
 
     jet = second_order_jet(function, sample(3, 0), "rigorous")
     assert jet.bound_kind == "rigorous"
     with mpmath.workdps(exact.DIGITS):
         tenth = mpmath.mpf(0.1)
-        true = mpmath.sqrt(tenth * 3) * mpmath.exp(tenth * 7)
+        true = mpmath.sqrt(tenth * 3) * mpmath.exp(tenth * 7) - mpmath.mpf(1.1029777)
         gap = abs(mpmath.mpf(jet.second[0, 2, 0, 1].item()) - true)
     assert 0 < float(gap) <= jet.errors[4, 2, 0].item() < 1e-13
 

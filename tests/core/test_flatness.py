@@ -1,12 +1,14 @@
 """What is flat and what is not: the theorem, its edges, and the exact cases of gating."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gating_core.attention import build_attention
-from gating_core.config import AttentionConfig, GateConfig
+from gating_core.config import SOURCES, AttentionConfig, GateConfig
 from gating_core.geometry import CurvatureField, curvature
 from gating_core.jets import second_order_jet
 from gating_core.sample import square_grid, weight_chart
@@ -35,10 +37,11 @@ def through_logs(chart):
     return function
 
 
-def assert_flat(function):
+def assert_flat(function, bound="estimate"):
     """|K| within its error wherever resolved; the error itself small: a lazy one cannot pass."""
-    jet = second_order_jet(function, GRID.points)
+    jet = second_order_jet(function, GRID.points, bound)
     field = curvature(jet)
+    assert field.bound_kind == bound
     resolved = field.resolved
     assert resolved.double().mean() >= 0.98
     assert (field.gaussian.abs() <= field.gaussian_error)[resolved].all()
@@ -82,38 +85,67 @@ def test_the_same_statement_is_false_with_a_gate():
 NOT_FLAT = {
     "six values, query chart": AttentionConfig(value_count=6),
     "two heads, query chart": AttentionConfig(model_dim=6, heads=2),
-    "residual": AttentionConfig(model_dim=6, value_count=4, residual=True),
+    "residual": AttentionConfig(residual=True),
     "normalisation": AttentionConfig(norm="post"),
+    "tokens": AttentionConfig(source="tokens"),
+    "two tokens": AttentionConfig(source="tokens", value_count=2),
+    "tokens, one head, six dimensions": AttentionConfig(source="tokens", model_dim=6, depth=2),
 }
+# Gates that move or weigh fixed values, and none at all: they do not curve what is flat.
+INNOCENT = [None, *(GateConfig(position=position) for position in ("G2", "G3", "G4"))]
 
 
+def curved(function) -> torch.Tensor:
+    """Which members are certain to curve somewhere, by rigorous bounds."""
+    field = curvature(second_order_jet(function, GRID.points, "rigorous"))
+    assert field.bound_kind == "rigorous"
+    return (~field.flat & field.resolved).any(-1)
+
+
+@pytest.mark.parametrize("gate", INNOCENT, ids=lambda gate: gate.position if gate else "ungated")
 @pytest.mark.parametrize("name", sorted(NOT_FLAT))
-def test_what_curves_without_a_gate(name):
-    """A slice of a flat space can curve, and so can residuals and norms: no gate needed."""
-    field = field_of(build_attention(NOT_FLAT[name], range(4)))
-    assert (~field.flat & field.resolved).any(-1).all()
+def test_what_curves_without_a_gate(name, gate):
+    """A slice of a flat space can curve; so do residuals, norms and tokens: no gate needed."""
+    model = build_attention(replace(NOT_FLAT[name], gate=gate), range(4))
+    assert curved(model).all()
 
 
-def test_a_residual_curves_the_weight_chart():
-    config = AttentionConfig(model_dim=6, value_count=4, residual=True)
-    field = field_of(weight_chart(build_attention(config, (0, 1))))
-    assert (~field.flat & field.resolved).any(-1).all()
+@pytest.mark.parametrize(
+    "gate", INNOCENT[:3], ids=lambda gate: gate.position if gate else "ungated"
+)
+def test_a_residual_curves_the_weight_chart(gate):
+    config = AttentionConfig(model_dim=6, value_count=4, residual=True, gate=gate)
+    assert curved(weight_chart(build_attention(config, range(4)))).all()
 
 
+@pytest.mark.parametrize("parts", [dict(value_count=4), dict(heads=2)])
+@pytest.mark.parametrize("gate", INNOCENT, ids=lambda gate: gate.position if gate else "ungated")
+def test_a_second_layer_curves_the_weight_chart_unless_one_head_reads_three_values(gate, parts):
+    config = AttentionConfig(model_dim=6, depth=2, gate=gate)
+    assert not curved(weight_chart(build_attention(config, range(4)))).any()
+    assert curved(weight_chart(build_attention(replace(config, **parts), range(4)))).all()
+
+
+@pytest.mark.parametrize("chart", [lambda model: model, weight_chart], ids=["query", "weights"])
+@pytest.mark.parametrize("gate", INNOCENT, ids=lambda gate: gate.position if gate else "ungated")
 @pytest.mark.parametrize("dim", [3, 5, 8])
-def test_rms_norm_puts_an_ungated_plane_on_a_sphere(dim):
+def test_rms_norm_puts_a_plane_on_a_sphere(dim, gate, chart):
     """K = +1/D exactly: unit gain, epsilon 0."""
-    field = field_of(build_attention(AttentionConfig(model_dim=dim, norm="post"), range(4)))
+    config = AttentionConfig(model_dim=dim, norm="post", gate=gate)
+    field = field_of(chart(build_attention(config, range(4))))
     error = (field.gaussian - 1 / dim).abs()
     assert (error <= field.gaussian_error)[field.resolved].all()
     sure = field.resolved & (field.gaussian_error < 1e-5)
-    assert sure.double().mean() > 0.4
+    assert sure.double().mean() > 0.3
     assert error[sure].median() < 1e-12
 
 
-def test_two_dimensions_are_flat_for_every_map():
-    field = field_of(build_attention(AttentionConfig(model_dim=2, gate=GateConfig()), range(4)))
-    assert (field.flat | ~field.resolved).all()
+@pytest.mark.parametrize("source", SOURCES)
+def test_two_dimensions_are_flat_for_every_map(source):
+    config = AttentionConfig(source=source, model_dim=2, gate=GateConfig())
+    field = field_of(build_attention(config, range(4)))
+    assert field.flat[field.resolved].all()
+    assert field.resolved.double().mean() > 0.9
 
 
 def test_a_gated_model_with_two_values_has_a_surface_on_the_query_chart():
@@ -205,28 +237,6 @@ def test_the_law_for_the_real_model(seed):
     assert (field.gaussian[0].sign() == conic.sign())[decided].all()
 
 
-def test_both_charts_show_the_same_surface_for_three_values():
-    model = build_attention(AttentionConfig(gate=GateConfig(), depth=2), (0, 1))
-    chart = weight_chart(model)
-    x = chart.inputs(GRID.points)
-    torch.testing.assert_close(chart(GRID.points), model(x), rtol=1e-9, atol=1e-12)
-    torch.testing.assert_close(
-        model.blocks[0].weights(model.embed(x))[:, 0], chart.weights(GRID.points),
-        rtol=1e-9, atol=1e-12,
-    )  # fmt: skip
-    assert (chart.reach(GRID.points) >= x.norm(dim=-1).amax(-1) * (1 - 1e-12)).all()
-
-
-def test_the_state_behind_the_weights_produces_them_for_more_values():
-    model = build_attention(AttentionConfig(model_dim=8, value_count=5, gate=GateConfig()), (3,))
-    chart = weight_chart(model)
-    seen = []
-    model.blocks[0].gate.register_forward_hook(lambda _, args, __: seen.append(args[1]))
-    chart(GRID.points)
-    weights = model.blocks[0].weights(seen[0])[:, 0]
-    torch.testing.assert_close(weights, chart.weights(GRID.points), rtol=1e-9, atol=1e-12)
-
-
 @given(n=st.integers(3, 20), seed=st.integers(0, 10**6))
 def test_the_slice_is_the_documented_one(n, seed):
     chart = weight_chart(build_attention(AttentionConfig(value_count=n), (seed,)))
@@ -238,13 +248,26 @@ def test_the_slice_is_the_documented_one(n, seed):
     assert float(e1.sum().abs() + e2.sum().abs()) < 1e-14
 
 
+def gated(position: str, strength: float = 1.0, **parts) -> AttentionConfig:
+    return AttentionConfig(gate=GateConfig(position=position, strength=strength), **parts)
+
+
 WRONG_CHARTS = [
     (AttentionConfig(value_count=2), "value_count is 2"),
     (AttentionConfig(value_count=50), "value_count is 50"),
     (AttentionConfig(norm="pre"), "norm is 'pre'"),
-    (AttentionConfig(model_dim=4, heads=2, gate=GateConfig()), "heads is 2"),
+    (gated("G2", norm="pre"), "norm is 'pre'"),
+    (AttentionConfig(source="tokens"), "source is 'tokens'"),
+    (gated("G2", source="tokens"), "source is 'tokens'"),
+    (gated("G1", model_dim=4, heads=2), "heads is 2"),
+    (gated("G5", model_dim=4, heads=2), "heads is 2"),
     (AttentionConfig(model_dim=4, heads=2, residual=True), "heads is 2"),
-    (AttentionConfig(model_dim=3, value_count=6, gate=GateConfig()), "no query reaches"),
+    (gated("G2", model_dim=4, heads=2, residual=True), "heads is 2"),
+    (gated("G4", residual=True), "gate.position is 'G4' in a residual model"),
+    (gated("G1", value_count=6), "no query reaches"),
+    (gated("G5", value_count=6), "no query reaches"),
+    (gated("G3", value_count=6, residual=True), "no query reaches"),
+    (AttentionConfig(value_count=6, residual=True), "no query reaches"),
 ]
 
 
@@ -252,3 +275,12 @@ WRONG_CHARTS = [
 def test_charts_that_cannot_be_are_refused(config, message):
     with pytest.raises(ValueError, match=message):
         weight_chart(build_attention(config))
+
+
+@pytest.mark.parametrize("position", ["G1", "G5"])
+def test_a_sweep_that_leaves_strength_zero_needs_the_state_as_its_gate_does(position):
+    """Copies of one model at several strengths are refused as the gated one of them is."""
+    model = build_attention(gated(position, model_dim=4, heads=2))
+    with pytest.raises(ValueError, match="heads is 2"):
+        weight_chart(model.member(0, [0.0, 1.0]))
+    assert weight_chart(build_attention(gated(position, 0.0, model_dim=4, heads=2)))

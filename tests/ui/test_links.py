@@ -17,7 +17,7 @@ GOOD = {
     "sharpness": "40", "grid": "151", "scale": "asinh", "layer": "8", "part": "3", "tab": "Doubt",
     "metric": "turned", "variance": "0.5", "variances": "1, 2, 0.5", "angle": "180", "ratio": "20",
     "axes": "2", "values": "1,-2,3e-1", "gates": "0", "whose": "ungated", "step": "1e-7",
-    "pair": "2-3", "point": "150.0",
+    "pair": "2-3", "fooled": "norm", "gallery": "true", "point": "150.0",
 }  # fmt: skip
 BAD = {
     "gated": "maybe", "strength": "1.5", "task": "spiral of death", "depth": "9", "gate": "ungated",
@@ -28,7 +28,7 @@ BAD = {
     "sharpness": "nan", "grid": "999", "scale": "log", "layer": "9", "part": "-1", "tab": "see",
     "metric": "hyperbolic", "variance": "0", "variances": "1, two", "angle": "181", "ratio": "-1",
     "axes": "0", "values": "1,inf", "gates": "1,,2", "whose": "mine", "step": "1e-8",
-    "pair": "3-4", "point": "151.0",
+    "pair": "3-4", "fooled": "fools", "gallery": "yes", "point": "151.0",
 }  # fmt: skip
 EVERY = [(page, name) for page, parameters in PAGES.items() for name in parameters]
 

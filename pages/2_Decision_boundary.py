@@ -1,0 +1,58 @@
+"""Decision boundary: a playground that trains sixteen seeds of two models and scrubs in time."""
+
+import streamlit as st
+
+from ui import jobs, runtime  # noqa: F401  (first: it settles threads and memory for the process)
+from ui.link_check import warn_about_link
+from ui.own_points import draw_own, own_data
+from ui.page import begin
+from ui.playground import (
+    draw_buttons,
+    draw_film,
+    draw_inside,
+    draw_numbers,
+    draw_take,
+    fetch,
+    share_of,
+    shown_of,
+)
+from ui.playground_controls import (
+    PLAYGROUND,
+    asked_setting,
+    front_controls,
+    last_good_setting,
+    more_controls,
+)
+
+begin("Decision boundary")
+st.title("Where does it draw the line?", anchor=False)
+st.markdown(
+    "Two kinds of attention learn the same points from the same start, sixteen seeds each. Play"
+    " the run, drag it back, draw points of your own."
+)
+warn_about_link("playground", PLAYGROUND)
+front = front_controls()
+with st.expander("More: data, model, training, picture", key="setup", bind="query-params"):
+    more = more_controls()
+with st.expander("Your own data: draw, upload, paste", key="own", bind="query-params"):
+    draw_own()
+setting = last_good_setting(*asked_setting(front, more, own_data()))
+who = front["who"] or "best"
+job = fetch(setting)
+jobs.watch(
+    job,
+    lambda items: draw_film(shown_of(items), more, who),
+    what="Training",
+    share=share_of,
+)
+shown = shown_of(job.items)
+if shown is not None and len(shown.run.frames):
+    draw_buttons()
+    draw_numbers(shown, who)
+    looking = st.expander("Looking inside: every weight and gate", key="looking",
+                          bind="query-params", on_change="rerun")  # fmt: skip
+    if looking.open:
+        with looking:
+            draw_inside(shown, who)
+    st.subheader("Take it with you", anchor=False)
+    draw_take(shown, who)

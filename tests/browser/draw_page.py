@@ -1,0 +1,52 @@
+"""A page for the tests of `ui.draw`: a square to draw in, everything it reported, and a reset.
+
+The address says how many classes there are and how many points fit.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import streamlit as st
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from gating_core.palette import CLASS_COLOURS
+from ui.draw import draw, drawn
+
+KEY = "own"
+NAMES = ("blue", "orange", "green", "purple")
+COLOURS = (*CLASS_COLOURS, "#2a9d63", "#a855c7")
+START = ((-0.5, 0.5), (0.5, -0.5), (0.75, -0.25)), (0, 1, 1)
+
+
+def hear() -> None:
+    st.session_state["heard"].append(drawn(KEY))
+    st.session_state["drawing"] = drawn(KEY)
+
+
+def reset() -> None:
+    st.session_state["drawing"] = START
+
+
+def page() -> None:
+    heard = st.session_state.setdefault("heard", [])
+    classes = int(st.query_params.get("classes", 2))
+    points, labels = st.session_state.setdefault("drawing", ((), ()))
+    st.button("Reset", on_click=reset)
+    draw(
+        key=KEY,
+        points=points,
+        labels=labels,
+        class_names=NAMES[:classes],
+        colours=COLOURS[:classes],
+        on_change=hear,
+        most=int(st.query_params.get("most", 500)),
+    )
+    st.code(json.dumps(heard), language=None)
+    for _ in range(60):
+        st.write("Something to scroll by.")
+
+
+if __name__ == "__main__":  # the tests import the constants above
+    page()

@@ -1,0 +1,68 @@
+"""Two pages for the tests of `ui.jobs`: one counts slowly, the other one does nothing.
+
+The count writes the time into a file of its own at each step, so that a test sees from outside
+when it stopped. Started with the folder for these files and the number of places.
+"""
+
+import sys
+import time
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+from tempfile import mkstemp
+
+import streamlit as st
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from ui import jobs, runtime
+
+STEP_SECONDS = 0.05
+STEPS = 40  # of a short count
+
+
+def steps(folder: str, last: int | None) -> Iterator[int]:
+    """Count to ``last``, or for ever."""
+    path = Path(mkstemp(dir=folder, suffix=".count")[1])
+    for step in count(1):
+        time.sleep(STEP_SECONDS)  # the work
+        with path.open("a") as file:
+            file.write(f"{time.time()}\n")
+        yield step
+        if step == last:
+            return
+
+
+def failing(folder: str) -> Iterator[int]:
+    yield from steps(folder, 3)
+    raise ZeroDivisionError("the count went astray")
+
+
+def draw(items: list[int]) -> None:
+    st.text(f"counted {items[-1] if items else 0}")
+
+
+def counting() -> None:
+    jobs.arrive("counting")
+    folder = sys.argv[1]
+    st.session_state["runs"] = st.session_state.get("runs", 0) + 1
+    st.text(f"run {st.session_state['runs']} of the page")
+    if st.button("Count"):
+        jobs.start("count", lambda: steps(folder, None))
+    if st.button("Count to the end"):
+        jobs.start("count", lambda: steps(folder, STEPS))
+    if st.button("Fail"):
+        jobs.start("count", lambda: failing(folder), expected=(ZeroDivisionError,))
+    job = jobs.current("count")
+    if job is not None:
+        jobs.watch(job, draw, what="Counting", share=lambda items: items[-1] / STEPS)
+
+
+def idle() -> None:
+    jobs.arrive("idle")
+    st.text("nothing happens here")
+
+
+if __name__ == "__main__":
+    runtime.LINE.places = int(sys.argv[2])
+    st.navigation([st.Page(counting, title="Counting"), st.Page(idle, title="Idle")]).run()

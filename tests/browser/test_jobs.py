@@ -1,0 +1,216 @@
+"""Does a real browser see a job go on, wait, end and fail, and does leaving stop the thread?"""
+
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+from ui.jobs import RETURN_SECONDS
+
+from .jobs_page import STEP_SECONDS, STEPS
+from .serving import serve
+from .visiting import WAIT_MS, Watch, open_page, settle
+
+PAGE = Path(__file__).with_name("jobs_page.py")
+# The page lies outside the repository's root, where our own Streamlit settings are.
+OPTIONS = ("--browser.gatherUsageStats", "false", "--client.showSidebarNavigation", "true")
+PLACES = 1
+CANCEL_SECONDS = 0.5  # what visitors are promised
+CLICK_SECONDS = 2.0  # for a click to reach the server of a busy machine
+AGES = 20 * STEP_SECONDS  # a count that is silent for so long has stopped
+POLL_SECONDS = 0.05
+BROKEN = re.compile("WebSocket onclose|when disconnected from server")
+COUNT = (
+    "[...document.querySelectorAll('[data-testid=stText]')].find(e => /counted/.test(e.innerText))"
+)
+COUNTED_AT_LEAST = f"least => Number({COUNT}?.innerText.split(' ').at(-1)) >= least"
+# Every connection that the page opens, so that a test can break one.
+KEEP_SOCKETS = """(() => {
+  const Original = window.WebSocket;
+  window.testSockets = [];
+  window.WebSocket = class extends Original {
+    constructor(...rest) {
+      super(...rest);
+      window.testSockets.push(this);
+    }
+  };
+})()"""
+
+
+class Counts:
+    """What the jobs of the page write down, seen from outside."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def paths(self):
+        return set(self.folder.glob("*.count"))
+
+    def last(self):
+        """When any job was last at work, in seconds of `time.time`."""
+        texts = [path.read_text().split() for path in self.paths()]
+        return max((float(times[-1]) for times in texts if times), default=0.0)
+
+    def await_silence(self):
+        """When the last job stopped."""
+        end = time.time() + WAIT_MS / 1000
+        while time.time() - self.last() < AGES:
+            assert time.time() < end, "the job did not stop"
+            time.sleep(POLL_SECONDS)
+        return self.last()
+
+
+@pytest.fixture(scope="module")
+def counts(tmp_path_factory):
+    return Counts(tmp_path_factory.mktemp("counts"))
+
+
+@pytest.fixture(scope="module")
+def served_jobs(browser, counts):
+    with serve(PAGE, *OPTIONS, "--", str(counts.folder), str(PLACES)) as served:
+        yield served
+        assert "Traceback" not in served.output(), served.output()
+
+
+@pytest.fixture
+def watch():
+    return Watch()
+
+
+@pytest.fixture
+def visit(browser, served_jobs, watch):
+    """Opens the page for a new visitor; in the end nothing may have gone wrong there."""
+    open_pages = []
+
+    def open_another():
+        opening = open_page(browser, watch)
+        page = opening.__enter__()
+        open_pages.append(opening)
+        page.goto(served_jobs.url)
+        settle(page)
+        return page
+
+    yield open_another
+    for opening in open_pages:
+        opening.__exit__(None, None, None)
+    assert not watch.problems
+
+
+def press(page, name):
+    page.get_by_role("button", name=name, exact=True).click()
+
+
+def start(page, name="Count"):
+    """Start a count and wait until it shows how it goes."""
+    press(page, name)
+    page.get_by_text("Counting …").wait_for()
+
+
+def counted(page):
+    """How far the page says that the count has come."""
+    return int(page.get_by_text("counted").inner_text().split()[-1])
+
+
+def await_count(page, least):
+    page.wait_for_function(COUNTED_AT_LEAST, arg=least)
+
+
+def run(page):
+    """The line that says how often the whole page has run."""
+    return page.get_by_text("of the page").inner_text()
+
+
+def test_progress_appears_and_the_end_runs_the_page_once(visit):
+    page = visit()
+    press(page, "Count to the end")
+    page.get_by_text("counted").wait_for()
+    page.evaluate(f"window.testPicture = {COUNT}")
+    page.get_by_text("Counting …").wait_for()
+    await_count(page, counted(page) + 1)
+    assert run(page) == "run 2 of the page"  # the first, and the click
+    page.get_by_text(f"counted {STEPS}").wait_for()
+    page.get_by_text("run 3 of the page").wait_for()
+    settle(page)  # which it does only if nothing polls
+    assert page.get_by_role("button", name="Cancel").count() == 0
+    assert page.get_by_test_id("stProgress").count() == 0
+    assert run(page) == "run 3 of the page"
+    assert page.evaluate("window.testPicture.isConnected")  # what is drawn is never made anew
+
+
+def test_cancel_stops_the_computation(visit, counts):
+    page = visit()
+    start(page)
+    clicked = time.time()
+    press(page, "Cancel")
+    assert counts.await_silence() - clicked < CANCEL_SECONDS + CLICK_SECONDS
+    page.get_by_text("Counting was cancelled after").wait_for()
+    assert counted(page) > 1
+    settle(page)
+
+
+def test_a_failure_is_told_and_keeps_the_picture(visit):
+    page = visit()
+    press(page, "Fail")
+    page.get_by_text("Counting failed: the count went astray. What it had").wait_for()
+    assert counted(page) == 3
+
+
+def test_another_page_stops_it_at_once(visit, counts):
+    page = visit()
+    start(page)
+    left = time.time()
+    page.get_by_role("link", name="Idle").click()
+    assert counts.await_silence() - left < CANCEL_SECONDS + CLICK_SECONDS
+    page.get_by_role("link", name="Counting").click()
+    page.get_by_text("Counting was cancelled after").wait_for()
+
+
+@pytest.mark.parametrize("leave", ["close the tab", "reload", "go to another site"])
+def test_leaving_stops_it(visit, counts, leave):
+    page = visit()
+    start(page)
+    left = time.time()
+    if leave == "close the tab":
+        page.close()
+    elif leave == "reload":
+        page.reload()
+    else:
+        page.goto("about:blank")
+    stopped = counts.await_silence() - left
+    assert RETURN_SECONDS - STEP_SECONDS < stopped < RETURN_SECONDS + CANCEL_SECONDS + CLICK_SECONDS
+
+
+def test_a_connection_that_breaks_and_comes_back_stops_nothing(visit, watch):
+    page = visit()
+    page.add_init_script(KEEP_SOCKETS)
+    page.reload()
+    settle(page)
+    start(page)
+    broken = time.time()
+    page.evaluate("window.testSockets.at(-1).close()")
+    page.get_by_text("run 3 of the page").wait_for()
+    await_count(page, counted(page) + int(2 * RETURN_SECONDS / STEP_SECONDS))
+    assert time.time() - broken > RETURN_SECONDS
+    assert page.get_by_role("button", name="Cancel").count() == 1
+    # Streamlit's own words on the console about what the test has done.
+    watch.problems = [problem for problem in watch.problems if not BROKEN.search(problem)]
+
+
+def test_a_second_visitor_waits_in_a_visible_queue(visit, counts):
+    first, second, third = visit(), visit(), visit()
+    start(first)
+    known = counts.paths()
+    press(second, "Count")
+    second.get_by_text("waiting for a free place, number 1 in the queue").wait_for()
+    press(third, "Count")
+    third.get_by_text("number 2 in the queue").wait_for()
+    assert counts.paths() == known
+    press(second, "Cancel")
+    second.get_by_text("Counting was cancelled before its turn came.").wait_for()
+    third.get_by_text("number 1 in the queue").wait_for()
+    first.close()
+    third.get_by_text("Counting …").wait_for()
+    assert len(counts.paths()) == len(known) + 1
+    third.close()
+    counts.await_silence()

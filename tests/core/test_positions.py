@@ -1,0 +1,299 @@
+"""What does a gate do at each of its five places: nothing where it should, and does it curve?"""
+
+import itertools
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gating_core.attention import LayerLook, build_attention
+from gating_core.config import (
+    GATE_GRANULARITIES,
+    GATE_KINDS,
+    GATE_POSITIONS,
+    SOURCES,
+    AttentionConfig,
+    GateConfig,
+)
+from gating_core.geometry import curvature
+from gating_core.hull import affine_hull
+from gating_core.jets import second_order_jet
+from gating_core.randomness import generator
+from gating_core.sample import square_grid, weight_chart
+from gating_core.solids import solid_curvature
+from tests.core import exact
+from tests.core.test_flatness import GRID, assert_flat, curved, through_logs, warp
+
+POINTS = torch.rand(9, 2, generator=generator(1, "test"), dtype=torch.float64) * 2 - 1
+PLACES = list(itertools.product(SOURCES, GATE_POSITIONS))
+EVERYTHING = dict(
+    model_dim=6, value_count=4, heads=2, depth=3, residual=True, output_projection=True
+)
+
+
+def pair(source: str, gate: GateConfig, seeds: tuple = (0, 5), **parts):
+    """The ungated and the gated model: they differ in nothing else."""
+    config = AttentionConfig(source=source, **parts)
+    return build_attention(config, seeds), build_attention(replace(config, gate=gate), seeds)
+
+
+# --- A gate that does nothing does nothing ---
+
+
+@pytest.mark.parametrize("granularity", GATE_GRANULARITIES)
+@pytest.mark.parametrize("kind", GATE_KINDS)
+@pytest.mark.parametrize(("source", "position"), PLACES)
+def test_strength_zero_equals_no_gate_bit_for_bit(source, position, kind, granularity):
+    gate = GateConfig(kind, granularity, position, 0.0)
+    ungated, off = pair(source, gate, **EVERYTHING)
+    assert torch.equal(off(POINTS), ungated(POINTS))
+    _, on = pair(source, replace(gate, strength=1.0), **EVERYTHING)
+    assert not torch.isclose(on(POINTS), ungated(POINTS), rtol=1e-3).all(-1).any()
+
+
+@pytest.mark.parametrize("granularity", GATE_GRANULARITIES)
+@pytest.mark.parametrize("kind", ["sigmoid", "tanh"])
+@pytest.mark.parametrize(("source", "position"), PLACES)
+def test_a_gate_frozen_at_one_equals_no_gate_bit_for_bit(source, position, kind, granularity):
+    for strength in (0.1, 0.3, 0.7, 1.0):
+        gate = GateConfig(kind, granularity, position, strength)
+        ungated, gated = pair(source, gate, **EVERYTHING)
+        for layer in gated.blocks:
+            layer.gate.weight.data.zero_()
+            layer.gate.bias.data.fill_(800.0)  # sigmoid and tanh of it are exactly 1 in float64
+        assert torch.equal(gated(POINTS), ungated(POINTS))
+
+
+@given(st.floats(0, 1))
+def test_the_blend_of_one_with_one_is_one(strength):
+    """(1 - s) + s rounds to 1 for every s: the premise of the two tests above."""
+    assert (1 - strength) + strength == 1.0
+
+
+@pytest.mark.parametrize(("source", "position"), PLACES)
+def test_a_sweep_of_strengths_is_the_model_at_each_strength(source, position):
+    strengths = [0.0, 0.25, 0.6, 1.0]
+    gate = GateConfig("silu", "headwise", position)
+    _, gated = pair(source, gate, (4, 2), **EVERYTHING)
+    sweep = gated.member(1, strengths)
+    for frame, strength in enumerate(strengths):
+        _, alone = pair(source, replace(gate, strength=strength), (2,), **EVERYTHING)
+        torch.testing.assert_close(sweep(POINTS)[frame], alone(POINTS)[0], rtol=1e-13, atol=1e-14)
+    torch.testing.assert_close(sweep.member(3)(POINTS)[0], sweep(POINTS)[3], rtol=1e-13, atol=1e-14)
+    # Four members of either: batches of one size are rounded alike.
+    ungated, gated = pair(source, gate, (4, 2, 9, 7), **EVERYTHING)
+    assert torch.equal(gated.member(3, [0.5, 1.0, 0.25, 0.0])(POINTS)[3], ungated(POINTS)[3])
+
+
+# --- What a layer did ---
+
+
+def assert_looks(looks, plain, s: int, at: int) -> None:
+    """One member's looks at one point, against those of the plain reference."""
+    assert len(looks) == len(plain)
+    for look, (weights, gate) in zip(looks, plain, strict=True):
+        expected = torch.tensor(weights, dtype=torch.float64)
+        torch.testing.assert_close(look.weights[s, :, at], expected, rtol=1e-11, atol=1e-14)
+        if gate is None:
+            assert look.gate is None
+        else:
+            expected = torch.tensor(gate, dtype=torch.float64)
+            torch.testing.assert_close(look.gate[s, at], expected, rtol=1e-11, atol=1e-13)
+
+
+@pytest.mark.parametrize("granularity", GATE_GRANULARITIES)
+@pytest.mark.parametrize(("source", "position"), PLACES)
+def test_looks_are_those_of_the_plain_reference(source, position, granularity):
+    gate = GateConfig("silu", granularity, position)
+    models = [*pair(source, gate, **EVERYTHING)]
+    models.append(models[1].member(1, [0.0, 0.4, 1.0]))
+    for model in models:
+        looks: list[LayerLook] = []
+        assert torch.equal(model(POINTS, looks), model(POINTS))
+        for look in looks:
+            assert look.weights.shape == (len(model.seeds), 2, len(POINTS), 4)
+            assert ((look.weights.sum(-1) - 1).abs() < 1e-15 * 4).all()
+            if model.config.gate is not None:
+                heads = 1 if position == "G5" else 2
+                width = 6 if granularity == "elementwise" else heads
+                assert look.gate.shape == (len(model.seeds), len(POINTS), width)
+        for s, at in itertools.product(range(len(model.seeds)), (0, 8)):
+            _, plain = exact.attention(math, model, POINTS[at].tolist(), s)
+            assert_looks(looks, plain, s, at)
+    assert (looks[0].gate[0] == 1).all()  # the sweep at strength 0
+
+
+CHARTS = {
+    "ungated, two heads": AttentionConfig(model_dim=6, value_count=5, heads=2, depth=2),
+    "ungated, residual": AttentionConfig(model_dim=6, value_count=5, residual=True),
+    "norm": AttentionConfig(norm="post", gate=GateConfig("tanh", position="G2")),
+    **{
+        f"{position}, two heads": AttentionConfig(
+            model_dim=6, value_count=4, heads=2, depth=2, gate=GateConfig(position=position)
+        )
+        for position in ("G2", "G3", "G4")
+    },
+    **{
+        f"{position}, n = {n}": AttentionConfig(
+            model_dim=6, value_count=n, depth=2, gate=GateConfig("silu", position=position)
+        )
+        for position in ("G1", "G5")
+        for n in (3, 5)
+    },
+    **{
+        f"{position}, residual": AttentionConfig(
+            model_dim=6, residual=True, gate=GateConfig("tanh", "headwise", position)
+        )
+        for position in ("G1", "G2", "G3", "G5")
+    },
+    "G1 off, two heads": AttentionConfig(model_dim=4, heads=2, gate=GateConfig(strength=0.0)),
+    "G4 off, residual": AttentionConfig(
+        residual=True, gate=GateConfig(position="G4", strength=0.0)
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(CHARTS))
+def test_weight_charts_that_can_be_exist_and_are_those_of_the_plain_reference(name):
+    chart = weight_chart(build_attention(CHARTS[name], (3, 8)))
+    looks: list[LayerLook] = []
+    out = chart(POINTS, looks)
+    assert torch.equal(out, chart(POINTS))
+    for head in range(CHARTS[name].heads):
+        assert torch.equal(looks[0].weights[:, head], chart.weights(POINTS))
+    for s, at in itertools.product((0, 1), (0, 8)):
+        y, plain = exact.on_weight_chart(math, chart, POINTS[at].tolist(), s)
+        expected = torch.tensor(y, dtype=torch.float64)
+        torch.testing.assert_close(out[s, at], expected, rtol=1e-11, atol=1e-13)
+        assert_looks(looks, plain, s, at)
+
+
+@pytest.mark.parametrize("name", sorted(CHARTS))
+def test_the_state_behind_the_weights_produces_them(name):
+    """Where more than the weights is read, the layer would have computed just these."""
+    chart = weight_chart(build_attention(CHARTS[name], (3, 8)))
+    first, seen = chart.model.blocks[0], []
+    first.register_forward_pre_hook(lambda _, args: seen.append(args[0]))
+    out = chart(POINTS)
+    assert (seen[0] is None) == first.reads_only_weights
+    if seen[0] is not None:
+        weights = first.weights(seen[0])[:, 0]
+        torch.testing.assert_close(weights, chart.weights(POINTS), rtol=1e-9, atol=1e-12)
+        if chart.model.config.value_count == 3:  # both charts show one surface
+            inputs = chart.inputs(POINTS)
+            torch.testing.assert_close(chart.model(inputs), out, rtol=1e-9, atol=1e-11)
+            farthest = inputs.norm(dim=-1).amax(-1)
+            torch.testing.assert_close(chart.reach(POINTS), farthest, rtol=1e-14, atol=0)
+
+
+# --- Flat or not ---
+
+HARMLESS = st.builds(
+    GateConfig, kind=st.sampled_from(GATE_KINDS), position=st.sampled_from(["G2", "G3", "G4"]),
+    granularity=st.sampled_from(GATE_GRANULARITIES), strength=st.floats(0.1, 1),
+)  # fmt: skip
+
+
+@given(
+    gate=HARMLESS, n=st.integers(3, 8), heads=st.integers(1, 3), width=st.integers(1, 4),
+    seed=st.integers(0, 10**6), projection=st.booleans(),
+)  # fmt: skip
+def test_gates_of_values_keys_and_queries_leave_the_weight_chart_flat(
+    gate, n, heads, width, seed, projection
+):
+    """One layer: G2 and G3 only move fixed vectors, G4 only the weights, and those are given."""
+    config = AttentionConfig(
+        model_dim=max(width, 3) * heads, value_count=n, heads=heads, output_projection=projection,
+        gate=gate,
+    )  # fmt: skip
+    chart = weight_chart(build_attention(config, (seed,)))
+    assert_flat(lambda p: chart(warp(p)), "rigorous")
+    assert_flat(through_logs(chart), "rigorous")
+
+
+@given(
+    gate=HARMLESS, depth=st.integers(1, 16), dim=st.integers(3, 8), seed=st.integers(0, 10**6),
+    norm=st.sampled_from(["none", "pre"]), projection=st.booleans(),
+)  # fmt: skip
+def test_they_leave_one_head_and_three_values_flat_on_the_query_chart_at_every_depth(
+    gate, depth, dim, seed, norm, projection
+):
+    config = AttentionConfig(
+        model_dim=dim, depth=depth, norm=norm, output_projection=projection, gate=gate
+    )
+    model = build_attention(config, (seed,))
+    field = curvature(second_order_jet(model, GRID.points, "rigorous"))
+    assert field.bound_kind == "rigorous"
+    assert field.flat[field.resolved].all()
+    if depth <= 2:  # deep random stacks collapse, and then nothing is resolved
+        assert field.resolved.double().mean() > 0.9
+
+
+@pytest.mark.parametrize("granularity", GATE_GRANULARITIES)
+@pytest.mark.parametrize("kind", GATE_KINDS)
+@pytest.mark.parametrize("position", ["G1", "G5"])
+def test_gates_of_the_output_curve_both_charts(position, kind, granularity):
+    gate = GateConfig(kind, granularity, position)
+    for depth in (1, 2):
+        model = build_attention(AttentionConfig(depth=depth, gate=gate), range(6))
+        assert curved(model).all()
+        assert curved(weight_chart(model)).all()
+    model = build_attention(AttentionConfig(model_dim=6, value_count=5, gate=gate), range(6))
+    assert curved(weight_chart(model)).all()
+
+
+@pytest.mark.parametrize("position", GATE_POSITIONS)
+def test_solids_of_weights_are_flat_where_surfaces_are(position):
+    config = AttentionConfig(model_dim=6, value_count=5, gate=GateConfig(position=position))
+    chart = weight_chart(build_attention(config, range(4)), dimension=3)
+    points = torch.cat([POINTS, POINTS[:, :1] * POINTS[:, 1:]], -1)
+    field = solid_curvature(second_order_jet(lambda p: chart(torch.sin(p)), points, "rigorous"))
+    assert field.bound_kind == "rigorous"
+    assert field.resolved.all()
+    assert (field.flat == (position in ("G2", "G3", "G4"))).all()
+
+
+@pytest.mark.parametrize("gate", [None, *(GateConfig(position=p) for p in GATE_POSITIONS)])
+@pytest.mark.parametrize("projection", [False, True])
+def test_the_affine_hull_of_the_query_chart(projection, gate):
+    """n - 1 dimensions whatever the query does; a gate of the output fills all it can."""
+    config = AttentionConfig(model_dim=7, value_count=5, output_projection=projection, gate=gate)
+    values = build_attention(config, (1,))(square_grid(21).points)[0]
+    fixed = gate is None or gate.position in ("G2", "G3", "G4")
+    assert affine_hull(values).dimension == (4 if fixed else 7)
+
+
+@pytest.mark.parametrize("granularity", GATE_GRANULARITIES)
+def test_gates_of_memory_slots_only_move_them(granularity):
+    """G2 and G3 are the ungated model with other values or keys, bit for bit."""
+    for position, name in (("G2", "values"), ("G3", "keys")):
+        ungated, model = pair("memory", GateConfig("tanh", granularity, position), **EVERYTHING)
+        for plain, layer in zip(ungated.blocks, model.blocks, strict=True):
+            slots = getattr(plain, name)
+            slots.data = layer.gate(slots, slots)
+        assert torch.equal(model(POINTS), ungated(POINTS))
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_without_a_projection_the_first_and_the_last_place_are_one(source):
+    for granularity, heads in (("elementwise", 2), ("headwise", 1)):
+        gates = (GateConfig("silu", granularity, position) for position in ("G1", "G5"))
+        parts = EVERYTHING | dict(heads=heads, output_projection=False)
+        (_, first), (_, last) = (pair(source, gate, **parts) for gate in gates)
+        assert torch.equal(first(POINTS), last(POINTS))
+
+
+@pytest.mark.parametrize("heads", [1, 3])
+@pytest.mark.parametrize("source", SOURCES)
+def test_a_headwise_gate_of_the_last_place_is_one_scalar(source, heads):
+    """It keeps the direction of the ungated output; after attention, each head keeps its own."""
+    parts = dict(model_dim=6, heads=heads)
+    for position, blocks in (("G5", 1), ("G1", heads)):
+        ungated, model = pair(source, GateConfig("sigmoid", "headwise", position), **parts)
+        assert model.blocks[0].gate.weight.shape == (2, 6, blocks)
+        ratio = (model(POINTS) / ungated(POINTS)).unflatten(-1, (blocks, -1))
+        torch.testing.assert_close(ratio, ratio[..., :1].expand_as(ratio), rtol=1e-13, atol=0)
+        assert ((ratio > 0) & (ratio < 1)).all()

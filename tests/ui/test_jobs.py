@@ -1,0 +1,152 @@
+"""Does a page show how its job goes and how it ended, and does leaving end it?"""
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.ui.work import CANCEL_SECONDS, DEADLINE_SECONDS, Work, await_true, failing
+from ui import jobs
+from ui.job import State
+from ui.runtime import LINE
+
+
+def page():
+    import streamlit as st
+
+    from ui import jobs
+
+    jobs.arrive(st.session_state.get("at", "home"))
+    if st.button("Start"):
+        jobs.start("work", st.session_state["make"], expected=(ZeroDivisionError,))
+    job = jobs.current("work")
+    if job is not None:
+        jobs.watch(job, lambda items: st.text(f"drawn {items}"), what="Work",
+                   share=lambda items: len(items) / 10)  # fmt: skip
+
+
+@pytest.fixture
+def visit(monkeypatch, nothing_is_left):
+    """A visitor's page, opened, with the button pressed."""
+    monkeypatch.setattr(jobs, "QUIET_SECONDS", 0.0)
+    opened = []
+
+    def start(make):
+        app = AppTest.from_function(page, default_timeout=DEADLINE_SECONDS)
+        app.session_state["make"] = make
+        opened.append(app)
+        press(app.run(), "Start")
+        return app, app.session_state["_jobs"]["work"][0]
+
+    yield start
+    for app in opened:
+        for job, _ in app.session_state["_jobs"].values():
+            job.forget()
+    jobs._departed.clear()
+
+
+def press(app, label):
+    next(button for button in app.button if button.label == label).click()
+    return app.run()
+
+
+def labels(app):
+    return [button.label for button in app.button]
+
+
+def test_a_page_follows_a_job_to_its_end(visit):
+    work = Work(step=True)
+    app, job = visit(work)
+    work.let_on.release()
+    await_true(lambda: job.items)
+    app.run()
+    (progress,) = app.get("progress")
+    assert progress.proto.text.startswith("Work … ")
+    assert progress.proto.value == 10
+    assert app.text[0].value == "drawn [0]"
+    job.cancel()
+    app.run()
+    assert labels(app) == ["Start", "Stopping …"]
+    work.let_on.release()
+    assert job.join(DEADLINE_SECONDS)
+    app.run()
+    assert labels(app) == ["Start"]
+    assert app.text[0].value == "drawn [0, 1]"
+    assert "Work was cancelled after 0 s. What it had by then is kept." in app.info[0].value
+
+
+def test_a_finished_job_leaves_only_its_picture(visit):
+    app, job = visit(lambda: iter("ab"))
+    assert job.join(DEADLINE_SECONDS)
+    app.run()
+    assert app.text[0].value == "drawn ['a', 'b']"
+    assert (labels(app), len(app.info), len(app.error)) == (["Start"], 0, 0)
+    assert not app.exception
+
+
+def test_a_failure_is_a_sentence(visit):
+    app, job = visit(failing)
+    assert job.join(DEADLINE_SECONDS)
+    app.run()
+    assert app.error[0].value == "Work failed: the count went astray. What it had by then is kept."
+    assert app.text[0].value == "drawn ['kept', 'too']"
+    assert not app.exception
+
+
+def test_the_place_in_the_queue_is_shown(visit):
+    ahead = [LINE.join() for _ in range(LINE.places)]
+    app, job = visit(Work())
+    waiting = "Work: waiting for a free place, number 1 in the queue"
+    assert app.get("progress")[0].proto.text == waiting
+    press(app, "Cancel")
+    assert job.state is State.CANCELLED
+    assert app.info[0].value == "Work was cancelled before its turn came."
+    for ticket in ahead:
+        ticket.hand_back()
+
+
+def test_a_new_job_takes_the_place_of_the_old_one(visit):
+    app, old = visit(Work())
+    press(app, "Start")
+    assert old.join(CANCEL_SECONDS)
+    assert old.state is State.CANCELLED
+    new, _ = app.session_state["_jobs"]["work"]
+    assert not new.over
+
+
+def test_another_page_of_the_session_ends_it(visit):
+    app, job = visit(Work())
+    app.run()
+    assert not job.stopping
+    app.session_state["at"] = "elsewhere"
+    app.run()
+    assert job.join(CANCEL_SECONDS)
+    assert job.state is State.CANCELLED
+
+
+def test_jobs_of_ended_sessions_do_not_pile_up(visit, monkeypatch):
+    monkeypatch.setattr(jobs, "DEPARTED_KEPT", 2)
+    ended = []
+    for _ in range(4):
+        app, job = visit(lambda: iter("ab"))
+        assert job.join(DEADLINE_SECONDS)
+        jobs._depart(jobs._Visit(app.session_state["_jobs"]))
+        ended.append((app, job))
+    kept = [job for _, job in ended if job.items]
+    assert kept == [job for _, job in ended[-jobs.DEPARTED_KEPT :]]
+    assert list(jobs._departed) == kept
+    returning, job = ended[-1]
+    returning.run()
+    assert returning.text[0].value == "drawn ['a', 'b']"
+    assert job not in jobs._departed
+    late, _ = ended[0]
+    late.run()
+    assert not late.text
+    assert "work" not in late.session_state["_jobs"]
+
+
+def test_a_session_that_ended_takes_its_job_along(visit, clock):
+    app, job = visit(Work())
+    jobs._depart(jobs._Visit(app.session_state["_jobs"]))
+    assert not job.over
+    clock.now += jobs.RETURN_SECONDS + 0.1
+    assert job.join(DEADLINE_SECONDS)
+    assert job.state is State.CANCELLED

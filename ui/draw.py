@@ -1,0 +1,139 @@
+"""A square to draw in: the visitor paints points of two to four classes, and rubs them out.
+
+The browser owns the picture while it is drawn; Python hears of all points after each stroke.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+HERE = Path(__file__).parent
+CLASSES_RANGE = (2, 4)  # each class has a shape of its own, and there are four shapes
+DIGITS = 3  # of a coordinate: finer than a hand can point
+LARGEST_SERIAL = 2**53  # JavaScript counts no further
+
+Point = tuple[float, float]
+
+_component = st.components.v2.component(
+    "gating_draw",
+    html=(HERE / "draw.html").read_text(encoding="utf-8"),
+    css=(HERE / "draw.css").read_text(encoding="utf-8"),
+    js=(HERE / "draw.js").read_text(encoding="utf-8"),
+    isolate_styles=False,
+)
+
+
+def draw(
+    *,
+    key: str,
+    points: Sequence[Point],
+    labels: Sequence[int],
+    class_names: Sequence[str],
+    colours: Sequence[str],
+    on_change: Callable[[], None],
+    most: int = 500,
+) -> None:
+    """Show ``points`` of [-1, 1]^2 in a square and let the visitor draw more, or erase some.
+
+    ``labels`` are places in ``class_names``, of which there are two to four; ``colours`` are any
+    CSS colours. At most ``most`` points fit. After a stroke, a tap, an undo or a clearing,
+    ``on_change`` is called; it asks `drawn` for all the points there are now and keeps them,
+    because what is shown are always ``points`` and ``labels`` again, except for what Python has
+    not heard of yet. Raises ``ValueError`` for points and classes that cannot be shown.
+    """
+    _check(points, labels, class_names, colours, most)
+    # Tells the browser which message these points know of. A trigger's value would be gone by the
+    # next run, which may be drawn before the browser has seen this one.
+    heard_key = f"{key}_heard"
+
+    def hear() -> None:
+        message = st.session_state[key]["drawn"]
+        sound = _cleaned(message, len(class_names), most)
+        if sound is not None:
+            st.session_state[heard_key] = message["serial"]
+            st.session_state[_drawn_key(key)] = sound
+            on_change()
+
+    _component(
+        key=key,
+        data={
+            # Rounded as the browser's are, or they would come back as news.
+            "points": [[_rounded(x), _rounded(y)] for x, y in points],
+            "labels": [int(label) for label in labels],
+            "class_names": list(class_names),
+            "colours": list(colours),
+            "most": most,
+            "heard": st.session_state.get(heard_key, 0),
+        },
+        on_drawn_change=hear,
+    )
+
+
+def drawn(key: str) -> tuple[tuple[Point, ...], tuple[int, ...]]:
+    """Points and labels as `draw`'s visitor left them; for its ``on_change``.
+
+    Checked, rounded to three digits, and hashable, so that they can be a cache's key.
+    """
+    return st.session_state[_drawn_key(key)]
+
+
+def _drawn_key(key: str) -> str:
+    return f"{key}_drawn"
+
+
+def _check(
+    points: Sequence[Point],
+    labels: Sequence[int],
+    class_names: Sequence[str],
+    colours: Sequence[str],
+    most: int,
+) -> None:
+    fewest_classes, most_classes = CLASSES_RANGE
+    if not fewest_classes <= len(class_names) <= most_classes:
+        raise ValueError(
+            f"Points can be drawn in {fewest_classes} to {most_classes} classes,"
+            f" not in {len(class_names)}."
+        )
+    if len(colours) != len(class_names):
+        raise ValueError(f"There are {len(class_names)} classes, but {len(colours)} colours.")
+    if len(points) != len(labels):
+        raise ValueError(f"There are {len(points)} points, but {len(labels)} labels.")
+    if len(points) > most:
+        raise ValueError(f"At most {most} points can be drawn, not {len(points)}.")
+    for (x, y), label in zip(points, labels, strict=True):
+        if not (abs(x) <= 1 and abs(y) <= 1):
+            raise ValueError(f"The point ({x}, {y}) lies outside the square from -1 to 1.")
+        if label not in range(len(class_names)):
+            raise ValueError(
+                f"The label {label} is none of the {len(class_names)} classes, counted from 0."
+            )
+
+
+def _cleaned(
+    message: Any, classes: int, most: int
+) -> tuple[tuple[Point, ...], tuple[int, ...]] | None:
+    """Points and labels of a browser's message, if our own script could have sent it."""
+    try:
+        points, labels, serial = message["points"], message["labels"], message["serial"]
+        sound = (
+            isinstance(points, list)
+            and isinstance(labels, list)
+            and len(points) == len(labels) <= most
+            and all(type(x) in (int, float) and abs(x) <= 1 for point in points for x in point)
+            and all(type(label) is int and 0 <= label < classes for label in labels)
+            and type(serial) is int
+            and 0 < serial <= LARGEST_SERIAL
+        )
+        return (
+            (tuple((_rounded(x), _rounded(y)) for x, y in points), tuple(labels)) if sound else None
+        )
+    except (TypeError, KeyError, ValueError):
+        return None
+
+
+def _rounded(x: float) -> float:
+    return round(float(x), DIGITS) + 0.0  # no -0

@@ -1,0 +1,105 @@
+"""*What fooled us*: seven pictures that lie, each with the number that does not."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from gating_core.fooled import FOOLED, Case, Fooled
+from gating_core.resolve import Request
+from ui import explain
+from ui.link_check import forget
+from ui.manifold_controls import PER
+from ui.runtime import place
+
+FIRST = next(iter(FOOLED))
+UNBOUND = ("values", "gates", "axes", "point")  # of the Manifold page, in its link alone
+WORDS = {granularity: word for word, granularity in PER.items()}
+
+
+@st.cache_resource(max_entries=8, show_spinner="Looking twice …")
+def made(name: str) -> Fooled:
+    """A case's picture and number."""
+    with place():
+        return FOOLED[name].make()
+
+
+def draw_fooled() -> None:
+    """One case of the gallery, and the choice among them."""
+    name = st.pills(
+        "Which one?", tuple(FOOLED), default=FIRST, required=True, key="fooled",
+        bind="query-params", on_change=forget,
+    ) or FIRST  # fmt: skip
+    case, found = FOOLED[name], made(name)
+    st.subheader(case.title, anchor=False)
+    left, right = st.columns(2, gap="large")
+    with left:
+        _draw_picture(name, found, case)
+    with right:
+        _draw_number(name, found, case)
+
+
+def _draw_picture(name: str, found: Fooled, case: Case) -> None:
+    st.markdown(f"**The picture says:** {found.lie}.")
+    st.plotly_chart(
+        found.figure,
+        alt=f"{case.title}. The picture says: {found.lie}. The number says: {found.number_name}"
+        f" {found.number}.",
+        key=f"fooled_{name}",
+        config={"displayModeBar": False},
+    )
+    explain.explain("the picture that lies", explanation(found, case))
+
+
+def _draw_number(name: str, found: Fooled, case: Case) -> None:
+    st.markdown("**The number says:**")
+    st.metric(found.number_name, found.number)
+    st.caption(found.doubt)
+    for line in case.why:
+        st.markdown(line)
+    if case.request is not None:
+        st.button(
+            "Show this model on the page", icon=":material/visibility:", key=f"fooled_show_{name}",
+            on_click=apply_request, args=(case.request,),
+        )  # fmt: skip
+
+
+def explanation(found: Fooled, case: Case) -> str:
+    """The four beats; the last one is the lie itself."""
+    misread = f"As if it said: {found.lie}. {' '.join(case.why)}"
+    return explain.beats(found.drawn, found.formula, found.look_for, misread)
+
+
+def apply_request(request: Request) -> None:
+    """Set the Manifold page's controls to ``request``, coloured by K; for callbacks only."""
+    metric = request.metric
+    controls: dict[str, object] = {
+        "kind": request.kind,
+        "lambda": float(request.strength),
+        "layers": request.depth,
+        "chart": request.chart,
+        "by": "curvature",
+        "source": request.source,
+        "position": request.position,
+        "per": WORDS[request.granularity],
+        "dim": request.model_dim,
+        "n": request.value_count,
+        "heads": request.heads,
+        "residual": request.residual,
+        "norm": request.norm,
+        "projection": request.output_projection,
+        "model": request.seed,
+        "sharpness": float(request.sharpness),
+        "grid": str(request.grid),
+        "metric": metric.kind,
+    }
+    if metric.kind == "isotropic":
+        controls["variance"] = float(metric.variance)
+    elif metric.kind == "diagonal":
+        controls["variances"] = ", ".join(f"{x:g}" for x in metric.variances)
+    else:
+        controls |= {"angle": int(metric.angle), "ratio": float(metric.ratio)}
+    for key, value in controls.items():
+        st.session_state[key] = value
+    for name in UNBOUND:
+        st.query_params.pop(name, None)
+    forget()
