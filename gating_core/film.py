@@ -6,25 +6,28 @@ R x C grid points, D model dimension, P data points, K classes, S seeds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Generator, Iterator
 
 import numpy as np
 import torch
 
-from gating_core.attention import LayerLook
+from gating_core.attention import Attention, LayerLook
 from gating_core.classifier import Classifier, restore
 from gating_core.film_view import FilmData, FilmSide
-from gating_core.geometry import curvature
+from gating_core.geometry import CurvatureField, curvature
 from gating_core.integrals import Integral
 from gating_core.jets import second_order_jet
 from gating_core.results import TrainedEnsemble
 from gating_core.runs import TrainedRun
 from gating_core.sample import square_grid
+from gating_core.scores import PAUSE_SECONDS
 from gating_core.specimen import affordable_integrals
 
 FILM_GRID = 31  # points along each side
 DRAWN_POINTS = 150  # of the training points, and of the test points as many again
 MOST_FRAMES = 48  # so that a film stays below 8 MB
+PART_NUMBERS = 400_000  # of the widest tensors, in what is measured without giving way
 SHOWN = ("best", "median", "worst")
 
 
@@ -75,18 +78,43 @@ def film_side(run: TrainedRun, name: str, member: int) -> tuple[FilmSide, np.nda
         bias=model.bias.numpy(),
         data_values=model.attention(torch.from_numpy(data.points)).numpy(),
     )
-    return side, _totals(field.gaussian, field.area_element, field.resolved)
+    return side, _totals(field, grid.weights.flatten())
 
 
-def curvature_along(run: TrainedRun, name: str, first: int) -> Iterator[tuple[int, np.ndarray]]:
-    """(member, total curvature (T,)) for all other seeds than ``first``, one after the other."""
-    points = square_grid(FILM_GRID).points
+def curvature_along(
+    run: TrainedRun, name: str, first: int
+) -> Iterator[tuple[int, np.ndarray] | None]:
+    """(member, total curvature (T,)) for all other seeds than ``first``, one after the other.
+
+    Yields ``None`` now and then in between, so that it can be stopped.
+    """
     for member in range(len(run.task.seeds)):
-        if member == first:
-            continue
-        model = _frames(run, name, member)
-        field = curvature(second_order_jet(model.attention, points))
-        yield member, _totals(field.gaussian, field.area_element, field.resolved)
+        if member != first:
+            yield member, (yield from _total(_frames(run, name, member).attention))
+
+
+def _total(model: Attention) -> Generator[None, None, np.ndarray]:
+    """(S,): total curvature of all members, part by part of the square; gives way in between."""
+    grid = square_grid(FILM_GRID)
+    size = max(PART_NUMBERS // (len(model.seeds) * _width(model)), 1)
+    total = np.zeros(len(model.seeds))
+    resumed = time.perf_counter()
+    for points, weights in zip(
+        grid.points.split(size), grid.weights.flatten().split(size), strict=True
+    ):
+        field = curvature(second_order_jet(model, points))
+        total += _totals(field, weights)
+        if time.perf_counter() - resumed > PAUSE_SECONDS:
+            yield
+            resumed = time.perf_counter()
+    return total
+
+
+def _width(model: Attention) -> int:
+    """How many numbers all layers hold for one member and one point, in their widest tensors."""
+    config = model.config
+    tokens = config.value_count**2 if config.source == "tokens" else 1
+    return config.depth * config.model_dim * tokens
 
 
 def final_curvature(run: TrainedRun, name: str, member: int) -> Integral:
@@ -124,8 +152,7 @@ def _frames(run: TrainedRun, name: str, member: int) -> Classifier:
     return restore(variant.ensemble.config, range(len(states["bias"])), states)
 
 
-def _totals(
-    gaussian: torch.Tensor, area_element: torch.Tensor, resolved: torch.Tensor
-) -> np.ndarray:
-    density = torch.where(resolved, gaussian.abs() * area_element, 0.0)
-    return (density * square_grid(FILM_GRID).weights.flatten()).sum(-1).numpy()
+def _totals(field: CurvatureField, weights: torch.Tensor) -> np.ndarray:
+    """(T,): the integral of |K| over points with ``weights`` (N,), where they are resolved."""
+    density = torch.where(field.resolved, field.gaussian.abs() * field.area_element, 0.0)
+    return (density * weights).sum(-1).numpy()

@@ -20,6 +20,7 @@ BATCH_SIZE = 64
 LARGEST_RATE = 1e12  # of learning and decay: finite, however foolish
 MOMENTUM_RANGE = (0.0, 0.999)
 BATCH_SIZE_RANGE = (1, 100_000)
+GOOD_START = {"adam": (0.02, 0.0), "sgd": (0.1, 0.9)}  # rate and momentum to begin with
 BETAS = (0.9, 0.999)
 EPSILON = 1e-8
 

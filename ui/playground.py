@@ -65,8 +65,8 @@ def _work(setting: Setting, before: TrainedRun | None) -> Iterator[Any]:
     if run is None:
         return
     for side, name in zip(SIDES, run.setting.variants, strict=False):
-        for member, totals in film.curvature_along(run, name, -1):
-            yield Along(side, member, totals)
+        for found in film.curvature_along(run, name, -1):
+            yield found and Along(side, *found)
 
 
 def serial(run: TrainedRun) -> int:
