@@ -307,6 +307,7 @@ function wire(root, find, state) {
     if (marking) return;
     marking = true;
     try {
+      await null; // out of Plotly's render loop: a trace that goes while it runs would end it for good
       while (again && root.isConnected) {
         again = false;
         await mark(root, state);
@@ -391,7 +392,6 @@ function wire(root, find, state) {
     div.on('plotly_relayouting', e => e['scene.camera'] && setCamera(e['scene.camera'], div));
     div.on('plotly_relayout', e => {
       const camera = e['scene.camera'];
-      if (camera && spots(state).length) remark();
       if (camera && JSON.stringify(camera) !== JSON.stringify(state.camera())) setCamera(camera, div);
     });
     // Wheel and touch report before the zoom is applied: read the camera a moment later.

@@ -192,6 +192,30 @@ def test_pointing_at_a_chart_moves_the_marker_everywhere_and_leaving_takes_it_aw
     assert point_of(wide.url) is None
 
 
+def test_pointing_at_a_surface_and_leaving_it_does_not_stop_it(wide):
+    """The marker comes and goes while Plotly draws: that once ended a scene's drawing for good."""
+    scenes = wide.locator(".gc-scene").all()
+    for scene in scenes:
+        for spot in SPOTS:
+            wide.mouse.move(*place(scene, *spot), steps=3)
+            try:
+                wide.wait_for_function(f"{STATE}.hover !== null", timeout=2_000)
+                break
+            except TimeoutError:  # beside the surface
+                continue
+        settle(wide)
+        wide.mouse.move(*place(scene, 0.01, 0.01), steps=3)
+        wide.wait_for_function(f"{STATE}.hover === null")
+        settle(wide)
+    before = [scene.screenshot() for scene in scenes]
+    scenes[0].focus()
+    wide.keyboard.press("ArrowRight")
+    settle(wide)
+    assert all(scene.screenshot() != old for scene, old in zip(scenes, before, strict=True))
+    wide.keyboard.press("Home")
+    settle(wide)
+
+
 def test_keys_turn_and_zoom_both_surfaces_and_home_goes_back(wide):
     home = wide.evaluate(CAMERAS)[0]
     scene = wide.locator(".gc-scene").nth(1)
