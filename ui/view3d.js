@@ -6,6 +6,7 @@ const HOME = 'Home';
 const TURN = 8 * Math.PI / 180;
 const CLICK_PIXELS = 5;
 const REACH_PIXELS = 24;
+const AFTER_RELEASE_MS = 120; // the camera has been read by then
 const LIFT = 0.02; // of the way to the viewer
 const FRAME_MS = 90;
 const GRID_SHARE = 0.16; // of the text colour in the axes' grid lines
@@ -304,11 +305,11 @@ function wire(root, find, state) {
   let again = false;
   const remark = async () => {
     again = true;
-    if (marking) return;
+    if (marking || state.held) return; // a restyle would undo the turn of a scene that is held
     marking = true;
     try {
       await null; // out of Plotly's render loop: a trace that goes while it runs would end it for good
-      while (again && root.isConnected) {
+      while (again && !state.held && root.isConnected) {
         again = false;
         await mark(root, state);
       }
@@ -423,7 +424,14 @@ function wire(root, find, state) {
     div.on('plotly_hover', e => { if (remember(e) && !down) point(hit); });
     div.on('plotly_click', remember);
     div.on('plotly_unhover', () => { hit = null; point(null); });
-    div.addEventListener('pointerdown', e => { down = [e.clientX, e.clientY]; }, true);
+    div.addEventListener('pointerdown', e => {
+      down = [e.clientX, e.clientY];
+      state.held = true;
+      window.addEventListener('pointerup', () => {
+        state.held = false;
+        setTimeout(() => again && remark(), AFTER_RELEASE_MS);
+      }, { once: true, capture: true });
+    }, true);
     div.addEventListener('pointerup', e => {
       const still = down && Math.hypot(e.clientX - down[0], e.clientY - down[1]) < CLICK_PIXELS;
       down = null;
