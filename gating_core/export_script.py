@@ -1,6 +1,6 @@
 """What is a trained model without this project? A short script of plain PyTorch.
 
-The script has only the lines that its model needs: memory slots, and no gate or one at G1.
+The script has only the lines that its model needs, `gating_core.script_layers` says which.
 """
 
 from __future__ import annotations
@@ -10,24 +10,50 @@ from dataclasses import fields
 from string import Template
 from textwrap import fill
 
-from gating_core.config import AttentionConfig, GateConfig
+from gating_core.config import CONTROL_KINDS, AttentionConfig, GateConfig
 from gating_core.results import TrainedEnsemble
+from gating_core.script_layers import (
+    GATED,
+    GATES,
+    by_head_lines,
+    embedding_lines,
+    gate_in_force,
+    layer_lines,
+    read_out,
+    state_shape,
+)
 
 LINE_LENGTH = 100
 WEIGHTS_NAME = "model.safetensors"
 PLAIN_NAME = re.compile(r"[\w-]+\.safetensors", re.ASCII)
-GATES = {
-    "sigmoid": "torch.sigmoid",
-    "silu": "torch.nn.functional.silu",
-    "tanh": "torch.tanh",
-}
-GATE_NAMES = {"sigmoid": "sigmoid", "silu": "SiLU", "tanh": "tanh"}
-KNOWN_FIELDS = {
-    AttentionConfig: {"source", "input_dim", "model_dim", "value_count", "heads", "depth",
-                      "residual", "norm", "output_projection", "gate"},
-    GateConfig: {"kind", "granularity", "position", "strength"},
+# The fields that a script has lines for, and of words those that it knows; not taken from
+# `gating_core.config`, so that what is added there is refused until it is written here.
+KNOWN: dict[type, dict[str, tuple[str, ...] | None]] = {
+    AttentionConfig: {
+        "source": ("memory", "tokens"), "norm": ("none", "pre", "post"),
+        "input_dim": None, "model_dim": None, "value_count": None, "heads": None, "depth": None,
+        "residual": None, "output_projection": None, "gate": None,
+    },
+    GateConfig: {
+        "kind": tuple(GATES), "granularity": ("elementwise", "headwise"),
+        "position": tuple(GATED), "strength": None,
+    },
 }  # fmt: skip
-NORMALISE = "{0} / {0}.square().mean(-1, keepdim=True).sqrt()  # RMSNorm"
+NAMES = {
+    "sigmoid": "sigmoid gate",
+    "silu": "SiLU gate",
+    "tanh": "tanh gate",
+    "constant": "constant factor 1/2",
+    "additive": "added sigmoid",
+    "pointwise": "SiLU",
+}
+PLACES = {
+    "G1": "after attention",
+    "G2": "on the values",
+    "G3": "on the keys",
+    "G4": "on the queries",
+    "G5": "after the output projection",
+}
 
 SCRIPT = Template('''\
 """One trained attention model in plain PyTorch: seed $seed, after $steps steps of training.
@@ -35,14 +61,15 @@ SCRIPT = Template('''\
     pip install torch safetensors
     python this_file.py            (with $weights_name beside it)
 
+It rebuilds the model from its weights and measures it again; it does not train.
+
 $description
-N points, D = $dim model dimension, n = $slots slots$heads_note.
+N points, D = $dim model dimension, n = $count_n $slots$heads_note.
 """
 
 from pathlib import Path
 
-import torch
-from safetensors.torch import load_file
+${import_torch}from safetensors.torch import load_file
 
 MEMBER = $member  # which of the file's $count models, one for each seed
 LAYERS = $depth
@@ -59,17 +86,17 @@ weights = {name: tensor[MEMBER] for name, tensor in part_of(file, "state.").item
 
 $by_head
 def layer(h, w):
-    """The next hidden states (N, D) from h (N, D), with the layer's weights w."""
+    """The next hidden states $states from h $states, with the layer's weights w."""
     $layer
     return y
 
 
 def model(points):
     """Logits (N, $classes) of points (N, $inputs)."""
-    h = points @ weights["attention.input_map"] + weights["attention.input_bias"]
+    $embedding
     for index in range(LAYERS):
         h = layer(h, part_of(weights, f"attention.layers.{index}."))
-    return h @ weights["weight"] + weights["bias"]
+    return $read_out @ weights["weight"] + weights["bias"]
 
 
 def accuracy(part):
@@ -82,12 +109,6 @@ if __name__ == "__main__":
     for part, before in (("train", $train), ("test", $test)):
         print(f"{part} accuracy {accuracy(part):.6f}; right after training {before:.6f}")
 ''')
-BY_HEAD = '''
-def by_head(x):
-    """(N or n, D) to (H, N or n, D / H)."""
-    return x.unflatten(-1, (HEADS, -1)).transpose(0, 1)
-
-'''
 
 
 def script(ensemble: TrainedEnsemble, seed: int, weights_name: str = WEIGHTS_NAME) -> str:
@@ -106,20 +127,26 @@ def script(ensemble: TrainedEnsemble, seed: int, weights_name: str = WEIGHTS_NAM
         raise ValueError(f"weights_name is {weights_name!r}; it must be like {WEIGHTS_NAME!r}")
     member = ensemble.seeds.index(seed)
     several = config.heads > 1
+    embedding, layer = embedding_lines(config), layer_lines(config)
     return SCRIPT.substitute(
         seed=seed,
         steps=int(ensemble.steps[-1]),
         weights_name=weights_name,
         description=_description(config),
         dim=config.model_dim,
-        slots=config.value_count,
+        count_n=config.value_count,
+        slots="slots" if config.source == "memory" else "tokens",
         heads_note=f", H = {config.heads} heads" if several else "",
         member=member,
         count=len(ensemble.seeds),
         depth=config.depth,
         heads_constant=f"HEADS = {config.heads}\n" if several else "",
-        by_head=BY_HEAD if several else "",
-        layer="\n    ".join(_layer_lines(config)),
+        by_head="\n".join(["", *by_head_lines(config), "", ""]) if several else "",
+        states=state_shape(config),
+        import_torch="import torch\n" if "torch." in "".join(embedding + layer) else "",
+        layer="\n    ".join(layer),
+        embedding="\n    ".join(embedding),
+        read_out=read_out(config),
         classes=ensemble.state["bias"].shape[-1],
         inputs=config.input_dim,
         train=f"{ensemble.train_accuracy[-1, member]:.6f}",
@@ -128,79 +155,46 @@ def script(ensemble: TrainedEnsemble, seed: int, weights_name: str = WEIGHTS_NAM
 
 
 def script_problem(config: AttentionConfig) -> str | None:
-    """Why there is no script for ``config``, in a sentence; ``None`` if there is one."""
-    if config.source != "memory":
-        return f"source is {config.source!r}; there is a script for 'memory' only"
-    gate = config.gate
-    if gate is not None and gate.position != "G1":
-        return f"gate.position is {gate.position!r}; there is a script for 'G1' only"
-    if gate is not None and gate.kind not in GATES:
-        return f"gate.kind is {gate.kind!r}; there is a script for {', '.join(GATES)} only"
-    # A field of a later version, set to something: better no script than a wrong one.
-    for part in (config, gate):
+    """Why there is no script for ``config``, in a sentence; ``None`` if there is one.
+
+    There is one for every model of today. Of a later version's fields only the defaults will do,
+    and none of its new words: better no script than a wrong one.
+    """
+    for prefix, part in (("", config), ("gate.", config.gate)):
         for field in fields(part) if part is not None else ():
             value = getattr(part, field.name)
-            if field.name not in KNOWN_FIELDS[type(part)] and value != field.default:
-                return f"{field.name} is {value!r}; there is a script for {field.default!r} only"
+            allowed = KNOWN[type(part)].get(field.name, (field.default,))
+            if allowed is not None and value not in allowed:
+                words = ", ".join(map(repr, allowed))
+                return f"{prefix}{field.name} is {value!r}; there is a script for {words} only"
     return None
 
 
-def _gate_in_force(config: AttentionConfig) -> GateConfig | None:
-    """The gate, unless its strength is 0."""
-    return config.gate if config.gate is not None and config.gate.strength > 0 else None
-
-
 def _description(config: AttentionConfig) -> str:
-    gate = _gate_in_force(config)
+    memory = config.source == "memory"
+    what = "over learned slots" if memory else "among tokens, read out at the first"
     parts = [
         f"{config.depth} layer" + "s" * (config.depth > 1),
         f"{config.heads} head" + "s" * (config.heads > 1),
-        "no gate" if gate is None else f"{gate.granularity} {GATE_NAMES[gate.kind]} gate",
+        _gate_description(config),
     ]
-    if gate is not None and gate.strength < 1:
-        parts[-1] += f" of strength {gate.strength:g}"
+    if config.output_projection:
+        parts.append("output projection")
     if config.residual:
         parts.append("residual")
     if config.norm != "none":
         where = {"pre": "before query and gate", "post": "after each layer"}[config.norm]
         parts.append(f"RMSNorm {where}")
-    return fill(f"Softmax attention over learned slots: {', '.join(parts)}.", LINE_LENGTH)
+    return fill(f"Softmax attention {what}: {', '.join(parts)}.", LINE_LENGTH)
 
 
-def _layer_lines(config: AttentionConfig) -> list[str]:
-    """The body of ``layer`` without its return."""
-    state, lines = "h", []
-    if config.norm == "pre":
-        state = "state"
-        lines.append("state = " + NORMALISE.format("h"))
-    if config.heads == 1:
-        lines += [
-            f'query = {state} @ w["query"]',
-            'logits = query @ w["keys"].T / query.shape[-1] ** 0.5 + w["bias"]  # (N, n)',
-            'y = logits.softmax(-1) @ w["values"]  # (N, D)',
-        ]
-    else:
-        lines += [
-            f'query, keys = by_head({state} @ w["query"]), by_head(w["keys"])',
-            "logits = query @ keys.mT / query.shape[-1] ** 0.5"
-            ' + w["bias"].unsqueeze(1)  # (H, N, n)',
-            'y = logits.softmax(-1) @ by_head(w["values"])  # (H, N, D / H)',
-            "y = y.transpose(0, 1).flatten(-2)  # (N, D)",
-        ]
-    gate = _gate_in_force(config)
-    if gate is not None:
-        inner = f'{state} @ w["gate.weight"] + w["gate.bias"]'
-        width = "D" if gate.granularity == "elementwise" else "H" if config.heads > 1 else "1"
-        lines.append(f"gate = {GATES[gate.kind]}({inner})  # (N, {width})")
-        if gate.strength < 1:
-            lines.append(f"gate = {1 - gate.strength:.9g} + {gate.strength:.9g} * gate  # strength")
-        if gate.granularity == "headwise" and config.heads > 1:
-            lines.append("gate = gate.repeat_interleave(y.shape[-1] // HEADS, -1)  # (N, D)")
-        lines.append("y = y * gate")
-    if config.output_projection:
-        lines.append('y = y @ w["projection"]')
-    if config.residual:
-        lines.append("y = y + h")
-    if config.norm == "post":
-        lines.append("y = " + NORMALISE.format("y"))
-    return lines
+def _gate_description(config: AttentionConfig) -> str:
+    gate = gate_in_force(config)
+    if gate is None:
+        return "no gate"
+    name = NAMES[gate.kind] + (f" of strength {gate.strength:g}" if gate.strength < 1 else "")
+    if gate.kind in CONTROL_KINDS:
+        return f"{name} in place of a gate"
+    position = gate.position if config.output_projection or gate.position != "G5" else "G1"
+    one = gate.position == "G5" and gate.granularity == "headwise"  # whatever the heads
+    return f"{'single' if one else gate.granularity} {name} {PLACES[position]}"

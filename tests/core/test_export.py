@@ -4,12 +4,14 @@ import ast
 import contextlib
 import csv
 import io
+import itertools
 import json
+import random
 import re
 import runpy
 import subprocess
 import sys
-from dataclasses import dataclass, make_dataclass, replace
+from dataclasses import asdict, dataclass, make_dataclass, replace
 
 import numpy as np
 import pytest
@@ -19,29 +21,64 @@ from hypothesis import strategies as st
 from safetensors import safe_open
 
 from gating_core import export_script
-from gating_core.config import GATE_KINDS, AttentionConfig, GateConfig
+from gating_core.classifier import build_classifier
+from gating_core.config import (
+    CONTROL_KINDS,
+    GATE_GRANULARITIES,
+    GATE_KINDS,
+    GATE_POSITIONS,
+    NORMS,
+    SOURCES,
+    AttentionConfig,
+    GateConfig,
+)
 from gating_core.export import load_weights, log_csv, weights_file
-from gating_core.export_script import GATES, script, script_problem
+from gating_core.export_script import script, script_problem
 from gating_core.own_data import EXAMPLE_CSV, own_task, parse_csv
 from gating_core.presets import FOLDER
 from gating_core.results import TrainedEnsemble
-from gating_core.tasks import make_task
+from gating_core.tasks import Task, make_task
 from gating_core.train import restore, train_ensemble
+from gating_core.variants import TOKENS_ONLY, VARIANTS, variant_config
 
 SEEDS = (3, 4, 8)
-CONFIGS = {
+TRAINED = {
     "ungated": AttentionConfig(),
-    "larger": AttentionConfig(model_dim=8, value_count=5, depth=3),
-    "heads": AttentionConfig(model_dim=6, heads=3, gate=GateConfig()),
-    "headwise": AttentionConfig(model_dim=6, heads=3, gate=GateConfig("sigmoid", "headwise")),
-    "one head": AttentionConfig(gate=GateConfig("sigmoid", "headwise")),
-    "half a gate": AttentionConfig(gate=GateConfig(strength=0.3)),
+    "three classes": AttentionConfig(model_dim=8, value_count=5, depth=3, norm="post"),
     "an idle gate": AttentionConfig(gate=GateConfig(strength=0.0)),
-    "pre": AttentionConfig(norm="pre", gate=GateConfig(), residual=True),
-    "post": AttentionConfig(norm="post", output_projection=True, depth=2),
+    "a value gate": AttentionConfig("tokens", model_dim=4, depth=2, gate=VARIANTS["value"]),
     "all": AttentionConfig(model_dim=8, heads=2, depth=2, residual=True, norm="pre",
                            output_projection=True, gate=GateConfig("tanh", "headwise", "G1", 0.7)),
-} | {kind: AttentionConfig(gate=GateConfig(kind)) for kind in GATE_KINDS}  # fmt: skip
+}  # fmt: skip
+STRENGTHS = (0.0, 0.3, 1.0)  # not 0.5, which is 1 - 0.5
+PLACES = [
+    *itertools.product(GATE_KINDS, GATE_GRANULARITIES, GATE_POSITIONS),
+    *((kind, "elementwise", "G1") for kind in CONTROL_KINDS),
+]
+
+
+def many_configs():
+    """Every variant, and every gate at every place with and without heads, the rest mixed in."""
+    rng = random.Random(5)
+
+    def mixed(source, heads, gate):
+        return AttentionConfig(
+            source, rng.choice((2, 3)), 4, 3, heads, rng.choice((1, 2, 3)),
+            rng.choice((False, True)), rng.choice(NORMS), rng.choice((False, True)), gate,
+        )  # fmt: skip
+
+    found = []
+    for source, heads in itertools.product(SOURCES, (1, 2)):
+        base = AttentionConfig(source, model_dim=4, heads=heads)
+        names = [name for name in VARIANTS if source == "tokens" or name not in TOKENS_ONLY]
+        found += [variant_config(name, base) for name in names]
+        found += [mixed(source, heads, None) for _ in range(4)]
+        for place, strength in itertools.product(PLACES, STRENGTHS):
+            found.append(mixed(source, heads, GateConfig(*place, strength)))
+    return found
+
+
+CONFIGS = many_configs()
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,8 +122,15 @@ def check_printed(text, trained, seed):
         assert abs(float(found) - wanted) < 1e-6 + 1 / count
 
 
-def test_the_script_runs_elsewhere_and_finds_the_same_accuracy(tmp_path):
-    config = AttentionConfig(model_dim=8, heads=2, depth=2, gate=GateConfig())
+@pytest.mark.parametrize(
+    "config",
+    [
+        AttentionConfig(model_dim=8, heads=2, depth=2, gate=GateConfig()),
+        AttentionConfig("tokens", model_dim=8, heads=2, depth=2, norm="pre", residual=True,
+                        output_projection=True, gate=GateConfig("silu", "headwise", "G3", 0.7)),
+    ],
+)  # fmt: skip
+def test_the_script_runs_elsewhere_and_finds_the_same_accuracy(config, tmp_path):
     task = own_task(parse_csv(EXAMPLE_CSV), SEEDS)
     trained = train(config, task, steps=200)
     path = write(trained, 8, tmp_path)
@@ -97,11 +141,12 @@ def test_the_script_runs_elsewhere_and_finds_the_same_accuracy(tmp_path):
     assert trained.ensemble.train_accuracy[-1, 2] > 0.7
 
 
-@pytest.mark.parametrize("name", list(CONFIGS))
-def test_scripts_rebuild_every_model(name, tmp_path, capsys):
-    task = make_task("blobs3" if name == "larger" else "xor", points=64, seeds=SEEDS, noise=0.05)
-    trained = train(CONFIGS[name], task)
-    wanted = restore(CONFIGS[name], SEEDS, trained.ensemble.state)(
+@pytest.mark.parametrize("name", list(TRAINED))
+def test_scripts_rebuild_what_was_trained(name, tmp_path, capsys):
+    several = name == "three classes"
+    task = make_task("blobs3" if several else "xor", points=64, seeds=SEEDS, noise=0.05)
+    trained = train(TRAINED[name], task)
+    wanted = restore(TRAINED[name], SEEDS, trained.ensemble.state)(
         torch.from_numpy(task.test_points)
     )
     for member, seed in enumerate(SEEDS):
@@ -113,54 +158,209 @@ def test_scripts_rebuild_every_model(name, tmp_path, capsys):
         torch.testing.assert_close(logits.double(), wanted[member], atol=1e-4, rtol=1e-4)
 
 
-@pytest.mark.parametrize("name", list(CONFIGS))
-def test_scripts_are_short_and_stand_alone(name, trained):
-    text = script(replace(trained.ensemble, config=CONFIGS[name]), 3)
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """A model with random float64 weights, none of them 0, and its logits at random points."""
+
+    ensemble: TrainedEnsemble
+    task: Task
+    points: torch.Tensor
+    logits: torch.Tensor  # of the second seed
+
+    def rebuilt(self, text, folder):
+        """The logits of the script ``text``."""
+        (folder / "model.safetensors").write_bytes(weights_file(self.ensemble, self.task))
+        names = {"__file__": str(folder / "model.py"), "__name__": "rebuilt"}
+        exec(compile(text, "script", "exec"), names)
+        return names["model"](self.points)
+
+    def agrees(self, text, folder):
+        found = self.rebuilt(text, folder)
+        if found.shape != self.logits.shape or not found.isfinite().all():
+            return False
+        scale = self.logits.abs().max()
+        return bool((found - self.logits).abs().max() < 1e-12 * scale)  # float64 both
+
+
+def drawn(config, seed=0, classes=3):
+    rng = torch.Generator().manual_seed(seed)
+    model = build_classifier(config, SEEDS[:2], classes)
+    for parameter in model.parameters():
+        noise = torch.randn(parameter.shape, generator=rng, dtype=torch.float64)
+        parameter += noise * 0.5 / config.model_dim**0.5
+    points = torch.randn(7, config.input_dim, generator=rng, dtype=torch.float64)
+    both, labels = points.expand(2, -1, -1).numpy(), np.zeros((2, 7), dtype=np.int64)
+    state = {name: array.numpy() for name, array in model.state_dict().items()}
+    once = np.zeros((1, 2))
+    ensemble = TrainedEnsemble(config, SEEDS[:2], np.array([5]), once, once, once, state)
+    task = Task("none", SEEDS[:2], classes, both, labels, both, labels)
+    return Drawn(ensemble, task, points, model(points)[1])
+
+
+def test_there_is_a_script_for_every_model(tmp_path):
+    for config in CONFIGS:
+        assert script_problem(config) is None
+        one = drawn(config)
+        assert one.agrees(script(one.ensemble, SEEDS[1]), tmp_path), config
+
+
+FAULTS = {
+    " + ": " - ", " * ": " + ", " / ": " * ", "** 0.5": "** 0.4", "0.3": "0.31", "= 0.5": "= 0.51",
+    "sigmoid": "tanh", "tanh": "sigmoid", "silu": "gelu", "(-1)": "(-2)", "mean(-1": "mean(0",
+    "state @": "h @", "(h @": "(h.abs() @", "keys @ w": "values @ w", "values @ w": "keys @ w",
+    "'keys'": "'values'", "'values'": "'keys'", "'key_map'": "'value_map'", "[:, 0]": "[:, 1]",
+    "'value_map'": "'key_map'", "'query'": "'projection'", "[MEMBER]": "[0]",
+    "range(LAYERS)": "range(LAYERS - 1)", "layers.{index}": "layers.0",
+}  # fmt: skip
+
+
+def faulty(text):
+    """``text`` with one fault each: a part of a formula changed, or an assignment left out."""
+    code = re.sub(r'"""[^"]*"""', "0", ast.unparse(ast.parse(text)))  # no comments either
+    start, end = code.index("weights = "), code.index("def accuracy")
+    wrong = [
+        (found.span(), instead)
+        for part, instead in FAULTS.items()
+        for found in re.finditer(re.escape(part), code)
+    ]
+    wrong += [(found.span(), "0") for found in re.finditer(r"(?<=    )[a-z][a-z, ]* = .+", code)]
+    for (first, after), instead in wrong:
+        if start <= first < end and not ("layers.0" in instead and "LAYERS = 1" in code):
+            yield code[:first] + instead + code[after:]
+
+
+# RMSNorm of the bare output undoes a gate that multiplies all channels by the same: left out.
+FELT = [config for config in CONFIGS if config.residual or config.norm != "post"]
+
+
+@pytest.mark.parametrize("config", FELT[::16])
+def test_no_line_can_be_wrong_or_left_out(config, tmp_path):
+    one = drawn(config)
+    for text in faulty(script(one.ensemble, SEEDS[1])):
+        try:
+            unnoticed = one.agrees(text, tmp_path)
+        except (RuntimeError, LookupError, NameError, TypeError, AttributeError):
+            unnoticed = False
+        assert not unnoticed, text
+
+
+def test_every_two_settings_meet_in_some_model():
+    def settings(config):
+        gate = (
+            {} if config.gate is None else {f"gate.{k}": v for k, v in asdict(config.gate).items()}
+        )
+        return asdict(config) | {"gate": config.gate is not None} | gate
+
+    choices = {
+        "source": SOURCES, "input_dim": (2, 3), "heads": (1, 2), "depth": (1, 2, 3),
+        "residual": (False, True), "norm": NORMS, "output_projection": (False, True),
+        "gate.kind": GATE_KINDS + CONTROL_KINDS, "gate.granularity": GATE_GRANULARITIES,
+        "gate.position": GATE_POSITIONS, "gate.strength": STRENGTHS,
+    }  # fmt: skip
+    met = {pair for c in CONFIGS for pair in itertools.combinations(settings(c).items(), 2)}
+    for (one, ones), (other, others) in itertools.combinations(choices.items(), 2):
+        for pair in itertools.product(ones, others):
+            control = pair[0] in CONTROL_KINDS and other in ("gate.granularity", "gate.position")
+            if not control or pair[1] in ("elementwise", "G1"):
+                assert ((one, pair[0]), (other, pair[1])) in met, (one, other, pair)
+
+
+@pytest.mark.parametrize("config", CONFIGS[::7])
+def test_scripts_are_short_and_stand_alone(config, trained):
+    text = script(replace(trained.ensemble, config=config), 3)
     tree = ast.parse(text)
     imports = {
         node.module if isinstance(node, ast.ImportFrom) else node.names[0].name
         for node in ast.walk(tree)
         if isinstance(node, (ast.Import, ast.ImportFrom))
     }
-    assert imports == {"pathlib", "torch", "safetensors.torch"}
+    needed = {"torch"} if re.search(r"(?<!safetensors\.)torch\.", text) else set()
+    assert imports == {"pathlib", "safetensors.torch"} | needed
     assert "gating_core" not in text
     assert "$" not in text
     lines = text.splitlines()
     assert len(lines) < 85
     assert max(map(len, lines)) <= 100
     assert all(line == line.rstrip() for line in lines)
-    assert ("by_head" in text) == (CONFIGS[name].heads > 1)
-    assert ("gate" in text.split("def layer")[1]) == (
-        CONFIGS[name].gate is not None and CONFIGS[name].gate.strength > 0
-    )
+    assert ("by_head" in text) == (config.heads > 1)
+    gated = config.gate is not None and config.gate.strength > 0
+    assert ("gate" in text.split("def layer")[1]) == gated
+    assert ("no gate" in text) == (not gated)
 
 
-def test_every_gate_has_a_line():
-    assert set(GATES) >= set(GATE_KINDS)
+@st.composite
+def any_config(draw):
+    heads = draw(st.integers(1, 3))
+    gate = None
+    if draw(st.booleans()):
+        gate = GateConfig(*draw(st.sampled_from(PLACES)), draw(st.floats(0, 1)))
+    return AttentionConfig(
+        draw(st.sampled_from(SOURCES)), draw(st.integers(2, 3)), heads * draw(st.integers(1, 3)),
+        draw(st.integers(2, 5)), heads, draw(st.integers(1, 4)), draw(st.booleans()),
+        draw(st.sampled_from(NORMS)), draw(st.booleans()), gate,
+    )  # fmt: skip
+
+
+@given(config=any_config(), seed=st.integers(0, 1000), classes=st.integers(2, 5))
+def test_scripts_rebuild_any_size(tmp_path_factory, config, seed, classes):
+    one = drawn(config, seed, classes)
+    assert one.agrees(script(one.ensemble, SEEDS[1]), tmp_path_factory.mktemp("script"))
+
+
+@pytest.mark.parametrize("part", [AttentionConfig, GateConfig])
+def test_fields_that_the_script_does_not_know_are_refused(trained, part, monkeypatch):
+    later = make_dataclass("Later", [("extra", bool, False)], bases=(part,), frozen=True)
+    known = export_script.KNOWN
+    monkeypatch.setattr(export_script, "KNOWN", known | {later: known[part]})
+
+    def config(extra):
+        one = later(extra=extra)
+        return one if part is AttentionConfig else AttentionConfig(gate=one)
+
+    assert script_problem(config(False)) is None
+    name = "extra" if part is AttentionConfig else "gate.extra"
+    problem = f"{name} is True; there is a script for False only"
+    assert script_problem(config(True)) == problem
+    with pytest.raises(ValueError, match=problem):
+        script(replace(trained.ensemble, config=config(True)), 3)
 
 
 @pytest.mark.parametrize(
-    ("config", "message"),
+    ("config", "name"),
     [
-        (AttentionConfig(source="tokens"), "source is 'tokens'; there is a script for 'memory'"),
-        *(
-            (AttentionConfig(gate=GateConfig(position=place)), f"gate.position is '{place}'")
-            for place in ("G2", "G3", "G4", "G5")
-        ),
+        (AttentionConfig("tokens"), "source"),
+        (AttentionConfig(norm="post"), "norm"),
+        (AttentionConfig(gate=GateConfig("pointwise")), "gate.kind"),
+        (AttentionConfig(gate=GateConfig("sigmoid", "headwise")), "gate.granularity"),
+        (AttentionConfig(gate=GateConfig(position="G4")), "gate.position"),
     ],
 )
-def test_models_without_a_script_are_named(trained, config, message):
-    assert message in script_problem(config)
-    with pytest.raises(ValueError, match=message):
-        script(replace(trained.ensemble, config=config), 3)
+def test_words_that_the_script_does_not_know_are_refused(config, name, monkeypatch):
+    part, field = (config.gate, name[5:]) if name.startswith("gate.") else (config, name)
+    word, known = getattr(part, field), export_script.KNOWN
+    fewer = known[type(part)] | {field: tuple({*known[type(part)][field]} - {word})}
+    monkeypatch.setattr(export_script, "KNOWN", known | {type(part): fewer})
+    assert f"{name} is {word!r}; there is a script for " in script_problem(config)
 
 
-def test_fields_that_the_script_does_not_know_are_refused(monkeypatch):
-    later = make_dataclass("Later", [("extra", bool, False)], bases=(AttentionConfig,), frozen=True)
-    known = export_script.KNOWN_FIELDS
-    monkeypatch.setattr(export_script, "KNOWN_FIELDS", known | {later: known[AttentionConfig]})
-    assert script_problem(later()) is None
-    assert "extra is True" in script_problem(later(extra=True))
+@pytest.mark.parametrize(
+    ("config", "words"),
+    [
+        (AttentionConfig(), "over learned slots: 1 layer, 1 head, no gate."),
+        (AttentionConfig("tokens", gate=GateConfig("tanh", "headwise", "G3", 0.3)),
+         "among tokens, read out at the first: 1 layer, 1 head, headwise tanh gate of strength 0.3"
+         " on the keys."),
+        (AttentionConfig(heads=3, gate=GateConfig("sigmoid", "headwise", "G5")),
+         "3 heads, single sigmoid gate after attention."),
+        (AttentionConfig(output_projection=True, gate=GateConfig(position="G5")),
+         "elementwise sigmoid gate after the output projection, output projection."),
+        (AttentionConfig(depth=2, residual=True, norm="post", gate=GateConfig("constant")),
+         "2 layers, 1 head, constant factor 1/2 in place of a gate, residual, RMSNorm after each"),
+    ],
+)  # fmt: skip
+def test_the_first_lines_say_what_it_is(trained, config, words):
+    text = script(replace(trained.ensemble, config=config), 3)
+    assert words in " ".join(text.split())
 
 
 @pytest.mark.parametrize(
