@@ -11,9 +11,11 @@ from scipy.special import softmax
 
 from gating_core import palette
 from gating_core.axes import Axes
-from gating_core.film_view import SIDE_COLOURS, FilmSide
+from gating_core.film_curves import SIDE_COLOURS
+from gating_core.film_view import FilmSide
 from gating_core.views import triangles
 
+BESIDE = "#0f8f7f"  # variants that are neither left nor right
 COLUMNS = 6  # of small multiples
 ROW_HEIGHT = 150
 JITTER = 0.12  # of a strip's width, so that equal accuracies are both seen
@@ -25,7 +27,7 @@ def seeds_figure(
     """Final test accuracy (S,) of every seed, one strip a variant; the shown seed is ringed."""
     figure = go.Figure()
     spread = np.linspace(-JITTER, JITTER, len(seeds))
-    colours = list(SIDE_COLOURS.values())
+    colours = [*SIDE_COLOURS.values(), *[BESIDE] * len(accuracies)]
     for row, (name, values) in enumerate(accuracies.items()):
         figure.add_scatter(
             x=100 * values,
@@ -35,7 +37,7 @@ def seeds_figure(
             customdata=list(seeds),  # an array of arrays would come back from a click as a dict
             marker={
                 "size": [15 if i == shown else 9 for i in range(len(seeds))],
-                "color": colours[row % 2],
+                "color": colours[row],
                 "line": {
                     "width": [3 if i == shown else 0 for i in range(len(seeds))],
                     "color": palette.ACCENT,
@@ -44,7 +46,7 @@ def seeds_figure(
             hovertemplate="seed %{customdata}: %{x:.1f} %<extra></extra>",
         )
     figure.update_layout(
-        height=220,
+        height=110 + 55 * len(accuracies),
         margin={"l": 10, "r": 10, "t": 10, "b": 40},
         showlegend=False,
         xaxis={"title": {"text": "test accuracy of every seed, % (click one to show it)"}},
@@ -59,7 +61,10 @@ def seeds_figure(
 
 
 def inside_figure(fields: dict[str, np.ndarray]) -> go.Figure:
-    """Small multiples of fields (R, C) over the input square, each on its own range."""
+    """Small multiples of fields (R, C) over the input square, each on its own range.
+
+    Over each of several lies a point that cannot be seen but clicked: its customdata is the name.
+    """
     columns = min(COLUMNS, len(fields))
     rows = math.ceil(len(fields) / columns)
     titles = [f"{name}<br>{field.min():.2g} … {field.max():.2g}" for name, field in fields.items()]
@@ -74,8 +79,17 @@ def inside_figure(fields: dict[str, np.ndarray]) -> go.Figure:
             row=place // columns + 1, col=place % columns + 1,
             hovertemplate="(%{x:.2f}, %{y:.2f}): %{z:.3g}<extra></extra>",
         )  # fmt: skip
-    figure.update_xaxes(visible=False, constrain="domain")
-    figure.update_yaxes(visible=False)
+    if len(fields) > 1:  # Streamlit hears of clicks on points alone
+        for place, name in enumerate(fields):
+            unseen = {"symbol": "square", "size": ROW_HEIGHT, "opacity": 0}
+            figure.add_scatter(
+                x=[0], y=[0], customdata=[name], mode="markers", marker=unseen, showlegend=False,
+                selected={"marker": {"opacity": 0}}, unselected={"marker": {"opacity": 0}},
+                row=place // columns + 1, col=place % columns + 1,
+                hovertemplate=f"{name}: click to enlarge<extra></extra>",
+            )  # fmt: skip
+    figure.update_xaxes(range=[-1, 1], visible=False, constrain="domain")
+    figure.update_yaxes(range=[-1, 1], visible=False)
     for number in range(1, len(fields) + 1):
         name = "" if number == 1 else str(number)
         figure.layout[f"yaxis{name}"].update(scaleanchor=f"x{name}")

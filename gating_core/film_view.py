@@ -14,6 +14,7 @@ from scipy.special import softmax
 
 from gating_core import palette
 from gating_core.axes import Axes, coordinate_axes, principal_axes
+from gating_core.film_curves import Curve, curves_panel
 from gating_core.pair_view import COLOUR_QUANTILE, plane_in_box
 from gating_core.views import (
     QUIET,
@@ -24,6 +25,7 @@ from gating_core.views import (
     cells,
     chart_layout,
     grid_lines,
+    hatch,
     heat,
     line2d,
     line3d,
@@ -41,23 +43,20 @@ SYMBOLS = {
     "scatter": ("circle", "square", "diamond", "cross"),
 }
 SIDES = ("left", "right")
-SIDE_COLOURS = {"left": "#6b7280", "right": "#a21caf"}
 MOST_CORNERS = 6  # of a plane in a box
-BAND = (0.1, 0.9)  # quantiles over the seeds
-GAP = 0.06  # between the plots of the curves, of their height
+PLANE_TOLERANCE = 0.01  # of the largest margin: how far a drawn plane may miss the classifier
 
 
 @dataclass(frozen=True, eq=False)
 class FilmSide:
     """One model along a run, sampled on the input square.
 
-    ``values`` (T, R, C, D); ``logits`` (T, R, C, K); ``gaussian`` (T, R, C); the classifier's
-    weights ``weight`` (T, D, K) and ``bias`` (T, K); ``data_values`` (T, P, D).
+    ``values`` (T, R, C, D); ``logits`` (T, R, C, K); the classifier's weights ``weight`` (T, D, K)
+    and ``bias`` (T, K); ``data_values`` (T, P, D).
     """
 
     values: np.ndarray
     logits: np.ndarray
-    gaussian: np.ndarray
     weight: np.ndarray
     bias: np.ndarray
     data_values: np.ndarray
@@ -78,15 +77,6 @@ class FilmData:
     class_count: int
 
 
-@dataclass(frozen=True, eq=False)
-class Curve:
-    """A quantity along the run: by side (T, S) over seeds; NaN where it is not known yet."""
-
-    title: str
-    by_side: dict[str, np.ndarray]
-    shown: dict[str, int]  # the shown seed's column
-
-
 def film_axes(sides: dict[str, FilmSide]) -> dict[str, Axes]:
     """The drawn axes by side: one basis for both where they have as many dimensions."""
     clouds = {name: x.values[-1].reshape(-1, x.values.shape[-1]) for name, x in sides.items()}
@@ -105,35 +95,47 @@ def film_view(
     curves: list[Curve],
     paint: str = "class",
     discrete: bool = False,
+    gaussian: dict[str, np.ndarray] | None = None,
 ) -> View:
     """Both sides' surfaces and input planes, and the curves with the current step on them.
 
-    ``paint`` "class" shows the classifier, "curvature" K on one scale; ``discrete`` shows the
-    likeliest class instead of its probability.
+    ``paint`` "class" shows the classifier; "curvature" shows ``gaussian``, K (T, R, C) by side, on
+    one scale, neutral and hatched where it is NaN: unresolved. A side that is not in it has not
+    been measured yet and is neutral. ``discrete`` shows the likeliest class instead of its
+    probability.
     """
     if paint not in PAINTS:
         raise ValueError(f"paint is {paint!r}; it must be one of {PAINTS}")
-    style, beyond = _style(sides, data.class_count, paint)
+    known = gaussian or {}
+    style, beyond = _style(known, data.class_count, paint)
+    by_faces = paint == "class" and data.class_count > 2
     arrays: dict[str, np.ndarray] = {"axis": data.axis, **cells(len(data.axis))}
     framed: dict[str, np.ndarray] = {}
     columns = []
     for name, side in sides.items():
         own = axes[name]
         values = own.project(side.values)
-        framed |= _surface_arrays(name, side, values, data, own, paint, discrete)
+        colours = _colours(side, paint, discrete, known.get(name))
+        framed |= {f"{name}_colour": colours} | _surface_arrays(name, side, values, data, own)
+        if by_faces:
+            first = triangles(len(data.axis))[:, 0]
+            framed[f"{name}_faces"] = colours.reshape(len(colours), -1)[:, first]
+        if paint == "curvature" and name in known:
+            framed |= _hatches(name, known[name], data.axis)
         low, high = boxed(values.min((0, 1, 2)), values.max((0, 1, 2)))
-        flat = _planes(side, own, low, high) if data.class_count == 2 else None
+        flat = _planes(side, own, low, high)
         if flat is not None:
             framed |= {f"{name}_plane_{x}": flat[..., i] for i, x in enumerate("xyz")}
         arrays |= _data_arrays(name, data)
+        hatched = f"{name}_hatch_u" in framed
         columns.append(
             [
-                _scene(name, data, own, style, low, high, flat is not None, paint),
-                _plane(name, data, style, paint),
+                _scene(name, data, own, style, low, high, flat is not None, by_faces),
+                _plane(name, data, style, paint, hatched),
             ]
         )
     framed["now"] = np.repeat(data.steps[:, None], 2, 1).astype(float)
-    columns.append([_curves(data.steps, curves, arrays)])
+    columns.append([curves_panel(data.steps, curves, arrays)])
     last = [axes[name].project(side.values[-1]) for name, side in sides.items()]
     return View(
         columns=columns,
@@ -147,25 +149,27 @@ def film_view(
 
 
 def _style(
-    sides: dict[str, FilmSide], class_count: int, paint: str
+    gaussian: dict[str, np.ndarray], class_count: int, paint: str
 ) -> tuple[dict[str, Any], float]:
     if paint == "class":
         if class_count == 2:
             return {"colorscale": palette.CLASS_SCALE, "cmin": 0.0, "cmax": 1.0}, 0.0
         top = class_count - 1.0
         return {"colorscale": palette.class_steps(class_count), "cmin": 0.0, "cmax": top}, 0.0
-    lasts = [side.gaussian[-1] for side in sides.values()]
+    lasts = [field[-1] for field in gaussian.values()]
     sizes = [np.abs(last[np.isfinite(last)]) for last in lasts]
     ends = [float(np.quantile(x, COLOUR_QUANTILE)) for x in sizes if x.size]
     end = palette.symmetric_range(max(ends, default=0.0))[1]
-    beyond = float(np.mean(np.concatenate(sizes) > end)) if sizes else 0.0
+    seen = np.concatenate(sizes) if sizes else np.empty(0)
+    beyond = float(np.mean(seen > end)) if seen.size else 0.0
     return {"colorscale": palette.SIGNED_SCALE, "cmin": -end, "cmax": end}, beyond
 
 
-def _colours(side: FilmSide, paint: str, discrete: bool) -> np.ndarray:
+def _colours(side: FilmSide, paint: str, discrete: bool, gaussian: np.ndarray | None) -> np.ndarray:
     """(T, R, C): what the colours show."""
     if paint == "curvature":
-        return np.nan_to_num(side.gaussian)
+        blank = np.zeros(side.logits.shape[:3])
+        return blank if gaussian is None else np.nan_to_num(gaussian, nan=0.0)
     if side.logits.shape[-1] > 2:
         return side.logits.argmax(-1).astype(float)
     probability = softmax(side.logits, -1)[..., 1]
@@ -173,14 +177,9 @@ def _colours(side: FilmSide, paint: str, discrete: bool) -> np.ndarray:
 
 
 def _surface_arrays(
-    name: str, side: FilmSide, values: np.ndarray, data: FilmData, axes: Axes, paint: str,
-    discrete: bool,
-) -> dict[str, np.ndarray]:  # fmt: skip
-    colours = _colours(side, paint, discrete)
-    arrays = {f"{name}_colour": colours}
-    if _by_faces(data, paint):
-        first = triangles(len(data.axis))[:, 0]
-        arrays[f"{name}_faces"] = colours.reshape(len(colours), -1)[:, first]
+    name: str, side: FilmSide, values: np.ndarray, data: FilmData, axes: Axes
+) -> dict[str, np.ndarray]:
+    arrays = {}
     boundary = _boundaries(side.logits, data.axis, values)
     lines = grid_lines(values)
     on_surface = axes.project(side.data_values)
@@ -211,16 +210,49 @@ def _boundaries(logits: np.ndarray, axis: np.ndarray, values: np.ndarray) -> np.
     return out
 
 
+def classifier_planes(
+    side: FilmSide, axes: Axes
+) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """The classifier's planes normal . y + offset = 0 in the drawn axes, and where they are honest.
+
+    ``normal`` (T, 3), ``offset`` (T,), ``honest`` (T,): in the drawn axes the plane decides as the
+    classifier does, to 1 % of the largest margin on the surface. In R^3 it always is; of more
+    dimensions some are not drawn, and a classifier that looks at those has no plane in the view.
+    ``None`` where there are more than two classes.
+    """
+    if side.logits.shape[-1] != 2:
+        return None
+    across = side.weight[..., 1] - side.weight[..., 0]  # (T, D)
+    offset = side.bias[:, 1] - side.bias[:, 0]
+    if not axes.principal:
+        return across, offset, np.ones(len(offset), dtype=bool)
+    normal, offset = across @ axes.basis, offset + across @ axes.origin
+    margin = side.logits[..., 1] - side.logits[..., 0]
+    drawn = np.einsum("trcd,td->trc", axes.project(side.values), normal)
+    missed = np.abs(drawn + offset[:, None, None] - margin).max((1, 2))
+    return normal, offset, missed <= PLANE_TOLERANCE * np.abs(margin).max((1, 2))
+
+
 def _planes(side: FilmSide, axes: Axes, low: np.ndarray, high: np.ndarray) -> np.ndarray | None:
-    """(T, 6, 3): the classifier's plane in the drawn box; ``None`` where D is not 3."""
-    if side.values.shape[-1] != 3 or axes.principal:
+    """(T, 6, 3): the classifier's plane in the drawn box; ``None`` where it is never honest."""
+    found = classifier_planes(side, axes)
+    if found is None or not found[2].any():
         return None
     out = np.full((len(side.weight), MOST_CORNERS, 3), np.nan)
-    for frame, (weight, bias) in enumerate(zip(side.weight, side.bias, strict=True)):
-        corners = plane_in_box(weight[:, 1] - weight[:, 0], bias[1] - bias[0], low, high)
+    for frame, (normal, offset, honest) in enumerate(zip(*found, strict=True)):
+        corners = plane_in_box(normal, offset, low, high) if honest else ()
         if len(corners):
             out[frame] = corners[np.minimum(np.arange(MOST_CORNERS), len(corners) - 1)]
     return out
+
+
+def _hatches(name: str, gaussian: np.ndarray, axis: np.ndarray) -> dict[str, np.ndarray]:
+    """Diagonal strokes (T, M) over the points of the chart where K is not known."""
+    strokes = [hatch(np.isnan(frame), axis) for frame in gaussian]
+    out = np.full((len(strokes), max(map(len, strokes)), 2), np.nan)
+    for frame, found in zip(out, strokes, strict=True):
+        frame[: len(found)] = found
+    return {f"{name}_hatch_{u}": out[..., i] for i, u in enumerate("uv")}
 
 
 def _data_arrays(name: str, data: FilmData) -> dict[str, np.ndarray]:
@@ -235,10 +267,11 @@ def _data_arrays(name: str, data: FilmData) -> dict[str, np.ndarray]:
 
 def _scene(
     name: str, data: FilmData, axes: Axes, style: dict[str, Any], low: np.ndarray,
-    high: np.ndarray, plane: bool, paint: str,
+    high: np.ndarray, plane: bool, by_faces: bool,
 ) -> Panel:  # fmt: skip
+    """``by_faces``: faces have one colour each, as between classes 0 and 2 there is no class 1."""
     surface = mesh(name, style)
-    if _by_faces(data, paint):
+    if by_faces:
         surface |= {"intensity": ref(f"{name}_faces"), "intensitymode": "cell"}
     traces = [
         surface,
@@ -274,11 +307,6 @@ def _scene(
     )
 
 
-def _by_faces(data: FilmData, paint: str) -> bool:
-    """Whether faces have one colour each: between classes 0 and 2 there is no class 1."""
-    return paint == "class" and data.class_count > 2
-
-
 def _marker(kind: str, label: int, size: int, hollow: bool = False) -> dict[str, Any]:
     colour = palette.POINT_COLOURS[label]
     symbol = SYMBOLS[kind][label] + ("-open" if hollow else "")
@@ -286,7 +314,7 @@ def _marker(kind: str, label: int, size: int, hollow: bool = False) -> dict[str,
     return {"size": size, "color": colour, "symbol": symbol, "line": line}
 
 
-def _plane(name: str, data: FilmData, style: dict[str, Any], paint: str) -> Panel:
+def _plane(name: str, data: FilmData, style: dict[str, Any], paint: str, hatched: bool) -> Panel:
     reading = {"class": "class 1 with p = %{z:.2f}", "curvature": "K = %{z:.3g}"}[paint]
     if paint == "class" and data.class_count > 2:
         reading = "class %{z}"
@@ -294,6 +322,8 @@ def _plane(name: str, data: FilmData, style: dict[str, Any], paint: str) -> Pane
         heat(f"{name}_colour", style, reading),
         line2d(f"{name}_curve_u", f"{name}_curve_v", palette.LINE, 3),
     ]
+    if hatched:
+        traces.append(line2d(f"{name}_hatch_u", f"{name}_hatch_v", palette.GRID_LINE, 1))
     for part, size, hollow in (("data", 6, False), ("test", 6, True)):
         for label in range(data.class_count):
             uv = {x: ref(f"{name}_{part}{label}_{u}") for x, u in zip("xy", "uv", strict=True)}
@@ -306,79 +336,3 @@ def _plane(name: str, data: FilmData, style: dict[str, Any], paint: str) -> Pane
         layout=chart_layout(data.axis, CHART_NAMES),
         pick={"x": "axis", "y": "axis"},
     )
-
-
-def _curves(steps: np.ndarray, curves: list[Curve], arrays: dict[str, np.ndarray]) -> Panel:
-    """All curves above each other on one step axis: the shown seed, and the band over seeds."""
-    traces: list[dict[str, Any]] = []
-    height = (1 - GAP * (len(curves) - 1)) / len(curves)
-    layout: dict[str, Any] = {
-        "xaxis": {
-            "title": {"text": "step"},
-            "range": [0, float(steps[-1])],
-            "zeroline": False,
-            "anchor": "y",
-        }
-    }
-    arrays["steps"] = steps.astype(float)
-    for number, curve in enumerate(curves):
-        axis = "y" if number == 0 else f"y{number + 1}"
-        bottom = number * (height + GAP)
-        known = [x[np.isfinite(x)] for x in curve.by_side.values()]
-        top = max((float(x.max()) for x in known if x.size), default=1.0)
-        top = top * 1.05 or 1.0
-        layout[axis.replace("y", "yaxis")] = {
-            "title": {"text": curve.title},
-            "domain": [bottom, min(bottom + height, 1.0)],
-            "range": [0, top],
-            "zeroline": False,
-            "nticks": 4,
-        }
-        for side, over_seeds in curve.by_side.items():
-            key = f"curve{number}_{side}"
-            arrays |= _band(key, over_seeds, curve.shown[side])
-            traces += _curve_traces(key, SIDE_COLOURS[side], axis, over_seeds.shape[1] > 1)
-        traces.append(
-            {
-                "type": "scatter",
-                "mode": "lines",
-                "x": ref("now"),
-                "y": [0, top],
-                "yaxis": axis,
-                "line": {"color": palette.ACCENT, "width": 2},
-                **QUIET,
-            }
-        )
-    return Panel(
-        kind="plane",
-        label="loss, accuracy and total curvature against steps, with the current step marked",
-        traces=traces,
-        layout=layout,
-        pick={},
-    )
-
-
-def _band(key: str, over_seeds: np.ndarray, shown: int) -> dict[str, np.ndarray]:
-    known = np.isfinite(over_seeds).all(1)
-    ends = np.full((2, len(over_seeds)), np.nan)
-    if known.any():
-        ends[:, known] = np.quantile(over_seeds[known], BAND, axis=1)
-    return {f"{key}_low": ends[0], f"{key}_high": ends[1], f"{key}_shown": over_seeds[:, shown]}
-
-
-def _curve_traces(key: str, colour: str, axis: str, band: bool) -> list[dict[str, Any]]:
-    thin = {"color": colour, "width": 0}
-    shared = {"type": "scatter", "mode": "lines", "x": ref("steps"), "yaxis": axis, **QUIET}
-    traces = []
-    if band:
-        traces = [
-            {**shared, "y": ref(f"{key}_low"), "line": thin},
-            {
-                **shared,
-                "y": ref(f"{key}_high"),
-                "line": thin,
-                "fill": "tonexty",
-                "fillcolor": f"{colour}33",
-            },
-        ]
-    return [*traces, {**shared, "y": ref(f"{key}_shown"), "line": {"color": colour, "width": 2.5}}]

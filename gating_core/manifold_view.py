@@ -24,6 +24,7 @@ from gating_core.views import (
     cells,
     chart_layout,
     grid_lines,
+    hatch,
     heat,
     line2d,
     line3d,
@@ -107,31 +108,20 @@ def _surface_arrays(name: str, side: MeasuredSpecimen, values: np.ndarray) -> di
     signed = np.where(decided, surface.gaussian[0], np.nan)
     curve, lifted = zero_curve(signed, surface.axis, values)
     lines = grid_lines(values[None])[0]
-    hatch = _hatch(~surface.resolved[0], surface.axis)
+    strokes = hatch(~surface.resolved[0], surface.axis)
     arrays = {
         f"{name}_gaussian": np.where(surface.resolved[0], surface.gaussian[0], np.nan),
         f"{name}_error": np.where(surface.resolved[0], surface.gaussian_error[0], np.nan),
         f"{name}_zero_u": curve[:, 0],
         f"{name}_zero_v": curve[:, 1],
-        f"{name}_hatch_u": hatch[:, 0],
-        f"{name}_hatch_v": hatch[:, 1],
+        f"{name}_hatch_u": strokes[:, 0],
+        f"{name}_hatch_v": strokes[:, 1],
     }
     for i, letter in enumerate("xyz"[: values.shape[-1]]):
         arrays[f"{name}_{letter}"] = values[..., i]
         arrays[f"{name}_grid_{letter}"] = lines[..., i]
         arrays[f"{name}_zero_{letter}"] = lifted[..., i]
     return arrays
-
-
-def _hatch(where: np.ndarray, axis: np.ndarray) -> np.ndarray:
-    """(M, 2): diagonal strokes over the grid points marked in ``where`` (R, C)."""
-    if not where.any():
-        return np.full((1, 2), np.nan)
-    half = (axis[1] - axis[0]) / 2
-    rows, columns = np.nonzero(where)
-    centres = np.stack([axis[columns], axis[rows]], -1)
-    gap = np.full_like(centres, np.nan)
-    return np.stack([centres - half, centres + half, gap], 1).reshape(-1, 2)
 
 
 def _colour_arrays(name: str, field: np.ndarray, scale: ColourScale) -> dict[str, np.ndarray]:

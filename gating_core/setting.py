@@ -48,7 +48,7 @@ class Setting:
     noise: float = 0.0  # of the coordinates, in half sides of the square
     label_noise: float = 0.0  # share of wrong training labels
     balance: float | None = None  # share of class 0; two classes only
-    variants: tuple[str, ...] = ("ungated", "sigmoid")  # keys of VARIANTS
+    variants: tuple[str, ...] = ("ungated", "sigmoid")  # keys of VARIANTS; two are compared
     source: str = "memory"
     model_dim: int = 3
     value_count: int = 3
@@ -138,10 +138,15 @@ class Setting:
         )
 
     @property
+    def compared(self) -> tuple[str, ...]:
+        """The two variants that are drawn and compared; any others are trained beside them."""
+        return self.variants[:2]
+
+    @property
     def configs(self) -> dict[str, AttentionConfig]:
-        """The variants' models by name; "matched" has as many parameters as the largest other."""
+        """The variants' models by name; "matched" has the parameters of the largest compared."""
         base, classes = self.base, self.class_count
-        gated = [name for name in self.variants if VARIANTS[name] is not None]
+        gated = [name for name in self.compared if VARIANTS[name] is not None]
         like = max(
             gated or ["sigmoid"],
             key=lambda name: parameter_count(variant_config(name, base, classes), classes),

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 import torch
 
 CIRCLE_RADIUS = math.sqrt(2 / math.pi)  # the disc has half the square's area
 MOONS_CENTRE, MOONS_HALF_WIDTH = (0.5, 0.25), 1.75  # scikit-learn's moons span [-1, 2] x [-.5, 1]
+MOON_POINTS = 1_000_000  # to choose from: neighbours on an arc are 4e-6 apart
 OFFSET_NORMAL, OFFSET = (0.5, 1.0), 0.3  # passes the origin at a distance of .27
 SPIRAL_TURNS, SPIRAL_START = 1.75, 0.1  # the arms begin apart, at this distance from the origin
 RING_WIDTH = 1 / 3  # wider than make_circles' two thin rings, and one more: harder than the disc
@@ -62,10 +64,18 @@ def circle(rng: torch.Generator, count: int) -> Sample:
 
 def moons(rng: torch.Generator, count: int) -> Sample:
     """Two interleaved half circles (scikit-learn's ``make_moons``, scaled to the square)."""
+    points, labels = _moons()
+    # scikit-learn spaces them evenly: training and test points of one count would be the same.
+    chosen = torch.randint(len(points), (count,), generator=rng).numpy()
+    return points[chosen], labels[chosen]
+
+
+@cache
+def _moons() -> Sample:
+    """Many, evenly spaced."""
     from sklearn.datasets import make_moons  # here: a second to import, for three tasks alone
 
-    # Evenly spaced along the arcs, in random order: any two draws of one count are the same set.
-    points, labels = make_moons(count, random_state=_random_state(rng))
+    points, labels = make_moons(MOON_POINTS, shuffle=False)
     return (points - MOONS_CENTRE) / MOONS_HALF_WIDTH, labels
 
 

@@ -106,8 +106,7 @@ def _draw(name: str, rng: torch.Generator, count: int, balance: float | None) ->
         return points, labels
     zeros = round(balance * count)
     wanted = (zeros, count - zeros)
-    # A larger draw in place of a second one: at noise 0 the moons are evenly spaced, and two draws
-    # would repeat points. The surplus is dropped and the rest mixed, as one class comes first.
+    # The surplus of a larger draw is dropped and the rest mixed, as one class comes first.
     size = count
     while any(np.sum(labels == label) < share for label, share in enumerate(wanted)):
         size *= 2

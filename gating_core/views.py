@@ -170,6 +170,17 @@ def plain(tree: Any) -> Any:
 # --- Lines and cameras ----------------------------------------------------------------------------
 
 
+def hatch(where: np.ndarray, axis: np.ndarray) -> np.ndarray:
+    """(M, 2): diagonal strokes over the grid points marked in ``where`` (R, C)."""
+    if not where.any():
+        return np.full((1, 2), np.nan)
+    half = (axis[1] - axis[0]) / 2
+    rows, columns = np.nonzero(where)
+    centres = np.stack([axis[columns], axis[rows]], -1)
+    gap = np.full_like(centres, np.nan)
+    return np.stack([centres - half, centres + half, gap], 1).reshape(-1, 2)
+
+
 def zero_curve(
     field_values: np.ndarray, axis: np.ndarray, surface: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -231,7 +242,12 @@ def best_camera(
         cell = np.cross(across, along).reshape(-1, 3)
         area = max(np.linalg.norm(cell, axis=-1).sum(), np.finfo(float).tiny)
         shares.append(np.abs(cell @ eyes.T).sum(0) / area)
-    x, y, z = CAMERA_DISTANCE * eyes[np.argmax(np.min(shares, axis=0))]
+    return camera_from(eyes[np.argmax(np.min(shares, axis=0))])
+
+
+def camera_from(direction: np.ndarray) -> dict[str, dict[str, float]]:
+    """A Plotly camera that looks at the middle of a scene from a ``direction`` (3,) of length 1."""
+    x, y, z = CAMERA_DISTANCE * direction
     return {
         "eye": {"x": float(x), "y": float(y), "z": float(z)},
         "up": {"x": 0.0, "y": 0.0, "z": 1.0},

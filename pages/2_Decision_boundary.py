@@ -2,20 +2,11 @@
 
 import streamlit as st
 
-from ui import jobs, runtime  # noqa: F401  (first: it settles threads and memory for the process)
+from ui import jobs, training  # (first: they settle threads and memory for the process)
 from ui.link_check import warn_about_link
 from ui.own_points import draw_own, own_data
 from ui.page import begin
-from ui.playground import (
-    draw_buttons,
-    draw_film,
-    draw_inside,
-    draw_numbers,
-    draw_take,
-    fetch,
-    share_of,
-    shown_of,
-)
+from ui.playground import draw_buttons, draw_film, draw_inside, draw_numbers, draw_take
 from ui.playground_controls import (
     PLAYGROUND,
     asked_setting,
@@ -37,22 +28,22 @@ with st.expander("More: data, model, training, picture", key="setup", bind="quer
 with st.expander("Your own data: draw, upload, paste", key="own", bind="query-params"):
     draw_own()
 setting = last_good_setting(*asked_setting(front, more, own_data()))
-who = front["who"] or "best"
-job = fetch(setting)
+wished = training.wish(front["who"] or "best")
+job = training.fetch(setting, wished)
 jobs.watch(
     job,
-    lambda items: draw_film(shown_of(items), more, who),
-    what="Training",
-    share=share_of,
+    lambda items: draw_film(training.shown_of(items), more, wished),
+    what=training.what,
+    share=training.share_of,
 )
-shown = shown_of(job.items)
-if shown is not None and len(shown.run.frames):
+shown = training.shown_of(job.items)
+if shown is not None and shown.run.frames:
     draw_buttons()
-    draw_numbers(shown, who)
+    draw_numbers(shown, wished)
     looking = st.expander("Looking inside: every weight and gate", key="looking",
                           bind="query-params", on_change="rerun")  # fmt: skip
     if looking.open:
         with looking:
-            draw_inside(shown, who)
+            draw_inside(shown, wished)
     st.subheader("Take it with you", anchor=False)
-    draw_take(shown, who)
+    draw_take(shown, wished)

@@ -53,7 +53,7 @@ class Job(Generic[T]):
         line: Line = LINE,
     ) -> None:
         self.about, self.patience = about, patience
-        self.forgotten = False
+        self.forgotten = self.declined = False
         self.error: BaseException | None = None
         self._expected, self._line = expected, line
         self._lock = threading.Lock()
@@ -76,10 +76,14 @@ class Job(Generic[T]):
         self._thread.start()
         return self
 
-    def cancel(self) -> None:
-        """End it: at once while it waits, otherwise after the item that is being computed."""
+    def cancel(self, declined: bool = False) -> None:
+        """End it: at once while it waits, otherwise after the item that is being computed.
+
+        ``declined`` says that the visitor asked for it.
+        """
         with self._lock:
             self._stop.set()
+            self.declined = self.declined or declined
             if self._state is State.WAITING:
                 self._state = State.CANCELLED
                 if self._ticket is not None:

@@ -117,7 +117,7 @@ def watch(
     job: Job[T],
     draw: Draw[T],
     *,
-    what: str,
+    what: str | Callable[[list[T]], str],
     share: Share[T] | None = None,
     every: float = POLL_SECONDS,
 ) -> None:
@@ -125,8 +125,8 @@ def watch(
 
     This is a fragment: only it runs again while the job does; the whole page once when the job's
     turn comes after a wait, and once at the end. ``draw`` hears an empty list before the first
-    item. ``what`` opens its sentences ("Training"); ``share`` tells from the items, which are one
-    at least, how much is done.
+    item. ``what`` opens its sentences ("Training"), or says from the items what does; ``share``
+    tells from them, which are one at least, how much is done.
     """
     phase = _phase(job)
     # Only a run of the whole page changes the interval of a fragment, or stops its timer.
@@ -140,17 +140,24 @@ def _phase(job: Job) -> str:
     return "queued" if job.position else "busy"
 
 
-def _look(job: Job[T], draw: Draw[T], what: str, share: Share[T] | None, phase: str) -> None:
+def _look(
+    job: Job[T],
+    draw: Draw[T],
+    what: str | Callable[[list[T]], str],
+    share: Share[T] | None,
+    phase: str,
+) -> None:
     _jobs()
     _ask(job)
     if _phase(job) != phase:
         st.rerun()
     items = job.items
+    name = what if isinstance(what, str) else what(items)
     with st.container():  # always there: a picture whose place in the page shifts is made anew
         if job.over:
-            _draw_end(job, what, items)
+            _draw_end(job, name, items)
         elif phase == "queued" or job.elapsed >= QUIET_SECONDS:
-            _draw_progress(job, what, share and (share(items) if items else 0.0))
+            _draw_progress(job, name, share and (share(items) if items else 0.0))
     draw(items)
 
 
@@ -167,6 +174,7 @@ def _draw_progress(job: Job, what: str, share: float | None) -> None:
             "Stopping …" if job.stopping else "Cancel",
             key=f"cancel {what}",
             on_click=job.cancel,
+            args=(True,),
             disabled=job.stopping,
         )
 

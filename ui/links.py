@@ -33,6 +33,21 @@ class Choice:
 
 
 @dataclass(frozen=True)
+class Choices:
+    """Any of a few words, each as a parameter of its own."""
+
+    words: tuple[str, ...]
+    default: str
+
+    def accepts(self, text: str) -> bool:
+        return text in self.words or not text
+
+    @property
+    def wanted(self) -> str:
+        return "any of " + ", ".join(self.words)
+
+
+@dataclass(frozen=True)
 class Number:
     """A number in a range; whole unless ``whole`` is False."""
 
@@ -82,7 +97,7 @@ class Numbers:
         return "finite numbers with commas between them"
 
 
-Allowed = Choice | Number | GridPoint | Numbers
+Allowed = Choice | Choices | Number | GridPoint | Numbers
 
 
 YES_NO = Choice(("true", "false"), "true")
@@ -125,7 +140,8 @@ def link_problems(
     """A sentence for every parameter whose value cannot be used; unknown names are ignored."""
     problems = []
     for name, allowed in allowed_values.items():
-        for text in parameters.get(name, [])[:1]:
+        texts = parameters.get(name, [])
+        for text in texts if isinstance(allowed, Choices) else texts[:1]:
             if not allowed.accepts(text):
                 quote = text if len(text) <= LONGEST_QUOTE else text[:LONGEST_QUOTE] + "…"
                 problems.append(

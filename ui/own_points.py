@@ -17,7 +17,7 @@ from gating_core.own_data import (
 )
 from ui.draw import draw, drawn
 from ui.link_check import forget
-from ui.playground_controls import OWN
+from ui.playground_controls import OWN, as_it_comes
 
 DRAWING, TABLE = "own_drawing", "own_table"
 NAMES = ("blue", "orange", "green", "purple")
@@ -53,7 +53,7 @@ def draw_own() -> None:
     if own is not None:
         st.text(f"{len(own.points)} points, classes {', '.join(own.names)}. {own.scaling}")
         # What the slider under *More* says, which has been drawn by now.
-        st.text(split_note(own, st.session_state["share"]))
+        st.text(split_note(own, st.session_state["share"] or as_it_comes(TASK_NAME)))
 
 
 def _keep(own: OwnData) -> None:

@@ -10,15 +10,18 @@ from gating_core.config import NORMS, SOURCES
 from gating_core.film import SHOWN
 from gating_core.film_view import PAINTS
 from gating_core.own_data import TASK_NAME, OwnData
-from gating_core.recipe import OPTIMISERS
+from gating_core.recipe import GOOD_START, OPTIMISERS
 from gating_core.setting import Setting
 from gating_core.task_rules import CLASS_COUNTS, TASKS
+from gating_core.tasks import TRAIN_SHARE_RANGE
 from gating_core.variants import TOKENS_ONLY, VARIANTS
 from ui.link_check import forget
-from ui.links import Allowed, Choice, Number
+from ui.links import Allowed, Choice, Choices, Number
 
 FIRST = Setting()
+OWN_SHARE = 0.75
 OWN = "playground_own"
+REWOUND, REWINDS = "playground_rewound", "playground_rewinds"
 LAST_SETTING = "playground_setting"
 DATA = (*TASKS, TASK_NAME)
 DIMENSIONS, COUNTS, HEADS, DEPTHS = (3, 16), (2, 8), (1, 4), (1, 4)
@@ -31,6 +34,7 @@ PLAYGROUND: dict[str, Allowed] = {
     "data": Choice(DATA, FIRST.task),
     "left": Choice(tuple(VARIANTS), FIRST.variants[0]),
     "right": Choice(tuple(VARIANTS), FIRST.variants[1]),
+    "also": Choices(tuple(VARIANTS), "none"),
     "steps": Number(*STEPS, str(FIRST.steps)),
     "who": Choice((*SHOWN, "picked"), SHOWN[0]),
     "picked_seed": Number(*SEEDS, "the best"),
@@ -40,7 +44,7 @@ PLAYGROUND: dict[str, Allowed] = {
     "flip": Number(0, 0.5, "0", whole=False),
     "balance": Number(0, 0.9, "0", whole=False),
     "points": Number(*POINTS, str(FIRST.points)),
-    "share": Number(0.1, 0.9, f"{FIRST.train_share:g}", whole=False),
+    "share": Number(0, 0.9, "as it comes", whole=False),
     "from": Choice(SOURCES, FIRST.source),
     "width": Number(*DIMENSIONS, str(FIRST.model_dim)),
     "slots": Number(*COUNTS, str(FIRST.value_count)),
@@ -63,7 +67,7 @@ PLAYGROUND: dict[str, Allowed] = {
 
 def front_controls() -> dict[str, Any]:
     """The five that are always seen; their values by name."""
-    a, b, c, d, e = st.columns([2.4, 2.4, 2.4, 2.4, 3], vertical_alignment="bottom")
+    a, b, c, d, e = st.columns([2.2, 2.2, 2.2, 2.2, 3.8], vertical_alignment="bottom")
     bound: Any = {"bind": "query-params", "on_change": forget}
     return {
         "data": a.selectbox("Data", DATA, DATA.index(FIRST.task), key="data", **bound),
@@ -94,8 +98,9 @@ def more_controls() -> dict[str, Any]:
     return {
         "points": a.slider("Points, training and test", *POINTS, FIRST.points, 4, key="points",
             **bound),
-        "share": a.slider("Share for training", 0.1, 0.9, FIRST.train_share, 0.05, key="share",
-            **bound),
+        "share": a.slider("Share for training (0: as it comes)", 0.0, 0.9, 0.0, 0.05, key="share",
+            help=f"As it comes: {FIRST.train_share:.0%} of the points, of your own"
+            f" {OWN_SHARE:.0%}.", **bound),
         "noise": a.slider("Noise of the points", 0.0, 0.5, 0.0, 0.02, key="noise", **bound),
         "flip": a.slider("Wrong training labels", 0.0, 0.5, 0.0, 0.02, key="flip", **bound),
         "balance": a.slider("Share of class 0 (0: as it comes)", 0.0, 0.9, 0.0, 0.1,
@@ -109,8 +114,11 @@ def more_controls() -> dict[str, Any]:
         "rms": b.segmented_control("Normalisation", NORMS, default=FIRST.norm, key="rms", **pick),
         "skip": b.toggle("Residual connection", key="skip", **bound),
         "out": b.toggle("Output projection", key="out", **bound),
+        "also": b.multiselect("Also train, for the table", tuple(VARIANTS), key="also", **bound),
         "optimiser": c.segmented_control("Optimiser", tuple(OPTIMISERS), default=FIRST.optimiser,
-            key="optimiser", **pick),
+            key="optimiser",
+            help=f"sgd has a momentum of {GOOD_START['sgd'][1]:g}; each begins at a rate that"
+            " suits it.", **(pick | {"on_change": _other_optimiser})),
         "rate": c.select_slider("Learning rate", RATES, f"{FIRST.learning_rate:g}", key="rate",
             **bound),
         "batch": c.select_slider("Batch", BATCHES, str(FIRST.batch_size), key="batch", **bound),
@@ -144,11 +152,26 @@ def asked_setting(front: dict, more: dict, own: OwnData | None) -> tuple[dict, l
     if names[0] == names[1]:
         names[1] = next(name for name in ("ungated", "sigmoid") if name != names[0])
         notes.append(f"Left and right are the same. Shown on the right: {names[1]}.")
+    for name in more["also"]:
+        if name in TOKENS_ONLY and source != "tokens":
+            notes.append(f"The variant {name!r} needs keys and values from tokens: left out.")
+        elif name not in names:
+            names.append(name)
     if width % heads:
         notes.append(f"{heads} heads do not divide D = {width}. Shown: 1.")
         heads = 1
-    if "matched" in names:
+    undone = [name for name in names if name == "half" or (name == "headwise" and heads == 1)]
+    if more["rms"] == "post" and not more["skip"] and undone:
+        notes.append(
+            f"{' and '.join(undone)}: a gate that scales all channels alike changes nothing here,"
+            " as the normalisation after it undoes that."
+        )
+    if "matched" in names[:2]:
         notes.append("The matched model is wider: its surface is drawn along principal components.")
+    share = round(float(more["share"]), 2)
+    if 0 < share < TRAIN_SHARE_RANGE[0]:
+        share = TRAIN_SHARE_RANGE[0]
+        notes.append(f"At least {share:.0%} of the points train. Shown: that.")
     balance = more["balance"] if 0.1 <= more["balance"] <= 0.9 else None
     if balance is not None and (data == TASK_NAME or CLASS_COUNTS.get(data, 2) != 2):
         notes.append(f"The balance of classes cannot be set for {data!r}. Shown: as it comes.")
@@ -157,11 +180,11 @@ def asked_setting(front: dict, more: dict, own: OwnData | None) -> tuple[dict, l
         "task": data,
         "own": own if data == TASK_NAME else None,
         "points": int(more["points"]),
-        "train_share": float(more["share"]),
+        "train_share": share or as_it_comes(data),
         "noise": float(more["noise"]),
         "label_noise": float(more["flip"]),
         "balance": balance,
-        "variants": (names[0], names[1]),
+        "variants": tuple(names),
         "source": source,
         "model_dim": int(width),
         "value_count": int(more["slots"]),
@@ -175,10 +198,22 @@ def asked_setting(front: dict, more: dict, own: OwnData | None) -> tuple[dict, l
         "steps": int(front["steps"]),
         "optimiser": more["optimiser"] or FIRST.optimiser,
         "learning_rate": float(more["rate"]),
+        "momentum": GOOD_START[more["optimiser"] or FIRST.optimiser][1],
         "batch_size": int(more["batch"]),
         "weight_decay": float(more["decay"]),
     }
     return wanted, notes
+
+
+def as_it_comes(data: str) -> float:
+    """The share for training where none is asked for: one's own points are few."""
+    return OWN_SHARE if data == TASK_NAME else FIRST.train_share
+
+
+def _other_optimiser() -> None:
+    """Each optimiser begins at a rate that suits it."""
+    forget()
+    st.session_state["rate"] = f"{GOOD_START[st.session_state['optimiser']][0]:g}"
 
 
 def last_good_setting(wanted: dict[str, Any], notes: list[str]) -> Setting:
@@ -200,8 +235,10 @@ def train_on(steps: int) -> None:
 
 
 def rewind() -> None:
-    """Back to the first number of steps, from the same initial weights."""
+    """Back to step 0 of the same initial weights, and to the first number of steps."""
     st.session_state["steps"] = FIRST.steps
+    st.session_state[REWOUND] = True
+    st.session_state[REWINDS] = st.session_state.get(REWINDS, 0) + 1
 
 
 def new_seeds() -> None:

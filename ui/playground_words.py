@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
+from gating_core.along import FinalCurvature
 from gating_core.axes import Axes
 from gating_core.film import drawn_frames
+from gating_core.film_view import FilmSide, classifier_planes
 from gating_core.results import mean_interval
 from gating_core.runs import TrainedRun
-from ui.words import percent, plus_minus
+from ui.words import percent, plus_minus, short, total_text
 
+CURVES = (
+    "thick: the shown seed, with its error; band: 10 to 90 % of the seeds; ring: a lower estimate;"
+    " grey left, magenta right"
+)
 TITLES = {
     "ungated": "no gate",
     "sigmoid": "sigmoid gate",
@@ -26,7 +32,7 @@ TITLES = {
 
 def verdict(run: TrainedRun) -> str:
     """What the paired difference of test accuracies says."""
-    left, right = run.setting.variants[:2]
+    left, right = run.setting.compared
     gaps = _finals(run, right) - _finals(run, left)
     count = len(gaps)
     if count < 2:
@@ -54,17 +60,19 @@ def _finals(run: TrainedRun, name: str) -> np.ndarray:
 
 
 def table(run: TrainedRun) -> dict[str, list[str]]:
-    """Accuracy, parameters and time of every variant."""
+    """Accuracy, difference to the left-hand variant, parameters and time of every variant."""
+    left = run.setting.compared[0]
+    against = f"Against {TITLES[left]}, paired"
     rows: dict[str, list[str]] = {
-        "Variant": [], "Accuracy on new points": [], "Worst seed": [], "D": [],
+        "Variant": [], "Accuracy on new points": [], against: [], "Worst seed": [], "D": [],
         "Parameters": [], "Training time, all seeds": [],
     }  # fmt: skip
     for name, variant in run.variants.items():
         finals = 100 * _finals(run, name)
-        spread = mean_interval(finals) if len(finals) > 1 else None
-        text = plus_minus(spread.mean, spread.half_width) if spread else f"{finals[0]:.1f}"
         rows["Variant"].append(TITLES[name])
-        rows["Accuracy on new points"].append(f"{text} %")
+        rows["Accuracy on new points"].append(f"{_mean_text(finals)} %")
+        gaps = finals - 100 * _finals(run, left)
+        rows[against].append("–" if name == left else f"{_mean_text(gaps)} points")
         rows["Worst seed"].append(f"{finals.min():.0f} %")
         rows["D"].append(str(variant.ensemble.config.model_dim))
         rows["Parameters"].append(str(variant.ensemble.parameter_count))
@@ -73,23 +81,74 @@ def table(run: TrainedRun) -> dict[str, list[str]]:
     return rows
 
 
-def captions(run: TrainedRun, name: str, member: int) -> list[str]:
-    """The line over a surface, for every frame."""
+def _mean_text(values: np.ndarray) -> str:
+    """Mean of all seeds, with its 95 % interval where there are several."""
+    if len(values) < 2:
+        return short(float(values[0]))
+    found = mean_interval(values)
+    return plus_minus(found.mean, found.half_width)
+
+
+def final_text(found: FinalCurvature | None, going: bool) -> str:
+    """A final surface's total curvature with its doubt."""
+    if found is None:
+        return "…" if going else "not measured"
+    return total_text(found.total, found.flat)
+
+
+def captions(
+    run: TrainedRun, name: str, member: int, gaussian: np.ndarray | None = None
+) -> list[str]:
+    """The line over a surface, for every frame; with ``gaussian`` also what is unresolved of it."""
     ensemble = run.variants[name].ensemble
     seed = ensemble.seeds[member]
-    return [
+    lines = [
         f"seed {seed} · {percent(float(accuracy))} of new points right"
         for accuracy in ensemble.test_accuracy[drawn_frames(run), member]
     ]
+    if gaussian is None:
+        return lines
+    unresolved = np.isnan(gaussian).mean((1, 2))
+    return [
+        line + (f" · {percent(float(share))} of K unresolved" if share else "")
+        for line, share in zip(lines, unresolved, strict=True)
+    ]
 
 
-def axes_text(axes: dict[str, Axes]) -> str:
-    """What is drawn of more than three dimensions."""
+def axes_text(sides: dict[str, FilmSide], axes: dict[str, Axes]) -> str:
+    """What is drawn of more than three dimensions, and what of the classifier's plane."""
     where = [side for side, own in axes.items() if own.principal]
     if not where:
         return ""
     whose = "both sides'" if len(where) == len(axes) else f"the {where[0]} side's"
-    return (
-        f"Drawn along three principal components of {whose} final points. The classifier's plane is"
-        " not drawn there: in more than three dimensions it is none in this view."
+    shares = [f"{percent(axes[side].share(sides[side].values[-1]))} ({side})" for side in where]
+    text = (
+        f"Drawn along three principal components of {whose} final points, which hold"
+        f" {' and '.join(shares)} of the variance."
     )
+    found = {side: classifier_planes(sides[side], axes[side]) for side in where}
+    honest = {side: planes[2] for side, planes in found.items() if planes is not None}
+    if not honest:
+        return text
+    missing = [side for side, which in honest.items() if not which.all()]
+    if not missing:
+        return f"{text} The classifier's plane decides there as in all {_dims(sides, where)}."
+    never = [side for side in missing if not honest[side].any()]
+    when = "not drawn" if never == missing else "drawn at some steps only"
+    return (
+        f"{text} On the {' and the '.join(missing)} the classifier's plane is {when}: it looks at"
+        " directions that are not in this view."
+    )
+
+
+def _dims(sides: dict[str, FilmSide], where: list[str]) -> str:
+    dims = sorted({sides[side].values.shape[-1] for side in where})
+    return f"{' or '.join(map(str, dims))} dimensions"
+
+
+def frames_text(run: TrainedRun, drawn: int) -> str:
+    """Whether a large model's frames are all drawn."""
+    count = len(run.frames)
+    if drawn == count:
+        return ""
+    return f"Drawn: {drawn} of {count} moments, as the film would be too large otherwise."

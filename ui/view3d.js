@@ -13,6 +13,7 @@ const GRID_SHARE = 0.16; // of the text colour in the axes' grid lines
 const MARKER = { size: 7, color: '#c026d3', line: { color: '#ffffff', width: 2 } };
 const CLEAR = 'rgba(0,0,0,0)';
 const CAMERAS = (window.__gcCameras ??= {});
+const TURNED = (window.__gcTurned ??= new Set()); // views that the visitor has turned
 
 // Streamlit's own chart component puts its Plotly on `window.Plotly`: keep ours apart from it.
 const loadPlotly = url => (window.__gcPlotly ??= new Promise((resolve, reject) => {
@@ -60,7 +61,7 @@ function take(array, frame) {
 function fill(spec, arrays, frame) {
   if (Array.isArray(spec)) return spec.map(part => fill(part, arrays, frame));
   if (spec === null || typeof spec !== 'object') return spec;
-  if (spec.array !== undefined) {
+  if (typeof spec.array === 'string') {
     const array = arrays[spec.array];
     return take(spec.flat ? { ...array, inner: [array.size] } : array, frame);
   }
@@ -89,6 +90,9 @@ export default function ({ data, parentElement, setTriggerValue }) {
     state.frame = header.frame;
     state.pick = header.pick;
   }
+  // Another picture may be better seen from elsewhere, unless the visitor has chosen from where.
+  if (state.serial !== header.serial && !TURNED.has(header.key)) delete CAMERAS[header.key];
+  state.serial = header.serial;
   state.camera = () => structuredClone(CAMERAS[header.key] ??= structuredClone(header.camera));
 
   build(root, find, state);
@@ -289,6 +293,7 @@ function wire(root, find, state) {
 
   const setCamera = (camera, from) => {
     CAMERAS[state.header.key] = structuredClone(camera);
+    TURNED.add(state.header.key);
     scenes.forEach(div => div !== from && div._fullLayout
       && Plotly.relayout(div, { 'scene.camera': structuredClone(camera) }));
   };

@@ -19,8 +19,9 @@ GOOD = {
     "metric": "turned", "variance": "0.5", "variances": "1, 2, 0.5", "angle": "180", "ratio": "20",
     "axes": "2", "values": "1,-2,3e-1", "gates": "0", "whose": "ungated", "step": "1e-7",
     "pair": "2-3", "fooled": "norm", "gallery": "true", "point": "150.0",
-    "data": "own", "left": "value", "right": "matched", "steps": "4000", "who": "picked",
-    "picked_seed": "9999", "paint": "curvature", "discrete": "true", "noise": "0.5", "flip": "0.02",
+    "data": "own", "left": "value", "right": "matched", "also": "half", "steps": "4000",
+    "who": "picked", "picked_seed": "9999", "paint": "curvature", "discrete": "true",
+    "noise": "0.5", "flip": "0.02",
     "balance": "0.9", "points": "64", "share": "0.1", "from": "tokens", "width": "16", "slots": "8",
     "attention_heads": "4", "stack": "4", "skip": "true", "rms": "pre", "out": "true",
     "optimiser": "sgd", "rate": "0.001", "batch": "128", "decay": "1", "first": "9999",
@@ -36,9 +37,9 @@ BAD = {
     "metric": "hyperbolic", "variance": "0", "variances": "1, two", "angle": "181", "ratio": "-1",
     "axes": "0", "values": "1,inf", "gates": "1,,2", "whose": "mine", "step": "1e-8",
     "pair": "3-4", "fooled": "fools", "gallery": "yes", "point": "151.0",
-    "data": "mnist", "left": "relu", "right": "both", "steps": "49", "who": "mean",
+    "data": "mnist", "left": "relu", "right": "both", "also": "more", "steps": "49", "who": "mean",
     "picked_seed": "10000", "paint": "p", "discrete": "1", "noise": "0.6", "flip": "-0.1",
-    "balance": "1", "points": "63", "share": "0.05", "from": "disk", "width": "2", "slots": "9",
+    "balance": "1", "points": "63", "share": "0.95", "from": "disk", "width": "2", "slots": "9",
     "attention_heads": "5", "stack": "0", "skip": "no", "rms": "layer", "out": "in",
     "optimiser": "lion", "rate": "0.02000", "batch": "65", "decay": "inf", "first": "1e3",
     "seeds": "1", "setup": "up", "own": "mine", "looking": "glass",
@@ -58,6 +59,13 @@ def test_good_values_are_quiet_and_bad_ones_get_one_sentence(page, name):
     assert f"`{name}`" in problem
     assert BAD[name] in problem
     assert "Shown instead" in problem
+
+
+def test_of_several_values_each_bad_one_gets_its_sentence():
+    said = link_problems({"also": ["silu", "relu", "tanh", "maybe"]}, PLAYGROUND)
+    assert [("relu" in text, "maybe" in text) for text in said] == [(True, False), (False, True)]
+    assert link_problems({"also": ["silu", "tanh"]}, PLAYGROUND) == []
+    assert link_problems({"also": [""]}, PLAYGROUND) == []
 
 
 @given(

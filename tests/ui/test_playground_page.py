@@ -1,6 +1,9 @@
 """Does the Decision boundary page train, say what cannot be, and keep what it had?"""
 
 import json
+import threading
+import time
+from functools import partial
 
 import numpy as np
 import pytest
@@ -9,12 +12,14 @@ from streamlit.testing.v1 import AppTest
 
 from gating_core.own_data import EXAMPLE_CSV
 from gating_core.recipe import OPTIMISERS
+from gating_core.results import mean_interval
 from gating_core.runs import TrainedRun
 from gating_core.task_rules import TASKS
 from gating_core.variants import TOKENS_ONLY, VARIANTS
 from tests.ui.test_pages import ROOT, TIMEOUT_SECONDS
 from tests.ui.test_view3d import unpack
-from ui import playground, playground_controls
+from ui import playground, playground_controls, training
+from ui.job import State
 
 PAGE = "pages/2_Decision_boundary.py"
 QUICK = dict(seeds="2", steps="50", points="64")
@@ -31,7 +36,7 @@ def open_playground(finished=True, **query):
 
 
 def job_of(app):
-    return app.session_state["_jobs"][playground.JOB][0]
+    return app.session_state["_jobs"][training.JOB][0]
 
 
 def finish(app):
@@ -43,7 +48,7 @@ def finish(app):
 
 
 def run_of(app) -> TrainedRun:
-    return app.session_state[playground.LAST].run
+    return app.session_state[training.LAST].run
 
 
 def component(app, key):
@@ -80,7 +85,7 @@ def downloads(app):
 
 
 def assert_shown(app):
-    """A picture, a verdict, a table, two numbers and four things to take home."""
+    """A picture, a table, two numbers and four things to take home."""
     assert not app.exception
     header, arrays = picture(app)
     assert header["frames"] > 1
@@ -88,7 +93,7 @@ def assert_shown(app):
     for name in ("left_x", "right_x", "left_colour", "right_colour"):
         assert np.isfinite(arrays[name]).all()
     assert len(app.table) == 1
-    assert len(app.table[0].value) == 2
+    assert len(app.table[0].value) == len(run_of(app).setting.variants)
     assert len(app.metric) == 2
     assert set(downloads(app)) >= DOWNLOADS
     return header, arrays
@@ -123,10 +128,45 @@ def test_curvature_of_every_seed_fills_in():
     for side in ("left", "right"):
         low, high = arrays[f"curve0_{side}_low"], arrays[f"curve0_{side}_high"]
         assert (low <= high).all()
-    shown = app.session_state[playground.LAST]
-    assert {side: sorted(found) for side, found in shown.along.items()} == {
-        "left": [0, 1, 2], "right": [0, 1, 2],
-    }  # fmt: skip
+        assert (arrays[f"curve0_{side}_error"] >= 0).all()
+    shown = app.session_state[training.LAST]
+    everyone = {(name, member) for name in ("ungated", "sigmoid") for member in range(3)}
+    assert set(shown.along) == set(shown.final) == everyone
+    assert shown.measured_share == 1
+
+
+def test_the_totals_are_those_of_the_shown_seed():
+    app = open_playground(seeds="3", who="worst")
+    shown = app.session_state[training.LAST]
+    member = training.Wish("worst").member(shown.run)
+    found = shown.final["sigmoid", member].total
+    assert float(found.value) > float(found.error) > 0
+    value = float(app.metric[1].value.split(" ±")[0])
+    assert abs(value - float(found.value)) <= float(found.error)
+    app.segmented_control(key="who").set_value("best").run()
+    best = shown.final["sigmoid", training.Wish("best").member(shown.run)].total
+    value = float(app.metric[1].value.split(" ±")[0])
+    assert abs(value - float(best.value)) <= float(best.error)
+
+
+def test_a_picture_is_not_sent_again_for_every_seed_that_is_measured(monkeypatch):
+    """The film is megabytes: it changes with the shown seed's curvature, and once all are there."""
+    app = open_playground(seeds="3")
+    shown = app.session_state[training.LAST]
+    member = training.Wish("best").member(shown.run)
+    whole = dict(shown.along)
+    pictures = []
+    shown.along.clear()
+    for key in sorted(whole, key=lambda key: (key[1] != member, key)):
+        shown.along[key] = whole[key]
+        curve = playground._curves(shown, member)[0]
+        pictures.append({side: values.tobytes() for side, values in curve.by_side.items()})
+    assert pictures[1] == pictures[2]
+    assert pictures[1] != pictures[0]
+    assert pictures[-1] != pictures[-2]
+    known = np.isfinite(np.frombuffer(pictures[2]["left"]).reshape(-1, 3))
+    assert known[:, member].all()
+    assert known.sum() == len(known)
 
 
 def test_the_default_experiment_of_sixteen_seeds():
@@ -138,7 +178,10 @@ def test_the_default_experiment_of_sixteen_seeds():
 def test_looking_inside():
     app = open_playground(looking="true")
     charts = [json.loads(c.proto.spec) for c in app.get("plotly_chart")]
-    assert sorted(len(chart["data"]) for chart in charts) == [2, 6]  # strip; 3 weights, 3 gates
+    assert sorted(len(chart["data"]) for chart in charts) == [
+        2,
+        12,
+    ]  # strip; 3 weights and 3 gates, each with what is clicked
 
 
 def test_downloads_are_there_and_complete():
@@ -153,30 +196,27 @@ def test_downloads_are_there_and_complete():
 # --- Links ----------------------------------------------------------------------------------------
 
 
-def test_a_link_restores_an_experiment(monkeypatch):
-    # Refining this one's curvature takes most of a minute.
-    monkeypatch.setattr(playground, "_final", lambda run, key, name, member: "1")
+def test_a_link_restores_an_experiment():
     query = dict(data="blobs3", left="silu", right="tanh", who="worst", paint="curvature",
                  noise="0.1", flip="0.04", share="0.5", width="4", slots="4", attention_heads="2",
                  stack="2", skip="true", rms="pre", out="true", optimiser="sgd", rate="0.05",
                  batch="16", decay="0.1", first="7", seeds="3", steps="100", points="128",
                  discrete="true", setup="true")  # fmt: skip
     query["from"] = "tokens"
+    query["also"] = ["value", "half"]
     app = open_playground(**query)
     assert not app.warning
     assert not notes(app)
     setting = run_of(app).setting
-    assert (setting.task, setting.variants, setting.source) == (
-        "blobs3",
-        ("silu", "tanh"),
-        "tokens",
-    )
+    assert setting.variants == ("silu", "tanh", "value", "half")
+    assert (setting.task, setting.source) == ("blobs3", "tokens")
     assert (setting.points, setting.train_share, setting.noise) == (128, 0.5, 0.1)
     assert (setting.label_noise, setting.balance, setting.model_dim) == (0.04, None, 4)
     assert (setting.value_count, setting.heads, setting.depth) == (4, 2, 2)
     assert (setting.residual, setting.norm, setting.output_projection) == (True, "pre", True)
     assert (setting.optimiser, setting.learning_rate, setting.batch_size) == ("sgd", 0.05, 16)
     assert (setting.weight_decay, setting.seeds, setting.steps) == (0.1, (7, 8, 9), 100)
+    assert setting.momentum == 0.9
     header, arrays = assert_shown(app)
     assert header["legend"]["low"].startswith("K =")
     again_header, again = picture(open_playground(**query))
@@ -190,7 +230,8 @@ def test_a_link_restores_an_experiment(monkeypatch):
     dict(seeds=""), dict(points="nan"), dict(balance="1"), dict(rate="10"), dict(first=""),
     dict(first="-1"), dict(who="me"), dict(width="2"), dict(stack=""), dict(paint="\x00"),
     dict(who="picked", picked_seed="9" * 5000), dict(picked_seed="²"), dict(batch="1,2"),
-    dict(attention_heads="0.5", skip="perhaps"), dict(optimiser="<b>"),
+    dict(attention_heads="0.5", skip="perhaps"), dict(optimiser="<b>"), dict(also="relu"),
+    dict(share="-0.1"),
     {"from": "nowhere"},
 ], ids=lambda query: " ".join(query)[:40])  # fmt: skip
 def test_a_bad_link_gets_one_sentence_each(query):
@@ -231,6 +272,13 @@ def test_a_bad_link_gets_one_sentence_each(query):
         (dict(data="own"), ["There are no points of your own yet. Shown: circle."], None),
         (dict(right="matched"), ["The matched model is wider"], ("ungated", "matched")),
         (dict(left="matched", right="matched"), ["are the same", "is wider"], None),
+        (dict(also="matched"), [], ("ungated", "sigmoid", "matched")),
+        (dict(also=["value", "silu"]), ["left out"], ("ungated", "sigmoid", "silu")),
+        (dict(also=["sigmoid", "ungated"]), [], ("ungated", "sigmoid")),
+        (dict(share="0.05"), ["At least 10% of the points train"], None),
+        (dict(right="half", rms="post"), ["half: a gate that scales all channels alike"], None),
+        (dict(right="half", rms="post", skip="true"), [], None),
+        (dict(right="headwise", rms="post"), ["headwise: a gate that scales"], None),
     ],
     ids=str,
 )
@@ -326,6 +374,58 @@ def test_rewind_begins_with_the_same_weights():
             np.testing.assert_array_equal(states[0], before.variants[name].states[part][0])
 
 
+def test_rewind_shows_the_start_until_something_else_is_looked_at():
+    app = open_playground(steps="400", seeds="3")
+    before = run_of(app)
+    assert picture(app)[0]["frame"] == len(before.frames) - 1
+    serials = {picture(app)[0]["serial"]}
+    app.button(key="rewind").click().run()
+    assert run_of(app) is before  # the same again would be the same
+    assert picture(app)[0]["frame"] == 0
+    serials.add(picture(app)[0]["serial"])
+    app.button(key="rewind").click().run()
+    serials.add(picture(app)[0]["serial"])
+    assert len(serials) == 3  # each time the view hears of it
+    app.run()
+    assert picture(app)[0]["frame"] == 0
+    app.segmented_control(key="who").set_value("worst").run()
+    assert picture(app)[0]["frame"] == len(before.frames) - 1
+
+
+def test_each_optimiser_begins_at_a_rate_that_suits_it():
+    app = open_playground()
+    app.segmented_control(key="optimiser").set_value("sgd").run()
+    finish(app)
+    setting = run_of(app).setting
+    assert (setting.learning_rate, setting.momentum) == (0.1, 0.9)
+    app.segmented_control(key="optimiser").set_value("adam").run()
+    finish(app)
+    setting = run_of(app).setting
+    assert (setting.learning_rate, setting.momentum) == (0.02, 0.0)
+
+
+def test_more_variants_stand_in_the_table_and_the_strip():
+    app = open_playground(also=["silu", "half"], seeds="4", steps="150")
+    assert_shown(app)
+    table = app.table[0].value
+    titles = ["no gate", "sigmoid gate", "SiLU gate", "constant gate of ½"]
+    assert list(table["Variant"]) == titles
+    (against,) = [name for name in table.columns if name.startswith("Against")]
+    run = run_of(app)
+    finals = {n: 100 * v.ensemble.test_accuracy[-1] for n, v in run.variants.items()}
+    for name, text in zip(run.variants, table[against], strict=True):
+        gaps = finals[name] - finals["ungated"]
+        if name == "ungated":
+            assert text == "–"
+        else:
+            mean, half = (float(x) for x in text.removesuffix(" points").split(" ± "))
+            found = mean_interval(gaps)
+            assert abs(mean - found.mean) <= max(found.half_width, 0.51)
+            assert half >= found.half_width - 1e-9
+    (strip,) = [json.loads(c.proto.spec) for c in app.get("plotly_chart")]
+    assert [trace["name"] for trace in strip["data"]] == titles
+
+
 def test_new_seeds_are_none_of_the_old():
     app = open_playground(seeds="3", first="4")
     before = run_of(app)
@@ -405,7 +505,7 @@ def test_a_run_that_cannot_start_keeps_the_picture(monkeypatch):
         yield 0.1
         raise ZeroDivisionError("secret")
 
-    monkeypatch.setattr(playground, "start", broken)
+    monkeypatch.setattr(training, "start", broken)
     app.number_input(key="first").set_value(50).run()
     finish(app)
     assert "Training failed: an error of ours (ZeroDivisionError)" in app.error[0].value
@@ -414,54 +514,118 @@ def test_a_run_that_cannot_start_keeps_the_picture(monkeypatch):
     assert_shown(app)
 
 
-def test_a_cancelled_run_can_be_started_again(monkeypatch):
-    app = open_playground(finished=False)
-    job = job_of(app)
-    finish(app)
-    original = playground.start
-    monkeypatch.setattr(playground, "start", lambda setting: iter(lambda: 0.0, 1.0))
+class Halted:
+    """`start` and `go_on` as they are, but they wait after so many items until they are let go."""
+
+    def __init__(self, monkeypatch, items):
+        self.items, self.release = items, threading.Event()
+        for name in ("start", "go_on"):
+            monkeypatch.setattr(training, name, partial(self.run, getattr(training, name)))
+
+    def run(self, original, *arguments):
+        for count, item in enumerate(original(*arguments)):
+            yield item
+            while count == self.items and not self.release.wait(0.01):
+                yield 0.5
+
+
+def at_a_halt(app, frames):
+    """Wait until the job has a run of so many frames."""
+    until(
+        lambda: any(
+            isinstance(x, TrainedRun) and len(x.frames) >= frames for x in job_of(app).items
+        ),
+        app,
+    )
+
+
+def until(reached, app):
+    deadline = time.monotonic() + TIMEOUT_SECONDS
+    while not reached():
+        assert time.monotonic() < deadline
+        job_of(app).join(0.05)
+
+
+def test_a_cancelled_run_keeps_its_part_and_goes_on_from_there(monkeypatch):
+    whole = run_of(open_playground(first="60"))
+    app = open_playground()
+    halt = Halted(monkeypatch, 20)
     app.number_input(key="first").set_value(60).run()
-    assert job_of(app) is not job
-    job_of(app).cancel()
+    at_a_halt(app, 3)
+    job_of(app).cancel(declined=True)
     finish(app)
+    assert job_of(app).state is State.CANCELLED
     assert "Training was cancelled" in app.info[0].value
-    assert_shown(app)  # the last run
-    assert run_of(app).setting.seeds == (0, 1)
-    monkeypatch.setattr(playground, "start", original)
-    app.button(key="train_again").click().run()
+    part = run_of(app)
+    assert part.setting.seeds == (60, 61)
+    assert 3 <= len(part.frames) < len(whole.frames)
+    header, _ = assert_shown(app)
+    assert header["frames"] == len(part.frames)
+    assert [metric.value for metric in app.metric] == ["not measured"] * 2
+    app.run()
+    assert run_of(app) is part  # it waits for a click
+
+    halt.release.set()
+    app.button(key="go_on").click().run()
     finish(app)
-    assert run_of(app).setting.seeds == (60, 61)
+    assert run_of(app).frames[: len(part.frames)] == part.frames
+    assert run_of(app).steps[-1] == 50
+    for name, variant in run_of(app).variants.items():
+        for key, array in variant.ensemble.state.items():
+            np.testing.assert_array_equal(array, whole.variants[name].ensemble.state[key])
     assert not app.info
-    assert "train_again" not in [button.key for button in app.button]
+    assert "go_on" not in [button.key for button in app.button]
+    assert app.metric[0].value == "0"
 
 
-def test_coming_back_after_leaving_in_the_middle(monkeypatch):
-    original = playground.start
-    monkeypatch.setattr(playground, "start", lambda setting: iter(lambda: 0.0, 1.0))
+def test_a_run_cancelled_while_it_is_measured_goes_on_measuring(monkeypatch):
+    original = training.measure_run
+    monkeypatch.setattr(training, "measure_run", lambda *_: iter(lambda: time.sleep(0.01), 1))
     app = open_playground(finished=False)
-    job = job_of(app)
+    at_a_halt(app, 1)
+    until(lambda: training.what(job_of(app).items) != "Training", app)
+    job_of(app).cancel(declined=True)
+    finish(app)
+    assert "Measuring curvature was cancelled" in app.info[0].value
+    before = run_of(app)
+    assert before.complete
+    monkeypatch.setattr(training, "measure_run", original)
+    app.button(key="go_on").click().run()
+    finish(app)
+    assert run_of(app) is before
+    assert app.metric[0].value == "0"
+
+
+def test_coming_back_after_leaving_in_the_middle_it_goes_on(monkeypatch):
+    halt = Halted(monkeypatch, 20)
+    app = open_playground(finished=False)
+    at_a_halt(app, 3)
+    app.run()
+    job, part = job_of(app), run_of(app)
     app.switch_page("app.py").run()
     assert job.join(TIMEOUT_SECONDS)
-    monkeypatch.setattr(playground, "start", original)
+    assert job.state is State.CANCELLED
+    halt.release.set()
     for name, value in QUICK.items():
         app.query_params[name] = value
     app.switch_page(PAGE).run()
-    if job_of(app) is job:  # cancelled: nothing pretends to be on its way
-        assert not any("on its way" in info.value for info in app.info)
-        app.button(key="train_again").click().run()
     finish(app)
+    assert job_of(app) is not job
+    assert "go_on" not in [button.key for button in app.button]
+    assert run_of(app).steps[-1] == 50
+    assert run_of(app).frames[0] is part.frames[0]  # and not from the beginning
     assert_shown(app)
 
 
 def test_two_runs_never_share_a_number():
     """`id` would: a new run often lies where one lay that is gone."""
     app = open_playground()
-    seen = {playground.serial(run_of(app))}
+    seen = {training.serial(run_of(app))}
     for first in range(100, 104):
         app.number_input(key="first").set_value(first).run()
         finish(app)
-        number = playground.serial(run_of(app))
-        assert number == playground.serial(run_of(app))
+        number = training.serial(run_of(app))
+        assert number == training.serial(run_of(app))
         assert number not in seen
         seen.add(number)
 
@@ -505,10 +669,12 @@ def test_the_example_is_trained():
     assert run_of(app).setting.task == "own"
 
 
-@pytest.mark.parametrize("share", ["0.25", "0.7"])
-def test_what_is_said_of_the_split_is_what_is_done(share):
+@pytest.mark.parametrize(("share", "expected"), [("0.25", 0.25), ("0.7", 0.7), ("0", 0.75)])
+def test_what_is_said_of_the_split_is_what_is_done(share, expected):
     app = open_playground(own="true", share=share)
+    assert run_of(app).setting.train_share == (0.25 if share == "0" else expected)
     paste(app, table_of())
+    assert run_of(app).setting.train_share == expected
     task = run_of(app).task
     train, test = task.train_points.shape[1], task.test_points.shape[1]
     assert train + test == 40
