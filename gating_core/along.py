@@ -5,27 +5,25 @@ Shapes: T frames, R x C grid points, D model dimension, S seeds.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Collection, Generator, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 
 from gating_core.attention import Attention
 from gating_core.classifier import restore
 from gating_core.film import FILM_GRID, frames_model
 from gating_core.geometry import curvature
+from gating_core.giving_way import jet_by_parts
 from gating_core.integrals import Integral
-from gating_core.jets import SecondOrderJet, second_order_jet
 from gating_core.measure import surface_result
 from gating_core.results import SurfaceResult
 from gating_core.runs import TrainedRun
 from gating_core.sample import Grid, square_grid
-from gating_core.scores import PAUSE_SECONDS
+from gating_core.specimen import PART_COST, affordable_steps, cost
 
 FINAL_GRID = 61  # points along each side
-PART_NUMBERS = 400_000  # of the widest tensors, in what is measured without giving way
+Key = tuple[str, int]  # variant, member
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,37 +44,52 @@ class CurvatureAlong:
 
 @dataclass(frozen=True, eq=False)
 class FinalCurvature:
-    """The integral of |K| dA over one member's final surface, bounds on rounding rigorous.
+    """One member's final surface, bounds on rounding rigorous.
 
-    Its error adds the change from every second grid point to every one. ``flat`` as in
-    `SurfaceResult`.
+    ``total`` is the integral of |K| dA, refined where the surface turns; ``flat``,
+    ``curved_share`` and ``unresolved_share`` are those of 61 x 61 points, as in `SurfaceResult`.
     """
 
     variant: str
     member: int
     total: Integral
     flat: bool
+    curved_share: float
+    unresolved_share: float
 
 
 Measured = CurvatureAlong | FinalCurvature
 
 
 def measure_run(
-    run: TrainedRun, names: tuple[str, ...], wanted: Callable[[], int]
+    run: TrainedRun,
+    names: tuple[str, ...],
+    wanted: Callable[[], int],
+    known: Collection[Key] = (),
+    settled: Collection[Key] = (),
 ) -> Iterator[Measured | None]:
-    """Curvature of all seeds of the variants ``names``, along the run and at its end.
+    """Curvature of the variants ``names``: all seeds along the run, the ``wanted`` one at its end.
 
-    Whichever member is ``wanted`` at the moment comes first. Yields ``None`` often in between, so
-    that it can be stopped.
+    Whichever member is ``wanted`` at the moment comes first. ``known`` and ``settled`` say what of
+    either is not measured again. Yields ``None`` often in between, so that it can be stopped.
     """
-    waiting = list(range(len(run.task.seeds)))
-    while waiting:
+    paths, ends, seeds = set(known), set(settled), range(len(run.task.seeds))
+    while True:
         wish = wanted()
-        member = waiting.pop(waiting.index(wish) if wish in waiting else 0)
         for name in names:
-            yield (yield from curvature_along(run, name, member))
+            if (name, wish) not in paths:
+                paths.add((name, wish))
+                yield (yield from curvature_along(run, name, wish))
         for name in names:
-            yield (yield from final_curvature(run, name, member))
+            if (name, wish) not in ends:
+                ends.add((name, wish))
+                yield (yield from final_curvature(run, name, wish))
+        missing = [(name, i) for i in seeds for name in names if (name, i) not in paths]
+        if wanted() == wish:
+            if not missing:
+                return
+            paths.add(missing[0])
+            yield (yield from curvature_along(run, *missing[0]))
 
 
 def curvature_along(
@@ -102,29 +115,20 @@ def final_curvature(
     ensemble = run.variants[name].ensemble
     model = restore(ensemble.config, ensemble.seeds, ensemble.state).attention.member(member)
     found = yield from _measured(model, square_grid(FINAL_GRID), "rigorous")
-    numbers = (found.total[0], found.total_error[0], found.complete[0])
+    integrals = yield from affordable_steps(model, ensemble.config)
     return FinalCurvature(
-        name, member, Integral(*map(torch.as_tensor, numbers)), bool(found.flat[0])
+        variant=name,
+        member=member,
+        total=integrals.absolute,
+        flat=bool(found.flat[0]),
+        curved_share=float(found.curved_share[0]),
+        unresolved_share=float(found.unresolved_share[0]),
     )
 
 
 def _measured(model: Attention, grid: Grid, bound: str) -> Generator[None, None, SurfaceResult]:
     """All members of ``model`` on ``grid``, part by part."""
-    config = model.config
-    tokens = config.value_count**2 if config.source == "tokens" else 1
-    width = config.depth * config.model_dim * tokens
-    parts = []
-    resumed = time.perf_counter()
-    for points in grid.points.split(max(PART_NUMBERS // (len(model.seeds) * width), 1)):
-        parts.append(second_order_jet(model, points, bound))
-        if time.perf_counter() - resumed > PAUSE_SECONDS:
-            yield
-            resumed = time.perf_counter()
-    errors = [part.errors for part in parts if part.errors is not None]
-    jet = SecondOrderJet(
-        torch.cat([part.stack for part in parts], -1),
-        parts[0].k,
-        torch.cat(errors, -1) if len(errors) == len(parts) else None,
-    )
+    part = int(PART_COST / (cost(model.config) * len(model.seeds)))
+    jet = yield from jet_by_parts(model, grid.points, bound, part)
     yield
     return surface_result(jet, curvature(jet), grid)

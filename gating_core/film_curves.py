@@ -22,8 +22,8 @@ GAP = 0.06  # between the plots, of their height
 class Curve:
     """A quantity along the run: by side (T, S) over seeds; NaN where it is not known yet.
 
-    ``errors`` (T,) by side are those of the shown seed's curve; where it is ``open`` (T,) the
-    quantity is a lower estimate.
+    ``errors`` (T,) by side are those of the shown seed's curve, NaN where none is drawn; where it
+    is ``open`` (T,) the curve is a lower estimate, or not settled.
     """
 
     title: str
@@ -117,7 +117,7 @@ def _curve_traces(key: str, colour: str, axis: str, band: bool) -> list[dict[str
 def _doubt_traces(
     key: str, side: str, curve: Curve, axis: str, arrays: dict[str, np.ndarray]
 ) -> list[dict[str, Any]]:
-    """Bars as long as the error of the shown seed's curve, rings where it is a lower estimate."""
+    """Bars as long as the error of the shown seed's curve, rings where it is ``open``."""
     shared = {"type": "scatter", "mode": "markers", "x": ref("steps"), "yaxis": axis, **QUIET}
     traces = []
     if side in curve.errors:

@@ -9,18 +9,20 @@ estimates, and the result says so.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 
 import torch
 
 from gating_core.config import check_number
 from gating_core.geometry import CurvatureField, curvature, second_fundamental_form
+from gating_core.giving_way import drained
 from gating_core.jets import SecondOrderJet, second_order_jet
 
 FIRST_CELLS = 16  # cells along each side before any refinement
 DEEPEST = 14  # halvings of a first cell, to a width of about 1e-5
 LARGEST_SAMPLE = 300_000  # points, after which the refinement stops where it is
+PART_POINTS = 5_000  # sampled at a time
 TURNING_LIMIT = 0.8  # sine of the angle between tangent planes within a cell: beyond it, lost
 HOLONOMY_LIMIT = 0.2  # radians, above which a cell is refined
 
@@ -187,11 +189,23 @@ def adaptive_integrals(
     estimate, not a bound: what cancels between all points is not seen. Source: Davis & Rabinowitz,
     *Methods of Numerical Integration*, 2nd ed., chapter 6.
     """
+    return drained(adaptive_steps(function, covariance, relative_tolerance, bound, largest_sample))
+
+
+def adaptive_steps(
+    function: Callable[[torch.Tensor], torch.Tensor],
+    covariance: object = None,
+    relative_tolerance: float = 0.01,
+    bound: str = "estimate",
+    largest_sample: int = LARGEST_SAMPLE,
+    part: int = PART_POINTS,
+) -> Generator[None, None, SurfaceIntegrals]:
+    """`adaptive_integrals`, giving way after every ``part`` points or so."""
     check_number("relative_tolerance", relative_tolerance, 1e-6, 1.0)
     width = 2 / FIRST_CELLS
-    corners = torch.arange(FIRST_CELLS, dtype=torch.float64) * width - 1
-    cells = torch.cartesian_prod(corners, corners)
-    whole = _sampled_cells(function, covariance, bound, cells, width)
+    ticks = torch.arange(FIRST_CELLS, dtype=torch.float64) * width - 1
+    cells = torch.cartesian_prod(ticks, ticks)
+    whole = yield from _by_parts(function, covariance, bound, cells, width, part)
     values, errors, rounding = (torch.zeros(5, dtype=torch.float64) for _ in range(3))
     spent, complete = whole.points, whole.complete
     before = torch.cat([whole.values, whole.holonomy[None]])
@@ -199,7 +213,8 @@ def adaptive_integrals(
         width /= 2
         steps = torch.tensor([[0, 0], [0, 1], [1, 0], [1, 1]], dtype=torch.float64) * width
         quarters = cells[:, None] + steps
-        parts = _sampled_cells(function, covariance, bound, quarters.reshape(-1, 2), width)
+        corners = quarters.reshape(-1, 2)
+        parts = yield from _by_parts(function, covariance, bound, corners, width, part)
         spent += parts.points
         complete = complete and parts.complete
         after = torch.cat([parts.values, parts.holonomy[None]]).unflatten(-1, (-1, 4))
@@ -249,6 +264,27 @@ def adaptive_total_absolute_curvature(
 SIMPSON = torch.tensor([1.0, 4.0, 1.0], dtype=torch.float64) / 6
 QUARTERS = ((0, 1, 4, 3), (1, 2, 5, 4), (3, 4, 7, 6), (4, 5, 8, 7))
 RIM = (0, 1, 2, 5, 8, 7, 6, 3)  # the nodes round a cell, row by row, counter-clockwise
+
+
+def _by_parts(
+    function: Callable,
+    covariance: object,
+    bound: str,
+    corners: torch.Tensor,
+    width: float,
+    part: int,
+) -> Generator[None, None, _Cells]:
+    """`_sampled_cells`, giving way after every ``part`` points or so."""
+    found = []
+    for some in corners.split(max(part // 9, 1)):
+        found.append(_sampled_cells(function, covariance, bound, some, width))
+        yield
+    names = ("values", "rounding", "holonomy", "swept", "scatter")
+    return _Cells(
+        **{name: torch.cat([getattr(cells, name) for cells in found], -1) for name in names},
+        complete=all(cells.complete for cells in found),
+        points=sum(cells.points for cells in found),
+    )
 
 
 def _sampled_cells(

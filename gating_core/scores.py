@@ -12,8 +12,8 @@ import numpy as np
 import torch
 
 from gating_core.classifier import Classifier, cross_entropies, right
+from gating_core.giving_way import PAUSE_SECONDS
 
-PAUSE_SECONDS = 0.1  # between two moments at which long work gives way
 BLOCK_NUMBERS = 60_000  # of one tensor, worked on at a time: what stays in a core's cache
 SMALLEST_BLOCK = 16  # points
 

@@ -5,7 +5,7 @@ Shapes: R x C grid points, D model dimension, H heads, n values, W gates of a la
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -15,11 +15,13 @@ from gating_core.attention import Attention, LayerLook, build_attention
 from gating_core.config import AttentionConfig, check_choice, check_integer, check_number
 from gating_core.gates import Gate
 from gating_core.geometry import curvature, second_fundamental_form
+from gating_core.giving_way import drained, jet_by_parts
 from gating_core.hull import affine_hull
 from gating_core.integrals import (
     LARGEST_SAMPLE,
+    PART_POINTS,
     SurfaceIntegrals,
-    adaptive_integrals,
+    adaptive_steps,
     grid_integrals,
 )
 from gating_core.jets import check_weights, second_order_jet
@@ -31,6 +33,7 @@ from gating_core.sample import WeightChart, square_grid, weight_chart
 CHARTS = ("inputs", "weights")
 SHARPNESS_RANGE = (0.1, 100.0)
 AFFORDABLE = 1e8  # of `cost` times points: some five seconds of one core, bounds included
+PART_COST = 4e6  # of `cost` times points, done without giving way: a fifth of a second
 FEWEST_REFINED = 24_000  # points: twice what the first cells and their quarters take
 COARSE = 21  # points along each side, where a model is too large for more
 TOLERANCE = 0.02  # relative, of the total curvature
@@ -126,12 +129,25 @@ def affordable_integrals(
     chart: Chart, config: AttentionConfig, covariance: Matrix | None = None
 ) -> SurfaceIntegrals:
     """All integrals over a chart of a model that ``config`` describes, within a few seconds."""
+    return drained(affordable_steps(chart, config, covariance))
+
+
+def affordable_steps(
+    chart: Chart, config: AttentionConfig, covariance: Matrix | None = None
+) -> Generator[None, None, SurfaceIntegrals]:
+    """`affordable_integrals`, giving way several times a second."""
     sample = int(AFFORDABLE / cost(config))
+    part = max(int(PART_COST / cost(config)), 1)
     if sample < FEWEST_REFINED:  # not even the first cells: then a coarse grid as it is
         grid = square_grid(COARSE)
-        jet = second_order_jet(chart, grid.points, "rigorous")
+        jet = yield from jet_by_parts(chart, grid.points, "rigorous", part)
         return grid_integrals(jet, grid.weights, covariance)
-    return adaptive_integrals(chart, covariance, TOLERANCE, "rigorous", min(sample, LARGEST_SAMPLE))
+    most = min(sample, LARGEST_SAMPLE)
+    return (
+        yield from adaptive_steps(
+            chart, covariance, TOLERANCE, "rigorous", most, min(part, PART_POINTS)
+        )
+    )
 
 
 def build_specimen(specimen: Specimen) -> Attention:

@@ -19,8 +19,9 @@ import torch
 from gating_core.batches import Batches, BatchOrder
 from gating_core.classifier import cross_entropies
 from gating_core.config import AttentionConfig, check_integer
+from gating_core.giving_way import PAUSE_SECONDS
 from gating_core.recipe import Memory, Recipe, move
-from gating_core.scores import PAUSE_SECONDS, scores
+from gating_core.scores import scores
 from gating_core.shared import flatten, shared_model
 from gating_core.tasks import Task
 

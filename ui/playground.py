@@ -21,10 +21,11 @@ from ui.playground_controls import REWINDS, REWOUND, new_seeds, rewind, train_on
 from ui.runtime import place
 from ui.training import JOB, Shown, Wish, serial
 from ui.view3d import Legend, view3d
-from ui.words import percent, short
+from ui.words import NOT_SETTLED, percent, short
 
 VIEW_KEY, REWOUND_AT = "playground_view", "playground_rewound_at"
 MORE_STEPS = 400
+SLIGHT_TOTAL = 0.05  # an error of the total curvature below which it is settled, however small
 BEGIN_FROM = np.array([0.6, 0.64, 0.48])  # where a run is seen from before it is complete
 SIDES = film_view.SIDES
 SMALL = "inside_small"
@@ -85,12 +86,13 @@ def draw_film(shown: Shown | None, look: dict[str, Any], wished: Wish) -> None:
     ))))  # fmt: skip
     going = job is not None and not job.over
     for column, name in zip(st.columns(2), names.values(), strict=False):
+        found = shown.final.get((name, member))
         column.metric(
-            f"Total curvature, {words.TITLES[name]}",
-            words.final_text(shown.final.get((name, member)), going),
-            help="∫|K| dA of the final surface of the shown seed, on 61 × 61 points: bounds on"
-            " rounding are rigorous, the rest is what half as many points change.",
-        )
+            f"Total curvature at the end, {words.TITLES[name]}", words.final_text(found, going),
+            help="∫|K| dA of the last surface of the shown seed, refined where it turns, with"
+            " rigorous bounds on rounding.",
+        )  # fmt: skip
+        column.caption(words.final_doubt(found))
 
 
 def _curves(shown: Shown, member: int) -> list[Curve]:
@@ -109,8 +111,10 @@ def _curves(shown: Shown, member: int) -> list[Curve]:
             if whole or i == member:
                 curvature[side][:, i] = found.total
         if member in known:
-            errors[side] = known[member].error
-            lower[side] = ~known[member].complete
+            total, error = known[member].total, known[member].error
+            doubtful = error > np.maximum(NOT_SETTLED * total, SLIGHT_TOTAL)
+            errors[side] = np.where(doubtful, np.nan, error)
+            lower[side] = ~known[member].complete | doubtful
     return [
         Curve("total curvature", curvature, places, errors, lower),
         Curve("test accuracy", {s: e.test_accuracy[frames] for s, e in ensembles.items()}, places),

@@ -10,11 +10,12 @@ from gating_core.film import drawn_frames
 from gating_core.film_view import FilmSide, classifier_planes
 from gating_core.results import mean_interval
 from gating_core.runs import TrainedRun
-from ui.words import percent, plus_minus, short, total_text
+from ui.words import percent, plus_minus, settled, short, total_text
 
 CURVES = (
-    "thick: the shown seed, with its error; band: 10 to 90 % of the seeds; ring: a lower estimate;"
-    " grey left, magenta right"
+    "grey left, magenta right · thick: the shown seed; band: 10 to 90 % of the seeds · total"
+    " curvature on 31 × 31 points: bars are its estimated error, rings a lower estimate or not"
+    " settled"
 )
 TITLES = {
     "ungated": "no gate",
@@ -94,6 +95,24 @@ def final_text(found: FinalCurvature | None, going: bool) -> str:
     if found is None:
         return "…" if going else "not measured"
     return total_text(found.total, found.flat)
+
+
+def final_doubt(found: FinalCurvature | None) -> str:
+    """The line under it: how sure it is."""
+    if found is None:
+        return ""
+    if found.flat:
+        return "flat to rounding: |K| nowhere exceeds its bound, and that is small"
+    unresolved = f"{percent(found.unresolved_share)} of the points are unresolved"
+    if found.curved_share == 0:
+        text = "no point is known to curve, but the bounds are too large to call it flat"
+        return text + (f"; {unresolved}" if found.unresolved_share else "")
+    text = f"{percent(found.curved_share)} of the area is known to curve"
+    if found.unresolved_share:
+        text += f"; {unresolved}, and left out"
+    if settled(found.total):
+        return text
+    return f"{text}; it folds too sharply for its total to settle"
 
 
 def captions(

@@ -56,10 +56,12 @@ class Shown:
     final: dict[tuple[str, int], FinalCurvature] = field(default_factory=dict)
     drawn: float = 0.0  # time.monotonic() of when it came to be shown
 
-    @property
-    def measured_share(self) -> float:
-        """How much of the run's curvature is known."""
-        return len(self.final) / (len(self.run.setting.compared) * len(self.run.task.seeds))
+    def lacks(self, wished: Wish) -> bool:
+        """Whether there is something to measure of the seed that the visitor looks at."""
+        if not self.run.frames:
+            return False
+        member = wished.member(self.run)
+        return any((name, member) not in self.final for name in self.run.setting.compared)
 
 
 def wish(which: str) -> Wish:
@@ -76,7 +78,7 @@ def fetch(setting: Setting, wished: Wish) -> jobs.Job:
     One that the visitor's leaving has stopped goes on; one that they cancelled waits for a click.
     """
     job = jobs.current(JOB)
-    if job is None or job.about != setting or _goes_on(job):
+    if job is None or job.about != setting or _goes_on(job, wished):
         before = _begun(setting)
         job = jobs.start(
             JOB, lambda: _work(setting, before, wished), about=setting,
@@ -85,7 +87,10 @@ def fetch(setting: Setting, wished: Wish) -> jobs.Job:
     return job
 
 
-def _goes_on(job: jobs.Job) -> bool:
+def _goes_on(job: jobs.Job, wished: Wish) -> bool:
+    shown = shown_of(job.items)
+    if job.state is State.DONE:
+        return shown is not None and shown.lacks(wished)
     if job.state is State.CANCELLED:
         return not job.declined or st.button(
             "Go on", icon=":material/play_arrow:", key="go_on", help="From where it was stopped."
@@ -95,31 +100,38 @@ def _goes_on(job: jobs.Job) -> bool:
     )
 
 
-def _begun(setting: Setting) -> TrainedRun | None:
+def _begun(setting: Setting) -> Shown | None:
     """The last run, if ``setting`` is its own, or its own with more steps."""
     last = st.session_state.get(LAST)
-    if last is None or last.run.divergence is not None or not last.run.frames:
+    if last is None or not last.run.frames:
         return None
     run = last.run
+    if run.setting == setting:
+        return last
     same = replace(run.setting, steps=setting.steps) == setting
-    return run if same and run.frames[-1].step <= setting.steps else None
+    longer = run.frames[-1].step <= setting.steps and run.divergence is None
+    return last if same and longer else None
 
 
-def _work(setting: Setting, before: TrainedRun | None, wished: Wish) -> Iterator[Any]:
+def _work(setting: Setting, before: Shown | None, wished: Wish) -> Iterator[Any]:
     """Train as far as ``setting`` says, then measure: shares done, runs, and curvatures."""
-    run = before
+    run: TrainedRun | None = None
     if before is None:
-        events = start(setting)
+        events: Iterator[Any] = start(setting)
     else:
-        yield before
-        more = setting.steps - before.frames[-1].step
-        events = go_on(before, more) if more else iter(())
+        run = before.run
+        yield run
+        ended = run.divergence is not None or run.frames[-1].step == setting.steps
+        events = iter(()) if ended else go_on(run, setting.steps - run.frames[-1].step)
     for event in events:
         run = event if isinstance(event, TrainedRun) else run
         yield event
-    if run is not None and run.frames:
-        trained = run
-        yield from measure_run(trained, setting.compared, lambda: wished.member(trained))
+    if run is None or not run.frames:
+        return
+    trained, old = run, before if before is not None and before.run is run else Shown(run)
+    yield from measure_run(
+        trained, setting.compared, lambda: wished.member(trained), set(old.along), set(old.final)
+    )
 
 
 def serial(run: TrainedRun) -> int:
@@ -127,9 +139,14 @@ def serial(run: TrainedRun) -> int:
     return _serials.setdefault(run, next(_counter))
 
 
+def newest_run(items: list[Any]) -> TrainedRun | None:
+    """The run as far as it got, among a job's items."""
+    return next((item for item in reversed(items) if isinstance(item, TrainedRun)), None)
+
+
 def shown_of(items: list[Any]) -> Shown | None:
     """The newest run among a job's items, with its curvatures; else the last one there was."""
-    run = next((item for item in reversed(items) if isinstance(item, TrainedRun)), None)
+    run = newest_run(items)
     last = st.session_state.get(LAST)
     if run is None or _too_soon(run, last):
         return last
@@ -155,7 +172,7 @@ def _too_soon(run: TrainedRun, last: Shown | None) -> bool:
 
 def trained(items: list[Any]) -> bool:
     """Whether the training is done, and the rest is measuring."""
-    run = next((item for item in reversed(items) if isinstance(item, TrainedRun)), None)
+    run = newest_run(items)
     return run is not None and (run.complete or run.divergence is not None)
 
 
@@ -166,8 +183,8 @@ def what(items: list[Any]) -> str:
 
 def share_of(items: list[Any]) -> float:
     """How much of it is done."""
-    if not trained(items):
+    run = newest_run(items)
+    if run is None or not trained(items):
         return next((item for item in reversed(items) if isinstance(item, float)), 0.0)
-    run = next(item for item in reversed(items) if isinstance(item, TrainedRun))
-    found = sum(isinstance(item, FinalCurvature) for item in items)
+    found = sum(isinstance(item, CurvatureAlong) for item in items)
     return found / (len(run.setting.compared) * len(run.task.seeds))

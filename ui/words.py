@@ -76,23 +76,28 @@ def total_text(total: Integral, flat: bool) -> str:
     value, error = float(total.value), float(total.error)
     if flat:
         return "0"
-    if error > NOT_SETTLED * value:
+    if not settled(total):
         return "not settled"
     text = plus_minus(value, error)
     return text if bool(total.complete) else f"at least {text}"
 
 
+def settled(total: Integral) -> bool:
+    """Whether a total is known well enough to be quoted."""
+    return float(total.error) <= NOT_SETTLED * float(total.value)
+
+
 def total_doubt(total: Integral, surface: SurfaceResult, frame: int) -> str:
     """The line under a total: how sure it is."""
     kind = "rounding bound" if surface.bound_kind == "rigorous" else "estimated error"
-    value, error = float(total.value), float(total.error)
+    value = float(total.value)
     if surface.flat[frame]:
         median = float(np.median(surface.gaussian_error[frame]))
         return (
             f"flat to rounding: |K| below {power_of_ten(median)} at half of the points, and"
             f" nowhere above its {kind}"
         )
-    if error > NOT_SETTLED * value:
+    if not settled(total):
         return (
             f"the surface folds too sharply: the sampled points show {value:.2g}, and more may"
             " hide between them than that"

@@ -5,13 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gating_core import along
+from gating_core import along, specimen
 from gating_core.along import CurvatureAlong, FinalCurvature, measure_run
 from gating_core.classifier import restore
 from gating_core.film import FILM_GRID, drawn_frames
 from gating_core.integrals import adaptive_total_absolute_curvature
 from gating_core.measure import measure_surface
 from gating_core.sample import square_grid
+from gating_core.specimen import affordable_integrals
 from tests.core.test_film import SETTINGS, SMALL, run_of
 
 
@@ -25,8 +26,9 @@ def circle():
     return run_of(SMALL)
 
 
-def measured(run, names=None, wanted=lambda: 0):
-    found = [x for x in measure_run(run, names or run.setting.compared, wanted) if x is not None]
+def measured(run, wanted=lambda: 0, **known):
+    names = run.setting.compared
+    found = [x for x in measure_run(run, names, wanted, **known) if x is not None]
     paths = {(x.variant, x.member): x for x in found if isinstance(x, CurvatureAlong)}
     finals = {(x.variant, x.member): x for x in found if isinstance(x, FinalCurvature)}
     assert len(paths) + len(finals) == len(found)
@@ -41,9 +43,10 @@ def alone(run, name, member, frame, size, bound):
 
 
 def test_every_seed_and_frame_is_measured_as_if_alone(run):
-    paths, finals = measured(run)
+    paths, finals = measured(run, lambda: 1)
     names, seeds = run.setting.compared, range(len(run.task.seeds))
-    assert set(paths) == set(finals) == {(name, member) for name in names for member in seeds}
+    assert set(paths) == {(name, member) for name in names for member in seeds}
+    assert set(finals) == {(name, 1) for name in names}
     for (name, member), found in paths.items():
         assert len(found.total) == len(drawn_frames(run))
         for frame in (0, 7, -1):
@@ -58,17 +61,22 @@ def test_every_seed_and_frame_is_measured_as_if_alone(run):
             )
     for (name, member), final in finals.items():
         wanted = alone(run, name, member, -1, along.FINAL_GRID, "rigorous")
-        assert float(final.total.value) == pytest.approx(wanted.total[0], rel=1e-9, abs=1e-12)
-        assert float(final.total.error) == pytest.approx(wanted.total_error[0], rel=1e-6)
-        assert bool(final.total.complete) == wanted.complete[0]
         assert final.flat == wanted.flat[0]
+        assert final.curved_share == pytest.approx(wanted.curved_share[0], abs=1e-12)
+        assert final.unresolved_share == wanted.unresolved_share[0]
+        ensemble = run.variants[name].ensemble
+        model = restore(ensemble.config, ensemble.seeds, ensemble.state).attention.member(member)
+        refined = affordable_integrals(model, ensemble.config).absolute
+        for part in ("value", "error", "complete"):
+            assert getattr(final.total, part) == getattr(refined, part)
 
 
-def test_the_final_total_agrees_with_a_refined_one_to_its_error(circle):
-    _, finals = measured(circle)
+def test_the_final_total_says_how_sure_it_is(circle):
+    """A much finer integral lies within both errors; those of a fixed grid would be too small."""
     ensemble = circle.variants["sigmoid"].ensemble
     model = restore(ensemble.config, ensemble.seeds, ensemble.state).attention
     for member in range(3):
+        _, finals = measured(circle, lambda member=member: member)
         refined = adaptive_total_absolute_curvature(model.member(member), None, 1e-4)
         total = finals["sigmoid", member].total
         allowed = float(total.error) + float(refined.error)
@@ -77,12 +85,21 @@ def test_the_final_total_agrees_with_a_refined_one_to_its_error(circle):
         assert finals["ungated", member].flat
 
 
-def test_the_seed_that_is_looked_at_comes_first(circle):
-    order = [x.member for x in measure_run(circle, ("sigmoid",), lambda: 2) if x is not None]
-    assert order == [2, 2, 0, 0, 1, 1]
-    looked = iter((1, 2, 2))  # and may change while it is measured; 1 once more is done already
-    order = [x.member for x in measure_run(circle, ("sigmoid",), lambda: next(looked)) if x]
-    assert order == [1, 1, 2, 2, 0, 0]
+def kinds(run, wanted, **known):
+    found = measure_run(run, ("sigmoid",), wanted, **known)
+    return [(type(x) is FinalCurvature, x.member) for x in found if x is not None]
+
+
+def test_the_seed_that_is_looked_at_comes_first_and_alone_to_its_end(circle):
+    path, end = False, True
+    assert kinds(circle, lambda: 2) == [(path, 2), (end, 2), (path, 0), (path, 1)]
+    looked = iter([1, 1, 2, 2, 2, 2, 2, 2])  # and may change while it is measured
+    assert kinds(circle, lambda: next(looked)) == [
+        (path, 1), (end, 1), (path, 0), (path, 2), (end, 2),
+    ]  # fmt: skip
+    known = {("sigmoid", member) for member in range(3)}
+    assert kinds(circle, lambda: 2, known=known) == [(end, 2)]
+    assert kinds(circle, lambda: 2, known=known, settled={("sigmoid", 2)}) == []
 
 
 def test_it_gives_way_often_enough_to_be_cancelled():
@@ -98,7 +115,8 @@ def test_it_gives_way_often_enough_to_be_cancelled():
 
 def test_parts_change_no_number(circle, monkeypatch):
     whole = measured(circle)
-    monkeypatch.setattr(along, "PART_NUMBERS", 5_000)
+    for module in (along, specimen):
+        monkeypatch.setattr(module, "PART_COST", 5_000)
     parts = measured(circle)
     for key, found in whole[0].items():
         np.testing.assert_allclose(parts[0][key].total, found.total, rtol=1e-12, atol=1e-14)
