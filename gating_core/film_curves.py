@@ -15,6 +15,7 @@ from gating_core.views import QUIET, Panel, ref
 
 SIDE_COLOURS = {"left": "#6b7280", "right": "#a21caf"}
 BAND = (0.1, 0.9)  # quantiles over the seeds
+DRAWN = ("shown", "high")
 GAP = 0.06  # between the plots, of their height
 
 
@@ -53,9 +54,10 @@ def curves_panel(steps: np.ndarray, curves: list[Curve], arrays: dict[str, np.nd
     for number, curve in enumerate(curves):
         axis = "y" if number == 0 else f"y{number + 1}"
         bottom = number * (height + GAP)
-        known = [x[np.isfinite(x)] for x in curve.by_side.values()]
-        top = max((float(x.max()) for x in known if x.size), default=1.0)
-        top = top * 1.05 or 1.0
+        for side, over_seeds in curve.by_side.items():
+            arrays |= _band(f"curve{number}_{side}", over_seeds, curve.shown[side])
+        drawn = [arrays[f"curve{number}_{side}_{part}"] for side in curve.by_side for part in DRAWN]
+        top = max((float(x[np.isfinite(x)].max(initial=0)) for x in drawn), default=0) * 1.05 or 1.0
         layout[axis.replace("y", "yaxis")] = {
             "title": {"text": curve.title},
             "domain": [bottom, min(bottom + height, 1.0)],
@@ -65,7 +67,6 @@ def curves_panel(steps: np.ndarray, curves: list[Curve], arrays: dict[str, np.nd
         }
         for side, over_seeds in curve.by_side.items():
             key = f"curve{number}_{side}"
-            arrays |= _band(key, over_seeds, curve.shown[side])
             traces += _curve_traces(key, SIDE_COLOURS[side], axis, over_seeds.shape[1] > 1)
             traces += _doubt_traces(key, side, curve, axis, arrays)
         traces.append(

@@ -67,7 +67,7 @@ PLAYGROUND: dict[str, Allowed] = {
 
 def front_controls() -> dict[str, Any]:
     """The five that are always seen; their values by name."""
-    a, b, c, d, e = st.columns([2.2, 2.2, 2.2, 2.2, 3.8], vertical_alignment="bottom")
+    a, b, c, d, e = st.columns([2, 2, 2, 2, 4.6], vertical_alignment="bottom")
     bound: Any = {"bind": "query-params", "on_change": forget}
     return {
         "data": a.selectbox("Data", DATA, DATA.index(FIRST.task), key="data", **bound),
