@@ -11,7 +11,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_the_example_runs_and_shows_flat_and_curved(capsys):
-    code, _ = re.findall(r"```python\n(.*?)```", README, re.S)
+    code, _, _ = re.findall(r"```python\n(.*?)```", README, re.S)
     exec(compile(code, "README", "exec"), {})
     flat, curved = capsys.readouterr().out.strip().splitlines()
     totals = [float(x) for x in re.findall(r"[\d.]+(?:e-?\d+)?", curved.split("]")[0])]
@@ -20,10 +20,19 @@ def test_the_example_runs_and_shows_flat_and_curved(capsys):
 
 
 def test_the_second_example_measures_any_network_with_bounds(capsys):
-    _, code = re.findall(r"```python\n(.*?)```", README, re.S)
+    _, code, _ = re.findall(r"```python\n(.*?)```", README, re.S)
     code = re.sub("torch.random.manual_seed.*", "", code)  # the suite leaves the global state alone
     exec(compile(code, "README", "exec"), {})
     assert capsys.readouterr().out.startswith("rigorous")
+
+
+def test_the_third_example_trains_three_variants(capsys):
+    *_, code = re.findall(r"```python\n(.*?)```", README, re.S)
+    exec(compile(code, "README", "exec"), {})
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(":")[0] for line in lines] == ["ungated", "sigmoid", "silu"]
+    means = [float(line.split(": ")[1].split(" ±")[0]) for line in lines]
+    assert 0.5 < min(means) < max(means) <= 1
 
 
 def test_the_example_script_agrees_with_its_closed_form():
