@@ -7,7 +7,7 @@ from ui.controls import explore_controls, gate_controls, picked
 from ui.landing import Shown, draw_details, draw_numbers, draw_pair, fetch
 from ui.link_check import warn_about_link
 from ui.links import LANDING
-from ui.page import begin
+from ui.page import begin, end
 
 begin("Flat or curved?")
 st.title("Does this attention layer curve space?", anchor=False)
@@ -32,3 +32,4 @@ with stage:
 if explore.open:
     with details:
         draw_details(found)
+end("Flat or curved?")

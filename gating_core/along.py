@@ -17,7 +17,7 @@ from gating_core.geometry import curvature
 from gating_core.giving_way import jet_by_parts
 from gating_core.integrals import Integral
 from gating_core.measure import surface_result
-from gating_core.results import SurfaceResult
+from gating_core.results import FLAT_ERROR, SurfaceResult
 from gating_core.runs import TrainedRun
 from gating_core.sample import Grid, square_grid
 from gating_core.specimen import PART_COST, affordable_steps, cost
@@ -30,8 +30,10 @@ Key = tuple[str, int]  # variant, member
 class CurvatureAlong:
     """Curvature of one member of a variant in the drawn frames of its run; errors are estimates.
 
-    ``gaussian`` (T, R, C) float32, NaN where it is unresolved; ``total`` the integral of |K| dA,
-    its ``error`` and whether it is ``complete`` (T,), as in `SurfaceResult`.
+    ``gaussian`` (T, R, C) float32 is what is known of K: 0 where it is zero to within an error that
+    is small (below 1e-3 of 1 / diameter^2), NaN where that is large, or the tangent plane is
+    unresolved. ``total`` the integral of |K| dA, its ``error`` and whether it is ``complete`` (T,),
+    as in `SurfaceResult`.
     """
 
     variant: str
@@ -101,11 +103,21 @@ def curvature_along(
     return CurvatureAlong(
         variant=name,
         member=member,
-        gaussian=np.where(found.resolved, found.gaussian, np.nan).astype(np.float32),
+        gaussian=_known(found),
         total=found.total,
         error=found.total_error,
         complete=found.complete,
     )
+
+
+def _known(found: SurfaceResult) -> np.ndarray:
+    """(T, R, C) float32: K where it is known, as `CurvatureAlong` says."""
+    span = found.values.max((1, 2)) - found.values.min((1, 2))
+    small = found.gaussian_error * (span**2).sum(-1)[:, None, None] < FLAT_ERROR
+    within = np.abs(found.gaussian) <= found.gaussian_error
+    known = np.where(within, np.where(small, 0.0, np.nan), found.gaussian)
+    with np.errstate(over="ignore"):  # beyond float32 is infinite, and beyond any colour scale
+        return np.where(found.resolved, known, np.nan).astype(np.float32)
 
 
 def final_curvature(

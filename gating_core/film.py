@@ -48,13 +48,24 @@ def drawn_frames(run: TrainedRun) -> np.ndarray:
 
 def film_data(run: TrainedRun, member: int) -> FilmData:
     """The points that seed ``member`` was trained on and tested with, as many as are drawn."""
-    task = run.task
-    train = slice(0, DRAWN_POINTS)
-    points = np.concatenate([task.train_points[member, train], task.test_points[member, train]])
-    labels = np.concatenate([task.train_labels[member, train], task.test_labels[member, train]])
-    tested = np.arange(len(points)) >= len(task.train_points[member, train])
-    axis = square_grid(FILM_GRID).axis.numpy()
-    return FilmData(run.steps[drawn_frames(run)], axis, points, labels, tested, task.class_count)
+    task, own = run.task, run.setting.own
+    train, test = (_some(x.shape[1]) for x in (task.train_points, task.test_points))
+    parts = ((task.train_points, train), (task.test_points, test))
+    names = own.names if own else tuple(f"class {label}" for label in range(task.class_count))
+    return FilmData(
+        steps=run.steps[drawn_frames(run)],
+        axis=square_grid(FILM_GRID).axis.numpy(),
+        points=np.concatenate([x[member, chosen] for x, chosen in parts]),
+        labels=np.concatenate([task.train_labels[member, train], task.test_labels[member, test]]),
+        tested=np.arange(len(train) + len(test)) >= len(train),
+        names=names,
+        colours=own.colours[: len(names)] if own else tuple(range(len(names))),
+    )
+
+
+def _some(count: int) -> np.ndarray:
+    """The places of as many of ``count`` points as are drawn, from all over: a table is sorted."""
+    return np.linspace(0, count - 1, min(count, DRAWN_POINTS)).round().astype(int)
 
 
 def film_side(run: TrainedRun, name: str, member: int) -> FilmSide:

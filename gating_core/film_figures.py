@@ -67,7 +67,7 @@ def inside_figure(fields: dict[str, np.ndarray]) -> go.Figure:
     """
     columns = min(COLUMNS, len(fields))
     rows = math.ceil(len(fields) / columns)
-    titles = [f"{name}<br>{field.min():.2g} … {field.max():.2g}" for name, field in fields.items()]
+    titles = [f"{name}<br>{field.min():.2f} … {field.max():.2f}" for name, field in fields.items()]
     figure = make_subplots(
         rows, columns, subplot_titles=titles, horizontal_spacing=0.02,
         vertical_spacing=min(0.25, 0.6 / rows),
@@ -100,7 +100,10 @@ def inside_figure(fields: dict[str, np.ndarray]) -> go.Figure:
 
 
 def film_figure(
-    sides: dict[str, FilmSide], axes: dict[str, Axes], titles: dict[str, str]
+    sides: dict[str, FilmSide],
+    axes: dict[str, Axes],
+    titles: dict[str, str],
+    colours: tuple[int, ...],
 ) -> go.Figure:
     """The final surfaces side by side, coloured by the likeliest class and how sure it is."""
     figure = make_subplots(
@@ -117,7 +120,7 @@ def film_figure(
         colour = (
             softmax(side.logits[-1], -1)[..., 1] if classes == 2 else side.logits[-1].argmax(-1)
         )
-        scale = palette.CLASS_SCALE if classes == 2 else palette.class_steps(classes)
+        scale = palette.class_scale(colours)
         figure.add_mesh3d(
             x=x, y=y, z=z, i=i, j=j, k=k, intensity=colour.ravel().astype(float),
             colorscale=scale, cmin=0, cmax=1 if classes == 2 else classes - 1, showscale=False,

@@ -30,6 +30,7 @@ from gating_core.views import (
     line2d,
     line3d,
     mesh,
+    plane_trace,
     ref,
     scene_layout,
     triangles,
@@ -38,13 +39,14 @@ from gating_core.views import (
 
 PAINTS = ("class", "curvature")
 CHART_NAMES = ("x<sub>1</sub>", "x<sub>2</sub>")
+FURTHER = 1.12  # from the scene than on the other pages: boxes of a whole run are often long
 SYMBOLS = {
     "scatter3d": ("circle", "square", "diamond", "cross"),
     "scatter": ("circle", "square", "diamond", "cross"),
 }
 SIDES = ("left", "right")
 MOST_CORNERS = 6  # of a plane in a box
-PLANE_TOLERANCE = 0.01  # of the largest margin: how far a drawn plane may miss the classifier
+PLANE_TOLERANCE = 0.01  # of the largest margin, and of the points: what a drawn plane may miss
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +68,8 @@ class FilmSide:
 class FilmData:
     """What both sides share: ``steps`` (T,), ``axis`` (R,), points (P, 2) and their labels (P,).
 
-    ``tested`` (P,) says which of them were kept for testing.
+    ``tested`` (P,) says which of them were kept for testing; ``names`` and ``colours`` (places in
+    the palette) are those of the K classes.
     """
 
     steps: np.ndarray
@@ -74,7 +77,12 @@ class FilmData:
     points: np.ndarray
     labels: np.ndarray
     tested: np.ndarray
-    class_count: int
+    names: tuple[str, ...]
+    colours: tuple[int, ...]
+
+    @property
+    def class_count(self) -> int:
+        return len(self.names)
 
 
 def film_axes(sides: dict[str, FilmSide]) -> dict[str, Axes]:
@@ -107,7 +115,7 @@ def film_view(
     if paint not in PAINTS:
         raise ValueError(f"paint is {paint!r}; it must be one of {PAINTS}")
     known = gaussian or {}
-    style, beyond = _style(known, data.class_count, paint)
+    style, beyond = _style(known, data, paint)
     by_faces = paint == "class" and data.class_count > 2
     arrays: dict[str, np.ndarray] = {"axis": data.axis, **cells(len(data.axis))}
     framed: dict[str, np.ndarray] = {}
@@ -115,13 +123,12 @@ def film_view(
     for name, side in sides.items():
         own = axes[name]
         values = own.project(side.values)
-        colours = _colours(side, paint, discrete, known.get(name))
+        colours = _colours(side, paint, discrete, known.get(name), style)
         framed |= {f"{name}_colour": colours} | _surface_arrays(name, side, values, data, own)
         if by_faces:
-            first = triangles(len(data.axis))[:, 0]
-            framed[f"{name}_faces"] = colours.reshape(len(colours), -1)[:, first]
+            framed[f"{name}_faces"] = _face_classes(side.logits)
         if paint == "curvature" and name in known:
-            framed |= _hatches(name, known[name], data.axis)
+            framed |= {f"{name}_field": known[name]} | _hatches(name, known[name], data.axis)
         low, high = boxed(values.min((0, 1, 2)), values.max((0, 1, 2)))
         flat = _planes(side, own, low, high)
         if flat is not None:
@@ -142,34 +149,53 @@ def film_view(
         arrays=arrays | framed,
         framed=frozenset(framed),
         frames=len(data.steps),
-        camera=best_camera(last),
+        camera=_camera(sides, last),
         colour_range=(style["cmin"], style["cmax"]),
         beyond=beyond,
     )
 
 
+def _camera(sides: dict[str, FilmSide], last: list[np.ndarray]) -> dict[str, dict[str, float]]:
+    """Shows both last surfaces broadly, and a loop that the right-hand plane cuts as one."""
+    side = list(sides.values())[-1]
+    flat = side.values.shape[-1] == 3 and side.logits.shape[-1] == 2
+    face = side.weight[-1, :, 1] - side.weight[-1, :, 0] if flat else None
+    camera = best_camera(last, face if face is not None and face.any() else None)
+    camera["eye"] = {axis: FURTHER * place for axis, place in camera["eye"].items()}
+    return camera
+
+
 def _style(
-    gaussian: dict[str, np.ndarray], class_count: int, paint: str
+    gaussian: dict[str, np.ndarray], data: FilmData, paint: str
 ) -> tuple[dict[str, Any], float]:
+    """The colour scale, and of the last step's known K the share that lies beyond it."""
     if paint == "class":
-        if class_count == 2:
-            return {"colorscale": palette.CLASS_SCALE, "cmin": 0.0, "cmax": 1.0}, 0.0
-        top = class_count - 1.0
-        return {"colorscale": palette.class_steps(class_count), "cmin": 0.0, "cmax": top}, 0.0
+        scale = palette.class_scale(data.colours)
+        return {"colorscale": scale, "cmin": 0.0, "cmax": data.class_count - 1.0}, 0.0
     lasts = [field[-1] for field in gaussian.values()]
-    sizes = [np.abs(last[np.isfinite(last)]) for last in lasts]
-    ends = [float(np.quantile(x, COLOUR_QUANTILE)) for x in sizes if x.size]
+    sizes = [np.abs(last[~np.isnan(last)]) for last in lasts]
+    finite = [x[np.isfinite(x)] for x in sizes]
+    ends = [float(np.quantile(x, COLOUR_QUANTILE)) for x in finite if x.size]
     end = palette.symmetric_range(max(ends, default=0.0))[1]
     seen = np.concatenate(sizes) if sizes else np.empty(0)
     beyond = float(np.mean(seen > end)) if seen.size else 0.0
     return {"colorscale": palette.SIGNED_SCALE, "cmin": -end, "cmax": end}, beyond
 
 
-def _colours(side: FilmSide, paint: str, discrete: bool, gaussian: np.ndarray | None) -> np.ndarray:
-    """(T, R, C): what the colours show."""
+def _face_classes(logits: np.ndarray) -> np.ndarray:
+    """(T, F): the likeliest class in the middle of every face of the mesh."""
+    corners = logits.reshape(len(logits), -1, logits.shape[-1])[:, triangles(logits.shape[1])]
+    return corners.mean(2).argmax(-1).astype(float)
+
+
+def _colours(
+    side: FilmSide, paint: str, discrete: bool, gaussian: np.ndarray | None, style: dict[str, Any]
+) -> np.ndarray:
+    """(T, R, C): what the colours show; K beyond the scale has the colour of its end."""
     if paint == "curvature":
-        blank = np.zeros(side.logits.shape[:3])
-        return blank if gaussian is None else np.nan_to_num(gaussian, nan=0.0)
+        if gaussian is None:
+            return np.zeros(side.logits.shape[:3])
+        return np.nan_to_num(gaussian, nan=0.0).clip(style["cmin"], style["cmax"])
     if side.logits.shape[-1] > 2:
         return side.logits.argmax(-1).astype(float)
     probability = softmax(side.logits, -1)[..., 1]
@@ -215,10 +241,10 @@ def classifier_planes(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     """The classifier's planes normal . y + offset = 0 in the drawn axes, and where they are honest.
 
-    ``normal`` (T, 3), ``offset`` (T,), ``honest`` (T,): in the drawn axes the plane decides as the
-    classifier does, to 1 % of the largest margin on the surface. In R^3 it always is; of more
-    dimensions some are not drawn, and a classifier that looks at those has no plane in the view.
-    ``None`` where there are more than two classes.
+    ``normal`` (T, 3), ``offset`` (T,), ``honest`` (T,): in the drawn axes the plane's margin is the
+    classifier's to 1 % of the largest on the surface, and decides alike at 99 % of its points. In
+    R^3 it always is; of more dimensions some are not drawn, and a classifier that looks at those
+    has no plane in the view. ``None`` where there are more than two classes.
     """
     if side.logits.shape[-1] != 2:
         return None
@@ -229,8 +255,10 @@ def classifier_planes(
     normal, offset = across @ axes.basis, offset + across @ axes.origin
     margin = side.logits[..., 1] - side.logits[..., 0]
     drawn = np.einsum("trcd,td->trc", axes.project(side.values), normal)
-    missed = np.abs(drawn + offset[:, None, None] - margin).max((1, 2))
-    return normal, offset, missed <= PLANE_TOLERANCE * np.abs(margin).max((1, 2))
+    drawn = drawn + offset[:, None, None]
+    close = np.abs(drawn - margin).max((1, 2)) <= PLANE_TOLERANCE * np.abs(margin).max((1, 2))
+    otherwise = ((drawn > 0) != (margin > 0)).mean((1, 2))
+    return normal, offset, close & (otherwise <= PLANE_TOLERANCE)
 
 
 def _planes(side: FilmSide, axes: Axes, low: np.ndarray, high: np.ndarray) -> np.ndarray | None:
@@ -279,25 +307,12 @@ def _scene(
         line3d(f"{name}_curve", palette.LINE, 8),
     ]
     for label in range(data.class_count):
-        marker = _marker("scatter3d", label, 3)
+        marker = _marker("scatter3d", data.colours[label], 3)
         xyz = {x: ref(f"{name}_data{label}_{x}") for x in "xyz"}
         traces.append({"type": "scatter3d", "mode": "markers", **xyz, "marker": marker, **QUIET})
     if plane:
-        fan = np.arange(1, MOST_CORNERS - 1)
-        traces.append(
-            {
-                "type": "mesh3d",
-                **{x: ref(f"{name}_plane_{x}") for x in "xyz"},
-                "i": [0] * len(fan),
-                "j": fan.tolist(),
-                "k": (fan + 1).tolist(),
-                "color": palette.PLANE,
-                "opacity": 0.28,
-                "flatshading": True,
-                "lighting": {"ambient": 1.0, "diffuse": 0.0},
-                **QUIET,
-            }
-        )
+        corners = {x: ref(f"{name}_plane_{x}") for x in "xyz"}
+        traces.append(plane_trace(corners, MOST_CORNERS))
     return Panel(
         kind="scene",
         label=f"{name} model: surface in representation space, with data and decision curve",
@@ -307,19 +322,25 @@ def _scene(
     )
 
 
-def _marker(kind: str, label: int, size: int, hollow: bool = False) -> dict[str, Any]:
-    colour = palette.POINT_COLOURS[label]
-    symbol = SYMBOLS[kind][label] + ("-open" if hollow else "")
+def _marker(kind: str, place: int, size: int, hollow: bool = False) -> dict[str, Any]:
+    colour = palette.POINT_COLOURS[place]
+    symbol = SYMBOLS[kind][place] + ("-open" if hollow else "")
     line = {"color": colour if hollow else "#ffffff", "width": 1.5 if hollow else 1}
     return {"size": size, "color": colour, "symbol": symbol, "line": line}
 
 
 def _plane(name: str, data: FilmData, style: dict[str, Any], paint: str, hatched: bool) -> Panel:
-    reading = {"class": "class 1 with p = %{z:.2f}", "curvature": "K = %{z:.3g}"}[paint]
+    reading = f"{data.names[1]} with p = %{{z:.2f}}"
     if paint == "class" and data.class_count > 2:
-        reading = "class %{z}"
+        known = ", ".join(f"{place}: {name}" for place, name in enumerate(data.names))
+        reading = f"%{{z}} of {known}"
+    extra: dict[str, Any] = {}
+    if hatched:
+        reading, extra = "K = %{customdata:.3g}", {"customdata": ref(f"{name}_field")}
+    elif paint == "curvature":
+        reading = "K is not measured yet"
     traces = [
-        heat(f"{name}_colour", style, reading),
+        heat(f"{name}_colour", style, reading, **extra),
         line2d(f"{name}_curve_u", f"{name}_curve_v", palette.LINE, 3),
     ]
     if hatched:
@@ -327,7 +348,7 @@ def _plane(name: str, data: FilmData, style: dict[str, Any], paint: str, hatched
     for part, size, hollow in (("data", 6, False), ("test", 6, True)):
         for label in range(data.class_count):
             uv = {x: ref(f"{name}_{part}{label}_{u}") for x, u in zip("xy", "uv", strict=True)}
-            marker = _marker("scatter", label, size, hollow)
+            marker = _marker("scatter", data.colours[label], size, hollow)
             traces.append({"type": "scatter", "mode": "markers", **uv, "marker": marker, **QUIET})
     return Panel(
         kind="plane",

@@ -31,15 +31,17 @@ TASK_NAME = "own"
 FEWEST_POINTS, FEWEST_CLASSES = 8, 2
 CLASS_NAMES = ("0", "1", "2", "3")
 SMALLEST_SPREAD = 1e-9  # of the largest coordinate: below, rounding would move the points visibly
+NARROWEST = 0.1  # of the wider direction: below, each direction is scaled by itself
 TRAIN_SHARE = 0.7
 COARSE_BELOW = 20  # test points
 
 
 @dataclass(frozen=True, eq=False)
 class OwnData:
-    """Points brought along: ``points = (originals - centre) / half_width``, in [-1, 1]^2.
+    """Points brought along: ``points = (originals - centre) / half_widths``, in [-1, 1]^2.
 
-    One ``half_width`` for both directions, so that shapes stay what they are.
+    Both half widths are alike, so that shapes stay what they are, unless one direction would
+    shrink to less than a tenth of the square.
     """
 
     points: np.ndarray  # (N, 2) float64
@@ -47,19 +49,24 @@ class OwnData:
     names: tuple[str, ...]  # of the classes, in order of number or alphabet
     originals: np.ndarray  # (N, 2) float64: as they came
     centre: np.ndarray  # (2,)
-    half_width: float
+    half_widths: np.ndarray  # (2,)
+    colours: tuple[int, ...] = (0, 1, 2, 3)  # of the classes, at least: places in the palette
 
     @property
     def scaling(self) -> str:
         """A sentence that says what was done to the coordinates."""
-        if self.half_width == 1 and not self.centre.any():
+        if (self.half_widths == 1).all() and not self.centre.any():
             return "The points stand where they were given."
-        x, y = (f"{name} − {c:.6g}" for name, c in zip("xy", self.centre, strict=True))
-        by = f"{self.half_width:.6g}"
-        return (
-            "Scaled to the square, by the same factor in both directions:"
-            f" ({x}) / {by} and ({y}) / {by}."
-        ).replace("− -", "+ ")
+        x, y = (
+            f"({name} − {c:.6g}) / {by:.6g}"
+            for name, c, by in zip("xy", self.centre, self.half_widths, strict=True)
+        )
+        how = (
+            "by the same factor in both directions"
+            if self.half_widths[0] == self.half_widths[1]
+            else "each direction by itself, as one is more than ten times as wide as the other"
+        )
+        return f"Scaled to the square, {how}: {x} and {y}.".replace("− -", "+ ")
 
 
 def parse_csv(source: bytes | str) -> OwnData:
@@ -75,10 +82,13 @@ def parse_csv(source: bytes | str) -> OwnData:
     extent = originals.max(0) - low
     if extent.max() <= max(SMALLEST_SPREAD * np.abs(originals).max(), 1 / LARGEST_NUMBER):
         raise OwnDataError("all points lie at one spot, or too close to it to tell them apart")
-    half_width = float(extent.max()) / 2
+    half_widths = np.full(2, extent.max() / 2)
+    told_apart = extent > np.maximum(SMALLEST_SPREAD * np.abs(originals).max(0), 1 / LARGEST_NUMBER)
+    if told_apart.all() and extent.min() < NARROWEST * extent.max():
+        half_widths = extent / 2
     # From the corner first: the result is in [-1, 1], however it rounds.
-    points = (originals - low) / half_width - extent / 2 / half_width
-    return OwnData(points, labels, names, originals, low + extent / 2, half_width)
+    points = (originals - low) / half_widths - extent / 2 / half_widths
+    return OwnData(points, labels, names, originals, low + extent / 2, half_widths)
 
 
 def _example() -> str:
@@ -99,7 +109,8 @@ def drawn_data(
 ) -> OwnData:
     """Points (N, 2) drawn in the square, with labels that are places in ``names``; not scaled.
 
-    Names that no point has are dropped. Raises `OwnDataError` as `parse_csv` does.
+    Names that no point has are dropped; the others keep their colours, place for place. Raises
+    `OwnDataError` as `parse_csv` does.
     """
     originals = np.array(points, dtype=np.float64).reshape(-1, 2)
     if len(originals) > MOST_POINTS:
@@ -115,7 +126,10 @@ def drawn_data(
     used, places = np.unique(np.asarray(labels, dtype=np.int64), return_inverse=True)
     kept = tuple(names[place] for place in used)
     _check_enough(places, kept)
-    return OwnData(originals, places.astype(np.int64), kept, originals, np.zeros(2), 1.0)
+    colours = tuple(used.tolist())
+    return OwnData(
+        originals, places.astype(np.int64), kept, originals, np.zeros(2), np.ones(2), colours
+    )
 
 
 def _check_enough(labels: np.ndarray, names: Sequence[str]) -> None:

@@ -23,6 +23,7 @@ from gating_core.views import (
     line2d,
     line3d,
     mesh,
+    plane_trace,
     ref,
     scene_layout,
     value_triangle,
@@ -161,21 +162,7 @@ def _scene(side: str, cut: CutSurface, style: dict[str, Any]) -> Panel:
         )
     plane = plane_in_box(cut.normal, cut.offset, low, high)
     if len(plane):
-        fan = np.arange(1, len(plane) - 1)
-        traces.append(
-            {
-                "type": "mesh3d",
-                **dict(zip("xyz", plane.T.tolist(), strict=True)),
-                "i": [0] * len(fan),
-                "j": fan.tolist(),
-                "k": (fan + 1).tolist(),
-                "color": palette.PLANE,
-                "opacity": 0.28,
-                "flatshading": True,
-                "lighting": {"ambient": 1.0, "diffuse": 0.0},
-                **QUIET,
-            }
-        )
+        traces.append(plane_trace(dict(zip("xyz", plane.T.tolist(), strict=True)), len(plane)))
     if side == "left":
         traces.append(value_triangle(cut.value_vectors))
     return Panel(

@@ -6,6 +6,8 @@ from black paper. Colour is never the only channel: contours and signs go with i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 CLASS_COLOURS = ("#2b6cb0", "#e07b1a", "#2a9d63", "#a855c7")  # blue, orange, green, purple
 POINT_COLOURS = ("#0b3c6f", "#8f4300", "#0f5132", "#581c87")  # dark enough on their own class
 NEUTRAL = "#c9c9c9"
@@ -16,7 +18,6 @@ PLANE = "#7a8794"
 
 Scale = list[tuple[float, str]]
 
-CLASS_SCALE: Scale = [(0.0, CLASS_COLOURS[0]), (0.5, NEUTRAL), (1.0, CLASS_COLOURS[1])]
 # PuOr of ColorBrewer (Brewer, Harrower and Penn State, Apache 2.0), its middle made darker.
 SIGNED_SCALE: Scale = [
     (0.0, "#542788"),
@@ -42,9 +43,19 @@ def symmetric_range(largest: float) -> tuple[float, float]:
     return -end, end
 
 
-def class_steps(count: int) -> Scale:
-    """One flat colour for each of ``count`` classes, for numbers from 0 to count - 1."""
-    edges = [(2 * i - 1) / (2 * (count - 1)) for i in range(count + 1)]
+def class_scale(colours: Sequence[int]) -> Scale:
+    """The colours of as many classes, which are places in `CLASS_COLOURS`.
+
+    For two the probability of the second, over a neutral middle; for more one flat colour each, for
+    numbers from 0 to the count less 1.
+    """
+    first, *rest = (CLASS_COLOURS[place] for place in colours)
+    if len(rest) == 1:
+        return [(0.0, first), (0.5, NEUTRAL), (1.0, rest[0])]
+    edges = [(2 * i - 1) / (2 * len(rest)) for i in range(len(rest) + 2)]
     ends = [min(max(edge, 0.0), 1.0) for edge in edges]
-    pairs = zip(ends[:-1], ends[1:], CLASS_COLOURS, strict=False)
+    pairs = zip(ends[:-1], ends[1:], (first, *rest), strict=True)
     return [(end, colour) for low, high, colour in pairs for end in (low, high)]
+
+
+CLASS_SCALE = class_scale((0, 1))

@@ -20,7 +20,7 @@ from gating_core.train import snapshot_steps
 from gating_core.trainer import Trainer, TrainingDiverged
 from gating_core.variants import batches_of
 
-MORE_SNAPSHOTS = 20  # of what a run is continued by, evenly spaced
+MORE_SNAPSHOTS = 20  # of what a complete run is continued by, evenly spaced
 
 Event = float | TrainedRun
 
@@ -50,9 +50,13 @@ def go_on(run: TrainedRun, steps: int) -> Iterator[Event]:
         raise ValueError(f"this run cannot go on: {run.divergence.text}")
     done = run.frames[-1].step
     check_integer("steps", steps, 1, STEPS_RANGE[1] - done)
-    marks = done + np.linspace(0, steps, min(steps, MORE_SNAPSHOTS) + 1).round().astype(int)
     longer = replace(run.setting, steps=done + steps)
-    return _run(replace(run, setting=longer), marks[1:].tolist())
+    if longer == run.setting:  # it was stopped on its way: the moments that it has not come to
+        marks = [mark for mark in snapshot_steps(longer.steps) if mark > done]
+    else:
+        count = min(steps, MORE_SNAPSHOTS)
+        marks = (done + np.linspace(0, steps, count + 1)[1:].round().astype(int)).tolist()
+    return _run(replace(run, setting=longer), marks)
 
 
 class _Batch:

@@ -73,7 +73,7 @@ class TrainedRun:
     @property
     def complete(self) -> bool:
         """Whether it got to the end of its setting."""
-        return self.frames[-1].step == self.setting.steps
+        return bool(self.frames) and self.frames[-1].step == self.setting.steps
 
     @cached_property
     def variants(self) -> dict[str, TrainedVariant]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from gating_core.classifier import parameter_count
 from gating_core.config import AttentionConfig, check_choice, check_integer, check_number
@@ -107,7 +107,8 @@ class Setting:
         """A step must be short enough to be stopped after it."""
         tokens = self.value_count**2 if self.source == "tokens" else 1
         members = self.seed_count * min(len(self.variants), 2)  # two may train as one batch
-        numbers = members * self.batch_size * self.depth * self.model_dim * tokens
+        widest = max(config.model_dim for config in self.configs.values())
+        numbers = members * self.batch_size * self.depth * widest * tokens
         if numbers > LARGEST_STEP:
             raise ValueError(
                 f"one step would take {numbers / 1e6:.0f} million numbers; at most"
@@ -168,9 +169,3 @@ class Setting:
         return make_task(
             self.task, train, self.noise, test, self.seeds, self.label_noise, self.balance
         )
-
-    @property
-    def with_new_seeds(self) -> Setting:
-        """The same experiment with the next seeds, none of them among these."""
-        seed = self.seed + self.seed_count
-        return replace(self, seed=seed if seed <= SEED_RANGE[1] else SEED_RANGE[0])

@@ -76,6 +76,23 @@ def mesh(side: str, style: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def plane_trace(corners: dict[str, Any], count: int) -> dict[str, Any]:
+    """The classifier's plane: a see-through polygon with ``count`` corners, in order."""
+    fan = np.arange(1, count - 1)
+    return {
+        "type": "mesh3d",
+        **corners,
+        "i": [0] * len(fan),
+        "j": fan.tolist(),
+        "k": (fan + 1).tolist(),
+        "color": palette.PLANE,
+        "opacity": 0.28,
+        "flatshading": True,
+        "lighting": {"ambient": 1.0, "diffuse": 0.0},
+        **QUIET,
+    }
+
+
 def line3d(prefix: str, colour: str, width: float) -> dict[str, Any]:
     """A line in a scene through the arrays PREFIX_x, PREFIX_y, PREFIX_z."""
     line = {"color": colour, "width": width}

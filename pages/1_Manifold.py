@@ -16,7 +16,7 @@ from ui.manifold_controls import (
     metric_controls,
     more_controls,
 )
-from ui.page import begin
+from ui.page import begin, end
 
 begin("Manifold")
 st.title("What shape do the outputs fill?", anchor=False)
@@ -50,3 +50,4 @@ if doubt.open:
 if gallery.open:
     with gallery:
         draw_fooled()
+end("Manifold")

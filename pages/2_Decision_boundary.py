@@ -5,7 +5,7 @@ import streamlit as st
 from ui import jobs, training  # (first: they settle threads and memory for the process)
 from ui.link_check import warn_about_link
 from ui.own_points import draw_own, own_data
-from ui.page import begin
+from ui.page import begin, end
 from ui.playground import draw_buttons, draw_film, draw_inside, draw_numbers, draw_take
 from ui.playground_controls import (
     PLAYGROUND,
@@ -32,14 +32,14 @@ wished = training.wish(front["who"] or "best")
 job = training.fetch(setting, wished)
 jobs.watch(
     job,
-    lambda items: draw_film(training.shown_of(items), more, wished),
+    lambda items: draw_film(training.shown_of(job), more, wished),
     what=training.what,
     share=training.share_of,
 )
-shown = training.shown_of(job.items)
-if shown is not None and shown.run.frames:
+shown = training.numbers_of(job)
+if shown is not None:
     draw_buttons()
-    draw_numbers(shown, wished)
+    draw_numbers(shown, wished, shown.run.setting == setting)
     looking = st.expander("Looking inside: every weight and gate", key="looking",
                           bind="query-params", on_change="rerun")  # fmt: skip
     if looking.open:
@@ -47,3 +47,4 @@ if shown is not None and shown.run.frames:
             draw_inside(shown, wished)
     st.subheader("Take it with you", anchor=False)
     draw_take(shown, wished)
+end("Decision boundary")

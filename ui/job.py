@@ -37,9 +37,10 @@ class Job(Generic[T]):
 
     It stops between two items only, so a generator that can be cancelled within half a second
     yields more often than that: ``None`` where it has nothing to say, which is not kept. Of the
-    items the newest ``kept`` are. ``expected`` are the errors whose text is meant for visitors;
-    any other is logged with its traceback. A job cancels itself once nobody has called `ask` for
-    ``patience`` seconds. ``about`` is for whoever looks: what it computes.
+    items the newest ``kept`` are, and of each type in ``newest`` the newest alone. ``expected`` are
+    the errors whose text is meant for visitors; any other is logged with its traceback. A job
+    cancels itself once nobody has called `ask` for ``patience`` seconds. ``about`` is for whoever
+    looks: what it computes.
     """
 
     def __init__(
@@ -50,12 +51,13 @@ class Job(Generic[T]):
         expected: tuple[type[Exception], ...] = (),
         patience: float = inf,
         kept: int = ITEMS_KEPT,
+        newest: tuple[type, ...] = (),
         line: Line = LINE,
     ) -> None:
         self.about, self.patience = about, patience
         self.forgotten = self.declined = False
         self.error: BaseException | None = None
-        self._expected, self._line = expected, line
+        self._expected, self._line, self._newest = expected, line, newest
         self._lock = threading.Lock()
         self._items: deque[T] = deque(maxlen=kept)
         self._received = self._drained = 0
@@ -183,9 +185,7 @@ class Job(Generic[T]):
         try:
             for item in items:
                 if item is not None:
-                    with self._lock:
-                        self._items.append(item)
-                        self._received += 1
+                    self._keep(item)
                 self._give_up_if_deserted()
                 if self._stop.is_set():
                     return State.CANCELLED
@@ -193,6 +193,14 @@ class Job(Generic[T]):
         finally:
             if hasattr(items, "close"):
                 items.close()
+
+    def _keep(self, item: T) -> None:
+        with self._lock:
+            if type(item) in self._newest:
+                others = (x for x in self._items if type(x) is not type(item))
+                self._items = deque(others, self._items.maxlen)
+            self._items.append(item)
+            self._received += 1
 
     def _give_up_if_deserted(self) -> None:
         if time.monotonic() > self._until:

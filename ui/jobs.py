@@ -90,12 +90,13 @@ def start(
     about: object = None,
     expected: tuple[type[Exception], ...] = (),
     patience: float = PATIENCE_SECONDS,
+    newest: tuple[type, ...] = (),
 ) -> Job[T]:
     """Start a job in place of the one called ``key``, if any; see `Job` for the arguments."""
     jobs = _jobs()
     if key in jobs:
         jobs[key][0].cancel()
-    job = Job(make, about=about, expected=expected, patience=patience).start()
+    job = Job(make, about=about, expected=expected, patience=patience, newest=newest).start()
     jobs[key] = job, st.session_state.get("_page", "")
     return job
 
@@ -124,35 +125,36 @@ def watch(
     """Show how ``job`` goes and ``draw`` its items so far, again and again until it is over.
 
     This is a fragment: only it runs again while the job does; the whole page once when the job's
-    turn comes after a wait, and once at the end. ``draw`` hears an empty list before the first
-    item. ``what`` opens its sentences ("Training"), or says from the items what does; ``share``
-    tells from them, which are one at least, how much is done.
+    turn comes after a wait, when ``what`` changes, and at the end. ``draw`` hears an empty list
+    before the first item. ``what`` opens its sentences ("Training"), or says from the items what
+    does; ``share`` tells from them, which are one at least, how much is done.
     """
-    phase = _phase(job)
+    name = (lambda items: what) if isinstance(what, str) else what
+    phase = _phase(job, name)
     # Only a run of the whole page changes the interval of a fragment, or stops its timer.
-    seconds = {"queued": max(every, QUEUE_POLL_SECONDS), "busy": every, "over": None}[phase]
-    st.fragment(_look, run_every=seconds)(job, draw, what, share, phase)
+    seconds = {"queued": max(every, QUEUE_POLL_SECONDS), "over": None}.get(phase, every)
+    st.fragment(_look, run_every=seconds)(job, draw, name, share, phase)
 
 
-def _phase(job: Job) -> str:
+def _phase(job: Job[T], name: Callable[[list[T]], str]) -> str:
     if job.over:
         return "over"
-    return "queued" if job.position else "busy"
+    return "queued" if job.position else f"busy {name(job.items)}"
 
 
 def _look(
     job: Job[T],
     draw: Draw[T],
-    what: str | Callable[[list[T]], str],
+    what: Callable[[list[T]], str],
     share: Share[T] | None,
     phase: str,
 ) -> None:
     _jobs()
     _ask(job)
-    if _phase(job) != phase:
+    if _phase(job, what) != phase:
         st.rerun()
     items = job.items
-    name = what if isinstance(what, str) else what(items)
+    name = what(items)
     with st.container():  # always there: a picture whose place in the page shifts is made anew
         if job.over:
             _draw_end(job, name, items)

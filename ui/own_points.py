@@ -18,6 +18,7 @@ from gating_core.own_data import (
 from ui.draw import draw, drawn
 from ui.link_check import forget
 from ui.playground_controls import OWN, as_it_comes
+from ui.words import literal
 
 DRAWING, TABLE = "own_drawing", "own_table"
 NAMES = ("blue", "orange", "green", "purple")
@@ -48,10 +49,10 @@ def draw_own() -> None:
                      placeholder=EXAMPLE_CSV[:60])  # fmt: skip
     problem = st.session_state.get("own_problem")
     if problem:
-        st.error(problem)
+        st.error(literal(problem))
     own = own_data()
     if own is not None:
-        st.text(f"{len(own.points)} points, classes {', '.join(own.names)}. {own.scaling}")
+        st.text(f"In use: {len(own.points)} points, classes {', '.join(own.names)}. {own.scaling}")
         # What the slider under *More* says, which has been drawn by now.
         st.text(split_note(own, st.session_state["share"] or as_it_comes(TASK_NAME)))
 
@@ -66,10 +67,8 @@ def _keep(own: OwnData) -> None:
 def _on_draw() -> None:
     points, labels = drawn("own_draw")
     st.session_state[DRAWING] = (points, labels)
-    used = sorted(set(labels))
     try:
-        places = [used.index(label) for label in labels]
-        _keep(drawn_data(np.array(points).reshape(-1, 2), places, [NAMES[i] for i in used]))
+        _keep(drawn_data(np.array(points).reshape(-1, 2), labels, NAMES))
     except OwnDataError as error:
         st.session_state["own_problem"] = str(error)
 
@@ -78,6 +77,8 @@ def _on_file() -> None:
     file = st.session_state.get("own_file")
     if file is not None:
         _read(file.getvalue())
+    else:
+        st.session_state.pop("own_problem", None)
 
 
 def _on_text() -> None:

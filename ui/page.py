@@ -17,15 +17,36 @@ PAGES = {
 }
 
 
+LINKS = "_links"
+
+
 def begin(title: str) -> None:
-    """Set up the page called ``title``, end what other pages do, draw the links to all pages."""
+    """Set up the page called ``title``, end what other pages do, draw the links to all pages.
+
+    Whoever comes back finds the page as they left it, if it ends with `end`.
+    """
     st.set_page_config(
         page_title=f"{title} · gated attention",
         page_icon=str(ICON),
         layout="wide",
         initial_sidebar_state="collapsed",
     )
+    _return(title)
     jobs.arrive(title)
     with st.container(horizontal=True):
         for path, (label, icon) in PAGES.items():
             st.page_link(path, label=label, icon=icon)
+
+
+def _return(title: str) -> None:
+    """On coming back without a link, go on with the one that was kept."""
+    kept = st.session_state.get(LINKS, {}).get(title)
+    if kept and not st.query_params and st.session_state.get("_page") != title:
+        path = next(path for path, (label, _) in PAGES.items() if label == title)
+        st.switch_page(path, query_params=kept)
+
+
+def end(title: str) -> None:
+    """Keep the link of the page called ``title``, as its controls have it by now."""
+    links = st.session_state.setdefault(LINKS, {})
+    links[title] = {name: st.query_params.get_all(name) for name in st.query_params}

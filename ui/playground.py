@@ -18,7 +18,6 @@ from gating_core.views import camera_from
 from ui import jobs
 from ui import playground_words as words
 from ui.playground_controls import REWINDS, REWOUND, new_seeds, rewind, train_on
-from ui.runtime import place
 from ui.training import JOB, Shown, Wish, serial
 from ui.view3d import Legend, view3d
 from ui.words import NOT_SETTLED, percent, short
@@ -33,8 +32,7 @@ SMALL = "inside_small"
 
 @st.cache_resource(max_entries=24, show_spinner=False)
 def _sides(_run: TrainedRun, key: int, member: int) -> dict[str, film_view.FilmSide]:
-    with place():
-        return {side: film.film_side(_run, name, member) for side, name in _names(_run).items()}
+    return {side: film.film_side(_run, name, member) for side, name in _names(_run).items()}
 
 
 def _names(run: TrainedRun) -> dict[str, str]:
@@ -51,7 +49,7 @@ def draw_film(shown: Shown | None, look: dict[str, Any], wished: Wish) -> None:
         return
     run = shown.run
     if run.divergence is not None:
-        st.warning(f"{run.divergence.text} Shown: what there was before.")
+        st.warning(f"{run.divergence.text.rstrip('.')}. Shown: what there was before.")
     if not len(run.frames):
         return
     member, names = wished.member(run), _names(run)
@@ -66,6 +64,7 @@ def draw_film(shown: Shown | None, look: dict[str, Any], wished: Wish) -> None:
     )
     if not (run.complete or run.divergence):  # the best one would turn with every step
         view = replace(view, camera=camera_from(BEGIN_FROM))
+    drawn_text = words.drawn_text(run)
     hatched = gaussian if paint == "curvature" else {}
     view3d(
         view,
@@ -75,9 +74,9 @@ def draw_film(shown: Shown | None, look: dict[str, Any], wished: Wish) -> None:
         captions=[words.captions(run, n, member, hatched.get(s)) for s, n in names.items()]
         + [[words.CURVES]],
         readouts=((), (), ()),
-        frame=0 if rewound(run, member) else len(data.steps) - 1,
+        frame=0 if _rewound(run, member) else len(data.steps) - 1,
         frame_labels=[f"step {step}" for step in data.steps],
-        legend=_legend(paint, run.task.class_count, view, len(gaussian) == len(names)),
+        legend=_legend(paint, data, view, len(gaussian) == len(names), drawn_text),
         scrub=True,
         serial=f"{serial(run)} {member} {st.session_state.get(REWINDS, 0)}",
     )
@@ -122,19 +121,26 @@ def _curves(shown: Shown, member: int) -> list[Curve]:
     ]
 
 
-def _legend(paint: str, class_count: int, view: film_view.View, measured: bool) -> Legend:
+def _legend(
+    paint: str, data: film_view.FilmData, view: film_view.View, measured: bool, drawn: str
+) -> Legend:
     if paint == "curvature":
         low, high = view.colour_range
-        note = f"saddle-like to dome-like · {percent(view.beyond)} of the points lie beyond"
-        note = note + " · hatched: unresolved" if measured else "K is not measured yet"
+        note = (
+            f"saddle-like to dome-like · at the last step {percent(view.beyond)} of the points lie"
+            " beyond · hatched: not known"
+        )
+        note = note if measured else "K is not measured yet"
         return Legend(palette.SIGNED_SCALE, f"K = {short(low)}", f"K = {short(high)}", note)
-    note = "filled: training points · open: test points · black: decision boundary"
-    if class_count > 2:
-        return Legend(palette.class_steps(class_count), "class 0", f"class {class_count - 1}", note)
-    return Legend(palette.CLASS_SCALE, "class 0", "class 1", note + " · grey: classifier's plane")
+    note = f"filled: training points, open: test points{drawn} · black: decision boundary"
+    if data.class_count == 2:
+        note += " · grey: classifier's plane"
+    else:
+        note = f"{', '.join(data.names)} · {note}"
+    return Legend(palette.class_scale(data.colours), data.names[0], data.names[-1], note)
 
 
-def rewound(run: TrainedRun, member: int) -> bool:
+def _rewound(run: TrainedRun, member: int) -> bool:
     """Whether the visitor went back to the start, and has looked at nothing else since."""
     moment = (run.setting, member)
     if st.session_state.pop(REWOUND, False):
@@ -148,15 +154,20 @@ def draw_buttons() -> None:
         st.button(f"Train on ({MORE_STEPS} steps)", icon=":material/fast_forward:",
                   on_click=train_on, args=(MORE_STEPS,), key="train_on")  # fmt: skip
         st.button("Rewind (same start)", icon=":material/replay:", on_click=rewind, key="rewind",
-                  help="Back to step 0 of the same initial weights, and to 400 steps.")  # fmt: skip
+                  help="Back to step 0, the initial weights.")  # fmt: skip
         st.button("New seeds", icon=":material/casino:", on_click=new_seeds, key="new_seeds")
 
 
-def draw_numbers(shown: Shown, wished: Wish) -> None:
-    """The verdict, the table and the strip of seeds."""
+def draw_numbers(shown: Shown, wished: Wish, current: bool) -> None:
+    """The verdict, the table and the strip of seeds; of the run before, if not ``current``."""
     run = shown.run
+    if not current:
+        st.caption(
+            ":material/hourglass_top: From here on: the run before, until the new one is complete."
+        )
     st.markdown(words.verdict(run))
     st.table(words.table(run))
+    st.caption(words.table_note(run))
     accuracies = {
         words.TITLES[name]: variant.ensemble.test_accuracy[-1]
         for name, variant in run.variants.items()
@@ -217,8 +228,9 @@ def draw_take(shown: Shown, wished: Wish) -> None:
     quiet: dict[str, Any] = {"on_click": "ignore"}
     with st.container(horizontal=True):
         st.download_button(
-            "Weights (safetensors)", lambda: weights_file(ensemble, run.task, {"variant": name}),
-            "model.safetensors", icon=":material/download:", key="take_weights", **quiet,
+            "Weights (safetensors)",
+            lambda: weights_file(ensemble, run.task, words.about(run, name)), "model.safetensors",
+            icon=":material/download:", key="take_weights", **quiet,
         )  # fmt: skip
         st.download_button(
             "Script (PyTorch)", "" if problem else script(ensemble, ensemble.seeds[member]),
@@ -239,4 +251,6 @@ def draw_take(shown: Shown, wished: Wish) -> None:
 def _figure(run: TrainedRun, member: int) -> str:
     sides = _sides(run, serial(run), member)
     titles = {side: words.TITLES[name] for side, name in _names(run).items()}
-    return film_figure(sides, film_view.film_axes(sides), titles).to_html(include_plotlyjs=True)
+    colours = film.film_data(run, member).colours
+    figure = film_figure(sides, film_view.film_axes(sides), titles, colours)
+    return figure.to_html(include_plotlyjs=True)

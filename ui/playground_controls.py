@@ -18,8 +18,9 @@ from gating_core.variants import TOKENS_ONLY, VARIANTS
 from ui.link_check import forget
 from ui.links import Allowed, Choice, Choices, Number
 
-FIRST = Setting()
+FIRST = Setting(weight_decay=0.06)  # which keeps sheets from collapsing, as on the landing page
 OWN_SHARE = 0.75
+MOST_BESIDE = 4
 OWN = "playground_own"
 REWOUND, REWINDS = "playground_rewound", "playground_rewinds"
 LAST_SETTING = "playground_setting"
@@ -37,7 +38,7 @@ PLAYGROUND: dict[str, Allowed] = {
     "also": Choices(tuple(VARIANTS), "none"),
     "steps": Number(*STEPS, str(FIRST.steps)),
     "who": Choice((*SHOWN, "picked"), SHOWN[0]),
-    "picked_seed": Number(*SEEDS, "the best"),
+    "picked_seed": Number(SEEDS[0], SEEDS[1] + SEED_COUNTS[1], "the best"),
     "paint": Choice(PAINTS, PAINTS[0]),
     "discrete": Choice(YES_NO, "false"),
     "noise": Number(0, 0.5, "0", whole=False),
@@ -56,7 +57,7 @@ PLAYGROUND: dict[str, Allowed] = {
     "optimiser": Choice(tuple(OPTIMISERS), FIRST.optimiser),
     "rate": Choice(RATES, f"{FIRST.learning_rate:g}"),
     "batch": Choice(BATCHES, str(FIRST.batch_size)),
-    "decay": Number(0, 1, "0", whole=False),
+    "decay": Number(0, 1, f"{FIRST.weight_decay:g}", whole=False),
     "first": Number(*SEEDS, str(FIRST.seed)),
     "seeds": Number(*SEED_COUNTS, str(FIRST.seed_count)),
     "setup": Choice(YES_NO, "false"),
@@ -67,7 +68,7 @@ PLAYGROUND: dict[str, Allowed] = {
 
 def front_controls() -> dict[str, Any]:
     """The five that are always seen; their values by name."""
-    a, b, c, d, e = st.columns([2, 2, 2, 2, 4.6], vertical_alignment="bottom")
+    a, b, c, d, e = st.columns(5, vertical_alignment="bottom")
     bound: Any = {"bind": "query-params", "on_change": forget}
     return {
         "data": a.selectbox("Data", DATA, DATA.index(FIRST.task), key="data", **bound),
@@ -77,9 +78,8 @@ def front_controls() -> dict[str, Any]:
             " and a nonlinearity that reads no state. matched: no gate, but wider.",
         ),
         "steps": d.slider("Steps", *STEPS, FIRST.steps, 50, key="steps", **bound),
-        "who": e.segmented_control(
-            "Seed that is shown", (*SHOWN, "picked"), default=SHOWN[0], required=True, key="who",
-            width="stretch", **bound,
+        "who": e.selectbox(
+            "Seed that is shown", (*SHOWN, "picked"), 0, key="who", **bound,
             help="Best, median and worst by accuracy on the training points; or pick one in the"
             " strip of seeds below.",
         ),
@@ -114,7 +114,8 @@ def more_controls() -> dict[str, Any]:
         "rms": b.segmented_control("Normalisation", NORMS, default=FIRST.norm, key="rms", **pick),
         "skip": b.toggle("Residual connection", key="skip", **bound),
         "out": b.toggle("Output projection", key="out", **bound),
-        "also": b.multiselect("Also train, for the table", tuple(VARIANTS), key="also", **bound),
+        "also": b.multiselect("Also train, for the table", tuple(VARIANTS), key="also",
+            max_selections=MOST_BESIDE, **bound),
         "optimiser": c.segmented_control("Optimiser", tuple(OPTIMISERS), default=FIRST.optimiser,
             key="optimiser",
             help=f"sgd has a momentum of {GOOD_START['sgd'][1]:g}; each begins at a rate that"
@@ -122,7 +123,8 @@ def more_controls() -> dict[str, Any]:
         "rate": c.select_slider("Learning rate", RATES, f"{FIRST.learning_rate:g}", key="rate",
             **bound),
         "batch": c.select_slider("Batch", BATCHES, str(FIRST.batch_size), key="batch", **bound),
-        "decay": c.slider("Weight decay", 0.0, 1.0, 0.0, 0.02, key="decay", **bound),
+        "decay": c.slider("Weight decay", 0.0, 1.0, FIRST.weight_decay, 0.02, key="decay",
+            help="Keeps weights small, and surfaces from collapsing onto edges.", **bound),
         "seeds": c.slider("Seeds", *SEED_COUNTS, FIRST.seed_count, key="seeds", **bound),
         "first": c.number_input("First seed", *SEEDS, FIRST.seed, 1, key="first", **bound),
         "paint": d.segmented_control("Colour by", PAINTS, default=PAINTS[0], key="paint", **pick),
@@ -176,13 +178,17 @@ def asked_setting(front: dict, more: dict, own: OwnData | None) -> tuple[dict, l
     if balance is not None and (data == TASK_NAME or CLASS_COUNTS.get(data, 2) != 2):
         notes.append(f"The balance of classes cannot be set for {data!r}. Shown: as it comes.")
         balance = None
+    noise, flip = float(more["noise"]), float(more["flip"])
+    if data == TASK_NAME and (noise or flip):
+        notes.append("Your own points are taken as they are: no noise, no wrong labels.")
+        noise = flip = 0.0
     wanted = {
         "task": data,
         "own": own if data == TASK_NAME else None,
         "points": int(more["points"]),
         "train_share": share or as_it_comes(data),
-        "noise": float(more["noise"]),
-        "label_noise": float(more["flip"]),
+        "noise": noise,
+        "label_noise": flip,
         "balance": balance,
         "variants": tuple(names),
         "source": source,
@@ -235,8 +241,7 @@ def train_on(steps: int) -> None:
 
 
 def rewind() -> None:
-    """Back to step 0 of the same initial weights, and to the first number of steps."""
-    st.session_state["steps"] = FIRST.steps
+    """Back to step 0: the initial weights."""
     st.session_state[REWOUND] = True
     st.session_state[REWINDS] = st.session_state.get(REWINDS, 0) + 1
 

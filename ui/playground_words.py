@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, replace
+
 import numpy as np
 
 from gating_core.along import FinalCurvature
 from gating_core.axes import Axes
-from gating_core.film import drawn_frames
+from gating_core.film import DRAWN_POINTS, drawn_frames
 from gating_core.film_view import FilmSide, classifier_planes
 from gating_core.results import mean_interval
 from gating_core.runs import TrainedRun
 from ui.words import percent, plus_minus, settled, short, total_text
 
+FEW_SEEDS = 6
 CURVES = (
     "grey left, magenta right · thick: the shown seed; band: 10 to 90 % of the seeds · total"
     " curvature on 31 × 31 points: bars are its estimated error, rings a lower estimate or not"
@@ -50,6 +53,40 @@ def verdict(run: TrainedRun) -> str:
         f"**{_capital(TITLES[right])} {verb} by {plus_minus(abs(points), width)} points here**,"
         f" against {TITLES[left]}: mean of {count} seeds, 95 % interval, paired by seed."
     )
+
+
+def about(run: TrainedRun, name: str) -> dict[str, object]:
+    """What a file of weights says of the run that they come from."""
+    own = run.setting.own
+    return asdict(replace(run.setting, own=None, task="circle" if own else run.setting.task)) | {
+        "variant": name, "task": run.task.name, "own": own is not None,
+        "steps": int(run.steps[-1]),
+    }  # fmt: skip
+
+
+def table_note(run: TrainedRun) -> str:
+    """What the table's numbers are of."""
+    parts = [
+        f"After step {run.steps[-1]}. Mean of {len(run.task.seeds)} seeds ± 95 % interval of the"
+        " mean (Student t)."
+    ]
+    if len(run.task.seeds) < FEW_SEEDS:
+        parts.append("Of so few seeds intervals are wide, even beyond what an accuracy can be.")
+    if run.setting.own is not None:
+        parts.append(
+            "Seeds differ in their start and in which of your points they train on: the interval"
+            " does not say what other points would have done."
+        )
+    return " ".join(parts)
+
+
+def drawn_text(run: TrainedRun) -> str:
+    """How many of the points are drawn, if not all are."""
+    counts = run.task.train_points.shape[1], run.task.test_points.shape[1]
+    if max(counts) <= DRAWN_POINTS:
+        return ""
+    shown = [min(count, DRAWN_POINTS) for count in counts]
+    return f" ({shown[0]} of {counts[0]} and {shown[1]} of {counts[1]} are drawn)"
 
 
 def _capital(text: str) -> str:
@@ -118,7 +155,7 @@ def final_doubt(found: FinalCurvature | None) -> str:
 def captions(
     run: TrainedRun, name: str, member: int, gaussian: np.ndarray | None = None
 ) -> list[str]:
-    """The line over a surface, for every frame; with ``gaussian`` also what is unresolved of it."""
+    """The line over a surface, for every frame; with ``gaussian`` also where that is not known."""
     ensemble = run.variants[name].ensemble
     seed = ensemble.seeds[member]
     lines = [
@@ -127,11 +164,15 @@ def captions(
     ]
     if gaussian is None:
         return lines
-    unresolved = np.isnan(gaussian).mean((1, 2))
+    unknown = np.isnan(gaussian).mean((1, 2))
     return [
-        line + (f" · {percent(float(share))} of K unresolved" if share else "")
-        for line, share in zip(lines, unresolved, strict=True)
+        line + (f" · K is not known at {_part(float(share))} of the points" if share else "")
+        for line, share in zip(lines, unknown, strict=True)
     ]
+
+
+def _part(share: float) -> str:
+    return "less than 1\u00a0%" if share < 0.01 else percent(share)
 
 
 def axes_text(sides: dict[str, FilmSide], axes: dict[str, Axes]) -> str:
@@ -170,4 +211,4 @@ def frames_text(run: TrainedRun, drawn: int) -> str:
     count = len(run.frames)
     if drawn == count:
         return ""
-    return f"Drawn: {drawn} of {count} moments, as the film would be too large otherwise."
+    return f"Drawn: {drawn} of {count} moments; a long run or a large model has too many for all."

@@ -24,9 +24,12 @@ from gating_core.trainer import TrainingDiverged
 from ui import jobs
 from ui.job import State
 
-JOB, LAST, WISH = "playground", "playground_last", "playground_wish"
+JOB, LAST, WISH, GO_ON = "playground", "playground_last", "playground_wish", "playground_go_on"
+COMPLETE = "playground_complete"
 REDRAWN_SECONDS = 1.0  # a picture of several megabytes is not sent more often while it trains
+KNOWN_RUNS = 6  # complete ones, kept for all visitors: the same setting gives the same bits
 
+_known: dict[Setting, Shown] = {}  # oldest first
 _serials: WeakKeyDictionary[TrainedRun, int] = WeakKeyDictionary()
 _counter = itertools.count()
 
@@ -78,33 +81,44 @@ def fetch(setting: Setting, wished: Wish) -> jobs.Job:
     One that the visitor's leaving has stopped goes on; one that they cancelled waits for a click.
     """
     job = jobs.current(JOB)
+    if job is not None:
+        shown_of(job)  # what it has by now, before it gives way to another
     if job is None or job.about != setting or _goes_on(job, wished):
         before = _begun(setting)
+        if before is not None:
+            st.session_state[LAST] = before
         job = jobs.start(
             JOB, lambda: _work(setting, before, wished), about=setting,
-            expected=(TrainingDiverged,),
+            expected=(TrainingDiverged,), newest=(float, TrainedRun),
         )  # fmt: skip
     return job
 
 
 def _goes_on(job: jobs.Job, wished: Wish) -> bool:
-    shown = shown_of(job.items)
+    asked = st.session_state.pop(GO_ON, False)
     if job.state is State.DONE:
+        shown = shown_of(job)
         return shown is not None and shown.lacks(wished)
-    if job.state is State.CANCELLED:
-        return not job.declined or st.button(
-            "Go on", icon=":material/play_arrow:", key="go_on", help="From where it was stopped."
-        )
-    return job.state is State.FAILED and st.button(
-        "Try again", icon=":material/restart_alt:", key="try_again"
-    )
+    if job.state is State.CANCELLED and not (asked or not job.declined):
+        st.button("Go on", icon=":material/play_arrow:", key="go_on", on_click=_go_on,
+                  help="From where it was stopped.")  # fmt: skip
+    elif job.state is State.FAILED and not asked:
+        st.button("Try again", icon=":material/restart_alt:", key="try_again", on_click=_go_on)
+    else:
+        return job.over
+    return False
+
+
+def _go_on() -> None:
+    st.session_state[GO_ON] = True
 
 
 def _begun(setting: Setting) -> Shown | None:
-    """The last run, if ``setting`` is its own, or its own with more steps."""
+    """What there is of ``setting`` already: all of it, its beginning, or a run that was shorter."""
     last = st.session_state.get(LAST)
-    if last is None or not last.run.frames:
-        return None
+    known = _known.get(setting)
+    if last is None or not last.run.frames or (known and last.run.setting != setting):
+        return known
     run = last.run
     if run.setting == setting:
         return last
@@ -144,11 +158,12 @@ def newest_run(items: list[Any]) -> TrainedRun | None:
     return next((item for item in reversed(items) if isinstance(item, TrainedRun)), None)
 
 
-def shown_of(items: list[Any]) -> Shown | None:
-    """The newest run among a job's items, with its curvatures; else the last one there was."""
+def shown_of(job: jobs.Job) -> Shown | None:
+    """The newest run of a job, with its curvatures; else the last one there was."""
+    items = job.items
     run = newest_run(items)
     last = st.session_state.get(LAST)
-    if run is None or _too_soon(run, last):
+    if run is None or (not job.over and _too_soon(run, last)):
         return last
     shown = last if last is not None and last.run is run else Shown(run, drawn=time.monotonic())
     for item in items:
@@ -157,7 +172,21 @@ def shown_of(items: list[Any]) -> Shown | None:
         if isinstance(item, FinalCurvature):
             shown.final[item.variant, item.member] = item
     st.session_state[LAST] = shown
+    if job.state is State.DONE and run.setting.own is None:
+        _known.pop(run.setting, None)
+        _known[run.setting] = shown
+        while len(_known) > KNOWN_RUNS:
+            _known.pop(next(iter(_known)), None)
     return shown
+
+
+def numbers_of(job: jobs.Job) -> Shown | None:
+    """The run whose numbers are told: a complete one, or what was left of one; else the last."""
+    if job.over or trained(job.items):
+        shown = shown_of(job)
+        if shown is not None and shown.run.frames:
+            st.session_state[COMPLETE] = shown
+    return st.session_state.get(COMPLETE)
 
 
 def _too_soon(run: TrainedRun, last: Shown | None) -> bool:
@@ -173,7 +202,7 @@ def _too_soon(run: TrainedRun, last: Shown | None) -> bool:
 def trained(items: list[Any]) -> bool:
     """Whether the training is done, and the rest is measuring."""
     run = newest_run(items)
-    return run is not None and (run.complete or run.divergence is not None)
+    return run is not None and (run.divergence is not None or run.complete)
 
 
 def what(items: list[Any]) -> str:

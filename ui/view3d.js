@@ -145,6 +145,7 @@ function build(root, find, state) {
     header.columns[plot.c].panels[plot.p].label));
   root.querySelectorAll('.gc-readout').forEach((node, c) => { node.hidden = !header.columns[c].readout.length; });
   root.querySelectorAll('.gc-heading').forEach((node, c) => { node.textContent = header.columns[c].heading; });
+  root.classList.toggle('gc-film', header.scrub);
   find('.gc-progress').hidden = header.scrub;
   root.querySelectorAll('.gc-step, .gc-scrub').forEach(node => { node.hidden = !header.scrub; });
   find('.gc-scrub').max = header.frames - 1;

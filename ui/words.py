@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 
 import contourpy
@@ -25,13 +26,19 @@ def plus_minus(value: float, error: float) -> str:
     if not math.isfinite(value) or not math.isfinite(error):
         return "not a number"
     if error <= 0:
-        return f"{value:.3g}"
+        return short(value)
     places = -math.floor(math.log10(error))
     shown = math.ceil(error * 10**places - 1e-9) / 10**places
     if shown >= 10 ** (1 - places):  # 0.0096 became 0.01
         places -= 1
     places = max(0, min(places, 12))
-    return f"{value:.{places}f} ± {shown:.{places}f}"
+    rounded = round(value, places) + 0.0  # no minus before a zero
+    return f"{rounded:.{places}f} ± {shown:.{places}f}".replace("-", "−")
+
+
+def literal(text: str) -> str:
+    """``text`` from outside, so that Markdown shows it as it is."""
+    return re.sub(r"([\\`*_{}\[\]()<>#+\-.!|~$:])", r"\\\1", text)
 
 
 def short(number: float) -> str:

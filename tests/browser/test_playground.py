@@ -151,6 +151,8 @@ def test_a_click_on_the_strip_picks_a_seed(wide):
         "points => points.map(point => point.getBoundingClientRect().width)"
     )
     small = int(np.argmin(rings))
+    wide.locator(".st-key-seed_strip").scroll_into_view_if_needed()
+    settle(wide)
     box = points.nth(small).bounding_box()
     wide.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     await_another(wide, before)
@@ -171,6 +173,45 @@ def test_weights_and_figure_can_be_taken(wide, tmp_path):
     assert "mesh3d" in (tmp_path / "figure.html").read_text(encoding="utf-8")
     assert (tmp_path / "log.csv").read_text().startswith("variant,step,seed")
     compile((tmp_path / "rerun.py").read_text(encoding="utf-8"), "rerun.py", "exec")
+
+
+def test_whoever_comes_back_finds_the_page_as_it_was(wide):
+    chosen = wide.get_by_role("combobox", name="Seed that is shown")
+    chosen.scroll_into_view_if_needed()
+    settle(wide)  # scrolling would close the list
+    chosen.click()
+    wide.get_by_role("option", name="worst").click()
+    wide.wait_for_url(lambda url: "who=worst" in url)
+    settle(wide)
+    before, link = serial(wide), wide.url
+    wide.get_by_test_id("stPageLink").filter(has_text="How to read it").click()
+    wide.get_by_role("heading", name="How to read the pictures").wait_for()
+    wide.go_back()
+    wide.wait_for_url(lambda url: "who=worst" in url)
+    await_run(wide)
+    assert serial(wide) == before
+    assert sorted(wide.url.split("?")[1].split("&")) == sorted(link.split("?")[1].split("&"))
+    wide.get_by_test_id("stPageLink").filter(has_text="How to read it").click()
+    wide.get_by_role("heading", name="How to read the pictures").wait_for()
+    wide.get_by_test_id("stPageLink").filter(has_text="Decision boundary").click()
+    wide.wait_for_url(lambda url: "who=worst" in url)
+    await_run(wide)
+    assert serial(wide) == before
+
+
+def test_a_small_multiple_is_enlarged_by_a_click(wide):
+    wide.get_by_text("Looking inside: every weight").click()
+    small = wide.locator(".st-key-inside_small .js-plotly-plot")
+    small.wait_for()
+    settle(wide)
+    small.scroll_into_view_if_needed()
+    box = small.bounding_box()
+    wide.mouse.click(box["x"] + box["width"] * 0.42, box["y"] + box["height"] * 0.6)
+    wide.locator(".st-key-inside_large .js-plotly-plot").wait_for()
+    assert wide.locator(".st-key-inside_large .js-plotly-plot .heatmaplayer image").count() == 1
+    wide.get_by_role("button", name="Show all").click()
+    small.wait_for()
+    settle(wide)
 
 
 def test_drawn_points_are_trained(wide):

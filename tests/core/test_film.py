@@ -25,6 +25,7 @@ from gating_core.results import TrainedEnsemble
 from gating_core.runs import TrainedRun
 from gating_core.sample import square_grid
 from gating_core.setting import Setting
+from gating_core.views import triangles
 from tests.ui.test_view3d import unpack
 from ui.view3d import pack
 
@@ -140,8 +141,15 @@ def test_the_points_are_those_of_the_seed(run):
     train = min(film.DRAWN_POINTS, task.train_points.shape[1])
     test = min(film.DRAWN_POINTS, task.test_points.shape[1])
     assert data.tested.tolist() == [False] * train + [True] * test
-    np.testing.assert_array_equal(data.points[:train], task.train_points[MEMBER, :train])
-    np.testing.assert_array_equal(data.labels[train:], task.test_labels[MEMBER, :test])
+    for mine, points, labels in (
+        (~data.tested, task.train_points, task.train_labels),
+        (data.tested, task.test_points, task.test_labels),
+    ):
+        known = dict(zip(map(tuple, points[MEMBER]), labels[MEMBER], strict=True))
+        drawn = [tuple(point) for point in data.points[mine]]
+        assert len(set(drawn)) == len(drawn)
+        assert [known[point] for point in drawn] == data.labels[mine].tolist()
+    assert data.colours == tuple(range(data.class_count))
     assert data.class_count == run.setting.class_count
 
 
@@ -354,7 +362,8 @@ def test_colours(run, paint, discrete):
             assert low == -high < 0
             field = fields_of(sides)[name]
             known = np.isfinite(field)
-            np.testing.assert_array_equal(colour[known], field[known])
+            np.testing.assert_array_equal(colour[known], field[known].clip(low, high))
+            np.testing.assert_array_equal(view.arrays[f"{name}_field"], field)
             assert (colour[~known] == 0).all()
         elif classes > 2 or discrete:
             np.testing.assert_array_equal(colour, side.logits.argmax(-1))
@@ -366,6 +375,34 @@ def test_colours(run, paint, discrete):
             assert colour.max() <= high
     if paint == "class":
         assert view.beyond == 0
+
+
+def test_the_scale_of_curvature_is_the_last_steps(circle):
+    sides = both(circle)
+    shape = sides["left"].logits.shape[:3]
+    left, right = np.zeros(shape), np.full(shape, 100.0)
+    left[-1], right[-1] = 0.5, np.linspace(-1, 1, 31)[:, None]
+    left[-1, 0, 0], right[-1, 0, 0], right[-1, 0, 1] = np.nan, np.inf, -7.0
+    rest = film.film_data(circle, MEMBER), film_axes(sides), curves_of(circle)
+    view = film_view(sides, *rest, paint="curvature", gaussian={"left": left, "right": right})
+    end = np.quantile(np.abs(right[-1][np.isfinite(right[-1])]), 0.9)
+    assert view.colour_range == pytest.approx((-end, end))
+    known = np.concatenate([x[-1][~np.isnan(x[-1])] for x in (left, right)])
+    assert view.beyond == pytest.approx((np.abs(known) > end).mean())
+    assert view.beyond > 0
+    assert np.abs(view.arrays["right_colour"]).max() == pytest.approx(end)
+
+
+def test_a_face_has_the_class_of_its_middle(run):
+    if run.setting.class_count == 2:
+        return
+    sides, view = picture(run)
+    side = sides["right"]
+    flat = side.logits.reshape(len(side.logits), 31 * 31, -1)
+    for face in (0, 77, 1000, 1799):
+        i, j, k = triangles(31)[face]
+        wanted = (flat[:, i] + flat[:, j] + flat[:, k]).argmax(-1)
+        np.testing.assert_array_equal(view.arrays["right_faces"][:, face], wanted)
 
 
 def test_what_is_unresolved_is_hatched_and_nothing_else(circle):
@@ -496,6 +533,22 @@ def test_a_look_inside_shows_every_weight_and_gate(run):
             assert field.shape == (film.FILM_GRID, film.FILM_GRID)
 
 
+def test_a_look_inside_is_that_of_its_seed(circle):
+    ensemble = circle.variants["sigmoid"].ensemble
+    model = restore(ensemble.config, ensemble.seeds, ensemble.state).attention
+    hidden = model.embed(square_grid(film.FILM_GRID).points)
+    gate = model.blocks[0].gate.values(hidden, hidden)
+    weights = model.blocks[0].weights(hidden)
+    for member in range(3):
+        fields = film.inside(circle, "sigmoid", member)
+        for channel in range(3):
+            wanted = gate[member, :, channel].reshape(31, 31).numpy()
+            found = fields[f"layer 1 · gate {channel + 1}"]
+            np.testing.assert_allclose(found, wanted, atol=1e-12)
+            wanted = weights[member, 0, :, channel].reshape(31, 31).numpy()
+            np.testing.assert_allclose(fields[f"layer 1 · α{channel + 1}"], wanted, atol=1e-12)
+
+
 def test_a_sigmoid_gate_has_a_field_for_every_channel(circle):
     fields = film.inside(circle, "sigmoid", 0)
     gates = [fields[f"layer 1 · gate {channel}"] for channel in (1, 2, 3)]
@@ -510,7 +563,8 @@ def test_a_sigmoid_gate_has_a_field_for_every_channel(circle):
 def test_figures_can_be_sent_and_saved(run):
     sides = both(run)
     names = run.setting.variants
-    figure = film_figure(sides, film_axes(sides), dict(zip(sides, names, strict=True)))
+    colours = tuple(range(run.setting.class_count))
+    figure = film_figure(sides, film_axes(sides), dict(zip(sides, names, strict=True)), colours)
     first = json.loads(figure.to_json())["data"]
     assert [trace["type"] for trace in first] == ["mesh3d", "mesh3d"]
     assert "<html>" in figure.to_html(include_plotlyjs=False)

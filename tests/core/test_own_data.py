@@ -44,11 +44,11 @@ def test_points_are_scaled_by_one_factor_and_the_map_is_kept():
     assert own.names == ("cat", "dog")
     assert own.labels.tolist() == [0, 0, 1, 1, 0, 0, 1, 1]
     assert own.centre.tolist() == [2, 1]
-    assert own.half_width == 2
+    assert (own.half_widths == 2).all()
     assert own.originals[1].tolist() == [4, 0]
     assert own.points.min(0).tolist() == [-1, -0.5]
     assert own.points.max(0).tolist() == [1, 0.5]
-    np.testing.assert_array_equal(own.points * own.half_width + own.centre, own.originals)
+    np.testing.assert_array_equal(own.points * own.half_widths + own.centre, own.originals)
     assert own.scaling.endswith("(x − 2) / 2 and (y − 1) / 2.")
     below_zero = parse_csv(GOOD.replace("0,", "-8,"))
     assert "(x + 2) / 6" in below_zero.scaling
@@ -241,7 +241,7 @@ def test_the_example_is_one():
     own = parse_csv(EXAMPLE_CSV)
     assert own.names == ("ripe", "unripe")
     assert len(own.points) == 80
-    assert own.half_width > 2
+    assert (own.half_widths > 2).all()
     check_own_or_refused(EXAMPLE_CSV)
 
 

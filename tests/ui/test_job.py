@@ -91,6 +91,12 @@ def test_a_running_job_stops_within_half_a_second(run):
     assert line.join().position == 0
 
 
+def test_of_some_types_only_the_newest_item_is_kept(run):
+    job = run(lambda: iter([1, "a", 2.0, "b", 3, 4.0]), newest=(int, float))
+    assert job.join(5)
+    assert job.items == ["a", "b", 3, 4.0]
+
+
 def test_a_waiting_job_is_cancelled_at_once(run):
     never, line = Work(), Line(1)
     first, second, third = (run(make, line=line) for make in (Work(), never, Work()))

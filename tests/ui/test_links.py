@@ -38,7 +38,7 @@ BAD = {
     "axes": "0", "values": "1,inf", "gates": "1,,2", "whose": "mine", "step": "1e-8",
     "pair": "3-4", "fooled": "fools", "gallery": "yes", "point": "151.0",
     "data": "mnist", "left": "relu", "right": "both", "also": "more", "steps": "49", "who": "mean",
-    "picked_seed": "10000", "paint": "p", "discrete": "1", "noise": "0.6", "flip": "-0.1",
+    "picked_seed": "10032", "paint": "p", "discrete": "1", "noise": "0.6", "flip": "-0.1",
     "balance": "1", "points": "63", "share": "0.95", "from": "disk", "width": "2", "slots": "9",
     "attention_heads": "5", "stack": "0", "skip": "no", "rms": "layer", "out": "in",
     "optimiser": "lion", "rate": "0.02000", "batch": "65", "decay": "inf", "first": "1e3",

@@ -1,6 +1,7 @@
 """Does the Decision boundary page train, say what cannot be, and keep what it had?"""
 
 import json
+import re
 import threading
 import time
 from functools import partial
@@ -10,6 +11,7 @@ import pytest
 from streamlit.components.v2.bidi_component.main import _make_trigger_id
 from streamlit.testing.v1 import AppTest
 
+from gating_core import palette
 from gating_core.own_data import EXAMPLE_CSV
 from gating_core.recipe import OPTIMISERS
 from gating_core.results import mean_interval
@@ -18,12 +20,17 @@ from gating_core.task_rules import TASKS
 from gating_core.variants import TOKENS_ONLY, VARIANTS
 from tests.ui.test_pages import ROOT, TIMEOUT_SECONDS
 from tests.ui.test_view3d import unpack
-from ui import playground, playground_controls, training
+from ui import playground, playground_controls, runtime, training
 from ui.job import State
 
 PAGE = "pages/2_Decision_boundary.py"
 QUICK = dict(seeds="2", steps="50", points="64")
 DOWNLOADS = {"take_weights", "take_script", "take_log", "take_figure"}
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_known_yet(monkeypatch):
+    monkeypatch.setattr(training, "_known", {})
 
 
 def open_playground(finished=True, **query):
@@ -144,14 +151,14 @@ def test_the_totals_are_those_of_the_shown_seed():
     assert float(found.value) > float(found.error) > 0
     value = float(app.metric[1].value.split(" ±")[0])
     assert abs(value - float(found.value)) <= float(found.error)
-    app.segmented_control(key="who").set_value("best").run()
+    app.selectbox(key="who").set_value("best").run()
     finish(app)  # another seed's end is measured when somebody looks
     assert app.session_state[training.LAST] is shown
     best = shown.final["sigmoid", training.Wish("best").member(shown.run)].total
     value = float(app.metric[1].value.split(" ±")[0])
     assert abs(value - float(best.value)) <= float(best.error)
     job = job_of(app)
-    app.segmented_control(key="who").set_value("worst").run()
+    app.selectbox(key="who").set_value("worst").run()
     assert job_of(app) is job  # and not once more
 
 
@@ -179,6 +186,11 @@ def test_the_default_experiment_of_sixteen_seeds():
     app = open_playground(seeds="16", steps="400", points="1024")
     assert_shown(app)
     assert "**Sigmoid gate helps by" in said(app)
+    finals = {n: v.ensemble.test_accuracy[-1] for n, v in run_of(app).variants.items()}
+    found = mean_interval(100 * (finals["sigmoid"] - finals["ungated"]))
+    mean, half = re.search(r"helps by ([\d.]+) ± ([\d.]+) points", said(app)).groups()
+    assert abs(float(mean) - found.mean) <= 0.51
+    assert 0 <= float(half) - found.half_width < 1
 
 
 def test_looking_inside():
@@ -366,27 +378,16 @@ def test_train_on_is_what_a_long_run_would_have_been():
     assert picture(app)[0]["frame_labels"][-1] == "step 450"
 
 
-def test_rewind_begins_with_the_same_weights():
-    app = open_playground(steps="800")
-    before = run_of(app)
-    app.button(key="rewind").click().run()
-    finish(app)
-    assert app.slider(key="steps").value == 400
-    after = run_of(app)
-    assert after.setting.seeds == before.setting.seeds
-    assert after.steps[-1] == 400
-    for name, variant in after.variants.items():
-        for part, states in variant.states.items():
-            np.testing.assert_array_equal(states[0], before.variants[name].states[part][0])
-
-
 def test_rewind_shows_the_start_until_something_else_is_looked_at():
-    app = open_playground(steps="400", seeds="3")
-    before = run_of(app)
-    assert picture(app)[0]["frame"] == len(before.frames) - 1
+    app = open_playground(steps="200", seeds="3")
+    app.button(key="train_on").click().run()
+    finish(app)
+    before, last = run_of(app), picture(app)[0]["frames"] - 1
+    assert picture(app)[0]["frame"] == last > 40
     serials = {picture(app)[0]["serial"]}
     app.button(key="rewind").click().run()
     assert run_of(app) is before  # the same again would be the same
+    assert app.slider(key="steps").value == 600
     assert picture(app)[0]["frame"] == 0
     serials.add(picture(app)[0]["serial"])
     app.button(key="rewind").click().run()
@@ -394,8 +395,8 @@ def test_rewind_shows_the_start_until_something_else_is_looked_at():
     assert len(serials) == 3  # each time the view hears of it
     app.run()
     assert picture(app)[0]["frame"] == 0
-    app.segmented_control(key="who").set_value("worst").run()
-    assert picture(app)[0]["frame"] == len(before.frames) - 1
+    app.selectbox(key="who").set_value("worst").run()
+    assert picture(app)[0]["frame"] == last
 
 
 def test_each_optimiser_begins_at_a_rate_that_suits_it():
@@ -463,8 +464,9 @@ def test_looking_differently_trains_nothing():
     app = open_playground(seeds="3")
     before = run_of(app)
     first = picture(app)[0]
-    for key, value in (("who", "worst"), ("who", "median"), ("paint", "curvature")):
-        app.segmented_control(key=key).set_value(value).run()
+    for value in ("worst", "median"):
+        app.selectbox(key="who").set_value(value).run()
+    app.segmented_control(key="paint").set_value("curvature").run()
     app.toggle(key="discrete").set_value(True).run()
     assert run_of(app) is before
     assert picture(app)[0]["serial"].split()[0] == first["serial"].split()[0]
@@ -553,6 +555,7 @@ def until(reached, app):
 
 def test_a_cancelled_run_keeps_its_part_and_goes_on_from_there(monkeypatch):
     whole = run_of(open_playground(first="60"))
+    training._known.clear()
     app = open_playground()
     halt = Halted(monkeypatch, 20)
     app.number_input(key="first").set_value(60).run()
@@ -622,6 +625,27 @@ def test_coming_back_after_leaving_in_the_middle_it_goes_on(monkeypatch):
     assert_shown(app)
 
 
+def test_coming_back_without_a_link_finds_the_page_as_it_was():
+    app = open_playground(seeds="3", data="xor", paint="curvature", who="worst", steps="100")
+    before = run_of(app)
+    app.switch_page("pages/9_How_to_read.py").run()
+    for name in list(app.query_params):
+        del app.query_params[name]
+    app.switch_page(PAGE).run()
+    finish(app)
+    assert run_of(app) is before
+    assert app.selectbox(key="data").value == "xor"
+    assert app.slider(key="steps").value == 100
+    assert app.segmented_control(key="paint").value == "curvature"
+    app.switch_page("app.py").run()
+    for name in list(app.query_params):
+        del app.query_params[name]
+    app.query_params["data"] = "linear"  # a link is another wish
+    app.switch_page(PAGE).run()
+    assert app.selectbox(key="data").value == "linear"
+    assert app.selectbox(key="who").value == "best"
+
+
 def test_two_runs_never_share_a_number():
     """`id` would: a new run often lies where one lay that is gone."""
     app = open_playground()
@@ -662,7 +686,7 @@ def test_a_pasted_table_is_trained(classes):
     setting = run_of(app).setting
     assert setting.task == "own"
     assert setting.own.names == classes
-    assert f"40 points, classes {', '.join(classes)}" in said(app)
+    assert f"In use: 40 points, classes {', '.join(classes)}" in said(app)
     assert "Scaled to the square" in said(app)
     assert_shown(app)
 
@@ -754,6 +778,15 @@ def test_drawn_points_are_trained():
     assert not app.error
     own = run_of(app).setting.own
     assert own.names == ("blue", "purple")
+    header, _ = assert_shown(app)
+    assert (header["legend"]["low"], header["legend"]["high"]) == ("blue", "purple")
+    ends = [colour for _, colour in header["legend"]["scale"]]
+    assert (ends[0], ends[-1]) == (palette.CLASS_COLOURS[0], palette.CLASS_COLOURS[3])
+    symbols = {
+        trace["marker"]["symbol"].removesuffix("-open")
+        for trace in header["columns"][1]["panels"][1]["traces"] if "marker" in trace
+    }  # fmt: skip
+    assert symbols == {"circle", "cross"}
     np.testing.assert_allclose(own.points, points)
     assert "The points stand where they were given" in said(app)
     assert_shown(app)
@@ -775,6 +808,89 @@ def test_own_points_can_be_left_and_returned_to():
     app.selectbox(key="data").set_value("own").run()
     finish(app)
     assert run_of(app).setting.task == "own"
+
+
+def test_own_points_take_no_noise_and_say_so():
+    app = open_playground(own="true", noise="0.2", flip="0.2")
+    paste(app, table_of())
+    assert "no noise, no wrong labels" in notes(app)[0]
+    setting = run_of(app).setting
+    assert (setting.noise, setting.label_noise) == (0, 0)
+    assert_shown(app)
+
+
+def test_what_stands_in_a_table_is_no_markdown():
+    app = open_playground(own="true")
+    paste(app, "x,y,label\n1,**bold** $x$ [a](b),c\n")
+    (error,) = app.error
+    assert "\\*\\*bold\\*\\*" in error.value
+    assert "\\[a\\]" in error.value
+
+
+def test_a_refusal_goes_with_its_file():
+    app = open_playground(own="true")
+    app.file_uploader(key="own_file").set_value(("points.csv", b"x,y\n1,2", "text/csv")).run()
+    finish(app)
+    assert app.error
+    app.file_uploader(key="own_file").set_value(None).run()
+    finish(app)
+    assert not app.error
+
+
+def test_numbers_are_those_of_a_complete_run_and_say_whose(monkeypatch):
+    app = open_playground()
+    before = app.table[0].value
+    halt = Halted(monkeypatch, 20)
+    app.number_input(key="first").set_value(60).run()
+    at_a_halt(app, 3)
+    app.run()
+    assert "the run before, until the new one is complete" in said(app)
+    assert app.table[0].value.equals(before)
+    halt.release.set()
+    finish(app)
+    assert "the run before" not in said(app)
+    assert run_of(app).setting.seeds == (60, 61)
+    assert app.session_state[training.COMPLETE].run is run_of(app)
+
+
+def test_numbers_are_there_while_curvature_is_measured(monkeypatch):
+    monkeypatch.setattr(training, "measure_run", lambda *_: iter(lambda: time.sleep(0.01), 1))
+    app = open_playground(finished=False, first="70")
+    until(lambda: training.what(job_of(app).items) != "Training", app)
+    app.run()
+    assert not job_of(app).over
+    assert "After step 50" in said(app)
+    assert [metric.value for metric in app.metric] == ["…"] * 2
+    job_of(app).cancel()
+
+
+def test_a_setting_that_was_run_before_is_there_at_once(monkeypatch):
+    first = run_of(open_playground(first="80"))
+    monkeypatch.setattr(training, "start", None)  # whoever trains now fails
+    app = open_playground(finished=False, first="80")
+    assert_shown(app)
+    assert run_of(app) is first
+    finish(app)
+
+
+def test_drawing_waits_for_nobody(monkeypatch):
+    """Two others who train must not keep a visitor from seeing what there is."""
+    app = open_playground()
+    tickets = [runtime.LINE.join() for _ in range(runtime.CONCURRENT_JOBS)]
+    try:
+        app.selectbox(key="who").set_value("worst").run(timeout=10)
+        assert not app.exception
+        assert_shown(app)
+    finally:
+        for ticket in tickets:
+            ticket.hand_back()
+    finish(app)
+
+
+def test_a_job_keeps_one_run_not_all_its_moments():
+    app = open_playground(steps="400")
+    runs = [item for item in job_of(app).items if isinstance(item, TrainedRun)]
+    assert len(runs) == 1
 
 
 def test_balance_and_own_points():
