@@ -643,7 +643,6 @@ def test_coming_back_without_a_link_finds_the_page_as_it_was():
     app.query_params["data"] = "linear"  # a link is another wish
     app.switch_page(PAGE).run()
     assert app.selectbox(key="data").value == "linear"
-    assert app.selectbox(key="who").value == "best"
 
 
 def test_two_runs_never_share_a_number():
