@@ -5,6 +5,7 @@ A `Job` runs a generator of the core in a thread of its own. It knows no Streaml
 
 from __future__ import annotations
 
+import atexit
 import logging
 import threading
 import time
@@ -13,13 +14,27 @@ from collections.abc import Callable, Iterator
 from enum import Enum
 from math import inf
 from typing import Generic, TypeVar
+from weakref import WeakSet
 
 from ui.runtime import LINE, POLL_SECONDS, Line, Ticket, placed
 
 ITEMS_KEPT = 1000
+END_SECONDS = 1.0  # at the end of the process, for all jobs to stop in
 
 T = TypeVar("T")
+_running: WeakSet[Job] = WeakSet()
 _log = logging.getLogger(__name__)
+
+
+@atexit.register
+def _end_all() -> None:
+    """A thread that is torn out of a computation can take the whole process down with a crash."""
+    deadline = time.monotonic() + END_SECONDS
+    jobs = list(_running)
+    for job in jobs:
+        job.cancel()
+    for job in jobs:
+        job.join(max(deadline - time.monotonic(), 0.0))
 
 
 class State(Enum):
@@ -75,6 +90,7 @@ class Job(Generic[T]):
                 raise RuntimeError(f"a job starts once; this one is {self._state.value} already")
             self._ticket = self._line.join()
         self.ask()
+        _running.add(self)
         self._thread.start()
         return self
 

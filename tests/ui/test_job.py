@@ -1,10 +1,13 @@
 """Does a job keep what it computes, stop when it is told to, and end when nobody looks?"""
 
 import logging
+import subprocess
+import sys
 import time
 
 import pytest
 
+from tests.ui.test_pages import ROOT
 from tests.ui.work import CANCEL_SECONDS, DEADLINE_SECONDS, Work, await_true, failing
 from ui.job import Job, State
 from ui.runtime import Line
@@ -152,3 +155,30 @@ def test_a_deserted_job_goes_on_if_somebody_comes_back_in_time(run, clock):
     clock.now += 2.1
     assert job.join(DEADLINE_SECONDS)
     assert job.state is State.CANCELLED
+
+
+LEFT_RUNNING = """
+import time
+from ui.job import Job
+
+def work():
+    try:
+        while True:
+            time.sleep(0.01)
+            yield None
+    finally:
+        print("stopped")
+
+Job(work).start()
+time.sleep(0.2)
+"""
+
+
+def test_the_end_of_the_process_stops_a_job_first():
+    """A thread torn out of a computation by the end of the interpreter can crash the process."""
+    ended = subprocess.run(
+        [sys.executable, "-c", LEFT_RUNNING], capture_output=True, text=True, cwd=ROOT,
+        timeout=DEADLINE_SECONDS,
+    )  # fmt: skip
+    assert ended.stdout == "stopped\n"
+    assert ended.returncode == 0
