@@ -11,7 +11,7 @@ import torch
 
 from gating_core.attention import LayerLook
 from gating_core.classifier import Classifier, restore
-from gating_core.film_view import FilmData, FilmSide
+from gating_core.film_sides import FilmData, FilmSide
 from gating_core.results import TrainedEnsemble
 from gating_core.runs import TrainedRun
 from gating_core.sample import square_grid

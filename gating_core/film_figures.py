@@ -12,7 +12,7 @@ from scipy.special import softmax
 from gating_core import palette
 from gating_core.axes import Axes
 from gating_core.film_curves import SIDE_COLOURS
-from gating_core.film_view import FilmSide
+from gating_core.film_sides import FilmSide
 from gating_core.views import triangles
 
 BESIDE = "#0f8f7f"  # variants that are neither left nor right

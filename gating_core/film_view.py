@@ -6,16 +6,24 @@ K classes, S seeds.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.special import softmax
 
 from gating_core import palette
-from gating_core.axes import Axes, coordinate_axes, principal_axes
+from gating_core.axes import Axes
 from gating_core.film_curves import Curve, curves_panel
-from gating_core.pair_view import COLOUR_QUANTILE, plane_in_box
+from gating_core.film_sides import (
+    MOST_CORNERS,
+    FilmData,
+    FilmSide,
+    boundaries,
+    drawn_planes,
+    face_classes,
+    hatches,
+)
+from gating_core.pair_view import COLOUR_QUANTILE
 from gating_core.views import (
     QUIET,
     Panel,
@@ -25,7 +33,6 @@ from gating_core.views import (
     cells,
     chart_layout,
     grid_lines,
-    hatch,
     heat,
     line2d,
     line3d,
@@ -33,67 +40,13 @@ from gating_core.views import (
     plane_trace,
     ref,
     scene_layout,
-    triangles,
-    zero_curve,
 )
 
 PAINTS = ("class", "curvature")
 CHART_NAMES = ("x<sub>1</sub>", "x<sub>2</sub>")
 FURTHER = 1.12  # from the scene than on the other pages: boxes of a whole run are often long
-SYMBOLS = {
-    "scatter3d": ("circle", "square", "diamond", "cross"),
-    "scatter": ("circle", "square", "diamond", "cross"),
-}
+SYMBOLS = ("circle", "square", "diamond", "cross")
 SIDES = ("left", "right")
-MOST_CORNERS = 6  # of a plane in a box
-PLANE_TOLERANCE = 0.01  # of the largest margin, and of the points: what a drawn plane may miss
-
-
-@dataclass(frozen=True, eq=False)
-class FilmSide:
-    """One model along a run, sampled on the input square.
-
-    ``values`` (T, R, C, D); ``logits`` (T, R, C, K); the classifier's weights ``weight`` (T, D, K)
-    and ``bias`` (T, K); ``data_values`` (T, P, D).
-    """
-
-    values: np.ndarray
-    logits: np.ndarray
-    weight: np.ndarray
-    bias: np.ndarray
-    data_values: np.ndarray
-
-
-@dataclass(frozen=True, eq=False)
-class FilmData:
-    """What both sides share: ``steps`` (T,), ``axis`` (R,), points (P, 2) and their labels (P,).
-
-    ``tested`` (P,) says which of them were kept for testing; ``names`` and ``colours`` (places in
-    the palette) are those of the K classes.
-    """
-
-    steps: np.ndarray
-    axis: np.ndarray
-    points: np.ndarray
-    labels: np.ndarray
-    tested: np.ndarray
-    names: tuple[str, ...]
-    colours: tuple[int, ...]
-
-    @property
-    def class_count(self) -> int:
-        return len(self.names)
-
-
-def film_axes(sides: dict[str, FilmSide]) -> dict[str, Axes]:
-    """The drawn axes by side: one basis for both where they have as many dimensions."""
-    clouds = {name: x.values[-1].reshape(-1, x.values.shape[-1]) for name, x in sides.items()}
-    found = {}
-    for name, cloud in clouds.items():
-        dim = cloud.shape[-1]
-        alike = [other for other in clouds.values() if other.shape[-1] == dim]
-        found[name] = coordinate_axes(dim) if dim == 3 else principal_axes(alike)
-    return found
 
 
 def film_view(
@@ -126,11 +79,11 @@ def film_view(
         colours = _colours(side, paint, discrete, known.get(name), style)
         framed |= {f"{name}_colour": colours} | _surface_arrays(name, side, values, data, own)
         if by_faces:
-            framed[f"{name}_faces"] = _face_classes(side.logits)
+            framed[f"{name}_faces"] = face_classes(side.logits)
         if paint == "curvature" and name in known:
-            framed |= {f"{name}_field": known[name]} | _hatches(name, known[name], data.axis)
+            framed |= {f"{name}_field": known[name]} | hatches(name, known[name], data.axis)
         low, high = boxed(values.min((0, 1, 2)), values.max((0, 1, 2)))
-        flat = _planes(side, own, low, high)
+        flat = drawn_planes(side, own, low, high)
         if flat is not None:
             framed |= {f"{name}_plane_{x}": flat[..., i] for i, x in enumerate("xyz")}
         arrays |= _data_arrays(name, data)
@@ -182,12 +135,6 @@ def _style(
     return {"colorscale": palette.SIGNED_SCALE, "cmin": -end, "cmax": end}, beyond
 
 
-def _face_classes(logits: np.ndarray) -> np.ndarray:
-    """(T, F): the likeliest class in the middle of every face of the mesh."""
-    corners = logits.reshape(len(logits), -1, logits.shape[-1])[:, triangles(logits.shape[1])]
-    return corners.mean(2).argmax(-1).astype(float)
-
-
 def _colours(
     side: FilmSide, paint: str, discrete: bool, gaussian: np.ndarray | None, style: dict[str, Any]
 ) -> np.ndarray:
@@ -206,7 +153,7 @@ def _surface_arrays(
     name: str, side: FilmSide, values: np.ndarray, data: FilmData, axes: Axes
 ) -> dict[str, np.ndarray]:
     arrays = {}
-    boundary = _boundaries(side.logits, data.axis, values)
+    boundary = boundaries(side.logits, data.axis, values)
     lines = grid_lines(values)
     on_surface = axes.project(side.data_values)
     for i, x in enumerate("xyz"):
@@ -219,68 +166,6 @@ def _surface_arrays(
     for i, u in enumerate("uv"):
         arrays[f"{name}_curve_{u}"] = boundary[..., i]
     return arrays
-
-
-def _boundaries(logits: np.ndarray, axis: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """(T, M, 5): where two classes are equally likely, in the chart and on the surface."""
-    found = []
-    for frame, surface in zip(logits, values, strict=True):
-        pieces = []
-        for label in range(frame.shape[-1] if frame.shape[-1] > 2 else 1):
-            others = np.delete(frame, label, -1).max(-1)
-            pieces.append(np.concatenate(zero_curve(frame[..., label] - others, axis, surface), -1))
-        found.append(np.concatenate(pieces))
-    out = np.full((len(found), max(map(len, found)), 5), np.nan)
-    for frame_out, curve in zip(out, found, strict=True):
-        frame_out[: len(curve)] = curve
-    return out
-
-
-def classifier_planes(
-    side: FilmSide, axes: Axes
-) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """The classifier's planes normal . y + offset = 0 in the drawn axes, and where they are honest.
-
-    ``normal`` (T, 3), ``offset`` (T,), ``honest`` (T,): in the drawn axes the plane's margin is the
-    classifier's to 1 % of the largest on the surface, and decides alike at 99 % of its points. In
-    R^3 it always is; of more dimensions some are not drawn, and a classifier that looks at those
-    has no plane in the view. ``None`` where there are more than two classes.
-    """
-    if side.logits.shape[-1] != 2:
-        return None
-    across = side.weight[..., 1] - side.weight[..., 0]  # (T, D)
-    offset = side.bias[:, 1] - side.bias[:, 0]
-    if not axes.principal:
-        return across, offset, np.ones(len(offset), dtype=bool)
-    normal, offset = across @ axes.basis, offset + across @ axes.origin
-    margin = side.logits[..., 1] - side.logits[..., 0]
-    drawn = np.einsum("trcd,td->trc", axes.project(side.values), normal)
-    drawn = drawn + offset[:, None, None]
-    close = np.abs(drawn - margin).max((1, 2)) <= PLANE_TOLERANCE * np.abs(margin).max((1, 2))
-    otherwise = ((drawn > 0) != (margin > 0)).mean((1, 2))
-    return normal, offset, close & (otherwise <= PLANE_TOLERANCE)
-
-
-def _planes(side: FilmSide, axes: Axes, low: np.ndarray, high: np.ndarray) -> np.ndarray | None:
-    """(T, 6, 3): the classifier's plane in the drawn box; ``None`` where it is never honest."""
-    found = classifier_planes(side, axes)
-    if found is None or not found[2].any():
-        return None
-    out = np.full((len(side.weight), MOST_CORNERS, 3), np.nan)
-    for frame, (normal, offset, honest) in enumerate(zip(*found, strict=True)):
-        corners = plane_in_box(normal, offset, low, high) if honest else ()
-        if len(corners):
-            out[frame] = corners[np.minimum(np.arange(MOST_CORNERS), len(corners) - 1)]
-    return out
-
-
-def _hatches(name: str, gaussian: np.ndarray, axis: np.ndarray) -> dict[str, np.ndarray]:
-    """Diagonal strokes (T, M) over the points of the chart where K is not known."""
-    strokes = [hatch(np.isnan(frame), axis) for frame in gaussian]
-    out = np.full((len(strokes), max(map(len, strokes)), 2), np.nan)
-    for frame, found in zip(out, strokes, strict=True):
-        frame[: len(found)] = found
-    return {f"{name}_hatch_{u}": out[..., i] for i, u in enumerate("uv")}
 
 
 def _data_arrays(name: str, data: FilmData) -> dict[str, np.ndarray]:
@@ -307,7 +192,7 @@ def _scene(
         line3d(f"{name}_curve", palette.LINE, 8),
     ]
     for label in range(data.class_count):
-        marker = _marker("scatter3d", data.colours[label], 3)
+        marker = _marker(data.colours[label], 3)
         xyz = {x: ref(f"{name}_data{label}_{x}") for x in "xyz"}
         traces.append({"type": "scatter3d", "mode": "markers", **xyz, "marker": marker, **QUIET})
     if plane:
@@ -322,9 +207,9 @@ def _scene(
     )
 
 
-def _marker(kind: str, place: int, size: int, hollow: bool = False) -> dict[str, Any]:
+def _marker(place: int, size: int, hollow: bool = False) -> dict[str, Any]:
     colour = palette.POINT_COLOURS[place]
-    symbol = SYMBOLS[kind][place] + ("-open" if hollow else "")
+    symbol = SYMBOLS[place] + ("-open" if hollow else "")
     line = {"color": colour if hollow else "#ffffff", "width": 1.5 if hollow else 1}
     return {"size": size, "color": colour, "symbol": symbol, "line": line}
 
@@ -348,7 +233,7 @@ def _plane(name: str, data: FilmData, style: dict[str, Any], paint: str, hatched
     for part, size, hollow in (("data", 6, False), ("test", 6, True)):
         for label in range(data.class_count):
             uv = {x: ref(f"{name}_{part}{label}_{u}") for x, u in zip("xy", "uv", strict=True)}
-            marker = _marker("scatter", data.colours[label], size, hollow)
+            marker = _marker(data.colours[label], size, hollow)
             traces.append({"type": "scatter", "mode": "markers", **uv, "marker": marker, **QUIET})
     return Panel(
         kind="plane",

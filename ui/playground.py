@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from gating_core import film, film_view, palette
+from gating_core import film, film_sides, film_view, palette
 from gating_core.export import log_csv, weights_file
 from gating_core.export_script import script, script_problem
 from gating_core.film_curves import Curve
@@ -31,7 +31,7 @@ SMALL = "inside_small"
 
 
 @st.cache_resource(max_entries=24, show_spinner=False)
-def _sides(_run: TrainedRun, key: int, member: int) -> dict[str, film_view.FilmSide]:
+def _sides(_run: TrainedRun, key: int, member: int) -> dict[str, film_sides.FilmSide]:
     return {side: film.film_side(_run, name, member) for side, name in _names(_run).items()}
 
 
@@ -54,7 +54,7 @@ def draw_film(shown: Shown | None, look: dict[str, Any], wished: Wish) -> None:
         return
     member, names = wished.member(run), _names(run)
     sides = _sides(run, serial(run), member)
-    axes = film_view.film_axes(sides)
+    axes = film_sides.film_axes(sides)
     data = film.film_data(run, member)
     paint = look["paint"] or film_view.PAINTS[0]
     along = {s: shown.along[n, member] for s, n in names.items() if (n, member) in shown.along}
@@ -122,7 +122,7 @@ def _curves(shown: Shown, member: int) -> list[Curve]:
 
 
 def _legend(
-    paint: str, data: film_view.FilmData, view: film_view.View, measured: bool, drawn: str
+    paint: str, data: film_sides.FilmData, view: film_view.View, measured: bool, drawn: str
 ) -> Legend:
     if paint == "curvature":
         low, high = view.colour_range
@@ -252,5 +252,5 @@ def _figure(run: TrainedRun, member: int) -> str:
     sides = _sides(run, serial(run), member)
     titles = {side: words.TITLES[name] for side, name in _names(run).items()}
     colours = film.film_data(run, member).colours
-    figure = film_figure(sides, film_view.film_axes(sides), titles, colours)
+    figure = film_figure(sides, film_sides.film_axes(sides), titles, colours)
     return figure.to_html(include_plotlyjs=True)

@@ -9,7 +9,7 @@ import numpy as np
 from gating_core.along import FinalCurvature
 from gating_core.axes import Axes
 from gating_core.film import DRAWN_POINTS, drawn_frames
-from gating_core.film_view import FilmSide, classifier_planes
+from gating_core.film_sides import FilmSide, classifier_planes
 from gating_core.results import mean_interval
 from gating_core.runs import TrainedRun
 from ui.words import percent, plus_minus, settled, short, total_text

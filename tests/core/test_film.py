@@ -12,14 +12,13 @@ from gating_core import film
 from gating_core.classifier import restore
 from gating_core.film_curves import Curve
 from gating_core.film_figures import film_figure, inside_figure, seeds_figure
-from gating_core.film_view import (
+from gating_core.film_sides import (
     MOST_CORNERS,
-    PAINTS,
     PLANE_TOLERANCE,
     classifier_planes,
     film_axes,
-    film_view,
 )
+from gating_core.film_view import PAINTS, film_view
 from gating_core.playground import start
 from gating_core.results import TrainedEnsemble
 from gating_core.runs import TrainedRun
