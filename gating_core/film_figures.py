@@ -16,8 +16,8 @@ from gating_core.film_sides import FilmSide
 from gating_core.views import triangles
 
 BESIDE = "#0f8f7f"  # variants that are neither left nor right
-COLUMNS = 6  # of small multiples
-ROW_HEIGHT = 150
+COLUMNS = 4  # of small multiples: what a phone can show
+ROW_HEIGHT, TITLE_HEIGHT, LARGE_HEIGHT = 150, 56, 460  # pixels
 JITTER = 0.12  # of a strip's width, so that equal accuracies are both seen
 
 
@@ -49,7 +49,7 @@ def seeds_figure(
         height=110 + 55 * len(accuracies),
         margin={"l": 10, "r": 10, "t": 10, "b": 40},
         showlegend=False,
-        xaxis={"title": {"text": "test accuracy of every seed, % (click one to show it)"}},
+        xaxis={"title": {"text": "test accuracy, % (click a seed to show it)"}},
         yaxis={
             "tickvals": list(range(len(accuracies))),
             "ticktext": list(accuracies),
@@ -67,10 +67,14 @@ def inside_figure(fields: dict[str, np.ndarray]) -> go.Figure:
     """
     columns = min(COLUMNS, len(fields))
     rows = math.ceil(len(fields) / columns)
-    titles = [f"{name}<br>{field.min():.2f} … {field.max():.2f}" for name, field in fields.items()]
+    titles = [
+        f"{name.replace(' · ', '<br>', 1)}<br>{field.min():.2f} … {field.max():.2f}"
+        for name, field in fields.items()
+    ]
+    height = LARGE_HEIGHT if len(fields) == 1 else (ROW_HEIGHT + TITLE_HEIGHT) * rows
     figure = make_subplots(
         rows, columns, subplot_titles=titles, horizontal_spacing=0.02,
-        vertical_spacing=min(0.25, 0.6 / rows),
+        vertical_spacing=TITLE_HEIGHT / height if rows > 1 else 0,
     )  # fmt: skip
     for place, field in enumerate(fields.values()):
         axis = np.linspace(-1, 1, len(field))
@@ -94,8 +98,8 @@ def inside_figure(fields: dict[str, np.ndarray]) -> go.Figure:
         name = "" if number == 1 else str(number)
         figure.layout[f"yaxis{name}"].update(scaleanchor=f"x{name}")
     figure.update_annotations(font_size=11)
-    height = 420 if len(fields) == 1 else ROW_HEIGHT * rows + 60
-    figure.update_layout(height=height, margin={"l": 5, "r": 5, "t": 45, "b": 5})
+    margin = {"l": 5, "r": 5, "t": TITLE_HEIGHT, "b": 5}
+    figure.update_layout(height=height + 5, margin=margin)
     return figure
 
 

@@ -206,7 +206,7 @@ def test_a_small_multiple_is_enlarged_by_a_click(wide):
     settle(wide)
     small.scroll_into_view_if_needed()
     box = small.bounding_box()
-    wide.mouse.click(box["x"] + box["width"] * 0.42, box["y"] + box["height"] * 0.6)
+    wide.mouse.click(box["x"] + box["width"] * 0.42, box["y"] + box["height"] * 0.3)
     wide.locator(".st-key-inside_large .js-plotly-plot").wait_for()
     assert wide.locator(".st-key-inside_large .js-plotly-plot .heatmaplayer image").count() == 1
     wide.get_by_role("button", name="Show all").click()
