@@ -11,7 +11,7 @@ import pytest
 from streamlit.components.v2.bidi_component.main import _make_trigger_id
 from streamlit.testing.v1 import AppTest
 
-from gating_core import palette
+from gating_core import palette, specimen
 from gating_core.own_data import EXAMPLE_CSV
 from gating_core.recipe import OPTIMISERS
 from gating_core.results import mean_interval
@@ -29,8 +29,10 @@ DOWNLOADS = {"take_weights", "take_script", "take_log", "take_figure"}
 
 
 @pytest.fixture(autouse=True)
-def nothing_is_known_yet(monkeypatch):
+def quick_and_new(monkeypatch):
+    """Nothing is known of an earlier test's runs; totals are refined for tenths of a second."""
     monkeypatch.setattr(training, "_known", {})
+    monkeypatch.setattr(specimen, "AFFORDABLE", 3e6)
 
 
 def open_playground(finished=True, **query):
