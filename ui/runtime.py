@@ -72,7 +72,8 @@ class Ticket:
                 self._line._moved.notify_all()
 
 
-LINE = Line(CONCURRENT_JOBS)
+LINE = Line(CONCURRENT_JOBS)  # for jobs, which may take minutes
+SHORT_LINE = Line(CONCURRENT_JOBS)  # for what a page computes itself, and must not wait for jobs
 _thread = threading.local()
 
 
@@ -80,7 +81,7 @@ _thread = threading.local()
 def placed() -> Iterator[None]:
     """Say that this thread holds a place: `place` then asks for no second one.
 
-    Otherwise two jobs that each wait for a second place would wait for ever.
+    Otherwise two that each wait for a second place would wait for ever.
     """
     _thread.placed = True
     try:
@@ -91,9 +92,9 @@ def placed() -> Iterator[None]:
 
 @contextmanager
 def place(
-    on_wait: Callable[[int], None] = lambda position: None, line: Line = LINE
+    on_wait: Callable[[int], None] = lambda position: None, line: Line = SHORT_LINE
 ) -> Iterator[None]:
-    """Hold one of the places for heavy work; ``on_wait`` hears the position in the queue."""
+    """Hold one of the places for short work; ``on_wait`` hears the position in the queue."""
     if getattr(_thread, "placed", False):
         yield
         return

@@ -4,7 +4,7 @@ import pytest
 
 from tests.ui.work import Clock, await_true, living
 from ui import job
-from ui.runtime import LINE
+from ui.runtime import LINE, SHORT_LINE
 
 
 @pytest.fixture
@@ -13,6 +13,7 @@ def nothing_is_left():
     yield
     await_true(lambda: not living())
     assert not LINE._tickets
+    assert not SHORT_LINE._tickets
 
 
 @pytest.fixture

@@ -889,6 +889,22 @@ def test_drawing_waits_for_nobody(monkeypatch):
     finish(app)
 
 
+@pytest.mark.parametrize("page", ["app.py", "pages/1_Manifold.py"])
+def test_other_pages_wait_for_nobodys_training(page):
+    tickets = [runtime.LINE.join() for _ in range(runtime.CONCURRENT_JOBS)]
+    try:
+        app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=20)
+        app.query_params["strength"] = "0.35"
+        app.query_params["model"] = "4711"
+        app.run()
+        app.switch_page(page).run()
+        assert not app.exception
+        assert app.get("bidi_component")
+    finally:
+        for ticket in tickets:
+            ticket.hand_back()
+
+
 def test_a_job_keeps_one_run_not_all_its_moments():
     app = open_playground(steps="400")
     runs = [item for item in job_of(app).items if isinstance(item, TrainedRun)]
