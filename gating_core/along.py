@@ -32,8 +32,8 @@ class CurvatureAlong:
 
     ``gaussian`` (T, R, C) float32 is what is known of K: 0 where it is zero to within an error that
     is small (below 1e-3 of 1 / diameter^2), NaN where that is large, or the tangent plane is
-    unresolved. ``total`` the integral of |K| dA, its ``error`` and whether it is ``complete`` (T,),
-    as in `SurfaceResult`.
+    unresolved. ``total`` the integral of |K| dA, its ``error``, whether it is ``complete`` and
+    whether the surface is ``flat`` (T,), as in `SurfaceResult`.
     """
 
     variant: str
@@ -42,6 +42,7 @@ class CurvatureAlong:
     total: np.ndarray
     error: np.ndarray
     complete: np.ndarray
+    flat: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +108,7 @@ def curvature_along(
         total=found.total,
         error=found.total_error,
         complete=found.complete,
+        flat=found.flat,
     )
 
 

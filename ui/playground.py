@@ -110,9 +110,9 @@ def _curves(shown: Shown, member: int) -> list[Curve]:
             if whole or i == member:
                 curvature[side][:, i] = found.total
         if member in known:
-            total, error = known[member].total, known[member].error
-            doubtful = error > np.maximum(NOT_SETTLED * total, SLIGHT_TOTAL)
-            errors[side] = np.where(doubtful, np.nan, error)
+            total, error, flat = known[member].total, known[member].error, known[member].flat
+            doubtful = ~flat & (error > np.maximum(NOT_SETTLED * total, SLIGHT_TOTAL))
+            errors[side] = np.where(doubtful | flat, np.nan, error)
             lower[side] = ~known[member].complete | doubtful
     return [
         Curve("total curvature", curvature, places, errors, lower),

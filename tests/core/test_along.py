@@ -54,6 +54,7 @@ def test_every_seed_and_frame_is_measured_as_if_alone(run):
             assert found.total[frame] == pytest.approx(wanted.total[0], rel=1e-9, abs=1e-12)
             assert found.error[frame] == pytest.approx(wanted.total_error[0], rel=1e-6, abs=1e-12)
             assert found.complete[frame] == wanted.complete[0]
+            assert found.flat[frame] == wanted.flat[0]
             assert_known(found.gaussian[frame], wanted)
     for (name, member), final in finals.items():
         wanted = alone(run, name, member, -1, along.FINAL_GRID, "rigorous")

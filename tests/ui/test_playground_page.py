@@ -137,7 +137,8 @@ def test_curvature_of_every_seed_fills_in():
     for side in ("left", "right"):
         low, high = arrays[f"curve0_{side}_low"], arrays[f"curve0_{side}_high"]
         assert (low <= high).all()
-        assert (arrays[f"curve0_{side}_error"] >= 0).all()
+        errors = arrays[f"curve0_{side}_error"]
+        assert (errors[np.isfinite(errors)] >= 0).all()
     shown = app.session_state[training.LAST]
     everyone = {(name, member) for name in ("ungated", "sigmoid") for member in range(3)}
     assert set(shown.along) == everyone
