@@ -37,6 +37,7 @@ from gating_core.views import (
     line2d,
     line3d,
     mesh,
+    plain_text,
     plane_trace,
     ref,
     scene_layout,
@@ -215,9 +216,10 @@ def _marker(place: int, size: int, hollow: bool = False) -> dict[str, Any]:
 
 
 def _plane(name: str, data: FilmData, style: dict[str, Any], paint: str, hatched: bool) -> Panel:
-    reading = f"{data.names[1]} with p = %{{z:.2f}}"
+    names = [plain_text(name) for name in data.names]
+    reading = f"{names[1]} with p = %{{z:.2f}}"
     if paint == "class" and data.class_count > 2:
-        known = ", ".join(f"{place}: {name}" for place, name in enumerate(data.names))
+        known = ", ".join(f"{place}: {name}" for place, name in enumerate(names))
         reading = f"%{{z}} of {known}"
     extra: dict[str, Any] = {}
     if hatched:

@@ -7,6 +7,7 @@ columns; its traces are Plotly traces in which a data array is a reference {"arr
 
 from __future__ import annotations
 
+import html
 import itertools
 from dataclasses import dataclass, field
 from typing import Any
@@ -74,6 +75,11 @@ def mesh(side: str, style: dict[str, Any]) -> dict[str, Any]:
         "lighting": LIGHTING,
         "hovertemplate": "y = (%{x:.3g}, %{y:.3g}, %{z:.3g})<extra></extra>",
     }
+
+
+def plain_text(text: str) -> str:
+    """``text`` from outside, so that Plotly shows it as it is: neither mark-up nor placeholder."""
+    return html.escape(text, quote=False).replace("%{", "% {")
 
 
 def plane_trace(corners: dict[str, Any], count: int) -> dict[str, Any]:

@@ -35,7 +35,8 @@ def begin(title: str) -> None:
     jobs.arrive(title)
     with st.container(horizontal=True):
         for path, (label, icon) in PAGES.items():
-            st.page_link(path, label=label, icon=icon)
+            kept = st.session_state.get(LINKS, {}).get(label)
+            st.page_link(path, label=label, icon=icon, query_params=kept)
 
 
 def _return(title: str) -> None:

@@ -79,6 +79,7 @@ def draw_film(shown: Shown | None, look: dict[str, Any], wished: Wish) -> None:
         legend=_legend(paint, data, view, len(gaussian) == len(names), drawn_text),
         scrub=True,
         serial=f"{serial(run)} {member} {st.session_state.get(REWINDS, 0)}",
+        family=f"{hash(run.setting)} {st.session_state.get(REWINDS, 0)}",
     )
     st.caption(" ".join(filter(None, (
         words.axes_text(sides, axes), words.frames_text(run, len(data.steps)),
@@ -130,7 +131,8 @@ def _legend(
             f"saddle-like to dome-like · at the last step {percent(view.beyond)} of the points lie"
             " beyond · hatched: not known"
         )
-        note = note if measured else "K is not measured yet"
+        if not measured:
+            return Legend(palette.SIGNED_SCALE, "", "", "K is not measured yet")
         return Legend(palette.SIGNED_SCALE, f"K = {short(low)}", f"K = {short(high)}", note)
     note = f"filled: training points, open: test points{drawn} · black: decision boundary"
     if data.class_count == 2:

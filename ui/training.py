@@ -134,7 +134,8 @@ def _work(setting: Setting, before: Shown | None, wished: Wish) -> Iterator[Any]
         events: Iterator[Any] = start(setting)
     else:
         run = before.run
-        yield run
+        if run.setting == setting:  # a shorter one is complete, and this is not
+            yield run
         ended = run.divergence is not None or run.frames[-1].step == setting.steps
         events = iter(()) if ended else go_on(run, setting.steps - run.frames[-1].step)
     for event in events:

@@ -87,7 +87,10 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const served = JSON.stringify([header.serial, header.frames, header.frame, header.pick]);
   if (state.served !== served) {
     state.served = served;
-    state.frame = header.frame;
+    const grows = header.family && state.family === header.family;
+    if (!grows || state.frame === state.last) state.frame = header.frame;
+    state.family = header.family;
+    state.last = header.frames - 1;
     state.pick = header.pick;
   }
   // Another picture may be better seen from elsewhere, unless the visitor has chosen from where.

@@ -91,6 +91,7 @@ def view3d(
     camera_key: str = "",
     scrub: bool = False,
     serial: str = "",
+    family: str = "",
 ) -> None:
     """Draw ``view``.
 
@@ -101,7 +102,8 @@ def view3d(
     dragged. A click calls ``on_pick`` with ``st.session_state[key]["pick"]`` = {row, column};
     the end of a Play calls ``on_stop`` with ``["stop"]`` = {frame}. Views with one ``camera_key``
     (by default ``key``) share the visitor's camera. With ``scrub`` there is a timeline of its own
-    to drag and step along. A new ``serial`` makes the view adopt ``frame`` and ``pick`` again.
+    to drag and step along. A new ``serial`` makes the view adopt ``frame`` and ``pick`` again; of
+    one ``family``, as of a run that grows, only where the visitor looked at the last frame.
     """
     columns = [
         {
@@ -124,6 +126,7 @@ def view3d(
         "frame": frame,
         "scrub": scrub,
         "serial": serial,
+        "family": family,
         "frame_labels": list(frame_labels),
         "legend": asdict(legend),
         "pick": pick,

@@ -197,6 +197,12 @@ def test_whoever_comes_back_finds_the_page_as_it_was(wide):
     wide.wait_for_url(lambda url: "who=worst" in url)
     await_run(wide)
     assert serial(wide) == before
+    wide.go_back()
+    wide.get_by_role("heading", name="How to read the pictures").wait_for()
+    wide.go_forward()
+    wide.wait_for_url(lambda url: "who=worst" in url)
+    await_run(wide)
+    assert serial(wide) == before
 
 
 def test_a_small_multiple_is_enlarged_by_a_click(wide):
@@ -285,3 +291,17 @@ def test_the_keyboard_reaches_everything(phone):
         if reached == wanted:
             break
     assert reached == wanted, json.dumps(sorted(wanted - reached))
+
+
+def test_who_looks_at_the_past_stays_there_while_the_run_grows(browser, served, watch):
+    with open_page(browser, watch, **WIDE) as page:
+        page.goto(f"{served.url}/Decision_boundary?steps=4000&seeds=32&from=tokens&slots=6&stack=2")
+        page.wait_for_selector(".gc-view[data-n]")
+        watch.problems = [p for p in watch.problems if not p.startswith(NOT_FOUND)]
+        page.wait_for_function(f"{STATE}.wired && {STATE}.header.frames > 2")
+        page.locator(".gc-scrub").focus()
+        page.keyboard.press("Home")
+        page.wait_for_selector(".gc-view[data-frame='0']")
+        known = last_frame(page)
+        page.wait_for_function(f"known => {STATE}.header.frames > known + 1", arg=known)
+        assert frame(page) == 0

@@ -392,6 +392,14 @@ def test_the_scale_of_curvature_is_the_last_steps(circle):
     assert np.abs(view.arrays["right_colour"]).max() == pytest.approx(end)
 
 
+def test_names_of_classes_are_no_mark_up(circle):
+    sides, data = both(circle), film.film_data(circle, MEMBER)
+    odd = replace(data, names=("a", "<b>%{x}</b>"))
+    view = film_view(sides, odd, film_axes(sides), curves_of(circle))
+    heat = view.columns[0][1].traces[0]
+    assert "&lt;b&gt;% {x}&lt;/b&gt; with p = %{z:.2f}" in heat["hovertemplate"]
+
+
 def test_a_face_has_the_class_of_its_middle(run):
     if run.setting.class_count == 2:
         return

@@ -382,6 +382,18 @@ def test_train_on_is_what_a_long_run_would_have_been():
     assert picture(app)[0]["frame_labels"][-1] == "step 450"
 
 
+def test_training_on_is_called_training(monkeypatch):
+    app = open_playground(seeds="3")
+    halt = Halted(monkeypatch, 3)
+    app.button(key="train_on").click().run()
+    until(lambda: 0.5 in job_of(app).items, app)
+    assert training.what(job_of(app).items) == "Training"
+    assert training.share_of(job_of(app).items) <= 0.5
+    halt.release.set()
+    finish(app)
+    assert run_of(app).steps[-1] == 450
+
+
 def test_rewind_shows_the_start_until_something_else_is_looked_at():
     app = open_playground(steps="200", seeds="3")
     app.button(key="train_on").click().run()
