@@ -20,7 +20,9 @@ CANCEL_SECONDS = 0.5  # what visitors are promised
 CLICK_SECONDS = 2.0  # for a click to reach the server of a busy machine
 AGES = 20 * STEP_SECONDS  # a count that is silent for so long has stopped
 POLL_SECONDS = 0.05
-BROKEN = re.compile("WebSocket onclose|when disconnected from server")
+BROKEN = re.compile(
+    "WebSocket onclose|when disconnected from server|WebSocket is already in CLOSING or CLOSED"
+)
 COUNT = (
     "[...document.querySelectorAll('[data-testid=stText]')].find(e => /counted/.test(e.innerText))"
 )
