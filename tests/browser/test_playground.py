@@ -20,6 +20,11 @@ STATE = "document.querySelector('.gc-view').__gc"
 SCENES = """() => [...document.querySelectorAll('.gc-scene')]
   .map(div => [...div.data[0].x].slice(0, 200))"""
 NOW = "() => document.querySelector('.gc-wide .gc-plane').data.at(-1).x[0]"
+MEASURED = """() => {
+  const totals = [...document.querySelectorAll('[data-testid=stMetricValue]')];
+  return totals.length === 2 && totals.every(total => total.innerText.trim() !== '…')
+    && !document.body.innerText.includes('the run before, until');
+}"""
 NOT_FOUND = "console error: Failed to load resource: the server responded with a status of 404"
 
 
@@ -57,6 +62,7 @@ def await_run(page):
     """Wait for the end of a run: then there is a table, and nothing polls."""
     page.wait_for_selector(".gc-view[data-n]")
     page.get_by_test_id("stTable").wait_for()
+    page.wait_for_function(MEASURED)
     settle(page)
 
 
