@@ -75,7 +75,6 @@ class Job(Generic[T]):
         self._expected, self._line, self._newest = expected, line, newest
         self._lock = threading.Lock()
         self._items: deque[T] = deque(maxlen=kept)
-        self._received = self._drained = 0
         self._state = State.WAITING
         self._stop = threading.Event()
         self._ticket: Ticket | None = None
@@ -167,13 +166,6 @@ class Job(Generic[T]):
         with self._lock:
             return list(self._items)
 
-    def drain(self) -> list[T]:
-        """The items that came since the last call."""
-        with self._lock:
-            new = min(self._received - self._drained, len(self._items))
-            self._drained = self._received
-            return list(self._items)[len(self._items) - new :]
-
     def _work(self, make: Callable[[], Iterator[T | None]]) -> None:
         ticket = self._ticket
         assert ticket is not None  # from `start`
@@ -216,7 +208,6 @@ class Job(Generic[T]):
                 others = (x for x in self._items if type(x) is not type(item))
                 self._items = deque(others, self._items.maxlen)
             self._items.append(item)
-            self._received += 1
 
     def _give_up_if_deserted(self) -> None:
         if time.monotonic() > self._until:

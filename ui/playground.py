@@ -126,13 +126,13 @@ def _legend(
     paint: str, data: film_sides.FilmData, view: film_view.View, measured: bool, drawn: str
 ) -> Legend:
     if paint == "curvature":
+        if not measured:
+            return Legend(palette.SIGNED_SCALE, "", "", "K is not measured yet")
         low, high = view.colour_range
         note = (
             f"saddle-like to dome-like · at the last step {percent(view.beyond)} of the points lie"
             " beyond · hatched: not known"
         )
-        if not measured:
-            return Legend(palette.SIGNED_SCALE, "", "", "K is not measured yet")
         return Legend(palette.SIGNED_SCALE, f"K = {short(low)}", f"K = {short(high)}", note)
     note = f"filled: training points, open: test points{drawn} · black: decision boundary"
     if data.class_count == 2:

@@ -7,12 +7,14 @@ first.
 from __future__ import annotations
 
 import itertools
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
+import cachetools
 import streamlit as st
 
 from gating_core import film
@@ -29,7 +31,8 @@ COMPLETE = "playground_complete"
 REDRAWN_SECONDS = 1.0  # a picture of several megabytes is not sent more often while it trains
 KNOWN_RUNS = 6  # complete ones, kept for all visitors: the same setting gives the same bits
 
-_known: dict[Setting, Shown] = {}  # oldest first
+_known: cachetools.LRUCache[Setting, Shown] = cachetools.LRUCache(KNOWN_RUNS)
+_lock = threading.Lock()  # of what is known, which all visitors share
 _serials: WeakKeyDictionary[TrainedRun, int] = WeakKeyDictionary()
 _counter = itertools.count()
 
@@ -116,7 +119,8 @@ def _go_on() -> None:
 def _begun(setting: Setting) -> Shown | None:
     """What there is of ``setting`` already: all of it, its beginning, or a run that was shorter."""
     last = st.session_state.get(LAST)
-    known = _known.get(setting)
+    with _lock:
+        known = _known.get(setting)
     if last is None or not last.run.frames or (known and last.run.setting != setting):
         return known
     run = last.run
@@ -174,10 +178,8 @@ def shown_of(job: jobs.Job) -> Shown | None:
             shown.final[item.variant, item.member] = item
     st.session_state[LAST] = shown
     if job.state is State.DONE and run.setting.own is None:
-        _known.pop(run.setting, None)
-        _known[run.setting] = shown
-        while len(_known) > KNOWN_RUNS:
-            _known.pop(next(iter(_known)), None)
+        with _lock:
+            _known[run.setting] = shown
     return shown
 
 
