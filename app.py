@@ -2,12 +2,11 @@
 
 import streamlit as st
 
-from ui import runtime  # noqa: F401  (first: it settles threads and memory for the process)
-from ui.controls import explore_controls, gate_controls, picked
-from ui.landing import Shown, draw_details, draw_numbers, draw_pair, fetch
-from ui.link_check import warn_about_link
-from ui.links import LANDING
-from ui.page import begin, end
+from ui.common.link_check import warn_about_link
+from ui.common.page import begin, end
+from ui.landing.controls import LANDING, explore_controls, gate_controls, picked
+from ui.landing.parts import Shown, draw_details, draw_numbers, draw_pair, fetch
+from ui.work import runtime  # noqa: F401  (first: it settles threads and memory for the process)
 
 begin("Flat or curved?")
 st.title("Does this attention layer curve space?", anchor=False)

@@ -3,16 +3,19 @@
 The names listed here are the stable public interface; the README shows them at work.
 """
 
-from gating_core.attention import Attention, build_attention
-from gating_core.config import AttentionConfig, GateConfig
-from gating_core.geometry import (
+from gating_core.attention.charts import WeightChart, weight_chart
+from gating_core.attention.config import AttentionConfig, GateConfig
+from gating_core.attention.stack import Attention, build_attention
+from gating_core.experiments.comparison.variants import VARIANTS
+from gating_core.geometry.curvature import (
     CurvatureField,
     FundamentalForm,
     curvature,
     second_fundamental_form,
 )
-from gating_core.hull import AffineHull, affine_hull
-from gating_core.integrals import (
+from gating_core.geometry.grid import Grid, square_grid
+from gating_core.geometry.hull import AffineHull, affine_hull
+from gating_core.geometry.integrals import (
     Integral,
     SurfaceIntegrals,
     adaptive_integrals,
@@ -20,13 +23,13 @@ from gating_core.integrals import (
     grid_integrals,
     total_absolute_curvature,
 )
-from gating_core.jets import SecondOrderJet, second_order_jet
-from gating_core.proxy import Proxy, paper_proxy, proxy_limit
-from gating_core.sample import Grid, WeightChart, square_grid, weight_chart
-from gating_core.solids import SolidCurvature, solid_curvature
-from gating_core.tasks import TASKS, Task, make_task
-from gating_core.train import Snapshot, TrainingDiverged, train_ensemble
-from gating_core.variants import VARIANTS
+from gating_core.geometry.proxy import Proxy, paper_proxy, proxy_limit
+from gating_core.geometry.solids import SolidCurvature, solid_curvature
+from gating_core.jets.second_order import SecondOrderJet, second_order_jet
+from gating_core.tasks.rules import TASKS
+from gating_core.tasks.task import Task, make_task
+from gating_core.training.train import train_ensemble
+from gating_core.training.trainer import Snapshot, TrainingDiverged
 
 __all__ = [
     "TASKS",

@@ -2,11 +2,9 @@
 
 import streamlit as st
 
-from ui import runtime  # noqa: F401  (first: it settles threads and memory for the process)
-from ui.fooled import draw_fooled
-from ui.link_check import warn_about_link
-from ui.manifold import draw_doubt, draw_inspect, draw_see, fetch, put_notes
-from ui.manifold_controls import (
+from ui.common.link_check import warn_about_link
+from ui.common.page import begin, end
+from ui.manifold.controls import (
     MANIFOLD,
     TABS,
     Asked,
@@ -16,7 +14,9 @@ from ui.manifold_controls import (
     metric_controls,
     more_controls,
 )
-from ui.page import begin, end
+from ui.manifold.fooled.gallery import draw_fooled
+from ui.manifold.parts import draw_doubt, draw_inspect, draw_see, fetch, put_notes
+from ui.work import runtime  # noqa: F401  (first: it settles threads and memory for the process)
 
 begin("Manifold")
 st.title("What shape do the outputs fill?", anchor=False)

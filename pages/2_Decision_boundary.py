@@ -2,18 +2,19 @@
 
 import streamlit as st
 
-from ui import jobs, training  # (first: they settle threads and memory for the process)
-from ui.link_check import warn_about_link
-from ui.own_points import draw_own, own_data
-from ui.page import begin, end
-from ui.playground import draw_buttons, draw_film, draw_inside, draw_numbers, draw_take
-from ui.playground_controls import (
+from ui.common.link_check import warn_about_link
+from ui.common.page import begin, end
+from ui.playground import training
+from ui.playground.controls import (
     PLAYGROUND,
     asked_setting,
     front_controls,
     last_good_setting,
     more_controls,
 )
+from ui.playground.own_points import draw_own, own_data
+from ui.playground.parts import draw_buttons, draw_film, draw_inside, draw_numbers, draw_take
+from ui.work import jobs
 
 begin("Decision boundary")
 st.title("Where does it draw the line?", anchor=False)

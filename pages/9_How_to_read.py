@@ -4,8 +4,8 @@ from pathlib import Path
 
 import streamlit as st
 
-from ui import runtime  # noqa: F401
-from ui.page import begin
+from ui.common.page import begin
+from ui.work import runtime  # noqa: F401
 
 LESSON = Path(__file__).resolve().parent.parent / "assets" / "lessons" / "how_to_read.md"
 

@@ -1,47 +1,205 @@
-"""Do the layers stay apart, and does nothing leave the machine?"""
+"""Does every part of the house import only what it may, and does nothing leave the machine?"""
 
 import ast
+import importlib
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-SOURCES = sorted([*ROOT.glob("gating_core/*.py"), *ROOT.glob("ui/*.py"), *ROOT.glob("pages/*.py"),
+FOLDERS = ("gating_core", "ui", "pages")
+SOURCES = sorted([*(path for name in FOLDERS for path in (ROOT / name).rglob("*.py")),
                   ROOT / "app.py"])  # fmt: skip
+SHIPPED = (".py", ".js", ".css", ".html", ".toml")
+SVG_NAMESPACE = "http://www.w3.org/2000/svg"  # a name, which nobody fetches
+
+GROUND = {"checks", "randomness", "points_last", "pauses"}
+MAY_IMPORT = {  # rooms of the core, besides themselves
+    **{name: set() for name in GROUND},
+    "attention": GROUND,
+    "tasks": GROUND,
+    "jets": GROUND,
+    "training": GROUND | {"attention", "tasks"},
+    "geometry": GROUND | {"jets"},
+    "export": GROUND | {"attention", "tasks", "training"},
+    "experiments": GROUND | {"attention", "tasks", "training", "jets", "geometry", "export"},
+}
+UI_MAY_IMPORT = {  # rooms of the interface, besides themselves; a page's room is a row of its own
+    "drawing": set(),
+    "components": {"drawing"},
+    "work": set(),
+    "common": {"work"},
+}
+PAGES = {"landing", "manifold", "playground"}
+PURE = ("request.py", "picture.py", "words.py")  # of a page: without Streamlit
+FACES = ("gating_core", *(f"gating_core.{room}" for room in MAY_IMPORT),
+         "gating_core.experiments.comparison", "gating_core.experiments.specimen")  # fmt: skip
 
 
-def imported(path: Path) -> set[str]:
-    names = set()
+def imports(path: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Every imported module and the names taken from it, wherever the import stands."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            names |= {alias.name.split(".")[0] for alias in node.names}
+            yield from ((alias.name, ()) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            names.add((node.module or "").split(".")[0])
-    return names
+            assert not node.level, f"{path}: relative imports hide where a name comes from"
+            yield node.module or "", tuple(alias.name for alias in node.names)
 
 
-def test_the_core_runs_without_streamlit():
-    code = "import sys, gating_core, gating_core.presets, gating_core.figures\n" \
-           "assert 'streamlit' not in sys.modules\n"  # fmt: skip
+def modules(path: Path) -> set[str]:
+    """Dotted names of all modules that a file may have imported, names taken from them included."""
+    found = set()
+    for module, names in imports(path):
+        found |= {module, *(f"{module}.{name}" for name in names)}
+    return found
+
+
+def roots(path: Path) -> set[str]:
+    return {module.split(".")[0] for module, _ in imports(path)}
+
+
+def parts(path: Path) -> tuple[str, ...]:
+    """The dotted name of a source file, without its package's ``__init__``."""
+    found = path.relative_to(ROOT).with_suffix("").parts
+    return found[:-1] if found[-1] == "__init__" else found
+
+
+def rooms(path: Path, tower: str) -> set[str]:
+    """Rooms of ``tower`` that a file imports from."""
+    known = {place.stem for place in (ROOT / tower).iterdir() if place.stem != "__init__"}
+    found = {name.split(".")[1] for name in modules(path) if name.startswith(f"{tower}.")}
+    return found & known
+
+
+def core_sources() -> list[Path]:
+    return [path for path in SOURCES if parts(path)[0] == "gating_core"]
+
+
+def ui_sources() -> list[Path]:
+    return [path for path in SOURCES if parts(path)[0] == "ui"]
+
+
+def named(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+# --- The core -------------------------------------------------------------------------------------
+
+
+def test_the_core_runs_without_an_interface():
+    code = "import sys, gating_core, gating_core.experiments.comparison\n" \
+           "import gating_core.experiments.specimen\n" \
+           "assert not {'streamlit', 'plotly', 'ui'} & set(sys.modules)\n"  # fmt: skip
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda p: p.relative_to(ROOT).as_posix())
-def test_layers(path):
-    names = imported(path)
-    place = path.relative_to(ROOT).parts[0]
-    if place == "gating_core":
-        assert not names & {"streamlit", "ui"}
-    if place in ("pages", "app.py"):
-        assert not names & {"torch", "numpy", "plotly"}
+def test_every_room_of_the_core_has_a_row():
+    """A new package must be entered in the table before it can be imported."""
+    found = {parts(path)[1] for path in core_sources() if len(parts(path)) > 1}
+    assert found == {*MAY_IMPORT, "examples"}
 
 
-def test_the_page_fetches_nothing_from_another_host():
-    """Except for links that a reader follows, no source names a host."""
-    for path in [*SOURCES, *ROOT.glob("ui/view3d.*"), ROOT / ".streamlit" / "config.toml"]:
-        text = path.read_text(encoding="utf-8")
+@pytest.mark.parametrize("path", core_sources(), ids=named)
+def test_the_core_imports_downwards(path):
+    assert not roots(path) & {"streamlit", "plotly", "ui"}
+    place = parts(path)
+    if len(place) == 1:
+        return  # the public face, which shows all rooms
+    room = place[1]
+    if room == "examples":  # written as by a stranger
+        assert not rooms(path, "gating_core")
+        return
+    assert rooms(path, "gating_core") <= MAY_IMPORT[room] | {room}
+
+
+@pytest.mark.parametrize("path", core_sources(), ids=named)
+def test_experiments_do_not_know_each_other(path):
+    place = parts(path)
+    if place[1:2] != ("experiments",) or len(place) < 3:
+        return
+    folders = {x.name for x in (ROOT / "gating_core" / "experiments").iterdir() if x.is_dir()}
+    found = {name.split(".")[2] for name in modules(path)
+             if name.startswith("gating_core.experiments.")}  # fmt: skip
+    assert found & folders <= {place[2]}, "what two experiments share stands beside them"
+
+
+# --- The interface --------------------------------------------------------------------------------
+
+
+def test_every_room_of_the_interface_has_a_row():
+    found = {parts(path)[1] for path in ui_sources() if len(parts(path)) > 1}
+    assert found == {*UI_MAY_IMPORT, *PAGES}
+
+
+@pytest.mark.parametrize("path", ui_sources(), ids=named)
+def test_the_interface_imports_downwards(path):
+    place = parts(path)
+    if len(place) == 1:
+        return
+    allowed = UI_MAY_IMPORT.get(place[1], set(UI_MAY_IMPORT)) | {place[1]}
+    assert rooms(path, "ui") <= allowed
+
+
+@pytest.mark.parametrize("path", ui_sources(), ids=named)
+def test_the_interface_sees_only_faces(path):
+    for module, names in imports(path):
+        if module.split(".")[0] != "gating_core":
+            continue
+        assert module in FACES, f"{module} is inside a package; import from its face"
+        face = importlib.import_module(module)
+        assert not set(names) - set(face.__all__)
+
+
+@pytest.mark.parametrize("path", ui_sources(), ids=named)
+def test_what_draws_and_what_writes_know_no_streamlit(path):
+    if parts(path)[1:2] == ("drawing",) or path.name in PURE:
+        assert "streamlit" not in roots(path)
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=named)
+def test_torch_stays_in_the_core(path):
+    place = parts(path)
+    if place[0] == "gating_core" or place == ("ui", "work", "runtime"):
+        return
+    assert "torch" not in roots(path)
+    if place[0] in ("pages", "app"):
+        assert roots(path) <= {"streamlit", "ui", "pathlib"}
+
+
+# --- Faces ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [name for name in FACES if name.split(".")[-1] not in GROUND])
+def test_every_face_keeps_its_word(name):
+    face = importlib.import_module(name)
+    assert face.__all__, name
+    assert all(hasattr(face, public) for public in face.__all__)
+    assert not [public for public in face.__all__ if public.startswith("_")]
+    assert len(set(face.__all__)) == len(face.__all__)
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in SOURCES if path.name == "__init__.py"], ids=named
+)  # fmt: skip
+def test_every_package_says_in_its_first_line_what_it_is_for(path):
+    text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+    assert text
+    assert text.splitlines()[0][-1] in "?.)"
+
+
+# --- Manners --------------------------------------------------------------------------------------
+
+
+def test_nothing_shipped_names_a_host():
+    """Nothing is fetched from elsewhere, in whichever language it is written."""
+    files = [path for name in FOLDERS for path in (ROOT / name).rglob("*")
+             if path.suffix in SHIPPED]  # fmt: skip
+    assert {".py", ".js", ".css", ".html"} <= {path.suffix for path in files}
+    for path in [*files, ROOT / "app.py", ROOT / ".streamlit" / "config.toml"]:
+        text = path.read_text(encoding="utf-8").replace(SVG_NAMESPACE, "")
         assert "http://" not in text, path
         assert "https://" not in text, path
 

@@ -1,0 +1,1 @@
+"""What a visitor sees: one folder a page, and what pages share."""

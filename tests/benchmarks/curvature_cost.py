@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from gating_core.geometry import CurvatureField, curvature
-from gating_core.jets import nested_jet, second_order_jet
+from gating_core.geometry.curvature import CurvatureField, curvature
+from gating_core.jets.second_order import nested_jet, second_order_jet
 from tests.benchmarks.surfaces import POINT_COUNT, forward_written_out, gated_model, grid_points
 from tests.benchmarks.table import Row, compare
 from tests.benchmarks.timing import interleaved

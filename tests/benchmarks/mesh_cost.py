@@ -8,8 +8,8 @@ from __future__ import annotations
 import pyvista
 import torch
 
-from gating_core.geometry import CurvatureField, curvature
-from gating_core.jets import second_order_jet
+from gating_core.geometry.curvature import CurvatureField, curvature
+from gating_core.jets.second_order import second_order_jet
 from tests.benchmarks.surfaces import GRID_SIDE, POINT_COUNT, gated_model, grid_points
 from tests.benchmarks.table import Row, compare
 from tests.benchmarks.timing import interleaved

@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 import torch
 
-from gating_core.attention import Attention, build_attention
-from gating_core.config import AttentionConfig, GateConfig
+from gating_core.attention.config import AttentionConfig, GateConfig
+from gating_core.attention.stack import Attention, build_attention
 from gating_core.randomness import generator
 
 GRID_SIDE = 200

@@ -17,12 +17,13 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPClassifier
 
-from gating_core.classifier import parameter_count
-from gating_core.config import AttentionConfig, GateConfig
-from gating_core.playground import start
-from gating_core.setting import Setting
-from gating_core.tasks import Task, make_task
-from gating_core.train import BATCH_SIZE, LEARNING_RATE, SNAPSHOTS, train_ensemble
+from gating_core.attention.classifier import parameter_count
+from gating_core.attention.config import AttentionConfig, GateConfig
+from gating_core.experiments.comparison.run import start
+from gating_core.experiments.comparison.setting import Setting
+from gating_core.tasks.task import Task, make_task
+from gating_core.training.recipe import BATCH_SIZE, LEARNING_RATE
+from gating_core.training.train import SNAPSHOTS, train_ensemble
 from tests.benchmarks.table import Row, compare, significant
 from tests.benchmarks.timing import interleaved, spread, torch_threads
 

@@ -11,8 +11,8 @@ import streamlit as st
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from gating_core.palette import CLASS_COLOURS
-from ui.draw import draw, drawn
+from ui.components.draw import draw, drawn
+from ui.drawing.palette import CLASS_COLOURS
 
 KEY = "own"
 NAMES = ("blue", "orange", "green", "purple")

@@ -15,7 +15,7 @@ import streamlit as st
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from ui import jobs, runtime
+from ui.work import jobs, runtime
 
 STEP_SECONDS = 0.05
 STEPS = 40  # of a short count

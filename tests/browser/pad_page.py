@@ -12,7 +12,7 @@ import streamlit as st
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from ui.pad import Handle, pad
+from ui.components.pad import Handle, pad
 
 KEY = "triangle"
 EXTENT = 2.0

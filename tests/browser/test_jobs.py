@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ui.jobs import RETURN_SECONDS
+from ui.work.jobs import RETURN_SECONDS
 
 from .jobs_page import STEP_SECONDS, STEPS
 from .serving import serve

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ui.pad import Handle, _is_sound, pad
+from ui.components.pad import Handle, _is_sound, pad
 
 from .pad_page import EXTENT, START
 from .serving import serve

@@ -6,8 +6,8 @@ import re
 import numpy as np
 import pytest
 
-from gating_core.export import load_weights
-from gating_core.own_data import EXAMPLE_CSV
+from gating_core.export.weights import load_weights
+from gating_core.tasks.own import EXAMPLE_CSV
 
 from .test_draw import mode, stroke
 from .test_landing import WATCH_FRAMES, assert_drawn

@@ -5,14 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gating_core import along, specimen
-from gating_core.along import CurvatureAlong, FinalCurvature, measure_run
-from gating_core.classifier import restore
-from gating_core.film import FILM_GRID, drawn_frames
-from gating_core.integrals import adaptive_total_absolute_curvature
-from gating_core.measure import measure_surface
-from gating_core.sample import square_grid
-from gating_core.specimen import affordable_integrals
+from gating_core.attention.classifier import restore
+from gating_core.experiments import budget
+from gating_core.experiments.budget import affordable_integrals
+from gating_core.experiments.comparison import along
+from gating_core.experiments.comparison.along import CurvatureAlong, FinalCurvature, measure_run
+from gating_core.experiments.comparison.frames import FILM_GRID, drawn_frames
+from gating_core.geometry.grid import square_grid
+from gating_core.geometry.integrals import adaptive_total_absolute_curvature
+from gating_core.geometry.surface import measure_surface
 from tests.core.test_film import SETTINGS, SMALL, run_of
 
 
@@ -133,7 +134,7 @@ def test_it_gives_way_often_enough_to_be_cancelled():
 
 def test_parts_change_no_number(circle, monkeypatch):
     whole = measured(circle)
-    for module in (along, specimen):
+    for module in (along, budget):
         monkeypatch.setattr(module, "PART_COST", 5_000)
     parts = measured(circle)
     for key, found in whole[0].items():

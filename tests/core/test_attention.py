@@ -8,8 +8,7 @@ import pytest
 import torch
 from hypothesis import settings
 
-from gating_core.attention import build_attention
-from gating_core.config import (
+from gating_core.attention.config import (
     GATE_GRANULARITIES,
     GATE_KINDS,
     GATE_POSITIONS,
@@ -18,6 +17,7 @@ from gating_core.config import (
     AttentionConfig,
     GateConfig,
 )
+from gating_core.attention.stack import build_attention
 from gating_core.randomness import generator, normal
 from tests.core import exact
 

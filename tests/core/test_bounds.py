@@ -11,9 +11,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gating_core.attention import build_attention
-from gating_core.bounded import Bounded
-from gating_core.config import (
+from gating_core.attention.charts import weight_chart
+from gating_core.attention.config import (
     GATE_GRANULARITIES,
     GATE_KINDS,
     GATE_POSITIONS,
@@ -22,13 +21,15 @@ from gating_core.config import (
     AttentionConfig,
     GateConfig,
 )
-from gating_core.elementary import FUNCTIONS
-from gating_core.geometry import curvature, second_fundamental_form
-from gating_core.integrals import adaptive_integrals
-from gating_core.jet_rules import Jet
-from gating_core.jets import nested_jet, second_order_jet
-from gating_core.sample import square_grid, weight_chart
-from gating_core.solids import solid_curvature
+from gating_core.attention.stack import build_attention
+from gating_core.geometry.curvature import curvature, second_fundamental_form
+from gating_core.geometry.grid import square_grid
+from gating_core.geometry.integrals import adaptive_integrals
+from gating_core.geometry.solids import solid_curvature
+from gating_core.jets.bounded import Bounded
+from gating_core.jets.elementary import FUNCTIONS
+from gating_core.jets.jet import Jet
+from gating_core.jets.second_order import nested_jet, second_order_jet
 from tests.core import exact
 
 

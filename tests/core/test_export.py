@@ -20,9 +20,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors import safe_open
 
-from gating_core import export_script
-from gating_core.classifier import build_classifier
-from gating_core.config import (
+from gating_core.attention.classifier import build_classifier, restore
+from gating_core.attention.config import (
     CONTROL_KINDS,
     GATE_GRANULARITIES,
     GATE_KINDS,
@@ -32,14 +31,15 @@ from gating_core.config import (
     AttentionConfig,
     GateConfig,
 )
-from gating_core.export import load_weights, log_csv, weights_file
-from gating_core.export_script import script, script_problem
-from gating_core.own_data import EXAMPLE_CSV, own_task, parse_csv
-from gating_core.presets import FOLDER
-from gating_core.results import TrainedEnsemble
-from gating_core.tasks import Task, make_task
-from gating_core.train import restore, train_ensemble
-from gating_core.variants import TOKENS_ONLY, VARIANTS, variant_config
+from gating_core.experiments.comparison.presets import FOLDER
+from gating_core.experiments.comparison.variants import TOKENS_ONLY, VARIANTS, variant_config
+from gating_core.export import script as export_script
+from gating_core.export.script import script_problem, script_text
+from gating_core.export.weights import load_weights, log_csv, weights_file
+from gating_core.tasks.own import EXAMPLE_CSV, own_task, parse_csv
+from gating_core.tasks.task import Task, make_task
+from gating_core.training.train import train_ensemble
+from gating_core.training.trained import TrainedEnsemble
 
 SEEDS = (3, 4, 8)
 TRAINED = {
@@ -105,7 +105,7 @@ def trained():
 def write(trained, seed, folder):
     (folder / "model.safetensors").write_bytes(weights_file(trained.ensemble, trained.task))
     path = folder / "model.py"
-    path.write_text(script(trained.ensemble, seed), encoding="utf-8")
+    path.write_text(script_text(trained.ensemble, seed), encoding="utf-8")
     return path
 
 
@@ -171,7 +171,7 @@ class Drawn:
         """The logits of the script ``text``."""
         (folder / "model.safetensors").write_bytes(weights_file(self.ensemble, self.task))
         names = {"__file__": str(folder / "model.py"), "__name__": "rebuilt"}
-        exec(compile(text, "script", "exec"), names)
+        exec(compile(text, "script_text", "exec"), names)
         return names["model"](self.points)
 
     def agrees(self, text, folder):
@@ -201,7 +201,7 @@ def test_there_is_a_script_for_every_model(tmp_path):
     for config in CONFIGS:
         assert script_problem(config) is None
         one = drawn(config)
-        assert one.agrees(script(one.ensemble, SEEDS[1]), tmp_path), config
+        assert one.agrees(script_text(one.ensemble, SEEDS[1]), tmp_path), config
 
 
 FAULTS = {
@@ -236,7 +236,7 @@ FELT = [config for config in CONFIGS if config.residual or config.norm != "post"
 @pytest.mark.parametrize("config", FELT[::16])
 def test_no_line_can_be_wrong_or_left_out(config, tmp_path):
     one = drawn(config)
-    for text in faulty(script(one.ensemble, SEEDS[1])):
+    for text in faulty(script_text(one.ensemble, SEEDS[1])):
         try:
             unnoticed = one.agrees(text, tmp_path)
         except (RuntimeError, LookupError, NameError, TypeError, AttributeError):
@@ -267,7 +267,7 @@ def test_every_two_settings_meet_in_some_model():
 
 @pytest.mark.parametrize("config", CONFIGS[::7])
 def test_scripts_are_short_and_stand_alone(config, trained):
-    text = script(replace(trained.ensemble, config=config), 3)
+    text = script_text(replace(trained.ensemble, config=config), 3)
     tree = ast.parse(text)
     imports = {
         node.module if isinstance(node, ast.ImportFrom) else node.names[0].name
@@ -304,7 +304,7 @@ def any_config(draw):
 @given(config=any_config(), seed=st.integers(0, 1000), classes=st.integers(2, 5))
 def test_scripts_rebuild_any_size(tmp_path_factory, config, seed, classes):
     one = drawn(config, seed, classes)
-    assert one.agrees(script(one.ensemble, SEEDS[1]), tmp_path_factory.mktemp("script"))
+    assert one.agrees(script_text(one.ensemble, SEEDS[1]), tmp_path_factory.mktemp("script"))
 
 
 @pytest.mark.parametrize("part", [AttentionConfig, GateConfig])
@@ -322,7 +322,7 @@ def test_fields_that_the_script_does_not_know_are_refused(trained, part, monkeyp
     problem = f"{name} is True; there is a script for False only"
     assert script_problem(config(True)) == problem
     with pytest.raises(ValueError, match=problem):
-        script(replace(trained.ensemble, config=config(True)), 3)
+        script_text(replace(trained.ensemble, config=config(True)), 3)
 
 
 @pytest.mark.parametrize(
@@ -359,7 +359,7 @@ def test_words_that_the_script_does_not_know_are_refused(config, name, monkeypat
     ],
 )  # fmt: skip
 def test_the_first_lines_say_what_it_is(trained, config, words):
-    text = script(replace(trained.ensemble, config=config), 3)
+    text = script_text(replace(trained.ensemble, config=config), 3)
     assert words in " ".join(text.split())
 
 
@@ -374,7 +374,7 @@ def test_the_first_lines_say_what_it_is(trained, config, words):
 )
 def test_wrong_scripts_are_refused(trained, arguments, message):
     with pytest.raises(ValueError, match=message):
-        script(trained.ensemble, **arguments)
+        script_text(trained.ensemble, **arguments)
 
 
 def test_weights_come_back_with_their_configuration(trained, tmp_path):

@@ -4,14 +4,17 @@ import numpy as np
 import pytest
 import torch
 
-from gating_core import palette
-from gating_core.comparison import Comparison, train_pair
-from gating_core.figures import curvature_maps, learning_curves
-from gating_core.measure import cut_surface, measure_surface
-from gating_core.pair_view import curvature_colour_range, pair_view, plane_in_box
-from gating_core.sample import square_grid
-from gating_core.surfaces import SURFACES
-from gating_core.views import best_camera, grid_lines, zero_curve
+from gating_core.experiments.comparison.frames import cut_surface
+from gating_core.experiments.comparison.pair import Comparison, train_pair
+from gating_core.geometry.classics import SURFACES
+from gating_core.geometry.grid import square_grid
+from gating_core.geometry.surface import measure_surface
+from ui.drawing import palette
+from ui.drawing.camera import best_camera
+from ui.drawing.classified import plane_in_box
+from ui.drawing.lines import grid_lines, zero_curve
+from ui.landing.figures import curvature_maps, learning_curves
+from ui.landing.picture import curvature_colour_range, pair_view
 
 AXIS = np.linspace(-1, 1, 21)
 

@@ -8,25 +8,21 @@ import pytest
 import torch
 from scipy.special import softmax
 
-from gating_core import film
-from gating_core.classifier import restore
-from gating_core.film_curves import Curve
-from gating_core.film_figures import film_figure, inside_figure, seeds_figure
-from gating_core.film_sides import (
-    MOST_CORNERS,
-    PLANE_TOLERANCE,
-    classifier_planes,
-    film_axes,
-)
-from gating_core.film_view import PAINTS, film_view
-from gating_core.playground import start
-from gating_core.results import TrainedEnsemble
-from gating_core.runs import TrainedRun
-from gating_core.sample import square_grid
-from gating_core.setting import Setting
-from gating_core.views import triangles
+from gating_core.attention.classifier import restore
+from gating_core.experiments.comparison import frames as film
+from gating_core.experiments.comparison.frames import inside
+from gating_core.experiments.comparison.run import TrainedRun, start
+from gating_core.experiments.comparison.setting import Setting
+from gating_core.geometry.grid import square_grid
+from gating_core.training.trained import TrainedEnsemble
 from tests.ui.test_view3d import unpack
-from ui.view3d import pack
+from ui.components.view3d import pack
+from ui.drawing.axes import film_axes
+from ui.drawing.classified import MOST_CORNERS, PLANE_TOLERANCE, classifier_planes
+from ui.drawing.lines import triangles
+from ui.playground.curves import Curve
+from ui.playground.figures import film_figure, inside_figure, seeds_figure
+from ui.playground.picture import PAINTS, film_view
 
 LARGEST_PAYLOAD_MB = 8
 SMALL = Setting(seed_count=3, steps=40, points=400)
@@ -524,7 +520,7 @@ def test_the_default_film_is_below_eight_megabytes(task, paint):
 def test_a_look_inside_shows_every_weight_and_gate(run):
     for name in run.setting.variants:
         config = run.variants[name].ensemble.config
-        fields = film.inside(run, name, MEMBER)
+        fields = inside(run, name, MEMBER)
         weights = {k: v for k, v in fields.items() if "α" in k}
         assert len(weights) == config.depth * config.heads * config.value_count
         for layer in range(1, config.depth + 1):
@@ -547,7 +543,7 @@ def test_a_look_inside_is_that_of_its_seed(circle):
     gate = model.blocks[0].gate.values(hidden, hidden)
     weights = model.blocks[0].weights(hidden)
     for member in range(3):
-        fields = film.inside(circle, "sigmoid", member)
+        fields = inside(circle, "sigmoid", member)
         for channel in range(3):
             wanted = gate[member, :, channel].reshape(31, 31).numpy()
             found = fields[f"layer 1 · gate {channel + 1}"]
@@ -557,7 +553,7 @@ def test_a_look_inside_is_that_of_its_seed(circle):
 
 
 def test_a_sigmoid_gate_has_a_field_for_every_channel(circle):
-    fields = film.inside(circle, "sigmoid", 0)
+    fields = inside(circle, "sigmoid", 0)
     gates = [fields[f"layer 1 · gate {channel}"] for channel in (1, 2, 3)]
     assert np.min(gates) > 0
     assert np.max(gates) < 1
@@ -576,7 +572,7 @@ def test_figures_can_be_sent_and_saved(run):
     assert [trace["type"] for trace in first] == ["mesh3d", "mesh3d"]
     assert "<html>" in figure.to_html(include_plotlyjs=False)
 
-    fields = film.inside(run, names[1], MEMBER)
+    fields = inside(run, names[1], MEMBER)
     small = json.loads(inside_figure(fields).to_json())
     assert len([trace for trace in small["data"] if trace["type"] == "heatmap"]) == len(fields)
     clicked = [trace["customdata"] for trace in small["data"] if trace["type"] == "scatter"]

@@ -7,11 +7,12 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gating_core.attention import build_attention
-from gating_core.config import SOURCES, AttentionConfig, GateConfig
-from gating_core.geometry import CurvatureField, curvature
-from gating_core.jets import second_order_jet
-from gating_core.sample import square_grid, weight_chart
+from gating_core.attention.charts import weight_chart
+from gating_core.attention.config import SOURCES, AttentionConfig, GateConfig
+from gating_core.attention.stack import build_attention
+from gating_core.geometry.curvature import CurvatureField, curvature
+from gating_core.geometry.grid import square_grid
+from gating_core.jets.second_order import second_order_jet
 
 GRID = square_grid(21)
 

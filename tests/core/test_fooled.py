@@ -7,19 +7,13 @@ import re
 import numpy as np
 import pytest
 
-from gating_core.fooled import (
-    FOOLED,
-    SATURATED,
-    SIX_VALUES,
-    SMALL_STEP,
-    STRETCH,
-)
-from gating_core.fooled_numbers import plus_minus, settled, short, up
-from gating_core.measure import measure_surface
-from gating_core.resolve import resolve
-from gating_core.sample import square_grid
-from gating_core.specimen import measure_specimen
-from gating_core.surfaces import SURFACES
+from gating_core.experiments.specimen.measured import measure_specimen
+from gating_core.geometry.classics import SURFACES
+from gating_core.geometry.grid import square_grid
+from gating_core.geometry.surface import measure_surface
+from ui.manifold.fooled.cases import FOOLED, SATURATED, SIX_VALUES, SMALL_STEP, STRETCH
+from ui.manifold.fooled.numbers import plus_minus, settled, short, up
+from ui.manifold.request import resolve
 
 WITH_MODEL = [name for name, case in FOOLED.items() if case.request is not None]
 

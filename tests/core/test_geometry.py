@@ -7,11 +7,15 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gating_core.geometry import curvature, whitening
-from gating_core.integrals import adaptive_total_absolute_curvature, total_absolute_curvature
-from gating_core.jets import second_order_jet
-from gating_core.sample import square_grid
-from gating_core.surfaces import SURFACES, gnomonic_sphere
+from gating_core.geometry.classics import SURFACES, gnomonic_sphere
+from gating_core.geometry.curvature import curvature
+from gating_core.geometry.grid import square_grid
+from gating_core.geometry.integrals import (
+    adaptive_total_absolute_curvature,
+    total_absolute_curvature,
+)
+from gating_core.geometry.metric import whitening
+from gating_core.jets.second_order import second_order_jet
 
 GRID = square_grid(21)
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from gating_core.geometry import curvature
-from gating_core.integrals import adaptive_integrals, grid_integrals, loop_holonomy
-from gating_core.jets import second_order_jet
-from gating_core.sample import square_grid
-from gating_core.surfaces import SURFACES, gnomonic_sphere
+from gating_core.geometry.classics import SURFACES, gnomonic_sphere
+from gating_core.geometry.curvature import curvature
+from gating_core.geometry.grid import square_grid
+from gating_core.geometry.integrals import adaptive_integrals, grid_integrals, loop_holonomy
+from gating_core.jets.second_order import second_order_jet
 
 NODES, WEIGHTS = (torch.from_numpy(x) for x in np.polynomial.legendre.leggauss(80))
 

@@ -5,12 +5,12 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gating_core.attention import build_attention
-from gating_core.config import AttentionConfig, GateConfig
-from gating_core.elementary import FUNCTIONS
-from gating_core.jet import RULES, Jet, MissingRule
-from gating_core.jet_rules import shifted_softmax
-from gating_core.jets import nested_jet, second_order_jet
+from gating_core.attention.config import AttentionConfig, GateConfig
+from gating_core.attention.stack import build_attention
+from gating_core.jets.elementary import FUNCTIONS
+from gating_core.jets.jet import RULES, Jet, MissingRule
+from gating_core.jets.rules import shifted_softmax
+from gating_core.jets.second_order import nested_jet, second_order_jet
 
 POSITIVE = {"log", "sqrt", "rsqrt", "reciprocal"}
 

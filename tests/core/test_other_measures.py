@@ -3,15 +3,16 @@
 import pytest
 import torch
 
-from gating_core.attention import build_attention
-from gating_core.config import AttentionConfig, GateConfig
-from gating_core.geometry import curvature
-from gating_core.hull import affine_hull
-from gating_core.jets import second_order_jet
-from gating_core.proxy import paper_proxy, proxy_limit
-from gating_core.sample import square_grid, weight_chart
-from gating_core.solids import solid_curvature
-from gating_core.surfaces import SURFACES
+from gating_core.attention.charts import weight_chart
+from gating_core.attention.config import AttentionConfig, GateConfig
+from gating_core.attention.stack import build_attention
+from gating_core.geometry.classics import SURFACES
+from gating_core.geometry.curvature import curvature
+from gating_core.geometry.grid import square_grid
+from gating_core.geometry.hull import affine_hull
+from gating_core.geometry.proxy import paper_proxy, proxy_limit
+from gating_core.geometry.solids import solid_curvature
+from gating_core.jets.second_order import second_order_jet
 
 GRID = square_grid(21)
 

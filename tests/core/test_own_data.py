@@ -5,18 +5,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gating_core.config import AttentionConfig
-from gating_core.own_data import (
-    EXAMPLE_CSV,
-    OwnDataError,
-    drawn_data,
-    own_task,
-    parse_csv,
-    split_note,
-    to_csv,
-)
-from gating_core.train import train_ensemble
-from gating_core.variants import VARIANTS
+from gating_core.attention.config import AttentionConfig
+from gating_core.experiments.comparison.variants import VARIANTS
+from gating_core.tasks.own import EXAMPLE_CSV, drawn_data, own_task, parse_csv, split_note, to_csv
+from gating_core.tasks.table import OwnDataError
+from gating_core.training.train import train_ensemble
 
 ROWS = [
     "0,0,cat", "4,0,cat", "0,2,dog", "4,2,dog", "1,1,cat", "2,1,cat", "3,1,dog", "2,2,dog",

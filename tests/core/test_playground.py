@@ -5,14 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gating_core import scores as scores_module
-from gating_core import trainer as trainer_module
-from gating_core.classifier import parameter_count
-from gating_core.own_data import EXAMPLE_CSV, parse_csv
-from gating_core.playground import go_on, start
-from gating_core.runs import TrainedRun
-from gating_core.setting import Setting
-from gating_core.train import snapshot_steps, train_ensemble
+from gating_core.attention.classifier import parameter_count
+from gating_core.experiments.comparison.run import TrainedRun, go_on, start
+from gating_core.experiments.comparison.setting import Setting
+from gating_core.tasks.own import EXAMPLE_CSV, parse_csv
+from gating_core.training import scores as scores_module
+from gating_core.training import trainer as trainer_module
+from gating_core.training.train import snapshot_steps, train_ensemble
 
 SMALL = Setting(task="xor", points=256, train_share=0.5, seed_count=3, steps=60)
 EVERY_KIND = replace(SMALL, variants=("silu", "ungated", "matched", "sigmoid", "half"))

@@ -9,8 +9,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gating_core.attention import LayerLook, build_attention
-from gating_core.config import (
+from gating_core.attention.charts import weight_chart
+from gating_core.attention.config import (
     GATE_GRANULARITIES,
     GATE_KINDS,
     GATE_POSITIONS,
@@ -18,12 +18,13 @@ from gating_core.config import (
     AttentionConfig,
     GateConfig,
 )
-from gating_core.geometry import curvature
-from gating_core.hull import affine_hull
-from gating_core.jets import second_order_jet
+from gating_core.attention.stack import LayerLook, build_attention
+from gating_core.geometry.curvature import curvature
+from gating_core.geometry.grid import square_grid
+from gating_core.geometry.hull import affine_hull
+from gating_core.geometry.solids import solid_curvature
+from gating_core.jets.second_order import second_order_jet
 from gating_core.randomness import generator
-from gating_core.sample import square_grid, weight_chart
-from gating_core.solids import solid_curvature
 from tests.core import exact
 from tests.core.test_flatness import GRID, assert_flat, curved, through_logs, warp
 

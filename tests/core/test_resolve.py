@@ -10,25 +10,26 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gating_core.axes import coordinate_axes, principal_axes, turned_covariance
-from gating_core.config import (
+from gating_core.attention.config import (
     GATE_GRANULARITIES,
     GATE_KINDS,
     GATE_POSITIONS,
     NORMS,
     SOURCES,
 )
-from gating_core.handles import (
+from gating_core.experiments.budget import AFFORDABLE, cost
+from gating_core.experiments.specimen.handles import (
     draggable_gates,
     draggable_values,
     gate_arrows,
     moved_gate,
-    moved_value,
     own_values,
-    value_positions,
 )
-from gating_core.resolve import GRIDS, LARGEST_DRAGGED, Metric, Request, resolve
-from gating_core.specimen import AFFORDABLE, CHARTS, build_specimen, cost, measure_specimen
+from gating_core.experiments.specimen.measured import measure_specimen
+from gating_core.experiments.specimen.model import CHARTS, build_specimen
+from ui.drawing.axes import coordinate_axes, principal_axes
+from ui.manifold.hold import moved_value, value_positions
+from ui.manifold.request import GRIDS, LARGEST_DRAGGED, Metric, Request, resolve, turned_covariance
 
 MANY = max(100, settings().max_examples)  # the combinations are many
 SMALL = 5  # points along each side of the grids measured here

@@ -8,15 +8,14 @@ import numpy as np
 import pytest
 import torch
 
-from gating_core.attention import build_attention
-from gating_core.config import AttentionConfig, GateConfig
-from gating_core.doubt_figures import curvature_histogram, error_curves, error_maps
-from gating_core.geometry import curvature
-from gating_core.integrals import grid_integrals
-from gating_core.jets import second_order_jet
-from gating_core.measure import measure_surface
-from gating_core.sample import square_grid, weight_chart
-from gating_core.second_opinion import (
+from gating_core.attention.charts import weight_chart
+from gating_core.attention.config import AttentionConfig, GateConfig
+from gating_core.attention.stack import build_attention
+from gating_core.geometry.classics import SURFACES
+from gating_core.geometry.curvature import curvature
+from gating_core.geometry.grid import square_grid
+from gating_core.geometry.integrals import grid_integrals
+from gating_core.geometry.second_opinion import (
     STEPS,
     ErrorCurve,
     Scale,
@@ -29,7 +28,9 @@ from gating_core.second_opinion import (
     proxy_errors,
     second_opinion,
 )
-from gating_core.surfaces import SURFACES
+from gating_core.geometry.surface import measure_surface
+from gating_core.jets.second_order import second_order_jet
+from ui.manifold.doubt_figures import curvature_histogram, error_curves, error_maps
 
 GRID = square_grid(21)
 INSIDE = square_grid(15, -0.8, 0.8).points

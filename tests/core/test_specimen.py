@@ -12,25 +12,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from gating_core import palette
-from gating_core.attention import build_attention
-from gating_core.axes import axes_of, coordinate_axes
-from gating_core.colourings import COLOURINGS, QUANTILE, colour_scale
-from gating_core.config import AttentionConfig, GateConfig
-from gating_core.geometry import (
+from gating_core.attention.config import AttentionConfig, GateConfig
+from gating_core.attention.stack import build_attention
+from gating_core.experiments.specimen.measured import measure_specimen
+from gating_core.experiments.specimen.model import Specimen, build_specimen, chart_of
+from gating_core.experiments.specimen.quantities import COLOURINGS
+from gating_core.geometry.classics import SURFACES
+from gating_core.geometry.curvature import (
     CurvatureField,
     FundamentalForm,
     curvature,
     second_fundamental_form,
 )
-from gating_core.jets import second_order_jet
-from gating_core.manifold_view import Look, manifold_view
-from gating_core.point_types import POINT_TYPES, point_types
-from gating_core.sample import square_grid
-from gating_core.specimen import Specimen, build_specimen, chart_of, measure_specimen
-from gating_core.surfaces import SURFACES
+from gating_core.geometry.grid import square_grid
+from gating_core.geometry.point_types import POINT_TYPES, point_types
+from gating_core.jets.second_order import second_order_jet
 from tests.core import exact
 from tests.core.test_figures import names_in
+from ui.drawing import palette
+from ui.drawing.axes import coordinate_axes
+from ui.drawing.colours import QUANTILE, colour_scale
+from ui.manifold.picture import Look, manifold_view
+from ui.manifold.request import axes_of
 
 SIGMOID = AttentionConfig(gate=GateConfig())
 FULL = ((2.0, 0.3, 0.0, 0.1), (0.3, 1.0, -0.2, 0.0), (0.0, -0.2, 0.7, 0.2), (0.1, 0.0, 0.2, 3.0))

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gating_core.comparison import TASK_NAMES
-from gating_core.task_rules import CLASS_COUNTS
-from gating_core.tasks import TASKS, make_task, split_counts
+from gating_core.experiments.comparison.pair import TASK_NAMES
+from gating_core.tasks.rules import CLASS_COUNTS, TASKS
+from gating_core.tasks.task import make_task, split_counts
 
 SEEDS = (0, 1, 2)
 TWO_CLASSES = sorted(set(TASKS) - set(CLASS_COUNTS))

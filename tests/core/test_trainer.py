@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 import torch
 
-from gating_core import trainer as trainer_module
-from gating_core.batches import Batches
-from gating_core.classifier import build_classifier, cross_entropies, restore
-from gating_core.config import AttentionConfig, GateConfig
-from gating_core.recipe import GOOD_START, OPTIMISERS, Recipe
-from gating_core.scores import scores
-from gating_core.tasks import make_task
-from gating_core.trainer import Trainer, TrainingDiverged, drained
+from gating_core.attention.classifier import build_classifier, restore
+from gating_core.attention.config import AttentionConfig, GateConfig
+from gating_core.tasks.task import make_task
+from gating_core.training import trainer as trainer_module
+from gating_core.training.batches import Batches
+from gating_core.training.recipe import GOOD_START, OPTIMISERS, Recipe
+from gating_core.training.scores import cross_entropies, scores
+from gating_core.training.trainer import Trainer, TrainingDiverged, drained
 
 GATED = AttentionConfig(model_dim=8, gate=GateConfig())
 UNGATED = replace(GATED, gate=None)

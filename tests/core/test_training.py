@@ -5,21 +5,23 @@ import pytest
 import torch
 from scipy import stats
 
-from gating_core.comparison import Comparison, TrainedPair, train_pair
-from gating_core.config import AttentionConfig, GateConfig
-from gating_core.measure import cut_surface
-from gating_core.presets import PRESETS, load_pair, load_preset, make_preset, save_pair
-from gating_core.results import mean_interval
-from gating_core.tasks import make_task
-from gating_core.train import (
-    TrainingDiverged,
-    accuracy,
-    build_classifier,
-    restore,
-    snapshot_steps,
-    train_ensemble,
+from gating_core.attention.classifier import build_classifier, restore
+from gating_core.attention.config import AttentionConfig, GateConfig
+from gating_core.experiments.comparison.frames import cut_surface
+from gating_core.experiments.comparison.pair import Comparison, TrainedPair, train_pair
+from gating_core.experiments.comparison.presets import (
+    PRESETS,
+    load_pair,
+    load_preset,
+    make_preset,
+    save_pair,
 )
-from gating_core.variants import VARIANTS
+from gating_core.experiments.comparison.variants import VARIANTS
+from gating_core.tasks.task import make_task
+from gating_core.training.scores import accuracy
+from gating_core.training.train import snapshot_steps, train_ensemble
+from gating_core.training.trained import mean_interval
+from gating_core.training.trainer import TrainingDiverged
 
 SEEDS = (0, 1, 2)
 

@@ -6,15 +6,17 @@ from dataclasses import replace
 import pytest
 import torch
 
-from gating_core.attention import build_attention
-from gating_core.classifier import build_classifier, parameter_count
-from gating_core.comparison import GATES
-from gating_core.config import CONTROL_KINDS, GATE_KINDS, AttentionConfig, GateConfig
-from gating_core.geometry import curvature
-from gating_core.jets import nested_jet, second_order_jet
+from gating_core.attention.charts import weight_chart
+from gating_core.attention.classifier import build_classifier, parameter_count
+from gating_core.attention.config import CONTROL_KINDS, GATE_KINDS, AttentionConfig, GateConfig
+from gating_core.attention.stack import build_attention
+from gating_core.experiments.comparison.pair import GATES
+from gating_core.experiments.comparison.variants import VARIANTS, variant_config
+from gating_core.geometry.curvature import curvature
+from gating_core.geometry.grid import square_grid
+from gating_core.jets.second_order import nested_jet, second_order_jet
 from gating_core.randomness import generator
-from gating_core.sample import square_grid, weight_chart
-from gating_core.variants import VARIANTS, batches_of, variant_config
+from gating_core.training.ensemble import batches_of
 
 POINTS = torch.rand(9, 2, generator=generator(0, "test"), dtype=torch.float64) * 2 - 1
 MEMORY = AttentionConfig(model_dim=6, value_count=4, heads=2)

@@ -3,8 +3,8 @@
 import pytest
 
 from tests.ui.work import Clock, await_true, living
-from ui import job
-from ui.runtime import LINE, SHORT_LINE
+from ui.work import job
+from ui.work.runtime import LINE, SHORT_LINE
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from ui import draw as module
+from ui.components import draw as module
 
 SOUND = {"points": [[0.5, -1], [0.12345, -0.0001]], "labels": [1, 0], "serial": 1_700_000_000_000}
 NAN, INFINITY = float("nan"), float("inf")

@@ -9,8 +9,8 @@ import pytest
 
 from tests.ui.test_pages import ROOT
 from tests.ui.work import CANCEL_SECONDS, DEADLINE_SECONDS, Work, await_true, failing
-from ui.job import Job, State
-from ui.runtime import Line
+from ui.work.job import Job, State
+from ui.work.runtime import Line
 
 
 def test_items_are_kept_in_order(run):
@@ -156,7 +156,7 @@ def test_a_deserted_job_goes_on_if_somebody_comes_back_in_time(run, clock):
 
 LEFT_RUNNING = """
 import time
-from ui.job import Job
+from ui.work.job import Job
 
 def work():
     try:

@@ -4,15 +4,15 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.ui.work import CANCEL_SECONDS, DEADLINE_SECONDS, Work, await_true, failing
-from ui import jobs
-from ui.job import State
-from ui.runtime import LINE
+from ui.work import jobs
+from ui.work.job import State
+from ui.work.runtime import LINE
 
 
 def page():
     import streamlit as st
 
-    from ui import jobs
+    from ui.work import jobs
 
     jobs.arrive(st.session_state.get("at", "home"))
     if st.button("Start"):

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.ui.work import DEADLINE_SECONDS, Work, tick
-from ui.job import State
-from ui.runtime import Line, place
+from ui.work.job import State
+from ui.work.runtime import Line, place
 
 
 @given(st.integers(1, 3), st.lists(st.integers(-4, 4), max_size=30))

@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ui.links import GRID_SIZE, LANDING, link_problems, parse_numbers, parse_pick
-from ui.manifold_controls import MANIFOLD
-from ui.playground_controls import PLAYGROUND
+from ui.common.links import GRID_SIZE, link_problems, parse_numbers, parse_pick
+from ui.landing.controls import LANDING
+from ui.manifold.controls import MANIFOLD
+from ui.playground.controls import PLAYGROUND
 
 PAGES = {"landing": LANDING, "manifold": MANIFOLD, "playground": PLAYGROUND}
 GOOD = {

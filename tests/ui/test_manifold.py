@@ -8,15 +8,15 @@ import pytest
 from streamlit.components.v2.bidi_component.main import _make_trigger_id
 from streamlit.testing.v1 import AppTest
 
-from gating_core.colourings import COLOURINGS
-from gating_core.fooled import FOOLED
-from gating_core.point_types import POINT_TYPES
-from gating_core.resolve import Request, resolve
-from gating_core.specimen import measure_specimen
+from gating_core.experiments.specimen.measured import measure_specimen
+from gating_core.experiments.specimen.quantities import COLOURINGS
+from gating_core.geometry.point_types import POINT_TYPES
 from tests.ui.test_pages import ROOT, TIMEOUT_SECONDS
 from tests.ui.test_view3d import unpack
-from ui.links import Choice, Number
-from ui.manifold_controls import MANIFOLD, TABS
+from ui.common.links import Choice, Number
+from ui.manifold.controls import MANIFOLD, TABS
+from ui.manifold.fooled.cases import FOOLED
+from ui.manifold.request import Request, resolve
 
 PAGE = "pages/1_Manifold.py"
 VIEW, VALUES_PAD, GATES_PAD = "manifold_view", "hold_values", "hold_gates"

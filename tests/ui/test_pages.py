@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from gating_core.train import TrainingDiverged
+from gating_core.training.trainer import TrainingDiverged
 from tests.ui.test_view3d import unpack
-from ui import cached
+from ui.landing import measured as cached
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "app.py", *sorted((ROOT / "pages").glob("*.py"))]

@@ -11,17 +11,21 @@ import pytest
 from streamlit.components.v2.bidi_component.main import _make_trigger_id
 from streamlit.testing.v1 import AppTest
 
-from gating_core import palette, specimen
-from gating_core.own_data import EXAMPLE_CSV
-from gating_core.recipe import OPTIMISERS
-from gating_core.results import mean_interval
-from gating_core.runs import TrainedRun
-from gating_core.task_rules import TASKS
-from gating_core.variants import TOKENS_ONLY, VARIANTS
+from gating_core.experiments import budget
+from gating_core.experiments.comparison.run import TrainedRun
+from gating_core.experiments.comparison.variants import TOKENS_ONLY, VARIANTS
+from gating_core.tasks.own import EXAMPLE_CSV
+from gating_core.tasks.rules import TASKS
+from gating_core.training.recipe import OPTIMISERS
+from gating_core.training.trained import mean_interval
 from tests.ui.test_pages import ROOT, TIMEOUT_SECONDS
 from tests.ui.test_view3d import unpack
-from ui import playground, playground_controls, runtime, training
-from ui.job import State
+from ui.drawing import palette
+from ui.playground import controls as playground_controls
+from ui.playground import parts as playground
+from ui.playground import training
+from ui.work import runtime
+from ui.work.job import State
 
 PAGE = "pages/2_Decision_boundary.py"
 QUICK = dict(seeds="2", steps="50", points="64")
@@ -32,7 +36,7 @@ DOWNLOADS = {"take_weights", "take_script", "take_log", "take_figure"}
 def quick_and_new(monkeypatch):
     """Nothing is known of an earlier test's runs; totals are refined for tenths of a second."""
     monkeypatch.setattr(training, "_known", {})
-    monkeypatch.setattr(specimen, "AFFORDABLE", 3e6)
+    monkeypatch.setattr(budget, "AFFORDABLE", 3e6)
 
 
 def open_playground(finished=True, **query):

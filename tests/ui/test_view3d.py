@@ -6,7 +6,7 @@ import struct
 import numpy as np
 import pytest
 
-from ui.view3d import pack, plotly_url
+from ui.components.view3d import pack, plotly_url
 
 
 def unpack(payload: bytes):

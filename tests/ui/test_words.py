@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 import torch
 
-from gating_core.integrals import Integral
-from gating_core.measure import measure_surface
-from gating_core.results import MeanInterval
-from gating_core.sample import square_grid
-from gating_core.surfaces import SURFACES
-from ui import words
+from gating_core.experiments.comparison.frames import cut_of
+from gating_core.geometry.classics import SURFACES
+from gating_core.geometry.grid import square_grid
+from gating_core.geometry.integrals import Integral
+from gating_core.geometry.surface import measure_surface
+from gating_core.training.trained import MeanInterval
+from ui.common import words
+from ui.landing.words import difference_text
 
 
 @pytest.mark.parametrize(
@@ -71,11 +73,11 @@ def test_doubt_is_written_from_the_field():
     ],
 )
 def test_differences_are_read_with_their_interval(mean, half, start):
-    assert words.difference_text(MeanInterval(mean, half), 16).startswith(start)
+    assert difference_text(MeanInterval(mean, half), 16).startswith(start)
 
 
 class FakeCut:
-    """Only what `words.cut_of` reads."""
+    """Only what `cut_of` reads."""
 
     def __init__(self, margin):
         axis = np.linspace(-1, 1, margin.shape[0])
@@ -98,4 +100,4 @@ U, V = np.meshgrid(np.linspace(-1, 1, 41), np.linspace(-1, 1, 41))
     ],
 )
 def test_cuts_are_counted(margin, text):
-    assert words.cut_of(FakeCut(margin), 0).text == text
+    assert cut_of(FakeCut(margin), 0).text == text

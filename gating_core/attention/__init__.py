@@ -1,0 +1,28 @@
+"""What does an attention layer compute?"""
+
+from gating_core.attention.charts import WeightChart, through_logs, weight_chart
+from gating_core.attention.classifier import restore
+from gating_core.attention.config import (
+    GATE_KINDS,
+    GATE_POSITIONS,
+    NORMS,
+    SOURCES,
+    AttentionConfig,
+    GateConfig,
+)
+from gating_core.attention.stack import Attention, build_attention
+
+__all__ = [
+    "GATE_KINDS",
+    "GATE_POSITIONS",
+    "NORMS",
+    "SOURCES",
+    "Attention",
+    "AttentionConfig",
+    "GateConfig",
+    "WeightChart",
+    "build_attention",
+    "restore",
+    "through_logs",
+    "weight_chart",
+]

@@ -1,0 +1,60 @@
+"""How much measuring is affordable? What a point costs, and totals within a few seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+
+import torch
+
+from gating_core.attention.config import AttentionConfig
+from gating_core.geometry.grid import square_grid
+from gating_core.geometry.integrals import (
+    LARGEST_SAMPLE,
+    PART_POINTS,
+    SurfaceIntegrals,
+    adaptive_steps,
+    grid_integrals,
+)
+from gating_core.geometry.metric import Matrix
+from gating_core.jets.second_order import jet_by_parts
+from gating_core.pauses import drained
+
+AFFORDABLE = 1e8  # of `cost` times points: some five seconds of one core, bounds included
+PART_COST = 4e6  # of `cost` times points, done without giving way: a fifth of a second
+FEWEST_REFINED = 24_000  # points: twice what the first cells and their quarters take
+COARSE = 19  # points along each side, where a model is too large for more: with all grid lines
+TOLERANCE = 0.02  # relative, of the total curvature
+Chart = Callable[..., torch.Tensor]
+
+
+def cost(config: AttentionConfig) -> float:
+    """Roughly what one point costs, in numbers touched: tokens look at each other in pairs."""
+    width = config.model_dim * config.value_count
+    if config.source == "tokens":
+        width *= config.value_count * 8
+    return config.depth * (width + config.model_dim**2)
+
+
+def affordable_integrals(
+    chart: Chart, config: AttentionConfig, covariance: Matrix | None = None
+) -> SurfaceIntegrals:
+    """All integrals over a chart of a model that ``config`` describes, within a few seconds."""
+    return drained(affordable_steps(chart, config, covariance))
+
+
+def affordable_steps(
+    chart: Chart, config: AttentionConfig, covariance: Matrix | None = None
+) -> Generator[None, None, SurfaceIntegrals]:
+    """`affordable_integrals`, giving way several times a second."""
+    sample = int(AFFORDABLE / cost(config))
+    part = max(int(PART_COST / cost(config)), 1)
+    if sample < FEWEST_REFINED:  # not even the first cells: then a coarse grid as it is
+        grid = square_grid(COARSE)
+        jet = yield from jet_by_parts(chart, grid.points, "rigorous", part)
+        return grid_integrals(jet, grid.weights, covariance)
+    most = min(sample, LARGEST_SAMPLE)
+    return (
+        yield from adaptive_steps(
+            chart, covariance, TOLERANCE, "rigorous", most, min(part, PART_POINTS)
+        )
+    )

@@ -1,0 +1,147 @@
+"""How much does each seed's surface curve while it learns, and how much at the end?
+
+Shapes: T frames, R x C grid points, D model dimension, S seeds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Generator, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from gating_core.attention.classifier import restore
+from gating_core.attention.stack import Attention
+from gating_core.experiments.budget import PART_COST, affordable_steps, cost
+from gating_core.experiments.comparison.frames import FILM_GRID, frames_model
+from gating_core.experiments.comparison.run import TrainedRun
+from gating_core.geometry.curvature import curvature
+from gating_core.geometry.grid import Grid, square_grid
+from gating_core.geometry.integrals import Integral
+from gating_core.geometry.surface import FLAT_ERROR, SurfaceResult, surface_result
+from gating_core.jets.second_order import jet_by_parts
+
+FINAL_GRID = 61  # points along each side
+Key = tuple[str, int]  # variant, member
+
+
+@dataclass(frozen=True, eq=False)
+class CurvatureAlong:
+    """Curvature of one member of a variant in the drawn frames of its run; errors are estimates.
+
+    ``gaussian`` (T, R, C) float32 is what is known of K: 0 where it is zero to within an error that
+    is small (below 1e-3 of 1 / diameter^2), NaN where that is large, or the tangent plane is
+    unresolved. ``total`` the integral of |K| dA, its ``error``, whether it is ``complete`` and
+    whether the surface is ``flat`` (T,), as in `SurfaceResult`.
+    """
+
+    variant: str
+    member: int
+    gaussian: np.ndarray
+    total: np.ndarray
+    error: np.ndarray
+    complete: np.ndarray
+    flat: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class FinalCurvature:
+    """One member's final surface, bounds on rounding rigorous.
+
+    ``total`` is the integral of |K| dA, refined where the surface turns; ``flat``,
+    ``curved_share`` and ``unresolved_share`` are those of 61 x 61 points, as in `SurfaceResult`.
+    """
+
+    variant: str
+    member: int
+    total: Integral
+    flat: bool
+    curved_share: float
+    unresolved_share: float
+
+
+Measured = CurvatureAlong | FinalCurvature
+
+
+def measure_run(
+    run: TrainedRun,
+    names: tuple[str, ...],
+    wanted: Callable[[], int],
+    known: Collection[Key] = (),
+    settled: Collection[Key] = (),
+) -> Iterator[Measured | None]:
+    """Curvature of the variants ``names``: all seeds along the run, the ``wanted`` one at its end.
+
+    Whichever member is ``wanted`` at the moment comes first. ``known`` and ``settled`` say what of
+    either is not measured again. Yields ``None`` often in between, so that it can be stopped.
+    """
+    paths, ends, seeds = set(known), set(settled), range(len(run.task.seeds))
+    while True:
+        wish = wanted()
+        for name in names:
+            if (name, wish) not in paths:
+                paths.add((name, wish))
+                yield (yield from curvature_along(run, name, wish))
+        for name in names:
+            if (name, wish) not in ends:
+                ends.add((name, wish))
+                yield (yield from final_curvature(run, name, wish))
+        missing = [(name, i) for i in seeds for name in names if (name, i) not in paths]
+        if wanted() == wish:
+            if not missing:
+                return
+            paths.add(missing[0])
+            yield (yield from curvature_along(run, *missing[0]))
+
+
+def curvature_along(
+    run: TrainedRun, name: str, member: int
+) -> Generator[None, None, CurvatureAlong]:
+    """One member's curvature in every drawn frame, on the film's grid; gives way in between."""
+    model = frames_model(run, name, member).attention
+    found = yield from _measured(model, square_grid(FILM_GRID), "estimate")
+    return CurvatureAlong(
+        variant=name,
+        member=member,
+        gaussian=_known(found),
+        total=found.total,
+        error=found.total_error,
+        complete=found.complete,
+        flat=found.flat,
+    )
+
+
+def _known(found: SurfaceResult) -> np.ndarray:
+    """(T, R, C) float32: K where it is known, as `CurvatureAlong` says."""
+    span = found.values.max((1, 2)) - found.values.min((1, 2))
+    small = found.gaussian_error * (span**2).sum(-1)[:, None, None] < FLAT_ERROR
+    within = np.abs(found.gaussian) <= found.gaussian_error
+    known = np.where(within, np.where(small, 0.0, np.nan), found.gaussian)
+    with np.errstate(over="ignore"):  # beyond float32 is infinite, and beyond any colour scale
+        return np.where(found.resolved, known, np.nan).astype(np.float32)
+
+
+def final_curvature(
+    run: TrainedRun, name: str, member: int
+) -> Generator[None, None, FinalCurvature]:
+    """One member's total curvature after the last step; gives way in between."""
+    ensemble = run.variants[name].ensemble
+    model = restore(ensemble.config, ensemble.seeds, ensemble.state).attention.member(member)
+    found = yield from _measured(model, square_grid(FINAL_GRID), "rigorous")
+    integrals = yield from affordable_steps(model, ensemble.config)
+    return FinalCurvature(
+        variant=name,
+        member=member,
+        total=integrals.absolute,
+        flat=bool(found.flat[0]),
+        curved_share=float(found.curved_share[0]),
+        unresolved_share=float(found.unresolved_share[0]),
+    )
+
+
+def _measured(model: Attention, grid: Grid, bound: str) -> Generator[None, None, SurfaceResult]:
+    """All members of ``model`` on ``grid``, part by part."""
+    part = int(PART_COST / (cost(model.config) * len(model.seeds)))
+    jet = yield from jet_by_parts(model, grid.points, bound, part)
+    yield
+    return surface_result(jet, curvature(jet), grid)

@@ -1,0 +1,204 @@
+"""What is left of a run? Its frames, and all that it takes to go on.
+
+Shapes: S seeds, T frames.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from gating_core.checks import check_integer
+from gating_core.experiments.comparison.setting import STEPS_RANGE, Setting
+from gating_core.tasks.task import Task
+from gating_core.training.ensemble import batches_of
+from gating_core.training.train import snapshot_steps
+from gating_core.training.trained import TrainedEnsemble
+from gating_core.training.trainer import Checkpoint, Snapshot, Trainer, TrainingDiverged
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """All variants after ``step`` steps, by name."""
+
+    step: int
+    snapshots: dict[str, Snapshot]
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedVariant:
+    """One variant along a run.
+
+    ``ensemble`` has the final weights; ``states`` are those of every frame by name, (T, S, ...);
+    ``test_loss`` (T, S). ``seconds`` is what training took, looking not counted; variants trained
+    ``together`` share it evenly.
+    """
+
+    ensemble: TrainedEnsemble
+    test_loss: np.ndarray
+    states: dict[str, np.ndarray]
+    seconds: float
+    together: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Divergence:
+    """Where a run broke off: ``members`` are (variant, seed), ``text`` says it in a sentence."""
+
+    step: int
+    members: tuple[tuple[str, int], ...]
+    text: str
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedRun:
+    """A run as far as it got: to its end, until it was stopped, or until it diverged.
+
+    ``batches`` are the variants that were trained together, with the ``seconds`` it took and the
+    ``checkpoints`` from which they can go on after the last frame.
+    """
+
+    setting: Setting
+    task: Task
+    frames: tuple[Frame, ...]
+    batches: tuple[tuple[str, ...], ...]
+    seconds: tuple[float, ...]
+    checkpoints: tuple[Checkpoint | None, ...]  # None where there is no frame yet
+    divergence: Divergence | None = None
+
+    @property
+    def steps(self) -> np.ndarray:
+        """(T,): the frames' steps, from 0."""
+        return np.array([frame.step for frame in self.frames])
+
+    @property
+    def complete(self) -> bool:
+        """Whether it got to the end of its setting."""
+        return bool(self.frames) and self.frames[-1].step == self.setting.steps
+
+    @cached_property
+    def variants(self) -> dict[str, TrainedVariant]:
+        """The variants by name, in the setting's order."""
+        return {name: self._variant(name) for name in self.setting.variants}
+
+    def _variant(self, name: str) -> TrainedVariant:
+        found = [frame.snapshots[name] for frame in self.frames]
+        names, seconds = next(
+            (names, seconds)
+            for names, seconds in zip(self.batches, self.seconds, strict=True)
+            if name in names
+        )
+        return TrainedVariant(
+            ensemble=TrainedEnsemble(
+                config=self.setting.configs[name],
+                seeds=self.setting.seeds,
+                steps=self.steps,
+                train_loss=np.stack([s.train_loss for s in found]),
+                train_accuracy=np.stack([s.train_accuracy for s in found]),
+                test_accuracy=np.stack([s.test_accuracy for s in found]),
+                state=found[-1].state,
+            ),
+            test_loss=np.stack([s.test_loss for s in found]),
+            states={part: np.stack([s.state[part] for s in found]) for part in found[-1].state},
+            seconds=seconds / len(names),
+            together=names,
+        )
+
+
+MORE_SNAPSHOTS = 20  # of what a complete run is continued by, evenly spaced
+
+Event = float | TrainedRun
+
+
+def start(setting: Setting) -> Iterator[Event]:
+    """Run ``setting`` from its initial weights: the same again, whenever it is called.
+
+    Yields the share done, 0 to 1, about ten times a second, and at each of about forty steps,
+    dense early, the `TrainedRun` so far. A run that diverges ends with one that says where, and
+    that has all frames it had.
+    """
+    yield 0.0
+    task = setting.make_task()
+    batches = tuple(batches_of(setting.configs))
+    nothing = (None,) * len(batches)
+    begin = TrainedRun(setting, task, (), batches, (0.0,) * len(batches), nothing)
+    yield from _run(begin, snapshot_steps(setting.steps))
+
+
+def go_on(run: TrainedRun, steps: int) -> Iterator[Event]:
+    """``steps`` more from the last frame of ``run``, as if it had never stopped.
+
+    Yields as `start` does. The runs have the frames of ``run``, too, and the setting of one that
+    was as long from the beginning. ``ValueError`` for a run that has diverged.
+    """
+    if run.divergence is not None:
+        raise ValueError(f"this run cannot go on: {run.divergence.text}")
+    done = run.frames[-1].step
+    check_integer("steps", steps, 1, STEPS_RANGE[1] - done)
+    longer = replace(run.setting, steps=done + steps)
+    if longer == run.setting:  # it was stopped on its way: the moments that it has not come to
+        marks = [mark for mark in snapshot_steps(longer.steps) if mark > done]
+    else:
+        count = min(steps, MORE_SNAPSHOTS)
+        marks = (done + np.linspace(0, steps, count + 1)[1:].round().astype(int)).tolist()
+    return _run(replace(run, setting=longer), marks)
+
+
+class _Batch:
+    """The variants that are trained as one."""
+
+    def __init__(self, run: TrainedRun, place: int) -> None:
+        configs = run.setting.configs
+        self.names = run.batches[place]
+        self.seconds = run.seconds[place]
+        recipe = run.setting.recipe(run.task.train_points.shape[1])
+        self.trainer = Trainer(
+            [configs[name] for name in self.names], run.task, recipe, run.checkpoints[place]
+        )
+
+    def advance(self, step: int) -> Iterator[None]:
+        """Train until ``step``, and keep the time."""
+        work, going = self.trainer.advance(step), True
+        while going:
+            begin = time.perf_counter()
+            going = next(work, True) is None
+            self.seconds += time.perf_counter() - begin
+            yield
+
+    def look(self, frame: Frame) -> Iterator[None]:
+        """Add this batch's snapshots to ``frame``."""
+        found = yield from self.trainer.snapshots()
+        frame.snapshots.update(zip(self.names, found, strict=True))
+
+    def diverged(self, error: TrainingDiverged) -> Divergence:
+        """What happened, with the variants' names."""
+        names = [self.names[place] for place in error.places]
+        members = tuple(zip(names, error.seeds, strict=True))
+        return Divergence(error.step, members, f"{', '.join(dict.fromkeys(names))}: {error}")
+
+
+def _run(run: TrainedRun, marks: Sequence[int]) -> Iterator[Event]:
+    """Train all batches of ``run`` to one mark after the other."""
+    batches = [_Batch(run, place) for place in range(len(run.batches))]
+    for mark in marks:
+        frame = Frame(mark, {})
+        for batch in batches:
+            try:
+                for _ in itertools.chain(batch.advance(mark), batch.look(frame)):
+                    done = sum(each.trainer.step for each in batches)
+                    yield done / (len(batches) * run.setting.steps)
+            except TrainingDiverged as error:
+                yield replace(run, divergence=batch.diverged(error))
+                return
+        run = replace(
+            run,
+            frames=(*run.frames, frame),
+            seconds=tuple(batch.seconds for batch in batches),
+            checkpoints=tuple(batch.trainer.checkpoint for batch in batches),
+        )
+        yield run

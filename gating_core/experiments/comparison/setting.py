@@ -1,0 +1,172 @@
+"""What is an experiment in the playground? One frozen setting: data, models, optimiser, seeds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gating_core.attention.classifier import parameter_count
+from gating_core.attention.config import AttentionConfig
+from gating_core.checks import check_choice, check_integer, check_number
+from gating_core.experiments.comparison.variants import VARIANTS, variant_config
+from gating_core.tasks.own import TASK_NAME, OwnData, own_task
+from gating_core.tasks.rules import CLASS_COUNTS, TASKS
+from gating_core.tasks.task import (
+    BALANCE_RANGE,
+    LABEL_NOISE_RANGE,
+    NOISE_RANGE,
+    TRAIN_SHARE_RANGE,
+    Task,
+    make_task,
+    split_counts,
+)
+from gating_core.training.recipe import BATCH_SIZE, LEARNING_RATE, Recipe
+
+SEED_RANGE = (0, 9999)
+SEED_COUNT_RANGE = (1, 64)
+STEPS_RANGE = (1, 20_000)
+POINTS_RANGE = (16, 5000)
+MODEL_DIM_RANGE = (2, 32)
+VALUE_COUNT_RANGE = (2, 16)
+HEADS_RANGE = (1, 8)
+DEPTH_RANGE = (1, 4)
+BATCH_SIZE_RANGE = (1, 512)
+LARGEST_STEP = 10_000_000  # numbers in the widest tensors of one step: about a fifth of a second
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Which variants learn what, from which data, how, and for how long.
+
+    Variants differ in the gate alone and share seeds, data and order of the data. With ``task``
+    "own" the data are ``own``; then ``points``, the noises and ``balance`` do not apply. Everything
+    is checked here, so that a setting that exists can be run.
+    """
+
+    task: str = "circle"  # a key of TASKS, or "own"
+    own: OwnData | None = None
+    points: int = 1024  # training and test points of each seed together
+    train_share: float = 0.25
+    noise: float = 0.0  # of the coordinates, in half sides of the square
+    label_noise: float = 0.0  # share of wrong training labels
+    balance: float | None = None  # share of class 0; two classes only
+    variants: tuple[str, ...] = ("ungated", "sigmoid")  # keys of VARIANTS; two are compared
+    source: str = "memory"
+    model_dim: int = 3
+    value_count: int = 3
+    heads: int = 1
+    depth: int = 1
+    residual: bool = False
+    norm: str = "none"
+    output_projection: bool = False
+    seed: int = 0  # the first of the seeds
+    seed_count: int = 16  # models of each variant, with seeds seed, seed + 1, ...
+    steps: int = 400
+    optimiser: str = "adam"
+    learning_rate: float = LEARNING_RATE
+    momentum: float = 0.0  # for "sgd"
+    batch_size: int = BATCH_SIZE  # as many points as there are, where there are fewer
+    weight_decay: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._check_data()
+        check_integer("model_dim", self.model_dim, *MODEL_DIM_RANGE)
+        check_integer("value_count", self.value_count, *VALUE_COUNT_RANGE)
+        check_integer("heads", self.heads, *HEADS_RANGE)
+        check_integer("depth", self.depth, *DEPTH_RANGE)
+        check_integer("seed", self.seed, *SEED_RANGE)
+        check_integer("seed_count", self.seed_count, *SEED_COUNT_RANGE)
+        check_integer("steps", self.steps, *STEPS_RANGE)
+        check_integer("batch_size", self.batch_size, *BATCH_SIZE_RANGE)
+        self.recipe(self.batch_size)
+        names = self.variants
+        if not isinstance(names, tuple) or not names or len(set(names)) < len(names):
+            raise ValueError(f"variants is {names!r}; it must name at least one, each once")
+        for name in names:
+            variant_config(name, self.base, self.class_count)
+        self._check_size()
+
+    def _check_data(self) -> None:
+        check_choice("task", self.task, (*TASKS, TASK_NAME))
+        if (self.task == TASK_NAME) != isinstance(self.own, OwnData):
+            raise ValueError(
+                f"task is {self.task!r} and own is {type(self.own).__name__}; own must be OwnData"
+                f" for {TASK_NAME!r} and None for all others"
+            )
+        check_integer("points", self.points, *POINTS_RANGE)
+        check_number("train_share", self.train_share, *TRAIN_SHARE_RANGE)
+        check_number("noise", self.noise, *NOISE_RANGE)
+        check_number("label_noise", self.label_noise, *LABEL_NOISE_RANGE)
+        if self.balance is not None:
+            check_number("balance", self.balance, *BALANCE_RANGE)
+            if self.own is None and self.class_count != 2:
+                raise ValueError(
+                    f"balance is {self.balance!r}; it must be None for {self.task!r}, which has"
+                    f" {self.class_count} classes"
+                )
+
+    def _check_size(self) -> None:
+        """A step must be short enough to be stopped after it."""
+        tokens = self.value_count**2 if self.source == "tokens" else 1
+        members = self.seed_count * min(len(self.variants), 2)  # two may train as one batch
+        widest = max(config.model_dim for config in self.configs.values())
+        numbers = members * self.batch_size * self.depth * widest * tokens
+        if numbers > LARGEST_STEP:
+            raise ValueError(
+                f"one step would take {numbers / 1e6:.0f} million numbers; at most"
+                f" {LARGEST_STEP / 1e6:.0f} million fit: fewer seeds, tokens, layers or channels,"
+                " or a smaller batch_size"
+            )
+
+    @property
+    def class_count(self) -> int:
+        return CLASS_COUNTS.get(self.task, 2) if self.own is None else len(self.own.names)
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        return tuple(range(self.seed, self.seed + self.seed_count))
+
+    @property
+    def base(self) -> AttentionConfig:
+        """The model that all variants have in common, without a gate."""
+        return AttentionConfig(
+            source=self.source,
+            model_dim=self.model_dim,
+            value_count=self.value_count,
+            heads=self.heads,
+            depth=self.depth,
+            residual=self.residual,
+            norm=self.norm,
+            output_projection=self.output_projection,
+        )
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """The two variants that are drawn and compared; any others are trained beside them."""
+        return self.variants[:2]
+
+    @property
+    def configs(self) -> dict[str, AttentionConfig]:
+        """The variants' models by name; "matched" has the parameters of the largest compared."""
+        base, classes = self.base, self.class_count
+        gated = [name for name in self.compared if VARIANTS[name] is not None]
+        like = max(
+            gated or ["sigmoid"],
+            key=lambda name: parameter_count(variant_config(name, base, classes), classes),
+        )
+        return {name: variant_config(name, base, classes, like) for name in self.variants}
+
+    def recipe(self, train_count: int) -> Recipe:
+        """How weights are moved where each seed has ``train_count`` points to train on."""
+        batch_size = min(self.batch_size, train_count)
+        return Recipe(
+            self.optimiser, self.learning_rate, self.momentum, batch_size, self.weight_decay
+        )
+
+    def make_task(self) -> Task:
+        """Training and test data of every seed."""
+        if self.own is not None:
+            return own_task(self.own, self.seeds, self.train_share)
+        train, test = split_counts(self.points, self.train_share)
+        return make_task(
+            self.task, train, self.noise, test, self.seeds, self.label_noise, self.balance
+        )

@@ -1,0 +1,46 @@
+"""What goes on inside a model? Every attention weight and gate over a grid.
+
+Shapes: R x C grid points, H heads, n values, W gates of a layer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from gating_core.attention.stack import LayerLook
+from gating_core.geometry.grid import Grid
+
+
+@dataclass(frozen=True, eq=False)
+class LayerFields:
+    """What one layer did: ``weights`` (H, R, C, n) and ``gates`` (W, R, C).
+
+    ``gates`` is ``None`` where the layer has none, and where the chart prescribes the weights and
+    leaves the gate nothing to do.
+    """
+
+    weights: np.ndarray
+    gates: np.ndarray | None
+
+
+def look_inside(chart: Callable[..., torch.Tensor], grid: Grid) -> list[LayerFields]:
+    """What every layer of one model did at the points of ``grid``.
+
+    ``chart`` is a model or an attention-weight chart, an ensemble of one.
+    """
+    shape = tuple(grid.weights.shape)
+    looks: list[LayerLook] = []
+    chart(grid.points, looks)
+    return [
+        LayerFields(
+            look.weights[0].unflatten(1, shape).numpy(),
+            None
+            if look.gate is None
+            else look.gate[0].expand(len(grid.points), -1).T.reshape(-1, *shape).numpy(),
+        )
+        for look in looks
+    ]

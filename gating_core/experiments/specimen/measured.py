@@ -1,0 +1,126 @@
+"""What is found on one model: its surface, measured on a grid, and what its layers do there.
+
+Shapes: R x C grid points, D model dimension, H heads, n values, W gates of a layer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from gating_core.attention.charts import WeightChart
+from gating_core.checks import check_weights
+from gating_core.experiments.budget import affordable_integrals
+from gating_core.experiments.inside import look_inside
+from gating_core.experiments.specimen.model import Specimen, build_specimen, chart_of
+from gating_core.geometry.curvature import curvature, second_fundamental_form
+from gating_core.geometry.grid import square_grid
+from gating_core.geometry.hull import affine_hull
+from gating_core.geometry.integrals import (
+    SurfaceIntegrals,
+)
+from gating_core.geometry.point_types import POINT_TYPES, point_types
+from gating_core.geometry.surface import FLAT_ERROR, SurfaceResult, surface_result
+from gating_core.jets.second_order import second_order_jet
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredSpecimen:
+    """A specimen's surface, sampled and measured on a grid, and what its layers did there.
+
+    ``surface`` has one frame. Fields are (R, C): ``mean_norm`` |H| (1 / length), ``bending`` |II|
+    (1 / length), ``types`` codes of `POINT_TYPES`. ``principal`` (R, C, 2) and its error, larger
+    first, for D = 3 only. ``weights`` (H, R, C, n) and ``gates`` (W, R, C) stand in the order of
+    the layers; ``gates`` is empty without a gate.
+    """
+
+    specimen: Specimen
+    surface: SurfaceResult
+    quadrature: np.ndarray  # (R, C): weights over the chart
+    mean_norm: np.ndarray
+    bending: np.ndarray
+    types: np.ndarray
+    principal: np.ndarray | None
+    principal_error: np.ndarray | None
+    weights: list[np.ndarray]
+    gates: list[np.ndarray]
+    reach: float | None  # largest |x| behind the attention-weight chart, where that is known
+    values: np.ndarray | None  # (n, D): the last layer's values in force; None with tokens
+
+    @property
+    def uncertain_share(self) -> float:
+        """The share of the area on which it is not known whether, or which way, it curves."""
+        area = np.nan_to_num(self.surface.area_element[0]) * self.quadrature
+        surface, values = self.surface, self.surface.values[0]
+        span = values.max((0, 1)) - values.min((0, 1))
+        within = np.abs(surface.gaussian[0]) <= surface.gaussian_error[0]
+        sharp = surface.gaussian_error[0] * float((span**2).sum()) < FLAT_ERROR
+        zero = surface.resolved[0] & within & sharp  # known not to curve, whether it bends or not
+        unknown = (self.types == POINT_TYPES.index("undecided")) & ~zero
+        whole = float(area.sum())
+        return float((area * unknown).sum()) / whole if whole > 0 else 1.0
+
+    @property
+    def hull_dimension(self) -> int | None:
+        """Dimension of the flat space that the last layer's outputs fill without their gate.
+
+        With several heads each contributes its own values' rank. ``None`` with tokens.
+        """
+        if self.values is None:
+            return None
+        heads = np.split(self.values, self.specimen.config.heads, axis=1)
+        return sum(affine_hull(torch.from_numpy(part)).dimension for part in heads)
+
+
+def specimen_integrals(specimen: Specimen) -> SurfaceIntegrals:
+    """All integrals over the chart, refined as far as a few seconds allow; errors as `chart_of`."""
+    return affordable_integrals(chart_of(specimen), specimen.config, specimen.covariance)
+
+
+def _diameter(values: torch.Tensor) -> float:
+    """The diagonal of the box around the outputs (1, N, D)."""
+    span = values.amax(-2) - values.amin(-2)
+    return float(torch.linalg.vector_norm(span))
+
+
+def measure_specimen(specimen: Specimen, grid_size: int = 61) -> MeasuredSpecimen:
+    """Sample and measure a specimen with rigorous bounds; errors as `chart_of`."""
+    grid = square_grid(grid_size)
+    shape = tuple(grid.weights.shape)
+    model = build_specimen(specimen)
+    check_weights(model)
+    chart = chart_of(specimen, model)
+    jet = second_order_jet(chart, grid.points, "rigorous")
+    field_ = curvature(jet, specimen.covariance)
+    form = second_fundamental_form(jet, specimen.covariance)
+    principal = principal_error = None
+    if specimen.config.model_dim == 3:
+        found, error = form.principal_curvatures()
+        principal = found.reshape(*shape, 2).numpy()
+        principal_error = error.reshape(shape).numpy()
+    fields = look_inside(chart, grid)
+    reach = None
+    if isinstance(chart, WeightChart) and chart.inputs_known:
+        reach = float(chart.reach(grid.points))
+    return MeasuredSpecimen(
+        specimen=specimen,
+        surface=surface_result(jet, field_, grid),
+        quadrature=grid.weights.numpy(),
+        mean_norm=field_.mean_norm.reshape(shape).numpy(),
+        bending=form.norm.reshape(shape).numpy(),
+        types=point_types(field_, form, _diameter(jet.value)).reshape(shape).numpy(),
+        principal=principal,
+        principal_error=principal_error,
+        weights=[found.weights for found in fields],
+        gates=[
+            np.ones((layer.gate.weight.shape[-1], *shape)) if found.gates is None else found.gates
+            for layer, found in zip(model.blocks, fields, strict=True)
+            if layer.gate is not None
+        ],
+        reach=reach,
+        values=None
+        if specimen.config.source == "tokens"
+        else model.blocks[-1].slot_values()[0].numpy(),
+    )

@@ -1,0 +1,80 @@
+"""One model on one chart, built and measured: what the Manifold page shows of each side.
+
+Shapes: R x C grid points, D model dimension, H heads, n values, W gates of a layer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import torch
+
+from gating_core.attention.charts import WeightChart, weight_chart
+from gating_core.attention.config import AttentionConfig
+from gating_core.attention.stack import Attention, build_attention
+from gating_core.checks import check_choice, check_integer, check_number
+from gating_core.geometry.metric import Matrix
+
+CHARTS = ("inputs", "weights")
+SHARPNESS_RANGE = (0.1, 100.0)
+
+
+@dataclass(frozen=True)
+class Specimen:
+    """A model with random weights, one chart on it, and the metric it is measured in."""
+
+    config: AttentionConfig = field(default_factory=AttentionConfig)
+    seed: int = 0
+    sharpness: float = 1.0  # factor on all keys: the larger, the more the softmax saturates
+    chart: str = "inputs"  # CHARTS: the query chart or the attention-weight chart
+    covariance: Matrix | None = None  # (D, D), None for the identity
+    values: Matrix | None = None  # (n, D): what stands for the last layer's values
+    gate_weight: Matrix | None = None  # (D, W): what stands for the first layer's gate weights
+
+    def __post_init__(self) -> None:
+        check_choice("chart", self.chart, CHARTS)
+        check_integer("seed", self.seed, 0, 2**31 - 1)
+        check_number("sharpness", self.sharpness, *SHARPNESS_RANGE)
+
+    @property
+    def ungated(self) -> Specimen:
+        """The same without its gate."""
+        return replace(self, config=replace(self.config, gate=None), gate_weight=None)
+
+
+def build_specimen(specimen: Specimen) -> Attention:
+    """The model, an ensemble of one; ``ValueError`` where a replaced matrix does not fit."""
+    model = build_attention(specimen.config, (specimen.seed,))
+    if specimen.sharpness != 1.0:
+        for layer in model.blocks:
+            keys = layer.keys if specimen.config.source == "memory" else layer.key_map
+            keys.data *= specimen.sharpness
+    first, last = model.blocks[0], model.blocks[-1]
+    if specimen.values is not None:
+        if specimen.config.source != "memory":
+            raise ValueError("values were given for a token model; its values are computed")
+        _replace(last.values, specimen.values, "values")
+    if specimen.gate_weight is not None:
+        if first.gate is None:
+            raise ValueError("gate_weight was given for a model without a gate")
+        _replace(first.gate.weight, specimen.gate_weight, "gate_weight")
+    return model
+
+
+def _replace(parameter: torch.nn.Parameter, matrix: Matrix, name: str) -> None:
+    new = torch.tensor(matrix, dtype=torch.float64)
+    if new.shape != parameter.shape[1:]:
+        wanted = tuple(parameter.shape[1:])
+        raise ValueError(f"{name} has shape {tuple(new.shape)}; it must be {wanted}")
+    if not new.isfinite().all():
+        raise ValueError(f"{name} contains NaN or infinite numbers; all must be finite")
+    parameter.data[0] = new
+
+
+def chart_of(specimen: Specimen, model: Attention | None = None) -> Attention | WeightChart:
+    """The callable (N, 2) -> (1, N, D) that the specimen's surface is the image of.
+
+    ``ValueError`` where the attention-weight chart cannot be (see `weight_chart`).
+    """
+    model = build_specimen(specimen) if model is None else model
+    return model if specimen.chart == "inputs" else weight_chart(model)

@@ -1,0 +1,124 @@
+"""Which lines of plain PyTorch does a model need? What `gating_core.export_script` writes down.
+
+Shapes in the lines: N points, D model dimension, H heads, n slots or tokens. States are (N, D)
+with memory slots and (N, n, D) with tokens: a script reads best with points first.
+"""
+
+from __future__ import annotations
+
+from gating_core.attention.config import AttentionConfig, GateConfig
+
+HALF = "0.5"
+GATES = {
+    "sigmoid": "torch.sigmoid({0})",
+    "silu": "torch.nn.functional.silu({0})",
+    "tanh": "torch.tanh({0})",
+    "constant": HALF,
+    "additive": "torch.sigmoid({0})",
+    "pointwise": "torch.sigmoid({0})",
+}
+GATED = {"G1": "y", "G2": "values", "G3": "keys", "G4": "query", "G5": "y"}
+NORMALISE = "{0} / {0}.square().mean(-1, keepdim=True).sqrt()  # RMSNorm"
+SLOT_POSITIONS = ("G2", "G3")  # where a gate on memory slots reads the slots themselves
+
+
+def gate_in_force(config: AttentionConfig) -> GateConfig | None:
+    """The gate, unless its strength is 0."""
+    return config.gate if config.gate is not None and config.gate.strength > 0 else None
+
+
+def by_head_lines(config: AttentionConfig) -> list[str]:
+    """The function that parts channels into heads, if there are several."""
+    if config.heads == 1:
+        return []
+    few, many = ("N or n, D", "H, N or n") if config.source == "memory" else ("N, n, D", "N, H, n")
+    return [
+        "def by_head(x):",
+        f'    """({few}) to ({many}, D / H)."""',
+        "    return x.unflatten(-1, (HEADS, -1)).transpose(-3, -2)",
+    ]
+
+
+def embedding_lines(config: AttentionConfig) -> list[str]:
+    """From ``points`` (N, input_dim) to the first hidden states ``h``."""
+    if config.source == "memory":
+        return ['h = points @ weights["attention.input_map"] + weights["attention.input_bias"]']
+    return [
+        'h = torch.einsum("Ni,niD->NnD", points, weights["attention.input_map"])',
+        'h = h + weights["attention.input_bias"]  # each token has an affine map of its own',
+    ]
+
+
+def read_out(config: AttentionConfig) -> str:
+    """The part of the last hidden states that becomes logits."""
+    return "h" if config.source == "memory" else "h[:, 0]"
+
+
+def state_shape(config: AttentionConfig) -> str:
+    """The shape of the hidden states."""
+    return f"({_rows(config)}, D)"
+
+
+def _rows(config: AttentionConfig) -> str:
+    """The axes of the states that a layer reads."""
+    return "N" if config.source == "memory" else "N, n"
+
+
+def layer_lines(config: AttentionConfig) -> list[str]:
+    """From hidden states ``h`` to the next ones, ``y``, with the layer's weights ``w``."""
+    state = "state" if config.norm == "pre" else "h"
+    lines = ["state = " + NORMALISE.format("h")] if config.norm == "pre" else []
+    lines.append(f'query = {state} @ w["query"]  # {state_shape(config)}')
+    if config.source == "memory":
+        lines.append('keys, values = w["keys"], w["values"]  # (n, D)')
+    else:
+        lines.append(f'keys = {state} @ w["key_map"]  # (N, n, D)')
+        lines.append(f'values = {state} @ w["value_map"]  # (N, n, D)')
+    lines += _gate_lines(config, ("G2", "G3", "G4"), state)
+    lines += _attention_lines(config)
+    lines += _gate_lines(config, ("G1",), state)
+    if config.output_projection:
+        lines.append('y = y @ w["projection"]')
+    lines += _gate_lines(config, ("G5",), state)
+    if config.residual:
+        lines.append("y = y + h")
+    if config.norm == "post":
+        lines.append("y = " + NORMALISE.format("y"))
+    return lines
+
+
+def _attention_lines(config: AttentionConfig) -> list[str]:
+    """From ``query``, ``keys`` and ``values`` to their mixture ``y``."""
+    memory, several = config.source == "memory", config.heads > 1
+    axes = _rows(config) if not several else "H, N" if memory else "N, H, n"
+    lines = ["query, keys, values = by_head(query), by_head(keys), by_head(values)"] * several
+    logits = "logits = query @ keys.mT / keys.shape[-1] ** 0.5"
+    if memory:
+        logits += ' + w["bias"].unsqueeze(1)' if several else ' + w["bias"]'
+    lines.append(f"{logits}  # ({axes}, n)")
+    lines.append(f"y = logits.softmax(-1) @ values  # ({axes}, {'D / H' if several else 'D'})")
+    if several:
+        lines.append(f"y = y.transpose(-3, -2).flatten(-2)  # {state_shape(config)}")
+    return lines
+
+
+def _gate_lines(config: AttentionConfig, positions: tuple[str, ...], state: str) -> list[str]:
+    """The gate, or its control, if it sits at one of ``positions``; ``state`` is what it reads."""
+    gate = gate_in_force(config)
+    if gate is None or gate.position not in positions:
+        return []
+    x = GATED[gate.position]
+    slots = config.source == "memory" and gate.position in SLOT_POSITIONS
+    rows = "n" if slots else _rows(config)
+    by_head = gate.granularity == "headwise" and gate.position != "G5" and config.heads > 1
+    width = "D" if gate.granularity == "elementwise" else "H" if by_head else "1"
+    z = f'{x if slots else state} @ w["gate.weight"] + w["gate.bias"]' if gate.reads_state else x
+    value = GATES[gate.kind].format(z)
+    lines = [f"gate = {value}" if value == HALF else f"gate = {value}  # ({rows}, {width})"]
+    if gate.strength < 1:
+        strength = repr(float(gate.strength))
+        rest = "" if gate.kind == "additive" else f"(1 - {strength}) + "
+        lines.append(f"gate = {rest}{strength} * gate  # strength")
+    if by_head:
+        lines.append(f"gate = gate.repeat_interleave({x}.shape[-1] // HEADS, -1)  # ({rows}, D)")
+    return [*lines, f"{x} = {x} {'+' if gate.kind == 'additive' else '*'} gate"]

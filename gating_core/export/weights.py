@@ -1,0 +1,97 @@
+"""How does the visitor take a trained model home? As weights, as a log, and as a script.
+
+`weights_file` and `script` belong together: the script rebuilds one model from the file with
+PyTorch alone. S seeds, T snapshots; tensors in the file have the seeds as their leading axis.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
+
+from gating_core.attention.config import AttentionConfig, GateConfig
+from gating_core.tasks.task import Task
+from gating_core.training.trained import TrainedEnsemble
+
+HISTORY = ("steps", "train_loss", "train_accuracy", "test_accuracy")
+STATE = "state."  # what the names of weights begin with
+
+
+def ensemble_tensors(ensemble: TrainedEnsemble, prefix: str = "") -> dict[str, np.ndarray]:
+    """Weights and history of ``ensemble`` by name, ready to be saved."""
+    named = {f"{STATE}{name}": array for name, array in ensemble.state.items()}
+    named |= {name: getattr(ensemble, name) for name in HISTORY}
+    return {prefix + name: np.ascontiguousarray(array) for name, array in named.items()}
+
+
+def ensemble_from_tensors(
+    tensors: Mapping[str, np.ndarray],
+    config: AttentionConfig,
+    seeds: tuple[int, ...],
+    prefix: str = "",
+) -> TrainedEnsemble:
+    """The ensemble that `ensemble_tensors` took apart; ``KeyError`` if its history is missing."""
+    start = prefix + STATE
+    state = {k.removeprefix(start): v for k, v in tensors.items() if k.startswith(start)}
+    history = {name: tensors[prefix + name] for name in HISTORY}
+    return TrainedEnsemble(config=config, seeds=seeds, state=state, **history)
+
+
+def weights_file(
+    ensemble: TrainedEnsemble, task: Task, about: Mapping[str, object] | None = None
+) -> bytes:
+    """A safetensors file: weights, history, and the points that were learned and tested.
+
+    Its metadata are JSON: ``config`` and ``seeds`` of the ensemble, the ``task``'s name, and
+    whatever is to be told ``about`` the run. Points are float32, as the trainer saw them.
+    """
+    if task.seeds != ensemble.seeds:
+        raise ValueError(f"task has the seeds {task.seeds}; it must have {ensemble.seeds}")
+    tensors = ensemble_tensors(ensemble)
+    for part, points, labels in (
+        ("train", task.train_points, task.train_labels),
+        ("test", task.test_points, task.test_labels),
+    ):
+        tensors[f"{part}_points"] = np.ascontiguousarray(points, dtype=np.float32)
+        tensors[f"{part}_labels"] = np.ascontiguousarray(labels)
+    metadata = {
+        "config": asdict(ensemble.config),
+        "seeds": ensemble.seeds,
+        "task": task.name,
+        "about": dict(about or {}),
+    }
+    return save(tensors, {name: json.dumps(value) for name, value in metadata.items()})
+
+
+def load_weights(data: bytes) -> TrainedEnsemble:
+    """The ensemble in a file that `weights_file` made; ``ValueError`` if it is none."""
+    try:
+        tensors = load(data)
+        header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
+        stored = {name: json.loads(text) for name, text in header["__metadata__"].items()}
+        gate = stored["config"].pop("gate")
+        config = AttentionConfig(gate=None if gate is None else GateConfig(**gate),
+                                 **stored["config"])  # fmt: skip
+        return ensemble_from_tensors(tensors, config, tuple(stored["seeds"]))
+    except (SafetensorError, KeyError, TypeError, AttributeError, ValueError) as error:
+        raise ValueError(f"these are no weights of a trained ensemble: {error}") from error
+
+
+def log_csv(ensembles: Mapping[str, TrainedEnsemble]) -> str:
+    """The history of each variant as a table: one row for each snapshot and seed."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["variant", "step", "seed", "train_loss", "train_accuracy", "test_accuracy"])
+    for variant, ensemble in ensembles.items():
+        for row, step in enumerate(ensemble.steps):
+            for column, seed in enumerate(ensemble.seeds):
+                numbers = (getattr(ensemble, name)[row, column] for name in HISTORY[1:])
+                writer.writerow([variant, step, seed, *(f"{number:.9g}" for number in numbers)])
+    return out.getvalue()

@@ -1,0 +1,291 @@
+"""The curvature of a surface, from its derivatives: knows no model, only jets.
+
+Shapes: N points, D outputs; leading axes (seeds) pass through. The metric is the Fisher-Rao
+metric of Gaussians N(y, Sigma) with fixed covariance, pulled back: g = J^T Sigma^-1 J.
+
+Gaussian curvature by the Gauss equation in any codimension, with the normal parts n_ab of the
+second derivatives: K = (<n_uu, n_vv> - |n_uv|^2) / det g (do Carmo, *Riemannian Geometry*,
+chapter 6). The tangent frame comes from a pivoted, re-orthogonalised Gram-Schmidt process: the
+textbook formula in g_ab and its derivatives loses seven digits more on flat surfaces.
+
+The error of K follows from two things: how far the tangent plane may tilt, and how far the second
+derivatives may be off. Both are bounded where the jet brings bounds, and guessed where it does
+not; the algebra from there is the same and stands in `_curvature`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+
+from gating_core.geometry.metric import Whitening
+from gating_core.jets.bounded import INFLATION, TINY, U
+from gating_core.jets.second_order import SecondOrderJet
+
+TILT_LIMIT = 0.1  # radians: above it the tangent plane is not known and the point is unresolved
+TILT_FACTOR = 1e3 * torch.finfo(torch.float64).eps
+BLOCK_NUMBERS = 60_000  # of one derivative, worked on at a time: what stays in a core's cache
+
+
+@dataclass(frozen=True, eq=False)
+class CurvatureField:
+    """Curvature at N points; every tensor is (..., N), float64.
+
+    ``gaussian`` K and its ``gaussian_error`` (1 / length^2); ``mean_norm`` |H|, H half the trace
+    of the second fundamental form (1 / length); ``area_element`` sqrt(det g) and ``area_error``;
+    ``tilt``, how far the tangent plane may be off in radians, and ``resolved``, whether that is
+    below 0.1. Where it is not, nothing else means anything, and may be NaN. ``bound_kind``:
+    "rigorous" where every error is a bound, "estimate" where it is a guess.
+    """
+
+    gaussian: torch.Tensor
+    gaussian_error: torch.Tensor
+    mean_norm: torch.Tensor
+    area_element: torch.Tensor
+    area_error: torch.Tensor
+    tilt: torch.Tensor
+    resolved: torch.Tensor
+    bound_kind: str
+
+    @property
+    def flat(self) -> torch.Tensor:
+        """Whether |K| is within its error: nothing here says that the surface curves."""
+        return self.gaussian.abs() <= self.gaussian_error
+
+
+def curvature(jet: SecondOrderJet, covariance: object = None) -> CurvatureField:
+    """Curvature of the surface that ``jet`` (k = 2) samples, in the metric of ``covariance``.
+
+    ``covariance`` is None (the identity), a positive number, D positive variances, or a symmetric
+    positive definite (D, D) matrix. Errors are bounds if the jet carries bounds, otherwise an
+    estimate: the tangent plane tilts by t = 1e3 eps / sin(angle of y_u and y_v), second
+    derivatives err by t |y_ab|. ``ValueError`` for jets of three coordinates and for anything
+    else as covariance.
+    """
+    fields = _by_blocks(_curvature, jet, covariance)
+    gaussian, error, mean, area, area_error, tilt = fields
+    error, tilt = (torch.nan_to_num(x, nan=torch.inf, posinf=torch.inf) for x in (error, tilt))
+    # Derivatives can be finite where the value is not: log of a negative number.
+    resolved = (tilt < TILT_LIMIT) & gaussian.isfinite() & jet.stack[0].sum(-2).isfinite()
+    return CurvatureField(gaussian, error, mean, area, area_error, tilt, resolved, jet.bound_kind)
+
+
+@dataclass(frozen=True, eq=False)
+class FundamentalForm:
+    """The second fundamental form in an orthonormal tangent frame, at N points.
+
+    ``frame`` (..., N, D, 2), oriented as (y_u, y_v), and its ``tilt`` (..., N) in radians;
+    ``second_form`` (..., N, D, 3), the entries 11, 12, 22, and ``second_form_error`` (..., N, 3),
+    in norm; ``mean_vector`` H (..., N, D), half the trace, and ``mean_error`` (..., N). Unit
+    1 / length.
+    """
+
+    frame: torch.Tensor
+    tilt: torch.Tensor
+    second_form: torch.Tensor
+    second_form_error: torch.Tensor
+    mean_vector: torch.Tensor
+    mean_error: torch.Tensor
+    bound_kind: str
+
+    @property
+    def norm(self) -> torch.Tensor:
+        """(..., N): |II|, the root of the sum of all four squared entries; 0 where planar."""
+        h11, h12, h22 = self.second_form.square().sum(-2).unbind(-1)
+        return (h11 + 2 * h12 + h22).sqrt()
+
+    @property
+    def norm_error(self) -> torch.Tensor:
+        """(..., N): how far |II| may be off."""
+        e11, e12, e22 = self.second_form_error.square().unbind(-1)
+        slack = self.norm * 64 * U
+        return ((e11 + 2 * e12 + e22).sqrt() + slack) * INFLATION
+
+    def principal_curvatures(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """The two principal curvatures (..., N, 2), larger first, and their error (..., N).
+
+        For D = 3 only. They are the eigenvalues of the second fundamental form along the normal
+        e1 x e2, in the form that is exact at umbilics, not H +- sqrt(H^2 - K). ``ValueError``
+        for other D.
+        """
+        if self.frame.shape[-2] != 3:
+            raise ValueError(f"D is {self.frame.shape[-2]}; principal curvatures need D = 3")
+        normal = torch.linalg.cross(self.frame[..., 0], self.frame[..., 1])
+        a, b, c = (normal.unsqueeze(-1) * self.second_form).sum(-2).unbind(-1)
+        spread = torch.hypot((a - c) / 2, b)
+        middle = (a + c) / 2
+        size = torch.linalg.vector_norm(self.second_form, dim=-2).sum(-1)
+        slack = size * (self.tilt + 64 * U)  # the normal's own tilt, and this rounding
+        error = self.norm_error + slack * INFLATION
+        return torch.stack([middle + spread, middle - spread], -1), error
+
+
+def second_fundamental_form(jet: SecondOrderJet, covariance: object = None) -> FundamentalForm:
+    """Second fundamental form and mean curvature vector; arguments and errors as `curvature`."""
+    frame, tilt, form, form_error, mean, mean_error = _by_blocks(_forms, jet, covariance)
+    return FundamentalForm(
+        frame=frame.mT.movedim(0, -1),
+        tilt=tilt,
+        second_form=form.mT.movedim(0, -1),
+        second_form_error=form_error.movedim(0, -1),
+        mean_vector=mean.mT,
+        mean_error=mean_error,
+        bound_kind=jet.bound_kind,
+    )
+
+
+def _by_blocks(work: Callable, jet: SecondOrderJet, covariance: object) -> list[torch.Tensor]:
+    """``work`` on blocks of (whitened) derivatives, points last; the results joined."""
+    if jet.k != 2:
+        raise ValueError(f"jet has k = {jet.k} coordinates; Gaussian curvature needs k = 2")
+    dim, count = jet.stack.shape[-2:]
+    if dim < 2:
+        raise ValueError(f"function has D = {dim} outputs; a surface needs D >= 2")
+    whiten = None if covariance is None else Whitening(covariance, dim)
+    size = max(BLOCK_NUMBERS // max(jet.stack[0, ..., 0].numel(), 1), 1)
+    results = []
+    for start in range(0, count, size):
+        block = slice(start, start + size)
+        derivatives = jet.stack[1:, ..., block]
+        errors = None if jet.errors is None else jet.errors[1:, ..., block]
+        if whiten is not None:
+            derivatives, errors = whiten(derivatives, errors)
+        results.append(work(_Parts(derivatives, errors)))
+    columns = zip(*results, strict=True)
+    return [parts[0] if len(parts) == 1 else torch.cat(parts, -1) for parts in columns]
+
+
+class _Parts:
+    """Tangent frame and normal parts of one block of derivatives (5, ..., D, n), with doubts.
+
+    (long, short) = (e1, e2) R with R = [[r11, slope r11], [0, r22]]; the longer tangent comes
+    first. ``normals`` (3, ..., D, n) are the normal parts of the second derivatives uu, uv, vv,
+    ``spreads`` (3, ..., n) how far each may be off in norm, ``sizes`` their norms; ``tilt`` the
+    angle by which the plane may be off, ``relative`` the relative error of r11 r22.
+    """
+
+    def __init__(self, d: torch.Tensor, errors: torch.Tensor | None) -> None:
+        self.rigorous = errors is not None
+        self.dim = d.shape[-2]
+        y_u, y_v = d[0], d[1]
+        squares = _dot(d[:2], d[:2])
+        self.swap = squares[1] > squares[0]
+        wide = self.swap.unsqueeze(-2)
+        long, self.short = torch.where(wide, y_v, y_u), torch.where(wide, y_u, y_v)
+        self.r11 = torch.maximum(squares[0], squares[1]).sqrt()
+        self.e1 = long / self.r11.unsqueeze(-2)
+        # Twice: the first pass leaves an error relative to `short`.
+        rest = _remove(_remove(self.short, self.e1), self.e1)
+        self.r22 = _norm(rest)
+        self.e2 = _remove(rest / self.r22.unsqueeze(-2), self.e1)
+        self.sine = self.r22 / torch.minimum(squares[0], squares[1]).sqrt()
+        # Once is enough here: what a second pass removes is tangential, of second order in K.
+        self.normals = _remove(_remove(d[2:], self.e1), self.e2)
+        self.sizes = _norm(self.normals)
+        wholes = _norm(d[2:])
+        if errors is None:
+            self.tilt = torch.nan_to_num(TILT_FACTOR / self.sine, nan=torch.inf)
+            self.relative = 2 * self.tilt
+            self.spreads = self.tilt * wholes
+        else:
+            self._bound(_norm(errors), squares.sqrt(), wholes)
+
+    def _bound(self, errors: torch.Tensor, lengths: torch.Tensor, wholes: torch.Tensor) -> None:
+        """Doubts from the errors (5, ..., n) of the derivatives, in norm.
+
+        With A, B the exact tangents, a, b the computed ones, f_a = |A - a| + rounding of the
+        frame: a unit vector of the exact plane is alpha A + beta B with |alpha| <= 1/(|a| sin),
+        |beta| <= 1/(|b| sin), so it is at most tau = (f_a/|a| + f_b/|b|)/sin off the computed
+        plane, up to terms that tau / (1 - tau) covers. The area |A x B| differs from |a x b| by
+        the same relative amount. A plane that tilts by t moves the normal part of y by t |y|.
+        """
+        rounding = 8 * (self.dim + 8) * U
+        e1, e2 = self.e1, self.e2
+        skew = _dot(e1, e2).abs() + (_dot(e1, e1) - 1).abs() + (_dot(e2, e2) - 1).abs()
+        tau = ((errors[:2] / lengths).sum(0) + 2 * rounding) / self.sine * (1 + rounding)
+        tau = torch.nan_to_num(tau, nan=torch.inf)
+        safe = torch.where(tau < 0.5, tau / (1 - tau), torch.inf)
+        self.tilt = safe + skew + 3 * rounding
+        self.relative = torch.where(tau < 0.5, safe + rounding, 1.0)
+        self.spreads = errors[2:] + self.tilt * (wholes + errors[2:]) + rounding * wholes
+
+    @property
+    def loosened(self) -> torch.Tensor:
+        """The factor by which 1 / (r11 r22) may be too small."""
+        return (1 - self.relative).clamp(min=0).reciprocal()
+
+
+def _curvature(p: _Parts) -> tuple[torch.Tensor, ...]:
+    """K, its error, |H|, sqrt(det g), its error, tilt: (..., n) each."""
+    uu, uv, vv = p.normals
+    n_uu, n_uv, n_vv = p.sizes
+    d_uu, d_uv, d_vv = p.spreads
+    area = p.r11 * p.r22
+    det = area.square()
+    gaussian = (_dot(uu, vv) - n_uv.square()) / det
+    spread = n_uu * d_vv + n_vv * d_uu + 2 * n_uv * d_uv + d_uu * d_vv + d_uv.square()
+    if p.rigorous:
+        spread = spread + 2 * (p.dim + 8) * U * (n_uu * n_vv + n_uv.square())
+    squared = p.loosened.square()
+    error = spread / det * squared + gaussian.abs() * (squared - 1 + 8 * U)
+    area_error = area * (p.loosened - 1 + 8 * U)
+    # Twice H: n_11 / r11^2 + (n_22 - 2 s n_12 + s^2 n_11) / r22^2, with 1 the longer tangent.
+    s = _dot(p.e1, p.short) / p.r11
+    second = p.r22.square().reciprocal()
+    of_long = p.r11.square().reciprocal() + s.square() * second
+    of_uu = torch.where(p.swap, second, of_long)
+    of_vv = torch.where(p.swap, of_long, second)
+    twice = uu * of_uu.unsqueeze(-2)
+    twice.addcmul_(vv, of_vv.unsqueeze(-2))
+    twice.addcmul_(uv, (s * second).unsqueeze(-2), value=-2)
+    return (
+        gaussian, error * INFLATION + TINY, _norm(twice) / 2,
+        area, area_error * INFLATION + TINY, p.tilt,
+    )  # fmt: skip
+
+
+def _forms(p: _Parts) -> tuple[torch.Tensor, ...]:
+    """Frame, tilt, second form and its error, mean vector and its error; points last."""
+    uu, uv, vv = p.normals
+    d_uu, d_uv, d_vv = p.spreads
+    wide = p.swap.unsqueeze(-2)
+    first, last = torch.where(wide, vv, uu), torch.where(wide, uu, vv)
+    e_first, e_last = torch.where(p.swap, d_vv, d_uu), torch.where(p.swap, d_uu, d_vv)
+    slope = _dot(p.e1, p.short) / p.r11
+    s, q = slope.unsqueeze(-2), slope.abs()
+    r1, r2 = p.r11, p.r22
+    h11 = first / r1.square().unsqueeze(-2)
+    h12 = (uv - s * first) / (r1 * r2).unsqueeze(-2)
+    h22 = (last - 2 * s * uv + s.square() * first) / r2.square().unsqueeze(-2)
+    e11 = e_first / r1.square()
+    e12 = (d_uv + q * e_first) / (r1 * r2)
+    e22 = (e_last + 2 * q * d_uv + q.square() * e_first) / r2.square()
+    # R*, the exact R, differs: II* = M II M^T with M = R* R^-1 and |M - 1| <= turned.
+    turned = p.loosened - 1
+    sizes = _norm(torch.stack([h11, h12, h22]))
+    whole = sizes[0] + 2 * sizes[1] + sizes[2] + e11 + 2 * e12 + e22
+    # Cancellation in h12 and h22 rounds relative to their terms, not to their sums.
+    terms = _norm(first) * (1 / r1 + q / r2).square() + _norm(last) / r2.square()
+    terms = terms + p.sizes[1] * (2 * q / r2 + 1 / r1) / r2
+    extra = (2 * turned + turned.square()) * whole + 16 * U * terms
+    error = torch.stack([e11 + extra, e12 + extra, e22 + extra]) * INFLATION + TINY
+    sign = torch.where(wide, -1.0, 1.0)  # so that (e1, e2) turns as (y_u, y_v) does
+    return (
+        torch.stack([p.e1, sign * p.e2]), p.tilt, torch.stack([h11, sign * h12, h22]), error,
+        (h11 + h22) / 2, (error[0] + error[2]) / 2,
+    )  # fmt: skip
+
+
+def _dot(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    return (a * b).sum(-2)
+
+
+def _norm(a: torch.Tensor) -> torch.Tensor:
+    return a.square().sum(-2).sqrt()
+
+
+def _remove(y: torch.Tensor, e: torch.Tensor) -> torch.Tensor:
+    """``y`` without its component along the unit vector ``e``."""
+    return torch.addcmul(y, _dot(e, y).unsqueeze(-2), e, value=-1)

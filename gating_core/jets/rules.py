@@ -1,0 +1,251 @@
+"""How arithmetic and functions act on a jet: the Leibniz rule, the chain rule, softmax."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from gating_core.jets import layout as layout  # enters its rules into the table
+from gating_core.jets.bounded import Array, add_product, join, matmul, outer, relative_to, value_of
+from gating_core.jets.elementary import FUNCTIONS
+from gating_core.jets.jet import (
+    RULES,
+    Jet,
+    MissingRule,
+    components,
+    each,
+    exact_number,
+    grow,
+    lift,
+    pairs,
+    promote,
+    rule,
+)
+
+# --- Arithmetic ----------------------------------------------------------------------------------
+
+
+def _plus(a: Array | None, b: Array | None) -> Array | None:
+    """A sum in which ``None`` stands for zero."""
+    return a if b is None else b if a is None else a + b
+
+
+def _minus(a: Array | None, b: Array | None) -> Array | None:
+    return a if b is None else -b if a is None else a - b
+
+
+@rule("add")
+def _add(a: Any, b: Any, *, alpha: float = 1) -> Jet:
+    return _combine(a, b if alpha == 1 else _times(b, alpha), _plus)
+
+
+@rule("sub")
+def _sub(a: Any, b: Any, *, alpha: float = 1) -> Jet:
+    return _combine(a, b if alpha == 1 else _times(b, alpha), _minus)
+
+
+@rule("rsub")
+def _rsub(a: Any, b: Any) -> Jet:
+    return _combine(b, a, _minus)
+
+
+def _combine(a: Any, b: Any, how: Callable) -> Jet:
+    model = a if isinstance(a, Jet) else b
+    a, b = promote(a, model), promote(b, model)
+    shape = torch.broadcast_shapes(a.shape, b.shape)
+    a, b = grow(a, shape), grow(b, shape)
+    parts: list[Any] = [how(x, y) for x, y in zip(components(a), components(b), strict=True)]
+    return Jet(*parts, k=model.k)
+
+
+@rule("neg")
+def _neg(a: Jet) -> Jet:
+    return each(a, lambda c, lead: -c)
+
+
+def _bilinear(product: Callable, add: Callable) -> Callable:
+    """The Leibniz rule for a product that is linear in each factor; ``add(x, a, b)`` adds one."""
+
+    def both(a: Any, b: Any, c: Any, d: Any) -> Array | None:
+        """a b + c d, in which ``None`` stands for zero."""
+        if a is None or d is None:
+            return None if a is d else product(c, d) if a is None else product(a, b)
+        return add(product(a, b), c, d)
+
+    def multiplied(a: Any, b: Any) -> Jet:
+        model = a if isinstance(a, Jet) else b
+        if isinstance(a, int | float):
+            a, b = b, a
+        if isinstance(b, int | float):
+            number = exact_number(b)
+            return each(a, lambda c, lead: product(c, number))
+        a, b = promote(a, model), promote(b, model)
+        k, ndim = model.k, max(a.ndim, b.ndim)
+        a0, a1, a2 = (c if c is None else lift(c, ndim, i > 0) for i, c in _numbered(a))
+        b0, b1, b2 = (c if c is None else lift(c, ndim, i > 0) for i, c in _numbered(b))
+        first = both(a1, b0, a0, b1)
+        second = both(a2, b0, a0, b2)
+        if a1 is not None and b1 is not None:
+            cross = [
+                2 * product(a1[i], b1[i]) if i == j else both(a1[i], b1[j], a1[j], b1[i])
+                for i, j in pairs(k)
+            ]
+            second = _plus(second, join(cross, 0, torch.stack))
+        return Jet(product(a0, b0), first, second, k=k)
+
+    return multiplied
+
+
+def _numbered(jet: Jet) -> Any:
+    return enumerate(components(jet))
+
+
+_times = _bilinear(lambda a, b: a * b, add_product)
+_product = _bilinear(matmul, lambda x, a, b: x + matmul(a, b))
+
+
+def _matmul(a: Any, b: Any) -> Jet:
+    if a.ndim < 2 or b.ndim < 2:
+        raise MissingRule("matmul with a vector")
+    return _product(a, b)
+
+
+RULES["mul"] = _times
+RULES["matmul"] = _matmul
+
+
+@rule("rmatmul")
+def _rmatmul(a: Jet, b: torch.Tensor) -> Jet:
+    return _matmul(b, a)
+
+
+@rule("linear")
+def _linear(x: Jet, weight: Any, bias: Any = None) -> Jet:
+    out = _matmul(x, weight.transpose(-1, -2))
+    return out if bias is None else _add(out, bias)
+
+
+@rule("div")
+def _div(a: Any, b: Any) -> Jet:
+    if isinstance(b, int | float):
+        number = exact_number(b)
+        return each(a, lambda c, lead: c / number)
+    return _times(a, _reciprocal(promote(b, a if isinstance(a, Jet) else b)))
+
+
+@rule("rtruediv")
+def _rtruediv(a: Jet, b: Any) -> Jet:
+    return _times(b, _reciprocal(a))
+
+
+# --- Functions of one variable: value, first and second derivative --------------------------------
+
+
+def _chain(jet: Jet, f: Array, f1: Array, f2: Array) -> Jet:
+    """The chain rule for a function applied element by element."""
+    if jet.first is None:
+        return Jet(f, k=jet.k)
+    bend = outer(jet.first, jet.first) * f2
+    if jet.second is not None:
+        bend = add_product(bend, jet.second, f1)
+    return Jet(f, jet.first * f1, bend, k=jet.k)
+
+
+# Options that torch.nn's modules pass, and the values for which the rules hold.
+OPTIONS: dict[str, dict[str, Any]] = {
+    "silu": {"inplace": False},
+    "gelu": {"approximate": "none"},
+    "softplus": {"beta": 1.0, "threshold": 20.0},
+}
+
+
+@rule("dropout")
+def _dropout(jet: Jet, p: float = 0.5, training: bool = True, inplace: bool = False) -> Jet:
+    if training and p > 0:
+        raise MissingRule("dropout while training")
+    return jet
+
+
+def _unary(name: str) -> None:
+    @rule(name)
+    def applied(jet: Jet, *args: Any, **options: Any) -> Jet:
+        options.update(zip(OPTIONS.get(name, {}), args, strict=False))
+        usual = OPTIONS.get(name, {})
+        if len(args) > len(usual) or any(usual.get(k, ...) != v for k, v in options.items()):
+            raise MissingRule(f"{name} with {options or args}")
+        return _chain(jet, *FUNCTIONS[name](jet.value))
+
+
+for _name in FUNCTIONS:
+    _unary(_name)
+
+
+_reciprocal = RULES["reciprocal"]
+
+
+@rule("pow")
+def _pow(jet: Jet, exponent: float) -> Jet:
+    if not isinstance(jet, Jet) or not isinstance(exponent, int | float):
+        raise MissingRule("pow with a varying exponent")
+    if exponent == 1:
+        return jet
+    if exponent == 2:
+        return RULES["square"](jet)
+    if exponent in (0.5, -0.5, -1):
+        return RULES[{0.5: "sqrt", -0.5: "rsqrt", -1: "reciprocal"}[exponent]](jet)
+    if float(exponent).is_integer() and abs(exponent) <= LARGEST_POWER:
+        power = _whole_power(jet, abs(int(exponent)))
+        return power if exponent >= 0 else _reciprocal(power)
+    return RULES["exp"](_times(RULES["log"](jet), float(exponent)))
+
+
+LARGEST_POWER = 1024
+
+
+def _whole_power(jet: Jet, n: int) -> Jet:
+    """By repeated squaring: right for negative bases, too."""
+    if n == 0:
+        return promote(torch.ones(jet.shape, dtype=jet.dtype), jet)
+    half = _whole_power(jet, n // 2)
+    out = jet if n == 1 else _times(half, half)
+    return _times(out, jet) if n % 2 and n > 1 else out
+
+
+# --- Softmax -------------------------------------------------------------------------------------
+
+
+def shifted_softmax(z: torch.Tensor, dim: int = -1, *args: Any, **kwargs: Any) -> torch.Tensor:
+    """Softmax with the largest logit subtracted differentiably (its index is not differentiated).
+
+    The derivatives then stay accurate to rounding, relative to each weight, when it saturates.
+    """
+    top = z.detach().argmax(dim, keepdim=True)
+    powers = (z - z.gather(dim, top)).exp()
+    return powers / powers.sum(dim, keepdim=True)
+
+
+@rule("softmax")
+def _softmax(z: Jet, dim: int = -1, *args: Any, **kwargs: Any) -> Jet:
+    """Derivatives of the weights p: p_i = p (z_i - m_i), m_i = <p, z_i>, and so once more.
+
+    Logits and derivatives are taken relative to the largest logit, as in `shifted_softmax`.
+    """
+    dim = dim % z.ndim - z.ndim
+    top = value_of(z.value).max(dim, keepdim=True).indices  # ten times faster than argmax
+
+    def shifted(component: Array) -> Array:
+        lead = component.shape[: component.ndim - top.ndim]
+        return relative_to(component, dim, top.expand(*lead, *top.shape))
+
+    powers = shifted(z.value).exp()
+    p = powers * powers.sum(dim, keepdim=True).reciprocal()
+    if z.first is None:
+        return Jet(p, k=z.k)
+    slopes = shifted(z.first)
+    centred = slopes - (p * slopes).sum(dim, keepdim=True)
+    bend = outer(centred, centred)
+    if z.second is not None:
+        bend = bend + shifted(z.second)
+    return Jet(p, p * centred, p * (bend - (p * bend).sum(dim, keepdim=True)), k=z.k)

@@ -1,0 +1,265 @@
+"""Second derivatives of any torch function, in one pass (Taylor mode), with a rounding bound.
+
+`second_order_jet` evaluates an ordinary torch function on a jet: each torch operation that has a
+rule in `jet_rules` or `jet_layout` maps jets to jets. A function that uses an operation without a
+rule is differentiated by `torch.func` instead, with the same result to rounding, and no bound.
+
+Convention: index 0 of a coefficient stack is the value, then come the k first derivatives, then
+the second derivatives (i, j) with i <= j in lexicographic order. Second derivatives are plain
+partial derivatives, not halved Taylor coefficients.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from typing import Any, cast
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from gating_core.checks import check_choice, check_points, check_weights
+from gating_core.jets.bounded import LAYOUT, Bounded, value_of
+from gating_core.jets.jet import RULES, Jet, MissingRule, pair_index, pairs, rule_name
+from gating_core.jets.rules import shifted_softmax
+from gating_core.pauses import PAUSE_SECONDS
+
+BOUNDS = ("estimate", "rigorous")
+FIRST_BLOCK = 2048  # points
+BLOCK_BYTES = 1_500_000  # of coefficients: what stays in a core's cache
+
+
+# MissingRule, and what torch raises where a jet cannot pass for a tensor.
+NOT_FOR_JETS = (TypeError, AttributeError, RuntimeError, IndexError, OverflowError)
+
+Function = Callable[[torch.Tensor], torch.Tensor]
+
+
+@dataclass(frozen=True, eq=False)
+class SecondOrderJet:
+    """Value and derivatives of a function of k = 2 or 3 coordinates at N points.
+
+    ``stack`` (1 + k + k(k+1)/2, ..., D, N) holds them in the order that this file's head states,
+    with the points last; ``errors``, of the same shape, bounds the rounding error of every
+    number in it, or is ``None`` where only an estimate can be had.
+    """
+
+    stack: torch.Tensor
+    k: int
+    errors: torch.Tensor | None = None
+
+    @property
+    def value(self) -> torch.Tensor:
+        """(..., N, D)."""
+        return self.stack[0].mT
+
+    @property
+    def first(self) -> torch.Tensor:
+        """(..., N, D, k): partial derivatives."""
+        return self.stack[1 : 1 + self.k].mT.movedim(0, -1)
+
+    @property
+    def second(self) -> torch.Tensor:
+        """(..., N, D, k, k): second partial derivatives, symmetric."""
+        k = self.k
+        order = [[1 + k + pair_index(k, i, j) for j in range(k)] for i in range(k)]
+        return self.stack[torch.tensor(order)].mT.movedim((0, 1), (-2, -1))
+
+    @property
+    def bound_kind(self) -> str:
+        """ "rigorous" where rounding errors were followed, otherwise "estimate"."""
+        return "estimate" if self.errors is None else "rigorous"
+
+
+def second_order_jet(
+    function: Function, points: torch.Tensor, bound: str = "estimate"
+) -> SecondOrderJet:
+    """Value, first and second derivatives of ``function`` at ``points`` (N, k), k = 2 or 3.
+
+    ``function`` is any torch callable (N, k) -> (..., N, D) whose n-th output depends on the n-th
+    point alone; it is called on blocks of points. Everything is computed in float64. With
+    ``bound="rigorous"`` rounding errors are followed through every operation, weights and Python
+    numbers counting as exact; a function with operations that have no error rule gets none, and
+    the jet's ``bound_kind`` says so. ``ValueError`` if the points are not (N, k) and finite, or
+    the output does not end in (N, D), or a module has weights that are not finite, or ``bound``
+    is no known word.
+    """
+    check_choice("bound", bound, BOUNDS)
+    points = check_points(points)
+    if isinstance(function, torch.nn.Module):
+        check_weights(function)
+    try:
+        if bound == "rigorous":
+            return _by_blocks(_rigorous_block, function, points)
+    except NOT_FOR_JETS:
+        pass
+    try:
+        return _by_blocks(_block, function, points)
+    except NOT_FOR_JETS:
+        return nested_jet(function, points)  # an error of the function's own is raised again here
+
+
+def _by_blocks(evaluate: Callable, function: Function, points: torch.Tensor) -> SecondOrderJet:
+    """Evaluate block after block; each writes its part of the result."""
+    count, k = points.shape
+    jet = evaluate(function, points[:FIRST_BLOCK])
+    bounded = isinstance(jet.value, Bounded)
+    shape = (1 + k + len(pairs(k)), *jet.shape[:-2], jet.shape[-1], count)
+    stack = torch.empty(shape, dtype=torch.float64)
+    errors = torch.empty(shape, dtype=torch.float64) if bounded else None
+    per_point = stack.numel() * stack.element_size() // count
+    size = max(FIRST_BLOCK, BLOCK_BYTES // max(per_point, 1))
+    start = 0
+    while True:
+        stop = start + jet.shape[-2]
+        _write(jet, stack[..., start:stop], value_of)
+        if errors is not None:
+            _write(jet, errors[..., start:stop], lambda x: x.bound)
+        if stop == count:
+            return SecondOrderJet(stack, k, errors)
+        start, jet = stop, evaluate(function, points[stop : stop + size])
+
+
+def _write(jet: Jet, target: torch.Tensor, part: Callable[[Any], torch.Tensor]) -> None:
+    """Put one part of a jet's components into (1 + k + k(k+1)/2, ..., D, n), points last."""
+    k = jet.k
+    target[0] = part(jet.value).mT
+    target[1 : 1 + k] = 0.0 if jet.first is None else part(jet.first).mT
+    target[1 + k :] = 0.0 if jet.second is None else part(jet.second).mT
+
+
+def _block(function: Function, points: torch.Tensor) -> Jet:
+    return _as_jet(function(cast(torch.Tensor, Jet.coordinates(points))), points)
+
+
+def _rigorous_block(function: Function, points: torch.Tensor) -> Jet:
+    with _Followed(points.shape[1]):
+        out = function(cast(torch.Tensor, Jet.coordinates(points, bounded=True)))
+    jet = _as_jet(out, points)
+    if not isinstance(jet.value, Bounded):  # a constant that was never touched
+        jet.value = Bounded(cast(torch.Tensor, jet.value))
+    return jet
+
+
+def _as_jet(out: Any, points: torch.Tensor) -> Jet:
+    """What a function returned, as a jet; ``ValueError`` unless it is (..., N, D)."""
+    count, k = points.shape
+    jet = out if isinstance(out, Jet) else Jet(out.double(), k=k)
+    if jet.ndim < 2 or jet.shape[-2] != count:
+        raise ValueError(_wrong_output(jet.shape, count))
+    return jet
+
+
+def nested_jet(function: Function, points: torch.Tensor) -> SecondOrderJet:
+    """The same as `second_order_jet`, by nested forward mode of ``torch.func``: slow, independent.
+
+    Softmax subtracts its largest logit differentiably here too; without that its derivatives
+    cancel when it saturates.
+    """
+    points = check_points(points)
+    count, k = points.shape
+    directions = torch.eye(k, dtype=points.dtype)
+
+    def along(f: Callable, i: int) -> Callable:
+        tangent = directions[i].expand_as(points)
+        return lambda p: torch.func.jvp(f, (p,), (tangent,))[1]
+
+    def safe(p: torch.Tensor) -> torch.Tensor:
+        return function(p.clone())  # it may work in place
+
+    with _ShiftedSoftmax():
+        coefficients = [safe(points)]
+        if coefficients[0].dtype != torch.float64:
+            raise ValueError(
+                f"function returned {coefficients[0].dtype}; it must compute in torch.float64"
+            )
+        if coefficients[0].ndim < 2 or coefficients[0].shape[-2] != count:
+            raise ValueError(_wrong_output(coefficients[0].shape, count))
+        first = [along(safe, i) for i in range(k)]
+        coefficients += [f(points) for f in first]
+        coefficients += [along(first[i], j)(points) for i, j in pairs(k)]
+    return SecondOrderJet(torch.stack(coefficients).mT.contiguous(), k)
+
+
+def _wrong_output(shape: torch.Size, count: int) -> str:
+    return (
+        f"function returned shape {tuple(shape)} for {count} points; it must be (..., {count}, D)"
+    )
+
+
+class _ShiftedSoftmax(TorchFunctionMode):
+    """Within it, ``softmax`` is `shifted_softmax`."""
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):  # noqa: ANN001, ANN204
+        if getattr(func, "__name__", "") == "softmax":
+            return shifted_softmax(*args, **(kwargs or {}))
+        return func(*args, **(kwargs or {}))
+
+
+class _Followed(TorchFunctionMode):
+    """Within it, arithmetic on plain tensors is followed too: they become constant jets.
+
+    So the rounding of what a function computes from its weights alone is in the bound as well.
+    """
+
+    def __init__(self, k: int) -> None:
+        super().__init__()
+        self.k = k
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):  # noqa: ANN001, ANN204
+        kwargs = kwargs or {}
+        name = rule_name(getattr(func, "__name__", ""))
+        flat = [*args, *kwargs.values()]
+        flat += [x for part in flat if isinstance(part, list | tuple) for x in part]
+        jets = any(isinstance(x, Jet) for x in flat)
+        if not jets:
+            tensors = [x for x in flat if isinstance(x, torch.Tensor)]
+            floats = any(x.is_floating_point() for x in tensors)
+            if not floats or name in LAYOUT or name in EXACT:
+                out = func(*args, **kwargs)
+                rounds = isinstance(out, torch.Tensor) and out.is_floating_point()
+                kept = {x.dtype for x in tensors} == {out.dtype} if rounds else True
+                if tensors and not kept and out.dtype != torch.float64:
+                    raise MissingRule(f"{name} rounds to {out.dtype}")
+                if tensors and rounds and not floats and name not in EXACT:
+                    raise MissingRule(f"no error rule for {name} of whole numbers")
+                return out
+            args = tuple(self._constant(x) for x in args)
+        if name not in RULES:
+            raise MissingRule(f"no error rule for {name}")
+        return RULES[name](*args, **kwargs)
+
+    def _constant(self, x: Any) -> Any:
+        if isinstance(x, torch.Tensor) and x.is_floating_point():
+            return Jet(Bounded(x.detach().double()), k=self.k)
+        return x
+
+
+# Operations on plain tensors that round nothing, or ask about a tensor without changing it.
+EXACT = frozenset(
+    """
+    get set getitem argmax argmin eq ne lt le gt ge size dim stride detach double neg isfinite abs
+    zeros_like ones_like empty_like new_zeros new_ones is_floating_point type_as to numel
+    requires_grad_ broadcast_to cat stack triu tril diag
+    """.split()
+)
+
+
+def jet_by_parts(
+    function: Callable[[torch.Tensor], torch.Tensor], points: torch.Tensor, bound: str, part: int
+) -> Generator[None, None, SecondOrderJet]:
+    """`second_order_jet` at ``points`` (N, k), of which ``part`` at a time."""
+    found = []
+    resumed = time.perf_counter()
+    for some in points.split(max(part, 1)):
+        found.append(second_order_jet(function, some, bound))
+        if time.perf_counter() - resumed > PAUSE_SECONDS:
+            yield
+            resumed = time.perf_counter()
+    errors = [jet.errors for jet in found if jet.errors is not None]
+    return SecondOrderJet(
+        torch.cat([jet.stack for jet in found], -1),
+        found[0].k,
+        torch.cat(errors, -1) if len(errors) == len(found) else None,
+    )

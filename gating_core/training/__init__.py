@@ -1,0 +1,17 @@
+"""How does an ensemble learn?"""
+
+from gating_core.training.recipe import GOOD_START, OPTIMISERS
+from gating_core.training.train import train_ensemble
+from gating_core.training.trained import MeanInterval, TrainedEnsemble, mean_interval
+from gating_core.training.trainer import Snapshot, TrainingDiverged
+
+__all__ = [
+    "GOOD_START",
+    "OPTIMISERS",
+    "MeanInterval",
+    "Snapshot",
+    "TrainedEnsemble",
+    "TrainingDiverged",
+    "mean_interval",
+    "train_ensemble",
+]

@@ -1,0 +1,94 @@
+"""How are weights moved? The optimiser and its numbers, on one vector of weights (P,).
+
+The functional forms of torch's optimisers: fused like the classes, which would import a second's
+worth of compiler first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch.optim.adam import adam
+from torch.optim.sgd import sgd
+
+from gating_core.checks import check_choice, check_integer, check_number
+
+LEARNING_RATE = 0.02
+BATCH_SIZE = 64
+LARGEST_RATE = 1e12  # of learning and decay: finite, however foolish
+MOMENTUM_RANGE = (0.0, 0.999)
+BATCH_SIZE_RANGE = (1, 100_000)
+GOOD_START = {"adam": (0.02, 0.0), "sgd": (0.1, 0.9)}  # rate and momentum to begin with
+BETAS = (0.9, 0.999)
+EPSILON = 1e-8
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How weights are moved. ``momentum`` is for "sgd" alone.
+
+    ``weight_decay`` is decoupled: each step first shrinks every weight by the factor
+    1 - learning_rate * weight_decay, whatever the optimiser.
+    """
+
+    optimiser: str = "adam"  # one of OPTIMISERS
+    learning_rate: float = LEARNING_RATE
+    momentum: float = 0.0  # 0 to .999
+    batch_size: int = BATCH_SIZE
+    weight_decay: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_choice("optimiser", self.optimiser, OPTIMISERS)
+        check_number("learning_rate", self.learning_rate, 0.0, LARGEST_RATE)
+        check_number("momentum", self.momentum, *MOMENTUM_RANGE)
+        check_integer("batch_size", self.batch_size, *BATCH_SIZE_RANGE)
+        check_number("weight_decay", self.weight_decay, 0.0, LARGEST_RATE)
+
+
+@dataclass(frozen=True, eq=False)
+class Memory:
+    """What an optimiser remembers: moments (P,) of the gradients, and the number of its steps."""
+
+    first: torch.Tensor
+    second: torch.Tensor
+    steps: torch.Tensor  # (), float32
+
+    @staticmethod
+    def fresh(weights: torch.Tensor) -> Memory:
+        """Nothing yet."""
+        return Memory(torch.zeros_like(weights), torch.zeros_like(weights), torch.zeros(()))
+
+    def copy(self) -> Memory:
+        """The same numbers, in tensors that later steps do not change."""
+        return Memory(self.first.clone(), self.second.clone(), self.steps.clone())
+
+
+def move(weights: torch.Tensor, gradient: torch.Tensor, memory: Memory, recipe: Recipe) -> None:
+    """One step: ``weights`` (P,) and ``memory`` change in place."""
+    if recipe.weight_decay:
+        weights *= 1 - recipe.learning_rate * recipe.weight_decay
+    OPTIMISERS[recipe.optimiser](weights, gradient, memory, recipe)
+
+
+def _adam(weights: torch.Tensor, gradient: torch.Tensor, memory: Memory, recipe: Recipe) -> None:
+    adam(
+        [weights], [gradient], [memory.first], [memory.second], [], [memory.steps],
+        fused=True, lr=recipe.learning_rate, beta1=BETAS[0], beta2=BETAS[1], eps=EPSILON,
+        weight_decay=0.0, amsgrad=False, maximize=False,
+    )  # fmt: skip
+
+
+def _sgd(weights: torch.Tensor, gradient: torch.Tensor, memory: Memory, recipe: Recipe) -> None:
+    sgd(
+        [weights], [gradient], [memory.first if recipe.momentum else None],
+        fused=True, lr=recipe.learning_rate, momentum=recipe.momentum, dampening=0.0,
+        weight_decay=0.0, nesterov=False, maximize=False,
+    )  # fmt: skip
+
+
+OPTIMISERS: dict[str, Callable[[torch.Tensor, torch.Tensor, Memory, Recipe], None]] = {
+    "adam": _adam,
+    "sgd": _sgd,
+}

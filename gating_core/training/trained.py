@@ -1,0 +1,67 @@
+"""What is there once an ensemble has learned? Its weights, how it got there, and means over seeds.
+
+Shapes: T snapshots, S seeds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gating_core.attention.config import AttentionConfig
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedEnsemble:
+    """A trained ensemble and how it got there.
+
+    ``steps`` (T,), ``train_loss``, ``train_accuracy`` and ``test_accuracy`` (T, S) along training;
+    ``state`` the final float32 weights by name, each with the leading seed axis.
+    """
+
+    config: AttentionConfig
+    seeds: tuple[int, ...]
+    steps: np.ndarray
+    train_loss: np.ndarray
+    train_accuracy: np.ndarray
+    test_accuracy: np.ndarray
+    state: dict[str, np.ndarray]
+
+    @property
+    def ranking(self) -> np.ndarray:
+        """(S,): the members by training accuracy, best first, among equals by training loss.
+
+        Made without looking at the test points, so that a chosen member's test accuracy is an
+        honest one.
+        """
+        return np.lexsort((self.train_loss[-1], -self.train_accuracy[-1]))
+
+    @property
+    def best(self) -> int:
+        """The first of the ranking."""
+        return int(self.ranking[0])
+
+    @property
+    def parameter_count(self) -> int:
+        """Trainable numbers in one member, classifier included."""
+        return sum(array[0].size for array in self.state.values())
+
+
+@dataclass(frozen=True)
+class MeanInterval:
+    """A mean over seeds and the half width of its 95 % Student t interval."""
+
+    mean: float
+    half_width: float
+
+
+def mean_interval(values: np.ndarray, confidence: float = 0.95) -> MeanInterval:
+    """Mean and interval of independent ``values`` (S,), S > 1; half width 0 if all are equal."""
+    from scipy import stats  # here: half a second to import, and no picture waits for it
+
+    values = np.asarray(values, dtype=float)
+    if values.ndim != 1 or len(values) < 2:
+        raise ValueError(f"values has shape {values.shape}; an interval needs (S,) with S > 1")
+    quantile = stats.t.ppf((1 + confidence) / 2, len(values) - 1)
+    return MeanInterval(float(values.mean()), float(quantile * stats.sem(values)))

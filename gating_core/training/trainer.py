@@ -1,0 +1,195 @@
+"""How does an ensemble learn? Step by step, all its members in one batched computation.
+
+Shapes: S seeds, V variants, M = V S members (the seeds of the first variant come first), N points,
+C classes, P parameters of the whole ensemble. Everything is float32. Whoever drives the trainer
+decides how far it goes; it never draws, and gives way every tenth of a second.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+import torch
+
+from gating_core.attention.config import AttentionConfig
+from gating_core.checks import check_integer
+from gating_core.pauses import PAUSE_SECONDS
+from gating_core.tasks.task import Task
+from gating_core.training.batches import Batches, BatchOrder
+from gating_core.training.ensemble import flatten, shared_model
+from gating_core.training.recipe import Memory, Recipe, move
+from gating_core.training.scores import cross_entropies, scores
+
+Result = TypeVar("Result")
+
+STEPS_AT_ONCE = 16  # whose batches are gathered together
+GATE_PART = ".gate."  # in the names of a gate's weights
+
+
+class TrainingDiverged(ArithmeticError):
+    """The loss stopped being a finite number. The snapshots yielded before remain valid.
+
+    ``seeds`` are those of the members it happened to, ``places`` say which of the trainer's
+    configurations each of them belongs to.
+    """
+
+    def __init__(
+        self,
+        step: int,
+        seeds: tuple[int, ...],
+        learning_rate: float,
+        places: tuple[int, ...] = (),
+    ) -> None:
+        names = ", ".join(map(str, dict.fromkeys(seeds)))
+        super().__init__(
+            f"training diverged at step {step} for seed {names}: the loss is no longer finite;"
+            f" try a learning rate below {learning_rate:g}"
+        )
+        self.step = step
+        self.seeds = seeds
+        self.places = places
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """An ensemble after ``step`` training steps; arrays (S,), ``state`` float32 by name."""
+
+    step: int
+    train_loss: np.ndarray
+    test_loss: np.ndarray
+    train_accuracy: np.ndarray
+    test_accuracy: np.ndarray
+    state: dict[str, np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
+class Checkpoint:
+    """All that a trainer needs to go on as if it had never stopped; nothing here changes."""
+
+    step: int
+    weights: torch.Tensor  # (P,)
+    memory: Memory
+    order: BatchOrder
+
+
+class Trainer:
+    """Trains one model for each configuration and seed; they start where ``checkpoint`` ended.
+
+    The ``configs`` differ in nothing but the gate's strength, 0 where there is no gate. Models of
+    one seed share data, order of the data and all initial weights that they have in common.
+    ``ValueError`` for anything else, and for batches larger than the data.
+    """
+
+    def __init__(
+        self,
+        configs: Sequence[AttentionConfig],
+        task: Task,
+        recipe: Recipe,
+        checkpoint: Checkpoint | None = None,
+    ) -> None:
+        check_integer("batch_size", recipe.batch_size, 1, task.train_points.shape[1])
+        self.configs, self.task, self.recipe = tuple(configs), task, recipe
+        self.step = 0
+        self.model = shared_model(self.configs, task)
+        self.weights, self.gradient = flatten(self.model)
+        self.memory = Memory.fresh(self.weights)
+        self.batches = Batches(task, recipe.batch_size, len(self.configs))
+        if checkpoint is not None:
+            self._resume(checkpoint)
+
+    # --- Learning ---
+
+    def advance(self, step: int) -> Iterator[None]:
+        """Train until ``step`` steps are done in all, giving way now and then.
+
+        Raises `TrainingDiverged` as soon as a loss is not finite, before it moves any weights.
+        """
+        resumed = time.perf_counter()
+        while self.step < step:
+            for points, labels in self.batches.take(min(STEPS_AT_ONCE, step - self.step)):
+                self._learn(points, labels)
+                if time.perf_counter() - resumed > PAUSE_SECONDS:
+                    yield
+                    resumed = time.perf_counter()
+
+    def _learn(self, points: torch.Tensor, labels: torch.Tensor) -> None:
+        losses = cross_entropies(self.model(points), labels)
+        total = losses.sum() / labels.shape[1]  # members do not mix: each gets its own gradient
+        if not math.isfinite(total.item()):
+            self._check(losses.sum(-1), self.step + 1)
+        self.gradient.zero_()
+        total.backward()
+        move(self.weights, self.gradient, self.memory, self.recipe)
+        self.step += 1
+
+    def _check(self, losses: torch.Tensor, step: int) -> None:
+        """Raise `TrainingDiverged` unless all losses (M,) are finite."""
+        seeds = self.task.seeds
+        bad = [member for member, fine in enumerate(losses.isfinite().tolist()) if not fine]
+        if bad:
+            raise TrainingDiverged(
+                step,
+                tuple(seeds[member % len(seeds)] for member in bad),
+                self.recipe.learning_rate,
+                tuple(member // len(seeds) for member in bad),
+            )
+
+    @property
+    def checkpoint(self) -> Checkpoint:
+        """All that it takes to go on from here."""
+        return Checkpoint(self.step, self.weights.clone(), self.memory.copy(), self.batches.order)
+
+    def _resume(self, checkpoint: Checkpoint) -> None:
+        self.step = checkpoint.step
+        self.weights.copy_(checkpoint.weights)
+        self.memory = checkpoint.memory.copy()
+        self.batches.resume(checkpoint.order)
+
+    # --- Looking ---
+
+    def snapshots(self) -> Generator[None, None, list[Snapshot]]:
+        """How all variants do now, one snapshot for each configuration; gives way in between.
+
+        Raises `TrainingDiverged` where a training loss is not finite.
+        """
+        task = self.task
+        train_loss, train_accuracy = yield from scores(
+            self.model, task.train_points, task.train_labels
+        )
+        test_loss, test_accuracy = yield from scores(self.model, task.test_points, task.test_labels)
+        self._check(torch.from_numpy(train_loss), self.step)
+        return [
+            Snapshot(
+                step=self.step,
+                train_loss=train_loss[part],
+                test_loss=test_loss[part],
+                train_accuracy=train_accuracy[part],
+                test_accuracy=test_accuracy[part],
+                state={
+                    name: array[part].numpy().copy()
+                    for name, array in self.model.state_dict().items()
+                    if config.gate is not None or GATE_PART not in name
+                },
+            )
+            for part, config in self._variants()
+        ]
+
+    def _variants(self) -> Iterator[tuple[slice, AttentionConfig]]:
+        """The members of each variant, and its configuration."""
+        count = len(self.task.seeds)
+        for variant, config in enumerate(self.configs):
+            yield slice(variant * count, (variant + 1) * count), config
+
+
+def drained(work: Generator[None, None, Result]) -> Result:
+    """What ``work`` returns, without giving way in between."""
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            return end.value

@@ -1,0 +1,1 @@
+"""What does every page have? Title, links, controls, words."""

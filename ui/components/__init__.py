@@ -1,0 +1,1 @@
+"""What does the browser do by itself? Components with their scripts and styles."""

@@ -1,0 +1,138 @@
+"""The linked 3-D view: a Streamlit component around plotly.js, fed with raw float32.
+
+It draws a `gating_core.views.View`: any number of columns of 3-D and 2-D panels with one
+camera, one frame, one marked point. plotly.js comes from the installed plotly package and is
+served by Streamlit from ``static/``; nothing is fetched from another host.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import plotly
+import streamlit as st
+
+from ui.drawing.panels import View
+
+HERE = Path(__file__).parent
+STATIC = Path(__file__).resolve().parents[3] / "static"
+PLOTLY_SOURCE = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
+
+_component = st.components.v2.component(
+    "gating_view3d",
+    html=(HERE / "view3d.html").read_text(encoding="utf-8"),
+    css=(HERE / "view3d.css").read_text(encoding="utf-8"),
+    js=(HERE / "view3d.js").read_text(encoding="utf-8"),
+    isolate_styles=False,
+)
+Readout = Sequence[tuple[str, Sequence[str]]]  # label, names of arrays (R, C)
+
+
+@dataclass(frozen=True)
+class Legend:
+    """A strip of colours with a word at both ends."""
+
+    scale: Sequence[tuple[float, str]]
+    low: str
+    high: str
+    note: str = ""
+
+
+def plotly_url() -> str:
+    """A relative URL of plotly.js, copied into ``static/`` the first time."""
+    target = STATIC / f"plotly-{plotly.__version__}.min.js"
+    if not target.exists() or target.stat().st_size != PLOTLY_SOURCE.stat().st_size:
+        STATIC.mkdir(exist_ok=True)
+        part = target.with_suffix(f".{os.getpid()}.part")
+        shutil.copyfile(PLOTLY_SOURCE, part)
+        os.replace(part, target)
+    return f"app/static/{target.name}"
+
+
+def pack(header: dict[str, Any], arrays: dict[str, np.ndarray], framed: frozenset[str]) -> bytes:
+    """Header length (u32), header (JSON), arrays (float32), all little-endian."""
+    entries, blobs, offset = {}, [], 0
+    for name, array in arrays.items():
+        with np.errstate(over="ignore"):  # beyond float32 is infinite: read off as "–"
+            blob = np.ascontiguousarray(array, dtype="<f4")
+        entries[name] = {"shape": blob.shape, "offset": offset, "framed": name in framed}
+        blobs.append(blob.tobytes())
+        offset += blob.nbytes
+    text = json.dumps({**header, "arrays": entries}, allow_nan=False).encode()
+    text += b" " * (-len(text) % 4)
+    return struct.pack("<I", len(text)) + text + b"".join(blobs)
+
+
+def view3d(
+    view: View,
+    *,
+    key: str,
+    headings: Sequence[str],
+    captions: Sequence[Sequence[str]],
+    frame: int,
+    frame_labels: Sequence[str],
+    legend: Legend,
+    readouts: Sequence[Readout] = ((), ()),
+    pick: tuple[int, int] | None = None,
+    follow: str | None = None,
+    playable: bool = True,
+    on_pick: Callable[[], None] = lambda: None,
+    on_stop: Callable[[], None] = lambda: None,
+    camera_key: str = "",
+    scrub: bool = False,
+    serial: str = "",
+    family: str = "",
+) -> None:
+    """Draw ``view``.
+
+    ``captions`` holds one line per frame for every column (or a single line); ``readouts`` what is
+    read off at the point under the pointer, or at the marked one. Without ``frame_labels`` there is
+    nothing to play. ``follow`` is the
+    CSS selector of a range input outside the component that steps through the frames while it is
+    dragged. A click calls ``on_pick`` with ``st.session_state[key]["pick"]`` = {row, column};
+    the end of a Play calls ``on_stop`` with ``["stop"]`` = {frame}. Views with one ``camera_key``
+    (by default ``key``) share the visitor's camera. With ``scrub`` there is a timeline of its own
+    to drag and step along. A new ``serial`` makes the view adopt ``frame`` and ``pick`` again; of
+    one ``family``, as of a run that grows, only where the visitor looked at the last frame.
+    """
+    columns = [
+        {
+            "heading": heading,
+            "captions": list(lines),
+            "wide": all(not panel.pick for panel in panels),
+            "panels": [asdict(p) for p in panels],
+            "readout": [{"label": label, "arrays": names} for label, names in readout],
+        }
+        for heading, lines, panels, readout in zip(
+            headings, captions, view.columns, readouts, strict=True
+        )
+    ]
+    header = {
+        "key": camera_key or key,
+        "plotly": plotly_url(),
+        "columns": columns,
+        "camera": view.camera,
+        "frames": view.frames if playable else 1,
+        "frame": frame,
+        "scrub": scrub,
+        "serial": serial,
+        "family": family,
+        "frame_labels": list(frame_labels),
+        "legend": asdict(legend),
+        "pick": pick,
+        "follow": follow,
+    }
+    _component(
+        key=key,
+        data=pack(header, view.arrays, view.framed),
+        on_pick_change=on_pick,
+        on_stop_change=on_stop,
+    )

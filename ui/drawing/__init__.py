@@ -1,0 +1,1 @@
+"""How do arrays become traces? Nothing here is measured, and nothing knows Streamlit."""

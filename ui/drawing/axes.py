@@ -1,0 +1,72 @@
+"""Which directions of representation space are drawn, and how much of it do they show?
+
+Up to three dimensions the axes are the coordinates themselves. Above, they are principal
+components of the gated and the ungated points together, at full gate strength: one basis for both
+panels, frozen while the strength moves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gating_core.experiments.comparison import FilmSide
+
+DRAWN = 3  # axes at most
+
+
+@dataclass(frozen=True, eq=False)
+class Axes:
+    """``basis`` (D, 2 or 3), orthonormal columns, about ``origin`` (D,); a ``name`` for each."""
+
+    basis: np.ndarray
+    origin: np.ndarray
+    names: tuple[str, ...]
+
+    @property
+    def principal(self) -> bool:
+        """Whether these are principal components rather than the coordinates."""
+        return self.basis.shape[0] > self.basis.shape[1]
+
+    def project(self, values: np.ndarray) -> np.ndarray:
+        """(..., D) to (..., 2 or 3)."""
+        return (values - self.origin) @ self.basis if self.principal else values
+
+    def share(self, values: np.ndarray) -> float:
+        """The share of the variance of ``values`` (..., D) that the drawn axes show."""
+        centred = values.reshape(-1, values.shape[-1])
+        centred = centred - centred.mean(0)
+        whole = float((centred**2).sum())
+        return float(((centred @ self.basis) ** 2).sum()) / whole if whole > 0 else 1.0
+
+
+def coordinate_axes(dim: int) -> Axes:
+    """The coordinates y1, y2 (, y3) of R^``dim``, 2 or 3."""
+    return Axes(np.eye(dim), np.zeros(dim), tuple(f"y<sub>{i + 1}</sub>" for i in range(dim)))
+
+
+def principal_axes(clouds: Sequence[np.ndarray]) -> Axes:
+    """The three principal components of all ``clouds`` (N, D) of points together.
+
+    Every cloud counts alike: it is centred and scaled to variance 1 first, or the wider one would
+    take all axes. Signs are fixed: the entry of largest size in every component is positive.
+    """
+    origin = np.concatenate(clouds).mean(0)
+    centred = [cloud - cloud.mean(0) for cloud in clouds]
+    scaled = [c / max(float(np.sqrt((c**2).sum())), np.finfo(float).tiny) for c in centred]
+    basis = np.linalg.svd(np.concatenate(scaled), full_matrices=False)[2][:DRAWN].T
+    signs = np.sign(basis[np.abs(basis).argmax(0), np.arange(basis.shape[1])])
+    return Axes(basis * signs, origin, tuple(f"PC {i + 1}" for i in range(basis.shape[1])))
+
+
+def film_axes(sides: dict[str, FilmSide]) -> dict[str, Axes]:
+    """The drawn axes by side: one basis for both where they have as many dimensions."""
+    clouds = {name: x.values[-1].reshape(-1, x.values.shape[-1]) for name, x in sides.items()}
+    found = {}
+    for name, cloud in clouds.items():
+        dim = cloud.shape[-1]
+        alike = [other for other in clouds.values() if other.shape[-1] == dim]
+        found[name] = coordinate_axes(dim) if dim == 3 else principal_axes(alike)
+    return found

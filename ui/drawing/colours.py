@@ -1,0 +1,80 @@
+"""Where do the colours of a quantity end? One scale for all panels that are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gating_core.experiments.specimen import Colouring
+from ui.drawing import palette
+
+QUANTILE = 0.9  # of a quantity's size over all panels: where linear colours end
+SLACK = 1e-9  # relative: a quantity that is the same everywhere is not beyond its own scale
+SOFT_QUANTILE = 0.5  # of |x|: where the asinh scale turns from linear to logarithmic
+
+
+@dataclass(frozen=True)
+class ColourScale:
+    """Numbers to colours: what is drawn is ``apply(x)``, its colours end at ``low`` and ``high``.
+
+    ``soft`` is where an asinh scale leaves the linear, ``None`` for a linear or logarithmic one.
+    ``beyond`` is the share of finite points that the ends cut off.
+    """
+
+    colours: palette.Scale
+    low: float
+    high: float
+    log: bool = False
+    soft: float | None = None
+    beyond: float = 0.0
+
+    def apply(self, field: np.ndarray) -> np.ndarray:
+        if self.log:
+            return np.log10(np.maximum(field, np.finfo(float).tiny))
+        return field if self.soft is None else np.arcsinh(field / self.soft)
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The ends in the quantity's own unit."""
+        if self.log:
+            return 10.0**self.low, 10.0**self.high
+        if self.soft is None:
+            return self.low, self.high
+        low, high = np.sinh([self.low, self.high]) * self.soft
+        return float(low), float(high)
+
+
+def colour_scale(
+    colouring: Colouring, fields: Sequence[np.ndarray], asinh: bool = False
+) -> ColourScale:
+    """One scale for all ``fields``; signed ones are symmetric about zero and never collapse.
+
+    Scales from zero and signed ones end at the 90 % quantile of the side with the most to show,
+    with ``asinh`` at the largest size; the others at the extremes.
+    """
+    kind = colouring.range
+    signed = kind == "signed"
+    colours = palette.SIGNED_SCALE if signed else palette.SEQUENTIAL_SCALE
+    parts = [x[np.isfinite(x)] for x in fields]
+    parts = [np.abs(x) if kind in ("signed", "from zero") else x for x in parts if x.size]
+    if not parts:
+        return ColourScale(colours, -1.0 if signed else 0.0, 1.0)
+    values = np.concatenate(parts)
+    if kind == "logarithm":
+        logs = np.log10(np.maximum(values, np.finfo(float).tiny))
+        low, high = float(np.floor(logs.min())), float(np.ceil(logs.max()))
+        return ColourScale(colours, low, max(high, low + 1), log=True)
+    if kind == "least to largest":
+        low, high = float(values.min()), float(values.max())
+        floor = palette.COLOUR_RANGE_FLOOR * max(1.0, abs(low))
+        return ColourScale(colours, low, max(high, low + floor))
+    if asinh:
+        curved = values[values > palette.COLOUR_RANGE_FLOOR]
+        soft = float(np.quantile(curved, SOFT_QUANTILE)) if curved.size else 1.0
+        high = float(np.arcsinh(max(values.max(), palette.COLOUR_RANGE_FLOOR) / soft))
+        return ColourScale(colours, -high if signed else 0.0, high, soft=soft)
+    low, high = palette.symmetric_range(max(float(np.quantile(x, QUANTILE)) for x in parts))
+    beyond = float((values > high * (1 + SLACK)).mean())
+    return ColourScale(colours, low if signed else 0.0, high, beyond=beyond)

@@ -1,0 +1,64 @@
+"""Colours: chosen to be told apart with every colour deficiency and on both themes.
+
+The neutral colour in the middle of a diverging scale is a grey that stands out from white and
+from black paper. Colour is never the only channel: contours and signs go with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+CLASS_COLOURS = ("#2b6cb0", "#e07b1a", "#2a9d63", "#a855c7")  # blue, orange, green, purple
+POINT_COLOURS = ("#0b3c6f", "#8f4300", "#0f5132", "#581c87")  # dark enough on their own class
+NEUTRAL = "#c9c9c9"
+LINE = "#1b1b1b"  # decision curve and K = 0, on coloured surfaces
+GRID_LINE = "#5b5f66"
+ACCENT = "#c026d3"  # the picked point, and the triangle of the values
+PLANE = "#7a8794"
+
+Scale = list[tuple[float, str]]
+
+
+# PuOr of ColorBrewer (Brewer, Harrower and Penn State, Apache 2.0), its middle made darker.
+SIGNED_SCALE: Scale = [
+    (0.0, "#542788"),
+    (0.25, "#998ec3"),
+    (0.5, NEUTRAL),
+    (0.75, "#f1a340"),
+    (1.0, "#b35806"),
+]
+
+
+# Cividis (Nunez, Anderton and Renslow 2018), at five stops.
+SEQUENTIAL_SCALE: Scale = [
+    (0.0, "#00204d"),
+    (0.25, "#414d6b"),
+    (0.5, "#7c7b78"),
+    (0.75, "#bcaf6f"),
+    (1.0, "#ffea46"),
+]
+COLOUR_RANGE_FLOOR = 1e-6  # a flat pair is drawn neutral, not as amplified rounding
+
+
+def symmetric_range(largest: float) -> tuple[float, float]:
+    """A range of colours about zero that never collapses."""
+    end = max(largest, COLOUR_RANGE_FLOOR)
+    return -end, end
+
+
+def class_scale(colours: Sequence[int]) -> Scale:
+    """The colours of as many classes, which are places in `CLASS_COLOURS`.
+
+    For two the probability of the second, over a neutral middle; for more one flat colour each, for
+    numbers from 0 to the count less 1.
+    """
+    first, *rest = (CLASS_COLOURS[place] for place in colours)
+    if len(rest) == 1:
+        return [(0.0, first), (0.5, NEUTRAL), (1.0, rest[0])]
+    edges = [(2 * i - 1) / (2 * len(rest)) for i in range(len(rest) + 2)]
+    ends = [min(max(edge, 0.0), 1.0) for edge in edges]
+    pairs = zip(ends[:-1], ends[1:], (first, *rest), strict=True)
+    return [(end, colour) for low, high, colour in pairs for end in (low, high)]
+
+
+CLASS_SCALE = class_scale((0, 1))

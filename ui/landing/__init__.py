@@ -1,0 +1,1 @@
+"""Flat or curved? The landing page."""

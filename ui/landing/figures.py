@@ -1,0 +1,79 @@
+"""From results to plain Plotly figures: curvature maps and learning curves."""
+
+from __future__ import annotations
+
+import numpy as np
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from gating_core.geometry import SurfaceResult
+from gating_core.training import TrainedEnsemble
+from ui.drawing import palette
+from ui.drawing.lines import zero_curve
+
+
+def curvature_maps(
+    surfaces: dict[str, SurfaceResult], frames: dict[str, int], end: float
+) -> go.Figure:
+    """K over the chart, one panel a surface, one zero-centred scale, the line K = 0 dashed.
+
+    ``end`` is where the colours end on both sides. The line is drawn only where |K| exceeds its
+    error somewhere: on a flat surface the sign is rounding. Unresolved points are left open.
+    """
+    figure = make_subplots(1, len(surfaces), subplot_titles=list(surfaces))
+    for column, (name, surface) in enumerate(surfaces.items(), 1):
+        frame = frames[name]
+        gaussian = np.where(surface.resolved[frame], surface.gaussian[frame], np.nan)
+        axis = surface.axis
+        figure.add_heatmap(
+            x=axis, y=axis, z=gaussian, coloraxis="coloraxis", row=1, col=column,
+            hovertemplate="x = (%{x:.2f}, %{y:.2f})<br>K = %{z:.3g}<extra></extra>",
+        )  # fmt: skip
+        if not surface.flat[frame]:
+            line, _ = zero_curve(np.nan_to_num(gaussian), axis, surface.values[frame])
+            figure.add_scatter(
+                x=line[:, 0], y=line[:, 1], mode="lines", name="K = 0", row=1, col=column,
+                line={"color": palette.LINE, "dash": "dash", "width": 1.5},
+                hoverinfo="skip", showlegend=False,
+            )  # fmt: skip
+        figure.update_yaxes(scaleanchor=f"x{column if column > 1 else ''}", row=1, col=column)
+    square = {"constrain": "domain", "range": [-1, 1], "tickvals": [-1, 0, 1], "zeroline": False}
+    figure.update_xaxes(title_text="x<sub>1</sub>", **square)
+    figure.update_yaxes(**square)
+    figure.update_yaxes(showticklabels=False)
+    figure.update_yaxes(title_text="x<sub>2</sub>", showticklabels=True, col=1)
+    figure.update_layout(
+        coloraxis={
+            "colorscale": palette.SIGNED_SCALE, "cmin": -end, "cmax": end,
+            "colorbar": {
+                "title": {"text": "K", "side": "right"}, "exponentformat": "power",
+                "orientation": "h", "y": -0.3, "thickness": 12, "len": 0.6,
+            },
+        },
+        margin={"l": 40, "r": 10, "t": 36, "b": 40}, height=400,
+    )  # fmt: skip
+    return figure
+
+
+def learning_curves(ensembles: dict[str, TrainedEnsemble], colours: dict[str, str]) -> go.Figure:
+    """Training loss against steps: every seed thin, the shown one thick."""
+    figure = go.Figure()
+    for name, ensemble in ensembles.items():
+        losses, steps = ensemble.train_loss, ensemble.steps
+        others = np.delete(losses, ensemble.best, axis=1)
+        gap = np.full((1, others.shape[1]), np.nan)
+        figure.add_scatter(
+            x=np.tile(np.append(steps, steps[-1]), others.shape[1]),
+            y=np.concatenate([others, gap]).T.ravel(),
+            mode="lines", line={"color": colours[name], "width": 1}, opacity=0.35,
+            name=f"{name}, other seeds", hoverinfo="skip", showlegend=False,
+        )  # fmt: skip
+        figure.add_scatter(
+            x=steps, y=losses[:, ensemble.best], mode="lines", name=f"{name}, shown seed",
+            line={"color": colours[name], "width": 3},
+        )  # fmt: skip
+    figure.update_layout(
+        xaxis_title="step", yaxis_title="training loss", height=300,
+        legend={"orientation": "h", "y": 1.12}, margin={"l": 40, "r": 10, "t": 30, "b": 40},
+    )  # fmt: skip
+    return figure

@@ -1,0 +1,1 @@
+"""What shape do the outputs fill? The Manifold page."""

@@ -1,0 +1,157 @@
+"""The *Doubt* tab: bounds, integrals, where the curvature sits, and second opinions."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from gating_core.experiments.specimen import MeasuredSpecimen
+from gating_core.geometry import Integral, SurfaceIntegrals
+from ui.common.explain import explain
+from ui.common.link_check import forget
+from ui.common.words import error_text, measured_text, percent, short
+from ui.manifold import measured, words
+from ui.manifold.doubt_figures import curvature_histogram, error_curves, error_maps
+from ui.manifold.explain import error_curves_text, error_maps_text, histogram_text, integrals_text
+from ui.manifold.request import Resolved
+
+SIDE_COLOURS = dict(zip(words.SIDE_NAMES, ("#6b7280", "#a21caf"), strict=True))
+INTEGRALS = {
+    "area": "Area ∫dA (length²)",
+    "absolute": "Total curvature ∫|K| dA",
+    "positive": "Its positive part ∫max(K, 0) dA",
+    "gaussian": "∫K dA",
+    "holonomy": "∫K dA once more, by holonomy",
+}
+STEPS = tuple(f"1e-{power}" for power in range(7, 0, -1))  # of finite differences, in the chart
+FIRST_STEP = "1e-4"
+
+
+def draw_doubt(resolved: Resolved, sides: list[MeasuredSpecimen]) -> None:
+    """Everything the tab shows below the covariance."""
+    totals = [measured.integrals(side.specimen) for side in sides]
+    st.subheader("Bounds", anchor=False)
+    st.table(_bounds_table(sides))
+    st.caption(
+        "The bound follows rounding through every operation, from the weights to K. It covers"
+        " rounding, not sampling. Tilt: how far the tangent plane may be off; above 0.1 rad a point"
+        " is unresolved."
+    )
+    st.subheader("Integrals", anchor=False)
+    st.table(_integrals_table(totals))
+    explain("the integrals", integrals_text(words.SIDE_NAMES[len(sides) - 1], totals[-1]))
+    st.subheader("Where the curvature sits", anchor=False)
+    _draw_histogram(sides)
+    st.subheader("Second opinion", anchor=False)
+    _draw_opinion(resolved, sides)
+
+
+def _names(sides: list) -> tuple[str, ...]:
+    return words.SIDE_NAMES[: len(sides)]
+
+
+def _bounds_table(sides: list[MeasuredSpecimen]) -> dict[str, list[str] | tuple[str, ...]]:
+    shares = [side.surface.shares for side in sides]
+    return {
+        "Side": _names(sides),
+        "K from": [_extreme(side, np.min) for side in sides],
+        "to": [_extreme(side, np.max) for side in sides],
+        "bound of K, median": [_error(side, np.median) for side in sides],
+        "largest": [_error(side, np.max) for side in sides],
+        "unresolved points": [percent(float(s.surface.unresolved_share[0])) for s in sides],
+        "area K > 0": [percent(float(share.positive[0])) for share in shares],
+        "K < 0": [percent(float(share.negative[0])) for share in shares],
+        "|K| ≤ bound": [percent(float(share.undecided[0])) for share in shares],
+    }
+
+
+def _extreme(side: MeasuredSpecimen, which: object) -> str:
+    resolved = side.surface.resolved[0]
+    found = side.surface.gaussian[0][resolved]
+    return short(float(which(found))) if resolved.any() else "none"  # type: ignore
+
+
+def _error(side: MeasuredSpecimen, which: object) -> str:
+    resolved = side.surface.resolved[0]
+    errors = side.surface.gaussian_error[0][resolved]
+    return error_text(float(which(errors))) if resolved.any() else "none"  # type: ignore
+
+
+def _integrals_table(totals: list[SurfaceIntegrals]) -> dict[str, list[str]]:
+    table: dict[str, list[str]] = {"Integral": list(INTEGRALS.values())}
+    columns = [[getattr(total, name) for name in INTEGRALS] for total in totals]
+    for name, column in zip(words.SIDE_NAMES, columns, strict=False):
+        table[name] = [_integral(x) for x in column]
+    if len(columns) == 2:
+        table["Difference"] = [
+            _difference(a, b) for a, b in zip(columns[0], columns[1], strict=True)
+        ]
+    return table
+
+
+def _integral(x: Integral) -> str:
+    text = measured_text(float(x.value), float(x.error))
+    return text if bool(x.complete) else f"{text} (lower estimate: some points are unresolved)"
+
+
+def _difference(a: Integral, b: Integral) -> str:
+    if not (bool(a.complete) and bool(b.complete)):
+        return "unknown: a side is a lower estimate"
+    return measured_text(float(b.value - a.value), float(a.error + b.error))
+
+
+def _draw_histogram(sides: list[MeasuredSpecimen]) -> None:
+    surfaces = {name: side.surface for name, side in zip(_names(sides), sides, strict=True)}
+    st.plotly_chart(
+        curvature_histogram(
+            surfaces, dict.fromkeys(surfaces, 0), SIDE_COLOURS, sides[0].quadrature
+        ),
+        alt="Share of each surface's area over values of Gaussian curvature; hatched: undecided.",
+        key="histogram",
+    )
+    explain("the histogram", histogram_text(sides))
+
+
+def _draw_opinion(resolved: Resolved, sides: list[MeasuredSpecimen]) -> None:
+    left, right = st.columns(2)
+    whose = ("ungated", "gated")[: len(sides)]
+    chosen = left.segmented_control(
+        "Of which side", whose, default=whose[-1],
+        required=True, key="whose", bind="query-params", on_change=forget,
+    )  # fmt: skip
+    step_text = right.select_slider(
+        "Step of the finite differences", STEPS, FIRST_STEP, key="step", bind="query-params",
+        on_change=forget,
+    )  # fmt: skip
+    step = float(step_text)
+    side = sides[0 if chosen == "ungated" else -1]
+    found = measured.opinion(side.specimen, resolved.grid, step)
+    st.plotly_chart(
+        error_maps(found),
+        alt="Exact K over the chart, and how far finite differences and the mesh are off.",
+        key="error_maps",
+    )
+    st.plotly_chart(
+        error_curves(
+            [
+                curve
+                for curve in (
+                    found.difference_curve, found.single_curve, found.mesh_curve, found.proxy_curve
+                )
+                if curve is not None
+            ],
+            step,
+        ),
+        alt="Error against step or grid spacing, on logarithmic axes.",
+        key="error_curves",
+    )  # fmt: skip
+    st.caption(
+        f"The paper's proxy, in our reading, is the mean size of second differences: at this step"
+        f" {found.proxy_mean:.6g}, in the limit {found.proxy_limit:.6g}. It sees warping and"
+        " bending as well as curving, and grows with the output: it is no curvature."
+    )
+    if found.mesh is None:
+        st.caption("PyVista's discrete curvature needs a surface in three dimensions.")
+    with st.container(horizontal=True):
+        explain("the maps", error_maps_text(step))
+        explain("the error curves", error_curves_text(step))

@@ -1,0 +1,331 @@
+"""From doubts to plain Plotly figures: where K lies, where the ways of measuring disagree.
+
+Colours are those of the palette; texts and papers are left to the theme of the page.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from gating_core.geometry import ErrorCurve, SecondOpinion, SurfaceResult
+from ui.drawing import palette
+from ui.drawing.colours import QUANTILE
+
+BINS_PER_SIGN = 20
+TICKS_PER_SIGN = 3
+TITLE_SIZE = 13  # pixels: three titles beside each other fit a telephone
+
+
+# Colour and symbol of each curve by name, the same in every figure.
+CURVE_STYLES = {
+    "differences, float64": (palette.CLASS_COLOURS[0], "circle"),
+    "differences, float32": (palette.CLASS_COLOURS[1], "square"),
+    "triangle mesh": (palette.ACCENT, "diamond"),
+    "paper's proxy": (palette.PLANE, "cross"),
+}
+GUIDE_BELOW = 30  # the guide's distance from the curve, as a factor
+LEGEND = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"}
+
+
+# --- How K is distributed -------------------------------------------------------------------------
+
+
+def curvature_histogram(
+    surfaces: dict[str, SurfaceResult],
+    frames: dict[str, int],
+    colours: dict[str, str],
+    weights: np.ndarray,
+) -> go.Figure:
+    """The share of each surface's area by its K, one row a surface, on the same bins.
+
+    ``weights`` (R, C) are the grid's quadrature weights. Bins are equally wide in
+    asinh(K / typical |K|): linear near zero, logarithmic beyond, up to the largest |K|, so that
+    nothing is cut off. Area where |K| is within its error has no sign: a hatched bar at zero, in
+    a strip between the bins. Unresolved points have no K: their share is written above the
+    bars, which add up to the rest. Every row has its own scale of shares.
+    """
+    areas = {
+        name: np.where(np.isfinite(element := surface.area_element[frames[name]]), element, 0.0)
+        * weights
+        for name, surface in surfaces.items()
+    }
+    decided = {
+        name: surface.resolved[frames[name]]
+        & (np.abs(surface.gaussian[frames[name]]) > surface.gaussian_error[frames[name]])
+        for name, surface in surfaces.items()
+    }
+    sizes = np.concatenate(
+        [np.abs(s.gaussian[frames[name]][decided[name]]) for name, s in surfaces.items()]
+    )
+    parts = np.concatenate([areas[name][decided[name]] for name in surfaces])
+    bins = _Bins(sizes, parts)
+
+    figure = make_subplots(
+        len(surfaces), 1, shared_xaxes=True, vertical_spacing=0.16, subplot_titles=list(surfaces)
+    )
+    figure.update_annotations(font_size=TITLE_SIZE)
+    for row, (name, surface) in enumerate(surfaces.items(), 1):
+        gaussian, area = surface.gaussian[frames[name]], areas[name]
+        resolved, whole = surface.resolved[frames[name]], area.sum() or 1.0
+        found = bins.shares(gaussian[decided[name]], area[decided[name]] / whole)
+        figure.add_bar(
+            x=bins.middles, y=found, width=bins.width, marker={"color": colours[name]},
+            customdata=bins.limits, name=name, showlegend=False, row=row, col=1,
+            hovertemplate="K from %{customdata[0]:.3g} to %{customdata[1]:.3g}<br>"
+            "%{y:.2%} of the area<extra></extra>",
+        )  # fmt: skip
+        undecided = float(area[resolved & ~decided[name]].sum() / whole)
+        figure.add_bar(
+            x=[0.0], y=[undecided], width=bins.width,
+            marker={"color": colours[name], "pattern": {"shape": "/", "solidity": 0.4}},
+            name="|K| within its error: no sign", showlegend=row == 1, row=row, col=1,
+            hovertemplate="|K| within its error<br>%{y:.2%} of the area<extra></extra>",
+        )  # fmt: skip
+        unresolved = 100 * float(surface.unresolved_share[frames[name]])
+        if unresolved:
+            title = figure.layout.annotations[row - 1]
+            title.text = f"{name} ({unresolved:.2g} % of points unresolved, not drawn)"
+    figure.update_xaxes(
+        range=[-bins.end, bins.end], tickvals=bins.ticks[0], ticktext=bins.ticks[1],
+        zeroline=False,
+    )  # fmt: skip
+    figure.update_xaxes(title_text="K (1 / length²)", row=len(surfaces), col=1)
+    figure.update_yaxes(tickformat=".0%", rangemode="tozero", nticks=4)
+    figure.update_yaxes(title_text="share of area", row=len(surfaces), col=1)
+    figure.update_layout(
+        barmode="overlay", bargap=0, height=400 if len(surfaces) > 1 else 320,
+        legend=LEGEND | {"y": 1.1}, margin={"l": 50, "r": 10, "t": 60, "b": 40},
+    )  # fmt: skip
+    return figure
+
+
+class _Bins:
+    """Bins of K, as many on either side of a strip around zero, equally wide as drawn.
+
+    Drawn, K is at sign(K) (asinh(|K| / typical) + half a strip), zero at zero; the strip is as
+    wide as a bin. ``sizes`` and ``areas`` (P,) are |K| > 0 and area at the points to be drawn.
+    """
+
+    def __init__(self, sizes: np.ndarray, areas: np.ndarray) -> None:
+        largest = max(float(sizes.max(initial=0.0)), palette.COLOUR_RANGE_FLOOR)
+        order = np.argsort(sizes)
+        middle = np.searchsorted(np.cumsum(areas[order]), areas.sum() / 2)
+        typical = float(sizes[order][min(middle, len(sizes) - 1)]) if len(sizes) else largest
+        self.typical = max(typical, np.finfo(float).tiny)
+        span = math.asinh(largest / self.typical)
+        self.width = span / BINS_PER_SIGN
+        self.end = span + self.width / 2
+        edges = np.arange(BINS_PER_SIGN + 1) * self.width
+        middles = edges[:-1] + self.width  # half a bin, and half the strip
+        limits = self.typical * np.sinh(edges)
+        limits[-1] = largest
+        self.middles = np.concatenate([-middles[::-1], middles])
+        above = np.stack([limits[:-1], limits[1:]], -1)
+        self.limits = np.concatenate([-above[::-1, ::-1], above])
+        self.ticks = self._ticks(largest)
+
+    def shares(self, gaussian: np.ndarray, shares: np.ndarray) -> np.ndarray:
+        """(2 BINS_PER_SIGN,): ``shares`` (P,) added up by the bins of ``gaussian`` (P,), not 0."""
+        number = np.arcsinh(np.abs(gaussian) / self.typical) / self.width
+        number = np.minimum(number.astype(int), BINS_PER_SIGN - 1)
+        place = np.where(gaussian > 0, BINS_PER_SIGN + number, BINS_PER_SIGN - 1 - number)
+        return np.bincount(place, weights=shares, minlength=2 * BINS_PER_SIGN)
+
+    def _ticks(self, largest: float) -> tuple[list[float], list[str]]:
+        """Where round values of K are drawn, and what is written there."""
+        chosen: list[tuple[float, float]] = []
+        last = self.end * (1 + 0.9 / TICKS_PER_SIGN)
+        power = math.floor(math.log10(largest))
+        while last > 0 and len(chosen) < TICKS_PER_SIGN and power > -300:
+            for factor in (5, 2, 1):
+                value = float(f"{factor}e{power}")
+                where = math.asinh(value / self.typical) + self.width / 2
+                apart = 0.9 * self.end / TICKS_PER_SIGN
+                if value <= largest and last - where >= apart and where >= apart:
+                    chosen.append((where, value))
+                    last = where
+            power -= 1
+            if math.asinh(10.0**power / self.typical) < self.width:
+                break
+        both = [(-x, f"−{_short(k)}") for x, k in chosen] + [(x, _short(k)) for x, k in chosen]
+        both = sorted([*both, (0.0, "0")])
+        return [x for x, _ in both], [text for _, text in both]
+
+
+def _short(value: float) -> str:
+    """A positive number for an axis, to two digits."""
+    if 1e-3 <= value < 1e4:
+        return f"{value:.2g}" if value < 100 else f"{value:.0f}"
+    digits, power = f"{value:.1e}".split("e")
+    factor = "" if digits == "1.0" else f"{float(digits):g}·"
+    return f"{factor}10<sup>{int(power)}</sup>".replace("-", "−")
+
+
+# --- Where the ways of measuring disagree ---------------------------------------------------------
+
+
+def error_maps(second: SecondOpinion) -> go.Figure:
+    """Exact K over the chart, and how far the others are from it: log10 of |K - exact K|.
+
+    The errors share one scale, which shows all of them; what is smaller than the exact K's own
+    error is drawn as that. Unresolved points, and those where the other way has no value, are
+    left open. K is drawn on a scale symmetric about zero that ends at the 90 % quantile of |K|;
+    its title says which share of the points lies beyond.
+    """
+    others = {"differences": second.difference, "mesh": second.mesh}
+    errors = {
+        name: _log_error(second, other) for name, other in others.items() if other is not None
+    }
+    titles = ["exact K", *(f"error: {name}" for name in errors)]
+    figure = make_subplots(1, len(titles), subplot_titles=titles, horizontal_spacing=0.04)
+    figure.update_annotations(font_size=TITLE_SIZE)
+    axis = second.axis
+    place = "x = (%{x:.2f}, %{y:.2f})<br>"
+    exact = np.where(second.resolved, second.exact, np.nan)
+    figure.add_heatmap(
+        x=axis, y=axis, z=exact, coloraxis="coloraxis", row=1, col=1,
+        hovertemplate=place + "K = %{z:.3g}<extra></extra>",
+    )  # fmt: skip
+    for column, error in enumerate(errors.values(), 2):
+        figure.add_heatmap(
+            x=axis, y=axis, z=error, coloraxis="coloraxis2", row=1, col=column,
+            customdata=10**error,
+            hovertemplate=place + "off by %{customdata:.1e}<extra></extra>",
+        )  # fmt: skip
+    for column in range(1, len(titles) + 1):
+        figure.update_yaxes(scaleanchor=f"x{column if column > 1 else ''}", row=1, col=column)
+    ends = [float(axis[0]), float(axis[-1])]
+    square = {"constrain": "domain", "range": ends, "zeroline": False,
+              "tickvals": [ends[0], sum(ends) / 2, ends[1]]}  # fmt: skip
+    figure.update_xaxes(title_text="x<sub>1</sub>", **square)
+    figure.update_yaxes(showticklabels=False, constraintoward="top", **square)
+    figure.update_yaxes(title_text="x<sub>2</sub>", showticklabels=True, col=1)
+
+    sizes = np.abs(second.exact[second.resolved])
+    end = palette.symmetric_range(float(np.quantile(sizes, QUANTILE)) if sizes.size else 0.0)[1]
+    beyond = float((sizes > end).mean()) if sizes.size else 0.0
+    low, high = _whole_decades(np.concatenate([error.ravel() for error in errors.values()]))
+    decades = np.arange(low, high + 1, max(1, math.ceil((high - low) / 4)))
+    bar = {"orientation": "h", "y": -0.27, "yanchor": "top", "thickness": 12, "len": 0.46}
+    note = f"K ({beyond:.0%} of points beyond)" if beyond else "K"
+    figure.update_layout(
+        coloraxis={
+            "colorscale": palette.SIGNED_SCALE, "cmin": -end, "cmax": end,
+            "colorbar": bar | {
+                "title": {"text": note, "side": "top"}, "x": 0.22,
+                "tickvals": [-end, 0, end], "ticktext": [f"−{_short(end)}", "0", _short(end)],
+            },
+        },
+        coloraxis2={
+            "colorscale": "Cividis", "cmin": low, "cmax": high,
+            "colorbar": bar | {
+                "title": {"text": "error of K", "side": "top"}, "x": 0.77,
+                "tickvals": decades, "ticktext": [f"10<sup>{d}</sup>" for d in decades],
+            },
+        },
+        margin={"l": 40, "r": 10, "t": 36, "b": 118}, height=340,
+    )  # fmt: skip
+    return figure
+
+
+def _log_error(second: SecondOpinion, other: np.ndarray) -> np.ndarray:
+    """(R, C): log10 of |other - exact|, not below the exact one's error; NaN where unknown."""
+    relative = np.finfo(float).eps
+    finest = relative * (second.scale.value if math.isfinite(second.scale.value) else 1.0)
+    gap = np.where(second.resolved, np.abs(other - second.exact), np.nan)
+    gap[~np.isfinite(gap)] = np.nan
+    floor = np.where(second.resolved, second.exact_error, 0.0)
+    return np.log10(np.maximum(gap, np.maximum(floor, finest)))
+
+
+def _whole_decades(logs: np.ndarray) -> tuple[int, int]:
+    """Whole numbers below and above the finite ones among ``logs``, not equal."""
+    finite = logs[np.isfinite(logs)]
+    if not finite.size:
+        return -1, 0
+    low, high = math.floor(finite.min()), math.ceil(finite.max())
+    return low, max(high, low + 1)
+
+
+# --- How the error depends on the step ------------------------------------------------------------
+
+
+def error_curves(curves: list[ErrorCurve], step: float) -> go.Figure:
+    """Relative error against step or grid spacing, both logarithmic.
+
+    Each curve's median with markers, its 95 % quantile dotted, its smallest median ringed; the
+    current ``step`` is a vertical line. The dashed guide below the first curve falls as step^2,
+    as truncation does; there is none where that curve shows no truncation. Errors that are zero or
+    infinite have no place on a logarithmic axis and leave a gap; the legend says so where they
+    are all zero.
+    """
+    figure = go.Figure()
+    drawn: list[float] = []
+    for curve in curves:
+        colour, symbol = CURVE_STYLES.get(curve.name, (palette.PLANE, "x"))
+        median, high = _positive(curve.median), _positive(curve.high)
+        hover = f"{curve.name}<br>{curve.x_name} %{{x:.2g}}<br>error %{{y:.1e}}<extra></extra>"
+        if not np.array_equal(median, high, equal_nan=True):
+            figure.add_scatter(
+                x=curve.x, y=high, mode="lines", line={"color": colour, "dash": "dot", "width": 1},
+                name=f"{curve.name}, 95 %", showlegend=False, hovertemplate="95 %: " + hover,
+            )  # fmt: skip
+        figure.add_scatter(
+            x=curve.x, y=median, mode="lines+markers", line={"color": colour, "width": 2},
+            marker={"symbol": symbol, "size": 6}, hovertemplate=hover,
+            name=curve.name if curve.median.any() else f"{curve.name}: exactly 0",
+        )  # fmt: skip
+        if curve.best is not None:
+            figure.add_scatter(
+                x=curve.x[[curve.best]], y=median[[curve.best]], mode="markers",
+                marker={"symbol": "circle-open", "size": 15, "color": colour,
+                        "line": {"width": 2.5}},
+                name=f"{curve.name}, smallest", showlegend=False,
+                hovertemplate="smallest: " + hover,
+            )  # fmt: skip
+        drawn += [*median[np.isfinite(median)], *high[np.isfinite(high)]]
+    low, top = (min(drawn), max(drawn)) if drawn else (1e-16, 1.0)
+    guide = _guide(curves[0], low) if curves else None
+    if guide is not None:
+        figure.add_scatter(
+            x=guide[0], y=guide[1], mode="lines", name="∝ step²", hoverinfo="skip",
+            line={"color": palette.PLANE, "dash": "dash", "width": 1.5},
+        )  # fmt: skip
+    figure.add_scatter(
+        x=[step, step], y=[low, top], mode="lines", name="current step", hoverinfo="skip",
+        line={"color": palette.PLANE, "width": 2},
+    )  # fmt: skip
+    figure.update_xaxes(
+        title_text="step or grid spacing (chart)", type="log", dtick=1, exponentformat="power"
+    )
+    figure.update_yaxes(
+        title_text="relative error", type="log", exponentformat="power", nticks=8, minor_ticks=""
+    )
+    figure.update_layout(
+        height=400, legend=LEGEND, margin={"l": 60, "r": 10, "t": 30, "b": 40}, hovermode="closest"
+    )
+    return figure
+
+
+def _positive(values: np.ndarray) -> np.ndarray:
+    """``values`` with NaN for what a logarithmic axis cannot show."""
+    return np.where(np.isfinite(values) & (values > 0), values, np.nan)
+
+
+def _guide(curve: ErrorCurve, low: float) -> tuple[list[float], list[float]] | None:
+    """Both ends of a line of slope two below the curve's last point, down to ``low``.
+
+    None where the curve shows no truncation: its smallest median is at its largest step.
+    """
+    usable = np.flatnonzero(np.isfinite(_positive(curve.median)))
+    if curve.best is None or curve.best == usable[-1]:
+        return None
+    x, y = float(curve.x[usable[-1]]), float(curve.median[usable[-1]]) / GUIDE_BELOW
+    if y <= low:
+        return None
+    start = max(x * math.sqrt(low / y), float(curve.x[0]))
+    return [start, x], [y * (start / x) ** 2, y]

@@ -1,0 +1,221 @@
+"""*Explain this plot*: what is drawn, the formula with the current numbers in it, what to look for,
+how one could misread it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gating_core.attention import AttentionConfig
+from gating_core.experiments.specimen import COLOURINGS, MeasuredSpecimen
+from gating_core.geometry import SurfaceIntegrals
+from ui.common.explain import SOURCES, beats
+from ui.common.words import error_text, percent, short, with_bound
+from ui.manifold.picture import Look
+
+
+def surfaces_text(sides: list[MeasuredSpecimen], at: tuple[int, int]) -> str:
+    """The two surfaces."""
+    side, config = sides[-1], sides[-1].specimen.config
+    row, column = at
+    axis = side.surface.axis
+    weights = side.weights[-1][0, row, column]
+    y = side.surface.values[0, row, column]
+    gate = ""
+    if side.gates:
+        values = side.gates[-1][:, row, column]
+        gate = f", gate {_vector(values)}"
+    return beats(
+        f"Every point of the chart has an output y in {config.model_dim} dimensions; together they"
+        " form a surface. Thin lines are the chart's own grid, so that a flat sheet is still seen"
+        f" as one. Keys and values come from {SOURCES[config.source]}.",
+        f"At ({axis[column]:.2f}, {axis[row]:.2f}) the last layer's attention weights (head 1) are"
+        f" α = {_vector(weights)}{gate}, and y = {_vector(y)}. " + _without_gate(config),
+        "Straight grid lines in one plane: flat. Grid lines that bow out of every plane in both"
+        " directions: curved. Turn it: a flat sheet seen from its edge is a line.",
+        "A sheet can bend without curving, like rolled paper: the eye sees |H|, the colour shows K."
+        " Axes are undistorted, but each panel has its own scale. A surface inside a flat space"
+        " can be curved, too.",
+    )
+
+
+def _without_gate(config: AttentionConfig) -> str:
+    """What an ungated model of this kind computes."""
+    if config.source == "tokens":
+        return "Without a gate y is an average, too, but of values that move with the input."
+    after = [
+        word
+        for word, there in (
+            ("an output projection", config.output_projection),
+            ("the residual", config.residual),
+            ("normalisation", config.norm == "post"),
+        )
+        if there
+    ]
+    of = "for every head " if config.heads > 1 else ""
+    text = (
+        rf"Without a gate {of}$\sum_i \alpha_i U_i$ with $\sum_i \alpha_i = 1$: an average of fixed"
+    )
+    text += " vectors"
+    return f"{text}; then come {' and '.join(after)}." if after else f"{text}."
+
+
+CURVATURE_FORMULA = (
+    r"$K = (\langle n_{uu}, n_{vv}\rangle - |n_{uv}|^2)/\det g$ with $g = J^T \Sigma^{-1} J$ and n"
+    " the parts of the second derivatives normal to the surface."
+)
+SEQUENTIAL = "Dark is small, bright is large; both sides on one scale."
+
+
+# By the colouring: the formula, what to look for, how one could misread it.
+QUANTITIES: dict[str, tuple[str, str, str]] = {
+    "curvature": (
+        CURVATURE_FORMULA,
+        "Orange is dome-like (K > 0), violet saddle-like (K < 0), grey flat. The dashed line is"
+        " where one turns into the other.",
+        "K has the unit 1/length²: a small surface has a large K, so peaks say nothing about how"
+        " much it curves in all. That is the total curvature.",
+    ),
+    "size": (
+        CURVATURE_FORMULA,
+        SEQUENTIAL,
+        "|K| has the unit 1/length²: a small surface has a large one.",
+    ),
+    "mean": (
+        "H is half the trace of the second fundamental form; its length |H| says how much the"
+        " surface bends.",
+        SEQUENTIAL,
+        "A sheet can bend without curving, like rolled paper: |H| > 0 and K = 0.",
+    ),
+    "area": (
+        r"$\sqrt{\det g}$ with $g = J^T \Sigma^{-1} J$: the area a piece of the chart becomes.",
+        SEQUENTIAL,
+        "A stretched chart is not a curved surface: area changes under flat maps, too.",
+    ),
+    "gate": (
+        "The gate in force, (1 − λ) + λ · gate, in the chosen layer. Without a gate it is 1.",
+        SEQUENTIAL,
+        "A gate that varies need not curve: it must vary in the right way in two directions.",
+    ),
+    "entropy": (
+        r"$-\sum_i \alpha_i \ln \alpha_i$ in nats: 0 where one value takes all, ln n where all"
+        " weigh the same.",
+        SEQUENTIAL,
+        "Low entropy is saturation, not curvature: derivatives are small there, K may be large.",
+    ),
+    "error": (
+        "The bound on the rounding error of K, followed through every operation.",
+        SEQUENTIAL,
+        "A large bound where the surface is tiny may still be small against K itself.",
+    ),
+}
+
+
+def heatmap_text(sides: list[MeasuredSpecimen], look: Look, at: tuple[int, int]) -> str:
+    """The chart coloured by a quantity."""
+    colouring, side = COLOURINGS[look.colouring], sides[-1]
+    row, column = at
+    surface = side.surface
+    value = float(colouring.field(side, look.layer, look.part)[row, column])
+    shown = short(value) if np.isfinite(value) else "unresolved"
+    if look.colouring == "curvature":
+        shown = with_bound(value, float(surface.gaussian_error[0, row, column]))
+    name = colouring.title if colouring.symbol in colouring.title else (
+        f"{colouring.title} {colouring.symbol}"
+    )  # fmt: skip
+    formula, look_for, misread = QUANTITIES[look.colouring]
+    return beats(
+        f"The {name} over the chart, both sides on one scale. Dashed: K = 0. Hatched: the tangent"
+        " plane is not known to 0.1 rad, so K means nothing there.",
+        f"{formula} At ({surface.axis[column]:.2f}, {surface.axis[row]:.2f}):"
+        f" {colouring.symbol} = {shown}.",
+        look_for,
+        f"{misread} Equal areas of the chart are not equal areas of the surface.",
+    )
+
+
+def simplex_text(sides: list[MeasuredSpecimen], look: Look, at: tuple[int, int]) -> str:
+    """The triangle of weights."""
+    heads = sides[-1].weights[look.layer]
+    chosen = look.part if look.colouring == "entropy" and look.part is not None else 0
+    head = chosen if chosen < len(heads) else 0
+    weights = heads[head, at[0], at[1]]
+    return beats(
+        "All triples of weights that sum to one form a triangle; the chart's grid is drawn where"
+        f" its points fall in it (head {head + 1} of the chosen layer).",
+        f"At the point: α = {_vector(weights)}, sum {weights.sum():.3g}. A corner means that one"
+        " value takes all.",
+        "How much of the triangle the chart reaches: weights near an edge are saturated, and the"
+        " derivatives there are tiny.",
+        "The triangle is not the surface: the surface is its image under the values, and under the"
+        " gate if there is one.",
+    )
+
+
+def histogram_text(sides: list[MeasuredSpecimen]) -> str:
+    """The histogram of K."""
+    side = sides[-1]
+    share = side.surface.shares
+    return beats(
+        "How the area of each surface is shared out over values of K, both sides on the same bins."
+        " The axis is stretched (asinh), so that tails and centre are both seen.",
+        "With the gate, if there is one:"
+        f" {percent(float(share.positive[0]))} of the area has K > 0,"
+        f" {percent(float(share.negative[0]))} has K < 0, and on"
+        f" {percent(float(share.undecided[0]))} |K| is within its error.",
+        "A single spike at zero is a flat surface. Weight on both sides: domes and saddles.",
+        "The bins are not of equal width. The share of area says nothing about where it lies, and"
+        " the part that is undecided has no place on the axis.",
+    )
+
+
+def error_maps_text(step: float) -> str:
+    """The maps of what other ways of measuring get wrong."""
+    return beats(
+        "Left the exact K. Beside it how far finite differences and the mesh are off, as powers of"
+        " ten.",
+        r"$y_{uu} \approx (y(u+h) - 2y(u) + y(u-h))/h^2$ with"
+        f" h = {step:.0e}: the truncation error grows like h², the rounding error like 1e-16/h² ="
+        f" {1e-16 / step**2:.0e}. PyVista adds up angles round each vertex of the grid instead.",
+        "Errors of a method are worst where the surface is folded tightly or squeezed.",
+        "A smooth map of K can be smoothly wrong. Only a bound says how far off it may be.",
+    )
+
+
+def error_curves_text(step: float) -> str:
+    """Error against step or grid."""
+    return beats(
+        "The error of K, relative to its mean size, against the step of finite differences or the"
+        " spacing of the mesh, on logarithmic axes: the median over the chart.",
+        r"Truncation falls like $h^2$ (slope 2), rounding rises like $10^{-16}/h^2$ (slope −2);"
+        f" the step in use is {step:.0e}.",
+        "A valley: left of it rounding, right of it truncation. The best step depends on the"
+        " surface, and nobody knows it beforehand. The exact K has no step.",
+        "Agreement between two methods at one step proves nothing: both may be wrong the same way.",
+    )
+
+
+def integrals_text(name: str, found: SurfaceIntegrals) -> str:
+    """The table of integrals."""
+    gaussian, holonomy = found.gaussian, found.holonomy
+    gap = abs(float(gaussian.value) - float(holonomy.value))
+    doubt = float(gaussian.error) + float(holonomy.error)
+    agree = f"Here the two values of ∫K differ by {short(gap)}, "
+    agree += "within their errors" if gap <= doubt else "more than their errors allow"
+    return beats(
+        "Integrals over the whole chart, with rigorous bounds on rounding: by adaptive"
+        " quadrature, refined where cells turn by more than 0.2 rad; for models too large for that,"
+        " on a coarse grid.",
+        f"{name}: ∫K dA = {float(gaussian.value):.5g} ± {error_text(float(gaussian.error))} by"
+        f" quadrature and {float(holonomy.value):.5g} ± {error_text(float(holonomy.error))} by"
+        " holonomy: how far a tangent frame has turned when it is carried round every cell, from"
+        " first derivatives only.",
+        f"Two independent values of ∫K should agree. {agree}. ∫|K| is the total"
+        " curvature: free of units.",
+        "Rounding is bounded, sampling is estimated: a peak narrower than a hundredth of the chart"
+        " can be missed. Where a point is unresolved the value is a lower estimate.",
+    )
+
+
+def _vector(numbers: np.ndarray) -> str:
+    return "(" + ", ".join(f"{x:.3g}" for x in numbers) + ")"

@@ -1,0 +1,1 @@
+"""Which pictures fooled us? The gallery on the Manifold page."""

@@ -1,0 +1,181 @@
+"""*Take hold of it*: drag a value vector or a gate's arrow, and surface and curvature follow.
+
+What was dragged stands in the link, so that it can be shared; every drag can be undone.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from gating_core.experiments.specimen import (
+    MeasuredSpecimen,
+    Specimen,
+    draggable_gates,
+    draggable_values,
+    gate_arrows,
+    link_digits,
+    moved_gate,
+    own_values,
+)
+from gating_core.geometry import Matrix
+from ui.common.link_check import forget
+from ui.components.pad import Handle, pad
+from ui.drawing import palette
+from ui.drawing.axes import Axes
+from ui.manifold.controls import PAIRS, link_of
+
+UNDO, CURRENT = "hold_undo", "hold_current"
+PARAMETERS = ("values", "gates")
+SMALLEST_EXTENT = 2.0  # doubled until all handles fit
+GATE_COLOURS = ("#0f766e", "#b45309", "#4338ca", "#be185d", "#4d7c0f", "#475569")
+
+
+def draw_hold(side: MeasuredSpecimen, axes: Axes) -> None:
+    """Both pads, for a memory model with three values; a sentence where there is nothing to hold.
+
+    ``side`` is the gated one, or the only one there is.
+    """
+    specimen = side.specimen
+    st.subheader("Take hold of it", anchor=False)
+    if not draggable_values(specimen.config) or side.values is None:
+        st.caption("Dragging needs memory slots and n = 3 values.")
+        return
+    st.caption(
+        "Drag a value vector, or the arrow of a gate; with the keyboard: Tab, then the arrow keys."
+    )
+    left, right = st.columns(2)
+    with left:
+        _draw_values(side, axes)
+    with right:
+        _draw_gates(specimen)
+    with st.container(horizontal=True):
+        st.button(
+            "Undo", key="hold_undo_button", icon=":material/undo:", on_click=_undo,
+            disabled=not st.session_state.get(UNDO),
+        )  # fmt: skip
+        st.button(
+            "Back to the seed's own", key="hold_reset", on_click=_reset,
+            disabled=not any(name in st.query_params for name in PARAMETERS),
+        )  # fmt: skip
+
+
+def _draw_values(side: MeasuredSpecimen, axes: Axes) -> None:
+    names = tuple(PAIRS)[: 1 if axes.basis.shape[1] == 2 else 3]
+    chosen = st.segmented_control(
+        "Value vectors of the last layer, along axes", names, default=names[0], required=True,
+        key="pair", bind="query-params", on_change=forget,
+    )  # fmt: skip
+    pair = PAIRS[chosen or names[0]]
+    own = own_values(side.specimen)  # before a gate at G2 scales them
+    places = value_positions(own, axes, pair)
+    st.session_state[CURRENT] = (own, axes, pair, side.specimen)
+    pad(
+        key="hold_values",
+        handles=[
+            Handle(f"U{i + 1}", float(x), float(y), palette.ACCENT)
+            for i, (x, y) in enumerate(places)
+        ],
+        extent=_extent(places),
+        label="The three value vectors; drag one to move it",
+        x_name=_plain(axes.names[pair[0]]),
+        y_name=_plain(axes.names[pair[1]]),
+        polygon=True,
+        on_move=_on_value,
+    )
+
+
+def _draw_gates(specimen: Specimen) -> None:
+    if not draggable_gates(specimen.config):
+        st.caption(
+            "The gate's arrows: only where a gate of the first layer reads the input (G1, G4, G5"
+            " without pre-normalisation)."
+        )
+        return
+    per = "channel" if specimen.config.gate.granularity == "elementwise" else "head"  # type: ignore
+    st.markdown(f"Gates of the first layer, one per {per}: where in the input each one opens")
+    arrows = gate_arrows(specimen)
+    pad(
+        key="hold_gates",
+        handles=[
+            Handle(f"g{i + 1}", float(x), float(y), GATE_COLOURS[i % len(GATE_COLOURS)], True)
+            for i, (x, y) in enumerate(arrows)
+        ],
+        extent=_extent(arrows),
+        label="The direction and steepness with which each gate opens; drag an arrow to change it",
+        x_name="x1",
+        y_name="x2",
+        on_move=_on_gate,
+    )
+
+
+def _extent(places: np.ndarray) -> float:
+    extent = SMALLEST_EXTENT
+    while abs(places).max() > 0.9 * extent:
+        extent *= 2
+    return extent
+
+
+def _plain(name: str) -> str:
+    return name.replace("<sub>", "").replace("</sub>", "")
+
+
+def _on_value() -> None:
+    moved = st.session_state["hold_values"]["moved"]
+    own, axes, pair, _ = st.session_state[CURRENT]
+    place = (float(moved["x"]), float(moved["y"]))
+    _keep("values", link_of(moved_value(own, axes, pair, moved["index"], place)), moved)
+
+
+def _on_gate() -> None:
+    moved = st.session_state["hold_gates"]["moved"]
+    specimen = st.session_state[CURRENT][3]
+    place = (float(moved["x"]), float(moved["y"]))
+    matrix = moved_gate(specimen, moved["index"], place)
+    _keep("gates", link_of(matrix, transposed=True), moved)
+
+
+def _keep(name: str, text: str, moved: dict) -> None:
+    """Put the new numbers into the link; one drag is one step to undo."""
+    if not st.session_state.get("hold_dragging"):
+        before = {parameter: st.query_params.get(parameter) for parameter in PARAMETERS}
+        st.session_state[UNDO] = [*st.session_state.get(UNDO, []), before]
+    st.session_state["hold_dragging"] = not moved["done"]
+    st.query_params[name] = text
+    forget()
+
+
+def _restore(before: dict[str, str | None]) -> None:
+    for name, text in before.items():
+        if text is None:
+            st.query_params.pop(name, None)
+        else:
+            st.query_params[name] = text
+
+
+def _undo() -> None:
+    history = st.session_state.get(UNDO, [])
+    if history:
+        _restore(history[-1])
+        st.session_state[UNDO] = history[:-1]
+
+
+def _reset() -> None:
+    before = {name: st.query_params.get(name) for name in PARAMETERS}
+    st.session_state[UNDO] = [*st.session_state.get(UNDO, []), before]
+    _restore(dict.fromkeys(PARAMETERS))
+
+
+def value_positions(values: np.ndarray, axes: Axes, pair: tuple[int, int]) -> np.ndarray:
+    """(n, 2): the value vectors (n, D) along two of the drawn axes."""
+    return axes.project(values)[:, pair]
+
+
+def moved_value(
+    values: np.ndarray, axes: Axes, pair: tuple[int, int], index: int, place: tuple[float, float]
+) -> Matrix:
+    """``values`` (n, D) with value ``index`` moved within the plane of two drawn axes."""
+    moved = values.copy()
+    step = np.asarray(place) - value_positions(values, axes, pair)[index]
+    moved[index] += axes.basis[:, pair] @ step
+    return link_digits(moved)

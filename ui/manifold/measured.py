@@ -1,0 +1,43 @@
+"""Bounded caches for the Manifold page: a specimen is measured once, however it is looked at."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from gating_core.experiments.specimen import (
+    MeasuredSpecimen,
+    Specimen,
+    chart_of,
+    measure_specimen,
+    specimen_integrals,
+)
+from gating_core.geometry import SecondOpinion, SurfaceIntegrals, second_opinion, square_grid
+from ui.manifold.request import Request, Resolved, resolve
+from ui.work.runtime import place
+
+
+@st.cache_resource(max_entries=256, show_spinner=False)
+def resolved(request: Request) -> Resolved:
+    """What can be shown of a request; its ``ValueError`` is not kept."""
+    return resolve(request)
+
+
+@st.cache_resource(max_entries=48, show_spinner="Measuring curvature …")
+def measured(specimen: Specimen, grid: int) -> MeasuredSpecimen:
+    """A specimen on a grid, with rigorous bounds."""
+    with place():
+        return measure_specimen(specimen, grid)
+
+
+@st.cache_resource(max_entries=256, show_spinner="Adding up curvature …")
+def integrals(specimen: Specimen) -> SurfaceIntegrals:
+    """All integrals over the chart, refined where the surface folds."""
+    with place():
+        return specimen_integrals(specimen)
+
+
+@st.cache_resource(max_entries=24, show_spinner="Asking for second opinions …")
+def opinion(specimen: Specimen, grid: int, step: float) -> SecondOpinion:
+    """What finite differences, the mesh and the paper's proxy say about a specimen."""
+    with place():
+        return second_opinion(chart_of(specimen), square_grid(grid), step, specimen.covariance)

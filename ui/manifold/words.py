@@ -1,0 +1,243 @@
+"""Sentences about manifolds, written from the numbers on the screen."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gating_core.experiments.specimen import COLOURINGS, MeasuredSpecimen
+from gating_core.geometry import POINT_TYPES, SurfaceIntegrals
+from ui.common.words import (
+    SLIGHT,
+    error_text,
+    percent,
+    power_of_ten,
+    shape_text,
+    total_text,
+    with_bound,
+)
+from ui.drawing.axes import Axes
+from ui.drawing.colours import ColourScale
+from ui.manifold.picture import Look
+from ui.manifold.request import DISTANT, Metric
+
+SIDE_NAMES = ("Without gate", "With gate")
+KINDS = {"sigmoid": "sigmoid", "silu": "SiLU", "tanh": "tanh"}
+EXACT = 1e-200  # a bound below it is there for form's sake
+
+
+def heading(side: MeasuredSpecimen) -> str:
+    """What stands over a surface."""
+    gate = side.specimen.config.gate
+    if gate is None:
+        return SIDE_NAMES[0]
+    if gate.strength == 0:
+        return "Gate at λ = 0: none"
+    per = "channel" if gate.granularity == "elementwise" else "head"
+    return f"{KINDS[gate.kind]} gate at {gate.position}, one per {per}, λ = {gate.strength:.2f}"
+
+
+def degenerate(side: MeasuredSpecimen) -> bool:
+    """Whether the outputs fill a line or a point: there is no surface."""
+    return not bool(side.surface.resolved.any())
+
+
+def reading(sides: list[MeasuredSpecimen]) -> str:
+    """One paragraph that says what is on the screen."""
+    parts = []
+    for side in sides:
+        gate = side.specimen.config.gate
+        name = "**Without a gate**" if gate is None else f"**With the {KINDS[gate.kind]} gate**"
+        if gate is not None and gate.strength == 0:
+            name = "**With its gate dialled down to nothing**"
+        if degenerate(side):
+            parts.append(
+                f"{name} there is no surface to measure: the outputs lie on a line or fold so"
+                " sharply that no tangent plane is known."
+            )
+            continue
+        if side.specimen.config.model_dim == 2:
+            parts.append(
+                f"{name} the outputs fill a piece of the plane: in two dimensions K = 0 for every"
+                " map, gated or not, and only the grid is warped."
+            )
+            continue
+        parts.append(f"{name} the surface is {shape_text(side.surface, 0)}{_bending(side)}.")
+    return " ".join(parts)
+
+
+def _bending(side: MeasuredSpecimen) -> str:
+    """Flat and bent are two things: a rolled sheet of paper."""
+    if not side.surface.flat[0]:
+        return ""
+    share = float((side.types == POINT_TYPES.index("parabolic")).mean())
+    return " in itself, although it bends like a rolled sheet of paper" if share > 0.5 else ""
+
+
+def slice_warning(side: MeasuredSpecimen) -> str:
+    """Why an ungated surface curves, where it does: it is never the gate."""
+    config = side.specimen.config
+    if degenerate(side) or side.surface.curved_share[0] <= SLIGHT:
+        return ""
+    if config.source == "tokens":
+        return (
+            "Curved without a gate: the values are computed from the input and move with it, so"
+            " the flatness theorem, which is about fixed values, does not apply."
+        )
+    if config.norm == "post":
+        return (
+            "Curved without a gate: normalisation puts every output on a sphere of radius √D."
+            " Gating is one way to curve, not the only one."
+        )
+    if config.residual:
+        return (
+            "Curved without a gate: a residual connection adds the hidden state, which is no"
+            " average of fixed values."
+        )
+    if config.norm == "pre":
+        return "Curved without a gate: the normalised query sweeps a curved slice of the weights."
+    dimension = side.hull_dimension
+    if dimension == 2:
+        return ""
+    return (
+        "It is the slice that curves here, not the manifold: the set of all outputs fills a flat"
+        f" piece of {dimension} dimensions, and this chart cuts a curved surface out of it."
+    )
+
+
+def chart_text(sides: list[MeasuredSpecimen]) -> str:
+    """Which chart is shown, and what it leaves out."""
+    specimen = sides[0].specimen
+    if specimen.chart == "inputs":
+        return "Chart: the input square [−1, 1]² (query chart)."
+    text = (
+        "Chart: the first layer's attention weights on a flat slice of the simplex through its"
+        " centre, smallest weight 0.02 (attention-weight chart)."
+    )
+    reach = next((side.reach for side in sides if side.reach is not None), None)
+    if reach is not None:
+        text += f" The inputs behind it reach |x| = {reach:.3g}"
+        text += ", far outside the data." if reach > DISTANT else "."
+    elif len(sides) > 1 and sides[1].specimen.config.value_count > 3:
+        text += " For n > 3 the gate reads a hidden state that in general no input produces."
+    return text
+
+
+def axes_text(axes: Axes, shares: list[float], depth: int) -> str:
+    """What the drawn axes are, and how much of each side's variance they show."""
+    if not axes.principal:
+        return ""
+    shown = " and ".join(percent(share) for share in shares)
+    both = len(shares) > 1
+    names = " (without gate, with gate)" if both else ""
+    whose = "both sides' points together" if both else "the points"
+    return (
+        f"Drawn: three principal components of {whose}, at {depth} layer"
+        f"{'s' if depth > 1 else ''} and λ = 1; they show {shown} of the variance{names}, and stay"
+        " put while λ and the depth move. K is measured in all dimensions."
+    )
+
+
+def metric_text(metric: Metric) -> str:
+    """Which covariance lengths are measured with, where it is not the identity."""
+    if metric == Metric():
+        return ""
+    what = {
+        "isotropic": f"variance s² = {metric.variance:g} in every direction: K is multiplied by it",
+        "diagonal": "variances " + ", ".join(f"{x:g}" for x in metric.variances),
+        "turned": f"variance {metric.ratio:g} along {metric.angle:g}° in the plane of the first two"
+        " drawn axes, 1 elsewhere",
+    }[metric.kind]
+    return f"Lengths are measured with the covariance chosen under *Doubt*: {what}."
+
+
+def part_note(side: MeasuredSpecimen, look: Look) -> dict[str, str]:
+    """What is shown instead of a head or channel that the layer does not have."""
+    inner = COLOURINGS[look.colouring].inner
+    if not inner or look.part is None:
+        return {}
+    stacks = side.weights if inner == "head" else side.gates
+    count = len(stacks[look.layer]) if stacks else 0
+    if look.part < count:
+        return {}
+    return {"part": f"The layer has {count} to choose from. Shown: the mean."}
+
+
+def scale_note(scale: ColourScale, look: Look) -> str:
+    """What the strip of colours does not show by itself."""
+    parts = []
+    if COLOURINGS[look.colouring].range == "signed":
+        parts.append("saddle-like to dome-like, dashed: K = 0")
+    if scale.log:
+        parts.append("logarithmic")
+    if scale.soft is not None:
+        parts.append(f"asinh scale: linear within ±{scale.soft:.2g}, logarithmic beyond")
+    if scale.beyond > 0:
+        parts.append(f"{percent(scale.beyond)} of the points lie beyond the scale")
+    return " · ".join(parts)
+
+
+def total_caption(side: MeasuredSpecimen, found: SurfaceIntegrals) -> str:
+    """The doubt under a total."""
+    surface = side.surface
+    if surface.flat[0]:
+        median = float(np.median(surface.gaussian_error[0]))
+        if median < EXACT:
+            return "K = 0 exactly: the outputs are affine in the coordinates of the chart"
+        return f"|K| below {power_of_ten(median)} at half of the points, nowhere above its bound"
+    if degenerate(side):
+        return "no tangent plane is resolved"
+    error, value = float(found.absolute.error), float(found.absolute.value)
+    if error > value / 2:
+        return f"the sampled points show {value:.2g}; more may hide between them"
+    return "∫|K| dA, free of units; ±: rounding bound and sampling error"
+
+
+def total_of(side: MeasuredSpecimen, found: SurfaceIntegrals) -> str:
+    """The headline number."""
+    return "none" if degenerate(side) else total_text(found.absolute, bool(side.surface.flat[0]))
+
+
+def point_rows(sides: list[MeasuredSpecimen], at: tuple[int, int], look: Look) -> dict[str, list]:
+    """The table of the marked point: one column a side."""
+    rows: dict[str, list] = {"At the marked point": []}
+    table = [_point(side, at, look) for side in sides]
+    rows["At the marked point"] = list(table[0])
+    for number, column in enumerate(table):
+        rows[SIDE_NAMES[number]] = [column.get(name, "–") for name in table[0]]
+    return rows
+
+
+def _point(side: MeasuredSpecimen, at: tuple[int, int], look: Look) -> dict[str, str]:
+    row, column = at
+    surface, axis = side.surface, side.surface.axis
+    known = bool(surface.resolved[0, row, column])
+    weights = side.weights[look.layer][:, row, column]
+    found = {
+        "Chart": f"({axis[column]:.3f}, {axis[row]:.3f})",
+        "Output y": _list(surface.values[0, row, column]),
+        "Attention weights": " | ".join(_list(head) for head in weights),
+        "Gate": "none",
+        "K": "unresolved",
+        "|H|": "unresolved",
+        "Principal curvatures": "for D = 3 only" if side.principal is None else "unresolved",
+        "Point": POINT_TYPES[side.types[row, column]],
+    }
+    if side.gates:
+        found["Gate"] = _list(side.gates[look.layer][:, row, column])
+    if known:
+        value, error = (
+            float(x[0, row, column]) for x in (surface.gaussian, surface.gaussian_error)
+        )
+        # Within its error, the digits of K are rounding.
+        within = f"0 ± {error_text(abs(value) + error)}"
+        found["K"] = within if abs(value) <= error else with_bound(value, error)
+        found["|H|"] = f"{side.mean_norm[row, column]:.4g}"
+        if side.principal is not None and side.principal_error is not None:
+            error = float(side.principal_error[row, column])
+            pair = (with_bound(float(k), error) for k in side.principal[row, column])
+            found["Principal curvatures"] = ", ".join(pair)
+    return found
+
+
+def _list(numbers: np.ndarray) -> str:
+    return "(" + ", ".join(f"{x:.3g}" for x in numbers) + ")"

@@ -1,0 +1,1 @@
+"""Where does it draw the line? The Decision boundary page."""

@@ -1,0 +1,218 @@
+"""Sentences about runs, written from the numbers."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+
+import numpy as np
+
+from gating_core.experiments.comparison import (
+    DRAWN_POINTS,
+    FilmSide,
+    FinalCurvature,
+    TrainedRun,
+    drawn_frames,
+)
+from gating_core.training import mean_interval
+from ui.common.words import percent, plus_minus, settled, short, total_text
+from ui.drawing.axes import Axes
+from ui.drawing.classified import classifier_planes
+
+FEW_SEEDS = 6
+CURVES = (
+    "grey left, magenta right · thick: the shown seed; band: 10 to 90 % of the seeds · total"
+    " curvature on 31 × 31 points: bars are its estimated error, rings a lower estimate or not"
+    " settled"
+)
+TITLES = {
+    "ungated": "no gate",
+    "sigmoid": "sigmoid gate",
+    "headwise": "sigmoid gate, one per head",
+    "silu": "SiLU gate",
+    "tanh": "tanh gate",
+    "value": "gate on the values (G2)",
+    "half": "constant gate of ½",
+    "additive": "additive control",
+    "pointwise": "pointwise SiLU",
+    "matched": "no gate, parameters matched",
+}
+
+
+def verdict(run: TrainedRun) -> str:
+    """What the paired difference of test accuracies says."""
+    left, right = run.setting.compared
+    gaps = _finals(run, right) - _finals(run, left)
+    count = len(gaps)
+    if count < 2:
+        return "One seed cannot show a difference."
+    found = mean_interval(gaps)
+    points, width = 100 * found.mean, 100 * found.half_width
+    if abs(points) <= width:
+        return (
+            f"**No difference that {count} seeds can show** between {TITLES[right]} and"
+            f" {TITLES[left]}: {plus_minus(points, width)} points."
+        )
+    verb = "helps" if points > 0 else "hurts"
+    return (
+        f"**{_capital(TITLES[right])} {verb} by {plus_minus(abs(points), width)} points here**,"
+        f" against {TITLES[left]}: mean of {count} seeds, 95 % interval, paired by seed."
+    )
+
+
+def about(run: TrainedRun, name: str) -> dict[str, object]:
+    """What a file of weights says of the run that they come from."""
+    own = run.setting.own
+    return asdict(replace(run.setting, own=None, task="circle" if own else run.setting.task)) | {
+        "variant": name, "task": run.task.name, "own": own is not None,
+        "steps": int(run.steps[-1]),
+    }  # fmt: skip
+
+
+def table_note(run: TrainedRun) -> str:
+    """What the table's numbers are of."""
+    parts = [
+        f"After step {run.steps[-1]}. Mean of {len(run.task.seeds)} seeds ± 95 % interval of the"
+        " mean (Student t)."
+    ]
+    if len(run.task.seeds) < FEW_SEEDS:
+        parts.append("Of so few seeds intervals are wide, even beyond what an accuracy can be.")
+    if run.setting.own is not None:
+        parts.append(
+            "Seeds differ in their start and in which of your points they train on: the interval"
+            " does not say what other points would have done."
+        )
+    return " ".join(parts)
+
+
+def drawn_text(run: TrainedRun) -> str:
+    """How many of the points are drawn, if not all are."""
+    counts = run.task.train_points.shape[1], run.task.test_points.shape[1]
+    if max(counts) <= DRAWN_POINTS:
+        return ""
+    shown = [min(count, DRAWN_POINTS) for count in counts]
+    return f" ({shown[0]} of {counts[0]} and {shown[1]} of {counts[1]} are drawn)"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _finals(run: TrainedRun, name: str) -> np.ndarray:
+    return run.variants[name].ensemble.test_accuracy[-1]
+
+
+def table(run: TrainedRun) -> dict[str, list[str]]:
+    """Accuracy, difference to the left-hand variant, parameters and time of every variant."""
+    left = run.setting.compared[0]
+    against = f"Against {TITLES[left]}, paired"
+    rows: dict[str, list[str]] = {
+        "Variant": [], "Accuracy on new points": [], against: [], "Worst seed": [], "D": [],
+        "Parameters": [], "Training time, all seeds": [],
+    }  # fmt: skip
+    for name, variant in run.variants.items():
+        finals = 100 * _finals(run, name)
+        rows["Variant"].append(TITLES[name])
+        rows["Accuracy on new points"].append(f"{_mean_text(finals)} %")
+        gaps = finals - 100 * _finals(run, left)
+        rows[against].append("–" if name == left else f"{_mean_text(gaps)} points")
+        rows["Worst seed"].append(f"{finals.min():.0f} %")
+        rows["D"].append(str(variant.ensemble.config.model_dim))
+        rows["Parameters"].append(str(variant.ensemble.parameter_count))
+        together = " (together)" if len(variant.together) > 1 else ""
+        rows["Training time, all seeds"].append(f"{variant.seconds:.2f} s{together}")
+    return rows
+
+
+def _mean_text(values: np.ndarray) -> str:
+    """Mean of all seeds, with its 95 % interval where there are several."""
+    if len(values) < 2:
+        return short(float(values[0]))
+    found = mean_interval(values)
+    return plus_minus(found.mean, found.half_width)
+
+
+def final_text(found: FinalCurvature | None, going: bool) -> str:
+    """A final surface's total curvature with its doubt."""
+    if found is None:
+        return "…" if going else "not measured"
+    return total_text(found.total, found.flat)
+
+
+def final_doubt(found: FinalCurvature | None) -> str:
+    """The line under it: how sure it is."""
+    if found is None:
+        return ""
+    if found.flat:
+        return "flat to rounding: |K| nowhere exceeds its bound, and that is small"
+    unresolved = f"{percent(found.unresolved_share)} of the points are unresolved"
+    if found.curved_share == 0:
+        text = "no point is known to curve, but the bounds are too large to call it flat"
+        return text + (f"; {unresolved}" if found.unresolved_share else "")
+    text = f"{percent(found.curved_share)} of the area is known to curve"
+    if found.unresolved_share:
+        text += f"; {unresolved}, and left out"
+    if settled(found.total):
+        return text
+    return f"{text}; it folds too sharply for its total to settle"
+
+
+def captions(
+    run: TrainedRun, name: str, member: int, gaussian: np.ndarray | None = None
+) -> list[str]:
+    """The line over a surface, for every frame; with ``gaussian`` also where that is not known."""
+    ensemble = run.variants[name].ensemble
+    seed = ensemble.seeds[member]
+    lines = [
+        f"seed {seed} · {percent(float(accuracy))} of new points right"
+        for accuracy in ensemble.test_accuracy[drawn_frames(run), member]
+    ]
+    if gaussian is None:
+        return lines
+    unknown = np.isnan(gaussian).mean((1, 2))
+    return [
+        line + (f" · K is not known at {_part(float(share))} of the points" if share else "")
+        for line, share in zip(lines, unknown, strict=True)
+    ]
+
+
+def _part(share: float) -> str:
+    return "less than 1\u00a0%" if share < 0.01 else percent(share)
+
+
+def axes_text(sides: dict[str, FilmSide], axes: dict[str, Axes]) -> str:
+    """What is drawn of more than three dimensions, and what of the classifier's plane."""
+    where = [side for side, own in axes.items() if own.principal]
+    if not where:
+        return ""
+    whose = "both sides'" if len(where) == len(axes) else f"the {where[0]} side's"
+    shares = [f"{percent(axes[side].share(sides[side].values[-1]))} ({side})" for side in where]
+    text = (
+        f"Drawn along three principal components of {whose} final points, which hold"
+        f" {' and '.join(shares)} of the variance."
+    )
+    found = {side: classifier_planes(sides[side], axes[side]) for side in where}
+    honest = {side: planes[2] for side, planes in found.items() if planes is not None}
+    if not honest:
+        return text
+    missing = [side for side, which in honest.items() if not which.all()]
+    if not missing:
+        return f"{text} The classifier's plane decides there as in all {_dims(sides, where)}."
+    never = [side for side in missing if not honest[side].any()]
+    when = "not drawn" if never == missing else "drawn at some steps only"
+    return (
+        f"{text} On the {' and the '.join(missing)} the classifier's plane is {when}: it looks at"
+        " directions that are not in this view."
+    )
+
+
+def _dims(sides: dict[str, FilmSide], where: list[str]) -> str:
+    dims = sorted({sides[side].values.shape[-1] for side in where})
+    return f"{' or '.join(map(str, dims))} dimensions"
+
+
+def frames_text(run: TrainedRun, drawn: int) -> str:
+    """Whether a large model's frames are all drawn."""
+    count = len(run.frames)
+    if drawn == count:
+        return ""
+    return f"Drawn: {drawn} of {count} moments; a long run or a large model has too many for all."

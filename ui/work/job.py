@@ -1,0 +1,219 @@
+"""How does a long computation run beside the pages: started, watched, cancelled, in its turn?
+
+A `Job` runs a generator of the core in a thread of its own. It knows no Streamlit.
+"""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from enum import Enum
+from math import inf
+from typing import Generic, TypeVar
+from weakref import WeakSet
+
+from ui.work.runtime import LINE, POLL_SECONDS, Line, Ticket, placed
+
+ITEMS_KEPT = 1000
+END_SECONDS = 1.0  # at the end of the process, for all jobs to stop in
+
+T = TypeVar("T")
+_running: WeakSet[Job] = WeakSet()
+_log = logging.getLogger(__name__)
+
+
+@atexit.register
+def _end_all() -> None:
+    """A thread that is torn out of a computation can take the whole process down with a crash."""
+    deadline = time.monotonic() + END_SECONDS
+    jobs = list(_running)
+    for job in jobs:
+        job.cancel()
+    for job in jobs:
+        job.join(max(deadline - time.monotonic(), 0.0))
+
+
+class State(Enum):
+    """What a job is doing."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    DONE = "done"
+    CANCELLED = "cancelled"
+    FAILED = "failed"
+
+
+class Job(Generic[T]):
+    """A generator that runs in a thread, one of a few at a time, in order of arrival.
+
+    It stops between two items only, so a generator that can be cancelled within half a second
+    yields more often than that: ``None`` where it has nothing to say, which is not kept. Of the
+    items the newest ``kept`` are, and of each type in ``newest`` the newest alone. ``expected`` are
+    the errors whose text is meant for visitors; any other is logged with its traceback. A job
+    cancels itself once nobody has called `ask` for ``patience`` seconds. ``about`` is for whoever
+    looks: what it computes.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[], Iterator[T | None]],
+        *,
+        about: object = None,
+        expected: tuple[type[Exception], ...] = (),
+        patience: float = inf,
+        kept: int = ITEMS_KEPT,
+        newest: tuple[type, ...] = (),
+        line: Line = LINE,
+    ) -> None:
+        self.about, self.patience = about, patience
+        self.forgotten = self.declined = False
+        self.error: BaseException | None = None
+        self._expected, self._line, self._newest = expected, line, newest
+        self._lock = threading.Lock()
+        self._items: deque[T] = deque(maxlen=kept)
+        self._state = State.WAITING
+        self._stop = threading.Event()
+        self._ticket: Ticket | None = None
+        self._began = self._ended = 0.0  # time.monotonic()
+        self._until = inf  # time.monotonic(); it goes on until then without being asked for
+        self._thread = threading.Thread(target=self._work, args=(make,), name="job", daemon=True)
+
+    def start(self) -> Job[T]:
+        """Join the line, and begin as soon as its turn comes."""
+        with self._lock:
+            if self._ticket is not None or self.over:
+                raise RuntimeError(f"a job starts once; this one is {self._state.value} already")
+            self._ticket = self._line.join()
+        self.ask()
+        _running.add(self)
+        self._thread.start()
+        return self
+
+    def cancel(self, declined: bool = False) -> None:
+        """End it: at once while it waits, otherwise after the item that is being computed.
+
+        ``declined`` says that the visitor asked for it.
+        """
+        with self._lock:
+            self._stop.set()
+            self.declined = self.declined or declined
+            if self._state is State.WAITING:
+                self._state = State.CANCELLED
+                if self._ticket is not None:
+                    self._ticket.hand_back()
+
+    def ask(self) -> None:
+        """Somebody is looking: go on for as long as ``patience`` says."""
+        with self._lock:
+            self._until = time.monotonic() + self.patience
+
+    def desert(self, seconds: float) -> None:
+        """Nobody can be looking any more: go on so long at most, unless somebody asks again."""
+        with self._lock:
+            self._until = min(self._until, time.monotonic() + seconds)
+
+    def forget(self) -> None:
+        """Stop, and drop all items for good."""
+        self.cancel()
+        with self._lock:
+            self.forgotten = True
+            self._items = deque(maxlen=0)
+
+    def join(self, seconds: float | None = None) -> bool:
+        """Wait for its thread; whether that has ended."""
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    @property
+    def state(self) -> State:
+        """What it is doing; ``CANCELLED`` only when it has indeed stopped."""
+        return self._state
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing more will happen."""
+        return self._state not in (State.WAITING, State.RUNNING)
+
+    @property
+    def stopping(self) -> bool:
+        """Whether it has been told to stop."""
+        return self._stop.is_set()
+
+    @property
+    def position(self) -> int:
+        """Its place in the queue, 1 for the next; 0 when it does not wait."""
+        return self._ticket.position if self._ticket and self._state is State.WAITING else 0
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds of computing so far, without the waiting."""
+        return (self._ended or time.monotonic()) - self._began if self._began else 0.0
+
+    @property
+    def trouble(self) -> str:
+        """Why it failed, in words for visitors, without a full stop; empty if it did not."""
+        if self.error is None or isinstance(self.error, self._expected):
+            return str(self.error or "")
+        return f"an error of ours ({type(self.error).__name__})"
+
+    @property
+    def items(self) -> list[T]:
+        """What the generator has yielded, oldest first."""
+        with self._lock:
+            return list(self._items)
+
+    def _work(self, make: Callable[[], Iterator[T | None]]) -> None:
+        ticket = self._ticket
+        assert ticket is not None  # from `start`
+        try:
+            while not ticket.wait(POLL_SECONDS) and not self.over:
+                self._give_up_if_deserted()
+            with self._lock:
+                if self.over:
+                    return
+                self._state = State.RUNNING
+                self._began = time.monotonic()
+            with placed():
+                self._end(self._consume(make))
+        except BaseException as error:
+            if not isinstance(error, self._expected):
+                _log.exception("A job failed")
+            # The traceback would keep every local variable of the computation alive.
+            self.error = error.with_traceback(None)
+            self._end(State.FAILED)
+        finally:
+            ticket.hand_back()
+
+    def _consume(self, make: Callable[[], Iterator[T | None]]) -> State:
+        items = make()
+        try:
+            for item in items:
+                if item is not None:
+                    self._keep(item)
+                self._give_up_if_deserted()
+                if self._stop.is_set():
+                    return State.CANCELLED
+            return State.DONE
+        finally:
+            if hasattr(items, "close"):
+                items.close()
+
+    def _keep(self, item: T) -> None:
+        with self._lock:
+            if type(item) in self._newest:
+                others = (x for x in self._items if type(x) is not type(item))
+                self._items = deque(others, self._items.maxlen)
+            self._items.append(item)
+
+    def _give_up_if_deserted(self) -> None:
+        if time.monotonic() > self._until:
+            self.cancel()
+
+    def _end(self, state: State) -> None:
+        with self._lock:
+            self._ended = time.monotonic()
+            self._state = state

@@ -1,0 +1,193 @@
+"""How does a page start long work, show how it goes, and end it when the visitor leaves?
+
+    if st.button("Train"):
+        jobs.start("training", lambda: train(config), expected=(TrainingDiverged,))
+    job = jobs.current("training")
+    if job is not None:
+        jobs.watch(job, draw_snapshots, what="Training", share=lambda items: items[-1].done)
+
+What runs knows no Streamlit and yields often, if only ``None`` (see `Job`). A session has one job
+per key. Three things end it when the visitor leaves: a script run of another page (`arrive`), the
+end of the browser's connection, and, should both go unnoticed, nobody having looked for long.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import streamlit as st
+
+from ui.work.job import Job, State
+from ui.work.runtime import POLL_SECONDS
+
+QUIET_SECONDS = 1.0  # what takes no longer shows neither progress nor a Cancel button
+QUEUE_POLL_SECONDS = 1.0  # thirty who wait must not slow down the two who compute
+RETURN_SECONDS = 2.0  # a lost connection is usually back by then
+
+
+# Measured in Chromium: a hidden tab polls once a second, and once a minute after a while.
+PATIENCE_SECONDS = 90.0
+DEPARTED_KEPT = 8  # jobs of ended sessions that keep their items, for a visitor who reconnects
+
+T = TypeVar("T")
+Draw = Callable[[list[T]], None]
+Share = Callable[[list[T]], float]
+
+_lock = threading.Lock()
+_departed: deque[Job] = deque()  # oldest first
+
+
+@dataclass
+class _Visit:
+    """A connection of a browser: Streamlit releases it when that ends."""
+
+    jobs: dict[str, tuple[Job, str]] = field(default_factory=dict)  # each with its page
+
+
+def _depart(visit: _Visit) -> None:
+    with _lock:
+        for job, _ in list(visit.jobs.values()):  # its own thread may be adding one
+            job.desert(RETURN_SECONDS)
+            if job not in _departed:
+                _departed.append(job)
+        while len(_departed) > DEPARTED_KEPT:
+            _departed.popleft().forget()
+
+
+@st.cache_resource(scope="session", show_spinner=False, on_release=_depart)
+def _visit() -> _Visit:
+    return _Visit()
+
+
+def _jobs() -> dict[str, tuple[Job, str]]:
+    # They live with the session, which outlasts a connection that breaks and comes back.
+    visit = _visit()
+    visit.jobs = st.session_state.setdefault("_jobs", {})
+    return visit.jobs
+
+
+def _ask(job: Job) -> None:
+    job.ask()
+    with _lock:
+        if job in _departed:
+            _departed.remove(job)
+
+
+def arrive(page: str) -> None:
+    """Say which page this script run is; jobs of other pages are cancelled."""
+    st.session_state["_page"] = page
+    for job, home in _jobs().values():
+        if home != page:
+            job.cancel()
+
+
+def start(
+    key: str,
+    make: Callable[[], Iterator[T | None]],
+    *,
+    about: object = None,
+    expected: tuple[type[Exception], ...] = (),
+    patience: float = PATIENCE_SECONDS,
+    newest: tuple[type, ...] = (),
+) -> Job[T]:
+    """Start a job in place of the one called ``key``, if any; see `Job` for the arguments."""
+    jobs = _jobs()
+    if key in jobs:
+        jobs[key][0].cancel()
+    job = Job(make, about=about, expected=expected, patience=patience, newest=newest).start()
+    jobs[key] = job, st.session_state.get("_page", "")
+    return job
+
+
+def current(key: str) -> Job[Any] | None:
+    """The newest job called ``key``, running or over."""
+    jobs = _jobs()
+    if key not in jobs:
+        return None
+    job, _ = jobs[key]
+    _ask(job)
+    if job.forgotten:
+        del jobs[key]
+        return None
+    return job
+
+
+def watch(
+    job: Job[T],
+    draw: Draw[T],
+    *,
+    what: str | Callable[[list[T]], str],
+    share: Share[T] | None = None,
+    every: float = POLL_SECONDS,
+) -> None:
+    """Show how ``job`` goes and ``draw`` its items so far, again and again until it is over.
+
+    This is a fragment: only it runs again while the job does; the whole page once when the job's
+    turn comes after a wait, when ``what`` changes, and at the end. ``draw`` hears an empty list
+    before the first item. ``what`` opens its sentences ("Training"), or says from the items what
+    does; ``share`` tells from them, which are one at least, how much is done.
+    """
+    name = (lambda items: what) if isinstance(what, str) else what
+    phase = _phase(job, name)
+    # Only a run of the whole page changes the interval of a fragment, or stops its timer.
+    seconds = {"queued": max(every, QUEUE_POLL_SECONDS), "over": None}.get(phase, every)
+    st.fragment(_look, run_every=seconds)(job, draw, name, share, phase)
+
+
+def _phase(job: Job[T], name: Callable[[list[T]], str]) -> str:
+    if job.over:
+        return "over"
+    return "queued" if job.position else f"busy {name(job.items)}"
+
+
+def _look(
+    job: Job[T],
+    draw: Draw[T],
+    what: Callable[[list[T]], str],
+    share: Share[T] | None,
+    phase: str,
+) -> None:
+    _jobs()
+    _ask(job)
+    if _phase(job, what) != phase:
+        st.rerun()
+    items = job.items
+    name = what(items)
+    with st.container():  # always there: a picture whose place in the page shifts is made anew
+        if job.over:
+            _draw_end(job, name, items)
+        elif phase == "queued" or job.elapsed >= QUIET_SECONDS:
+            _draw_progress(job, name, share and (share(items) if items else 0.0))
+    draw(items)
+
+
+def _draw_progress(job: Job, what: str, share: float | None) -> None:
+    text = f"{what} … {job.elapsed:.0f} s"
+    if position := job.position:
+        text = f"{what}: waiting for a free place, number {position} in the queue"
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if share is None:
+            st.markdown(text)
+        else:
+            st.progress(min(max(share, 0.0), 1.0), text=text)
+        st.button(
+            "Stopping …" if job.stopping else "Cancel",
+            key=f"cancel {what}",
+            on_click=job.cancel,
+            args=(True,),
+            disabled=job.stopping,
+        )
+
+
+def _draw_end(job: Job, what: str, items: list) -> None:
+    kept = "What it had by then is kept." if items else "There was nothing to show yet."
+    if job.state is State.CANCELLED and not job.elapsed:
+        st.info(f"{what} was cancelled before its turn came.")
+    elif job.state is State.CANCELLED:
+        st.info(f"{what} was cancelled after {job.elapsed:.0f} s. {kept}")
+    elif job.state is State.FAILED:
+        st.error(f"{what} failed: {job.trouble}. {kept}")
