@@ -50,10 +50,17 @@ def test_every_target_it_names_is_in_the_makefile():
 def test_every_path_it_names_exists():
     for path in re.findall(r"\]\((assets/[^)]+)\)", README):
         assert (ROOT / path).exists(), path
-    for module in re.findall(r"^gating_core/ +(.*?)\nassets", README, re.M | re.S)[0].split():
-        name = module.strip("·,")
-        if name:
-            assert (ROOT / "gating_core" / f"{name}.py").exists(), name
+
+
+def test_every_folder_it_names_exists_and_every_folder_is_named():
+    picture = re.findall(r"## Files\n\n```\n(.*?)```", README, re.S)[0]
+    assert len(picture.splitlines()) == 8
+    for path in re.findall(r"^([\w/.]+(?:, [\w/.]+)*)", picture, re.M):
+        for name in path.split(", "):
+            assert (ROOT / name).exists(), name
+    rooms = {x.name for x in (ROOT / "gating_core").iterdir() if (x / "__init__.py").exists()}
+    named = set(re.findall(r"(\w+)/ ", picture))
+    assert rooms - {"examples"} <= named
 
 
 def test_the_public_interface_is_importable():

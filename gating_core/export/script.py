@@ -1,6 +1,6 @@
 """What is a trained model without this project? A short script of plain PyTorch.
 
-The script has only the lines that its model needs, `gating_core.script_layers` says which.
+The script has only the lines that its model needs, `gating_core.export.script_lines` says which.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PLAIN_NAME = re.compile(r"[\w-]+\.safetensors", re.ASCII)
 
 
 # The fields that a script has lines for, and of words those that it knows; not taken from
-# `gating_core.config`, so that what is added there is refused until it is written here.
+# `gating_core.attention.config`, so that what is added there is refused until it is written here.
 KNOWN: dict[type, dict[str, tuple[str, ...] | None]] = {
     AttentionConfig: {
         "source": ("memory", "tokens"), "norm": ("none", "pre", "post"),

@@ -1,4 +1,4 @@
-"""Which lines of plain PyTorch does a model need? What `gating_core.export_script` writes down.
+"""Which lines of plain PyTorch does a model need? What `gating_core.export.script` writes down.
 
 Shapes in the lines: N points, D model dimension, H heads, n slots or tokens. States are (N, D)
 with memory slots and (N, n, D) with tokens: a script reads best with points first.

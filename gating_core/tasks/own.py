@@ -72,8 +72,8 @@ class OwnData:
 def parse_csv(source: bytes | str) -> OwnData:
     """The points of a CSV file or of a pasted table, scaled to the square.
 
-    Columns x, y and label, see ``gating_core.table``; labels are words or numbers. From 8 to 5,000
-    points of 2 to 4 classes. Raises `OwnDataError` for anything else.
+    Columns x, y and label, see ``gating_core.tasks.table``; labels are words or numbers. From 8 to
+    5,000 points of 2 to 4 classes. Raises `OwnDataError` for anything else.
     """
     table = read_table(source)
     originals, labels, names = table.points, table.labels, table.names

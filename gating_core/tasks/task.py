@@ -1,6 +1,6 @@
 """What does a model learn from? Training and test data for each seed, of a given kind.
 
-The kinds are `TASKS`; own data comes from ``gating_core.own_data``.
+The kinds are `TASKS`; own data comes from ``gating_core.tasks.own``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The linked 3-D view: a Streamlit component around plotly.js, fed with raw float32.
 
-It draws a `gating_core.views.View`: any number of columns of 3-D and 2-D panels with one
+It draws a `ui.drawing.panels.View`: any number of columns of 3-D and 2-D panels with one
 camera, one frame, one marked point. plotly.js comes from the installed plotly package and is
 served by Streamlit from ``static/``; nothing is fetched from another host.
 """

@@ -6,10 +6,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from gating_core.training.trainer import TrainingDiverged
-from tests.ui.test_view3d import unpack
+from tests.ui.components.test_view3d import unpack
 from ui.landing import measured as cached
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 PAGES = [ROOT / "app.py", *sorted((ROOT / "pages").glob("*.py"))]
 TIMEOUT_SECONDS = 60
 

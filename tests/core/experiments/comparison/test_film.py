@@ -15,7 +15,7 @@ from gating_core.experiments.comparison.run import TrainedRun, start
 from gating_core.experiments.comparison.setting import Setting
 from gating_core.geometry.grid import square_grid
 from gating_core.training.trained import TrainedEnsemble
-from tests.ui.test_view3d import unpack
+from tests.ui.components.test_view3d import unpack
 from ui.components.view3d import pack
 from ui.drawing.axes import film_axes
 from ui.drawing.classified import MOST_CORNERS, PLANE_TOLERANCE, classifier_planes

@@ -18,8 +18,8 @@ from gating_core.tasks.own import EXAMPLE_CSV
 from gating_core.tasks.rules import TASKS
 from gating_core.training.recipe import OPTIMISERS
 from gating_core.training.trained import mean_interval
-from tests.ui.test_pages import ROOT, TIMEOUT_SECONDS
-from tests.ui.test_view3d import unpack
+from tests.ui.components.test_view3d import unpack
+from tests.ui.landing.test_pages import ROOT, TIMEOUT_SECONDS
 from ui.drawing import palette
 from ui.playground import controls as playground_controls
 from ui.playground import parts as playground

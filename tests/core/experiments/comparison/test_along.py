@@ -14,7 +14,7 @@ from gating_core.experiments.comparison.frames import FILM_GRID, drawn_frames
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.integrals import adaptive_total_absolute_curvature
 from gating_core.geometry.surface import measure_surface
-from tests.core.test_film import SETTINGS, SMALL, run_of
+from tests.core.experiments.comparison.test_film import SETTINGS, SMALL, run_of
 
 
 @pytest.fixture(scope="module", params=SETTINGS)

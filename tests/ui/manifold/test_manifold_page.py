@@ -11,8 +11,8 @@ from streamlit.testing.v1 import AppTest
 from gating_core.experiments.specimen.measured import measure_specimen
 from gating_core.experiments.specimen.quantities import COLOURINGS
 from gating_core.geometry.point_types import POINT_TYPES
-from tests.ui.test_pages import ROOT, TIMEOUT_SECONDS
-from tests.ui.test_view3d import unpack
+from tests.ui.components.test_view3d import unpack
+from tests.ui.landing.test_pages import ROOT, TIMEOUT_SECONDS
 from ui.common.links import Choice, Number
 from ui.manifold.controls import MANIFOLD, TABS
 from ui.manifold.fooled.cases import FOOLED

@@ -3,7 +3,7 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.ui.work import CANCEL_SECONDS, DEADLINE_SECONDS, Work, await_true, failing
+from tests.ui.work.work import CANCEL_SECONDS, DEADLINE_SECONDS, Work, await_true, failing
 from ui.work import jobs
 from ui.work.job import State
 from ui.work.runtime import LINE

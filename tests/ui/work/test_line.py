@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.ui.work import DEADLINE_SECONDS, Work, tick
+from tests.ui.work.work import DEADLINE_SECONDS, Work, tick
 from ui.work.job import State
 from ui.work.runtime import Line, place
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.ui.work import Clock, await_true, living
+from tests.ui.work.work import Clock, await_true, living
 from ui.work import job
 from ui.work.runtime import LINE, SHORT_LINE
 
