@@ -1,12 +1,18 @@
 """What is there to learn?"""
 
-from gating_core.tasks.own import EXAMPLE_CSV, TASK_NAME, OwnData, drawn_data, parse_csv, split_note
-from gating_core.tasks.rules import CLASS_COUNTS, TASKS
-from gating_core.tasks.table import OwnDataError
+from gating_core.tasks.own import (
+    EXAMPLE_CSV,
+    TASK_NAME,
+    OwnData,
+    drawn_data,
+    parse_csv,
+    train_counts,
+)
+from gating_core.tasks.rules import TASKS
+from gating_core.tasks.table import OwnDataError, quote
 from gating_core.tasks.task import TRAIN_SHARE_RANGE, Task, make_task
 
 __all__ = [
-    "CLASS_COUNTS",
     "EXAMPLE_CSV",
     "TASKS",
     "TASK_NAME",
@@ -17,5 +23,6 @@ __all__ = [
     "drawn_data",
     "make_task",
     "parse_csv",
-    "split_note",
+    "quote",
+    "train_counts",
 ]

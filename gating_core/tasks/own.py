@@ -5,10 +5,7 @@ N points, S seeds. Errors are `OwnDataError`: one sentence with row and column w
 
 from __future__ import annotations
 
-import csv
-import io
 import math
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -33,7 +30,6 @@ CLASS_NAMES = ("0", "1", "2", "3")
 SMALLEST_SPREAD = 1e-9  # of the largest coordinate: below, rounding would move the points visibly
 NARROWEST = 0.1  # of the wider direction: below, each direction is scaled by itself
 TRAIN_SHARE = 0.7
-COARSE_BELOW = 20  # test points
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,22 +47,6 @@ class OwnData:
     centre: np.ndarray  # (2,)
     half_widths: np.ndarray  # (2,)
     colours: tuple[int, ...] = (0, 1, 2, 3)  # of the classes, at least: places in the palette
-
-    @property
-    def scaling(self) -> str:
-        """A sentence that says what was done to the coordinates."""
-        if (self.half_widths == 1).all() and not self.centre.any():
-            return "The points stand where they were given."
-        x, y = (
-            f"({name} − {c:.6g}) / {by:.6g}"
-            for name, c, by in zip("xy", self.centre, self.half_widths, strict=True)
-        )
-        how = (
-            "by the same factor in both directions"
-            if self.half_widths[0] == self.half_widths[1]
-            else "each direction by itself, as one is more than ten times as wide as the other"
-        )
-        return f"Scaled to the square, {how}: {x} and {y}.".replace("− -", "+ ")
 
 
 def parse_csv(source: bytes | str) -> OwnData:
@@ -143,16 +123,6 @@ def _check_enough(labels: np.ndarray, names: Sequence[str]) -> None:
         )
 
 
-def to_csv(own: OwnData) -> str:
-    """The points as they came, as a table that `parse_csv` reads back exactly."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for (x, y), label in zip(own.originals.tolist(), own.labels, strict=True):
-        writer.writerow([repr(x), repr(y), own.names[label]])
-    return out.getvalue()
-
-
 def own_task(own: OwnData, seeds: Iterable[int], train_share: float = TRAIN_SHARE) -> Task:
     """``own`` split for each seed into training and test points, class by class.
 
@@ -160,7 +130,7 @@ def own_task(own: OwnData, seeds: Iterable[int], train_share: float = TRAIN_SHAR
     on both sides, a single point is for training. The seed decides which points, never how many.
     """
     seeds = check_seeds(seeds)
-    counts = _train_counts(own, train_share)
+    counts = train_counts(own, train_share)
     train, test = [], []
     for seed in seeds:
         rng = generator(seed, "split")
@@ -182,28 +152,8 @@ def own_task(own: OwnData, seeds: Iterable[int], train_share: float = TRAIN_SHAR
     )
 
 
-def _train_counts(own: OwnData, train_share: float) -> list[int]:
-    """How many points of each class are for training."""
+def train_counts(own: OwnData, train_share: float) -> list[int]:
+    """How many points of each class are for training; ``ValueError`` for a share out of range."""
     check_number("train_share", train_share, *TRAIN_SHARE_RANGE)
     sizes = np.bincount(own.labels).tolist()
     return [max(min(round(train_share * size), size - 1), 1) for size in sizes]
-
-
-def split_note(own: OwnData, train_share: float = TRAIN_SHARE) -> str:
-    """What `own_task` does with the points, and what that means where they are few."""
-    total, train = len(own.labels), sum(_train_counts(own, train_share))
-    test = total - train
-    parts = [
-        f"Each seed trains on {train} of the {total} points, its own draw, and is tested on the"
-        f" other {test}."
-    ]
-    if test < COARSE_BELOW:
-        parts.append(
-            f"That is few: one point more or less right moves a test accuracy by {100 / test:.0f}"
-            " points."
-        )
-    single = [own.names[label] for label, size in Counter(own.labels.tolist()).items() if size == 1]
-    if single:
-        names = ", ".join(map(quote, sorted(single)))
-        parts.append(f"Of the classes {names} there is one point each: trained on, never tested.")
-    return " ".join(parts)

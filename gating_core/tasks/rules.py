@@ -1,14 +1,14 @@
 """Which points are there to classify, and which class does each belong to?
 
-`TASKS` maps a name to a function (generator, count) -> points (count, 2), labels (count,). Points
-lie in the square [-1, 1]^2, apart from the tails of the blobs. Two classes, 0 and 1, unless
-`CLASS_COUNTS` says more.
+A rule is a function (generator, count) -> points (count, 2), labels (count,). Points lie in the
+square [-1, 1]^2, apart from the tails of the blobs. A new task is one rule and one row of `TASKS`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -27,6 +27,14 @@ BLOB_DEVIATION = 0.17  # a point in about a hundred is nearer to another blob's 
 
 Sample = tuple[np.ndarray, np.ndarray]
 Rule = Callable[[torch.Generator, int], Sample]
+
+
+@dataclass(frozen=True)
+class TaskKind:
+    """A task: ``rule`` draws points and labels, which count from 0 to ``class_count`` - 1."""
+
+    rule: Rule
+    class_count: int = 2
 
 
 def _square(rng: torch.Generator, count: int) -> np.ndarray:
@@ -138,19 +146,18 @@ def _blobs(rng: torch.Generator, count: int, centres: tuple[tuple[float, float],
     return points, labels
 
 
-TASKS: dict[str, Rule] = {
-    "linear": linear,
-    "offset": offset,
-    "xor": xor,
-    "circle": circle,
-    "moons": moons,
-    "spiral": spiral,
-    "checkerboard": checkerboard,
-    "rings": rings,
-    "sine": sine,
-    "cubic": cubic,
-    "abs": bend,
-    "blobs3": blobs3,
-    "blobs4": blobs4,
+TASKS: dict[str, TaskKind] = {
+    "linear": TaskKind(linear),
+    "offset": TaskKind(offset),
+    "xor": TaskKind(xor),
+    "circle": TaskKind(circle),
+    "moons": TaskKind(moons),
+    "spiral": TaskKind(spiral),
+    "checkerboard": TaskKind(checkerboard),
+    "rings": TaskKind(rings),
+    "sine": TaskKind(sine),
+    "cubic": TaskKind(cubic),
+    "abs": TaskKind(bend),
+    "blobs3": TaskKind(blobs3, 3),
+    "blobs4": TaskKind(blobs4, 4),
 }
-CLASS_COUNTS = {"blobs3": 3, "blobs4": 4}  # all others have two

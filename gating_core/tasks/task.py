@@ -13,7 +13,7 @@ import torch
 
 from gating_core.checks import check_choice, check_integer, check_number, check_seeds
 from gating_core.randomness import generator
-from gating_core.tasks.rules import CLASS_COUNTS, TASKS, Sample
+from gating_core.tasks.rules import TASKS, Sample
 
 POINTS_RANGE = (8, 100_000)
 NOISE_RANGE = (0.0, 1.0)
@@ -58,7 +58,7 @@ def make_task(
     check_integer("test_points", test_points, *POINTS_RANGE)
     check_number("noise", noise, *NOISE_RANGE)
     check_number("label_noise", label_noise, *LABEL_NOISE_RANGE)
-    class_count = CLASS_COUNTS.get(name, 2)
+    class_count = TASKS[name].class_count
     if balance is not None:
         check_number("balance", balance, *BALANCE_RANGE)
         if class_count != 2:
@@ -101,7 +101,7 @@ def split_counts(total: int, train_share: float) -> tuple[int, int]:
 
 def _draw(name: str, rng: torch.Generator, count: int, balance: float | None) -> Sample:
     """``count`` points of the task; with ``balance`` exactly that share, rounded, of class 0."""
-    points, labels = TASKS[name](rng, count)
+    points, labels = TASKS[name].rule(rng, count)
     if balance is None:
         return points, labels
     zeros = round(balance * count)
@@ -110,7 +110,7 @@ def _draw(name: str, rng: torch.Generator, count: int, balance: float | None) ->
     size = count
     while any(np.sum(labels == label) < share for label, share in enumerate(wanted)):
         size *= 2
-        points, labels = TASKS[name](rng, size)
+        points, labels = TASKS[name].rule(rng, size)
     kept = [np.flatnonzero(labels == label)[:share] for label, share in enumerate(wanted)]
     order = np.concatenate(kept)[torch.randperm(count, generator=rng).numpy()]
     return points[order], labels[order]

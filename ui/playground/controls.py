@@ -8,7 +8,7 @@ import streamlit as st
 
 from gating_core.attention import NORMS, SOURCES
 from gating_core.experiments.comparison import SHOWN, TOKENS_ONLY, VARIANTS, Setting
-from gating_core.tasks import CLASS_COUNTS, TASK_NAME, TASKS, TRAIN_SHARE_RANGE, OwnData
+from gating_core.tasks import TASK_NAME, TASKS, TRAIN_SHARE_RANGE, OwnData
 from gating_core.training import GOOD_START, OPTIMISERS
 from ui.common.link_check import forget
 from ui.common.links import Allowed, Choice, Choices, Number
@@ -171,7 +171,7 @@ def asked_setting(front: dict, more: dict, own: OwnData | None) -> tuple[dict, l
         share = TRAIN_SHARE_RANGE[0]
         notes.append(f"At least {share:.0%} of the points train. Shown: that.")
     balance = more["balance"] if 0.1 <= more["balance"] <= 0.9 else None
-    if balance is not None and (data == TASK_NAME or CLASS_COUNTS.get(data, 2) != 2):
+    if balance is not None and (data == TASK_NAME or TASKS[data].class_count != 2):
         notes.append(f"The balance of classes cannot be set for {data!r}. Shown: as it comes.")
         balance = None
     noise, flip = float(more["noise"]), float(more["flip"])

@@ -12,13 +12,13 @@ from gating_core.tasks import (
     OwnDataError,
     drawn_data,
     parse_csv,
-    split_note,
 )
 from ui.common.link_check import forget
 from ui.common.words import literal
 from ui.components.draw import draw, drawn
 from ui.drawing import palette
 from ui.playground.controls import OWN, as_it_comes
+from ui.playground.words import scaling_text, split_text
 
 DRAWING, TABLE = "own_drawing", "own_table"
 NAMES = ("blue", "orange", "green", "purple")
@@ -52,9 +52,11 @@ def draw_own() -> None:
         st.error(literal(problem))
     own = own_data()
     if own is not None:
-        st.text(f"In use: {len(own.points)} points, classes {', '.join(own.names)}. {own.scaling}")
+        st.text(
+            f"In use: {len(own.points)} points, classes {', '.join(own.names)}. {scaling_text(own)}"
+        )
         # What the slider under *More* says, which has been drawn by now.
-        st.text(split_note(own, st.session_state["share"] or as_it_comes(TASK_NAME)))
+        st.text(split_text(own, st.session_state["share"] or as_it_comes(TASK_NAME)))
 
 
 def _keep(own: OwnData) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict, replace
 
 import numpy as np
@@ -13,12 +14,14 @@ from gating_core.experiments.comparison import (
     TrainedRun,
     drawn_frames,
 )
+from gating_core.tasks import OwnData, quote, train_counts
 from gating_core.training import mean_interval
 from ui.common.words import percent, plus_minus, settled, short, total_text
 from ui.drawing.axes import Axes
 from ui.drawing.classified import classifier_planes
 
 FEW_SEEDS = 6
+COARSE_BELOW = 20  # test points: one more or less right shows in the accuracy
 CURVES = (
     "grey left, magenta right · thick: the shown seed; band: 10 to 90 % of the seeds · total"
     " curvature on 31 × 31 points: bars are its estimated error, rings a lower estimate or not"
@@ -216,3 +219,39 @@ def frames_text(run: TrainedRun, drawn: int) -> str:
     if drawn == count:
         return ""
     return f"Drawn: {drawn} of {count} moments; a long run or a large model has too many for all."
+
+
+def scaling_text(own: OwnData) -> str:
+    """A sentence that says what was done to the coordinates of somebody's own points."""
+    if (own.half_widths == 1).all() and not own.centre.any():
+        return "The points stand where they were given."
+    x, y = (
+        f"({name} − {c:.6g}) / {by:.6g}"
+        for name, c, by in zip("xy", own.centre, own.half_widths, strict=True)
+    )
+    how = (
+        "by the same factor in both directions"
+        if own.half_widths[0] == own.half_widths[1]
+        else "each direction by itself, as one is more than ten times as wide as the other"
+    )
+    return f"Scaled to the square, {how}: {x} and {y}.".replace("− -", "+ ")
+
+
+def split_text(own: OwnData, train_share: float) -> str:
+    """What splitting does with somebody's own points, and what that means where they are few."""
+    total, train = len(own.labels), sum(train_counts(own, train_share))
+    test = total - train
+    parts = [
+        f"Each seed trains on {train} of the {total} points, its own draw, and is tested on the"
+        f" other {test}."
+    ]
+    if test < COARSE_BELOW:
+        parts.append(
+            f"That is few: one point more or less right moves a test accuracy by {100 / test:.0f}"
+            " points."
+        )
+    single = [own.names[label] for label, size in Counter(own.labels.tolist()).items() if size == 1]
+    if single:
+        names = ", ".join(map(quote, sorted(single)))
+        parts.append(f"Of the classes {names} there is one point each: trained on, never tested.")
+    return " ".join(parts)

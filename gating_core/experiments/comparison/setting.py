@@ -9,7 +9,7 @@ from gating_core.attention.config import AttentionConfig
 from gating_core.checks import check_choice, check_integer, check_number
 from gating_core.experiments.comparison.variants import VARIANTS, variant_config
 from gating_core.tasks.own import TASK_NAME, OwnData, own_task
-from gating_core.tasks.rules import CLASS_COUNTS, TASKS
+from gating_core.tasks.rules import TASKS
 from gating_core.tasks.task import (
     BALANCE_RANGE,
     LABEL_NOISE_RANGE,
@@ -119,7 +119,7 @@ class Setting:
 
     @property
     def class_count(self) -> int:
-        return CLASS_COUNTS.get(self.task, 2) if self.own is None else len(self.own.names)
+        return TASKS[self.task].class_count if self.own is None else len(self.own.names)
 
     @property
     def seeds(self) -> tuple[int, ...]:

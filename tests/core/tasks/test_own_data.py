@@ -1,5 +1,8 @@
 """Are own points read exactly, and is everything else refused with one sentence?"""
 
+import csv
+import io
+
 import numpy as np
 import pytest
 from hypothesis import example, given
@@ -7,13 +10,24 @@ from hypothesis import strategies as st
 
 from gating_core.attention.config import AttentionConfig
 from gating_core.experiments.comparison.variants import VARIANTS
-from gating_core.tasks.own import EXAMPLE_CSV, drawn_data, own_task, parse_csv, split_note, to_csv
-from gating_core.tasks.table import OwnDataError
+from gating_core.tasks.own import EXAMPLE_CSV, TRAIN_SHARE, drawn_data, own_task, parse_csv
+from gating_core.tasks.table import COLUMNS, OwnDataError
 from gating_core.training.train import train_ensemble
+from ui.playground.words import scaling_text, split_text
 
 ROWS = [
     "0,0,cat", "4,0,cat", "0,2,dog", "4,2,dog", "1,1,cat", "2,1,cat", "3,1,dog", "2,2,dog",
 ]  # fmt: skip
+
+
+def to_csv(own):
+    """The points as they came, as a table that `parse_csv` must read back exactly."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for (x, y), label in zip(own.originals.tolist(), own.labels, strict=True):
+        writer.writerow([repr(x), repr(y), own.names[label]])
+    return out.getvalue()
 
 
 def table(*rows, header="x,y,label"):
@@ -42,9 +56,9 @@ def test_points_are_scaled_by_one_factor_and_the_map_is_kept():
     assert own.points.min(0).tolist() == [-1, -0.5]
     assert own.points.max(0).tolist() == [1, 0.5]
     np.testing.assert_array_equal(own.points * own.half_widths + own.centre, own.originals)
-    assert own.scaling.endswith("(x − 2) / 2 and (y − 1) / 2.")
+    assert scaling_text(own).endswith("(x − 2) / 2 and (y − 1) / 2.")
     below_zero = parse_csv(GOOD.replace("0,", "-8,"))
-    assert "(x + 2) / 6" in below_zero.scaling
+    assert "(x + 2) / 6" in scaling_text(below_zero)
 
 
 @pytest.mark.parametrize(
@@ -204,8 +218,8 @@ def check_own_or_refused(source):
     assert 8 <= len(own.points) <= 5_000
     assert set(own.labels) == set(range(len(own.names)))
     assert 2 <= len(own.names) <= 4
-    assert own.scaling
-    assert split_note(own)
+    assert scaling_text(own)
+    assert split_text(own, TRAIN_SHARE)
     again = parse_csv(to_csv(own))
     assert again.names == own.names
     for name in ("points", "labels", "originals", "centre"):
@@ -244,7 +258,7 @@ def test_drawn_points_stay_where_they_are():
     assert np.array_equal(own.points, points)
     assert own.names == ("blue", "red")
     assert own.labels.tolist() == [1, 0] * 4
-    assert own.scaling == "The points stand where they were given."
+    assert scaling_text(own) == "The points stand where they were given."
     assert np.array_equal(parse_csv(to_csv(own)).originals, points)
 
 
@@ -300,10 +314,10 @@ def test_a_seed_splits_in_the_same_way_in_every_company():
 
 
 def test_a_split_is_said():
-    assert split_note(own_of(60, 40)) == (
+    assert split_text(own_of(60, 40), TRAIN_SHARE) == (
         "Each seed trains on 70 of the 100 points, its own draw, and is tested on the other 30."
     )
-    few = split_note(own_of(6, 1, 1))
+    few = split_text(own_of(6, 1, 1), TRAIN_SHARE)
     assert "trains on 6 of the 8 points" in few
     assert "moves a test accuracy by 50 points" in few
     assert "classes '1', '2'" in few

@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gating_core.experiments.comparison.pair import TASK_NAMES
-from gating_core.tasks.rules import CLASS_COUNTS, TASKS
+from gating_core.tasks.rules import TASKS
 from gating_core.tasks.task import make_task, split_counts
 
 SEEDS = (0, 1, 2)
-TWO_CLASSES = sorted(set(TASKS) - set(CLASS_COUNTS))
+TWO_CLASSES = sorted(name for name, kind in TASKS.items() if kind.class_count == 2)
 BLOBS = {
     "blobs3": np.array([[0, 0.55], [-0.55, -0.4], [0.55, -0.4]]),
     "blobs4": np.array([[0.5, 0.5], [-0.5, 0.5], [-0.5, -0.5], [0.5, -0.5]]),
@@ -72,13 +72,13 @@ def test_tasks_are_documented_arrays(name):
     assert outside <= (0.03 if name in BLOBS else 0)  # Gaussian tails: about 0.5 %
     assert not np.array_equal(task.train_points[0], task.train_points[1])
     assert not np.array_equal(task.train_points[0, :50], task.test_points[0])
-    assert (TASKS[name].__doc__ or "").count("\n") == 0
-    assert (TASKS[name].__doc__ or "").endswith(".")
+    assert (TASKS[name].rule.__doc__ or "").count("\n") == 0
+    assert (TASKS[name].rule.__doc__ or "").endswith(".")
 
 
 def test_every_task_has_a_rule():
     assert set(RULES) | set(BLOBS) == set(SHARES) == set(TASKS)
-    assert set(CLASS_COUNTS) == set(BLOBS)
+    assert {name for name, kind in TASKS.items() if kind.class_count != 2} == set(BLOBS)
 
 
 @pytest.mark.parametrize("name", sorted(RULES))
@@ -99,7 +99,7 @@ def test_moons_lie_on_two_circles():
 @pytest.mark.parametrize("name", sorted(TASKS))
 def test_what_is_tested_was_not_learned(name, balance):
     """scikit-learn's moons are evenly spaced: two draws of one count would be the same set."""
-    if balance is not None and CLASS_COUNTS.get(name, 2) != 2:
+    if balance is not None and TASKS[name].class_count != 2:
         return
     task = make_task(name, points=200, test_points=200, seeds=SEEDS, balance=balance)
     for train, test in zip(task.train_points, task.test_points, strict=True):
