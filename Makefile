@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 APP_READY := $(VENV)/.app-ready
 DEV_READY := $(VENV)/.dev-ready
 
-.PHONY: app test soak lint bench screenshots presets clean
+.PHONY: app test soak lint format bench screenshots presets clean
 
 app: $(APP_READY)
 	$(BIN)/streamlit run app.py --server.fileWatcherType none
@@ -23,6 +23,10 @@ lint: $(DEV_READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+format: $(DEV_READY)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
 
 bench: $(DEV_READY)
 	$(BIN)/python -m tests.benchmarks

@@ -17,7 +17,7 @@ SPACING, JITTER, RUBBER = 12, 7, 13  # pixels, as in draw.js
 # True once Python's answer to the newest message has reached the square.
 ANSWERED = """() => {
   const { waiting, flying, heard } = document.querySelector('.gc-draw').__gc;
-  return !waiting && heard >= flying.serial;
+  return !waiting && (flying === undefined || heard >= flying.serial);
 }"""
 REPORT = "message => document.querySelector('.gc-draw').__gc.report('drawn', message)"
 FOCUSED = "document.activeElement.getAttribute('class')"

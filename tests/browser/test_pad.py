@@ -287,6 +287,9 @@ SOUND = {"index": 1, "x": 0.5, "y": -2.0, "done": True, "serial": 1_700_000_000_
         ({"x": "0"}, False),
         ({"done": 1}, False),
         ({"serial": "1"}, False),
+        ({"serial": 0}, False),
+        ({"serial": True}, False),
+        ({"serial": 2**53 + 1}, False),
     ],
 )
 def test_a_forged_message_is_not_listened_to(change, sound):

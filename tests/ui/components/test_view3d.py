@@ -1,16 +1,26 @@
 """Is the payload what the JavaScript side unpacks?"""
 
 import json
+import os
+import shutil
 import struct
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Barrier
 
 import numpy as np
 import pytest
 
-from ui.components.view3d import pack, plotly_url
+from ui.components import view3d as module
+from ui.components.view3d import PLOTLY_SOURCE, pack, plotly_url
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def unpack(payload: bytes):
-    """The same few lines as in view3d.js, in Python."""
+    """The same few lines as in view3d/payload.js, in Python."""
     (length,) = struct.unpack_from("<I", payload)
     header = json.loads(payload[4 : 4 + length])
     arrays = {}
@@ -42,3 +52,36 @@ def test_nan_in_the_header_is_refused():
 
 def test_plotly_is_served_from_here():
     assert plotly_url().startswith("app/static/plotly-")
+
+
+def test_plotly_is_served_from_here_whatever_the_working_directory(tmp_path):
+    code = "from ui.components.view3d import plotly_url; print(plotly_url())"
+    answer = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    served = ROOT / answer.stdout.strip().removeprefix("app/")
+    assert served.read_bytes() == PLOTLY_SOURCE.read_bytes()
+    assert not list(tmp_path.iterdir())
+
+
+def test_first_visitors_may_come_at_once(tmp_path, monkeypatch):
+    """Both have made their copy before either of them puts it in place."""
+    both = Barrier(2)
+    copy = shutil.copyfile
+
+    def copy_and_wait(*paths):
+        copy(*paths)
+        both.wait()
+
+    monkeypatch.setattr(module, "STATIC", tmp_path / "static")
+    monkeypatch.setattr(shutil, "copyfile", copy_and_wait)
+    with ThreadPoolExecutor(2) as visitors:
+        (url,) = set(visitors.map(lambda _: plotly_url(), range(2)))
+    (served,) = (tmp_path / "static").iterdir()
+    assert url.endswith(served.name)
+    assert served.read_bytes() == PLOTLY_SOURCE.read_bytes()

@@ -6,25 +6,19 @@ The browser owns the picture while it is drawn; Python hears of all points after
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
-HERE = Path(__file__).parent
+from ui.components import wire
+from ui.components.source import declare
+
 CLASSES_RANGE = (2, 4)  # each class has a shape of its own, and there are four shapes
 DIGITS = 3  # of a coordinate: finer than a hand can point
-LARGEST_SERIAL = 2**53  # JavaScript counts no further
 
 Point = tuple[float, float]
 
-_component = st.components.v2.component(
-    "gating_draw",
-    html=(HERE / "draw.html").read_text(encoding="utf-8"),
-    css=(HERE / "draw.css").read_text(encoding="utf-8"),
-    js=(HERE / "draw.js").read_text(encoding="utf-8"),
-    isolate_styles=False,
-)
+_component = declare("draw")
 
 
 def draw(
@@ -46,15 +40,12 @@ def draw(
     not heard of yet. Raises ``ValueError`` for points and classes that cannot be shown.
     """
     _check(points, labels, class_names, colours, most)
-    # Tells the browser which message these points know of. A trigger's value would be gone by the
-    # next run, which may be drawn before the browser has seen this one.
-    heard_key = f"{key}_heard"
 
     def hear() -> None:
         message = st.session_state[key]["drawn"]
         sound = _cleaned(message, len(class_names), most)
         if sound is not None:
-            st.session_state[heard_key] = message["serial"]
+            wire.keep(key, message["serial"])
             st.session_state[_drawn_key(key)] = sound
             on_change()
 
@@ -67,7 +58,7 @@ def draw(
             "class_names": list(class_names),
             "colours": list(colours),
             "most": most,
-            "heard": st.session_state.get(heard_key, 0),
+            "heard": wire.heard(key),
         },
         on_drawn_change=hear,
     )
@@ -125,8 +116,7 @@ def _cleaned(
             and len(points) == len(labels) <= most
             and all(type(x) in (int, float) and abs(x) <= 1 for point in points for x in point)
             and all(type(label) is int and 0 <= label < classes for label in labels)
-            and type(serial) is int
-            and 0 < serial <= LARGEST_SERIAL
+            and wire.is_serial(serial)
         )
         return (
             (tuple((_rounded(x), _rounded(y)) for x, y in points), tuple(labels)) if sound else None

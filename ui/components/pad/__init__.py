@@ -9,20 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
-HERE = Path(__file__).parent
+from ui.components import wire
+from ui.components.source import declare
 
-_component = st.components.v2.component(
-    "gating_pad",
-    html=(HERE / "pad.html").read_text(encoding="utf-8"),
-    css=(HERE / "pad.css").read_text(encoding="utf-8"),
-    js=(HERE / "pad.js").read_text(encoding="utf-8"),
-    isolate_styles=False,
-)
+_component = declare("pad")
 
 
 @dataclass(frozen=True)
@@ -60,14 +54,11 @@ def pad(
     ``polygon`` joins the dots, in their order, by a closed line.
     """
     _check(handles, extent)
-    # Tells the browser which message these positions know of. A trigger's value would be gone by
-    # the next run, which may be drawn before the browser has seen this one.
-    heard_key = f"{key}_heard"
 
     def hear() -> None:
         moved = st.session_state[key]["moved"]
         if _is_sound(moved, len(handles), extent):
-            st.session_state[heard_key] = moved["serial"]
+            wire.keep(key, moved["serial"])
             on_move()
 
     _component(
@@ -81,7 +72,7 @@ def pad(
             "x_name": x_name,
             "y_name": y_name,
             "polygon": polygon,
-            "heard": st.session_state.get(heard_key, 0),
+            "heard": wire.heard(key),
         },
         on_moved_change=hear,
     )
@@ -105,7 +96,7 @@ def _is_sound(moved: Any, count: int, extent: float) -> bool:
             0 <= moved["index"] < count
             and isinstance(moved["index"], int)
             and isinstance(moved["done"], bool)
-            and isinstance(moved["serial"], int)
+            and wire.is_serial(moved["serial"])
             and abs(moved["x"]) <= extent
             and abs(moved["y"]) <= extent
         )

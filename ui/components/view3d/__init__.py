@@ -14,25 +14,19 @@ import struct
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from threading import get_ident
 from typing import Any
 
 import numpy as np
 import plotly
-import streamlit as st
 
+from ui.components.source import declare
 from ui.drawing.panels import View
 
-HERE = Path(__file__).parent
 STATIC = Path(__file__).resolve().parents[3] / "static"
 PLOTLY_SOURCE = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
 
-_component = st.components.v2.component(
-    "gating_view3d",
-    html=(HERE / "view3d.html").read_text(encoding="utf-8"),
-    css=(HERE / "view3d.css").read_text(encoding="utf-8"),
-    js=(HERE / "view3d.js").read_text(encoding="utf-8"),
-    isolate_styles=False,
-)
+_component = declare("view3d")
 Readout = Sequence[tuple[str, Sequence[str]]]  # label, names of arrays (R, C)
 
 
@@ -51,7 +45,7 @@ def plotly_url() -> str:
     target = STATIC / f"plotly-{plotly.__version__}.min.js"
     if not target.exists() or target.stat().st_size != PLOTLY_SOURCE.stat().st_size:
         STATIC.mkdir(exist_ok=True)
-        part = target.with_suffix(f".{os.getpid()}.part")
+        part = target.with_suffix(f".{os.getpid()}.{get_ident()}.part")  # two may come at once
         shutil.copyfile(PLOTLY_SOURCE, part)
         os.replace(part, target)
     return f"app/static/{target.name}"

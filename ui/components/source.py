@@ -1,0 +1,44 @@
+"""Which files is a component made of? Read here, and joined to what the browser gets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+HERE = Path(__file__).parent
+# A component's script is these files as one module, in this order: they share their names, none
+# imports another, and the last one exports the function that Streamlit calls.
+SCRIPTS = {
+    "pad": ("wire.js", "svg.js", "pad/picture.js", "pad/pad.js"),
+    "draw": ("wire.js", "svg.js", "draw/picture.js", "draw/hand.js", "draw/draw.js"),
+    "view3d": (
+        "view3d/payload.js",
+        "view3d/picture.js",
+        "view3d/camera.js",
+        "view3d/playing.js",
+        "view3d/pointer.js",
+        "view3d/view3d.js",
+    ),
+}
+
+
+def script(name: str) -> str:
+    """The JavaScript module of the component ``name``."""
+    return "\n".join(_text(path) for path in SCRIPTS[name])
+
+
+def declare(name: str) -> Any:
+    """Tell Streamlit of the component ``name``; once, when its module is imported."""
+    return st.components.v2.component(
+        f"gating_{name}",
+        html=_text(f"{name}/{name}.html"),
+        css=_text(f"{name}/{name}.css"),
+        js=script(name),
+        isolate_styles=False,  # isolated ones break the pictures of plotly.js
+    )
+
+
+def _text(path: str) -> str:
+    return (HERE / path).read_text(encoding="utf-8")

@@ -1,0 +1,144 @@
+// What is drawn? Traces, markers and words of one frame, in the colours of the page.
+
+const LIFT = 0.02; // of the way to the viewer
+const GRID_SHARE = 0.16; // of the text colour in the axes' grid lines
+const MARKER = { size: 7, color: '#c026d3', line: { color: '#ffffff', width: 2 } };
+const CLEAR = 'rgba(0,0,0,0)';
+
+// Streamlit's own chart component puts its Plotly on `window.Plotly`: keep ours apart from it.
+const loadPlotly = url => (window.__gcPlotly ??= new Promise((resolve, reject) => {
+  const other = window.Plotly;
+  const script = document.createElement('script');
+  script.src = url;
+  script.onload = () => {
+    const own = window.Plotly;
+    if (other) window.Plotly = other;
+    resolve(own);
+  };
+  script.onerror = () => {
+    window.__gcPlotly = undefined;
+    reject(new Error(`cannot load ${url}`));
+  };
+  document.head.appendChild(script);
+}));
+
+function label(root, state) {
+  const { header, frame } = state;
+  root.querySelectorAll('.gc-caption').forEach((node, c) => {
+    const { captions } = header.columns[c];
+    node.textContent = captions[Math.min(frame, captions.length - 1)];
+  });
+  root.querySelector('.gc-frame').textContent = header.frame_labels[frame] ?? '';
+  const scrub = root.querySelector('.gc-scrub');
+  scrub.value = frame;
+  scrub.setAttribute('aria-valuetext', header.frame_labels[frame] ?? '');
+  const share = header.frames > 1 ? frame / (header.frames - 1) : 1;
+  root.querySelector('.gc-done').style.width = `${100 * share}%`;
+}
+
+// The marked point, and the one under the pointer.
+const spots = ({ pick, hover }) => [pick, hover].filter(spot => spot);
+
+// In a scene they are lifted a little towards the viewer, or the surface would swallow them.
+function marker(panel, state) {
+  return Object.fromEntries(Object.entries(panel.pick).map(([axis, name]) => {
+    let lift = 0;
+    if (panel.kind === 'scene') {
+      const [low, high] = panel.layout[`${axis}axis`].range;
+      lift = LIFT * state.camera().eye[axis] * (high - low) / panel.layout.aspectratio[axis];
+    }
+    return [axis, spots(state).map(spot => at(state.arrays[name], state.frame, spot, axis) + lift)];
+  }));
+}
+
+// Whether a panel shows the points of the chart, and marks can be put on it.
+const linked = panel => Object.keys(panel.pick).length > 0;
+
+const readable = number => (Number.isFinite(number) ? Number(number.toPrecision(3)).toString() : '–').replace('-', '−');
+
+// What the arrays say at the point under the pointer, or else at the marked one.
+function readOut(root, state) {
+  const spot = state.hover ?? state.pick;
+  const read = names => names.map(name => readable(at(state.arrays[name], state.frame, spot)));
+  root.querySelectorAll('.gc-readout').forEach((node, c) => {
+    const { readout } = state.header.columns[c];
+    if (!spot || !readout.length) { node.textContent = ''; return; }
+    const place = ['x', 'y'].map(axis => readable(at(state.arrays.axis, 0, spot, axis)));
+    const parts = readout.map(({ label, arrays }) => {
+      const numbers = read(arrays);
+      return `${label} = ${numbers.length > 1 ? `(${numbers.join(', ')})` : numbers[0]}`;
+    });
+    node.textContent = `At (${place.join(', ')}): ${parts.join(' · ')}`;
+  });
+}
+
+// WebGL ignores the alpha of Streamlit's border colour: mix text and background instead.
+function mix(text, background, share) {
+  const context = Object.assign(document.createElement('canvas'), { width: 1, height: 1 }).getContext('2d', { willReadFrequently: true });
+  const rgb = colour => {
+    context.fillStyle = colour;
+    context.fillRect(0, 0, 1, 1);
+    return context.getImageData(0, 0, 1, 1).data;
+  };
+  const [a, b] = [[...rgb(text)], [...rgb(background)]];
+  return `rgb(${a.slice(0, 3).map((x, i) => Math.round(share * x + (1 - share) * b[i])).join()})`;
+}
+
+function layoutOf(root, panel, state) {
+  const style = getComputedStyle(root);
+  const css = name => style.getPropertyValue(name).trim();
+  const font = { family: css('--st-font'), color: css('--st-text-color') };
+  const grid = mix(font.color, css('--st-background-color'), GRID_SHARE);
+  const base = { font, paper_bgcolor: CLEAR, plot_bgcolor: CLEAR, showlegend: false, uirevision: state.header.key };
+  if (panel.kind === 'plane') {
+    const axes = Object.entries(panel.layout).map(([name, spec]) => [name, { ...spec, gridcolor: grid, linecolor: grid }]);
+    return { ...base, margin: { l: 48, r: 10, t: 12, b: 40 }, ...Object.fromEntries(axes) };
+  }
+  const axis = spec => ({ ...spec, color: font.color, gridcolor: grid, zerolinecolor: grid, showbackground: false, showspikes: false });
+  const { xaxis, yaxis, zaxis, ...rest } = panel.layout;
+  return { ...base, margin: { l: 0, r: 0, t: 0, b: 0 },
+    scene: { ...rest, camera: state.camera(), xaxis: axis(xaxis), yaxis: axis(yaxis), zaxis: axis(zaxis) } };
+}
+
+// What answers no hover (plane, lines, data) must not hide the surface from the pointer either.
+function seeThrough(div) {
+  div._fullLayout?.scene?._scene?.glplot.objects
+    .filter(part => part._trace?.data.hoverinfo === 'skip')
+    .forEach(part => { part.drawPick = () => {}; });
+}
+
+async function draw(root, state, wanted) {
+  const { header, arrays, frame, Plotly } = state;
+  label(root, state);
+  readOut(root, state);
+  await Promise.all(state.plots.map(plot => {
+    const panel = header.columns[plot.c].panels[plot.p];
+    if (!wanted(panel)) return null;
+    const spot = { ...marker(panel, state), mode: 'markers', hoverinfo: 'skip',
+      type: panel.kind === 'scene' ? 'scatter3d' : 'scatter',
+      marker: panel.kind === 'scene' ? MARKER : { ...MARKER, size: 13 } };
+    const traces = fill(panel.traces, arrays, frame);
+    return Plotly.react(plot.div, linked(panel) ? [...traces, spot] : traces,
+      layoutOf(root, panel, state), { responsive: true, displayModeBar: false }).then(seeThrough);
+  }));
+  state.draws += 1;
+  root.dataset.frame = frame;
+  root.dataset.n = state.draws; // tests wait for this
+}
+
+// Move the markers alone.
+async function mark(root, state) {
+  readOut(root, state);
+  await Promise.all(state.plots.map(({ div, c, p }) => {
+    const panel = state.header.columns[c].panels[p];
+    if (!linked(panel)) return null;
+    const where = marker(panel, state);
+    const update = Object.fromEntries(Object.entries(where).map(([axis, list]) => [axis, [list]]));
+    return state.Plotly.restyle(div, update, [div.data.length - 1]);
+  }));
+  state.draws += 1;
+  root.dataset.n = state.draws;
+}
+
+const moves = state => panel => JSON.stringify(panel.traces).match(/"array":"[^"]+"/g)
+  .some(found => state.arrays[found.slice(9, -1)].framed);

@@ -1,0 +1,110 @@
+// Which point is meant? The one under the pointer, and the one that a click marks.
+
+const CLICK_PIXELS = 5;
+const REACH_PIXELS = 24;
+const AFTER_RELEASE_MS = 120; // the camera has been read by then
+
+// One move of the markers at a time; the last wish wins.
+function pointer(root, state) {
+  let marking = false;
+  let again = false;
+  const remark = async () => {
+    again = true;
+    if (marking || state.held) return; // a restyle would undo the turn of a scene that is held
+    marking = true;
+    try {
+      await null; // out of Plotly's render loop: a trace that goes while it runs would end it for good
+      while (again && !state.held && root.isConnected) {
+        again = false;
+        await mark(root, state);
+      }
+    } finally {
+      marking = false;
+    }
+  };
+  return {
+    point: spot => {
+      if (JSON.stringify(spot) === JSON.stringify(state.hover)) return;
+      state.hover = spot;
+      remark();
+    },
+    select: (row, column) => {
+      state.pick = [row, column];
+      remark();
+      state.report('pick', { row, column });
+    },
+    hold: () => {
+      state.held = true;
+      window.addEventListener('pointerup', () => {
+        state.held = false;
+        setTimeout(() => again && remark(), AFTER_RELEASE_MS);
+      }, { once: true, capture: true });
+    },
+  };
+}
+
+// gl3d fires a click at every frame while the button is down: remember the hit and act once.
+function pointAtScene(state, div, { point, select, hold }) {
+  let hit = null;
+  let down = null;
+  const remember = e => {
+    const found = e.points.find(p => p.curveNumber === 0);
+    const columns = state.arrays.axis.size; // a mesh counts its points row by row
+    if (found) hit = [Math.floor(found.pointNumber / columns), found.pointNumber % columns];
+    return found && hit;
+  };
+  div.on('plotly_hover', e => { if (remember(e) && !down) point(hit); });
+  div.on('plotly_click', remember);
+  div.on('plotly_unhover', () => { hit = null; point(null); });
+  div.addEventListener('pointerdown', e => {
+    down = [e.clientX, e.clientY];
+    hold();
+  }, true);
+  div.addEventListener('pointerup', e => {
+    const still = down && Math.hypot(e.clientX - down[0], e.clientY - down[1]) < CLICK_PIXELS;
+    down = null;
+    if (still) requestAnimationFrame(() => requestAnimationFrame(() => hit && select(...hit)));
+  }, true);
+}
+
+function pointAtPlane(state, plot, hand) {
+  const { pick } = state.header.columns[plot.c].panels[plot.p];
+  if (state.arrays[pick.x].inner.length === 2) pointAtNearest(state, plot, hand);
+  else pointAtHit(plot.div, hand);
+}
+
+function pointAtHit(div, { point, select }) {
+  const found = e => e.points.find(hit => hit.curveNumber === 0)?.pointNumber; // [row, column]
+  div.on('plotly_click', e => found(e) && select(...found(e)));
+  div.on('plotly_hover', e => found(e) && point(found(e)));
+  div.on('plotly_unhover', () => point(null));
+}
+
+function pointAtNearest(state, plot, { point, select }) {
+  plot.div.addEventListener('pointermove', event => point(nearest(state, plot, event)));
+  plot.div.addEventListener('pointerleave', () => point(null));
+  plot.div.addEventListener('click', event => {
+    const spot = nearest(state, plot, event);
+    if (spot) select(...spot);
+  }, true);
+}
+
+// Where the grid is bent, its nearest point counts, no further from the pointer than a finger.
+function nearest(state, { div, c, p }, event) {
+  const { xaxis, yaxis } = div._fullLayout;
+  const box = div.getBoundingClientRect();
+  const { x, y } = state.header.columns[c].panels[p].pick;
+  const [xs, ys] = [state.arrays[x], state.arrays[y]];
+  const [rows, columns] = xs.inner;
+  let best = null;
+  let least = REACH_PIXELS;
+  for (let row = 0; row < rows; row += 1) {
+    for (let column = 0; column < columns; column += 1) {
+      const across = xaxis._offset + xaxis.d2p(at(xs, state.frame, [row, column])) - (event.clientX - box.left);
+      const down = yaxis._offset + yaxis.d2p(at(ys, state.frame, [row, column])) - (event.clientY - box.top);
+      const far = Math.hypot(across, down);
+      if (far < least) [least, best] = [far, [row, column]];
+    }
+  }
+  return best;
+}
