@@ -19,7 +19,8 @@ def generator(seed: int, name: str) -> torch.Generator:
 
 def normal(seeds: tuple[int, ...], name: str, shape: tuple[int, ...], scale: float) -> torch.Tensor:
     """(S, *shape) float64: independent normals with standard deviation ``scale``."""
-    draws = [
-        torch.randn(shape, generator=generator(seed, name), dtype=torch.float64) for seed in seeds
-    ]
-    return torch.stack(draws) * scale
+    draws = {
+        seed: torch.randn(shape, generator=generator(seed, name), dtype=torch.float64)
+        for seed in set(seeds)
+    }
+    return torch.stack([draws[seed] for seed in seeds]) * scale

@@ -3,18 +3,21 @@
 from gating_core.attention.charts import WeightChart, through_logs, weight_chart
 from gating_core.attention.classifier import restore
 from gating_core.attention.config import (
-    GATE_KINDS,
     GATE_POSITIONS,
+    LAYERS,
     NORMS,
     SOURCES,
     AttentionConfig,
     GateConfig,
 )
+from gating_core.attention.gate_kinds import GATE_KINDS, GATES
 from gating_core.attention.stack import Attention, build_attention
 
 __all__ = [
+    "GATES",
     "GATE_KINDS",
     "GATE_POSITIONS",
+    "LAYERS",
     "NORMS",
     "SOURCES",
     "Attention",

@@ -10,7 +10,8 @@ from collections.abc import Callable
 
 import torch
 
-from gating_core.attention.stack import Attention, LayerLook
+from gating_core.attention.layer import LayerRecord
+from gating_core.attention.stack import Attention
 from gating_core.checks import check_integer, check_points, check_weights
 from gating_core.randomness import generator
 
@@ -32,10 +33,10 @@ class WeightChart:
         config = model.config
         check_integer("dimension", dimension, 2, 3)
         check_integer("value_count", config.value_count, dimension + 1, LARGEST_VALUE_COUNT)
-        if config.source != "memory":
+        why = config.layer.no_weight_chart
+        if why is not None:
             raise ValueError(
-                "source is 'tokens'; the attention-weight chart needs 'memory', because tokens'"
-                " values move with their weights"
+                f"source is {config.source!r}; there is no attention-weight chart, because {why}"
             )
         if config.norm == "pre":
             raise ValueError(
@@ -98,18 +99,20 @@ class WeightChart:
             raise ValueError("inputs are known only for n = 3 and a gated or residual model")
         return self._centred_logits(points) @ self._inverse
 
-    def __call__(self, points: torch.Tensor, looks: list[LayerLook] | None = None) -> torch.Tensor:
+    def __call__(
+        self, points: torch.Tensor, records: list[LayerRecord] | None = None
+    ) -> torch.Tensor:
         weights = self.weights(points).unsqueeze(1)  # one head axis, shared by all heads
         if self.model.config.heads > 1:
             weights = torch.cat([weights] * self.model.config.heads, 1)
         if self._reads_only_weights:
-            return self.model.run(None, weights, looks)
+            return self.model.run(None, weights, records)
         if self.model.config.value_count == 3:
             hidden = self.model.embed(self.inputs(points))
         else:
             hidden = self._centred_logits(points) @ self._inverse
             hidden = hidden + self.model.input_bias.unsqueeze(1)
-        return self.model.run(hidden, weights, looks)
+        return self.model.run(hidden, weights, records)
 
     def reach(self, points: torch.Tensor) -> torch.Tensor:
         """(S,): the largest |x| among the inputs behind chart points (N, 2); n = 3 only."""

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gating_core.attention.gate_kinds import GATES, GateKind
+from gating_core.attention.layer import AttentionLayer
+from gating_core.attention.memory import MemoryLayer
+from gating_core.attention.tokens import TokenLayer
 from gating_core.checks import check_choice, check_flag, check_integer, check_number
 
-SOURCES = ("memory", "tokens")
+# By where keys and values come from: a new mechanism is one more file, and its row here.
+LAYERS: dict[str, type[AttentionLayer]] = {"memory": MemoryLayer, "tokens": TokenLayer}
+SOURCES = tuple(LAYERS)
 NORMS = ("none", "pre", "post")
-GATE_KINDS = ("sigmoid", "silu", "tanh")
-CONTROL_KINDS = ("constant", "additive", "pointwise")  # no gates: what gates are held against
-STATELESS_KINDS = ("constant", "pointwise")
 GATE_GRANULARITIES = ("elementwise", "headwise")
 GATE_POSITIONS = ("G1", "G2", "G3", "G4", "G5")
 
@@ -38,27 +41,27 @@ class GateConfig:
     "pointwise" is SiLU(y), in other words a sigmoid gate that reads y itself.
     """
 
-    kind: str = "sigmoid"  # GATE_KINDS: the function sigma; or CONTROL_KINDS
+    kind: str = "sigmoid"  # a key of GATES: the function sigma, or a control
     granularity: str = "elementwise"  # one gate per channel; "headwise": per head (G5: one in all)
     position: str = "G1"  # GATE_POSITIONS
     strength: float = 1.0  # 0 (no gate at all) to 1
 
     def __post_init__(self) -> None:
-        check_choice("gate.kind", self.kind, GATE_KINDS + CONTROL_KINDS)
+        check_choice("gate.kind", self.kind, GATES)
         check_choice("gate.granularity", self.granularity, GATE_GRANULARITIES)
         check_choice("gate.position", self.position, GATE_POSITIONS)
         check_number("gate.strength", self.strength, 0.0, 1.0)
         place = (self.granularity, self.position)
-        if self.kind in CONTROL_KINDS and place != ("elementwise", "G1"):
+        if self.record.control and place != ("elementwise", "G1"):
             raise ValueError(
                 f"gate is {self.granularity} at {self.position}; the control {self.kind!r} must be"
                 " elementwise at G1"
             )
 
     @property
-    def reads_state(self) -> bool:
-        """Whether it depends on the state h, by weights of its own."""
-        return self.kind not in STATELESS_KINDS
+    def record(self) -> GateKind:
+        """What this kind of gate is."""
+        return GATES[self.kind]
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,7 @@ class AttentionConfig:
     mask or positions, read out at token 1).
     """
 
-    source: str = "memory"  # SOURCES
+    source: str = "memory"  # a key of LAYERS
     input_dim: int = 2  # 2 or 3: surfaces or solids
     model_dim: int = 3  # D, 1 to 256
     value_count: int = 3  # n slots or tokens, 2 to 64
@@ -83,7 +86,7 @@ class AttentionConfig:
     gate: GateConfig | None = None
 
     def __post_init__(self) -> None:
-        check_choice("source", self.source, SOURCES)
+        check_choice("source", self.source, LAYERS)
         check_integer("input_dim", self.input_dim, *INPUT_DIM_RANGE)
         check_integer("model_dim", self.model_dim, *MODEL_DIM_RANGE)
         check_integer("value_count", self.value_count, *VALUE_COUNT_RANGE)
@@ -98,3 +101,8 @@ class AttentionConfig:
             raise ValueError(
                 f"heads is {self.heads}; it must divide model_dim, which is {self.model_dim}"
             )
+
+    @property
+    def layer(self) -> type[AttentionLayer]:
+        """The mechanism, which says what it can."""
+        return LAYERS[self.source]

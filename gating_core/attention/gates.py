@@ -6,24 +6,17 @@ slots or tokens.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import torch
 from torch import nn
 
-from gating_core.attention.config import GateConfig
 from gating_core.points_last import product
 from gating_core.randomness import normal
 
-# What the gate makes of z: W h + b, or what it acts on where it does not read the state.
-GATES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
-    "sigmoid": torch.sigmoid,
-    "silu": lambda z: z * torch.sigmoid(z),  # not F.silu: torch.func cannot differentiate it twice
-    "tanh": torch.tanh,
-    "constant": lambda z: torch.tensor(0.5, dtype=z.dtype),
-    "additive": torch.sigmoid,
-    "pointwise": torch.sigmoid,  # SiLU(x) is x times the sigmoid of x
-}
+if TYPE_CHECKING:
+    from gating_core.attention.config import GateConfig
 
 BIAS_SCALE = 0.1
 
@@ -31,33 +24,47 @@ BIAS_SCALE = 0.1
 class Gate(nn.Module):
     """``x * ((1 - strength) + strength * sigma(W h + b))``, one gate per channel or per head.
 
-    ``strength`` is a number, or a tensor (S,) with one strength per ensemble member. At 0 the
-    gate is skipped, so that the result is the ungated one bit for bit. Kinds that do not read the
-    state h have no weights.
+    All members have the configuration's strength, unless ``strengths`` names one for each. At 0
+    the gate is skipped, so that the result is the ungated one bit for bit. Kinds that do not read
+    the state h have no weights.
     """
 
+    strengths: torch.Tensor | None  # (S,), where members have strengths of their own
+
     def __init__(
-        self, config: GateConfig, model_dim: int, heads: int, seeds: tuple[int, ...], name: str
+        self,
+        config: GateConfig,
+        model_dim: int,
+        heads: int,
+        seeds: tuple[int, ...],
+        name: str,
+        strengths: Sequence[float] | None = None,
     ) -> None:
         super().__init__()
         self.config = config
         self.heads = 1 if config.position == "G5" else heads
-        self.strength: float | torch.Tensor = float(config.strength)
-        if config.reads_state:
+        own = None if strengths is None else torch.tensor(strengths, dtype=torch.float64)
+        self.register_buffer("strengths", own, persistent=False)
+        if config.record.reads_state:
             width = model_dim if config.granularity == "elementwise" else self.heads
             scale = model_dim**-0.5
             self.weight = nn.Parameter(normal(seeds, f"{name}.weight", (model_dim, width), scale))
             self.bias = nn.Parameter(normal(seeds, f"{name}.bias", (width,), BIAS_SCALE))
 
     @property
+    def strength(self) -> float | torch.Tensor:
+        """One number for all members, or one for each of them (S,)."""
+        return float(self.config.strength) if self.strengths is None else self.strengths
+
+    @property
     def idle(self) -> bool:
         """Whether the gate leaves every member's output as it is."""
-        return isinstance(self.strength, float) and self.strength == 0.0
+        return self.strengths is None and self.config.strength == 0
 
     @property
     def needs_state(self) -> bool:
         """Whether what comes out depends on the state."""
-        return self.config.reads_state and not self.idle
+        return self.config.record.reads_state and not self.idle
 
     def values(self, states: torch.Tensor | None, x: torch.Tensor) -> torch.Tensor:
         """(S, ..., D or H): the gate in force, strength included: what ``x`` is multiplied by.
@@ -65,20 +72,20 @@ class Gate(nn.Module):
         For an additive control, what is added to it; a constant may have no axes. ``states``
         (S, ..., D) may be ``None`` where they are not read.
         """
-        if not self.config.reads_state:
+        if not self.config.record.reads_state:
             z = x
         else:
             assert states is not None
             inner = (1,) * (states.ndim - 3)
             weight = self.weight.unflatten(0, (-1, *inner)) if inner else self.weight
             z = product(states, weight) + self.bias.unflatten(0, (-1, *inner, 1))
-        gate = GATES[self.config.kind](z)
+        gate = self.config.record.sigma(z)
         strength = self.strength
         if isinstance(strength, torch.Tensor):
             strength = strength.to(x.dtype).reshape(-1, *(1,) * (x.ndim - 1))
         elif strength == 1.0:
             return gate
-        if self.config.kind == "additive":
+        if self.config.record.additive:
             return strength * gate
         return (1 - strength) + strength * gate
 
@@ -87,7 +94,7 @@ class Gate(nn.Module):
         if self.idle:
             return x
         gate = self.values(states, x)
-        if self.config.kind == "additive":
+        if self.config.record.additive:
             return x + gate
         if self.config.granularity == "elementwise" or self.heads == 1:
             return x * gate

@@ -28,11 +28,8 @@ Chart = Callable[..., torch.Tensor]
 
 
 def cost(config: AttentionConfig) -> float:
-    """Roughly what one point costs, in numbers touched: tokens look at each other in pairs."""
-    width = config.model_dim * config.value_count
-    if config.source == "tokens":
-        width *= config.value_count * 8
-    return config.depth * (width + config.model_dim**2)
+    """Roughly what one point costs, in numbers touched."""
+    return config.depth * (config.layer.cost(config) + config.model_dim**2)
 
 
 def affordable_integrals(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from gating_core.attention.stack import LayerLook
+from gating_core.attention.layer import LayerRecord
 from gating_core.geometry.grid import Grid
 
 
@@ -33,14 +33,14 @@ def look_inside(chart: Callable[..., torch.Tensor], grid: Grid) -> list[LayerFie
     ``chart`` is a model or an attention-weight chart, an ensemble of one.
     """
     shape = tuple(grid.weights.shape)
-    looks: list[LayerLook] = []
-    chart(grid.points, looks)
+    records: list[LayerRecord] = []
+    chart(grid.points, records)
     return [
         LayerFields(
-            look.weights[0].unflatten(1, shape).numpy(),
+            record.weights[0].unflatten(1, shape).numpy(),
             None
-            if look.gate is None
-            else look.gate[0].expand(len(grid.points), -1).T.reshape(-1, *shape).numpy(),
+            if record.gate is None
+            else record.gate[0].expand(len(grid.points), -1).T.reshape(-1, *shape).numpy(),
         )
-        for look in looks
+        for record in records
     ]

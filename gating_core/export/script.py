@@ -10,15 +10,15 @@ from dataclasses import fields
 from string import Template
 from textwrap import fill
 
-from gating_core.attention.config import CONTROL_KINDS, AttentionConfig, GateConfig
+from gating_core.attention.config import AttentionConfig, GateConfig
+from gating_core.attention.gate_kinds import GATES
 from gating_core.export.script_lines import (
     GATED,
-    GATES,
+    MECHANISMS,
     by_head_lines,
     embedding_lines,
     gate_in_force,
     layer_lines,
-    read_out,
     state_shape,
 )
 from gating_core.training.trained import TrainedEnsemble
@@ -28,27 +28,19 @@ WEIGHTS_NAME = "model.safetensors"
 PLAIN_NAME = re.compile(r"[\w-]+\.safetensors", re.ASCII)
 
 
-# The fields that a script has lines for, and of words those that it knows; not taken from
-# `gating_core.attention.config`, so that what is added there is refused until it is written here.
+# The fields that a script has lines for, and of words those that it knows; what is added to
+# `gating_core.attention.config` is refused until its lines are written.
 KNOWN: dict[type, dict[str, tuple[str, ...] | None]] = {
     AttentionConfig: {
-        "source": ("memory", "tokens"), "norm": ("none", "pre", "post"),
+        "source": tuple(MECHANISMS), "norm": ("none", "pre", "post"),
         "input_dim": None, "model_dim": None, "value_count": None, "heads": None, "depth": None,
         "residual": None, "output_projection": None, "gate": None,
     },
     GateConfig: {
-        "kind": tuple(GATES), "granularity": ("elementwise", "headwise"),
-        "position": tuple(GATED), "strength": None,
+        "kind": tuple(name for name, kind in GATES.items() if kind.script is not None),
+        "granularity": ("elementwise", "headwise"), "position": tuple(GATED), "strength": None,
     },
 }  # fmt: skip
-NAMES = {
-    "sigmoid": "sigmoid gate",
-    "silu": "SiLU gate",
-    "tanh": "tanh gate",
-    "constant": "constant factor 1/2",
-    "additive": "added sigmoid",
-    "pointwise": "SiLU",
-}
 PLACES = {
     "G1": "after attention",
     "G2": "on the values",
@@ -128,7 +120,7 @@ def script_text(ensemble: TrainedEnsemble, seed: int, weights_name: str = WEIGHT
     if not PLAIN_NAME.fullmatch(weights_name):
         raise ValueError(f"weights_name is {weights_name!r}; it must be like {WEIGHTS_NAME!r}")
     member = ensemble.seeds.index(seed)
-    several = config.heads > 1
+    several, mechanism = config.heads > 1, MECHANISMS[config.source]
     embedding, layer = embedding_lines(config), layer_lines(config)
     return SCRIPT.substitute(
         seed=seed,
@@ -137,7 +129,7 @@ def script_text(ensemble: TrainedEnsemble, seed: int, weights_name: str = WEIGHT
         description=_description(config),
         dim=config.model_dim,
         count_n=config.value_count,
-        slots="slots" if config.source == "memory" else "tokens",
+        slots=mechanism.values,
         heads_note=f", H = {config.heads} heads" if several else "",
         member=member,
         count=len(ensemble.seeds),
@@ -148,7 +140,7 @@ def script_text(ensemble: TrainedEnsemble, seed: int, weights_name: str = WEIGHT
         import_torch="import torch\n" if "torch." in "".join(embedding + layer) else "",
         layer="\n    ".join(layer),
         embedding="\n    ".join(embedding),
-        read_out=read_out(config),
+        read_out=mechanism.read_out,
         classes=ensemble.state["bias"].shape[-1],
         inputs=config.input_dim,
         train=f"{ensemble.train_accuracy[-1, member]:.6f}",
@@ -173,8 +165,6 @@ def script_problem(config: AttentionConfig) -> str | None:
 
 
 def _description(config: AttentionConfig) -> str:
-    memory = config.source == "memory"
-    what = "over learned slots" if memory else "among tokens, read out at the first"
     parts = [
         f"{config.depth} layer" + "s" * (config.depth > 1),
         f"{config.heads} head" + "s" * (config.heads > 1),
@@ -187,15 +177,17 @@ def _description(config: AttentionConfig) -> str:
     if config.norm != "none":
         where = {"pre": "before query and gate", "post": "after each layer"}[config.norm]
         parts.append(f"RMSNorm {where}")
-    return fill(f"Softmax attention {what}: {', '.join(parts)}.", LINE_LENGTH)
+    return fill(f"{MECHANISMS[config.source].title}: {', '.join(parts)}.", LINE_LENGTH)
 
 
 def _gate_description(config: AttentionConfig) -> str:
     gate = gate_in_force(config)
     if gate is None:
         return "no gate"
-    name = NAMES[gate.kind] + (f" of strength {gate.strength:g}" if gate.strength < 1 else "")
-    if gate.kind in CONTROL_KINDS:
+    control = gate.record.control
+    name = control or gate.record.title
+    name += f" of strength {gate.strength:g}" if gate.strength < 1 else ""
+    if control:
         return f"{name} in place of a gate"
     position = gate.position if config.output_projection or gate.position != "G5" else "G1"
     one = gate.position == "G5" and gate.granularity == "headwise"  # whatever the heads

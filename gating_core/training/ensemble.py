@@ -12,6 +12,7 @@ import torch
 
 from gating_core.attention.classifier import Classifier, build_classifier
 from gating_core.attention.config import AttentionConfig
+from gating_core.attention.stack import Attention
 from gating_core.tasks.task import Task
 
 
@@ -31,14 +32,9 @@ def shared_model(configs: Sequence[AttentionConfig], task: Task) -> Classifier:
                 f"configs hold {config} and {configs[0]}; all that are trained together must be"
                 " equal but for the strength of the gate"
             )
-    model = build_classifier(whole, task.seeds, task.class_count).float()
-    for parameter in model.parameters():
-        parameter.data = parameter.repeat(len(configs), *(1,) * (parameter.ndim - 1))
-    model.attention.seeds = task.seeds * len(configs)
-    for layer in model.attention.blocks:
-        if layer.gate is not None:
-            layer.gate.strength = torch.tensor(strengths).repeat_interleave(len(task.seeds))
-    return model
+    members = None if gate is None else [x for x in strengths for _ in task.seeds]
+    attention = Attention(whole, task.seeds * len(configs), members)
+    return Classifier(attention, task.class_count).requires_grad_(False).float()
 
 
 def flatten(model: Classifier) -> tuple[torch.Tensor, torch.Tensor]:

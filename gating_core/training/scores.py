@@ -46,7 +46,7 @@ def scores(
 def block_size(model: Classifier) -> int:
     """How many points are best worked on at a time, for all members together."""
     config = model.attention.config
-    width = config.model_dim * (config.value_count**2 if config.source == "tokens" else 1)
+    width = config.model_dim * config.layer.step_numbers(config)
     return max(BLOCK_NUMBERS // (len(model.bias) * width), SMALLEST_BLOCK)
 
 

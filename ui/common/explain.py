@@ -4,11 +4,6 @@ from __future__ import annotations
 
 import streamlit as st
 
-SOURCES = {
-    "memory": "learned slots",
-    "tokens": "tokens, each an affine map of the input",
-}
-
 
 def explain(what: str, text: str) -> None:
     """The button under a figure, and what it unfolds."""

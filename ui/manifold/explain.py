@@ -9,7 +9,7 @@ import numpy as np
 from gating_core.attention import AttentionConfig
 from gating_core.experiments.specimen import COLOURINGS, MeasuredSpecimen
 from gating_core.geometry import SurfaceIntegrals
-from ui.common.explain import SOURCES, beats
+from ui.common.explain import beats
 from ui.common.words import error_text, percent, short, with_bound
 from ui.manifold.picture import Look
 
@@ -28,7 +28,7 @@ def surfaces_text(sides: list[MeasuredSpecimen], at: tuple[int, int]) -> str:
     return beats(
         f"Every point of the chart has an output y in {config.model_dim} dimensions; together they"
         " form a surface. Thin lines are the chart's own grid, so that a flat sheet is still seen"
-        f" as one. Keys and values come from {SOURCES[config.source]}.",
+        f" as one. Keys and values come from {config.layer.come_from}.",
         f"At ({axis[column]:.2f}, {axis[row]:.2f}) the last layer's attention weights (head 1) are"
         f" α = {_vector(weights)}{gate}, and y = {_vector(y)}. " + _without_gate(config),
         "Straight grid lines in one plane: flat. Grid lines that bow out of every plane in both"
@@ -41,7 +41,7 @@ def surfaces_text(sides: list[MeasuredSpecimen], at: tuple[int, int]) -> str:
 
 def _without_gate(config: AttentionConfig) -> str:
     """What an ungated model of this kind computes."""
-    if config.source == "tokens":
+    if not config.layer.fixed_values:
         return "Without a gate y is an average, too, but of values that move with the input."
     after = [
         word

@@ -130,14 +130,14 @@ def _config(request: Request, notes: dict[str, str]) -> AttentionConfig:
         output_projection=request.output_projection,
         gate=gate,
     )
-    if config.source == "memory" and gate.position in ("G2", "G3"):
+    if config.layer.fixed_values and gate.position in ("G2", "G3"):
         what = "values" if gate.position == "G2" else "keys"
         notes["position"] = (
             f"On memory slots {gate.position} reads the slot's own vector, so it is a constant: it"
             f" only moves the fixed {what}, and averages of fixed vectors stay in a flat"
             f" space{_afterwards(config)}. Choose tokens to see it depend on the input."
         )
-    elif config.source == "memory" and gate.position == "G4":
+    elif config.layer.fixed_values and gate.position == "G4":
         notes["position"] = (
             "G4 gates the query: it only moves the attention weights, and averages of the values"
             f" stay in the same flat space{_afterwards(config)}."
@@ -162,7 +162,7 @@ def _specimen(request: Request, config: AttentionConfig, notes: dict[str, str]) 
     chart = request.chart
     if chart == "weights":
         reason = {
-            config.source == "tokens": "tokens' values move with their weights",
+            config.layer.no_weight_chart is not None: config.layer.no_weight_chart,
             config.norm == "pre": "a normalised query comes from no known hidden state",
             config.value_count < 3: "two values span a line, not a surface",
         }.get(True)
@@ -175,7 +175,7 @@ def _specimen(request: Request, config: AttentionConfig, notes: dict[str, str]) 
             chart = "inputs"
             notes["chart"] = f"There is no attention-weight chart here: {reason}. Shown: inputs."
     values, gate_weight = request.values, request.gate_weight
-    if (values or gate_weight) and (config.source != "memory" or config.value_count != 3):
+    if (values or gate_weight) and (not config.layer.fixed_values or config.value_count != 3):
         values = gate_weight = None
         notes["value_count"] = "Dragged values and gates need memory slots and n = 3. Shown: none."
     return Specimen(

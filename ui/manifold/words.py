@@ -21,7 +21,6 @@ from ui.manifold.picture import Look
 from ui.manifold.request import DISTANT, Metric
 
 SIDE_NAMES = ("Without gate", "With gate")
-KINDS = {"sigmoid": "sigmoid", "silu": "SiLU", "tanh": "tanh"}
 EXACT = 1e-200  # a bound below it is there for form's sake
 
 
@@ -33,7 +32,7 @@ def heading(side: MeasuredSpecimen) -> str:
     if gate.strength == 0:
         return "Gate at λ = 0: none"
     per = "channel" if gate.granularity == "elementwise" else "head"
-    return f"{KINDS[gate.kind]} gate at {gate.position}, one per {per}, λ = {gate.strength:.2f}"
+    return f"{gate.record.title} at {gate.position}, one per {per}, λ = {gate.strength:.2f}"
 
 
 def degenerate(side: MeasuredSpecimen) -> bool:
@@ -46,7 +45,7 @@ def reading(sides: list[MeasuredSpecimen]) -> str:
     parts = []
     for side in sides:
         gate = side.specimen.config.gate
-        name = "**Without a gate**" if gate is None else f"**With the {KINDS[gate.kind]} gate**"
+        name = "**Without a gate**" if gate is None else f"**With the {gate.record.title}**"
         if gate is not None and gate.strength == 0:
             name = "**With its gate dialled down to nothing**"
         if degenerate(side):
@@ -78,7 +77,7 @@ def slice_warning(side: MeasuredSpecimen) -> str:
     config = side.specimen.config
     if degenerate(side) or side.surface.curved_share[0] <= SLIGHT:
         return ""
-    if config.source == "tokens":
+    if not config.layer.fixed_values:
         return (
             "Curved without a gate: the values are computed from the input and move with it, so"
             " the flatness theorem, which is about fixed values, does not apply."

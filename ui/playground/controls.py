@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from gating_core.attention import NORMS, SOURCES
+from gating_core.attention import LAYERS, NORMS, SOURCES
 from gating_core.experiments.comparison import SHOWN, TOKENS_ONLY, VARIANTS, Setting
 from gating_core.tasks import TASK_NAME, TASKS, TRAIN_SHARE_RANGE, OwnData
 from gating_core.training import GOOD_START, OPTIMISERS
@@ -141,7 +141,7 @@ def asked_setting(front: dict, more: dict, own: OwnData | None) -> tuple[dict, l
     source, width, heads = more["from"] or FIRST.source, more["width"], more["attention_heads"]
     names = [front["left"] or FIRST.variants[0], front["right"] or FIRST.variants[1]]
     for place, name in enumerate(names):
-        if name in TOKENS_ONLY and source != "tokens":
+        if name in TOKENS_ONLY and LAYERS[source].fixed_values:
             names[place] = FIRST.variants[place]
             notes.append(
                 f"The variant {name!r} needs keys and values from tokens: a memory slot has no"
@@ -151,7 +151,7 @@ def asked_setting(front: dict, more: dict, own: OwnData | None) -> tuple[dict, l
         names[1] = next(name for name in ("ungated", "sigmoid") if name != names[0])
         notes.append(f"Left and right are the same. Shown on the right: {names[1]}.")
     for name in more["also"]:
-        if name in TOKENS_ONLY and source != "tokens":
+        if name in TOKENS_ONLY and LAYERS[source].fixed_values:
             notes.append(f"The variant {name!r} needs keys and values from tokens: left out.")
         elif name not in names:
             names.append(name)

@@ -9,6 +9,7 @@ import numpy as np
 
 from gating_core.experiments.comparison import (
     DRAWN_POINTS,
+    VARIANTS,
     FilmSide,
     FinalCurvature,
     TrainedRun,
@@ -28,15 +29,10 @@ CURVES = (
     " settled"
 )
 TITLES = {
+    **{name: gate.record.title for name, gate in VARIANTS.items() if gate is not None},
     "ungated": "no gate",
-    "sigmoid": "sigmoid gate",
     "headwise": "sigmoid gate, one per head",
-    "silu": "SiLU gate",
-    "tanh": "tanh gate",
     "value": "gate on the values (G2)",
-    "half": "constant gate of ½",
-    "additive": "additive control",
-    "pointwise": "pointwise SiLU",
     "matched": "no gate, parameters matched",
 }
 

@@ -106,10 +106,10 @@ class Setting:
 
     def _check_size(self) -> None:
         """A step must be short enough to be stopped after it."""
-        tokens = self.value_count**2 if self.source == "tokens" else 1
         members = self.seed_count * min(len(self.variants), 2)  # two may train as one batch
         widest = max(config.model_dim for config in self.configs.values())
-        numbers = members * self.batch_size * self.depth * widest * tokens
+        width = widest * self.base.layer.step_numbers(self.base)
+        numbers = members * self.batch_size * self.depth * width
         if numbers > LARGEST_STEP:
             raise ValueError(
                 f"one step would take {numbers / 1e6:.0f} million numbers; at most"

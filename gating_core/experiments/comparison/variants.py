@@ -39,7 +39,7 @@ def variant_config(
     would have to be too wide.
     """
     check_choice("variant", name, VARIANTS)
-    if name in TOKENS_ONLY and base.source != "tokens":
+    if name in TOKENS_ONLY and base.layer.fixed_values:
         raise ValueError(
             f"source is {base.source!r}; the variant {name!r} needs 'tokens', because a memory"
             " slot has no state that a gate could read"

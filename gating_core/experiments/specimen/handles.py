@@ -19,7 +19,7 @@ DIGITS = 4  # after the point: what a link keeps of a dragged number
 
 def draggable_values(config: AttentionConfig) -> bool:
     """Whether a model has three fixed value vectors."""
-    return config.source == "memory" and config.value_count == 3
+    return config.layer.fixed_values and config.value_count == 3
 
 
 def draggable_gates(config: AttentionConfig) -> bool:

@@ -120,7 +120,7 @@ def measure_specimen(specimen: Specimen, grid_size: int = 61) -> MeasuredSpecime
             if layer.gate is not None
         ],
         reach=reach,
-        values=None
-        if specimen.config.source == "tokens"
-        else model.blocks[-1].slot_values()[0].numpy(),
+        values=model.blocks[-1].slot_values()[0].numpy()
+        if specimen.config.layer.fixed_values
+        else None,
     )

@@ -47,12 +47,14 @@ def build_specimen(specimen: Specimen) -> Attention:
     model = build_attention(specimen.config, (specimen.seed,))
     if specimen.sharpness != 1.0:
         for layer in model.blocks:
-            keys = layer.keys if specimen.config.source == "memory" else layer.key_map
-            keys.data *= specimen.sharpness
+            layer.sharpen(specimen.sharpness)
     first, last = model.blocks[0], model.blocks[-1]
     if specimen.values is not None:
-        if specimen.config.source != "memory":
-            raise ValueError("values were given for a token model; its values are computed")
+        if not specimen.config.layer.fixed_values:
+            raise ValueError(
+                f"values were given for a model of {specimen.config.source}; its values are"
+                " computed"
+            )
         _replace(last.values, specimen.values, "values")
     if specimen.gate_weight is not None:
         if first.gate is None:

@@ -10,13 +10,13 @@ from hypothesis import settings
 
 from gating_core.attention.config import (
     GATE_GRANULARITIES,
-    GATE_KINDS,
     GATE_POSITIONS,
     NORMS,
     SOURCES,
     AttentionConfig,
     GateConfig,
 )
+from gating_core.attention.gate_kinds import GATE_KINDS
 from gating_core.attention.stack import build_attention
 from gating_core.randomness import generator, normal
 from tests.core import exact

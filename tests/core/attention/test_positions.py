@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 from gating_core.attention.charts import weight_chart
 from gating_core.attention.config import (
     GATE_GRANULARITIES,
-    GATE_KINDS,
     GATE_POSITIONS,
     SOURCES,
     AttentionConfig,
     GateConfig,
 )
-from gating_core.attention.stack import LayerLook, build_attention
+from gating_core.attention.gate_kinds import GATE_KINDS
+from gating_core.attention.layer import LayerRecord
+from gating_core.attention.stack import build_attention
 from gating_core.geometry.curvature import curvature
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.hull import affine_hull
@@ -112,7 +113,7 @@ def test_looks_are_those_of_the_plain_reference(source, position, granularity):
     models = [*pair(source, gate, **EVERYTHING)]
     models.append(models[1].member(1, [0.0, 0.4, 1.0]))
     for model in models:
-        looks: list[LayerLook] = []
+        looks: list[LayerRecord] = []
         assert torch.equal(model(POINTS, looks), model(POINTS))
         for look in looks:
             assert look.weights.shape == (len(model.seeds), 2, len(POINTS), 4)
@@ -160,7 +161,7 @@ CHARTS = {
 @pytest.mark.parametrize("name", sorted(CHARTS))
 def test_weight_charts_that_can_be_exist_and_are_those_of_the_plain_reference(name):
     chart = weight_chart(build_attention(CHARTS[name], (3, 8)))
-    looks: list[LayerLook] = []
+    looks: list[LayerRecord] = []
     out = chart(POINTS, looks)
     assert torch.equal(out, chart(POINTS))
     for head in range(CHARTS[name].heads):

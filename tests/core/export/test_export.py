@@ -22,15 +22,14 @@ from safetensors import safe_open
 
 from gating_core.attention.classifier import build_classifier, restore
 from gating_core.attention.config import (
-    CONTROL_KINDS,
     GATE_GRANULARITIES,
-    GATE_KINDS,
     GATE_POSITIONS,
     NORMS,
     SOURCES,
     AttentionConfig,
     GateConfig,
 )
+from gating_core.attention.gate_kinds import CONTROL_KINDS, GATE_KINDS
 from gating_core.experiments.comparison.presets import FOLDER
 from gating_core.experiments.comparison.variants import TOKENS_ONLY, VARIANTS, variant_config
 from gating_core.export import script as export_script

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from gating_core.attention.charts import weight_chart
 from gating_core.attention.config import (
     GATE_GRANULARITIES,
-    GATE_KINDS,
     GATE_POSITIONS,
     NORMS,
     SOURCES,
     AttentionConfig,
     GateConfig,
 )
+from gating_core.attention.gate_kinds import GATE_KINDS
 from gating_core.attention.stack import build_attention
 from gating_core.geometry.curvature import curvature, second_fundamental_form
 from gating_core.geometry.grid import square_grid

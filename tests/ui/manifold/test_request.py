@@ -10,13 +10,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gating_core.attention.config import (
-    GATE_GRANULARITIES,
-    GATE_KINDS,
-    GATE_POSITIONS,
-    NORMS,
-    SOURCES,
-)
+from gating_core.attention.config import GATE_GRANULARITIES, GATE_POSITIONS, NORMS, SOURCES
+from gating_core.attention.gate_kinds import GATE_KINDS
 from gating_core.experiments.budget import AFFORDABLE, cost
 from gating_core.experiments.specimen.handles import (
     draggable_gates,

@@ -8,7 +8,8 @@ import torch
 
 from gating_core.attention.charts import weight_chart
 from gating_core.attention.classifier import build_classifier, parameter_count
-from gating_core.attention.config import CONTROL_KINDS, GATE_KINDS, AttentionConfig, GateConfig
+from gating_core.attention.config import AttentionConfig, GateConfig
+from gating_core.attention.gate_kinds import CONTROL_KINDS, GATE_KINDS
 from gating_core.attention.stack import build_attention
 from gating_core.experiments.comparison.pair import GATES
 from gating_core.experiments.comparison.variants import VARIANTS, variant_config
@@ -216,7 +217,7 @@ def test_wrong_variants_are_refused(name, base, message):
 
 @pytest.mark.parametrize("kind", CONTROL_KINDS)
 def test_controls_have_one_place(kind):
-    assert GateConfig(kind).reads_state == (kind == "additive")
+    assert GateConfig(kind).record.reads_state == (kind == "additive")
     for wrong in (dict(granularity="headwise"), dict(position="G2"), dict(position="G5")):
         with pytest.raises(ValueError, match=f"control '{kind}' must be elementwise at G1"):
             GateConfig(kind, **wrong)

@@ -167,7 +167,7 @@ def test_the_ungated_twin_shares_everything_but_the_gate():
         (dict(gate_weight=((1.0,) * 2,) * 3), "gate_weight has shape"),
         (dict(gate_weight=((math.inf,) * 3,) * 3), "gate_weight contains NaN or inf"),
         (dict(config=AttentionConfig(), gate_weight=GATES), "a model without a gate"),
-        (dict(config=replace(SIGMOID, source="tokens"), values=VALUES), "a token model"),
+        (dict(config=replace(SIGMOID, source="tokens"), values=VALUES), "a model of tokens"),
         (dict(config=replace(SIGMOID, value_count=2), chart="weights"), "value_count is 2"),
         (dict(covariance=((1.0, 2.0, 0.0), (2.0, 1.0, 0.0), (0.0, 0.0, 1.0))), "positive definite"),
     ],

@@ -1,0 +1,195 @@
+"""What do all attention layers do? Gate, projection, residual, normalisation round a mechanism.
+
+Shapes: S seeds (the leading axis of every parameter), N points, D model dimension, H heads of
+d = D / H channels, n values. Hidden states are (S, ..., N, D), with the axes between that
+`AttentionLayer.state_axes` names. Everything is written in ordinary torch operations, so that
+``gating_core.jets`` can carry derivatives through it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+from torch import nn
+
+from gating_core.attention.gates import Gate
+from gating_core.points_last import product
+from gating_core.randomness import normal
+
+if TYPE_CHECKING:
+    from gating_core.attention.config import AttentionConfig
+
+OFFSET_SCALE = 0.5  # standard deviation of the input offset and of the slot biases
+Draw = Callable[[str, tuple[int, ...], float], nn.Parameter]  # of a name, a shape, a scale
+
+
+def rms_normalise(states: torch.Tensor) -> torch.Tensor:
+    """States (..., D) divided by their root mean square: unit gain, epsilon 0."""
+    return states / (states * states).mean(-1, keepdim=True).sqrt()
+
+
+@dataclass(frozen=True, eq=False)
+class LayerRecord:
+    """What one layer did: attention ``weights`` (S, H, N, n) and ``gate`` (S, N, D or H).
+
+    With tokens both are those of token 1; a gate that reads slots or tokens (G2, G3) is averaged
+    over them. ``gate`` is ``None`` without a gate, and where the weights were prescribed and no
+    state is known that it could read; of an additive control it is what is added.
+    """
+
+    weights: torch.Tensor
+    gate: torch.Tensor | None
+
+
+class AttentionLayer(nn.Module):
+    """One layer round a mechanism, which is a subclass in a file of its own and a row of `LAYERS`.
+
+    A mechanism makes its weights in `make_weights`, mixes values in `attend`, gating them, its
+    keys and its queries where it has them (G2 to G4), and says of itself what others must know.
+    """
+
+    # --- What a mechanism says of itself ---
+
+    come_from: str  # "Keys and values come from ..."
+    fixed_values: bool  # values are learned vectors: the layer has `values` and `slot_values`
+    no_weight_chart: str | None  # why there is no attention-weight chart; with one, `logit_map`
+
+    @staticmethod
+    def state_axes(config: AttentionConfig) -> tuple[int, ...]:
+        """The axes of hidden states between seeds and points: none, or one for tokens.
+
+        Each token has an input map of its own, and token 1 is read out.
+        """
+        return ()
+
+    @staticmethod
+    def step_numbers(config: AttentionConfig) -> int:
+        """How many numbers the largest tensor holds for each point and channel."""
+        return 1
+
+    @staticmethod
+    def cost(config: AttentionConfig) -> int:
+        """Roughly what attending costs at one point, in numbers touched."""
+        return config.model_dim * config.value_count
+
+    # --- What a mechanism does ---
+
+    def make_weights(self, draw: Draw) -> None:
+        """Draw the weights of queries, keys and values; ``draw`` names and makes them."""
+        raise NotImplementedError
+
+    def attend(
+        self,
+        asking: torch.Tensor | None,
+        states: torch.Tensor | None,
+        weights: torch.Tensor | None,
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """The mixed values for the states that ask, and the attention weights (S, H, N, n).
+
+        Without tokens, all ``states`` (S, N, D) ask. Given ``weights`` stand for computed ones,
+        and then there may be no states; nobody gives them where there is no weight chart.
+        """
+        raise NotImplementedError
+
+    def sharpen(self, factor: float) -> None:
+        """Multiply all keys by ``factor``: the larger, the more attention saturates."""
+        raise NotImplementedError
+
+    # --- What only some have ---
+
+    values: nn.Parameter  # (S, n, D), with fixed values
+    bias: nn.Parameter  # (S, H, n), with a weight chart: logits are h @ logit_map() + bias
+
+    def slot_values(self) -> torch.Tensor:
+        """(S, n, D): the fixed values in force, gated by themselves at G2."""
+        raise NotImplementedError
+
+    def logit_map(self) -> torch.Tensor:
+        """(S, H, D, n): the linear map from hidden states to logits, query and keys in one."""
+        raise NotImplementedError
+
+    # --- What all have in common ---
+
+    def __init__(
+        self,
+        config: AttentionConfig,
+        seeds: tuple[int, ...],
+        name: str,
+        strengths: Sequence[float] | None = None,
+    ) -> None:
+        super().__init__()
+        self.config = config
+        dim = config.model_dim
+
+        def draw(part: str, shape: tuple[int, ...], scale: float) -> nn.Parameter:
+            return nn.Parameter(normal(seeds, f"{name}.{part}", shape, scale))
+
+        self.make_weights(draw)
+        self.gate: Gate | None = None
+        if config.gate is not None:
+            self.gate = Gate(config.gate, dim, config.heads, seeds, f"{name}.gate", strengths)
+        self.projection: nn.Parameter | None = None
+        if config.output_projection:
+            self.projection = draw("projection", (dim, dim), dim**-0.5)
+
+    def gated(self, position: str, x: torch.Tensor, states: torch.Tensor | None) -> torch.Tensor:
+        """``x`` (S, ..., D), gated by ``states`` if this is where the layer's gate sits."""
+        if self.gate is None or self.gate.config.position != position:
+            return x
+        return self.gate(x, states)
+
+    def read(self, hidden: torch.Tensor) -> torch.Tensor:
+        """The states that query and gate read, shaped as ``hidden``."""
+        return rms_normalise(hidden) if self.config.norm == "pre" else hidden
+
+    @property
+    def reads_only_weights(self) -> bool:
+        """Whether, once the attention weights are given, the hidden state no longer matters."""
+        gate = self.gate
+        only = gate is None or not gate.needs_state or gate.config.position in ("G2", "G3", "G4")
+        return self.no_weight_chart is None and only and not self.config.residual
+
+    def forward(
+        self,
+        hidden: torch.Tensor | None,
+        weights: torch.Tensor | None = None,
+        last: bool = False,
+        records: list[LayerRecord] | None = None,
+    ) -> torch.Tensor:
+        """The next hidden states; given ``weights`` (S, H, N, n) replace the computed ones.
+
+        Weights can be given where there is a weight chart; ``hidden`` may then be ``None`` when
+        ``reads_only_weights`` holds. Of tokens, the ``last`` layer returns token 1 alone,
+        (S, 1, N, D). What the layer did is appended to ``records`` if that is given.
+        """
+        assert weights is None or self.no_weight_chart is None
+        assert hidden is not None or self.reads_only_weights
+        states = None if hidden is None else self.read(hidden)
+        asking = states
+        if last and self.state_axes(self.config) and hidden is not None and states is not None:
+            hidden, asking = hidden[:, :1], states[:, :1]
+        mixed, weights = self.attend(asking, states, weights)
+        out = self.gated("G1", mixed, asking)
+        if self.projection is not None:
+            lifted = self.projection if out.ndim == 3 else self.projection.unsqueeze(1)
+            out = product(out, lifted)
+        if asking is not None:
+            out = self.gated("G5", out, asking)
+        if hidden is not None and self.config.residual:
+            out = out + hidden
+        if records is not None:
+            records.append(LayerRecord(weights, self.seen_gate(states, mixed)))
+        return rms_normalise(out) if self.config.norm == "post" else out
+
+    def seen_gate(self, states: torch.Tensor | None, mixed: torch.Tensor) -> torch.Tensor | None:
+        """(S, ..., N, D or H): the gate in force where values were ``mixed``; see `LayerRecord`."""
+        if self.gate is None:
+            return None
+        if not self.gate.config.record.reads_state:
+            return self.gate.values(None, mixed) * torch.ones_like(mixed)
+        if states is None:  # the weights were given, and with them the query
+            return None
+        return self.gate.values(states, states)

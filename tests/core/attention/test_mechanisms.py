@@ -1,0 +1,212 @@
+"""Is a new kind of attention one class and one row, and a new gate one record?"""
+
+import ast
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import gating_core
+from gating_core.attention.charts import weight_chart
+from gating_core.attention.classifier import parameter_count
+from gating_core.attention.config import LAYERS, AttentionConfig, GateConfig
+from gating_core.attention.gate_kinds import CONTROL_KINDS, GATE_KINDS, GATES, GateKind
+from gating_core.attention.layer import AttentionLayer
+from gating_core.attention.stack import build_attention
+from gating_core.experiments.comparison.setting import Setting
+from gating_core.experiments.comparison.variants import variant_config
+from gating_core.experiments.specimen.measured import measure_specimen
+from gating_core.experiments.specimen.model import Specimen
+from gating_core.export.script import script_problem
+from gating_core.jets.second_order import second_order_jet
+from gating_core.randomness import generator
+from gating_core.tasks.task import make_task
+from gating_core.training.train import train_ensemble
+
+ROOT = Path(__file__).resolve().parents[3]
+POINTS = torch.rand(9, 2, generator=generator(2, "test"), dtype=torch.float64) * 2 - 1
+Z = torch.linspace(-9, 9, 50, dtype=torch.float64)
+
+
+class UniformLayer(AttentionLayer):
+    """Every slot weighs 1 / n, whatever the input: no queries, no keys."""
+
+    come_from = "learned slots that all weigh the same"
+    fixed_values = True
+    no_weight_chart = "all weights are 1 / n"
+
+    def make_weights(self, draw):
+        self.values = draw("values", (self.config.value_count, self.config.model_dim), 1.0)
+
+    def attend(self, asking, states, weights):
+        points, count = asking.shape[-2], self.config.value_count
+        weights = torch.full((len(self.values), self.config.heads, points, count), 1 / count)
+        return self.slot_values().mean(1, keepdim=True).expand(-1, points, -1), weights.double()
+
+    def slot_values(self):
+        return self.gated("G2", self.values, self.values)
+
+    def sharpen(self, factor):
+        """There is nothing to sharpen."""
+
+
+@pytest.fixture
+def uniform(monkeypatch):
+    """A gated model of a kind that only this file knows."""
+    monkeypatch.setitem(LAYERS, "uniform", UniformLayer)
+    return AttentionConfig("uniform", heads=3, gate=GateConfig("silu"))
+
+
+# --- A mechanism ---
+
+
+def test_a_new_mechanism_computes_what_it_says(uniform):
+    model, records = build_attention(uniform, (3, 8)), []
+    out, layer = model(POINTS, records), model.blocks[0]
+    for s in range(2):
+        h = POINTS @ model.input_map[s] + model.input_bias[s]
+        z = h @ layer.gate.weight[s] + layer.gate.bias[s]
+        torch.testing.assert_close(out[s], layer.values[s].mean(0) * z / (1 + (-z).exp()))
+        torch.testing.assert_close(records[0].gate[s], z / (1 + (-z).exp()))
+    assert (records[0].weights == 1 / 3).all()
+    assert set(model.state_dict()) == {
+        "input_map", "input_bias", "layers.0.values", "layers.0.gate.weight", "layers.0.gate.bias"
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("parts", [
+    dict(), dict(residual=True, norm="pre", depth=3), dict(norm="post", output_projection=True),
+    dict(gate=GateConfig(position="G5")), dict(gate=GateConfig(position="G2"), residual=True),
+])  # fmt: skip
+def test_a_new_mechanism_has_all_that_layers_have(uniform, parts):
+    config = replace(uniform, **parts)
+    model = build_attention(config, (3, 8))
+    jet = second_order_jet(model, POINTS, "rigorous")
+    for s in range(2):
+        one = model.member(s)
+        slopes = torch.func.vmap(torch.func.jacfwd(lambda p, one=one: one(p[None])[0, 0]))(POINTS)
+        torch.testing.assert_close(jet.first[s], slopes, rtol=1e-9, atol=1e-11)
+    off = replace(config, gate=replace(config.gate, strength=0.0))
+    ungated = build_attention(replace(config, gate=None), (3, 8))
+    assert torch.equal(build_attention(off, (3, 8))(POINTS), ungated(POINTS))
+    sweep = model.member(1, [0.0, 1.0])(POINTS)
+    torch.testing.assert_close(sweep[0], ungated(POINTS)[1], rtol=1e-13, atol=1e-14)
+    torch.testing.assert_close(sweep[1], model(POINTS)[1], rtol=1e-13, atol=1e-14)
+
+
+def test_a_new_mechanism_learns(uniform):
+    task = make_task("circle", seeds=(1, 2))
+    config = replace(uniform, residual=True)
+    run = list(train_ensemble(config, task, task.seeds, 60, batch_size=32))
+    assert (run[-1].train_loss < 0.8 * run[0].train_loss).all()
+    setting = Setting(source="uniform", seed_count=2)
+    assert setting.base == AttentionConfig("uniform")
+    matched = variant_config("matched", setting.base)
+    assert parameter_count(matched) >= parameter_count(replace(setting.base, gate=GateConfig()))
+
+
+def test_a_new_mechanism_is_measured(uniform):
+    found = measure_specimen(Specimen(uniform, 5, sharpness=3.0), 9)
+    assert found.surface.resolved.all()
+    assert (found.weights[0] == 1 / 3).all()
+    own = build_attention(uniform, (5,)).blocks[0].values[0]
+    np.testing.assert_array_equal(found.values, own)
+
+
+def test_what_a_new_mechanism_cannot_do_is_refused_with_its_own_reason(uniform):
+    with pytest.raises(ValueError, match="source is 'uniform'; .* because all weights are 1 / n"):
+        weight_chart(build_attention(uniform))
+    assert script_problem(uniform).startswith("source is 'uniform'; there is a script for 'memory'")
+    with pytest.raises(ValueError, match="source is 'uniform'; the variant 'value' needs 'tokens'"):
+        variant_config("value", uniform)
+
+
+def test_nobody_asks_a_mechanism_for_its_name():
+    """What it can is asked of its class: then a new one is one file and one row."""
+    for path in (*(ROOT / "gating_core").rglob("*.py"), *(ROOT / "ui").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Compare):
+                sides = [ast.unparse(side) for side in (node.left, *node.comparators)]
+                assert not {repr(name) for name in LAYERS} & {*sides}, f"{path}:{node.lineno}"
+
+
+# --- A gate ---
+
+
+@pytest.mark.parametrize("name", GATES)
+def test_every_gate_says_what_it_is(name):
+    kind = GATES[name]
+    assert kind.title
+    assert (name in GATE_KINDS) == (kind.control is None)
+    assert (name in CONTROL_KINDS) == (kind.control is not None)
+    if kind.script is not None:  # then it is the same function
+        line = eval(kind.script.format("z"), {"torch": torch, "z": Z})
+        torch.testing.assert_close(torch.as_tensor(line).double(), kind.sigma(Z).double())
+
+
+def test_the_gates_that_are_offered():
+    assert GATE_KINDS == ("sigmoid", "silu", "tanh")
+    assert CONTROL_KINDS == ("constant", "additive", "pointwise")
+
+
+def test_a_new_gate_is_one_record(monkeypatch):
+    bell = GateKind("bell gate", lambda z: 1 / (1 + z * z), None)
+    monkeypatch.setitem(GATES, "bell", bell)
+    config = AttentionConfig(gate=GateConfig("bell"))
+    model, plain = build_attention(config, (3,)), build_attention(AttentionConfig(), (3,))
+    gate = model.blocks[0].gate
+    h = model.embed(POINTS)
+    z = h @ gate.weight + gate.bias.unsqueeze(1)
+    torch.testing.assert_close(model(POINTS), plain(POINTS) / (1 + z * z))
+    field = gating_core.curvature(second_order_jet(model, POINTS, "rigorous"))
+    assert (field.resolved & ~field.flat).any()
+    assert "gate.kind is 'bell'; there is a script for " in script_problem(config)
+
+
+# --- Its strength ---
+
+
+def test_strengths_are_given_when_a_model_is_made_and_change_nowhere():
+    model = build_attention(AttentionConfig(depth=2, gate=GateConfig(strength=0.3)), (1, 2))
+    sweep = model.member(1, [0.0, 0.25, 1.0])
+    assert sweep.seeds == (2, 2, 2)
+    for plain, swept in zip(model.blocks, sweep.blocks, strict=True):
+        assert plain.gate.strength == plain.gate.config.strength == 0.3
+        assert swept.gate.strength.tolist() == [0.0, 0.25, 1.0]
+        for gate in (plain.gate, swept.gate):
+            with pytest.raises(AttributeError):
+                gate.strength = 0.5
+    assert sweep.member(1).blocks[0].gate.strength.tolist() == [0.25]
+    assert set(sweep.state_dict()) == set(model.state_dict())  # files hold weights alone
+
+
+def test_strengths_follow_the_model_into_single_precision():
+    sweep = build_attention(AttentionConfig(gate=GateConfig()), (1,)).member(0, [0.1, 0.9]).float()
+    assert sweep.blocks[0].gate.strength.dtype == torch.float32
+    assert sweep(POINTS.float()).dtype == torch.float32
+
+
+def test_a_full_gate_costs_no_multiplication_and_an_idle_one_nothing(monkeypatch):
+    """At strength 1 what comes out is sigma itself, and at 0 it is not even asked for."""
+    asked, tanh = [], GATES["tanh"]
+    seen = replace(tanh, sigma=lambda z: asked.append(tanh.sigma(z)) or asked[-1])
+    monkeypatch.setitem(GATES, "tanh", seen)
+    for strength, calls in ((1.0, 1), (0.0, 0)):
+        asked.clear()
+        config = AttentionConfig(gate=GateConfig("tanh", strength=strength))
+        gate = build_attention(config).blocks[0].gate
+        states = torch.ones(1, 4, 3, dtype=torch.float64)
+        out = gate(states, states)
+        assert len(asked) == calls
+        if calls:
+            assert gate.values(states, states) is asked[-1]
+        else:
+            assert out is states
+
+
+def test_strengths_without_a_gate_are_refused():
+    with pytest.raises(ValueError, match="without a gate"):
+        build_attention(AttentionConfig(), (0, 1)).member(0, [math.nan])
