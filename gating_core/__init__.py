@@ -7,6 +7,7 @@ from gating_core.attention.charts import WeightChart, weight_chart
 from gating_core.attention.config import AttentionConfig, GateConfig
 from gating_core.attention.stack import Attention, build_attention
 from gating_core.experiments.comparison.variants import VARIANTS
+from gating_core.geometry.adaptive import adaptive_integrals, adaptive_total_absolute_curvature
 from gating_core.geometry.curvature import (
     CurvatureField,
     FundamentalForm,
@@ -18,8 +19,6 @@ from gating_core.geometry.hull import AffineHull, affine_hull
 from gating_core.geometry.integrals import (
     Integral,
     SurfaceIntegrals,
-    adaptive_integrals,
-    adaptive_total_absolute_curvature,
     grid_integrals,
     total_absolute_curvature,
 )

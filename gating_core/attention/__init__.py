@@ -1,6 +1,11 @@
 """What does an attention layer compute?"""
 
-from gating_core.attention.charts import WeightChart, through_logs, weight_chart
+from gating_core.attention.charts import (
+    SMALLEST_WEIGHT,
+    WeightChart,
+    through_logs,
+    weight_chart,
+)
 from gating_core.attention.classifier import restore
 from gating_core.attention.config import (
     GATE_POSITIONS,
@@ -19,6 +24,7 @@ __all__ = [
     "GATE_POSITIONS",
     "LAYERS",
     "NORMS",
+    "SMALLEST_WEIGHT",
     "SOURCES",
     "Attention",
     "AttentionConfig",

@@ -7,14 +7,9 @@ from collections.abc import Callable, Generator
 import torch
 
 from gating_core.attention.config import AttentionConfig
+from gating_core.geometry.adaptive import LARGEST_SAMPLE, PART_POINTS, adaptive_steps
 from gating_core.geometry.grid import square_grid
-from gating_core.geometry.integrals import (
-    LARGEST_SAMPLE,
-    PART_POINTS,
-    SurfaceIntegrals,
-    adaptive_steps,
-    grid_integrals,
-)
+from gating_core.geometry.integrals import SurfaceIntegrals, grid_integrals
 from gating_core.geometry.metric import Matrix
 from gating_core.jets.second_order import jet_by_parts
 from gating_core.pauses import drained

@@ -1,47 +1,42 @@
 """How curved is what a function draws? (No model is known here.)"""
 
+from gating_core.geometry.adaptive import (
+    HOLONOMY_LIMIT,
+    adaptive_integrals,
+    adaptive_total_absolute_curvature,
+)
 from gating_core.geometry.classics import SURFACES, stretched_sphere
 from gating_core.geometry.curvature import (
+    TILT_LIMIT,
     CurvatureField,
     FundamentalForm,
     curvature,
     second_fundamental_form,
 )
+from gating_core.geometry.differences import DIFFERENCE_STEP, difference_curvature
+from gating_core.geometry.error_curves import ErrorCurve
 from gating_core.geometry.grid import Grid, square_grid
 from gating_core.geometry.hull import AffineHull, affine_hull
 from gating_core.geometry.integrals import (
     Integral,
     SurfaceIntegrals,
-    adaptive_integrals,
-    adaptive_total_absolute_curvature,
     grid_integrals,
+    settled,
     total_absolute_curvature,
 )
 from gating_core.geometry.metric import Matrix, whitening
 from gating_core.geometry.point_types import POINT_TYPES
 from gating_core.geometry.proxy import Proxy, paper_proxy, proxy_limit
-from gating_core.geometry.second_opinion import (
-    DEFAULT_STEP,
-    ErrorCurve,
-    SecondOpinion,
-    difference_curvature,
-    second_opinion,
-)
+from gating_core.geometry.second_opinion import SecondOpinion, second_opinion
 from gating_core.geometry.solids import SolidCurvature, solid_curvature
-from gating_core.geometry.surface import (
-    SurfaceResult,
-    decided,
-    diameter,
-    gaussian_range,
-    known,
-    largest,
-    measure_surface,
-)
+from gating_core.geometry.surface import SurfaceResult, measure_surface
 
 __all__ = [
-    "DEFAULT_STEP",
+    "DIFFERENCE_STEP",
+    "HOLONOMY_LIMIT",
     "POINT_TYPES",
     "SURFACES",
+    "TILT_LIMIT",
     "AffineHull",
     "CurvatureField",
     "ErrorCurve",
@@ -58,18 +53,14 @@ __all__ = [
     "adaptive_total_absolute_curvature",
     "affine_hull",
     "curvature",
-    "decided",
-    "diameter",
     "difference_curvature",
-    "gaussian_range",
     "grid_integrals",
-    "known",
-    "largest",
     "measure_surface",
     "paper_proxy",
     "proxy_limit",
     "second_fundamental_form",
     "second_opinion",
+    "settled",
     "solid_curvature",
     "square_grid",
     "stretched_sphere",

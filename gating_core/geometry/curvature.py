@@ -54,6 +54,11 @@ class CurvatureField:
         """Whether |K| is within its error: nothing here says that the surface curves."""
         return self.gaussian.abs() <= self.gaussian_error
 
+    @property
+    def decided(self) -> torch.Tensor:
+        """Whether the sign of K is known: the point is resolved, and |K| exceeds its error."""
+        return self.resolved & ~self.flat
+
 
 def curvature(jet: SecondOrderJet, covariance: object = None) -> CurvatureField:
     """Curvature of the surface that ``jet`` (k = 2) samples, in the metric of ``covariance``.

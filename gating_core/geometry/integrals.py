@@ -1,30 +1,26 @@
-"""Integrals of curvature over a chart, with the doubt about them.
+"""Integrals of curvature over a chart that is sampled on a grid, with the doubt about them.
 
-Two ways: on a given grid (trapezoid rule), and adaptively, for surfaces whose curvature sits in
-narrow ridges that a grid misses. The integral of K has a second, independent value: the holonomy
-sum, which adds up how a tangent frame turns when it is carried round each cell, and needs first
-derivatives only. Where a tangent plane is unresolved its share is left out, values are lower
-estimates, and the result says so.
+By the trapezoid rule; `gating_core.geometry.adaptive` refines where a grid would miss ridges. The
+integral of K has a second, independent value: the holonomy sum, which adds up how a tangent frame
+turns when it is carried round each cell. Where a tangent plane is unresolved its share is left
+out, values are lower estimates, and the result says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
+import numpy as np
 import torch
 
-from gating_core.checks import check_number
 from gating_core.geometry.curvature import CurvatureField, curvature, second_fundamental_form
-from gating_core.jets.second_order import SecondOrderJet, second_order_jet
-from gating_core.pauses import drained
+from gating_core.geometry.holonomy import loop_holonomy
+from gating_core.jets.second_order import SecondOrderJet
 
-FIRST_CELLS = 16  # cells along each side before any refinement
-DEEPEST = 14  # halvings of a first cell, to a width of about 1e-5
-LARGEST_SAMPLE = 300_000  # points, after which the refinement stops where it is
-PART_POINTS = 5_000  # sampled at a time
-TURNING_LIMIT = 0.8  # sine of the angle between tangent planes within a cell: beyond it, lost
-HOLONOMY_LIMIT = 0.2  # radians, above which a cell is refined
+NOT_SETTLED = 0.5  # relative error above which a total is no number to quote
+Numbers = TypeVar("Numbers", np.ndarray, torch.Tensor)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +35,19 @@ class Integral:
     value: torch.Tensor
     error: torch.Tensor
     complete: torch.Tensor
+
+    def settled(self, slight: float = 0.0) -> torch.Tensor:
+        """(...): whether the value is known well enough to be quoted: see `settled`."""
+        return settled(self.value, self.error, slight)
+
+
+def settled(value: Numbers, error: Numbers, slight: float = 0.0) -> Numbers:
+    """Whether values are known well enough to be quoted: to half of themselves.
+
+    An error of ``slight`` or less is good enough for any value, however small: for curves, where
+    nobody would see it. Arrays or tensors of one shape in, booleans of that shape out.
+    """
+    return (error <= NOT_SETTLED * abs(value)) | (error <= slight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +107,7 @@ def _grid_integral(name: str, field: CurvatureField, weights: torch.Tensor) -> I
         )
     if not weights.isfinite().all():
         raise ValueError("weights contains NaN or infinite values; all must be finite")
-    density, doubt = _density(name, field)
+    density, doubt = density_of(name, field)
     value = (density * weights.flatten()).sum(-1)
     error = (doubt * weights.flatten()).sum(-1)
     if weights.ndim == 2:
@@ -106,7 +115,7 @@ def _grid_integral(name: str, field: CurvatureField, weights: torch.Tensor) -> I
     return Integral(value, error, field.resolved.all(-1))
 
 
-def _density(name: str, field: CurvatureField) -> tuple[torch.Tensor, torch.Tensor]:
+def density_of(name: str, field: CurvatureField) -> tuple[torch.Tensor, torch.Tensor]:
     """A density and its rounding error, zero where the point is unresolved."""
     density = DENSITIES[name](field.gaussian, field.area_element)
     if name == "area":
@@ -130,208 +139,8 @@ def _every_second(density: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
     return (grid * (4 * weights[::2, ::2])).sum((-2, -1))
 
 
-def frame_turn(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    """The angle (...) by which frame ``b`` (..., D, 2) is turned against ``a``, aligned polarly."""
-    m = a.mT @ b
-    return torch.atan2(m[..., 1, 0] - m[..., 0, 1], m[..., 0, 0] + m[..., 1, 1])
-
-
-def loop_holonomy(frames: list[torch.Tensor]) -> torch.Tensor:
-    """The integral of K inside a loop of points, from the frames (..., D, 2) met along it.
-
-    Counter-clockwise in the chart; between -pi and pi. What a frame lacks of a full turn when it
-    is carried round the loop (do Carmo, *Differential Geometry of Curves and Surfaces*, 4-5).
-    """
-    turns = sum(frame_turn(a, b) for a, b in zip(frames, [*frames[1:], frames[0]], strict=True))
-    # The frames of the chart turn by `turns` against a carried one, up to whole turns.
-    return -torch.remainder(torch.as_tensor(turns) + torch.pi, 2 * torch.pi) + torch.pi
-
-
 def _grid_holonomy(frame: torch.Tensor) -> torch.Tensor:
     """The sum over all cells of a grid of frames (..., R, C, D, 2); unresolved cells count 0."""
     a, b = frame[..., :-1, :-1, :, :], frame[..., :-1, 1:, :, :]
     c, d = frame[..., 1:, 1:, :, :], frame[..., 1:, :-1, :, :]
     return torch.nan_to_num(loop_holonomy([a, b, c, d])).sum((-2, -1))
-
-
-# --- Adaptive integration -------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class _Cells:
-    """Square cells, M of them; each row of ``values`` is one density's integral over them."""
-
-    values: torch.Tensor  # (4, M)
-    rounding: torch.Tensor  # (4, M)
-    holonomy: torch.Tensor  # (M,)
-    swept: torch.Tensor  # (M,): the holonomies of its quarters, without their signs, added up
-    scatter: torch.Tensor  # (M,): area of the tangent planes' scatter, where holonomy is lost
-    complete: bool
-    points: int
-
-
-def adaptive_integrals(
-    function: Callable[[torch.Tensor], torch.Tensor],
-    covariance: object = None,
-    relative_tolerance: float = 0.01,
-    bound: str = "estimate",
-    largest_sample: int = LARGEST_SAMPLE,
-) -> SurfaceIntegrals:
-    """All integrals over [-1, 1]^2 for one surface, refined where the total |K| is uncertain.
-
-    ``function`` is a torch callable (N, 2) -> (1, N, D) or (N, D). Cells are halved in both
-    directions, the most doubtful first, until the summed doubt is below the tolerance (of the
-    integral of |K|) or below rounding, or ``largest_sample`` points or 14 halvings are spent;
-    ``error`` is that sum plus rounding, so it says which of these it was. A cell is in doubt by the
-    change between it and its quarters, by what the holonomies of its own quarters show and its
-    sample points do not, and, where its tangent planes are so far apart that holonomy is lost, by
-    the area over which they scatter; cells whose holonomy exceeds 0.2 are refined in any case. An
-    estimate, not a bound: what cancels between all points is not seen. Source: Davis & Rabinowitz,
-    *Methods of Numerical Integration*, 2nd ed., chapter 6.
-    """
-    return drained(adaptive_steps(function, covariance, relative_tolerance, bound, largest_sample))
-
-
-def adaptive_steps(
-    function: Callable[[torch.Tensor], torch.Tensor],
-    covariance: object = None,
-    relative_tolerance: float = 0.01,
-    bound: str = "estimate",
-    largest_sample: int = LARGEST_SAMPLE,
-    part: int = PART_POINTS,
-) -> Generator[None, None, SurfaceIntegrals]:
-    """`adaptive_integrals`, giving way after every ``part`` points or so."""
-    check_number("relative_tolerance", relative_tolerance, 1e-6, 1.0)
-    width = 2 / FIRST_CELLS
-    ticks = torch.arange(FIRST_CELLS, dtype=torch.float64) * width - 1
-    cells = torch.cartesian_prod(ticks, ticks)
-    whole = yield from _by_parts(function, covariance, bound, cells, width, part)
-    values, errors, rounding = (torch.zeros(5, dtype=torch.float64) for _ in range(3))
-    spent, complete = whole.points, whole.complete
-    before = torch.cat([whole.values, whole.holonomy[None]])
-    while len(cells):
-        width /= 2
-        steps = torch.tensor([[0, 0], [0, 1], [1, 0], [1, 1]], dtype=torch.float64) * width
-        quarters = cells[:, None] + steps
-        corners = quarters.reshape(-1, 2)
-        parts = yield from _by_parts(function, covariance, bound, corners, width, part)
-        spent += parts.points
-        complete = complete and parts.complete
-        after = torch.cat([parts.values, parts.holonomy[None]]).unflatten(-1, (-1, 4))
-        noise = torch.cat([parts.rounding, parts.rounding[1:2]]).unflatten(-1, (-1, 4)).sum(-1)
-        change = (after.sum(-1) - before).abs()
-        unseen = torch.maximum((parts.swept - parts.values[2]).abs(), parts.scatter)
-        doubt = torch.maximum(change[2], unseen.reshape(-1, 4).sum(-1))
-        turning = (after[4].abs() > HOLONOMY_LIMIT).any(-1)
-        # Keep the least doubtful cells, as many as fit into half of what the tolerance leaves.
-        order = torch.where(turning, torch.inf, doubt).argsort()
-        total = values[2] + after[2].sum()
-        allowed = relative_tolerance * total + rounding[2] + noise[2].sum() - errors[2]
-        finished = int((doubt[order].cumsum(0) <= allowed / 2).sum())
-        finished = min(finished, len(order) - int(turning.sum()))
-        if spent > largest_sample or width < 2 / FIRST_CELLS / 2**DEEPEST:
-            finished = len(order)
-        done, rest = order[:finished], order[finished:]
-        values += after[:, done].sum((1, 2))
-        errors += torch.maximum(change, doubt * COUNTS_DOUBT)[:, done].sum(1)
-        rounding += noise[:, done].sum(1)
-        cells = quarters[rest].reshape(-1, 2)
-        before = after[:, rest].flatten(1)
-    flag = torch.tensor(complete)
-    names = ("area", "gaussian", "absolute", "positive", "holonomy")
-    return SurfaceIntegrals(
-        **{
-            name: Integral(value, error, flag)
-            for name, value, error in zip(names, values, errors + rounding, strict=True)
-        }
-    )
-
-
-# Area is not in doubt where curvature may hide; every integral of K is.
-COUNTS_DOUBT = torch.tensor([[0.0], [1.0], [1.0], [1.0], [1.0]], dtype=torch.float64)
-
-
-def adaptive_total_absolute_curvature(
-    function: Callable[[torch.Tensor], torch.Tensor],
-    covariance: object = None,
-    relative_tolerance: float = 0.01,
-    bound: str = "estimate",
-) -> Integral:
-    """The integral of |K| dA alone; arguments as `adaptive_integrals`."""
-    return adaptive_integrals(function, covariance, relative_tolerance, bound).absolute
-
-
-SIMPSON = torch.tensor([1.0, 4.0, 1.0], dtype=torch.float64) / 6
-QUARTERS = ((0, 1, 4, 3), (1, 2, 5, 4), (3, 4, 7, 6), (4, 5, 8, 7))
-RIM = (0, 1, 2, 5, 8, 7, 6, 3)  # the nodes round a cell, row by row, counter-clockwise
-
-
-def _by_parts(
-    function: Callable,
-    covariance: object,
-    bound: str,
-    corners: torch.Tensor,
-    width: float,
-    part: int,
-) -> Generator[None, None, _Cells]:
-    """`_sampled_cells`, giving way after every ``part`` points or so."""
-    found = []
-    for some in corners.split(max(part // 9, 1)):
-        found.append(_sampled_cells(function, covariance, bound, some, width))
-        yield
-    names = ("values", "rounding", "holonomy", "swept", "scatter")
-    return _Cells(
-        **{name: torch.cat([getattr(cells, name) for cells in found], -1) for name in names},
-        complete=all(cells.complete for cells in found),
-        points=sum(cells.points for cells in found),
-    )
-
-
-def _sampled_cells(
-    function: Callable, covariance: object, bound: str, corners: torch.Tensor, width: float
-) -> _Cells:
-    """Simpson's rule on the nine nodes of each of the square cells at ``corners`` (M, 2)."""
-    ticks = torch.tensor([0.0, 0.5, 1.0], dtype=torch.float64) * width
-    v, u = torch.meshgrid(ticks, ticks, indexing="ij")
-    offsets = torch.stack([u.flatten(), v.flatten()], -1)
-    points = (corners[:, None] + offsets).reshape(-1, 2)
-    jet = second_order_jet(function, points, bound)
-    field = curvature(jet, covariance)
-    if field.gaussian.numel() != len(points):
-        raise ValueError(
-            f"function returned {field.gaussian.numel() // len(points)} surfaces; it must be one"
-        )
-    weights = torch.outer(SIMPSON, SIMPSON).flatten() * width**2
-    sums = [
-        [(x.reshape(len(corners), 9) * weights).sum(-1) for x in _density(name, field)]
-        for name in DENSITIES
-    ]
-    frame = second_fundamental_form(jet, covariance).frame
-    frame = frame.reshape(len(corners), 9, -1, 2)
-    middle = frame[:, 4, None]
-    # What of each node's tangents points out of the middle node's tangent plane.
-    off = torch.nan_to_num(frame - middle @ (middle.mT @ frame), nan=1.0)
-    loops = torch.stack([loop_holonomy([frame[:, i] for i in loop]) for loop in QUARTERS])
-    return _Cells(
-        values=torch.stack([value for value, _ in sums]),
-        rounding=torch.stack([error for _, error in sums]),
-        holonomy=torch.nan_to_num(loop_holonomy([frame[:, i] for i in RIM])),
-        swept=torch.nan_to_num(loops).abs().sum(0),
-        scatter=_scatter(off),
-        complete=bool(field.resolved.all()),
-        points=len(points),
-    )
-
-
-def _scatter(off: torch.Tensor) -> torch.Tensor:
-    """(M,): the area over which tangent planes scatter, from their parts ``off`` (M, 9, D, 2).
-
-    Zero for cells whose planes stay together. A crease that turns about one line has many planes
-    and still no area: it is the product of the two largest spreads that counts.
-    """
-    lost = torch.linalg.vector_norm(off, dim=(-2, -1)).amax(-1) > TURNING_LIMIT
-    columns = off[lost].movedim(-2, 1).flatten(2)
-    spreads = torch.linalg.eigvalsh(columns @ columns.mT).clamp(min=0)
-    area = torch.zeros(len(off), dtype=off.dtype)
-    area[lost] = (spreads[..., -1] * spreads[..., -2]).sqrt()
-    return area

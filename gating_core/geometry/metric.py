@@ -59,3 +59,8 @@ def whitening(covariance: object, dim: int) -> torch.Tensor:
         raise ValueError(f"covariance is not symmetric positive definite; it must be {wanted}")
     eye = torch.eye(dim, dtype=torch.float64)
     return torch.linalg.solve_triangular(factor, eye, upper=False).T
+
+
+def whitened(values: torch.Tensor, covariance: object) -> torch.Tensor:
+    """(..., N, D): ``values`` in coordinates in which the covariance is the identity."""
+    return values if covariance is None else values @ whitening(covariance, values.shape[-1])

@@ -12,30 +12,29 @@ import torch
 from gating_core.geometry.curvature import CurvatureField, FundamentalForm
 
 POINT_TYPES = ("elliptic", "hyperbolic", "parabolic", "planar", "undecided")
-PLANAR = 1e-3  # of 1 / diameter: a surface that bends no more cannot be told from a plane
+PLANAR = 1e-3  # of 1 / diagonal: a surface that bends no more cannot be told from a plane
 PARABOLIC = 1e-6  # of |II|^2: K is zero to within a bound this much smaller than it could be
 
 
 def point_types(
-    field: CurvatureField, form: FundamentalForm, diameter: float | None = None
+    field: CurvatureField, form: FundamentalForm, diagonal: float | None = None
 ) -> torch.Tensor:
     """(..., N) int64: indices into `POINT_TYPES`.
 
     Elliptic and hyperbolic: |K| exceeds its error. Planar: |K| and |II| are within their errors,
-    and that of |II| is below 1e-3 of 1 / ``diameter`` (of the surface, where that is given).
-    Parabolic: K is within its error, that error is below 1e-6 |II|^2, and |II| is not within
-    its own: the surface bends and, as far as anyone can tell, does not curve. Undecided: all else,
-    and wherever the tangent plane is unresolved.
+    and that of |II| is below 1e-3 of 1 / ``diagonal`` (of the box around the surface, where that
+    is given). Parabolic: K is within its error, that error is below 1e-6 |II|^2, and |II| is not
+    within its own: the surface bends and, as far as anyone can tell, does not curve. Undecided: all
+    else, and wherever the tangent plane is unresolved.
     """
-    decided = ~field.flat & field.resolved
     size, error = form.norm, form.norm_error
     bends = size > error
-    sharp = error * diameter < PLANAR if diameter is not None else torch.ones_like(bends)
+    sharp = error * diagonal < PLANAR if diagonal is not None else torch.ones_like(bends)
     slight = field.gaussian_error <= PARABOLIC * size.square()
     codes = torch.full(field.gaussian.shape, POINT_TYPES.index("undecided"))
     for name, where in (
-        ("elliptic", decided & (field.gaussian > 0)),
-        ("hyperbolic", decided & (field.gaussian < 0)),
+        ("elliptic", field.decided & (field.gaussian > 0)),
+        ("hyperbolic", field.decided & (field.gaussian < 0)),
         ("planar", field.flat & field.resolved & ~bends & sharp),
         ("parabolic", field.flat & field.resolved & bends & slight),
     ):

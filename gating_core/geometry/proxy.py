@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import torch
 
-from gating_core.checks import check_number, check_points
+from gating_core.geometry.differences import central_differences
 from gating_core.jets.second_order import SecondOrderJet
 
-DEFAULT_STEP = 1e-4  # the best in float64; in float32 it is 0.01 to 0.02
+PROXY_STEP = 1e-4  # the best in float64; in float32 it is 0.01 to 0.02
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +31,7 @@ class Proxy:
 def paper_proxy(
     function: Callable[[torch.Tensor], torch.Tensor],
     points: torch.Tensor,
-    step: float = DEFAULT_STEP,
+    step: float = PROXY_STEP,
     dtype: torch.dtype = torch.float64,
 ) -> Proxy:
     """(|D_uu|^2 + 2 |D_uv|^2 + |D_vv|^2)^1/2 of central differences with ``step``, averaged.
@@ -42,40 +42,6 @@ def paper_proxy(
     """
     _, u, v, uu, uv, vv = central_differences(function, points, step, dtype)
     return _proxy((uu, uv, vv), (u, v), step)
-
-
-def central_differences(
-    function: Callable[[torch.Tensor], torch.Tensor],
-    points: torch.Tensor,
-    step: float = DEFAULT_STEP,
-    dtype: torch.dtype = torch.float64,
-) -> torch.Tensor:
-    """(6, ..., N, D): the value and its differences u, v, uu, uv, vv, in the order of a jet.
-
-    From nine values round each point; arguments and errors as `paper_proxy`, and ``ValueError``
-    unless the output is (..., N, D). Source: Abramowitz & Stegun, section 25.3.
-    """
-    check_number("step", step, 1e-8, 1.0)
-    points = check_points(points).to(dtype)
-    if points.shape[1] != 2:
-        raise ValueError(f"points has shape {tuple(points.shape)}; it must be (N, 2)")
-    h = torch.tensor([[step, 0.0], [0.0, step]], dtype=dtype)
-
-    def at(i: int, j: int) -> torch.Tensor:
-        return function(points + i * h[0] + j * h[1])
-
-    middle = at(0, 0)
-    if middle.ndim < 2 or middle.shape[-2] != len(points):
-        raise ValueError(
-            f"function returned shape {tuple(middle.shape)} for {len(points)} points; it must be"
-            f" (..., {len(points)}, D)"
-        )
-    east, west, north, south = at(1, 0), at(-1, 0), at(0, 1), at(0, -1)
-    uu = (east - 2 * middle + west) / step**2
-    vv = (north - 2 * middle + south) / step**2
-    uv = (at(1, 1) - at(1, -1) - at(-1, 1) + at(-1, -1)) / (4 * step**2)
-    u, v = (east - west) / (2 * step), (north - south) / (2 * step)
-    return torch.stack([middle, u, v, uu, uv, vv])
 
 
 def proxy_limit(jet: SecondOrderJet) -> Proxy:

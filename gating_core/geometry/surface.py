@@ -1,7 +1,10 @@
 """What is known of a sampled surface: where does it curve, where is it flat, and how sure is that?
 
-The words of the project's verdicts are defined here and nowhere else. Shapes: T frames (versions of
-one surface), R x C grid points, D dimensions.
+The words of the project's verdicts are defined here (and *settled*, of a total, in `Integral`) and
+nowhere else. At a point K is *within* its error or beyond it; beyond it, where the tangent plane is
+resolved, its sign is *decided*; within an error that is small it is known to be *zero*; all else is
+not *known*. A surface is *flat* where K is zero everywhere, as far as errors that are small at half
+of the points can say. Shapes: T frames (versions of one surface), R x C grid points, D dimensions.
 """
 
 from __future__ import annotations
@@ -17,7 +20,8 @@ from gating_core.geometry.grid import Grid
 from gating_core.geometry.integrals import total_absolute_curvature
 from gating_core.jets.second_order import SecondOrderJet, second_order_jet
 
-FLAT_ERROR = 1e-3  # of 1 / diameter^2
+BLOCK_POINTS = 512  # whose distances to all points are held at a time
+FLAT_ERROR = 1e-3  # of 1 / diagonal^2: an error of K below it is small
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,32 +52,95 @@ class SurfaceResult:
     complete: np.ndarray  # (T,): False where the total is a lower estimate
     shares: AreaShares
 
+    # At every point, (T, R, C).
+
+    @property
+    def within(self) -> np.ndarray:
+        """Whether |K| is within its error: nothing says that the surface curves here."""
+        return np.abs(self.gaussian) <= self.gaussian_error
+
+    @property
+    def decided(self) -> np.ndarray:
+        """Whether the sign of K is known."""
+        return self.resolved & ~self.within
+
+    @property
+    def zero(self) -> np.ndarray:
+        """Whether K is known to be zero: within an error that is small, 1e-3 of 1 / diagonal^2.
+
+        Where errors are large |K| is within them, too, and that says nothing.
+        """
+        return self.resolved & self.within & self._small(self.gaussian_error)
+
+    @property
+    def known(self) -> np.ndarray:
+        """What is known of K: itself where it is decided, 0 where it is zero, NaN elsewhere."""
+        return np.where(self.zero, 0.0, self.gaussian_where(self.decided))
+
+    def gaussian_where(self, true: np.ndarray) -> np.ndarray:
+        """K where ``true`` (T, R, C), NaN elsewhere."""
+        return np.where(true, self.gaussian, np.nan)
+
+    # Of every frame, (T,).
+
+    @property
+    def diagonal(self) -> np.ndarray:
+        """The diagonal of the box around the sampled points: what is small is measured by it.
+
+        Quick, but turned axes change it; at least the diameter, at most sqrt(D) times as much.
+        """
+        span = self.values.max((1, 2)) - self.values.min((1, 2))
+        return np.linalg.norm(span, axis=-1)
+
+    @property
+    def diameter(self) -> np.ndarray:
+        """The largest distance between two sampled points, whatever the axes: see `diameter`."""
+        return np.array([diameter(x) for x in torch.tensor(self.values).flatten(1, 2)])
+
+    @property
+    def typical_error(self) -> np.ndarray:
+        """The median error of K; infinite where half of the points are unresolved."""
+        return np.median(self.gaussian_error, axis=(1, 2))
+
     @property
     def flat(self) -> np.ndarray:
-        """(T,): whether all points are resolved, |K| is within its error, and that is small.
+        """Whether K is within its error at all points, all resolved, and that is typically small.
 
-        Small without units: at half of the points below 1e-3 of 1 / diameter^2. Where errors are
-        large |K| is within them, too, and that says nothing.
+        Small as for `zero`, at half of the points: a few that know little do not spoil a sheet.
         """
-        within = np.abs(self.gaussian) <= self.gaussian_error
-        span = self.values.max((1, 2)) - self.values.min((1, 2))
-        typical = np.median(self.gaussian_error, axis=(1, 2)) * (span**2).sum(-1)
-        return (within & self.resolved).all((1, 2)) & (typical < FLAT_ERROR)
+        small = self._small(self.typical_error[:, None, None]).squeeze((1, 2))
+        return (self.within & self.resolved).all((1, 2)) & small
+
+    def _small(self, error: np.ndarray) -> np.ndarray:
+        """Whether errors of K (T, ...) are small, without units; of a mere point none is."""
+        with np.errstate(invalid="ignore"):  # zero times infinity
+            return error * self.diagonal[:, None, None] ** 2 < FLAT_ERROR
 
     @property
     def curved_share(self) -> np.ndarray:
-        """(T,): the share of the area on which K is known not to be zero."""
+        """The share of the area on which K is known not to be zero."""
         return self.shares.positive + self.shares.negative
 
     @property
     def largest_error(self) -> np.ndarray:
-        """(T,): the largest error of K among resolved points."""
+        """The largest error of K among resolved points; 0 where there is none."""
         return np.where(self.resolved, self.gaussian_error, 0.0).max((1, 2))
 
     @property
+    def largest_curvature(self) -> np.ndarray:
+        """The largest |K| among decided points; 0 where there is none."""
+        return np.where(self.decided, np.abs(self.gaussian), 0.0).max((1, 2))
+
+    @property
     def unresolved_share(self) -> np.ndarray:
-        """(T,): the share of grid points whose tangent plane is unresolved."""
+        """The share of grid points whose tangent plane is unresolved."""
         return 1 - self.resolved.mean((1, 2))
+
+
+def diameter(points: torch.Tensor) -> float:
+    """The largest distance between any two of ``points`` (N, D)."""
+    centred = points - points.mean(0)  # or a place far from the origin would round it
+    return max(float(torch.cdist(block, centred).max()) for block in centred.split(BLOCK_POINTS))
 
 
 def measure_surface(
@@ -115,41 +182,12 @@ def surface_result(jet: SecondOrderJet, field: CurvatureField, grid: Grid) -> Su
 
 def _shares(field: CurvatureField, weights: torch.Tensor) -> AreaShares:
     area = torch.nan_to_num(field.area_element) * weights
-    decided = field.resolved & ~field.flat
     whole = area.sum(-1)
 
     def share(where: torch.Tensor) -> np.ndarray:
         part = (area * where).sum(-1) / whole
         return torch.where(whole > 0, part, 0.0).reshape(-1).numpy()
 
-    positive = share(decided & (field.gaussian > 0))
-    negative = share(decided & (field.gaussian < 0))
+    positive = share(field.decided & (field.gaussian > 0))
+    negative = share(field.decided & (field.gaussian < 0))
     return AreaShares(positive, negative, 1 - positive - negative)
-
-
-def known(surface: SurfaceResult) -> np.ndarray:
-    """(R, C): K, NaN where the tangent plane is unresolved."""
-    return np.where(surface.resolved[0], surface.gaussian[0], np.nan)
-
-
-def decided(surface: SurfaceResult) -> np.ndarray:
-    """(R, C): K, NaN where it is unresolved or within its bound."""
-    beyond = np.abs(surface.gaussian[0]) > surface.gaussian_error[0]
-    return np.where(beyond, known(surface), np.nan)
-
-
-def largest(surface: SurfaceResult) -> float:
-    """The largest |K| above its bound; 0 where there is none."""
-    return float(np.nan_to_num(np.abs(decided(surface))).max())
-
-
-def gaussian_range(surface: SurfaceResult) -> tuple[float, float, float]:
-    """The least and the largest K, and the largest bound."""
-    field = known(surface)
-    return float(np.nanmin(field)), float(np.nanmax(field)), float(surface.largest_error[0])
-
-
-def diameter(surface: SurfaceResult) -> float:
-    """The largest distance between sampled points, of which it takes every second."""
-    points = torch.from_numpy(surface.values[0, ::2, ::2].reshape(-1, surface.values.shape[-1]))
-    return float(torch.cdist(points, points).max())

@@ -9,11 +9,14 @@ from gating_core.tasks.own import (
     train_counts,
 )
 from gating_core.tasks.rules import TASKS
-from gating_core.tasks.table import OwnDataError, quote
+from gating_core.tasks.table import LARGEST_BYTES, MOST_CLASSES, MOST_POINTS, OwnDataError, quote
 from gating_core.tasks.task import TRAIN_SHARE_RANGE, Task, make_task
 
 __all__ = [
     "EXAMPLE_CSV",
+    "LARGEST_BYTES",
+    "MOST_CLASSES",
+    "MOST_POINTS",
     "TASKS",
     "TASK_NAME",
     "TRAIN_SHARE_RANGE",

@@ -1,16 +1,17 @@
-"""Sentences written from numbers: nothing here knows in advance what the result is."""
+"""How is a number written, and which sentence does it allow? Nothing here knows the result."""
 
 from __future__ import annotations
 
 import math
 import re
-
-import numpy as np
+from collections.abc import Iterable
 
 from gating_core.geometry import Integral, SurfaceResult
 
 SLIGHT = 0.005  # of the area: not worth a sentence
-NOT_SETTLED = 0.5  # relative error above which a total is no number to quote
+
+
+# --- Numbers --------------------------------------------------------------------------------------
 
 
 def percent(share: float) -> str:
@@ -45,6 +46,28 @@ def short(number: float) -> str:
     return text.replace("-", "−")
 
 
+def figures(number: float, count: int = 3) -> str:
+    """``number`` to ``count`` figures, zeros too, in powers of ten only where it would be long."""
+    if 1 <= abs(number) < 1e5:
+        return f"{number:.{max(0, count - 1 - math.floor(math.log10(abs(number))))}f}"
+    digits, _, power = f"{number:.{count}g}".partition("e")
+    return f"{digits}e{int(power)}" if power else digits
+
+
+def tick_text(number: float) -> str:
+    """A positive number on an axis, to two figures, its power of ten raised."""
+    if 1e-3 <= number < 1e4:
+        return f"{number:.2g}" if number < 100 else f"{number:.0f}"
+    digits, power = f"{number:.1e}".split("e")
+    factor = "" if digits == "1.0" else f"{float(digits):g}·"
+    return f"{factor}10<sup>{int(power)}</sup>".replace("-", "−")
+
+
+def vector_text(numbers: Iterable[float]) -> str:
+    """Numbers in brackets, to three figures each."""
+    return "(" + ", ".join(f"{x:.3g}" for x in numbers) + ")"
+
+
 def with_bound(value: float, error: float) -> str:
     """``value`` to five figures and its bound as an order of magnitude, whatever their sizes."""
     if not math.isfinite(value) or not math.isfinite(error):
@@ -59,8 +82,8 @@ def measured_text(value: float, error: float) -> str:
 
 def error_text(error: float) -> str:
     """An error to one figure, rounded up."""
-    if error <= 0:
-        return "0"
+    if not 0 < error < math.inf:
+        return f"{max(error, 0.0):g}"
     exponent = math.floor(math.log10(error))
     leading = math.ceil(error / 10.0**exponent - 1e-9) if exponent > -300 else 10
     if leading >= 10:
@@ -75,20 +98,18 @@ def power_of_ten(number: float) -> str:
     return f"1e{math.ceil(math.log10(number) - 1e-9):d}"
 
 
+# --- Verdicts -------------------------------------------------------------------------------------
+
+
 def total_text(total: Integral, flat: bool) -> str:
     """The total absolute curvature with its doubt, or 0 where the surface is flat to rounding."""
     value, error = float(total.value), float(total.error)
     if flat:
         return "0"
-    if not settled(total):
+    if not total.settled():
         return "not settled"
     text = plus_minus(value, error)
     return text if bool(total.complete) else f"at least {text}"
-
-
-def settled(total: Integral) -> bool:
-    """Whether a total is known well enough to be quoted."""
-    return float(total.error) <= NOT_SETTLED * float(total.value)
 
 
 def total_doubt(total: Integral, surface: SurfaceResult, frame: int) -> str:
@@ -96,12 +117,12 @@ def total_doubt(total: Integral, surface: SurfaceResult, frame: int) -> str:
     kind = "rounding bound" if surface.bound_kind == "rigorous" else "estimated error"
     value = float(total.value)
     if surface.flat[frame]:
-        median = float(np.median(surface.gaussian_error[frame]))
+        typical = float(surface.typical_error[frame])
         return (
-            f"flat to rounding: |K| below {power_of_ten(median)} at half of the points, and"
+            f"flat to rounding: |K| below {power_of_ten(typical)} at half of the points, and"
             f" nowhere above its {kind}"
         )
-    if not settled(total):
+    if not total.settled():
         return (
             f"the surface folds too sharply: the sampled points show {value:.2g}, and more may"
             " hide between them than that"
@@ -121,6 +142,6 @@ def shape_text(surface: SurfaceResult, frame: int) -> str:
     positive, negative = surface.shares.positive[frame], surface.shares.negative[frame]
     undecided = surface.shares.undecided[frame]
     parts = f"dome-like on {percent(positive)} and saddle-like on {percent(negative)} of its area"
-    if undecided > 0.005:
+    if undecided > SLIGHT:
         parts += f" (undecided on {percent(undecided)})"
     return f"curved, {parts}"

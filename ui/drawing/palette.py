@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 CLASS_COLOURS = ("#2b6cb0", "#e07b1a", "#2a9d63", "#a855c7")  # blue, orange, green, purple
 POINT_COLOURS = ("#0b3c6f", "#8f4300", "#0f5132", "#581c87")  # dark enough on their own class
+SIDE_COLOURS = {"left": "#6b7280", "right": "#a21caf"}  # of what is compared: grey, magenta
 NEUTRAL = "#c9c9c9"
 LINE = "#1b1b1b"  # decision curve and K = 0, on coloured surfaces
 GRID_LINE = "#5b5f66"

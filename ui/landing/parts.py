@@ -11,6 +11,7 @@ from gating_core.training import TrainedEnsemble, TrainingDiverged, mean_interva
 from ui.common import words
 from ui.components.view3d import Legend, view3d
 from ui.drawing import palette
+from ui.drawing.colours import QUANTILE
 from ui.landing import measured as cached
 from ui.landing.controls import DEFAULT, SLIDER_SELECTOR, VIEW_KEY, on_pick, on_stop
 from ui.landing.figures import curvature_maps, learning_curves
@@ -18,7 +19,7 @@ from ui.landing.picture import curvature_colour_range
 from ui.landing.words import difference_text, reading
 
 SIDE_NAMES = ("Without gate", "With gate")
-SIDE_COLOURS = {SIDE_NAMES[0]: "#6b7280", SIDE_NAMES[1]: "#a21caf"}
+SIDE_COLOURS = dict(zip(SIDE_NAMES, palette.SIDE_COLOURS.values(), strict=True))
 
 
 @dataclass(frozen=True)
@@ -155,7 +156,7 @@ def draw_details(found: Found) -> None:
     )
     st.caption(
         "Gaussian curvature K over the input plane, both sides on one scale centred at zero;"
-        " dashed: K = 0. Colours end at the 90 % quantile of |K| at λ = 1;"
+        f" dashed: K = 0. Colours end at the {words.percent(QUANTILE)} quantile of |K| at λ = 1;"
         f" {words.percent(beyond)} of the points lie beyond."
     )
     shares = [(cut.surface.shares, frame) for _, _, cut, frame in found.sides]

@@ -6,16 +6,18 @@ import numpy as np
 import streamlit as st
 
 from gating_core.experiments.specimen import MeasuredSpecimen
-from gating_core.geometry import Integral, SurfaceIntegrals
+from gating_core.geometry import TILT_LIMIT, Integral, SurfaceIntegrals
 from ui.common.explain import explain
 from ui.common.link_check import forget
 from ui.common.words import error_text, measured_text, percent, short
+from ui.drawing import palette
 from ui.manifold import measured, words
-from ui.manifold.doubt_figures import curvature_histogram, error_curves, error_maps
+from ui.manifold.disagreement import error_curves, error_maps
 from ui.manifold.explain import error_curves_text, error_maps_text, histogram_text, integrals_text
+from ui.manifold.histogram import curvature_histogram
 from ui.manifold.request import Resolved
 
-SIDE_COLOURS = dict(zip(words.SIDE_NAMES, ("#6b7280", "#a21caf"), strict=True))
+COLOURS = dict(zip(words.SIDE_NAMES, palette.SIDE_COLOURS.values(), strict=True))
 INTEGRALS = {
     "area": "Area ∫dA (length²)",
     "absolute": "Total curvature ∫|K| dA",
@@ -34,8 +36,8 @@ def draw_doubt(resolved: Resolved, sides: list[MeasuredSpecimen]) -> None:
     st.table(_bounds_table(sides))
     st.caption(
         "The bound follows rounding through every operation, from the weights to K. It covers"
-        " rounding, not sampling. Tilt: how far the tangent plane may be off; above 0.1 rad a point"
-        " is unresolved."
+        " rounding, not sampling. Tilt: how far the tangent plane may be off; above"
+        f" {TILT_LIMIT:g} rad a point is unresolved."
     )
     st.subheader("Integrals", anchor=False)
     st.table(_integrals_table(totals))
@@ -104,7 +106,7 @@ def _draw_histogram(sides: list[MeasuredSpecimen]) -> None:
     surfaces = {name: side.surface for name, side in zip(_names(sides), sides, strict=True)}
     st.plotly_chart(
         curvature_histogram(
-            surfaces, dict.fromkeys(surfaces, 0), SIDE_COLOURS, sides[0].quadrature
+            surfaces, dict.fromkeys(surfaces, 0), COLOURS, sides[0].quadrature
         ),
         alt="Share of each surface's area over values of Gaussian curvature; hatched: undecided.",
         key="histogram",
@@ -132,16 +134,7 @@ def _draw_opinion(resolved: Resolved, sides: list[MeasuredSpecimen]) -> None:
         key="error_maps",
     )
     st.plotly_chart(
-        error_curves(
-            [
-                curve
-                for curve in (
-                    found.difference_curve, found.single_curve, found.mesh_curve, found.proxy_curve
-                )
-                if curve is not None
-            ],
-            step,
-        ),
+        error_curves(found.curves, step),
         alt="Error against step or grid spacing, on logarithmic axes.",
         key="error_curves",
     )  # fmt: skip

@@ -8,9 +8,9 @@ import numpy as np
 
 from gating_core.attention import AttentionConfig
 from gating_core.experiments.specimen import COLOURINGS, MeasuredSpecimen
-from gating_core.geometry import SurfaceIntegrals
+from gating_core.geometry import HOLONOMY_LIMIT, TILT_LIMIT, SurfaceIntegrals
 from ui.common.explain import beats
-from ui.common.words import error_text, percent, short, with_bound
+from ui.common.words import error_text, percent, short, vector_text, with_bound
 from ui.manifold.picture import Look
 
 
@@ -24,13 +24,13 @@ def surfaces_text(sides: list[MeasuredSpecimen], at: tuple[int, int]) -> str:
     gate = ""
     if side.gates:
         values = side.gates[-1][:, row, column]
-        gate = f", gate {_vector(values)}"
+        gate = f", gate {vector_text(values)}"
     return beats(
         f"Every point of the chart has an output y in {config.model_dim} dimensions; together they"
         " form a surface. Thin lines are the chart's own grid, so that a flat sheet is still seen"
         f" as one. Keys and values come from {config.layer.come_from}.",
         f"At ({axis[column]:.2f}, {axis[row]:.2f}) the last layer's attention weights (head 1) are"
-        f" α = {_vector(weights)}{gate}, and y = {_vector(y)}. " + _without_gate(config),
+        f" α = {vector_text(weights)}{gate}, and y = {vector_text(y)}. " + _without_gate(config),
         "Straight grid lines in one plane: flat. Grid lines that bow out of every plane in both"
         " directions: curved. Turn it: a flat sheet seen from its edge is a line.",
         "A sheet can bend without curving, like rolled paper: the eye sees |H|, the colour shows K."
@@ -126,7 +126,7 @@ def heatmap_text(sides: list[MeasuredSpecimen], look: Look, at: tuple[int, int])
     formula, look_for, misread = QUANTITIES[look.colouring]
     return beats(
         f"The {name} over the chart, both sides on one scale. Dashed: K = 0. Hatched: the tangent"
-        " plane is not known to 0.1 rad, so K means nothing there.",
+        f" plane is not known to {TILT_LIMIT:g} rad, so K means nothing there.",
         f"{formula} At ({surface.axis[column]:.2f}, {surface.axis[row]:.2f}):"
         f" {colouring.symbol} = {shown}.",
         look_for,
@@ -143,8 +143,8 @@ def simplex_text(sides: list[MeasuredSpecimen], look: Look, at: tuple[int, int])
     return beats(
         "All triples of weights that sum to one form a triangle; the chart's grid is drawn where"
         f" its points fall in it (head {head + 1} of the chosen layer).",
-        f"At the point: α = {_vector(weights)}, sum {weights.sum():.3g}. A corner means that one"
-        " value takes all.",
+        f"At the point: α = {vector_text(weights)}, sum {weights.sum():.3g}. A corner means that"
+        " one value takes all.",
         "How much of the triangle the chart reaches: weights near an edge are saturated, and the"
         " derivatives there are tiny.",
         "The triangle is not the surface: the surface is its image under the values, and under the"
@@ -204,8 +204,8 @@ def integrals_text(name: str, found: SurfaceIntegrals) -> str:
     agree += "within their errors" if gap <= doubt else "more than their errors allow"
     return beats(
         "Integrals over the whole chart, with rigorous bounds on rounding: by adaptive"
-        " quadrature, refined where cells turn by more than 0.2 rad; for models too large for that,"
-        " on a coarse grid.",
+        f" quadrature, refined where cells turn by more than {HOLONOMY_LIMIT:g} rad; for models too"
+        " large for that, on a coarse grid.",
         f"{name}: ∫K dA = {float(gaussian.value):.5g} ± {error_text(float(gaussian.error))} by"
         f" quadrature and {float(holonomy.value):.5g} ± {error_text(float(holonomy.error))} by"
         " holonomy: how far a tangent frame has turned when it is carried round every cell, from"
@@ -215,7 +215,3 @@ def integrals_text(name: str, found: SurfaceIntegrals) -> str:
         "Rounding is bounded, sampling is estimated: a peak narrower than a hundredth of the chart"
         " can be missed. Where a point is unresolved the value is a lower estimate.",
     )
-
-
-def _vector(numbers: np.ndarray) -> str:
-    return "(" + ", ".join(f"{x:.3g}" for x in numbers) + ")"

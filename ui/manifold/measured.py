@@ -9,7 +9,7 @@ from gating_core.experiments.specimen import (
     Specimen,
     chart_of,
     measure_specimen,
-    specimen_integrals,
+    integrate_specimen,
 )
 from gating_core.geometry import SecondOpinion, SurfaceIntegrals, second_opinion, square_grid
 from ui.manifold.request import Request, Resolved, resolve
@@ -33,7 +33,7 @@ def measured(specimen: Specimen, grid: int) -> MeasuredSpecimen:
 def integrals(specimen: Specimen) -> SurfaceIntegrals:
     """All integrals over the chart, refined where the surface folds."""
     with place():
-        return specimen_integrals(specimen)
+        return integrate_specimen(specimen)
 
 
 @st.cache_resource(max_entries=24, show_spinner="Asking for second opinions …")

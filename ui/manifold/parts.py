@@ -24,8 +24,8 @@ HIDDEN = ("value_count", "heads", "grid", "part")  # notes whose controls are un
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
-    """What there is to show."""
+class ShownSides:
+    """What there is to show: the one or two sides, and what was asked for."""
 
     asked: Asked
     resolved: Resolved
@@ -38,7 +38,7 @@ class Found:
         return marked(self.resolved.grid) or (middle, middle)
 
 
-def fetch(asked: Asked) -> Found:
+def fetch(asked: Asked) -> ShownSides:
     """Everything for what was asked; where nothing of it can be, the last good picture."""
     try:
         found = _measure(asked, asked.request)
@@ -53,15 +53,15 @@ def fetch(asked: Asked) -> Found:
     return found
 
 
-def _measure(asked: Asked, request: Request) -> Found:
+def _measure(asked: Asked, request: Request) -> ShownSides:
     resolved = measured.resolved(request)
     sides = [measured.measured(side, resolved.grid) for side in resolved.sides]
     # The last good picture may have fewer layers than the one that was asked for.
     look = replace(asked.look, layer=min(asked.look.layer, request.depth - 1))
-    return Found(replace(asked, look=look), resolved, sides)
+    return ShownSides(replace(asked, look=look), resolved, sides)
 
 
-def put_notes(found: Found, more_open: bool) -> None:
+def put_notes(found: ShownSides, more_open: bool) -> None:
     """Each sentence beside its control; those of folded controls where they can be seen."""
     notes = found.resolved.notes | words.part_note(found.sides[-1], found.asked.look)
     if "point" in st.query_params and marked(found.resolved.grid) is None:
@@ -73,7 +73,7 @@ def put_notes(found: Found, more_open: bool) -> None:
             found.asked.slots[name].caption(f":material/info: {note}")
 
 
-def draw_view(found: Found) -> ManifoldPicture:
+def draw_view(found: ShownSides) -> ManifoldPicture:
     """The linked surfaces and heatmaps."""
     asked, resolved = found.asked, found.resolved
     picture = manifold_view(found.sides, resolved.axes, asked.look)
@@ -113,7 +113,7 @@ def _on_pick() -> None:
         st.query_params["point"] = f"{int(point['row'])}.{int(point['column'])}"
 
 
-def draw_see(found: Found) -> None:
+def draw_see(found: ShownSides) -> None:
     """Two surfaces, their heatmaps, one sentence, two numbers a side."""
     picture = draw_view(found)
     st.markdown(words.reading(found.sides))
@@ -139,7 +139,7 @@ def draw_see(found: Found) -> None:
             st.caption(words.total_caption(side, total))
 
 
-def _asides(found: Found, picture: ManifoldPicture) -> list[str]:
+def _asides(found: ShownSides, picture: ManifoldPicture) -> list[str]:
     """The chart, the axes, and the warning where the slice, not the manifold, curves."""
     resolved = found.resolved
     depth = resolved.request.axes_depth or resolved.request.depth
@@ -151,14 +151,14 @@ def _asides(found: Found, picture: ManifoldPicture) -> list[str]:
     return [line for line in lines if line]
 
 
-def _offer_axes(found: Found) -> None:
+def _offer_axes(found: ShownSides) -> None:
     """A way back to the shown depth's own components, where the frozen ones are another's."""
     request = found.resolved.request
     if found.resolved.axes.principal and request.axes_depth not in (None, request.depth):
         st.button("Fit the axes to this depth", key="fit_axes", on_click=fit_axes)
 
 
-def _explanations(found: Found, simplex: bool = False) -> None:
+def _explanations(found: ShownSides, simplex: bool = False) -> None:
     sides, look, at = found.sides, found.asked.look, found.at
     with st.container(horizontal=True):
         explain("the surfaces", surfaces_text(sides, at))
@@ -167,7 +167,7 @@ def _explanations(found: Found, simplex: bool = False) -> None:
             explain("the triangles", simplex_text(sides, look, at))
 
 
-def draw_inspect(found: Found) -> None:
+def draw_inspect(found: ShownSides) -> None:
     """The same point marked everywhere, all that is known of it, and handles to drag."""
     picture = draw_view(found)
     for line in _asides(found, picture):
@@ -179,6 +179,6 @@ def draw_inspect(found: Found) -> None:
     draw_hold(found.sides[-1], found.resolved.axes)
 
 
-def draw_doubt(found: Found) -> None:
+def draw_doubt(found: ShownSides) -> None:
     """How sure all this is."""
     draw_doubts(found.resolved, found.sides)

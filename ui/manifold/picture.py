@@ -102,13 +102,12 @@ def manifold_view(sides: list[MeasuredSpecimen], axes: Axes, look: Look) -> Mani
 
 def _surface_arrays(name: str, side: MeasuredSpecimen, values: np.ndarray) -> dict[str, np.ndarray]:
     surface = side.surface
-    decided = surface.resolved[0] & (np.abs(surface.gaussian[0]) > surface.gaussian_error[0])
-    signed = np.where(decided, surface.gaussian[0], np.nan)
-    curve, lifted = zero_curve(signed, surface.axis, values)
+    decided = surface.gaussian_where(surface.decided)[0]
+    curve, lifted = zero_curve(decided, surface.axis, values)
     lines = grid_lines(values[None])[0]
     strokes = hatch(~surface.resolved[0], surface.axis)
     arrays = {
-        f"{name}_gaussian": np.where(surface.resolved[0], surface.gaussian[0], np.nan),
+        f"{name}_gaussian": surface.gaussian_where(surface.resolved)[0],
         f"{name}_error": np.where(surface.resolved[0], surface.gaussian_error[0], np.nan),
         f"{name}_zero_u": curve[:, 0],
         f"{name}_zero_v": curve[:, 1],

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from gating_core.attention import SMALLEST_WEIGHT
 from gating_core.experiments.specimen import COLOURINGS, MeasuredSpecimen
 from gating_core.geometry import POINT_TYPES, SurfaceIntegrals
 from ui.common.words import (
@@ -13,6 +12,7 @@ from ui.common.words import (
     power_of_ten,
     shape_text,
     total_text,
+    vector_text,
     with_bound,
 )
 from ui.drawing.axes import Axes
@@ -110,7 +110,7 @@ def chart_text(sides: list[MeasuredSpecimen]) -> str:
         return "Chart: the input square [−1, 1]² (query chart)."
     text = (
         "Chart: the first layer's attention weights on a flat slice of the simplex through its"
-        " centre, smallest weight 0.02 (attention-weight chart)."
+        f" centre, smallest weight {SMALLEST_WEIGHT:g} (attention-weight chart)."
     )
     reach = next((side.reach for side in sides if side.reach is not None), None)
     if reach is not None:
@@ -179,14 +179,14 @@ def total_caption(side: MeasuredSpecimen, found: SurfaceIntegrals) -> str:
     """The doubt under a total."""
     surface = side.surface
     if surface.flat[0]:
-        median = float(np.median(surface.gaussian_error[0]))
-        if median < EXACT:
+        typical = float(surface.typical_error[0])
+        if typical < EXACT:
             return "K = 0 exactly: the outputs are affine in the coordinates of the chart"
-        return f"|K| below {power_of_ten(median)} at half of the points, nowhere above its bound"
+        return f"|K| below {power_of_ten(typical)} at half of the points, nowhere above its bound"
     if degenerate(side):
         return "no tangent plane is resolved"
-    error, value = float(found.absolute.error), float(found.absolute.value)
-    if error > value / 2:
+    if not found.absolute.settled():
+        value = float(found.absolute.value)
         return f"the sampled points show {value:.2g}; more may hide between them"
     return "∫|K| dA, free of units; ±: rounding bound and sampling error"
 
@@ -209,12 +209,11 @@ def point_rows(sides: list[MeasuredSpecimen], at: tuple[int, int], look: Look) -
 def _point(side: MeasuredSpecimen, at: tuple[int, int], look: Look) -> dict[str, str]:
     row, column = at
     surface, axis = side.surface, side.surface.axis
-    known = bool(surface.resolved[0, row, column])
     weights = side.weights[look.layer][:, row, column]
     found = {
         "Chart": f"({axis[column]:.3f}, {axis[row]:.3f})",
-        "Output y": _list(surface.values[0, row, column]),
-        "Attention weights": " | ".join(_list(head) for head in weights),
+        "Output y": vector_text(surface.values[0, row, column]),
+        "Attention weights": " | ".join(vector_text(head) for head in weights),
         "Gate": "none",
         "K": "unresolved",
         "|H|": "unresolved",
@@ -222,21 +221,17 @@ def _point(side: MeasuredSpecimen, at: tuple[int, int], look: Look) -> dict[str,
         "Point": POINT_TYPES[side.types[row, column]],
     }
     if side.gates:
-        found["Gate"] = _list(side.gates[look.layer][:, row, column])
-    if known:
+        found["Gate"] = vector_text(side.gates[look.layer][:, row, column])
+    if surface.resolved[0, row, column]:
         value, error = (
             float(x[0, row, column]) for x in (surface.gaussian, surface.gaussian_error)
         )
         # Within its error, the digits of K are rounding.
-        within = f"0 ± {error_text(abs(value) + error)}"
-        found["K"] = within if abs(value) <= error else with_bound(value, error)
+        zero = f"0 ± {error_text(abs(value) + error)}"
+        found["K"] = zero if surface.within[0, row, column] else with_bound(value, error)
         found["|H|"] = f"{side.mean_norm[row, column]:.4g}"
         if side.principal is not None and side.principal_error is not None:
             error = float(side.principal_error[row, column])
             pair = (with_bound(float(k), error) for k in side.principal[row, column])
             found["Principal curvatures"] = ", ".join(pair)
     return found
-
-
-def _list(numbers: np.ndarray) -> str:
-    return "(" + ", ".join(f"{x:.3g}" for x in numbers) + ")"

@@ -13,7 +13,6 @@ import numpy as np
 from ui.drawing import palette
 from ui.drawing.panels import QUIET, Panel, ref
 
-SIDE_COLOURS = {"left": "#6b7280", "right": "#a21caf"}
 BAND = (0.1, 0.9)  # quantiles over the seeds
 DRAWN = ("shown", "high")
 GAP = 0.06  # between the plots, of their height
@@ -67,7 +66,7 @@ def curves_panel(steps: np.ndarray, curves: list[Curve], arrays: dict[str, np.nd
         }
         for side, over_seeds in curve.by_side.items():
             key = f"curve{number}_{side}"
-            traces += _curve_traces(key, SIDE_COLOURS[side], axis, over_seeds.shape[1] > 1)
+            traces += _curve_traces(key, palette.SIDE_COLOURS[side], axis, over_seeds.shape[1] > 1)
             traces += _doubt_traces(key, side, curve, axis, arrays)
         traces.append(
             {
@@ -124,12 +123,12 @@ def _doubt_traces(
     if side in curve.errors:
         arrays[f"{key}_error"] = curve.errors[side]
         bars = {"type": "data", "array": ref(f"{key}_error"), "width": 0, "thickness": 1.5,
-                "color": SIDE_COLOURS[side]}  # fmt: skip
-        marker = {"size": 1, "color": SIDE_COLOURS[side]}
+                "color": palette.SIDE_COLOURS[side]}  # fmt: skip
+        marker = {"size": 1, "color": palette.SIDE_COLOURS[side]}
         traces.append({**shared, "y": ref(f"{key}_shown"), "error_y": bars, "marker": marker})
     where = curve.open.get(side)
     if where is not None and where.any():
         arrays[f"{key}_open"] = np.where(where, arrays[f"{key}_shown"], np.nan)
-        marker = {"size": 7, "symbol": "circle-open", "color": SIDE_COLOURS[side]}
+        marker = {"size": 7, "symbol": "circle-open", "color": palette.SIDE_COLOURS[side]}
         traces.append({**shared, "y": ref(f"{key}_open"), "marker": marker})
     return traces

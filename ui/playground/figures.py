@@ -13,7 +13,6 @@ from gating_core.experiments.comparison import FilmSide
 from ui.drawing import palette
 from ui.drawing.axes import Axes
 from ui.drawing.lines import triangles
-from ui.playground.curves import SIDE_COLOURS
 
 BESIDE = "#0f8f7f"  # variants that are neither left nor right
 COLUMNS = 4  # of small multiples: what a phone can show
@@ -27,7 +26,7 @@ def seeds_figure(
     """Final test accuracy (S,) of every seed, one strip a variant; the shown seed is ringed."""
     figure = go.Figure()
     spread = np.linspace(-JITTER, JITTER, len(seeds))
-    colours = [*SIDE_COLOURS.values(), *[BESIDE] * len(accuracies)]
+    colours = [*palette.SIDE_COLOURS.values(), *[BESIDE] * len(accuracies)]
     for row, (name, values) in enumerate(accuracies.items()):
         figure.add_scatter(
             x=100 * values,

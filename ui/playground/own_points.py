@@ -7,6 +7,9 @@ import streamlit as st
 
 from gating_core.tasks import (
     EXAMPLE_CSV,
+    LARGEST_BYTES,
+    MOST_CLASSES,
+    MOST_POINTS,
     TASK_NAME,
     OwnData,
     OwnDataError,
@@ -39,7 +42,8 @@ def draw_own() -> None:
              colours=palette.CLASS_COLOURS, on_change=_on_draw)  # fmt: skip
     with upload:
         st.file_uploader(
-            "A CSV file with columns x, y and label: 2 to 4 classes, at most 5,000 rows and 1 MB",
+            f"A CSV file with columns x, y and label: 2 to {MOST_CLASSES} classes, at most"
+            f" {MOST_POINTS:,} rows and {LARGEST_BYTES / 1e6:g} MB",
             type=None, key="own_file", on_change=_on_file,
         )  # fmt: skip
         st.download_button("An example", EXAMPLE_CSV, "example.csv", on_click="ignore",

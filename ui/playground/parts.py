@@ -18,7 +18,8 @@ from gating_core.experiments.comparison import (
     inside,
 )
 from gating_core.export import log_csv, script_problem, script_text, weights_file
-from ui.common.words import NOT_SETTLED, percent, short
+from gating_core.geometry import settled
+from ui.common.words import percent, short
 from ui.components.view3d import Legend, view3d
 from ui.drawing import palette
 from ui.drawing.axes import film_axes
@@ -121,7 +122,7 @@ def _curves(shown: Shown, member: int) -> list[Curve]:
                 curvature[side][:, i] = found.total
         if member in known:
             total, error, flat = known[member].total, known[member].error, known[member].flat
-            doubtful = ~flat & (error > np.maximum(NOT_SETTLED * total, SLIGHT_TOTAL))
+            doubtful = ~flat & ~settled(total, error, SLIGHT_TOTAL)
             errors[side] = np.where(doubtful | flat, np.nan, error)
             lower[side] = ~known[member].complete | doubtful
     return [

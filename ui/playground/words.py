@@ -9,6 +9,7 @@ import numpy as np
 
 from gating_core.experiments.comparison import (
     DRAWN_POINTS,
+    FILM_GRID,
     VARIANTS,
     FilmSide,
     FinalCurvature,
@@ -17,7 +18,7 @@ from gating_core.experiments.comparison import (
 )
 from gating_core.tasks import OwnData, quote, train_counts
 from gating_core.training import mean_interval
-from ui.common.words import percent, plus_minus, settled, short, total_text
+from ui.common.words import percent, plus_minus, short, total_text
 from ui.drawing.axes import Axes
 from ui.drawing.classified import classifier_planes
 
@@ -25,8 +26,8 @@ FEW_SEEDS = 6
 COARSE_BELOW = 20  # test points: one more or less right shows in the accuracy
 CURVES = (
     "grey left, magenta right · thick: the shown seed; band: 10 to 90 % of the seeds · total"
-    " curvature on 31 × 31 points: bars are its estimated error, rings a lower estimate or not"
-    " settled"
+    f" curvature on {FILM_GRID} × {FILM_GRID} points: bars are its estimated error, rings a lower"
+    " estimate or not settled"
 )
 TITLES = {
     **{name: gate.record.title for name, gate in VARIANTS.items() if gate is not None},
@@ -150,7 +151,7 @@ def final_doubt(found: FinalCurvature | None) -> str:
     text = f"{percent(found.curved_share)} of the area is known to curve"
     if found.unresolved_share:
         text += f"; {unresolved}, and left out"
-    if settled(found.total):
+    if found.total.settled():
         return text
     return f"{text}; it folds too sharply for its total to settle"
 

@@ -3,6 +3,7 @@
 from gating_core.experiments.comparison.along import CurvatureAlong, FinalCurvature, measure_run
 from gating_core.experiments.comparison.frames import (
     DRAWN_POINTS,
+    FILM_GRID,
     SHOWN,
     CutSurface,
     FilmData,
@@ -32,6 +33,7 @@ from gating_core.experiments.comparison.variants import TOKENS_ONLY, VARIANTS
 __all__ = [
     "DEPTH_RANGE",
     "DRAWN_POINTS",
+    "FILM_GRID",
     "GATES",
     "PRESETS",
     "SEED_RANGE",

@@ -18,7 +18,7 @@ from gating_core.experiments.comparison.run import TrainedRun
 from gating_core.geometry.curvature import curvature
 from gating_core.geometry.grid import Grid, square_grid
 from gating_core.geometry.integrals import Integral
-from gating_core.geometry.surface import FLAT_ERROR, SurfaceResult, surface_result
+from gating_core.geometry.surface import SurfaceResult, surface_result
 from gating_core.jets.second_order import jet_by_parts
 
 FINAL_GRID = 61  # points along each side
@@ -29,10 +29,9 @@ Key = tuple[str, int]  # variant, member
 class CurvatureAlong:
     """Curvature of one member of a variant in the drawn frames of its run; errors are estimates.
 
-    ``gaussian`` (T, R, C) float32 is what is known of K: 0 where it is zero to within an error that
-    is small (below 1e-3 of 1 / diameter^2), NaN where that is large, or the tangent plane is
-    unresolved. ``total`` the integral of |K| dA, its ``error``, whether it is ``complete`` and
-    whether the surface is ``flat`` (T,), as in `SurfaceResult`.
+    ``gaussian`` (T, R, C) float32 is what is known of K, ``total`` the integral of |K| dA, its
+    ``error``, whether it is ``complete`` and whether the surface is ``flat`` (T,): all as in
+    `SurfaceResult`.
     """
 
     variant: str
@@ -112,13 +111,9 @@ def curvature_along(
 
 
 def _known(found: SurfaceResult) -> np.ndarray:
-    """(T, R, C) float32: K where it is known, as `CurvatureAlong` says."""
-    span = found.values.max((1, 2)) - found.values.min((1, 2))
-    small = found.gaussian_error * (span**2).sum(-1)[:, None, None] < FLAT_ERROR
-    within = np.abs(found.gaussian) <= found.gaussian_error
-    known = np.where(within, np.where(small, 0.0, np.nan), found.gaussian)
+    """(T, R, C) float32: what is known of K."""
     with np.errstate(over="ignore"):  # beyond float32 is infinite, and beyond any colour scale
-        return np.where(found.resolved, known, np.nan).astype(np.float32)
+        return found.known.astype(np.float32)
 
 
 def final_curvature(

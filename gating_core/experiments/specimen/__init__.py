@@ -10,8 +10,8 @@ from gating_core.experiments.specimen.handles import (
 )
 from gating_core.experiments.specimen.measured import (
     MeasuredSpecimen,
+    integrate_specimen,
     measure_specimen,
-    specimen_integrals,
 )
 from gating_core.experiments.specimen.model import CHARTS, Specimen, build_specimen, chart_of
 from gating_core.experiments.specimen.quantities import COLOURINGS, Colouring
@@ -27,9 +27,9 @@ __all__ = [
     "draggable_gates",
     "draggable_values",
     "gate_arrows",
+    "integrate_specimen",
     "link_digits",
     "measure_specimen",
     "moved_gate",
     "own_values",
-    "specimen_integrals",
 ]

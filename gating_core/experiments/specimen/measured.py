@@ -18,11 +18,9 @@ from gating_core.experiments.specimen.model import Specimen, build_specimen, cha
 from gating_core.geometry.curvature import curvature, second_fundamental_form
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.hull import affine_hull
-from gating_core.geometry.integrals import (
-    SurfaceIntegrals,
-)
+from gating_core.geometry.integrals import SurfaceIntegrals
 from gating_core.geometry.point_types import POINT_TYPES, point_types
-from gating_core.geometry.surface import FLAT_ERROR, SurfaceResult, surface_result
+from gating_core.geometry.surface import SurfaceResult, surface_result
 from gating_core.jets.second_order import second_order_jet
 
 
@@ -53,12 +51,8 @@ class MeasuredSpecimen:
     def uncertain_share(self) -> float:
         """The share of the area on which it is not known whether, or which way, it curves."""
         area = np.nan_to_num(self.surface.area_element[0]) * self.quadrature
-        surface, values = self.surface, self.surface.values[0]
-        span = values.max((0, 1)) - values.min((0, 1))
-        within = np.abs(surface.gaussian[0]) <= surface.gaussian_error[0]
-        sharp = surface.gaussian_error[0] * float((span**2).sum()) < FLAT_ERROR
-        zero = surface.resolved[0] & within & sharp  # known not to curve, whether it bends or not
-        unknown = (self.types == POINT_TYPES.index("undecided")) & ~zero
+        # Zero: known not to curve, whether it bends or not.
+        unknown = (self.types == POINT_TYPES.index("undecided")) & ~self.surface.zero[0]
         whole = float(area.sum())
         return float((area * unknown).sum()) / whole if whole > 0 else 1.0
 
@@ -74,15 +68,9 @@ class MeasuredSpecimen:
         return sum(affine_hull(torch.from_numpy(part)).dimension for part in heads)
 
 
-def specimen_integrals(specimen: Specimen) -> SurfaceIntegrals:
+def integrate_specimen(specimen: Specimen) -> SurfaceIntegrals:
     """All integrals over the chart, refined as far as a few seconds allow; errors as `chart_of`."""
     return affordable_integrals(chart_of(specimen), specimen.config, specimen.covariance)
-
-
-def _diameter(values: torch.Tensor) -> float:
-    """The diagonal of the box around the outputs (1, N, D)."""
-    span = values.amax(-2) - values.amin(-2)
-    return float(torch.linalg.vector_norm(span))
 
 
 def measure_specimen(specimen: Specimen, grid_size: int = 61) -> MeasuredSpecimen:
@@ -93,7 +81,8 @@ def measure_specimen(specimen: Specimen, grid_size: int = 61) -> MeasuredSpecime
     check_weights(model)
     chart = chart_of(specimen, model)
     jet = second_order_jet(chart, grid.points, "rigorous")
-    field_ = curvature(jet, specimen.covariance)
+    field = curvature(jet, specimen.covariance)
+    surface = surface_result(jet, field, grid)
     form = second_fundamental_form(jet, specimen.covariance)
     principal = principal_error = None
     if specimen.config.model_dim == 3:
@@ -106,11 +95,11 @@ def measure_specimen(specimen: Specimen, grid_size: int = 61) -> MeasuredSpecime
         reach = float(chart.reach(grid.points))
     return MeasuredSpecimen(
         specimen=specimen,
-        surface=surface_result(jet, field_, grid),
+        surface=surface,
         quadrature=grid.weights.numpy(),
-        mean_norm=field_.mean_norm.reshape(shape).numpy(),
+        mean_norm=field.mean_norm.reshape(shape).numpy(),
         bending=form.norm.reshape(shape).numpy(),
-        types=point_types(field_, form, _diameter(jet.value)).reshape(shape).numpy(),
+        types=point_types(field, form, float(surface.diagonal[0])).reshape(shape).numpy(),
         principal=principal,
         principal_error=principal_error,
         weights=[found.weights for found in fields],

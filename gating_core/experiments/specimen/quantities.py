@@ -29,7 +29,7 @@ def _resolved(m: MeasuredSpecimen, field: np.ndarray) -> np.ndarray:
 
 
 def _gaussian(m: MeasuredSpecimen, layer: int, part: int | None) -> np.ndarray:
-    return _resolved(m, m.surface.gaussian[0])
+    return m.surface.gaussian_where(m.surface.resolved)[0]
 
 
 def _gaussian_size(m: MeasuredSpecimen, layer: int, part: int | None) -> np.ndarray:

@@ -7,13 +7,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gating_core.geometry.adaptive import adaptive_total_absolute_curvature
 from gating_core.geometry.classics import SURFACES, gnomonic_sphere
 from gating_core.geometry.curvature import curvature
 from gating_core.geometry.grid import square_grid
-from gating_core.geometry.integrals import (
-    adaptive_total_absolute_curvature,
-    total_absolute_curvature,
-)
+from gating_core.geometry.integrals import total_absolute_curvature
 from gating_core.geometry.metric import whitening
 from gating_core.jets.second_order import second_order_jet
 

@@ -13,24 +13,24 @@ from gating_core.attention.config import AttentionConfig, GateConfig
 from gating_core.attention.stack import build_attention
 from gating_core.geometry.classics import SURFACES
 from gating_core.geometry.curvature import curvature
-from gating_core.geometry.grid import square_grid
-from gating_core.geometry.integrals import grid_integrals
-from gating_core.geometry.second_opinion import (
+from gating_core.geometry.differences import difference_curvature, difference_jet
+from gating_core.geometry.error_curves import (
     STEPS,
     ErrorCurve,
     Scale,
     curvature_scale,
-    difference_curvature,
     difference_errors,
-    difference_jet,
-    mesh_curvature,
     mesh_errors,
     proxy_errors,
-    second_opinion,
 )
+from gating_core.geometry.grid import square_grid
+from gating_core.geometry.integrals import grid_integrals
+from gating_core.geometry.mesh import mesh_curvature
+from gating_core.geometry.second_opinion import second_opinion
 from gating_core.geometry.surface import measure_surface
 from gating_core.jets.second_order import second_order_jet
-from ui.manifold.doubt_figures import curvature_histogram, error_curves, error_maps
+from ui.manifold.disagreement import error_curves, error_maps
+from ui.manifold.histogram import curvature_histogram
 
 GRID = square_grid(21)
 INSIDE = square_grid(15, -0.8, 0.8).points

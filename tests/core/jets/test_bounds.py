@@ -22,9 +22,9 @@ from gating_core.attention.config import (
 )
 from gating_core.attention.gate_kinds import GATE_KINDS
 from gating_core.attention.stack import build_attention
+from gating_core.geometry.adaptive import adaptive_integrals
 from gating_core.geometry.curvature import curvature, second_fundamental_form
 from gating_core.geometry.grid import square_grid
-from gating_core.geometry.integrals import adaptive_integrals
 from gating_core.geometry.solids import solid_curvature
 from gating_core.jets.bounded import Bounded
 from gating_core.jets.elementary import FUNCTIONS

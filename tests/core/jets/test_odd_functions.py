@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import torch
 
+from gating_core.geometry.adaptive import adaptive_integrals
 from gating_core.geometry.curvature import curvature
-from gating_core.geometry.integrals import adaptive_integrals
 from gating_core.jets.second_order import nested_jet, second_order_jet
 
 POINTS = torch.tensor([[0.81, 0.37], [0.4, 0.38], [-0.52, 0.66]], dtype=torch.float64)

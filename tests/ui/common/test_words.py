@@ -22,6 +22,9 @@ from ui.landing.words import difference_text
         (22.31, 2.04, "22 ± 3"),
         (1234.0, 96.0, "1234 ± 100"),
         (0.5, 0.00999, "0.50 ± 0.01"),
+        (4.7449, 0.0912, "4.7 ± 0.1"),
+        (4.7449, 0.0021, "4.745 ± 0.003"),
+        (512.3, 30, "512 ± 30"),
         (3.0, 0.0, "3"),
         (float("nan"), 1.0, "not a number"),
         (1.0, float("inf"), "not a number"),
@@ -34,6 +37,42 @@ def test_errors_are_rounded_up_to_one_figure(value, error, text):
 @pytest.mark.parametrize(("number", "text"), [(3.2e-13, "1e-12"), (1e-12, "1e-12"), (0.02, "1e-1")])
 def test_powers_of_ten_are_rounded_up(number, text):
     assert words.power_of_ten(number) == text
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (2.1e-25, "3e-25"),
+        (0.02, "0.02"),
+        (0.096, "0.1"),
+        (9.5e-9, "1e-8"),
+        (0.0, "0"),
+        (float("inf"), "inf"),
+    ],
+)
+def test_errors_are_rounded_up(error, text):
+    assert words.error_text(error) == text
+
+
+@pytest.mark.parametrize(
+    ("x", "text"), [(4.1e40, "4.1e40"), (7976.2, "7976"), (1.5, "1.50"), (-2e-7, "-2e-7"), (0, "0")]
+)
+def test_numbers_with_all_their_figures(x, text):
+    assert words.figures(x) == text
+
+
+@pytest.mark.parametrize(
+    ("x", "text"),
+    [
+        (0.5, "0.5"),
+        (20.0, "20"),
+        (2000.0, "2000"),
+        (1e-5, "10<sup>−5</sup>"),
+        (2e12, "2·10<sup>12</sup>"),
+    ],
+)
+def test_numbers_on_an_axis(x, text):
+    assert words.tick_text(x) == text
 
 
 def integral(value, error, complete=True):

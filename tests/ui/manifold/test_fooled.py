@@ -11,8 +11,9 @@ from gating_core.experiments.specimen.measured import measure_specimen
 from gating_core.geometry.classics import SURFACES
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.surface import measure_surface
-from ui.manifold.fooled.cases import FOOLED, SATURATED, SIX_VALUES, SMALL_STEP, STRETCH
-from ui.manifold.fooled.numbers import plus_minus, settled, short, up
+from ui.common.words import figures
+from ui.manifold.fooled.cases import FOOLED
+from ui.manifold.fooled.makers import SATURATED, SIX_VALUES, SMALL_STEP, STRETCH, _largest_text
 from ui.manifold.request import resolve
 
 WITH_MODEL = [name for name, case in FOOLED.items() if case.request is not None]
@@ -59,7 +60,7 @@ def test_n6_the_slice_curves_and_the_space_does_not(made, ungated):
     largest = np.abs(surface.gaussian[0]).max()
     assert largest > 10
     assert largest > 1e6 * surface.gaussian_error[0].max()
-    assert short(largest) in case.lie
+    assert figures(largest) in case.lie
     assert any(trace.name == "K = 0" for trace in case.figure.data)
     assert zero_with_bound(case.number) < 1e-15
     assert page.hull_dimension == 3
@@ -91,11 +92,11 @@ def test_step_finds_curvature_on_a_flat_sheet(made, ungated):
     weights = square_grid(61).weights.numpy()
     total = (np.abs(found) * surface.area_element[0] * weights).sum()
     assert total > 0.5  # no speck: it would pass for a real one
-    assert short(total, 2) in case.lie
+    assert figures(total, 2) in case.lie
     assert zero_with_bound(case.number) < 1e-15
     usual = float(re.search(r"at most (\S+?)\.$", case.doubt)[1])
     assert usual < 1e-9  # the method is not at fault, the step is
-    assert short(SMALL_STEP, 1) in case.drawn
+    assert figures(SMALL_STEP, 1) in case.drawn
 
 
 def test_saturated_is_huge_in_k_and_ordinary_in_total(made, ungated):
@@ -108,7 +109,7 @@ def test_saturated_is_huge_in_k_and_ordinary_in_total(made, ungated):
     )  # through a logarithm
     at = np.unravel_index(np.nanargmax(drawn(case)), known.shape)
     assert surface.gaussian_error[0][at] < 1e-3 * largest  # huge and known
-    assert short(largest, 1) in case.lie
+    assert figures(largest, 1) in case.lie
     value, error = map(float, case.number.split(" ± "))
     assert 0 < error < 0.1 * value
     assert value < 4 * math.pi
@@ -200,26 +201,7 @@ def test_a_request_is_shown_as_it_is(name):
 
 def test_a_number_that_is_not_zero_is_not_called_zero():
     grid = square_grid(21)
-    assert settled(measure_surface(SURFACES["saddle"].chart, grid)) == "4.00"
-    assert settled(measure_surface(SURFACES["saddle"].chart, grid), 0.5) == "2.00"
-    assert zero_with_bound(settled(measure_surface(SURFACES["warped plane"].chart, grid))) < 1e-15
-
-
-@pytest.mark.parametrize(
-    ("error", "text"), [(2.1e-25, "3e-25"), (0.02, "0.02"), (0.096, "0.1"), (9.5e-9, "1e-8")]
-)
-def test_errors_are_rounded_up(error, text):
-    assert up(error) == text
-
-
-def test_values_go_as_far_as_their_errors():
-    assert plus_minus(4.7449, 0.0912) == "4.7 ± 0.1"
-    assert plus_minus(4.7449, 0.0021) == "4.745 ± 0.003"
-    assert plus_minus(512.3, 30) == "512 ± 30"
-
-
-@pytest.mark.parametrize(
-    ("x", "text"), [(4.1e40, "4.1e40"), (7976.2, "7976"), (1.5, "1.50"), (-2e-7, "-2e-7"), (0, "0")]
-)
-def test_short_numbers(x, text):
-    assert short(x) == text
+    saddle, plane = (measure_surface(SURFACES[x].chart, grid) for x in ("saddle", "warped plane"))
+    assert _largest_text(saddle) == "4.00"
+    assert _largest_text(saddle, 0.5) == "2.00"
+    assert zero_with_bound(_largest_text(plane)) < 1e-15

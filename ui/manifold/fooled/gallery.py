@@ -7,7 +7,8 @@ import streamlit as st
 from ui.common.explain import beats, explain
 from ui.common.link_check import forget
 from ui.manifold.controls import apply_request
-from ui.manifold.fooled.cases import FOOLED, Case, Fooled
+from ui.manifold.fooled.cases import FOOLED, Case
+from ui.manifold.fooled.makers import Fooled
 from ui.work.runtime import place
 
 FIRST = next(iter(FOOLED))

@@ -7,13 +7,11 @@ import plotly.graph_objects as go
 
 from gating_core.experiments.specimen import COLOURINGS
 from gating_core.geometry import SurfaceResult
+from ui.common.words import figures, percent
 from ui.drawing import palette
 from ui.drawing.colours import ColourScale, colour_scale
 from ui.drawing.lines import grid_lines, zero_curve
-from ui.manifold.fooled.numbers import percent, short
 
-GRID = 61
-STRETCH = 2.0  # how much longer a unit of the upright axis is drawn
 FIGURE_HEIGHT = 430
 
 
@@ -61,7 +59,7 @@ def quantity_map(
             "colorbar": {
                 "title": {"text": symbol + beyond, "side": "top"}, "orientation": "h",
                 "y": -0.24, "yanchor": "top", "thickness": 12, "len": 0.8,
-                "tickvals": [0, 0.5, 1], "ticktext": [tick(x, scale.log) for x in ticks],
+                "tickvals": [0, 0.5, 1], "ticktext": [_tick(x, scale.log) for x in ticks],
             },
         },
         margin={"l": 45, "r": 10, "t": 12, "b": 122}, height=FIGURE_HEIGHT,
@@ -69,14 +67,14 @@ def quantity_map(
     return figure
 
 
-def tick(x: float, log: bool) -> str:
-    return (short(10**x, 1) if log else short(x)).replace("-", "−")
+def _tick(x: float, log: bool) -> str:
+    return (figures(10**x, 1) if log else figures(x)).replace("-", "−")
 
 
-def side_view(surface: SurfaceResult) -> go.Figure:
-    """Grid lines and middle section of a surface in the plane of y1 and y3, upright stretched."""
+def side_view(surface: SurfaceResult, stretch: float) -> go.Figure:
+    """Grid lines and middle section in the plane of y1 and y3, which is ``stretch`` times as long."""
     values = surface.values[0]
-    lines, section = grid_lines(values[None])[0], values[GRID // 2]
+    lines, section = grid_lines(values[None])[0], values[len(values) // 2]
     figure = go.Figure()
     for points, colour, width, name in (
         (lines, palette.PLANE, 1, "grid lines"),
@@ -90,7 +88,7 @@ def side_view(surface: SurfaceResult) -> go.Figure:
     figure.update_layout(
         xaxis=plain | {"title": {"text": "y<sub>1</sub>"}},
         yaxis=plain
-        | {"title": {"text": "y<sub>3</sub>"}, "scaleanchor": "x", "scaleratio": STRETCH},
+        | {"title": {"text": "y<sub>3</sub>"}, "scaleanchor": "x", "scaleratio": stretch},
         margin={"l": 50, "r": 10, "t": 20, "b": 45}, height=FIGURE_HEIGHT,
     )  # fmt: skip
     return figure

@@ -11,8 +11,8 @@ from gating_core.experiments.budget import affordable_integrals
 from gating_core.experiments.comparison import along
 from gating_core.experiments.comparison.along import CurvatureAlong, FinalCurvature, measure_run
 from gating_core.experiments.comparison.frames import FILM_GRID, drawn_frames
+from gating_core.geometry.adaptive import adaptive_total_absolute_curvature
 from gating_core.geometry.grid import square_grid
-from gating_core.geometry.integrals import adaptive_total_absolute_curvature
 from gating_core.geometry.surface import measure_surface
 from tests.core.experiments.comparison.test_film import SETTINGS, SMALL, run_of
 

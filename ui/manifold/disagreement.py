@@ -1,4 +1,4 @@
-"""From doubts to plain Plotly figures: where K lies, where the ways of measuring disagree.
+"""Where do the ways of measuring K disagree, and how does that depend on the step? Plain Plotly.
 
 Colours are those of the palette; texts and papers are left to the theme of the page.
 """
@@ -11,14 +11,11 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from gating_core.geometry import ErrorCurve, SecondOpinion, SurfaceResult
+from gating_core.geometry import ErrorCurve, SecondOpinion
+from ui.common.words import tick_text
 from ui.drawing import palette
 from ui.drawing.colours import QUANTILE
-
-BINS_PER_SIGN = 20
-TICKS_PER_SIGN = 3
-TITLE_SIZE = 13  # pixels: three titles beside each other fit a telephone
-
+from ui.manifold.histogram import LEGEND, TITLE_SIZE
 
 # Colour and symbol of each curve by name, the same in every figure.
 CURVE_STYLES = {
@@ -28,144 +25,6 @@ CURVE_STYLES = {
     "paper's proxy": (palette.PLANE, "cross"),
 }
 GUIDE_BELOW = 30  # the guide's distance from the curve, as a factor
-LEGEND = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"}
-
-
-# --- How K is distributed -------------------------------------------------------------------------
-
-
-def curvature_histogram(
-    surfaces: dict[str, SurfaceResult],
-    frames: dict[str, int],
-    colours: dict[str, str],
-    weights: np.ndarray,
-) -> go.Figure:
-    """The share of each surface's area by its K, one row a surface, on the same bins.
-
-    ``weights`` (R, C) are the grid's quadrature weights. Bins are equally wide in
-    asinh(K / typical |K|): linear near zero, logarithmic beyond, up to the largest |K|, so that
-    nothing is cut off. Area where |K| is within its error has no sign: a hatched bar at zero, in
-    a strip between the bins. Unresolved points have no K: their share is written above the
-    bars, which add up to the rest. Every row has its own scale of shares.
-    """
-    areas = {
-        name: np.where(np.isfinite(element := surface.area_element[frames[name]]), element, 0.0)
-        * weights
-        for name, surface in surfaces.items()
-    }
-    decided = {
-        name: surface.resolved[frames[name]]
-        & (np.abs(surface.gaussian[frames[name]]) > surface.gaussian_error[frames[name]])
-        for name, surface in surfaces.items()
-    }
-    sizes = np.concatenate(
-        [np.abs(s.gaussian[frames[name]][decided[name]]) for name, s in surfaces.items()]
-    )
-    parts = np.concatenate([areas[name][decided[name]] for name in surfaces])
-    bins = _Bins(sizes, parts)
-
-    figure = make_subplots(
-        len(surfaces), 1, shared_xaxes=True, vertical_spacing=0.16, subplot_titles=list(surfaces)
-    )
-    figure.update_annotations(font_size=TITLE_SIZE)
-    for row, (name, surface) in enumerate(surfaces.items(), 1):
-        gaussian, area = surface.gaussian[frames[name]], areas[name]
-        resolved, whole = surface.resolved[frames[name]], area.sum() or 1.0
-        found = bins.shares(gaussian[decided[name]], area[decided[name]] / whole)
-        figure.add_bar(
-            x=bins.middles, y=found, width=bins.width, marker={"color": colours[name]},
-            customdata=bins.limits, name=name, showlegend=False, row=row, col=1,
-            hovertemplate="K from %{customdata[0]:.3g} to %{customdata[1]:.3g}<br>"
-            "%{y:.2%} of the area<extra></extra>",
-        )  # fmt: skip
-        undecided = float(area[resolved & ~decided[name]].sum() / whole)
-        figure.add_bar(
-            x=[0.0], y=[undecided], width=bins.width,
-            marker={"color": colours[name], "pattern": {"shape": "/", "solidity": 0.4}},
-            name="|K| within its error: no sign", showlegend=row == 1, row=row, col=1,
-            hovertemplate="|K| within its error<br>%{y:.2%} of the area<extra></extra>",
-        )  # fmt: skip
-        unresolved = 100 * float(surface.unresolved_share[frames[name]])
-        if unresolved:
-            title = figure.layout.annotations[row - 1]
-            title.text = f"{name} ({unresolved:.2g} % of points unresolved, not drawn)"
-    figure.update_xaxes(
-        range=[-bins.end, bins.end], tickvals=bins.ticks[0], ticktext=bins.ticks[1],
-        zeroline=False,
-    )  # fmt: skip
-    figure.update_xaxes(title_text="K (1 / length²)", row=len(surfaces), col=1)
-    figure.update_yaxes(tickformat=".0%", rangemode="tozero", nticks=4)
-    figure.update_yaxes(title_text="share of area", row=len(surfaces), col=1)
-    figure.update_layout(
-        barmode="overlay", bargap=0, height=400 if len(surfaces) > 1 else 320,
-        legend=LEGEND | {"y": 1.1}, margin={"l": 50, "r": 10, "t": 60, "b": 40},
-    )  # fmt: skip
-    return figure
-
-
-class _Bins:
-    """Bins of K, as many on either side of a strip around zero, equally wide as drawn.
-
-    Drawn, K is at sign(K) (asinh(|K| / typical) + half a strip), zero at zero; the strip is as
-    wide as a bin. ``sizes`` and ``areas`` (P,) are |K| > 0 and area at the points to be drawn.
-    """
-
-    def __init__(self, sizes: np.ndarray, areas: np.ndarray) -> None:
-        largest = max(float(sizes.max(initial=0.0)), palette.COLOUR_RANGE_FLOOR)
-        order = np.argsort(sizes)
-        middle = np.searchsorted(np.cumsum(areas[order]), areas.sum() / 2)
-        typical = float(sizes[order][min(middle, len(sizes) - 1)]) if len(sizes) else largest
-        self.typical = max(typical, np.finfo(float).tiny)
-        span = math.asinh(largest / self.typical)
-        self.width = span / BINS_PER_SIGN
-        self.end = span + self.width / 2
-        edges = np.arange(BINS_PER_SIGN + 1) * self.width
-        middles = edges[:-1] + self.width  # half a bin, and half the strip
-        limits = self.typical * np.sinh(edges)
-        limits[-1] = largest
-        self.middles = np.concatenate([-middles[::-1], middles])
-        above = np.stack([limits[:-1], limits[1:]], -1)
-        self.limits = np.concatenate([-above[::-1, ::-1], above])
-        self.ticks = self._ticks(largest)
-
-    def shares(self, gaussian: np.ndarray, shares: np.ndarray) -> np.ndarray:
-        """(2 BINS_PER_SIGN,): ``shares`` (P,) added up by the bins of ``gaussian`` (P,), not 0."""
-        number = np.arcsinh(np.abs(gaussian) / self.typical) / self.width
-        number = np.minimum(number.astype(int), BINS_PER_SIGN - 1)
-        place = np.where(gaussian > 0, BINS_PER_SIGN + number, BINS_PER_SIGN - 1 - number)
-        return np.bincount(place, weights=shares, minlength=2 * BINS_PER_SIGN)
-
-    def _ticks(self, largest: float) -> tuple[list[float], list[str]]:
-        """Where round values of K are drawn, and what is written there."""
-        chosen: list[tuple[float, float]] = []
-        last = self.end * (1 + 0.9 / TICKS_PER_SIGN)
-        power = math.floor(math.log10(largest))
-        while last > 0 and len(chosen) < TICKS_PER_SIGN and power > -300:
-            for factor in (5, 2, 1):
-                value = float(f"{factor}e{power}")
-                where = math.asinh(value / self.typical) + self.width / 2
-                apart = 0.9 * self.end / TICKS_PER_SIGN
-                if value <= largest and last - where >= apart and where >= apart:
-                    chosen.append((where, value))
-                    last = where
-            power -= 1
-            if math.asinh(10.0**power / self.typical) < self.width:
-                break
-        both = [(-x, f"−{_short(k)}") for x, k in chosen] + [(x, _short(k)) for x, k in chosen]
-        both = sorted([*both, (0.0, "0")])
-        return [x for x, _ in both], [text for _, text in both]
-
-
-def _short(value: float) -> str:
-    """A positive number for an axis, to two digits."""
-    if 1e-3 <= value < 1e4:
-        return f"{value:.2g}" if value < 100 else f"{value:.0f}"
-    digits, power = f"{value:.1e}".split("e")
-    factor = "" if digits == "1.0" else f"{float(digits):g}·"
-    return f"{factor}10<sup>{int(power)}</sup>".replace("-", "−")
-
-
-# --- Where the ways of measuring disagree ---------------------------------------------------------
 
 
 def error_maps(second: SecondOpinion) -> go.Figure:
@@ -217,7 +76,8 @@ def error_maps(second: SecondOpinion) -> go.Figure:
             "colorscale": palette.SIGNED_SCALE, "cmin": -end, "cmax": end,
             "colorbar": bar | {
                 "title": {"text": note, "side": "top"}, "x": 0.22,
-                "tickvals": [-end, 0, end], "ticktext": [f"−{_short(end)}", "0", _short(end)],
+                "tickvals": [-end, 0, end],
+                "ticktext": [f"−{tick_text(end)}", "0", tick_text(end)],
             },
         },
         coloraxis2={

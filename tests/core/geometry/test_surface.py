@@ -1,0 +1,139 @@
+"""Do the words for what is known of a surface mean what they say?"""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from gating_core.geometry.classics import SURFACES
+from gating_core.geometry.grid import square_grid
+from gating_core.geometry.integrals import Integral, settled
+from gating_core.geometry.surface import diameter, measure_surface
+
+GRID = square_grid(11)
+TORUS, PLANE = (measure_surface(SURFACES[name].chart, GRID) for name in ("torus", "warped plane"))
+
+
+def with_errors(surface, error):
+    return replace(surface, gaussian_error=np.full_like(surface.gaussian_error, error))
+
+
+def half_gone(surface):
+    gone = np.zeros_like(surface.resolved)
+    gone[0, :5] = True
+    return replace(surface, resolved=~gone, gaussian=np.where(gone, np.nan, surface.gaussian),
+                   gaussian_error=np.where(gone, np.inf, surface.gaussian_error))  # fmt: skip
+
+
+CASES = {
+    "curved": TORUS,
+    "flat": PLANE,
+    "curved, errors as large as K": with_errors(TORUS, 0.2),
+    "flat, as far as a large error says": with_errors(PLANE, 10.0),
+    "curved, partly unresolved": half_gone(TORUS),
+    "flat, partly unresolved": half_gone(PLANE),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_known_point_by_point(name):
+    """Each word once more, by a walk over the points."""
+    surface = CASES[name]
+    values = surface.values[0]
+    spans = [values[..., i].max() - values[..., i].min() for i in range(3)]
+    diagonal = math.sqrt(sum(span**2 for span in spans))
+    largest, zero_everywhere = 0.0, True
+    for at in np.ndindex(surface.resolved.shape):
+        k, error = surface.gaussian[at], surface.gaussian_error[at]
+        decided = surface.resolved[at] and abs(k) > error
+        zero = surface.resolved[at] and abs(k) <= error < 1e-3 / diagonal**2
+        assert surface.decided[at] == decided
+        assert surface.zero[at] == zero
+        assert np.array_equal(surface.known[at], k if decided else 0 if zero else np.nan, True)
+        if surface.resolved[at]:
+            assert surface.within[at] == (not decided)
+        largest = max(largest, abs(k)) if decided else largest
+        zero_everywhere = zero_everywhere and zero
+    assert surface.largest_curvature[0] == largest
+    assert surface.flat[0] == zero_everywhere
+    assert surface.diagonal[0] == pytest.approx(diagonal, rel=1e-14)
+
+
+def test_the_cases_differ():
+    seen = {name: (bool(s.decided.any()), bool(s.zero.any()), bool(np.isnan(s.known).any()))
+            for name, s in CASES.items()}  # fmt: skip
+    assert list(seen.values()) == [
+        (True, False, False), (False, True, False), (True, False, True), (False, False, True),
+        (True, False, True), (False, True, True),
+    ]  # fmt: skip
+
+
+def test_a_few_points_that_know_little_do_not_spoil_a_sheet():
+    """Flat asks for small errors at half of the points only, but for zero within all of them."""
+    few, most = PLANE.gaussian_error.copy(), PLANE.gaussian_error.copy()
+    few[0, :5], most[0, :6] = 10.0, 10.0
+    assert replace(PLANE, gaussian_error=few).flat[0]
+    assert not replace(PLANE, gaussian_error=most).flat[0]
+    assert replace(PLANE, gaussian_error=most).typical_error[0] == 10.0
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1e8])
+@pytest.mark.parametrize("name", ["torus", "warped plane"])
+def test_words_have_no_unit(name, scale):
+    one = measure_surface(SURFACES[name].chart, GRID)
+    other = measure_surface(lambda p: scale * SURFACES[name].chart(p), GRID)
+    for word in ("decided", "zero", "flat"):
+        np.testing.assert_array_equal(getattr(one, word), getattr(other, word))
+
+
+def test_of_a_mere_point_nothing_is_known():
+    point = measure_surface(lambda p: torch.ones(len(p), 3, dtype=torch.float64), GRID)
+    assert point.diagonal[0] == point.diameter[0] == point.largest_curvature[0] == 0
+    assert np.isnan(point.known).all()
+    assert not (point.flat.any() or point.decided.any() or point.zero.any())
+
+
+# --- How large is it? -----------------------------------------------------------------------------
+
+
+def test_the_diameter_is_that_of_the_farthest_pair():
+    points = torch.from_numpy(np.random.default_rng(3).normal(size=(700, 4)))  # two blocks
+    farthest = max(float((points - p).norm(dim=1).max()) for p in points)
+    assert diameter(points) == pytest.approx(farthest, rel=1e-12)
+    assert diameter(points + 1e6) == pytest.approx(farthest, rel=1e-8)
+
+
+def test_turning_changes_the_diagonal_and_not_the_diameter():
+    turn, _ = torch.linalg.qr(torch.from_numpy(np.random.default_rng(0).normal(size=(3, 3))))
+    turned = measure_surface(lambda p: SURFACES["saddle"].chart(p) @ turn, GRID)
+    plain = measure_surface(SURFACES["saddle"].chart, GRID)
+    assert turned.diameter == pytest.approx(plain.diameter, rel=1e-12)
+    assert abs(turned.diagonal / plain.diagonal - 1) > 0.01
+    for surface in (turned, plain):
+        assert surface.diameter <= surface.diagonal <= math.sqrt(3) * surface.diameter
+
+
+# --- Is it worth quoting? -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "slight", "found"),
+    [
+        (4.0, 2.0, 0.0, True),
+        (4.0, 2.1, 0.0, False),
+        (-4.0, 2.0, 0.0, True),
+        (0.0, 0.0, 0.0, True),
+        (0.01, 0.04, 0.0, False),
+        (0.01, 0.04, 0.05, True),  # slight on a curve
+        (0.01, 0.06, 0.05, False),
+        (4.0, 2.0, 0.05, True),
+        (4.0, math.inf, 0.05, False),
+        (math.nan, math.nan, 0.05, False),
+    ],
+)
+def test_a_total_is_settled_to_half_of_itself(value, error, slight, found):
+    of_integral = Integral(torch.tensor(value), torch.tensor(error), torch.tensor(True))
+    assert bool(of_integral.settled(slight)) == found
+    assert list(settled(np.array([value]), np.array([error]), slight)) == [found]

@@ -1,0 +1,139 @@
+"""How is K distributed over a surface's area? A plain Plotly figure.
+
+Colours are those of the palette; texts and papers are left to the theme of the page.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from gating_core.geometry import SurfaceResult
+from ui.common.words import tick_text
+from ui.drawing import palette
+
+BINS_PER_SIGN = 20
+TICKS_PER_SIGN = 3
+TITLE_SIZE = 13  # pixels: three titles beside each other fit a telephone
+LEGEND = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"}
+
+
+def curvature_histogram(
+    surfaces: dict[str, SurfaceResult],
+    frames: dict[str, int],
+    colours: dict[str, str],
+    weights: np.ndarray,
+) -> go.Figure:
+    """The share of each surface's area by its K, one row a surface, on the same bins.
+
+    ``weights`` (R, C) are the grid's quadrature weights. Bins are equally wide in
+    asinh(K / typical |K|): linear near zero, logarithmic beyond, up to the largest |K|, so that
+    nothing is cut off. Area where |K| is within its error has no sign: a hatched bar at zero, in
+    a strip between the bins. Unresolved points have no K: their share is written above the
+    bars, which add up to the rest. Every row has its own scale of shares.
+    """
+    areas = {
+        name: np.where(np.isfinite(element := surface.area_element[frames[name]]), element, 0.0)
+        * weights
+        for name, surface in surfaces.items()
+    }
+    decided = {name: surface.decided[frames[name]] for name, surface in surfaces.items()}
+    sizes = np.concatenate(
+        [np.abs(s.gaussian[frames[name]][decided[name]]) for name, s in surfaces.items()]
+    )
+    parts = np.concatenate([areas[name][decided[name]] for name in surfaces])
+    bins = _Bins(sizes, parts)
+
+    figure = make_subplots(
+        len(surfaces), 1, shared_xaxes=True, vertical_spacing=0.16, subplot_titles=list(surfaces)
+    )
+    figure.update_annotations(font_size=TITLE_SIZE)
+    for row, (name, surface) in enumerate(surfaces.items(), 1):
+        gaussian, area = surface.gaussian[frames[name]], areas[name]
+        resolved, whole = surface.resolved[frames[name]], area.sum() or 1.0
+        found = bins.shares(gaussian[decided[name]], area[decided[name]] / whole)
+        figure.add_bar(
+            x=bins.middles, y=found, width=bins.width, marker={"color": colours[name]},
+            customdata=bins.limits, name=name, showlegend=False, row=row, col=1,
+            hovertemplate="K from %{customdata[0]:.3g} to %{customdata[1]:.3g}<br>"
+            "%{y:.2%} of the area<extra></extra>",
+        )  # fmt: skip
+        undecided = float(area[resolved & ~decided[name]].sum() / whole)
+        figure.add_bar(
+            x=[0.0], y=[undecided], width=bins.width,
+            marker={"color": colours[name], "pattern": {"shape": "/", "solidity": 0.4}},
+            name="|K| within its error: no sign", showlegend=row == 1, row=row, col=1,
+            hovertemplate="|K| within its error<br>%{y:.2%} of the area<extra></extra>",
+        )  # fmt: skip
+        unresolved = 100 * float(surface.unresolved_share[frames[name]])
+        if unresolved:
+            title = figure.layout.annotations[row - 1]
+            title.text = f"{name} ({unresolved:.2g} % of points unresolved, not drawn)"
+    figure.update_xaxes(
+        range=[-bins.end, bins.end], tickvals=bins.ticks[0], ticktext=bins.ticks[1],
+        zeroline=False,
+    )  # fmt: skip
+    figure.update_xaxes(title_text="K (1 / length²)", row=len(surfaces), col=1)
+    figure.update_yaxes(tickformat=".0%", rangemode="tozero", nticks=4)
+    figure.update_yaxes(title_text="share of area", row=len(surfaces), col=1)
+    figure.update_layout(
+        barmode="overlay", bargap=0, height=400 if len(surfaces) > 1 else 320,
+        legend=LEGEND | {"y": 1.1}, margin={"l": 50, "r": 10, "t": 60, "b": 40},
+    )  # fmt: skip
+    return figure
+
+
+class _Bins:
+    """Bins of K, as many on either side of a strip around zero, equally wide as drawn.
+
+    Drawn, K is at sign(K) (asinh(|K| / typical) + half a strip), zero at zero; the strip is as
+    wide as a bin. ``sizes`` and ``areas`` (P,) are |K| > 0 and area at the points to be drawn.
+    """
+
+    def __init__(self, sizes: np.ndarray, areas: np.ndarray) -> None:
+        largest = max(float(sizes.max(initial=0.0)), palette.COLOUR_RANGE_FLOOR)
+        order = np.argsort(sizes)
+        middle = np.searchsorted(np.cumsum(areas[order]), areas.sum() / 2)
+        typical = float(sizes[order][min(middle, len(sizes) - 1)]) if len(sizes) else largest
+        self.typical = max(typical, np.finfo(float).tiny)
+        span = math.asinh(largest / self.typical)
+        self.width = span / BINS_PER_SIGN
+        self.end = span + self.width / 2
+        edges = np.arange(BINS_PER_SIGN + 1) * self.width
+        middles = edges[:-1] + self.width  # half a bin, and half the strip
+        limits = self.typical * np.sinh(edges)
+        limits[-1] = largest
+        self.middles = np.concatenate([-middles[::-1], middles])
+        above = np.stack([limits[:-1], limits[1:]], -1)
+        self.limits = np.concatenate([-above[::-1, ::-1], above])
+        self.ticks = self._ticks(largest)
+
+    def shares(self, gaussian: np.ndarray, shares: np.ndarray) -> np.ndarray:
+        """(2 BINS_PER_SIGN,): ``shares`` (P,) added up by the bins of ``gaussian`` (P,), not 0."""
+        number = np.arcsinh(np.abs(gaussian) / self.typical) / self.width
+        number = np.minimum(number.astype(int), BINS_PER_SIGN - 1)
+        place = np.where(gaussian > 0, BINS_PER_SIGN + number, BINS_PER_SIGN - 1 - number)
+        return np.bincount(place, weights=shares, minlength=2 * BINS_PER_SIGN)
+
+    def _ticks(self, largest: float) -> tuple[list[float], list[str]]:
+        """Where round values of K are drawn, and what is written there."""
+        chosen: list[tuple[float, float]] = []
+        last = self.end * (1 + 0.9 / TICKS_PER_SIGN)
+        power = math.floor(math.log10(largest))
+        while last > 0 and len(chosen) < TICKS_PER_SIGN and power > -300:
+            for factor in (5, 2, 1):
+                value = float(f"{factor}e{power}")
+                where = math.asinh(value / self.typical) + self.width / 2
+                apart = 0.9 * self.end / TICKS_PER_SIGN
+                if value <= largest and last - where >= apart and where >= apart:
+                    chosen.append((where, value))
+                    last = where
+            power -= 1
+            if math.asinh(10.0**power / self.typical) < self.width:
+                break
+        above = [(x, tick_text(k)) for x, k in chosen]
+        both = sorted([*((-x, f"−{text}") for x, text in above), (0.0, "0"), *above])
+        return [x for x, _ in both], [text for _, text in both]
