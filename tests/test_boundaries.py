@@ -144,6 +144,13 @@ def test_every_room_of_the_interface_has_a_row():
     assert found == {*UI_MAY_IMPORT, *PAGES}
 
 
+def test_whatever_is_imported_of_the_interface_settles_the_process_and_starts_no_streamlit():
+    code = "import gc, sys, torch, ui.drawing.panels\n" \
+           "assert torch.get_num_threads() == 1 and gc.get_freeze_count() > 10_000\n" \
+           "assert 'streamlit' not in sys.modules\n"  # fmt: skip
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
+
+
 @pytest.mark.parametrize("path", ui_sources(), ids=named)
 def test_the_interface_imports_downwards(path):
     place = parts(path)
@@ -187,7 +194,7 @@ STATES = {  # links that show all of a page's controls between them
     "app.py": ({},),
     "pages/1_Manifold.py": (
         dict(tab="Inspect", gallery="true", metric="turned", grid="31"),
-        dict(tab="Doubt", metric="diagonal", grid="31"),
+        dict(tab="Doubt", metric="diagonal", grid="31", dim="4"),
         dict(grid="31"),
     ),
     "pages/2_Decision_boundary.py": (dict(steps="50", seeds="2", points="64"),),
