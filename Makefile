@@ -11,7 +11,7 @@ DEV_READY := $(VENV)/.dev-ready
 .PHONY: app test soak lint format bench screenshots presets clean
 
 app: $(APP_READY)
-	$(BIN)/streamlit run app.py --server.fileWatcherType none
+	$(BIN)/streamlit run app.py
 
 test: $(DEV_READY)
 	$(BIN)/python -m pytest

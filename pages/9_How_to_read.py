@@ -4,10 +4,9 @@ from pathlib import Path
 
 import streamlit as st
 
-from ui.common.page import begin
-from ui.work import runtime  # noqa: F401
+from ui.common.page import page
 
 LESSON = Path(__file__).resolve().parent.parent / "assets" / "lessons" / "how_to_read.md"
 
-begin("How to read it")
-st.markdown(LESSON.read_text(encoding="utf-8"))
+with page("How to read it"):
+    st.markdown(LESSON.read_text(encoding="utf-8"))

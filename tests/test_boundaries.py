@@ -8,6 +8,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from google.protobuf.message import Message
+from streamlit.testing.v1 import AppTest
+
+from gating_core.experiments.specimen import COLOURINGS
+from tests.ui.components.test_view3d import unpack  # noqa: F401  (components are made at import)
+from ui.common.page import PAGES as TITLES
+from ui.landing.controls import LANDING
+from ui.manifold.controls import IN_LINK, MANIFOLD
+from ui.manifold.explain import QUANTITIES as EXPLAINED
+from ui.playground.controls import PLAYGROUND
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("gating_core", "ui", "pages")
@@ -134,6 +144,13 @@ def test_every_room_of_the_interface_has_a_row():
     assert found == {*UI_MAY_IMPORT, *PAGES}
 
 
+def test_whatever_is_imported_of_the_interface_settles_the_process_and_starts_no_streamlit():
+    code = "import gc, sys, torch, ui.drawing.panels\n" \
+           "assert torch.get_num_threads() == 1 and gc.get_freeze_count() > 10_000\n" \
+           "assert 'streamlit' not in sys.modules\n"  # fmt: skip
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
+
+
 @pytest.mark.parametrize("path", ui_sources(), ids=named)
 def test_the_interface_imports_downwards(path):
     place = parts(path)
@@ -167,6 +184,77 @@ def test_torch_stays_in_the_core(path):
     assert "torch" not in roots(path)
     if place[0] in ("pages", "app"):
         assert roots(path) <= {"streamlit", "ui", "pathlib"}
+
+
+# --- Keys that must agree -------------------------------------------------------------------------
+
+
+NOT_DRAWN = {"pick", "picked_seed", *IN_LINK}  # what is clicked or dragged stands in the link alone
+STATES = {  # links that show all of a page's controls between them
+    "app.py": ({},),
+    "pages/1_Manifold.py": (
+        dict(tab="Inspect", gallery="true", metric="turned", grid="31"),
+        dict(tab="Doubt", metric="diagonal", grid="31", dim="4"),
+        dict(grid="31"),
+    ),
+    "pages/2_Decision_boundary.py": (dict(steps="50", seeds="2", points="64"),),
+    "pages/9_How_to_read.py": ({},),
+}
+TABLES = {"Flat or curved?": LANDING, "Manifold": MANIFOLD, "Decision boundary": PLAYGROUND}
+SECONDS = 60
+
+
+def test_every_page_is_a_row_and_every_row_a_page():
+    files = [ROOT / "app.py", *(ROOT / "pages").glob("*.py")]
+    assert {path for path, _ in TITLES.values()} == {named(path) for path in files} == set(STATES)
+    for title, (path, _) in TITLES.items():
+        assert f'"{title}"' in (ROOT / path).read_text(encoding="utf-8")
+
+
+def test_nothing_is_bound_to_the_link_but_a_control():
+    bound = [named(path) for path in SOURCES if "query-params" in path.read_text(encoding="utf-8")]
+    assert bound == ["ui/common/controls.py"]
+
+
+def parameters(message: Message) -> Iterator[str]:
+    """Names of the link's parameters that an element is bound to."""
+    for descriptor, value in message.ListFields():
+        if descriptor.name == "query_param_key":
+            yield value
+        elif isinstance(value, Message):
+            yield from parameters(value)
+
+
+def drawn(node) -> set[str]:
+    """The same of all that stands within a part of a page."""
+    own = (
+        set(parameters(node.proto)) if isinstance(getattr(node, "proto", None), Message) else set()
+    )
+    return own.union(*map(drawn, getattr(node, "children", {}).values()))
+
+
+@pytest.mark.parametrize("title", TITLES)
+def test_what_a_link_may_say_is_what_a_page_draws(title):
+    path, _ = TITLES[title]
+    found = set()
+    for query in STATES[path]:
+        app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=SECONDS).run()
+        for name, value in query.items():
+            app.query_params[name] = value
+        if path != "app.py":
+            app.switch_page(path).run()
+        for job, *_ in app.session_state["_jobs"].values() if "_jobs" in app.session_state else ():
+            assert job.join(SECONDS)
+            app.run()
+        assert not app.exception
+        found |= drawn(app.main)
+    table = TABLES.get(title, {})
+    assert found == set(table) - NOT_DRAWN
+    assert all(control.key == name for name, control in table.items())
+
+
+def test_every_quantity_is_explained():
+    assert set(EXPLAINED) == set(COLOURINGS)
 
 
 # --- Faces ----------------------------------------------------------------------------------------

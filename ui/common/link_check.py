@@ -6,17 +6,17 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from ui.common.links import Allowed, link_problems
+from ui.common.links import InLink, link_problems
 
 KEY = "link_problems"
 
 
-def warn_about_link(page: str, parameters: Mapping[str, Allowed]) -> None:
+def warn_about_link(page: str, controls: Mapping[str, InLink]) -> None:
     """One sentence for every parameter of this page whose value cannot be used."""
     key = f"{page}_{KEY}"
     if key not in st.session_state:
         raw = {name: st.query_params.get_all(name) for name in st.query_params}
-        st.session_state[key] = link_problems(raw, parameters)
+        st.session_state[key] = link_problems(raw, controls)
     for problem in st.session_state[key]:
         st.warning(problem, icon=":material/link_off:")
 

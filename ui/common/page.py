@@ -1,51 +1,60 @@
-"""What every page begins with: its title, its icon, and the way to the other pages."""
+"""What every page begins and ends with: its title and icon, the way to the others, its link."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import streamlit as st
 
+from ui.common.link_check import warn_about_link
+from ui.common.links import InLink
 from ui.work import jobs
 
 ICON = Path(__file__).resolve().parents[2] / "assets" / "icon.png"
-PAGES = {
-    "app.py": ("Flat or curved?", ":material/landscape:"),
-    "pages/1_Manifold.py": ("Manifold", ":material/blur_on:"),
-    "pages/2_Decision_boundary.py": ("Decision boundary", ":material/gesture:"),
-    "pages/9_How_to_read.py": ("How to read it", ":material/menu_book:"),
+PAGES = {  # by title: file and icon
+    "Flat or curved?": ("app.py", ":material/landscape:"),
+    "Manifold": ("pages/1_Manifold.py", ":material/blur_on:"),
+    "Decision boundary": ("pages/2_Decision_boundary.py", ":material/gesture:"),
+    "How to read it": ("pages/9_How_to_read.py", ":material/menu_book:"),
 }
 LINKS = "_links"
 
 
-def begin(title: str) -> None:
-    """Set up the page called ``title``, end what other pages do, draw the links to all pages.
+@contextmanager
+def page(
+    title: str, controls: Mapping[str, InLink] | None = None, question: str = "", lead: str = ""
+) -> Iterator[None]:
+    """The page called ``title``, a row of `PAGES`: all that it shows is drawn within.
 
-    Whoever comes back finds the page as they left it, if it ends with `end`.
+    What other pages do ends, the links to all pages are drawn, then ``question`` and ``lead``, and
+    what the link says that none of the ``controls`` can be. Whoever comes back finds the page as
+    they left it.
     """
+    path, _ = PAGES[title]
     st.set_page_config(
         page_title=f"{title} · gated attention",
         page_icon=str(ICON),
         layout="wide",
         initial_sidebar_state="collapsed",
     )
-    _return(title)
+    _return(title, path)
     jobs.arrive(title)
+    links = st.session_state.setdefault(LINKS, {})
     with st.container(horizontal=True):
-        for path, (label, icon) in PAGES.items():
-            kept = st.session_state.get(LINKS, {}).get(label)
-            st.page_link(path, label=label, icon=icon, query_params=kept)
+        for name, (other, icon) in PAGES.items():
+            st.page_link(other, label=name, icon=icon, query_params=links.get(name))
+    if question:
+        st.title(question, anchor=False)
+        st.markdown(lead)
+    warn_about_link(title, controls or {})
+    yield
+    links[title] = {name: st.query_params.get_all(name) for name in st.query_params}
 
 
-def _return(title: str) -> None:
+def _return(title: str, path: str) -> None:
     """On coming back without a link, go on with the one that was kept."""
     kept = st.session_state.get(LINKS, {}).get(title)
     if kept and not st.query_params and st.session_state.get("_page") != title:
-        path = next(path for path, (label, _) in PAGES.items() if label == title)
         st.switch_page(path, query_params=kept)
-
-
-def end(title: str) -> None:
-    """Keep the link of the page called ``title``, as its controls have it by now."""
-    links = st.session_state.setdefault(LINKS, {})
-    links[title] = {name: st.query_params.get_all(name) for name in st.query_params}

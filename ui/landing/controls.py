@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-
 import streamlit as st
 
 from gating_core.experiments.comparison import (
@@ -13,58 +11,55 @@ from gating_core.experiments.comparison import (
     TASK_NAMES,
     Comparison,
 )
+from ui.common.control_table import Controls, table
+from ui.common.controls import Choice, Flag, Fold, GridPoint, Number
 from ui.common.link_check import forget
-from ui.common.links import YES_NO, Allowed, Choice, GridPoint, Number, parse_pick
 from ui.landing.measured import STRENGTH_STEPS, STRENGTHS
 from ui.landing.picture import COLOURINGS
 
 VIEW_KEY = "pair_view"
 SLIDER_SELECTOR = ".st-key-strength input[type=range]"
+DEFAULT = Comparison()
+DEPTHS = {str(depth): depth for depth in range(DEPTH_RANGE[0], DEPTH_RANGE[1] + 1)}
+
+LANDING: Controls = table(
+    Flag("gated", "Gate", default=True,
+        help="Multiplies every output by sigmoid(W h + b), a number between 0 and 1."),
+    Number("strength", "Gate strength λ", default=1.0, within=(0.0, 1.0), step=1 / STRENGTH_STEPS,
+        help="Dials the trained gate down: the gate in force is (1 − λ) + λ · sigmoid(…)."
+        " At λ = 0 there is none. The weights stay as they were trained at λ = 1."),
+    Choice("task", "Task", words=TASK_NAMES),
+    Choice("depth", "Layers", words=DEPTHS),
+    Choice("gate", "Gate kind", words=GATES),
+    Number("seed", "First seed", within=SEED_RANGE, step=DEFAULT.seed_count, shape="box",
+        help=f"{DEFAULT.seed_count} models are trained, with this seed and the ones after it;"
+        " each seed draws its own data and first weights."),
+    Choice("colour", "Colour by", words=COLOURINGS, default=COLOURINGS[0]),
+    Fold("explore", "Explore: other tasks, depths, gates and seeds"),
+    GridPoint("pick"),
+    of=DEFAULT,
+)  # fmt: skip
+FIRST_EXAMPLE = ("gated", "strength", "task", "depth", "gate", "seed", "colour")
 
 
 def gate_controls() -> tuple[bool, float]:
     """The switch and the strength; the strength in force."""
     switch, slider = st.columns([1, 4], vertical_alignment="center")
-    gated = switch.toggle(
-        "Gate", True, key="gated", bind="query-params", on_change=forget,
-        help="Multiplies every output by sigmoid(W h + b), a number between 0 and 1.",
-    )  # fmt: skip
-    strength = slider.slider(
-        "Gate strength λ", 0.0, 1.0, 1.0, 1 / STRENGTH_STEPS, key="strength",
-        bind="query-params", on_change=forget, disabled=not gated,
-        help="Dials the trained gate down: the gate in force is (1 − λ) + λ · sigmoid(…)."
-        " At λ = 0 there is none. The weights stay as they were trained at λ = 1.",
-    )  # fmt: skip
+    gated = LANDING["gated"].draw(switch)
+    strength = LANDING["strength"].draw(slider, disabled=not gated)
     return gated, min(STRENGTHS, key=lambda s: abs(s - strength)) if gated else 0.0
 
 
 def explore_controls() -> tuple[Comparison, str]:
     """Task, depth, gate, seed and colour."""
     first, second, third = st.columns([3, 2, 2])
-    task = first.segmented_control(
-        "Task", TASK_NAMES, default=DEFAULT.task, required=True,
-        key="task", bind="query-params", on_change=forget,
-    )  # fmt: skip
-    depth = second.segmented_control(
-        "Layers", range(DEPTH_RANGE[0], DEPTH_RANGE[1] + 1), default=DEFAULT.depth,
-        required=True, key="depth", bind="query-params", on_change=forget,
-    )  # fmt: skip
-    gate = third.segmented_control(
-        "Gate kind", GATES, default=DEFAULT.gate, required=True,
-        key="gate", bind="query-params", on_change=forget,
-    )  # fmt: skip
+    task = LANDING["task"].draw(first)
+    depth = LANDING["depth"].draw(second)
+    gate = LANDING["gate"].draw(third)
     fourth, fifth, sixth = st.columns([3, 2, 2], vertical_alignment="bottom")
-    colouring = fourth.segmented_control(
-        "Colour by", COLOURINGS, default=COLOURINGS[0], required=True,
-        key="colour", bind="query-params", on_change=forget,
-    )  # fmt: skip
-    seed = fifth.number_input(
-        "First seed", *SEED_RANGE, DEFAULT.seed, DEFAULT.seed_count, key="seed",
-        bind="query-params", on_change=forget,
-        help=f"{DEFAULT.seed_count} models are trained, with this seed and the ones after it;"
-        " each seed draws its own data and first weights.",
-    )  # fmt: skip
-    sixth.button("Back to the first example", on_click=_reset, width="stretch")
+    colouring = LANDING["colour"].draw(fourth)
+    seed = LANDING["seed"].draw(fifth)
+    sixth.button("Back to the first example", on_click=back_to_the_first_example, width="stretch")
     # An empty value in a link reaches us as None, although the controls require one.
     comparison = Comparison(
         task or DEFAULT.task,
@@ -72,21 +67,20 @@ def explore_controls() -> tuple[Comparison, str]:
         gate or DEFAULT.gate,
         DEFAULT.seed if seed is None else int(seed),
     )
-    return comparison, colouring or COLOURINGS[0]
+    return comparison, colouring
 
 
-def _reset() -> None:
-    forget()
-    for name in (f.name for f in fields(Comparison)):
-        if name in st.session_state:
-            st.session_state[name] = getattr(DEFAULT, name)
-    st.session_state.update(gated=True, strength=1.0, colour=COLOURINGS[0])
+def back_to_the_first_example() -> None:
+    """All controls say what they say at first; the marked point goes."""
+    for control in (LANDING[name] for name in FIRST_EXAMPLE):
+        control.set(control.default)
     st.query_params.pop("pick", None)
+    forget()
 
 
 def picked() -> tuple[int, int] | None:
     """The marked grid point, from the link."""
-    return parse_pick(st.query_params.get("pick", ""))
+    return LANDING["pick"].linked
 
 
 def on_pick() -> None:
@@ -100,18 +94,5 @@ def on_stop() -> None:
     """The end of a Play: the slider takes over the strength that is shown."""
     stop = (st.session_state.get(VIEW_KEY) or {}).get("stop")
     if stop:
-        st.session_state.strength = STRENGTHS[min(max(int(stop["frame"]), 0), STRENGTH_STEPS)]
-
-
-DEFAULT = Comparison()
-LANDING: dict[str, Allowed] = {
-    "gated": YES_NO,
-    "strength": Number(0, 1, "1", whole=False),
-    "task": Choice(TASK_NAMES, DEFAULT.task),
-    "depth": Number(*DEPTH_RANGE, str(DEFAULT.depth)),
-    "gate": Choice(GATES, DEFAULT.gate),
-    "seed": Number(*SEED_RANGE, str(DEFAULT.seed)),
-    "colour": Choice(COLOURINGS, COLOURINGS[0]),
-    "explore": Choice(("true", "false"), "false"),
-    "pick": GridPoint(),
-}
+        frame = min(max(int(stop["frame"]), 0), STRENGTH_STEPS)
+        LANDING["strength"].set(STRENGTHS[frame])

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import streamlit as st
 
 from gating_core.experiments.specimen import MeasuredSpecimen
 from gating_core.geometry import TILT_LIMIT, Integral, SurfaceIntegrals
 from ui.common.explain import explain
-from ui.common.link_check import forget
 from ui.common.words import error_text, measured_text, percent, short
 from ui.drawing import palette
 from ui.manifold import measured, words
+from ui.manifold.controls import MANIFOLD, WHOSE
 from ui.manifold.disagreement import error_curves, error_maps
 from ui.manifold.explain import error_curves_text, error_maps_text, histogram_text, integrals_text
 from ui.manifold.histogram import curvature_histogram
@@ -25,8 +27,6 @@ INTEGRALS = {
     "gaussian": "∫K dA",
     "holonomy": "∫K dA once more, by holonomy",
 }
-STEPS = tuple(f"1e-{power}" for power in range(7, 0, -1))  # of finite differences, in the chart
-FIRST_STEP = "1e-4"
 
 
 def draw_doubt(resolved: Resolved, sides: list[MeasuredSpecimen]) -> None:
@@ -117,15 +117,8 @@ def _draw_histogram(sides: list[MeasuredSpecimen]) -> None:
 def _draw_opinion(resolved: Resolved, sides: list[MeasuredSpecimen]) -> None:
     left, right = st.columns(2)
     whose = ("ungated", "gated")[: len(sides)]
-    chosen = left.segmented_control(
-        "Of which side", whose, default=whose[-1],
-        required=True, key="whose", bind="query-params", on_change=forget,
-    )  # fmt: skip
-    step_text = right.select_slider(
-        "Step of the finite differences", STEPS, FIRST_STEP, key="step", bind="query-params",
-        on_change=forget,
-    )  # fmt: skip
-    step = float(step_text)
+    chosen = replace(WHOSE, words=whose, default=whose[-1]).draw(left)
+    step = MANIFOLD["step"].draw(right)
     side = sides[0 if chosen == "ungated" else -1]
     found = measured.opinion(side.specimen, resolved.grid, step)
     st.plotly_chart(

@@ -5,6 +5,8 @@ What was dragged stands in the link, so that it can be shared; every drag can be
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import streamlit as st
 
@@ -23,7 +25,7 @@ from ui.common.link_check import forget
 from ui.components.pad import Handle, pad
 from ui.drawing import palette
 from ui.drawing.axes import Axes
-from ui.manifold.controls import PAIRS, link_of
+from ui.manifold.controls import PAIR, PAIRS, link_of
 
 UNDO, CURRENT = "hold_undo", "hold_current"
 PARAMETERS = ("values", "gates")
@@ -61,12 +63,9 @@ def draw_hold(side: MeasuredSpecimen, axes: Axes) -> None:
 
 
 def _draw_values(side: MeasuredSpecimen, axes: Axes) -> None:
-    names = tuple(PAIRS)[: 1 if axes.basis.shape[1] == 2 else 3]
-    chosen = st.segmented_control(
-        "Value vectors of the last layer, along axes", names, default=names[0], required=True,
-        key="pair", bind="query-params", on_change=forget,
-    )  # fmt: skip
-    pair = PAIRS[chosen or names[0]]
+    drawn = axes.basis.shape[1]
+    pairs = {name: pair for name, pair in PAIRS.items() if max(pair) < drawn}
+    pair = replace(PAIR, words=pairs).draw(st)
     own = own_values(side.specimen)  # before a gate at G2 scales them
     places = value_positions(own, axes, pair)
     st.session_state[CURRENT] = (own, axes, pair, side.specimen)

@@ -7,7 +7,6 @@ nearest thing that can.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -16,6 +15,7 @@ from gating_core.attention import AttentionConfig, GateConfig
 from gating_core.experiments import AFFORDABLE, COARSE, cost
 from gating_core.experiments.specimen import Specimen, chart_of
 from gating_core.geometry import Matrix, square_grid, whitening
+from ui.common.possible import fitting_heads
 from ui.drawing.axes import DRAWN, Axes, coordinate_axes, principal_axes
 
 GRIDS = (31, 61, 91, 121, 151)
@@ -112,12 +112,9 @@ def resolve(request: Request) -> Resolved:
 
 
 def _config(request: Request, notes: dict[str, str]) -> AttentionConfig:
-    heads = request.heads
-    if request.model_dim % heads:
-        heads = math.gcd(heads, request.model_dim)
-        notes["heads"] = (
-            f"{request.heads} heads do not divide D = {request.model_dim}. Shown: {heads}."
-        )
+    heads, note = fitting_heads(request.heads, request.model_dim)
+    if note:
+        notes["heads"] = note
     gate = GateConfig(request.kind, request.granularity, request.position, request.strength)
     config = AttentionConfig(
         source=request.source,

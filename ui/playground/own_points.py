@@ -20,7 +20,8 @@ from ui.common.link_check import forget
 from ui.common.words import literal
 from ui.components.draw import draw, drawn
 from ui.drawing import palette
-from ui.playground.controls import OWN, as_it_comes
+from ui.playground.controls import OWN
+from ui.playground.request import as_it_comes
 from ui.playground.words import scaling_text, split_text
 
 DRAWING, TABLE = "own_drawing", "own_table"

@@ -29,7 +29,8 @@ from ui.playground import words
 from ui.playground.controls import REWINDS, REWOUND, new_seeds, rewind, train_on
 from ui.playground.curves import Curve
 from ui.playground.figures import film_figure, inside_figure, seeds_figure
-from ui.playground.picture import PAINTS, SIDES, film_view
+from ui.playground.picture import SIDES, film_view
+from ui.playground.request import Look
 from ui.playground.training import JOB, Shown, Wish, serial
 from ui.work import jobs
 
@@ -50,7 +51,7 @@ def _names(run: TrainedRun) -> dict[str, str]:
     return dict(zip(SIDES, run.setting.compared, strict=False))
 
 
-def draw_film(shown: Shown | None, look: dict[str, Any], wished: Wish) -> None:
+def draw_film(shown: Shown | None, look: Look, wished: Wish) -> None:
     """Surfaces, input planes and curves, with a timeline to play and drag; total curvatures."""
     job = jobs.current(JOB)
     if shown is None:
@@ -66,16 +67,13 @@ def draw_film(shown: Shown | None, look: dict[str, Any], wished: Wish) -> None:
     sides = _sides(run, serial(run), member)
     axes = film_axes(sides)
     data = film_data(run, member)
-    paint = look["paint"] or PAINTS[0]
     along = {s: shown.along[n, member] for s, n in names.items() if (n, member) in shown.along}
     gaussian = {side: found.gaussian for side, found in along.items()}
-    view = film_view(
-        sides, data, axes, _curves(shown, member), paint, bool(look["discrete"]), gaussian
-    )
+    view = film_view(sides, data, axes, _curves(shown, member), look.paint, look.discrete, gaussian)
     if not (run.complete or run.divergence):  # the best one would turn with every step
         view = replace(view, camera=camera_from(BEGIN_FROM))
     drawn_text = words.drawn_text(run)
-    hatched = gaussian if paint == "curvature" else {}
+    hatched = gaussian if look.paint == "curvature" else {}
     view3d(
         view,
         key=VIEW_KEY,
@@ -86,7 +84,7 @@ def draw_film(shown: Shown | None, look: dict[str, Any], wished: Wish) -> None:
         readouts=((), (), ()),
         frame=0 if _rewound(run, member) else len(data.steps) - 1,
         frame_labels=[f"step {step}" for step in data.steps],
-        legend=_legend(paint, data, view, len(gaussian) == len(names), drawn_text),
+        legend=_legend(look.paint, data, view, len(gaussian) == len(names), drawn_text),
         scrub=True,
         serial=f"{serial(run)} {member} {st.session_state.get(REWINDS, 0)}",
         family=f"{hash(run.setting)} {st.session_state.get(REWINDS, 0)}",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, replace
+from dataclasses import fields
 
 import numpy as np
 
@@ -61,9 +61,9 @@ def verdict(run: TrainedRun) -> str:
 
 def about(run: TrainedRun, name: str) -> dict[str, object]:
     """What a file of weights says of the run that they come from."""
-    own = run.setting.own
-    return asdict(replace(run.setting, own=None, task="circle" if own else run.setting.task)) | {
-        "variant": name, "task": run.task.name, "own": own is not None,
+    setting = run.setting
+    return {field.name: getattr(setting, field.name) for field in fields(setting)} | {
+        "variant": name, "task": run.task.name, "own": setting.own is not None,
         "steps": int(run.steps[-1]),
     }  # fmt: skip
 

@@ -13,7 +13,7 @@ from gating_core.experiments.specimen.quantities import COLOURINGS
 from gating_core.geometry.point_types import POINT_TYPES
 from tests.ui.components.test_view3d import unpack
 from tests.ui.landing.test_pages import ROOT, TIMEOUT_SECONDS
-from ui.common.links import Choice, Number
+from ui.common.controls import Choice, Number
 from ui.manifold.controls import MANIFOLD, TABS
 from ui.manifold.fooled.cases import FOOLED
 from ui.manifold.request import Request, resolve
@@ -143,7 +143,7 @@ def test_the_first_paint_is_a_flat_sheet_beside_a_curved_one():
 def bad_value(allowed):
     if isinstance(allowed, Choice):
         return "<b>neither</b>"
-    return f"{allowed.high + 1:g}" if isinstance(allowed, Number) else "1;2"
+    return f"{allowed.within[1] + 1:g}" if isinstance(allowed, Number) else "1;2"
 
 
 @pytest.fixture(scope="module")
@@ -158,7 +158,7 @@ def test_what_a_link_gets_wrong_is_said_in_one_sentence_and_does_no_harm(name, f
     assert not app.error
     (warning,) = app.warning
     assert f"`{name}`" in warning.value
-    assert f"Shown instead: {MANIFOLD[name].default}." in warning.value
+    assert f"Shown instead: {MANIFOLD[name].instead}." in warning.value
     assert component(app, VIEW).proto.bytes == first_payload
 
 

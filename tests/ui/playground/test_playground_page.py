@@ -4,6 +4,7 @@ import json
 import re
 import threading
 import time
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -506,9 +507,10 @@ def test_a_picked_seed_is_shown():
 
 
 def test_a_run_that_diverges_says_where_and_keeps_what_it_had(monkeypatch):
-    wild = playground_controls.FIRST
-    monkeypatch.setattr(playground_controls, "RATES", ("0.02", "10"))
-    assert wild.learning_rate == 0.02
+    wild = replace(playground_controls.PLAYGROUND["rate"], words={"0.02": 0.02, "10": 10.0})
+    for table in (playground_controls.PLAYGROUND, playground_controls.RUN):
+        monkeypatch.setitem(table, "rate", wild)
+    assert wild.default == 0.02
     app = open_playground(optimiser="sgd", rate="10", steps="400")
     run = run_of(app)
     assert run.divergence is not None

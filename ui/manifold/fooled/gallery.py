@@ -5,13 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from ui.common.explain import beats, explain
-from ui.common.link_check import forget
-from ui.manifold.controls import apply_request
+from ui.manifold.controls import MANIFOLD, apply_request
 from ui.manifold.fooled.cases import FOOLED, Case
 from ui.manifold.fooled.makers import Fooled
 from ui.work.runtime import place
-
-FIRST = next(iter(FOOLED))
 
 
 @st.cache_resource(max_entries=8, show_spinner="Looking twice …")
@@ -23,10 +20,7 @@ def made(name: str) -> Fooled:
 
 def draw_fooled() -> None:
     """One case of the gallery, and the choice among them."""
-    name = st.pills(
-        "Which one?", tuple(FOOLED), default=FIRST, required=True, key="fooled",
-        bind="query-params", on_change=forget,
-    ) or FIRST  # fmt: skip
+    name = MANIFOLD["fooled"].draw(st)
     case, found = FOOLED[name], made(name)
     st.subheader(case.title, anchor=False)
     left, right = st.columns(2, gap="large")

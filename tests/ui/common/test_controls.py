@@ -1,0 +1,122 @@
+"""Does a control that is declared once say the same to a link, a widget and a request?"""
+
+from dataclasses import replace
+
+import pytest
+import streamlit
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.ui.common.test_links import BAD, EVERY, GOOD, PAGES
+from ui.common.control_table import put, read
+from ui.common.controls import Choice, Choices, Flag, Numbers
+from ui.landing.controls import LANDING, back_to_the_first_example
+from ui.manifold import controls as manifold
+from ui.manifold.request import Metric
+from ui.manifold.request import Request as ManifoldRequest
+from ui.playground import controls as playground
+from ui.playground.request import Look as PlaygroundLook
+from ui.playground.request import Request as PlaygroundRequest
+
+DRAWN = [(page, name) for page, name in EVERY if PAGES[page][name].label]
+
+
+@pytest.mark.parametrize(("page", "name"), DRAWN)
+def test_an_empty_value_is_the_default_and_others_are_themselves(page, name):
+    control = PAGES[page][name]
+    assert control.key == name
+    assert control.clean(None) == control.default
+    assert control.clean(control.raw(control.default)) == control.default
+    value = control.parse(GOOD[name])
+    assert control.clean(control.raw(value)) == value
+    assert control.parse(BAD[name]) is None
+
+
+def test_variances_are_read_as_they_are_written():
+    control = replace(manifold.METRIC["variances"], default=(1.0, 1.0))
+    assert control.clean(None) == (1.0, 1.0)
+    assert control.clean(control.raw((0.5, 2.0))) == (0.5, 2.0)
+    assert control.clean("1, two") is None
+    assert isinstance(control, Numbers)
+
+
+def a_request(kind, table):
+    """Any request of this kind that the controls of ``table`` can say."""
+
+    def values(control):
+        if isinstance(control, Choice):
+            return st.sampled_from([control.parse(word) for word in control.words])
+        if isinstance(control, Choices):
+            return st.lists(st.sampled_from(control.words), max_size=control.most).map(tuple)
+        if isinstance(control, Flag):
+            return st.booleans()
+        low, high = control.within
+        return (st.integers if isinstance(low, int) else st.floats)(low, high)
+
+    return st.builds(kind, **{control.feeds: values(control) for control in table.values()})
+
+
+def session(monkeypatch, request, table):
+    """The table read again after it was set to ``request``."""
+    monkeypatch.setattr(streamlit, "session_state", {})
+    put(table, request)
+    return read(table, type(request))
+
+
+@pytest.mark.parametrize(
+    ("kind", "table"),
+    [
+        (ManifoldRequest, manifold.MODEL),
+        (PlaygroundRequest, playground.RUN),
+        (PlaygroundLook, playground.LOOK),
+    ],
+    ids=["manifold", "playground", "look"],
+)
+@settings(max_examples=50)
+@given(data=st.data())
+def test_what_the_controls_are_set_to_is_what_they_say(kind, table, data):
+    request = data.draw(a_request(kind, table))
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        assert session(monkeypatch, request, table) == request
+
+
+@pytest.mark.parametrize("kind", [ManifoldRequest, PlaygroundRequest, PlaygroundLook])
+def test_before_anything_is_said_a_request_is_the_first_example(kind, monkeypatch):
+    table = {ManifoldRequest: manifold.MODEL, PlaygroundRequest: playground.RUN,
+             PlaygroundLook: playground.LOOK}[kind]  # fmt: skip
+    monkeypatch.setattr(streamlit, "session_state", {})
+    assert read(table, kind) == kind()
+
+
+@pytest.mark.parametrize(
+    "metric",
+    [
+        Metric(variance=0.5),
+        Metric("diagonal", variances=(1.0, 2.0, 0.5)),
+        Metric("turned", angle=70.0, ratio=2.0),
+    ],
+    ids=lambda metric: metric.kind,
+)
+def test_the_gallery_can_show_every_covariance(metric, monkeypatch):
+    state: dict = {}
+    monkeypatch.setattr(streamlit, "session_state", state)
+    monkeypatch.setattr(streamlit, "query_params", {"point": "1.2", "values": "1", "tab": "Doubt"})
+    request = ManifoldRequest(metric=metric, model_dim=6)
+    manifold.apply_request(request)
+    assert streamlit.query_params == {"tab": "Doubt"}  # what was dragged or clicked is gone
+    assert read(manifold.MODEL, ManifoldRequest, metric=metric) == request
+    needs = manifold.METRIC_NEEDS[metric.kind]
+    assert {key for key in manifold.METRIC if key in state} == {"metric", *needs}
+    for control in (manifold.METRIC[key] for key in ("metric", *needs)):
+        assert control.value == getattr(metric, control.feeds)
+
+
+def test_back_to_the_first_example_is_everything_that_is_drawn(monkeypatch):
+    monkeypatch.setattr(streamlit, "session_state", {})
+    monkeypatch.setattr(streamlit, "query_params", {"pick": "1.2"})
+    LANDING["depth"].set(2)
+    LANDING["gated"].set(False)
+    back_to_the_first_example()
+    assert streamlit.query_params == {}
+    for name in set(LANDING) - {"pick", "explore"}:
+        assert LANDING[name].value == LANDING[name].default

@@ -1,0 +1,277 @@
+"""What is a control? Declared once, it draws itself, checks a link, reads itself and is set.
+
+A control's key is its parameter's name in the link.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from types import ModuleType
+from typing import Any, Literal
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from ui.common.link_check import forget
+from ui.common.links import GRID_SIZE, parse_numbers, parse_pick
+
+Where = DeltaGenerator | ModuleType  # a container, or ``st`` itself
+
+
+@dataclass(frozen=True)
+class Control(ABC):
+    """One thing that a visitor can choose; its ``default`` is a value as requests hold it."""
+
+    key: str
+    label: str = ""  # nothing for what stands in the link alone and is never drawn
+    _: KW_ONLY
+    default: Any = None
+    shown_instead: str = ""  # of a value that cannot be used; the default, unless said
+    help: str | None = None
+    field: str = ""  # of the request; the key, unless said
+    on_move: Callable[[], None] = forget
+    several = False
+
+    @property
+    def feeds(self) -> str:
+        """The field of the request that it feeds."""
+        return self.field or self.key
+
+    @property
+    @abstractmethod
+    def wanted(self) -> str:
+        """What a link must say."""
+
+    @property
+    def instead(self) -> str:
+        """What is shown where a link says something else."""
+        return self.shown_instead or self.raw(self.default)
+
+    @abstractmethod
+    def parse(self, text: str) -> Any:
+        """The value that ``text`` in a link stands for; ``None`` if there is none."""
+
+    def accepts(self, text: str) -> bool:
+        return self.parse(text) is not None
+
+    @abstractmethod
+    def widget(self, where: Where, **more: Any) -> Any:
+        """Draw it; what Streamlit says its value is."""
+
+    def raw(self, value: Any) -> Any:
+        """A request's value as the widget holds it."""
+        return value
+
+    def clean(self, raw: Any) -> Any:
+        """The widget's value as requests hold it; the default for ``None``.
+
+        An empty value in a link reaches us as ``None``, even where a control requires one.
+        """
+        return self.default if raw is None else raw
+
+    def draw(self, where: Where, **more: Any) -> Any:
+        """Draw it in ``where``; its value."""
+        bound = {"key": self.key, "bind": "query-params", "on_change": self.on_move}
+        return self.clean(self.widget(where, help=self.help, **bound, **more))
+
+    @property
+    def value(self) -> Any:
+        """Its value, once it is drawn."""
+        return self.clean(st.session_state.get(self.key))
+
+    @property
+    def linked(self) -> Any:
+        """The value in the link, of what stands there alone; ``None`` if there is none."""
+        return self.parse(st.query_params.get(self.key, ""))
+
+    def set(self, value: Any) -> None:
+        """Move it to ``value``; for callbacks only."""
+        st.session_state[self.key] = self.raw(value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice(Control):
+    """One of a few words; where they are a mapping, each stands for a value."""
+
+    words: Sequence[str] | Mapping[str, Any]
+    shape: Literal["segments", "selectbox", "pills", "slider"] = "segments"
+    width: Literal["content", "stretch"] = "content"
+
+    @property
+    def wanted(self) -> str:
+        return "one of " + ", ".join(self.words)
+
+    def parse(self, text: str) -> Any:
+        if text not in self.words:
+            return None
+        return self.words[text] if isinstance(self.words, Mapping) else text
+
+    def clean(self, raw: Any) -> Any:
+        return self.default if raw not in self.words else self.parse(raw)
+
+    def raw(self, value: Any) -> Any:
+        return next(word for word in self.words if self.parse(word) == value)
+
+    def widget(self, where: Where, **more: Any) -> Any:
+        words, first = tuple(self.words), self.raw(self.default)
+        if self.shape == "selectbox":
+            return where.selectbox(self.label, words, words.index(first), **more)
+        if self.shape == "slider":
+            return where.select_slider(self.label, words, first, **more)
+        more |= {"default": first, "required": True, "width": self.width}
+        draw = where.pills if self.shape == "pills" else where.segmented_control
+        return draw(self.label, words, **more)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tabs(Choice):
+    """One of a few tabs; drawing gives them."""
+
+    def draw(self, where: Where, **more: Any) -> Any:
+        return where.tabs(
+            tuple(self.words), key=self.key, bind="query-params", on_change="rerun", **more
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choices(Control):
+    """Any of a few words, each as a parameter of its own."""
+
+    words: Sequence[str]
+    most: int
+    default: tuple[str, ...] = ()
+    several = True
+
+    @property
+    def wanted(self) -> str:
+        return "any of " + ", ".join(self.words)
+
+    def parse(self, text: str) -> tuple[str, ...] | None:
+        return (text,) if text in self.words else None if text else ()
+
+    def clean(self, raw: Any) -> tuple[str, ...]:
+        return tuple(raw or self.default)
+
+    def raw(self, value: Any) -> list[str]:
+        return list(value)
+
+    def widget(self, where: Where, **more: Any) -> Any:
+        return where.multiselect(self.label, self.words, max_selections=self.most, **more)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Number(Control):
+    """A number ``within`` a range, ends included; a whole one if they are."""
+
+    within: tuple[float, float]
+    step: float | None = None  # of the widget; None: what Streamlit thinks fit
+    shape: Literal["slider", "box"] = "slider"
+
+    @property
+    def wanted(self) -> str:
+        low, high = self.within
+        return f"a {'whole ' if self._type is int else ''}number from {low:g} to {high:g}"
+
+    @property
+    def instead(self) -> str:
+        return self.shown_instead or f"{self.default:g}"
+
+    @property
+    def _type(self) -> type[int] | type[float]:
+        return type(self.within[0])
+
+    def parse(self, text: str) -> float | None:
+        try:
+            value = self._type(text)
+        except ValueError:
+            return None
+        return value if self.within[0] <= value <= self.within[1] else None
+
+    def clean(self, raw: Any) -> float:
+        return self.default if raw is None else self._type(raw)
+
+    def raw(self, value: Any) -> float:
+        return self._type(value)  # Streamlit wants all numbers of a widget to be of one type
+
+    def widget(self, where: Where, **more: Any) -> Any:
+        draw = where.slider if self.shape == "slider" else where.number_input
+        return draw(self.label, *self.within, self.raw(self.default), self.step, **more)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Flag(Control):
+    """Yes or no; no unless said."""
+
+    @property
+    def wanted(self) -> str:
+        return "one of true, false"
+
+    @property
+    def instead(self) -> str:
+        return str(self.clean(None)).lower()
+
+    def parse(self, text: str) -> bool | None:
+        return {"true": True, "false": False}.get(text)
+
+    def clean(self, raw: Any) -> bool:
+        return bool(self.default if raw is None else raw)
+
+    def widget(self, where: Where, **more: Any) -> Any:
+        return where.toggle(self.label, self.clean(None), **more)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fold(Flag):
+    """Something to unfold; drawing gives the container."""
+
+    default: bool = False
+    reruns: bool = True  # whether the page asks if it is open
+
+    def draw(self, where: Where, **more: Any) -> Any:
+        if self.reruns:
+            more["on_change"] = "rerun"
+        return where.expander(self.label, key=self.key, bind="query-params", **more)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Numbers(Control):
+    """Finite numbers with commas between them, as text."""
+
+    default: tuple[float, ...] | None = None
+    shown_instead: str = "none"
+
+    @property
+    def wanted(self) -> str:
+        return "finite numbers with commas between them"
+
+    def parse(self, text: str) -> tuple[float, ...] | None:
+        return parse_numbers(text)
+
+    def clean(self, raw: Any) -> tuple[float, ...] | None:
+        return self.default if raw is None else parse_numbers(raw)
+
+    def raw(self, value: Any) -> str:
+        return ", ".join(f"{x:g}" for x in value)
+
+    def widget(self, where: Where, **more: Any) -> Any:
+        return where.text_input(self.label, self.raw(self.default), **more)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GridPoint(Control):
+    """Row and column of a grid point, as "row.column" in the link alone."""
+
+    size: int = GRID_SIZE
+    shown_instead: str = "no point"
+
+    @property
+    def wanted(self) -> str:
+        return f"row.column of the grid, each from 0 to {self.size - 1}"
+
+    def parse(self, text: str) -> tuple[int, int] | None:
+        return parse_pick(text, self.size)
+
+    def widget(self, where: Where, **more: Any) -> Any:
+        raise NotImplementedError("a grid point is chosen in a picture")
