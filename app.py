@@ -20,10 +20,10 @@ gated, strength = gate_controls()
 stage = st.container()
 with st.expander("Explore: other tasks, depths, gates and seeds", key="explore",
                  bind="query-params", on_change="rerun") as explore:  # fmt: skip
-    comparison, colouring = explore_controls()
+    setting, colouring = explore_controls()
     details = st.container()
 
-shown = Shown(comparison, gated, strength, colouring, picked())
+shown = Shown(setting, gated, strength, colouring, picked())
 with stage:
     found = fetch(shown)
     draw_pair(found)

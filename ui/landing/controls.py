@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import replace
 
 import streamlit as st
 
 from gating_core.experiments.comparison import (
     DEPTH_RANGE,
+    FIRST_LOOK,
     GATES,
     SEED_RANGE,
     TASK_NAMES,
-    Comparison,
+    Setting,
 )
 from ui.common.link_check import forget
 from ui.common.links import YES_NO, Allowed, Choice, GridPoint, Number, parse_pick
@@ -38,19 +39,19 @@ def gate_controls() -> tuple[bool, float]:
     return gated, min(STRENGTHS, key=lambda s: abs(s - strength)) if gated else 0.0
 
 
-def explore_controls() -> tuple[Comparison, str]:
+def explore_controls() -> tuple[Setting, str]:
     """Task, depth, gate, seed and colour."""
     first, second, third = st.columns([3, 2, 2])
     task = first.segmented_control(
-        "Task", TASK_NAMES, default=DEFAULT.task, required=True,
+        "Task", TASK_NAMES, default=FIRST_LOOK.task, required=True,
         key="task", bind="query-params", on_change=forget,
     )  # fmt: skip
     depth = second.segmented_control(
-        "Layers", range(DEPTH_RANGE[0], DEPTH_RANGE[1] + 1), default=DEFAULT.depth,
+        "Layers", range(DEPTH_RANGE[0], DEPTH_RANGE[1] + 1), default=FIRST_LOOK.depth,
         required=True, key="depth", bind="query-params", on_change=forget,
     )  # fmt: skip
     gate = third.segmented_control(
-        "Gate kind", GATES, default=DEFAULT.gate, required=True,
+        "Gate kind", GATES, default=FIRST_LOOK.variants[1], required=True,
         key="gate", bind="query-params", on_change=forget,
     )  # fmt: skip
     fourth, fifth, sixth = st.columns([3, 2, 2], vertical_alignment="bottom")
@@ -59,27 +60,27 @@ def explore_controls() -> tuple[Comparison, str]:
         key="colour", bind="query-params", on_change=forget,
     )  # fmt: skip
     seed = fifth.number_input(
-        "First seed", *SEED_RANGE, DEFAULT.seed, DEFAULT.seed_count, key="seed",
+        "First seed", *SEED_RANGE, FIRST_LOOK.seed, FIRST_LOOK.seed_count, key="seed",
         bind="query-params", on_change=forget,
-        help=f"{DEFAULT.seed_count} models are trained, with this seed and the ones after it;"
+        help=f"{FIRST_LOOK.seed_count} models are trained, with this seed and the ones after it;"
         " each seed draws its own data and first weights.",
     )  # fmt: skip
     sixth.button("Back to the first example", on_click=_reset, width="stretch")
     # An empty value in a link reaches us as None, although the controls require one.
-    comparison = Comparison(
-        task or DEFAULT.task,
-        int(depth or DEFAULT.depth),
-        gate or DEFAULT.gate,
-        DEFAULT.seed if seed is None else int(seed),
+    setting = replace(
+        FIRST_LOOK,
+        task=task or FIRST_LOOK.task,
+        depth=int(depth or FIRST_LOOK.depth),
+        variants=("ungated", gate or FIRST_LOOK.variants[1]),
+        seed=FIRST_LOOK.seed if seed is None else int(seed),
     )
-    return comparison, colouring or COLOURINGS[0]
+    return setting, colouring or COLOURINGS[0]
 
 
 def _reset() -> None:
     forget()
-    for name in (f.name for f in fields(Comparison)):
-        if name in st.session_state:
-            st.session_state[name] = getattr(DEFAULT, name)
+    first = {"task": FIRST_LOOK.task, "depth": FIRST_LOOK.depth, "seed": FIRST_LOOK.seed}
+    st.session_state.update(first, gate=FIRST_LOOK.variants[1])
     st.session_state.update(gated=True, strength=1.0, colour=COLOURINGS[0])
     st.query_params.pop("pick", None)
 
@@ -103,14 +104,13 @@ def on_stop() -> None:
         st.session_state.strength = STRENGTHS[min(max(int(stop["frame"]), 0), STRENGTH_STEPS)]
 
 
-DEFAULT = Comparison()
 LANDING: dict[str, Allowed] = {
     "gated": YES_NO,
     "strength": Number(0, 1, "1", whole=False),
-    "task": Choice(TASK_NAMES, DEFAULT.task),
-    "depth": Number(*DEPTH_RANGE, str(DEFAULT.depth)),
-    "gate": Choice(GATES, DEFAULT.gate),
-    "seed": Number(*SEED_RANGE, str(DEFAULT.seed)),
+    "task": Choice(TASK_NAMES, FIRST_LOOK.task),
+    "depth": Number(*DEPTH_RANGE, str(FIRST_LOOK.depth)),
+    "gate": Choice(GATES, FIRST_LOOK.variants[1]),
+    "seed": Number(*SEED_RANGE, str(FIRST_LOOK.seed)),
     "colour": Choice(COLOURINGS, COLOURINGS[0]),
     "explore": Choice(("true", "false"), "false"),
     "pick": GridPoint(),
