@@ -35,7 +35,7 @@ screenshots: $(DEV_READY)
 	$(BIN)/python -m tests.browser.screenshots
 
 presets: $(APP_READY)
-	$(BIN)/python -m gating_core.experiments.comparison.presets
+	$(BIN)/python -m gating_core.experiments.comparison
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

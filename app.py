@@ -17,10 +17,10 @@ with page(
     gated, strength = gate_controls()
     stage = st.container()
     with LANDING["explore"].draw(st) as explore:
-        comparison, colouring = explore_controls()
+        setting, colouring = explore_controls()
         details = st.container()
 
-    shown = Shown(comparison, gated, strength, colouring, picked())
+    shown = Shown(setting, gated, strength, colouring, picked())
     with stage:
         found = fetch(shown)
         draw_pair(found)

@@ -4,8 +4,11 @@ The names listed here are the stable public interface; the README shows them at 
 """
 
 from gating_core.attention.charts import WeightChart, weight_chart
+from gating_core.attention.classifier import Classifier, restore
 from gating_core.attention.config import AttentionConfig, GateConfig
 from gating_core.attention.stack import Attention, build_attention
+from gating_core.experiments.comparison.run import TrainedRun, train_further, train_setting
+from gating_core.experiments.comparison.setting import Setting
 from gating_core.experiments.comparison.variants import VARIANTS
 from gating_core.geometry.adaptive import adaptive_integrals, adaptive_total_absolute_curvature
 from gating_core.geometry.curvature import (
@@ -28,6 +31,7 @@ from gating_core.jets.second_order import SecondOrderJet, second_order_jet
 from gating_core.tasks.rules import TASKS
 from gating_core.tasks.task import Task, make_task
 from gating_core.training.train import train_ensemble
+from gating_core.training.trained import MeanInterval, TrainedEnsemble, mean_interval
 from gating_core.training.trainer import Snapshot, TrainingDiverged
 
 __all__ = [
@@ -36,17 +40,22 @@ __all__ = [
     "AffineHull",
     "Attention",
     "AttentionConfig",
+    "Classifier",
     "CurvatureField",
     "FundamentalForm",
     "GateConfig",
     "Grid",
     "Integral",
+    "MeanInterval",
     "Proxy",
     "SecondOrderJet",
+    "Setting",
     "Snapshot",
     "SolidCurvature",
     "SurfaceIntegrals",
     "Task",
+    "TrainedEnsemble",
+    "TrainedRun",
     "TrainingDiverged",
     "WeightChart",
     "adaptive_integrals",
@@ -56,13 +65,17 @@ __all__ = [
     "curvature",
     "grid_integrals",
     "make_task",
+    "mean_interval",
     "paper_proxy",
     "proxy_limit",
+    "restore",
     "second_fundamental_form",
     "second_order_jet",
     "solid_curvature",
     "square_grid",
     "total_absolute_curvature",
     "train_ensemble",
+    "train_further",
+    "train_setting",
     "weight_chart",
 ]

@@ -11,6 +11,7 @@ import io
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
+from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError
@@ -28,7 +29,7 @@ def ensemble_tensors(ensemble: TrainedEnsemble, prefix: str = "") -> dict[str, n
     """Weights and history of ``ensemble`` by name, ready to be saved."""
     named = {f"{STATE}{name}": array for name, array in ensemble.state.items()}
     named |= {name: getattr(ensemble, name) for name in HISTORY}
-    return {prefix + name: np.ascontiguousarray(array) for name, array in named.items()}
+    return {prefix + name: array for name, array in named.items()}
 
 
 def ensemble_from_tensors(
@@ -42,6 +43,22 @@ def ensemble_from_tensors(
     state = {k.removeprefix(start): v for k, v in tensors.items() if k.startswith(start)}
     history = {name: tensors[prefix + name] for name in HISTORY}
     return TrainedEnsemble(config=config, seeds=seeds, state=state, **history)
+
+
+def tensor_file(tensors: Mapping[str, np.ndarray], metadata: Mapping[str, object]) -> bytes:
+    """A safetensors file; every entry of ``metadata`` becomes JSON."""
+    whole = {name: np.ascontiguousarray(array) for name, array in tensors.items()}
+    return save(whole, {name: json.dumps(value) for name, value in metadata.items()})
+
+
+def tensors_and_metadata(data: bytes) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """What `tensor_file` was given; ``ValueError`` or ``KeyError`` if that made no such file."""
+    try:
+        tensors = load(data)
+    except SafetensorError as error:
+        raise ValueError(str(error)) from error
+    header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
+    return tensors, {name: json.loads(text) for name, text in header["__metadata__"].items()}
 
 
 def weights_file(
@@ -59,28 +76,26 @@ def weights_file(
         ("train", task.train_points, task.train_labels),
         ("test", task.test_points, task.test_labels),
     ):
-        tensors[f"{part}_points"] = np.ascontiguousarray(points, dtype=np.float32)
-        tensors[f"{part}_labels"] = np.ascontiguousarray(labels)
+        tensors[f"{part}_points"] = points.astype(np.float32)
+        tensors[f"{part}_labels"] = labels
     metadata = {
         "config": asdict(ensemble.config),
         "seeds": ensemble.seeds,
         "task": task.name,
         "about": dict(about or {}),
     }
-    return save(tensors, {name: json.dumps(value) for name, value in metadata.items()})
+    return tensor_file(tensors, metadata)
 
 
 def load_weights(data: bytes) -> TrainedEnsemble:
     """The ensemble in a file that `weights_file` made; ``ValueError`` if it is none."""
     try:
-        tensors = load(data)
-        header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
-        stored = {name: json.loads(text) for name, text in header["__metadata__"].items()}
+        tensors, stored = tensors_and_metadata(data)
         gate = stored["config"].pop("gate")
         config = AttentionConfig(gate=None if gate is None else GateConfig(**gate),
                                  **stored["config"])  # fmt: skip
         return ensemble_from_tensors(tensors, config, tuple(stored["seeds"]))
-    except (SafetensorError, KeyError, TypeError, AttributeError, ValueError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise ValueError(f"these are no weights of a trained ensemble: {error}") from error
 
 

@@ -1,11 +1,11 @@
-"""How do several variants become one ensemble, and all its weights one vector?
+"""Which variants become one ensemble, how, and how do all its weights become one vector?
 
 Shapes: S seeds, V variants, M = V S members, P parameters of the whole ensemble.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import torch
@@ -16,23 +16,39 @@ from gating_core.attention.stack import Attention
 from gating_core.tasks.task import Task
 
 
+def whole_of(config: AttentionConfig, beside: Iterable[AttentionConfig]) -> AttentionConfig:
+    """The ensemble in which ``config`` is trained, where ``beside`` are all there are.
+
+    Together go models that differ in nothing but the strength of the same gate; one without a gate
+    goes with the first that it fits, at strength 0.
+    """
+    if config.gate is not None:
+        return replace(config, gate=replace(config.gate, strength=1.0))
+    gated = (other for other in beside if other.gate is not None)
+    fits = (whole_of(other, ()) for other in gated if replace(other, gate=None) == config)
+    return next(fits, config)
+
+
+def batches_of(configs: Mapping[str, AttentionConfig]) -> list[tuple[str, ...]]:
+    """The names of ``configs``, gathered into those that are trained together; gated ones first."""
+    found: dict[AttentionConfig, list[str]] = {}
+    for name, config in configs.items():
+        found.setdefault(whole_of(config, configs.values()), []).append(name)
+    return [tuple(found[whole]) for whole in sorted(found, key=lambda whole: whole.gate is None)]
+
+
 def shared_model(configs: Sequence[AttentionConfig], task: Task) -> Classifier:
     """One ensemble for all configurations, at its initial weights, in float32."""
     if len(configs) == 1:
         return build_classifier(configs[0], task.seeds, task.class_count).float()
-    gates = [config.gate for config in configs]
-    gate = next((gate for gate in gates if gate is not None), None)
-    whole = replace(configs[0], gate=None if gate is None else replace(gate, strength=1.0))
-    strengths = [0.0 if gate is None else gate.strength for gate in gates]
-    for config in configs:
-        alike = gate if config.gate is None else config.gate
-        full = None if alike is None else replace(alike, strength=1.0)
-        if replace(config, gate=full) != whole:
-            raise ValueError(
-                f"configs hold {config} and {configs[0]}; all that are trained together must be"
-                " equal but for the strength of the gate"
-            )
-    members = None if gate is None else [x for x in strengths for _ in task.seeds]
+    whole, *others = {whole_of(config, configs): None for config in configs}
+    if others:
+        raise ValueError(
+            f"configs hold {others[0]} and {whole}; all that are trained together must be equal"
+            " but for the strength of the gate"
+        )
+    strengths = [0.0 if config.gate is None else config.gate.strength for config in configs]
+    members = None if whole.gate is None else [x for x in strengths for _ in task.seeds]
     attention = Attention(whole, task.seeds * len(configs), members)
     return Classifier(attention, task.class_count).requires_grad_(False).float()
 
@@ -53,21 +69,3 @@ def flatten(model: Classifier) -> tuple[torch.Tensor, torch.Tensor]:
         parameter.requires_grad_(True).grad = gradient[part].view(parameter.shape)
         first += parameter.numel()
     return weights, gradient
-
-
-def batches_of(configs: Mapping[str, AttentionConfig]) -> list[tuple[str, ...]]:
-    """The names of ``configs``, gathered into those that can be trained as one batch.
-
-    Together go models that differ in nothing but the strength of the same gate; one without a gate
-    goes with the first that it fits, at strength 0.
-    """
-    found: dict[AttentionConfig, list[str]] = {}
-    for name, config in configs.items():
-        if config.gate is not None:
-            key = replace(config, gate=replace(config.gate, strength=1.0))
-            found.setdefault(key, []).append(name)
-    for name, config in configs.items():
-        if config.gate is None:
-            fits = (key for key in found if replace(key, gate=None) == config)
-            found.setdefault(next(fits, config), []).append(name)
-    return [tuple(sorted(names, key=list(configs).index)) for names in found.values()]

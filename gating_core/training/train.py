@@ -1,4 +1,4 @@
-"""Training an ensemble: all seeds in one batched computation, as an iterator of snapshots.
+"""How is one ensemble trained? All seeds in one batched computation, snapshot by snapshot.
 
 The trainer yields and never draws; whoever consumes it decides how often to look, and stops it by
 not asking for more.
@@ -10,27 +10,12 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from gating_core.attention.classifier import Classifier, build_classifier, restore
 from gating_core.attention.config import AttentionConfig
 from gating_core.checks import check_integer, check_seeds
+from gating_core.pauses import drained
 from gating_core.tasks.task import Task
 from gating_core.training.recipe import BATCH_SIZE, LEARNING_RATE, Recipe
-from gating_core.training.scores import accuracy
-from gating_core.training.trainer import Snapshot, Trainer, TrainingDiverged, drained
-
-__all__ = [
-    "BATCH_SIZE",
-    "LEARNING_RATE",
-    "SNAPSHOTS",
-    "Classifier",
-    "Snapshot",
-    "TrainingDiverged",
-    "accuracy",
-    "build_classifier",
-    "restore",
-    "snapshot_steps",
-    "train_ensemble",
-]
+from gating_core.training.trainer import Snapshot, Trainer
 
 SNAPSHOTS = 40
 STEPS_RANGE = (1, 1_000_000)

@@ -11,7 +11,6 @@ import math
 import time
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 import torch
@@ -24,8 +23,6 @@ from gating_core.training.batches import Batches, BatchOrder
 from gating_core.training.ensemble import flatten, shared_model
 from gating_core.training.recipe import Memory, Recipe, move
 from gating_core.training.scores import cross_entropies, scores
-
-Result = TypeVar("Result")
 
 STEPS_AT_ONCE = 16  # whose batches are gathered together
 GATE_PART = ".gate."  # in the names of a gate's weights
@@ -184,12 +181,3 @@ class Trainer:
         count = len(self.task.seeds)
         for variant, config in enumerate(self.configs):
             yield slice(variant * count, (variant + 1) * count), config
-
-
-def drained(work: Generator[None, None, Result]) -> Result:
-    """What ``work`` returns, without giving way in between."""
-    while True:
-        try:
-            next(work)
-        except StopIteration as end:
-            return end.value

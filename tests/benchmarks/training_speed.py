@@ -19,7 +19,7 @@ from sklearn.neural_network import MLPClassifier
 
 from gating_core.attention.classifier import parameter_count
 from gating_core.attention.config import AttentionConfig, GateConfig
-from gating_core.experiments.comparison.run import start
+from gating_core.experiments.comparison.run import train_setting
 from gating_core.experiments.comparison.setting import Setting
 from gating_core.tasks.task import Task, make_task
 from gating_core.training.recipe import BATCH_SIZE, LEARNING_RATE
@@ -116,7 +116,7 @@ def _whole_run() -> Row:
 
     names = ("run of 16 seeds x 2 variants", "run of one model")
     runs = {
-        name: (lambda pair, place=place: [None for _ in start(pair[place])])
+        name: (lambda pair, place=place: [None for _ in train_setting(pair[place])])
         for place, name in enumerate(names)
     }
     seconds = interleaved(runs, settings, 3 * ROUNDS)

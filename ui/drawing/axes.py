@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gating_core.experiments.comparison import FilmSide
+from gating_core.experiments.comparison import ClassifierFrames
 
 DRAWN = 3  # axes at most
 
@@ -61,7 +61,7 @@ def principal_axes(clouds: Sequence[np.ndarray]) -> Axes:
     return Axes(basis * signs, origin, tuple(f"PC {i + 1}" for i in range(basis.shape[1])))
 
 
-def film_axes(sides: dict[str, FilmSide]) -> dict[str, Axes]:
+def film_axes(sides: dict[str, ClassifierFrames]) -> dict[str, Axes]:
     """The drawn axes by side: one basis for both where they have as many dimensions."""
     clouds = {name: x.values[-1].reshape(-1, x.values.shape[-1]) for name, x in sides.items()}
     found = {}

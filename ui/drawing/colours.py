@@ -20,7 +20,7 @@ class ColourScale:
     """Numbers to colours: what is drawn is ``apply(x)``, its colours end at ``low`` and ``high``.
 
     ``soft`` is where an asinh scale leaves the linear, ``None`` for a linear or logarithmic one.
-    ``beyond`` is the share of finite points that the ends cut off.
+    ``beyond`` is the share of known points that the ends cut off.
     """
 
     colours: palette.Scale
@@ -76,5 +76,6 @@ def colour_scale(
         high = float(np.arcsinh(max(values.max(), palette.COLOUR_RANGE_FLOOR) / soft))
         return ColourScale(colours, -high if signed else 0.0, high, soft=soft)
     low, high = palette.symmetric_range(max(float(np.quantile(x, QUANTILE)) for x in parts))
-    beyond = float((values > high * (1 + SLACK)).mean())
+    known = np.concatenate([np.abs(x[~np.isnan(x)]) for x in fields])  # infinite ones among them
+    beyond = float((known > high * (1 + SLACK)).mean())
     return ColourScale(colours, low if signed else 0.0, high, beyond=beyond)

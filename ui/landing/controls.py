@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import streamlit as st
 
 from gating_core.experiments.comparison import (
     DEPTH_RANGE,
+    FIRST_LOOK,
     GATES,
     SEED_RANGE,
     TASK_NAMES,
-    Comparison,
+    Setting,
 )
 from ui.common.control_table import Controls, table
 from ui.common.controls import Choice, Flag, Fold, GridPoint, Number
@@ -19,7 +22,6 @@ from ui.landing.picture import COLOURINGS
 
 VIEW_KEY = "pair_view"
 SLIDER_SELECTOR = ".st-key-strength input[type=range]"
-DEFAULT = Comparison()
 DEPTHS = {str(depth): depth for depth in range(DEPTH_RANGE[0], DEPTH_RANGE[1] + 1)}
 
 LANDING: Controls = table(
@@ -30,14 +32,14 @@ LANDING: Controls = table(
         " At λ = 0 there is none. The weights stay as they were trained at λ = 1."),
     Choice("task", "Task", words=TASK_NAMES),
     Choice("depth", "Layers", words=DEPTHS),
-    Choice("gate", "Gate kind", words=GATES),
-    Number("seed", "First seed", within=SEED_RANGE, step=DEFAULT.seed_count, shape="box",
-        help=f"{DEFAULT.seed_count} models are trained, with this seed and the ones after it;"
+    Choice("gate", "Gate kind", words=GATES, default=FIRST_LOOK.variants[1]),
+    Number("seed", "First seed", within=SEED_RANGE, step=FIRST_LOOK.seed_count, shape="box",
+        help=f"{FIRST_LOOK.seed_count} models are trained, with this seed and the ones after it;"
         " each seed draws its own data and first weights."),
     Choice("colour", "Colour by", words=COLOURINGS, default=COLOURINGS[0]),
     Fold("explore", "Explore: other tasks, depths, gates and seeds"),
     GridPoint("pick"),
-    of=DEFAULT,
+    of=FIRST_LOOK,
 )  # fmt: skip
 FIRST_EXAMPLE = ("gated", "strength", "task", "depth", "gate", "seed", "colour")
 
@@ -50,7 +52,7 @@ def gate_controls() -> tuple[bool, float]:
     return gated, min(STRENGTHS, key=lambda s: abs(s - strength)) if gated else 0.0
 
 
-def explore_controls() -> tuple[Comparison, str]:
+def explore_controls() -> tuple[Setting, str]:
     """Task, depth, gate, seed and colour."""
     first, second, third = st.columns([3, 2, 2])
     task = LANDING["task"].draw(first)
@@ -60,14 +62,14 @@ def explore_controls() -> tuple[Comparison, str]:
     colouring = LANDING["colour"].draw(fourth)
     seed = LANDING["seed"].draw(fifth)
     sixth.button("Back to the first example", on_click=back_to_the_first_example, width="stretch")
-    # An empty value in a link reaches us as None, although the controls require one.
-    comparison = Comparison(
-        task or DEFAULT.task,
-        int(depth or DEFAULT.depth),
-        gate or DEFAULT.gate,
-        DEFAULT.seed if seed is None else int(seed),
+    setting = replace(
+        FIRST_LOOK,
+        task=task,
+        depth=depth,
+        variants=("ungated", gate),
+        seed=seed,
     )
-    return comparison, colouring
+    return setting, colouring
 
 
 def back_to_the_first_example() -> None:

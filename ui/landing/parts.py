@@ -6,17 +6,21 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from gating_core.experiments.comparison import Comparison, CutSurface, TrainedPair
-from gating_core.training import TrainedEnsemble, TrainingDiverged, mean_interval
+from gating_core.experiments.comparison import FIRST_LOOK, Setting, TrainedRun
+from gating_core.training import TrainedEnsemble, mean_interval
 from ui.common import words
 from ui.components.view3d import Legend, view3d
 from ui.drawing import palette
 from ui.drawing.colours import QUANTILE
 from ui.landing import measured as cached
-from ui.landing.controls import DEFAULT, SLIDER_SELECTOR, VIEW_KEY, on_pick, on_stop
+from ui.landing.controls import SLIDER_SELECTOR, VIEW_KEY, on_pick, on_stop
 from ui.landing.figures import curvature_maps, learning_curves
-from ui.landing.picture import curvature_colour_range
+from ui.landing.picture import Side, curvature_colours
 from ui.landing.words import difference_text, reading
+from ui.work import jobs, runs
+from ui.work.job import State
+
+JOB, GOOD = "landing", "landing_good"
 
 SIDE_NAMES = ("Without gate", "With gate")
 SIDE_COLOURS = dict(zip(SIDE_NAMES, palette.SIDE_COLOURS.values(), strict=True))
@@ -26,7 +30,7 @@ SIDE_COLOURS = dict(zip(SIDE_NAMES, palette.SIDE_COLOURS.values(), strict=True))
 class Shown:
     """What the visitor asked to see."""
 
-    comparison: Comparison
+    setting: Setting
     gated: bool
     strength: float  # in force: 0 where the gate is switched off
     colouring: str
@@ -38,17 +42,17 @@ class Found:
     """What there is to show."""
 
     shown: Shown
-    pair: TrainedPair
+    run: TrainedRun
     measured: cached.MeasuredPair
     frame: int
 
     @property
-    def sides(self) -> list[tuple[str, TrainedEnsemble, CutSurface, int]]:
-        """Name, ensemble, cut surface and frame of both sides."""
+    def sides(self) -> list[tuple[str, TrainedEnsemble, Side, int]]:
+        """Name, ensemble, measured side and frame of both sides."""
         return list(
             zip(
                 SIDE_NAMES,
-                (self.pair.ungated, self.pair.gated),
+                (variant.ensemble for variant in self.run.variants.values()),
                 (self.measured.left, self.measured.right),
                 (0, self.frame),
                 strict=True,
@@ -57,23 +61,36 @@ class Found:
 
 
 def fetch(shown: Shown) -> Found:
-    """Everything for ``shown``; if its training diverges, for the last experiment that worked."""
-    comparison = shown.comparison
-    try:
-        pair = cached.trained_pair(comparison)
-    except TrainingDiverged as error:
-        comparison = st.session_state.get("last_good", DEFAULT)
-        pair = cached.trained_pair(comparison)
-        st.error(f"{error}. Shown instead: the last experiment that worked.")
-    st.session_state.last_good = comparison
-    measured = cached.measured_pair(comparison, pair)
-    return Found(shown, pair, measured, cached.frame_of(shown.strength))
+    """Everything for ``shown``, or, where that is not there, for the last experiment that was."""
+    with st.container():  # always there: a picture whose place in the page shifts is made anew
+        run = _trained(shown.setting) or st.session_state.get(GOOD) or _trained(FIRST_LOOK)
+    assert run is not None  # the first look is shipped
+    st.session_state[GOOD] = run
+    measured = cached.measured_pair(run.setting, run)
+    return Found(shown, run, measured, cached.frame_of(shown.strength))
+
+
+def _trained(setting: Setting) -> TrainedRun | None:
+    """The run of ``setting``, if it is complete; else how it goes, or what became of it."""
+    found = runs.known(setting)
+    if found is None:
+        job = runs.fetch(JOB, setting)
+        jobs.watch(job, lambda items: None, what="Training", share=runs.share_of)
+        found = runs.shown_of(JOB, job) if job.state is State.DONE else None
+    if found is None:
+        st.caption(":material/hourglass_top: Shown: the last experiment that was trained.")
+        return None
+    if found.run.divergence is not None:
+        text = found.run.divergence.text
+        st.error(f"{text}. Shown instead: the last experiment that worked.")
+        return None
+    return found.run
 
 
 def draw_pair(found: Found) -> None:
     """Both surfaces over both input planes, and the sentence that reads them."""
     shown, measured = found.shown, found.measured
-    view = cached.view_of(found.pair.comparison, shown.colouring, measured)
+    view = cached.view_of(found.run.setting, shown.colouring, measured)
     captions = [
         [f"{words.percent(share)} of new points right" for share in cut.test_accuracy]
         for cut in (measured.left, measured.right)
@@ -119,7 +136,7 @@ def draw_numbers(found: Found) -> None:
         flat = bool(cut.surface.flat[frame])
         strength = None if cut is found.measured.left else found.shown.strength
         with column:
-            total = cached.total_curvature(found.pair.comparison, strength, found.pair)
+            total = cached.total_curvature(found.run.setting, strength, found.run)
             st.metric(
                 f"Total curvature, {name.lower()}", words.total_text(total, flat),
                 help="The integral of |K| over the surface: how much it curves in all, whatever"
@@ -148,16 +165,16 @@ def draw_details(found: Found) -> None:
     _draw_seeds(found)
     surfaces = {name: cut.surface for name, _, cut, _ in found.sides}
     frames = {name: frame for name, _, _, frame in found.sides}
-    end, beyond = curvature_colour_range(found.measured.right.surface)
+    scale = curvature_colours(found.measured.right.surface)
     st.plotly_chart(
-        curvature_maps(surfaces, frames, end),
+        curvature_maps(surfaces, frames, scale.high),
         alt="Gaussian curvature over the input plane, both sides on one zero-centred scale.",
         key="curvature_maps",
     )
     st.caption(
         "Gaussian curvature K over the input plane, both sides on one scale centred at zero;"
         f" dashed: K = 0. Colours end at the {words.percent(QUANTILE)} quantile of |K| at λ = 1;"
-        f" {words.percent(beyond)} of the points lie beyond."
+        f" {words.percent(scale.beyond)} of the points lie beyond."
     )
     shares = [(cut.surface.shares, frame) for _, _, cut, frame in found.sides]
     st.table(
@@ -181,8 +198,7 @@ def _percent1(share: float) -> str:
 
 
 def _draw_seeds(found: Found) -> None:
-    comparison = found.pair.comparison
-    count = comparison.seed_count
+    count = found.run.setting.seed_count
     for column, (name, side, _, _) in zip(st.columns(2), found.sides, strict=True):
         over_seeds = mean_interval(side.test_accuracy[-1])
         spread = words.plus_minus(100 * over_seeds.mean, 100 * over_seeds.half_width)
@@ -191,7 +207,5 @@ def _draw_seeds(found: Found) -> None:
             f" {side.seeds[side.best]}. On new points all {count} average {spread} %"
             f" (95 % interval over seeds). {side.parameter_count} parameters."
         )
-    difference = mean_interval(
-        found.pair.gated.test_accuracy[-1] - found.pair.ungated.test_accuracy[-1]
-    )
-    st.markdown(difference_text(difference, count))
+    left, right = (side.test_accuracy[-1] for _, side, _, _ in found.sides)
+    st.markdown(difference_text(mean_interval(right - left), count))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from gating_core.experiments.comparison import CutSurface, cut_of
+from gating_core.experiments.comparison import cut_of
 from gating_core.training import MeanInterval
 from ui.common.words import percent, plus_minus, shape_text
+from ui.landing.picture import Side
 
 
-def reading(left: CutSurface, right: CutSurface, frame: int, strength: float) -> str:
+def reading(left: Side, right: Side, frame: int, strength: float) -> str:
     """One paragraph that says what is on the screen."""
     first = (
         f"**Without a gate** the sheet is {shape_text(left.surface, 0)}; the classifier's plane"
@@ -26,9 +27,9 @@ def reading(left: CutSurface, right: CutSurface, frame: int, strength: float) ->
     return f"{first} {second}"
 
 
-def _cut_text(cut: CutSurface, frame: int) -> str:
-    found = cut_of(cut, frame)
-    if cut.surface.flat[frame] and found.count:  # two planes meet in a line
+def _cut_text(side: Side, frame: int) -> str:
+    found = cut_of(side.frames.margin[frame], side.data.axis)
+    if side.surface.flat[frame] and found.count:  # two planes meet in a line
         return "a straight line" + (
             f" ({found.text} in the input plane)" if found.count > 1 else ""
         )

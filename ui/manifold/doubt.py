@@ -105,9 +105,7 @@ def _difference(a: Integral, b: Integral) -> str:
 def _draw_histogram(sides: list[MeasuredSpecimen]) -> None:
     surfaces = {name: side.surface for name, side in zip(_names(sides), sides, strict=True)}
     st.plotly_chart(
-        curvature_histogram(
-            surfaces, dict.fromkeys(surfaces, 0), COLOURS, sides[0].quadrature
-        ),
+        curvature_histogram(surfaces, dict.fromkeys(surfaces, 0), COLOURS, sides[0].quadrature),
         alt="Share of each surface's area over values of Gaussian curvature; hatched: undecided.",
         key="histogram",
     )

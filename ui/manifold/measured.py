@@ -8,8 +8,8 @@ from gating_core.experiments.specimen import (
     MeasuredSpecimen,
     Specimen,
     chart_of,
-    measure_specimen,
     integrate_specimen,
+    measure_specimen,
 )
 from gating_core.geometry import SecondOpinion, SurfaceIntegrals, second_opinion, square_grid
 from ui.manifold.request import Request, Resolved, resolve

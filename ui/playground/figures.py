@@ -7,11 +7,11 @@ import math
 import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
-from scipy.special import softmax
 
-from gating_core.experiments.comparison import FilmSide
+from gating_core.experiments.comparison import ClassifierFrames
 from ui.drawing import palette
 from ui.drawing.axes import Axes
+from ui.drawing.classified import class_colours
 from ui.drawing.lines import triangles
 
 BESIDE = "#0f8f7f"  # variants that are neither left nor right
@@ -103,7 +103,7 @@ def inside_figure(fields: dict[str, np.ndarray]) -> go.Figure:
 
 
 def film_figure(
-    sides: dict[str, FilmSide],
+    sides: dict[str, ClassifierFrames],
     axes: dict[str, Axes],
     titles: dict[str, str],
     colours: tuple[int, ...],
@@ -120,12 +120,10 @@ def film_figure(
         i, j, k = triangles(values.shape[0]).T
         x, y, z = values.reshape(-1, 3).T
         classes = side.logits.shape[-1]
-        colour = (
-            softmax(side.logits[-1], -1)[..., 1] if classes == 2 else side.logits[-1].argmax(-1)
-        )
+        colour = class_colours(side.logits[-1])
         scale = palette.class_scale(colours)
         figure.add_mesh3d(
-            x=x, y=y, z=z, i=i, j=j, k=k, intensity=colour.ravel().astype(float),
+            x=x, y=y, z=z, i=i, j=j, k=k, intensity=colour.ravel(),
             colorscale=scale, cmin=0, cmax=1 if classes == 2 else classes - 1, showscale=False,
             row=1, col=column,
         )  # fmt: skip

@@ -9,16 +9,15 @@ import numpy as np
 import streamlit as st
 
 from gating_core.experiments.comparison import (
-    FilmData,
-    FilmSide,
+    ClassifierFrames,
+    DrawnData,
     TrainedRun,
     drawn_frames,
     film_data,
-    film_side,
+    film_frames,
     inside,
 )
 from gating_core.export import log_csv, script_problem, script_text, weights_file
-from gating_core.geometry import settled
 from ui.common.words import percent, short
 from ui.components.view3d import Legend, view3d
 from ui.drawing import palette
@@ -31,8 +30,9 @@ from ui.playground.curves import Curve
 from ui.playground.figures import film_figure, inside_figure, seeds_figure
 from ui.playground.picture import SIDES, film_view
 from ui.playground.request import Look
-from ui.playground.training import JOB, Shown, Wish, serial
+from ui.playground.training import JOB, Wish
 from ui.work import jobs
+from ui.work.runs import Shown, serial
 
 VIEW_KEY, REWOUND_AT = "playground_view", "playground_rewound_at"
 MORE_STEPS = 400
@@ -42,8 +42,8 @@ SMALL = "inside_small"
 
 
 @st.cache_resource(max_entries=24, show_spinner=False)
-def _sides(_run: TrainedRun, key: int, member: int) -> dict[str, FilmSide]:
-    return {side: film_side(_run, name, member) for side, name in _names(_run).items()}
+def _sides(_run: TrainedRun, key: int, member: int) -> dict[str, ClassifierFrames]:
+    return {side: film_frames(_run, name, member) for side, name in _names(_run).items()}
 
 
 def _names(run: TrainedRun) -> dict[str, str]:
@@ -66,10 +66,12 @@ def draw_film(shown: Shown | None, look: Look, wished: Wish) -> None:
     member, names = wished.member(run), _names(run)
     sides = _sides(run, serial(run), member)
     axes = film_axes(sides)
-    data = film_data(run, member)
+    data, steps = film_data(run, member), run.steps[drawn_frames(run)]
     along = {s: shown.along[n, member] for s, n in names.items() if (n, member) in shown.along}
-    gaussian = {side: found.gaussian for side, found in along.items()}
-    view = film_view(sides, data, axes, _curves(shown, member), look.paint, look.discrete, gaussian)
+    gaussian = {side: x.known for side, x in along.items() if x.known is not None}
+    view = film_view(
+        sides, data, steps, axes, _curves(shown, member), look.paint, look.discrete, gaussian
+    )
     if not (run.complete or run.divergence):  # the best one would turn with every step
         view = replace(view, camera=camera_from(BEGIN_FROM))
     drawn_text = words.drawn_text(run)
@@ -82,15 +84,15 @@ def draw_film(shown: Shown | None, look: Look, wished: Wish) -> None:
         captions=[words.captions(run, n, member, hatched.get(s)) for s, n in names.items()]
         + [[words.CURVES]],
         readouts=((), (), ()),
-        frame=0 if _rewound(run, member) else len(data.steps) - 1,
-        frame_labels=[f"step {step}" for step in data.steps],
+        frame=0 if _rewound(run, member) else len(steps) - 1,
+        frame_labels=[f"step {step}" for step in steps],
         legend=_legend(look.paint, data, view, len(gaussian) == len(names), drawn_text),
         scrub=True,
         serial=f"{serial(run)} {member} {st.session_state.get(REWINDS, 0)}",
         family=f"{hash(run.setting)} {st.session_state.get(REWINDS, 0)}",
     )
     st.caption(" ".join(filter(None, (
-        words.axes_text(sides, axes), words.frames_text(run, len(data.steps)),
+        words.axes_text(sides, axes), words.frames_text(run, len(steps)),
     ))))  # fmt: skip
     going = job is not None and not job.over
     for column, name in zip(st.columns(2), names.values(), strict=False):
@@ -117,12 +119,13 @@ def _curves(shown: Shown, member: int) -> list[Curve]:
         curvature[side] = np.full((len(frames), len(seeds)), np.nan)
         for i, found in known.items():
             if whole or i == member:
-                curvature[side][:, i] = found.total
+                curvature[side][:, i] = found.total.value.numpy()
         if member in known:
-            total, error, flat = known[member].total, known[member].error, known[member].flat
-            doubtful = ~flat & ~settled(total, error, SLIGHT_TOTAL)
+            flat, total = known[member].flat, known[member].total
+            error, complete = total.error.numpy(), total.complete.numpy()
+            doubtful = ~flat & ~total.settled(SLIGHT_TOTAL).numpy()
             errors[side] = np.where(doubtful | flat, np.nan, error)
-            lower[side] = ~known[member].complete | doubtful
+            lower[side] = ~complete | doubtful
     return [
         Curve("total curvature", curvature, places, errors, lower),
         Curve("test accuracy", {s: e.test_accuracy[frames] for s, e in ensembles.items()}, places),
@@ -130,7 +133,7 @@ def _curves(shown: Shown, member: int) -> list[Curve]:
     ]
 
 
-def _legend(paint: str, data: FilmData, view: View, measured: bool, drawn: str) -> Legend:
+def _legend(paint: str, data: DrawnData, view: View, measured: bool, drawn: str) -> Legend:
     if paint == "curvature":
         if not measured:
             return Legend(palette.SIGNED_SCALE, "", "", "K is not measured yet")

@@ -11,8 +11,8 @@ from gating_core.experiments.comparison import (
     DRAWN_POINTS,
     FILM_GRID,
     VARIANTS,
-    FilmSide,
-    FinalCurvature,
+    ClassifierFrames,
+    CurvatureSummary,
     TrainedRun,
     drawn_frames,
 )
@@ -131,25 +131,26 @@ def _mean_text(values: np.ndarray) -> str:
     return plus_minus(found.mean, found.half_width)
 
 
-def final_text(found: FinalCurvature | None, going: bool) -> str:
+def final_text(found: CurvatureSummary | None, going: bool) -> str:
     """A final surface's total curvature with its doubt."""
     if found is None:
         return "…" if going else "not measured"
-    return total_text(found.total, found.flat)
+    return total_text(found.total, bool(found.flat[-1]))
 
 
-def final_doubt(found: FinalCurvature | None) -> str:
+def final_doubt(found: CurvatureSummary | None) -> str:
     """The line under it: how sure it is."""
     if found is None:
         return ""
-    if found.flat:
+    if found.flat[-1]:
         return "flat to rounding: |K| nowhere exceeds its bound, and that is small"
-    unresolved = f"{percent(found.unresolved_share)} of the points are unresolved"
-    if found.curved_share == 0:
+    missing, curved = float(found.unresolved_share[-1]), float(found.curved_share[-1])
+    unresolved = f"{percent(missing)} of the points are unresolved"
+    if curved == 0:
         text = "no point is known to curve, but the bounds are too large to call it flat"
-        return text + (f"; {unresolved}" if found.unresolved_share else "")
-    text = f"{percent(found.curved_share)} of the area is known to curve"
-    if found.unresolved_share:
+        return text + (f"; {unresolved}" if missing else "")
+    text = f"{percent(curved)} of the area is known to curve"
+    if missing:
         text += f"; {unresolved}, and left out"
     if found.total.settled():
         return text
@@ -179,7 +180,7 @@ def _part(share: float) -> str:
     return "less than 1\u00a0%" if share < 0.01 else percent(share)
 
 
-def axes_text(sides: dict[str, FilmSide], axes: dict[str, Axes]) -> str:
+def axes_text(sides: dict[str, ClassifierFrames], axes: dict[str, Axes]) -> str:
     """What is drawn of more than three dimensions, and what of the classifier's plane."""
     where = [side for side, own in axes.items() if own.principal]
     if not where:
@@ -205,7 +206,7 @@ def axes_text(sides: dict[str, FilmSide], axes: dict[str, Axes]) -> str:
     )
 
 
-def _dims(sides: dict[str, FilmSide], where: list[str]) -> str:
+def _dims(sides: dict[str, ClassifierFrames], where: list[str]) -> str:
     dims = sorted({sides[side].values.shape[-1] for side in where})
     return f"{' or '.join(map(str, dims))} dimensions"
 

@@ -1,39 +1,40 @@
 """What happens when several kinds of attention learn the same task?"""
 
-from gating_core.experiments.comparison.along import CurvatureAlong, FinalCurvature, measure_run
+from gating_core.experiments.comparison.along import CurvatureSummary, measure_run
 from gating_core.experiments.comparison.frames import (
     DRAWN_POINTS,
     FILM_GRID,
     SHOWN,
-    CutSurface,
-    FilmData,
-    FilmSide,
+    ClassifierFrames,
+    DrawnData,
     cut_of,
-    cut_surface,
+    drawn_data,
     drawn_frames,
     film_data,
-    film_side,
+    film_frames,
+    frame_accuracies,
     inside,
+    sample,
     shown_member,
+    strengths_model,
 )
-from gating_core.experiments.comparison.pair import (
+from gating_core.experiments.comparison.presets import PRESETS, load_preset
+from gating_core.experiments.comparison.run import TrainedRun, train_further, train_setting
+from gating_core.experiments.comparison.setting import (
     DEPTH_RANGE,
+    FIRST_LOOK,
     GATES,
     SEED_RANGE,
     TASK_NAMES,
-    Comparison,
-    TrainedPair,
-    train_pair,
+    Setting,
 )
-from gating_core.experiments.comparison.presets import PRESETS, load_preset
-from gating_core.experiments.comparison.run import TrainedRun, go_on, start
-from gating_core.experiments.comparison.setting import Setting
 from gating_core.experiments.comparison.variants import TOKENS_ONLY, VARIANTS
 
 __all__ = [
     "DEPTH_RANGE",
     "DRAWN_POINTS",
     "FILM_GRID",
+    "FIRST_LOOK",
     "GATES",
     "PRESETS",
     "SEED_RANGE",
@@ -41,25 +42,23 @@ __all__ = [
     "TASK_NAMES",
     "TOKENS_ONLY",
     "VARIANTS",
-    "Comparison",
-    "CurvatureAlong",
-    "CutSurface",
-    "FilmData",
-    "FilmSide",
-    "FinalCurvature",
+    "ClassifierFrames",
+    "CurvatureSummary",
+    "DrawnData",
     "Setting",
-    "TrainedPair",
     "TrainedRun",
     "cut_of",
-    "cut_surface",
+    "drawn_data",
     "drawn_frames",
     "film_data",
-    "film_side",
-    "go_on",
+    "film_frames",
+    "frame_accuracies",
     "inside",
     "load_preset",
     "measure_run",
+    "sample",
     "shown_member",
-    "start",
-    "train_pair",
+    "strengths_model",
+    "train_further",
+    "train_setting",
 ]

@@ -9,11 +9,11 @@ from collections.abc import Callable, Collection, Generator, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 
-from gating_core.attention.classifier import restore
 from gating_core.attention.stack import Attention
 from gating_core.experiments.budget import PART_COST, affordable_steps, cost
-from gating_core.experiments.comparison.frames import FILM_GRID, frames_model
+from gating_core.experiments.comparison.frames import FILM_GRID, steps_model, strengths_model
 from gating_core.experiments.comparison.run import TrainedRun
 from gating_core.geometry.curvature import curvature
 from gating_core.geometry.grid import Grid, square_grid
@@ -26,40 +26,22 @@ Key = tuple[str, int]  # variant, member
 
 
 @dataclass(frozen=True, eq=False)
-class CurvatureAlong:
-    """Curvature of one member of a variant in the drawn frames of its run; errors are estimates.
+class CurvatureSummary:
+    """How much one member of a variant curves, in T frames of its run or at its end alone.
 
-    ``gaussian`` (T, R, C) float32 is what is known of K, ``total`` the integral of |K| dA, its
-    ``error``, whether it is ``complete`` and whether the surface is ``flat`` (T,): all as in
-    `SurfaceResult`.
-    """
-
-    variant: str
-    member: int
-    gaussian: np.ndarray
-    total: np.ndarray
-    error: np.ndarray
-    complete: np.ndarray
-    flat: np.ndarray
-
-
-@dataclass(frozen=True, eq=False)
-class FinalCurvature:
-    """One member's final surface, bounds on rounding rigorous.
-
-    ``total`` is the integral of |K| dA, refined where the surface turns; ``flat``,
-    ``curved_share`` and ``unresolved_share`` are those of 61 x 61 points, as in `SurfaceResult`.
+    ``total`` is the integral of |K| dA (T,); ``flat``, ``curved_share`` and ``unresolved_share``
+    (T,) are as in `SurfaceResult`. Along a run errors are estimates, and ``known`` (T, R, C)
+    float32 is what is known of K, as there. At the end, T = 1 and ``known`` is ``None``: bounds on
+    rounding are rigorous, and the total is refined where the surface turns.
     """
 
     variant: str
     member: int
     total: Integral
-    flat: bool
-    curved_share: float
-    unresolved_share: float
-
-
-Measured = CurvatureAlong | FinalCurvature
+    flat: np.ndarray
+    curved_share: np.ndarray
+    unresolved_share: np.ndarray
+    known: np.ndarray | None = None
 
 
 def measure_run(
@@ -68,7 +50,7 @@ def measure_run(
     wanted: Callable[[], int],
     known: Collection[Key] = (),
     settled: Collection[Key] = (),
-) -> Iterator[Measured | None]:
+) -> Iterator[CurvatureSummary | None]:
     """Curvature of the variants ``names``: all seeds along the run, the ``wanted`` one at its end.
 
     Whichever member is ``wanted`` at the moment comes first. ``known`` and ``settled`` say what of
@@ -95,43 +77,37 @@ def measure_run(
 
 def curvature_along(
     run: TrainedRun, name: str, member: int
-) -> Generator[None, None, CurvatureAlong]:
+) -> Generator[None, None, CurvatureSummary]:
     """One member's curvature in every drawn frame, on the film's grid; gives way in between."""
-    model = frames_model(run, name, member).attention
+    model = steps_model(run, name, member).attention
     found = yield from _measured(model, square_grid(FILM_GRID), "estimate")
-    return CurvatureAlong(
-        variant=name,
-        member=member,
-        gaussian=_known(found),
-        total=found.total,
-        error=found.total_error,
-        complete=found.complete,
-        flat=found.flat,
-    )
+    parts = (found.total, found.total_error, found.complete)
+    total = Integral(*map(torch.from_numpy, parts))
+    return _summary(name, member, total, found, _known(found))
+
+
+def final_curvature(
+    run: TrainedRun, name: str, member: int
+) -> Generator[None, None, CurvatureSummary]:
+    """One member's total curvature after the last step; gives way in between."""
+    ensemble = run.variants[name].ensemble
+    model = strengths_model(ensemble, member).attention
+    found = yield from _measured(model, square_grid(FINAL_GRID), "rigorous")
+    integrals = yield from affordable_steps(model, ensemble.config)
+    return _summary(name, member, integrals.absolute, found)
+
+
+def _summary(
+    name: str, member: int, total: Integral, found: SurfaceResult, known: np.ndarray | None = None
+) -> CurvatureSummary:
+    shares = found.curved_share, found.unresolved_share
+    return CurvatureSummary(name, member, total, found.flat, *shares, known)
 
 
 def _known(found: SurfaceResult) -> np.ndarray:
     """(T, R, C) float32: what is known of K."""
     with np.errstate(over="ignore"):  # beyond float32 is infinite, and beyond any colour scale
         return found.known.astype(np.float32)
-
-
-def final_curvature(
-    run: TrainedRun, name: str, member: int
-) -> Generator[None, None, FinalCurvature]:
-    """One member's total curvature after the last step; gives way in between."""
-    ensemble = run.variants[name].ensemble
-    model = restore(ensemble.config, ensemble.seeds, ensemble.state).attention.member(member)
-    found = yield from _measured(model, square_grid(FINAL_GRID), "rigorous")
-    integrals = yield from affordable_steps(model, ensemble.config)
-    return FinalCurvature(
-        variant=name,
-        member=member,
-        total=integrals.absolute,
-        flat=bool(found.flat[0]),
-        curved_share=float(found.curved_share[0]),
-        unresolved_share=float(found.unresolved_share[0]),
-    )
 
 
 def _measured(model: Attention, grid: Grid, bound: str) -> Generator[None, None, SurfaceResult]:

@@ -1,79 +1,78 @@
-"""Shipped experiments: trained pairs in safetensors files, and the command that makes them.
+"""Which runs are shipped, and how does a run become a file and a file a run?
 
-    python -m gating_core.experiments.comparison.presets
-
-writes ``assets/presets/NAME.safetensors`` for every preset. Tensors are called
-``ungated.NAME`` and ``gated.NAME``; the comparison stands in the metadata as JSON.
+A file holds every frame: tensors are called ``VARIANT.NAME``, weights with the frames as their
+leading axis. Setting and seconds stand in the metadata as JSON. The data are drawn again.
 """
 
 from __future__ import annotations
 
-import json
-import logging
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
-import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
+import numpy as np
 
 from gating_core.checks import check_choice
-from gating_core.experiments.comparison.pair import Comparison, TrainedPair, train_pair
-from gating_core.export.weights import ensemble_from_tensors, ensemble_tensors
+from gating_core.experiments.comparison.run import Frame, TrainedRun
+from gating_core.experiments.comparison.setting import FIRST_LOOK, Setting
+from gating_core.export.weights import (
+    ensemble_from_tensors,
+    ensemble_tensors,
+    tensor_file,
+    tensors_and_metadata,
+)
+from gating_core.training.ensemble import batches_of
+from gating_core.training.trainer import Snapshot
 
 FOLDER = Path(__file__).resolve().parents[3] / "assets" / "presets"
-PRESETS = {"circle": Comparison()}  # the defaults: what the landing page opens with
+PRESETS = {"circle": FIRST_LOOK}
 
 
-def make_preset(name: str) -> TrainedPair:
-    """Train the preset called ``name``, from nothing but its configuration."""
-    check_choice("preset", name, PRESETS)
-    *_, pair = train_pair(PRESETS[name])
-    assert isinstance(pair, TrainedPair)
-    return pair
-
-
-def save_pair(pair: TrainedPair, path: Path) -> None:
-    """Write ``pair`` to a safetensors file."""
-    sides = {"ungated.": pair.ungated, "gated.": pair.gated}
-    tensors: dict = {}
-    for prefix, ensemble in sides.items():
-        tensors |= ensemble_tensors(ensemble, prefix)
+def save_run(run: TrainedRun, path: Path) -> None:
+    """Write ``run`` to a safetensors file; ``ValueError`` for one on somebody's own data."""
+    if run.setting.own is not None:
+        raise ValueError("this run has data of its own, which a file of a run does not hold")
+    tensors: dict[str, np.ndarray] = {}
+    for name, variant in run.variants.items():
+        along = replace(variant.ensemble, state=variant.states)
+        tensors |= ensemble_tensors(along, f"{name}.")
+        tensors[f"{name}.test_loss"] = variant.test_loss
     path.parent.mkdir(parents=True, exist_ok=True)
-    save_file(tensors, path, {"comparison": json.dumps(asdict(pair.comparison))})
+    metadata = {"setting": asdict(run.setting), "seconds": run.seconds}
+    path.write_bytes(tensor_file(tensors, metadata))
 
 
-def load_pair(path: Path) -> TrainedPair:
-    """Read a pair that `save_pair` wrote; ``ValueError`` if the file is not one."""
+def load_run(path: Path) -> TrainedRun:
+    """Read a run that `save_run` wrote; ``ValueError`` if the file is not one.
+
+    It cannot be trained further: what the optimiser remembered is not in the file.
+    """
     try:
-        with safe_open(path, "numpy") as file:
-            comparison = Comparison(**json.loads(file.metadata()["comparison"]))
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        sides = [
-            ensemble_from_tensors(tensors, config, comparison.seeds, prefix)
-            for prefix, config in zip(("ungated.", "gated."), comparison.configs, strict=True)
-        ]
-    except (SafetensorError, OSError, KeyError, TypeError, json.JSONDecodeError) as error:
-        raise ValueError(f"{path.name} is not a trained pair: {error}") from error
-    return TrainedPair(comparison, *sides)
+        tensors, about = tensors_and_metadata(path.read_bytes())
+        fields: dict[str, Any] = about["setting"]
+        setting = Setting(**fields | {"variants": tuple(fields["variants"])})
+        batches = tuple(batches_of(setting.configs))
+        frames: list[Frame] = []
+        for name, config in setting.configs.items():
+            along = ensemble_from_tensors(tensors, config, setting.seeds, f"{name}.")
+            frames = frames or [Frame(int(step), {}) for step in along.steps]
+            for place, frame in enumerate(frames):
+                frame.snapshots[name] = Snapshot(
+                    step=frame.step,
+                    train_loss=along.train_loss[place],
+                    test_loss=tensors[f"{name}.test_loss"][place],
+                    train_accuracy=along.train_accuracy[place],
+                    test_accuracy=along.test_accuracy[place],
+                    state={part: x[place] for part, x in along.state.items()},
+                )
+        seconds = tuple(about["seconds"])
+    except (OSError, KeyError, TypeError, IndexError, ValueError) as error:
+        raise ValueError(f"{path.name} is not a trained run: {error}") from error
+    nothing = (None,) * len(batches)
+    return TrainedRun(setting, setting.make_task(), tuple(frames), batches, seconds, nothing)
 
 
-def load_preset(name: str) -> TrainedPair:
-    """The shipped preset called ``name``."""
+def load_preset(name: str) -> TrainedRun:
+    """The shipped run called ``name``."""
     check_choice("preset", name, PRESETS)
-    return load_pair(FOLDER / f"{name}.safetensors")
-
-
-def main() -> None:
-    torch.set_num_threads(1)  # models this small only wait for each other on more
-    logging.basicConfig(level=logging.INFO, format="%(message)s")
-    for name in PRESETS:
-        pair = make_preset(name)
-        path = FOLDER / f"{name}.safetensors"
-        save_pair(pair, path)
-        accuracies = [float(e.test_accuracy[-1, e.best]) for e in (pair.ungated, pair.gated)]
-        logging.info("%s: ungated %.3f, gated %.3f", path.name, *accuracies)
-
-
-if __name__ == "__main__":
-    main()
+    return load_run(FOLDER / f"{name}.safetensors")

@@ -1,4 +1,4 @@
-"""What is left of a run? Its frames, and all that it takes to go on.
+"""How does a run come about, and what is left of it? Its frames, and all it takes to go on.
 
 Shapes: S seeds, T frames.
 """
@@ -68,7 +68,7 @@ class TrainedRun:
     frames: tuple[Frame, ...]
     batches: tuple[tuple[str, ...], ...]
     seconds: tuple[float, ...]
-    checkpoints: tuple[Checkpoint | None, ...]  # None where there is no frame yet
+    checkpoints: tuple[Checkpoint | None, ...]  # None where there is no frame yet, or from a file
     divergence: Divergence | None = None
 
     @property
@@ -80,6 +80,16 @@ class TrainedRun:
     def complete(self) -> bool:
         """Whether it got to the end of its setting."""
         return bool(self.frames) and self.frames[-1].step == self.setting.steps
+
+    @property
+    def ended(self) -> bool:
+        """Whether there is nothing left to train."""
+        return self.complete or self.divergence is not None
+
+    @property
+    def resumable(self) -> bool:
+        """Whether it can be trained further."""
+        return self.divergence is None and None not in self.checkpoints
 
     @cached_property
     def variants(self) -> dict[str, TrainedVariant]:
@@ -115,7 +125,7 @@ MORE_SNAPSHOTS = 20  # of what a complete run is continued by, evenly spaced
 Event = float | TrainedRun
 
 
-def start(setting: Setting) -> Iterator[Event]:
+def train_setting(setting: Setting) -> Iterator[Event]:
     """Run ``setting`` from its initial weights: the same again, whenever it is called.
 
     Yields the share done, 0 to 1, about ten times a second, and at each of about forty steps,
@@ -130,14 +140,17 @@ def start(setting: Setting) -> Iterator[Event]:
     yield from _run(begin, snapshot_steps(setting.steps))
 
 
-def go_on(run: TrainedRun, steps: int) -> Iterator[Event]:
+def train_further(run: TrainedRun, steps: int) -> Iterator[Event]:
     """``steps`` more from the last frame of ``run``, as if it had never stopped.
 
-    Yields as `start` does. The runs have the frames of ``run``, too, and the setting of one that
-    was as long from the beginning. ``ValueError`` for a run that has diverged.
+    Yields as `train_setting` does. The runs have the frames of ``run``, too, and the setting of one
+    that was as long from the beginning. ``ValueError`` for a run that has diverged, or that was
+    read from a file, where nothing but weights is kept.
     """
     if run.divergence is not None:
         raise ValueError(f"this run cannot go on: {run.divergence.text}")
+    if not run.resumable:
+        raise ValueError("this run cannot go on: the optimiser's memory is not known")
     done = run.frames[-1].step
     check_integer("steps", steps, 1, STEPS_RANGE[1] - done)
     longer = replace(run.setting, steps=done + steps)

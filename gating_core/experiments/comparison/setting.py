@@ -1,4 +1,4 @@
-"""What is an experiment in the playground? One frozen setting: data, models, optimiser, seeds."""
+"""What is a comparison? One frozen setting: data, models, optimiser, seeds."""
 
 from __future__ import annotations
 
@@ -30,6 +30,8 @@ VALUE_COUNT_RANGE = (2, 16)
 HEADS_RANGE = (1, 8)
 DEPTH_RANGE = (1, 4)
 BATCH_SIZE_RANGE = (1, 512)
+TASK_NAMES = ("linear", "xor", "circle", "moons")  # few, for a first look
+GATES = ("sigmoid", "headwise")  # few, too
 LARGEST_STEP = 10_000_000  # numbers in the widest tensors of one step: about a fifth of a second
 
 
@@ -170,3 +172,8 @@ class Setting:
         return make_task(
             self.task, train, self.noise, test, self.seeds, self.label_noise, self.balance
         )
+
+
+# What a visitor sees first: 512 training and 1,000 test points of each seed. Weight decay keeps
+# softmax and gates from saturating into creases.
+FIRST_LOOK = Setting(points=1512, train_share=512 / 1512, seed=2688, steps=600, weight_decay=0.06)

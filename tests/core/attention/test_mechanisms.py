@@ -117,7 +117,7 @@ def test_a_new_mechanism_is_measured(uniform):
 
 
 def test_what_a_new_mechanism_cannot_do_is_refused_with_its_own_reason(uniform):
-    with pytest.raises(ValueError, match="source is 'uniform'; .* because all weights are 1 / n"):
+    with pytest.raises(ValueError, match=r"source is 'uniform'; .* because all weights are 1 / n"):
         weight_chart(build_attention(uniform))
     assert script_problem(uniform).startswith("source is 'uniform'; there is a script for 'memory'")
     with pytest.raises(ValueError, match="source is 'uniform'; the variant 'value' needs 'tokens'"):

@@ -92,7 +92,8 @@ def test_of_a_mere_point_nothing_is_known():
     point = measure_surface(lambda p: torch.ones(len(p), 3, dtype=torch.float64), GRID)
     assert point.diagonal[0] == point.diameter[0] == point.largest_curvature[0] == 0
     assert np.isnan(point.known).all()
-    assert not (point.flat.any() or point.decided.any() or point.zero.any())
+    for verdict in (point.flat, point.decided, point.zero):
+        assert not verdict.any()
 
 
 # --- How large is it? -----------------------------------------------------------------------------

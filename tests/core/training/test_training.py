@@ -1,4 +1,4 @@
-"""Do ensembles learn, alone and together, and is the shipped pair what its command makes?"""
+"""Do ensembles learn, alone and together?"""
 
 import numpy as np
 import pytest
@@ -7,15 +7,6 @@ from scipy import stats
 
 from gating_core.attention.classifier import build_classifier, restore
 from gating_core.attention.config import AttentionConfig, GateConfig
-from gating_core.experiments.comparison.frames import cut_surface
-from gating_core.experiments.comparison.pair import Comparison, TrainedPair, train_pair
-from gating_core.experiments.comparison.presets import (
-    PRESETS,
-    load_pair,
-    load_preset,
-    make_preset,
-    save_pair,
-)
 from gating_core.experiments.comparison.variants import VARIANTS
 from gating_core.tasks.task import make_task
 from gating_core.training.scores import accuracy
@@ -144,71 +135,6 @@ def test_wrong_training_is_refused_at_once(options, message):
     task = make_task("xor", seeds=SEEDS)
     with pytest.raises(ValueError, match=message):
         train_ensemble(AttentionConfig(), task, **{"seeds": SEEDS, "steps": 10, **options})
-
-
-@pytest.mark.parametrize(
-    ("fields", "message"),
-    [(dict(task="x"), "task"), (dict(depth=5), "depth"), (dict(depth=0), "depth"),
-     (dict(gate="ungated"), "gate"), (dict(seed=-1), "seed"), (dict(seed_count=1), "seed_count"),
-     (dict(steps=0), "steps"), (dict(points=3), "points"), (dict(weight_decay=-1), "weight_decay")],
-)  # fmt: skip
-def test_wrong_comparisons_are_refused(fields, message):
-    with pytest.raises(ValueError, match=message):
-        Comparison(**fields)
-
-
-def test_a_pair_differs_in_the_gate_alone_and_reports_progress():
-    comparison = Comparison(task="xor", steps=40, seed_count=3)
-    *progress, pair = train_pair(comparison)
-    assert isinstance(pair, TrainedPair)
-    assert progress == sorted(progress)
-    assert (progress[0], progress[-1]) == (0.0, 1.0)
-    for name, value in pair.ungated.state.items():
-        assert pair.gated.state[name].shape == value.shape
-    extra = pair.gated.parameter_count - pair.ungated.parameter_count
-    assert extra == 3 * 3 + 3  # W_g and b_g
-
-
-def test_the_best_member_is_chosen_without_the_test_points():
-    *_, pair = train_pair(Comparison(task="xor", steps=60, seed_count=6))
-    side = pair.gated
-    best = side.best
-    assert side.train_accuracy[-1, best] == side.train_accuracy[-1].max()
-    equal = side.train_accuracy[-1] == side.train_accuracy[-1, best]
-    assert side.train_loss[-1, best] == side.train_loss[-1, equal].min()
-
-
-def test_the_shipped_pair_is_what_its_command_makes():
-    shipped, made = load_preset("circle"), make_preset("circle")
-    assert shipped.comparison == PRESETS["circle"] == Comparison()
-    for a, b in ((shipped.ungated, made.ungated), (shipped.gated, made.gated)):
-        assert a.best == b.best
-        # Other processors round float32 sums differently: half a point over 600 steps.
-        assert abs(a.test_accuracy[-1, a.best] - b.test_accuracy[-1, b.best]) < 0.005
-    task = made.comparison.make_task()
-    flat = cut_surface(made.ungated, task, made.ungated.best)
-    curved = cut_surface(made.gated, task, made.gated.best, [0.0, 1.0])
-    assert flat.surface.flat.all()
-    assert list(curved.surface.flat) == [True, False]
-    assert curved.test_accuracy[1] - flat.test_accuracy[0] >= 0.20
-
-
-def test_pairs_survive_a_file(tmp_path):
-    *_, pair = train_pair(Comparison(task="moons", steps=5, seed_count=2))
-    save_pair(pair, tmp_path / "a.safetensors")
-    back = load_pair(tmp_path / "a.safetensors")
-    assert back.comparison == pair.comparison
-    for name in pair.gated.state:
-        assert np.array_equal(back.gated.state[name], pair.gated.state[name])
-    assert np.array_equal(back.ungated.train_loss, pair.ungated.train_loss)
-
-
-@pytest.mark.parametrize("content", [b"", b"nonsense", b"\x08\x00\x00\x00\x00\x00\x00\x00{}      "])
-def test_files_that_are_no_pairs_are_refused(tmp_path, content):
-    path = tmp_path / "b.safetensors"
-    path.write_bytes(content)
-    with pytest.raises(ValueError, match=r"b\.safetensors is not a trained pair"):
-        load_pair(path)
 
 
 def test_intervals_are_student_t():

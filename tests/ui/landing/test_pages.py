@@ -1,13 +1,16 @@
 """Does every page open, for every link, and do its controls change what it says?"""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from gating_core.training.trainer import TrainingDiverged
+from gating_core.experiments.comparison.run import Divergence
+from gating_core.experiments.comparison.setting import FIRST_LOOK
 from tests.ui.components.test_view3d import unpack
-from ui.landing import measured as cached
+from ui.landing.parts import GOOD, JOB
+from ui.work import runs, runtime
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGES = [ROOT / "app.py", *sorted((ROOT / "pages").glob("*.py"))]
@@ -22,6 +25,21 @@ def open_page(path: Path = ROOT / "app.py", **query: str) -> AppTest:
     if path.name != "app.py":
         app.switch_page(path.relative_to(ROOT).as_posix()).run()
     return app
+
+
+def job_of(app: AppTest):
+    return app.session_state["_jobs"][JOB][0]
+
+
+def finish(app: AppTest) -> AppTest:
+    """Wait for what is trained, as a browser does that polls."""
+    assert job_of(app).join(TIMEOUT_SECONDS)
+    return app.run()
+
+
+def button(app: AppTest, label: str):
+    (found,) = [button for button in app.button if button.label == label]
+    return found
 
 
 def payload(app: AppTest):
@@ -74,9 +92,10 @@ def test_the_gate_switch_and_strength_change_the_numbers():
 def test_a_link_restores_an_experiment():
     query = dict(task="moons", depth="2", gate="headwise", seed="5", strength="0.25",
                  colour="curvature", explore="true", pick="20.30")  # fmt: skip
-    app = open_page(**query)
+    app = finish(open_page(**query))
     assert not app.exception
     assert not app.warning
+    assert app.session_state[GOOD].setting.seed == 5
     assert app.slider(key="strength").value == 0.25
     assert app.number_input(key="seed").value == 5
     header, _ = payload(app)
@@ -84,7 +103,7 @@ def test_a_link_restores_an_experiment():
     assert header["frame"] == 5
     assert header["legend"]["low"].startswith("K =")
     assert any("Marked point" in caption.value for caption in app.caption)
-    again = open_page(**query)
+    again = open_page(**query)  # known by now
     assert totals(again) == totals(app)
     assert payload(again)[0] == header
 
@@ -115,15 +134,55 @@ def test_diverged_training_keeps_what_was_there(monkeypatch):
     app = open_page()
     before = totals(app)
 
-    def diverge(comparison):
+    def diverge(setting):
         yield 0.5
-        raise TrainingDiverged(31, (4,), 0.02)
+        text = "sigmoid: training diverged at step 31 for seed 4"
+        run = replace(runs.known(FIRST_LOOK).run, setting=setting)
+        yield replace(run, divergence=Divergence(31, (("sigmoid", 4),), text))
 
-    monkeypatch.setattr(cached, "train_pair", diverge)
+    monkeypatch.setattr(runs, "train_setting", diverge)
     app.number_input(key="seed").set_value(4242).run()
+    finish(app)
     assert not app.exception
     assert "diverged at step 31 for seed 4" in app.error[0].value
+    assert "Shown instead: the last experiment that worked" in app.error[0].value
     assert totals(app) == before
+
+
+def test_a_long_training_waits_its_turn_beside_the_last_picture(monkeypatch):
+    """Nobody is kept from seeing what there is, and what is asked for can be cancelled."""
+    monkeypatch.setattr(runs, "_known", {})
+    app = open_page()
+    before, (header, _) = totals(app), payload(app)
+    tickets = [runtime.LINE.join() for _ in range(runtime.CONCURRENT_JOBS)]
+    try:
+        app.number_input(key="seed").set_value(31).run()
+        assert not app.exception
+        said = " ".join(element.value for element in (*app.markdown, *app.caption))
+        assert "Shown: the last experiment that was trained" in said
+        assert any("waiting for a free place" in x.proto.text for x in app.get("progress"))
+        assert totals(app) == before
+        assert payload(app)[0]["columns"] == header["columns"]
+        button(app, "Cancel").click().run()
+        assert "cancelled before its turn came" in app.info[0].value
+        assert totals(app) == before
+    finally:
+        for ticket in tickets:
+            ticket.hand_back()
+    button(app, "Go on").click().run()
+    finish(app)
+    assert not app.info
+    assert app.session_state[GOOD].setting.seed == 31
+    assert totals(app) != before
+
+
+def test_what_one_visitor_trained_another_sees_at_once(monkeypatch):
+    monkeypatch.setattr(runs, "_known", {})
+    first = finish(open_page(task="xor", seed="3"))
+    monkeypatch.setattr(runs, "train_setting", None)  # whoever trains now fails
+    second = open_page(task="xor", seed="3")
+    assert second.session_state[GOOD] is first.session_state[GOOD]
+    assert totals(second) == totals(first)
 
 
 def test_explore_shows_the_seeds_the_maps_and_the_shares():
@@ -134,13 +193,13 @@ def test_explore_shows_the_seeds_the_maps_and_the_shares():
     text = " ".join(m.value for m in app.markdown)
     assert "best of 16 seeds" in text
     assert "The gate helps by" in text
-    app.button[0].click().run()
+    button(app, "Back to the first example").click().run()
     assert not app.exception
 
 
 def test_back_to_the_first_example():
-    app = open_page(task="xor", seed="3", strength="0.5", pick="1.1")
-    app.button[0].click().run()
+    app = finish(open_page(task="xor", seed="303", strength="0.5", pick="1.1"))
+    button(app, "Back to the first example").click().run()
     assert not app.exception
     assert app.number_input(key="seed").value == 2688
     assert app.slider(key="strength").value == 1.0

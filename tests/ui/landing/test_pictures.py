@@ -1,11 +1,15 @@
 """Do the figures draw what was measured, where it was measured?"""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
-from gating_core.experiments.comparison.frames import cut_surface
-from gating_core.experiments.comparison.pair import Comparison, train_pair
+from gating_core.attention.classifier import restore
+from gating_core.experiments.comparison.frames import cut_of
+from gating_core.experiments.comparison.run import train_setting
+from gating_core.experiments.comparison.setting import FIRST_LOOK
 from gating_core.geometry.classics import SURFACES
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.surface import measure_surface
@@ -14,20 +18,19 @@ from ui.drawing.camera import best_camera
 from ui.drawing.classified import plane_in_box
 from ui.drawing.lines import grid_lines, zero_curve
 from ui.landing.figures import curvature_maps, learning_curves
-from ui.landing.picture import curvature_colour_range, pair_view
+from ui.landing.measured import measured_side
+from ui.landing.picture import curvature_colours, pair_view
 
 AXIS = np.linspace(-1, 1, 21)
 
 
 @pytest.fixture(scope="module")
 def pair():
-    comparison = Comparison(task="xor", steps=60, seed_count=3)
-    *_, trained = train_pair(comparison)
-    task = comparison.make_task()
+    *_, run = train_setting(replace(FIRST_LOOK, task="xor", steps=60, seed_count=3))
     grid = square_grid(21)
-    left = cut_surface(trained.ungated, task, trained.ungated.best, grid=grid)
-    right = cut_surface(trained.gated, task, trained.gated.best, [0.0, 0.5, 1.0], grid)
-    return trained, left, right
+    left = measured_side(run, "ungated", grid=grid)
+    right = measured_side(run, "sigmoid", [0.0, 0.5, 1.0], grid)
+    return run, left, right
 
 
 def test_the_zero_curve_lies_on_the_zero_set_and_on_the_surface():
@@ -52,15 +55,16 @@ def test_a_field_without_sign_change_has_no_curve():
 
 
 def test_the_classifiers_plane_is_the_zero_set_of_the_margin(pair):
-    for cut in pair[1:]:
-        low, high = cut.surface.values.min((0, 1, 2)), cut.surface.values.max((0, 1, 2))
-        corners = plane_in_box(cut.normal, cut.offset, low - 1, high + 1)
+    for side in pair[1:]:
+        normal, offset = side.frames.normal[-1], side.frames.offset[-1]
+        low, high = side.surface.values.min((0, 1, 2)), side.surface.values.max((0, 1, 2))
+        corners = plane_in_box(normal, offset, low - 1, high + 1)
         assert 3 <= len(corners) <= 6
-        np.testing.assert_allclose(corners @ cut.normal + cut.offset, 0, atol=1e-9)
+        np.testing.assert_allclose(corners @ normal + offset, 0, atol=1e-9)
         assert (corners >= low - 1 - 1e-9).all()
         assert (corners <= high + 1 + 1e-9).all()
         along = np.diff(np.concatenate([corners, corners[:2]]), axis=0)
-        turns = np.cross(along[:-1], along[1:]) @ cut.normal
+        turns = np.cross(along[:-1], along[1:]) @ normal
         assert (turns > 0).all() or (turns < 0).all()  # in order round the polygon
 
 
@@ -69,13 +73,38 @@ def test_a_plane_that_misses_the_box_has_no_corners():
 
 
 def test_margins_and_accuracies_belong_to_the_classifier(pair):
-    trained, left, right = pair
-    for cut, side in ((left, trained.ungated), (right, trained.gated)):
-        np.testing.assert_allclose(
-            cut.margin, cut.surface.values @ cut.normal + cut.offset, rtol=1e-12
-        )
+    run, *sides = pair
+    for side, variant in zip(sides, run.variants.values(), strict=True):
+        frames, ensemble = side.frames, variant.ensemble
+        plane = np.einsum("trcd,td->trc", frames.values, frames.normal)
+        plane = plane + frames.offset[:, None, None]
+        np.testing.assert_allclose(frames.margin, plane, rtol=1e-12, atol=1e-13)
+        np.testing.assert_allclose(frames.values, side.surface.values, rtol=1e-12, atol=1e-14)
         # float32 while training against float64 here: a point on the boundary may flip.
-        assert abs(cut.test_accuracy[-1] - side.test_accuracy[-1, side.best]) <= 2e-3
+        assert abs(side.test_accuracy[-1] - ensemble.test_accuracy[-1, ensemble.best]) <= 2e-3
+
+
+def test_frames_of_a_strength_share_the_weights_and_the_first_has_no_gate(pair):
+    run, _, right = pair
+    ensemble = run.variants["sigmoid"].ensemble
+    state = {name: x for name, x in ensemble.state.items() if ".gate." not in name}
+    bare = restore(run.setting.base, ensemble.seeds, state)
+    values = bare.attention(square_grid(21).points)[ensemble.best].unflatten(0, (21, 21))
+    np.testing.assert_array_equal(right.frames.values[0], values.numpy())
+    for part in ("weight", "bias"):
+        whole = getattr(right.frames, part)
+        assert len(whole) == 3
+        assert (whole == ensemble.state[part][ensemble.best]).all()
+
+
+@pytest.mark.parametrize(
+    ("margin", "loops", "lines"),
+    [(lambda u, v: u * u + v * v - 0.5, 1, 0), (lambda u, v: u - 0.1, 0, 1),
+     (lambda u, v: u * u - 0.25, 0, 2), (lambda u, v: 1 + 0 * u, 0, 0)],
+)  # fmt: skip
+def test_loops_and_open_lines_are_counted(margin, loops, lines):
+    found = cut_of(margin(*np.meshgrid(AXIS, AXIS)), AXIS)
+    assert (found.loops, found.lines) == (loops, lines)
 
 
 def test_the_last_frame_is_the_trained_model_and_the_first_has_no_gate(pair):
@@ -123,13 +152,13 @@ def test_colours_of_k_are_symmetric_shared_and_say_what_they_cut_off(pair):
 
 def test_a_flat_surface_is_not_drawn_in_amplified_rounding():
     flat = measure_surface(SURFACES["plane"].chart, square_grid(21))
-    end, beyond = curvature_colour_range(flat)
-    assert (end, beyond) == (palette.COLOUR_RANGE_FLOOR, 0.0)
+    scale = curvature_colours(flat)
+    assert (scale.high, scale.beyond) == (palette.COLOUR_RANGE_FLOOR, 0.0)
 
 
 def test_a_constant_sphere_is_not_blank():
     sphere = measure_surface(SURFACES["sphere by gating"].chart, square_grid(21))
-    end, _ = curvature_colour_range(sphere)
+    end = curvature_colours(sphere).high
     assert abs(end - 1 / 0.49) < 1e-9
     figure = curvature_maps({"sphere": sphere}, {"sphere": 0}, end)
     assert (figure.layout.coloraxis.cmin, figure.layout.coloraxis.cmax) == (-end, end)
@@ -163,16 +192,12 @@ def test_the_camera_faces_a_sheet_that_faces_one_way():
 
 
 def test_learning_curves_show_every_seed(pair):
-    trained = pair[0]
-    figure = learning_curves(
-        {"a": trained.ungated, "b": trained.gated}, {"a": "#000000", "b": "#ffffff"}
-    )
+    ungated, gated = (variant.ensemble for variant in pair[0].variants.values())
+    figure = learning_curves({"a": ungated, "b": gated}, {"a": "#000000", "b": "#ffffff"})
     assert len(figure.data) == 4
-    steps = len(trained.ungated.steps)
+    steps = len(ungated.steps)
     assert len(figure.data[0].x) == 2 * (steps + 1)  # two other seeds, a gap after each
-    np.testing.assert_array_equal(
-        figure.data[1].y, trained.ungated.train_loss[:, trained.ungated.best]
-    )
+    np.testing.assert_array_equal(figure.data[1].y, ungated.train_loss[:, ungated.best])
 
 
 def test_wrong_colourings_are_refused(pair):

@@ -25,7 +25,7 @@ from ui.drawing import palette
 from ui.playground import controls as playground_controls
 from ui.playground import parts as playground
 from ui.playground import training
-from ui.work import runtime
+from ui.work import runs, runtime
 from ui.work.job import State
 
 PAGE = "pages/2_Decision_boundary.py"
@@ -36,7 +36,7 @@ DOWNLOADS = {"take_weights", "take_script", "take_log", "take_figure"}
 @pytest.fixture(autouse=True)
 def quick_and_new(monkeypatch):
     """Nothing is known of an earlier test's runs; totals are refined for tenths of a second."""
-    monkeypatch.setattr(training, "_known", {})
+    monkeypatch.setattr(runs, "_known", {})
     monkeypatch.setattr(budget, "AFFORDABLE", 3e6)
 
 
@@ -62,7 +62,7 @@ def finish(app):
 
 
 def run_of(app) -> TrainedRun:
-    return app.session_state[training.LAST].run
+    return app.session_state[runs.last_key(training.JOB)].run
 
 
 def component(app, key):
@@ -144,7 +144,7 @@ def test_curvature_of_every_seed_fills_in():
         assert (low <= high).all()
         errors = arrays[f"curve0_{side}_error"]
         assert (errors[np.isfinite(errors)] >= 0).all()
-    shown = app.session_state[training.LAST]
+    shown = app.session_state[runs.last_key(training.JOB)]
     everyone = {(name, member) for name in ("ungated", "sigmoid") for member in range(3)}
     assert set(shown.along) == everyone
     best = training.Wish("best").member(shown.run)
@@ -153,7 +153,7 @@ def test_curvature_of_every_seed_fills_in():
 
 def test_the_totals_are_those_of_the_shown_seed():
     app = open_playground(seeds="3", who="worst")
-    shown = app.session_state[training.LAST]
+    shown = app.session_state[runs.last_key(training.JOB)]
     member = training.Wish("worst").member(shown.run)
     found = shown.final["sigmoid", member].total
     assert float(found.value) > float(found.error) > 0
@@ -161,7 +161,7 @@ def test_the_totals_are_those_of_the_shown_seed():
     assert abs(value - float(found.value)) <= float(found.error)
     app.selectbox(key="who").set_value("best").run()
     finish(app)  # another seed's end is measured when somebody looks
-    assert app.session_state[training.LAST] is shown
+    assert app.session_state[runs.last_key(training.JOB)] is shown
     best = shown.final["sigmoid", training.Wish("best").member(shown.run)].total
     value = float(app.metric[1].value.split(" ±")[0])
     assert abs(value - float(best.value)) <= float(best.error)
@@ -173,7 +173,7 @@ def test_the_totals_are_those_of_the_shown_seed():
 def test_a_picture_is_not_sent_again_for_every_seed_that_is_measured(monkeypatch):
     """The film is megabytes: it changes with the shown seed's curvature, and once all are there."""
     app = open_playground(seeds="3")
-    shown = app.session_state[training.LAST]
+    shown = app.session_state[runs.last_key(training.JOB)]
     member = training.Wish("best").member(shown.run)
     whole = dict(shown.along)
     pictures = []
@@ -245,7 +245,7 @@ def test_a_link_restores_an_experiment():
     assert setting.momentum == 0.9
     header, arrays = assert_shown(app)
     assert header["legend"]["low"].startswith("K =")
-    training._known.clear()  # trained once more
+    runs._known.clear()  # trained once more
     again_header, again = picture(open_playground(**query))
     assert again_header["columns"] == header["columns"]
     for name, array in arrays.items():
@@ -534,7 +534,7 @@ def test_a_run_that_cannot_start_keeps_the_picture(monkeypatch):
         yield 0.1
         raise ZeroDivisionError("secret")
 
-    monkeypatch.setattr(training, "start", broken)
+    monkeypatch.setattr(runs, "train_setting", broken)
     app.number_input(key="first").set_value(50).run()
     finish(app)
     assert "Training failed: an error of ours (ZeroDivisionError)" in app.error[0].value
@@ -544,12 +544,12 @@ def test_a_run_that_cannot_start_keeps_the_picture(monkeypatch):
 
 
 class Halted:
-    """`start` and `go_on` as they are, but they wait after so many items until they are let go."""
+    """`train_setting` and `train_further`, but they wait after so many items until let go."""
 
     def __init__(self, monkeypatch, items):
         self.items, self.release = items, threading.Event()
-        for name in ("start", "go_on"):
-            monkeypatch.setattr(training, name, partial(self.run, getattr(training, name)))
+        for name in ("train_setting", "train_further"):
+            monkeypatch.setattr(runs, name, partial(self.run, getattr(runs, name)))
 
     def run(self, original, *arguments):
         for count, item in enumerate(original(*arguments)):
@@ -577,7 +577,7 @@ def until(reached, app):
 
 def test_a_cancelled_run_keeps_its_part_and_goes_on_from_there(monkeypatch):
     whole = run_of(open_playground(first="60"))
-    training._known.clear()
+    runs._known.clear()
     app = open_playground()
     halt = Halted(monkeypatch, 20)
     app.number_input(key="first").set_value(60).run()
@@ -670,12 +670,12 @@ def test_coming_back_without_a_link_finds_the_page_as_it_was():
 def test_two_runs_never_share_a_number():
     """`id` would: a new run often lies where one lay that is gone."""
     app = open_playground()
-    seen = {training.serial(run_of(app))}
+    seen = {runs.serial(run_of(app))}
     for first in range(100, 104):
         app.number_input(key="first").set_value(first).run()
         finish(app)
-        number = training.serial(run_of(app))
-        assert number == training.serial(run_of(app))
+        number = runs.serial(run_of(app))
+        assert number == runs.serial(run_of(app))
         assert number not in seen
         seen.add(number)
 
@@ -887,7 +887,7 @@ def test_numbers_are_there_while_curvature_is_measured(monkeypatch):
 
 def test_a_setting_that_was_run_before_is_there_at_once(monkeypatch):
     first = run_of(open_playground(first="80"))
-    monkeypatch.setattr(training, "start", None)  # whoever trains now fails
+    monkeypatch.setattr(runs, "train_setting", None)  # whoever trains now fails
     app = open_playground(finished=False, first="80")
     assert_shown(app)
     assert run_of(app) is first

@@ -232,7 +232,7 @@ def stretched_axes() -> Fooled:
     sphere = SURFACES["sphere by gating"].chart
     surface = measure_surface(sphere, grid)
     drawn = np.abs(measure_surface(stretched_sphere(STRETCH), grid).gaussian)
-    low, high = _ends(surface)
+    _, high = _ends(surface)
     return Fooled(
         figure=side_view(surface, STRETCH),
         lie=f"an egg: K is {drawn.max() / drawn.min():.0f} times as large at its tip as at its rim",

@@ -72,7 +72,7 @@ def _tick(x: float, log: bool) -> str:
 
 
 def side_view(surface: SurfaceResult, stretch: float) -> go.Figure:
-    """Grid lines and middle section in the plane of y1 and y3, which is ``stretch`` times as long."""
+    """Grid lines and middle section in the plane of y1 and y3, the latter ``stretch``-fold."""
     values = surface.values[0]
     lines, section = grid_lines(values[None])[0], values[len(values) // 2]
     figure = go.Figure()

@@ -11,7 +11,7 @@ from scipy.special import softmax
 from gating_core.attention.classifier import restore
 from gating_core.experiments.comparison import frames as film
 from gating_core.experiments.comparison.frames import inside
-from gating_core.experiments.comparison.run import TrainedRun, start
+from gating_core.experiments.comparison.run import TrainedRun, train_setting
 from gating_core.experiments.comparison.setting import Setting
 from gating_core.geometry.grid import square_grid
 from gating_core.training.trained import TrainedEnsemble
@@ -37,7 +37,7 @@ MEMBER = 1
 
 
 def run_of(setting):
-    *_, run = start(setting)
+    *_, run = train_setting(setting)
     assert isinstance(run, TrainedRun)
     return run
 
@@ -55,7 +55,11 @@ def circle():
 def both(run, member=MEMBER):
     """Both sides of the film, as the page asks for them."""
     names = zip(("left", "right"), run.setting.variants, strict=True)
-    return {side: film.film_side(run, name, member) for side, name in names}
+    return {side: film.film_frames(run, name, member) for side, name in names}
+
+
+def steps_of(run):
+    return run.steps[film.drawn_frames(run)]
 
 
 def curves_of(run, member=MEMBER):
@@ -77,7 +81,7 @@ def fields_of(sides):
 def picture(run, member=MEMBER, **look):
     sides = both(run, member)
     return sides, film_view(
-        sides, film.film_data(run, member), film_axes(sides), curves_of(run, member),
+        sides, film.film_data(run, member), steps_of(run), film_axes(sides), curves_of(run, member),
         gaussian=fields_of(sides), **look,
     )  # fmt: skip
 
@@ -90,7 +94,7 @@ def picture(run, member=MEMBER, **look):
 def test_a_frame_is_the_model_at_its_step(run, place, frame):
     """Each snapshot is restored by itself, with all seeds, and evaluated without derivatives."""
     name = run.setting.variants[place]
-    side = film.film_side(run, name, MEMBER)
+    side = film.film_frames(run, name, MEMBER)
     config = run.variants[name].ensemble.config
     model = restore(config, run.task.seeds, run.frames[frame].snapshots[name].state)
     points = square_grid(film.FILM_GRID).points
@@ -107,10 +111,10 @@ def test_a_frame_is_the_model_at_its_step(run, place, frame):
 
 
 def test_every_frame_is_there_and_rows_are_the_second_coordinate(run):
-    side = film.film_side(run, run.setting.variants[1], MEMBER)
+    side = film.film_frames(run, run.setting.variants[1], MEMBER)
     data = film.film_data(run, MEMBER)
-    assert len(side.values) == len(data.steps) == len(run.frames)
-    assert data.steps.tolist() == run.steps.tolist()
+    assert len(side.values) == len(run.frames)
+    assert steps_of(run).tolist() == run.steps.tolist()
     name = run.setting.variants[1]
     ensemble = run.variants[name].ensemble
     model = restore(ensemble.config, ensemble.seeds, ensemble.state)
@@ -121,7 +125,7 @@ def test_every_frame_is_there_and_rows_are_the_second_coordinate(run):
 
 def test_the_ungated_film_with_three_values_stays_flat(circle):
     """Weights of three values fill a plane: the flatness theorem, at every step."""
-    side = film.film_side(circle, "ungated", 0)
+    side = film.film_frames(circle, "ungated", 0)
     spread = side.values.reshape(len(side.values), -1, 3)
     for cloud in spread:
         singular = np.linalg.svd(cloud - cloud.mean(0), compute_uv=False)
@@ -208,9 +212,9 @@ def test_a_thinned_film_keeps_step_and_state_together(circle):
     ))  # fmt: skip
     frames = film.drawn_frames(longer)
     assert len(frames) < len(longer.frames)
-    data, side = film.film_data(longer, 0), film.film_side(longer, "sigmoid", 0)
-    assert data.steps.tolist() == (10 * frames).tolist()
-    whole = film.film_side(circle, "sigmoid", 0)
+    side = film.film_frames(longer, "sigmoid", 0)
+    assert steps_of(longer).tolist() == (10 * frames).tolist()
+    whole = film.film_frames(circle, "sigmoid", 0)
     again = whole.values[frames % len(circle.frames)]
     np.testing.assert_allclose(side.values, again, rtol=0, atol=1e-14)
 
@@ -309,7 +313,7 @@ def test_an_ungated_plane_is_honest_in_any_dimension_and_a_gated_one_need_not_be
     """Three values span a plane, which principal components of the last step show whole."""
     setting = replace(SMALL, variants=("ungated", "sigmoid"), model_dim=6, value_count=3)
     run = run_of(setting)
-    alone = {"left": film.film_side(run, "ungated", MEMBER)}
+    alone = {"left": film.film_frames(run, "ungated", MEMBER)}
     assert classifier_planes(alone["left"], film_axes(alone)["left"])[2][-1]
     sides = both(run)
     axes = film_axes(sides)
@@ -378,7 +382,7 @@ def test_the_scale_of_curvature_is_the_last_steps(circle):
     left, right = np.zeros(shape), np.full(shape, 100.0)
     left[-1], right[-1] = 0.5, np.linspace(-1, 1, 31)[:, None]
     left[-1, 0, 0], right[-1, 0, 0], right[-1, 0, 1] = np.nan, np.inf, -7.0
-    rest = film.film_data(circle, MEMBER), film_axes(sides), curves_of(circle)
+    rest = film.film_data(circle, MEMBER), circle.steps, film_axes(sides), curves_of(circle)
     view = film_view(sides, *rest, paint="curvature", gaussian={"left": left, "right": right})
     end = np.quantile(np.abs(right[-1][np.isfinite(right[-1])]), 0.9)
     assert view.colour_range == pytest.approx((-end, end))
@@ -391,7 +395,7 @@ def test_the_scale_of_curvature_is_the_last_steps(circle):
 def test_names_of_classes_are_no_mark_up(circle):
     sides, data = both(circle), film.film_data(circle, MEMBER)
     odd = replace(data, names=("a", "<b>%{x}</b>"))
-    view = film_view(sides, odd, film_axes(sides), curves_of(circle))
+    view = film_view(sides, odd, circle.steps, film_axes(sides), curves_of(circle))
     heat = view.columns[0][1].traces[0]
     assert "&lt;b&gt;% {x}&lt;/b&gt; with p = %{z:.2f}" in heat["hovertemplate"]
 
@@ -424,7 +428,7 @@ def test_what_is_unresolved_is_hatched_and_nothing_else(circle):
 
 def test_what_is_not_measured_yet_is_neutral(circle):
     sides = both(circle)
-    rest = film.film_data(circle, MEMBER), film_axes(sides), curves_of(circle)
+    rest = film.film_data(circle, MEMBER), circle.steps, film_axes(sides), curves_of(circle)
     view = film_view(sides, *rest, paint="curvature")
     assert not view.arrays["right_colour"].any()
     assert view.colour_range[0] == -view.colour_range[1] < 0
@@ -472,11 +476,12 @@ def test_the_band_says_nothing_until_all_seeds_are_known(circle):
     totals[:, MEMBER] = 1.0
     curve = Curve("total curvature", {"left": totals}, {"left": MEMBER})
     data, axes = film.film_data(circle, MEMBER), film_axes(sides)
-    arrays = film_view(sides, data, axes, [curve]).arrays
+    arrays = film_view(sides, data, circle.steps, axes, [curve]).arrays
     assert np.isnan(arrays["curve0_left_low"]).all()
     assert (arrays["curve0_left_shown"] == 1).all()
     totals = np.tile([1.0, 2.0, 3.0], (len(circle.frames), 1))
-    arrays = film_view(sides, data, axes, [replace(curve, by_side={"left": totals})]).arrays
+    known = replace(curve, by_side={"left": totals})
+    arrays = film_view(sides, data, circle.steps, axes, [known]).arrays
     np.testing.assert_allclose(arrays["curve0_left_low"], 1.2)
     np.testing.assert_allclose(arrays["curve0_left_high"], 2.8)
 
@@ -489,7 +494,7 @@ def test_a_curve_shows_its_error_and_where_it_is_a_lower_estimate(circle):
     curve = Curve("total curvature", totals, dict.fromkeys(sides, MEMBER),
                   {"right": np.full(frames, 0.25)}, lower)  # fmt: skip
     data, axes = film.film_data(circle, MEMBER), film_axes(sides)
-    view = film_view(sides, data, axes, [curve])
+    view = film_view(sides, data, circle.steps, axes, [curve])
     traces = view.columns[-1][0].traces
     (bars,) = [trace for trace in traces if "error_y" in trace]
     assert bars["error_y"]["array"] == {"array": "curve0_right_error"}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gating_core.attention.classifier import parameter_count
-from gating_core.experiments.comparison.run import TrainedRun, go_on, start
+from gating_core.experiments.comparison.run import TrainedRun, train_further, train_setting
 from gating_core.experiments.comparison.setting import Setting
 from gating_core.tasks.own import EXAMPLE_CSV, parse_csv
 from gating_core.training import scores as scores_module
@@ -33,7 +33,7 @@ def assert_same_weights(a, b, frame=-1):
 
 
 def test_a_run_shows_its_way_from_the_first_step_to_the_last():
-    events = list(start(EVERY_KIND))
+    events = list(train_setting(EVERY_KIND))
     runs = [event for event in events if isinstance(event, TrainedRun)]
     shares = [event for event in events if isinstance(event, float)]
     assert shares == sorted(shares)
@@ -58,7 +58,7 @@ def test_a_run_shows_its_way_from_the_first_step_to_the_last():
 
 
 def test_variants_in_lockstep_learn_what_they_learn_alone():
-    run = finished(start(EVERY_KIND))
+    run = finished(train_setting(EVERY_KIND))
     for name, variant in run.variants.items():
         *_, alone = train_ensemble(EVERY_KIND.configs[name], run.task, run.setting.seeds, 60)
         for part, value in alone.state.items():
@@ -74,9 +74,9 @@ def test_variants_in_lockstep_learn_what_they_learn_alone():
 @pytest.mark.parametrize("optimiser", ["adam", "sgd"])
 def test_a_run_that_goes_on_is_one_that_never_stopped(optimiser):
     setting = replace(EVERY_KIND, optimiser=optimiser, momentum=0.5, weight_decay=0.01)
-    whole = finished(start(replace(setting, steps=100)))
-    half = finished(start(replace(setting, steps=50)))
-    joined = finished(go_on(half, 50))
+    whole = finished(train_setting(replace(setting, steps=100)))
+    half = finished(train_setting(replace(setting, steps=50)))
+    joined = finished(train_further(half, 50))
     assert joined.setting == whole.setting
     assert joined.steps.tolist()[: len(half.steps)] == half.steps.tolist()
     assert joined.complete
@@ -86,27 +86,27 @@ def test_a_run_that_goes_on_is_one_that_never_stopped(optimiser):
         assert joined.seconds[place] > seconds
     # The run it came from is as it was, and can go on again.
     assert half.frames[-1].step == 50
-    assert_same_weights(finished(go_on(half, 50)), whole)
+    assert_same_weights(finished(train_further(half, 50)), whole)
 
 
 def test_a_run_stopped_anywhere_goes_on_from_its_last_frame():
     seen = []
-    for event in start(SMALL):
+    for event in train_setting(SMALL):
         seen.append(event)
         if isinstance(event, TrainedRun) and event.frames[-1].step > 20:
             break
     run = seen[-1]
     assert not run.complete
-    rest = finished(go_on(run, 60 - run.frames[-1].step))
-    assert_same_weights(rest, finished(start(SMALL)))
+    rest = finished(train_further(run, 60 - run.frames[-1].step))
+    assert_same_weights(rest, finished(train_setting(SMALL)))
 
 
 def test_rewinding_begins_with_the_same_weights_and_new_seeds_with_others():
-    first, again = finished(start(SMALL)), finished(start(SMALL))
+    first, again = finished(train_setting(SMALL)), finished(train_setting(SMALL))
     for frame in range(len(first.frames)):
         assert_same_weights(first, again, frame)
     assert np.array_equal(first.task.train_points, again.task.train_points)
-    other = finished(start(replace(SMALL, seed=SMALL.seed + SMALL.seed_count)))
+    other = finished(train_setting(replace(SMALL, seed=SMALL.seed + SMALL.seed_count)))
     assert not set(other.setting.seeds) & set(first.setting.seeds)
     assert replace(other.setting, seed=SMALL.seed) == SMALL
     weights = [run.frames[0].snapshots["sigmoid"].state["weight"] for run in (first, other)]
@@ -114,11 +114,11 @@ def test_rewinding_begins_with_the_same_weights_and_new_seeds_with_others():
 
 
 def test_a_run_gives_way_within_a_frame_and_learns_the_same(monkeypatch):
-    whole = finished(start(SMALL))
+    whole = finished(train_setting(SMALL))
     monkeypatch.setattr(trainer_module, "PAUSE_SECONDS", 0.0)
     monkeypatch.setattr(scores_module, "PAUSE_SECONDS", 0.0)
     monkeypatch.setattr(scores_module, "BLOCK_NUMBERS", 1)
-    events = list(start(SMALL))
+    events = list(train_setting(SMALL))
     # After every step, and after every sixteen points of every frame.
     looks = len(snapshot_steps(60)) * 2 * (128 // 16)
     assert sum(isinstance(event, float) for event in events) >= 60 + looks
@@ -127,7 +127,7 @@ def test_a_run_gives_way_within_a_frame_and_learns_the_same(monkeypatch):
 
 def test_divergence_names_step_seed_and_variant_and_keeps_what_was_there():
     wild = replace(EVERY_KIND, optimiser="sgd", learning_rate=1e12)
-    runs = [event for event in start(wild) if isinstance(event, TrainedRun)]
+    runs = [event for event in train_setting(wild) if isinstance(event, TrainedRun)]
     run = runs[-1]
     assert run.divergence is not None
     assert run.divergence.step > run.frames[-1].step
@@ -139,7 +139,7 @@ def test_divergence_names_step_seed_and_variant_and_keeps_what_was_there():
     assert len(run.frames) == len(runs[:-1])
     assert np.isfinite(run.variants["silu"].ensemble.train_loss).all()
     with pytest.raises(ValueError, match=r"cannot go on: .*diverged at step"):
-        go_on(run, 10)
+        train_further(run, 10)
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_divergence_names_step_seed_and_variant_and_keeps_what_was_there():
     ],
 )  # fmt: skip
 def test_all_kinds_of_settings_run(setting):
-    run = finished(start(setting))
+    run = finished(train_setting(setting))
     assert run.complete
     classes = setting.class_count
     assert run.task.class_count == classes
@@ -234,6 +234,6 @@ def test_wrong_settings_are_refused(fields, message):
 
 @pytest.mark.parametrize("steps", [0, -5, 2.5, 20_000])
 def test_wrong_continuations_are_refused(steps):
-    run = finished(start(replace(SMALL, steps=1, seed_count=1)))
+    run = finished(train_setting(replace(SMALL, steps=1, seed_count=1)))
     with pytest.raises(ValueError, match="steps"):
-        go_on(run, steps)
+        train_further(run, steps)

@@ -1,0 +1,28 @@
+"""Train what is shipped, from nothing but its settings, and write it to ``assets/presets``.
+
+python -m gating_core.experiments.comparison
+"""
+
+import logging
+
+import torch
+
+from gating_core.experiments.comparison.presets import FOLDER, PRESETS, save_run
+from gating_core.experiments.comparison.run import TrainedRun, train_setting
+
+
+def main() -> None:
+    torch.set_num_threads(1)  # models this small only wait for each other on more
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    for name, setting in PRESETS.items():
+        *_, run = train_setting(setting)
+        assert isinstance(run, TrainedRun)
+        path = FOLDER / f"{name}.safetensors"
+        save_run(run, path)
+        found = {name: variant.ensemble for name, variant in run.variants.items()}
+        texts = [f"{name} {float(e.test_accuracy[-1, e.best]):.3f}" for name, e in found.items()]
+        logging.info("%s: %s", path.name, ", ".join(texts))
+
+
+if __name__ == "__main__":
+    main()

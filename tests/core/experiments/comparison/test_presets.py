@@ -1,0 +1,116 @@
+"""Is the shipped run what its command makes, and does a run survive a file?"""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from gating_core.experiments.comparison.frames import frame_accuracies, strengths_model
+from gating_core.experiments.comparison.presets import PRESETS, load_preset, load_run, save_run
+from gating_core.experiments.comparison.run import TrainedRun, train_further, train_setting
+from gating_core.experiments.comparison.setting import FIRST_LOOK, Setting
+from gating_core.geometry.grid import square_grid
+from gating_core.geometry.surface import measure_surface
+from gating_core.tasks.own import EXAMPLE_CSV, parse_csv
+from gating_core.tasks.task import make_task
+
+QUICK = replace(FIRST_LOOK, task="moons", steps=5, seed_count=2)
+
+
+def run_of(setting):
+    *_, run = train_setting(setting)
+    assert isinstance(run, TrainedRun)
+    return run
+
+
+def test_the_first_look_has_512_points_to_train_on_and_1000_to_be_tested_with():
+    task, wanted = FIRST_LOOK.make_task(), make_task("circle", points=512, seeds=FIRST_LOOK.seeds)
+    for part in ("train_points", "train_labels", "test_points", "test_labels"):
+        np.testing.assert_array_equal(getattr(task, part), getattr(wanted, part))
+    assert task.test_points.shape[1] == 1000
+
+
+def test_a_first_look_differs_in_the_gate_alone():
+    run = run_of(replace(FIRST_LOOK, task="xor", steps=40, seed_count=3))
+    ungated, gated = (variant.ensemble for variant in run.variants.values())
+    for name, value in ungated.state.items():
+        assert gated.state[name].shape == value.shape
+    assert gated.parameter_count - ungated.parameter_count == 3 * 3 + 3  # W_g and b_g
+
+
+def test_the_best_member_is_chosen_without_the_test_points():
+    run = run_of(replace(FIRST_LOOK, task="xor", steps=60, seed_count=6))
+    side = run.variants["sigmoid"].ensemble
+    best = side.best
+    assert side.train_accuracy[-1, best] == side.train_accuracy[-1].max()
+    equal = side.train_accuracy[-1] == side.train_accuracy[-1, best]
+    assert side.train_loss[-1, best] == side.train_loss[-1, equal].min()
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_shipped_run_is_what_its_command_makes(name):
+    shipped, made = load_preset(name), run_of(PRESETS[name])
+    assert shipped.setting == PRESETS[name]
+    assert shipped.complete
+    assert shipped.steps.tolist() == made.steps.tolist()
+    for variant in made.setting.variants:
+        a, b = shipped.variants[variant].ensemble, made.variants[variant].ensemble
+        assert a.best == b.best
+        # Other processors round float32 sums differently: half a point over 600 steps.
+        assert abs(a.test_accuracy[-1, a.best] - b.test_accuracy[-1, b.best]) < 0.005
+
+
+def test_the_first_look_is_flat_without_a_gate_and_curved_with_one():
+    run = load_preset("circle")
+    grid, found = square_grid(), {}
+    for name, strengths in (("ungated", None), ("sigmoid", [0.0, 1.0])):
+        ensemble = run.variants[name].ensemble
+        model = strengths_model(ensemble, ensemble.best, strengths)
+        flat = measure_surface(model.attention, grid).flat.tolist()
+        found[name] = flat, frame_accuracies(model, run, ensemble.best)
+    assert found["ungated"][0] == [True]
+    assert found["sigmoid"][0] == [True, False]
+    assert found["sigmoid"][1][1] - found["ungated"][1][0] >= 0.20
+
+
+def test_runs_survive_a_file(tmp_path):
+    run = run_of(QUICK)
+    save_run(run, tmp_path / "a.safetensors")
+    back = load_run(tmp_path / "a.safetensors")
+    assert (back.setting, back.seconds, back.batches) == (run.setting, run.seconds, run.batches)
+    assert back.steps.tolist() == run.steps.tolist()
+    np.testing.assert_array_equal(back.task.train_points, run.task.train_points)
+    for name, variant in run.variants.items():
+        found = back.variants[name]
+        for part, states in variant.states.items():
+            np.testing.assert_array_equal(found.states[part], states)
+        np.testing.assert_array_equal(found.test_loss, variant.test_loss)
+        for part in ("train_loss", "train_accuracy", "test_accuracy"):
+            np.testing.assert_array_equal(
+                getattr(found.ensemble, part), getattr(variant.ensemble, part)
+            )
+
+
+def test_what_comes_from_a_file_cannot_be_trained_further(tmp_path):
+    run = run_of(QUICK)
+    save_run(run, tmp_path / "a.safetensors")
+    back = load_run(tmp_path / "a.safetensors")
+    assert run.resumable
+    assert not back.resumable
+    with pytest.raises(ValueError, match="cannot go on: the optimiser's memory is not known"):
+        train_further(back, 10)
+
+
+def test_a_run_on_own_data_is_not_saved(tmp_path):
+    own = parse_csv(EXAMPLE_CSV)
+    run = run_of(Setting(task="own", own=own, train_share=0.5, seed_count=1, steps=1))
+    with pytest.raises(ValueError, match="data of its own"):
+        save_run(run, tmp_path / "a.safetensors")
+
+
+@pytest.mark.parametrize("content", [b"", b"nonsense", b"\x08\x00\x00\x00\x00\x00\x00\x00{}      "])
+def test_files_that_are_no_runs_are_refused(tmp_path, content):
+    path = tmp_path / "b.safetensors"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"b\.safetensors is not a trained run"):
+        load_run(path)

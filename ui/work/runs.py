@@ -1,0 +1,215 @@
+"""Which runs are known already, and how does a page get the one that its visitor asks for?
+
+    job = runs.fetch("page", setting)
+    shown = runs.shown_of("page", job)  # as far as it got by now
+
+A run is trained, and measured if the page says how, as one job. A complete one is kept for all
+visitors of all pages: the same setting gives the same bits. The shipped ones are known from the
+beginning.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import cachetools
+import streamlit as st
+
+from gating_core.experiments.comparison import (
+    PRESETS,
+    CurvatureSummary,
+    Setting,
+    TrainedRun,
+    load_preset,
+    train_further,
+    train_setting,
+)
+from gating_core.training import TrainingDiverged
+from ui.work import jobs
+from ui.work.job import State
+
+REDRAWN_SECONDS = 1.0  # a picture of several megabytes is not sent more often while it trains
+KNOWN_BYTES = 150_000_000  # of arrays: some hundred runs like the first one
+
+_lock = threading.Lock()  # of what is known, which all visitors share
+_serials: WeakKeyDictionary[TrainedRun, int] = WeakKeyDictionary()
+_counter = itertools.count()
+
+
+@dataclass(eq=False)
+class Shown:
+    """A run as far as it got, and what is known of its curvature, by variant and member."""
+
+    run: TrainedRun
+    along: dict[tuple[str, int], CurvatureSummary] = field(default_factory=dict)
+    final: dict[tuple[str, int], CurvatureSummary] = field(default_factory=dict)
+    drawn: float = 0.0  # time.monotonic() of when it came to be shown
+
+
+def _size(shown: Shown) -> int:
+    """Bytes of a run's weights and data and of its fields of curvature."""
+    snapshots = [x for frame in shown.run.frames for x in frame.snapshots.values()]
+    arrays = [array for snapshot in snapshots for array in snapshot.state.values()]
+    arrays += [shown.run.task.train_points, shown.run.task.test_points]
+    arrays += [found.known for found in shown.along.values() if found.known is not None]
+    return sum(array.nbytes for array in arrays)
+
+
+_known: cachetools.LRUCache[Setting, Shown] = cachetools.LRUCache(KNOWN_BYTES, _size)
+
+
+def known(setting: Setting) -> Shown | None:
+    """The complete run of ``setting``, if it is there already."""
+    with _lock:
+        found = _known.get(setting)
+        name = next((name for name, shipped in PRESETS.items() if shipped == setting), None)
+        if found is None and name is not None:
+            found = _known[setting] = Shown(load_preset(name))
+        return found
+
+
+def _remember(shown: Shown) -> None:
+    with _lock, contextlib.suppress(ValueError):  # one that is larger than all that is kept
+        _known[shown.run.setting] = shown
+
+
+Measure = Callable[[Shown], Iterator[Any]]
+
+
+def fetch(
+    key: str,
+    setting: Setting,
+    measure: Measure = lambda shown: iter(()),
+    lacks: Callable[[Shown], bool] = lambda shown: False,
+) -> jobs.Job:
+    """The job ``key`` of this session that runs ``setting``: the current one, or a new one.
+
+    Once trained, a run is measured by ``measure``, whose curvatures `shown_of` collects. A job
+    that is done is started again if its run ``lacks`` something; one that the visitor's leaving has
+    stopped goes on; one that they cancelled waits for a click.
+    """
+    job = jobs.current(key)
+    if job is not None:
+        shown_of(key, job)  # what it has by now, before it gives way to another
+    if job is None or job.about != setting or _goes_on(key, job, lacks):
+        before = _begun(key, setting)
+        if before is not None:
+            st.session_state[last_key(key)] = before
+        job = jobs.start(
+            key, lambda: _work(setting, before, measure), about=setting,
+            expected=(TrainingDiverged,), newest=(float, TrainedRun),
+        )  # fmt: skip
+    return job
+
+
+def _goes_on(key: str, job: jobs.Job, lacks: Callable[[Shown], bool]) -> bool:
+    asked = st.session_state.pop(f"{key}_go_on", False)
+    if job.state is State.DONE:
+        shown = shown_of(key, job)
+        return shown is not None and lacks(shown)
+    if job.state is State.CANCELLED and not (asked or not job.declined):
+        st.button("Go on", icon=":material/play_arrow:", key="go_on", on_click=_go_on,
+                  args=(key,), help="From where it was stopped.")  # fmt: skip
+    elif job.state is State.FAILED and not asked:
+        st.button("Try again", icon=":material/restart_alt:", key="try_again", on_click=_go_on,
+                  args=(key,))  # fmt: skip
+    else:
+        return job.over
+    return False
+
+
+def _go_on(key: str) -> None:
+    st.session_state[f"{key}_go_on"] = True
+
+
+def _begun(key: str, setting: Setting) -> Shown | None:
+    """What there is of ``setting`` already: all of it, its beginning, or a run that was shorter."""
+    last = st.session_state.get(last_key(key))
+    found = known(setting)
+    if last is None or not last.run.frames or (found and last.run.setting != setting):
+        return found
+    run = last.run
+    if run.setting == setting:
+        return last
+    same = replace(run.setting, steps=setting.steps) == setting
+    return last if same and run.resumable and run.frames[-1].step <= setting.steps else None
+
+
+def _work(setting: Setting, before: Shown | None, measure: Measure) -> Iterator[Any]:
+    """Train as far as ``setting`` says, then measure: shares done, runs, and curvatures."""
+    run: TrainedRun | None = None
+    if before is None:
+        events: Iterator[Any] = train_setting(setting)
+    else:
+        run = before.run
+        if run.setting == setting:  # a shorter one is complete, and this is not
+            yield run
+        done = run.divergence is not None or run.frames[-1].step == setting.steps
+        events = iter(()) if done else train_further(run, setting.steps - run.frames[-1].step)
+    for event in events:
+        run = event if isinstance(event, TrainedRun) else run
+        yield event
+    if run is not None and run.frames:
+        same = before is not None and before.run is run
+        yield from measure(before if before is not None and same else Shown(run))
+
+
+def last_key(key: str) -> str:
+    """Under which a session keeps what the job ``key`` had when it was last looked at."""
+    return f"{key}_last"
+
+
+def shown_of(key: str, job: jobs.Job) -> Shown | None:
+    """The newest run of the job ``key``, with its curvatures; else the last one there was."""
+    items = job.items
+    run = newest_run(items)
+    last = st.session_state.get(last_key(key))
+    if run is None or (not job.over and _too_soon(run, last)):
+        return last
+    shown = last if last is not None and last.run is run else Shown(run, drawn=time.monotonic())
+    for item in items:
+        if isinstance(item, CurvatureSummary):
+            place = shown.final if item.known is None else shown.along
+            place[item.variant, item.member] = item
+    st.session_state[last_key(key)] = shown
+    if job.state is State.DONE and run.setting.own is None:
+        _remember(shown)
+    return shown
+
+
+def newest_run(items: list[Any]) -> TrainedRun | None:
+    """The run as far as it got, among a job's items."""
+    return next((item for item in reversed(items) if isinstance(item, TrainedRun)), None)
+
+
+def _too_soon(run: TrainedRun, last: Shown | None) -> bool:
+    """Whether ``run`` is a later moment of what is shown, and that was drawn a moment ago."""
+    if last is None or last.run is run or run.ended:
+        return False
+    grown = (
+        last.run.setting == run.setting and last.run.frames == run.frames[: len(last.run.frames)]
+    )
+    return grown and time.monotonic() - last.drawn < REDRAWN_SECONDS
+
+
+def trained(items: list[Any]) -> bool:
+    """Whether the training is done, and the rest is measuring."""
+    run = newest_run(items)
+    return run is not None and run.ended
+
+
+def share_of(items: list[Any]) -> float:
+    """How much of the training is done."""
+    return next((item for item in reversed(items) if isinstance(item, float)), 0.0)
+
+
+def serial(run: TrainedRun) -> int:
+    """A number for ``run`` that no other ever gets: an ``id`` is used again once a run is gone."""
+    return _serials.setdefault(run, next(_counter))
