@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gating_core.experiments.comparison.pair import TASK_NAMES
+from gating_core.experiments.comparison.setting import TASK_NAMES
 from gating_core.tasks.rules import CLASS_COUNTS, TASKS
 from gating_core.tasks.task import make_task, split_counts
 
