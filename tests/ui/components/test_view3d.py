@@ -1,24 +1,10 @@
 """Is the payload what the JavaScript side unpacks?"""
 
-import json
-import struct
-
 import numpy as np
 import pytest
 
+from tests.ui.payload import unpack
 from ui.components.view3d import pack, plotly_url
-
-
-def unpack(payload: bytes):
-    """The same few lines as in view3d.js, in Python."""
-    (length,) = struct.unpack_from("<I", payload)
-    header = json.loads(payload[4 : 4 + length])
-    arrays = {}
-    for name, entry in header["arrays"].items():
-        count = int(np.prod(entry["shape"]))
-        start = 4 + length + entry["offset"]
-        arrays[name] = np.frombuffer(payload, "<f4", count, start).reshape(entry["shape"])
-    return header, arrays
 
 
 def test_arrays_survive():
