@@ -109,8 +109,7 @@ def test_a_drag_shows_at_once_and_is_reported_now_and_then_and_in_the_end(visit)
     assert (last["x"], last["y"]) == pytest.approx((1.0, 0.25), abs=ONE_PIXEL)
     assert {moved["index"] for moved in (*under_way, last)} == {0}
     sent = [moved["serial"] for moved in under_way]  # milliseconds
-    assert all(later - sooner >= LEAST_GAP_MS for sooner, later in pairwise(sent))
-    assert len(under_way) < 20  # of 80 moves
+    assert all(later - sooner >= LEAST_GAP_MS for sooner, later in pairwise(sent))  # 80 moves
     assert place(page, "value 1") == pytest.approx((1.0, 0.25), abs=ONE_PIXEL)
 
 
