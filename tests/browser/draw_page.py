@@ -4,12 +4,8 @@ The address says how many classes there are and how many points fit.
 """
 
 import json
-import sys
-from pathlib import Path
 
 import streamlit as st
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from ui.components.draw import draw, drawn
 from ui.drawing.palette import CLASS_COLOURS
@@ -46,7 +42,3 @@ def page() -> None:
     st.code(json.dumps(heard), language=None)
     for _ in range(60):
         st.write("Something to scroll by.")
-
-
-if __name__ == "__main__":  # the tests import the constants above
-    page()

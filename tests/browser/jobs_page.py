@@ -1,7 +1,7 @@
 """Two pages for the tests of `ui.jobs`: one counts slowly, the other one does nothing.
 
 The count writes the time into a file of its own at each step, so that a test sees from outside
-when it stopped. Started with the folder for these files and the number of places.
+when it stopped. The script is started with the folder for these files.
 """
 
 import sys
@@ -13,9 +13,7 @@ from tempfile import mkstemp
 
 import streamlit as st
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
-from ui.work import jobs, runtime
+from ui.work import jobs
 
 STEP_SECONDS = 0.05
 STEPS = 40  # of a short count
@@ -63,6 +61,5 @@ def idle() -> None:
     st.text("nothing happens here")
 
 
-if __name__ == "__main__":
-    runtime.LINE.places = int(sys.argv[2])
+def page() -> None:
     st.navigation([st.Page(counting, title="Counting"), st.Page(idle, title="Idle")]).run()

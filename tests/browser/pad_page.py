@@ -5,12 +5,8 @@ positions, which must not pull a handle out of the visitor's hand.
 """
 
 import json
-import sys
-from pathlib import Path
 
 import streamlit as st
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from ui.components.pad import Handle, pad
 
@@ -56,7 +52,3 @@ def page() -> None:
     st.code(json.dumps(heard), language=None)
     for _ in range(60):
         st.write("Something to scroll by.")
-
-
-if __name__ == "__main__":  # the tests import the numbers above
-    page()

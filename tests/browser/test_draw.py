@@ -6,13 +6,9 @@ from itertools import pairwise
 import pytest
 
 from .draw_page import START
-from .serving import serve
 from .test_pad import PHONE, SCROLLED, WIDE, swipe
 from .visiting import Watch, open_page, settle
 
-PAGE = "draw_page.py"
-# The page lies outside the repository's root, where our own Streamlit settings are.
-OPTIONS = ("--browser.gatherUsageStats", "false")
 SPACING, JITTER, RUBBER = 12, 7, 13  # pixels, as in draw.js
 # True once Python's answer to the newest message has reached the square.
 ANSWERED = """() => {
@@ -23,15 +19,8 @@ REPORT = "message => document.querySelector('.gc-draw').__gc.report('drawn', mes
 FOCUSED = "document.activeElement.getAttribute('class')"
 
 
-@pytest.fixture(scope="module")
-def served_square(browser, request):
-    with serve(request.path.with_name(PAGE), *OPTIONS) as served:
-        yield served
-        assert "Traceback" not in served.output(), served.output()
-
-
 @pytest.fixture
-def visit(browser, served_square):
+def visit(browser, served_parts):
     """Open the page as a fresh visitor; in the end nothing may have gone wrong there."""
     watch = Watch()
     opened = []
@@ -40,7 +29,7 @@ def visit(browser, served_square):
         opener = open_page(browser, watch, **(options or WIDE))
         page = opener.__enter__()
         opened.append(opener)
-        page.goto(f"{served_square.url}/?{query}")
+        page.goto(f"{served_parts.url}/?part=draw&{query}")
         page.wait_for_selector(".gc-draw-paper[width]")
         settle(page)
         return page

@@ -2,20 +2,14 @@
 
 import re
 import time
-from pathlib import Path
 
 import pytest
 
 from ui.work.jobs import RETURN_SECONDS
 
 from .jobs_page import STEP_SECONDS, STEPS
-from .serving import serve
 from .visiting import WAIT_MS, Watch, open_page, settle
 
-PAGE = Path(__file__).with_name("jobs_page.py")
-# The page lies outside the repository's root, where our own Streamlit settings are.
-OPTIONS = ("--browser.gatherUsageStats", "false", "--client.showSidebarNavigation", "true")
-PLACES = 1
 CANCEL_SECONDS = 0.5  # what visitors are promised
 CLICK_SECONDS = 2.0  # for a click to reach the server of a busy machine
 AGES = 20 * STEP_SECONDS  # a count that is silent for so long has stopped
@@ -64,15 +58,8 @@ class Counts:
 
 
 @pytest.fixture(scope="module")
-def counts(tmp_path_factory):
-    return Counts(tmp_path_factory.mktemp("counts"))
-
-
-@pytest.fixture(scope="module")
-def served_jobs(browser, counts):
-    with serve(PAGE, *OPTIONS, "--", str(counts.folder), str(PLACES)) as served:
-        yield served
-        assert "Traceback" not in served.output(), served.output()
+def counts(counts_folder):
+    return Counts(counts_folder)
 
 
 @pytest.fixture
@@ -81,7 +68,7 @@ def watch():
 
 
 @pytest.fixture
-def visit(browser, served_jobs, watch):
+def visit(browser, served_parts, watch):
     """Opens the page for a new visitor; in the end nothing may have gone wrong there."""
     open_pages = []
 
@@ -89,7 +76,7 @@ def visit(browser, served_jobs, watch):
         opening = open_page(browser, watch)
         page = opening.__enter__()
         open_pages.append(opening)
-        page.goto(served_jobs.url)
+        page.goto(served_parts.url)
         settle(page)
         return page
 

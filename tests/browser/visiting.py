@@ -1,5 +1,6 @@
 """How does a test open a page, wait for its pictures, and notice whatever goes wrong there?"""
 
+import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -11,19 +12,76 @@ from playwright.sync_api import Browser, ConsoleMessage, Page
 from .serving import HOST
 
 WAIT_MS = 60_000  # software rendering on a busy machine
-QUIET_MS = 500  # this long without a change counts as settled
-POLL_MS = 100
+QUIET_MS = 200  # longer than any of our scripts waits before it reports (120) or draws again
+QUIET_FRAMES = 12  # as long as that on an idle machine, longer on a busy one
 BEARABLE_WARNINGS = ("willReadFrequently",)  # Plotly's own, about speed
 
-# True once the script has ended and the view has drawn its last picture some time ago.
-_SETTLED = """quiet => {
+# What Streamlit asks its server and is told, read from the heads of its messages (protobuf):
+# `asked`, a run has been asked for and has not begun; `polls`, a fragment runs again by itself.
+# Put before a page's own scripts.
+_LISTEN = """(() => {
+  const ASK = 11 << 3 | 2;  // BackMsg.rerun_script
+  const [BEGUN, ENDED, POLLS, POLLS_NO_MORE] = [4, 6, 21, 28];  // of ForwardMsg
+  const [WHOLE, INTERRUPTED] = [0, 2];  // how a run ended
+  const number = (bytes, at) => {
+    let value = 0;
+    for (let shift = 0; ; shift += 7, at += 1) {
+      value += (bytes[at] & 127) * 2 ** shift;
+      if (bytes[at] < 128) return [value, at + 1];
+    }
+  };
+  const kind = bytes => {  // stands behind the hash and the metadata, fields 1 and 2
+    for (let at = 0; at < bytes.length;) {
+      const [tag, next] = number(bytes, at);
+      const [value, end] = number(bytes, next);  // or the length of what follows
+      if (tag >> 3 > 2) return [tag >> 3, value];
+      at = end + value;
+    }
+    return [];
+  };
+  const script = window.testScript = { asked: false, running: false, runs: 0, polls: false };
+  let polling = false;  // says the run that goes on
+  const hear = ({ data }) => {
+    const [what, value] = kind(new Uint8Array(data));
+    if (what === BEGUN) [script.asked, script.running, polling] = [false, true, false];
+    if (what === POLLS) script.polls = polling = true;
+    if (what === POLLS_NO_MORE) script.polls = false;
+    if (what === ENDED) {
+      script.running = false;
+      script.runs += 1;
+      if (value === WHOLE) script.polls = polling;
+      if (value === INTERRUPTED) script.asked = true;  // another one follows
+    }
+  };
+  const Original = window.WebSocket;
+  window.WebSocket = class extends Original {
+    constructor(...rest) {
+      super(...rest);
+      this.addEventListener('message', hear);
+    }
+    send(data) {
+      if (data[0] === ASK) script.asked = true;
+      super.send(data);
+    }
+  };
+})()"""
+
+# True once the script has ended, nobody will start it again, and the view has drawn its picture.
+# What the page's own scripts then still have to say or draw, they do within a few frames; these
+# are counted from the call on, which a number of its own tells from the calls before.
+_SETTLED = """([call, quiet, frames]) => {
   const view = document.querySelector('.gc-view');
-  const running = document.querySelector('[data-testid=stApp]')?.dataset.testScriptState;
-  const now = [location.href, running, view?.dataset.n, view?.dataset.frame].join(' ');
-  if (window.testSeen !== now) [window.testSeen, window.testSince] = [now, performance.now()];
-  const drawn = view === null || view.dataset.n !== undefined;
-  return running === 'notRunning' && drawn && performance.now() - window.testSince > quiet;
+  const shown = document.querySelector('[data-testid=stApp]')?.dataset.testScriptState;
+  const { asked, running, runs, polls } = window.testScript;
+  const over = runs > 0 && !asked && !running && !polls && shown === 'notRunning';
+  const drawn = view === null || (view.dataset.n !== undefined && !view.__gc?.playing);
+  const now = [call, location.href, runs, over, drawn, view?.dataset.n, view?.dataset.frame].join();
+  if (window.testSeen?.now !== now) window.testSeen = { now, since: performance.now(), frames: 0 };
+  const { since, frames: seen } = window.testSeen;
+  window.testSeen.frames += 1;
+  return over && drawn && seen >= frames && performance.now() - since > quiet;
 }"""
+_calls = itertools.count()
 
 
 @dataclass
@@ -57,6 +115,7 @@ def open_page(browser: Browser, watch: Watch | None = None, **options: Any) -> I
     """A fresh visitor's page; ``options`` are those of `Browser.new_context`."""
     context = browser.new_context(**options)
     context.set_default_timeout(WAIT_MS)
+    context.add_init_script(_LISTEN)
     page = context.new_page()
     if watch is not None:
         watch.follow(page)
@@ -73,5 +132,5 @@ def await_view(page: Page) -> None:
 
 
 def settle(page: Page) -> None:
-    """Wait until the script has ended and nothing is drawn any more."""
-    page.wait_for_function(_SETTLED, arg=QUIET_MS, polling=POLL_MS)
+    """Wait until the script has ended and nothing is drawn any more; looks at every frame."""
+    page.wait_for_function(_SETTLED, arg=[next(_calls), QUIET_MS, QUIET_FRAMES])

@@ -27,7 +27,7 @@ from gating_core.geometry.solids import solid_curvature
 from gating_core.jets.second_order import second_order_jet
 from gating_core.randomness import generator
 from tests.core import exact
-from tests.core.attention.test_flatness import GRID, assert_flat, curved, through_logs, warp
+from tests.core.flat import GRID, assert_flat, curved, through_logs, warp
 
 POINTS = torch.rand(9, 2, generator=generator(1, "test"), dtype=torch.float64) * 2 - 1
 PLACES = list(itertools.product(SOURCES, GATE_POSITIONS))

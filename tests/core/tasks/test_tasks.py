@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gating_core.tasks.rules import TASKS
 from gating_core.experiments.comparison.setting import TASK_NAMES
+from gating_core.tasks.rules import TASKS
 from gating_core.tasks.task import make_task, split_counts
 
 SEEDS = (0, 1, 2)

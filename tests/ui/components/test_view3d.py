@@ -1,9 +1,7 @@
 """Is the payload what the JavaScript side unpacks?"""
 
-import json
 import os
 import shutil
-import struct
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -13,22 +11,11 @@ from threading import Barrier
 import numpy as np
 import pytest
 
+from tests.ui.payload import unpack
 from ui.components import view3d as module
 from ui.components.view3d import PLOTLY_SOURCE, pack, plotly_url
 
 ROOT = Path(__file__).resolve().parents[3]
-
-
-def unpack(payload: bytes):
-    """The same few lines as in view3d/payload.js, in Python."""
-    (length,) = struct.unpack_from("<I", payload)
-    header = json.loads(payload[4 : 4 + length])
-    arrays = {}
-    for name, entry in header["arrays"].items():
-        count = int(np.prod(entry["shape"]))
-        start = 4 + length + entry["offset"]
-        arrays[name] = np.frombuffer(payload, "<f4", count, start).reshape(entry["shape"])
-    return header, arrays
 
 
 def test_arrays_survive():

@@ -1,30 +1,21 @@
 """Does every page open, for every link, and do its controls change what it says?"""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from gating_core.experiments.comparison.run import Divergence
 from gating_core.experiments.comparison.setting import FIRST_LOOK
-from tests.ui.components.test_view3d import unpack
+from tests.ui.opening import ROOT, TIMEOUT_SECONDS, open_page
+from tests.ui.payload import unpack
 from ui.landing.parts import GOOD, JOB
 from ui.work import runs, runtime
 
-ROOT = Path(__file__).resolve().parents[3]
-PAGES = [ROOT / "app.py", *sorted((ROOT / "pages").glob("*.py"))]
-TIMEOUT_SECONDS = 60
+PAGES = ["app.py", *sorted(f"pages/{path.name}" for path in (ROOT / "pages").glob("*.py"))]
 
-
-def open_page(path: Path = ROOT / "app.py", **query: str) -> AppTest:
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=TIMEOUT_SECONDS)
-    for name, value in query.items():
-        app.query_params[name] = value
-    app.run()
-    if path.name != "app.py":
-        app.switch_page(path.relative_to(ROOT).as_posix()).run()
-    return app
+# Not the shipped one; trained once for all tests, as for all visitors.
+EXPERIMENT = dict(task="moons", depth="2", gate="headwise", seed="5")
 
 
 def job_of(app: AppTest):
@@ -52,9 +43,9 @@ def totals(app: AppTest) -> list[str]:
     return [metric.value for metric in app.metric]
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda p: p.name)
-def test_every_page_opens(path):
-    app = open_page(path)
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_opens(page):
+    app = open_page(page)
     assert not app.exception
     assert not app.warning
 
@@ -90,8 +81,7 @@ def test_the_gate_switch_and_strength_change_the_numbers():
 
 
 def test_a_link_restores_an_experiment():
-    query = dict(task="moons", depth="2", gate="headwise", seed="5", strength="0.25",
-                 colour="curvature", explore="true", pick="20.30")  # fmt: skip
+    query = EXPERIMENT | dict(strength="0.25", colour="curvature", explore="true", pick="20.30")
     app = finish(open_page(**query))
     assert not app.exception
     assert not app.warning
@@ -198,7 +188,7 @@ def test_explore_shows_the_seeds_the_maps_and_the_shares():
 
 
 def test_back_to_the_first_example():
-    app = finish(open_page(task="xor", seed="303", strength="0.5", pick="1.1"))
+    app = finish(open_page(**EXPERIMENT, strength="0.5", pick="1.1"))
     button(app, "Back to the first example").click().run()
     assert not app.exception
     assert app.number_input(key="seed").value == 2688

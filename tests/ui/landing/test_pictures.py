@@ -13,6 +13,7 @@ from gating_core.experiments.comparison.setting import FIRST_LOOK
 from gating_core.geometry.classics import SURFACES
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.surface import measure_surface
+from tests.ui.payload import names_in
 from ui.drawing import palette
 from ui.drawing.camera import best_camera
 from ui.drawing.classified import plane_in_box
@@ -114,14 +115,6 @@ def test_the_last_frame_is_the_trained_model_and_the_first_has_no_gate(pair):
     shares = right.surface.shares
     np.testing.assert_allclose(shares.positive + shares.negative + shares.undecided, 1, atol=1e-12)
     assert shares.undecided[0] == 1
-
-
-def names_in(tree) -> set[str]:
-    """The arrays that a tree of traces refers to."""
-    if isinstance(tree, dict):
-        own = {tree["array"]} if "array" in tree else set()
-        return own.union(*(names_in(value) for value in tree.values()))
-    return set().union(*map(names_in, tree)) if isinstance(tree, list) else set()
 
 
 @pytest.mark.parametrize("colouring", ["class", "curvature"])

@@ -9,7 +9,6 @@ from functools import partial
 
 import numpy as np
 import pytest
-from streamlit.components.v2.bidi_component.main import _make_trigger_id
 from streamlit.testing.v1 import AppTest
 
 from gating_core.experiments import budget
@@ -19,8 +18,8 @@ from gating_core.tasks.own import EXAMPLE_CSV
 from gating_core.tasks.rules import TASKS
 from gating_core.training.recipe import OPTIMISERS
 from gating_core.training.trained import mean_interval
-from tests.ui.components.test_view3d import unpack
-from tests.ui.landing.test_pages import ROOT, TIMEOUT_SECONDS
+from tests.ui.opening import ROOT, TIMEOUT_SECONDS, component, notes, open_page, report
+from tests.ui.payload import unpack
 from ui.drawing import palette
 from ui.playground import controls as playground_controls
 from ui.playground import parts as playground
@@ -30,22 +29,35 @@ from ui.work.job import State
 
 PAGE = "pages/2_Decision_boundary.py"
 QUICK = dict(seeds="2", steps="50", points="64")
+QUICK_INTEGRALS = 3e6  # in place of `budget.AFFORDABLE`
 DOWNLOADS = {"take_weights", "take_script", "take_log", "take_figure"}
 
 
+@pytest.fixture(scope="module")
+def first_run():
+    """What most tests begin with, trained and measured once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(budget, "AFFORDABLE", QUICK_INTEGRALS)
+        patch.setattr(runs, "_known", {})
+        return open_playground().session_state[runs.last_key(training.JOB)]
+
+
 @pytest.fixture(autouse=True)
-def quick_and_new(monkeypatch):
-    """Nothing is known of an earlier test's runs; totals are refined for tenths of a second."""
-    monkeypatch.setattr(runs, "_known", {})
-    monkeypatch.setattr(budget, "AFFORDABLE", 3e6)
+def quick(monkeypatch, first_run):
+    """Totals are refined for tenths of a second; no run is known but the first."""
+    monkeypatch.setattr(budget, "AFFORDABLE", QUICK_INTEGRALS)
+    known = runs.Shown(first_run.run, dict(first_run.along), dict(first_run.final))
+    monkeypatch.setattr(runs, "_known", {first_run.run.setting: known})
+
+
+@pytest.fixture
+def nothing_known(quick):
+    """Not even the first run."""
+    runs._known.clear()
 
 
 def open_playground(finished=True, **query):
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=TIMEOUT_SECONDS)
-    app.run()
-    for name, value in (QUICK | query).items():
-        app.query_params[name] = value
-    app.switch_page(PAGE).run()
+    app = open_page(PAGE, **QUICK | query)
     return finish(app) if finished else app
 
 
@@ -65,33 +77,19 @@ def run_of(app) -> TrainedRun:
     return app.session_state[runs.last_key(training.JOB)].run
 
 
-def component(app, key):
-    found = [c for c in app.get("bidi_component") if c.proto.id.endswith(f"-{key}")]
-    return found[0] if found else None
-
-
 def picture(app):
     """What the linked view was sent: header and arrays."""
     return unpack(component(app, playground.VIEW_KEY).proto.bytes)
 
 
 def draw_points(app, points, labels, serial=1):
-    """A message of the drawing square, as the browser sends it: all private things stand here."""
-    states = app._tree.get_widget_states()
-    message = states.widgets.add()
-    message.id = _make_trigger_id(component(app, "own_draw").proto.id, "events")
-    value = {"points": points, "labels": labels, "serial": serial}
-    message.json_trigger_value = json.dumps([{"event": "drawn", "value": value}])
-    app._run(states)
+    """A message of the drawing square, as the browser sends it."""
+    report(app, "own_draw", "drawn", {"points": points, "labels": labels, "serial": serial})
     return finish(app)
 
 
 def said(app):
     return " ".join(e.value for e in (*app.caption, *app.markdown, *app.get("text")))
-
-
-def notes(app):
-    return [c.value for c in app.caption if ":material/info:" in c.value]
 
 
 def downloads(app):
@@ -116,7 +114,7 @@ def assert_shown(app):
 # --- A visit --------------------------------------------------------------------------------------
 
 
-def test_the_first_run_is_announced_and_finishes():
+def test_the_first_run_is_announced_and_finishes(nothing_known):
     app = open_playground(finished=False)
     assert not app.exception
     assert not app.warning
@@ -226,7 +224,7 @@ def test_a_link_restores_an_experiment():
     query = dict(data="blobs3", left="silu", right="tanh", who="worst", paint="curvature",
                  noise="0.1", flip="0.04", share="0.5", width="4", slots="3", attention_heads="2",
                  stack="2", skip="true", rms="pre", out="true", optimiser="sgd", rate="0.05",
-                 batch="16", decay="0.1", first="7", seeds="3", steps="100", points="128",
+                 batch="16", decay="0.1", first="7", seeds="2", steps="50", points="128",
                  discrete="true", setup="true")  # fmt: skip
     query["from"] = "tokens"
     query["also"] = ["value", "half"]
@@ -241,12 +239,14 @@ def test_a_link_restores_an_experiment():
     assert (setting.value_count, setting.heads, setting.depth) == (3, 2, 2)
     assert (setting.residual, setting.norm, setting.output_projection) == (True, "pre", True)
     assert (setting.optimiser, setting.learning_rate, setting.batch_size) == ("sgd", 0.05, 16)
-    assert (setting.weight_decay, setting.seeds, setting.steps) == (0.1, (7, 8, 9), 100)
+    assert (setting.weight_decay, setting.seeds, setting.steps) == (0.1, (7, 8), 50)
     assert setting.momentum == 0.9
     header, arrays = assert_shown(app)
     assert header["legend"]["low"].startswith("K =")
     runs._known.clear()  # trained once more
-    again_header, again = picture(open_playground(**query))
+    another = open_playground(**query)
+    assert run_of(another) is not run_of(app)
+    again_header, again = picture(another)
     assert again_header["columns"] == header["columns"]
     for name, array in arrays.items():
         np.testing.assert_array_equal(again[name], array)
@@ -374,7 +374,9 @@ def test_train_on_is_what_a_long_run_would_have_been():
     assert app.query_params["steps"] in ("450", ["450"])
     assert longer.setting.steps == longer.steps[-1] == 450
     assert longer.frames[: len(short.frames)] == short.frames  # continued, not begun anew
+    runs._known.clear()  # or that one would be found again
     whole = run_of(open_playground(steps="450"))
+    assert whole is not longer
     for name, variant in longer.variants.items():
         np.testing.assert_array_equal(
             variant.ensemble.test_accuracy[-1], whole.variants[name].ensemble.test_accuracy[-1]
@@ -608,7 +610,7 @@ def test_a_cancelled_run_keeps_its_part_and_goes_on_from_there(monkeypatch):
     assert app.metric[0].value == "0"
 
 
-def test_a_run_cancelled_while_it_is_measured_goes_on_measuring(monkeypatch):
+def test_a_run_cancelled_while_it_is_measured_goes_on_measuring(nothing_known, monkeypatch):
     original = training.measure_run
     monkeypatch.setattr(training, "measure_run", lambda *_: iter(lambda: time.sleep(0.01), 1))
     app = open_playground(finished=False)
@@ -626,7 +628,7 @@ def test_a_run_cancelled_while_it_is_measured_goes_on_measuring(monkeypatch):
     assert app.metric[0].value == "0"
 
 
-def test_coming_back_after_leaving_in_the_middle_it_goes_on(monkeypatch):
+def test_coming_back_after_leaving_in_the_middle_it_goes_on(nothing_known, monkeypatch):
     halt = Halted(monkeypatch, 20)
     app = open_playground(finished=False)
     at_a_halt(app, 3)

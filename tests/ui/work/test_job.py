@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from tests.ui.landing.test_pages import ROOT
+from tests.ui.opening import ROOT
 from tests.ui.work.work import CANCEL_SECONDS, DEADLINE_SECONDS, Work, await_true, failing
 from ui.work.job import Job, State
 from ui.work.runtime import Line

@@ -1,6 +1,7 @@
 """Is the curvature along a run that of each seed, each snapshot, measured by itself?"""
 
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -14,17 +15,7 @@ from gating_core.experiments.comparison.frames import FILM_GRID, drawn_frames
 from gating_core.geometry.adaptive import adaptive_total_absolute_curvature
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.surface import measure_surface
-from tests.core.experiments.comparison.test_film import SETTINGS, SMALL, run_of
-
-
-@pytest.fixture(scope="module", params=SETTINGS)
-def run(request):
-    return run_of(SETTINGS[request.param])
-
-
-@pytest.fixture(scope="module")
-def circle():
-    return run_of(SMALL)
+from tests.core.experiments.comparison.runs import SMALL, run_of
 
 
 def measured(run, wanted=lambda: 0, **known):
@@ -43,7 +34,8 @@ def alone(run, name, member, frame, size, bound):
     return measure_surface(model.attention.member(member), square_grid(size), bound=bound)
 
 
-def test_every_seed_and_frame_is_measured_as_if_alone(run):
+def test_every_seed_and_frame_is_measured_as_if_alone(run, monkeypatch):
+    monkeypatch.setattr(budget, "AFFORDABLE", 3e6)  # how far totals are refined proves nothing here
     paths, finals = measured(run, lambda: 1)
     names, seeds = run.setting.compared, range(len(run.task.seeds))
     assert set(paths) == {(name, member) for name in names for member in seeds}
@@ -129,8 +121,8 @@ def test_it_gives_way_often_enough_to_be_cancelled():
         points=64, batch_size=16, variants=("silu", "tanh"),
     )  # fmt: skip
     work = measure_run(run_of(heavy), ("silu",), lambda: 0)
-    yields = sum(1 for x, _ in zip(work, range(40), strict=False) if x is None)
-    assert yields > 5
+    given_way = (x is None for x in islice(work, 40))
+    assert sum(islice(filter(None, given_way), 6)) == 6
 
 
 def test_parts_change_no_number(circle, monkeypatch):

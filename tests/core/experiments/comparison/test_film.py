@@ -11,11 +11,11 @@ from scipy.special import softmax
 from gating_core.attention.classifier import restore
 from gating_core.experiments.comparison import frames as film
 from gating_core.experiments.comparison.frames import inside
-from gating_core.experiments.comparison.run import TrainedRun, train_setting
 from gating_core.experiments.comparison.setting import Setting
 from gating_core.geometry.grid import square_grid
 from gating_core.training.trained import TrainedEnsemble
-from tests.ui.components.test_view3d import unpack
+from tests.core.experiments.comparison.runs import SETTINGS, SMALL, run_of
+from tests.ui.payload import unpack
 from ui.components.view3d import pack
 from ui.drawing.axes import film_axes
 from ui.drawing.classified import MOST_CORNERS, PLANE_TOLERANCE, classifier_planes
@@ -25,31 +25,7 @@ from ui.playground.figures import film_figure, inside_figure, seeds_figure
 from ui.playground.picture import PAINTS, film_view
 
 LARGEST_PAYLOAD_MB = 8
-SMALL = Setting(seed_count=3, steps=40, points=400)
-SETTINGS = {
-    "two classes": SMALL,
-    "three classes": replace(SMALL, task="blobs3", variants=("ungated", "silu")),
-    "tokens": replace(SMALL, source="tokens", variants=("sigmoid", "value"), model_dim=4, heads=2),
-    "wider": replace(SMALL, variants=("sigmoid", "matched"), label_noise=0.1),
-    "deep": replace(SMALL, variants=("headwise", "pointwise"), depth=2, residual=True, norm="post"),
-}
 MEMBER = 1
-
-
-def run_of(setting):
-    *_, run = train_setting(setting)
-    assert isinstance(run, TrainedRun)
-    return run
-
-
-@pytest.fixture(scope="module", params=SETTINGS)
-def run(request):
-    return run_of(SETTINGS[request.param])
-
-
-@pytest.fixture(scope="module")
-def circle():
-    return run_of(SMALL)
 
 
 def both(run, member=MEMBER):

@@ -28,7 +28,7 @@ from gating_core.geometry.grid import square_grid
 from gating_core.geometry.point_types import POINT_TYPES, point_types
 from gating_core.jets.second_order import second_order_jet
 from tests.core import exact
-from tests.ui.landing.test_pictures import names_in
+from tests.ui.payload import names_in
 from ui.drawing import palette
 from ui.drawing.axes import coordinate_axes
 from ui.drawing.colours import QUANTILE, colour_scale

@@ -1,0 +1,15 @@
+"""What do the tests of the comparison share? Runs, trained once for all of them."""
+
+import pytest
+
+from tests.core.experiments.comparison.runs import SETTINGS, SMALL, run_of
+
+
+@pytest.fixture(scope="session", params=SETTINGS)
+def run(request):
+    return run_of(SETTINGS[request.param])
+
+
+@pytest.fixture(scope="session")
+def circle():
+    return run_of(SMALL)

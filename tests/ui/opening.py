@@ -1,0 +1,40 @@
+"""How does a test open a page by its link, find a component on it, and speak for that?"""
+
+import json
+from pathlib import Path
+
+from streamlit.components.v2.bidi_component.main import _make_trigger_id
+from streamlit.testing.v1 import AppTest
+
+ROOT = Path(__file__).resolve().parents[2]
+TIMEOUT_SECONDS = 60
+
+
+def open_page(page: str = "app.py", **query: str | list[str]) -> AppTest:
+    """A new visitor's page, opened by its link."""
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=TIMEOUT_SECONDS)
+    for name, value in query.items():
+        app.query_params[name] = value
+    if page != "app.py":
+        app.switch_page(page)
+    return app.run()
+
+
+def component(app: AppTest, key: str):
+    """The component called ``key``, or ``None``."""
+    found = [c for c in app.get("bidi_component") if c.proto.id.endswith(f"-{key}")]
+    return found[0] if found else None
+
+
+def report(app: AppTest, key: str, event: str, value: object) -> AppTest:
+    """A component's message, as the browser sends it: all that is private here stands here."""
+    states = app._tree.get_widget_states()
+    message = states.widgets.add()
+    message.id = _make_trigger_id(component(app, key).proto.id, "events")
+    message.json_trigger_value = json.dumps([{"event": event, "value": value}])
+    return app._run(states)
+
+
+def notes(app: AppTest) -> list[str]:
+    """What is said of wishes that cannot be followed."""
+    return [c.value for c in app.caption if ":material/info:" in c.value]
