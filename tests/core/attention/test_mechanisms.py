@@ -43,8 +43,9 @@ class UniformLayer(AttentionLayer):
 
     def attend(self, asking, states, weights):
         points, count = asking.shape[-2], self.config.value_count
-        weights = torch.full((len(self.values), self.config.heads, points, count), 1 / count)
-        return self.slot_values().mean(1, keepdim=True).expand(-1, points, -1), weights.double()
+        shape = (len(self.values), self.config.heads, points, count)
+        mixed = self.slot_values().mean(1, keepdim=True).expand(-1, points, -1)
+        return mixed, torch.full(shape, 1 / count, dtype=mixed.dtype)
 
     def slot_values(self):
         return self.gated("G2", self.values, self.values)
@@ -117,7 +118,7 @@ def test_a_new_mechanism_is_measured(uniform):
 
 
 def test_what_a_new_mechanism_cannot_do_is_refused_with_its_own_reason(uniform):
-    with pytest.raises(ValueError, match="source is 'uniform'; .* because all weights are 1 / n"):
+    with pytest.raises(ValueError, match=r"source is 'uniform'; .* because all weights are 1 / n"):
         weight_chart(build_attention(uniform))
     assert script_problem(uniform).startswith("source is 'uniform'; there is a script for 'memory'")
     with pytest.raises(ValueError, match="source is 'uniform'; the variant 'value' needs 'tokens'"):
