@@ -43,8 +43,9 @@ class UniformLayer(AttentionLayer):
 
     def attend(self, asking, states, weights):
         points, count = asking.shape[-2], self.config.value_count
-        weights = torch.full((len(self.values), self.config.heads, points, count), 1 / count)
-        return self.slot_values().mean(1, keepdim=True).expand(-1, points, -1), weights.double()
+        shape = (len(self.values), self.config.heads, points, count)
+        mixed = self.slot_values().mean(1, keepdim=True).expand(-1, points, -1)
+        return mixed, torch.full(shape, 1 / count, dtype=mixed.dtype)
 
     def slot_values(self):
         return self.gated("G2", self.values, self.values)
