@@ -13,10 +13,11 @@ import numpy as np
 from gating_core.attention.classifier import Classifier, build_classifier, restore
 from gating_core.attention.config import AttentionConfig
 from gating_core.checks import check_integer, check_seeds
+from gating_core.pauses import drained
 from gating_core.tasks.task import Task
 from gating_core.training.recipe import BATCH_SIZE, LEARNING_RATE, Recipe
 from gating_core.training.scores import accuracy
-from gating_core.training.trainer import Snapshot, Trainer, TrainingDiverged, drained
+from gating_core.training.trainer import Snapshot, Trainer, TrainingDiverged
 
 __all__ = [
     "BATCH_SIZE",
