@@ -6,12 +6,25 @@ not mind waiting.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+import time
+from collections.abc import Generator, Iterator
 from typing import TypeVar
 
 PAUSE_SECONDS = 0.1  # between two moments at which long work gives way
 
 T = TypeVar("T")
+
+
+class Pause:
+    """Knows when it is time to give way: ``yield from pause()`` yields once, or not at all."""
+
+    def __init__(self) -> None:
+        self._resumed = time.perf_counter()
+
+    def __call__(self) -> Iterator[None]:
+        if time.perf_counter() - self._resumed > PAUSE_SECONDS:
+            yield
+            self._resumed = time.perf_counter()
 
 
 def drained(work: Generator[None, None, T]) -> T:

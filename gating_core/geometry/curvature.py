@@ -16,11 +16,13 @@ not; the algebra from there is the same and stands in `_curvature`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import torch
 
 from gating_core.geometry.metric import Whitening
+from gating_core.jets.blocks import one_thread, shared
 from gating_core.jets.bounded import INFLATION, TINY, U
 from gating_core.jets.second_order import SecondOrderJet
 
@@ -150,14 +152,17 @@ def _by_blocks(work: Callable, jet: SecondOrderJet, covariance: object) -> list[
         raise ValueError(f"function has D = {dim} outputs; a surface needs D >= 2")
     whiten = None if covariance is None else Whitening(covariance, dim)
     size = max(BLOCK_NUMBERS // max(jet.stack[0, ..., 0].numel(), 1), 1)
-    results = []
-    for start in range(0, count, size):
+
+    def worked(start: int) -> tuple[torch.Tensor, ...]:
         block = slice(start, start + size)
         derivatives = jet.stack[1:, ..., block]
         errors = None if jet.errors is None else jet.errors[1:, ..., block]
         if whiten is not None:
             derivatives, errors = whiten(derivatives, errors)
-        results.append(work(_Parts(derivatives, errors)))
+        return work(_Parts(derivatives, errors))
+
+    with one_thread() if count > size else nullcontext(1) as threads:
+        results = list(shared(worked, range(0, count, size), threads))
     columns = zip(*results, strict=True)
     return [parts[0] if len(parts) == 1 else torch.cat(parts, -1) for parts in columns]
 

@@ -11,19 +11,22 @@ partial derivatives, not halved Taylor coefficients.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Generator
+from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 from typing import Any, cast
 
 import torch
 from torch.overrides import TorchFunctionMode
 
 from gating_core.checks import check_choice, check_points, check_weights
+from gating_core.jets.blocks import one_thread, shared
 from gating_core.jets.bounded import LAYOUT, Bounded, value_of
 from gating_core.jets.jet import RULES, Jet, MissingRule, pair_index, pairs, rule_name
 from gating_core.jets.rules import shifted_softmax
-from gating_core.pauses import PAUSE_SECONDS
+from gating_core.pauses import Pause
 
 BOUNDS = ("estimate", "rigorous")
 FIRST_BLOCK = 2048  # points
@@ -81,9 +84,11 @@ def second_order_jet(
     point alone; it is called on blocks of points. Everything is computed in float64. With
     ``bound="rigorous"`` rounding errors are followed through every operation, weights and Python
     numbers counting as exact; a function with operations that have no error rule gets none, and
-    the jet's ``bound_kind`` says so. ``ValueError`` if the points are not (N, k) and finite, or
-    the output does not end in (N, D), or a module has weights that are not finite, or ``bound``
-    is no known word.
+    the jet's ``bound_kind`` says so. Where torch may use several threads, that many call
+    ``function`` at the same time: one that keeps what it computes where others see it needs
+    ``torch.set_num_threads(1)``; the numbers are the same either way. ``ValueError`` if the
+    points are not (N, k) and finite, or the output does not end in (N, D), or a module has
+    weights that are not finite, or ``bound`` is no known word.
     """
     check_choice("bound", bound, BOUNDS)
     points = check_points(points)
@@ -101,24 +106,24 @@ def second_order_jet(
 
 
 def _by_blocks(evaluate: Callable, function: Function, points: torch.Tensor) -> SecondOrderJet:
-    """Evaluate block after block; each writes its part of the result."""
+    """Evaluate the first block, which tells the shape of the result, and then share the others."""
     count, k = points.shape
-    jet = evaluate(function, points[:FIRST_BLOCK])
-    bounded = isinstance(jet.value, Bounded)
-    shape = (1 + k + len(pairs(k)), *jet.shape[:-2], jet.shape[-1], count)
-    stack = torch.empty(shape, dtype=torch.float64)
-    errors = torch.empty(shape, dtype=torch.float64) if bounded else None
-    per_point = stack.numel() * stack.element_size() // count
-    size = max(FIRST_BLOCK, BLOCK_BYTES // max(per_point, 1))
-    start = 0
-    while True:
-        stop = start + jet.shape[-2]
-        _write(jet, stack[..., start:stop], value_of)
-        if errors is not None:
-            _write(jet, errors[..., start:stop], lambda x: x.bound)
-        if stop == count:
-            return SecondOrderJet(stack, k, errors)
-        start, jet = stop, evaluate(function, points[stop : stop + size])
+    with one_thread() if count > FIRST_BLOCK else nullcontext(1) as threads:
+        first = evaluate(function, points[:FIRST_BLOCK])
+        shape = (1 + k + len(pairs(k)), *first.shape[:-2], first.shape[-1], count)
+        stack = torch.empty(shape, dtype=torch.float64)
+        errors = torch.empty_like(stack) if isinstance(first.value, Bounded) else None
+        per_point = stack.numel() * stack.element_size() // count
+        size = max(FIRST_BLOCK, BLOCK_BYTES // max(per_point, 1))
+        rest = points[FIRST_BLOCK:].split(size) if count > FIRST_BLOCK else ()
+        start = 0
+        for jet in chain([first], shared(partial(evaluate, function), rest, threads)):
+            block = slice(start, start + jet.shape[-2])
+            _write(jet, stack[..., block], value_of)
+            if errors is not None:
+                _write(jet, errors[..., block], lambda x: x.bound)
+            start = block.stop
+    return SecondOrderJet(stack, k, errors)
 
 
 def _write(jet: Jet, target: torch.Tensor, part: Callable[[Any], torch.Tensor]) -> None:
@@ -251,12 +256,10 @@ def jet_by_parts(
 ) -> Generator[None, None, SecondOrderJet]:
     """`second_order_jet` at ``points`` (N, k), of which ``part`` at a time."""
     found = []
-    resumed = time.perf_counter()
+    pause = Pause()
     for some in points.split(max(part, 1)):
         found.append(second_order_jet(function, some, bound))
-        if time.perf_counter() - resumed > PAUSE_SECONDS:
-            yield
-            resumed = time.perf_counter()
+        yield from pause()
     errors = [jet.errors for jet in found if jet.errors is not None]
     return SecondOrderJet(
         torch.cat([jet.stack for jet in found], -1),

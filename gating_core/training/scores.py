@@ -5,41 +5,50 @@ Shapes: S seeds, M members, several for each seed, N points, C classes.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Generator
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch.nn import functional
 
 from gating_core.attention.classifier import Classifier
-from gating_core.pauses import PAUSE_SECONDS
+from gating_core.pauses import Pause
 
-BLOCK_NUMBERS = 60_000  # of one tensor, worked on at a time: what stays in a core's cache
+BLOCK_NUMBERS = 100_000  # of one tensor, worked on at a time: what stays in a core's cache
 SMALLEST_BLOCK = 16  # points
 
 
-def scores(
-    model: Classifier, points: np.ndarray, labels: np.ndarray
-) -> Generator[None, None, tuple[np.ndarray, np.ndarray]]:
-    """Mean cross-entropy (M,) and accuracy (M,) at points (S, N, 2) with labels (S, N).
+@dataclass(frozen=True, eq=False)
+class Questions:
+    """Points and labels that members are asked about, laid out for them once."""
 
-    Member m is asked about the points of seed m modulo S, in float32. Gives way now and then.
-    """
-    columns = torch.from_numpy(points).float().mT.contiguous()
-    wanted = torch.from_numpy(labels)
-    members, count = len(model.bias), points.shape[1]
+    columns: torch.Tensor  # (M, 2, N) float32
+    labels: torch.Tensor  # (M, N)
+
+    @staticmethod
+    def about(points: np.ndarray, labels: np.ndarray, copies: int = 1) -> Questions:
+        """Points (S, N, 2) and labels (S, N), each asked of ``copies`` members: M = copies x S."""
+        columns = torch.from_numpy(points).float().mT.contiguous()
+        return Questions(columns.repeat(copies, 1, 1), torch.from_numpy(labels).repeat(copies, 1))
+
+
+def scores(
+    model: Classifier, questions: Questions
+) -> Generator[None, None, tuple[np.ndarray, np.ndarray]]:
+    """Mean cross-entropy (M,) and accuracy (M,), in float32. Gives way now and then."""
+    members, count = questions.labels.shape
     loss, hits = torch.zeros(2, members, dtype=torch.float64)
     block = block_size(model)
-    resumed = time.perf_counter()
-    for first in range(0, count, block):
-        part = slice(first, first + block)
-        losses, found = _answers(model, columns[..., part], wanted[..., part])
-        loss += losses.sum(-1)
-        hits += found.sum(-1)
-        if time.perf_counter() - resumed > PAUSE_SECONDS:
-            yield
-            resumed = time.perf_counter()
+    pause = Pause()
+    for columns, labels in zip(
+        questions.columns.split(block, -1), questions.labels.split(block, -1), strict=True
+    ):
+        with torch.no_grad():
+            logits = model(columns.mT)
+            loss += cross_entropies(logits, labels).sum(-1)
+            hits += right(logits, labels).sum(-1)
+        yield from pause()
     return (loss / count).numpy(), (hits / count).numpy()
 
 
@@ -50,25 +59,19 @@ def block_size(model: Classifier) -> int:
     return max(BLOCK_NUMBERS // (len(model.bias) * width), SMALLEST_BLOCK)
 
 
-@torch.no_grad()
-def _answers(
-    model: Classifier, columns: torch.Tensor, labels: torch.Tensor
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Losses (M, N) and hits (M, N) at points whose coordinates are (S, 2, N)."""
-    copies = len(model.bias) // len(labels)
-    logits = model(columns.repeat(copies, 1, 1).mT)
-    labels = labels.repeat(copies, 1)
-    return cross_entropies(logits, labels), right(logits, labels)
-
-
 def cross_entropies(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     """(S, N): the cross-entropy of logits (S, N, C) at every point."""
     return functional.cross_entropy(logits.mT, labels, reduction="none")
 
 
 def right(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """(S, N): whether the largest logit (S, N, C) is the label's."""
-    return logits.max(-1).indices == labels  # forty times faster than argmax
+    """(S, N): whether the largest logit (S, N, C), the first among equals, is the label's."""
+    first, second, *others = logits.unbind(-1)
+    top, found = torch.maximum(first, second), (second > first).long()
+    for place, other in enumerate(others, 2):  # class by class: many times faster than `max`
+        found = torch.where(other > top, place, found)
+        top = torch.maximum(top, other)
+    return found == labels
 
 
 def accuracy(logits: torch.Tensor, labels: torch.Tensor) -> np.ndarray:

@@ -8,7 +8,6 @@ decides how far it goes; it never draws, and gives way every tenth of a second.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -17,12 +16,12 @@ import torch
 
 from gating_core.attention.config import AttentionConfig
 from gating_core.checks import check_integer
-from gating_core.pauses import PAUSE_SECONDS
+from gating_core.pauses import Pause
 from gating_core.tasks.task import Task
 from gating_core.training.batches import Batches, BatchOrder
 from gating_core.training.ensemble import flatten, shared_model
 from gating_core.training.recipe import Memory, Recipe, move
-from gating_core.training.scores import cross_entropies, scores
+from gating_core.training.scores import Questions, cross_entropies, scores
 
 STEPS_AT_ONCE = 16  # whose batches are gathered together
 GATE_PART = ".gate."  # in the names of a gate's weights
@@ -95,7 +94,10 @@ class Trainer:
         self.model = shared_model(self.configs, task)
         self.weights, self.gradient = flatten(self.model)
         self.memory = Memory.fresh(self.weights)
-        self.batches = Batches(task, recipe.batch_size, len(self.configs))
+        copies = len(self.configs)
+        self.batches = Batches(task, recipe.batch_size, copies)
+        self.train_questions = Questions.about(task.train_points, task.train_labels, copies)
+        self.test_questions = Questions.about(task.test_points, task.test_labels, copies)
         if checkpoint is not None:
             self._resume(checkpoint)
 
@@ -106,13 +108,11 @@ class Trainer:
 
         Raises `TrainingDiverged` as soon as a loss is not finite, before it moves any weights.
         """
-        resumed = time.perf_counter()
+        pause = Pause()
         while self.step < step:
             for points, labels in self.batches.take(min(STEPS_AT_ONCE, step - self.step)):
                 self._learn(points, labels)
-                if time.perf_counter() - resumed > PAUSE_SECONDS:
-                    yield
-                    resumed = time.perf_counter()
+                yield from pause()
 
     def _learn(self, points: torch.Tensor, labels: torch.Tensor) -> None:
         losses = cross_entropies(self.model(points), labels)
@@ -154,11 +154,8 @@ class Trainer:
 
         Raises `TrainingDiverged` where a training loss is not finite.
         """
-        task = self.task
-        train_loss, train_accuracy = yield from scores(
-            self.model, task.train_points, task.train_labels
-        )
-        test_loss, test_accuracy = yield from scores(self.model, task.test_points, task.test_labels)
+        train_loss, train_accuracy = yield from scores(self.model, self.train_questions)
+        test_loss, test_accuracy = yield from scores(self.model, self.test_questions)
         self._check(torch.from_numpy(train_loss), self.step)
         return [
             Snapshot(

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 import torch
 
+from gating_core import pauses
 from gating_core.attention.classifier import build_classifier, restore
 from gating_core.attention.config import AttentionConfig, GateConfig
 from gating_core.pauses import drained
 from gating_core.tasks.task import make_task
-from gating_core.training import trainer as trainer_module
 from gating_core.training.batches import Batches
 from gating_core.training.recipe import GOOD_START, OPTIMISERS, Recipe
-from gating_core.training.scores import cross_entropies, scores
+from gating_core.training.scores import Questions, cross_entropies, scores
 from gating_core.training.trainer import Trainer, TrainingDiverged
 
 GATED = AttentionConfig(model_dim=8, gate=GateConfig())
@@ -152,7 +152,7 @@ def test_against_steps_written_out(name):
 def test_a_step_counts_from_the_one_before_whatever_the_pauses(monkeypatch):
     task = make_task("xor", seeds=SEEDS)
     whole = snapshots(trained([GATED], task, 40))[0]
-    monkeypatch.setattr(trainer_module, "PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(pauses, "PAUSE_SECONDS", 0.0)
     trainer = Trainer([GATED], task, RECIPES["adam"])
     assert sum(1 for _ in trainer.advance(40)) == 40  # it gives way after every step
     assert_equal(snapshots(trainer)[0], whole)
@@ -196,9 +196,11 @@ def test_scores_are_means_over_all_points(classes):
 def test_scores_know_whose_points_are_whose():
     task = make_task("circle", seeds=SEEDS)
     trainer = trained((UNGATED, GATED), task, 150)
-    right = drained(scores(trainer.model, task.train_points, task.train_labels))[1]
     turned = np.roll(task.train_labels, 1, axis=0)
-    wrong = drained(scores(trainer.model, task.train_points, turned))[1]
+    right, wrong = (
+        drained(scores(trainer.model, Questions.about(task.train_points, labels, 2)))[1]
+        for labels in (task.train_labels, turned)
+    )
     assert right.shape == (6,)
     assert right.mean() - wrong.mean() > 0.15
 

@@ -115,15 +115,6 @@ def test_differences_are_read_with_their_interval(mean, half, start):
     assert difference_text(MeanInterval(mean, half), 16).startswith(start)
 
 
-class FakeCut:
-    """Only what `cut_of` reads."""
-
-    def __init__(self, margin):
-        axis = np.linspace(-1, 1, margin.shape[0])
-        self.surface = type("Surface", (), {"axis": axis})()
-        self.margin = margin[None]
-
-
 U, V = np.meshgrid(np.linspace(-1, 1, 41), np.linspace(-1, 1, 41))
 
 
@@ -139,4 +130,4 @@ U, V = np.meshgrid(np.linspace(-1, 1, 41), np.linspace(-1, 1, 41))
     ],
 )
 def test_cuts_are_counted(margin, text):
-    assert cut_of(FakeCut(margin), 0).text == text
+    assert cut_of(margin, np.linspace(-1, 1, len(margin))).text == text

@@ -1,0 +1,72 @@
+"""How is work on many points shared? In blocks, by as many threads as torch may use.
+
+Blocks are cut without a look at the number of threads, and each is worked on by one thread with
+torch's own threads at one: so the numbers are the same, to the last bit, however many share them.
+Threads that wait for each other at every operation, as torch's own do, are slower than one.
+"""
+
+from __future__ import annotations
+
+import contextvars
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import TypeVar
+
+import torch
+from torch.autograd import forward_ad
+
+Block = TypeVar("Block")
+Result = TypeVar("Result")
+
+
+@contextmanager
+def one_thread() -> Iterator[int]:
+    """Within it, torch computes with one thread; says how many it had before."""
+    threads = torch.get_num_threads()
+    if threads == 1:
+        yield threads
+        return
+    torch.set_num_threads(1)
+    try:
+        yield threads
+    finally:
+        torch.set_num_threads(threads)
+
+
+def shared(
+    work: Callable[[Block], Result], blocks: Sequence[Block], threads: int
+) -> Iterator[Result]:
+    """``work`` on each of ``blocks``, in order, up to ``threads`` of them at the same time.
+
+    To be called within `one_thread`. What goes wrong is raised where its block's turn comes, and
+    no further block begins then.
+    """
+    threads = min(threads, len(blocks))
+    if threads < 2 or _watched():
+        yield from map(work, blocks)
+        return
+    learning, inference = torch.is_grad_enabled(), torch.is_inference_mode_enabled()
+    context = contextvars.copy_context()
+
+    def as_here(block: Block) -> Result:
+        """``work`` in the caller's state, which threads do not inherit."""
+        with torch.inference_mode(inference), torch.set_grad_enabled(learning):
+            return context.copy().run(work, block)
+
+    pool = ThreadPoolExecutor(threads)
+    try:
+        yield from pool.map(as_here, blocks)
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _watched() -> bool:
+    """Whether anything in this thread alone takes part in torch's operations."""
+    return bool(
+        torch._C._len_torch_function_stack()
+        or torch._C._len_torch_dispatch_stack()
+        or torch._C._functorch.peek_interpreter_stack() is not None
+        or forward_ad._current_level >= 0
+        or torch.is_autocast_enabled("cpu")
+    )

@@ -1,0 +1,169 @@
+"""Do threads that share the blocks compute what one alone computes, and fail as it fails?"""
+
+import contextvars
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+import torch
+from torch.overrides import TorchFunctionMode
+
+from gating_core.attention.config import AttentionConfig, GateConfig
+from gating_core.attention.stack import build_attention
+from gating_core.geometry.curvature import curvature, second_fundamental_form
+from gating_core.geometry.grid import square_grid
+from gating_core.jets.blocks import one_thread, shared
+from gating_core.jets.second_order import FIRST_BLOCK, second_order_jet
+
+POINTS = square_grid(101).points
+THREADS = 2
+
+
+@pytest.fixture(params=[1, THREADS])
+def threads(request) -> Iterator[int]:
+    with torch_threads(request.param):
+        yield request.param
+
+
+@contextmanager
+def torch_threads(count: int) -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def measured(bound: str, seeds=(0, 1)) -> list[torch.Tensor]:
+    config = AttentionConfig(model_dim=16, value_count=16, depth=2, gate=GateConfig())
+    jet = second_order_jet(build_attention(config, seeds), POINTS, bound)
+    assert jet.bound_kind == bound
+    found = [jet.stack] if jet.errors is None else [jet.stack, jet.errors]
+    for field in (curvature(jet, 2.5), second_fundamental_form(jet)):
+        found += [part for part in vars(field).values() if isinstance(part, torch.Tensor)]
+    return found
+
+
+@pytest.mark.parametrize("bound", ["estimate", "rigorous"])
+def test_two_threads_compute_the_same_bits_as_one(bound):
+    found = []
+    for count in (1, THREADS):
+        with torch_threads(count):
+            found.append(measured(bound))
+            assert torch.get_num_threads() == count
+    assert all(torch.equal(a, b) for a, b in zip(*found, strict=True))
+
+
+class Watched:
+    """A function that remembers which threads called it, and with how many torch threads."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[int, int]] = []
+
+    def __call__(self, p: torch.Tensor) -> torch.Tensor:
+        self.calls.append((threading.get_ident(), torch.get_num_threads()))
+        return torch.cat([p, p * p], -1)
+
+
+def test_blocks_are_shared_where_there_are_threads_to_share_them(threads):
+    function = Watched()
+    second_order_jet(function, POINTS)
+    own = {(threading.get_ident(), 1)}
+    assert len(function.calls) > 2
+    assert all(count == 1 for _, count in function.calls)
+    assert (set(function.calls) == own) == (threads == 1)
+
+
+def test_threads_work_at_the_same_time():
+    """Both are waited for: neither block ends before the other has begun."""
+    both = threading.Barrier(THREADS, timeout=60)
+    with torch_threads(THREADS), one_thread() as count:
+        assert list(shared(lambda x: (both.wait(), 10 * x)[1], [1, 2], count)) == [10, 20]
+
+
+def test_the_first_of_two_failing_blocks_is_heard(threads):
+    def function(p):
+        if float(p.value[0, 0] if hasattr(p, "value") else p[0, 0]) > -0.5:
+            raise KeyError(round(float(p.value[0, 0]), 3))
+        return torch.cat([p, p * p], -1)
+
+    with pytest.raises(KeyError) as caught:
+        second_order_jet(function, POINTS)
+    first = next(row for row in POINTS[FIRST_BLOCK::FIRST_BLOCK, 0].tolist() if row > -0.5)
+    assert caught.value.args == (round(first, 3),)
+    assert torch.get_num_threads() == threads
+
+
+def test_an_operation_without_a_rule_in_a_later_block_falls_back(threads):
+    def function(p):
+        later = float((p.value if hasattr(p, "value") else p)[0, 0]) > -0.5
+        return torch.cat([p, p * p + (torch.erf(p) - torch.erf(p) if later else 0)], -1)
+
+    whole = second_order_jet(function, POINTS[-FIRST_BLOCK:])
+    stack = second_order_jet(function, POINTS).stack[..., -FIRST_BLOCK:]
+    torch.testing.assert_close(stack, whole.stack)
+
+
+def test_no_block_begins_after_one_has_failed():
+    begun = []
+
+    def work(block: int) -> None:
+        begun.append(block)
+        raise KeyError(block)
+
+    with pytest.raises(KeyError):
+        list(shared(work, range(1000), THREADS))
+    assert len(begun) < 1000
+
+
+VARIABLE = contextvars.ContextVar("VARIABLE", default="fresh")
+
+
+def test_threads_inherit_the_callers_state():
+    def seen(_: int) -> tuple[bool, bool, str]:
+        return torch.is_grad_enabled(), torch.is_inference_mode_enabled(), VARIABLE.get()
+
+    token = VARIABLE.set("mine")
+    try:
+        for learning in (False, True):
+            with torch.set_grad_enabled(learning):
+                assert set(shared(seen, range(8), THREADS)) == {(learning, False, "mine")}
+        with torch.inference_mode():
+            assert set(shared(seen, range(8), THREADS)) == {(False, True, "mine")}
+    finally:
+        VARIABLE.reset(token)
+
+
+def test_gradients_reach_the_weights_through_shared_blocks(threads):
+    weight = torch.tensor([[0.3, 0.7, -0.2], [0.1, -0.4, 0.9]], requires_grad=True)
+
+    def function(p):
+        return (p @ weight.double()).sin()
+
+    second_order_jet(function, POINTS).stack.sum().backward()
+    assert weight.grad is not None
+    found, weight.grad = weight.grad, None
+    with torch_threads(1):
+        second_order_jet(function, POINTS).stack.sum().backward()
+    assert torch.equal(found, weight.grad)
+
+
+class Doubling(TorchFunctionMode):
+    """Within it every sine is twice as large."""
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        out = func(*args, **(kwargs or {}))
+        return 2 * out if getattr(func, "__name__", "") == "sin" else out
+
+
+def test_what_watches_the_callers_operations_watches_all_of_them(threads):
+    def function(p):
+        return torch.cat([p, torch.sin(p) * p], -1)
+
+    plain = second_order_jet(function, POINTS)
+    with Doubling():
+        seen = second_order_jet(function, POINTS)
+    assert torch.equal(seen.value[:, :2], plain.value[:, :2])
+    assert torch.equal(seen.value[:, 2:], 2 * plain.value[:, 2:])
