@@ -6,19 +6,21 @@ import re
 import numpy as np
 import pytest
 
+from gating_core.experiments import budget
 from gating_core.experiments.specimen.measured import measure_specimen
 from gating_core.experiments.specimen.quantities import COLOURINGS
 from gating_core.geometry.point_types import POINT_TYPES
 from tests.ui.opening import component, notes, open_page, report
 from tests.ui.payload import unpack
 from ui.common.controls import Choice, Number
-from ui.manifold import request
+from ui.manifold import measured, request
 from ui.manifold.controls import MANIFOLD, TABS
 from ui.manifold.fooled.cases import FOOLED
 from ui.manifold.request import Request, resolve
 
 PAGE = "pages/1_Manifold.py"
 VIEW, VALUES_PAD, GATES_PAD = "manifold_view", "hold_values", "hold_gates"
+QUICK_INTEGRALS = 1e6  # in place of `budget.AFFORDABLE`
 DRAGGED = "1,0.5,-0.25,-1.5,0.75,0.5,0.25,-1,2"
 GATES = "0.5,1.5,-0.5,-1,0.25,1,2,-0.75,1.25"
 # Small grids where the size makes no difference.
@@ -39,6 +41,15 @@ LINKS = {
     "diagonal": dict(metric="diagonal", variances="1, 2, 0.5", grid="31", more="true"),
     "deep": dict(layers="4", layer="3", part="2", by="entropy", kind="tanh", grid="31"),
 }
+
+
+@pytest.fixture(autouse=True, scope="module")
+def quick():
+    """Totals are refined for tenths of a second, and cached for all tests here."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(budget, "AFFORDABLE", QUICK_INTEGRALS)
+        yield
+    measured.integrals.clear()
 
 
 def open_manifold(**query):
