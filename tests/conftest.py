@@ -10,7 +10,6 @@ from hypothesis import HealthCheck, settings
 HERE = Path(__file__).parent
 # These share what is dear: a served app and a browser, or the pages' caches. Longest first.
 TOGETHER = (
-    ("browser/test_landing.py", "browser/test_manifold.py", "browser/test_playground.py"),
     ("browser",),
     ("ui/manifold",),
     ("ui/playground",),
@@ -33,10 +32,12 @@ def row_of(path: Path) -> int:
     return next(rows, len(TOGETHER))
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Rows of `TOGETHER` run in one process each (``--dist loadgroup``)."""
+    if row_of(item.path) < len(TOGETHER):
+        item.add_marker(pytest.mark.xdist_group(f"row {row_of(item.path)}"))
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Rows of `TOGETHER` first, each in one process (``--dist loadgroup``); then each by itself."""
-    rows = {item.path: row_of(item.path) for item in items}
-    for item in items:
-        if rows[item.path] < len(TOGETHER):
-            item.add_marker(pytest.mark.xdist_group(f"row {rows[item.path]}"))
-    items.sort(key=lambda item: rows[item.path])
+    """They come first, the longest before the others."""
+    items.sort(key=lambda item: row_of(item.path))
