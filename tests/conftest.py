@@ -1,13 +1,13 @@
 """Settings shared by all tests, and which of them one process runs together."""
 
 import os
-from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from hypothesis import HealthCheck, settings
+from xdist.scheduler import LoadScopeScheduling
 
-HERE = Path(__file__).parent
 # These share what is dear: a served app and a browser, or the pages' caches. Longest first.
 TOGETHER = (
     ("browser",),
@@ -25,19 +25,28 @@ settings.register_profile("soak", max_examples=10_000, **_COMMON)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
-def row_of(path: Path) -> int:
-    """The first row of `TOGETHER` that names the file or its folder; their number for none."""
-    place = f"{path.relative_to(HERE).as_posix()}/"
+def row_of(nodeid: str) -> int:
+    """The first row of `TOGETHER` that names the test's file or folder; their number for none."""
+    place = f"{nodeid.split('::')[0].removeprefix('tests/')}/"
     rows = (n for n, names in enumerate(TOGETHER) if any(place.startswith(f"{x}/") for x in names))
     return next(rows, len(TOGETHER))
 
 
-def pytest_itemcollected(item: pytest.Item) -> None:
-    """Rows of `TOGETHER` run in one process each (``--dist loadgroup``)."""
-    if row_of(item.path) < len(TOGETHER):
-        item.add_marker(pytest.mark.xdist_group(f"row {row_of(item.path)}"))
+class RowsTogether(LoadScopeScheduling):
+    """One process runs a row of `TOGETHER`; all other tests go where there is time.
+
+    (Marks of ``--dist loadgroup`` get lost between pytest-xdist 3.8 and pytest 9.)
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        row = row_of(nodeid)
+        return f"row {row}" if row < len(TOGETHER) else nodeid
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> RowsTogether:
+    return RowsTogether(config, log)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """They come first, the longest before the others."""
-    items.sort(key=lambda item: row_of(item.path))
+    items.sort(key=lambda item: row_of(item.nodeid))
