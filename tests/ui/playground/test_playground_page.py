@@ -12,6 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from gating_core.experiments import budget
+from gating_core.experiments.comparison import along, frames
 from gating_core.experiments.comparison.run import TrainedRun
 from gating_core.experiments.comparison.variants import TOKENS_ONLY, VARIANTS
 from gating_core.tasks.own import EXAMPLE_CSV
@@ -29,7 +30,15 @@ from ui.work.job import State
 
 PAGE = "pages/2_Decision_boundary.py"
 QUICK = dict(seeds="2", steps="50", points="64")
-QUICK_INTEGRALS = 3e6  # in place of `budget.AFFORDABLE`
+GRID = 15
+# Measured on fewer points; the default experiment is measured as visitors see it.
+QUICKLY = (
+    (budget, "AFFORDABLE", 3e6),
+    (frames, "FILM_GRID", GRID),
+    (along, "FILM_GRID", GRID),
+    (along, "FINAL_GRID", 31),
+)
+AS_IT_IS = [(module, name, getattr(module, name)) for module, name, _ in QUICKLY]
 DOWNLOADS = {"take_weights", "take_script", "take_log", "take_figure"}
 
 
@@ -37,15 +46,17 @@ DOWNLOADS = {"take_weights", "take_script", "take_log", "take_figure"}
 def first_run():
     """What most tests begin with, trained and measured once."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(budget, "AFFORDABLE", QUICK_INTEGRALS)
+        for place in QUICKLY:
+            patch.setattr(*place)
         patch.setattr(runs, "_known", {})
         return open_playground().session_state[runs.last_key(training.JOB)]
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch, first_run):
-    """Totals are refined for tenths of a second; no run is known but the first."""
-    monkeypatch.setattr(budget, "AFFORDABLE", QUICK_INTEGRALS)
+    """What is measured is measured quickly; no run is known but the first."""
+    for place in QUICKLY:
+        monkeypatch.setattr(*place)
     known = runs.Shown(first_run.run, dict(first_run.along), dict(first_run.final))
     monkeypatch.setattr(runs, "_known", {first_run.run.setting: known})
 
@@ -128,7 +139,7 @@ def test_the_first_run_is_announced_and_finishes(nothing_known):
     assert header["frame_labels"][-1] == "step 50"
     assert [c["heading"] for c in header["columns"]] == ["no gate", "sigmoid gate", "Along the run"]
     assert len(header["columns"][0]["captions"]) == len(run.frames)
-    assert arrays["left_x"].shape == (len(run.frames), 31, 31)
+    assert arrays["left_x"].shape == (len(run.frames), GRID, GRID)
     assert "No difference that 2 seeds can show" in said(app)
     assert app.metric[0].value == "0"
     assert list(app.table[0].value["Parameters"]) == ["47", "59"]
@@ -188,7 +199,9 @@ def test_a_picture_is_not_sent_again_for_every_seed_that_is_measured(monkeypatch
     assert known.sum() == len(known)
 
 
-def test_the_default_experiment_of_sixteen_seeds():
+def test_the_default_experiment_of_sixteen_seeds(monkeypatch):
+    for place in AS_IT_IS:
+        monkeypatch.setattr(*place)
     app = open_playground(seeds="16", steps="400", points="1024")
     assert_shown(app)
     assert "**Sigmoid gate helps by" in said(app)
@@ -337,11 +350,13 @@ def test_what_would_be_too_large_keeps_the_last_run():
     assert_shown(app)
 
 
-@pytest.mark.parametrize("task", TASKS)
-def test_every_task(task):
-    app = open_playground(data=task)
-    assert run_of(app).setting.task == task
-    assert_shown(app)
+def test_every_task():
+    app = open_playground()
+    for task in TASKS:
+        app.selectbox(key="data").set_value(task).run()
+        finish(app)
+        assert run_of(app).setting.task == task
+        assert_shown(app)
 
 
 @pytest.mark.parametrize("right", [name for name in VARIANTS if name != "ungated"])
@@ -734,37 +749,52 @@ def test_what_is_said_of_the_split_is_what_is_done(share, expected):
     assert f"the other {test}" in said(app)
 
 
-REFUSED = {
-    "": "",
-    "no header": "1,2,a\n3,4,b",
-    "missing column": "x,label\n1,a",
-    "text": table_of().replace("1.000", "one", 1),
-    "nan": table_of() + "\nnan,0,a",
-    "infinity": table_of() + "\n0,inf,a",
-    "one class": table_of(classes=("a",)),
-    "five classes": table_of(classes=tuple("abcde")),
-    "too few": table_of(7),
-    "one spot": "x,y,label\n" + "\n".join(f"1,1,{c}" for c in "abababab"),
-    "too many": table_of(5001),
-    "no table": "\x00\x01",
-}
+REFUSED = [
+    "1,2,a\n3,4,b",  # no header
+    "x,label\n1,a",  # no y
+    table_of().replace("1.000", "one", 1),
+    table_of() + "\nnan,0,a",
+    table_of() + "\n0,inf,a",
+    table_of(classes=("a",)),
+    table_of(classes=tuple("abcde")),
+    table_of(7),  # too few
+    "x,y,label\n" + "\n".join(f"1,1,{c}" for c in "abababab"),  # all on one spot
+    table_of(5001),  # too many
+    "\x00\x01",
+]
 
 
-@pytest.mark.parametrize("text", REFUSED.values(), ids=REFUSED)
-def test_a_refused_table_gets_a_sentence_and_the_picture_stays(text):
+def test_a_refused_table_gets_a_sentence_and_the_picture_stays():
     app = open_playground(own="true")
-    before = run_of(app)
-    paste(app, "x" if not text else table_of())
-    trained = run_of(app)
-    assert (trained is before) == (not text)
-    paste(app, text)
-    assert len(app.error) == 1
-    assert len(app.error[0].value) < 300
-    assert run_of(app) is trained
-    assert_shown(app)
+    for text in REFUSED:
+        before = run_of(app)
+        paste(app, table_of())
+        assert not app.error, text
+        trained = run_of(app)
+        assert trained is not before
+        paste(app, text)
+        assert len(app.error) == 1, text
+        assert len(app.error[0].value) < 300, text
+        assert run_of(app) is trained, text
+        assert_shown(app)
     paste(app, table_of(scale=2.0))
     assert not app.error
     assert run_of(app) is not trained
+
+
+def test_without_a_table_an_empty_one_is_refused_beside_the_first_picture():
+    app = open_playground(own="true")
+    before = run_of(app)
+    paste(app, "x")
+    assert run_of(app) is before
+    paste(app, "")
+    assert len(app.error) == 1
+    assert len(app.error[0].value) < 300
+    assert run_of(app) is before
+    assert_shown(app)
+    paste(app, table_of())
+    assert not app.error
+    assert run_of(app) is not before
 
 
 @pytest.mark.parametrize(
