@@ -8,7 +8,7 @@ import mpmath
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gating_core.attention.charts import weight_chart
@@ -196,7 +196,14 @@ def test_no_violation_on_weight_charts(
     check_model(chart, exact.on_weight_chart, sample(1, seed))
 
 
-PLACES = list(itertools.product(SOURCES, GATE_POSITIONS))
+CELLS = list(itertools.product(SOURCES, GATE_GRANULARITIES, GATE_POSITIONS))
+# Every kind at every position and of every granularity; `make soak` tries all that there is.
+EVERY_GATE = [
+    (*cell, kind)
+    for at, cell in enumerate(CELLS)
+    for number, kind in enumerate(GATE_KINDS)
+    if (at - number) % len(GATE_KINDS) == 0 or settings.get_current_profile_name() == "soak"
+]
 
 
 def assert_nested_agrees(function, points: torch.Tensor) -> None:
@@ -207,10 +214,8 @@ def assert_nested_agrees(function, points: torch.Tensor) -> None:
     assert ((jet.stack - nested.stack).abs() <= jet.errors + own).all()
 
 
-@pytest.mark.parametrize("granularity", GATE_GRANULARITIES)
-@pytest.mark.parametrize("kind", GATE_KINDS)
-@pytest.mark.parametrize(("source", "position"), PLACES)
-def test_no_violation_at_any_gate(source, position, kind, granularity):
+@pytest.mark.parametrize(("source", "granularity", "position", "kind"), EVERY_GATE)
+def test_no_violation_at_any_gate(source, granularity, position, kind):
     """At 200 digits; and nested forward mode agrees, also on the other chart and in solids."""
     gate = GateConfig(kind, granularity, position, 0.8)
     config = AttentionConfig(source=source, model_dim=4, heads=2, depth=2, gate=gate)

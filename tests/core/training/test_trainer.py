@@ -69,9 +69,9 @@ def test_variants_train_in_one_batch_as_they_train_alone(kind):
     gated = replace(GATED, gate=GateConfig(kind))
     half = replace(GATED, gate=GateConfig(kind, strength=0.5))
     configs = (UNGATED, gated, half)
-    together = snapshots(trained(configs, task, 400))
+    together = snapshots(trained(configs, task, 200))
     for config, mixed in zip(configs, together, strict=True):
-        assert_close(mixed, snapshots(trained([config], task, 400))[0])
+        assert_close(mixed, snapshots(trained([config], task, 200))[0])
     # Weight decay has shrunk the gates of the ungated models; they are not part of them.
     assert not any("gate" in name for name in together[0].state)
     assert any("gate" in name for name in together[1].state)

@@ -33,7 +33,7 @@ QUICK = dict(seeds="2", steps="50", points="64")
 GRID = 15
 # Measured on fewer points; the default experiment is measured as visitors see it.
 QUICKLY = (
-    (budget, "AFFORDABLE", 3e6),
+    (budget, "AFFORDABLE", 1e6),
     (frames, "FILM_GRID", GRID),
     (along, "FILM_GRID", GRID),
     (along, "FINAL_GRID", 31),

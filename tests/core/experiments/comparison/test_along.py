@@ -10,11 +10,12 @@ from gating_core.attention.classifier import restore
 from gating_core.experiments import budget
 from gating_core.experiments.budget import affordable_integrals
 from gating_core.experiments.comparison import along
-from gating_core.experiments.comparison.along import measure_run
-from gating_core.experiments.comparison.frames import FILM_GRID, drawn_frames
+from gating_core.experiments.comparison.along import curvature_along, measure_run
+from gating_core.experiments.comparison.frames import drawn_frames
 from gating_core.geometry.adaptive import adaptive_total_absolute_curvature
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.surface import measure_surface
+from gating_core.pauses import drained
 from tests.core.experiments.comparison.runs import SMALL, run_of
 
 
@@ -35,7 +36,10 @@ def alone(run, name, member, frame, size, bound):
 
 
 def test_every_seed_and_frame_is_measured_as_if_alone(run, monkeypatch):
-    monkeypatch.setattr(budget, "AFFORDABLE", 3e6)  # how far totals are refined proves nothing here
+    # How far totals are refined, and on how many points one measures, proves nothing here.
+    monkeypatch.setattr(budget, "AFFORDABLE", 1e6)
+    monkeypatch.setattr(along, "FILM_GRID", 15)
+    monkeypatch.setattr(along, "FINAL_GRID", 21)
     paths, finals = measured(run, lambda: 1)
     names, seeds = run.setting.compared, range(len(run.task.seeds))
     assert set(paths) == {(name, member) for name in names for member in seeds}
@@ -43,7 +47,7 @@ def test_every_seed_and_frame_is_measured_as_if_alone(run, monkeypatch):
     for (name, member), found in paths.items():
         assert len(found.total.value) == len(drawn_frames(run))
         for frame in (0, 7, -1) if member == 1 else (-1,):
-            wanted = alone(run, name, member, frame, FILM_GRID, "estimate")
+            wanted = alone(run, name, member, frame, along.FILM_GRID, "estimate")
             total, error = float(found.total.value[frame]), float(found.total.error[frame])
             assert total == pytest.approx(wanted.total[0], rel=1e-9, abs=1e-12)
             assert error == pytest.approx(wanted.total_error[0], rel=1e-6, abs=1e-12)
@@ -78,17 +82,16 @@ def test_noise_on_a_flat_surface_is_not_painted():
     """A saturated ungated layer is flat; its K is rounding noise of any size."""
     run = run_of(replace(SMALL, task="xor", steps=1500, learning_rate=0.05, seed_count=2))
     for member in range(2):
-        for x in measure_run(run, ("ungated",), lambda member=member: member):
-            if x is not None and x.known is not None:
-                assert not np.nan_to_num(x.known).any()
+        assert not np.nan_to_num(drained(curvature_along(run, "ungated", member)).known).any()
 
 
 def test_the_final_total_says_how_sure_it_is(circle):
     """A much finer integral lies within both errors; those of a fixed grid would be too small."""
     ensemble = circle.variants["sigmoid"].ensemble
     model = restore(ensemble.config, ensemble.seeds, ensemble.state).attention
+    paths = {(name, member) for name in circle.setting.compared for member in range(3)}
     for member in range(3):
-        _, finals = measured(circle, lambda member=member: member)
+        _, finals = measured(circle, lambda member=member: member, known=paths)
         refined = adaptive_total_absolute_curvature(model.member(member), None, 1e-4)
         total = finals["sigmoid", member].total
         allowed = float(total.error) + float(refined.error)
@@ -126,10 +129,11 @@ def test_it_gives_way_often_enough_to_be_cancelled():
 
 
 def test_parts_change_no_number(circle, monkeypatch):
-    whole = measured(circle)
+    others = {(name, member) for name in circle.setting.compared for member in (1, 2)}
+    whole = measured(circle, known=others)
     for module in (along, budget):
         monkeypatch.setattr(module, "PART_COST", 5_000)
-    parts = measured(circle)
+    parts = measured(circle, known=others)
     for key, found in whole[0].items():
         again = parts[0][key].total
         np.testing.assert_allclose(again.value, found.total.value, rtol=1e-12, atol=1e-14)
