@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import torch
 
 from gating_core.geometry.metric import Whitening
-from gating_core.jets.blocks import one_thread, shared
+from gating_core.jets.blocks import even, one_thread, shared
 from gating_core.jets.bounded import INFLATION, TINY, U
 from gating_core.jets.second_order import SecondOrderJet
 
@@ -151,7 +151,7 @@ def _by_blocks(work: Callable, jet: SecondOrderJet, covariance: object) -> list[
     if dim < 2:
         raise ValueError(f"function has D = {dim} outputs; a surface needs D >= 2")
     whiten = None if covariance is None else Whitening(covariance, dim)
-    size = max(BLOCK_NUMBERS // max(jet.stack[0, ..., 0].numel(), 1), 1)
+    size = even(count, max(BLOCK_NUMBERS // max(jet.stack[0, ..., 0].numel(), 1), 1))
 
     def worked(start: int) -> tuple[torch.Tensor, ...]:
         block = slice(start, start + size)

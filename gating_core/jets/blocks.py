@@ -34,6 +34,17 @@ def one_thread() -> Iterator[int]:
         torch.set_num_threads(threads)
 
 
+def even(count: int, largest: int) -> int:
+    """How long blocks of ``count`` points are, none longer than ``largest``.
+
+    One block, or pairs of blocks: two threads then end together.
+    """
+    if count <= largest:
+        return count
+    pairs = -(-count // (2 * largest))
+    return -(-count // (2 * pairs))
+
+
 def shared(
     work: Callable[[Block], Result], blocks: Sequence[Block], threads: int
 ) -> Iterator[Result]:

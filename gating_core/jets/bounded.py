@@ -28,6 +28,8 @@ LIBRARY_ERFC = 16 * U
 ETA = torch.finfo(torch.float64).tiny  # what a result near underflow may be off, at most
 TINY = 1e-290
 INFLATION = 1 + 1e-9
+_ETA = torch.tensor(ETA, dtype=torch.float64)  # to begin a sum with, which saves a pass
+_TINY = torch.tensor(TINY, dtype=torch.float64)
 
 
 # Methods that move numbers without changing them.
@@ -37,6 +39,10 @@ LAYOUT = frozenset(
     unbind chunk split narrow gather flip contiguous clone __getitem__
     """.split()
 )
+
+
+VIEWS = LAYOUT - {"flip", "gather", "contiguous", "clone"}  # those that mostly copy nothing
+KEPT = ("error", "_magnitude", "_upper", "_loose")  # what a view of a `Bounded` takes with it
 
 
 class Bounded:
@@ -69,16 +75,21 @@ class Bounded:
     def loose(self) -> torch.Tensor:
         """error + U |value|, computed once: the error after one more rounding."""
         if self._loose is None:
-            size = self.magnitude
-            self._loose = size * U if self.error is None else self.error.add(size, alpha=U)
+            self._loose = self._loosened(U)
         return self._loose
+
+    def _loosened(self, rounding: float) -> torch.Tensor:
+        """error + rounding |value|."""
+        size = self.magnitude
+        return size * rounding if self.error is None else self.error.add(size, alpha=rounding)
 
     @property
     def bound(self) -> torch.Tensor:
         """The error bound, inflated for the rounding of the bound itself; never NaN."""
         if self.error is None:
             return torch.zeros_like(self.value)
-        return torch.nan_to_num(self.error * INFLATION + TINY, nan=torch.inf, posinf=torch.inf)
+        inflated = torch.add(_TINY, self.error, alpha=INFLATION)
+        return torch.nan_to_num(inflated, nan=torch.inf, posinf=torch.inf)
 
     @property
     def shape(self) -> torch.Size:
@@ -103,14 +114,12 @@ class Bounded:
         return Bounded(-self.value, self.error)
 
     def __add__(self, other: Any) -> Bounded:
-        value = self.value + value_of(other)
-        return Bounded(value, _gather_errors(value, self, other))
+        return _sum(self.value + value_of(other), self, other)
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Bounded:
-        value = self.value - value_of(other)
-        return Bounded(value, _gather_errors(value, self, other))
+        return _sum(self.value - value_of(other), self, other)
 
     def __rsub__(self, other: Any) -> Bounded:
         return -(self - other)
@@ -118,13 +127,8 @@ class Bounded:
     def __mul__(self, other: Any) -> Bounded:
         if isinstance(other, int | float):
             return self._scaled(other)
-        other = bounded(other, self)
-        # |ab - a'b'| <= |a| (e_b + U |b|) + e_a (|b| + e_b), the product's rounding included.
-        value = self.value * other.value
-        error = self.magnitude * other.loose
-        if self.error is not None:
-            error.addcmul_(self.error, other.upper)
-        return Bounded(value, error.add_(ETA))
+        a, b = in_order(self, bounded(other, self))
+        return Bounded(a.value * b.value, product_error(_ETA, a, b))
 
     __rmul__ = __mul__
 
@@ -142,15 +146,10 @@ class Bounded:
 
     def __matmul__(self, other: Any) -> Bounded:
         other = bounded(other, self)
-        rounding = (self.shape[-1] + 2) * U
-        inherited = self.magnitude * rounding
-        if self.error is not None:
-            inherited += self.error
-        error = product(inherited, other.upper)
+        error = product(self._loosened((self.shape[-1] + 2) * U), other.upper)
         if other.error is not None:
             error = error + product(self.upper, other.error)
-        error = error + self.shape[-1] * ETA
-        return Bounded(product(self.value, other.value), error)
+        return Bounded(product(self.value, other.value), error.add_(self.shape[-1] * ETA))
 
     def __rmatmul__(self, other: Any) -> Bounded:
         return bounded(other, self) @ self
@@ -160,9 +159,7 @@ class Bounded:
         count = 1
         for axis in axes:
             count *= self.shape[axis]
-        inherited = self.magnitude * (count * U)
-        if self.error is not None:
-            inherited += self.error
+        inherited = self._loosened(count * U)
         return Bounded(self.value.sum(dim, keepdim=keepdim), inherited.sum(dim, keepdim=keepdim))
 
     def mean(self, dim: Any, keepdim: bool = False) -> Bounded:
@@ -204,7 +201,7 @@ class Bounded:
         if self.error is None:
             return Bounded(value, value * LIBRARY + ETA)
         # From the computed value plus ETA: where it underflowed, the exact one is still covered.
-        return Bounded(value, (value + ETA) * (_growth(self.error) + LIBRARY) + ETA)
+        return Bounded(value, (value + ETA) * (growth(self.error) + LIBRARY) + ETA)
 
     def log(self) -> Bounded:
         error = self._error_or_zero()
@@ -255,38 +252,21 @@ class Bounded:
 
     def _layout(self, name: str, args: tuple, kwargs: dict) -> Any:
         moved = getattr(self.value, name)(*args, **kwargs)
-        if self.error is None:
-            return tuple(map(Bounded, moved)) if isinstance(moved, tuple) else Bounded(moved)
-        errors = getattr(self.error, name)(*args, **kwargs)
         if isinstance(moved, tuple):
-            return tuple(map(Bounded, moved, errors))
-        return Bounded(moved, errors)
+            if self.error is None:
+                return tuple(map(Bounded, moved))
+            return tuple(map(Bounded, moved, getattr(self.error, name)(*args, **kwargs)))
+        out = Bounded(moved)
+        for slot in KEPT if name in VIEWS else ("error",):
+            known = getattr(self, slot)
+            if known is not None:
+                setattr(out, slot, getattr(known, name)(*args, **kwargs))
+        return out
 
 
-Array = torch.Tensor | Bounded
-
-
-def _growth(error: torch.Tensor) -> torch.Tensor:
+def growth(error: torch.Tensor) -> torch.Tensor:
     """At least exp(error) - 1 for errors up to a half; infinite beyond, where nothing is known."""
     return torch.where(error <= 0.5, error + error.square(), torch.inf)
-
-
-def sigmoids(z: Array) -> tuple[Array, Array]:
-    """sigmoid(z) and sigmoid(-z), each accurate to its own size.
-
-    The logarithm of sigmoid(z) has the slope sigmoid(-z), which over an error e varies by at
-    most the factor exp(e) <= 1 + 2 e.
-    """
-    if not isinstance(z, Bounded):
-        return torch.sigmoid(z), torch.sigmoid(-z)
-    s, t = torch.sigmoid(z.value), torch.sigmoid(-z.value)
-    if z.error is None:
-        return Bounded(s, s * (2 * LIBRARY) + ETA), Bounded(t, t * (2 * LIBRARY) + ETA)
-    slack = torch.where(z.error <= 1, z.error * (1 + 2 * z.error), torch.inf)
-    return (
-        Bounded(s, (s + ETA) * (_growth(slack * t) + 2 * LIBRARY) + ETA),
-        Bounded(t, (t + ETA) * (_growth(slack * s) + 2 * LIBRARY) + ETA),
-    )
 
 
 def bounded(x: Any, like: Bounded) -> Bounded:
@@ -301,65 +281,35 @@ def value_of(x: Any) -> Any:
     return x.value if isinstance(x, Bounded) else x
 
 
-def _gather_errors(value: torch.Tensor, *terms: Any) -> torch.Tensor:
+def _sum(value: torch.Tensor, *terms: Any) -> Bounded:
+    """``value``, the sum or difference of two ``terms``, with its error."""
+    out = Bounded(value)
     errors = [t.error for t in terms if isinstance(t, Bounded) and t.error is not None]
-    error = value.abs().mul_(U)
-    for inherited in errors:
+    error = errors[0].add(out.magnitude, alpha=U) if errors else out.magnitude * U
+    for inherited in errors[1:]:
         error += inherited
-    return error
+    out.error = error
+    return out
 
 
-def matmul(a: Any, b: Any) -> Array:
-    """``a @ b`` for tensors and bounded tensors."""
-    if isinstance(a, Bounded) or isinstance(b, Bounded):
-        return a @ b if isinstance(a, Bounded) else b.__rmatmul__(a)
-    return product(a, b)
+def in_order(a: Bounded, b: Bounded) -> tuple[Bounded, Bounded]:
+    """Two factors, the larger first: a product asks more of the second."""
+    return (b, a) if b.value.numel() > a.value.numel() else (a, b)
 
 
-def where(condition: torch.Tensor, a: Array, b: Array) -> Array:
-    """``torch.where`` for tensors and bounded tensors."""
-    if not isinstance(a, Bounded) and not isinstance(b, Bounded):
-        return torch.where(condition, a, b)
-    values = torch.where(condition, value_of(a), value_of(b))
-    a, b = (x if isinstance(x, Bounded) else Bounded(x) for x in (a, b))
-    return Bounded(values, torch.where(condition, a._error_or_zero(), b._error_or_zero()))
+def product_error(start: torch.Tensor, a: Bounded, b: Bounded) -> torch.Tensor:
+    """``start`` and the error of a b, underflow aside.
+
+    |ab - a'b'| <= |a| (e_b + U |b|) + e_a (|b| + e_b), the product's rounding included.
+    """
+    error = torch.addcmul(start, a.magnitude, b.loose)
+    return error if a.error is None else error.addcmul_(a.error, b.upper)
 
 
-def join(parts: list, dim: int, how: Callable = torch.cat) -> Array:
-    """``torch.cat`` or ``torch.stack`` for tensors and bounded tensors."""
-    values = _joined([value_of(part) for part in parts], dim, how)
-    if not any(isinstance(part, Bounded) and part.error is not None for part in parts):
-        return Bounded(values) if isinstance(parts[0], Bounded) else values
-    errors = [
-        part._error_or_zero() if isinstance(part, Bounded) else torch.zeros_like(part)
-        for part in parts
-    ]
-    return Bounded(values, _joined(errors, dim, how))
-
-
-def _joined(parts: list[torch.Tensor], dim: int, how: Callable) -> torch.Tensor:
-    """Join along the first axis without losing "points last", which ``how`` alone would."""
-    least = 2 if how is torch.stack else 3  # `cat` must not see its own axis transposed
-    if dim == 0 and all(p.ndim >= least and p.stride(-2) == 1 for p in parts):
-        return how([part.mT for part in parts], 0).mT
-    return how(parts, dim)
-
-
-def add_product(x: Array, a: Array, b: Array) -> Array:
-    """``x + a * b``, in one pass where nothing is followed."""
-    if isinstance(x, Bounded) or isinstance(a, Bounded) or isinstance(b, Bounded):
-        return x + a * b
-    return torch.addcmul(x, a, b)
-
-
-def outer(a: Array, b: Array) -> Array:
-    """All a_i b_j with i <= j along the first axis, in lexicographic order."""
-    return join([a[i : i + 1] * b[i:] for i in range(a.shape[0])], 0)
-
-
-def relative_to(x: Array, dim: int, index: torch.Tensor) -> Array:
-    """``x`` minus its entries at ``index`` along ``dim``; those entries become exactly zero."""
-    moved = x - x.gather(dim, index)
-    if isinstance(moved, Bounded) and moved.error is not None:
-        moved.error.scatter_(dim, index, 0.0)
-    return moved
+def two_products(a: Bounded, b: Bounded, c: Bounded, d: Bounded) -> Bounded:
+    """``a * b + c * d``, in as few passes as can be."""
+    (a, b), (c, d) = in_order(a, b), in_order(c, d)
+    out = Bounded(torch.addcmul(a.value * b.value, c.value, d.value))
+    error = product_error(product_error(2 * _ETA, a, b), c, d)
+    out.error = error.add_(out.magnitude, alpha=U)
+    return out

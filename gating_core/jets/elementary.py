@@ -11,7 +11,8 @@ from collections.abc import Callable
 
 import torch
 
-from gating_core.jets.bounded import Array, Bounded, sigmoids
+from gating_core.jets.arrays import Array, sigmoids
+from gating_core.jets.bounded import Bounded
 
 
 def _sigmoid(z: Array) -> tuple[Array, ...]:

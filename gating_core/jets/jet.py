@@ -17,7 +17,8 @@ from typing import Any
 
 import torch
 
-from gating_core.jets.bounded import Array, Bounded
+from gating_core.jets.arrays import Array
+from gating_core.jets.bounded import Bounded
 
 
 class MissingRule(TypeError):

@@ -8,7 +8,8 @@ from typing import Any
 import torch
 
 from gating_core.jets import layout as layout  # enters its rules into the table
-from gating_core.jets.bounded import Array, add_product, join, matmul, outer, relative_to, value_of
+from gating_core.jets.arrays import Array, join, matmul, products, relative_to, squares
+from gating_core.jets.bounded import value_of
 from gating_core.jets.elementary import FUNCTIONS
 from gating_core.jets.jet import (
     RULES,
@@ -65,14 +66,14 @@ def _neg(a: Jet) -> Jet:
     return each(a, lambda c, lead: -c)
 
 
-def _bilinear(product: Callable, add: Callable) -> Callable:
-    """The Leibniz rule for a product that is linear in each factor; ``add(x, a, b)`` adds one."""
+def _bilinear(product: Callable, two: Callable) -> Callable:
+    """The Leibniz rule for a product linear in each factor; ``two(a, b, c, d)`` adds up two."""
 
     def both(a: Any, b: Any, c: Any, d: Any) -> Array | None:
         """a b + c d, in which ``None`` stands for zero."""
         if a is None or d is None:
             return None if a is d else product(c, d) if a is None else product(a, b)
-        return add(product(a, b), c, d)
+        return two(a, b, c, d)
 
     def multiplied(a: Any, b: Any) -> Jet:
         model = a if isinstance(a, Jet) else b
@@ -88,8 +89,11 @@ def _bilinear(product: Callable, add: Callable) -> Callable:
         first = both(a1, b0, a0, b1)
         second = both(a2, b0, a0, b2)
         if a1 is not None and b1 is not None:
+            along_a, along_b = ([x[i] for i in range(k)] for x in (a1, b1))
             cross = [
-                2 * product(a1[i], b1[i]) if i == j else both(a1[i], b1[j], a1[j], b1[i])
+                2 * product(along_a[i], along_b[i])
+                if i == j
+                else two(along_a[i], along_b[j], along_a[j], along_b[i])
                 for i, j in pairs(k)
             ]
             second = _plus(second, join(cross, 0, torch.stack))
@@ -102,8 +106,8 @@ def _numbered(jet: Jet) -> Any:
     return enumerate(components(jet))
 
 
-_times = _bilinear(lambda a, b: a * b, add_product)
-_product = _bilinear(matmul, lambda x, a, b: x + matmul(a, b))
+_times = _bilinear(lambda a, b: a * b, products)
+_product = _bilinear(matmul, lambda a, b, c, d: matmul(a, b) + matmul(c, d))
 
 
 def _matmul(a: Any, b: Any) -> Jet:
@@ -147,9 +151,8 @@ def _chain(jet: Jet, f: Array, f1: Array, f2: Array) -> Jet:
     """The chain rule for a function applied element by element."""
     if jet.first is None:
         return Jet(f, k=jet.k)
-    bend = outer(jet.first, jet.first) * f2
-    if jet.second is not None:
-        bend = add_product(bend, jet.second, f1)
+    bend = squares(jet.first)
+    bend = bend * f2 if jet.second is None else products(bend, f2, jet.second, f1)
     return Jet(f, jet.first * f1, bend, k=jet.k)
 
 
@@ -245,7 +248,7 @@ def _softmax(z: Jet, dim: int = -1, *args: Any, **kwargs: Any) -> Jet:
         return Jet(p, k=z.k)
     slopes = shifted(z.first)
     centred = slopes - (p * slopes).sum(dim, keepdim=True)
-    bend = outer(centred, centred)
+    bend = squares(centred)
     if z.second is not None:
         bend = bend + shifted(z.second)
     return Jet(p, p * centred, p * (bend - (p * bend).sum(dim, keepdim=True)), k=z.k)

@@ -22,7 +22,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from gating_core.checks import check_choice, check_points, check_weights
-from gating_core.jets.blocks import one_thread, shared
+from gating_core.jets.blocks import even, one_thread, shared
 from gating_core.jets.bounded import LAYOUT, Bounded, value_of
 from gating_core.jets.jet import RULES, Jet, MissingRule, pair_index, pairs, rule_name
 from gating_core.jets.rules import shifted_softmax
@@ -108,14 +108,15 @@ def second_order_jet(
 def _by_blocks(evaluate: Callable, function: Function, points: torch.Tensor) -> SecondOrderJet:
     """Evaluate the first block, which tells the shape of the result, and then share the others."""
     count, k = points.shape
-    with one_thread() if count > FIRST_BLOCK else nullcontext(1) as threads:
+    several = count > FIRST_BLOCK
+    with one_thread() if several else nullcontext(1) as threads:
         first = evaluate(function, points[:FIRST_BLOCK])
         shape = (1 + k + len(pairs(k)), *first.shape[:-2], first.shape[-1], count)
         stack = torch.empty(shape, dtype=torch.float64)
         errors = torch.empty_like(stack) if isinstance(first.value, Bounded) else None
         per_point = stack.numel() * stack.element_size() // count
         size = max(FIRST_BLOCK, BLOCK_BYTES // max(per_point, 1))
-        rest = points[FIRST_BLOCK:].split(size) if count > FIRST_BLOCK else ()
+        rest = points[FIRST_BLOCK:].split(even(count - FIRST_BLOCK, size)) if several else ()
         start = 0
         for jet in chain([first], shared(partial(evaluate, function), rest, threads)):
             block = slice(start, start + jet.shape[-2])

@@ -12,7 +12,7 @@ from gating_core.geometry.curvature import CurvatureField, curvature
 from gating_core.jets.second_order import second_order_jet
 from tests.benchmarks.surfaces import GRID_SIDE, POINT_COUNT, gated_model, grid_points
 from tests.benchmarks.table import Row, compare
-from tests.benchmarks.timing import interleaved
+from tests.benchmarks.timing import THREADS, interleaved
 
 MODEL_DIM = VALUE_COUNT = 3
 ROUNDS = 40
@@ -32,6 +32,9 @@ def mesh_cost() -> list[Row]:
         return mesh.curvature("gaussian")
 
     names = ("jet + curvature", "forward pass + PyVista mesh")
-    seconds = interleaved(dict(zip(names, (exact, discrete), strict=True)), grid_points, ROUNDS)
+    sides = dict(zip(names, (exact, discrete), strict=True))
     sizes = f"N {POINT_COUNT}, D {MODEL_DIM}, n {VALUE_COUNT}, L 1, float64"
-    return [compare(seconds, *names, sizes)]
+    return [
+        compare(interleaved(sides, grid_points, ROUNDS, threads), *names, sizes, names[0] + label)
+        for threads, label in THREADS.items()
+    ]

@@ -25,13 +25,14 @@ from gating_core.tasks.task import Task, make_task
 from gating_core.training.recipe import BATCH_SIZE, LEARNING_RATE
 from gating_core.training.train import SNAPSHOTS, train_ensemble
 from tests.benchmarks.table import Row, compare, significant
-from tests.benchmarks.timing import interleaved, spread, torch_threads
+from tests.benchmarks.timing import THREADS, interleaved, spread, torch_threads
 
 CONFIG = AttentionConfig(model_dim=8, value_count=3, gate=GateConfig())
 TASK = "circle"
 TOGETHER = 64
 ALONE = 4  # how many are timed one after the other; their rate stands for that of all 64
 STEPS = 400
+FEW_STEPS = 200  # so that looking costs as much as learning
 POINTS = 256  # of each seed: the network trains for STEPS * BATCH_SIZE / POINTS epochs
 ROUNDS = 5
 RUN = dict(task=TASK, model_dim=8, steps=STEPS)
@@ -45,6 +46,8 @@ def training_speed() -> list[Row]:
         _together(1),
         _together(1, threads=2),
         _together(SNAPSHOTS),
+        _together(SNAPSHOTS, steps=FEW_STEPS),
+        _together(SNAPSHOTS, threads=2, steps=FEW_STEPS),
         _two_threads(f"{TOGETHER} together", lambda tasks: tasks[:1]),
         _two_threads("one", lambda tasks: tasks[1][:1]),
         _whole_run(),
@@ -60,32 +63,33 @@ def _tasks(number: int) -> Tasks:
     )
 
 
-def _train(task: Task, snapshots: int) -> None:
-    for _ in train_ensemble(CONFIG, task, task.seeds, STEPS, snapshots=snapshots):
+def _train(task: Task, snapshots: int, steps: int = STEPS) -> None:
+    for _ in train_ensemble(CONFIG, task, task.seeds, steps, snapshots=snapshots):
         pass
 
 
-def _speed(models: int, seconds: np.ndarray) -> np.ndarray:
-    return models * STEPS * BATCH_SIZE / seconds
+def _speed(models: int, seconds: np.ndarray, steps: int = STEPS) -> np.ndarray:
+    return models * steps * BATCH_SIZE / seconds
 
 
-def _together(snapshots: int, threads: int = 1) -> Row:
+def _together(snapshots: int, threads: int = 1, steps: int = STEPS) -> Row:
     def together(tasks: Tasks) -> None:
-        _train(tasks[0], snapshots)
+        _train(tasks[0], snapshots, steps)
 
     def alone(tasks: Tasks) -> None:
         for task in tasks[1]:
-            _train(task, snapshots)
+            _train(task, snapshots, steps)
 
     seconds = interleaved({"together": together, "alone": alone}, _tasks, ROUNDS, threads)
-    fast, slow = _speed(TOGETHER, seconds["together"]), _speed(ALONE, seconds["alone"])
+    fast = _speed(TOGETHER, seconds["together"], steps)
+    slow = _speed(ALONE, seconds["alone"], steps)
     looks = f"about {snapshots} snapshots" if snapshots > 1 else "first and last only"
     return Row(
-        what=f"speed of training {TOGETHER} together, {looks}{', two threads' * (threads > 1)}",
+        what=f"speed of training {TOGETHER} together, {looks}{THREADS[threads]}",
         time=_rate(fast),
         reference=f"one after the other ({ALONE} timed): {_rate(slow)}",
         ratio=spread(fast / slow),
-        sizes=_sizes(),
+        sizes=_sizes(steps),
     )
 
 
@@ -165,6 +169,6 @@ def _rate(per_second: np.ndarray) -> str:
     return f"{significant(float(np.median(per_second)) / 1e3)} k/s"
 
 
-def _sizes() -> str:
+def _sizes(steps: int = STEPS) -> str:
     sizes = f"D {CONFIG.model_dim}, n {CONFIG.value_count}, L {CONFIG.depth}, float32"
-    return f"{TASK}, {STEPS} steps, batch {BATCH_SIZE}, {sizes}"
+    return f"{TASK}, {steps} steps, batch {BATCH_SIZE}, {sizes}"

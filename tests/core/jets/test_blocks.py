@@ -3,6 +3,7 @@
 import contextvars
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pytest
@@ -13,7 +14,8 @@ from gating_core.attention.config import AttentionConfig, GateConfig
 from gating_core.attention.stack import build_attention
 from gating_core.geometry.curvature import curvature, second_fundamental_form
 from gating_core.geometry.grid import square_grid
-from gating_core.jets.blocks import one_thread, shared
+from gating_core.jets import blocks
+from gating_core.jets.blocks import even, one_thread, shared
 from gating_core.jets.second_order import FIRST_BLOCK, second_order_jet
 
 POINTS = square_grid(101).points
@@ -84,15 +86,22 @@ def test_threads_work_at_the_same_time():
 
 
 def test_the_first_of_two_failing_blocks_is_heard(threads):
+    """Even where the second one failed before it."""
+    second_failed = threading.Event()
+
     def function(p):
-        if float(p.value[0, 0] if hasattr(p, "value") else p[0, 0]) > -0.5:
-            raise KeyError(round(float(p.value[0, 0]), 3))
-        return torch.cat([p, p * p], -1)
+        begin = p.value[0].tolist()
+        if begin == POINTS[0].tolist():
+            return torch.cat([p, p * p], -1)
+        if begin != POINTS[FIRST_BLOCK].tolist():
+            second_failed.set()
+        elif threads == THREADS:
+            assert second_failed.wait(60)
+        raise KeyError(*begin)
 
     with pytest.raises(KeyError) as caught:
         second_order_jet(function, POINTS)
-    first = next(row for row in POINTS[FIRST_BLOCK::FIRST_BLOCK, 0].tolist() if row > -0.5)
-    assert caught.value.args == (round(first, 3),)
+    assert caught.value.args == tuple(POINTS[FIRST_BLOCK].tolist())
     assert torch.get_num_threads() == threads
 
 
@@ -106,16 +115,31 @@ def test_an_operation_without_a_rule_in_a_later_block_falls_back(threads):
     torch.testing.assert_close(stack, whole.stack)
 
 
-def test_no_block_begins_after_one_has_failed():
-    begun = []
+@pytest.mark.parametrize("count", [1, 9, 10, 11, 20, 21, 39, 40, 41, 1000])
+def test_blocks_are_one_or_pairs_of_like_length(count):
+    parts = torch.arange(count).split(even(count, 10))
+    assert len(parts) == 1 if count <= 10 else len(parts) % 2 == 0
+    assert max(map(len, parts)) <= 10
+    assert len(parts[0]) - len(parts[-1]) < len(parts)
+
+
+def test_no_block_begins_after_one_has_failed(monkeypatch):
+    begun, over = [], threading.Event()
+
+    class Pool(ThreadPoolExecutor):
+        def shutdown(self, *args, **kwargs):
+            over.set()
+            super().shutdown(*args, **kwargs)
 
     def work(block: int) -> None:
         begun.append(block)
+        assert block == 0 or over.wait(60)
         raise KeyError(block)
 
-    with pytest.raises(KeyError):
+    monkeypatch.setattr(blocks, "ThreadPoolExecutor", Pool)
+    with pytest.raises(KeyError, match="0"):
         list(shared(work, range(1000), THREADS))
-    assert len(begun) < 1000
+    assert set(begun) <= {0, 1, 2}
 
 
 VARIABLE = contextvars.ContextVar("VARIABLE", default="fresh")
