@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import torch
 
-from gating_core.jets.bounded import ETA, LIBRARY, Bounded, growth, two_products, value_of
+from gating_core.jets.bounded import (
+    ETA,
+    LIBRARY,
+    Bounded,
+    bounded,
+    growth,
+    two_products,
+    value_of,
+)
 from gating_core.points_last import product
 
 Array = torch.Tensor | Bounded
@@ -69,9 +77,10 @@ def _joined(parts: list[torch.Tensor], dim: int, how: Callable) -> torch.Tensor:
 
 def products(a: Array, b: Array, c: Array, d: Array) -> Array:
     """``a * b + c * d``."""
-    if isinstance(a, Bounded) and all(isinstance(x, Bounded) for x in (b, c, d)):
-        return two_products(a, b, c, d)
-    return torch.addcmul(a * b, c, d)
+    some = next((x for x in (a, b, c, d) if isinstance(x, Bounded)), None)
+    if some is not None:
+        return two_products(*(bounded(x, some) for x in (a, b, c, d)))
+    return torch.addcmul(cast(torch.Tensor, a * b), *cast(tuple[torch.Tensor, ...], (c, d)))
 
 
 def squares(a: Array) -> Array:

@@ -6,14 +6,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from gating_core.experiments.comparison import (
-    DEPTH_RANGE,
-    FIRST_LOOK,
-    GATES,
-    SEED_RANGE,
-    TASK_NAMES,
-    Setting,
-)
+from gating_core.experiments.comparison import FIRST_LOOK, LIMITS, Setting
 from ui.common.control_table import Controls, table
 from ui.common.controls import Choice, Flag, Fold, GridPoint, Number
 from ui.common.link_check import forget
@@ -22,7 +15,10 @@ from ui.landing.picture import COLOURINGS
 
 VIEW_KEY = "pair_view"
 SLIDER_SELECTOR = ".st-key-strength input[type=range]"
-DEPTHS = {str(depth): depth for depth in range(DEPTH_RANGE[0], DEPTH_RANGE[1] + 1)}
+# Few, for a first look.
+OFFERED_TASKS = ("linear", "xor", "circle", "moons")
+OFFERED_GATES = ("sigmoid", "headwise")
+OFFERED_DEPTHS = {str(depth): depth for depth in (1, 2, 3, 4)}
 
 LANDING: Controls = table(
     Flag("gated", "Gate", default=True,
@@ -30,10 +26,10 @@ LANDING: Controls = table(
     Number("strength", "Gate strength λ", default=1.0, within=(0.0, 1.0), step=1 / STRENGTH_STEPS,
         help="Dials the trained gate down: the gate in force is (1 − λ) + λ · sigmoid(…)."
         " At λ = 0 there is none. The weights stay as they were trained at λ = 1."),
-    Choice("task", "Task", words=TASK_NAMES),
-    Choice("depth", "Layers", words=DEPTHS),
-    Choice("gate", "Gate kind", words=GATES, default=FIRST_LOOK.variants[1]),
-    Number("seed", "First seed", within=SEED_RANGE, step=FIRST_LOOK.seed_count, shape="box",
+    Choice("task", "Task", words=OFFERED_TASKS),
+    Choice("depth", "Layers", words=OFFERED_DEPTHS),
+    Choice("gate", "Gate kind", words=OFFERED_GATES, default=FIRST_LOOK.variants[1]),
+    Number("seed", "First seed", within=LIMITS["seed"], step=FIRST_LOOK.seed_count, shape="box",
         help=f"{FIRST_LOOK.seed_count} models are trained, with this seed and the ones after it;"
         " each seed draws its own data and first weights."),
     Choice("colour", "Colour by", words=COLOURINGS, default=COLOURINGS[0]),

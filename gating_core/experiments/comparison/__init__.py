@@ -21,25 +21,19 @@ from gating_core.experiments.comparison.frames import (
 from gating_core.experiments.comparison.presets import PRESETS, load_preset
 from gating_core.experiments.comparison.run import TrainedRun, train_further, train_setting
 from gating_core.experiments.comparison.setting import (
-    DEPTH_RANGE,
     FIRST_LOOK,
-    GATES,
-    SEED_RANGE,
-    TASK_NAMES,
+    LIMITS,
     Setting,
 )
 from gating_core.experiments.comparison.variants import TOKENS_ONLY, VARIANTS
 
 __all__ = [
-    "DEPTH_RANGE",
     "DRAWN_POINTS",
     "FILM_GRID",
     "FIRST_LOOK",
-    "GATES",
+    "LIMITS",
     "PRESETS",
-    "SEED_RANGE",
     "SHOWN",
-    "TASK_NAMES",
     "TOKENS_ONLY",
     "VARIANTS",
     "ClassifierFrames",

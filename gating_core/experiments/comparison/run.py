@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from gating_core.checks import check_integer
-from gating_core.experiments.comparison.setting import STEPS_RANGE, Setting
+from gating_core.experiments.comparison.setting import LIMITS, Setting
 from gating_core.tasks.task import Task
 from gating_core.training.ensemble import batches_of
 from gating_core.training.train import snapshot_steps
@@ -152,7 +152,7 @@ def train_further(run: TrainedRun, steps: int) -> Iterator[Event]:
     if not run.resumable:
         raise ValueError("this run cannot go on: the optimiser's memory is not known")
     done = run.frames[-1].step
-    check_integer("steps", steps, 1, STEPS_RANGE[1] - done)
+    check_integer("steps", steps, 1, LIMITS["steps"][1] - done)
     longer = replace(run.setting, steps=done + steps)
     if longer == run.setting:  # it was stopped on its way: the moments that it has not come to
         marks = [mark for mark in snapshot_steps(longer.steps) if mark > done]

@@ -21,17 +21,18 @@ from gating_core.tasks.task import (
 )
 from gating_core.training.recipe import BATCH_SIZE, LEARNING_RATE, Recipe
 
-SEED_RANGE = (0, 9999)
-SEED_COUNT_RANGE = (1, 64)
-STEPS_RANGE = (1, 20_000)
-POINTS_RANGE = (16, 5000)
-MODEL_DIM_RANGE = (2, 32)
-VALUE_COUNT_RANGE = (2, 16)
-HEADS_RANGE = (1, 8)
-DEPTH_RANGE = (1, 4)
-BATCH_SIZE_RANGE = (1, 512)
-TASK_NAMES = ("linear", "xor", "circle", "moons")  # few, for a first look
-GATES = ("sigmoid", "headwise")  # few, too
+# What a comparison can be, by field; its parts alone could be larger.
+LIMITS = {
+    "model_dim": (2, 32),
+    "value_count": (2, 16),
+    "heads": (1, 8),
+    "depth": (1, 4),
+    "seed": (0, 9999),
+    "seed_count": (1, 64),
+    "steps": (1, 20_000),
+    "batch_size": (1, 512),
+    "points": (16, 5000),
+}
 LARGEST_STEP = 10_000_000  # numbers in the widest tensors of one step: about a fifth of a second
 
 
@@ -71,14 +72,8 @@ class Setting:
 
     def __post_init__(self) -> None:
         self._check_data()
-        check_integer("model_dim", self.model_dim, *MODEL_DIM_RANGE)
-        check_integer("value_count", self.value_count, *VALUE_COUNT_RANGE)
-        check_integer("heads", self.heads, *HEADS_RANGE)
-        check_integer("depth", self.depth, *DEPTH_RANGE)
-        check_integer("seed", self.seed, *SEED_RANGE)
-        check_integer("seed_count", self.seed_count, *SEED_COUNT_RANGE)
-        check_integer("steps", self.steps, *STEPS_RANGE)
-        check_integer("batch_size", self.batch_size, *BATCH_SIZE_RANGE)
+        for name, limits in LIMITS.items():
+            check_integer(name, getattr(self, name), *limits)
         self.recipe(self.batch_size)
         names = self.variants
         if not isinstance(names, tuple) or not names or len(set(names)) < len(names):
@@ -94,7 +89,6 @@ class Setting:
                 f"task is {self.task!r} and own is {type(self.own).__name__}; own must be OwnData"
                 f" for {TASK_NAME!r} and None for all others"
             )
-        check_integer("points", self.points, *POINTS_RANGE)
         check_number("train_share", self.train_share, *TRAIN_SHARE_RANGE)
         check_number("noise", self.noise, *NOISE_RANGE)
         check_number("label_noise", self.label_noise, *LABEL_NOISE_RANGE)

@@ -5,10 +5,12 @@ from dataclasses import replace
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from gating_core.attention.gate_kinds import CONTROL_KINDS
 from gating_core.experiments.comparison.run import Divergence
 from gating_core.experiments.comparison.setting import FIRST_LOOK
 from tests.ui.opening import ROOT, TIMEOUT_SECONDS, open_page
 from tests.ui.payload import unpack
+from ui.landing.controls import LANDING
 from ui.landing.parts import GOOD, JOB
 from ui.work import runs, runtime
 
@@ -97,6 +99,11 @@ def test_a_link_restores_an_experiment():
     again = open_page(**query)  # known by now
     assert totals(again) == totals(app)
     assert payload(again)[0] == header
+
+
+def test_controls_are_offered_by_no_first_look():
+    assert LANDING["gate"].words == ("sigmoid", "headwise")
+    assert not set(LANDING["gate"].words) & set(CONTROL_KINDS)
 
 
 BAD_LINKS = [
