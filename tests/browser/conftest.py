@@ -1,12 +1,13 @@
 """What do the browser tests share? Two served apps, one Chromium, one record of what went wrong."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
+from .parts import Pages
 from .serving import Served, find_chromium, launch, serve, without_browser
 from .visiting import Watch
 
@@ -48,6 +49,22 @@ def served_parts(browser: Browser, counts_folder: Path) -> Iterator[Served]:
     with serve(PARTS, *OPTIONS, "--", str(counts_folder), str(PLACES)) as served:
         yield served
         assert "Traceback" not in served.output(), served.output()
+
+
+@pytest.fixture(scope="module")
+def pages(browser: Browser, served_parts: Served) -> Iterator[Pages]:
+    """Pages of single parts, shared by the tests of a module."""
+    pages = Pages(browser, served_parts.url)
+    yield pages
+    pages.close()
+
+
+@pytest.fixture
+def visit_part(pages: Pages) -> Iterator[Callable[..., Page]]:
+    """Visit a part afresh (see `Pages`); in the end nothing may have gone wrong there."""
+    yield pages.visit
+    problems = pages.let_go()
+    assert not problems
 
 
 @pytest.fixture(scope="session")

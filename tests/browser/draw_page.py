@@ -10,15 +10,19 @@ import streamlit as st
 from ui.components.draw import draw, drawn
 from ui.drawing.palette import CLASS_COLOURS
 
-KEY = "own"
 NAMES = ("blue", "orange", "green", "purple")
 COLOURS = (*CLASS_COLOURS, "#2a9d63", "#a855c7")
 START = ((-0.5, 0.5), (0.5, -0.5), (0.75, -0.25)), (0, 1, 1)
 
 
+def key() -> str:
+    """Another one for each visit, so that the browser makes a new square."""
+    return f"own {st.session_state['visit']}"
+
+
 def hear() -> None:
-    st.session_state["heard"].append(drawn(KEY))
-    st.session_state["drawing"] = drawn(KEY)
+    st.session_state["heard"].append(drawn(key()))
+    st.session_state["drawing"] = drawn(key())
 
 
 def reset() -> None:
@@ -31,7 +35,7 @@ def page() -> None:
     points, labels = st.session_state.setdefault("drawing", ((), ()))
     st.button("Reset", on_click=reset)
     draw(
-        key=KEY,
+        key=key(),
         points=points,
         labels=labels,
         class_names=NAMES[:classes],

@@ -10,15 +10,19 @@ import streamlit as st
 
 from ui.components.pad import Handle, pad
 
-KEY = "triangle"
 EXTENT = 2.0
 NAMES = ("value 1", "value 2", "far", "query")
 COLOURS = ("#2f7fd1", "#e07b00", "#3a9d5d", "#b0489c")
 START = ((0.5, 1.0), (-1.0, -0.5), (3.2, -0.4), (1.0, -1.0))  # the third lies outside
 
 
+def key() -> str:
+    """Another one for each visit, so that the browser makes a new pad."""
+    return f"triangle {st.session_state['visit']}"
+
+
 def hear() -> None:
-    moved = st.session_state[KEY]["moved"]
+    moved = st.session_state[key()]["moved"]
     states = st.session_state["states"]
     st.session_state["heard"].append(moved)
     if moved["done"]:
@@ -37,7 +41,7 @@ def page() -> None:
     states = st.session_state.setdefault("states", [START])
     st.button("Undo", on_click=undo)
     pad(
-        key=KEY,
+        key=key(),
         handles=[
             Handle(name, x, y, colour, arrow=name == "query")
             for name, colour, (x, y) in zip(NAMES, COLOURS, states[-1], strict=True)

@@ -7,7 +7,7 @@ import pytest
 
 from .draw_page import START
 from .test_pad import PHONE, SCROLLED, WIDE, swipe
-from .visiting import Watch, open_page, settle
+from .visiting import settle
 
 SPACING, JITTER, RUBBER = 12, 7, 13  # pixels, as in draw.js
 # True once Python's answer to the newest message has reached the square.
@@ -20,24 +20,13 @@ FOCUSED = "document.activeElement.getAttribute('class')"
 
 
 @pytest.fixture
-def visit(browser, served_parts):
-    """Open the page as a fresh visitor; in the end nothing may have gone wrong there."""
-    watch = Watch()
-    opened = []
+def visit(visit_part):
+    """Visit a square that nobody has drawn in."""
 
-    def visit(query="", **options):
-        opener = open_page(browser, watch, **(options or WIDE))
-        page = opener.__enter__()
-        opened.append(opener)
-        page.goto(f"{served_parts.url}/?part=draw&{query}")
-        page.wait_for_selector(".gc-draw-paper[width]")
-        settle(page)
-        return page
+    def visit(query="", **window):
+        return visit_part(f"part=draw&{query}", ".gc-draw-paper[width]", **(window or WIDE))
 
-    yield visit
-    for opener in opened:
-        opener.__exit__(None, None, None)
-    assert not watch.problems
+    return visit
 
 
 def paper(page):

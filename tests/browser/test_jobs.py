@@ -8,7 +8,7 @@ import pytest
 from ui.work.jobs import RETURN_SECONDS
 
 from .jobs_page import STEP_SECONDS, STEPS
-from .visiting import WAIT_MS, Watch, open_page, settle
+from .visiting import WAIT_MS, settle
 
 CANCEL_SECONDS = 0.5  # what visitors are promised
 CLICK_SECONDS = 2.0  # for a click to reach the server of a busy machine
@@ -21,17 +21,6 @@ COUNT = (
     "[...document.querySelectorAll('[data-testid=stText]')].find(e => /counted/.test(e.innerText))"
 )
 COUNTED_AT_LEAST = f"least => Number({COUNT}?.innerText.split(' ').at(-1)) >= least"
-# Every connection that the page opens, so that a test can break one.
-KEEP_SOCKETS = """(() => {
-  const Original = window.WebSocket;
-  window.testSockets = [];
-  window.WebSocket = class extends Original {
-    constructor(...rest) {
-      super(...rest);
-      window.testSockets.push(this);
-    }
-  };
-})()"""
 
 
 class Counts:
@@ -63,27 +52,9 @@ def counts(counts_folder):
 
 
 @pytest.fixture
-def watch():
-    return Watch()
-
-
-@pytest.fixture
-def visit(browser, served_parts, watch):
-    """Opens the page for a new visitor; in the end nothing may have gone wrong there."""
-    open_pages = []
-
-    def open_another():
-        opening = open_page(browser, watch)
-        page = opening.__enter__()
-        open_pages.append(opening)
-        page.goto(served_parts.url)
-        settle(page)
-        return page
-
-    yield open_another
-    for opening in open_pages:
-        opening.__exit__(None, None, None)
-    assert not watch.problems
+def visit(visit_part):
+    """Visit the page as somebody who has started nothing there."""
+    return visit_part
 
 
 def press(page, name):
@@ -147,7 +118,8 @@ def test_a_failure_is_told_and_keeps_the_picture(visit):
 
 def test_another_page_stops_it_at_once(visit, counts):
     page = visit()
-    start(page)
+    press(page, "Count")
+    await_count(page, 1)
     left = time.time()
     page.get_by_role("link", name="Idle").click()
     assert counts.await_silence() - left < CANCEL_SECONDS + CLICK_SECONDS
@@ -155,40 +127,24 @@ def test_another_page_stops_it_at_once(visit, counts):
     page.get_by_text("Counting was cancelled after").wait_for()
 
 
-@pytest.mark.parametrize("leave", ["close the tab", "reload", "go to another site"])
-def test_leaving_stops_it(visit, counts, leave):
+def test_a_connection_that_breaks_and_comes_back_stops_nothing(visit, pages):
     page = visit()
-    start(page)
-    left = time.time()
-    if leave == "close the tab":
-        page.close()
-    elif leave == "reload":
-        page.reload()
-    else:
-        page.goto("about:blank")
-    stopped = counts.await_silence() - left
-    assert RETURN_SECONDS - STEP_SECONDS < stopped < RETURN_SECONDS + CANCEL_SECONDS + CLICK_SECONDS
-
-
-def test_a_connection_that_breaks_and_comes_back_stops_nothing(visit, watch):
-    page = visit()
-    page.add_init_script(KEEP_SOCKETS)
-    page.reload()
-    settle(page)
     start(page)
     broken = time.time()
-    page.evaluate("window.testSockets.at(-1).close()")
+    page.evaluate("window.testScript.socket.close()")
     page.get_by_text("run 3 of the page").wait_for()
-    await_count(page, counted(page) + int(2 * RETURN_SECONDS / STEP_SECONDS))
+    await_count(page, counted(page) + int(1.5 * RETURN_SECONDS / STEP_SECONDS))
     assert time.time() - broken > RETURN_SECONDS
     assert page.get_by_role("button", name="Cancel").count() == 1
     # Streamlit's own words on the console about what the test has done.
+    watch = pages.watch
     watch.problems = [problem for problem in watch.problems if not BROKEN.search(problem)]
 
 
 def test_a_second_visitor_waits_in_a_visible_queue(visit, counts):
     first, second, third = visit(), visit(), visit()
-    start(first)
+    press(first, "Count")
+    await_count(first, 1)
     known = counts.paths()
     press(second, "Count")
     second.get_by_text("waiting for a free place, number 1 in the queue").wait_for()
@@ -203,3 +159,19 @@ def test_a_second_visitor_waits_in_a_visible_queue(visit, counts):
     assert len(counts.paths()) == len(known) + 1
     third.close()
     counts.await_silence()
+
+
+@pytest.mark.parametrize("leave", ["close the tab", "reload", "go to another site"])
+def test_leaving_stops_it(visit, counts, leave):
+    page = visit()
+    press(page, "Count")
+    await_count(page, 1)
+    left = time.time()
+    if leave == "close the tab":
+        page.close()
+    elif leave == "reload":
+        page.reload()
+    else:
+        page.goto("about:blank")
+    stopped = counts.await_silence() - left
+    assert RETURN_SECONDS - STEP_SECONDS < stopped < RETURN_SECONDS + CANCEL_SECONDS + CLICK_SECONDS

@@ -9,7 +9,7 @@ import pytest
 from ui.components.pad import Handle, _is_sound, pad
 
 from .pad_page import EXTENT, START
-from .visiting import Watch, open_page, settle
+from .visiting import settle
 
 WIDE = {"viewport": {"width": 900, "height": 700}}
 PHONE = {"viewport": {"width": 390, "height": 700}, "has_touch": True, "is_mobile": True}
@@ -32,24 +32,13 @@ ANSWERED = """() => {
 
 
 @pytest.fixture
-def visit(browser, served_parts):
-    """Open the page as a fresh visitor; in the end nothing may have gone wrong there."""
-    watch = Watch()
-    opened = []
+def visit(visit_part):
+    """Visit a pad that nobody has touched."""
 
-    def visit(**options):
-        opener = open_page(browser, watch, **options)
-        page = opener.__enter__()
-        opened.append(opener)
-        page.goto(f"{served_parts.url}/?part=pad")
-        page.wait_for_selector(".gc-pad-handle[aria-valuetext]")
-        settle(page)
-        return page
+    def visit(**window):
+        return visit_part("part=pad", ".gc-pad-handle[aria-valuetext]", **window)
 
-    yield visit
-    for opener in opened:
-        opener.__exit__(None, None, None)
-    assert not watch.problems
+    return visit
 
 
 def handle(page, name):

@@ -18,6 +18,7 @@ BEARABLE_WARNINGS = ("willReadFrequently",)  # Plotly's own, about speed
 
 # What Streamlit asks its server and is told, read from the heads of its messages (protobuf):
 # `asked`, a run has been asked for and has not begun; `polls`, a fragment runs again by itself.
+# `socket` is the newest connection, so that a test can break it.
 # Put before a page's own scripts.
 _LISTEN = """(() => {
   const ASK = 11 << 3 | 2;  // BackMsg.rerun_script
@@ -58,6 +59,7 @@ _LISTEN = """(() => {
     constructor(...rest) {
       super(...rest);
       this.addEventListener('message', hear);
+      script.socket = this;
     }
     send(data) {
       if (data[0] === ASK) script.asked = true;
