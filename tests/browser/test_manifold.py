@@ -7,11 +7,11 @@ import pytest
 from playwright.sync_api import TimeoutError
 
 from .test_landing import CAMERAS, MARKERS, assert_same_camera, pixels
-from .visiting import await_view, open_page, settle
+from .visiting import await_view, become_phone, follow_link, open_page, settle
 
 ADDRESS = "/Manifold"
 WIDE = {"viewport": {"width": 900, "height": 1500}}
-PHONE = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark"}
+LOOKING_CLOSELY = f"{ADDRESS}?tab=Inspect&grid=31&point=15.10"
 GRID = 61
 DRAWN_AT_LEAST = 0.05  # of a scene's pixels; axes alone take a tenth of that
 TURN = np.radians(8)
@@ -43,11 +43,15 @@ def wide(browser, served, watch):
 
 
 @pytest.fixture(scope="module")
-def phone(browser, served, watch):
-    """A visitor with a phone and a dark colour scheme, looking closely."""
-    with open_page(browser, watch, **PHONE) as page:
-        visit(page, watch, f"{served.url}{ADDRESS}?tab=Inspect&grid=31&point=15.10")
-        yield page
+def phone(wide):
+    """The same visitor, now with a phone and a dark colour scheme, looking closely at a link."""
+    become_phone(wide)
+    follow_link(wide, LOOKING_CLOSELY)
+    wide.wait_for_function(
+        "document.querySelector('.gc-view')?.__gc?.header.pick?.join() === '15,10'"
+    )
+    await_view(wide)
+    return wide
 
 
 @pytest.fixture(autouse=True)
@@ -406,6 +410,6 @@ def test_the_dark_scheme_is_dark_draws_and_keeps_the_mark_of_the_link(phone):
     assert_marked(phone, 15, 10, 31)
 
 
-def test_nothing_left_the_machine(wide, phone, watch):
+def test_nothing_left_the_machine(phone, watch):
     assert any(re.search(r"/app/static/plotly-[\d.]+min\.js", url) for url in watch.requested)
     assert not [p for p in watch.problems if p.startswith("left the machine")]

@@ -11,11 +11,12 @@ from gating_core.tasks.own import EXAMPLE_CSV
 
 from .test_draw import mode, stroke
 from .test_landing import WATCH_FRAMES, assert_drawn
-from .visiting import open_page, settle
+from .visiting import become_phone, follow_link, open_page, settle
 
 ADDRESS = "/Decision_boundary?seeds=2&steps=50&points=64"
 WIDE = {"viewport": {"width": 1000, "height": 1600}}
-PHONE = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark"}
+UNFOLDED = f"{ADDRESS}&setup=true&own=true&looking=true"
+LONG = "/Decision_boundary?steps=4000&seeds=32&from=tokens&slots=6&stack=2"
 STATE = "document.querySelector('.gc-view').__gc"
 SCENES = """() => [...document.querySelectorAll('.gc-scene')]
   .map(div => [...div.data[0].x].slice(0, 200))"""
@@ -37,10 +38,13 @@ def wide(browser, served, watch):
 
 
 @pytest.fixture(scope="module")
-def phone(browser, served, watch):
-    with open_page(browser, watch, **PHONE) as page:
-        visit(page, watch, served.url + ADDRESS + "&setup=true&own=true&looking=true")
-        yield page
+def phone(wide):
+    """The same visitor, now with a phone and everything unfolded."""
+    become_phone(wide)
+    before = serial(wide)
+    follow_link(wide, UNFOLDED)
+    await_another(wide, before)
+    return wide
 
 
 @pytest.fixture(autouse=True)
@@ -140,14 +144,6 @@ def test_play_runs_to_the_end(wide):
     last = last_frame(wide)
     assert [*dict.fromkeys(seen)] == list(range(last + 1))  # the last again when Python answers
     assert "Play" in wide.locator(".gc-play").inner_text()
-
-
-def test_train_on(wide):
-    before = serial(wide)
-    wide.get_by_role("button", name="Train on").click()
-    await_another(wide, before)
-    wide.wait_for_url(lambda url: "steps=450" in url)
-    assert wide.locator(".gc-frame").inner_text() == "step 450"
 
 
 def test_a_click_on_the_strip_picks_a_seed(wide):
@@ -262,6 +258,14 @@ def test_an_uploaded_file_is_trained_or_refused(wide):
     assert wide.get_by_test_id("stAlert").count() == 0
 
 
+def test_train_on(wide):
+    before = serial(wide)
+    wide.get_by_role("button", name="Train on").click()
+    await_another(wide, before)
+    wide.wait_for_url(lambda url: "steps=450" in url)
+    assert wide.locator(".gc-frame").inner_text() == "step 450"
+
+
 def test_a_phone_scrolls_only_down(phone):
     assert phone.evaluate("document.documentElement.scrollWidth") <= 390
     main = phone.evaluate(
@@ -299,15 +303,14 @@ def test_the_keyboard_reaches_everything(phone):
     assert reached == wanted, json.dumps(sorted(wanted - reached))
 
 
-def test_who_looks_at_the_past_stays_there_while_the_run_grows(browser, served, watch):
-    with open_page(browser, watch, **WIDE) as page:
-        page.goto(f"{served.url}/Decision_boundary?steps=4000&seeds=32&from=tokens&slots=6&stack=2")
-        page.wait_for_selector(".gc-view[data-n]")
-        watch.problems = [p for p in watch.problems if not p.startswith(NOT_FOUND)]
-        page.wait_for_function(f"{STATE}.wired && {STATE}.header.frames > 2")
-        page.locator(".gc-scrub").focus()
-        page.keyboard.press("Home")
-        page.wait_for_selector(".gc-view[data-frame='0']")
-        known = last_frame(page)
-        page.wait_for_function(f"known => {STATE}.header.frames > known + 1", arg=known)
-        assert frame(page) == 0
+def test_who_looks_at_the_past_stays_there_while_the_run_grows(phone):
+    before = serial(phone)
+    follow_link(phone, LONG)
+    phone.wait_for_function(f"before => {STATE}.header.serial !== before", arg=before)
+    phone.wait_for_function(f"{STATE}.wired && {STATE}.header.frames > 2")
+    phone.locator(".gc-scrub").focus()
+    phone.keyboard.press("Home")
+    phone.wait_for_selector(".gc-view[data-frame='0']")
+    known = last_frame(phone)
+    phone.wait_for_function(f"known => {STATE}.header.frames > known + 1", arg=known)
+    assert frame(phone) == 0

@@ -1,20 +1,24 @@
 """How does a test open a page, wait for its pictures, and notice whatever goes wrong there?"""
 
 import itertools
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
+from weakref import WeakKeyDictionary
 
-from playwright.sync_api import Browser, ConsoleMessage, Page
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
 
 from .serving import HOST
 
 WAIT_MS = 60_000  # software rendering on a busy machine
 QUIET_MS = 200  # longer than any of our scripts waits before it reports (120) or draws again
 QUIET_FRAMES = 12  # as long as that on an idle machine, longer on a busy one
-BEARABLE_WARNINGS = ("willReadFrequently",)  # Plotly's own, about speed
+PHONE = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark"}
+# Both about speed: Plotly's own, and that of a canvas read back without a graphics card.
+BEARABLE_WARNINGS = ("willReadFrequently", "GPU stall due to ReadPixels")
 
 # What Streamlit asks its server and is told, read from the heads of its messages (protobuf):
 # `asked`, a run has been asked for and has not begun; `polls`, a fragment runs again by itself.
@@ -83,7 +87,12 @@ _SETTLED = """([call, quiet, frames]) => {
   window.testSeen.frames += 1;
   return over && drawn && seen >= frames && performance.now() - since > quiet;
 }"""
+_FOLLOW = """link => {
+  history.pushState(null, '', link);
+  dispatchEvent(new PopStateEvent('popstate'));
+}"""
 _calls = itertools.count()
+_contexts: WeakKeyDictionary[Browser, dict[str, BrowserContext]] = WeakKeyDictionary()
 
 
 @dataclass
@@ -114,17 +123,43 @@ class Watch:
 
 @contextmanager
 def open_page(browser: Browser, watch: Watch | None = None, **options: Any) -> Iterator[Page]:
-    """A fresh visitor's page; ``options`` are those of `Browser.new_context`."""
-    context = browser.new_context(**options)
-    context.set_default_timeout(WAIT_MS)
-    context.add_init_script(_LISTEN)
-    page = context.new_page()
+    """A fresh visitor's page; ``options`` are those of `Browser.new_context`.
+
+    Every page is a Streamlit session of its own; what the browser has fetched, pages share.
+    """
+    viewport, scheme = (options.pop(name, None) for name in ("viewport", "color_scheme"))
+    page = _context(browser, options).new_page()
+    if viewport is not None:
+        page.set_viewport_size(viewport)
+    page.emulate_media(color_scheme=scheme)
     if watch is not None:
         watch.follow(page)
     try:
         yield page
     finally:
-        context.close()
+        page.close()
+
+
+def _context(browser: Browser, options: dict[str, Any]) -> BrowserContext:
+    """The context of all pages with these options; it ends with the browser."""
+    contexts = _contexts.setdefault(browser, {})
+    kind = json.dumps(options, sort_keys=True)
+    if kind not in contexts:
+        contexts[kind] = browser.new_context(**options)
+        contexts[kind].set_default_timeout(WAIT_MS)
+        contexts[kind].add_init_script(_LISTEN)
+    return contexts[kind]
+
+
+def follow_link(page: Page, link: str) -> None:
+    """Go to a link of the shown page, within the page: as the browser's back and forward do."""
+    page.evaluate(_FOLLOW, link)
+
+
+def become_phone(page: Page) -> None:
+    """Make the window a phone's, in dark colours; the page follows without being loaded again."""
+    page.set_viewport_size(PHONE["viewport"])
+    page.emulate_media(color_scheme=PHONE["color_scheme"])
 
 
 def await_view(page: Page) -> None:

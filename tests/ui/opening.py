@@ -26,12 +26,15 @@ def component(app: AppTest, key: str):
     return found[0] if found else None
 
 
-def report(app: AppTest, key: str, event: str, value: object) -> AppTest:
-    """A component's message, as the browser sends it: all that is private here stands here."""
+def report(app: AppTest, key: str, event: str, *values: object) -> AppTest:
+    """A component's message, as the browser sends it: all that is private here stands here.
+
+    Several messages that a component sends at once arrive as one.
+    """
     states = app._tree.get_widget_states()
     message = states.widgets.add()
     message.id = _make_trigger_id(component(app, key).proto.id, "events")
-    message.json_trigger_value = json.dumps([{"event": event, "value": value}])
+    message.json_trigger_value = json.dumps([{"event": event, "value": x} for x in values])
     return app._run(states)
 
 

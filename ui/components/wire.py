@@ -14,6 +14,15 @@ def is_serial(value: Any) -> bool:
     return type(value) is int and 0 < value <= LARGEST_SERIAL
 
 
+def is_news(key: str, serial: int) -> bool:
+    """Whether the component ``key`` has not been heard with this message yet.
+
+    Of several messages that the browser sends at once, Streamlit calls back for each one, every
+    time with the newest.
+    """
+    return serial != heard(key)
+
+
 def keep(key: str, serial: int) -> None:
     """Remember, for the component ``key``, that this message has been heard."""
     st.session_state[_kept(key)] = serial

@@ -360,6 +360,24 @@ def test_a_dragged_value_moves_the_surface_and_undo_takes_the_whole_drag_back():
     assert app.button(key="hold_undo_button").disabled
 
 
+def test_the_last_words_of_a_drag_may_come_at_once_and_are_one_step_to_undo():
+    """A hurried browser puts them into one message; Streamlit then calls back for each."""
+    app = open_manifold(tab="Inspect", grid="31")
+    report(app, VALUES_PAD, "moved", moved(1, 0.2, -0.5, False, 1), moved(1, 0.6, -0.5, True, 2))
+    assert_well(app)
+    dragged = app.query_params["values"]
+    report(app, GATES_PAD, "moved", moved(2, -0.5, 0.2, False, 3))
+    report(app, GATES_PAD, "moved", moved(2, -0.7, 0.4, False, 4), moved(2, -1.0, 0.5, True, 5))
+    assert_well(app)
+    assert handles(app, GATES_PAD)[2] == pytest.approx((-1.0, 0.5), abs=1e-3)
+    app.button(key="hold_undo_button").click().run()
+    assert "gates" not in app.query_params
+    assert app.query_params["values"] == dragged
+    app.button(key="hold_undo_button").click().run()
+    assert "values" not in app.query_params
+    assert app.button(key="hold_undo_button").disabled
+
+
 def test_a_dragged_gate_moves_the_gated_side_only():
     app = open_manifold(tab="Inspect", grid="31")
     _, before = payload(app)

@@ -46,10 +46,10 @@ def pad(
 ) -> None:
     """Draw ``handles`` on a square from ``-extent`` to ``extent`` both ways, y upwards.
 
-    A move calls ``on_move`` with ``st.session_state[key]["moved"]`` = {index, x, y, done, serial},
-    where x and y lie within the extent and ``done`` says that the visitor has let go. A trigger
-    value is there for one run only: ``on_move`` keeps what it needs. The positions drawn are
-    always those of ``handles``, except that a handle stays where the hand has it until Python
+    A move calls ``on_move``, once, with ``st.session_state[key]["moved"]`` = {index, x, y, done,
+    serial}, where x and y lie within the extent and ``done`` says that the visitor has let go. A
+    trigger value is there for one run only: ``on_move`` keeps what it needs. The positions drawn
+    are always those of ``handles``, except that a handle stays where the hand has it until Python
     has heard of that. What lies outside the extent is shown hollow at the rim.
     ``polygon`` joins the dots, in their order, by a closed line.
     """
@@ -57,7 +57,7 @@ def pad(
 
     def hear() -> None:
         moved = st.session_state[key]["moved"]
-        if _is_sound(moved, len(handles), extent):
+        if _is_sound(moved, len(handles), extent) and wire.is_news(key, moved["serial"]):
             wire.keep(key, moved["serial"])
             on_move()
 
