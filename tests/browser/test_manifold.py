@@ -338,6 +338,7 @@ def drag(page, name, across, down):
 
 
 def test_a_dragged_value_moves_the_surface_and_the_link_and_undo_restores_both(wide):
+    open_tab(wide, "Inspect")
     before = {name: array(wide, name) for name in ("left_x", "right_x", "left_gaussian")}
     place = handle(wide, "U2").get_attribute("aria-valuetext")
     drag(wide, "U2", 40, -30)
@@ -365,6 +366,7 @@ def test_a_dragged_value_moves_the_surface_and_the_link_and_undo_restores_both(w
 
 
 def test_arrow_keys_move_a_value_too(wide):
+    open_tab(wide, "Inspect")
     place = handle(wide, "U1").get_attribute("aria-valuetext")
     handle(wide, "U1").focus()
     wide.keyboard.press("ArrowRight")

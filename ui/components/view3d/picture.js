@@ -119,7 +119,11 @@ async function draw(root, state, wanted) {
       marker: panel.kind === 'scene' ? MARKER : { ...MARKER, size: 13 } };
     const traces = fill(panel.traces, arrays, frame);
     return Plotly.react(plot.div, linked(panel) ? [...traces, spot] : traces,
-      layoutOf(root, panel, state), { responsive: true, displayModeBar: false }).then(seeThrough);
+      layoutOf(root, panel, state), { responsive: true, displayModeBar: false }).then(div => {
+      // Its panel may have gone meanwhile: what nobody sees must not hold on to a WebGL context.
+      if (root.isConnected && state.plots.includes(plot)) seeThrough(div);
+      else Plotly.purge(div);
+    });
   }));
   state.draws += 1;
   root.dataset.frame = frame;
