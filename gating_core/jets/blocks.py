@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import contextvars
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from functools import cache
 from typing import TypeVar
 
 import torch
@@ -65,11 +66,23 @@ def shared(
         with torch.inference_mode(inference), torch.set_grad_enabled(learning):
             return context.copy().run(work, block)
 
-    pool = ThreadPoolExecutor(threads)
+    under_way = [_pool(threads).submit(as_here, block) for block in blocks]
     try:
-        yield from pool.map(as_here, blocks)
+        for future in under_way:
+            yield future.result()
     finally:
-        pool.shutdown(cancel_futures=True)
+        for future in under_way:
+            future.cancel()
+        wait(under_way)
+
+
+@cache
+def _pool(threads: int) -> ThreadPoolExecutor:
+    """Threads that stay: new ones would begin with memory that nobody has touched.
+
+    They are made within `one_thread`, and keep torch's own threads at one.
+    """
+    return ThreadPoolExecutor(threads, thread_name_prefix="blocks")
 
 
 def _watched() -> bool:

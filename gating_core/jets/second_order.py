@@ -29,8 +29,9 @@ from gating_core.jets.rules import shifted_softmax
 from gating_core.pauses import Pause
 
 BOUNDS = ("estimate", "rigorous")
-FIRST_BLOCK = 2048  # points
-BLOCK_BYTES = 1_500_000  # of coefficients: what stays in a core's cache
+SINGLE_BLOCK = 2048  # points: no more are worth sharing
+FIRST_BLOCK = 512  # of more points, as threads that could share it wait meanwhile
+BLOCK_BYTES = 3_000_000  # of coefficients: smaller ones cost more in calls than a cache saves
 
 
 # MissingRule, and what torch raises where a jet cannot pass for a tensor.
@@ -108,22 +109,25 @@ def second_order_jet(
 def _by_blocks(evaluate: Callable, function: Function, points: torch.Tensor) -> SecondOrderJet:
     """Evaluate the first block, which tells the shape of the result, and then share the others."""
     count, k = points.shape
-    several = count > FIRST_BLOCK
+    several = count > SINGLE_BLOCK
     with one_thread() if several else nullcontext(1) as threads:
-        first = evaluate(function, points[:FIRST_BLOCK])
+        start = FIRST_BLOCK if several else count
+        first = evaluate(function, points[:start])
         shape = (1 + k + len(pairs(k)), *first.shape[:-2], first.shape[-1], count)
         stack = torch.empty(shape, dtype=torch.float64)
         errors = torch.empty_like(stack) if isinstance(first.value, Bounded) else None
+
         per_point = stack.numel() * stack.element_size() // count
-        size = max(FIRST_BLOCK, BLOCK_BYTES // max(per_point, 1))
-        rest = points[FIRST_BLOCK:].split(even(count - FIRST_BLOCK, size)) if several else ()
-        start = 0
+        size = max(SINGLE_BLOCK, BLOCK_BYTES // max(per_point, 1))
+        rest = points[start:].split(even(count - start, size)) if several else ()
+        at = 0
+        # Written by one thread alone: gradients remember the order.
         for jet in chain([first], shared(partial(evaluate, function), rest, threads)):
-            block = slice(start, start + jet.shape[-2])
+            block = slice(at, at + jet.shape[-2])
             _write(jet, stack[..., block], value_of)
             if errors is not None:
                 _write(jet, errors[..., block], lambda x: x.bound)
-            start = block.stop
+            at = block.stop
     return SecondOrderJet(stack, k, errors)
 
 
