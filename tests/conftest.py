@@ -43,6 +43,7 @@ class RowsTogether(LoadScopeScheduling):
         return f"row {row}" if row < len(TOGETHER) else nodeid
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> RowsTogether:
     return RowsTogether(config, log)
 

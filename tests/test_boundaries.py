@@ -123,6 +123,7 @@ def test_the_core_imports_downwards(path):
         assert not rooms(path, "gating_core")
         return
     assert rooms(path, "gating_core") <= MAY_IMPORT[room] | {room}
+    assert "gating_core" not in modules(path), "the public face is for others"
 
 
 @pytest.mark.parametrize("path", core_sources(), ids=named)

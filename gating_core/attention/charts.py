@@ -29,6 +29,8 @@ class WeightChart:
     for n > 3 the one of least distance from the state at x = 0, in general no input's state.
     """
 
+    pure = True  # as the model is
+
     def __init__(self, model: Attention, dimension: int = 2) -> None:
         config = model.config
         check_integer("dimension", dimension, 2, 3)

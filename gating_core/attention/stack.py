@@ -29,6 +29,8 @@ class Attention(nn.Module):
     (S,); without these, all have the configuration's.
     """
 
+    pure = True  # several threads may call it: it changes nothing while it computes
+
     def __init__(
         self,
         config: AttentionConfig,

@@ -8,8 +8,11 @@ Threads that wait for each other at every operation, as torch's own do, are slow
 from __future__ import annotations
 
 import contextvars
+import os
+import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import cache
 from typing import TypeVar
@@ -55,7 +58,7 @@ def shared(
     no further block begins then.
     """
     threads = min(threads, len(blocks))
-    if threads < 2 or _watched():
+    if threads < 2 or getattr(_here, "sharing", False) or _watched():
         yield from map(work, blocks)
         return
     learning, inference = torch.is_grad_enabled(), torch.is_inference_mode_enabled()
@@ -66,10 +69,13 @@ def shared(
         with torch.inference_mode(inference), torch.set_grad_enabled(learning):
             return context.copy().run(work, block)
 
-    under_way = [_pool(threads).submit(as_here, block) for block in blocks]
+    waiting = deque(blocks)
+    under_way: deque[Future[Result]] = deque()
     try:
-        for future in under_way:
-            yield future.result()
+        while waiting or under_way:
+            while waiting and len(under_way) < 2 * threads:  # no more results than these wait
+                under_way.append(_pool(threads).submit(as_here, waiting.popleft()))
+            yield under_way.popleft().result()
     finally:
         for future in under_way:
             future.cancel()
@@ -78,11 +84,19 @@ def shared(
 
 @cache
 def _pool(threads: int) -> ThreadPoolExecutor:
-    """Threads that stay: new ones would begin with memory that nobody has touched.
+    """Threads that stay: new ones would begin with memory that nobody has touched."""
+    return ThreadPoolExecutor(threads, "blocks", _settle)
 
-    They are made within `one_thread`, and keep torch's own threads at one.
-    """
-    return ThreadPoolExecutor(threads, thread_name_prefix="blocks")
+
+def _settle() -> None:
+    """A thread of the pool begins: it computes alone, and shares nothing on."""
+    torch.set_num_threads(1)
+    _here.sharing = True
+
+
+_here = threading.local()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # a child has none of the threads
 
 
 def _watched() -> bool:
@@ -92,5 +106,6 @@ def _watched() -> bool:
         or torch._C._len_torch_dispatch_stack()
         or torch._C._functorch.peek_interpreter_stack() is not None
         or forward_ad._current_level >= 0
+        or torch._C._autograd._top_saved_tensors_default_hooks(True) is not None
         or torch.is_autocast_enabled("cpu")
     )

@@ -85,11 +85,11 @@ def second_order_jet(
     point alone; it is called on blocks of points. Everything is computed in float64. With
     ``bound="rigorous"`` rounding errors are followed through every operation, weights and Python
     numbers counting as exact; a function with operations that have no error rule gets none, and
-    the jet's ``bound_kind`` says so. Where torch may use several threads, that many call
-    ``function`` at the same time: one that keeps what it computes where others see it needs
-    ``torch.set_num_threads(1)``; the numbers are the same either way. ``ValueError`` if the
-    points are not (N, k) and finite, or the output does not end in (N, D), or a module has
-    weights that are not finite, or ``bound`` is no known word.
+    the jet's ``bound_kind`` says so. Where torch may use several threads, that many call a
+    ``function`` at the same time whose attribute ``pure`` is true, as it is for our models: one
+    that changes nothing while it computes. The numbers are the same either way. ``ValueError``
+    if the points are not (N, k) and finite, or the output does not end in (N, D), or a module
+    has weights that are not finite, or ``bound`` is no known word.
     """
     check_choice("bound", bound, BOUNDS)
     points = check_points(points)
@@ -120,6 +120,8 @@ def _by_blocks(evaluate: Callable, function: Function, points: torch.Tensor) -> 
         per_point = stack.numel() * stack.element_size() // count
         size = max(SINGLE_BLOCK, BLOCK_BYTES // max(per_point, 1))
         rest = points[start:].split(even(count - start, size)) if several else ()
+        if not getattr(function, "pure", False):
+            threads = 1
         at = 0
         # Written by one thread alone: gradients remember the order.
         for jet in chain([first], shared(partial(evaluate, function), rest, threads)):

@@ -1,6 +1,9 @@
 """Do threads that share the blocks compute what one alone computes, and fail as it fails?"""
 
 import contextvars
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import wait
@@ -64,8 +67,16 @@ def test_two_threads_compute_the_same_bits_as_one(bound):
     assert all(torch.equal(a, b) for a, b in zip(*found, strict=True))
 
 
+def pure(function):
+    """Say that several threads may call it."""
+    function.pure = True
+    return function
+
+
 class Watched:
     """A function that remembers which threads called it, and with how many torch threads."""
+
+    pure = True
 
     def __init__(self) -> None:
         self.calls: list[tuple[int, int]] = []
@@ -95,6 +106,7 @@ def test_the_first_of_two_failing_blocks_is_heard(threads):
     """Even where the second one failed before it."""
     second_failed = threading.Event()
 
+    @pure
     def function(p):
         begin = p.value[0].tolist()
         if begin == POINTS[0].tolist():
@@ -112,6 +124,7 @@ def test_the_first_of_two_failing_blocks_is_heard(threads):
 
 
 def test_an_operation_without_a_rule_in_a_later_block_falls_back(threads):
+    @pure
     def function(p):
         later = float((p.value if hasattr(p, "value") else p)[0, 0]) > -0.5
         return torch.cat([p, p * p + (torch.erf(p) - torch.erf(p) if later else 0)], -1)
@@ -169,6 +182,7 @@ def test_gradients_reach_the_weights_through_shared_blocks(threads):
     rows = [[0.3, 0.7, -0.2], [0.1, -0.4, 0.9]]
     weight = torch.tensor(rows, dtype=torch.float64, requires_grad=True)
 
+    @pure
     def function(p):
         return (p @ weight).sin()
 
@@ -190,6 +204,7 @@ class Doubling(TorchFunctionMode):
 
 
 def test_what_watches_the_callers_operations_watches_all_of_them(threads):
+    @pure
     def function(p):
         return torch.cat([p, torch.sin(p) * p], -1)
 
@@ -198,3 +213,75 @@ def test_what_watches_the_callers_operations_watches_all_of_them(threads):
         seen = second_order_jet(function, POINTS)
     assert torch.equal(seen.value[:, :2], plain.value[:, :2])
     assert torch.equal(seen.value[:, 2:], 2 * plain.value[:, 2:])
+
+
+def test_what_is_not_said_to_be_pure_is_called_by_one_thread(threads):
+    """As `functional_call`, which puts weights into the module and takes them out again."""
+    layer = torch.nn.Linear(2, 3, dtype=torch.float64)
+    own = {name: value.detach().clone() for name, value in layer.named_parameters()}
+    other = {name: value + 1.0 for name, value in own.items()}
+
+    def function(p):
+        return torch.func.functional_call(layer, other, (p,)).sin()
+
+    with torch_threads(1):
+        alone = second_order_jet(function, POINTS).stack
+    assert torch.equal(second_order_jet(function, POINTS).stack, alone)
+    for name, value in layer.named_parameters():
+        assert torch.equal(value, own[name])
+
+
+def test_a_thread_that_shares_shares_nothing_on(threads):
+    """It would wait for a place among those who wait for it."""
+    inner = pure(lambda p: torch.cat([p, p * p], -1))
+    plain = second_order_jet(inner, POINTS).stack
+
+    @pure
+    def outer(p):
+        again = second_order_jet(inner, POINTS).stack
+        assert torch.equal(again, plain)
+        return torch.cat([p, p * p], -1)
+
+    assert torch.equal(second_order_jet(outer, POINTS).stack, plain)
+
+
+def test_no_more_results_wait_than_are_soon_asked_for():
+    done = []
+    found = shared(lambda block: done.append(block) or block, range(100), THREADS)
+    assert next(found) == 0
+    assert len(done) <= 2 * THREADS
+    assert list(found) == list(range(1, 100))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_forked_child_makes_threads_of_its_own():
+    code = """
+import os, signal
+import torch
+from gating_core.jets.blocks import one_thread, shared
+torch.set_num_threads(2)
+def work():
+    with one_thread() as threads:
+        return list(shared(lambda block: 2 * block, range(9), threads))
+assert work() == list(range(0, 18, 2))
+child = os.fork()
+if not child:
+    signal.alarm(20)
+    os._exit(0 if work() == list(range(0, 18, 2)) else 1)
+assert os.waitpid(child, 0)[1] == 0
+"""
+    subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, timeout=60)
+
+
+def test_hooks_on_what_is_saved_for_gradients_see_all_of_it(threads):
+    weight = torch.tensor([[0.3, 0.7, -0.2]] * 2, dtype=torch.float64, requires_grad=True)
+    packed = []
+
+    def pack(x):
+        packed.append(threading.get_ident())
+        return x
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda x: x):
+        second_order_jet(pure(lambda p: (p @ weight).sin()), POINTS)
+    assert set(packed) == {threading.get_ident()}
+    assert len(packed) > 30
