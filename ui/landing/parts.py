@@ -62,6 +62,7 @@ class Found:
 
 def fetch(shown: Shown) -> Found:
     """Everything for ``shown``, or, where that is not there, for the last experiment that was."""
+    runs.leave(JOB, shown.setting)
     with st.container():  # always there: a picture whose place in the page shifts is made anew
         run = _trained(shown.setting) or st.session_state.get(GOOD) or _trained(FIRST_LOOK)
     assert run is not None  # the first look is shipped

@@ -109,6 +109,14 @@ def fetch(
     return job
 
 
+def leave(key: str, setting: Setting) -> None:
+    """Stop the job ``key`` of this session if it runs another setting; keep what it has."""
+    job = jobs.current(key)
+    if job is not None and job.about != setting:
+        shown_of(key, job)
+        job.cancel()
+
+
 def _goes_on(key: str, job: jobs.Job, lacks: Callable[[Shown], bool]) -> bool:
     asked = st.session_state.pop(f"{key}_go_on", False)
     if job.state is State.DONE:

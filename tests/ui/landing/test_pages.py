@@ -174,6 +174,26 @@ def test_a_long_training_waits_its_turn_beside_the_last_picture(monkeypatch):
     assert totals(app) != before
 
 
+def test_a_training_that_is_no_longer_asked_for_ends(monkeypatch):
+    """Going back to what is known leaves no job behind that nobody can see or cancel."""
+    monkeypatch.setattr(runs, "_known", {})
+    app = open_page()
+    tickets = [runtime.LINE.join() for _ in range(runtime.CONCURRENT_JOBS)]
+    try:
+        app.number_input(key="seed").set_value(33).run()
+        job = job_of(app)
+        assert job.about.seed == 33
+        assert not job.over
+        button(app, "Back to the first example").click().run()
+        assert not app.exception
+        assert job.over
+        assert not app.get("progress")
+        assert app.session_state[GOOD].setting == FIRST_LOOK
+    finally:
+        for ticket in tickets:
+            ticket.hand_back()
+
+
 def test_what_one_visitor_trained_another_sees_at_once(monkeypatch):
     monkeypatch.setattr(runs, "_known", {})
     first = finish(open_page(task="xor", seed="3"))
