@@ -6,7 +6,7 @@ Shapes: S seeds, N points, D model dimension, C classes.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cache
+from functools import lru_cache
 
 import numpy as np
 import torch
@@ -61,7 +61,7 @@ def restore(
     return model
 
 
-@cache
+@lru_cache(1000)  # a model is built to be counted
 def parameter_count(config: AttentionConfig, class_count: int = 2) -> int:
     """Trainable numbers of one member, classifier included."""
     member = build_classifier(config, (0,), class_count)

@@ -10,12 +10,8 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page
 
-from .visiting import Watch, open_page, settle
+from .visiting import Watch, follow_link, open_page, settle
 
-_FOLLOW = """link => {
-  history.pushState(null, '', link);
-  dispatchEvent(new PopStateEvent('popstate'));  // as the browser's Back does: Streamlit runs again
-}"""
 # In which visit was each component on the page first seen?
 _FIRST_SEEN = """visit => [...document.querySelectorAll('.gc-draw, .gc-pad')]
   .map(root => root.__gc.testVisit ??= visit)"""
@@ -43,7 +39,7 @@ class Pages:
         link = f"{self._url}/?visit={visit}&{query}"
         if page.url.startswith(self._url):
             page.mouse.up()  # a test that failed may have held it
-            page.evaluate(_FOLLOW, link)
+            follow_link(page, link)
         else:
             page.goto(link)
         page.get_by_text(f"visit {visit}", exact=True).wait_for()

@@ -89,7 +89,7 @@ _SETTLED = """([call, quiet, frames]) => {
 }"""
 _FOLLOW = """link => {
   history.pushState(null, '', link);
-  dispatchEvent(new PopStateEvent('popstate'));
+  dispatchEvent(new PopStateEvent('popstate'));  // Streamlit runs again
 }"""
 _calls = itertools.count()
 _contexts: WeakKeyDictionary[Browser, dict[str, BrowserContext]] = WeakKeyDictionary()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
 
 import streamlit as st
 
@@ -59,12 +58,8 @@ def explore_controls() -> tuple[Setting, str]:
     colouring = LANDING["colour"].draw(fourth)
     seed = LANDING["seed"].draw(fifth)
     sixth.button("Back to the first example", on_click=back_to_the_first_example, width="stretch")
-    return _setting(task, depth, gate, seed), colouring
-
-
-@lru_cache(1000)  # asked for at every run of the page, and checked once
-def _setting(task: str, depth: int, gate: str, seed: int) -> Setting:
-    return replace(FIRST_LOOK, task=task, depth=depth, variants=("ungated", gate), seed=seed)
+    setting = replace(FIRST_LOOK, task=task, depth=depth, variants=("ungated", gate), seed=seed)
+    return setting, colouring
 
 
 def back_to_the_first_example() -> None:

@@ -231,25 +231,30 @@ def test_what_is_not_said_to_be_pure_is_called_by_one_thread(threads):
         assert torch.equal(value, own[name])
 
 
-def test_a_thread_that_shares_shares_nothing_on(threads):
+def test_a_thread_that_shares_shares_nothing_on():
     """It would wait for a place among those who wait for it."""
-    inner = pure(lambda p: torch.cat([p, p * p], -1))
-    plain = second_order_jet(inner, POINTS).stack
 
-    @pure
-    def outer(p):
-        again = second_order_jet(inner, POINTS).stack
-        assert torch.equal(again, plain)
-        return torch.cat([p, p * p], -1)
+    def work(block: int) -> bool:
+        if block:
+            return True
+        callers = set(shared(lambda _: threading.get_ident(), range(4), THREADS))
+        return callers == {threading.get_ident()}
 
-    assert torch.equal(second_order_jet(outer, POINTS).stack, plain)
+    assert list(shared(work, range(2), THREADS)) == [True, True]
 
 
-def test_no_more_results_wait_than_are_soon_asked_for():
-    done = []
-    found = shared(lambda block: done.append(block) or block, range(100), THREADS)
+def test_no_more_results_wait_than_are_soon_asked_for(monkeypatch):
+    pool, asked = blocks._pool(THREADS), []
+
+    class Counted:
+        def submit(self, work, block):
+            asked.append(block)
+            return pool.submit(work, block)
+
+    monkeypatch.setattr(blocks, "_pool", lambda threads: Counted())
+    found = shared(lambda block: block, range(100), THREADS)
     assert next(found) == 0
-    assert len(done) <= 2 * THREADS
+    assert asked == list(range(2 * THREADS))
     assert list(found) == list(range(1, 100))
 
 
