@@ -6,7 +6,7 @@ from gating_core.attention.charts import (
     through_logs,
     weight_chart,
 )
-from gating_core.attention.classifier import restore
+from gating_core.attention.classifier import Classifier, restore
 from gating_core.attention.config import (
     GATE_POSITIONS,
     LAYERS,
@@ -28,6 +28,7 @@ __all__ = [
     "SOURCES",
     "Attention",
     "AttentionConfig",
+    "Classifier",
     "GateConfig",
     "WeightChart",
     "build_attention",

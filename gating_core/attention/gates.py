@@ -66,19 +66,20 @@ class Gate(nn.Module):
         """Whether what comes out depends on the state."""
         return self.config.record.reads_state and not self.idle
 
+    def logits(self, states: torch.Tensor | None) -> torch.Tensor:
+        """(S, ..., D or H): W h + b for the states h (S, ..., D), of a kind that reads them."""
+        assert states is not None
+        inner = (1,) * (states.ndim - 3)
+        weight = self.weight.unflatten(0, (-1, *inner)) if inner else self.weight
+        return product(states, weight) + self.bias.unflatten(0, (-1, *inner, 1))
+
     def values(self, states: torch.Tensor | None, x: torch.Tensor) -> torch.Tensor:
         """(S, ..., D or H): the gate in force, strength included: what ``x`` is multiplied by.
 
         For an additive control, what is added to it; a constant may have no axes. ``states``
         (S, ..., D) may be ``None`` where they are not read.
         """
-        if not self.config.record.reads_state:
-            z = x
-        else:
-            assert states is not None
-            inner = (1,) * (states.ndim - 3)
-            weight = self.weight.unflatten(0, (-1, *inner)) if inner else self.weight
-            z = product(states, weight) + self.bias.unflatten(0, (-1, *inner, 1))
+        z = self.logits(states) if self.config.record.reads_state else x
         gate = self.config.record.sigma(z)
         strength = self.strength
         if isinstance(strength, torch.Tensor):

@@ -37,11 +37,13 @@ class LayerRecord:
 
     With tokens both are those of token 1; a gate that reads slots or tokens (G2, G3) is averaged
     over them. ``gate`` is ``None`` without a gate, and where the weights were prescribed and no
-    state is known that it could read; of an additive control it is what is added.
+    state is known that it could read; of an additive control it is what is added. ``gate_logits``
+    (S, ..., N, D or H) are the W h + b of a gate that reads states, of all tokens.
     """
 
     weights: torch.Tensor
     gate: torch.Tensor | None
+    gate_logits: torch.Tensor | None
 
 
 class AttentionLayer(nn.Module):
@@ -181,8 +183,14 @@ class AttentionLayer(nn.Module):
         if hidden is not None and self.config.residual:
             out = out + hidden
         if records is not None:
-            records.append(LayerRecord(weights, self.seen_gate(states, mixed)))
+            records.append(
+                LayerRecord(weights, self.seen_gate(states, mixed), self._gate_logits(states))
+            )
         return rms_normalise(out) if self.config.norm == "post" else out
+
+    def _gate_logits(self, states: torch.Tensor | None) -> torch.Tensor | None:
+        reads = self.gate is not None and self.gate.config.record.reads_state
+        return self.gate.logits(states) if self.gate and reads and states is not None else None
 
     def seen_gate(self, states: torch.Tensor | None, mixed: torch.Tensor) -> torch.Tensor | None:
         """(S, ..., N, D or H): the gate in force where values were ``mixed``; see `LayerRecord`."""

@@ -35,18 +35,20 @@ def affordable_integrals(
 
 
 def affordable_steps(
-    chart: Chart, config: AttentionConfig, covariance: Matrix | None = None
+    chart: Chart,
+    config: AttentionConfig,
+    covariance: Matrix | None = None,
+    points: int = LARGEST_SAMPLE,
 ) -> Generator[None, None, SurfaceIntegrals]:
-    """`affordable_integrals`, giving way several times a second."""
-    sample = int(AFFORDABLE / cost(config))
+    """`affordable_integrals` from ``points`` at most, giving way several times a second."""
+    sample = min(int(AFFORDABLE / cost(config)), points)
     part = max(int(PART_COST / cost(config)), 1)
     if sample < FEWEST_REFINED:  # not even the first cells: then a coarse grid as it is
         grid = square_grid(COARSE)
         jet = yield from jet_by_parts(chart, grid.points, "rigorous", part)
         return grid_integrals(jet, grid.weights, covariance)
-    most = min(sample, LARGEST_SAMPLE)
     return (
         yield from adaptive_steps(
-            chart, covariance, TOLERANCE, "rigorous", most, min(part, PART_POINTS)
+            chart, covariance, TOLERANCE, "rigorous", sample, min(part, PART_POINTS)
         )
     )

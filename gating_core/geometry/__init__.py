@@ -6,6 +6,7 @@ from gating_core.geometry.adaptive import (
     adaptive_total_absolute_curvature,
 )
 from gating_core.geometry.classics import SURFACES, stretched_sphere
+from gating_core.geometry.concentration import MOST_CURVED, concentration
 from gating_core.geometry.curvature import (
     TILT_LIMIT,
     CurvatureField,
@@ -34,6 +35,7 @@ from gating_core.geometry.surface import SurfaceResult, measure_surface
 __all__ = [
     "DIFFERENCE_STEP",
     "HOLONOMY_LIMIT",
+    "MOST_CURVED",
     "POINT_TYPES",
     "SURFACES",
     "TILT_LIMIT",
@@ -52,6 +54,7 @@ __all__ = [
     "adaptive_integrals",
     "adaptive_total_absolute_curvature",
     "affine_hull",
+    "concentration",
     "curvature",
     "difference_curvature",
     "grid_integrals",

@@ -20,6 +20,7 @@ BATCH_SIZE = 64
 LARGEST_RATE = 1e12  # of learning and decay: finite, however foolish
 MOMENTUM_RANGE = (0.0, 0.999)
 BATCH_SIZE_RANGE = (1, 100_000)
+LARGEST_BONUS = 10.0  # beside a cross-entropy of a nat or two nothing else would be learned
 GOOD_START = {"adam": (0.02, 0.0), "sgd": (0.1, 0.9)}  # rate and momentum to begin with
 BETAS = (0.9, 0.999)
 EPSILON = 1e-8
@@ -30,7 +31,8 @@ class Recipe:
     """How weights are moved. ``momentum`` is for "sgd" alone.
 
     ``weight_decay`` is decoupled: each step first shrinks every weight by the factor
-    1 - learning_rate * weight_decay, whatever the optimiser.
+    1 - learning_rate * weight_decay, whatever the optimiser. ``entropy_bonus`` and
+    ``gate_penalty`` are the weights of the terms in `gating_core.training.penalties`.
     """
 
     optimiser: str = "adam"  # one of OPTIMISERS
@@ -38,6 +40,8 @@ class Recipe:
     momentum: float = 0.0  # 0 to .999
     batch_size: int = BATCH_SIZE
     weight_decay: float = 0.0
+    entropy_bonus: float = 0.0  # per nat
+    gate_penalty: float = 0.0  # per square of a gate's logit
 
     def __post_init__(self) -> None:
         check_choice("optimiser", self.optimiser, OPTIMISERS)
@@ -45,6 +49,13 @@ class Recipe:
         check_number("momentum", self.momentum, *MOMENTUM_RANGE)
         check_integer("batch_size", self.batch_size, *BATCH_SIZE_RANGE)
         check_number("weight_decay", self.weight_decay, 0.0, LARGEST_RATE)
+        check_number("entropy_bonus", self.entropy_bonus, 0.0, LARGEST_BONUS)
+        check_number("gate_penalty", self.gate_penalty, 0.0, LARGEST_BONUS)
+
+    @property
+    def asks_more(self) -> bool:
+        """Whether anything but the loss is minimised."""
+        return self.entropy_bonus > 0 or self.gate_penalty > 0
 
 
 @dataclass(frozen=True, eq=False)

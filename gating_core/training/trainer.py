@@ -15,11 +15,13 @@ import numpy as np
 import torch
 
 from gating_core.attention.config import AttentionConfig
+from gating_core.attention.layer import LayerRecord
 from gating_core.checks import check_integer
 from gating_core.pauses import Pause
 from gating_core.tasks.task import Task
 from gating_core.training.batches import Batches, BatchOrder
 from gating_core.training.ensemble import flatten, shared_model
+from gating_core.training.penalties import penalties
 from gating_core.training.recipe import Memory, Recipe, move
 from gating_core.training.scores import Questions, cross_entropies, scores
 
@@ -115,10 +117,16 @@ class Trainer:
                 yield from pause()
 
     def _learn(self, points: torch.Tensor, labels: torch.Tensor) -> None:
-        losses = cross_entropies(self.model(points), labels)
+        records: list[LayerRecord] | None = [] if self.recipe.asks_more else None
+        outputs = self.model.attention(points, records)
+        losses = cross_entropies(self.model.read_out(outputs), labels)
         total = losses.sum() / labels.shape[1]  # members do not mix: each gets its own gradient
+        members = losses.sum(-1)
+        if records:
+            extra = penalties(records[-1], self.recipe)
+            total, members = total + extra.sum(), members + extra
         if not math.isfinite(total.item()):
-            self._check(losses.sum(-1), self.step + 1)
+            self._check(members, self.step + 1)
         self.gradient.zero_()
         total.backward()
         move(self.weights, self.gradient, self.memory, self.recipe)

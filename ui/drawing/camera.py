@@ -1,46 +1,99 @@
-"""From where is a scene seen? The direction that shows most of every surface."""
+"""From where is a scene seen? The direction that shows most of every surface and every loop.
+
+How far away the viewer stands is decided in the browser, which knows how large the panel is.
+"""
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 
 import numpy as np
 
-CAMERA_DISTANCE = 2.05  # in units of Plotly's normalised scene
+CAMERA_DISTANCE = 2.05  # in units of Plotly's normalised scene, until the browser has fitted it
+Camera = dict[str, dict[str, float]]
+PICTURE = 32  # pixels each way, of what is asked for what is seen
+FINEST = 30  # cells each way of the surface that is asked
+ENOUGH = 0.5  # of what the best direction shows of a part
+TIE = 0.1  # weight of the mean share beside the smallest
+UPRIGHT = np.array([0.0, 0.0, 1.0])
 
 
 def best_camera(
-    surfaces: list[np.ndarray], face: np.ndarray | None = None
-) -> dict[str, dict[str, float]]:
-    """A Plotly camera that shows the least visible of the surfaces (R, C, 3) as broadly as it can.
+    surfaces: Sequence[np.ndarray],
+    parts: Sequence[np.ndarray] | None = None,
+    loops: Sequence[np.ndarray] = (),
+) -> Camera:
+    """A Plotly camera that shows the least visible of all parts as broadly as it can.
 
-    Among directions around the horizon, the one for which the smallest of these is largest: the
-    share of each surface's area that faces the viewer, and, if it is given, how squarely the viewer
-    looks against the direction ``face`` (3,), so that a loop in the plane with that normal is seen
-    as one.
+    Surfaces are (R, C, 3), their ``parts`` (R, C) integers, such as classes; without them each is
+    one part. ``loops`` are closed curves (M, 3). Of every part it counts how much area is seen, not
+    hidden by its surface, of every loop how much its picture encloses, each as a share of the
+    largest that any direction shows. Among directions around the horizon it is the one for which
+    the smallest share is largest; where all are good `ENOUGH`, the mean decides.
     """
-    turns = np.radians(np.arange(0, 360, 15))
-    rises = np.radians([-40, -25, -10, 10, 25, 40, 55])
+    turns = np.radians(np.arange(0, 360, 10))
+    rises = np.radians([-65, -50, -35, -20, -5, 5, 20, 35, 50, 65])
     eyes = np.array(
         [
             (np.cos(r) * np.cos(t), np.cos(r) * np.sin(t), np.sin(r))
             for r, t in itertools.product(rises, turns)
         ]
     )
-    shares = [] if face is None else [eyes @ (face / np.linalg.norm(face))]
-    for surface in surfaces:
-        across, along = np.diff(surface[:-1], axis=1), np.diff(surface[:, :-1], axis=0)
-        cell = np.cross(across, along).reshape(-1, 3)
-        area = max(np.linalg.norm(cell, axis=-1).sum(), np.finfo(float).tiny)
-        shares.append(np.abs(cell @ eyes.T).sum(0) / area)
-    return camera_from(eyes[np.argmax(np.min(shares, axis=0))])
+    areas = [np.abs(_vector_area(loop) @ eyes.T) for loop in loops]
+    for place, surface in enumerate(surfaces):
+        part = np.zeros(surface.shape[:2], int) if parts is None else parts[place]
+        step = max(len(surface) // FINEST, 1)
+        part, surface = part[::step, ::step], surface[::step, ::step]
+        number = np.unique(part, return_inverse=True)[1].reshape(part.shape)
+        areas += list(np.array([seen_areas(surface, number, eye) for eye in eyes], float).T)
+    shares = np.array([area / max(area.max(), np.finfo(float).tiny) for area in areas])
+    return camera_from(eyes[np.argmax(shares.min(0).clip(max=ENOUGH) + TIE * shares.mean(0))])
 
 
-def camera_from(direction: np.ndarray) -> dict[str, dict[str, float]]:
+def _vector_area(loop: np.ndarray) -> np.ndarray:
+    """(3,): what it projects onto any plane is the area that the loop's picture encloses."""
+    centred = loop - loop.mean(0)
+    return np.cross(centred, np.roll(centred, -1, axis=0)).sum(0) / 2
+
+
+def seen_areas(surface: np.ndarray, parts: np.ndarray, eye: np.ndarray) -> np.ndarray:
+    """(P,): how many pixels show each of the ``parts`` (R, C), from 0 to P - 1, of a ``surface``.
+
+    Of the surface (R, C, 3), seen from afar in the direction ``eye`` (3,) of length 1; its diagonal
+    is `PICTURE` pixels long.
+    """
+    beside = np.cross(eye, UPRIGHT)
+    beside /= np.linalg.norm(beside)
+    points = surface.reshape(-1, 3)
+    size = max(float(np.linalg.norm(np.ptp(points, axis=0))), np.finfo(float).tiny)
+    across, up, depth = (
+        (points - points.min(0)) @ np.stack([beside, np.cross(beside, eye), eye]).T
+    ).T
+    columns, rows = (((x - x.min()) / size * PICTURE).astype(int) for x in (across, up))
+    pixels = columns * (PICTURE + 1) + rows
+    order = np.lexsort((-depth, pixels))  # by pixel, the nearest first
+    _, first = np.unique(pixels[order], return_index=True)
+    return np.bincount(parts.ravel()[order[first]], minlength=parts.max() + 1)
+
+
+def edge_on_camera(plane: np.ndarray, surface: np.ndarray) -> Camera:
+    """A camera that looks along the plane of the points ``plane`` (..., 3), which is then a line.
+
+    The plane's normal points up; of all directions in it, the one along which ``surface`` (..., 3)
+    is narrowest, so that its broad side is seen.
+    """
+    flat = plane.reshape(-1, 3)
+    _, _, frame = np.linalg.svd(flat - flat.mean(0), full_matrices=False)
+    points = surface.reshape(-1, 3)
+    within = (points - points.mean(0)) @ frame[:2].T
+    _, _, inner = np.linalg.svd(within, full_matrices=False)
+    up = frame[2] * (1 if frame[2, 2] >= 0 else -1)
+    return camera_from(inner[1] @ frame[:2], up)
+
+
+def camera_from(direction: np.ndarray, up: np.ndarray = UPRIGHT) -> Camera:
     """A Plotly camera that looks at the middle of a scene from a ``direction`` (3,) of length 1."""
-    x, y, z = CAMERA_DISTANCE * direction
-    return {
-        "eye": {"x": float(x), "y": float(y), "z": float(z)},
-        "up": {"x": 0.0, "y": 0.0, "z": 1.0},
-        "center": {"x": 0.0, "y": 0.0, "z": 0.0},
-    }
+    eye, middle = CAMERA_DISTANCE * direction, np.zeros(3)
+    places = {"eye": eye, "up": up, "center": middle}
+    return {name: dict(zip("xyz", x.tolist(), strict=True)) for name, x in places.items()}

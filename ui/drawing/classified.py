@@ -6,24 +6,21 @@ K classes, P data points.
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy.special import softmax
 
-from gating_core.experiments.comparison import ClassifierFrames, DrawnData
+from gating_core.experiments.comparison import DrawnData
 from gating_core.experiments.specimen import COLOURINGS
 from ui.drawing import palette
-from ui.drawing.axes import Axes
+from ui.drawing.camera import Camera, best_camera
 from ui.drawing.colours import ColourScale, colour_scale
-from ui.drawing.lines import grid_lines, hatch, triangles, zero_curve
+from ui.drawing.lines import grid_lines, hatch, lifted, triangles
 from ui.drawing.panels import (
     QUIET,
     Panel,
-    boxed,
     chart_layout,
     heat,
     line2d,
@@ -35,11 +32,10 @@ from ui.drawing.panels import (
     value_triangle,
     xyz,
 )
+from ui.drawing.sheet import Sheet
 
 CHART_NAMES = ("x<sub>1</sub>", "x<sub>2</sub>")
 SYMBOLS = ("circle", "square", "diamond", "cross")
-MOST_CORNERS = 6  # of a plane in a box
-PLANE_TOLERANCE = 0.01  # of the largest margin, and of the points: what a drawn plane may miss
 
 
 @dataclass(frozen=True)
@@ -56,48 +52,15 @@ class Look:
     outline: float = 1.0
 
 
-@dataclass(frozen=True, eq=False)
-class Sheet:
-    """One side of a view: ``frames`` in the drawn ``axes``, with ``data`` on it.
-
-    ``shown`` (T, R, C) is what the colours show; ``faces`` (T, F), if given, colours the mesh in
-    its place; ``field`` (T, R, C), if given, is what is read off the chart, hatched where it is
-    NaN. ``corners`` (n, 3) are joined in a ring and lie within the box.
-    """
-
-    name: str
-    frames: ClassifierFrames
-    data: DrawnData
-    axes: Axes
-    shown: np.ndarray
-    faces: np.ndarray | None = None
-    field: np.ndarray | None = None
-    corners: np.ndarray | None = None
-
-    @cached_property
-    def values(self) -> np.ndarray:
-        """(T, R, C, 3)."""
-        return self.axes.project(self.frames.values)
-
-    @cached_property
-    def box(self) -> tuple[np.ndarray, np.ndarray]:
-        """What is drawn of space in all frames."""
-        low, high = self.values.min((0, 1, 2)), self.values.max((0, 1, 2))
-        if self.corners is not None:
-            low, high = np.minimum(low, self.corners.min(0)), np.maximum(high, self.corners.max(0))
-        return boxed(low, high)
-
-    @cached_property
-    def plane(self) -> np.ndarray | None:
-        return drawn_planes(self.frames, self.axes, *self.box)
-
-
 def sheet_arrays(sheet: Sheet) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
     """What is drawn of one side, by name: arrays with a frame axis, and arrays without one."""
     name, data, values = sheet.name, sheet.data, sheet.values
     on_surface = sheet.axes.project(sheet.frames.data_values)
-    boundary = boundaries(sheet.frames.logits, data.axis, values)
-    spatial = {"": values, "_grid": grid_lines(values), "_curve": boundary[..., 2:]}
+    boundary = sheet.cuts
+    lines = grid_lines(values) if sheet.lines is None else lifted(sheet.lines, data.axis, values)
+    spatial = {"": values, "_grid": lines, "_curve": boundary[..., 2:]}
+    if sheet.labelled:
+        spatial["_note"] = sheet.note_places
     spatial |= {
         f"_data{label}": on_surface[:, (data.labels == label) & ~data.tested]
         for label in range(data.class_count)
@@ -127,12 +90,21 @@ def _parts(data: DrawnData) -> list[tuple[str, np.ndarray]]:
     return [(part, where) for part, where in parts if where.any()]
 
 
-def sheet_panels(sheet: Sheet, look: Look) -> list[Panel]:
-    """One side's surface in a scene, over its input plane."""
-    return [_scene(sheet, look), _plane(sheet, look)]
+Box = tuple[np.ndarray, np.ndarray]  # the lowest corner and the highest
 
 
-def _scene(sheet: Sheet, look: Look) -> Panel:
+def sheet_panels(sheet: Sheet, look: Look, room: Box | None = None) -> list[Panel]:
+    """One side's surface in a scene, in the box ``room`` or its own, and its input plane."""
+    return [_scene(sheet, look, room or sheet.box), _plane(sheet, look)]
+
+
+def sheets_camera(sheets: list[Sheet]) -> Camera:
+    """From where all last surfaces are seen with all their classes, and the last one's loops."""
+    classes = [sheet.frames.logits[-1].argmax(-1) for sheet in sheets]
+    return best_camera([sheet.values[-1] for sheet in sheets], classes, sheets[-1].loops(-1))
+
+
+def _scene(sheet: Sheet, look: Look, room: Box) -> Panel:
     name, data = sheet.name, sheet.data
     surface = mesh(name, look.style)
     if sheet.faces is not None:
@@ -148,16 +120,18 @@ def _scene(sheet: Sheet, look: Look) -> Panel:
         traces.append({"type": "scatter3d", "mode": "markers", **dots, **QUIET})
     content = "data and decision curve"
     if sheet.plane is not None:
-        traces.append(plane_trace(xyz(f"{name}_plane"), MOST_CORNERS))
+        traces.append(plane_trace(xyz(f"{name}_plane")))
         content = "data, decision curve and the classifier's plane"
     if sheet.corners is not None:
-        traces.append(value_triangle(sheet.corners))
+        traces += value_triangle(sheet.corners)
     return Panel(
         kind="scene",
         label=f"{name} model: surface in representation space, with {content}",
         traces=traces,
-        layout=scene_layout(*sheet.box, sheet.axes.names),
+        layout=scene_layout(*room, () if sheet.labelled else sheet.axes.names),
         pick={x: f"{name}_{x}" for x in "xyz"},
+        notes=sheet.notes,
+        inside=sheet.inside.tolist() if sheet.labelled else [],
     )
 
 
@@ -202,71 +176,19 @@ def class_colours(logits: np.ndarray, discrete: bool = False) -> np.ndarray:
     return softmax(logits, -1)[..., 1]
 
 
-def curvature_scale(fields: list[np.ndarray]) -> ColourScale:
+def curvature_scale(fields: list[np.ndarray], asinh: bool = False) -> ColourScale:
     """Colours of K over all ``fields``, NaN where it is not known."""
-    return colour_scale(COLOURINGS["curvature"], fields)
+    return colour_scale(COLOURINGS["curvature"], fields, asinh)
 
 
 def style_of(scale: ColourScale) -> dict[str, Any]:
     return {"colorscale": scale.colours, "cmin": scale.low, "cmax": scale.high}
 
 
-def boundaries(logits: np.ndarray, axis: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """(T, M, 5): where two classes are equally likely, in the chart and on the surface."""
-    found = []
-    for frame, surface in zip(logits, values, strict=True):
-        pieces = []
-        for label in range(frame.shape[-1] if frame.shape[-1] > 2 else 1):
-            others = np.delete(frame, label, -1).max(-1)
-            pieces.append(np.concatenate(zero_curve(frame[..., label] - others, axis, surface), -1))
-        found.append(np.concatenate(pieces))
-    out = np.full((len(found), max(map(len, found)), 5), np.nan)
-    for frame_out, curve in zip(out, found, strict=True):
-        frame_out[: len(curve)] = curve
-    return out
-
-
 def face_classes(logits: np.ndarray) -> np.ndarray:
     """(T, F): the likeliest class in the middle of every face of the mesh."""
     corners = logits.reshape(len(logits), -1, logits.shape[-1])[:, triangles(logits.shape[1])]
     return corners.mean(2).argmax(-1).astype(float)
-
-
-def classifier_planes(
-    frames: ClassifierFrames, axes: Axes
-) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """The classifier's planes normal . y + offset = 0 in the drawn axes, and where they are honest.
-
-    ``normal`` (T, 3), ``offset`` (T,), ``honest`` (T,): in the drawn axes the plane's margin is the
-    classifier's to 1 % of the largest on the surface, and decides alike at 99 % of its points. In
-    R^3 it always is; of more dimensions some are not drawn, and a classifier that looks at those
-    has no plane in the view. ``None`` where there are more than two classes.
-    """
-    if frames.logits.shape[-1] != 2:
-        return None
-    if not axes.principal:
-        return frames.normal, frames.offset, np.ones(len(frames.offset), dtype=bool)
-    normal, offset = frames.normal @ axes.basis, frames.offset + frames.normal @ axes.origin
-    drawn = np.einsum("trcd,td->trc", axes.project(frames.values), normal)
-    drawn, margin = drawn + offset[:, None, None], frames.margin
-    close = np.abs(drawn - margin).max((1, 2)) <= PLANE_TOLERANCE * np.abs(margin).max((1, 2))
-    otherwise = ((drawn > 0) != (margin > 0)).mean((1, 2))
-    return normal, offset, close & (otherwise <= PLANE_TOLERANCE)
-
-
-def drawn_planes(
-    frames: ClassifierFrames, axes: Axes, low: np.ndarray, high: np.ndarray
-) -> np.ndarray | None:
-    """(T, 6, 3): the classifier's plane in the drawn box; ``None`` where it is never honest."""
-    found = classifier_planes(frames, axes)
-    if found is None or not found[2].any():
-        return None
-    out = np.full((len(frames.weight), MOST_CORNERS, 3), np.nan)
-    for frame, (normal, offset, honest) in enumerate(zip(*found, strict=True)):
-        corners = plane_in_box(normal, offset, low, high) if honest else ()
-        if len(corners):
-            out[frame] = corners[np.minimum(np.arange(MOST_CORNERS), len(corners) - 1)]
-    return out
 
 
 def hatches(name: str, gaussian: np.ndarray, axis: np.ndarray) -> dict[str, np.ndarray]:
@@ -276,27 +198,3 @@ def hatches(name: str, gaussian: np.ndarray, axis: np.ndarray) -> dict[str, np.n
     for frame, found in zip(out, strokes, strict=True):
         frame[: len(found)] = found
     return {f"{name}_hatch_{u}": out[..., i] for i, u in enumerate("uv")}
-
-
-def plane_in_box(
-    normal: np.ndarray, offset: float, low: np.ndarray, high: np.ndarray
-) -> np.ndarray:
-    """(M, 3): the corners, in order, of the plane normal . y + offset = 0 within a box.
-
-    M is 0 where the plane misses the box, otherwise 3 to 6.
-    """
-    corners = np.array(list(itertools.product(*zip(low, high, strict=True))))
-    found = []
-    for a, b in itertools.combinations(corners, 2):
-        if np.count_nonzero(a != b) != 1:
-            continue
-        from_a, from_b = normal @ a + offset, normal @ b + offset
-        if from_a != from_b and from_a * from_b <= 0:
-            found.append(a + (b - a) * from_a / (from_a - from_b))
-    if len(found) < 3:
-        return np.empty((0, 3))
-    points = np.unique(np.round(found, 12), axis=0)
-    centred = points - points.mean(0)
-    across = centred[0]
-    turn = np.arctan2(np.cross(across, centred) @ normal / np.linalg.norm(normal), centred @ across)
-    return points[np.argsort(turn)]

@@ -12,6 +12,7 @@ from ui.drawing import palette
 
 QUANTILE = 0.9  # of a quantity's size over all panels: where linear colours end
 SLACK = 1e-9  # relative: a quantity that is the same everywhere is not beyond its own scale
+ASINH_QUANTILE = 0.98  # where asinh colours end: a crease has the rest
 SOFT_QUANTILE = 0.5  # of |x|: where the asinh scale turns from linear to logarithmic
 
 
@@ -52,7 +53,7 @@ def colour_scale(
     """One scale for all ``fields``; signed ones are symmetric about zero and never collapse.
 
     Scales from zero and signed ones end at the 90 % quantile of the side with the most to show,
-    with ``asinh`` at the largest size; the others at the extremes.
+    with ``asinh`` at the 98 % quantile of all; the others at the extremes.
     """
     kind = colouring.range
     signed = kind == "signed"
@@ -73,9 +74,15 @@ def colour_scale(
     if asinh:
         curved = values[values > palette.COLOUR_RANGE_FLOOR]
         soft = float(np.quantile(curved, SOFT_QUANTILE)) if curved.size else 1.0
-        high = float(np.arcsinh(max(values.max(), palette.COLOUR_RANGE_FLOOR) / soft))
-        return ColourScale(colours, -high if signed else 0.0, high, soft=soft)
+        end = max(float(np.quantile(values, ASINH_QUANTILE)), palette.COLOUR_RANGE_FLOOR)
+        high = float(np.arcsinh(end / soft))
+        low = -high if signed else 0.0
+        return ColourScale(colours, low, high, soft=soft, beyond=_beyond(fields, end))
     low, high = palette.symmetric_range(max(float(np.quantile(x, QUANTILE)) for x in parts))
-    known = np.concatenate([np.abs(x[~np.isnan(x)]) for x in fields])  # infinite ones among them
-    beyond = float((known > high * (1 + SLACK)).mean())
-    return ColourScale(colours, low if signed else 0.0, high, beyond=beyond)
+    return ColourScale(colours, low if signed else 0.0, high, beyond=_beyond(fields, high))
+
+
+def _beyond(fields: Sequence[np.ndarray], end: float) -> float:
+    """The share of known points that are larger than ``end``, infinite ones among them."""
+    known = np.concatenate([np.abs(x[~np.isnan(x)]) for x in fields])
+    return float((known > end * (1 + SLACK)).mean())

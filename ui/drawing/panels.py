@@ -18,7 +18,14 @@ from ui.drawing.lines import triangles
 
 BOX_DIAGONAL = 2.0  # in units of Plotly's normalised scene
 BOX_MARGIN = 0.03  # of the largest extent, around a surface
-LIGHTING = {"ambient": 0.82, "diffuse": 0.35, "specular": 0.05, "roughness": 0.9}
+# One light from the side, far away: a plane has one tone, whatever bends has a gradient.
+LIGHTING = {
+    "ambient": 0.5, "diffuse": 0.75, "specular": 0.08, "roughness": 0.7, "fresnel": 0.05,
+    "vertexnormalsepsilon": 0, "facenormalsepsilon": 0,
+}  # fmt: skip
+LIGHT_PLACE = {"x": 1e5, "y": 1e5, "z": 1e5}
+MOST_TICKS = 3  # numbers along an axis
+TICK_ROOM = 0.15  # of an axis at both ends, without numbers: those of two axes would meet there
 QUIET = {"hoverinfo": "skip", "showlegend": False}
 
 
@@ -28,7 +35,8 @@ class Panel:
 
     ``pick`` names the arrays that hold the marker's x, y (and z): (.., R, C) over the grid, or the
     chart's axis (R,) where the panel is the chart itself; empty where a panel shows no points of
-    the chart, and takes the full width.
+    the chart, and takes the full width. ``notes`` are words with a leader line each; ``inside`` are
+    points (M, 3) that a scene's camera keeps in the picture, all of its box unless said.
     """
 
     kind: str
@@ -36,6 +44,31 @@ class Panel:
     traces: list[dict[str, Any]]
     layout: dict[str, Any]
     pick: dict[str, str]
+    notes: tuple[Note, ...] = ()
+    inside: list[list[float]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Note:
+    """``text`` at point ``place`` of the arrays PREFIX_x, PREFIX_y, PREFIX_z.
+
+    It stands ``right`` of its point and ``down`` from it, in pixels, joined by a line; it is not
+    drawn where the point is NaN.
+    """
+
+    text: str
+    prefix: str
+    place: int
+    right: int
+    down: int
+
+
+@dataclass(frozen=True)
+class EdgeOn:
+    """A ``camera`` that sees a plane as a line, and the ``level`` of one of its points (3,)."""
+
+    camera: dict[str, dict[str, float]]
+    level: tuple[float, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +82,7 @@ class View:
     camera: dict[str, dict[str, float]]
     colour_range: tuple[float, float]
     beyond: float = field(default=0.0)  # share of points whose colour is cut off
+    edge_on: EdgeOn | None = None
 
 
 def ref(name: str, flat: bool = False) -> dict[str, Any]:
@@ -70,6 +104,7 @@ def mesh(side: str, style: dict[str, Any]) -> dict[str, Any]:
         **style,
         "showscale": False,
         "lighting": LIGHTING,
+        "lightposition": LIGHT_PLACE,
         "hovertemplate": "y = (%{x:.3g}, %{y:.3g}, %{z:.3g})<extra></extra>",
     }
 
@@ -79,15 +114,14 @@ def plain_text(text: str) -> str:
     return html.escape(text, quote=False).replace("%{", "% {")
 
 
-def plane_trace(corners: dict[str, Any], count: int) -> dict[str, Any]:
-    """The classifier's plane: a see-through polygon with ``count`` corners, in order."""
-    fan = np.arange(1, count - 1)
+def plane_trace(corners: dict[str, Any]) -> dict[str, Any]:
+    """The classifier's plane: a see-through rectangle with its four corners in order."""
     return {
         "type": "mesh3d",
         **corners,
-        "i": [0] * len(fan),
-        "j": fan.tolist(),
-        "k": (fan + 1).tolist(),
+        "i": [0, 0],
+        "j": [1, 2],
+        "k": [2, 3],
         "color": palette.PLANE,
         "opacity": 0.28,
         "flatshading": True,
@@ -124,10 +158,19 @@ def heat(field: str, style: dict[str, Any], reading: str, **more: Any) -> dict[s
     }
 
 
-def value_triangle(corners: np.ndarray) -> dict[str, Any]:
-    """The value vectors (n, 3), joined in a ring."""
+def value_triangle(corners: np.ndarray) -> list[dict[str, Any]]:
+    """The three value vectors (3, 3), joined in a ring, and the flat space between them."""
     ring = np.concatenate([corners, corners[:1]])
-    return {
+    filled = {
+        "type": "mesh3d",
+        **dict(zip("xyz", corners.T.tolist(), strict=True)),
+        **{name: [place] for place, name in enumerate("ijk")},
+        "color": palette.ACCENT,
+        "opacity": 0.1,
+        "lighting": {"ambient": 1.0, "diffuse": 0.0},
+        **QUIET,
+    }
+    outline = {
         "type": "scatter3d",
         "mode": "lines+markers",
         **dict(zip("xyz", ring.T.tolist(), strict=True)),
@@ -135,6 +178,7 @@ def value_triangle(corners: np.ndarray) -> dict[str, Any]:
         "marker": {"color": palette.ACCENT, "size": 5},
         **QUIET,
     }
+    return [filled, outline]
 
 
 def xyz(prefix: str) -> dict[str, dict[str, str]]:
@@ -148,12 +192,32 @@ def cells(size: int) -> dict[str, np.ndarray]:
 
 
 def scene_layout(low: np.ndarray, high: np.ndarray, names: tuple[str, ...]) -> dict[str, Any]:
-    """Axes called ``names`` over the box from ``low`` to ``high`` (3,), undistorted."""
-    axes = {
-        f"{name}axis": {"title": {"text": names[i]}, "range": [low[i], high[i]], "nticks": 5}
+    """Axes called ``names`` over the box from ``low`` to ``high`` (3,), undistorted.
+
+    Without names nothing is drawn of them.
+    """
+    axes: dict[str, dict[str, Any]] = {
+        f"{name}axis": {"range": [low[i], high[i]], "visible": bool(names)}
         for i, name in enumerate("xyz")
     }
+    for place, name in enumerate(names):
+        axis = axes[f"{'xyz'[place]}axis"]
+        axis |= {"title": {"text": name}, "tickvals": round_numbers(low[place], high[place])}
     return {"aspectmode": "manual", "aspectratio": true_aspect(high - low), **plain(axes)}
+
+
+def round_numbers(low: float, high: float) -> list[float]:
+    """At most three multiples of 1, 2 or 5 times a power of ten, away from both ends."""
+    room = TICK_ROOM * (high - low)
+    first, last = float(low + room), float(high - room)
+    if not last > first:
+        return [float(low)]
+    unit = 10.0 ** np.floor(np.log10(last - first))
+    for step in (factor * unit for factor in (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)):
+        places = np.arange(np.ceil(first / step), np.floor(last / step) + 1)
+        if len(places) <= MOST_TICKS:
+            return [float(f"{place * step:.6g}") for place in places]
+    return []
 
 
 def chart_layout(axis: np.ndarray, names: tuple[str, str]) -> dict[str, Any]:

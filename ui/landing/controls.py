@@ -6,68 +6,78 @@ from dataclasses import replace
 
 import streamlit as st
 
-from gating_core.experiments.comparison import FIRST_LOOK, LIMITS, Setting
+from gating_core.experiments.comparison import FIRST_LOOK, LIMITS, STRENGTHS, Setting
 from ui.common.control_table import Controls, table
-from ui.common.controls import Choice, Flag, Fold, GridPoint, Number
+from ui.common.controls import Choice, Fold, GridPoint, Number
 from ui.common.link_check import forget
-from ui.landing.measured import STRENGTH_STEPS, STRENGTHS
 from ui.landing.picture import COLOURINGS
 
 VIEW_KEY = "pair_view"
-SLIDER_SELECTOR = ".st-key-strength input[type=range]"
+FULL = STRENGTHS[-1]
 # Few, for a first look.
-OFFERED_TASKS = ("linear", "xor", "circle", "moons")
+OFFERED_TASKS = ("circle", "xor", "moons", "linear")
 OFFERED_GATES = ("sigmoid", "headwise")
 OFFERED_DEPTHS = {str(depth): depth for depth in (1, 2, 3, 4)}
+LEFT_SIDES = {"same weights, gate out": "same", "trained without a gate": "own"}
 
 LANDING: Controls = table(
-    Flag("gated", "Gate", default=True,
-        help="Multiplies every output by sigmoid(W h + b), a number between 0 and 1."),
-    Number("strength", "Gate strength λ", default=1.0, within=(0.0, 1.0), step=1 / STRENGTH_STEPS,
-        help="Dials the trained gate down: the gate in force is (1 − λ) + λ · sigmoid(…)."
-        " At λ = 0 there is none. The weights stay as they were trained at λ = 1."),
     Choice("task", "Task", words=OFFERED_TASKS),
+    Choice("left", "Left", words=LEFT_SIDES, default="same",
+        help="What stands beside the gated model: the same weights with the gate taken out (λ = 0),"
+        " or the best of the models that were trained without one."),
+    Choice("colour", "Colour by", words=COLOURINGS, default=COLOURINGS[0]),
     Choice("depth", "Layers", words=OFFERED_DEPTHS),
     Choice("gate", "Gate kind", words=OFFERED_GATES, default=FIRST_LOOK.variants[1]),
     Number("seed", "First seed", within=LIMITS["seed"], step=FIRST_LOOK.seed_count, shape="box",
         help=f"{FIRST_LOOK.seed_count} models are trained, with this seed and the ones after it;"
         " each seed draws its own data and first weights."),
-    Choice("colour", "Colour by", words=COLOURINGS, default=COLOURINGS[0]),
-    Fold("explore", "Explore: other tasks, depths, gates and seeds"),
+    Fold("explore", "Explore: other depths, gates and seeds"),
+    Number("strength", within=(0.0, FULL), default=FULL),
     GridPoint("pick"),
     of=FIRST_LOOK,
 )  # fmt: skip
-FIRST_EXAMPLE = ("gated", "strength", "task", "depth", "gate", "seed", "colour")
+FIRST_EXAMPLE = ("task", "left", "colour", "depth", "gate", "seed")
 
 
-def gate_controls() -> tuple[bool, float]:
-    """The switch and the strength; the strength in force."""
-    switch, slider = st.columns([1, 4], vertical_alignment="center")
-    gated = LANDING["gated"].draw(switch)
-    strength = LANDING["strength"].draw(slider, disabled=not gated)
-    return gated, min(STRENGTHS, key=lambda s: abs(s - strength)) if gated else 0.0
+def front_controls() -> tuple[str, str, str]:
+    """Task, what stands on the left, and colour."""
+    columns = st.columns([4, 4, 3])
+    task, left, colour = (
+        LANDING[name].draw(column)
+        for name, column in zip(("task", "left", "colour"), columns, strict=True)
+    )
+    return task, left, colour
 
 
-def explore_controls() -> tuple[Setting, str]:
-    """Task, depth, gate, seed and colour."""
-    first, second, third = st.columns([3, 2, 2])
-    task = LANDING["task"].draw(first)
-    depth = LANDING["depth"].draw(second)
-    gate = LANDING["gate"].draw(third)
-    fourth, fifth, sixth = st.columns([3, 2, 2], vertical_alignment="bottom")
-    colouring = LANDING["colour"].draw(fourth)
-    seed = LANDING["seed"].draw(fifth)
-    sixth.button("Back to the first example", on_click=back_to_the_first_example, width="stretch")
-    setting = replace(FIRST_LOOK, task=task, depth=depth, variants=("ungated", gate), seed=seed)
-    return setting, colouring
+def explore_controls(task: str) -> Setting:
+    """Depth, gate and seed."""
+    first, second, third, fourth = st.columns(4, vertical_alignment="bottom")
+    depth = LANDING["depth"].draw(first)
+    gate = LANDING["gate"].draw(second)
+    seed = LANDING["seed"].draw(third)
+    fourth.button("Back to the first example", on_click=back_to_the_first_example, width="stretch")
+    return replace(FIRST_LOOK, task=task, depth=depth, variants=("ungated", gate), seed=seed)
 
 
 def back_to_the_first_example() -> None:
-    """All controls say what they say at first; the marked point goes."""
+    """All controls say what they say at first; strength and marked point go."""
     for control in (LANDING[name] for name in FIRST_EXAMPLE):
         control.set(control.default)
-    st.query_params.pop("pick", None)
+    for name in ("strength", "pick"):
+        st.query_params.pop(name, None)
     forget()
+
+
+def frame_shown() -> int:
+    """The place in `STRENGTHS` that is nearest to what the link says; the last, if nothing."""
+    strength = LANDING["strength"].linked
+    wanted = FULL if strength is None else strength
+    return min(range(len(STRENGTHS)), key=lambda place: abs(STRENGTHS[place] - wanted))
+
+
+def arrives() -> bool:
+    """Whether nobody has chosen a strength yet."""
+    return "strength" not in st.query_params
 
 
 def picked() -> tuple[int, int] | None:
@@ -83,8 +93,9 @@ def on_pick() -> None:
 
 
 def on_stop() -> None:
-    """The end of a Play: the slider takes over the strength that is shown."""
+    """The slider was let go, or playing ended: keep the strength in the link."""
     stop = (st.session_state.get(VIEW_KEY) or {}).get("stop")
     if stop:
-        frame = min(max(int(stop["frame"]), 0), STRENGTH_STEPS)
-        LANDING["strength"].set(STRENGTHS[frame])
+        strength = STRENGTHS[min(max(int(stop["frame"]), 0), len(STRENGTHS) - 1)]
+        st.query_params["strength"] = f"{strength:g}"
+        forget()

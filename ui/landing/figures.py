@@ -9,25 +9,26 @@ from plotly.subplots import make_subplots
 from gating_core.geometry import SurfaceResult
 from gating_core.training import TrainedEnsemble
 from ui.drawing import palette
+from ui.drawing.colours import ColourScale
 from ui.drawing.lines import zero_curve
 
 
 def curvature_maps(
-    surfaces: dict[str, SurfaceResult], frames: dict[str, int], end: float
+    surfaces: dict[str, SurfaceResult], frames: dict[str, int], scale: ColourScale
 ) -> go.Figure:
     """K over the chart, one panel a surface, one zero-centred scale, the line K = 0 dashed.
 
-    ``end`` is where the colours end on both sides. The line is drawn only where |K| exceeds its
-    error somewhere: on a flat surface the sign is rounding. Unresolved points are left open.
+    The line is drawn only where |K| exceeds its error somewhere: on a flat surface the sign is
+    rounding. What is not known is left open.
     """
     figure = make_subplots(1, len(surfaces), subplot_titles=list(surfaces))
     for column, (name, surface) in enumerate(surfaces.items(), 1):
         frame = frames[name]
-        gaussian = np.where(surface.resolved[frame], surface.gaussian[frame], np.nan)
-        axis = surface.axis
+        gaussian, axis = surface.known[frame], surface.axis
         figure.add_heatmap(
-            x=axis, y=axis, z=gaussian, coloraxis="coloraxis", row=1, col=column,
-            hovertemplate="x = (%{x:.2f}, %{y:.2f})<br>K = %{z:.3g}<extra></extra>",
+            x=axis, y=axis, z=scale.apply(gaussian), customdata=gaussian, coloraxis="coloraxis",
+            row=1, col=column,
+            hovertemplate="x = (%{x:.2f}, %{y:.2f})<br>K = %{customdata:.3g}<extra></extra>",
         )  # fmt: skip
         if not surface.flat[frame]:
             line, _ = zero_curve(np.nan_to_num(gaussian), axis, surface.values[frame])
@@ -44,10 +45,11 @@ def curvature_maps(
     figure.update_yaxes(title_text="x<sub>2</sub>", showticklabels=True, col=1)
     figure.update_layout(
         coloraxis={
-            "colorscale": palette.SIGNED_SCALE, "cmin": -end, "cmax": end,
+            "colorscale": scale.colours, "cmin": scale.low, "cmax": scale.high,
             "colorbar": {
-                "title": {"text": "K", "side": "right"}, "exponentformat": "power",
-                "orientation": "h", "y": -0.3, "thickness": 12, "len": 0.6,
+                "title": {"text": "K", "side": "right"}, "tickvals": [scale.low, 0, scale.high],
+                "ticktext": [f"{end:.2g}" for end in (scale.ends[0], 0, scale.ends[1])],
+                "orientation": "h", "y": -0.45, "thickness": 12, "len": 0.6,
             },
         },
         margin={"l": 40, "r": 10, "t": 36, "b": 40}, height=400,
@@ -76,4 +78,19 @@ def learning_curves(ensembles: dict[str, TrainedEnsemble], colours: dict[str, st
         xaxis_title="step", yaxis_title="training loss", height=300,
         legend={"orientation": "h", "y": 1.12}, margin={"l": 40, "r": 10, "t": 30, "b": 40},
     )  # fmt: skip
+    return figure
+
+
+def seed_strip(accuracies: dict[str, np.ndarray], colours: dict[str, str]) -> go.Figure:
+    """Accuracy on new points: a row for each variant, a dot for each seed."""
+    figure = go.Figure()
+    for name, values in accuracies.items():
+        figure.add_scatter(
+            x=100 * values, y=[name] * len(values), mode="markers", name=name, showlegend=False,
+            marker={"color": colours[name], "size": 10, "opacity": 0.55},
+            hovertemplate="%{x:.1f} %<extra></extra>",
+        )  # fmt: skip
+    figure.update_xaxes(title_text="% of new points right", title_standoff=4, nticks=6)
+    figure.update_yaxes(autorange="reversed", ticklabelstandoff=6)
+    figure.update_layout(margin={"l": 90, "r": 10, "t": 4, "b": 40}, height=125)
     return figure

@@ -2,38 +2,83 @@
 
 from __future__ import annotations
 
-from gating_core.experiments.comparison import cut_of
+import torch
+
+from gating_core.experiments.comparison import STRENGTHS, StrengthSweep, cut_of
+from gating_core.geometry import MOST_CURVED, Integral
 from gating_core.training import MeanInterval
-from ui.common.words import percent, plus_minus, shape_text
+from ui.common.words import percent, plus_minus, shape_text, total_text
 from ui.landing.picture import Side
 
+LEFT = {"same": "Gate taken out", "own": "Trained without a gate"}
 
-def reading(left: Side, right: Side, frame: int, strength: float) -> str:
-    """One paragraph that says what is on the screen."""
-    first = (
-        f"**Without a gate** the sheet is {shape_text(left.surface, 0)}; the classifier's plane"
-        f" cuts it in {_cut_text(left, 0)}, and {percent(left.test_accuracy[0])} of new points fall"
-        " on the right side."
+
+def captions(side: Side, sweep: StrengthSweep | None = None) -> list[str]:
+    """What stands above a surface at every strength; without a ``sweep`` it has no gate."""
+    return [_caption(side, frame, sweep) for frame in range(len(side.test_accuracy))]
+
+
+def _caption(side: Side, frame: int, sweep: StrengthSweep | None) -> str:
+    accuracy = f"**{percent(side.test_accuracy[frame])}** of new points right"
+    if side.surface.flat[frame]:
+        return f"{accuracy} · total curvature **0**: flat"
+    if sweep is None or not sweep.measured[frame]:
+        return f"{accuracy} · total curvature is being measured …"
+    text = total_text(_at(sweep.total, frame), flat=False)
+    most = f"{percent(side.concentration[frame])} of it on {percent(MOST_CURVED)} of the area"
+    return f"{accuracy} · total curvature **{text}**, {most}"
+
+
+def _at(total: Integral, frame: int) -> Integral:
+    parts = (total.value, total.error, total.complete)
+    return Integral(*(torch.as_tensor(part[frame]) for part in parts))
+
+
+def readings(left: Side, right: Side, which: str) -> list[str]:
+    """One paragraph for every strength that says what is on the screen."""
+    weights = "the same weights, " if which == "same" else ""
+    first = f"**Left, {LEFT[which].lower()}:** {_surface_text(left, 0)}."
+    return [
+        f"{first} **Right, gate at λ = {strength:.2f}:** {weights}{_surface_text(right, frame)}."
+        for frame, strength in enumerate(STRENGTHS)
+    ]
+
+
+def _surface_text(side: Side, frame: int) -> str:
+    shape = shape_text(side.surface, frame)
+    return (
+        f"a sheet that is {shape}; the best plane {_cut_text(side, frame)},"
+        f" and {percent(side.test_accuracy[frame])} of new points are right"
     )
-    gate = {0.0: "**With its gate dialled down to nothing**", 1.0: "**With the gate**"}.get(
-        strength, f"**With the gate dialled down to λ = {strength:.2f}**"
-    )
-    second = (
-        f"{gate} the sheet is {shape_text(right.surface, frame)}; the same kind of plane cuts it in"
-        f" {_cut_text(right, frame)}, and {percent(right.test_accuracy[frame])} are right."
-    )
-    if strength < 1:
-        second += " (Its weights were trained at λ = 1 and stay as they were.)"
-    return f"{first} {second}"
 
 
 def _cut_text(side: Side, frame: int) -> str:
     found = cut_of(side.frames.margin[frame], side.data.axis)
-    if side.surface.flat[frame] and found.count:  # two planes meet in a line
-        return "a straight line" + (
-            f" ({found.text} in the input plane)" if found.count > 1 else ""
-        )
-    return found.text
+    if not found.count:
+        return "misses it"
+    if side.surface.flat[frame]:  # two planes meet in a line
+        several = f" ({found.text} in the input plane)" if found.count > 1 else ""
+        return f"cuts it in a straight line{several}"
+    return f"cuts it in {found.text}"
+
+
+def control_text(ungated: MeanInterval, gated: MeanInterval, count: int) -> str:
+    """The control: what models reach that were trained without a gate, beside gated ones."""
+    without = plus_minus(100 * ungated.mean, 100 * ungated.half_width)
+    with_gate = plus_minus(100 * gated.mean, 100 * gated.half_width)
+    return (
+        f"**Trained for itself, without a gate,** the model reaches {without} % on new points, with"
+        f" one {with_gate} % (means of {count} seeds, 95 % intervals): still a straight cut."
+    )
+
+
+def choice_text(seed: int, count: int) -> str:
+    """How the shown seed was chosen."""
+    return (
+        f"Shown is seed {seed}: of the {(count + 1) // 2} best of {count} on the training points,"
+        " the one whose sheet covers most of its triangle, with a triangle far from a needle and"
+        " curvature that is least crowded in creases."
+    )
 
 
 def difference_text(difference: MeanInterval, count: int) -> str:

@@ -174,7 +174,7 @@ def _scene(
     if ring and side.values is not None and _averages_of_three(side):
         corners = axes.project(side.values)
         low, high = np.minimum(low, corners.min(0)), np.maximum(high, corners.max(0))
-        traces.append(value_triangle(corners))
+        traces += value_triangle(corners)
     low, high = boxed(low, high)
     return Panel(
         kind="scene",

@@ -10,23 +10,22 @@ import numpy as np
 from gating_core.experiments.comparison import ClassifierFrames, DrawnData
 from ui.drawing import palette
 from ui.drawing.axes import Axes
-from ui.drawing.camera import best_camera
 from ui.drawing.classified import (
     Look,
-    Sheet,
     class_colours,
     curvature_scale,
     face_classes,
     sheet_arrays,
     sheet_panels,
+    sheets_camera,
     style_of,
 )
 from ui.drawing.colours import ColourScale
 from ui.drawing.panels import View, cells, plain_text
+from ui.drawing.sheet import Sheet
 from ui.playground.curves import Curve, curves_panel
 
 PAINTS = ("class", "curvature")
-FURTHER = 1.12  # from the scene than on the other pages: boxes of a whole run are often long
 SIDES = ("left", "right")
 
 
@@ -59,6 +58,7 @@ def film_view(
     arrays: dict[str, np.ndarray] = {"axis": data.axis, **cells(len(data.axis))}
     framed: dict[str, np.ndarray] = {}
     columns = []
+    sheets: dict[str, Sheet] = {}
     for name, frames in sides.items():
         field = known.get(name)
         # Between classes 0 and 2 there is no class 1: then faces have one colour each.
@@ -66,7 +66,7 @@ def film_view(
         shown = class_colours(frames.logits, discrete) if by_class else _neutral(frames)
         if field is not None:  # K beyond the scale has the colour of its end
             shown = np.nan_to_num(field, nan=0.0).clip(scale.low, scale.high)
-        sheet = Sheet(name, frames, data, axes[name], shown, faces, field)
+        sheet = sheets[name] = Sheet(name, frames, data, axes[name], shown, faces, field)
         moving, fixed = sheet_arrays(sheet)
         arrays, framed = arrays | fixed, framed | moving
         columns.append(sheet_panels(sheet, look))
@@ -77,7 +77,7 @@ def film_view(
         arrays=arrays | framed,
         framed=frozenset(framed),
         frames=len(steps),
-        camera=_camera(sides, axes),
+        camera=sheets_camera(list(sheets.values())),
         colour_range=(scale.low, scale.high),
         beyond=scale.beyond,
     )
@@ -93,16 +93,3 @@ def _reading(data: DrawnData) -> str:
     if data.class_count == 2:
         return f"{names[1]} with p = %{{z:.2f}}"
     return f"%{{z}} of {', '.join(f'{place}: {name}' for place, name in enumerate(names))}"
-
-
-def _camera(
-    sides: dict[str, ClassifierFrames], axes: dict[str, Axes]
-) -> dict[str, dict[str, float]]:
-    """Shows both last surfaces broadly, and a loop that the right-hand plane cuts as one."""
-    lasts = [axes[name].project(frames.values[-1]) for name, frames in sides.items()]
-    right = list(sides.values())[-1]
-    flat = right.values.shape[-1] == 3 and right.logits.shape[-1] == 2
-    face = right.normal[-1] if flat and right.normal[-1].any() else None
-    camera = best_camera(lasts, face)
-    camera["eye"] = {axis: FURTHER * place for axis, place in camera["eye"].items()}
-    return camera

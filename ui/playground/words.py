@@ -20,7 +20,7 @@ from gating_core.tasks import OwnData, quote, train_counts
 from gating_core.training import mean_interval
 from ui.common.words import percent, plus_minus, short, total_text
 from ui.drawing.axes import Axes
-from ui.drawing.classified import classifier_planes
+from ui.drawing.planes import classifier_planes
 
 FEW_SEEDS = 6
 COARSE_BELOW = 20  # test points: one more or less right shows in the accuracy

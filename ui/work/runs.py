@@ -26,8 +26,10 @@ from gating_core.experiments.comparison import (
     PRESETS,
     CurvatureSummary,
     Setting,
+    StrengthSweep,
     TrainedRun,
     load_preset,
+    load_sweep,
     train_further,
     train_setting,
 )
@@ -45,11 +47,12 @@ _counter = itertools.count()
 
 @dataclass(eq=False)
 class Shown:
-    """A run as far as it got, and what is known of its curvature, by variant and member."""
+    """A run as far as it got, and what was measured: curvatures by variant and member, a sweep."""
 
     run: TrainedRun
     along: dict[tuple[str, int], CurvatureSummary] = field(default_factory=dict)
     final: dict[tuple[str, int], CurvatureSummary] = field(default_factory=dict)
+    sweep: StrengthSweep | None = None
     drawn: float = 0.0  # time.monotonic() of when it came to be shown
 
 
@@ -71,7 +74,7 @@ def known(setting: Setting) -> Shown | None:
         found = _known.get(setting)
         name = next((name for name, shipped in PRESETS.items() if shipped == setting), None)
         if found is None and name is not None:
-            found = _known[setting] = Shown(load_preset(name))
+            found = _known[setting] = Shown(load_preset(name), sweep=load_sweep(name))
         return found
 
 
@@ -104,7 +107,7 @@ def fetch(
             st.session_state[last_key(key)] = before
         job = jobs.start(
             key, lambda: _work(setting, before, measure), about=setting,
-            expected=(TrainingDiverged,), newest=(float, TrainedRun),
+            expected=(TrainingDiverged,), newest=(float, TrainedRun, StrengthSweep),
         )  # fmt: skip
     return job
 
@@ -186,6 +189,8 @@ def shown_of(key: str, job: jobs.Job) -> Shown | None:
         if isinstance(item, CurvatureSummary):
             place = shown.final if item.known is None else shown.along
             place[item.variant, item.member] = item
+        elif isinstance(item, StrengthSweep):
+            shown.sweep = item
     st.session_state[last_key(key)] = shown
     if job.state is State.DONE and run.setting.own is None:
         _remember(shown)

@@ -18,13 +18,15 @@ from gating_core.experiments.comparison.frames import (
     shown_member,
     strengths_model,
 )
-from gating_core.experiments.comparison.presets import PRESETS, load_preset
+from gating_core.experiments.comparison.presets import PRESETS, load_preset, load_sweep
+from gating_core.experiments.comparison.refit import refitted
 from gating_core.experiments.comparison.run import TrainedRun, train_further, train_setting
 from gating_core.experiments.comparison.setting import (
     FIRST_LOOK,
     LIMITS,
     Setting,
 )
+from gating_core.experiments.comparison.sweep import STRENGTHS, StrengthSweep, sweep_strengths
 from gating_core.experiments.comparison.variants import TOKENS_ONLY, VARIANTS
 
 __all__ = [
@@ -34,12 +36,14 @@ __all__ = [
     "LIMITS",
     "PRESETS",
     "SHOWN",
+    "STRENGTHS",
     "TOKENS_ONLY",
     "VARIANTS",
     "ClassifierFrames",
     "CurvatureSummary",
     "DrawnData",
     "Setting",
+    "StrengthSweep",
     "TrainedRun",
     "cut_of",
     "drawn_data",
@@ -49,10 +53,13 @@ __all__ = [
     "frame_accuracies",
     "inside",
     "load_preset",
+    "load_sweep",
     "measure_run",
+    "refitted",
     "sample",
     "shown_member",
     "strengths_model",
+    "sweep_strengths",
     "train_further",
     "train_setting",
 ]

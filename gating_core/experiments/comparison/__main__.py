@@ -7,8 +7,9 @@ import logging
 
 import torch
 
-from gating_core.experiments.comparison.presets import FOLDER, PRESETS, save_run
+from gating_core.experiments.comparison.presets import FOLDER, PRESETS, save_run, save_sweep
 from gating_core.experiments.comparison.run import TrainedRun, train_setting
+from gating_core.experiments.comparison.sweep import sweep_strengths
 
 
 def main() -> None:
@@ -19,6 +20,8 @@ def main() -> None:
         assert isinstance(run, TrainedRun)
         path = FOLDER / f"{name}.safetensors"
         save_run(run, path)
+        *_, sweep = filter(None, sweep_strengths(run))
+        save_sweep(sweep, path.with_suffix(".sweep.safetensors"))
         found = {name: variant.ensemble for name, variant in run.variants.items()}
         texts = [f"{name} {float(e.test_accuracy[-1, e.best]):.3f}" for name, e in found.items()]
         logging.info("%s: %s", path.name, ", ".join(texts))

@@ -11,21 +11,24 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from gating_core.checks import check_choice
 from gating_core.experiments.comparison.run import Frame, TrainedRun
 from gating_core.experiments.comparison.setting import FIRST_LOOK, Setting
+from gating_core.experiments.comparison.sweep import StrengthSweep
 from gating_core.export.weights import (
     ensemble_from_tensors,
     ensemble_tensors,
     tensor_file,
     tensors_and_metadata,
 )
+from gating_core.geometry.integrals import Integral
 from gating_core.training.ensemble import batches_of
 from gating_core.training.trainer import Snapshot
 
 FOLDER = Path(__file__).resolve().parents[3] / "assets" / "presets"
-PRESETS = {"circle": FIRST_LOOK}
+PRESETS = {task: replace(FIRST_LOOK, task=task) for task in ("circle", "xor", "moons", "linear")}
 
 
 def save_run(run: TrainedRun, path: Path) -> None:
@@ -72,7 +75,26 @@ def load_run(path: Path) -> TrainedRun:
     return TrainedRun(setting, setting.make_task(), tuple(frames), batches, seconds, nothing)
 
 
+def save_sweep(sweep: StrengthSweep, path: Path) -> None:
+    """Write ``sweep`` to a safetensors file."""
+    total = sweep.total
+    tensors = {
+        "weight": sweep.weight, "bias": sweep.bias, "measured": sweep.measured,
+        "value": total.value.numpy(), "error": total.error.numpy(),
+        "complete": total.complete.numpy(),
+    }  # fmt: skip
+    path.write_bytes(tensor_file(tensors, {"member": sweep.member}))
+
+
 def load_preset(name: str) -> TrainedRun:
     """The shipped run called ``name``."""
     check_choice("preset", name, PRESETS)
     return load_run(FOLDER / f"{name}.safetensors")
+
+
+def load_sweep(name: str) -> StrengthSweep:
+    """What the shipped run called ``name`` does as its gate is dialled up."""
+    check_choice("preset", name, PRESETS)
+    found, about = tensors_and_metadata((FOLDER / f"{name}.sweep.safetensors").read_bytes())
+    total = Integral(*(torch.from_numpy(found[part]) for part in ("value", "error", "complete")))
+    return StrengthSweep(about["member"], found["weight"], found["bias"], total, found["measured"])

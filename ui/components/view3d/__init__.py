@@ -76,7 +76,6 @@ def view3d(
     legend: Legend,
     readouts: Sequence[Readout] = ((), ()),
     pick: tuple[int, int] | None = None,
-    follow: str | None = None,
     playable: bool = True,
     on_pick: Callable[[], None] = lambda: None,
     on_stop: Callable[[], None] = lambda: None,
@@ -84,18 +83,26 @@ def view3d(
     scrub: bool = False,
     serial: str = "",
     family: str = "",
+    scene: str = "",
+    readings: Sequence[str] = (),
+    ends: tuple[str, str] | None = None,
+    arrive: bool = False,
 ) -> None:
     """Draw ``view``.
 
     ``captions`` holds one line per frame for every column (or a single line); ``readouts`` what is
     read off at the point under the pointer, or at the marked one. Without ``frame_labels`` there is
-    nothing to play. ``follow`` is the
-    CSS selector of a range input outside the component that steps through the frames while it is
-    dragged. A click calls ``on_pick`` with ``st.session_state[key]["pick"]`` = {row, column};
-    the end of a Play calls ``on_stop`` with ``["stop"]`` = {frame}. Views with one ``camera_key``
-    (by default ``key``) share the visitor's camera. With ``scrub`` there is a timeline of its own
-    to drag and step along. A new ``serial`` makes the view adopt ``frame`` and ``pick`` again; of
-    one ``family``, as of a run that grows, only where the visitor looked at the last frame.
+    nothing to play. A click calls ``on_pick`` with ``st.session_state[key]["pick"]`` = {row,
+    column}; the end of a Play calls ``on_stop`` with ``["stop"]`` = {frame}. Views with one
+    ``camera_key`` (by default ``key``) share the visitor's camera. With ``scrub`` there is a
+    timeline of its own to drag and step along. A new ``serial`` makes the view adopt ``frame`` and
+    ``pick`` again; of one ``family``, as of a run that grows, only where the visitor looked at the
+    last frame.
+
+    The camera is that of ``view``, as near as all that is drawn fits, until the visitor turns it; a
+    new ``scene`` begins with it again. ``readings`` are paragraphs, one per frame, ``ends`` what
+    the ends of the timeline are called; in these and in captions ** marks what is bold. With
+    ``arrive`` the frames play once by themselves when the page is opened.
     """
     columns = [
         {
@@ -114,6 +121,11 @@ def view3d(
         "plotly": plotly_url(),
         "columns": columns,
         "camera": view.camera,
+        "edge_on": asdict(view.edge_on) if view.edge_on else None,
+        "scene": scene,
+        "readings": list(readings),
+        "ends": ends,
+        "arrive": arrive,
         "frames": view.frames if playable else 1,
         "frame": frame,
         "scrub": scrub,
@@ -122,7 +134,6 @@ def view3d(
         "frame_labels": list(frame_labels),
         "legend": asdict(legend),
         "pick": pick,
-        "follow": follow,
     }
     _component(
         key=key,

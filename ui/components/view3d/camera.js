@@ -8,23 +8,120 @@ const SETTLED_MS = 40; // after which a zoom has been applied
 const CAMERAS = (window.__gcCameras ??= {});
 const TURNED = (window.__gcTurned ??= new Set()); // views that the visitor has turned
 
+const FIELD = Math.PI / 4; // radians: what Plotly's cameras see, from below to above
+const ROOM = 0.94; // of half the panel, for what is drawn
+const AXES_ROOM = 0.86; // with numbers along the axes
+
 const scenesOf = state => state.plots.map(plot => plot.div).filter(div => div.classList.contains('gc-scene'));
 
 const cameraNow = div => div._fullLayout?.scene?._scene?.getCamera();
 
-// The camera of a view: a copy, or that of Python until there is one.
-const cameraOf = ({ header }) => structuredClone(CAMERAS[header.key] ??= structuredClone(header.camera));
+// The camera of a view: a copy, or the home of Python until there is one.
+const cameraOf = state => structuredClone(CAMERAS[state.header.key] ??= fitted(state, state.header.camera));
 
 function setCamera(state, camera, from = null) {
   CAMERAS[state.header.key] = structuredClone(camera);
   TURNED.add(state.header.key);
-  scenesOf(state).forEach(div => div !== from && div._fullLayout
-    && state.Plotly.relayout(div, { 'scene.camera': structuredClone(camera) }));
+  state.plots.forEach(({ div, c, p }) => {
+    if (div === from || !div.classList.contains('gc-scene') || !div._fullLayout) return;
+    state.Plotly.relayout(div, { 'scene.camera': structuredClone(camera),
+      'scene.annotations': leaders(state.header.columns[c].panels[p], state) });
+  });
 }
 
-// Another picture may be better seen from elsewhere, unless the visitor has chosen from where.
+// Another picture is better seen from elsewhere.
 function forgetCamera({ key }) {
-  if (!TURNED.has(key)) delete CAMERAS[key];
+  TURNED.delete(key);
+  delete CAMERAS[key];
+}
+
+const unit = vector => vector.map(x => x / Math.hypot(...vector));
+const dot = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
+const cross = ([a, b, c], [d, e, f]) => [b * f - c * e, c * d - a * f, a * e - b * d];
+const vector = place => ['x', 'y', 'z'].map(axis => place[axis]);
+const place = ([x, y, z]) => ({ x, y, z });
+
+// A point of a scene in the units of cameras.
+const inUnits = (point, { layout }) => ['x', 'y', 'z'].map((axis, i) => {
+  const [low, high] = layout[`${axis}axis`].range;
+  return ((point[i] - low) / (high - low) - 0.5) * layout.aspectratio[axis];
+});
+
+// What must be seen of a scene: the points that Python names, or its box.
+function mustBeSeen(panel) {
+  const ranges = ['x', 'y', 'z'].map(axis => panel.layout[`${axis}axis`].range);
+  const corners = [0, 1, 2, 3, 4, 5, 6, 7].map(corner => ranges.map((range, i) => range[corner >> i & 1]));
+  return (panel.inside.length ? panel.inside : corners).map(point => inUnits(point, panel));
+}
+
+// Whether a point stands in the right half of the picture.
+function onTheRight(point, panel, camera) {
+  const centre = vector(camera.center);
+  const from = (a, b) => a.map((x, i) => x - b[i]);
+  const right = cross(vector(camera.up), from(vector(camera.eye), centre));
+  return dot(from(inUnits(point, panel), centre), right) > 0;
+}
+
+// The camera that looks from the same direction, as near as everything fits into every scene.
+// One that is to see a plane as a line stands in it, as high as the point ``level`` of the plane.
+function fitted(state, camera, level = null) {
+  const panels = state.plots.map(({ div, c, p }) => ({ div, panel: state.header.columns[c].panels[p] }))
+    .filter(({ panel, div }) => panel.kind === 'scene' && div.clientHeight);
+  if (!panels.length || !camera.eye) return camera;
+  const towards = unit(vector(camera.eye));
+  const right = unit(cross(vector(camera.up), towards));
+  const over = cross(towards, right);
+  const seen = panels.flatMap(({ div, panel }) => {
+    const tall = Math.tan(FIELD / 2) * (panel.inside.length ? ROOM : AXES_ROOM);
+    const wide = tall * div.clientWidth / div.clientHeight;
+    return mustBeSeen(panel).map(p => [dot(p, right) / wide, dot(p, over) / tall, dot(p, towards), wide, tall]);
+  });
+  // In the plane of the picture the nearest place from which both edges are seen, then the other.
+  const spread = i => {
+    const after = Math.max(...seen.map(p => p[i] + p[2]));
+    const before = Math.max(...seen.map(p => p[2] - p[i]));
+    return [(after - before) / 2, (after + before) / 2];
+  };
+  const [, , , wide, tall] = seen[0];
+  const [[across, farX], [middle, farY]] = [spread(0), spread(1)];
+  const up = level ? dot(inUnits(level, panels[0].panel), over) / tall : middle;
+  const far = Math.max(farX, farY + Math.abs(up - middle));
+  const centre = [0, 1, 2].map(i => across * wide * right[i] + up * tall * over[i]);
+  return { eye: place(centre.map((x, i) => x + far * towards[i])), up: camera.up, center: place(centre) };
+}
+
+// The panels have another size: fit again, unless the visitor has chosen from where to look.
+function refit(state) {
+  if (TURNED.has(state.header.key)) return;
+  delete CAMERAS[state.header.key];
+  setCamera(state, state.camera());
+  TURNED.delete(state.header.key);
+}
+
+function lookEdgeOn(root, state) {
+  state.edge = !state.edge;
+  setCamera(state, state.edge
+    ? fitted(state, state.header.edge_on.camera, state.header.edge_on.level)
+    : fitted(state, state.header.camera));
+  root.querySelector('.gc-edge').setAttribute('aria-pressed', state.edge);
+  if (!state.edge) TURNED.delete(state.header.key);
+}
+
+// A page is scrolled over a scene as over anything else: the wheel zooms with Ctrl or once the scene
+// has been clicked, one finger turns it once it has been tapped.
+function letScroll(div) {
+  const mine = () => document.activeElement === div;
+  const pass = event => event.stopPropagation();
+  div.addEventListener('wheel', event => { if (!event.ctrlKey && !mine()) pass(event); }, true);
+  let tapped = false;
+  div.addEventListener('touchstart', event => {
+    tapped = mine();
+    if (!tapped && event.touches.length === 1) pass(event);
+  }, true);
+  for (const name of ['touchmove', 'touchend']) {
+    div.addEventListener(name, event => { if (!tapped && event.touches.length < 2) pass(event); }, true);
+  }
+  div.addEventListener('click', () => div.focus({ preventScroll: true }), true);
 }
 
 // What turns one scene turns them all.
@@ -57,15 +154,18 @@ function turned(state, key) {
   const turn = { ArrowLeft: [-TURN, 0], ArrowRight: [TURN, 0], ArrowUp: [0, TURN], ArrowDown: [0, -TURN] }[key];
   const zoom = { '+': NEARER, '=': NEARER, '-': 1 / NEARER }[key];
   if (key === HOME) {
-    setCamera(state, state.header.camera);
+    setCamera(state, fitted(state, state.header.camera));
+    TURNED.delete(state.header.key);
   } else if (turn || zoom) {
     const camera = state.camera();
-    const { x, y, z } = camera.eye;
+    const centre = vector(camera.center);
+    const [x, y, z] = vector(camera.eye).map((place, i) => place - centre[i]);
     const far = Math.hypot(x, y, z) * (zoom ?? 1);
     const around = Math.atan2(y, x) + (turn?.[0] ?? 0);
     const above = Math.asin(z / Math.hypot(x, y, z)) + (turn?.[1] ?? 0);
     const up = Math.max(-STEEPEST, Math.min(STEEPEST, above));
-    camera.eye = { x: far * Math.cos(up) * Math.cos(around), y: far * Math.cos(up) * Math.sin(around), z: far * Math.sin(up) };
+    const eye = [Math.cos(up) * Math.cos(around), Math.cos(up) * Math.sin(around), Math.sin(up)];
+    camera.eye = place(eye.map((part, i) => centre[i] + far * part));
     setCamera(state, camera);
   } else {
     return false;

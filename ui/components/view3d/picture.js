@@ -26,14 +26,18 @@ function label(root, state) {
   const { header, frame } = state;
   root.querySelectorAll('.gc-caption').forEach((node, c) => {
     const { captions } = header.columns[c];
-    node.textContent = captions[Math.min(frame, captions.length - 1)];
+    write(node, captions[Math.min(frame, captions.length - 1)]);
   });
+  write(root.querySelector('.gc-reading'), header.readings[Math.min(frame, header.readings.length - 1)] ?? '');
   root.querySelector('.gc-frame').textContent = header.frame_labels[frame] ?? '';
   const scrub = root.querySelector('.gc-scrub');
   scrub.value = frame;
   scrub.setAttribute('aria-valuetext', header.frame_labels[frame] ?? '');
-  const share = header.frames > 1 ? frame / (header.frames - 1) : 1;
-  root.querySelector('.gc-done').style.width = `${100 * share}%`;
+}
+
+// Text in which ** marks what is bold.
+function write(node, text) {
+  node.replaceChildren(...text.split('**').map((part, i) => (i % 2 ? element('strong', '', part) : part)));
 }
 
 // The marked point, and the one under the pointer.
@@ -96,8 +100,25 @@ function layoutOf(root, panel, state) {
   }
   const axis = spec => ({ ...spec, color: font.color, gridcolor: grid, zerolinecolor: grid, showbackground: false, showspikes: false });
   const { xaxis, yaxis, zaxis, ...rest } = panel.layout;
+  const annotations = leaders(panel, state);
   return { ...base, margin: { l: 0, r: 0, t: 0, b: 0 },
-    scene: { ...rest, camera: state.camera(), xaxis: axis(xaxis), yaxis: axis(yaxis), zaxis: axis(zaxis) } };
+    scene: { ...rest, annotations, camera: state.camera(), xaxis: axis(xaxis), yaxis: axis(yaxis), zaxis: axis(zaxis) } };
+}
+
+// A word beside a point, towards the middle of the picture, with a line between them; nothing where
+// the point is not known.
+const leaders = (panel, state) => panel.notes.map(note => leader(note, panel, state)).filter(note => note);
+
+function leader({ text, prefix, place, right, down }, panel, state) {
+  const [x, y, z] = ['x', 'y', 'z'].map(axis => {
+    const array = state.arrays[`${prefix}_${axis}`];
+    return array.values[(array.framed ? state.frame * array.size : 0) + place];
+  });
+  if (![x, y, z].every(Number.isFinite)) return null;
+  const inwards = onTheRight([x, y, z], panel, state.camera()) ? -1 : 1;
+  const anchor = { '-1': 'right', 0: 'center', 1: 'left' }[inwards * Math.sign(right)];
+  return { x, y, z, text, ax: inwards * right, ay: down, xanchor: anchor, font: { size: 12 },
+    arrowhead: 0, arrowwidth: 1, captureevents: false };
 }
 
 // What answers no hover (plane, lines, data) must not hide the surface from the pointer either.

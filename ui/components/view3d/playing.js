@@ -1,4 +1,4 @@
-// Which frame is shown? Play, the timeline with its steps, and the slider that Python owns.
+// Which frame is shown? Play, the timeline with its steps, and what plays by itself on arrival.
 
 const FRAME_MS = 90; // at least, of a frame that plays
 
@@ -19,7 +19,7 @@ async function play(root, state) {
   if (state.playing) return stop(root, state);
   if (state.header.frames < 2) return;
   state.playing = true;
-  root.querySelector('.gc-play').textContent = '⏸ Pause';
+  root.querySelector('.gc-play').textContent = '❚❚ Pause';
   if (state.frame >= state.header.frames - 1) await show(root, state, 0);
   while (state.playing && root.isConnected && state.frame < state.header.frames - 1) {
     const begun = performance.now();
@@ -50,6 +50,14 @@ function listenToBar(root, state, chase) {
   const scrub = root.querySelector('.gc-scrub');
   scrub.oninput = () => { state.playing = false; chase(Number(scrub.value)); };
   scrub.onchange = () => state.report('stop', { frame: Number(scrub.value) });
+  root.querySelectorAll('.gc-end').forEach(node => {
+    node.onclick = async () => {
+      state.playing = false;
+      await show(root, state, Number(node.dataset.to) * (state.header.frames - 1));
+      state.report('stop', { frame: state.frame });
+    };
+  });
+  root.querySelector('.gc-edge').onclick = () => lookEdgeOn(root, state);
   root.querySelectorAll('.gc-step').forEach(node => {
     node.onclick = async () => {
       state.playing = false;
@@ -59,18 +67,24 @@ function listenToBar(root, state, chase) {
   });
 }
 
-// The slider that Python owns: follow it while it is dragged, before it reports its value.
-// It fires no events of its own then, but says its value to screen readers. React also writes the
-// value it already has, as at the end of a Play: only a change counts.
-function followSlider(state, chase) {
-  state.observer?.disconnect();
-  state.observer = new MutationObserver(changes => {
-    const { follow, frames } = state.header;
-    const slider = follow && changes.find(({ target, oldValue }) =>
-      target.matches(follow) && target.getAttribute('aria-valuetext') !== oldValue)?.target;
-    if (!slider || frames < 2 || state.playing) return;
-    const { min, max, value } = slider;
-    chase(Math.round((frames - 1) * (value - min) / (max - min)));
-  });
-  state.observer.observe(document.body, { subtree: true, attributeOldValue: true, attributeFilter: ['aria-valuetext'] });
+const ARRIVAL_MS = 2000; // from the first frame to the last when the page is opened
+const still = () => window.matchMedia('(prefers-reduced-motion: reduce)').matches;
+
+// Once for each tab, by itself: as many frames as can be drawn in time. A touch ends it.
+async function arrive(root, state) {
+  const { frames } = state.header;
+  const begun = performance.now();
+  state.playing = true;
+  let touched = false;
+  const touch = () => { touched = true; };
+  const touches = ['pointerdown', 'keydown', 'wheel', 'touchstart'];
+  touches.forEach(name => root.addEventListener(name, touch, { capture: true, passive: true }));
+  while (!touched && state.playing && root.isConnected && state.frame < frames - 1) {
+    const share = Math.min((performance.now() - begun) / ARRIVAL_MS, 1);
+    await show(root, state, Math.round(share * (frames - 1)));
+    await new Promise(done => requestAnimationFrame(done));
+  }
+  touches.forEach(name => root.removeEventListener(name, touch, { capture: true }));
+  state.playing = false;
+  if (touched) state.report('stop', { frame: state.frame });
 }

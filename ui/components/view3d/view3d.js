@@ -18,8 +18,11 @@ export default function ({ data, parentElement, setTriggerValue }) {
     state.last = header.frames - 1;
     state.pick = header.pick;
   }
-  if (state.serial !== header.serial) forgetCamera(header);
-  state.serial = header.serial;
+  if (state.scene !== undefined && state.scene !== header.scene) forgetCamera(header);
+  state.scene = header.scene;
+  const arriving = header.arrive && !window.__gcArrived && !still();
+  if (header.arrive) window.__gcArrived = true;
+  if (arriving) state.frame = 0;
 
   build(root, state);
   loadPlotly(header.plotly).then(async Plotly => {
@@ -28,13 +31,14 @@ export default function ({ data, parentElement, setTriggerValue }) {
     await draw(root, state, () => true);
     if (!state.wired) listen(root, state);
     state.wired = true;
+    if (arriving) arrive(root, state);
   }).catch(error => { root.querySelector('.gc-hint').textContent = `The 3-D view could not start: ${error.message}`; });
 
   // Called on unmounting, and also when one run overtakes another while the element stays.
   return () => setTimeout(() => {
     if (root.isConnected) return;
     state.playing = false;
-    state.observer?.disconnect();
+    state.sizes?.disconnect();
     if (state.Plotly) state.plots.forEach(plot => state.Plotly.purge(plot.div));
   });
 }
@@ -51,9 +55,10 @@ function build(root, state) {
     state.wired = false;
     find('.gc-columns').replaceChildren(...header.columns.map((column, c) => {
       const box = element('div', column.wide ? 'gc-column gc-wide' : 'gc-column');
+      box.style.setProperty('--gc-asides', column.panels.length - 1);
       box.append(element('h3', 'gc-heading'), element('p', 'gc-caption'));
       column.panels.forEach((panel, p) => {
-        const div = element('div', panel.kind === 'scene' ? 'gc-scene' : 'gc-plane');
+        const div = element('div', `${panel.kind === 'scene' ? 'gc-scene' : 'gc-plane'} ${p ? 'gc-aside' : 'gc-first'}`);
         if (panel.kind === 'scene') {
           div.tabIndex = 0;
           div.setAttribute('role', 'application');
@@ -73,7 +78,11 @@ function build(root, state) {
   root.querySelectorAll('.gc-readout').forEach((node, c) => { node.hidden = !header.columns[c].readout.length; });
   root.querySelectorAll('.gc-heading').forEach((node, c) => { node.textContent = header.columns[c].heading; });
   root.classList.toggle('gc-film', header.scrub);
-  find('.gc-progress').hidden = header.scrub;
+  root.querySelectorAll('.gc-end').forEach((node, i) => {
+    node.hidden = !header.ends;
+    node.textContent = header.ends?.[i] ?? '';
+  });
+  find('.gc-edge').hidden = !header.edge_on;
   root.querySelectorAll('.gc-step, .gc-scrub').forEach(node => { node.hidden = !header.scrub; });
   find('.gc-scrub').max = header.frames - 1;
   find('.gc-bar').hidden = header.frame_labels.length === 0;
@@ -97,7 +106,7 @@ function element(tag, className, text = '') {
 function listen(root, state) {
   const chase = chaser(root, state);
   listenToBar(root, state, chase);
-  followSlider(state, chase);
+  state.sizes = new ResizeObserver(() => refit(state));
   const hand = pointer(root, state);
   state.plots.forEach(plot => {
     const { div, c, p } = plot;
@@ -105,6 +114,8 @@ function listen(root, state) {
       if (linked(state.header.columns[c].panels[p])) pointAtPlane(state, plot, hand);
       return;
     }
+    state.sizes.observe(div);
+    letScroll(div);
     shareCamera(state, div);
     pointAtScene(state, div, hand);
     div.onkeydown = event => {

@@ -1,0 +1,129 @@
+"""What is drawn of one classified surface: where its plane cuts it, and how far it all reaches?
+
+Shapes: T frames (versions of a model), R x C grid points, F faces of the mesh, K classes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from gating_core.experiments.comparison import ClassifierFrames, DrawnData
+from ui.drawing.axes import Axes
+from ui.drawing.lines import zero_curve
+from ui.drawing.panels import Note, boxed
+from ui.drawing.planes import drawn_planes
+
+DIRECTIONS = 200  # in which the outermost points are looked for
+NOTES = (("classifier's plane", 26, 22), ("cut = boundary", 34, -26))  # pixels right and down
+
+
+@dataclass(frozen=True, eq=False)
+class Sheet:
+    """One side of a view: ``frames`` in the drawn ``axes``, with ``data`` on it.
+
+    ``shown`` (T, R, C) is what the colours show; ``faces`` (T, F), if given, colours the mesh in
+    its place; ``field`` (T, R, C), if given, is what is read off the chart, hatched where it is
+    NaN. ``corners`` (3, 3) are a triangle with the flat space in it. ``lines`` (M, 2) of the chart,
+    if given, are drawn on the surface in place of its grid. With ``labelled`` the parts are named
+    in the picture, and nothing is written along the axes.
+    """
+
+    name: str
+    frames: ClassifierFrames
+    data: DrawnData
+    axes: Axes
+    shown: np.ndarray
+    faces: np.ndarray | None = None
+    field: np.ndarray | None = None
+    corners: np.ndarray | None = None
+    lines: np.ndarray | None = None
+    labelled: bool = False
+
+    @cached_property
+    def values(self) -> np.ndarray:
+        """(T, R, C, 3)."""
+        return self.axes.project(self.frames.values)
+
+    @cached_property
+    def cuts(self) -> np.ndarray:
+        """(T, M, 5): the decision boundary in the chart and on the surface."""
+        return boundaries(self.frames.logits, self.data.axis, self.values)
+
+    @cached_property
+    def plane(self) -> np.ndarray | None:
+        return drawn_planes(self.frames, self.axes, self.cuts[..., 2:])
+
+    @cached_property
+    def inside(self) -> np.ndarray:
+        """(M, 3): points that reach as far as what is drawn in any frame."""
+        parts = [self.values.reshape(-1, 3), self.axes.project(self.frames.data_values)]
+        parts += [x for x in (self.corners, self.plane) if x is not None]
+        points = np.concatenate([part.reshape(-1, 3) for part in parts])
+        return outermost(points[~np.isnan(points[:, 0])])
+
+    @property
+    def box(self) -> tuple[np.ndarray, np.ndarray]:
+        """What is drawn of space in all frames."""
+        return boxed(self.inside.min(0), self.inside.max(0))
+
+    def loops(self, frame: int) -> list[np.ndarray]:
+        """The closed curves among the cuts of one frame, (M, 3) each."""
+        cut = self.cuts[frame, :, 2:]
+        pieces = np.split(cut, np.flatnonzero(np.isnan(cut[:, 0])))
+        pieces = [piece[~np.isnan(piece[:, 0])] for piece in pieces]
+        return [piece for piece in pieces if len(piece) > 3 and (piece[0] == piece[-1]).all()]
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """The names of the parts, at the points of `note_places`."""
+        if not self.labelled:
+            return ()
+        found = [Note(text, f"{self.name}_note", place, right, down)
+                 for place, (text, right, down) in enumerate(NOTES)]  # fmt: skip
+        values = 0 if self.corners is None else len(self.corners)
+        return (*found, *(
+            Note(f"U<sub>{i + 1}</sub>", f"{self.name}_note", len(NOTES) + i, 0, -16)
+            for i in range(values)
+        ))  # fmt: skip
+
+    @property
+    def note_places(self) -> np.ndarray:
+        """(T, ., 3): a corner of the plane, a point of the cut, and the triangle's corners."""
+        count = len(self.values)
+        plane = np.full((count, 1, 3), np.nan) if self.plane is None else self.plane[:, :1]
+        cut = np.stack([_middle(curve) for curve in self.cuts[..., 2:]])[:, None]
+        corners = np.empty((0, 3)) if self.corners is None else self.corners
+        return np.concatenate([plane, cut, np.tile(corners, (count, 1, 1))], 1)
+
+
+def _middle(curve: np.ndarray) -> np.ndarray:
+    """(3,): the point halfway along a curve (M, 3), NaN where there is none."""
+    points = curve[~np.isnan(curve[:, 0])]
+    return points[len(points) // 2] if len(points) else np.full(3, np.nan)
+
+
+def outermost(points: np.ndarray) -> np.ndarray:
+    """Those of ``points`` (M, 3) that lie farthest in some of many directions."""
+    turns = np.arange(DIRECTIONS) * np.pi * (3 - np.sqrt(5))  # a spiral from pole to pole
+    heights = np.linspace(-1, 1, DIRECTIONS)
+    rings = np.sqrt(1 - heights**2)
+    directions = np.stack([rings * np.cos(turns), rings * np.sin(turns), heights])
+    return points[np.unique((points @ directions).argmax(0))]
+
+
+def boundaries(logits: np.ndarray, axis: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """(T, M, 5): where two classes are equally likely, in the chart and on the surface."""
+    found = []
+    for frame, surface in zip(logits, values, strict=True):
+        pieces = []
+        for label in range(frame.shape[-1] if frame.shape[-1] > 2 else 1):
+            others = np.delete(frame, label, -1).max(-1)
+            pieces.append(np.concatenate(zero_curve(frame[..., label] - others, axis, surface), -1))
+        found.append(np.concatenate(pieces))
+    out = np.full((len(found), max(map(len, found)), 5), np.nan)
+    for frame_out, curve in zip(out, found, strict=True):
+        frame_out[: len(curve)] = curve
+    return out
