@@ -18,6 +18,7 @@ from ui.common.link_check import forget
 from ui.common.links import GRID_SIZE, parse_numbers, parse_pick
 
 Where = DeltaGenerator | ModuleType  # a container, or ``st`` itself
+SLIGHT = 1e-6  # of a step: rounding
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,6 @@ class Control(ABC):
     help: str | None = None
     field: str = ""  # of the request; the key, unless said
     on_move: Callable[[], None] = forget
-    several = False
 
     @property
     def feeds(self) -> str:
@@ -45,6 +45,11 @@ class Control(ABC):
         """What a link must say."""
 
     @property
+    def times(self) -> int:
+        """How often a link may say it."""
+        return 1
+
+    @property
     def instead(self) -> str:
         """What is shown where a link says something else."""
         return self.shown_instead or self.raw(self.default)
@@ -53,8 +58,9 @@ class Control(ABC):
     def parse(self, text: str) -> Any:
         """The value that ``text`` in a link stands for; ``None`` if there is none."""
 
-    def accepts(self, text: str) -> bool:
-        return self.parse(text) is not None
+    def nearest(self, text: str) -> str | None:
+        """What is shown for ``text`` in a link: itself, another value, or ``None``: the default."""
+        return None if self.parse(text) is None else text
 
     @abstractmethod
     def widget(self, where: Where, **more: Any) -> Any:
@@ -142,7 +148,10 @@ class Choices(Control):
     words: Sequence[str]
     most: int
     default: tuple[str, ...] = ()
-    several = True
+
+    @property
+    def times(self) -> int:
+        return self.most
 
     @property
     def wanted(self) -> str:
@@ -172,7 +181,8 @@ class Number(Control):
     @property
     def wanted(self) -> str:
         low, high = self.within
-        return f"a {'whole ' if self._type is int else ''}number from {low:g} to {high:g}"
+        text = f"a {'whole ' if self._type is int else ''}number from {low:g} to {high:g}"
+        return f"{text} in steps of {self.step:g}" if self._is_stepped else text
 
     @property
     def instead(self) -> str:
@@ -181,6 +191,21 @@ class Number(Control):
     @property
     def _type(self) -> type[int] | type[float]:
         return type(self.within[0])
+
+    @property
+    def _is_stepped(self) -> bool:
+        """Whether it stands at steps only; what is typed into a box may lie between."""
+        return self.shape == "slider" and self.step is not None
+
+    def nearest(self, text: str) -> str | None:
+        """A slider can show its steps only: the nearest of them."""
+        value = self.parse(text)
+        if value is None or not self._is_stepped:
+            return super().nearest(text)
+        low, steps = self.within[0], (value - self.within[0]) / self.step  # type: ignore[operator]
+        if abs(steps - round(steps)) < SLIGHT:
+            return text
+        return f"{low + round(steps) * self.step:g}"  # type: ignore[operator]
 
     def parse(self, text: str) -> float | None:
         try:

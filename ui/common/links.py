@@ -1,7 +1,7 @@
-"""What can be read from a link, and one sentence for each value that cannot be used.
+"""What of a link can be used, and which sentence says of a value that it cannot?
 
-Streamlit drops a value it cannot use without a word; the sentences here say what was dropped and
-what is shown instead.
+Streamlit drops a value that it cannot use without a word, or fails on it; so what is said here is
+also what is done: such a value never reaches its control.
 """
 
 from __future__ import annotations
@@ -27,11 +27,12 @@ class InLink(Protocol):
         """What is shown where it is not."""
 
     @property
-    def several(self) -> bool:
-        """Whether the parameter may stand in the link more than once."""
+    def times(self) -> int:
+        """How often the parameter may stand in the link."""
 
-    def accepts(self, text: str) -> bool:
-        """Whether ``text`` is a value of the parameter."""
+    def nearest(self, text: str) -> str | None:
+        """What is shown for ``text``: itself if it is a value of the parameter, the nearest value
+        if there is one; ``None`` for what is no value at all."""
 
 
 def parse_numbers(text: str) -> tuple[float, ...] | None:
@@ -52,16 +53,37 @@ def parse_pick(text: str, size: int = GRID_SIZE) -> tuple[int, int] | None:
     return point if max(point) < size else None
 
 
-def link_problems(parameters: Mapping[str, list[str]], controls: Mapping[str, InLink]) -> list[str]:
-    """A sentence for every parameter whose value cannot be used; unknown names are ignored."""
+def check_link(
+    parameters: Mapping[str, list[str]], controls: Mapping[str, InLink]
+) -> tuple[dict[str, list[str]], list[str]]:
+    """What must stand in the link instead, by name, and a sentence for every value that is wrong.
+
+    Nothing stands for the default. Parameters that can be used as they are, and unknown ones, are
+    not among them.
+    """
+    instead: dict[str, list[str]] = {}
     problems = []
     for name, control in controls.items():
         texts = parameters.get(name, [])
-        for text in texts if control.several else texts[:1]:
-            if not control.accepts(text):
-                quote = text if len(text) <= LONGEST_QUOTE else text[:LONGEST_QUOTE] + "…"
-                problems.append(
-                    f"The link says `{name}` is `{quote.replace('`', ' ')}`; it must be"
-                    f" {control.wanted}. Shown instead: {control.instead}."
-                )
-    return problems
+        if control.times > 1:
+            texts = [text for text in dict.fromkeys(texts) if text]
+        kept = [shown for text in texts if (shown := control.nearest(text)) is not None]
+        wrong = [
+            f"is {_quoted(text)}; it must be {control.wanted}"
+            for text in texts
+            if control.nearest(text) != text
+        ]
+        if len(texts) > control.times:
+            often = "once" if control.times == 1 else f"{control.times} times at most"
+            wrong = [f"{len(texts)} times; it can say that {often}"]
+            kept = kept[: control.times] if control.times > 1 else []
+        if wrong:
+            instead[name] = kept
+            shown = ", ".join(kept) or control.instead
+            problems += [f"The link says `{name}` {why}. Shown instead: {shown}." for why in wrong]
+    return instead, problems
+
+
+def _quoted(text: str) -> str:
+    quote = text if len(text) <= LONGEST_QUOTE else text[:LONGEST_QUOTE] + "…"
+    return f"`{quote.replace('`', ' ')}`"

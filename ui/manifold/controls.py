@@ -84,7 +84,7 @@ METRIC = table(
         help="Lengths are measured in the Fisher–Rao metric of Gaussians with mean y and this"
         " fixed covariance: Σ⁻¹."),
     Number("variance", "Variance s²", within=VARIANCE, step=0.05),
-    Numbers("variances"),
+    Numbers("variances", shown_instead="1 in every direction"),
     Number("angle", "Angle to the first drawn axis (°)", within=ANGLE),
     Number("ratio", "Ratio of the variances", within=VARIANCE, step=0.05),
     of=Metric(),

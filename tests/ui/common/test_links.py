@@ -1,10 +1,11 @@
-"""Is everything a link can say either used or named?"""
+"""Is everything a link can say either used or named, with what is shown instead?"""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ui.common.links import GRID_SIZE, link_problems, parse_numbers, parse_pick
+from ui.common.controls import Number
+from ui.common.links import GRID_SIZE, check_link, parse_numbers, parse_pick
 from ui.landing.controls import LANDING
 from ui.manifold.controls import MANIFOLD
 from ui.playground.controls import PLAYGROUND
@@ -55,27 +56,93 @@ def test_every_parameter_has_an_example():
 
 @pytest.mark.parametrize(("page", "name"), EVERY)
 def test_good_values_are_quiet_and_bad_ones_get_one_sentence(page, name):
-    assert link_problems({name: [GOOD[name]]}, PAGES[page]) == []
-    (problem,) = link_problems({name: [BAD[name]]}, PAGES[page])
+    assert check_link({name: [GOOD[name]]}, PAGES[page]) == ({}, [])
+    instead, (problem,) = check_link({name: [BAD[name]]}, PAGES[page])
+    assert instead == {name: []}
     assert f"`{name}`" in problem
     assert BAD[name] in problem
     assert "Shown instead" in problem
 
 
 def test_of_several_values_each_bad_one_gets_its_sentence():
-    said = link_problems({"also": ["silu", "relu", "tanh", "maybe"]}, PLAYGROUND)
+    instead, said = check_link({"also": ["silu", "relu", "tanh", "maybe"]}, PLAYGROUND)
+    assert instead == {"also": ["silu", "tanh"]}
     assert [("relu" in text, "maybe" in text) for text in said] == [(True, False), (False, True)]
-    assert link_problems({"also": ["silu", "tanh"]}, PLAYGROUND) == []
-    assert link_problems({"also": [""]}, PLAYGROUND) == []
+    assert all("Shown instead: silu, tanh." in text for text in said)
+    assert check_link({"also": ["silu", "tanh", "silu"]}, PLAYGROUND) == ({}, [])
+    assert check_link({"also": [""]}, PLAYGROUND) == ({}, [])
+
+
+def test_more_values_than_fit_are_said():
+    words = ["silu", "tanh", "headwise", "half", "additive"]
+    instead, (problem,) = check_link({"also": words}, PLAYGROUND)
+    assert instead == {"also": words[:4]}
+    assert problem == (
+        "The link says `also` 5 times; it can say that 4 times at most. Shown instead: silu, tanh,"
+        " headwise, half."
+    )
+
+
+def test_a_parameter_that_stands_there_twice_is_no_value():
+    instead, (problem,) = check_link({"strength": ["0.5", "0.7"]}, LANDING)
+    assert instead == {"strength": []}
+    assert problem == ("The link says `strength` 2 times; it can say that once. Shown instead: 1.")
+
+
+@pytest.mark.parametrize(
+    ("page", "name", "text", "shown"),
+    [
+        ("landing", "strength", "0.333", "0.35"),
+        ("landing", "strength", "0.99", "1"),
+        ("manifold", "lambda", "1e-3", "0"),
+        ("manifold", "sharpness", "59.8", "60"),
+        ("manifold", "variance", "0.06", "0.05"),
+        ("playground", "steps", "80", "100"),
+        ("playground", "points", "65", "64"),
+    ],
+)
+def test_between_two_steps_of_a_slider_the_nearer_one_is_shown(page, name, text, shown):
+    instead, (problem,) = check_link({name: [text]}, PAGES[page])
+    assert instead == {name: [shown]}
+    assert "in steps of" in problem
+    assert problem.endswith(f"Shown instead: {shown}.")
+    assert check_link(instead, PAGES[page]) == ({}, [])
+
+
+def test_what_stands_at_a_step_but_for_rounding_stays():
+    assert check_link({"strength": ["0.30000000000000004"]}, LANDING) == ({}, [])
+    assert check_link({"seed": ["7"]}, LANDING) == ({}, [])  # a box: its step is for its buttons
+
+
+@pytest.mark.parametrize(("page", "name"), EVERY)
+def test_defaults_can_be_shown(page, name):
+    control = PAGES[page][name]
+    if isinstance(control, Number) and control.default is not None:
+        assert check_link({name: [f"{control.default:g}"]}, PAGES[page]) == ({}, [])
+
+
+TEXTS = st.one_of(
+    st.text(),
+    st.sampled_from([*GOOD.values(), *BAD.values()]),
+    st.sampled_from(["inf", "-inf", "1e309", "-1e309", "nan", "9" * 400, "TRUE", "2.0", "1.5", ""]),
+    st.integers().map(str),
+    st.floats().map(repr),
+)
 
 
 @given(
     st.sampled_from(sorted(PAGES)),
-    st.dictionaries(st.sampled_from(sorted(GOOD)), st.lists(st.text(), max_size=3)),
+    st.dictionaries(st.sampled_from(sorted(GOOD)), st.lists(TEXTS, max_size=6)),
 )
 def test_no_link_is_too_strange(page, parameters):
-    for problem in link_problems(parameters, PAGES[page]):
-        assert len(problem) < 300
+    controls = PAGES[page]
+    instead, problems = check_link(parameters, controls)
+    assert {problem.split("`")[1] for problem in problems} == set(instead)
+    assert all(len(problem) < 300 for problem in problems)
+    for name in set(parameters) & set(controls) - set(instead):
+        texts = set(parameters[name])
+        assert all(controls[name].parse(text) is not None for text in texts)
+    assert check_link(instead, controls) == ({}, [])
 
 
 @pytest.mark.parametrize("text", ["", "1", "1.", ".1", "1.2.3", "-1.2", "a.b", "1e1.2", "²." "3",

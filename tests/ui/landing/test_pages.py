@@ -136,7 +136,8 @@ BAD_LINKS = [
     dict(strength="7"), dict(strength="nan"), dict(depth="0"), dict(depth="99"),
     dict(task="<script>alert(1)</script>"), dict(gate="ungated"), dict(seed="-3"),
     dict(seed="9999999999999999999999"), dict(colour=""), dict(pick="99.99"), dict(pick="x"),
-    dict(left="perhaps", depth="two", seed="1.5"), dict(explore="\x00"),
+    dict(left="perhaps", depth="two", seed="1.5"), dict(explore="\x00"), dict(seed="inf"),
+    dict(strength=["0.5", "0.7"]), dict(strength="0.333", explore="TRUE"),
 ]  # fmt: skip
 
 
