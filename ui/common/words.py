@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 
 from gating_core.geometry import Integral, SurfaceResult
+from gating_core.training import MeanInterval
 
 SLIGHT = 0.005  # of the area: not worth a sentence
 
@@ -145,3 +146,24 @@ def shape_text(surface: SurfaceResult, frame: int) -> str:
     if undecided > SLIGHT:
         parts += f" (undecided on {percent(undecided)})"
     return f"curved, {parts}"
+
+
+def difference_text(difference: MeanInterval, count: int, name: str, against: str) -> str:
+    """What the paired difference of accuracies over ``count`` seeds says of ``name``.
+
+    In percentage points to one decimal, the error rounded up; it helps or hurts only where the
+    interval that is printed does not touch zero.
+    """
+    tenths, width = round(1000 * difference.mean), math.ceil(1000 * difference.half_width - 1e-9)
+    error = f"{width / 10:.1f} points"
+    if abs(tenths) <= width:
+        mean = f"{tenths / 10:.1f}".replace("-", "−")
+        return (
+            f"**No difference that {count} seeds can show** between {name} and {against}:"
+            f" {mean} ± {error}."
+        )
+    verb = "helps" if tenths > 0 else "hurts"
+    return (
+        f"**{name[:1].upper()}{name[1:]} {verb} by {abs(tenths) / 10:.1f} ± {error}**, against"
+        f" {against}: mean of {count} seeds, 95 % interval, paired by seed."
+    )

@@ -225,5 +225,5 @@ def _draw_seeds(found: Found) -> None:
     ensembles = found.ensembles
     counts = ", ".join(f"{name.lower()} {e.parameter_count}" for name, e in ensembles.items())
     left, right = (ensemble.test_accuracy[-1] for ensemble in ensembles.values())
-    difference = words.difference_text(mean_interval(right - left), count)
+    difference = common.difference_text(mean_interval(right - left), count, "the gate", "no gate")
     st.markdown(f"{difference} Parameters: {counts}.")

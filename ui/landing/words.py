@@ -79,13 +79,3 @@ def choice_text(seed: int, count: int) -> str:
         " the one whose sheet covers most of its triangle, with a triangle far from a needle and"
         " curvature that is least crowded in creases."
     )
-
-
-def difference_text(difference: MeanInterval, count: int) -> str:
-    """What the paired difference of accuracies over ``count`` seeds says."""
-    points, width = 100 * difference.mean, 100 * difference.half_width
-    if abs(points) <= width:
-        return f"No difference that {count} seeds can show: {plus_minus(points, width)} points."
-    verb = "helps" if points > 0 else "hurts"
-    size = plus_minus(abs(points), width)
-    return f"The gate {verb} by {size} points, on average over {count} seeds."

@@ -68,7 +68,7 @@ MODEL = table(
 )  # fmt: skip
 COLOURS = table(
     Choice("by", "Colour by", field="colouring", words=tuple(COLOURINGS), shape="selectbox",
-        help="; ".join(f"*{name}*: {c.title} {c.symbol}" for name, c in COLOURINGS.items())),
+        help="; ".join(f"*{name}*: {c.name}" for name, c in COLOURINGS.items())),
     Choice("scale", "Colour scale", field="asinh", words={"linear": False, "asinh": True},
         width="stretch",
         help="*asinh* is linear near zero and logarithmic far out: it shows peaks and plains"

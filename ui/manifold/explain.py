@@ -120,13 +120,10 @@ def heatmap_text(sides: list[MeasuredSpecimen], look: Look, at: tuple[int, int])
     shown = short(value) if np.isfinite(value) else "unresolved"
     if look.colouring == "curvature":
         shown = with_bound(value, float(surface.gaussian_error[0, row, column]))
-    name = colouring.title if colouring.symbol in colouring.title else (
-        f"{colouring.title} {colouring.symbol}"
-    )  # fmt: skip
     formula, look_for, misread = QUANTITIES[look.colouring]
     return beats(
-        f"The {name} over the chart, both sides on one scale. Dashed: K = 0. Hatched: the tangent"
-        f" plane is not known to {TILT_LIMIT:g} rad, so K means nothing there.",
+        f"Over the chart: {colouring.name}; both sides on one scale. Dashed: K = 0. Hatched: the"
+        f" tangent plane is not known to {TILT_LIMIT:g} rad, so K means nothing there.",
         f"{formula} At ({surface.axis[column]:.2f}, {surface.axis[row]:.2f}):"
         f" {colouring.symbol} = {shown}.",
         look_for,

@@ -5,12 +5,13 @@ from __future__ import annotations
 import streamlit as st
 
 from gating_core.attention import NORMS, SOURCES
-from gating_core.experiments.comparison import SHOWN, VARIANTS, Setting
+from gating_core.experiments.comparison import SHOWN, VARIANTS, Setting, TooLarge
 from gating_core.tasks import TASK_NAME, TASKS, OwnData
 from gating_core.training import GOOD_START, OPTIMISERS
 from ui.common.control_table import Controls, draw_columns, read, table
 from ui.common.controls import Choice, Choices, Flag, Fold, Number
 from ui.common.link_check import forget
+from ui.common.words import percent
 from ui.playground.picture import PAINTS
 from ui.playground.request import FIRST, OWN_SHARE, Look, Request, resolve, setting
 
@@ -40,12 +41,14 @@ RUN = table(
         shown_instead="none"),
     Number("steps", "Steps", within=STEPS, step=50),
     Number("points", "Points, training and test", within=POINTS, step=4),
-    Number("share", "Share for training (0: as it comes)", field="train_share", within=(0.0, 0.9),
-        step=0.05, shown_instead="as it comes",
-        help=f"As it comes: {FIRST.train_share:.0%} of the points, of your own {OWN_SHARE:.0%}."),
+    Number("share", f"Training share (0: automatic, {percent(FIRST.train_share)})",
+        field="train_share", within=(0.0, 0.9), step=0.05, shown_instead="automatic",
+        help=f"How many of the points are for training. Automatic: {percent(FIRST.train_share)},"
+        f" of your own {percent(OWN_SHARE)}."),
     Number("noise", "Noise of the points", within=(0.0, 0.5), step=0.02),
     Number("flip", "Wrong training labels", field="label_noise", within=(0.0, 0.5), step=0.02),
-    Number("balance", "Share of class 0 (0: as it comes)", within=(0.0, 0.9), step=0.1),
+    Number("balance", "Share of class 0 (0: automatic)", within=(0.0, 0.9), step=0.1,
+        shown_instead="automatic"),
     Choice("from", "Keys and values from", field="source", words=SOURCES, width="stretch"),
     Number("width", "Dimension D", field="model_dim", within=DIMENSIONS),
     Number("slots", "Values n", field="value_count", within=COUNTS),
@@ -118,7 +121,10 @@ def asked_setting(own: OwnData | None) -> Setting:
         st.session_state[LAST_SETTING] = found
     except ValueError as error:
         found = st.session_state.get(LAST_SETTING, FIRST)
-        st.error(f"This cannot be trained: {error}. Shown: the last that could.")
+        why = f"This cannot be trained: {error}"
+        if isinstance(error, TooLarge):
+            why = "Too large for this page: fewer seeds, layers or dimensions"
+        st.error(f"{why}. Shown: the last that could be trained.")
     return found
 
 

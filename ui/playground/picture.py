@@ -91,5 +91,5 @@ def _reading(data: DrawnData) -> str:
     """What a point of the chart says of its class."""
     names = [plain_text(name) for name in data.names]
     if data.class_count == 2:
-        return f"{names[1]} with p = %{{z:.2f}}"
+        return f"p({names[1]}) = %{{z:.2f}}"
     return f"%{{z}} of {', '.join(f'{place}: {name}' for place, name in enumerate(names))}"

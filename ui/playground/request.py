@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from gating_core.attention import LAYERS
-from gating_core.experiments.comparison import TOKENS_ONLY, Setting
+from gating_core.experiments.comparison import MATCHED, TOKENS_ONLY, Setting
 from gating_core.tasks import TASK_NAME, TASKS, TRAIN_SHARE_RANGE, OwnData
 from gating_core.training import GOOD_START
 from ui.common.possible import fitting_heads
@@ -29,10 +29,10 @@ class Request:
     right: str = FIRST.variants[1]
     also: tuple[str, ...] = ()  # variants that are trained beside them
     points: int = FIRST.points
-    train_share: float = 0.0  # 0: as it comes
+    train_share: float = 0.0  # 0: automatic
     noise: float = FIRST.noise
     label_noise: float = FIRST.label_noise
-    balance: float = 0.0  # 0: as it comes
+    balance: float = 0.0  # 0: automatic
     source: str = FIRST.source
     model_dim: int = FIRST.model_dim
     value_count: int = FIRST.value_count
@@ -68,7 +68,7 @@ def resolve(request: Request, own: OwnData | None) -> tuple[Request, Notes]:
     for rule in (_variants, _heads, _undone, _split):
         request, more = rule(request)
         notes += more
-    return request, notes
+    return request, notes + _matched(request, own)
 
 
 def setting(request: Request, own: OwnData | None) -> Setting:
@@ -102,7 +102,7 @@ def setting(request: Request, own: OwnData | None) -> Setting:
 
 
 def as_it_comes(task: str) -> float:
-    """The share for training where none is asked for: one's own points are few."""
+    """The automatic share for training: one's own points are few."""
     return OWN_SHARE if task == TASK_NAME else FIRST.train_share
 
 
@@ -156,10 +156,20 @@ def _undone(request: Request) -> tuple[Request, Notes]:
             " as the normalisation after it undoes that."
         )
         notes.append(("norm", note))
-    if "matched" in names[:2]:
-        note = "The matched model is wider: its surface is drawn along principal components."
-        notes.append(("left" if request.left == "matched" else "right", note))
     return request, notes
+
+
+def _matched(request: Request, own: OwnData | None) -> Notes:
+    """Whether the parameters of "matched" take more dimensions than are asked for."""
+    sides = {"left": request.left, "right": request.right}
+    try:
+        asked = setting(request, own) if MATCHED in sides.values() else None
+    except ValueError:  # which is said where it is trained
+        asked = None
+    if asked is None or asked.configs[MATCHED].model_dim == request.model_dim:
+        return []
+    note = "The matched model is wider: its surface is drawn along principal components."
+    return [(side, note) for side, name in sides.items() if name == MATCHED]
 
 
 def _split(request: Request) -> tuple[Request, Notes]:
@@ -173,7 +183,7 @@ def _split(request: Request) -> tuple[Request, Notes]:
         balance = 0.0
     if balance and (request.task == TASK_NAME or TASKS[request.task].class_count != 2):
         balance = 0.0
-        note = f"The balance of classes cannot be set for {request.task!r}. Shown: as it comes."
+        note = f"The balance of classes cannot be set for {request.task!r}. Shown: automatic."
         notes.append(("balance", note))
     request = replace(request, train_share=share, balance=balance)
     if request.task == TASK_NAME and (request.noise or request.label_noise):

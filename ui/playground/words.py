@@ -18,7 +18,7 @@ from gating_core.experiments.comparison import (
 )
 from gating_core.tasks import OwnData, quote, train_counts
 from gating_core.training import mean_interval
-from ui.common.words import percent, plus_minus, short, total_text
+from ui.common.words import difference_text, percent, plus_minus, short, total_text
 from ui.drawing.axes import Axes
 from ui.drawing.planes import classifier_planes
 
@@ -45,18 +45,7 @@ def verdict(run: TrainedRun) -> str:
     count = len(gaps)
     if count < 2:
         return "One seed cannot show a difference."
-    found = mean_interval(gaps)
-    points, width = 100 * found.mean, 100 * found.half_width
-    if abs(points) <= width:
-        return (
-            f"**No difference that {count} seeds can show** between {TITLES[right]} and"
-            f" {TITLES[left]}: {plus_minus(points, width)} points."
-        )
-    verb = "helps" if points > 0 else "hurts"
-    return (
-        f"**{_capital(TITLES[right])} {verb} by {plus_minus(abs(points), width)} points here**,"
-        f" against {TITLES[left]}: mean of {count} seeds, 95 % interval, paired by seed."
-    )
+    return difference_text(mean_interval(gaps), count, TITLES[right], TITLES[left])
 
 
 def about(run: TrainedRun, name: str) -> dict[str, object]:
@@ -76,12 +65,33 @@ def table_note(run: TrainedRun) -> str:
     ]
     if len(run.task.seeds) < FEW_SEEDS:
         parts.append("Of so few seeds intervals are wide, even beyond what an accuracy can be.")
+    parts.append(_base_text(run))
     if run.setting.own is not None:
         parts.append(
             "Seeds differ in their start and in which of your points they train on: the interval"
             " does not say what other points would have done."
         )
     return " ".join(parts)
+
+
+def _base_text(run: TrainedRun) -> str:
+    """How often someone is right who has learned nothing, and who does no better."""
+    labels = run.task.test_labels
+    counts = [np.bincount(own, minlength=run.task.class_count) for own in labels]
+    base = np.max(counts, axis=1) / labels.shape[1]
+    class_ = "larger" if run.task.class_count == 2 else "largest"
+    text = f"Always the {class_} class: {percent(base.mean())}."
+    gains = {name: _finals(run, name) - base for name in run.variants}
+    idle = [TITLES[name] for name, gain in gains.items() if not _is_above(gain)]
+    return f"{text} No better than that: {', '.join(idle)}." if idle else text
+
+
+def _is_above(gains: np.ndarray) -> bool:
+    """Whether the gain over nothing is beyond its interval over seeds."""
+    if len(gains) < 2:
+        return bool(gains[0] > 0)
+    found = mean_interval(gains)
+    return found.mean > found.half_width
 
 
 def drawn_text(run: TrainedRun) -> str:
@@ -91,10 +101,6 @@ def drawn_text(run: TrainedRun) -> str:
         return ""
     shown = [min(count, DRAWN_POINTS) for count in counts]
     return f" ({shown[0]} of {counts[0]} and {shown[1]} of {counts[1]} are drawn)"
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _finals(run: TrainedRun, name: str) -> np.ndarray:
@@ -147,7 +153,7 @@ def final_doubt(found: CurvatureSummary | None) -> str:
     missing, curved = float(found.unresolved_share[-1]), float(found.curved_share[-1])
     unresolved = f"{percent(missing)} of the points are unresolved"
     if curved == 0:
-        text = "no point is known to curve, but the bounds are too large to call it flat"
+        text = "undecided: errors too large to tell"
         return text + (f"; {unresolved}" if missing else "")
     text = f"{percent(curved)} of the area is known to curve"
     if missing:
@@ -199,11 +205,8 @@ def axes_text(sides: dict[str, ClassifierFrames], axes: dict[str, Axes]) -> str:
     if not missing:
         return f"{text} The classifier's plane decides there as in all {_dims(sides, where)}."
     never = [side for side in missing if not honest[side].any()]
-    when = "not drawn" if never == missing else "drawn at some steps only"
-    return (
-        f"{text} On the {' and the '.join(missing)} the classifier's plane is {when}: it looks at"
-        " directions that are not in this view."
-    )
+    sides_text = " and the ".join(missing) + ("" if never == missing else " at some steps")
+    return f"{text} On the {sides_text} no plane: three components cannot show it."
 
 
 def _dims(sides: dict[str, ClassifierFrames], where: list[str]) -> str:
@@ -216,7 +219,7 @@ def frames_text(run: TrainedRun, drawn: int) -> str:
     count = len(run.frames)
     if drawn == count:
         return ""
-    return f"Drawn: {drawn} of {count} moments; a long run or a large model has too many for all."
+    return f"{drawn} of {count} saved steps are shown."
 
 
 def scaling_text(own: OwnData) -> str:

@@ -25,15 +25,17 @@ from gating_core.experiments.comparison.setting import (
     FIRST_LOOK,
     LIMITS,
     Setting,
+    TooLarge,
 )
 from gating_core.experiments.comparison.sweep import STRENGTHS, StrengthSweep, sweep_strengths
-from gating_core.experiments.comparison.variants import TOKENS_ONLY, VARIANTS
+from gating_core.experiments.comparison.variants import MATCHED, TOKENS_ONLY, VARIANTS
 
 __all__ = [
     "DRAWN_POINTS",
     "FILM_GRID",
     "FIRST_LOOK",
     "LIMITS",
+    "MATCHED",
     "PRESETS",
     "SHOWN",
     "STRENGTHS",
@@ -44,6 +46,7 @@ __all__ = [
     "DrawnData",
     "Setting",
     "StrengthSweep",
+    "TooLarge",
     "TrainedRun",
     "cut_of",
     "drawn_data",

@@ -36,6 +36,10 @@ LIMITS = {
 LARGEST_STEP = 10_000_000  # numbers in the widest tensors of one step: about a fifth of a second
 
 
+class TooLarge(ValueError):
+    """One step of a setting would take longer than one should wait for."""
+
+
 @dataclass(frozen=True)
 class Setting:
     """Which variants learn what, from which data, how, and for how long.
@@ -109,7 +113,7 @@ class Setting:
         width = widest * self.base.layer.step_numbers(self.base)
         numbers = members * self.batch_size * self.depth * width
         if numbers > LARGEST_STEP:
-            raise ValueError(
+            raise TooLarge(
                 f"one step would take {numbers / 1e6:.0f} million numbers; at most"
                 f" {LARGEST_STEP / 1e6:.0f} million fit: fewer seeds, tokens, layers or channels,"
                 " or a smaller batch_size"

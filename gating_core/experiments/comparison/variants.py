@@ -1,7 +1,7 @@
 """Which kinds of attention are compared? A dictionary from name to what stands at the gate.
 
 Variants of one comparison differ in nothing else: same seed, data, optimiser. The one exception
-is "matched", which has no gate but is wider, so that its parameters are not the fewer.
+is "matched", which has no gate but is so wide that its parameters are not the fewer.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def variant_config(
 ) -> AttentionConfig:
     """``base`` as the variant called ``name``, whatever gate it has had.
 
-    "matched" is the narrowest ungated model, wider than ``base`` at the same n and heads, that
+    "matched" is the narrowest ungated model, no narrower than ``base`` and of its n and heads, that
     has at least as many parameters as the variant ``like``, the classifier's included.
     ``ValueError`` for unknown names, for a value gate on memory slots, and where the matched model
     would have to be too wide.

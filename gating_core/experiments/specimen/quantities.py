@@ -23,6 +23,11 @@ class Colouring:
     range: str = "from zero"  # or "signed", "least to largest", "logarithm"
     inner: str = ""  # "head", "channel" or nothing
 
+    @property
+    def name(self) -> str:
+        """Title and symbol, where that is not one of its words."""
+        return self.title if self.symbol in self.title else f"{self.title} {self.symbol}"
+
 
 def _resolved(m: MeasuredSpecimen, field: np.ndarray) -> np.ndarray:
     return np.where(m.surface.resolved[0], field, np.nan)
@@ -72,7 +77,7 @@ COLOURINGS: dict[str, Colouring] = {
     "size": Colouring("size of the curvature", "|K|", _gaussian_size),
     "mean": Colouring("mean curvature", "|H|", _mean),
     "area": Colouring("area element", "√det g", _area),
-    "gate": Colouring("gate value", "gate", _gate, "least to largest", inner="channel"),
+    "gate": Colouring("how open the gate is", "gate", _gate, "least to largest", inner="channel"),
     "entropy": Colouring("attention entropy", "entropy", _entropy, inner="head"),
-    "error": Colouring("error bound of K", "error of K", _error, "logarithm"),
+    "error": Colouring("bound on the error of K", "error of K", _error, "logarithm"),
 }

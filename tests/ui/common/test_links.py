@@ -20,7 +20,7 @@ GOOD = {
     "sharpness": "40", "grid": "151", "scale": "asinh", "layer": "8", "part": "3", "tab": "Doubt",
     "metric": "turned", "variance": "0.5", "variances": "1, 2, 0.5", "angle": "180", "ratio": "20",
     "axes": "2", "values": "1,-2,3e-1", "gates": "0", "whose": "ungated", "step": "1e-7",
-    "pair": "2-3", "fooled": "norm", "gallery": "true", "point": "150.0",
+    "pair": "2-3", "fooled": "normalisation", "gallery": "true", "point": "150.0",
     "data": "own", "left": "value", "right": "matched", "also": "half", "steps": "4000",
     "who": "picked", "picked_seed": "9999", "paint": "curvature", "discrete": "true",
     "noise": "0.5", "flip": "0.02",

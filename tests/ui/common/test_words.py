@@ -1,8 +1,12 @@
 """Do the sentences say what the numbers say?"""
 
+import re
+
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gating_core.experiments.comparison.frames import cut_of
 from gating_core.geometry.classics import SURFACES
@@ -11,7 +15,8 @@ from gating_core.geometry.integrals import Integral
 from gating_core.geometry.surface import measure_surface
 from gating_core.training.trained import MeanInterval
 from ui.common import words
-from ui.landing.words import difference_text
+from ui.landing import words as landing
+from ui.playground import words as playground
 
 
 @pytest.mark.parametrize(
@@ -105,14 +110,38 @@ def test_doubt_is_written_from_the_field():
 @pytest.mark.parametrize(
     ("mean", "half", "start"),
     [
-        (0.19, 0.03, "The gate helps by 19 ± 3 points"),
-        (-0.05, 0.01, "The gate hurts by 5 ± 1 points"),
-        (0.01, 0.02, "No difference that 16 seeds can show"),
-        (0.0, 0.0, "No difference that 16 seeds can show"),
+        (0.19, 0.03, "**Tanh gate helps by 19.0 ± 3.0 points**, against no gate"),
+        (-0.05, 0.01, "**Tanh gate hurts by 5.0 ± 1.0 points**"),
+        (0.0404, 0.0396, "**No difference that 16 seeds can show**"),  # 4.0 ± 4.0
+        (0.0412, 0.0396, "**Tanh gate helps by 4.1 ± 4.0 points**"),
+        (0.01, 0.02, "**No difference that 16 seeds can show** between tanh gate and no gate"),
+        (
+            -0.01,
+            0.02,
+            "**No difference that 16 seeds can show** between tanh gate and no gate: −1.0",
+        ),
+        (0.0, 0.0, "**No difference that 16 seeds can show**"),
     ],
 )
 def test_differences_are_read_with_their_interval(mean, half, start):
-    assert difference_text(MeanInterval(mean, half), 16).startswith(start)
+    said = words.difference_text(MeanInterval(mean, half), 16, "tanh gate", "no gate")
+    assert said.startswith(start)
+
+
+@given(st.floats(-1, 1), st.floats(0, 1))
+def test_nothing_helps_or_hurts_where_the_printed_interval_touches_zero(mean, half):
+    said = words.difference_text(MeanInterval(mean, half), 16, "the gate", "no gate")
+    ((value, error),) = re.findall(r"([−\d.]+) ± ([\d.]+) points", said)
+    size, error = abs(float(value.replace("−", "-"))), float(error)
+    assert ("helps" in said or "hurts" in said) == (size > error)
+    assert abs(size - abs(100 * mean)) <= 0.05 + 1e-9
+    assert -1e-9 <= error - 100 * half <= 0.1 + 1e-9
+
+
+def test_both_pages_say_differences_alike():
+    found = MeanInterval(0.1, 0.01)
+    assert landing.difference_text(found, 16).startswith("**The gate helps by 10.0 ± 1.0 points**")
+    assert playground.difference_text is words.difference_text
 
 
 U, V = np.meshgrid(np.linspace(-1, 1, 41), np.linspace(-1, 1, 41))

@@ -54,7 +54,7 @@ def zero_with_bound(text: str) -> float:
 
 
 def test_n6_the_slice_curves_and_the_space_does_not(made, ungated):
-    case, page = made["n6"], ungated["n6"]
+    case, page = made["flat space, curved slice"], ungated["flat space, curved slice"]
     surface = page.surface
     np.testing.assert_array_equal(drawn(case), surface.gaussian[0])
     largest = np.abs(surface.gaussian[0]).max()
@@ -66,11 +66,11 @@ def test_n6_the_slice_curves_and_the_space_does_not(made, ungated):
     assert page.hull_dimension == 3
     assert "flat piece of 3 dimensions" in case.doubt
     assert np.linalg.matrix_rank(page.values - page.values.mean(0)) == 3
-    assert FOOLED["n6"].request is SIX_VALUES
+    assert FOOLED["flat space, curved slice"].request is SIX_VALUES
 
 
 def test_own_range_is_rounding_that_is_not_zero(made, ungated):
-    case, surface = made["ownrange"], ungated["ownrange"].surface
+    case, surface = made["noise on its own scale"], ungated["noise on its own scale"].surface
     field = drawn(case)
     assert surface.flat[0]
     assert len(np.unique(field)) > 3000  # noise, not one value
@@ -84,7 +84,7 @@ def test_own_range_is_rounding_that_is_not_zero(made, ungated):
 
 
 def test_step_finds_curvature_on_a_flat_sheet(made, ungated):
-    case, surface = made["step"], ungated["step"].surface
+    case, surface = made["step too small"], ungated["step too small"].surface
     assert surface.flat[0]
     found = drawn(case)
     assert np.abs(found).max() > 1e9 * surface.largest_error[0]
@@ -100,7 +100,7 @@ def test_step_finds_curvature_on_a_flat_sheet(made, ungated):
 
 
 def test_saturated_is_huge_in_k_and_ordinary_in_total(made, ungated):
-    case, surface = made["saturated"], ungated["saturated"].surface
+    case, surface = made["saturated softmax"], ungated["saturated softmax"].surface
     largest = np.nanmax(drawn(case))
     assert largest > 1e30
     known = np.abs(surface.gaussian[0]) > surface.gaussian_error[0]
@@ -113,11 +113,11 @@ def test_saturated_is_huge_in_k_and_ordinary_in_total(made, ungated):
     value, error = map(float, case.number.split(" ± "))
     assert 0 < error < 0.1 * value
     assert value < 4 * math.pi
-    assert FOOLED["saturated"].request is SATURATED
+    assert FOOLED["saturated softmax"].request is SATURATED
 
 
 def test_stretched_draws_an_egg_of_a_sphere(made):
-    case = made["stretched"]
+    case = made["stretched axes"]
     section = next(t for t in case.figure.data if t.name == "cross-section")
     np.testing.assert_allclose(np.hypot(section.x, section.y), 0.7, rtol=1e-14)
     assert case.figure.layout.yaxis.scaleratio == STRETCH != 1
@@ -132,7 +132,7 @@ def test_stretched_draws_an_egg_of_a_sphere(made):
 
 
 def test_even_amplifies_the_last_digits_of_a_constant(made):
-    case = made["even"]
+    case = made["colours without zero"]
     field, place = drawn(case), np.array(case.figure.data[0].z)
     assert (place.min(), place.max()) == (0, 1)  # every colour there is
     assert place.std() > 0.05
@@ -145,7 +145,7 @@ def test_even_amplifies_the_last_digits_of_a_constant(made):
 
 
 def test_norm_is_a_sphere_without_a_gate(made, ungated):
-    case, page = made["norm"], ungated["norm"]
+    case, page = made["normalisation"], ungated["normalisation"]
     assert page.specimen.config.gate is None
     assert page.surface.shares.positive[0] == pytest.approx(1)
     assert "K > 0 on 100\u00a0%" in case.lie

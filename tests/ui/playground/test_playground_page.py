@@ -208,8 +208,8 @@ def test_the_default_experiment_of_sixteen_seeds(monkeypatch):
     finals = {n: v.ensemble.test_accuracy[-1] for n, v in run_of(app).variants.items()}
     found = mean_interval(100 * (finals["sigmoid"] - finals["ungated"]))
     mean, half = re.search(r"helps by ([\d.]+) ± ([\d.]+) points", said(app)).groups()
-    assert abs(float(mean) - found.mean) <= 0.51
-    assert 0 <= float(half) - found.half_width < 1
+    assert abs(float(mean) - found.mean) <= 0.051
+    assert 0 <= float(half) - found.half_width < 0.1
 
 
 def test_looking_inside():
@@ -311,6 +311,7 @@ def test_a_bad_link_gets_one_sentence_each(query):
         (dict(data="blobs3", balance="0.3"), ["cannot be set for 'blobs3'"], None),
         (dict(data="own"), ["There are no points of your own yet. Shown: circle."], None),
         (dict(right="matched"), ["The matched model is wider"], ("ungated", "matched")),
+        (dict(left="half", right="matched"), [], ("half", "matched")),  # half has no weights
         (dict(left="matched", right="matched"), ["are the same", "is wider"], None),
         (dict(also="matched"), [], ("ungated", "sigmoid", "matched")),
         (dict(also=["value", "silu"]), ["left out"], ("ungated", "sigmoid", "silu")),
@@ -344,8 +345,10 @@ def test_what_would_be_too_large_keeps_the_last_run():
     app.segmented_control(key="from").set_value("tokens").run()
     assert not app.exception
     (error,) = app.error
-    assert "This cannot be trained: one step would take" in error.value
-    assert "Shown: the last that could" in error.value
+    assert error.value == (
+        "Too large for this page: fewer seeds, layers or dimensions. Shown: the last that could be"
+        " trained."
+    )
     assert run_of(app) is before
     assert_shown(app)
 

@@ -21,7 +21,7 @@ class Case:
 
 
 FOOLED: dict[str, Case] = {
-    "n6": Case(
+    "flat space, curved slice": Case(
         "A curved picture of a flat space",
         (
             "A surface inside a flat space can be curved, as a balloon in a room is.",
@@ -31,7 +31,7 @@ FOOLED: dict[str, Case] = {
         makers.curved_slice,
         makers.SIX_VALUES,
     ),
-    "ownrange": Case(
+    "noise on its own scale": Case(
         "A flat sheet on its own colour scale",
         (
             "A scale of colours that knows only its own values turns any noise into a landscape.",
@@ -41,7 +41,7 @@ FOOLED: dict[str, Case] = {
         makers.own_range,
         makers.FLAT_SHEET,
     ),
-    "step": Case(
+    "step too small": Case(
         "Finite differences with too small a step",
         (
             "Second differences divide rounding by the square of the step, so smaller is not"
@@ -51,7 +51,7 @@ FOOLED: dict[str, Case] = {
         makers.small_step,
         makers.SHEET_BY_DIFFERENCES,
     ),
-    "saturated": Case(
+    "saturated softmax": Case(
         "A saturated softmax",
         (
             "K has the unit 1/length²: a piece that a saturated softmax has shrunk to almost"
@@ -61,7 +61,7 @@ FOOLED: dict[str, Case] = {
         makers.saturated,
         makers.SATURATED,
     ),
-    "stretched": Case(
+    "stretched axes": Case(
         "A sphere on stretched axes",
         (
             "The same length is longer on one axis than on the other, and the eye believes the"
@@ -71,7 +71,7 @@ FOOLED: dict[str, Case] = {
         ),
         makers.stretched_axes,
     ),
-    "even": Case(
+    "colours without zero": Case(
         "A sphere on colours from least to largest",
         (
             "A scale from the least value to the largest has no floor: where nothing varies, it"
@@ -80,7 +80,7 @@ FOOLED: dict[str, Case] = {
         ),
         makers.even_scale,
     ),
-    "norm": Case(
+    "normalisation": Case(
         "A sphere without a gate",
         (
             "Normalisation divides every output by its own length, and so lays a flat sheet round a"
