@@ -190,7 +190,8 @@ def test_torch_stays_in_the_core(path):
 # --- Keys that must agree -------------------------------------------------------------------------
 
 
-NOT_DRAWN = {"pick", "picked_seed", *IN_LINK}  # what is clicked or dragged stands in the link alone
+# What is clicked, dragged or drawn stands in the link alone.
+NOT_DRAWN = {"pick", "picked_seed", "drawing", *IN_LINK}
 STATES = {  # links that show all of a page's controls between them
     "app.py": ({},),
     "pages/1_Manifold.py": (

@@ -1,7 +1,9 @@
 """Is this a table of labelled points? From CSV bytes or pasted text to numbers, cell by cell.
 
-Comma, semicolon or tab between the fields. The first row names the columns x, y and label, in any
-order and case; columns of other names are ignored, and so are blank rows. Python's csv module and
+Comma, semicolon or tab between the fields; where that is no comma, and no number has a point,
+decimals may have a comma, as German and French spreadsheets write them. The first row names the
+columns x, y and label, in any order and case; columns of other names are ignored, and so are blank
+rows. Python's csv module and
 not pandas, because it knows which row it is in. N points.
 """
 
@@ -73,14 +75,27 @@ def read_table(source: bytes | str) -> Table:
 
     Labels are words or numbers; if all of them are numbers, 1 and 1.0 are the same class.
     """
-    cells = _cells(source)
+    text = _text(source)
+    delimiter = _delimiter(text)
+    cells = _cells(text, delimiter)
+    if delimiter != "," and not any("." in c.x + c.y for c in cells):
+        cells = [
+            c._replace(x=_pointed(c.x), y=_pointed(c.y), label=_pointed(c.label)) for c in cells
+        ]
     numbers = [(_number(c.row, "x", c.x), _number(c.row, "y", c.y)) for c in cells]
     return Table(np.array(numbers, dtype=np.float64).reshape(-1, 2), *_classes(cells))
 
 
-def _cells(source: bytes | str) -> list[_Cells]:
+def _pointed(text: str) -> str:
+    """``text`` with a decimal point where a number has a decimal comma."""
+    pointed = text.replace(",", ".")
+    is_decimal = text.count(",") == 1 and _as_float(pointed) is not None
+    return pointed if is_decimal else text
+
+
+def _cells(text: str, delimiter: str) -> list[_Cells]:
     """The cells of every point, stripped of blanks."""
-    rows = _rows(_text(source))
+    rows = _rows(text, delimiter)
     header_row, header = next(rows, (None, []))
     if header_row is None:
         raise OwnDataError("there is nothing in it; a first row x,y,label and points are wanted")
@@ -115,11 +130,11 @@ def _text(source: bytes | str) -> str:
         ) from error
 
 
-def _rows(text: str) -> Iterator[tuple[int, list[str]]]:
+def _rows(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Row number and stripped fields of every row that is not blank."""
     reader = csv.reader(
         io.StringIO(text, newline=""),
-        delimiter=_delimiter(text),
+        delimiter=delimiter,
         skipinitialspace=True,
         strict=True,
     )
@@ -166,8 +181,7 @@ def _number(row: int, column: str, text: str) -> float:
         raise OwnDataError("empty, where a number should be", row, column)
     value = _as_float(text)
     if value is None:
-        comma = text.count(",") == 1 and _as_float(text.replace(",", ".")) is not None
-        hint = "; write decimals with a point" if comma else ""
+        hint = "; write decimals with a point" if _pointed(text) != text else ""
         raise OwnDataError(f"{quote(text)} is not a number{hint}", row, column)
     if not math.isfinite(value):
         raise OwnDataError(f"{quote(text)} is not a finite number", row, column)

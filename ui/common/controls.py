@@ -15,7 +15,6 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from ui.common.link_check import forget
-from ui.common.links import GRID_SIZE, parse_numbers, parse_pick
 
 Where = DeltaGenerator | ModuleType  # a container, or ``st`` itself
 SLIGHT = 1e-6  # of a step: rounding
@@ -258,45 +257,3 @@ class Fold(Flag):
         if self.reruns:
             more["on_change"] = "rerun"
         return where.expander(self.label, key=self.key, bind="query-params", **more)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Numbers(Control):
-    """Finite numbers with commas between them, as text."""
-
-    default: tuple[float, ...] | None = None
-    shown_instead: str = "none"
-
-    @property
-    def wanted(self) -> str:
-        return "finite numbers with commas between them"
-
-    def parse(self, text: str) -> tuple[float, ...] | None:
-        return parse_numbers(text)
-
-    def clean(self, raw: Any) -> tuple[float, ...] | None:
-        return self.default if raw is None else parse_numbers(raw)
-
-    def raw(self, value: Any) -> str:
-        return ", ".join(f"{x:g}" for x in value)
-
-    def widget(self, where: Where, **more: Any) -> Any:
-        return where.text_input(self.label, self.raw(self.default), **more)
-
-
-@dataclass(frozen=True, kw_only=True)
-class GridPoint(Control):
-    """Row and column of a grid point, as "row.column" in the link alone."""
-
-    size: int = GRID_SIZE
-    shown_instead: str = "no point"
-
-    @property
-    def wanted(self) -> str:
-        return f"row.column of the grid, each from 0 to {self.size - 1}"
-
-    def parse(self, text: str) -> tuple[int, int] | None:
-        return parse_pick(text, self.size)
-
-    def widget(self, where: Where, **more: Any) -> Any:
-        raise NotImplementedError("a grid point is chosen in a picture")

@@ -8,8 +8,9 @@ import streamlit as st
 
 from gating_core.experiments.comparison import FIRST_LOOK, LIMITS, STRENGTHS, Setting
 from ui.common.control_table import Controls, table
-from ui.common.controls import Choice, Fold, GridPoint, Number
+from ui.common.controls import Choice, Fold, Number
 from ui.common.link_check import forget
+from ui.common.link_controls import GridPoint
 from ui.landing.picture import COLOURINGS
 
 VIEW_KEY = "pair_view"

@@ -11,8 +11,9 @@ from gating_core.attention import GATE_KINDS, GATE_POSITIONS, NORMS, SOURCES
 from gating_core.experiments.specimen import CHARTS, COLOURINGS
 from gating_core.geometry import Matrix
 from ui.common.control_table import Controls, draw_columns, put, read, table
-from ui.common.controls import Choice, Flag, Fold, GridPoint, Number, Numbers, Tabs, Where
+from ui.common.controls import Choice, Flag, Fold, Number, Tabs, Where
 from ui.common.link_check import forget
+from ui.common.link_controls import GridPoint, Numbers
 from ui.common.links import parse_pick
 from ui.manifold.fooled.cases import FOOLED
 from ui.manifold.picture import Look

@@ -12,11 +12,11 @@ from ui.common.control_table import Controls, draw_columns, read, table
 from ui.common.controls import Choice, Choices, Flag, Fold, Number
 from ui.common.link_check import forget
 from ui.common.words import percent
+from ui.playground.drawing import Drawing
 from ui.playground.picture import PAINTS
 from ui.playground.request import FIRST, OWN_SHARE, Look, Request, resolve, setting
 
 MOST_BESIDE = 4
-OWN = "playground_own"
 REWOUND, REWINDS = "playground_rewound", "playground_rewinds"
 LAST_SETTING = "playground_setting"
 DIMENSIONS, COUNTS, HEADS, DEPTHS = (3, 16), (2, 8), (1, 4), (1, 4)
@@ -79,6 +79,7 @@ LOOK = table(
 )  # fmt: skip
 ELSEWHERE = table(
     Number("picked_seed", within=(SEEDS[0], SEEDS[1] + SEED_COUNTS[1]), shown_instead="the best"),
+    Drawing("drawing"),
     Fold("setup", "More: data, model, training, picture", reruns=False),
     Fold("own", "Your own data: draw, upload, paste", reruns=False),
     Fold("looking", "Looking inside: every weight and gate"),

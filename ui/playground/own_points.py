@@ -1,8 +1,12 @@
-"""*Your own data*: drawn, uploaded or pasted, or refused with row, column and reason."""
+"""*Your own data*: drawn, uploaded or pasted, or refused with row, column and reason.
+
+A drawing stands in the link; a table is this visit's alone.
+"""
 
 from __future__ import annotations
 
-import numpy as np
+import math
+
 import streamlit as st
 
 from gating_core.tasks import (
@@ -13,71 +17,93 @@ from gating_core.tasks import (
     TASK_NAME,
     OwnData,
     OwnDataError,
-    drawn_data,
     parse_csv,
 )
 from ui.common.link_check import forget
 from ui.common.words import literal
 from ui.components.draw import draw, drawn
 from ui.drawing import palette
-from ui.playground.controls import OWN
+from ui.playground.controls import PLAYGROUND
+from ui.playground.drawing import MOST_DRAWN, NAMES, encoded, own_of
 from ui.playground.request import as_it_comes
 from ui.playground.words import scaling_text, split_text
 
-DRAWING, TABLE = "own_drawing", "own_table"
-NAMES = ("blue", "orange", "green", "purple")
+TABLE, PROBLEM = "own_table", "own_problem"  # what was read last, and why what came then was not
+DRAWING = PLAYGROUND["drawing"]
+LARGEST_MB = math.ceil(LARGEST_BYTES / 1e6)  # as Streamlit counts and says it
 
 
 def own_data() -> OwnData | None:
-    """The visitor's points, if there are any that can be used."""
-    return st.session_state.get(OWN)
+    """The visitor's points, if there are any that can be used: the table, or else the drawing."""
+    return st.session_state.get(TABLE) or _drawing()[0]
+
+
+def _drawing() -> tuple[OwnData | None, str]:
+    """What the drawing in the link is as data, or why it is none."""
+    drawing = DRAWING.linked
+    if drawing is None:
+        return None, ""
+    try:
+        return own_of(drawing), ""
+    except OwnDataError as error:
+        return None, str(error)
 
 
 def draw_own() -> None:
     """The three ways to bring points, and what became of them."""
     drawing, upload, paste = st.tabs(("Draw", "Upload", "Paste"))
     with drawing:
-        st.caption("Draw points of two to four colours; training starts as soon as they suffice.")
-        points, labels = st.session_state.get(DRAWING, ((), ()))
-        draw(key="own_draw", points=points, labels=labels, class_names=NAMES,
+        st.caption(
+            "Draw points of two to four colours; training starts as soon as they suffice. They"
+            " stand in the link."
+        )
+        points, labels = DRAWING.linked or ((), ())
+        draw(key="own_draw", points=points, labels=labels, class_names=NAMES, most=MOST_DRAWN,
              colours=palette.CLASS_COLOURS, on_change=_on_draw)  # fmt: skip
     with upload:
         st.file_uploader(
             f"A CSV file with columns x, y and label: 2 to {MOST_CLASSES} classes, at most"
             f" {MOST_POINTS:,} rows and {LARGEST_BYTES / 1e6:g} MB",
-            type=None, key="own_file", on_change=_on_file,
+            type=None, key="own_file", on_change=_on_file, max_upload_size=LARGEST_MB,
         )  # fmt: skip
         st.download_button("An example", EXAMPLE_CSV, "example.csv", on_click="ignore",
                            icon=":material/download:", key="own_example")  # fmt: skip
     with paste:
         st.text_area("A table with columns x, y and label", key="own_text", on_change=_on_text,
                      placeholder=EXAMPLE_CSV[:60])  # fmt: skip
-    problem = st.session_state.get("own_problem")
+    own = own_data()
+    problem = st.session_state.get(PROBLEM) or ("" if own else _drawing()[1])
     if problem:
         st.error(literal(problem))
-    own = own_data()
     if own is not None:
+        whose = "Still in use, from before" if problem else "In use"
         st.text(
-            f"In use: {len(own.points)} points, classes {', '.join(own.names)}. {scaling_text(own)}"
+            f"{whose}: {len(own.points)} points, classes {', '.join(own.names)}."
+            f" {scaling_text(own)}"
         )
         # What the slider under *More* says, which has been drawn by now.
         st.text(split_text(own, st.session_state["share"] or as_it_comes(TASK_NAME)))
 
 
-def _keep(own: OwnData) -> None:
-    st.session_state[OWN] = own
-    st.session_state["data"] = TASK_NAME
-    st.session_state.pop("own_problem", None)
+def _on_draw() -> None:
+    points, labels = drawn("own_draw")
+    st.query_params.pop(DRAWING.key, None)
+    if points:
+        st.query_params[DRAWING.key] = encoded(points, labels)
+    if _drawing()[0] is not None:
+        st.session_state.pop(TABLE, None)
+        _use()
+    _forget_problem()
+
+
+def _use() -> None:
+    """Learn one's own points from here on."""
+    PLAYGROUND["data"].set(TASK_NAME)
     forget()
 
 
-def _on_draw() -> None:
-    points, labels = drawn("own_draw")
-    st.session_state[DRAWING] = (points, labels)
-    try:
-        _keep(drawn_data(np.array(points).reshape(-1, 2), labels, NAMES))
-    except OwnDataError as error:
-        st.session_state["own_problem"] = str(error)
+def _forget_problem() -> None:
+    st.session_state.pop(PROBLEM, None)
 
 
 def _on_file() -> None:
@@ -85,7 +111,7 @@ def _on_file() -> None:
     if file is not None:
         _read(file.getvalue())
     else:
-        st.session_state.pop("own_problem", None)
+        _forget_problem()
 
 
 def _on_text() -> None:
@@ -94,6 +120,9 @@ def _on_text() -> None:
 
 def _read(source: bytes | str) -> None:
     try:
-        _keep(parse_csv(source))
+        st.session_state[TABLE] = parse_csv(source)
     except OwnDataError as error:
-        st.session_state["own_problem"] = str(error)
+        st.session_state[PROBLEM] = str(error)
+        return
+    _forget_problem()
+    _use()

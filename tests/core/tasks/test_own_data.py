@@ -89,6 +89,17 @@ def test_the_same_table_written_differently(source):
     assert own.names == plain.names
 
 
+@pytest.mark.parametrize("delimiter", [";", "\t"])
+def test_decimal_commas_are_read_where_no_field_ends_with_one(delimiter):
+    rows = [f"{i + 0.5},{(-1) ** i * 1e-3 * i},{'cat' if i % 2 else 'dog, wet'}" for i in range(9)]
+    pointed = parse_csv(table(*(r.replace("dog, wet", '"dog, wet"') for r in rows)))
+    cells = [r.split(",", 2) for r in rows]
+    written = [delimiter.join([x.replace(".", ","), y.replace(".", ","), c]) for x, y, c in cells]
+    own = parse_csv(table(*written, header=delimiter.join(("x", "y", "label"))))
+    assert np.array_equal(own.originals, pointed.originals)
+    assert own.names == pointed.names == ("cat", "dog, wet")
+
+
 @pytest.mark.parametrize(
     ("labels", "names", "numbers"),
     [
@@ -118,8 +129,13 @@ REFUSED = {
     "column twice": (table(*(row + ",1" for row in ROWS), header="x,y,label,X"), 1, "x",
                      "more than once"),
     "text": (changed(4, "0,two,dog"), 4, "y", "'two' is not a number"),
-    "decimal comma": (changed(3, "4;0,5;cat").replace(",", ";").replace("0;5", "0,5"), 3, "y",
-                      "decimals with a point"),
+    "decimal comma": (changed(3, '4,"0,5",cat'), 3, "y", "decimals with a point"),
+    "decimals of both kinds": (
+        table("0.5;1;cat", "4;0,5;cat", *ROWS, header="x;y;label").replace(",", ";")
+        .replace("0;5;cat", "0,5;cat"), 3, "y", "decimals with a point",
+    ),
+    "comma of thousands": (changed(3, "4;1,000,000;cat").replace(",", ";")
+                           .replace("1;000;000", "1,000,000"), 3, "y", "is not a number$"),
     "Python's digits": (changed(3, "1_0,1,cat"), 3, "x", "'1_0' is not a number"),
     "a long text": (changed(4, f"{'z' * 900},2,dog"), 4, "x", "'zzzzzzzzzzzzzzzzzzzzzzzzzzzzzz…'"),
     "empty cell": (changed(5, "4,,dog"), 5, "y", "empty"),

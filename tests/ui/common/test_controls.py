@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from tests.ui.common.test_links import BAD, EVERY, GOOD, PAGES
 from ui.common.control_table import put, read
-from ui.common.controls import Choice, Choices, Flag, Numbers
+from ui.common.controls import Choice, Choices, Flag
+from ui.common.link_controls import Numbers
 from ui.landing.controls import LANDING, back_to_the_first_example
 from ui.manifold import controls as manifold
 from ui.manifold.request import Metric

@@ -27,7 +27,7 @@ GOOD = {
     "balance": "0.9", "points": "64", "share": "0.1", "from": "tokens", "width": "16", "slots": "8",
     "attention_heads": "4", "stack": "4", "skip": "true", "rms": "pre", "out": "true",
     "optimiser": "sgd", "rate": "0.001", "batch": "128", "decay": "1", "first": "9999",
-    "seeds": "32", "setup": "true", "own": "true", "looking": "true",
+    "drawing": "AAAAehIAeg6Q", "seeds": "32", "setup": "true", "own": "true", "looking": "true",
 }  # fmt: skip
 BAD = {
     "gated": "maybe", "strength": "1.5", "task": "spiral of death", "depth": "9", "gate": "ungated",
@@ -44,7 +44,7 @@ BAD = {
     "balance": "1", "points": "63", "share": "0.95", "from": "disk", "width": "2", "slots": "9",
     "attention_heads": "5", "stack": "0", "skip": "no", "rms": "layer", "out": "in",
     "optimiser": "lion", "rate": "0.02000", "batch": "65", "decay": "inf", "first": "1e3",
-    "seeds": "1", "setup": "up", "own": "mine", "looking": "glass",
+    "drawing": "AAA", "seeds": "1", "setup": "up", "own": "mine", "looking": "glass",
 }  # fmt: skip
 EVERY = [(page, name) for page, parameters in PAGES.items() for name in parameters]
 

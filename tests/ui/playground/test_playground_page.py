@@ -849,10 +849,49 @@ def test_drawn_points_are_trained():
     shown = json.loads(component(app, "own_draw").proto.json)
     np.testing.assert_allclose(shown["points"], points)
 
-    draw_points(app, [], [], serial=3)
-    assert "0; at least 8" in app.error[0].value
+    app = open_playground(data="own", drawing=app.query_params["drawing"])  # a reload
     assert run_of(app).setting.own is own
+    shown = json.loads(component(app, "own_draw").proto.json)
+    np.testing.assert_allclose(shown["points"], points)
+    assert "In use: 9 points, classes blue, purple" in said(app)
+
+    draw_points(app, [], [], serial=3)
+    assert not app.error
+    assert "drawing" not in app.query_params
+    assert notes(app) == [":material/info: There are no points of your own yet. Shown: circle."]
+    assert run_of(app).setting.task == "circle"
     assert_shown(app)
+
+
+def test_a_drawing_takes_the_place_of_a_table_once_it_suffices():
+    app = open_playground(own="true")
+    paste(app, table_of())
+    table = run_of(app).setting.own
+    points = [[0.2 * i - 0.8, 0.5 - (i % 2)] for i in range(9)]
+    draw_points(app, points[:4], [0, 1] * 2)
+    assert not app.error
+    assert run_of(app).setting.own is table
+    draw_points(app, points, [i % 2 for i in range(9)], serial=2)
+    assert run_of(app).setting.own.names == ("blue", "orange")
+    draw_points(app, [], [], serial=3)
+    assert run_of(app).setting.task == "circle"
+
+
+def test_what_is_in_use_beside_a_refused_table_is_said():
+    app = open_playground(own="true")
+    paste(app, table_of())
+    assert "In use: 40 points" in said(app)
+    assert "Still" not in said(app)
+    paste(app, "x,y\n1,2")
+    assert len(app.error) == 1
+    assert "Still in use, from before: 40 points" in said(app)
+
+
+def test_files_are_limited_to_what_is_said():
+    app = open_playground(own="true")
+    (uploader,) = app.get("file_uploader")
+    assert uploader.proto.max_upload_size_mb == 1
+    assert "at most 5,000 rows and 1 MB" in uploader.proto.label
 
 
 def test_own_points_can_be_left_and_returned_to():
