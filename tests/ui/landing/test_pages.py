@@ -5,15 +5,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from streamlit.elements.lib import policies
 from streamlit.testing.v1 import AppTest
 
 from gating_core.attention.gate_kinds import CONTROL_KINDS
 from gating_core.experiments.comparison import sweep
 from gating_core.experiments.comparison.run import Divergence
 from gating_core.experiments.comparison.setting import FIRST_LOOK
-from tests.ui.opening import ROOT, TIMEOUT_SECONDS, open_page
+from tests.ui.opening import ROOT, TIMEOUT_SECONDS, open_page, report
 from tests.ui.payload import unpack
-from ui.landing.controls import LANDING
+from ui.landing.controls import LANDING, VIEW_KEY
 from ui.landing.parts import GOOD, JOB
 from ui.work import runs, runtime
 
@@ -249,3 +250,15 @@ def test_back_to_the_first_example():
     assert payload(app)[0]["frame"] == 20
     assert captions(app) == captions(open_page())
     assert payload(app)[0]["pick"] is None
+
+
+def test_what_sets_a_control_leaves_no_warning_in_the_log(monkeypatch, caplog):
+    monkeypatch.setattr(policies, "_shown_default_value_warning", False)  # it is said once
+    caplog.set_level("WARNING", policies.__name__)
+    monkeypatch.setattr(policies._LOGGER, "propagate", True)
+    app = open_page(strength="0.5")
+    report(app, VIEW_KEY, "stop", {"frame": 4})
+    assert app.slider(key="strength").value == 0.2
+    button(app, "Back to the first example").click().run()
+    assert app.slider(key="strength").value == 1.0
+    assert not [record for record in caplog.records if "Session State" in record.message]
