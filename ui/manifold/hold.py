@@ -27,7 +27,7 @@ from ui.drawing import palette
 from ui.drawing.axes import Axes
 from ui.manifold.controls import PAIR, PAIRS, link_of
 
-UNDO, CURRENT = "hold_undo", "hold_current"
+UNDO, CURRENT, IN_LINK = "hold_undo", "hold_current", "hold_in_link"
 PARAMETERS = ("values", "gates")
 SMALLEST_EXTENT = 2.0  # doubled until all handles fit
 GATE_COLOURS = ("#0f766e", "#b45309", "#4338ca", "#be185d", "#4d7c0f", "#475569")
@@ -39,6 +39,7 @@ def draw_hold(side: MeasuredSpecimen, axes: Axes) -> None:
     ``side`` is the gated one, or the only one there is.
     """
     specimen = side.specimen
+    st.session_state[IN_LINK] = {name: st.query_params.get(name) for name in PARAMETERS}
     st.subheader("Take hold of it", anchor=False)
     if not draggable_values(specimen.config) or side.values is None:
         st.caption("Dragging needs memory slots and n = 3 values.")
@@ -136,16 +137,21 @@ def _on_gate() -> None:
 
 def _keep(name: str, text: str, moved: dict) -> None:
     """Put the new numbers into the link; one drag is one step to undo."""
+    before = st.session_state[IN_LINK]
     if not st.session_state.get("hold_dragging"):
-        before = {parameter: st.query_params.get(parameter) for parameter in PARAMETERS}
         st.session_state[UNDO] = [*st.session_state.get(UNDO, []), before]
     st.session_state["hold_dragging"] = not moved["done"]
-    st.query_params[name] = text
+    _put(before | {name: text})
     forget()
 
 
-def _restore(before: dict[str, str | None]) -> None:
-    for name, text in before.items():
+def _put(matrices: dict[str, str | None]) -> None:
+    """Put these into the link.
+
+    They are kept here, too: a hurried browser asks for the next run with a link that is older.
+    """
+    st.session_state[IN_LINK] = matrices
+    for name, text in matrices.items():
         if text is None:
             st.query_params.pop(name, None)
         else:
@@ -155,14 +161,14 @@ def _restore(before: dict[str, str | None]) -> None:
 def _undo() -> None:
     history = st.session_state.get(UNDO, [])
     if history:
-        _restore(history[-1])
+        _put(history[-1])
         st.session_state[UNDO] = history[:-1]
 
 
 def _reset() -> None:
-    before = {name: st.query_params.get(name) for name in PARAMETERS}
+    before = st.session_state[IN_LINK]
     st.session_state[UNDO] = [*st.session_state.get(UNDO, []), before]
-    _restore(dict.fromkeys(PARAMETERS))
+    _put(dict.fromkeys(PARAMETERS))
 
 
 def value_positions(values: np.ndarray, axes: Axes, pair: tuple[int, int]) -> np.ndarray:

@@ -378,6 +378,25 @@ def test_the_last_words_of_a_drag_may_come_at_once_and_are_one_step_to_undo():
     assert app.button(key="hold_undo_button").disabled
 
 
+def test_steps_are_undone_one_by_one_where_the_browser_was_hurried():
+    """Its next message comes with the link as it was before the one that is answered."""
+    app = open_manifold(tab="Inspect", grid="31")
+    links = [None]
+    for serial in range(1, 5):
+        stale = links[max(0, serial - 3)]
+        if stale is None:
+            app.query_params.pop("values", None)
+        else:
+            app.query_params["values"] = stale
+        report(app, VALUES_PAD, "moved", moved(1, 0.1 * serial, -0.5, True, serial))
+        links.append(app.query_params["values"])
+    assert len(set(links)) == 5
+    for link in reversed(links[:-1]):
+        app.button(key="hold_undo_button").click().run()
+        assert app.query_params.get("values") == link
+    assert app.button(key="hold_undo_button").disabled
+
+
 def test_a_dragged_gate_moves_the_gated_side_only():
     app = open_manifold(tab="Inspect", grid="31")
     _, before = payload(app)
