@@ -40,8 +40,12 @@ def read(controls: Controls, kind: type[Request], **given: Any) -> Request:
     return kind(**found, **given)
 
 
-def put(controls: Controls, request: object) -> None:
-    """Set every control that feeds a field of ``request`` to it; for callbacks only."""
-    for control in controls.values():
-        if hasattr(request, control.feeds):
-            control.set(getattr(request, control.feeds))
+def put(controls: Controls, request: object) -> dict[str, list[str]]:
+    """Set every control that feeds a field of ``request`` to it; for callbacks only.
+
+    What the link then says, for `change_link`.
+    """
+    fed = [control for control in controls.values() if hasattr(request, control.feeds)]
+    for control in fed:
+        control.set(getattr(request, control.feeds))
+    return {control.key: control.texts(getattr(request, control.feeds)) for control in fed}

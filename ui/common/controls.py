@@ -91,6 +91,10 @@ class Control(ABC):
         """The value in the link, of what stands there alone; ``None`` if there is none."""
         return self.parse(st.query_params.get(self.key, ""))
 
+    def texts(self, value: Any) -> list[str]:
+        """What a link says of ``value``: nothing of the default."""
+        return [] if value == self.default else [f"{self.raw(value)}"]
+
     def set(self, value: Any) -> None:
         """Move it to ``value``; for callbacks only."""
         st.session_state[self.key] = self.raw(value)
@@ -165,6 +169,9 @@ class Choices(Control):
     def raw(self, value: Any) -> list[str]:
         return list(value)
 
+    def texts(self, value: Any) -> list[str]:
+        return self.raw(value)
+
     def widget(self, where: Where, **more: Any) -> Any:
         return where.multiselect(self.label, self.words, max_selections=self.most, **more)
 
@@ -219,6 +226,9 @@ class Number(Control):
     def raw(self, value: Any) -> float:
         return self._type(value)  # Streamlit wants all numbers of a widget to be of one type
 
+    def texts(self, value: Any) -> list[str]:
+        return [text.removesuffix(".0") for text in super().texts(value)]
+
     def widget(self, where: Where, **more: Any) -> Any:
         draw = where.slider if self.shape == "slider" else where.number_input
         return draw(self.label, *self.within, self.raw(self.default), self.step, **more)
@@ -241,6 +251,9 @@ class Flag(Control):
 
     def clean(self, raw: Any) -> bool:
         return bool(self.default if raw is None else raw)
+
+    def texts(self, value: Any) -> list[str]:
+        return [text.lower() for text in super().texts(value)]
 
     def widget(self, where: Where, **more: Any) -> Any:
         return where.toggle(self.label, self.clean(None), **more)

@@ -1,4 +1,4 @@
-"""What a page does about a link that it cannot use, and says of it until a control moves."""
+"""What becomes of a link that a page cannot use, and how is one changed as a whole?"""
 
 from __future__ import annotations
 
@@ -22,27 +22,29 @@ def warn_about_link(page: str, controls: Mapping[str, InLink]) -> None:
     instead, problems = check_link(raw, controls)
     if problems:
         st.session_state[key] = problems
-        _mend(instead)
+        change_link(instead)
     for problem in st.session_state.get(key, ()):
         st.warning(problem, icon=":material/link_off:")
 
 
-def _mend(instead: Mapping[str, list[str]]) -> None:
-    """Let other values stand in the link, for the browser and for controls that are drawn next.
+def change_link(instead: Mapping[str, list[str]]) -> None:
+    """Let other values stand in the link, none for the default: one step of the browser's history.
 
-    ``st.query_params`` changes what the browser shows, but not what controls begin with, and no
-    parameter of a control that was drawn before; so this does what Streamlit itself does where it
-    takes parameters away on a change of the page.
+    The browser and controls that are drawn next go by it. ``st.query_params`` changes what the
+    browser shows, but not what controls begin with, and no parameter of a control that was drawn
+    before; so this does what Streamlit itself does where it takes parameters away on a change of
+    the page.
     """
     context = get_script_run_ctx()
     assert context is not None  # a page is being drawn
     with context.session_state.query_params() as link:
         for name, texts in instead.items():
             if texts:
-                link.set_corrected_value(name, texts, "string_array_value")
+                link.set_with_no_forward_msg(name, texts if len(texts) > 1 else texts[0])
             else:
-                link.remove_param(name)
+                link.discard_param_no_forward_msg(name)
         link.set_initial_query_params_from_current()
+        link._send_query_param_msg()
 
 
 def forget() -> None:

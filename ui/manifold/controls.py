@@ -12,7 +12,7 @@ from gating_core.experiments.specimen import CHARTS, COLOURINGS
 from gating_core.geometry import Matrix
 from ui.common.control_table import Controls, draw_columns, put, read, table
 from ui.common.controls import Choice, Flag, Fold, Number, Tabs, Where
-from ui.common.link_check import forget
+from ui.common.link_check import change_link, forget
 from ui.common.link_controls import GridPoint, Numbers
 from ui.common.links import parse_pick
 from ui.manifold.fooled.cases import FOOLED
@@ -215,11 +215,14 @@ def marked(grid: int) -> tuple[int, int] | None:
 
 
 def apply_request(request: Request) -> None:
-    """Set the page's controls to ``request``, coloured by K; for callbacks only."""
-    put(MODEL, request)
-    COLOURS["by"].set("curvature")
+    """Set the page's controls to ``request``, coloured by K, and say so; for callbacks only.
+
+    The link changes as a whole, so that the way back leads to what was there before.
+    """
     needs = METRIC_NEEDS[request.metric.kind]
-    put({key: METRIC[key] for key in ("metric", *needs)}, request.metric)
-    for name in IN_LINK:
-        st.query_params.pop(name, None)
+    link: dict[str, list[str]] = {name: [] for name in IN_LINK}
+    link |= put(MODEL, request) | put({"by": COLOURS["by"]}, Look())
+    link |= put({key: METRIC[key] for key in ("metric", *needs)}, request.metric)
+    change_link(link)
     forget()
+    st.toast("The pictures above show this model now.", icon=":material/arrow_upward:")

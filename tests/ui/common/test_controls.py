@@ -64,7 +64,7 @@ def session(monkeypatch, request, table):
     return read(table, type(request))
 
 
-@pytest.mark.parametrize(
+KINDS = pytest.mark.parametrize(
     ("kind", "table"),
     [
         (ManifoldRequest, manifold.MODEL),
@@ -73,6 +73,27 @@ def session(monkeypatch, request, table):
     ],
     ids=["manifold", "playground", "look"],
 )
+
+
+@KINDS
+@settings(max_examples=50)
+@given(data=st.data())
+def test_the_link_of_a_request_says_what_it_is(kind, table, data):
+    request = data.draw(a_request(kind, table))
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr(streamlit, "session_state", {})
+        link = put(table, request)
+    for name, texts in link.items():
+        control, value = table[name], getattr(request, table[name].feeds)
+        if isinstance(control, Choices):
+            assert tuple(texts) == value
+        elif texts:
+            assert [control.parse(text) for text in texts] == [value]
+        else:
+            assert value == control.default
+
+
+@KINDS
 @settings(max_examples=50)
 @given(data=st.data())
 def test_what_the_controls_are_set_to_is_what_they_say(kind, table, data):
@@ -101,10 +122,16 @@ def test_before_anything_is_said_a_request_is_the_first_example(kind, monkeypatc
 def test_the_gallery_can_show_every_covariance(metric, monkeypatch):
     state: dict = {}
     monkeypatch.setattr(streamlit, "session_state", state)
-    monkeypatch.setattr(streamlit, "query_params", {"point": "1.2", "values": "1", "tab": "Doubt"})
+    links: list[dict] = []
+    monkeypatch.setattr(manifold, "change_link", links.append)
     request = ManifoldRequest(metric=metric, model_dim=6)
     manifold.apply_request(request)
-    assert streamlit.query_params == {"tab": "Doubt"}  # what was dragged or clicked is gone
+    (link,) = links  # one step of the browser's history
+    assert link["dim"] == ["6"]
+    for name in ("axes", "values", "gates", "point", "n", "by"):  # dragged, clicked, the default
+        assert link[name] == []
+    assert "tab" not in link
+    assert state["by"] == "curvature"
     assert read(manifold.MODEL, ManifoldRequest, metric=metric) == request
     needs = manifold.METRIC_NEEDS[metric.kind]
     assert {key for key in manifold.METRIC if key in state} == {"metric", *needs}
