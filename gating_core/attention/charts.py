@@ -116,6 +116,26 @@ class WeightChart:
             hidden = hidden + self.model.input_bias.unsqueeze(1)
         return self.model.run(hidden, weights, records)
 
+    @property
+    def spanned_by(self) -> str:
+        """What `spans` gives."""
+        return "fixed values" if self.model.config.depth > 1 else "fixed averages of values"
+
+    def spans(self) -> list[tuple[torch.Tensor, ...] | None]:
+        """As `Attention.spans`; of one layer, the outputs at k + 1 points of the slice.
+
+        There all heads have the same weights, and these are affine in the chart's coordinates.
+        """
+        spans = self.model.spans()
+        if self.model.config.depth > 1:
+            return spans
+        ends = torch.cat([torch.zeros_like(self.slices[:, :1]), self.slices], 1)
+        weights = ends + 1 / self.model.config.value_count  # (S, k + 1, n)
+        return [
+            None if span is None else (own @ torch.cat(span, -1),)
+            for own, span in zip(weights, spans, strict=True)
+        ]
+
     def reach(self, points: torch.Tensor) -> torch.Tensor:
         """(S,): the largest |x| among the inputs behind chart points (N, 2); n = 3 only."""
         return torch.linalg.vector_norm(self.inputs(check_points(points)), dim=-1).amax(-1)

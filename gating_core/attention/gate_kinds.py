@@ -19,6 +19,7 @@ class GateKind:
     sigma: Callable[[torch.Tensor], torch.Tensor]
     script: str | None  # sigma of {0} in plain PyTorch; None: there is no script of it yet
     reads_state: bool = True  # by weights of its own
+    constant: bool = False  # the same number everywhere
     additive: bool = False  # added to what it acts on, which a gate multiplies
     control: str | None = None  # None for a gate; else what a script calls it, in place of a gate
 
@@ -36,6 +37,7 @@ GATES = {
         lambda z: torch.tensor(0.5, dtype=z.dtype),
         "0.5",
         reads_state=False,
+        constant=True,
         control="constant factor 1/2",
     ),
     "additive": GateKind(

@@ -73,6 +73,11 @@ class Gate(nn.Module):
         weight = self.weight.unflatten(0, (-1, *inner)) if inner else self.weight
         return product(states, weight) + self.bias.unflatten(0, (-1, *inner, 1))
 
+    @property
+    def constant(self) -> torch.Tensor:
+        """(S,) or (): whether it multiplies by the same number whatever the input."""
+        return (torch.as_tensor(self.strength) == 0) | self.config.record.constant
+
     def values(self, states: torch.Tensor | None, x: torch.Tensor) -> torch.Tensor:
         """(S, ..., D or H): the gate in force, strength included: what ``x`` is multiplied by.
 

@@ -22,6 +22,7 @@ from gating_core.randomness import normal
 if TYPE_CHECKING:
     from gating_core.attention.config import AttentionConfig
 
+BEFORE_MIXING = ("G2", "G3", "G4")  # gates of what is mixed, and of what it is mixed by
 OFFSET_SCALE = 0.5  # standard deviation of the input offset and of the slot biases
 Draw = Callable[[str, tuple[int, ...], float], nn.Parameter]  # of a name, a shape, a scale
 
@@ -151,8 +152,21 @@ class AttentionLayer(nn.Module):
     def reads_only_weights(self) -> bool:
         """Whether, once the attention weights are given, the hidden state no longer matters."""
         gate = self.gate
-        only = gate is None or not gate.needs_state or gate.config.position in ("G2", "G3", "G4")
+        only = gate is None or not gate.needs_state or gate.config.position in BEFORE_MIXING
         return self.no_weight_chart is None and only and not self.config.residual
+
+    @property
+    def only_averages(self) -> torch.Tensor:
+        """(S,) or (): whether outputs are fixed linear images of averages of fixed values.
+
+        One average for each head. With slots, gates before the mixing leave it so: they are
+        constants, or move the weights alone.
+        """
+        plain = self.fixed_values and not self.config.residual and self.config.norm != "post"
+        gate = self.gate
+        if not plain or gate is None or gate.config.position in BEFORE_MIXING:
+            return torch.tensor(plain)
+        return gate.constant
 
     def forward(
         self,

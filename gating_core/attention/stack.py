@@ -30,6 +30,7 @@ class Attention(nn.Module):
     """
 
     pure = True  # several threads may call it: it changes nothing while it computes
+    spanned_by = "fixed values"  # what `spans` gives
 
     def __init__(
         self,
@@ -94,6 +95,22 @@ class Attention(nn.Module):
         What each layer did is appended to ``records`` if that is given.
         """
         return self.run(self.embed(points), records=records)
+
+    def spans(self) -> list[tuple[torch.Tensor, ...] | None]:
+        """For each member, by head, the fixed vectors (n, d) whose averages its outputs are.
+
+        Up to a fixed linear map; ``None`` for members whose outputs are anything else. Whatever
+        stands before the last layer only moves the weights.
+        """
+        last = self.blocks[-1]
+        true = last.only_averages.expand(len(self.seeds)).tolist()
+        if not any(true):
+            return [None] * len(true)
+        heads = last.slot_values().unflatten(-1, (self.config.heads, -1)).unbind(-2)
+        return [
+            tuple(head[i] for head in heads) if averages else None
+            for i, averages in enumerate(true)
+        ]
 
     def member(self, index: int, strengths: Sequence[float] | None = None) -> Attention:
         """Member ``index`` alone, or as many copies of it as there are gate ``strengths``.

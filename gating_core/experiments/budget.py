@@ -8,6 +8,7 @@ import torch
 
 from gating_core.attention.config import AttentionConfig
 from gating_core.geometry.adaptive import LARGEST_SAMPLE, PART_POINTS, adaptive_steps
+from gating_core.geometry.flatness import flatness_proofs
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.integrals import SurfaceIntegrals, grid_integrals
 from gating_core.geometry.metric import Matrix
@@ -46,7 +47,8 @@ def affordable_steps(
     if sample < FEWEST_REFINED:  # not even the first cells: then a coarse grid as it is
         grid = square_grid(COARSE)
         jet = yield from jet_by_parts(chart, grid.points, "rigorous", part)
-        return grid_integrals(jet, grid.weights, covariance)
+        found = grid_integrals(jet, grid.weights, covariance)
+        return found.of_flat() if any(flatness_proofs(chart, jet.value)) else found
     return (
         yield from adaptive_steps(
             chart, covariance, TOLERANCE, "rigorous", sample, min(part, PART_POINTS)

@@ -22,7 +22,6 @@ from gating_core.geometry.integrals import (
     Integral,
     SurfaceIntegrals,
     grid_integrals,
-    settled,
     total_absolute_curvature,
 )
 from gating_core.geometry.metric import Matrix, whitening
@@ -31,14 +30,18 @@ from gating_core.geometry.proxy import Proxy, paper_proxy, proxy_limit
 from gating_core.geometry.second_opinion import SecondOpinion, second_opinion
 from gating_core.geometry.solids import SolidCurvature, solid_curvature
 from gating_core.geometry.surface import SurfaceResult, measure_surface
+from gating_core.geometry.verdict import CURVED, FLAT, UNKNOWN, Verdict
 
 __all__ = [
+    "CURVED",
     "DIFFERENCE_STEP",
+    "FLAT",
     "HOLONOMY_LIMIT",
     "MOST_CURVED",
     "POINT_TYPES",
     "SURFACES",
     "TILT_LIMIT",
+    "UNKNOWN",
     "AffineHull",
     "CurvatureField",
     "ErrorCurve",
@@ -51,6 +54,7 @@ __all__ = [
     "SolidCurvature",
     "SurfaceIntegrals",
     "SurfaceResult",
+    "Verdict",
     "adaptive_integrals",
     "adaptive_total_absolute_curvature",
     "affine_hull",
@@ -63,7 +67,6 @@ __all__ = [
     "proxy_limit",
     "second_fundamental_form",
     "second_opinion",
-    "settled",
     "solid_curvature",
     "square_grid",
     "stretched_sphere",

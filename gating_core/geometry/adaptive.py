@@ -12,6 +12,7 @@ import torch
 
 from gating_core.checks import check_number
 from gating_core.geometry.curvature import curvature, second_fundamental_form
+from gating_core.geometry.flatness import flatness_proofs
 from gating_core.geometry.holonomy import loop_holonomy
 from gating_core.geometry.integrals import DENSITIES, Integral, SurfaceIntegrals, density_of
 from gating_core.jets.second_order import second_order_jet
@@ -75,6 +76,9 @@ def adaptive_steps(
 ) -> Generator[None, None, SurfaceIntegrals]:
     """`adaptive_integrals`, giving way after every ``part`` points or so."""
     check_number("relative_tolerance", relative_tolerance, 1e-6, 1.0)
+    flat = any(flatness_proofs(function, function(torch.zeros(1, 2, dtype=torch.float64))))
+    if flat:  # what would be refined is rounding
+        largest_sample = 0
     width = 2 / FIRST_CELLS
     ticks = torch.arange(FIRST_CELLS, dtype=torch.float64) * width - 1
     cells = torch.cartesian_prod(ticks, ticks)
@@ -112,12 +116,13 @@ def adaptive_steps(
         before = after[:, rest].flatten(1)
     flag = torch.tensor(complete)
     names = ("area", "gaussian", "absolute", "positive", "holonomy")
-    return SurfaceIntegrals(
+    found = SurfaceIntegrals(
         **{
             name: Integral(value, error, flag)
             for name, value, error in zip(names, values, errors + rounding, strict=True)
         }
     )
+    return found.of_flat() if flat else found
 
 
 def adaptive_total_absolute_curvature(

@@ -9,10 +9,8 @@ out, values are lower estimates, and the result says so.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TypeVar
+from dataclasses import dataclass, replace
 
-import numpy as np
 import torch
 
 from gating_core.geometry.curvature import CurvatureField, curvature, second_fundamental_form
@@ -20,7 +18,6 @@ from gating_core.geometry.holonomy import loop_holonomy
 from gating_core.jets.second_order import SecondOrderJet
 
 NOT_SETTLED = 0.5  # relative error above which a total is no number to quote
-Numbers = TypeVar("Numbers", np.ndarray, torch.Tensor)
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,18 +33,9 @@ class Integral:
     error: torch.Tensor
     complete: torch.Tensor
 
-    def settled(self, slight: float = 0.0) -> torch.Tensor:
-        """(...): whether the value is known well enough to be quoted: see `settled`."""
-        return settled(self.value, self.error, slight)
-
-
-def settled(value: Numbers, error: Numbers, slight: float = 0.0) -> Numbers:
-    """Whether values are known well enough to be quoted: to half of themselves.
-
-    An error of ``slight`` or less is good enough for any value, however small: for curves, where
-    nobody would see it. Arrays or tensors of one shape in, booleans of that shape out.
-    """
-    return (error <= NOT_SETTLED * abs(value)) | (error <= slight)
+    def settled(self) -> torch.Tensor:
+        """(...): whether the value is known well enough to be quoted: to half of itself."""
+        return self.error <= NOT_SETTLED * self.value.abs()
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +47,12 @@ class SurfaceIntegrals:
     absolute: Integral
     positive: Integral
     holonomy: Integral
+
+    def of_flat(self) -> SurfaceIntegrals:
+        """The same of a surface that is flat by proof: K = 0; area and holonomy as measured."""
+        value = torch.zeros_like(self.absolute.value)
+        zero = Integral(value, value, torch.ones_like(self.absolute.complete))
+        return replace(self, gaussian=zero, absolute=zero, positive=zero)
 
 
 # Densities per unit of chart area, from a field: name -> function of (K, sqrt(det g)).
@@ -80,6 +74,19 @@ def total_absolute_curvature(field: CurvatureField, weights: torch.Tensor) -> In
     return _grid_integral("absolute", field, weights)
 
 
+def unseen_curvature(
+    jet: SecondOrderJet, field: CurvatureField, weights: torch.Tensor
+) -> torch.Tensor:
+    """(...): by how much holonomy and the points of a grid differ about the integral of |K| dA.
+
+    Holonomy sees the curvature between the points, as far as its sign does not change within a
+    cell. ``field`` is that of ``jet``, ``weights`` (R, C) are trapezoid weights.
+    """
+    frame = second_fundamental_form(jet).frame.unflatten(-3, tuple(weights.shape))
+    density, _ = density_of("absolute", field)
+    return (_holonomies(frame).abs().sum((-2, -1)) - (density * weights.flatten()).sum(-1)).abs()
+
+
 def grid_integrals(
     jet: SecondOrderJet, weights: torch.Tensor, covariance: object = None
 ) -> SurfaceIntegrals:
@@ -92,7 +99,7 @@ def grid_integrals(
     weights = torch.as_tensor(weights, dtype=torch.float64)
     values = {name: _grid_integral(name, field, weights) for name in DENSITIES}
     frame = frame.unflatten(-3, tuple(weights.shape))
-    fine, coarse = (_grid_holonomy(frame[..., ::s, ::s, :, :]) for s in (1, 2))
+    fine, coarse = (_holonomies(frame[..., ::s, ::s, :, :]).sum((-2, -1)) for s in (1, 2))
     rounding = 100 * frame.shape[-2] * weights.numel() * torch.finfo(torch.float64).eps
     holonomy = Integral(fine, (fine - coarse).abs() + rounding, values["gaussian"].complete)
     return SurfaceIntegrals(**values, holonomy=holonomy)
@@ -139,8 +146,8 @@ def _every_second(density: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
     return (grid * (4 * weights[::2, ::2])).sum((-2, -1))
 
 
-def _grid_holonomy(frame: torch.Tensor) -> torch.Tensor:
-    """The sum over all cells of a grid of frames (..., R, C, D, 2); unresolved cells count 0."""
+def _holonomies(frame: torch.Tensor) -> torch.Tensor:
+    """(..., R - 1, C - 1), of all cells of a grid of frames (..., R, C, D, 2); 0 if unresolved."""
     a, b = frame[..., :-1, :-1, :, :], frame[..., :-1, 1:, :, :]
     c, d = frame[..., 1:, 1:, :, :], frame[..., 1:, :-1, :, :]
-    return torch.nan_to_num(loop_holonomy([a, b, c, d])).sum((-2, -1))
+    return torch.nan_to_num(loop_holonomy([a, b, c, d]))

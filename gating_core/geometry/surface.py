@@ -1,39 +1,30 @@
 """What is known of a sampled surface: where does it curve, where is it flat, and how sure is that?
 
-The words of the project's verdicts are defined here (and *settled*, of a total, in `Integral`) and
-nowhere else. At a point K is *within* its error or beyond it; beyond it, where the tangent plane is
-resolved, its sign is *decided*; within an error that is small it is known to be *zero*; all else is
-not *known*. A surface is *flat* where K is zero everywhere, as far as errors that are small at half
-of the points can say. Shapes: T frames (versions of one surface), R x C grid points, D dimensions.
+What is said of a point is defined here, what is said of a whole surface in `verdict` (and
+*settled*, of a total, in `Integral`), and nowhere else. At a point K is *within* its error or
+beyond it; beyond it, where the tangent plane is resolved, its sign is *decided*; within an error
+that is small, and on all of a surface that is flat by proof, it is known to be *zero*; all else is
+not *known*. Shapes: T frames (versions of one surface), R x C grid points, D dimensions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import torch
 
 from gating_core.geometry.curvature import CurvatureField, curvature
+from gating_core.geometry.flatness import flatness_proofs
 from gating_core.geometry.grid import Grid
 from gating_core.geometry.integrals import total_absolute_curvature
+from gating_core.geometry.verdict import FLAT, AreaShares, Verdict, area_shares, word_for
 from gating_core.jets.second_order import SecondOrderJet, second_order_jet
 
 BLOCK_POINTS = 512  # whose distances to all points are held at a time
 FLAT_ERROR = 1e-3  # of 1 / diagonal^2: an error of K below it is small
-
-
-@dataclass(frozen=True, eq=False)
-class AreaShares:
-    """Shares of the surface's area, (T,) each, that add up to one.
-
-    Undecided: |K| is within its error, or the tangent plane is unresolved.
-    """
-
-    positive: np.ndarray
-    negative: np.ndarray
-    undecided: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +41,8 @@ class SurfaceResult:
     total: np.ndarray  # (T,): integral of |K| dA
     total_error: np.ndarray  # (T,)
     complete: np.ndarray  # (T,): False where the total is a lower estimate
-    shares: AreaShares
+    quadrature: np.ndarray  # (R, C): weights over the chart
+    proof: tuple[str | None, ...]  # T reasons why it is flat whatever the numbers say, or None
 
     # At every point, (T, R, C).
 
@@ -60,22 +52,33 @@ class SurfaceResult:
         return np.abs(self.gaussian) <= self.gaussian_error
 
     @property
+    def proved(self) -> np.ndarray:
+        """(T, 1, 1): whether the whole surface is flat by proof."""
+        return np.array([proof is not None for proof in self.proof])[:, None, None]
+
+    @property
     def decided(self) -> np.ndarray:
         """Whether the sign of K is known."""
-        return self.resolved & ~self.within
+        return self.resolved & ~self.within & ~self.proved
 
     @property
     def zero(self) -> np.ndarray:
-        """Whether K is known to be zero: within an error that is small, 1e-3 of 1 / diagonal^2.
+        """Whether K is known to be zero: by proof, or within an error below 1e-3 of 1 / diagonal^2.
 
         Where errors are large |K| is within them, too, and that says nothing.
         """
-        return self.resolved & self.within & self._small(self.gaussian_error)
+        return self.proved | (self.resolved & self.within & self._small(self.gaussian_error))
 
     @property
     def known(self) -> np.ndarray:
         """What is known of K: itself where it is decided, 0 where it is zero, NaN elsewhere."""
         return np.where(self.zero, 0.0, self.gaussian_where(self.decided))
+
+    @property
+    def known_error(self) -> np.ndarray:
+        """How far `known` may be off: nothing on a surface that is flat by proof."""
+        error = np.where(self.zero | self.decided, self.gaussian_error, np.nan)
+        return np.where(self.proved, 0.0, error)
 
     def gaussian_where(self, true: np.ndarray) -> np.ndarray:
         """K where ``true`` (T, R, C), NaN elsewhere."""
@@ -102,24 +105,46 @@ class SurfaceResult:
         """The median error of K; infinite where half of the points are unresolved."""
         return np.median(self.gaussian_error, axis=(1, 2))
 
-    @property
-    def flat(self) -> np.ndarray:
-        """Whether K is within its error at all points, all resolved, and that is typically small.
+    @cached_property
+    def shares(self) -> AreaShares:
+        """How the area falls into K > 0, K < 0, K = 0 and the rest."""
+        area = self.area_element * self.quadrature
+        return area_shares(area, self.gaussian, self.decided, self.zero)
 
-        Small as for `zero`, at half of the points: a few that know little do not spoil a sheet.
+    @cached_property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """What is known of each frame.
+
+        Without proof flat is where K is within its error at all points, all resolved, and that is
+        small as for `zero`, at half of the points: a few that know little do not spoil a sheet.
         """
         small = self._small(self.typical_error[:, None, None]).squeeze((1, 2))
-        return (self.within & self.resolved).all((1, 2)) & small
+        zero = np.asarray((self.within & self.resolved).all((1, 2))) & small
+        curves, shares = np.asarray(self.decided.any((1, 2))), self.shares
+        return tuple(
+            Verdict(
+                word=word_for(proof is not None, bool(curves[frame]), bool(zero[frame])),
+                positive=float(shares.positive[frame]),
+                negative=float(shares.negative[frame]),
+                flat=float(shares.flat[frame]),
+                undecided=float(shares.undecided[frame]),
+                unresolved=float(self.unresolved_share[frame]),
+                typical_error=float(self.typical_error[frame]),
+                bound_kind=self.bound_kind,
+                proof=proof,
+            )
+            for frame, proof in enumerate(self.proof)
+        )
+
+    @property
+    def flat(self) -> np.ndarray:
+        """Whether the verdict is that the surface is flat."""
+        return np.array([verdict.word == FLAT for verdict in self.verdicts])
 
     def _small(self, error: np.ndarray) -> np.ndarray:
         """Whether errors of K (T, ...) are small, without units; of a mere point none is."""
         with np.errstate(invalid="ignore"):  # zero times infinity
             return error * self.diagonal[:, None, None] ** 2 < FLAT_ERROR
-
-    @property
-    def curved_share(self) -> np.ndarray:
-        """The share of the area on which K is known not to be zero."""
-        return self.shares.positive + self.shares.negative
 
     @property
     def largest_error(self) -> np.ndarray:
@@ -154,13 +179,23 @@ def measure_surface(
     Leading axes become frames. Errors as in `second_order_jet` and `curvature`.
     """
     jet = second_order_jet(function, grid.points, bound)
-    return surface_result(jet, curvature(jet, covariance), grid)
+    return surface_result(function, jet, curvature(jet, covariance), grid)
 
 
-def surface_result(jet: SecondOrderJet, field: CurvatureField, grid: Grid) -> SurfaceResult:
-    """What ``jet`` and its curvature ``field`` say about a surface sampled on ``grid``."""
+def surface_result(
+    function: Callable[[torch.Tensor], torch.Tensor],
+    jet: SecondOrderJet,
+    field: CurvatureField,
+    grid: Grid,
+) -> SurfaceResult:
+    """What the ``jet`` of ``function`` and its curvature ``field`` say about it on ``grid``.
+
+    Of a surface that is flat by proof the total is 0 exactly; K stays as it was measured.
+    """
     total = total_absolute_curvature(field, grid.weights)
     shape = tuple(grid.weights.shape)
+    proof = flatness_proofs(function, jet.value)
+    proved = torch.tensor([reason is not None for reason in proof])
 
     def frames(x: torch.Tensor, *rest: int) -> np.ndarray:
         return x.reshape(-1, *shape, *rest).numpy()
@@ -173,21 +208,9 @@ def surface_result(jet: SecondOrderJet, field: CurvatureField, grid: Grid) -> Su
         bound_kind=field.bound_kind,
         resolved=frames(field.resolved),
         area_element=frames(field.area_element),
-        total=total.value.reshape(-1).numpy(),
-        total_error=total.error.reshape(-1).numpy(),
-        complete=total.complete.reshape(-1).numpy(),
-        shares=_shares(field, grid.weights.flatten()),
+        total=torch.where(proved, 0.0, total.value.reshape(-1)).numpy(),
+        total_error=torch.where(proved, 0.0, total.error.reshape(-1)).numpy(),
+        complete=(proved | total.complete.reshape(-1)).numpy(),
+        quadrature=grid.weights.numpy(),
+        proof=proof,
     )
-
-
-def _shares(field: CurvatureField, weights: torch.Tensor) -> AreaShares:
-    area = torch.nan_to_num(field.area_element) * weights
-    whole = area.sum(-1)
-
-    def share(where: torch.Tensor) -> np.ndarray:
-        part = (area * where).sum(-1) / whole
-        return torch.where(whole > 0, part, 0.0).reshape(-1).numpy()
-
-    positive = share(field.decided & (field.gaussian > 0))
-    negative = share(field.decided & (field.gaussian < 0))
-    return AreaShares(positive, negative, 1 - positive - negative)

@@ -5,34 +5,100 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal, localcontext
 
-from gating_core.geometry import Integral, SurfaceResult
+from gating_core.geometry import FLAT, UNKNOWN, Integral, SurfaceResult, Verdict
 from gating_core.training import MeanInterval
 
 SLIGHT = 0.005  # of the area: not worth a sentence
+FIGURES = 6  # written of a number at most; beyond them stand powers of ten
+LONGEST = 800  # figures of the longest number in double precision, and some more
 
 
 # --- Numbers --------------------------------------------------------------------------------------
 
 
 def percent(share: float) -> str:
-    """A share as whole percent."""
-    return f"{100 * share:.0f}\u00a0%"
+    """A share as whole percent; what is not none, or not all, never reads as if it were."""
+    if math.isnan(share):
+        return UNKNOWN
+    if 0 < share < SLIGHT:
+        return "less than 1\u00a0%"
+    if 1 - SLIGHT < share < 1:
+        return "more than 99\u00a0%"
+    return f"{round(100 * share)}\u00a0%".replace("-", "−")
 
 
-def plus_minus(value: float, error: float) -> str:
-    """``value ± error``, the error rounded up to one figure and the value to the same place."""
-    if not math.isfinite(value) or not math.isfinite(error):
-        return "not a number"
+def beyond_text(share: float) -> str:
+    """How much a scale of colours cuts off."""
+    return f"up to {percent(share)} of a side's points lie beyond the scale"
+
+
+def plus_minus(value: float, error: float, least: float = -math.inf) -> str:
+    """``value ± error``, where the error is the smaller of the two; else what both allow.
+
+    The error is rounded up to one figure, to two where it would look as large as the value, which
+    is rounded to the same place. Where that would be more than six figures the error stands apart;
+    where it is not smaller than the value, "between a and b" or, where a is ``least`` or less,
+    "at most b".
+    """
+    if not (math.isfinite(value) and math.isfinite(error)):
+        return UNKNOWN
     if error <= 0:
         return short(value)
-    places = -math.floor(math.log10(error))
-    shown = math.ceil(error * 10**places - 1e-9) / 10**places
-    if shown >= 10 ** (1 - places):  # 0.0096 became 0.01
-        places -= 1
-    places = max(0, min(places, 12))
-    rounded = round(value, places) + 0.0  # no minus before a zero
-    return f"{rounded:.{places}f} ± {shown:.{places}f}".replace("-", "−")
+    exact, doubt = Decimal(repr(float(value))), Decimal(repr(float(error)))
+    for count in (1, 2):
+        shown = _rounded(doubt, _place(doubt, count), ROUND_CEILING)
+        shown = _rounded(shown, _place(shown, count), ROUND_CEILING)  # 0.0096 became 0.010
+        # In whole numbers where these are short: 1234 ± 100.
+        place = min(_place(shown, count), 0)
+        place = place if _places(exact, place) <= FIGURES else _place(shown, count)
+        if _places(exact, place) > FIGURES:
+            return f"{_text(_figures(exact, FIGURES))} (error below {error_text(error)})"
+        rounded = _rounded(exact, place, ROUND_HALF_EVEN)
+        if shown < abs(rounded) and doubt < abs(exact):
+            long = place > 0
+            return f"{_text(rounded, long)} ± {_text(shown, long)}"
+    low, high = exact - doubt, exact + doubt
+    place = _place(doubt, 2)
+    highest = _text(_rounded(high, place, ROUND_CEILING))
+    if low <= least:
+        return f"at most {highest}"
+    return f"between {_text(_rounded(low, place, ROUND_FLOOR))} and {highest}"
+
+
+def _place(number: Decimal, count: int) -> int:
+    """The power of ten of the last of ``count`` figures of ``number``, not zero."""
+    return number.adjusted() - count + 1
+
+
+def _places(number: Decimal, place: int) -> int:
+    """How many figures ``number`` has down to a ``place``."""
+    return (number.adjusted() if number else 0) - place + 1
+
+
+def _rounded(number: Decimal, place: int, how: str) -> Decimal:
+    """``number`` as a multiple of 10^place, exactly, with no minus before a zero."""
+    with localcontext() as context:
+        context.prec = LONGEST
+        found = number.quantize(Decimal((0, (1,), place)), rounding=how)
+        return found if found else abs(found)
+
+
+def _figures(number: Decimal, count: int) -> Decimal:
+    return _rounded(number, _place(number, count), ROUND_HALF_EVEN) if number else number
+
+
+def _text(number: Decimal, long: bool = False) -> str:
+    """A rounded number with all its figures, as a power of ten where it is ``long``."""
+    exponent = int(number.as_tuple().exponent)
+    decimals = max(-exponent, 0)
+    if not number:
+        return f"{0:.{decimals}f}" if decimals < FIGURES else "0"
+    if not long and max(number.adjusted() + 1, 1) + decimals <= FIGURES:
+        return f"{number:f}".replace("-", "−")
+    digits, _, power = f"{number:e}".partition("e")
+    return f"{digits.replace('-', '−')}e{int(power)}"
 
 
 def literal(text: str) -> str:
@@ -42,9 +108,14 @@ def literal(text: str) -> str:
 
 def short(number: float) -> str:
     """``number`` to three figures, without an exponent where that is short; true minus sign."""
-    size = abs(number)
-    text = f"{number:.0f}" if 100 <= size < 1e5 else f"{number:.3g}"
-    return text.replace("-", "−")
+    if math.isnan(number):
+        return UNKNOWN
+    if math.isinf(number):
+        return "∞" if number > 0 else "−∞"
+    exact = Decimal(repr(float(number)))
+    if 100 <= abs(number) < 10 ** (FIGURES - 1):
+        return _text(_rounded(exact, 0, ROUND_HALF_EVEN))
+    return _text(_figures(exact, 3).normalize())
 
 
 def figures(number: float, count: int = 3) -> str:
@@ -66,30 +137,15 @@ def tick_text(number: float) -> str:
 
 def vector_text(numbers: Iterable[float]) -> str:
     """Numbers in brackets, to three figures each."""
-    return "(" + ", ".join(f"{x:.3g}" for x in numbers) + ")"
-
-
-def with_bound(value: float, error: float) -> str:
-    """``value`` to five figures and its bound as an order of magnitude, whatever their sizes."""
-    if not math.isfinite(value) or not math.isfinite(error):
-        return "not a number"
-    return f"{value:.5g} ± {error_text(error)}"
-
-
-def measured_text(value: float, error: float) -> str:
-    """``value ± error`` in whichever of both ways is short."""
-    return with_bound(value, error) if 0 < error < 1e-5 else plus_minus(value, error)
+    return "(" + ", ".join(map(short, numbers)) + ")"
 
 
 def error_text(error: float) -> str:
     """An error to one figure, rounded up."""
-    if not 0 < error < math.inf:
-        return f"{max(error, 0.0):g}"
-    exponent = math.floor(math.log10(error))
-    leading = math.ceil(error / 10.0**exponent - 1e-9) if exponent > -300 else 10
-    if leading >= 10:
-        leading, exponent = 1, exponent + 1
-    return f"{leading}e{exponent}" if not -3 <= exponent <= 3 else f"{leading * 10.0**exponent:g}"
+    if not math.isfinite(error):
+        return "no bound"
+    exact = Decimal(repr(max(float(error), 0.0)))
+    return _text(_rounded(exact, _place(exact, 1), ROUND_CEILING).normalize()) if exact else "0"
 
 
 def power_of_ten(number: float) -> str:
@@ -102,50 +158,85 @@ def power_of_ten(number: float) -> str:
 # --- Verdicts -------------------------------------------------------------------------------------
 
 
+def verdict_text(verdict: Verdict) -> str:
+    """Flat, or dome-like and saddle-like on which shares of the area, or that nobody can tell."""
+    undecided = f"undecided on {percent(verdict.undecided)}"
+    if verdict.proof is not None:
+        return f"flat (proved: {verdict.proof})"
+    if verdict.word == FLAT:
+        return f"flat ({undecided} of its area)" if verdict.undecided > SLIGHT else "flat"
+    if verdict.word == UNKNOWN:
+        return "undecided: the errors are too large to tell whether it curves"
+    parts = [f"dome-like on {percent(verdict.positive)}"]
+    parts.append(f"saddle-like on {percent(verdict.negative)} of its area")
+    rest = [f"flat on {percent(verdict.flat)}"] if verdict.flat > SLIGHT else []
+    rest += [undecided] if verdict.undecided > SLIGHT else []
+    return f"curved, {' and '.join(parts)}" + (f" ({', '.join(rest)})" if rest else "")
+
+
 def total_text(total: Integral, flat: bool) -> str:
-    """The total absolute curvature with its doubt, or 0 where the surface is flat to rounding."""
-    value, error = float(total.value), float(total.error)
+    """The total absolute curvature with its doubt, or 0 where the surface is flat."""
     if flat:
         return "0"
     if not total.settled():
-        return "not settled"
-    text = plus_minus(value, error)
+        return UNKNOWN
+    text = plus_minus(float(total.value), float(total.error))
     return text if bool(total.complete) else f"at least {text}"
 
 
-def total_doubt(total: Integral, surface: SurfaceResult, frame: int) -> str:
+def doubt_text(total: Integral, verdict: Verdict) -> str:
     """The line under a total: how sure it is."""
-    kind = "rounding bound" if surface.bound_kind == "rigorous" else "estimated error"
-    value = float(total.value)
-    if surface.flat[frame]:
-        typical = float(surface.typical_error[frame])
-        return (
-            f"flat to rounding: |K| below {power_of_ten(typical)} at half of the points, and"
-            f" nowhere above its {kind}"
-        )
+    if verdict.proof is not None:
+        return f"flat (proved: {verdict.proof})"
+    if verdict.word == FLAT:
+        return "flat: no curvature beyond rounding error"
     if not total.settled():
         return (
-            f"the surface folds too sharply: the sampled points show {value:.2g}, and more may"
-            " hide between them than that"
+            "the surface folds too sharply: the sampled points show"
+            f" {short(float(total.value))}, and more may hide between them"
         )
     if not bool(total.complete):
-        share = percent(float(surface.unresolved_share[frame]))
+        share = percent(verdict.unresolved)
         return f"a lower estimate: on {share} of the points the tangent plane is not resolved"
-    return f"∫|K| dA, free of units; ±: {kind} and sampling error"
+    if verdict.word == UNKNOWN:
+        return "∫|K| dA as measured; at no point is it known to be more than rounding"
+    return f"∫|K| dA, free of units; ±: {_bound(verdict)} and sampling error"
+
+
+def bound_text(verdict: Verdict) -> str:
+    """How small the errors are that a flat surface is called flat by."""
+    if verdict.proof is not None:
+        return f"K = 0 exactly, whatever rounding says: {verdict.proof}."
+    return (
+        f"|K| is below {power_of_ten(verdict.typical_error)} at half of the points, and nowhere"
+        f" above its {_bound(verdict)}."
+    )
+
+
+def _bound(verdict: Verdict) -> str:
+    return "rounding bound" if verdict.bound_kind == "rigorous" else "estimated error"
+
+
+def curvature_text(surface: SurfaceResult, at: tuple[int, int, int]) -> str:
+    """K at a point (frame, row, column): with its error, or 0, or what can be said at all."""
+    if surface.zero[at]:
+        return "0 (proved)" if surface.proof[at[0]] else "0"
+    if not surface.resolved[at]:
+        return f"{UNKNOWN}: no tangent plane"
+    value, error = float(surface.gaussian[at]), float(surface.gaussian_error[at])
+    if surface.decided[at]:
+        return plus_minus(value, error)
+    return f"{UNKNOWN}: |K| at most {error_text(abs(value) + error)}"
+
+
+def total_doubt(total: Integral, surface: SurfaceResult, frame: int) -> str:
+    """`doubt_text` of one frame of a surface."""
+    return doubt_text(total, surface.verdicts[frame])
 
 
 def shape_text(surface: SurfaceResult, frame: int) -> str:
-    """Flat, or dome-like and saddle-like on which shares of the area."""
-    if surface.flat[frame]:
-        return "flat"
-    if surface.curved_share[frame] <= SLIGHT:
-        return "neither known to be flat nor known to curve: |K| is within its bound"
-    positive, negative = surface.shares.positive[frame], surface.shares.negative[frame]
-    undecided = surface.shares.undecided[frame]
-    parts = f"dome-like on {percent(positive)} and saddle-like on {percent(negative)} of its area"
-    if undecided > SLIGHT:
-        parts += f" (undecided on {percent(undecided)})"
-    return f"curved, {parts}"
+    """`verdict_text` of one frame of a surface."""
+    return verdict_text(surface.verdicts[frame])
 
 
 def difference_text(difference: MeanInterval, count: int, name: str, against: str) -> str:

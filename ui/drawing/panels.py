@@ -143,7 +143,10 @@ def line2d(x: str, y: str, colour: str, width: float, **more: Any) -> dict[str, 
 
 
 def heat(field: str, style: dict[str, Any], reading: str, **more: Any) -> dict[str, Any]:
-    """The array called ``field`` over the chart, coloured as a mesh of that ``style`` is."""
+    """The array called ``field`` over the chart, coloured as a mesh of that ``style`` is.
+
+    What its ``reading`` lacks, as where custom data is NaN, reads "not known".
+    """
     return {
         "type": "heatmap",
         "x": ref("axis"),
@@ -154,6 +157,7 @@ def heat(field: str, style: dict[str, Any], reading: str, **more: Any) -> dict[s
         "colorscale": style["colorscale"],
         "showscale": False,
         "hovertemplate": f"(%{{x:.2f}}, %{{y:.2f}})<br>{reading}<extra></extra>",
+        "hovertemplatefallback": "not known",
         **more,
     }
 

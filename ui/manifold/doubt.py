@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +11,7 @@ import streamlit as st
 from gating_core.experiments.specimen import MeasuredSpecimen
 from gating_core.geometry import TILT_LIMIT, Integral, SurfaceIntegrals
 from ui.common.explain import explain
-from ui.common.words import error_text, measured_text, percent, short
+from ui.common.words import error_text, percent, plus_minus, short
 from ui.drawing import palette
 from ui.manifold import measured, words
 from ui.manifold.controls import MANIFOLD, WHOSE
@@ -27,6 +28,8 @@ INTEGRALS = {
     "gaussian": "∫K dA",
     "holonomy": "∫K dA once more, by holonomy",
 }
+
+SIGNED = ("gaussian", "holonomy")  # integrals that may be negative
 
 
 def draw_doubt(resolved: Resolved, sides: list[MeasuredSpecimen]) -> None:
@@ -48,22 +51,23 @@ def draw_doubt(resolved: Resolved, sides: list[MeasuredSpecimen]) -> None:
     _draw_opinion(resolved, sides)
 
 
-def _names(sides: list) -> tuple[str, ...]:
+def _names(sides: list[MeasuredSpecimen]) -> tuple[str, ...]:
     return words.SIDE_NAMES[: len(sides)]
 
 
 def _bounds_table(sides: list[MeasuredSpecimen]) -> dict[str, list[str] | tuple[str, ...]]:
-    shares = [side.surface.shares for side in sides]
+    found = [side.verdict for side in sides]
     return {
         "Side": _names(sides),
         "K from": [_extreme(side, np.min) for side in sides],
         "to": [_extreme(side, np.max) for side in sides],
         "bound of K, median": [_error(side, np.median) for side in sides],
         "largest": [_error(side, np.max) for side in sides],
-        "unresolved points": [percent(float(s.surface.unresolved_share[0])) for s in sides],
-        "area K > 0": [percent(float(share.positive[0])) for share in shares],
-        "K < 0": [percent(float(share.negative[0])) for share in shares],
-        "|K| ≤ bound": [percent(float(share.undecided[0])) for share in shares],
+        "unresolved points": [percent(verdict.unresolved) for verdict in found],
+        "area K > 0": [percent(verdict.positive) for verdict in found],
+        "K < 0": [percent(verdict.negative) for verdict in found],
+        "flat": [percent(verdict.flat) for verdict in found],
+        "undecided": [percent(verdict.undecided) for verdict in found],
     }
 
 
@@ -83,7 +87,7 @@ def _integrals_table(totals: list[SurfaceIntegrals]) -> dict[str, list[str]]:
     table: dict[str, list[str]] = {"Integral": list(INTEGRALS.values())}
     columns = [[getattr(total, name) for name in INTEGRALS] for total in totals]
     for name, column in zip(words.SIDE_NAMES, columns, strict=False):
-        table[name] = [_integral(x) for x in column]
+        table[name] = [_integral(kind, x) for kind, x in zip(INTEGRALS, column, strict=True)]
     if len(columns) == 2:
         table["Difference"] = [
             _difference(a, b) for a, b in zip(columns[0], columns[1], strict=True)
@@ -91,21 +95,22 @@ def _integrals_table(totals: list[SurfaceIntegrals]) -> dict[str, list[str]]:
     return table
 
 
-def _integral(x: Integral) -> str:
-    text = measured_text(float(x.value), float(x.error))
+def _integral(name: str, x: Integral) -> str:
+    least = -math.inf if name in SIGNED else 0.0
+    text = plus_minus(float(x.value), float(x.error), least)
     return text if bool(x.complete) else f"{text} (lower estimate: some points are unresolved)"
 
 
 def _difference(a: Integral, b: Integral) -> str:
     if not (bool(a.complete) and bool(b.complete)):
         return "unknown: a side is a lower estimate"
-    return measured_text(float(b.value - a.value), float(a.error + b.error))
+    return plus_minus(float(b.value - a.value), float(a.error + b.error))
 
 
 def _draw_histogram(sides: list[MeasuredSpecimen]) -> None:
     surfaces = {name: side.surface for name, side in zip(_names(sides), sides, strict=True)}
     st.plotly_chart(
-        curvature_histogram(surfaces, dict.fromkeys(surfaces, 0), COLOURS, sides[0].quadrature),
+        curvature_histogram(surfaces, dict.fromkeys(surfaces, 0), COLOURS),
         alt="Share of each surface's area over values of Gaussian curvature; hatched: undecided.",
         key="histogram",
     )

@@ -4,13 +4,11 @@ how one could misread it.
 
 from __future__ import annotations
 
-import numpy as np
-
 from gating_core.attention import AttentionConfig
 from gating_core.experiments.specimen import COLOURINGS, MeasuredSpecimen
 from gating_core.geometry import HOLONOMY_LIMIT, TILT_LIMIT, SurfaceIntegrals
 from ui.common.explain import beats
-from ui.common.words import error_text, percent, short, vector_text, with_bound
+from ui.common.words import curvature_text, percent, plus_minus, short, vector_text
 from ui.manifold.picture import Look
 
 
@@ -116,14 +114,14 @@ def heatmap_text(sides: list[MeasuredSpecimen], look: Look, at: tuple[int, int])
     colouring, side = COLOURINGS[look.colouring], sides[-1]
     row, column = at
     surface = side.surface
-    value = float(colouring.field(side, look.layer, look.part)[row, column])
-    shown = short(value) if np.isfinite(value) else "unresolved"
+    shown = short(float(colouring.field(side, look.layer, look.part)[row, column]))
     if look.colouring == "curvature":
-        shown = with_bound(value, float(surface.gaussian_error[0, row, column]))
+        shown = curvature_text(surface, (0, row, column))
     formula, look_for, misread = QUANTITIES[look.colouring]
     return beats(
-        f"Over the chart: {colouring.name}; both sides on one scale. Dashed: K = 0. Hatched: the"
-        f" tangent plane is not known to {TILT_LIMIT:g} rad, so K means nothing there.",
+        f"Over the chart: {colouring.name}; both sides on one scale. Dashed: K = 0. Hatched: not"
+        " known, because |K| is within an error that is not small, or the tangent plane may be off"
+        f" by {TILT_LIMIT:g} rad or more.",
         f"{formula} At ({surface.axis[column]:.2f}, {surface.axis[row]:.2f}):"
         f" {colouring.symbol} = {shown}.",
         look_for,
@@ -152,17 +150,17 @@ def simplex_text(sides: list[MeasuredSpecimen], look: Look, at: tuple[int, int])
 def histogram_text(sides: list[MeasuredSpecimen]) -> str:
     """The histogram of K."""
     side = sides[-1]
-    share = side.surface.shares
+    found = side.verdict
     return beats(
         "How the area of each surface is shared out over values of K, both sides on the same bins."
         " The axis is stretched (asinh), so that tails and centre are both seen.",
         "With the gate, if there is one:"
-        f" {percent(float(share.positive[0]))} of the area has K > 0,"
-        f" {percent(float(share.negative[0]))} has K < 0, and on"
-        f" {percent(float(share.undecided[0]))} |K| is within its error.",
+        f" {percent(found.positive)} of the area has K > 0, {percent(found.negative)} has K < 0,"
+        f" {percent(found.flat)} is flat, and {percent(found.undecided)} is undecided: |K| is"
+        " within an error that is not small, or no tangent plane is known.",
         "A single spike at zero is a flat surface. Weight on both sides: domes and saddles.",
         "The bins are not of equal width. The share of area says nothing about where it lies, and"
-        " the part that is undecided has no place on the axis.",
+        " the part that is undecided (hatched) is drawn at zero without belonging there.",
     )
 
 
@@ -203,10 +201,10 @@ def integrals_text(name: str, found: SurfaceIntegrals) -> str:
         "Integrals over the whole chart, with rigorous bounds on rounding: by adaptive"
         f" quadrature, refined where cells turn by more than {HOLONOMY_LIMIT:g} rad; for models too"
         " large for that, on a coarse grid.",
-        f"{name}: ∫K dA = {float(gaussian.value):.5g} ± {error_text(float(gaussian.error))} by"
-        f" quadrature and {float(holonomy.value):.5g} ± {error_text(float(holonomy.error))} by"
-        " holonomy: how far a tangent frame has turned when it is carried round every cell, from"
-        " first derivatives only.",
+        f"{name}: ∫K dA = {plus_minus(float(gaussian.value), float(gaussian.error))} by quadrature"
+        f" and {plus_minus(float(holonomy.value), float(holonomy.error))} by holonomy: how far a"
+        " tangent frame has turned when it is carried round every cell, from first derivatives"
+        " only.",
         f"Two independent values of ∫K should agree. {agree}. ∫|K| is the total"
         " curvature: free of units.",
         "Rounding is bounded, sampling is estimated: a peak narrower than a hundredth of the chart"

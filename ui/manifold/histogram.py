@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from gating_core.geometry import SurfaceResult
-from ui.common.words import tick_text
+from ui.common.words import percent, tick_text
 from ui.drawing import palette
 
 BINS_PER_SIGN = 20
@@ -25,19 +25,18 @@ def curvature_histogram(
     surfaces: dict[str, SurfaceResult],
     frames: dict[str, int],
     colours: dict[str, str],
-    weights: np.ndarray,
 ) -> go.Figure:
     """The share of each surface's area by its K, one row a surface, on the same bins.
 
-    ``weights`` (R, C) are the grid's quadrature weights. Bins are equally wide in
-    asinh(K / typical |K|): linear near zero, logarithmic beyond, up to the largest |K|, so that
-    nothing is cut off. Area where |K| is within its error has no sign: a hatched bar at zero, in
-    a strip between the bins. Unresolved points have no K: their share is written above the
-    bars, which add up to the rest. Every row has its own scale of shares.
+    Bins are equally wide in asinh(K / typical |K|): linear near zero, logarithmic beyond, up to the
+    largest |K|, so that nothing is cut off. In a strip between the bins stands what is known to be
+    flat, and hatched on top of it what is undecided: |K| within an error that is not small, or
+    unresolved; the share of unresolved points is written above. Bars add up to one, and every row
+    has its own scale of shares.
     """
     areas = {
         name: np.where(np.isfinite(element := surface.area_element[frames[name]]), element, 0.0)
-        * weights
+        * surface.quadrature
         for name, surface in surfaces.items()
     }
     decided = {name: surface.decided[frames[name]] for name, surface in surfaces.items()}
@@ -53,7 +52,7 @@ def curvature_histogram(
     figure.update_annotations(font_size=TITLE_SIZE)
     for row, (name, surface) in enumerate(surfaces.items(), 1):
         gaussian, area = surface.gaussian[frames[name]], areas[name]
-        resolved, whole = surface.resolved[frames[name]], area.sum() or 1.0
+        whole, verdict = area.sum() or 1.0, surface.verdicts[frames[name]]
         found = bins.shares(gaussian[decided[name]], area[decided[name]] / whole)
         figure.add_bar(
             x=bins.middles, y=found, width=bins.width, marker={"color": colours[name]},
@@ -61,17 +60,19 @@ def curvature_histogram(
             hovertemplate="K from %{customdata[0]:.3g} to %{customdata[1]:.3g}<br>"
             "%{y:.2%} of the area<extra></extra>",
         )  # fmt: skip
-        undecided = float(area[resolved & ~decided[name]].sum() / whole)
-        figure.add_bar(
-            x=[0.0], y=[undecided], width=bins.width,
-            marker={"color": colours[name], "pattern": {"shape": "/", "solidity": 0.4}},
-            name="|K| within its error: no sign", showlegend=row == 1, row=row, col=1,
-            hovertemplate="|K| within its error<br>%{y:.2%} of the area<extra></extra>",
-        )  # fmt: skip
-        unresolved = 100 * float(surface.unresolved_share[frames[name]])
-        if unresolved:
-            title = figure.layout.annotations[row - 1]
-            title.text = f"{name} ({unresolved:.2g} % of points unresolved, not drawn)"
+        for title, share, base, pattern in (
+            ("K = 0: flat", verdict.flat, 0.0, {}),
+            ("undecided", verdict.undecided, verdict.flat, {"shape": "/", "solidity": 0.4}),
+        ):
+            figure.add_bar(
+                x=[0.0], y=[share], base=[base], width=bins.width, name=title,
+                marker={"color": colours[name], "pattern": pattern}, customdata=[share],
+                showlegend=row == 1, row=row, col=1,
+                hovertemplate=f"{title}<br>%{{customdata:.2%}} of the area<extra></extra>",
+            )  # fmt: skip
+        if verdict.unresolved:
+            note = f"{name} ({percent(verdict.unresolved)} of points unresolved)"
+            figure.layout.annotations[row - 1].text = note
     figure.update_xaxes(
         range=[-bins.end, bins.end], tickvals=bins.ticks[0], ticktext=bins.ticks[1],
         zeroline=False,

@@ -121,20 +121,19 @@ def draw_see(found: ShownSides) -> None:
         st.caption(line)
     _offer_axes(found)
     _explanations(found)
-    named = zip(st.columns(2), words.SIDE_NAMES, found.sides, strict=False)
-    for column, name, side in named:
+    for column, side in zip(st.columns(2), found.sides, strict=False):
         with column:
             total = measured.integrals(side.specimen)
             left, right = st.columns(2)
+            name = words.side_name(side)
             left.metric(
-                f"Total curvature, {name.lower()}", words.total_of(side, total),
-                help="The integral of |K| over the surface: how much it curves in all, whatever"
-                " its size. A sphere has 4π ≈ 12.6, the corner of a cube π/2 ≈ 1.57.",
+                f"Total curvature, {name[:1].lower()}{name[1:]}", words.total_of(side, total),
+                help=words.total_help(side),
             )  # fmt: skip
             right.metric(
-                "Uncertain area", percent(side.uncertain_share),
+                "Undecided area", percent(side.verdict.undecided),
                 help="The share of the area on which it is not known whether, or which way, the"
-                " surface curves. Points known to be planar, or bent without curving, are certain.",
+                " surface curves. Where it is known to be flat, it is decided.",
             )  # fmt: skip
             st.caption(words.total_caption(side, total))
 

@@ -70,7 +70,7 @@ def manifold_view(sides: list[MeasuredSpecimen], axes: Axes, look: Look) -> Mani
     for name, side, field in zip(("left", "right"), sides, fields, strict=False):
         values = axes.project(side.surface.values[0])
         drawn.append(values)
-        arrays |= _surface_arrays(name, side, values) | _colour_arrays(name, field, scale)
+        arrays |= _surface_arrays(name, side, values, field) | _colour_arrays(name, field, scale)
         style = {"colorscale": scale.colours, "cmin": scale.low, "cmax": scale.high}
         panels = [
             _scene(name, side, axes, style, look.inspect)
@@ -100,15 +100,21 @@ def manifold_view(sides: list[MeasuredSpecimen], axes: Axes, look: Look) -> Mani
     return ManifoldPicture(view, scale, readouts, [axes.share(s.surface.values) for s in sides])
 
 
-def _surface_arrays(name: str, side: MeasuredSpecimen, values: np.ndarray) -> dict[str, np.ndarray]:
+def _surface_arrays(
+    name: str, side: MeasuredSpecimen, values: np.ndarray, field: np.ndarray
+) -> dict[str, np.ndarray]:
+    """What is drawn and read off whatever the colours show; hatched where ``field`` is not known.
+
+    Of a K that is known to be zero the measured digits are rounding.
+    """
     surface = side.surface
     decided = surface.gaussian_where(surface.decided)[0]
     curve, lifted = zero_curve(decided, surface.axis, values)
     lines = grid_lines(values[None])[0]
-    strokes = hatch(~surface.resolved[0], surface.axis)
+    strokes = hatch(np.isnan(field), surface.axis)
     arrays = {
-        f"{name}_gaussian": surface.gaussian_where(surface.resolved)[0],
-        f"{name}_error": np.where(surface.resolved[0], surface.gaussian_error[0], np.nan),
+        f"{name}_gaussian": surface.known[0],
+        f"{name}_error": surface.known_error[0],
         f"{name}_zero_u": curve[:, 0],
         f"{name}_zero_v": curve[:, 1],
         f"{name}_hatch_u": strokes[:, 0],
@@ -225,7 +231,7 @@ def _chart(name: str, side: MeasuredSpecimen, style: dict[str, Any], symbol: str
     reading = f"{symbol} = %{{customdata:.3g}}"
     return Panel(
         kind="plane",
-        label=f"{name}: {symbol} over the chart, the line K = 0 dashed, unresolved area hatched",
+        label=f"{name}: {symbol} over the chart, the line K = 0 dashed, what is not known hatched",
         traces=[
             heat(f"{name}_shade", style, reading, customdata=ref(f"{name}_field")),
             line2d(f"{name}_zero_u", f"{name}_zero_v", palette.LINE, 2, dash="dash"),

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from gating_core.attention import SMALLEST_WEIGHT
 from gating_core.experiments.specimen import COLOURINGS, MeasuredSpecimen
-from gating_core.geometry import POINT_TYPES, SurfaceIntegrals
+from gating_core.geometry import CURVED, FLAT, POINT_TYPES, SurfaceIntegrals
 from ui.common.words import (
     SLIGHT,
-    error_text,
+    beyond_text,
+    bound_text,
+    curvature_text,
+    doubt_text,
     percent,
-    power_of_ten,
-    shape_text,
+    plus_minus,
+    short,
     total_text,
     vector_text,
-    with_bound,
+    verdict_text,
 )
 from ui.drawing.axes import Axes
 from ui.drawing.colours import ColourScale
@@ -21,7 +24,6 @@ from ui.manifold.picture import Look
 from ui.manifold.request import DISTANT, Metric
 
 SIDE_NAMES = ("Without gate", "With gate")
-EXACT = 1e-200  # a bound below it is there for form's sake
 
 
 def heading(side: MeasuredSpecimen) -> str:
@@ -35,9 +37,17 @@ def heading(side: MeasuredSpecimen) -> str:
     return f"{gate.record.title} at {gate.position}, one per {per}, λ = {gate.strength:.2f}"
 
 
+def side_name(side: MeasuredSpecimen) -> str:
+    """What a side is called in tables and over numbers."""
+    gate = side.specimen.config.gate
+    if gate is None:
+        return SIDE_NAMES[0]
+    return SIDE_NAMES[1] if gate.strength else "Gate at λ = 0"
+
+
 def degenerate(side: MeasuredSpecimen) -> bool:
-    """Whether the outputs fill a line or a point: there is no surface."""
-    return not bool(side.surface.resolved.any())
+    """Whether the outputs fill a line or a point, as far as one can see: there is no surface."""
+    return side.verdict.proof is None and not bool(side.surface.resolved.any())
 
 
 def reading(sides: list[MeasuredSpecimen]) -> str:
@@ -54,19 +64,13 @@ def reading(sides: list[MeasuredSpecimen]) -> str:
                 " sharply that no tangent plane is known."
             )
             continue
-        if side.specimen.config.model_dim == 2:
-            parts.append(
-                f"{name} the outputs fill a piece of the plane: in two dimensions K = 0 for every"
-                " map, gated or not, and only the grid is warped."
-            )
-            continue
-        parts.append(f"{name} the surface is {shape_text(side.surface, 0)}{_bending(side)}.")
+        parts.append(f"{name} the surface is {verdict_text(side.verdict)}{_bending(side)}.")
     return " ".join(parts)
 
 
 def _bending(side: MeasuredSpecimen) -> str:
     """Flat and bent are two things: a rolled sheet of paper."""
-    if not side.surface.flat[0]:
+    if side.verdict.word != FLAT or side.verdict.proof is not None:
         return ""
     share = float((side.types == POINT_TYPES.index("parabolic")).mean())
     return " in itself, although it bends like a rolled sheet of paper" if share > 0.5 else ""
@@ -75,7 +79,7 @@ def _bending(side: MeasuredSpecimen) -> str:
 def slice_warning(side: MeasuredSpecimen) -> str:
     """Why an ungated surface curves, where it does: it is never the gate."""
     config = side.specimen.config
-    if degenerate(side) or side.surface.curved_share[0] <= SLIGHT:
+    if side.verdict.word != CURVED or side.verdict.curved <= SLIGHT:
         return ""
     if not config.layer.fixed_values:
         return (
@@ -169,31 +173,33 @@ def scale_note(scale: ColourScale, look: Look) -> str:
     if scale.log:
         parts.append("logarithmic")
     if scale.soft is not None:
-        parts.append(f"asinh scale: linear within ±{scale.soft:.2g}, logarithmic beyond")
+        parts.append(f"asinh scale: linear within ±{short(scale.soft)}, logarithmic beyond")
     if scale.beyond > 0:
-        parts.append(f"{percent(scale.beyond)} of the points lie beyond the scale")
+        parts.append(beyond_text(scale.beyond))
     return " · ".join(parts)
 
 
 def total_caption(side: MeasuredSpecimen, found: SurfaceIntegrals) -> str:
     """The doubt under a total."""
-    surface = side.surface
-    if surface.flat[0]:
-        typical = float(surface.typical_error[0])
-        if typical < EXACT:
-            return "K = 0 exactly: the outputs are affine in the coordinates of the chart"
-        return f"|K| below {power_of_ten(typical)} at half of the points, nowhere above its bound"
     if degenerate(side):
         return "no tangent plane is resolved"
-    if not found.absolute.settled():
-        value = float(found.absolute.value)
-        return f"the sampled points show {value:.2g}; more may hide between them"
-    return "∫|K| dA, free of units; ±: rounding bound and sampling error"
+    return doubt_text(found.absolute, side.verdict)
 
 
 def total_of(side: MeasuredSpecimen, found: SurfaceIntegrals) -> str:
     """The headline number."""
-    return "none" if degenerate(side) else total_text(found.absolute, bool(side.surface.flat[0]))
+    if degenerate(side):
+        return "none"
+    return total_text(found.absolute, side.verdict.word == FLAT)
+
+
+def total_help(side: MeasuredSpecimen) -> str:
+    """What a total is, and by which numbers a flat one is called flat."""
+    text = (
+        "The integral of |K| over the surface: how much it curves in all, whatever its size. A"
+        " sphere has 4π ≈ 12.6, the corner of a cube π/2 ≈ 1.57."
+    )
+    return f"{text} Here: {bound_text(side.verdict)}" if side.verdict.word == FLAT else text
 
 
 def point_rows(sides: list[MeasuredSpecimen], at: tuple[int, int], look: Look) -> dict[str, list]:
@@ -201,8 +207,8 @@ def point_rows(sides: list[MeasuredSpecimen], at: tuple[int, int], look: Look) -
     rows: dict[str, list] = {"At the marked point": []}
     table = [_point(side, at, look) for side in sides]
     rows["At the marked point"] = list(table[0])
-    for number, column in enumerate(table):
-        rows[SIDE_NAMES[number]] = [column.get(name, "–") for name in table[0]]
+    for side, column in zip(sides, table, strict=True):
+        rows[side_name(side)] = [column.get(name, "–") for name in table[0]]
     return rows
 
 
@@ -215,7 +221,7 @@ def _point(side: MeasuredSpecimen, at: tuple[int, int], look: Look) -> dict[str,
         "Output y": vector_text(surface.values[0, row, column]),
         "Attention weights": " | ".join(vector_text(head) for head in weights),
         "Gate": "none",
-        "K": "unresolved",
+        "K": curvature_text(surface, (0, row, column)),
         "|H|": "unresolved",
         "Principal curvatures": "for D = 3 only" if side.principal is None else "unresolved",
         "Point": POINT_TYPES[side.types[row, column]],
@@ -223,15 +229,9 @@ def _point(side: MeasuredSpecimen, at: tuple[int, int], look: Look) -> dict[str,
     if side.gates:
         found["Gate"] = vector_text(side.gates[look.layer][:, row, column])
     if surface.resolved[0, row, column]:
-        value, error = (
-            float(x[0, row, column]) for x in (surface.gaussian, surface.gaussian_error)
-        )
-        # Within its error, the digits of K are rounding.
-        zero = f"0 ± {error_text(abs(value) + error)}"
-        found["K"] = zero if surface.within[0, row, column] else with_bound(value, error)
-        found["|H|"] = f"{side.mean_norm[row, column]:.4g}"
+        found["|H|"] = short(float(side.mean_norm[row, column]))
         if side.principal is not None and side.principal_error is not None:
             error = float(side.principal_error[row, column])
-            pair = (with_bound(float(k), error) for k in side.principal[row, column])
+            pair = (plus_minus(float(k), error) for k in side.principal[row, column])
             found["Principal curvatures"] = ", ".join(pair)
     return found

@@ -15,6 +15,7 @@ from ui.drawing.panels import QUIET, Panel, ref
 
 BAND = (0.1, 0.9)  # quantiles over the seeds
 DRAWN = ("shown", "high")
+BAR_ROOM = 1.5  # of the curves' height: bars may take that much, and are cut off beyond
 GAP = 0.06  # between the plots, of their height
 
 
@@ -22,8 +23,8 @@ GAP = 0.06  # between the plots, of their height
 class Curve:
     """A quantity along the run: by side (T, S) over seeds; NaN where it is not known yet.
 
-    ``errors`` (T,) by side are those of the shown seed's curve, NaN where none is drawn; where it
-    is ``open`` (T,) the curve is a lower estimate, or not settled.
+    ``errors`` (T,) by side are those of the shown seed's curve; where it is ``open`` (T,) the curve
+    is a lower estimate.
     """
 
     title: str
@@ -57,6 +58,7 @@ def curves_panel(steps: np.ndarray, curves: list[Curve], arrays: dict[str, np.nd
             arrays |= _band(f"curve{number}_{side}", over_seeds, curve.shown[side])
         drawn = [arrays[f"curve{number}_{side}_{part}"] for side in curve.by_side for part in DRAWN]
         top = max((float(x[np.isfinite(x)].max(initial=0)) for x in drawn), default=0) * 1.05 or 1.0
+        top = min(max(top, _highest_bar(curve)), top * BAR_ROOM)
         layout[axis.replace("y", "yaxis")] = {
             "title": {"text": curve.title},
             "domain": [bottom, min(bottom + height, 1.0)],
@@ -86,6 +88,12 @@ def curves_panel(steps: np.ndarray, curves: list[Curve], arrays: dict[str, np.nd
         layout=layout,
         pick={},
     )
+
+
+def _highest_bar(curve: Curve) -> float:
+    """Where the highest bar of a shown seed's curve ends; 0 without any."""
+    ends = [curve.by_side[side][:, curve.shown[side]] + curve.errors[side] for side in curve.errors]
+    return max((float(x[np.isfinite(x)].max(initial=0)) for x in ends), default=0.0)
 
 
 def _band(key: str, over_seeds: np.ndarray, shown: int) -> dict[str, np.ndarray]:

@@ -36,7 +36,6 @@ from ui.work.runs import Shown, serial
 
 VIEW_KEY, REWOUND_AT = "playground_view", "playground_rewound_at"
 MORE_STEPS = 400
-SLIGHT_TOTAL = 0.05  # an error of the total curvature below which it is settled, however small
 BEGIN_FROM = np.array([0.6, 0.64, 0.48])  # where a run is seen from before it is complete
 SMALL = "inside_small"
 
@@ -121,11 +120,13 @@ def _curves(shown: Shown, member: int) -> list[Curve]:
             if whole or i == member:
                 curvature[side][:, i] = found.total.value.numpy()
         if member in known:
-            flat, total = known[member].flat, known[member].total
-            error, complete = total.error.numpy(), total.complete.numpy()
-            doubtful = ~flat & ~total.settled(SLIGHT_TOTAL).numpy()
-            errors[side] = np.where(doubtful | flat, np.nan, error)
-            lower[side] = ~complete | doubtful
+            total = known[member].total
+            errors[side], lower[side] = total.error.numpy().copy(), ~total.complete.numpy()
+            end = shown.final.get((name, member))
+            if end is not None:  # one source: what is refined is the last point of the curve
+                curvature[side][-1, member] = float(end.total.value)
+                errors[side][-1] = float(end.total.error)
+                lower[side][-1] = not bool(end.total.complete)
     return [
         Curve("total curvature", curvature, places, errors, lower),
         Curve("test accuracy", {s: e.test_accuracy[frames] for s, e in ensembles.items()}, places),

@@ -16,9 +16,18 @@ from gating_core.experiments.comparison import (
     TrainedRun,
     drawn_frames,
 )
+from gating_core.geometry import CURVED, FLAT
 from gating_core.tasks import OwnData, quote, train_counts
 from gating_core.training import mean_interval
-from ui.common.words import difference_text, percent, plus_minus, short, total_text
+from ui.common.words import (
+    difference_text,
+    doubt_text,
+    percent,
+    plus_minus,
+    short,
+    total_text,
+    verdict_text,
+)
 from ui.drawing.axes import Axes
 from ui.drawing.planes import classifier_planes
 
@@ -26,8 +35,8 @@ FEW_SEEDS = 6
 COARSE_BELOW = 20  # test points: one more or less right shows in the accuracy
 CURVES = (
     "grey left, magenta right · thick: the shown seed; band: 10 to 90 % of the seeds · total"
-    f" curvature on {FILM_GRID} × {FILM_GRID} points: bars are its estimated error, rings a lower"
-    " estimate or not settled"
+    f" curvature: on {FILM_GRID} × {FILM_GRID} points, of the shown seed's last step refined, the"
+    " number below; bars: its estimated error; rings: a lower estimate, some points are unresolved"
 )
 TITLES = {
     **{name: gate.record.title for name, gate in VARIANTS.items() if gate is not None},
@@ -141,26 +150,16 @@ def final_text(found: CurvatureSummary | None, going: bool) -> str:
     """A final surface's total curvature with its doubt."""
     if found is None:
         return "…" if going else "not measured"
-    return total_text(found.total, bool(found.flat[-1]))
+    return total_text(found.total, found.verdicts[-1].word == FLAT)
 
 
 def final_doubt(found: CurvatureSummary | None) -> str:
-    """The line under it: how sure it is."""
+    """The line under it: how sure it is, and on how much of the area."""
     if found is None:
         return ""
-    if found.flat[-1]:
-        return "flat to rounding: |K| nowhere exceeds its bound, and that is small"
-    missing, curved = float(found.unresolved_share[-1]), float(found.curved_share[-1])
-    unresolved = f"{percent(missing)} of the points are unresolved"
-    if curved == 0:
-        text = "undecided: errors too large to tell"
-        return text + (f"; {unresolved}" if missing else "")
-    text = f"{percent(curved)} of the area is known to curve"
-    if missing:
-        text += f"; {unresolved}, and left out"
-    if found.total.settled():
-        return text
-    return f"{text}; it folds too sharply for its total to settle"
+    verdict = found.verdicts[-1]
+    text = doubt_text(found.total, verdict)
+    return f"{verdict_text(verdict)}; {text}" if verdict.word == CURVED else text
 
 
 def captions(
@@ -177,13 +176,9 @@ def captions(
         return lines
     unknown = np.isnan(gaussian).mean((1, 2))
     return [
-        line + (f" · K is not known at {_part(float(share))} of the points" if share else "")
+        line + (f" · K is not known at {percent(float(share))} of the points" if share else "")
         for line, share in zip(lines, unknown, strict=True)
     ]
-
-
-def _part(share: float) -> str:
-    return "less than 1\u00a0%" if share < 0.01 else percent(share)
 
 
 def axes_text(sides: dict[str, ClassifierFrames], axes: dict[str, Axes]) -> str:

@@ -17,9 +17,10 @@ from gating_core.experiments.comparison.frames import FILM_GRID, steps_model, st
 from gating_core.experiments.comparison.run import TrainedRun
 from gating_core.geometry.curvature import curvature
 from gating_core.geometry.grid import Grid, square_grid
-from gating_core.geometry.integrals import Integral
+from gating_core.geometry.integrals import Integral, unseen_curvature
 from gating_core.geometry.surface import SurfaceResult, surface_result
-from gating_core.jets.second_order import jet_by_parts
+from gating_core.geometry.verdict import Verdict
+from gating_core.jets.second_order import SecondOrderJet, jet_by_parts
 
 FINAL_GRID = 61  # points along each side
 Key = tuple[str, int]  # variant, member
@@ -29,18 +30,16 @@ Key = tuple[str, int]  # variant, member
 class CurvatureSummary:
     """How much one member of a variant curves, in T frames of its run or at its end alone.
 
-    ``total`` is the integral of |K| dA (T,); ``flat``, ``curved_share`` and ``unresolved_share``
-    (T,) are as in `SurfaceResult`. Along a run errors are estimates, and ``known`` (T, R, C)
-    float32 is what is known of K, as there. At the end, T = 1 and ``known`` is ``None``: bounds on
-    rounding are rigorous, and the total is refined where the surface turns.
+    ``total`` is the integral of |K| dA (T,), ``verdicts`` are T. Along a run errors are estimates,
+    and ``known`` (T, R, C) float32 is what is known of K, as in `SurfaceResult`. At the end, T = 1
+    and ``known`` is ``None``: bounds on rounding are rigorous, and the total is refined where the
+    surface turns.
     """
 
     variant: str
     member: int
     total: Integral
-    flat: np.ndarray
-    curved_share: np.ndarray
-    unresolved_share: np.ndarray
+    verdicts: tuple[Verdict, ...]
     known: np.ndarray | None = None
 
 
@@ -78,12 +77,20 @@ def measure_run(
 def curvature_along(
     run: TrainedRun, name: str, member: int
 ) -> Generator[None, None, CurvatureSummary]:
-    """One member's curvature in every drawn frame, on the film's grid; gives way in between."""
-    model = steps_model(run, name, member).attention
-    found = yield from _measured(model, square_grid(FILM_GRID), "estimate")
-    parts = (found.total, found.total_error, found.complete)
+    """One member's curvature in every drawn frame, on the film's grid; gives way in between.
+
+    The error of a total is what halving the grid changes, or what holonomy sees between its points
+    and they do not, if that is more.
+    """
+    model, grid = steps_model(run, name, member).attention, square_grid(FILM_GRID)
+    jet = yield from _jet(model, grid, "estimate")
+    field = curvature(jet)
+    found = surface_result(model, jet, field, grid)
+    yield
+    unseen = np.where(found.flat, 0.0, unseen_curvature(jet, field, grid.weights).numpy())
+    parts = (found.total, np.maximum(found.total_error, unseen), found.complete)
     total = Integral(*map(torch.from_numpy, parts))
-    return _summary(name, member, total, found, _known(found))
+    return CurvatureSummary(name, member, total, found.verdicts, _known(found))
 
 
 def final_curvature(
@@ -92,16 +99,11 @@ def final_curvature(
     """One member's total curvature after the last step; gives way in between."""
     ensemble = run.variants[name].ensemble
     model = strengths_model(ensemble, member).attention
-    found = yield from _measured(model, square_grid(FINAL_GRID), "rigorous")
+    grid = square_grid(FINAL_GRID)
+    jet = yield from _jet(model, grid, "rigorous")
+    found = surface_result(model, jet, curvature(jet), grid)
     integrals = yield from affordable_steps(model, ensemble.config)
-    return _summary(name, member, integrals.absolute, found)
-
-
-def _summary(
-    name: str, member: int, total: Integral, found: SurfaceResult, known: np.ndarray | None = None
-) -> CurvatureSummary:
-    shares = found.curved_share, found.unresolved_share
-    return CurvatureSummary(name, member, total, found.flat, *shares, known)
+    return CurvatureSummary(name, member, integrals.absolute, found.verdicts)
 
 
 def _known(found: SurfaceResult) -> np.ndarray:
@@ -110,9 +112,9 @@ def _known(found: SurfaceResult) -> np.ndarray:
         return found.known.astype(np.float32)
 
 
-def _measured(model: Attention, grid: Grid, bound: str) -> Generator[None, None, SurfaceResult]:
+def _jet(model: Attention, grid: Grid, bound: str) -> Generator[None, None, SecondOrderJet]:
     """All members of ``model`` on ``grid``, part by part."""
     part = int(PART_COST / (cost(model.config) * len(model.seeds)))
     jet = yield from jet_by_parts(model, grid.points, bound, part)
     yield
-    return surface_result(jet, curvature(jet), grid)
+    return jet

@@ -19,8 +19,9 @@ from gating_core.geometry.curvature import curvature, second_fundamental_form
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.hull import affine_hull
 from gating_core.geometry.integrals import SurfaceIntegrals
-from gating_core.geometry.point_types import POINT_TYPES, point_types
+from gating_core.geometry.point_types import point_types
 from gating_core.geometry.surface import SurfaceResult, surface_result
+from gating_core.geometry.verdict import Verdict
 from gating_core.jets.second_order import second_order_jet
 
 
@@ -36,7 +37,6 @@ class MeasuredSpecimen:
 
     specimen: Specimen
     surface: SurfaceResult
-    quadrature: np.ndarray  # (R, C): weights over the chart
     mean_norm: np.ndarray
     bending: np.ndarray
     types: np.ndarray
@@ -48,13 +48,9 @@ class MeasuredSpecimen:
     values: np.ndarray | None  # (n, D): the last layer's values in force; None with tokens
 
     @property
-    def uncertain_share(self) -> float:
-        """The share of the area on which it is not known whether, or which way, it curves."""
-        area = np.nan_to_num(self.surface.area_element[0]) * self.quadrature
-        # Zero: known not to curve, whether it bends or not.
-        unknown = (self.types == POINT_TYPES.index("undecided")) & ~self.surface.zero[0]
-        whole = float(area.sum())
-        return float((area * unknown).sum()) / whole if whole > 0 else 1.0
+    def verdict(self) -> Verdict:
+        """Whether the surface is curved or flat, and on which shares of its area."""
+        return self.surface.verdicts[0]
 
     @property
     def hull_dimension(self) -> int | None:
@@ -82,7 +78,7 @@ def measure_specimen(specimen: Specimen, grid_size: int = 61) -> MeasuredSpecime
     chart = chart_of(specimen, model)
     jet = second_order_jet(chart, grid.points, "rigorous")
     field = curvature(jet, specimen.covariance)
-    surface = surface_result(jet, field, grid)
+    surface = surface_result(chart, jet, field, grid)
     form = second_fundamental_form(jet, specimen.covariance)
     principal = principal_error = None
     if specimen.config.model_dim == 3:
@@ -96,7 +92,6 @@ def measure_specimen(specimen: Specimen, grid_size: int = 61) -> MeasuredSpecime
     return MeasuredSpecimen(
         specimen=specimen,
         surface=surface,
-        quadrature=grid.weights.numpy(),
         mean_norm=field.mean_norm.reshape(shape).numpy(),
         bending=form.norm.reshape(shape).numpy(),
         types=point_types(field, form, float(surface.diagonal[0])).reshape(shape).numpy(),

@@ -1,6 +1,7 @@
 """What can be known at each point of a surface? One record for each quantity.
 
-Fields are (R, C), NaN where the tangent plane is unresolved and the quantity needs one.
+Fields are (R, C), NaN where the quantity is not known: K where it is neither decided nor zero,
+others where the tangent plane is unresolved and they need one.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def _resolved(m: MeasuredSpecimen, field: np.ndarray) -> np.ndarray:
 
 
 def _gaussian(m: MeasuredSpecimen, layer: int, part: int | None) -> np.ndarray:
-    return m.surface.gaussian_where(m.surface.resolved)[0]
+    return m.surface.known[0]
 
 
 def _gaussian_size(m: MeasuredSpecimen, layer: int, part: int | None) -> np.ndarray:

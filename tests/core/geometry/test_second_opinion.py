@@ -443,20 +443,20 @@ def assert_json(figure):
 def histogram(**functions):
     surfaces = {name: measure_surface(function, GRID) for name, function in functions.items()}
     frames, colours = dict.fromkeys(surfaces, 0), dict.fromkeys(surfaces, "#2b6cb0")
-    figure = curvature_histogram(surfaces, frames, colours, GRID.weights.numpy())
+    figure = curvature_histogram(surfaces, frames, colours)
     assert_json(figure)
     return surfaces, figure
 
 
 def test_the_histogram_shares_out_the_area():
     surfaces, figure = histogram(torus=SURFACES["torus"].chart, gated=GATED)
-    ends = [bars.customdata for bars in figure.data[::2]]
+    ends = [bars.customdata for bars in figure.data[::3]]
     np.testing.assert_array_equal(*ends)
-    np.testing.assert_array_equal(figure.data[0].x, figure.data[2].x)
+    np.testing.assert_array_equal(figure.data[0].x, figure.data[3].x)
     np.testing.assert_allclose(ends[0], -ends[0][::-1, ::-1])
     assert (ends[0][1:, 0] == ends[0][:-1, 1]).all()  # no gap, zero included
     for row, surface in enumerate(surfaces.values()):
-        bars, undecided = figure.data[2 * row : 2 * row + 2]
+        bars, flat, undecided = figure.data[3 * row : 3 * row + 3]
         area = surface.area_element[0] * GRID.weights.numpy()
         sure = np.abs(surface.gaussian[0]) > surface.gaussian_error[0]
         edges = [*ends[0][:, 0], ends[0][-1, 1]]
@@ -465,21 +465,26 @@ def test_the_histogram_shares_out_the_area():
         shares = surface.shares
         np.testing.assert_allclose(bars.y[20:].sum(), shares.positive[0], atol=1e-12)
         np.testing.assert_allclose(bars.y[:20].sum(), shares.negative[0], atol=1e-12)
+        np.testing.assert_allclose(flat.y[0], shares.flat[0], atol=1e-12)
         np.testing.assert_allclose(undecided.y[0], shares.undecided[0], atol=1e-12)
+        assert undecided.base == flat.y
 
 
-def test_a_flat_surface_is_one_hatched_spike_at_zero():
+def test_a_flat_surface_is_one_spike_at_zero_and_only_doubt_is_hatched():
     _, figure = histogram(flat=SURFACES["cone"].chart, sphere=SURFACES["sphere by gating"].chart)
-    bars, undecided, sphere, none = figure.data
+    bars, flat, undecided, sphere, *none = figure.data
     assert not bars.y.any()
-    np.testing.assert_allclose(undecided.y, [1.0])
-    assert list(undecided.x) == [0.0]
+    np.testing.assert_allclose(flat.y, [1.0])
+    assert list(flat.x) == [0.0]
+    assert not flat.marker.pattern.shape
     assert undecided.marker.pattern.shape == "/"
     np.testing.assert_allclose(sphere.y[-1], 1.0)
     assert sphere.customdata[-1][1] >= 1 / 0.7**2
-    assert none.y[0] == 0
-    _, alone = histogram(flat=SURFACES["cone"].chart)
-    np.testing.assert_allclose(alone.data[1].y, [1.0])
+    assert [bar.y[0] for bar in (undecided, *none)] == [0, 0, 0]
+    surface = measure_surface(SURFACES["cone"].chart, GRID)
+    doubtful = replace(surface, gaussian_error=np.full_like(surface.gaussian_error, 10.0))
+    _, flat, undecided = curvature_histogram({"a": doubtful}, {"a": 0}, {"a": "red"}).data
+    np.testing.assert_allclose([flat.y[0], undecided.y[0]], [0.0, 1.0])
 
 
 @pytest.mark.parametrize("scale", [1e-4, 1.0, 1e4])
@@ -500,22 +505,21 @@ def test_ticks_stand_in_the_bins_that_hold_their_value(scale):
     assert axis.range[1] == pytest.approx(bars.x[-1] + bars.width / 2)
 
 
-def test_unresolved_points_are_named_and_not_drawn():
+def test_unresolved_points_are_named_and_undecided():
     surfaces, figure = histogram(half=half_collapsed, whole=SURFACES["torus"].chart)
     titles = [annotation.text for annotation in figure.layout.annotations]
     share = 100 * surfaces["half"].unresolved_share[0]
     assert 50 < share < 60
-    assert f"{share:.2g} % of points unresolved" in titles[0]
+    assert f"{share:.0f}\u00a0% of points unresolved" in titles[0]
     assert titles[1] == "whole"
-    # The same where those points do have an area: it is neither curved nor undecided.
+    # The same where those points do have an area: bars add up to one.
     whole = surfaces["whole"]
     partly = replace(whole, resolved=whole.resolved & (whole.axis > 0))
-    figure = curvature_histogram({"a": partly}, {"a": 0}, {"a": "red"}, GRID.weights.numpy())
+    bars, flat, undecided = curvature_histogram({"a": partly}, {"a": 0}, {"a": "red"}).data
     area = whole.area_element[0] * GRID.weights.numpy()
     share = area[:, whole.axis > 0].sum() / area.sum()
-    assert sum(bars.y.sum() if len(bars.y) > 1 else bars.y[0] for bars in figure.data) == (
-        pytest.approx(share)
-    )
+    assert undecided.y[0] == pytest.approx(1 - share)
+    assert bars.y.sum() + flat.y[0] + undecided.y[0] == pytest.approx(1)
 
 
 def test_the_maps_hold_exact_curvature_and_both_errors():

@@ -1,13 +1,18 @@
 """Do the sentences say what the numbers say?"""
 
+import math
 import re
+from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from gating_core.attention.config import AttentionConfig
+from gating_core.attention.stack import build_attention
 from gating_core.experiments.comparison.frames import cut_of
 from gating_core.geometry.classics import SURFACES
 from gating_core.geometry.grid import square_grid
@@ -29,12 +34,121 @@ from ui.common import words
         (4.7449, 0.0021, "4.745 ± 0.003"),
         (512.3, 30, "512 ± 30"),
         (3.0, 0.0, "3"),
-        (float("nan"), 1.0, "not a number"),
-        (1.0, float("inf"), "not a number"),
+        (1.4, 1.3, "1.4 ± 1.3"),  # to one figure the error would be the larger
+        (4.06, 3.9, "4.1 ± 3.9"),
+        (-0.04, 0.002, "−0.040 ± 0.002"),
+        (1234567.0, 300000.0, "1.2e6 ± 3e5"),
+        (1.2e-5, 3e-6, "1.2e-5 ± 3e-6"),
+        (1.23456789, 3e-25, "1.23457 (error below 3e-25)"),
+        (399.0, 20000.0, "between −20000 and 21000"),
+        (0.0, 4e9, "between −4.0e9 and 4.0e9"),
+        (1e-18, 2e-16, "between −2.0e-16 and 2.1e-16"),
+        (float("nan"), 1.0, "cannot tell"),
+        (1.0, float("inf"), "cannot tell"),
     ],
 )
 def test_errors_are_rounded_up_to_one_figure(value, error, text):
     assert words.plus_minus(value, error) == text
+
+
+def test_what_cannot_be_negative_is_at_most_so_much():
+    assert words.plus_minus(399.0, 20000.0, least=0.0) == "at most 21000"
+    assert words.plus_minus(0.0, 4e9, least=0.0) == "at most 4.0e9"
+    assert words.plus_minus(4.21, 0.02, least=0.0) == "4.21 ± 0.02"
+
+
+FINITE = st.floats(allow_nan=False, allow_infinity=False)
+SIZES = st.floats(0, allow_nan=False, allow_infinity=False)
+NUMBER = r"−?\d+(?:\.\d+)?(?:e-?\d+)?"
+
+
+def read(text):
+    """The numbers in a text, exactly."""
+    return [Fraction(found.replace("−", "-")) for found in re.findall(NUMBER, text)]
+
+
+def assert_readable(text, length):
+    assert len(text) <= length
+    assert "nan" not in text.lower()
+    assert "inf" not in text.lower()
+    assert "--" not in text
+    for number in re.findall(NUMBER, text):
+        digits, _, power = number.partition("e")
+        assert sum(map(str.isdigit, digits)) <= words.FIGURES
+        assert Fraction(digits.replace("−", "-")) or "−" not in digits, "a minus before a zero"
+        assert not power or Fraction(digits.replace("−", "-"))
+
+
+@given(value=FINITE, error=SIZES, positive=st.booleans())
+@example(value=399.0, error=20000.0, positive=True)
+@example(value=-0.0, error=5e-324, positive=False)
+@example(value=1.7976931348623157e308, error=1.7976931348623157e308, positive=False)
+def test_every_number_with_its_error_can_be_read_and_reads_back(value, error, positive):
+    value = abs(value) if positive else value
+    text = words.plus_minus(value, error, 0.0 if positive else -math.inf)
+    assert_readable(text, 36)
+    exact, doubt = Fraction(repr(value)), Fraction(repr(error))
+    found = read(text)
+    if "±" in text:
+        assert doubt <= found[1] < abs(found[0])
+        assert abs(found[0] - exact) <= found[1]
+        assert error < abs(value)
+    elif "error below" in text:
+        assert doubt <= found[1]
+        assert abs(found[0] - exact) <= abs(exact) * Fraction(1, 10**5)
+    elif "between" in text:
+        assert found[0] <= exact - doubt
+        assert exact + doubt <= found[1]
+        assert found[1] - found[0] <= 2 * doubt * Fraction(5, 4)
+    elif "at most" in text:
+        assert positive
+        assert exact + doubt <= found[0]
+        assert error >= value
+    else:
+        assert error == 0
+
+
+@given(FINITE)
+@example(-0.0)
+@example(-1e-300)
+@example(99999.7)
+def test_every_short_number_can_be_read_and_reads_back(x):
+    text = words.short(x)
+    assert_readable(text, 11)
+    assert abs(read(text)[0] - Fraction(repr(x))) <= abs(Fraction(repr(x))) / 200
+
+
+@given(SIZES)
+def test_every_error_is_rounded_up_to_one_figure(x):
+    text = words.error_text(x)
+    assert_readable(text, 8)
+    (found,) = read(text)
+    assert Fraction(repr(x)) <= found <= 2 * Fraction(repr(x))
+
+
+@given(st.floats(0, 1))
+@example(0.4625)
+@example(1e-17)
+@example(1 - 1e-16)
+def test_every_share_is_the_nearest_percent_and_never_none_or_all_of_what_is_not(share):
+    text = words.percent(share)
+    (found,) = read(text.replace("\u00a0%", ""))
+    assert_readable(text, 16)
+    if text.startswith("less"):
+        assert 0 < share < 0.01
+    elif text.startswith("more"):
+        assert 0.99 < share < 1
+    else:
+        assert abs(found - 100 * Fraction(share)) <= Fraction(1, 2)
+        assert (found == 0, found == 100) == (share == 0, share == 1)
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [(-1e-17, "0\u00a0%"), (-0.0, "0\u00a0%"), (math.nan, "cannot tell"), (0.271, "27\u00a0%")],
+)
+def test_shares_that_rounding_has_moved(share, text):
+    assert words.percent(share) == text
 
 
 @pytest.mark.parametrize(("number", "text"), [(3.2e-13, "1e-12"), (1e-12, "1e-12"), (0.02, "1e-1")])
@@ -50,7 +164,7 @@ def test_powers_of_ten_are_rounded_up(number, text):
         (0.096, "0.1"),
         (9.5e-9, "1e-8"),
         (0.0, "0"),
-        (float("inf"), "inf"),
+        (float("inf"), "no bound"),
     ],
 )
 def test_errors_are_rounded_up(error, text):
@@ -88,21 +202,54 @@ def integral(value, error, complete=True):
         (integral(0.0, 1e-9), True, "0"),
         (integral(4.21, 0.02), False, "4.21 ± 0.02"),
         (integral(4.21, 0.02, False), False, "at least 4.21 ± 0.02"),
-        (integral(4.0, 3.0), False, "not settled"),
-        (integral(4.0, 28672.0), False, "not settled"),
+        (integral(4.0, 3.0), False, "cannot tell"),
+        (integral(4.0, 28672.0), False, "cannot tell"),
     ],
 )
 def test_totals_carry_their_doubt(total, flat, text):
     assert words.total_text(total, flat) == text
 
 
+FLAT, TORUS = (
+    measure_surface(SURFACES[name].chart, square_grid(21)) for name in ("warped plane", "torus")
+)
+PROVED = measure_surface(build_attention(AttentionConfig(), (3,)), square_grid(9))
+LOST = replace(FLAT, gaussian_error=np.full_like(FLAT.gaussian_error, 1e6))
+
+
 def test_doubt_is_written_from_the_field():
-    flat = measure_surface(SURFACES["warped plane"].chart, square_grid(21))
-    curved = measure_surface(SURFACES["torus"].chart, square_grid(21))
-    assert "flat to rounding" in words.total_doubt(integral(0.0, 1e-9), flat, 0)
-    assert "flat" not in words.total_doubt(integral(4.0, 0.1), curved, 0)
-    assert "lower estimate" in words.total_doubt(integral(4.0, 0.1, False), curved, 0)
-    assert "folds too sharply" in words.total_doubt(integral(4.0, 3.0), curved, 0)
+    doubt = words.total_doubt
+    assert doubt(integral(0.0, 1e-9), FLAT, 0) == "flat: no curvature beyond rounding error"
+    assert doubt(integral(0.0, 0.0), PROVED, 0) == (
+        "flat (proved: it lies in the plane of three fixed values)"
+    )
+    assert "flat" not in doubt(integral(4.0, 0.1), TORUS, 0)
+    assert "lower estimate" in doubt(integral(4.0, 0.1, False), TORUS, 0)
+    assert "folds too sharply" in doubt(integral(4.0, 3.0), TORUS, 0)
+    assert "nowhere above its rounding bound" in words.bound_text(FLAT.verdicts[0])
+    assert "K = 0 exactly" in words.bound_text(PROVED.verdicts[0])
+
+
+def test_one_verdict_for_sentence_point_and_shares():
+    """The same word everywhere, and shares that add up to one."""
+    for surface, word, start in (
+        (FLAT, "flat", "flat"), (PROVED, "flat", "flat (proved"), (TORUS, "curved", "curved"),
+        (LOST, "cannot tell", "undecided"),
+    ):  # fmt: skip
+        (verdict,) = surface.verdicts
+        assert verdict.word == word
+        assert words.shape_text(surface, 0).startswith(start)
+        shares = verdict.positive, verdict.negative, verdict.flat, verdict.undecided
+        assert sum(shares) == pytest.approx(1, abs=1e-12)
+        assert (verdict.flat == 1) == (word == "flat")
+        assert (verdict.undecided == 1) == (word == "cannot tell")
+        assert np.isnan(surface.known).all() == (word == "cannot tell")
+    assert words.curvature_text(FLAT, (0, 3, 4)) == "0"
+    assert words.curvature_text(PROVED, (0, 3, 4)) == "0 (proved)"
+    assert words.curvature_text(LOST, (0, 3, 4)).startswith("cannot tell: |K| at most 1")
+    assert "±" in words.curvature_text(TORUS, (0, 3, 4)) or "error" in words.curvature_text(
+        TORUS, (0, 3, 4)
+    )
 
 
 @pytest.mark.parametrize(
@@ -134,7 +281,6 @@ def test_nothing_helps_or_hurts_where_the_printed_interval_touches_zero(mean, ha
     assert ("helps" in said or "hurts" in said) == (size > error)
     assert abs(size - abs(100 * mean)) <= 0.05 + 1e-9
     assert -1e-9 <= error - 100 * half <= 0.1 + 1e-9
-
 
 
 U, V = np.meshgrid(np.linspace(-1, 1, 41), np.linspace(-1, 1, 41))

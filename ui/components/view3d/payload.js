@@ -33,8 +33,14 @@ function fill(spec, arrays, frame) {
     const array = arrays[spec.array];
     return take(spec.flat ? { ...array, inner: [array.size] } : array, frame);
   }
-  return Object.fromEntries(Object.entries(spec).map(([k, v]) => [k, fill(v, arrays, frame)]));
+  return Object.fromEntries(Object.entries(spec).map(([k, v]) => {
+    const found = fill(v, arrays, frame);
+    return [k, k === 'customdata' ? found.map(known) : found];
+  }));
 }
+
+// A row of numbers that are read off, with nothing where one is not known: Plotly writes "NaN" else.
+const known = row => Array.from(row, number => (Number.isNaN(number) ? undefined : number));
 
 // One number of an array at a grid point; a chart's axis has columns along x and rows along y.
 function at(array, frame, [row, column], axis) {

@@ -58,7 +58,7 @@ function marker(panel, state) {
 // Whether a panel shows the points of the chart, and marks can be put on it.
 const linked = panel => Object.keys(panel.pick).length > 0;
 
-const readable = number => (Number.isFinite(number) ? Number(number.toPrecision(3)).toString() : '–').replace('-', '−');
+const readable = number => (Number.isNaN(number) ? 'not known' : Number.isFinite(number) ? Number(number.toPrecision(3)).toString() : '–').replace('-', '−');
 
 // What the arrays say at the point under the pointer, or else at the marked one.
 function readOut(root, state) {

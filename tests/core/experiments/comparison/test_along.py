@@ -15,6 +15,7 @@ from gating_core.experiments.comparison.frames import drawn_frames
 from gating_core.geometry.adaptive import adaptive_total_absolute_curvature
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.surface import measure_surface
+from gating_core.geometry.verdict import CURVED, FLAT
 from gating_core.pauses import drained
 from tests.core.experiments.comparison.runs import SMALL, run_of
 
@@ -50,15 +51,13 @@ def test_every_seed_and_frame_is_measured_as_if_alone(run, monkeypatch):
             wanted = alone(run, name, member, frame, along.FILM_GRID, "estimate")
             total, error = float(found.total.value[frame]), float(found.total.error[frame])
             assert total == pytest.approx(wanted.total[0], rel=1e-9, abs=1e-12)
-            assert error == pytest.approx(wanted.total_error[0], rel=1e-6, abs=1e-12)
+            assert error >= wanted.total_error[0] * (1 - 1e-6) - 1e-12
             assert found.total.complete[frame] == wanted.complete[0]
-            assert found.flat[frame] == wanted.flat[0]
+            assert_same(found.verdicts[frame], wanted.verdicts[0])
             assert_known(found.known[frame], wanted)
     for (name, member), final in finals.items():
         wanted = alone(run, name, member, -1, along.FINAL_GRID, "rigorous")
-        assert final.flat == wanted.flat
-        assert final.curved_share == pytest.approx(wanted.curved_share, abs=1e-12)
-        assert final.unresolved_share == wanted.unresolved_share
+        assert_same(final.verdicts[0], wanted.verdicts[0])
         ensemble = run.variants[name].ensemble
         model = restore(ensemble.config, ensemble.seeds, ensemble.state).attention.member(member)
         refined = affordable_integrals(model, ensemble.config).absolute
@@ -66,13 +65,20 @@ def test_every_seed_and_frame_is_measured_as_if_alone(run, monkeypatch):
             assert getattr(final.total, part) == getattr(refined, part)
 
 
+def assert_same(found, wanted):
+    assert (found.word, found.proof) == (wanted.word, wanted.proof)
+    for part in ("positive", "negative", "flat", "undecided", "unresolved"):
+        assert getattr(found, part) == pytest.approx(getattr(wanted, part), abs=1e-12)
+
+
 def assert_known(found, wanted):
     """K where it differs from 0, 0 where it is zero and surely so, NaN where nobody knows."""
     values, error = wanted.values[0], wanted.gaussian_error[0]
     diameter = np.linalg.norm(values.max((0, 1)) - values.min((0, 1)))
     k, resolved = wanted.gaussian[0], wanted.resolved[0]
-    decided = resolved & (abs(k) > error)
-    surely_zero = resolved & ~decided & (error * diameter**2 < 1e-3)
+    proved = wanted.proof[0] is not None
+    decided = resolved & (abs(k) > error) & (not proved)
+    surely_zero = (resolved & ~decided & (error * diameter**2 < 1e-3)) | proved
     np.testing.assert_allclose(found[decided], k[decided], rtol=1e-5)
     assert (found[surely_zero] == 0).all()
     assert np.isnan(found[~decided & ~surely_zero]).all()
@@ -96,8 +102,21 @@ def test_the_final_total_says_how_sure_it_is(circle):
         total = finals["sigmoid", member].total
         allowed = float(total.error) + float(refined.error)
         assert abs(float(total.value) - float(refined.value)) <= allowed
-        assert not finals["sigmoid", member].flat
-        assert finals["ungated", member].flat
+        assert finals["sigmoid", member].verdicts[0].word == CURVED
+        assert finals["ungated", member].verdicts[0].word == FLAT
+        assert finals["ungated", member].verdicts[0].proof
+
+
+def test_errors_along_a_run_cover_what_refinement_finds(circle):
+    """Halving the grid alone says 5.4 ± 0.4 where there are 6.9: ridges lie between its points."""
+    paths, _ = measured(circle, known=(), settled={(n, 0) for n in circle.setting.compared})
+    ensemble = circle.variants["sigmoid"].ensemble
+    model = restore(ensemble.config, ensemble.seeds, ensemble.state).attention
+    for member in range(3):
+        along_run = paths["sigmoid", member].total
+        refined = affordable_integrals(model.member(member), ensemble.config).absolute
+        gap = abs(float(along_run.value[-1]) - float(refined.value))
+        assert gap <= float(along_run.error[-1]) + float(refined.error)
 
 
 def kinds(run, wanted, **known):

@@ -275,7 +275,8 @@ def test_an_average_of_three_fixed_values_is_planar_on_both_charts():
         # Deep stacks shrink: their bend is bounded, but not by a thousandth of 1 / diameter.
         assert types(found) <= ({"planar"} if depth == 1 else {"planar", "undecided"})
         assert found.surface.flat[0]
-        assert found.uncertain_share == 0
+        assert (found.verdict.flat, found.verdict.undecided) == (1, 0)
+        assert found.verdict.proof
 
 
 @pytest.mark.parametrize("dim", [3, 5])
@@ -327,10 +328,10 @@ def test_a_torus_has_both_signs():
 def test_where_no_tangent_plane_is_known_nothing_is_decided():
     line = measure_specimen(Specimen(AttentionConfig(value_count=2), 1), 11)
     assert types(line) == {"undecided"}
-    assert line.uncertain_share == 1
+    assert line.verdict.undecided == 1
     point = measure_specimen(Specimen(AttentionConfig(), values=((1.0, 2.0, 3.0),) * 3), 11)
     assert types(point) == {"undecided"}
-    assert point.uncertain_share == 1
+    assert point.verdict.undecided == 1
 
 
 @pytest.mark.parametrize(
@@ -369,15 +370,17 @@ def test_a_type_is_named_only_where_the_bounds_allow_it(
     assert POINT_TYPES[code] == wanted
 
 
-def test_the_uncertain_share_is_one_of_area():
-    found = measure_specimen(SPECIMENS["gated"], 21)
-    assert found.quadrature.sum() == pytest.approx(4)
-    codes = found.types.copy()
-    codes[:4, 7:] = POINT_TYPES.index("undecided")  # resolved or not: the sign is not known
-    area = found.surface.area_element[0] * found.quadrature
+def test_the_undecided_share_is_one_of_area():
+    surface = measure_specimen(SPECIMENS["gated"], 21).surface
+    assert surface.quadrature.sum() == pytest.approx(4)
+    errors = surface.gaussian_error.copy()
+    errors[:, :4, 7:] = 1e9  # resolved or not: the sign is not known
+    area = surface.area_element[0] * surface.quadrature
     share = area[:4, 7:].sum() / area.sum()
-    assert found.uncertain_share == 0
-    assert replace(found, types=codes).uncertain_share == pytest.approx(share, rel=1e-12)
+    assert surface.verdicts[0].undecided == 0
+    doubtful = replace(surface, gaussian_error=errors).verdicts[0]
+    assert doubtful.undecided == pytest.approx(share, rel=1e-12)
+    assert doubtful.curved + doubtful.flat == pytest.approx(1 - share, rel=1e-12)
 
 
 # --- Colours ---
@@ -496,9 +499,13 @@ def test_the_arrays_are_what_was_measured(name):
         values = (side.surface.values[0] - axes.origin) @ axes.basis
         for i, letter in enumerate("xyz"):
             np.testing.assert_allclose(found[f"{prefix}_{letter}"], values[..., i], rtol=1e-12)
-        np.testing.assert_array_equal(found[f"{prefix}_gaussian"], side.surface.gaussian[0])
-        np.testing.assert_array_equal(found[f"{prefix}_field"], side.surface.gaussian[0])
-        np.testing.assert_array_equal(found[f"{prefix}_error"], side.surface.gaussian_error[0])
+        # Flat by proof is zero, whatever rounding says.
+        known, error = side.surface.gaussian[0], side.surface.gaussian_error[0]
+        if side.surface.proof[0]:
+            known, error = 0 * known, 0 * error
+        np.testing.assert_array_equal(found[f"{prefix}_gaussian"], known)
+        np.testing.assert_array_equal(found[f"{prefix}_field"], known)
+        np.testing.assert_array_equal(found[f"{prefix}_error"], error)
         for i in range(side.specimen.config.value_count):
             np.testing.assert_array_equal(found[f"{prefix}_α{i}"], side.weights[-1][0, ..., i])
     for channel in range(len(sides[1].gates[0])):

@@ -1,0 +1,81 @@
+"""Which surfaces are flat, whatever the numbers say?
+
+Averages of fixed vectors lie in the vectors' affine hull, and so do fixed linear images of such
+averages in its image. A surface in a plane is an open piece of that plane: K = 0 exactly, wherever
+there is a surface at all, in every chart and every constant metric. A hull of more dimensions
+proves nothing, because a surface inside a flat space can be curved; nor does one of fewer, where
+there is no surface. The same holds of solids in a space of three dimensions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import torch
+
+from gating_core.geometry.hull import affine_hull
+
+SPACES = {2: "plane", 3: "space"}  # by dimension
+NUMBERS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}
+Span = tuple[torch.Tensor, ...]  # (n, d) each: outputs are averages of each, side by side
+
+
+def flatness_proofs(
+    function: Callable[[torch.Tensor], torch.Tensor], values: torch.Tensor, dimension: int = 2
+) -> tuple[str | None, ...]:
+    """Why each of the surfaces whose sampled ``values`` are (..., N, D) is flat, in order.
+
+    ``dimension`` is that of the chart. A reason ends a sentence: "it lies in the plane of three
+    fixed values"; ``None`` where nothing is proved. ``function`` says what it averages by a method
+    ``spans`` that returns one tuple of vectors (n, d) for each surface, or ``None`` for those
+    that are no averages, and calls the vectors ``spanned_by``. Functions without it are flat by
+    proof only where D = ``dimension``.
+    """
+    count, ambient = values.shape[:-2].numel(), values.shape[-1]
+    full = f"it has only {NUMBERS[dimension]} dimensions to lie in"
+    spans = function.spans() if hasattr(function, "spans") else [None] * count
+    proofs: list[str | None] = []
+    for span in spans:
+        within = None if span is None else _dimension(span, dimension)
+        if within is not None and within < dimension:
+            proofs.append(None)
+        elif ambient == dimension:
+            proofs.append(full)
+        elif span is not None and within == dimension:
+            vectors = NUMBERS.get(len(span[0]), str(len(span[0])))
+            of = f"of {vectors} {function.spanned_by}"  # type: ignore[attr-defined]
+            if len(span) > 1:
+                of = f"that the {function.spanned_by} of its heads span"  # type: ignore[attr-defined]
+            proofs.append(f"it lies in the {SPACES[dimension]} {of}")
+        else:
+            proofs.append(None)
+    return tuple(proofs)
+
+
+def _dimension(span: Span, most: int) -> int:
+    """The dimension of all averages of a ``span``, or more than ``most`` if it is larger."""
+    if not all(part.isfinite().all() for part in span):
+        return most + 1
+    found = sum(affine_hull(part).dimension for part in span)
+    return found if found != most else sum(_exact_dimension(part, most) for part in span)
+
+
+def _exact_dimension(values: torch.Tensor, most: int) -> int:
+    """The dimension of the affine hull of ``values`` (n, d), or more than ``most`` if it is larger.
+
+    In fractions: a numerical rank allows for rounding, and a proof must not.
+    """
+    first, *others = [[Fraction(x) for x in row] for row in values.tolist()]
+    rows = [[x - y for x, y in zip(row, first, strict=True)] for row in others]
+    for rank in range(most + 1):
+        pivot = next((row for row in rows if any(row)), None)
+        if pivot is None:
+            return rank
+        place = next(i for i, x in enumerate(pivot) if x)
+        rows = [
+            [x - y * (row[place] / pivot[place]) for x, y in zip(row, pivot, strict=True)]
+            for row in rows
+            if row is not pivot
+        ]
+    return most + 1
