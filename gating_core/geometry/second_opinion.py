@@ -31,6 +31,7 @@ from gating_core.geometry.grid import Grid
 from gating_core.geometry.mesh import mesh_curvature
 from gating_core.geometry.metric import whitened
 from gating_core.geometry.proxy import paper_proxy, proxy_limit
+from gating_core.geometry.surface import surface_result
 from gating_core.jets.second_order import second_order_jet
 
 SAMPLE_SIDE = 31  # at most so many points along each side go into the curves over steps
@@ -40,7 +41,8 @@ SAMPLE_SIDE = 31  # at most so many points along each side go into the curves ov
 class SecondOpinion:
     """One surface, measured in all these ways on one grid; every array is (R, C).
 
-    ``exact``, ``difference`` and ``mesh`` are K in the metric of the covariance. ``mesh`` is NaN
+    ``exact``, ``difference`` and ``mesh`` are K in the metric of the covariance; ``known`` is what
+    is known of it, NaN where nothing is. ``mesh`` is NaN
     on the boundary, and None unless D = 3 and all values are finite. The proxy knows no
     covariance: it is the paper's, of the outputs as they are. ``exact`` means nothing where
     ``resolved`` is False; ``difference`` and ``proxy`` are NaN where the step leads to where the
@@ -51,6 +53,7 @@ class SecondOpinion:
     step: float
     exact: np.ndarray
     exact_error: np.ndarray
+    known: np.ndarray
     resolved: np.ndarray
     bound_kind: str
     difference: np.ndarray
@@ -106,6 +109,7 @@ def second_opinion(
         step=step,
         exact=exact.reshape(shape),
         exact_error=one_surface(field.gaussian_error, count).reshape(shape),
+        known=surface_result(function, jet, field, grid).known[0],
         resolved=one_surface(field.resolved, count).reshape(shape),
         bound_kind=field.bound_kind,
         difference=difference.reshape(shape),

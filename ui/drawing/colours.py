@@ -21,7 +21,7 @@ class ColourScale:
     """Numbers to colours: what is drawn is ``apply(x)``, its colours end at ``low`` and ``high``.
 
     ``soft`` is where an asinh scale leaves the linear, ``None`` for a linear or logarithmic one.
-    ``beyond`` is the share of known points that the ends cut off.
+    ``beyond`` is the share of known points that the ends cut off, of the panel with the most.
     """
 
     colours: palette.Scale
@@ -83,6 +83,6 @@ def colour_scale(
 
 
 def _beyond(fields: Sequence[np.ndarray], end: float) -> float:
-    """The share of known points that are larger than ``end``, infinite ones among them."""
-    known = np.concatenate([np.abs(x[~np.isnan(x)]) for x in fields])
-    return float((known > end * (1 + SLACK)).mean())
+    """The share of known points larger than ``end``, infinite ones too, where it is largest."""
+    known = [np.abs(x[~np.isnan(x)]) for x in fields]
+    return max(float((x > end * (1 + SLACK)).mean()) for x in known if x.size)

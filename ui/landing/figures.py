@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from gating_core.geometry import SurfaceResult
+from gating_core.geometry import CURVED, SurfaceResult
 from gating_core.training import TrainedEnsemble
 from ui.drawing import palette
 from ui.drawing.colours import ColourScale
@@ -18,20 +18,22 @@ def curvature_maps(
 ) -> go.Figure:
     """K over the chart, one panel a surface, one zero-centred scale, the line K = 0 dashed.
 
-    The line is drawn only where |K| exceeds its error somewhere: on a flat surface the sign is
-    rounding. What is not known is left open.
+    Points where K is not known are left open; the line is drawn only where |K| exceeds its error:
+    elsewhere the sign is rounding.
     """
     figure = make_subplots(1, len(surfaces), subplot_titles=list(surfaces))
     for column, (name, surface) in enumerate(surfaces.items(), 1):
         frame = frames[name]
-        gaussian, axis = surface.known[frame], surface.axis
+        known, axis = surface.known[frame], surface.axis
         figure.add_heatmap(
-            x=axis, y=axis, z=scale.apply(gaussian), customdata=gaussian, coloraxis="coloraxis",
+            x=axis, y=axis, z=scale.apply(known), customdata=known, coloraxis="coloraxis",
             row=1, col=column,
             hovertemplate="x = (%{x:.2f}, %{y:.2f})<br>K = %{customdata:.3g}<extra></extra>",
+            hovertemplatefallback="not known",
         )  # fmt: skip
-        if not surface.flat[frame]:
-            line, _ = zero_curve(np.nan_to_num(gaussian), axis, surface.values[frame])
+        if surface.verdicts[frame].word == CURVED:
+            decided = surface.gaussian_where(surface.decided)[frame]
+            line, _ = zero_curve(decided, axis, surface.values[frame])
             figure.add_scatter(
                 x=line[:, 0], y=line[:, 1], mode="lines", name="K = 0", row=1, col=column,
                 line={"color": palette.LINE, "dash": "dash", "width": 1.5},

@@ -205,10 +205,11 @@ def draw_details(found: Found) -> None:
             "Share of the area": SIDE_NAMES,
             "K > 0 (dome)": [_percent1(share.positive[frame]) for share, frame in shares],
             "K < 0 (saddle)": [_percent1(share.negative[frame]) for share, frame in shares],
+            "flat": [_percent1(share.flat[frame]) for share, frame in shares],
             "undecided": [_percent1(share.undecided[frame]) for share, frame in shares],
         }
     )
-    st.caption("Undecided: |K| is within its error, as everywhere on a flat sheet, or unresolved.")
+    st.caption("Undecided: |K| is within an error that is not small, or unresolved.")
     st.plotly_chart(
         learning_curves(found.ensembles, SIDE_COLOURS),
         alt="Training loss against steps for every seed, the shown seed thick.",

@@ -11,10 +11,11 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from gating_core.experiments.specimen import COLOURINGS
 from gating_core.geometry import ErrorCurve, SecondOpinion
-from ui.common.words import tick_text
+from ui.common.words import percent, tick_text
 from ui.drawing import palette
-from ui.drawing.colours import QUANTILE
+from ui.drawing.colours import colour_scale
 from ui.manifold.histogram import LEGEND, TITLE_SIZE
 
 # Colour and symbol of each curve by name, the same in every figure.
@@ -32,7 +33,7 @@ def error_maps(second: SecondOpinion) -> go.Figure:
 
     The errors share one scale, which shows all of them; what is smaller than the exact K's own
     error is drawn as that. Unresolved points, and those where the other way has no value, are
-    left open. K is drawn on a scale symmetric about zero that ends at the 90 % quantile of |K|;
+    left open, as is K where it is not known. It has the scale that it would have alone in the view;
     its title says which share of the points lies beyond.
     """
     others = {"differences": second.difference, "mesh": second.mesh}
@@ -44,10 +45,9 @@ def error_maps(second: SecondOpinion) -> go.Figure:
     figure.update_annotations(font_size=TITLE_SIZE)
     axis = second.axis
     place = "x = (%{x:.2f}, %{y:.2f})<br>"
-    exact = np.where(second.resolved, second.exact, np.nan)
     figure.add_heatmap(
-        x=axis, y=axis, z=exact, coloraxis="coloraxis", row=1, col=1,
-        hovertemplate=place + "K = %{z:.3g}<extra></extra>",
+        x=axis, y=axis, z=second.known, coloraxis="coloraxis", row=1, col=1,
+        hovertemplate=place + "K = %{z:.3g}<extra></extra>", hovertemplatefallback="not known",
     )  # fmt: skip
     for column, error in enumerate(errors.values(), 2):
         figure.add_heatmap(
@@ -64,16 +64,15 @@ def error_maps(second: SecondOpinion) -> go.Figure:
     figure.update_yaxes(showticklabels=False, constraintoward="top", **square)
     figure.update_yaxes(title_text="x<sub>2</sub>", showticklabels=True, col=1)
 
-    sizes = np.abs(second.exact[second.resolved])
-    end = palette.symmetric_range(float(np.quantile(sizes, QUANTILE)) if sizes.size else 0.0)[1]
-    beyond = float((sizes > end).mean()) if sizes.size else 0.0
+    scale = colour_scale(COLOURINGS["curvature"], [second.known])
     low, high = _whole_decades(np.concatenate([error.ravel() for error in errors.values()]))
     decades = np.arange(low, high + 1, max(1, math.ceil((high - low) / 4)))
     bar = {"orientation": "h", "y": -0.27, "yanchor": "top", "thickness": 12, "len": 0.46}
-    note = f"K ({beyond:.0%} of points beyond)" if beyond else "K"
+    note = f"K ({percent(scale.beyond)} of points beyond)" if scale.beyond else "K"
+    end = scale.high
     figure.update_layout(
         coloraxis={
-            "colorscale": palette.SIGNED_SCALE, "cmin": -end, "cmax": end,
+            "colorscale": scale.colours, "cmin": -end, "cmax": end,
             "colorbar": bar | {
                 "title": {"text": note, "side": "top"}, "x": 0.22,
                 "tickvals": [-end, 0, end],

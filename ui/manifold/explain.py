@@ -27,8 +27,9 @@ def surfaces_text(sides: list[MeasuredSpecimen], at: tuple[int, int]) -> str:
         f"Every point of the chart has an output y in {config.model_dim} dimensions; together they"
         " form a surface. Thin lines are the chart's own grid, so that a flat sheet is still seen"
         f" as one. Keys and values come from {config.layer.come_from}.",
-        f"At ({axis[column]:.2f}, {axis[row]:.2f}) the last layer's attention weights (head 1) are"
-        f" α = {vector_text(weights)}{gate}, and y = {vector_text(y)}. " + _without_gate(config),
+        f"At ({axis[column]:z.2f}, {axis[row]:z.2f}) the last layer's attention weights (head 1)"
+        f" are α = {vector_text(weights)}{gate}, and y = {vector_text(y)}. "
+        + _without_gate(config),
         "Straight grid lines in one plane: flat. Grid lines that bow out of every plane in both"
         " directions: curved. Turn it: a flat sheet seen from its edge is a line.",
         "A sheet can bend without curving, like rolled paper: the eye sees |H|, the colour shows K."
@@ -122,7 +123,7 @@ def heatmap_text(sides: list[MeasuredSpecimen], look: Look, at: tuple[int, int])
         f"Over the chart: {colouring.name}; both sides on one scale. Dashed: K = 0. Hatched: not"
         " known, because |K| is within an error that is not small, or the tangent plane may be off"
         f" by {TILT_LIMIT:g} rad or more.",
-        f"{formula} At ({surface.axis[column]:.2f}, {surface.axis[row]:.2f}):"
+        f"{formula} At ({surface.axis[column]:z.2f}, {surface.axis[row]:z.2f}):"
         f" {colouring.symbol} = {shown}.",
         look_for,
         f"{misread} Equal areas of the chart are not equal areas of the surface.",

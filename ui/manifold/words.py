@@ -118,7 +118,7 @@ def chart_text(sides: list[MeasuredSpecimen]) -> str:
     )
     reach = next((side.reach for side in sides if side.reach is not None), None)
     if reach is not None:
-        text += f" The inputs behind it reach |x| = {reach:.3g}"
+        text += f" The inputs behind it reach |x| = {short(reach)}"
         text += ", far outside the data." if reach > DISTANT else "."
     elif len(sides) > 1 and sides[1].specimen.config.value_count > 3:
         text += " For n > 3 the gate reads a hidden state that in general no input produces."
@@ -217,7 +217,7 @@ def _point(side: MeasuredSpecimen, at: tuple[int, int], look: Look) -> dict[str,
     surface, axis = side.surface, side.surface.axis
     weights = side.weights[look.layer][:, row, column]
     found = {
-        "Chart": f"({axis[column]:.3f}, {axis[row]:.3f})",
+        "Chart": f"({axis[column]:z.3f}, {axis[row]:z.3f})",
         "Output y": vector_text(surface.values[0, row, column]),
         "Attention weights": " | ".join(vector_text(head) for head in weights),
         "Gate": "none",

@@ -67,7 +67,7 @@ def inside_figure(fields: dict[str, np.ndarray]) -> go.Figure:
     columns = min(COLUMNS, len(fields))
     rows = math.ceil(len(fields) / columns)
     titles = [
-        f"{name.replace(' · ', '<br>', 1)}<br>{field.min():.2f} … {field.max():.2f}"
+        f"{name.replace(' · ', '<br>', 1)}<br>{field.min():z.2f} … {field.max():z.2f}"
         for name, field in fields.items()
     ]
     height = LARGE_HEIGHT if len(fields) == 1 else (ROW_HEIGHT + TITLE_HEIGHT) * rows

@@ -18,7 +18,7 @@ from gating_core.experiments.comparison import (
     inside,
 )
 from gating_core.export import log_csv, script_problem, script_text, weights_file
-from ui.common.words import percent, short
+from ui.common.words import beyond_text, short
 from ui.components.view3d import Legend, view3d
 from ui.drawing import palette
 from ui.drawing.axes import film_axes
@@ -140,8 +140,8 @@ def _legend(paint: str, data: DrawnData, view: View, measured: bool, drawn: str)
             return Legend(palette.SIGNED_SCALE, "", "", "K is not measured yet")
         low, high = view.colour_range
         note = (
-            f"saddle-like to dome-like · at the last step {percent(view.beyond)} of the points lie"
-            " beyond · hatched: not known"
+            f"saddle-like to dome-like · at the last step {beyond_text(view.beyond)} · hatched: not"
+            " known"
         )
         return Legend(palette.SIGNED_SCALE, f"K = {short(low)}", f"K = {short(high)}", note)
     note = f"filled: training points, open: test points{drawn} · black: decision boundary"

@@ -543,7 +543,17 @@ def test_the_maps_hold_exact_curvature_and_both_errors():
     signed = figure.layout.coloraxis
     assert signed.cmin == -signed.cmax
     beyond = (np.abs(second.exact) > signed.cmax).mean()
-    assert f"{beyond:.0%} of points beyond" in signed.colorbar.title.text
+    assert f"{100 * beyond:.0f}\u00a0% of points beyond" in signed.colorbar.title.text
+
+
+def test_maps_leave_open_where_k_is_not_known():
+    """Of a flat sheet K is zero, not the noise that was measured."""
+    sheet = second_opinion(build_attention(AttentionConfig(), (72,)), GRID)
+    assert sheet.exact.any()
+    assert not error_maps(sheet).data[0].z.any()
+    unknown = np.where(np.arange(len(sheet.axis)) > 3, sheet.known, np.nan)
+    drawn = error_maps(replace(sheet, known=unknown)).data[0].z
+    np.testing.assert_array_equal(drawn, unknown)
 
 
 def test_maps_leave_unresolved_points_open_and_end_at_the_exact_error():
@@ -555,7 +565,7 @@ def test_maps_leave_unresolved_points_open_and_end_at_the_exact_error():
     hidden = np.zeros_like(second.resolved)
     hidden[3, 4] = True
     torus = second_opinion(SURFACES["torus"].chart, GRID)
-    for trace in error_maps(replace(torus, resolved=~hidden)).data:
+    for trace in error_maps(replace(torus, resolved=~hidden)).data[1:]:
         np.testing.assert_array_equal(np.isnan(trace.z)[1:-1, 1:-1], hidden[1:-1, 1:-1])
     flat = second_opinion(SURFACES["plane"].chart, GRID, 0.25)
     assert error_maps(flat).data[1].z.min() > -25  # not the logarithm of zero

@@ -150,8 +150,9 @@ def test_the_last_frame_is_the_trained_model_and_the_first_has_no_gate(pair):
     assert right.surface.flat[0]
     assert not right.surface.flat[-1]
     shares = right.surface.shares
-    np.testing.assert_allclose(shares.positive + shares.negative + shares.undecided, 1, atol=1e-12)
-    assert shares.undecided[0] == 1
+    curved = shares.positive + shares.negative
+    np.testing.assert_allclose(curved + shares.flat + shares.undecided, 1, atol=1e-12)
+    assert (curved[0], shares.flat[0], shares.undecided[0]) == (0, 1, 0)
 
 
 @pytest.mark.parametrize("colouring", ["class", "curvature"])

@@ -13,6 +13,7 @@ from gating_core.geometry.point_types import POINT_TYPES
 from tests.ui.opening import component, notes, open_page, report
 from tests.ui.payload import unpack
 from ui.common.controls import Choice, Number
+from ui.common.words import plus_minus
 from ui.manifold import measured, request
 from ui.manifold.controls import MANIFOLD, TABS
 from ui.manifold.fooled.cases import FOOLED
@@ -268,6 +269,43 @@ def test_where_there_is_no_surface_no_number_is_told():
     assert open_manifold(n="2", grid="31").metric[0].value == "none"
 
 
+@pytest.mark.parametrize("layers", [4, 8])
+def test_a_plane_is_a_plane_at_every_depth(layers):
+    """Its layers shrink it until no bound is small: a theorem knows what rounding cannot."""
+    app = open_manifold(layers=str(layers), grid="31")
+    (reading,) = [text.value for text in app.markdown if "surface is" in text.value]
+    proof = "flat (proved: it lies in the plane of three fixed values)"
+    assert f"**Without a gate** the surface is {proof}." in reading
+    assert [metric.value for metric in app.metric[:2]] == ["0", "0\u00a0%"]
+    assert proof in [caption.value for caption in app.caption]
+    assert not any("folds too sharply" in x.value for x in app.caption if x.value == proof)
+    _, arrays = payload(app)
+    assert not arrays["left_field"].any()
+    assert np.isnan(arrays["left_hatch_u"]).all()
+
+
+@pytest.mark.parametrize("link", [dict(dim="2"), dict(dim="2", source="tokens", skip="true")])
+def test_in_two_dimensions_nothing_curves_and_every_number_says_so(link):
+    app = open_manifold(**link, grid="31")
+    assert [metric.value for metric in app.metric] == ["0", "0\u00a0%"] * 2
+    app = open_manifold(**link, grid="31", tab="Doubt")
+    table = app.table[1].value.set_index("Integral")
+    for name in ("Total curvature ∫|K| dA", "∫K dA"):
+        assert list(table.loc[name]) == ["0"] * 3
+
+
+def test_what_is_not_known_is_hatched_and_not_painted():
+    """The gated surface of eight layers has shrunk until hardly any K is beyond its error."""
+    app = open_manifold(layers="8", grid="31")
+    found = measure_specimen(resolve(Request(depth=8, grid=31)).sides[-1], 31).surface
+    unknown = np.isnan(found.known[0])
+    assert unknown.any()
+    _, arrays = payload(app)
+    np.testing.assert_array_equal(np.isnan(arrays["right_field"]), unknown)
+    assert not arrays["right_colour"][unknown].any()
+    assert np.isfinite(arrays["right_hatch_u"]).sum() == 2 * unknown.sum()
+
+
 # --- What is said of a point ---
 
 
@@ -299,16 +337,22 @@ def test_the_point_in_the_link_is_marked_and_its_table_has_the_right_numbers(lin
         assert numbers(cells["Output y"]) == pytest.approx(side.surface.values[at], rel=6e-3)
         weights = side.weights[-1][0, row, column]
         assert numbers(cells["Attention weights"]) == pytest.approx(weights, rel=6e-3)
-        k, error = numbers(cells["K"])
-        assert k == pytest.approx(side.surface.gaussian[at], rel=1e-4)
-        assert side.surface.gaussian_error[at] <= error <= 11 * side.surface.gaussian_error[at]
+        if side.surface.proof[0]:
+            assert cells["K"] == "0 (proved)"
+        else:
+            k, error = numbers(cells["K"])
+            assert k == pytest.approx(side.surface.gaussian[at], rel=1e-4)
+            assert side.surface.gaussian_error[at] <= error <= 11 * side.surface.gaussian_error[at]
         assert numbers(cells["|H|"])[0] == pytest.approx(side.mean_norm[row, column], rel=1e-3)
         assert cells["Point"] == POINT_TYPES[side.types[row, column]]
         if side.principal is None:
             assert cells["Principal curvatures"] == "for D = 3 only"
         else:
-            larger, _, smaller, _ = numbers(cells["Principal curvatures"])
-            assert [larger, smaller] == pytest.approx(side.principal[row, column], rel=1e-4)
+            larger, smaller = side.principal[row, column]
+            error = side.principal_error[row, column]
+            assert cells["Principal curvatures"] == ", ".join(
+                plus_minus(float(k), float(error)) for k in (larger, smaller)
+            )
         if side.gates:
             gates = side.gates[-1][:, row, column]
             assert numbers(cells["Gate"]) == pytest.approx(gates, rel=6e-3)

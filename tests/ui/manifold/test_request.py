@@ -90,7 +90,8 @@ def test_something_is_shown_for_every_combination_and_differences_are_said(reque
     for side in found.sides:  # whatever is shown can be measured
         measured = measure_specimen(side, SMALL)
         assert np.isfinite(measured.surface.values).all()
-        assert 0 <= measured.uncertain_share <= 1
+        verdict = measured.verdict
+        assert verdict.curved + verdict.flat + verdict.undecided == pytest.approx(1, abs=1e-12)
     config = found.sides[-1].config
     assert config.heads == request.heads or "Shown" in found.notes["heads"]
     assert ungated.chart == request.chart or "Shown: inputs." in found.notes["chart"]

@@ -21,6 +21,7 @@ from gating_core.training.recipe import OPTIMISERS
 from gating_core.training.trained import mean_interval
 from tests.ui.opening import ROOT, TIMEOUT_SECONDS, component, notes, open_page, report
 from tests.ui.payload import unpack
+from ui.common.words import plus_minus
 from ui.drawing import palette
 from ui.playground import controls as playground_controls
 from ui.playground import parts as playground
@@ -177,6 +178,32 @@ def test_the_totals_are_those_of_the_shown_seed():
     job = job_of(app)
     app.selectbox(key="who").set_value("worst").run()
     assert job_of(app) is job  # and not once more
+
+
+def test_the_curve_of_total_curvature_ends_at_the_number_below_it():
+    """The refined total is the last point, with its error; a ring means a lower estimate alone."""
+    app = open_playground(data="sine", right="silu", seeds="2")
+    shown = app.session_state[runs.last_key(training.JOB)]
+    member = training.Wish("best").member(shown.run)
+    curve = playground._curves(shown, member)[0]
+    for side, name in zip(("left", "right"), shown.run.setting.compared, strict=True):
+        end, path = shown.final[name, member].total, shown.along[name, member].total
+        assert curve.by_side[side][-1, member] == float(end.value)
+        assert curve.errors[side][-1] == float(end.error)
+        np.testing.assert_array_equal(curve.errors[side][:-1], path.error[:-1])
+        np.testing.assert_array_equal(curve.open[side][:-1], ~path.complete[:-1])
+        assert curve.open[side][-1] == (not end.complete)
+    assert app.metric[1].value == plus_minus(float(end.value), float(end.error))
+
+
+def test_a_flat_sheet_is_known_to_be_flat_at_every_step_however_it_is_painted():
+    app = open_playground(paint="curvature", seeds="2", who="best")
+    header, arrays = picture(app)
+    assert all("not known" not in line for line in header["columns"][0]["captions"])
+    assert not arrays["left_field"].any()
+    assert app.metric[0].value == "0"
+    proof = "flat (proved: it lies in the plane of three fixed values)"
+    assert proof in [caption.value for caption in app.caption]
 
 
 def test_a_picture_is_not_sent_again_for_every_seed_that_is_measured(monkeypatch):
@@ -466,10 +493,8 @@ def test_more_variants_stand_in_the_table_and_the_strip():
         if name == "ungated":
             assert text == "–"
         else:
-            mean, half = (float(x) for x in text.removesuffix(" points").split(" ± "))
             found = mean_interval(gaps)
-            assert abs(mean - found.mean) <= max(found.half_width, 0.51)
-            assert half >= found.half_width - 1e-9
+            assert text == f"{plus_minus(found.mean, found.half_width)} points"
     (strip,) = [json.loads(c.proto.spec) for c in app.get("plotly_chart")]
     assert [trace["name"] for trace in strip["data"]] == titles
 

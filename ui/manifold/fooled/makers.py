@@ -97,9 +97,9 @@ def _ends(surface: SurfaceResult) -> tuple[float, float]:
 
 
 def _largest_text(surface: SurfaceResult, factor: float = 1.0) -> str:
-    """Zero with its bound where the surface is flat, else the largest |K|; times ``factor``."""
+    """What bounds |K| where the surface is flat, else the largest |K|; times ``factor``."""
     if surface.flat[0]:
-        return f"0 ± {error_text(float(surface.largest_error[0]) * factor)}"
+        return f"at most {error_text(float(surface.largest_error[0]) * factor)}"
     return figures(float(surface.largest_curvature[0]) * factor)
 
 
@@ -275,8 +275,8 @@ def normalised() -> Fooled:
     return Fooled(
         figure=globe(surface, math.sqrt(dim)),
         lie=f"a ball, K > 0 on {percent(share)} of it: there must be a gate",
-        number_name=f"K − 1/{dim} in a model {'without' if ungated else 'with'} a gate",
-        number=f"0 ± {bound}" if within else f"up to {figures(gap.max())}",
+        number_name=f"|K − 1/{dim}| in a model {'without' if ungated else 'with'} a gate",
+        number=f"at most {bound}" if within else f"up to {figures(gap.max())}",
         doubt=f"The computed K is off 1/{dim} by at most {error_text(gap.max())}, at any point.",
         drawn="The outputs of an ungated model with normalisation after attention, seen from"
         f" outside, with the chart's grid lines; round it the outline of a ball of radius √{dim}.",
