@@ -172,6 +172,33 @@ def test_both_surfaces_are_drawn(wide):
     assert wide.locator(".gc-plane").count() == 2
 
 
+def test_pointing_at_what_is_not_known_says_so(browser, served, watch):
+    """Plotly would write "NaN"; here a point of the right-hand chart whose K nobody knows."""
+    with open_page(browser, watch, **WIDE) as page:
+        visit(page, watch, f"{served.url}{ADDRESS}?layers=8&grid=31")
+        unknown = np.isnan(array(page, "right_gaussian")).reshape(31, 31)
+        row, column = np.argwhere(unknown)[unknown.sum() // 2].tolist()
+        page.evaluate("document.querySelectorAll('.gc-plane')[1].scrollIntoView()")
+        spot = page.evaluate(
+            f"""([row, column]) => {{
+              const {{ div }} = {STATE}.plots.filter(({{ c, p }}) => c === 1 && p === 1)[0];
+              const {{ xaxis, yaxis }} = div._fullLayout;
+              const box = div.getBoundingClientRect();
+              const at = index => {STATE}.arrays.axis.values[index];
+              return [box.left + xaxis._offset + xaxis.d2p(at(column)),
+                box.top + yaxis._offset + yaxis.d2p(at(row))];
+            }}""",
+            [row, column],
+        )
+        page.mouse.move(*spot)
+        page.wait_for_function(f"{STATE}.hover?.join() === '{row},{column}'")
+        page.wait_for_function("document.querySelector('.gc-plane .hovertext')")
+        (hover,) = page.locator(".gc-plane .hovertext").all_text_contents()
+        assert "K = not known" in hover
+        assert "K = not known" in page.evaluate(READOUTS)[1]
+        assert "K = 0 ·" in page.evaluate(READOUTS)[0]
+
+
 def test_pointing_at_a_chart_moves_the_marker_everywhere_and_leaving_takes_it_away(wide):
     assert wide.evaluate(MARKERS) == [[]] * 4
     assert wide.evaluate(READOUTS) == ["", ""]
