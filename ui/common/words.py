@@ -78,11 +78,10 @@ def _places(number: Decimal, place: int) -> int:
 
 
 def _rounded(number: Decimal, place: int, how: str) -> Decimal:
-    """``number`` as a multiple of 10^place, exactly, with no minus before a zero."""
+    """``number`` as a multiple of 10^place, exactly."""
     with localcontext() as context:
         context.prec = LONGEST
-        found = number.quantize(Decimal((0, (1,), place)), rounding=how)
-        return found if found else abs(found)
+        return number.quantize(Decimal((0, (1,), place)), rounding=how)
 
 
 def _figures(number: Decimal, count: int) -> Decimal:
