@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterable
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal, localcontext
+from fractions import Fraction
 
 from gating_core.geometry import FLAT, UNKNOWN, Integral, SurfaceResult, Verdict
 from gating_core.training import MeanInterval
@@ -26,7 +27,8 @@ def percent(share: float) -> str:
         return "less than 1\u00a0%"
     if 1 - SLIGHT < share < 1:
         return "more than 99\u00a0%"
-    return f"{round(100 * share)}\u00a0%".replace("-", "−")
+    exact = 100 * Fraction(share)  # in floating point it may be a tie where it is none
+    return f"{round(exact)}\u00a0%".replace("-", "−")
 
 
 def beyond_text(share: float) -> str:

@@ -19,11 +19,11 @@ FULL = STRENGTHS[-1]
 OFFERED_TASKS = ("circle", "xor", "moons", "linear")
 OFFERED_GATES = ("sigmoid", "headwise")
 OFFERED_DEPTHS = {str(depth): depth for depth in (1, 2, 3, 4)}
-LEFT_SIDES = {"same weights, gate out": "same", "trained without a gate": "own"}
+LEFT_SIDES = {"same weights without gate": "same", "trained without gate": "own"}
 
 LANDING: Controls = table(
     Choice("task", "Task", words=OFFERED_TASKS),
-    Choice("left", "Left", words=LEFT_SIDES, default="same",
+    Choice("beside", "Beside it", words=LEFT_SIDES, default="same",
         help="What stands beside the gated model: the same weights with the gate taken out (λ = 0),"
         " or the best of the models that were trained without one."),
     Choice("colour", "Colour by", words=COLOURINGS, default=COLOURINGS[0]),
@@ -33,11 +33,11 @@ LANDING: Controls = table(
         help=f"{FIRST_LOOK.seed_count} models are trained, with this seed and the ones after it;"
         " each seed draws its own data and first weights."),
     Fold("explore", "Explore: other depths, gates and seeds"),
-    Number("strength", within=(0.0, FULL), default=FULL),
+    Number("strength", within=(0.0, FULL), default=FULL, step=1 / (len(STRENGTHS) - 1)),
     GridPoint("pick"),
     of=FIRST_LOOK,
 )  # fmt: skip
-FIRST_EXAMPLE = ("task", "left", "colour", "depth", "gate", "seed")
+FIRST_EXAMPLE = ("task", "beside", "colour", "depth", "gate", "seed")
 
 
 def front_controls() -> tuple[str, str, str]:
@@ -45,7 +45,7 @@ def front_controls() -> tuple[str, str, str]:
     columns = st.columns([4, 4, 3])
     task, left, colour = (
         LANDING[name].draw(column)
-        for name, column in zip(("task", "left", "colour"), columns, strict=True)
+        for name, column in zip(("task", "beside", "colour"), columns, strict=True)
     )
     return task, left, colour
 

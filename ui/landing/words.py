@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import torch
-
 from gating_core.experiments.comparison import STRENGTHS, StrengthSweep, cut_of
 from gating_core.geometry import MOST_CURVED, Integral
 from gating_core.training import MeanInterval
@@ -31,7 +29,7 @@ def _caption(side: Side, frame: int, sweep: StrengthSweep | None) -> str:
 
 def _at(total: Integral, frame: int) -> Integral:
     parts = (total.value, total.error, total.complete)
-    return Integral(*(torch.as_tensor(part[frame]) for part in parts))
+    return Integral(*(part[frame] for part in parts))
 
 
 def readings(left: Side, right: Side, which: str) -> list[str]:

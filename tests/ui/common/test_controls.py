@@ -141,9 +141,9 @@ def test_the_gallery_can_show_every_covariance(metric, monkeypatch):
 
 def test_back_to_the_first_example_is_everything_that_is_drawn(monkeypatch):
     monkeypatch.setattr(streamlit, "session_state", {})
-    monkeypatch.setattr(streamlit, "query_params", {"pick": "1.2"})
+    monkeypatch.setattr(streamlit, "query_params", {"pick": "1.2", "strength": "0.5"})
     LANDING["depth"].set(2)
-    LANDING["gated"].set(False)
+    LANDING["beside"].set("own")
     back_to_the_first_example()
     assert streamlit.query_params == {}
     for name in set(LANDING) - {"pick", "explore"}:

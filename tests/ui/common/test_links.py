@@ -12,7 +12,8 @@ from ui.playground.controls import PLAYGROUND
 
 PAGES = {"landing": LANDING, "manifold": MANIFOLD, "playground": PLAYGROUND}
 GOOD = {
-    "gated": "false", "strength": "0.35", "task": "moons", "depth": "3", "gate": "headwise",
+    "beside": "trained without gate",
+    "strength": "0.35", "task": "moons", "depth": "3", "gate": "headwise",
     "seed": "7", "colour": "curvature", "explore": "true", "pick": "20.30",
     "kind": "silu", "lambda": "0.5", "layers": "8", "chart": "weights", "by": "entropy",
     "more": "true", "source": "tokens", "position": "G4", "per": "head", "dim": "16", "n": "12",
@@ -30,7 +31,8 @@ GOOD = {
     "drawing": "AAAAehIAeg6Q", "seeds": "32", "setup": "true", "own": "true", "looking": "true",
 }  # fmt: skip
 BAD = {
-    "gated": "maybe", "strength": "1.5", "task": "spiral of death", "depth": "9", "gate": "ungated",
+    "beside": "somewhere", "strength": "1.5",
+    "task": "spiral of death", "depth": "9", "gate": "ungated",
     "seed": "-1", "colour": "rainbow", "explore": "2", "pick": "61.3",
     "kind": "relu", "lambda": "1.1", "layers": "9", "chart": "maps", "by": "taste",
     "more": "less", "source": "well", "position": "G6", "per": "cent", "dim": "1", "n": "1",

@@ -103,7 +103,7 @@ def test_the_gate_is_what_helps(task):
 
 
 def test_beside_it_stands_a_model_trained_without_a_gate():
-    app = open_page(left="trained without a gate")
+    app = open_page(beside="trained without gate")
     left, right = captions(app)
     assert len(left) == 1
     assert left[0].endswith("total curvature **0**: flat")
@@ -137,7 +137,7 @@ BAD_LINKS = [
     dict(strength="7"), dict(strength="nan"), dict(depth="0"), dict(depth="99"),
     dict(task="<script>alert(1)</script>"), dict(gate="ungated"), dict(seed="-3"),
     dict(seed="9999999999999999999999"), dict(colour=""), dict(pick="99.99"), dict(pick="x"),
-    dict(left="perhaps", depth="two", seed="1.5"), dict(explore="\x00"), dict(seed="inf"),
+    dict(beside="perhaps", depth="two", seed="1.5"), dict(explore="\x00"), dict(seed="inf"),
     dict(strength=["0.5", "0.7"]), dict(strength="0.333", explore="TRUE"),
 ]  # fmt: skip
 
@@ -258,7 +258,8 @@ def test_what_sets_a_control_leaves_no_warning_in_the_log(monkeypatch, caplog):
     monkeypatch.setattr(policies._LOGGER, "propagate", True)
     app = open_page(strength="0.5")
     report(app, VIEW_KEY, "stop", {"frame": 4})
-    assert app.slider(key="strength").value == 0.2
+    assert app.query_params["strength"] == "0.2"
+    assert payload(app)[0]["frame"] == 4
     button(app, "Back to the first example").click().run()
-    assert app.slider(key="strength").value == 1.0
+    assert payload(app)[0]["frame"] == 20
     assert not [record for record in caplog.records if "Session State" in record.message]
