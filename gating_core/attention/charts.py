@@ -154,7 +154,10 @@ def weight_chart(model: Attention, dimension: int = 2) -> WeightChart:
 def _slice(n: int, seed: int, dimension: int) -> torch.Tensor:
     """(k, n): the chart's directions, scaled."""
     draw = torch.randn(n, dimension, generator=generator(seed, "weight_chart"), dtype=torch.float64)
-    frame = torch.linalg.qr(draw - draw.mean(0)).Q.T
+    frame = torch.linalg.qr(draw - draw.mean(0)).Q
+    # Twice, or two draws that are nearly parallel leave e's that are not quite orthogonal to 1.
+    frame, rest = torch.linalg.qr(frame - frame.mean(0))
+    frame = (frame * rest.diagonal().sign()).T
     scale = (1 / n - SMALLEST_WEIGHT) / frame.abs().sum(0).max()
     return frame * scale
 

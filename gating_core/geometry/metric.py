@@ -8,6 +8,7 @@ import torch
 from gating_core.jets.bounded import Bounded
 
 Matrix = tuple[tuple[float, ...], ...]
+ASYMMETRY = 1e-12  # of a covariance, relative to the standard deviations: rounding
 
 
 class Whitening:
@@ -55,7 +56,8 @@ def whitening(covariance: object, dim: int) -> torch.Tensor:
     if sigma.shape != (dim, dim):
         raise ValueError(f"covariance has shape {tuple(sigma.shape)}; it must be {wanted}")
     factor, failed = torch.linalg.cholesky_ex(sigma)
-    if failed or not torch.allclose(sigma, sigma.T, rtol=1e-12, atol=0):
+    sizes = sigma.diagonal().clamp_min(0).sqrt()  # of which an entry may be a small difference
+    if failed or ((sigma - sigma.T).abs() > ASYMMETRY * torch.outer(sizes, sizes)).any():
         raise ValueError(f"covariance is not symmetric positive definite; it must be {wanted}")
     eye = torch.eye(dim, dtype=torch.float64)
     return torch.linalg.solve_triangular(factor, eye, upper=False).T

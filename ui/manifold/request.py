@@ -270,4 +270,5 @@ def turned_covariance(axes: Axes, angle: float, ratio: float) -> np.ndarray:
     """
     turn = np.radians(angle % 360)  # NaN where there is no such angle
     along = axes.basis[:, 0] * np.cos(turn) + axes.basis[:, 1] * np.sin(turn)
-    return np.eye(len(along)) + (ratio - 1) * np.outer(along, along)
+    with np.errstate(invalid="ignore"):  # an infinite ratio is refused as no covariance
+        return np.eye(len(along)) + (ratio - 1) * np.outer(along, along)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gating_core.attention.charts import weight_chart
@@ -195,6 +195,7 @@ def test_the_law_for_the_real_model(seed):
 
 
 @given(n=st.integers(3, 20), seed=st.integers(0, 10**6))
+@example(n=3, seed=842)  # two draws that are nearly parallel
 def test_the_slice_is_the_documented_one(n, seed):
     chart = weight_chart(build_attention(AttentionConfig(value_count=n), (seed,)))
     e1, e2 = chart.slices[0]

@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gating_core.geometry.adaptive import adaptive_total_absolute_curvature
@@ -124,6 +124,7 @@ def test_isotropic_covariance_multiplies_k(seed, dim, variance):
 
 
 @given(seed=seeds, dim=dims)
+@example(seed=44761, dim=6)  # an entry is all but zero: its mirror differs by much of itself
 def test_full_covariance_is_a_linear_map_of_the_output(seed, dim):
     f, q = random_surface(seed, dim), rotation(seed, dim)
     spread = torch.linspace(0.5, 2, dim, dtype=torch.float64)

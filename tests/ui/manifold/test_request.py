@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gating_core.attention.config import GATE_GRANULARITIES, GATE_POSITIONS, NORMS, SOURCES
@@ -109,6 +109,7 @@ def test_something_is_shown_for_every_combination_and_differences_are_said(reque
 
 @settings(max_examples=MANY)
 @given(ANYTHING)
+@example(replace(Request(), metric=Metric(kind="turned", ratio=math.inf), model_dim=2))
 def test_nothing_but_a_value_error_with_a_sentence_ever_comes_back(request):
     found = None
     try:
