@@ -1,6 +1,7 @@
 """Does the landing page do in a real browser what it promises: draw, turn, follow, mark, play?"""
 
 import io
+import json
 import re
 from itertools import product
 
@@ -9,12 +10,13 @@ import pytest
 from PIL import Image
 from playwright.sync_api import TimeoutError
 
+from .looking import assert_nothing_is_cropped, assert_on_the_first_screen
 from .visiting import PHONE, await_view, open_page, settle
 
 LANDING, LESSON = "Flat or curved?", "How to read it"
 WIDE = {"viewport": {"width": 800, "height": 1500}}
 COPIED = "/?strength=0.35&task=xor&explore=true&colour=curvature&pick=20.30"
-SLIDER = ".st-key-strength input[type=range]"
+SLIDER = ".gc-scrub"
 LAST_FRAME = 20  # of λ = 0, 0.05, … 1
 PAGE_CHANGES = 6  # leaving a page leaves two contexts if any: six stay, and four are allowed
 COLOURS_AT_LEAST = 200  # a lit surface has thousands, bare axes a few dozen
@@ -31,6 +33,19 @@ COUNT_CONTEXTS = """() => {
   };
 }"""
 LIVING_CONTEXTS = "new Set(window.testContexts.map(c => c.deref()).filter(c => c)).size"
+HEIGHT_OF_THE_FLAT_SHEET = """() => {
+  const div = document.querySelector('.gc-scene');
+  const scene = div._fullLayout.scene._scene;
+  const { model, view, projection } = scene.glplot.cameraParams;
+  const times = (m, v) => [0, 1, 2, 3].map(r => v.reduce((sum, x, c) => sum + m[4 * c + r] * x, 0));
+  const { x, y, z } = div.data[0];
+  const up = Array.from(x, (_, i) => {
+    const point = [x[i], y[i], z[i]].map((value, k) => value * scene.dataScale[k]);
+    const seen = times(projection, times(view, times(model, [...point, 1])));
+    return seen[1] / seen[3];
+  });
+  return Math.max(...up) - Math.min(...up);
+}"""
 SCENES = "[...document.querySelectorAll('.gc-scene')]"
 CAMERAS = f"() => {SCENES}.map(div => div._fullLayout.scene._scene.getCamera())"
 MARKERS = """() => [...document.querySelectorAll('.gc-scene, .gc-plane')].map(div => {
@@ -43,6 +58,21 @@ WATCH_FRAMES = """() => {
   new MutationObserver(() => window.testFrames.push(Number(view.dataset.frame)))
     .observe(view, { attributes: true, attributeFilter: ['data-frame'] });
 }"""
+
+AWAIT_FRAMES = """() => {
+  window.testFrames = [];
+  new MutationObserver(() => {
+    const view = document.querySelector('.gc-view[data-frame]');
+    if (view) window.testFrames.push(Number(view.dataset.frame));
+  }).observe(document.body, { subtree: true, attributes: true, attributeFilter: ['data-n'] });
+}"""
+
+TOUCH_AT_ONCE = """() => new MutationObserver((_, observer) => {
+  const view = document.querySelector('.gc-view[data-n="2"]');
+  if (!view) return;
+  observer.disconnect();
+  view.dispatchEvent(new Event('pointerdown', { bubbles: true }));
+}).observe(document.body, { subtree: true, attributes: true, attributeFilter: ['data-n'] })"""
 
 
 @pytest.fixture(scope="module")
@@ -94,6 +124,12 @@ def assert_same_camera(camera, other):
         assert camera[part][axis] == pytest.approx(other[part][axis], abs=1e-6), part
 
 
+def around(camera):
+    """The angle about the vertical axis through the middle of the scene from which it is seen."""
+    across, along = (camera["eye"][axis] - camera["center"][axis] for axis in "xy")
+    return np.arctan2(along, across)
+
+
 def open_by_link(page, name):
     page.get_by_role("link", name=name).click()
     heading = {LANDING: "Does this attention layer", LESSON: "How to read"}[name]
@@ -103,11 +139,12 @@ def open_by_link(page, name):
 def set_strength(page, steps_from_one):
     """Move the slider with its keys and wait for the server's answer."""
     page.locator(SLIDER).focus()
+    page.keyboard.press("Home")
     page.keyboard.press("End")
     for _ in range(steps_from_one):
         page.keyboard.press("ArrowLeft")
     wanted = (LAST_FRAME - steps_from_one) / LAST_FRAME
-    page.wait_for_url(lambda url: strength_of(url) == wanted)
+    page.wait_for_url(lambda url: strength_of(url) == pytest.approx(wanted))
     page.wait_for_selector(f".gc-view[data-frame='{LAST_FRAME - steps_from_one}']")
     settle(page)
 
@@ -154,9 +191,7 @@ def test_turning_is_shared_and_outlives_a_move_of_the_gate(wide):
     settle(wide)
     left, right = wide.evaluate(CAMERAS)
     assert_same_camera(left, right)
-    turn = np.arctan2(left["eye"]["y"], left["eye"]["x"]) - np.arctan2(
-        before[0]["eye"]["y"], before[0]["eye"]["x"]
-    )
+    turn = around(left) - around(before[0])
     assert np.cos(turn) == pytest.approx(np.cos(4 * np.radians(8)), abs=1e-6)
 
     set_strength(wide, 3)
@@ -181,21 +216,36 @@ def test_a_click_on_a_surface_or_a_chart_marks_the_point_everywhere(wide):
     wide.get_by_text(f"Marked point x = ({left_chart[0]:.2f}, {left_chart[1]:.2f})").wait_for()
 
 
-def test_the_surface_follows_the_slider_while_it_is_dragged(wide):
+def test_surface_sentence_and_numbers_follow_the_slider_while_it_is_dragged(wide):
     set_strength(wide, 0)
-    track = wide.locator(".st-key-strength [role=group] > div:has(input)").bounding_box()
+    track = wide.locator(SLIDER).bounding_box()
     height = track["y"] + track["height"] / 2
-    wide.mouse.move(track["x"] + track["width"], height)
+    full = wide.locator(".gc-reading").inner_text()
+    wide.mouse.move(track["x"] + track["width"] - 8, height)
     wide.mouse.down()
     try:
         wide.mouse.move(track["x"] + track["width"] / 2, height, steps=3)
         wide.wait_for_selector(".gc-view[data-frame='10']")
         assert strength_of(wide.url) == 1  # Python has not heard of it
+        assert "gate at λ = 0.50" in wide.locator(".gc-reading").inner_text() != full
+        assert (
+            "of new points right · total curvature"
+            in wide.locator(".gc-caption").nth(1).inner_text()
+        )
     finally:
         wide.mouse.up()
     wide.wait_for_url(lambda url: strength_of(url) == 0.5)
     settle(wide)
     assert wide.locator(".gc-frame").inner_text() == "λ = 0.50"
+
+
+def test_both_ends_of_the_slider_are_buttons(wide):
+    for name, strength in (("no gate", 0), ("full gate", 1)):
+        wide.get_by_role("button", name=name, exact=True).click()
+        wide.wait_for_url(lambda url, strength=strength: strength_of(url) == strength)
+        settle(wide)
+        assert wide.locator(".gc-frame").inner_text() == f"λ = {strength:.2f}"
+    assert wide.locator(".gc-caption").nth(0).inner_text().endswith("flat")
 
 
 def test_play_sweeps_to_the_full_gate_and_hands_over_to_python(wide):
@@ -209,7 +259,73 @@ def test_play_sweeps_to_the_full_gate_and_hands_over_to_python(wide):
     assert frames[: LAST_FRAME - 16] == [17, 18, 19, 20]
     assert set(frames[4:]) <= {LAST_FRAME}  # drawn again when Python answers
     assert "Play" in wide.locator(".gc-play").inner_text()
-    assert wide.locator(SLIDER).input_value() == "1"
+    assert wide.locator(SLIDER).input_value() == str(LAST_FRAME)
+
+
+def test_edge_on_a_flat_sheet_is_a_line_and_a_second_click_brings_the_view_back(wide):
+    wide.keyboard.press("Escape")
+    before = wide.evaluate(CAMERAS)
+    button = wide.get_by_role("button", name="Edge-on")
+    button.click()
+    settle(wide)
+    flat = wide.evaluate(HEIGHT_OF_THE_FLAT_SHEET)
+    assert flat < 0.01  # of half a panel: a pixel or two
+    assert_nothing_is_cropped(wide)
+    button.click()
+    settle(wide)
+    assert wide.evaluate(HEIGHT_OF_THE_FLAT_SHEET) > 0.3
+    assert before != wide.evaluate(CAMERAS)  # that had been turned by hand: this is home again
+
+
+@pytest.mark.parametrize("size", [(1366, 768), (1400, 900)], ids=str)
+def test_question_controls_pictures_and_sentence_stand_on_one_screen(wide, size):
+    wide.set_viewport_size({"width": size[0], "height": size[1]})
+    settle(wide)
+    assert_on_the_first_screen(
+        wide, "h1", ".st-key-task", ".st-key-beside", ".st-key-colour", ".gc-bar button", SLIDER,
+        ".gc-scene", ".gc-plane", ".gc-caption", ".gc-reading",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("width", [390, 900, 1400, 1920])
+@pytest.mark.parametrize("task", ["circle", "xor", "moons", "linear"])
+def test_nothing_is_cropped_whatever_the_width(wide, task, width):
+    group = wide.get_by_role("radiogroup", name="Task", exact=True)
+    group.get_by_text(task, exact=True).click()
+    wide.set_viewport_size({"width": width, "height": 900})
+    settle(wide)
+    wide.locator(".gc-scene").first.focus()
+    wide.keyboard.press("Home")
+    settle(wide)
+    assert_nothing_is_cropped(wide)
+
+
+def test_it_plays_once_on_arrival_unless_motion_is_not_wanted(browser, served, watch):
+    with open_page(browser, watch, reduced_motion="no-preference", **WIDE) as page:
+        page.add_init_script(f"addEventListener('DOMContentLoaded', () => ({AWAIT_FRAMES})())")
+        page.goto(served.url)
+        page.wait_for_selector(f".gc-view[data-frame='{LAST_FRAME}']")
+        settle(page)
+        frames = page.evaluate("window.testFrames")
+        assert frames[0] == 0
+        assert frames == sorted(frames)
+        assert len(set(frames)) > 2
+        assert strength_of(page.url) == 1
+        page.evaluate("window.testFrames.length = 0")
+        page.get_by_role("radiogroup", name="Task", exact=True).get_by_text("xor").click()
+        settle(page)
+        assert set(page.evaluate("window.testFrames")) == {LAST_FRAME}  # once is enough
+
+
+def test_a_touch_stops_it_where_it_is(browser, served, watch):
+    with open_page(browser, watch, reduced_motion="no-preference", **WIDE) as page:
+        page.add_init_script(f"addEventListener('DOMContentLoaded', () => ({TOUCH_AT_ONCE})())")
+        page.goto(served.url)
+        page.wait_for_url(lambda url: "strength=" in url)
+        settle(page)
+        frame = int(page.locator(".gc-view").get_attribute("data-frame"))
+        assert 0 <= frame < LAST_FRAME
+        assert strength_of(page.url) == pytest.approx(frame / LAST_FRAME)
 
 
 def test_a_full_visit_asks_this_machine_only(wide, watch):
@@ -224,7 +340,7 @@ def test_a_full_visit_asks_this_machine_only(wide, watch):
 
 def test_a_copied_link_restores_what_was_seen(phone, served):
     assert phone.locator(".gc-view").get_attribute("data-frame") == "7"
-    assert phone.locator(SLIDER).input_value() == "0.35"
+    assert phone.locator(SLIDER).input_value() == "7"
     for name, choice in (("Task", "xor"), ("Colour by", "curvature")):
         group = phone.get_by_role("radiogroup", name=name, exact=True)
         assert group.get_by_role("radio", checked=True).inner_text() == choice
@@ -242,8 +358,56 @@ def test_a_phone_stacks_the_panels_and_scrolls_only_down(phone):
     boxes = [column.bounding_box() for column in phone.locator(".gc-column").all()]
     assert len(boxes) == 2
     assert boxes[1]["y"] >= boxes[0]["y"] + boxes[0]["height"]
-    scene = phone.locator(".gc-scene").first.bounding_box()
-    assert scene["x"] + scene["width"] <= 390 - 36  # a margin to scroll by
+    scene, plane = (
+        phone.locator(f".gc-{kind}").first.bounding_box() for kind in ("scene", "plane")
+    )
+    assert plane["y"] < scene["y"]
+
+
+def test_on_a_phone_play_stays_in_view_and_a_finger_scrolls_past_a_surface(phone):
+    for panel in (".gc-plane", ".gc-scene"):
+        phone.locator(panel).first.scroll_into_view_if_needed()
+        before = phone.evaluate(CAMERAS)
+        assert swipe_up(phone, phone.locator(panel).first.bounding_box()) > 60, panel
+        assert phone.evaluate(CAMERAS) == before
+    assert 0 <= phone.locator(".gc-play").bounding_box()["y"] < 100
+
+
+def swipe_up(page, box):
+    """Draw a finger over the middle of a box; how far the page has scrolled for it."""
+    scrolled = "document.querySelector('[data-testid=stMain]').scrollTop"
+    before = page.evaluate(scrolled)
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    finger = page.context.new_cdp_session(page)
+    finger.send(
+        "Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": x, "y": y}]}
+    )
+    for up in range(15, 121, 15):
+        point = {"x": x, "y": y - up}
+        finger.send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": [point]})
+    finger.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    settle(page)
+    return page.evaluate(scrolled) - before
+
+
+def test_the_wheel_scrolls_the_page_and_zooms_with_ctrl(wide):
+    wide.set_viewport_size({"width": 1400, "height": 700})
+    settle(wide)
+    before = wide.evaluate(CAMERAS)
+    wide.evaluate("document.activeElement.blur()")
+    box = wide.locator(".gc-scene").first.bounding_box()
+    wide.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    wide.mouse.wheel(0, 120)
+    settle(wide)
+    assert wide.evaluate(CAMERAS) == before
+    assert wide.evaluate("document.querySelector('[data-testid=stMain]').scrollTop") > 0
+    wide.keyboard.down("Control")
+    wide.mouse.wheel(0, 120)
+    wide.keyboard.up("Control")
+    wide.wait_for_function(
+        f"before => JSON.stringify(({CAMERAS})()) !== before",
+        arg=json.dumps(before, separators=(",", ":")),
+    )
 
 
 def test_the_dark_scheme_is_dark_and_draws(phone):

@@ -125,13 +125,15 @@ class Watch:
 def open_page(browser: Browser, watch: Watch | None = None, **options: Any) -> Iterator[Page]:
     """A fresh visitor's page; ``options`` are those of `Browser.new_context`.
 
-    Every page is a Streamlit session of its own; what the browser has fetched, pages share.
+    Every page is a Streamlit session of its own; what the browser has fetched, pages share. Unless
+    ``reduced_motion`` is "no-preference", nothing plays by itself.
     """
     viewport, scheme = (options.pop(name, None) for name in ("viewport", "color_scheme"))
+    motion = options.pop("reduced_motion", "reduce")
     page = _context(browser, options).new_page()
     if viewport is not None:
         page.set_viewport_size(viewport)
-    page.emulate_media(color_scheme=scheme)
+    page.emulate_media(color_scheme=scheme, reduced_motion=motion)
     if watch is not None:
         watch.follow(page)
     try:

@@ -107,7 +107,7 @@ function lookEdgeOn(root, state) {
   if (!state.edge) TURNED.delete(state.header.key);
 }
 
-// A page is scrolled over a scene as over anything else: the wheel zooms with Ctrl or once the scene
+// A page is scrolled over a picture as over anything else: the wheel zooms with Ctrl or once a scene
 // has been clicked, one finger turns it once it has been tapped.
 function letScroll(div) {
   const mine = () => document.activeElement === div;
@@ -121,7 +121,7 @@ function letScroll(div) {
   for (const name of ['touchmove', 'touchend']) {
     div.addEventListener(name, event => { if (!tapped && event.touches.length < 2) pass(event); }, true);
   }
-  div.addEventListener('click', () => div.focus({ preventScroll: true }), true);
+  if (div.tabIndex === 0) div.addEventListener('click', () => div.focus({ preventScroll: true }), true);
 }
 
 // What turns one scene turns them all.

@@ -96,7 +96,8 @@ function layoutOf(root, panel, state) {
   const base = { font, paper_bgcolor: CLEAR, plot_bgcolor: CLEAR, showlegend: false, uirevision: state.header.key };
   if (panel.kind === 'plane') {
     const axes = Object.entries(panel.layout).map(([name, spec]) => [name, { ...spec, gridcolor: grid, linecolor: grid }]);
-    return { ...base, margin: { l: 48, r: 10, t: 12, b: 40 }, ...Object.fromEntries(axes) };
+    // A finger or the wheel scrolls the page: nothing is zoomed here.
+    return { ...base, dragmode: false, margin: { l: 48, r: 10, t: 12, b: 40 }, ...Object.fromEntries(axes) };
   }
   const axis = spec => ({ ...spec, color: font.color, gridcolor: grid, zerolinecolor: grid, showbackground: false, showspikes: false });
   const { xaxis, yaxis, zaxis, ...rest } = panel.layout;

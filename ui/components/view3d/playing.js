@@ -68,6 +68,7 @@ function listenToBar(root, state, chase) {
 }
 
 const ARRIVAL_MS = 2000; // from the first frame to the last when the page is opened
+const LONGEST_LEAP = 4; // frames, where drawing them all would take longer
 const still = () => window.matchMedia('(prefers-reduced-motion: reduce)').matches;
 
 // Once for each tab, by itself: as many frames as can be drawn in time. A touch ends it.
@@ -80,8 +81,8 @@ async function arrive(root, state) {
   const touches = ['pointerdown', 'keydown', 'wheel', 'touchstart'];
   touches.forEach(name => root.addEventListener(name, touch, { capture: true, passive: true }));
   while (!touched && state.playing && root.isConnected && state.frame < frames - 1) {
-    const share = Math.min((performance.now() - begun) / ARRIVAL_MS, 1);
-    await show(root, state, Math.round(share * (frames - 1)));
+    const due = Math.round((performance.now() - begun) / ARRIVAL_MS * (frames - 1));
+    await show(root, state, Math.max(Math.min(due, state.frame + LONGEST_LEAP), state.frame));
     await new Promise(done => requestAnimationFrame(done));
   }
   touches.forEach(name => root.removeEventListener(name, touch, { capture: true }));

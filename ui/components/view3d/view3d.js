@@ -6,14 +6,21 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const state = (root.__gc ??= { frame: 0, pick: null, hover: null, draws: 0, plots: [], camera: () => cameraOf(state) });
   [state.header, state.arrays] = unpack(data);
   const { header } = state;
-  state.report = setTriggerValue;
+  state.sent ??= [];
+  state.report = (what, value) => {
+    if (what === 'stop') state.sent.push(value.frame);
+    setTriggerValue(what, value);
+  };
   // Called again with what we know whenever anything on the page changes: only news count, or
   // the picture would jump back to the last frame that Python chose.
   const served = JSON.stringify([header.serial, header.frames, header.frame, header.pick]);
   if (state.served !== served) {
     state.served = served;
     const grows = header.family && state.family === header.family;
-    if (!grows || state.frame === state.last) state.frame = header.frame;
+    // What we said ourselves comes back: by now the visitor may be further.
+    const echo = state.sent.indexOf(header.frame);
+    if (echo >= 0) state.sent.splice(0, echo + 1);
+    else if (!grows || state.frame === state.last) state.frame = header.frame;
     state.family = header.family;
     state.last = header.frames - 1;
     state.pick = header.pick;
@@ -110,12 +117,12 @@ function listen(root, state) {
   const hand = pointer(root, state);
   state.plots.forEach(plot => {
     const { div, c, p } = plot;
+    letScroll(div);
     if (!div.classList.contains('gc-scene')) {
       if (linked(state.header.columns[c].panels[p])) pointAtPlane(state, plot, hand);
       return;
     }
     state.sizes.observe(div);
-    letScroll(div);
     shareCamera(state, div);
     pointAtScene(state, div, hand);
     div.onkeydown = event => {
