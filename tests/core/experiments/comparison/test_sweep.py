@@ -1,0 +1,234 @@
+"""Is the shown member chosen by its rule, and is it true what is said at every strength?"""
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gating_core.experiments.comparison import clearest, sweep
+from gating_core.experiments.comparison.clearest import (
+    clarity,
+    clearest_member,
+    regularity,
+    surface_area,
+    triangle_area,
+)
+from gating_core.experiments.comparison.frames import strengths_model
+from gating_core.experiments.comparison.presets import (
+    PRESETS,
+    load_preset,
+    load_sweep,
+    save_sweep,
+)
+from gating_core.experiments.comparison.refit import SOFTNESS, refitted
+from gating_core.experiments.comparison.run import train_setting
+from gating_core.experiments.comparison.setting import FIRST_LOOK
+from gating_core.experiments.comparison.sweep import STRENGTHS, sweep_strengths
+from gating_core.geometry.adaptive import adaptive_total_absolute_curvature
+from gating_core.geometry.classics import SURFACES
+from gating_core.geometry.concentration import concentration
+from gating_core.geometry.grid import square_grid
+from gating_core.geometry.surface import measure_surface
+from tests.core.experiments.comparison.runs import SETTINGS, run_of
+
+corners = st.lists(st.floats(-3, 3), min_size=12, max_size=12).map(
+    lambda x: np.array(x).reshape(3, 4)
+)
+
+
+@cache
+def small():
+    return run_of(replace(FIRST_LOOK, task="xor", steps=60, seed_count=4))
+
+
+# --- The best plane -------------------------------------------------------------------------------
+
+
+def penalised_loss(weight, bias, values, labels, scale):
+    """Of logits values @ weight + bias, in torch, so that its gradient is a second opinion."""
+    loss = torch.nn.functional.cross_entropy(values @ weight + bias, labels)
+    slopes = weight * scale  # of the centred and scaled representations
+    if weight.shape[1] == 2:
+        slopes = slopes[:, 1] - slopes[:, 0]
+    return loss + SOFTNESS / 2 * slopes.square().sum()
+
+
+@pytest.mark.parametrize("name", ["two classes", "three classes"])
+def test_the_refitted_plane_is_where_the_loss_has_no_slope(name):
+    run = run_of(SETTINGS[name])
+    ensemble = run.variants[run.setting.variants[1]].ensemble
+    points, labels = run.task.train_points[0], torch.from_numpy(run.task.train_labels[0])
+    given = strengths_model(ensemble, 0, [0.3, 1.0])
+    found = refitted(given, points, labels.numpy())
+    for version in range(2):
+        values = found.attention(torch.from_numpy(points))[version]
+        centre = values.mean(0)
+        scale = (values - centre).square().sum(1).mean().sqrt()
+        rest = values, labels, scale
+        weight = found.weight[version].detach().clone().requires_grad_(True)
+        bias = found.bias[version].detach().clone().requires_grad_(True)
+        loss = penalised_loss(weight, bias, *rest)
+        loss.backward()
+        assert weight.grad.abs().max() < 1e-3 * scale
+        assert bias.grad.abs().max() < 1e-3
+        before = penalised_loss(given.weight[version], given.bias[version], *rest)
+        assert loss <= before + 1e-6  # nothing that was trained is better
+
+
+def test_a_surface_of_another_size_is_cut_alike():
+    run = small()
+    ensemble = run.variants["sigmoid"].ensemble
+    points, labels = run.task.train_points[0], run.task.train_labels[0]
+    model, tiny = (strengths_model(ensemble, 0, [1.0]) for _ in range(2))
+    layer = tiny.attention.blocks[-1]
+    layer.values = torch.nn.Parameter(layer.values * 1e-4, requires_grad=False)
+    a, b = (refitted(each, points, labels) for each in (model, tiny))
+    inside = torch.from_numpy(run.task.test_points[0])
+    np.testing.assert_allclose(a(inside), b(inside), atol=1e-3)
+
+
+# --- The clearest member --------------------------------------------------------------------------
+
+
+@given(corners, st.floats(0.1, 10))
+def test_regularity_is_one_of_an_equilateral_triangle_and_has_no_size(triangle, factor):
+    found = regularity(triangle)
+    assert 0 <= found <= 1 + 1e-12
+    assert regularity(factor * triangle) == pytest.approx(found, abs=1e-6)
+    a, b, c = np.eye(3)
+    assert regularity(np.stack([a, b, c])) == pytest.approx(1)
+    assert regularity(np.stack([a, b, (a + b) / 2])) == pytest.approx(0, abs=1e-7)
+
+
+@given(corners)
+def test_areas_of_triangles_are_those_of_the_cross_product(triangle):
+    flat = triangle.copy()
+    flat[:, 3] = 0
+    wanted = np.linalg.norm(np.cross(flat[1, :3] - flat[0, :3], flat[2, :3] - flat[0, :3])) / 2
+    assert triangle_area(flat) == pytest.approx(wanted, abs=1e-7)
+
+
+def test_area_of_a_mesh():
+    u, v = np.meshgrid(np.linspace(-1, 1, 9), np.linspace(-1, 1, 9))
+    assert surface_area(np.stack([u, 2 * v, u + 0 * v], -1)) == pytest.approx(8 * np.sqrt(2))
+
+
+def test_the_clearest_is_the_best_by_the_rule_among_the_better_half():
+    run = small()
+    ensemble = run.variants["sigmoid"].ensemble
+    half = ensemble.ranking[:2]
+    found = clearest_member(run)
+    assert found in half
+    assert clarity(ensemble, found) == max(clarity(ensemble, int(m)) for m in half)
+
+
+def test_test_points_do_not_choose(monkeypatch):
+    run = small()
+    blind = replace(run.task, test_labels=1 - run.task.test_labels)
+    monkeypatch.setattr(clearest, "GRID", 15)
+    assert clearest_member(replace(run, task=blind)) == clearest_member(run)
+
+
+# --- Where curvature sits -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("part", [0.01, 0.1, 0.5])
+def test_on_a_sphere_every_part_of_the_area_has_its_share(part):
+    sphere = measure_surface(SURFACES["sphere by gating"].chart, square_grid(31))
+    assert concentration(sphere, part)[0] == pytest.approx(part, rel=1e-6)
+
+
+def test_a_crease_has_nearly_all_and_a_plane_none():
+    def crease(p):
+        u, v = p.unbind(-1)
+        return torch.stack([u, v, 0.05 * torch.exp(-400 * (u * u + v * v))], -1)
+
+    assert concentration(measure_surface(crease, square_grid(61)), 0.05)[0] > 0.95
+    assert concentration(measure_surface(SURFACES["plane"].chart, square_grid(31)))[0] == 0
+
+
+def test_concentration_is_that_of_sorting_by_hand():
+    torus = measure_surface(SURFACES["torus"].chart, square_grid(31))
+    line = np.ones(31)
+    line[[0, -1]] = 0.5
+    area = (torus.area_element[0] * np.outer(line, line)).ravel()
+    size = np.abs(torus.gaussian[0]).ravel()
+    order = np.argsort(size)[::-1]
+    summed = np.cumsum(area[order]) / area.sum()
+    shares = np.cumsum((size * area)[order]) / (size * area).sum()
+    for part in (0.01, 0.2, 0.7):
+        wanted = np.interp(part, [0, *summed], [0, *shares])
+        assert concentration(torus, part)[0] == pytest.approx(wanted, abs=1e-9)
+
+
+# --- The sweep ------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def sweeps():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sweep, "POINTS", 400)
+        return [found for found in sweep_strengths(small()) if found is not None]
+
+
+def test_the_ends_of_the_dial_come_first_and_nothing_else_changes(sweeps):
+    measured = [np.flatnonzero(found.measured).tolist() for found in sweeps]
+    assert measured[:3] == [[], [20], [0, 20]]
+    assert measured[-1] == list(range(21))
+    for found in sweeps:
+        assert found.weight is sweeps[0].weight
+        unknown = np.isnan(found.total.value.numpy())
+        np.testing.assert_array_equal(unknown, ~found.measured)
+
+
+def test_without_the_gate_the_total_is_zero_by_proof(sweeps):
+    total = sweeps[-1].total
+    assert total.value[0] == total.error[0] == 0
+    assert (total.value[1:] > 0).all()
+
+
+def test_shipped_totals_are_those_of_another_refinement():
+    run, shipped = load_preset("circle"), load_sweep("circle")
+    ensemble = run.variants["sigmoid"].ensemble
+    for place in (4, 20):
+        model = strengths_model(ensemble, shipped.member, [STRENGTHS[place]]).attention
+        again = adaptive_total_absolute_curvature(model, relative_tolerance=1e-3, bound="rigorous")
+        gap = abs(again.value - shipped.total.value[place])
+        assert gap <= again.error + shipped.total.error[place]
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_shipped_sweep_belongs_to_its_run(name, monkeypatch):
+    run, shipped = load_preset(name), load_sweep(name)
+    assert shipped.measured.all()
+    assert shipped.member == clearest_member(run)
+    monkeypatch.setattr(sweep, "POINTS", 400)
+    fresh = next(found for found in sweep_strengths(run) if found is not None)
+    np.testing.assert_allclose(shipped.weight, fresh.weight, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(shipped.bias, fresh.bias, rtol=1e-4, atol=1e-4)
+
+
+def test_a_sweep_survives_a_file(sweeps, tmp_path, monkeypatch):
+    path = tmp_path / "circle.sweep.safetensors"
+    save_sweep(sweeps[4], path)
+    monkeypatch.setattr("gating_core.experiments.comparison.presets.FOLDER", tmp_path)
+    back = load_sweep("circle")
+    assert back.member == sweeps[4].member
+    for part in ("weight", "bias", "measured"):
+        np.testing.assert_array_equal(getattr(back, part), getattr(sweeps[4], part))
+    for part in ("value", "error", "complete"):
+        np.testing.assert_array_equal(getattr(back.total, part), getattr(sweeps[4].total, part))
+
+
+def test_strengths_are_one_model_and_the_last_is_the_trained_one(sweeps):
+    run, found = small(), sweeps[-1]
+    model = found.model(run)
+    points = torch.from_numpy(run.task.test_points[0])
+    trained = strengths_model(run.variants["sigmoid"].ensemble, found.member)
+    np.testing.assert_array_equal(model.attention(points)[-1], trained.attention(points)[0])
+    *_, again = train_setting(run.setting)
+    assert clearest_member(again) == found.member
