@@ -235,11 +235,6 @@ def total_doubt(total: Integral, surface: SurfaceResult, frame: int) -> str:
     return doubt_text(total, surface.verdicts[frame])
 
 
-def shape_text(surface: SurfaceResult, frame: int) -> str:
-    """`verdict_text` of one frame of a surface."""
-    return verdict_text(surface.verdicts[frame])
-
-
 def difference_text(difference: MeanInterval, count: int, name: str, against: str) -> str:
     """What the paired difference of accuracies over ``count`` seeds says of ``name``.
 

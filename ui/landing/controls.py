@@ -19,7 +19,7 @@ FULL = STRENGTHS[-1]
 OFFERED_TASKS = ("circle", "xor", "moons", "linear")
 OFFERED_GATES = ("sigmoid", "headwise")
 OFFERED_DEPTHS = {str(depth): depth for depth in (1, 2, 3, 4)}
-LEFT_SIDES = {"same weights without gate": "same", "trained without gate": "own"}
+LEFT_SIDES = {"gate taken out": "same", "trained without": "own"}
 
 LANDING: Controls = table(
     Choice("task", "Task", words=OFFERED_TASKS),

@@ -173,14 +173,10 @@ def draw_control(found: Found) -> None:
 
 def _draw_pick(found: Found, row: int, column: int) -> None:
     axis = found.measured.left.surface.axis
-    parts = []
-    for name, side, frame in found.sides:
-        surface, at = side.surface, (frame, row, column)
-        if not surface.resolved[at]:
-            parts.append(f"{name.lower()}: K unresolved")
-            continue
-        value, error = float(surface.gaussian[at]), float(surface.gaussian_error[at])
-        parts.append(f"{name.lower()}: K = {common.plus_minus(value, error)}")
+    parts = [
+        f"{name.lower()}: K = {common.curvature_text(side.surface, (frame, row, column))}"
+        for name, side, frame in found.sides
+    ]
     st.caption(f"Marked point x = ({axis[column]:.2f}, {axis[row]:.2f}) · " + " · ".join(parts))
 
 

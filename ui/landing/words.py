@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from gating_core.experiments.comparison import STRENGTHS, StrengthSweep, cut_of
-from gating_core.geometry import MOST_CURVED, Integral
+from gating_core.geometry import MOST_CURVED, UNKNOWN, Integral
 from gating_core.training import MeanInterval
-from ui.common.words import percent, plus_minus, shape_text, total_text
+from ui.common.words import percent, plus_minus, total_text, verdict_text
 from ui.landing.picture import Side
 
 LEFT = {"same": "Gate taken out", "own": "Trained without a gate"}
@@ -23,6 +23,8 @@ def _caption(side: Side, frame: int, sweep: StrengthSweep | None) -> str:
     if sweep is None or not sweep.measured[frame]:
         return f"{accuracy} · total curvature is being measured …"
     text = total_text(_at(sweep.total, frame), flat=False)
+    if text == UNKNOWN:
+        return f"{accuracy} · total curvature: {text}, it folds too sharply"
     most = f"{percent(side.concentration[frame])} of it on {percent(MOST_CURVED)} of the area"
     return f"{accuracy} · total curvature **{text}**, {most}"
 
@@ -43,7 +45,8 @@ def readings(left: Side, right: Side, which: str) -> list[str]:
 
 
 def _surface_text(side: Side, frame: int) -> str:
-    shape = shape_text(side.surface, frame)
+    verdict = side.surface.verdicts[frame]
+    shape = "provably flat" if verdict.proof else verdict_text(verdict)
     return (
         f"a sheet that is {shape}; the best plane {_cut_text(side, frame)},"
         f" and {percent(side.test_accuracy[frame])} of new points are right"

@@ -12,7 +12,7 @@ from ui.playground.controls import PLAYGROUND
 
 PAGES = {"landing": LANDING, "manifold": MANIFOLD, "playground": PLAYGROUND}
 GOOD = {
-    "beside": "trained without gate",
+    "beside": "trained without",
     "strength": "0.35", "task": "moons", "depth": "3", "gate": "headwise",
     "seed": "7", "colour": "curvature", "explore": "true", "pick": "20.30",
     "kind": "silu", "lambda": "0.5", "layers": "8", "chart": "weights", "by": "entropy",

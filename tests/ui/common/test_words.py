@@ -238,7 +238,7 @@ def test_one_verdict_for_sentence_point_and_shares():
     ):  # fmt: skip
         (verdict,) = surface.verdicts
         assert verdict.word == word
-        assert words.shape_text(surface, 0).startswith(start)
+        assert words.verdict_text(verdict).startswith(start)
         shares = verdict.positive, verdict.negative, verdict.flat, verdict.undecided
         assert sum(shares) == pytest.approx(1, abs=1e-12)
         assert (verdict.flat == 1) == (word == "flat")

@@ -103,7 +103,7 @@ def test_the_gate_is_what_helps(task):
 
 
 def test_beside_it_stands_a_model_trained_without_a_gate():
-    app = open_page(beside="trained without gate")
+    app = open_page(beside="trained without")
     left, right = captions(app)
     assert len(left) == 1
     assert left[0].endswith("total curvature **0**: flat")

@@ -9,7 +9,7 @@ const CAMERAS = (window.__gcCameras ??= {});
 const TURNED = (window.__gcTurned ??= new Set()); // views that the visitor has turned
 
 const FIELD = Math.PI / 4; // radians: what Plotly's cameras see, from below to above
-const ROOM = 0.94; // of half the panel, for what is drawn
+const ROOM = 0.9; // of half the panel, for what is drawn
 const AXES_ROOM = 0.86; // with numbers along the axes
 
 const scenesOf = state => state.plots.map(plot => plot.div).filter(div => div.classList.contains('gc-scene'));

@@ -18,8 +18,8 @@ from tests.core.experiments.comparison.runs import SETTINGS, SMALL, run_of
 from tests.ui.payload import unpack
 from ui.components.view3d import pack
 from ui.drawing.axes import film_axes
-from ui.drawing.classified import MOST_CORNERS, PLANE_TOLERANCE, classifier_planes
 from ui.drawing.lines import triangles
+from ui.drawing.planes import PLANE_TOLERANCE, classifier_planes
 from ui.playground.curves import Curve
 from ui.playground.figures import film_figure, inside_figure, seeds_figure
 from ui.playground.picture import PAINTS, film_view
@@ -271,7 +271,7 @@ def test_the_classifiers_plane_is_drawn_where_it_is_one(run):
         if side.values.shape[-1] == 3:
             assert honest.all()
         corners = np.stack([view.arrays[f"{name}_plane_{x}"] for x in "xyz"], -1)
-        assert corners.shape[1] == MOST_CORNERS
+        assert corners.shape[1] == 4
         known = np.isfinite(corners).all((1, 2))
         assert not known[~honest].any()
         height = np.einsum("tcd,td->tc", corners, normal) + offset[:, None]
@@ -362,7 +362,7 @@ def test_the_scale_of_curvature_is_the_last_steps(circle):
     view = film_view(sides, *rest, paint="curvature", gaussian={"left": left, "right": right})
     end = np.quantile(np.abs(right[-1][np.isfinite(right[-1])]), 0.9)
     assert view.colour_range == pytest.approx((-end, end))
-    known = np.concatenate([x[-1][~np.isnan(x[-1])] for x in (left, right)])
+    known = right[-1][~np.isnan(right[-1])]  # the side of which most lies beyond
     assert view.beyond == pytest.approx((np.abs(known) > end).mean())
     assert view.beyond > 0
     assert np.abs(view.arrays["right_colour"]).max() == pytest.approx(end)
@@ -373,7 +373,7 @@ def test_names_of_classes_are_no_mark_up(circle):
     odd = replace(data, names=("a", "<b>%{x}</b>"))
     view = film_view(sides, odd, circle.steps, film_axes(sides), curves_of(circle))
     heat = view.columns[0][1].traces[0]
-    assert "&lt;b&gt;% {x}&lt;/b&gt; with p = %{z:.2f}" in heat["hovertemplate"]
+    assert "p(&lt;b&gt;% {x}&lt;/b&gt;) = %{z:.2f}" in heat["hovertemplate"]
 
 
 def test_a_face_has_the_class_of_its_middle(run):
