@@ -26,12 +26,27 @@ CHARTS_DRAWN = """() => [...document.querySelectorAll('[data-testid=stPlotlyChar
   .every(chart => chart.querySelector('.main-svg'))"""
 
 
+# What else of a page is photographed, beside its first state: another task, depth, dimension,
+# strength, colour, and what is folded. By the page's place in the address.
+STATES = {
+    "": ("task=xor", "task=moons&colour=curvature", "depth=4", "strength=0", "explore=true"),
+    "Manifold": ("layers=4", "dim=8&n=6", "strength=0", "chart=weights", "tab=Doubt"),
+    "Decision_boundary": ("data=xor", "stack=4", "width=8", "data=blobs4", "paint=curvature"),
+    "How_to_read": (),
+}
+
+
 def addresses() -> dict[str, str]:
-    """File name to address, for the landing page (folded and unfolded) and every other page."""
-    found = {"landing": "/", "landing_explore": "/?explore=true"}
-    for path in sorted((REPOSITORY / "pages").glob("*.py")):
-        name = path.stem.lstrip("0123456789").lstrip("_ -")
-        found[name.lower()] = f"/{name}"
+    """File name to address, for every page in its first state and in the `STATES`."""
+    names = [
+        path.stem.lstrip("0123456789").lstrip("_ -") for path in (REPOSITORY / "pages").glob("*.py")
+    ]
+    found = {}
+    for page in ("", *sorted(names)):
+        for state in ("", *STATES[page]):
+            words = state.replace("=", "-").replace("&", "_")
+            file = "_".join(filter(None, (page.lower() or "landing", words)))
+            found[file] = f"/{page}?{state}".rstrip("?")
     return found
 
 
@@ -55,7 +70,7 @@ def photograph_all(browser: Browser, url: str) -> None:
             file = FOLDER / f"{name}_{size}_{scheme}.png"
             viewport = {"width": width, "height": FIRST_HEIGHT}
             with open_page(browser, viewport=viewport, color_scheme=scheme) as page:
-                photograph(page, url + address, name.startswith("landing"), file)
+                photograph(page, url + address, "read" not in name, file)
             print(file.relative_to(REPOSITORY), flush=True)
 
 
