@@ -11,8 +11,9 @@ from ui.playground.controls import (
     front_controls,
     more_controls,
 )
+from ui.playground.inside import draw_inside
 from ui.playground.own_points import draw_own, own_data
-from ui.playground.parts import draw_buttons, draw_film, draw_inside, draw_numbers, draw_take
+from ui.playground.parts import draw_buttons, draw_film, draw_numbers, draw_take
 from ui.work import jobs
 
 with page(
@@ -23,19 +24,21 @@ with page(
     " the run, drag it back, draw points of your own.",
 ):
     front_controls()
-    with PLAYGROUND["setup"].draw(st):
+    stage, folds = st.container(), st.container()
+    with folds, PLAYGROUND["setup"].draw(st):
         more_controls()
-    with PLAYGROUND["own"].draw(st):
+    with folds, PLAYGROUND["own"].draw(st):
         draw_own()
-    setting, look = asked_setting(own_data()), asked_look()
-    wished = training.wish(look.which)
-    job = training.fetch(setting, wished)
-    jobs.watch(
-        job,
-        lambda items: draw_film(training.shown_of(job), look, wished),
-        what=training.what,
-        share=training.share_of,
-    )
+    with stage:
+        setting, look = asked_setting(own_data()), asked_look()
+        wished = training.wish(look.which)
+        job = training.fetch(setting, wished)
+        jobs.watch(
+            job,
+            lambda items: draw_film(training.shown_of(job), look, wished, setting),
+            what=training.what,
+            share=training.share_of,
+        )
     shown = training.numbers_of(job)
     if shown is not None:
         draw_buttons()
@@ -45,4 +48,4 @@ with page(
             with looking:
                 draw_inside(shown, wished)
         st.subheader("Take it with you", anchor=False)
-        draw_take(shown, wished)
+        draw_take(shown, look, wished)

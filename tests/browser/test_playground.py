@@ -96,7 +96,7 @@ def await_another(page, before):
 
 def test_a_run_is_trained_and_drawn(wide):
     assert frame(wide) == last_frame(wide) > 20
-    assert wide.locator(".gc-frame").inner_text() == "step 50"
+    assert wide.locator(".gc-frame").inner_text() == "step 50 · epoch 50"
     assert wide.locator(".gc-scene:has(canvas)").count() == 2
     for scene in wide.locator(".gc-scene").all():
         assert_drawn(scene)
@@ -109,7 +109,7 @@ def test_scrubbing_back_shows_the_past_without_the_server(wide):
     wide.keyboard.press("Home")
     wide.wait_for_selector(".gc-view[data-frame='0']")
     settle(wide)
-    assert wide.locator(".gc-frame").inner_text() == "step 0"
+    assert wide.locator(".gc-frame").inner_text() == "step 0 · epoch 0"
     for then, now in zip(wide.evaluate(SCENES), after, strict=True):
         assert np.abs(np.subtract(then, now)).max() > 1e-3
     assert wide.evaluate(NOW) == 0
@@ -117,6 +117,54 @@ def test_scrubbing_back_shows_the_past_without_the_server(wide):
     show_last(wide)
     assert wide.evaluate(SCENES) == after
     assert wide.evaluate(NOW) == 50
+
+
+def test_one_screen_tells_it(wide):
+    """At 1400 x 900, without scrolling: Play, both surfaces and planes, and the sentence."""
+    before = wide.viewport_size
+    wide.set_viewport_size({"width": 1400, "height": 900})
+    settle(wide)
+    try:
+        parts = wide.locator(".gc-bar, .gc-columns .gc-scene, .gc-columns .gc-plane, .gc-reading")
+        assert parts.count() == 6
+        for part in parts.all():
+            box = part.bounding_box()
+            assert box["y"] >= 0
+            assert box["y"] + box["height"] <= 900
+        reading = wide.locator(".gc-reading").inner_text()
+        assert reading.startswith("Step 50, new points right: no gate")
+        assert "Shown: seed" in reading
+    finally:
+        wide.set_viewport_size(before)
+        settle(wide)
+
+
+def test_the_timeline_is_linear_in_steps_and_a_click_on_a_curve_goes_there(wide):
+    show_last(wide)
+    scrub = wide.locator(".gc-scrub")
+    assert (scrub.get_attribute("min"), scrub.get_attribute("max")) == ("0", "50")
+    curves = wide.locator(".gc-wide .gc-plane")
+    curves.scroll_into_view_if_needed()
+    settle(wide)
+    spot = wide.evaluate("""() => {
+      const div = document.querySelector('.gc-wide .gc-plane');
+      const { left, top, height } = div.getBoundingClientRect();
+      const { xaxis } = div._fullLayout;
+      return [left + xaxis._offset + xaxis.d2p(24.6), top + height / 2];
+    }""")
+    wide.mouse.click(*spot)
+    wide.wait_for_function(f"{STATE}.frame < {STATE}.header.frames - 1")
+    settle(wide)
+    steps = np.array(wide.evaluate(f"{STATE}.header.places"))
+    nearest = steps[np.abs(steps - 24.6).argmin()]
+    assert wide.evaluate(NOW) == nearest
+    assert float(scrub.input_value()) == nearest
+    scrub.focus()
+    wide.keyboard.press("ArrowLeft")
+    wide.wait_for_function(f"frame => {STATE}.frame < frame", arg=frame(wide))
+    settle(wide)
+    assert wide.evaluate(NOW) == steps[steps < nearest][-1]
+    show_last(wide)
 
 
 def test_steps_back_and_forth(wide):
@@ -182,27 +230,27 @@ def test_whoever_comes_back_finds_the_page_as_it_was(wide):
     chosen.scroll_into_view_if_needed()
     settle(wide)  # scrolling would close the list
     chosen.click()
-    wide.get_by_role("option", name="worst").click()
-    wide.wait_for_url(lambda url: "who=worst" in url)
+    wide.get_by_role("option", name="worst right").click()
+    wide.wait_for_url(lambda url: "who=worst+right" in url)
     settle(wide)
     before, link = serial(wide), wide.url
     wide.get_by_test_id("stPageLink").filter(has_text="How to read it").click()
     wide.get_by_role("heading", name="How to read the pictures").wait_for()
     wide.go_back()
-    wide.wait_for_url(lambda url: "who=worst" in url)
+    wide.wait_for_url(lambda url: "who=worst+right" in url)
     await_run(wide)
     assert serial(wide) == before
     assert sorted(wide.url.split("?")[1].split("&")) == sorted(link.split("?")[1].split("&"))
     wide.get_by_test_id("stPageLink").filter(has_text="How to read it").click()
     wide.get_by_role("heading", name="How to read the pictures").wait_for()
     wide.get_by_test_id("stPageLink").filter(has_text="Decision boundary").click()
-    wide.wait_for_url(lambda url: "who=worst" in url)
+    wide.wait_for_url(lambda url: "who=worst+right" in url)
     await_run(wide)
     assert serial(wide) == before
     wide.go_back()
     wide.get_by_role("heading", name="How to read the pictures").wait_for()
     wide.go_forward()
-    wide.wait_for_url(lambda url: "who=worst" in url)
+    wide.wait_for_url(lambda url: "who=worst+right" in url)
     await_run(wide)
     assert serial(wide) == before
 
@@ -263,7 +311,7 @@ def test_train_on(wide):
     wide.get_by_role("button", name="Train on").click()
     await_another(wide, before)
     wide.wait_for_url(lambda url: "steps=450" in url)
-    assert wide.locator(".gc-frame").inner_text() == "step 450"
+    assert wide.locator(".gc-frame").inner_text().startswith("step 450 ·")
 
 
 def test_a_phone_scrolls_only_down(phone):
@@ -286,7 +334,7 @@ def test_the_keyboard_reaches_everything(phone):
         "gc-step",
         "gc-scrub",
         "Train on",
-        "Rewind",
+        "Back to step 0",
         "New seeds",
         "Weights",
         "Figure",

@@ -43,13 +43,15 @@ class Look:
     """How both sides of a view show a classified surface.
 
     ``style`` colours meshes and heat maps; ``reading`` is what a heat map says under the pointer;
-    each class has one of ``symbols``; points in a scene have an ``outline`` of so many pixels.
+    each class has one of ``symbols``; points in a scene have an ``outline`` of so many pixels; the
+    test points are drawn in the input plane if they are to be seen as ``tested``.
     """
 
     style: dict[str, Any]
     reading: str
     symbols: tuple[str, ...] = SYMBOLS
     outline: float = 1.0
+    tested: bool = True
 
 
 def sheet_arrays(sheet: Sheet) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
@@ -70,9 +72,11 @@ def sheet_arrays(sheet: Sheet) -> tuple[dict[str, np.ndarray], dict[str, np.ndar
     framed = {f"{name}_colour": sheet.shown}
     for part, where in spatial.items():
         framed |= {f"{name}{part}_{x}": where[..., i] for i, x in enumerate("xyz")}
-    framed |= {f"{name}_curve_{u}": boundary[..., i] for i, u in enumerate("uv")}
+    framed |= {f"{name}_curve_{u}": sheet.chart_cuts[..., i] for i, u in enumerate("uv")}
     if sheet.faces is not None:
         framed[f"{name}_faces"] = sheet.faces
+    if sheet.fine is not None:
+        framed[f"{name}_fine"] = sheet.fine
     if sheet.field is not None:
         framed |= {f"{name}_field": sheet.field} | hatches(name, sheet.field, data.axis)
     fixed = {
@@ -81,6 +85,8 @@ def sheet_arrays(sheet: Sheet) -> tuple[dict[str, np.ndarray], dict[str, np.ndar
         for label in range(data.class_count)
         for i, u in enumerate("uv")
     }
+    if sheet.fine is not None:
+        fixed["fine_axis"] = np.linspace(data.axis[0], data.axis[-1], sheet.fine.shape[1])
     return framed, fixed
 
 
@@ -140,13 +146,18 @@ def _plane(sheet: Sheet, look: Look) -> Panel:
     extra: dict[str, Any] = {}
     if sheet.field is not None:
         reading, extra = "K = %{customdata:.3g}", {"customdata": ref(f"{name}_field")}
+    shown = f"{name}_colour"
+    if sheet.fine is not None:
+        shown, extra = f"{name}_fine", {"x": ref("fine_axis"), "y": ref("fine_axis")}
     traces = [
-        heat(f"{name}_colour", look.style, reading, **extra),
+        heat(shown, look.style, reading, **extra),
         line2d(f"{name}_curve_u", f"{name}_curve_v", palette.LINE, 3),
     ]
     if sheet.field is not None:
         traces.append(line2d(f"{name}_hatch_u", f"{name}_hatch_v", palette.GRID_LINE, 1))
     for part, _ in _parts(data):
+        if part == "test" and not look.tested:
+            continue
         for label, place in enumerate(data.colours):
             uv = {x: ref(f"{name}_{part}{label}_{u}") for x, u in zip("xy", "uv", strict=True)}
             marker = _marker(place, 6, look.symbols, hollow=part == "test")

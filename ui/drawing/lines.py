@@ -5,6 +5,9 @@ Shapes: T frames, R x C grid points, D dimensions.
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
+
 import contourpy
 import numpy as np
 
@@ -31,10 +34,54 @@ def zero_curve(
     Rows of NaN separate pieces. The points on the surface (R, C, D) are `lifted`, so that the curve
     lies on the picture. NaN values have no sign.
     """
-    lines = contourpy.contour_generator(axis, axis, np.ma.masked_invalid(field_values)).lines(0.0)
-    gap = np.full((1, 2), np.nan)
-    chart = np.concatenate([piece for line in lines for piece in (line, gap)] or [gap])
+    chart = joined(_zero_lines(field_values, axis))
     return chart, lifted(chart, axis, surface[None])[0]
+
+
+def class_boundary(logits: np.ndarray, axis: np.ndarray) -> np.ndarray:
+    """(M, 2): in the chart, where the two likeliest classes of ``logits`` (R, C, K) are equal.
+
+    Each pair of classes has its own curve, which ends where a third one is likelier. Rows of NaN
+    separate pieces.
+    """
+    pieces, logits = [], logits.astype(float)  # differences of float32 would be rounded once more
+    for a, b in itertools.combinations(range(logits.shape[-1]), 2):
+        lines = _zero_lines(logits[..., b] - logits[..., a], axis)
+        others = np.delete(logits, (a, b), -1)
+        if others.shape[-1]:
+            lead = (logits[..., a] - others.max(-1))[None, ..., None]
+            lines = [part for line in lines for part in _positive(line, lifted(line, axis, lead))]
+        pieces += lines
+    return joined(pieces)
+
+
+def joined(lines: Sequence[np.ndarray]) -> np.ndarray:
+    """(M, 2): all ``lines`` (., 2) one after the other, with a row of NaN after each."""
+    gap = np.full((1, 2), np.nan)
+    return np.concatenate([piece for line in lines for piece in (line, gap)] or [gap])
+
+
+def _zero_lines(field_values: np.ndarray, axis: np.ndarray) -> list[np.ndarray]:
+    values = np.ma.masked_invalid(field_values)
+    return list(map(np.asarray, contourpy.contour_generator(axis, axis, values).lines(0.0)))
+
+
+def _positive(line: np.ndarray, numbers: np.ndarray) -> list[np.ndarray]:
+    """The parts of a ``line`` (M, 2) where the ``numbers`` of its points are positive."""
+    here = numbers.ravel()
+    inside = here > 0
+    parts: list[list[np.ndarray]] = [[line[0]]] if inside[0] else []
+    for i in range(1, len(line)):
+        if inside[i] != inside[i - 1]:
+            share = here[i - 1] / (here[i - 1] - here[i])
+            end = line[i - 1] + share * (line[i] - line[i - 1])
+            if inside[i]:
+                parts.append([end])
+            else:
+                parts[-1].append(end)
+        if inside[i]:
+            parts[-1].append(line[i])
+    return [np.stack(part) for part in parts]
 
 
 def lifted(chart: np.ndarray, axis: np.ndarray, surfaces: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ import numpy as np
 
 from gating_core.experiments.comparison import ClassifierFrames, DrawnData
 from ui.drawing.axes import Axes
-from ui.drawing.lines import zero_curve
+from ui.drawing.lines import class_boundary, lifted
 from ui.drawing.panels import Note, boxed
 from ui.drawing.planes import drawn_planes
 
@@ -25,10 +25,11 @@ class Sheet:
     """One side of a view: ``frames`` in the drawn ``axes``, with ``data`` on it.
 
     ``shown`` (T, R, C) is what the colours show; ``faces`` (T, F), if given, colours the mesh in
-    its place; ``field`` (T, R, C), if given, is what is read off the chart, hatched where it is
-    NaN. ``corners`` (3, 3) are a triangle with the flat space in it. ``lines`` (M, 2) of the chart,
-    if given, are drawn on the surface in place of its grid. With ``labelled`` the parts are named
-    in the picture, and nothing is written along the axes.
+    its place; ``fine`` (T, F, F), if given, the input plane. ``field`` (T, R, C), if given, is what
+    is read off the chart, hatched where it is NaN. ``corners`` (3, 3) are a triangle with the flat
+    space in it. ``lines`` (M, 2) of the chart, if given, are drawn on the surface in place of its
+    grid. With ``labelled`` the parts are named in the picture, and nothing is written along the
+    axes.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Sheet:
     axes: Axes
     shown: np.ndarray
     faces: np.ndarray | None = None
+    fine: np.ndarray | None = None
     field: np.ndarray | None = None
     corners: np.ndarray | None = None
     lines: np.ndarray | None = None
@@ -49,8 +51,17 @@ class Sheet:
 
     @cached_property
     def cuts(self) -> np.ndarray:
-        """(T, M, 5): the decision boundary in the chart and on the surface."""
+        """(T, M, 5): the decision boundary in the chart and on the drawn surface."""
         return boundaries(self.frames.logits, self.data.axis, self.values)
+
+    @cached_property
+    def chart_cuts(self) -> np.ndarray:
+        """(T, M, 2): the decision boundary in the chart, as finely as it is known."""
+        fine = self.frames.fine_logits
+        if fine is None:
+            return self.cuts[..., :2]
+        axis = np.linspace(self.data.axis[0], self.data.axis[-1], fine.shape[1])
+        return _stacked([class_boundary(frame, axis) for frame in fine])
 
     @cached_property
     def plane(self) -> np.ndarray | None:
@@ -91,9 +102,12 @@ class Sheet:
 
     @property
     def note_places(self) -> np.ndarray:
-        """(T, ., 3): a corner of the plane, a point of the cut, and the triangle's corners."""
+        """(T, ., 3): the plane's lowest corner, a point of the cut, and the triangle's corners."""
         count = len(self.values)
-        plane = np.full((count, 1, 3), np.nan) if self.plane is None else self.plane[:, :1]
+        plane = np.full((count, 1, 3), np.nan)
+        if self.plane is not None:
+            lowest = self.plane[..., 2].argmin(1)
+            plane = np.take_along_axis(self.plane, lowest[:, None, None], 1)
         cut = np.stack([_middle(curve) for curve in self.cuts[..., 2:]])[:, None]
         corners = np.empty((0, 3)) if self.corners is None else self.corners
         return np.concatenate([plane, cut, np.tile(corners, (count, 1, 1))], 1)
@@ -115,15 +129,17 @@ def outermost(points: np.ndarray) -> np.ndarray:
 
 
 def boundaries(logits: np.ndarray, axis: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """(T, M, 5): where two classes are equally likely, in the chart and on the surface."""
+    """(T, M, 5): where the two likeliest classes are equally likely, in chart and surface."""
     found = []
     for frame, surface in zip(logits, values, strict=True):
-        pieces = []
-        for label in range(frame.shape[-1] if frame.shape[-1] > 2 else 1):
-            others = np.delete(frame, label, -1).max(-1)
-            pieces.append(np.concatenate(zero_curve(frame[..., label] - others, axis, surface), -1))
-        found.append(np.concatenate(pieces))
-    out = np.full((len(found), max(map(len, found)), 5), np.nan)
-    for frame_out, curve in zip(out, found, strict=True):
-        frame_out[: len(curve)] = curve
+        chart = class_boundary(frame, axis)
+        found.append(np.concatenate([chart, lifted(chart, axis, surface[None])[0]], -1))
+    return _stacked(found)
+
+
+def _stacked(curves: list[np.ndarray]) -> np.ndarray:
+    """(T, M, .): curves of any length, filled up with NaN."""
+    out = np.full((len(curves), max(map(len, curves)), curves[0].shape[1]), np.nan)
+    for frame, curve in zip(out, curves, strict=True):
+        frame[: len(curve)] = curve
     return out

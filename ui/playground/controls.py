@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from gating_core.attention import NORMS, SOURCES
-from gating_core.experiments.comparison import SHOWN, VARIANTS, Setting, TooLarge
+from gating_core.experiments.comparison import VARIANTS, Setting, TooLarge
 from gating_core.tasks import TASK_NAME, TASKS, OwnData
 from gating_core.training import GOOD_START, OPTIMISERS
 from ui.common.control_table import Controls, draw_columns, read, table
@@ -14,10 +14,13 @@ from ui.common.link_check import forget
 from ui.common.words import percent
 from ui.playground.drawing import Drawing
 from ui.playground.picture import PAINTS
-from ui.playground.request import FIRST, OWN_SHARE, Look, Request, resolve, setting
+from ui.playground.request import FIRST, OWN_SHARE, WHO, Look, Request, resolve, setting
+from ui.playground.training import STOPPED
 
 MOST_BESIDE = 4
 REWOUND, REWINDS = "playground_rewound", "playground_rewinds"
+VIEW_KEY = "playground_view"
+MOVED = "playground_moved"
 LAST_SETTING = "playground_setting"
 DIMENSIONS, COUNTS, HEADS, DEPTHS = (3, 16), (2, 8), (1, 4), (1, 4)
 STEPS, SEEDS, SEED_COUNTS, POINTS = (50, 4000), (0, 9999), (2, 32), (64, 4000)
@@ -70,15 +73,19 @@ RUN = table(
     of=Request(),
 )  # fmt: skip
 LOOK = table(
-    Choice("who", "Seed that is shown", field="which", words=(*SHOWN, "picked"), shape="selectbox",
-        help="Best, median and worst by accuracy on the training points; or pick one in the"
-        " strip of seeds below."),
+    Choice("who", "Seed that is shown", field="which", words=(*WHO, "picked"), shape="selectbox",
+        help="Both sides show the same seed. Typical: its difference on new points is the median"
+        " one. Best and worst of a side: by its accuracy on the training points. Or pick one in"
+        " the strip of seeds below."),
     Choice("paint", "Colour by", words=PAINTS, width="stretch"),
     Flag("discrete", "Discrete: the likeliest class"),
+    Flag("test_points", "Test points", field="tested"),
     of=Look(),
 )  # fmt: skip
 ELSEWHERE = table(
-    Number("picked_seed", within=(SEEDS[0], SEEDS[1] + SEED_COUNTS[1]), shown_instead="the best"),
+    Number(
+        "picked_seed", within=(SEEDS[0], SEEDS[1] + SEED_COUNTS[1]), shown_instead="the typical one"
+    ),
     Drawing("drawing"),
     Fold("setup", "More: data, model, training, picture", reruns=False),
     Fold("own", "Your own data: draw, upload, paste", reruns=False),
@@ -90,7 +97,7 @@ MORE = {
     "Data": ["points", "share", "noise", "flip", "balance"],
     "Model": ["from", "width", "slots", "attention_heads", "stack", "rms", "skip", "out", "also"],
     "Training": ["optimiser", "rate", "batch", "decay", "seeds", "first"],
-    "Picture": ["paint", "discrete"],
+    "Picture": ["paint", "discrete", "test_points"],
 }
 
 
@@ -132,6 +139,14 @@ def asked_setting(own: OwnData | None) -> Setting:
 def train_on(steps: int) -> None:
     """More steps for the same run."""
     RUN["steps"].set(min(RUN["steps"].value + steps, STEPS[1]))
+
+
+def on_stop(setting: Setting) -> None:
+    """The visitor stopped at another frame of the run of this ``setting``."""
+    stop = (st.session_state.get(VIEW_KEY) or {}).get("stop")
+    if stop is not None:
+        st.session_state[STOPPED] = setting, int(stop["frame"])
+        st.session_state[MOVED] = True
 
 
 def rewind() -> None:

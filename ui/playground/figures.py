@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from gating_core.experiments.comparison import ClassifierFrames
 from ui.drawing import palette
-from ui.drawing.axes import Axes
-from ui.drawing.classified import class_colours
-from ui.drawing.lines import triangles
+from ui.drawing.panels import View
 
 BESIDE = "#0f8f7f"  # variants that are neither left nor right
 COLUMNS = 4  # of small multiples: what a phone can show
 ROW_HEIGHT, TITLE_HEIGHT, LARGE_HEIGHT = 150, 56, 460  # pixels
+SCENE_FROM, PLANE_TO, GAP = 0.42, 0.36, 0.02  # of a still's height, and of its width
 JITTER = 0.12  # of a strip's width, so that equal accuracies are both seen
 
 
@@ -59,10 +58,13 @@ def seeds_figure(
     return figure
 
 
-def inside_figure(fields: dict[str, np.ndarray]) -> go.Figure:
-    """Small multiples of fields (R, C) over the input square, each on its own range.
+def inside_figure(
+    fields: dict[str, np.ndarray], ends: tuple[float, float] | None = None
+) -> go.Figure:
+    """Small multiples of fields (R, C) over the input square, all on one scale between ``ends``.
 
-    Over each of several lies a point that cannot be seen but clicked: its customdata is the name.
+    These are the least and the largest of them unless said. Over each of several lies a point that
+    cannot be seen but clicked: its customdata is the name.
     """
     columns = min(COLUMNS, len(fields))
     rows = math.ceil(len(fields) / columns)
@@ -78,7 +80,7 @@ def inside_figure(fields: dict[str, np.ndarray]) -> go.Figure:
     for place, field in enumerate(fields.values()):
         axis = np.linspace(-1, 1, len(field))
         figure.add_heatmap(
-            x=axis, y=axis, z=field, colorscale=palette.SEQUENTIAL_SCALE, showscale=False,
+            x=axis, y=axis, z=field, coloraxis="coloraxis",
             row=place // columns + 1, col=place % columns + 1,
             hovertemplate="(%{x:.2f}, %{y:.2f}): %{z:.3g}<extra></extra>",
         )  # fmt: skip
@@ -97,36 +99,61 @@ def inside_figure(fields: dict[str, np.ndarray]) -> go.Figure:
         name = "" if number == 1 else str(number)
         figure.layout[f"yaxis{name}"].update(scaleanchor=f"x{name}")
     figure.update_annotations(font_size=11)
+    low, high = ends or span(fields)
+    scale = {"colorscale": palette.SEQUENTIAL_SCALE, "cmin": low, "cmax": high}
     margin = {"l": 5, "r": 5, "t": TITLE_HEIGHT, "b": 5}
-    figure.update_layout(height=height + 5, margin=margin)
+    figure.update_layout(height=height + 5, margin=margin, coloraxis=scale)
     return figure
 
 
-def film_figure(
-    sides: dict[str, ClassifierFrames],
-    axes: dict[str, Axes],
-    titles: dict[str, str],
-    colours: tuple[int, ...],
-) -> go.Figure:
-    """The final surfaces side by side, coloured by the likeliest class and how sure it is."""
-    figure = make_subplots(
-        1,
-        len(sides),
-        specs=[[{"type": "scene"}] * len(sides)],
-        subplot_titles=list(titles.values()),
-    )
-    for column, (name, side) in enumerate(sides.items(), 1):
-        values = axes[name].project(side.values[-1])
-        i, j, k = triangles(values.shape[0]).T
-        x, y, z = values.reshape(-1, 3).T
-        classes = side.logits.shape[-1]
-        colour = class_colours(side.logits[-1])
-        scale = palette.class_scale(colours)
-        figure.add_mesh3d(
-            x=x, y=y, z=z, i=i, j=j, k=k, intensity=colour.ravel(),
-            colorscale=scale, cmin=0, cmax=1 if classes == 2 else classes - 1, showscale=False,
-            row=1, col=column,
+def span(fields: dict[str, np.ndarray]) -> tuple[float, float]:
+    """The least and the largest number of all ``fields``."""
+    found = np.concatenate([field.ravel() for field in fields.values()])
+    return float(found.min()), float(found.max())
+
+
+def still_figure(view: View, frame: int, titles: list[str], caption: str) -> go.Figure:
+    """One ``frame`` of both sides of a ``view``, surfaces over input planes, with a ``caption``."""
+    traces: list[dict[str, Any]] = []
+    layout: dict[str, Any] = {}
+    for side, (scene, plane) in enumerate(view.columns[: len(titles)]):
+        number = "" if side == 0 else str(side + 1)
+        across = [side / len(titles) + GAP, (side + 1) / len(titles) - GAP]
+        at_scene, at_plane = (
+            {"scene": f"scene{number}"},
+            {"xaxis": f"x{number}", "yaxis": f"y{number}"},
+        )
+        for panel, where in ((scene, at_scene), (plane, at_plane)):
+            traces += [filled(trace, view, frame) | where for trace in panel.traces]
+        camera = {"camera": view.camera, "domain": {"x": across, "y": [SCENE_FROM, 1.0]}}
+        layout[f"scene{number}"] = scene.layout | camera
+        x, y = plane.layout["xaxis"], plane.layout["yaxis"]
+        layout[f"xaxis{number}"] = x | {"domain": across, "anchor": f"y{number}"}
+        layout[f"yaxis{number}"] = y | {
+            "domain": [0.0, PLANE_TO], "anchor": f"x{number}", "scaleanchor": f"x{number}",
+        }  # fmt: skip
+    figure = go.Figure(traces, layout)
+    for side, title in enumerate(titles):
+        figure.add_annotation(
+            text=f"<b>{title}</b>", x=(side + 0.5) / len(titles), y=1.0, xref="paper", yref="paper",
+            yanchor="bottom", showarrow=False,
         )  # fmt: skip
-    figure.update_scenes(aspectmode="data")
-    figure.update_layout(height=600, margin={"l": 0, "r": 0, "t": 40, "b": 0})
+    over = {"text": caption, "font": {"size": 13}, "x": 0.02, "y": 0.98, "yanchor": "top"}
+    figure.update_layout(
+        height=900, title=over, showlegend=False, template="plotly_white",
+        margin={"l": 50, "r": 20, "t": 120, "b": 50},
+    )  # fmt: skip
     return figure
+
+
+def filled(tree: Any, view: View, frame: int) -> Any:
+    """A trace of ``view`` with each reference to an array replaced by that array in ``frame``."""
+    if isinstance(tree, list):
+        return [filled(part, view, frame) for part in tree]
+    if not isinstance(tree, dict):
+        return tree
+    if "array" in tree and isinstance(tree["array"], str):
+        array = view.arrays[tree["array"]]
+        array = array[frame] if tree["array"] in view.framed else array
+        return array.ravel() if tree.get("flat") else array
+    return {key: filled(part, view, frame) for key, part in tree.items()}

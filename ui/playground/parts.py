@@ -11,11 +11,11 @@ import streamlit as st
 from gating_core.experiments.comparison import (
     ClassifierFrames,
     DrawnData,
+    Setting,
     TrainedRun,
     drawn_frames,
     film_data,
     film_frames,
-    inside,
 )
 from gating_core.export import log_csv, script_problem, script_text, weights_file
 from ui.common.words import beyond_text, short
@@ -24,34 +24,42 @@ from ui.drawing import palette
 from ui.drawing.axes import film_axes
 from ui.drawing.camera import camera_from
 from ui.drawing.panels import View
-from ui.playground import words
-from ui.playground.controls import REWINDS, REWOUND, new_seeds, rewind, train_on
+from ui.playground import film_words, words
+from ui.playground.controls import (
+    MOVED,
+    PLAYGROUND,
+    REWINDS,
+    REWOUND,
+    STEPS,
+    VIEW_KEY,
+    new_seeds,
+    on_stop,
+    rewind,
+    train_on,
+)
 from ui.playground.curves import Curve
-from ui.playground.figures import film_figure, inside_figure, seeds_figure
-from ui.playground.picture import SIDES, film_view
+from ui.playground.figures import seeds_figure, still_figure
+from ui.playground.picture import film_view
 from ui.playground.request import Look
-from ui.playground.training import JOB, Wish
+from ui.playground.training import JOB, STOPPED, Wish, sides_of, stopped_frame
 from ui.work import jobs
 from ui.work.runs import Shown, serial
 
-VIEW_KEY, REWOUND_AT = "playground_view", "playground_rewound_at"
+REWOUND_AT = "playground_rewound_at"
 MORE_STEPS = 400
 BEGIN_FROM = np.array([0.6, 0.64, 0.48])  # where a run is seen from before it is complete
-SMALL = "inside_small"
 
 
-@st.cache_resource(max_entries=24, show_spinner=False)
+@st.cache_resource(max_entries=12, show_spinner=False)
 def _sides(_run: TrainedRun, key: int, member: int) -> dict[str, ClassifierFrames]:
-    return {side: film_frames(_run, name, member) for side, name in _names(_run).items()}
+    return {side: film_frames(_run, name, member) for side, name in sides_of(_run).items()}
 
 
-def _names(run: TrainedRun) -> dict[str, str]:
-    """The compared variants by side."""
-    return dict(zip(SIDES, run.setting.compared, strict=False))
+def draw_film(shown: Shown | None, look: Look, wished: Wish, wanted: Setting) -> None:
+    """Surfaces, input planes and curves, with a timeline to play and drag; total curvatures.
 
-
-def draw_film(shown: Shown | None, look: Look, wished: Wish) -> None:
-    """Surfaces, input planes and curves, with a timeline to play and drag; total curvatures."""
+    Of another run than the one that is ``wanted``, as long as that is not there, it says so.
+    """
     job = jobs.current(JOB)
     if shown is None:
         if job is not None and not job.over:
@@ -62,38 +70,39 @@ def draw_film(shown: Shown | None, look: Look, wished: Wish) -> None:
         st.warning(f"{run.divergence.text.rstrip('.')}. Shown: what there was before.")
     if not len(run.frames):
         return
-    member, names = wished.member(run), _names(run)
+    going = job is not None and not job.over
+    if not (run.ended or going):
+        st.caption(film_words.stopped_text(run))
+    member, names = wished.member(run), sides_of(run)
+    view, measured = _view(shown, look, member)
+    steps = run.steps[drawn_frames(run)]
     sides = _sides(run, serial(run), member)
-    axes = film_axes(sides)
-    data, steps = film_data(run, member), run.steps[drawn_frames(run)]
-    along = {s: shown.along[n, member] for s, n in names.items() if (n, member) in shown.along}
-    gaussian = {side: x.known for side, x in along.items() if x.known is not None}
-    view = film_view(
-        sides, data, steps, axes, _curves(shown, member), look.paint, look.discrete, gaussian
-    )
-    if not (run.complete or run.divergence):  # the best one would turn with every step
-        view = replace(view, camera=camera_from(BEGIN_FROM))
-    drawn_text = words.drawn_text(run)
-    hatched = gaussian if look.paint == "curvature" else {}
+    hatched = _gaussian(shown, member) if look.paint == "curvature" else {}
+    rewinds = st.session_state.get(REWINDS, 0)
     view3d(
         view,
         key=VIEW_KEY,
-        camera_key=f"{VIEW_KEY} {run.setting.model_dim} {run.setting.task}",
-        headings=[words.TITLES[name] for name in names.values()] + ["Along the run"],
-        captions=[words.captions(run, n, member, hatched.get(s)) for s, n in names.items()]
+        headings=[words.heading(name) for name in names.values()] + ["Along the run"],
+        captions=[film_words.captions(run, n, member, hatched.get(s)) for s, n in names.items()]
         + [[words.CURVES]],
         readouts=((), (), ()),
+        readings=film_words.readings(run, member, wished.chosen(run)),
         frame=0 if _rewound(run, member) else len(steps) - 1,
-        frame_labels=[f"step {step}" for step in steps],
-        legend=_legend(look.paint, data, view, len(gaussian) == len(names), drawn_text),
+        frame_labels=film_words.frame_labels(run),
+        places=steps.tolist(),
+        legend=_legend(look, film_data(run, member), view, measured, film_words.drawn_text(run)),
         scrub=True,
-        serial=f"{serial(run)} {member} {st.session_state.get(REWINDS, 0)}",
-        family=f"{hash(run.setting)} {st.session_state.get(REWINDS, 0)}",
+        stale=film_words.stale_text(run, wanted),
+        scene=f"{hash(replace(run.setting, steps=STEPS[0]))} {member} {run.ended}",
+        serial=f"{serial(run)} {member} {rewinds}",
+        family=f"{hash(run.setting)} {rewinds}",
+        on_stop=lambda: on_stop(run.setting),
     )
+    if st.session_state.pop(MOVED, False) and PLAYGROUND["looking"].value:
+        st.rerun()  # what is inside is drawn outside this fragment
     st.caption(" ".join(filter(None, (
-        words.axes_text(sides, axes), words.frames_text(run, len(steps)),
+        film_words.axes_text(sides, film_axes(sides)), film_words.frames_text(run, len(steps)),
     ))))  # fmt: skip
-    going = job is not None and not job.over
     for column, name in zip(st.columns(2), names.values(), strict=False):
         found = shown.final.get((name, member))
         column.metric(
@@ -104,8 +113,27 @@ def draw_film(shown: Shown | None, look: Look, wished: Wish) -> None:
         column.caption(words.final_doubt(found))
 
 
+def _view(shown: Shown, look: Look, member: int) -> tuple[View, bool]:
+    """The film of one seed, and whether the curvature of both sides is in it."""
+    run = shown.run
+    sides, gaussian = _sides(run, serial(run), member), _gaussian(shown, member)
+    view = film_view(
+        sides, film_data(run, member), run.steps[drawn_frames(run)], film_axes(sides),
+        _curves(shown, member), look.paint, look.discrete, look.tested, gaussian,
+    )  # fmt: skip
+    if not run.ended:  # the best one would turn with every step
+        view = replace(view, camera=camera_from(BEGIN_FROM))
+    return view, len(gaussian) == len(sides)
+
+
+def _gaussian(shown: Shown, member: int) -> dict[str, np.ndarray]:
+    """What is known of K by side."""
+    found = {side: shown.along.get((name, member)) for side, name in sides_of(shown.run).items()}
+    return {s: x.known for s, x in found.items() if x is not None and x.known is not None}
+
+
 def _curves(shown: Shown, member: int) -> list[Curve]:
-    run, names = shown.run, _names(shown.run)
+    run, names = shown.run, sides_of(shown.run)
     frames = drawn_frames(run)
     ensembles = {side: run.variants[name].ensemble for side, name in names.items()}
     places = dict.fromkeys(names, member)
@@ -134,8 +162,8 @@ def _curves(shown: Shown, member: int) -> list[Curve]:
     ]
 
 
-def _legend(paint: str, data: DrawnData, view: View, measured: bool, drawn: str) -> Legend:
-    if paint == "curvature":
+def _legend(look: Look, data: DrawnData, view: View, measured: bool, drawn: str) -> Legend:
+    if look.paint == "curvature":
         if not measured:
             return Legend(palette.SIGNED_SCALE, "", "", "K is not measured yet")
         low, high = view.colour_range
@@ -144,10 +172,8 @@ def _legend(paint: str, data: DrawnData, view: View, measured: bool, drawn: str)
             " known"
         )
         return Legend(palette.SIGNED_SCALE, f"K = {short(low)}", f"K = {short(high)}", note)
-    note = f"filled: training points, open: test points{drawn} · black: decision boundary"
-    if data.class_count == 2:
-        note += " · grey: classifier's plane"
-    else:
+    note = f"filled: training points{', open: test points' if look.tested else ''}{drawn}"
+    if data.class_count > 2:
         note = f"{', '.join(data.names)} · {note}"
     return Legend(palette.class_scale(data.colours), data.names[0], data.names[-1], note)
 
@@ -157,6 +183,7 @@ def _rewound(run: TrainedRun, member: int) -> bool:
     moment = (run.setting, member)
     if st.session_state.pop(REWOUND, False):
         st.session_state[REWOUND_AT] = moment
+        st.session_state[STOPPED] = run.setting, 0
     return st.session_state.get(REWOUND_AT) == moment
 
 
@@ -165,19 +192,18 @@ def draw_buttons() -> None:
     with st.container(horizontal=True):
         st.button(f"Train on ({MORE_STEPS} steps)", icon=":material/fast_forward:",
                   on_click=train_on, args=(MORE_STEPS,), key="train_on")  # fmt: skip
-        st.button("Rewind (same start)", icon=":material/replay:", on_click=rewind, key="rewind",
-                  help="Back to step 0, the initial weights.")  # fmt: skip
+        st.button("Back to step 0", icon=":material/replay:", on_click=rewind, key="rewind",
+                  help="The first weights. The run stays: Play shows it again.")  # fmt: skip
         st.button("New seeds", icon=":material/casino:", on_click=new_seeds, key="new_seeds")
 
 
 def draw_numbers(shown: Shown, wished: Wish, current: bool) -> None:
-    """The verdict, the table and the strip of seeds; of the run before, if not ``current``."""
+    """The table and the strip of seeds; of the run before, if not ``current``."""
     run = shown.run
     if not current:
         st.caption(
             ":material/hourglass_top: From here on: the run before, until the new one is complete."
         )
-    st.markdown(words.verdict(run))
     st.table(words.table(run))
     st.caption(words.table_note(run))
     accuracies = {
@@ -198,38 +224,7 @@ def _on_seed() -> None:
         st.session_state["who"] = "picked"
 
 
-def draw_inside(shown: Shown, wished: Wish) -> None:
-    """Small multiples of weights and gates of the right-hand model; one of them enlarged."""
-    run = shown.run
-    name = run.setting.compared[-1]
-    fields = inside(run, name, wished.member(run))
-    st.caption(
-        f"Every attention weight and gate of *{words.TITLES[name]}* over the input square, after"
-        " the last step. Click one to enlarge it, or choose it here."
-    )
-    large = st.pills("Enlarge", tuple(fields), key="enlarged")
-    chosen = {large: fields[large]} if large in fields else fields
-    st.plotly_chart(
-        inside_figure(chosen), key="inside_large" if large in fields else SMALL,
-        on_select=_on_field, selection_mode="points",
-        alt="Attention weights and gates over the input square.",
-    )  # fmt: skip
-    if large in fields:
-        st.button("Show all", icon=":material/grid_view:", on_click=_show_all, key="inside_all")
-
-
-def _on_field() -> None:
-    chart = st.session_state.get(SMALL)
-    points = chart["selection"]["points"] if chart else ()
-    if points:
-        st.session_state["enlarged"] = points[0]["customdata"]
-
-
-def _show_all() -> None:
-    st.session_state["enlarged"] = None
-
-
-def draw_take(shown: Shown, wished: Wish) -> None:
+def draw_take(shown: Shown, look: Look, wished: Wish) -> None:
     """Weights, script, log and figure to download."""
     run = shown.run
     member = wished.member(run)
@@ -255,14 +250,17 @@ def draw_take(shown: Shown, wished: Wish) -> None:
             key="take_log", **quiet,
         )  # fmt: skip
         st.download_button(
-            "Figure (HTML)", lambda: _figure(run, member), "figure.html",
+            "Figure (HTML)", lambda: _figure(shown, look, member), "figure.html",
             icon=":material/image:", key="take_figure", **quiet,
         )  # fmt: skip
 
 
-def _figure(run: TrainedRun, member: int) -> str:
-    sides = _sides(run, serial(run), member)
-    titles = {side: words.TITLES[name] for side, name in _names(run).items()}
-    colours = film_data(run, member).colours
-    figure = film_figure(sides, film_axes(sides), titles, colours)
+def _figure(shown: Shown, look: Look, member: int) -> str:
+    """The frame that the film stands at, as a page of its own."""
+    run, place = shown.run, stopped_frame(shown.run)
+    names = sides_of(run).values()
+    finals = (film_words.captions(run, name, member)[place].replace("**", "") for name in names)
+    titles = [f"{words.heading(n)}<br>{line}" for n, line in zip(names, finals, strict=True)]
+    view, _ = _view(shown, look, member)
+    figure = still_figure(view, place, titles, film_words.still_text(run, place))
     return figure.to_html(include_plotlyjs=True)

@@ -37,6 +37,7 @@ def film_view(
     curves: list[Curve],
     paint: str = "class",
     discrete: bool = False,
+    tested: bool = True,
     gaussian: dict[str, np.ndarray] | None = None,
 ) -> View:
     """Both sides' surfaces and input planes, and the curves with the current one of ``steps`` (T,).
@@ -44,7 +45,7 @@ def film_view(
     ``paint`` "class" shows the classifier; "curvature" shows ``gaussian``, K (T, R, C) by side, on
     one scale, neutral and hatched where it is NaN: unresolved. A side that is not in it has not
     been measured yet and is neutral. ``discrete`` shows the likeliest class instead of its
-    probability.
+    probability; ``tested`` shows the test points too.
     """
     if paint not in PAINTS:
         raise ValueError(f"paint is {paint!r}; it must be one of {PAINTS}")
@@ -54,7 +55,8 @@ def film_view(
         scale = ColourScale(palette.class_scale(data.colours), 0.0, data.class_count - 1.0)
     else:
         scale = curvature_scale([field[-1] for field in known.values()])
-    look = Look(style_of(scale), _reading(data) if by_class else "K is not measured yet")
+    reading = _reading(data) if by_class else "K is not measured yet"
+    look = Look(style_of(scale), reading, tested=tested)
     arrays: dict[str, np.ndarray] = {"axis": data.axis, **cells(len(data.axis))}
     framed: dict[str, np.ndarray] = {}
     columns = []
@@ -66,7 +68,12 @@ def film_view(
         shown = class_colours(frames.logits, discrete) if by_class else _neutral(frames)
         if field is not None:  # K beyond the scale has the colour of its end
             shown = np.nan_to_num(field, nan=0.0).clip(scale.low, scale.high)
-        sheet = sheets[name] = Sheet(name, frames, data, axes[name], shown, faces, field)
+        fine = None
+        if by_class and frames.fine_logits is not None:
+            fine = class_colours(frames.fine_logits, discrete)
+        sheet = sheets[name] = Sheet(
+            name, frames, data, axes[name], shown, faces, fine, field, labelled=True
+        )
         moving, fixed = sheet_arrays(sheet)
         arrays, framed = arrays | fixed, framed | moving
         columns.append(sheet_panels(sheet, look))

@@ -17,6 +17,14 @@ from ui.common.possible import fitting_heads
 FIRST = Setting(weight_decay=0.06)  # which keeps sheets from collapsing, as on the landing page
 OWN_SHARE = 0.75
 LEAST_BALANCE = 0.1
+TYPICAL = "typical"
+WHO = {  # whose choice the shown seed is: one side's best or worst, or nobody's
+    TYPICAL: None,
+    "best left": ("left", "best"),
+    "best right": ("right", "best"),
+    "worst left": ("left", "worst"),
+    "worst right": ("right", "worst"),
+}
 Notes = list[tuple[str, str]]  # the field that it is about, and the sentence
 
 
@@ -54,9 +62,10 @@ class Request:
 class Look:
     """What a run's colours show, and of which seed: none of it trains anything."""
 
-    which: str = "best"  # of SHOWN, or "picked"
+    which: str = TYPICAL  # of WHO, or "picked"
     paint: str = "class"  # of PAINTS
     discrete: bool = False  # the likeliest class
+    tested: bool = True  # the test points, too
 
 
 def resolve(request: Request, own: OwnData | None) -> tuple[Request, Notes]:

@@ -13,33 +13,47 @@ from typing import Any
 import streamlit as st
 
 from gating_core.experiments.comparison import (
-    SHOWN,
     CurvatureSummary,
     Setting,
     TrainedRun,
+    drawn_frames,
     measure_run,
     shown_member,
+    typical_member,
 )
+from ui.playground.picture import SIDES
+from ui.playground.request import TYPICAL, WHO
 from ui.work import jobs, runs
 from ui.work.runs import Shown
 
 JOB, WISH, COMPLETE = "playground", "playground_wish", "playground_complete"
+STOPPED = "playground_stopped"  # the setting of a film, and where the visitor has stopped it
 
 
 @dataclass
 class Wish:
-    """Which seed the visitor looks at: best, median, worst, or the picked one."""
+    """Which seed the visitor looks at: one of `WHO`, or the picked one."""
 
-    which: str = SHOWN[0]
+    which: str = TYPICAL
     picked: str = ""
 
     def member(self, run: TrainedRun) -> int:
-        """Its place among the seeds; the right-hand variant says which is best."""
+        """Its place among the seeds, of which both sides have the same one."""
         seeds = run.task.seeds
-        if self.which == "picked" and self.picked in map(str, seeds):
+        if self.chosen(run) == "picked":
             return seeds.index(int(self.picked))
-        which = self.which if self.which in SHOWN else SHOWN[0]
-        return shown_member(run.variants[run.setting.compared[-1]].ensemble, which)
+        left, right = (run.variants[name].ensemble for name in run.setting.compared)
+        whose = WHO.get(self.which)
+        if whose is None:
+            return typical_member(left, right)
+        side, which = whose
+        return shown_member(left if side == "left" else right, which)
+
+    def chosen(self, run: TrainedRun) -> str:
+        """By which of `WHO` it is shown; "picked" one that somebody picked."""
+        if self.which == "picked":
+            return "picked" if self.picked in map(str, run.task.seeds) else TYPICAL
+        return self.which if self.which in WHO else TYPICAL
 
     def lacks(self, shown: Shown) -> bool:
         """Whether there is something to measure of the seed that is looked at."""
@@ -54,6 +68,18 @@ class Wish:
         return measure_run(
             run, run.setting.compared, lambda: self.member(run), set(shown.along), set(shown.final)
         )
+
+
+def sides_of(run: TrainedRun) -> dict[str, str]:
+    """The compared variants by side."""
+    return dict(zip(SIDES, run.setting.compared, strict=False))
+
+
+def stopped_frame(run: TrainedRun) -> int:
+    """The drawn frame that the visitor has stopped at; the last one unless they have."""
+    last = len(drawn_frames(run)) - 1
+    about, frame = st.session_state.get(STOPPED, (None, last))
+    return min(frame, last) if about == run.setting else last
 
 
 def wish(which: str) -> Wish:

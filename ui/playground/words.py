@@ -8,13 +8,10 @@ from dataclasses import fields
 import numpy as np
 
 from gating_core.experiments.comparison import (
-    DRAWN_POINTS,
     FILM_GRID,
     VARIANTS,
-    ClassifierFrames,
     CurvatureSummary,
     TrainedRun,
-    drawn_frames,
 )
 from gating_core.geometry import CURVED, FLAT
 from gating_core.tasks import OwnData, quote, train_counts
@@ -28,8 +25,6 @@ from ui.common.words import (
     total_text,
     verdict_text,
 )
-from ui.drawing.axes import Axes
-from ui.drawing.planes import classifier_planes
 
 FEW_SEEDS = 6
 COARSE_BELOW = 20  # test points: one more or less right shows in the accuracy
@@ -47,10 +42,16 @@ TITLES = {
 }
 
 
-def verdict(run: TrainedRun) -> str:
-    """What the paired difference of test accuracies says."""
+def heading(name: str) -> str:
+    """What stands over a variant's surface: its name in the menu, and what that is."""
+    title = TITLES[name]
+    return title if title.casefold().startswith(name) else f"{name}: {title}"
+
+
+def verdict(run: TrainedRun, frame: int = -1) -> str:
+    """What the paired difference of test accuracies says, after the last step unless said."""
     left, right = run.setting.compared
-    gaps = _finals(run, right) - _finals(run, left)
+    gaps = np.subtract(*(run.variants[n].ensemble.test_accuracy[frame] for n in (right, left)))
     count = len(gaps)
     if count < 2:
         return "One seed cannot show a difference."
@@ -103,15 +104,6 @@ def _is_above(gains: np.ndarray) -> bool:
     return found.mean > found.half_width
 
 
-def drawn_text(run: TrainedRun) -> str:
-    """How many of the points are drawn, if not all are."""
-    counts = run.task.train_points.shape[1], run.task.test_points.shape[1]
-    if max(counts) <= DRAWN_POINTS:
-        return ""
-    shown = [min(count, DRAWN_POINTS) for count in counts]
-    return f" ({shown[0]} of {counts[0]} and {shown[1]} of {counts[1]} are drawn)"
-
-
 def _finals(run: TrainedRun, name: str) -> np.ndarray:
     return run.variants[name].ensemble.test_accuracy[-1]
 
@@ -127,9 +119,9 @@ def table(run: TrainedRun) -> dict[str, list[str]]:
     for name, variant in run.variants.items():
         finals = 100 * _finals(run, name)
         rows["Variant"].append(TITLES[name])
-        rows["Accuracy on new points"].append(f"{_mean_text(finals)} %")
+        rows["Accuracy on new points"].append(f"{mean_text(finals)} %")
         gaps = finals - 100 * _finals(run, left)
-        rows[against].append("–" if name == left else f"{_mean_text(gaps)} points")
+        rows[against].append("–" if name == left else f"{mean_text(gaps)} points")
         rows["Worst seed"].append(f"{finals.min():.0f} %")
         rows["D"].append(str(variant.ensemble.config.model_dim))
         rows["Parameters"].append(str(variant.ensemble.parameter_count))
@@ -138,7 +130,7 @@ def table(run: TrainedRun) -> dict[str, list[str]]:
     return rows
 
 
-def _mean_text(values: np.ndarray) -> str:
+def mean_text(values: np.ndarray) -> str:
     """Mean of all seeds, with its 95 % interval where there are several."""
     if len(values) < 2:
         return short(float(values[0]))
@@ -160,61 +152,6 @@ def final_doubt(found: CurvatureSummary | None) -> str:
     verdict = found.verdicts[-1]
     text = doubt_text(found.total, verdict)
     return f"{verdict_text(verdict)}; {text}" if verdict.word == CURVED else text
-
-
-def captions(
-    run: TrainedRun, name: str, member: int, gaussian: np.ndarray | None = None
-) -> list[str]:
-    """The line over a surface, for every frame; with ``gaussian`` also where that is not known."""
-    ensemble = run.variants[name].ensemble
-    seed = ensemble.seeds[member]
-    lines = [
-        f"seed {seed} · {percent(float(accuracy))} of new points right"
-        for accuracy in ensemble.test_accuracy[drawn_frames(run), member]
-    ]
-    if gaussian is None:
-        return lines
-    unknown = np.isnan(gaussian).mean((1, 2))
-    return [
-        line + (f" · K is not known at {percent(float(share))} of the points" if share else "")
-        for line, share in zip(lines, unknown, strict=True)
-    ]
-
-
-def axes_text(sides: dict[str, ClassifierFrames], axes: dict[str, Axes]) -> str:
-    """What is drawn of more than three dimensions, and what of the classifier's plane."""
-    where = [side for side, own in axes.items() if own.principal]
-    if not where:
-        return ""
-    whose = "both sides'" if len(where) == len(axes) else f"the {where[0]} side's"
-    shares = [f"{percent(axes[side].share(sides[side].values[-1]))} ({side})" for side in where]
-    text = (
-        f"Drawn along three principal components of {whose} final points, which hold"
-        f" {' and '.join(shares)} of the variance."
-    )
-    found = {side: classifier_planes(sides[side], axes[side]) for side in where}
-    honest = {side: planes[2] for side, planes in found.items() if planes is not None}
-    if not honest:
-        return text
-    missing = [side for side, which in honest.items() if not which.all()]
-    if not missing:
-        return f"{text} The classifier's plane decides there as in all {_dims(sides, where)}."
-    never = [side for side in missing if not honest[side].any()]
-    sides_text = " and the ".join(missing) + ("" if never == missing else " at some steps")
-    return f"{text} On the {sides_text} no plane: three components cannot show it."
-
-
-def _dims(sides: dict[str, ClassifierFrames], where: list[str]) -> str:
-    dims = sorted({sides[side].values.shape[-1] for side in where})
-    return f"{' or '.join(map(str, dims))} dimensions"
-
-
-def frames_text(run: TrainedRun, drawn: int) -> str:
-    """Whether a large model's frames are all drawn."""
-    count = len(run.frames)
-    if drawn == count:
-        return ""
-    return f"{drawn} of {count} saved steps are shown."
 
 
 def scaling_text(own: OwnData) -> str:

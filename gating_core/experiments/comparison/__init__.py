@@ -17,6 +17,7 @@ from gating_core.experiments.comparison.frames import (
     sample,
     shown_member,
     strengths_model,
+    typical_member,
 )
 from gating_core.experiments.comparison.presets import PRESETS, load_preset, load_sweep
 from gating_core.experiments.comparison.refit import refitted
@@ -65,4 +66,5 @@ __all__ = [
     "sweep_strengths",
     "train_further",
     "train_setting",
+    "typical_member",
 ]

@@ -7,7 +7,7 @@ grid points, D model dimension, P data points, K classes, S seeds.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import contourpy
 import numpy as np
@@ -22,11 +22,13 @@ from gating_core.training.scores import accuracy
 from gating_core.training.trained import TrainedEnsemble
 
 FILM_GRID = 31  # points along each side
+FINER = 3  # times as many for the decision boundary, where that is affordable
 DRAWN_POINTS = 150  # of the training points, and of the test points as many again
 MOST_FRAMES = 48  # so that a film stays below 8 MB
 FEWEST_FRAMES = 8
 AFFORDABLE = 2.5e8  # of `cost` times points and frames: about half a second
 SHOWN = ("best", "median", "worst")
+EQUAL_DECIMALS = 12  # to which accuracies are equal
 
 
 # --- Versions of a model --------------------------------------------------------------------------
@@ -39,6 +41,7 @@ class ClassifierFrames:
     ``values`` (T, R, C, D); ``logits`` (T, R, C, K); the classifier's weights ``weight`` (T, D, K)
     and ``bias`` (T, K); ``data_values`` (T, P, D). Of two classes: the second is the likelier where
     ``margin`` (T, R, C) is positive, on one side of the plane ``normal`` . y + ``offset`` = 0.
+    ``fine_logits`` (T, F, F, K), if there, are float32 at more points of the same square.
     """
 
     values: np.ndarray
@@ -46,6 +49,7 @@ class ClassifierFrames:
     weight: np.ndarray
     bias: np.ndarray
     data_values: np.ndarray
+    fine_logits: np.ndarray | None = None
 
     @property
     def margin(self) -> np.ndarray:
@@ -116,6 +120,19 @@ def shown_member(ensemble: TrainedEnsemble, which: str) -> int:
     return int(order[place])
 
 
+def typical_member(left: TrainedEnsemble, right: TrainedEnsemble) -> int:
+    """The member whose paired difference of test accuracies is nearest to the median of all.
+
+    Among equals, the one whose two accuracies are nearest to their medians. It looks at the test
+    points: what it shows is as typical of them as a mean, and no seed's luck.
+    """
+    pair = np.stack([left.test_accuracy[-1], right.test_accuracy[-1]])
+    gaps = pair[1] - pair[0]
+    off = np.abs(gaps - np.median(gaps)).round(EQUAL_DECIMALS)
+    apart = np.abs(pair - np.median(pair, 1, keepdims=True)).sum(0).round(EQUAL_DECIMALS)
+    return int(np.lexsort((apart, off))[0])
+
+
 def drawn_frames(run: TrainedRun) -> np.ndarray:
     """(T,): which of a run's frames are drawn, evenly spread, the first and the last among them.
 
@@ -177,7 +194,13 @@ def _some(count: int) -> np.ndarray:
 def film_frames(run: TrainedRun, name: str, member: int) -> ClassifierFrames:
     """Variant ``name`` of seed ``member`` along the run, in the drawn frames."""
     model = steps_model(run, name, member)
-    return sample(model, square_grid(FILM_GRID), film_data(run, member).points)
+    found = sample(model, square_grid(FILM_GRID), film_data(run, member).points)
+    finer = square_grid(FINER * (FILM_GRID - 1) + 1)
+    frames = len(model.attention.seeds)
+    if cost(model.attention.config) * frames * len(finer.points) > AFFORDABLE:
+        return found
+    logits = model.read_out(model.attention(finer.points)).unflatten(1, tuple(finer.weights.shape))
+    return replace(found, fine_logits=logits.numpy().astype(np.float32))
 
 
 # --- What is found in it --------------------------------------------------------------------------
@@ -211,10 +234,15 @@ def cut_of(margin: np.ndarray, axis: np.ndarray) -> Cut:
     return Cut(closed, len(lines) - closed)
 
 
-def inside(run: TrainedRun, name: str, member: int) -> dict[str, np.ndarray]:
-    """What goes on inside the final model: every attention weight and gate, (R, C) by name."""
-    ensemble = run.variants[name].ensemble
-    model = restore(ensemble.config, ensemble.seeds, ensemble.state).attention.member(member)
+def inside(run: TrainedRun, name: str, member: int, frame: int = -1) -> dict[str, np.ndarray]:
+    """What goes on inside a model: every attention weight and gate, (R, C) by name.
+
+    At the ``frame`` among those of the run; the last one unless said.
+    """
+    variant = run.variants[name]
+    states = {part: np.ascontiguousarray(x[frame]) for part, x in variant.states.items()}
+    ensemble = variant.ensemble
+    model = restore(ensemble.config, ensemble.seeds, states).attention.member(member)
     fields = {}
     for layer, found in enumerate(look_inside(model, square_grid(FILM_GRID)), 1):
         heads = len(found.weights)

@@ -26,6 +26,7 @@ from ui.drawing import palette
 from ui.playground import controls as playground_controls
 from ui.playground import parts as playground
 from ui.playground import training
+from ui.playground.request import Look
 from ui.work import runs, runtime
 from ui.work.job import State
 
@@ -137,11 +138,15 @@ def test_the_first_run_is_announced_and_finishes(nothing_known):
     header, arrays = assert_shown(app)
     run = run_of(app)
     assert header["frames"] == len(run.frames)
-    assert header["frame_labels"][-1] == "step 50"
-    assert [c["heading"] for c in header["columns"]] == ["no gate", "sigmoid gate", "Along the run"]
+    assert header["frame_labels"][-1] == "step 50 · epoch 50"
+    assert [c["heading"] for c in header["columns"]] == [
+        "ungated: no gate",
+        "sigmoid gate",
+        "Along the run",
+    ]
     assert len(header["columns"][0]["captions"]) == len(run.frames)
     assert arrays["left_x"].shape == (len(run.frames), GRID, GRID)
-    assert "No difference that 2 seeds can show" in said(app)
+    assert "No difference that 2 seeds can show" in header["readings"][-1]
     assert app.metric[0].value == "0"
     assert list(app.table[0].value["Parameters"]) == ["47", "59"]
 
@@ -157,26 +162,26 @@ def test_curvature_of_every_seed_fills_in():
     shown = app.session_state[runs.last_key(training.JOB)]
     everyone = {(name, member) for name in ("ungated", "sigmoid") for member in range(3)}
     assert set(shown.along) == everyone
-    best = training.Wish("best").member(shown.run)
-    assert set(shown.final) == {(name, best) for name in ("ungated", "sigmoid")}
+    typical = training.Wish().member(shown.run)
+    assert set(shown.final) == {(name, typical) for name in ("ungated", "sigmoid")}
 
 
 def test_the_totals_are_those_of_the_shown_seed():
-    app = open_playground(seeds="3", who="worst")
+    app = open_playground(seeds="3", who="worst right")
     shown = app.session_state[runs.last_key(training.JOB)]
-    member = training.Wish("worst").member(shown.run)
+    member = training.Wish("worst right").member(shown.run)
     found = shown.final["sigmoid", member].total
     assert float(found.value) > float(found.error) > 0
     value = float(app.metric[1].value.split(" ±")[0])
     assert abs(value - float(found.value)) <= float(found.error)
-    app.selectbox(key="who").set_value("best").run()
+    app.selectbox(key="who").set_value("best right").run()
     finish(app)  # another seed's end is measured when somebody looks
     assert app.session_state[runs.last_key(training.JOB)] is shown
-    best = shown.final["sigmoid", training.Wish("best").member(shown.run)].total
+    best = shown.final["sigmoid", training.Wish("best right").member(shown.run)].total
     value = float(app.metric[1].value.split(" ±")[0])
     assert abs(value - float(best.value)) <= float(best.error)
     job = job_of(app)
-    app.selectbox(key="who").set_value("worst").run()
+    app.selectbox(key="who").set_value("worst right").run()
     assert job_of(app) is job  # and not once more
 
 
@@ -184,7 +189,7 @@ def test_the_curve_of_total_curvature_ends_at_the_number_below_it():
     """The refined total is the last point, with its error; a ring means a lower estimate alone."""
     app = open_playground(data="sine", right="silu", seeds="2")
     shown = app.session_state[runs.last_key(training.JOB)]
-    member = training.Wish("best").member(shown.run)
+    member = training.Wish().member(shown.run)
     curve = playground._curves(shown, member)[0]
     for side, name in zip(("left", "right"), shown.run.setting.compared, strict=True):
         end, path = shown.final[name, member].total, shown.along[name, member].total
@@ -197,7 +202,7 @@ def test_the_curve_of_total_curvature_ends_at_the_number_below_it():
 
 
 def test_a_flat_sheet_is_known_to_be_flat_at_every_step_however_it_is_painted():
-    app = open_playground(paint="curvature", seeds="2", who="best")
+    app = open_playground(paint="curvature", seeds="2", who="best right")
     header, arrays = picture(app)
     assert all("not known" not in line for line in header["columns"][0]["captions"])
     assert not arrays["left_field"].any()
@@ -210,7 +215,7 @@ def test_a_picture_is_not_sent_again_for_every_seed_that_is_measured(monkeypatch
     """The film is megabytes: it changes with the shown seed's curvature, and once all are there."""
     app = open_playground(seeds="3")
     shown = app.session_state[runs.last_key(training.JOB)]
-    member = training.Wish("best").member(shown.run)
+    member = training.Wish().member(shown.run)
     whole = dict(shown.along)
     pictures = []
     shown.along.clear()
@@ -230,11 +235,12 @@ def test_the_default_experiment_of_sixteen_seeds(monkeypatch):
     for place in AS_IT_IS:
         monkeypatch.setattr(*place)
     app = open_playground(seeds="16", steps="400", points="1024")
-    assert_shown(app)
-    assert "**Sigmoid gate helps by" in said(app)
+    header, _ = assert_shown(app)
+    reading = header["readings"][-1]
+    assert "**Sigmoid gate helps by" in reading
     finals = {n: v.ensemble.test_accuracy[-1] for n, v in run_of(app).variants.items()}
     found = mean_interval(100 * (finals["sigmoid"] - finals["ungated"]))
-    mean, half = re.search(r"helps by ([\d.]+) ± ([\d.]+) points", said(app)).groups()
+    mean, half = re.search(r"helps by ([\d.]+) ± ([\d.]+) points", reading).groups()
     assert abs(float(mean) - found.mean) <= 0.051
     assert 0 <= float(half) - found.half_width < 0.1
 
@@ -244,8 +250,8 @@ def test_looking_inside():
     charts = [json.loads(c.proto.spec) for c in app.get("plotly_chart")]
     assert sorted(len(chart["data"]) for chart in charts) == [
         2,
-        12,
-    ]  # strip; 3 weights and 3 gates, each with what is clicked
+        18,
+    ]  # strip; 3 + 3 weights and 3 gates, each with what is clicked
 
 
 def test_downloads_are_there_and_complete():
@@ -253,15 +259,17 @@ def test_downloads_are_there_and_complete():
     buttons = downloads(app)
     assert set(buttons) == DOWNLOADS | {"own_example"}
     assert not any(button.disabled for button in buttons.values())
-    html = playground._figure(run_of(app), 0)
+    shown = app.session_state[runs.last_key(training.JOB)]
+    html = playground._figure(shown, Look(), 0)
     assert "mesh3d" in html
+    assert "circle, step 50 of 50" in html
 
 
 # --- Links ----------------------------------------------------------------------------------------
 
 
 def test_a_link_restores_an_experiment():
-    query = dict(data="blobs3", left="silu", right="tanh", who="worst", paint="curvature",
+    query = dict(data="blobs3", left="silu", right="tanh", who="worst right", paint="curvature",
                  noise="0.1", flip="0.04", share="0.5", width="4", slots="3", attention_heads="2",
                  stack="2", skip="true", rms="pre", out="true", optimiser="sgd", rate="0.05",
                  batch="16", decay="0.1", first="7", seeds="2", steps="50", points="128",
@@ -431,7 +439,7 @@ def test_train_on_is_what_a_long_run_would_have_been():
         )
         for part, array in variant.ensemble.state.items():
             np.testing.assert_array_equal(array, whole.variants[name].ensemble.state[part])
-    assert picture(app)[0]["frame_labels"][-1] == "step 450"
+    assert picture(app)[0]["frame_labels"][-1].startswith("step 450 ·")
 
 
 def test_training_on_is_called_training(monkeypatch):
@@ -463,7 +471,7 @@ def test_rewind_shows_the_start_until_something_else_is_looked_at():
     assert len(serials) == 3  # each time the view hears of it
     app.run()
     assert picture(app)[0]["frame"] == 0
-    app.selectbox(key="who").set_value("worst").run()
+    app.selectbox(key="who").set_value("worst right").run()
     assert picture(app)[0]["frame"] == last
 
 
@@ -693,7 +701,7 @@ def test_coming_back_after_leaving_in_the_middle_it_goes_on(nothing_known, monke
 
 
 def test_coming_back_without_a_link_finds_the_page_as_it_was():
-    app = open_playground(seeds="3", data="xor", paint="curvature", who="worst", steps="100")
+    app = open_playground(seeds="3", data="xor", paint="curvature", who="worst right", steps="100")
     before = run_of(app)
     app.switch_page("pages/9_How_to_read.py").run()
     for name in list(app.query_params):
@@ -998,7 +1006,7 @@ def test_drawing_waits_for_nobody(monkeypatch):
     app = open_playground()
     tickets = [runtime.LINE.join() for _ in range(runtime.CONCURRENT_JOBS)]
     try:
-        app.selectbox(key="who").set_value("worst").run(timeout=10)
+        app.selectbox(key="who").set_value("worst right").run(timeout=10)
         assert not app.exception
         assert_shown(app)
     finally:

@@ -17,7 +17,7 @@ from gating_core.experiments.comparison import (
 )
 from gating_core.geometry import Integral
 from ui.drawing.axes import film_axes
-from ui.playground import words
+from ui.playground import film_words, words
 from ui.playground.picture import _reading
 
 SMALL = Setting(seed_count=3, steps=20, points=400)
@@ -68,8 +68,10 @@ def test_a_surface_of_which_nothing_is_known_is_undecided(curved, unresolved, te
 def test_steps_that_are_not_drawn_are_counted():
     run = run_of(SMALL)
     count = len(run.frames)
-    assert words.frames_text(run, count) == ""
-    assert words.frames_text(run, count - 1) == f"{count - 1} of {count} saved steps are shown."
+    assert film_words.frames_text(run, count) == ""
+    assert (
+        film_words.frames_text(run, count - 1) == f"{count - 1} of {count} saved steps are shown."
+    )
 
 
 def test_a_plane_that_three_components_cannot_show_is_named():
@@ -78,7 +80,7 @@ def test_a_plane_that_three_components_cannot_show_is_named():
         side: film_frames(run, name, 0)
         for side, name in zip(("left", "right"), run.setting.compared, strict=True)
     }
-    assert words.axes_text(sides, film_axes(sides)).endswith(
+    assert film_words.axes_text(sides, film_axes(sides)).endswith(
         "On the left and the right no plane: three components cannot show it."
     )
 

@@ -84,6 +84,8 @@ def view3d(
     serial: str = "",
     family: str = "",
     scene: str = "",
+    stale: str = "",
+    places: Sequence[float] = (),
     readings: Sequence[str] = (),
     ends: tuple[str, str] | None = None,
     arrive: bool = False,
@@ -100,9 +102,11 @@ def view3d(
     last frame.
 
     The camera is that of ``view``, as near as all that is drawn fits, until the visitor turns it; a
-    new ``scene`` begins with it again. ``readings`` are paragraphs, one per frame, ``ends`` what
-    the ends of the timeline are called; in these and in captions ** marks what is bold. With
-    ``arrive`` the frames play once by themselves when the page is opened.
+    new ``scene`` begins with it again. What ``stale`` says lies over pictures that are dimmed, as
+    of what was asked for before. Frames stand at ``places`` along the timeline, evenly unless said;
+    a click on a panel without points of the chart goes to the nearest. ``readings`` are paragraphs,
+    one per frame, ``ends`` what the ends of the timeline are called; in these and in captions **
+    marks what is bold. With ``arrive`` the frames play once by themselves when the page is opened.
     """
     columns = [
         {
@@ -123,6 +127,8 @@ def view3d(
         "camera": view.camera,
         "edge_on": asdict(view.edge_on) if view.edge_on else None,
         "scene": scene,
+        "stale": stale,
+        "places": list(map(float, places)),
         "readings": list(readings),
         "ends": ends,
         "arrive": arrive,

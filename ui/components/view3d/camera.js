@@ -6,6 +6,7 @@ const NEARER = 0.9; // of the way to the middle, of a plus
 const STEEPEST = 1.5; // radians above the ground: overhead, left and right would change places
 const SETTLED_MS = 40; // after which a zoom has been applied
 const CAMERAS = (window.__gcCameras ??= {});
+const SCENES = (window.__gcSceneOf ??= {}); // what each camera looks at
 const TURNED = (window.__gcTurned ??= new Set()); // views that the visitor has turned
 
 const FIELD = Math.PI / 4; // radians: what Plotly's cameras see, from below to above
@@ -29,10 +30,13 @@ function setCamera(state, camera, from = null) {
   });
 }
 
-// Another picture is better seen from elsewhere.
-function forgetCamera({ key }) {
-  TURNED.delete(key);
-  delete CAMERAS[key];
+// Another picture is better seen from elsewhere; the same one, after a change of pages, as it was.
+function beginScene({ key, scene }) {
+  if (key in SCENES && SCENES[key] !== scene) {
+    TURNED.delete(key);
+    delete CAMERAS[key];
+  }
+  SCENES[key] = scene;
 }
 
 const unit = vector => vector.map(x => x / Math.hypot(...vector));

@@ -31,7 +31,7 @@ function label(root, state) {
   write(root.querySelector('.gc-reading'), header.readings[Math.min(frame, header.readings.length - 1)] ?? '');
   root.querySelector('.gc-frame').textContent = header.frame_labels[frame] ?? '';
   const scrub = root.querySelector('.gc-scrub');
-  scrub.value = frame;
+  scrub.value = placeOf(state, frame);
   scrub.setAttribute('aria-valuetext', header.frame_labels[frame] ?? '');
 }
 

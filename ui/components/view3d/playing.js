@@ -2,6 +2,15 @@
 
 const FRAME_MS = 90; // at least, of a frame that plays
 
+// Where a frame stands along the timeline, and which frame stands nearest to a place there.
+const placeOf = (state, frame) => state.header.places[frame] ?? frame;
+
+function frameAt(state, place) {
+  const far = frame => Math.abs(placeOf(state, frame) - place);
+  const frames = Array.from({ length: state.header.frames }, (_, frame) => frame);
+  return frames.reduce((best, frame) => (far(frame) < far(best) ? frame : best), 0);
+}
+
 function show(root, state, frame) {
   const next = Math.max(0, Math.min(state.header.frames - 1, frame));
   if (next === state.frame) return Promise.resolve();
@@ -48,8 +57,19 @@ function chaser(root, state) {
 function listenToBar(root, state, chase) {
   root.querySelector('.gc-play').onclick = () => play(root, state);
   const scrub = root.querySelector('.gc-scrub');
-  scrub.oninput = () => { state.playing = false; chase(Number(scrub.value)); };
-  scrub.onchange = () => state.report('stop', { frame: Number(scrub.value) });
+  const meant = () => frameAt(state, Number(scrub.value));
+  scrub.oninput = () => { state.playing = false; chase(meant()); };
+  scrub.onchange = () => state.report('stop', { frame: meant() });
+  // Frames that stand apart are further away than one move of the slider.
+  scrub.onkeydown = event => {
+    const by = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1 }[event.key];
+    if (!by || !state.header.places.length) return;
+    event.preventDefault();
+    state.playing = false;
+    const frame = Math.max(0, Math.min(state.header.frames - 1, state.frame + by));
+    chase(frame);
+    state.report('stop', { frame });
+  };
   root.querySelectorAll('.gc-end').forEach(node => {
     node.onclick = async () => {
       state.playing = false;
@@ -65,6 +85,20 @@ function listenToBar(root, state, chase) {
       state.report('stop', { frame: state.frame });
     };
   });
+}
+
+// A click on curves along the timeline goes to the nearest frame there.
+function goWhereClicked(state, div, chase) {
+  div.addEventListener('click', event => {
+    const axis = div._fullLayout?.xaxis;
+    if (!axis || !state.header.places.length) return;
+    const across = event.clientX - div.getBoundingClientRect().left - axis._offset;
+    if (across < 0 || across > axis._length) return;
+    const frame = frameAt(state, axis.p2d(across));
+    state.playing = false;
+    chase(frame);
+    state.report('stop', { frame });
+  }, true);
 }
 
 const ARRIVAL_MS = 2000; // from the first frame to the last when the page is opened

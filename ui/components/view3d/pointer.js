@@ -70,11 +70,19 @@ function pointAtScene(state, div, { point, select, hold }) {
 function pointAtPlane(state, plot, hand) {
   const { pick } = state.header.columns[plot.c].panels[plot.p];
   if (state.arrays[pick.x].inner.length === 2) pointAtNearest(state, plot, hand);
-  else pointAtHit(plot.div, hand);
+  else pointAtHit(plot.div, () => state.arrays[pick.x].values, hand);
 }
 
-function pointAtHit(div, { point, select }) {
-  const found = e => e.points.find(hit => hit.curveNumber === 0)?.pointNumber; // [row, column]
+// The heat map may be finer than the grid, whose nearest point counts.
+function pointAtHit(div, axis, { point, select }) {
+  const nearestOf = place => {
+    const [first, last] = [axis()[0], axis().at(-1)];
+    return Math.round((axis().length - 1) * (place - first) / (last - first));
+  };
+  const found = e => {
+    const hit = e.points.find(each => each.curveNumber === 0);
+    return hit && [nearestOf(hit.y), nearestOf(hit.x)];
+  };
   div.on('plotly_click', e => found(e) && select(...found(e)));
   div.on('plotly_hover', e => found(e) && point(found(e)));
   div.on('plotly_unhover', () => point(null));

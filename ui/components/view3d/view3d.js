@@ -25,8 +25,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     state.last = header.frames - 1;
     state.pick = header.pick;
   }
-  if (state.scene !== undefined && state.scene !== header.scene) forgetCamera(header);
-  state.scene = header.scene;
+  beginScene(header);
   const arriving = header.arrive && !window.__gcArrived && !still();
   if (header.arrive) window.__gcArrived = true;
   if (arriving) state.frame = 0;
@@ -60,7 +59,7 @@ function build(root, state) {
     if (state.Plotly) state.plots.forEach(plot => state.Plotly.purge(plot.div));
     state.plots = [];
     state.wired = false;
-    find('.gc-columns').replaceChildren(...header.columns.map((column, c) => {
+    const boxes = header.columns.map((column, c) => {
       const box = element('div', column.wide ? 'gc-column gc-wide' : 'gc-column');
       box.style.setProperty('--gc-asides', column.panels.length - 1);
       box.append(element('h3', 'gc-heading'), element('p', 'gc-caption'));
@@ -78,20 +77,27 @@ function build(root, state) {
       });
       box.append(element('p', 'gc-readout'));
       return box;
-    }));
+    });
+    const wide = box => box.classList.contains('gc-wide');
+    find('.gc-columns').replaceChildren(...boxes.filter(box => !wide(box)));
+    find('.gc-below').replaceChildren(...boxes.filter(wide));
   }
   state.plots.forEach(plot => plot.div.setAttribute('aria-label',
     header.columns[plot.c].panels[plot.p].label));
   root.querySelectorAll('.gc-readout').forEach((node, c) => { node.hidden = !header.columns[c].readout.length; });
   root.querySelectorAll('.gc-heading').forEach((node, c) => { node.textContent = header.columns[c].heading; });
   root.classList.toggle('gc-film', header.scrub);
+  root.classList.toggle('gc-old', header.stale !== '');
+  find('.gc-stale').textContent = header.stale;
+  find('.gc-scrubs').hidden = !header.places.length;
   root.querySelectorAll('.gc-end').forEach((node, i) => {
     node.hidden = !header.ends;
     node.textContent = header.ends?.[i] ?? '';
   });
   find('.gc-edge').hidden = !header.edge_on;
   root.querySelectorAll('.gc-step, .gc-scrub').forEach(node => { node.hidden = !header.scrub; });
-  find('.gc-scrub').max = header.frames - 1;
+  find('.gc-scrub').min = placeOf(state, 0);
+  find('.gc-scrub').max = placeOf(state, header.frames - 1);
   find('.gc-bar').hidden = header.frame_labels.length === 0;
   find('.gc-plays').hidden = header.frame_labels.length === 0;
   find('.gc-play').disabled = header.frames < 2;
@@ -120,6 +126,7 @@ function listen(root, state) {
     letScroll(div);
     if (!div.classList.contains('gc-scene')) {
       if (linked(state.header.columns[c].panels[p])) pointAtPlane(state, plot, hand);
+      else goWhereClicked(state, div, chase);
       return;
     }
     state.sizes.observe(div);

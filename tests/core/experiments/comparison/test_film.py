@@ -6,6 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.special import softmax
 
 from gating_core.attention.classifier import restore
@@ -20,8 +22,9 @@ from ui.components.view3d import pack
 from ui.drawing.axes import film_axes
 from ui.drawing.lines import triangles
 from ui.drawing.planes import PLANE_TOLERANCE, classifier_planes
+from ui.drawing.sheet import boundaries
 from ui.playground.curves import Curve
-from ui.playground.figures import film_figure, inside_figure, seeds_figure
+from ui.playground.figures import inside_figure, seeds_figure, span, still_figure
 from ui.playground.picture import PAINTS, film_view
 
 LARGEST_PAYLOAD_MB = 8
@@ -153,6 +156,32 @@ def test_best_median_worst(accuracy, loss, best, median, worst):
     assert ensemble.best == best
 
 
+def of_tests(*test_accuracy):
+    ensemble = of_accuracies(test_accuracy, np.zeros(len(test_accuracy)))
+    return replace(ensemble, test_accuracy=np.array([test_accuracy]))
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "typical"),
+    [
+        ((0.5, 0.6, 0.9), (0.9, 0.8, 0.9), 1),  # differences 0.4, 0.2, 0
+        ((0.92, 1.0, 0.99), (1.0, 1.0, 0.99), 1),  # of two without a difference, the middling one
+        ((0.7, 0.6, 0.8, 0.1), (0.8, 0.8, 0.8, 0.9), 0),  # 0.1, 0.2, 0, 0.8: half way between two
+        ((0.3,), (0.9,), 0),
+    ],
+)
+def test_the_typical_member_has_the_median_difference(left, right, typical):
+    assert film.typical_member(of_tests(*left), of_tests(*right)) == typical
+
+
+@given(st.lists(st.tuples(st.integers(0, 768), st.integers(0, 768)), min_size=1, max_size=33))
+def test_no_member_is_nearer_to_the_median_difference(pairs):
+    left, right = np.array(pairs).T / 768
+    found = film.typical_member(of_tests(*left), of_tests(*right))
+    away = np.abs(right - left - np.median(right - left))
+    assert away[found] <= away.min() + 1e-9
+
+
 def test_nobody_looks_at_the_test_points(circle):
     ensemble = circle.variants["sigmoid"].ensemble
     blind = replace(ensemble, test_accuracy=1 - ensemble.test_accuracy)
@@ -215,21 +244,26 @@ def test_boundaries_are_where_two_classes_are_equally_likely(run):
     axes = film_axes(sides)
     axis = film.film_data(run, MEMBER).axis
     found = 0
+    fine_axis = view.arrays["fine_axis"]
+    assert len(fine_axis) == 91
     for (name, side), variant in zip(sides.items(), run.setting.variants, strict=True):
         chart = np.stack([view.arrays[f"{name}_curve_{u}"] for u in "uv"], -1)
-        lifted = np.stack([view.arrays[f"{name}_curve_{x}"] for x in "xyz"], -1)
         for frame in (1, -1):
             known = np.isfinite(chart[frame, :, 0])
             if not known.any():
                 continue
             found += 1
-            logits = side.logits[frame]
+            logits = side.fine_logits[frame].astype(float)
             size = np.abs(logits - logits.mean(-1, keepdims=True)).max()
-            margin = margin_at(logits, axis, chart[frame, known])
-            # Exact along an edge, unless a third class comes in between its ends.
+            margin = margin_at(logits, fine_axis, chart[frame, known])
+            # Exact along an edge; where three classes meet, inside a cell.
             assert np.median(margin) <= 1e-9 * size
             in_a_cell = max(np.abs(np.diff(logits, axis=i)).max() for i in (0, 1))
-            assert margin.max() <= (1e-9 * size if logits.shape[-1] == 2 else 2 * in_a_cell)
+            assert margin.max() <= (1e-9 * size if logits.shape[-1] == 2 else in_a_cell)
+        cuts = boundaries(side.logits, axis, axes[name].project(side.values))
+        chart, lifted = cuts[..., :2], cuts[..., 2:]
+        drawn = np.stack([view.arrays[f"{name}_curve_{x}"] for x in "xyz"], -1)
+        np.testing.assert_array_equal(drawn, lifted)
         known = np.isfinite(chart[-1, :, 0])
         if known.any():
             ensemble = run.variants[variant].ensemble
@@ -244,12 +278,12 @@ def test_boundaries_are_where_two_classes_are_equally_likely(run):
 def test_boundaries_separate_the_classes(run):
     """Between two neighbours of the grid that differ in class there is a point of the curve."""
     sides, view = picture(run)
-    axis = film.film_data(run, MEMBER).axis
+    axis = view.arrays["fine_axis"]
     step = axis[1] - axis[0]
     for name, side in sides.items():
         chart = np.stack([view.arrays[f"{name}_curve_{u}"][-1] for u in "uv"], -1)
         chart = chart[np.isfinite(chart[:, 0])]
-        likeliest = side.logits[-1].argmax(-1)
+        likeliest = side.fine_logits[-1].argmax(-1)
         for row, column in np.argwhere(likeliest[:, 1:] != likeliest[:, :-1]):
             middle = np.array([axis[column] + step / 2, axis[row]])
             assert np.abs(chart - middle).max(-1).min() <= step / 2 + 1e-9
@@ -545,12 +579,22 @@ def test_a_sigmoid_gate_has_a_field_for_every_channel(circle):
 
 
 def test_figures_can_be_sent_and_saved(run):
-    sides = both(run)
     names = run.setting.variants
-    colours = tuple(range(run.setting.class_count))
-    figure = film_figure(sides, film_axes(sides), dict(zip(sides, names, strict=True)), colours)
-    first = json.loads(figure.to_json())["data"]
-    assert [trace["type"] for trace in first] == ["mesh3d", "mesh3d"]
+    _, view = picture(run)
+    figure = still_figure(view, -1, list(names), "what it is")
+    drawn = json.loads(figure.to_json())
+    assert drawn["layout"]["title"]["text"] == "what it is"
+    titles = [note["text"] for note in drawn["layout"]["annotations"]]
+    assert titles == [f"<b>{name}</b>" for name in names]
+    for number, side in (("", "left"), ("2", "right")):
+        in_scene = [
+            trace for trace in figure.data if getattr(trace, "scene", "") == f"scene{number}"
+        ]
+        in_plane = [x for x in figure.data if getattr(x, "xaxis", "") == f"x{number}"]
+        wanted = view.columns[["left", "right"].index(side)]
+        assert [len(in_scene), len(in_plane)] == [len(panel.traces) for panel in wanted]
+        np.testing.assert_array_equal(in_scene[0].x, view.arrays[f"{side}_x"][-1].ravel())
+        np.testing.assert_array_equal(in_plane[1].x, view.arrays[f"{side}_curve_u"][-1])
     assert "<html>" in figure.to_html(include_plotlyjs=False)
 
     fields = inside(run, names[1], MEMBER)
@@ -561,7 +605,11 @@ def test_figures_can_be_sent_and_saved(run):
     for pictured, unseen in zip(small["data"], small["data"][len(fields) :], strict=False):
         assert pictured.get("xaxis") == unseen.get("xaxis")
     one = dict(list(fields.items())[:1])
-    assert len(json.loads(inside_figure(one).to_json())["data"]) == 1
+    large = json.loads(inside_figure(one, span(fields)).to_json())
+    assert len(large["data"]) == 1
+    for scale in (small["layout"]["coloraxis"], large["layout"]["coloraxis"]):
+        assert scale["cmin"] == min(field.min() for field in fields.values())
+        assert scale["cmax"] == max(field.max() for field in fields.values())
 
     finals = {n: run.variants[n].ensemble.test_accuracy[-1] for n in names}
     strip = seeds_figure(finals, run.task.seeds, MEMBER)
