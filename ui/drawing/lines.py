@@ -70,6 +70,8 @@ def _positive(line: np.ndarray, numbers: np.ndarray) -> list[np.ndarray]:
     """The parts of a ``line`` (M, 2) where the ``numbers`` of its points are positive."""
     here = numbers.ravel()
     inside = here > 0
+    if inside.all():
+        return [line]
     parts: list[list[np.ndarray]] = [[line[0]]] if inside[0] else []
     for i in range(1, len(line)):
         if inside[i] != inside[i - 1]:

@@ -22,7 +22,7 @@ from gating_core.training.scores import accuracy
 from gating_core.training.trained import TrainedEnsemble
 
 FILM_GRID = 31  # points along each side
-FINER = 3  # times as many for the decision boundary, where that is affordable
+FINER = (3, 2)  # times as many for the decision boundary: the first of them that is affordable
 DRAWN_POINTS = 150  # of the training points, and of the test points as many again
 MOST_FRAMES = 48  # so that a film stays below 8 MB
 FEWEST_FRAMES = 8
@@ -195,10 +195,12 @@ def film_frames(run: TrainedRun, name: str, member: int) -> ClassifierFrames:
     """Variant ``name`` of seed ``member`` along the run, in the drawn frames."""
     model = steps_model(run, name, member)
     found = sample(model, square_grid(FILM_GRID), film_data(run, member).points)
-    finer = square_grid(FINER * (FILM_GRID - 1) + 1)
-    frames = len(model.attention.seeds)
-    if cost(model.attention.config) * frames * len(finer.points) > AFFORDABLE:
+    dear = cost(model.attention.config) * len(model.attention.seeds)
+    sizes = (times * (FILM_GRID - 1) + 1 for times in FINER)
+    size = next((size for size in sizes if dear * size**2 <= AFFORDABLE), None)
+    if size is None:
         return found
+    finer = square_grid(size)
     logits = model.read_out(model.attention(finer.points)).unflatten(1, tuple(finer.weights.shape))
     return replace(found, fine_logits=logits.numpy().astype(np.float32))
 

@@ -538,7 +538,7 @@ def test_looking_differently_trains_nothing():
     app = open_playground(seeds="3")
     before = run_of(app)
     first = picture(app)[0]
-    for value in ("worst", "median"):
+    for value in ("worst right", "best left"):
         app.selectbox(key="who").set_value(value).run()
     app.segmented_control(key="paint").set_value("curvature").run()
     app.toggle(key="discrete").set_value(True).run()
