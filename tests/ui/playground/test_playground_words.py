@@ -19,6 +19,7 @@ from gating_core.geometry import Integral
 from ui.drawing.axes import film_axes
 from ui.playground import film_words, words
 from ui.playground.picture import _reading
+from ui.playground.request import TYPICAL, WHO
 
 SMALL = Setting(seed_count=3, steps=20, points=400)
 
@@ -87,3 +88,40 @@ def test_a_plane_that_three_components_cannot_show_is_named():
 
 def test_a_point_says_its_probability():
     assert _reading(film_data(run_of(SMALL), 0)) == "p(class 1) = %{z:.2f}"
+
+
+def test_a_sentence_for_every_frame_says_what_the_seeds_say_and_whose_choice_is_shown():
+    run = run_of(SMALL)
+    readings = film_words.readings(run, 1, TYPICAL)
+    assert len(readings) == len(run.frames)
+    for frame, reading in enumerate(readings):
+        assert reading.startswith(f"Step {run.steps[frame]}, new points right: no gate ")
+        assert words.verdict(run, frame) in reading
+    assert readings[0] != readings[-1].replace(str(run.steps[-1]), "0")
+    assert readings[-1].endswith(
+        "Shown: seed 1, whose difference on new points is the typical one (the median of all"
+        " seeds)."
+    )
+    assert set(film_words.WHOSE) == {*WHO, "picked"}
+
+
+def test_epochs_are_those_that_were_trained():
+    """Of 100 training points a batch of 64 is 0.64 epochs; of fewer points each is a whole one."""
+    assert film_words.frame_labels(run_of(SMALL))[-1] == "step 20 · epoch 12.8"
+    few = run_of(replace(SMALL, points=100))
+    assert film_words.frame_labels(few)[-1] == "step 20 · epoch 20"
+
+
+def test_a_picture_that_is_out_of_date_says_of_what_it_is():
+    run = run_of(SMALL)
+    assert film_words.stale_text(run, run.setting) == ""
+    assert film_words.stale_text(run, replace(SMALL, steps=60)) == ""  # the same run, further
+    text = film_words.stale_text(run, replace(SMALL, task="xor"))
+    assert text.startswith("Still circle, ungated beside sigmoid. Xor, ")
+    assert film_words.stale_text(run, replace(SMALL, seed=9)).startswith("The run before.")
+
+
+@pytest.mark.parametrize("name", words.TITLES)
+def test_a_heading_has_the_name_of_the_menu(name):
+    assert words.heading(name).casefold().startswith(name)
+    assert words.TITLES[name] in words.heading(name)
