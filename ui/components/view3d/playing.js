@@ -87,9 +87,10 @@ function listenToBar(root, state, chase) {
   });
 }
 
-// A click on curves along the timeline goes to the nearest frame there.
+// A click on curves along the timeline goes to the nearest frame there. Plotly covers the page while
+// a button is down, so that no click is heard of: it is a press and a release at one spot.
 function goWhereClicked(state, div, chase) {
-  div.addEventListener('click', event => {
+  const go = event => {
     const axis = div._fullLayout?.xaxis;
     if (!axis || !state.header.places.length) return;
     const across = event.clientX - div.getBoundingClientRect().left - axis._offset;
@@ -98,6 +99,11 @@ function goWhereClicked(state, div, chase) {
     state.playing = false;
     chase(frame);
     state.report('stop', { frame });
+  };
+  div.addEventListener('pointerdown', down => {
+    window.addEventListener('pointerup', up => {
+      if (Math.hypot(up.clientX - down.clientX, up.clientY - down.clientY) < CLICK_PIXELS) go(up);
+    }, { once: true, capture: true });
   }, true);
 }
 
