@@ -68,6 +68,9 @@ RUN = table(
     Choice("batch", "Batch", field="batch_size", words=BATCHES, shape="slider"),
     Number("decay", "Weight decay", field="weight_decay", within=(0.0, 1.0), step=0.02,
         help="Keeps weights small, and surfaces from collapsing onto edges."),
+    Number("soft", "Keep attention soft", field="entropy_bonus", within=(0.0, 0.3), step=0.01,
+        help="A bonus in training for each nat of the entropy of the last layer's attention"
+        " weights: surfaces stay broad within the space of their values. 0.03 does."),
     Number("seeds", "Seeds", field="seed_count", within=SEED_COUNTS),
     Number("first", "First seed", field="seed", within=SEEDS, step=1, shape="box"),
     of=Request(),
@@ -96,7 +99,7 @@ FRONT = (["data"], ["left"], ["right"], ["steps"], ["who"])
 MORE = {
     "Data": ["points", "share", "noise", "flip", "balance"],
     "Model": ["from", "width", "slots", "attention_heads", "stack", "rms", "skip", "out", "also"],
-    "Training": ["optimiser", "rate", "batch", "decay", "seeds", "first"],
+    "Training": ["optimiser", "rate", "batch", "decay", "soft", "seeds", "first"],
     "Picture": ["paint", "discrete", "test_points"],
 }
 

@@ -14,7 +14,7 @@ from gating_core.tasks import TASK_NAME, TASKS, TRAIN_SHARE_RANGE, OwnData
 from gating_core.training import GOOD_START
 from ui.common.possible import fitting_heads
 
-FIRST = Setting(weight_decay=0.06)  # which keeps sheets from collapsing, as on the landing page
+FIRST = Setting(weight_decay=0.06)  # which keeps surfaces from collapsing altogether
 OWN_SHARE = 0.75
 LEAST_BALANCE = 0.1
 TYPICAL = "typical"
@@ -56,6 +56,7 @@ class Request:
     learning_rate: float = FIRST.learning_rate
     batch_size: int = FIRST.batch_size
     weight_decay: float = FIRST.weight_decay
+    entropy_bonus: float = FIRST.entropy_bonus
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ def resolve(request: Request, own: OwnData | None) -> tuple[Request, Notes]:
     for rule in (_variants, _heads, _undone, _split):
         request, more = rule(request)
         notes += more
-    return request, notes + _matched(request, own)
+    return request, notes + _matched(request, own) + _soft(request)
 
 
 def setting(request: Request, own: OwnData | None) -> Setting:
@@ -107,6 +108,7 @@ def setting(request: Request, own: OwnData | None) -> Setting:
         momentum=GOOD_START[request.optimiser][1],
         batch_size=request.batch_size,
         weight_decay=request.weight_decay,
+        entropy_bonus=request.entropy_bonus,
     )
 
 
@@ -179,6 +181,15 @@ def _matched(request: Request, own: OwnData | None) -> Notes:
         return []
     note = "The matched model is wider: its surface is drawn along principal components."
     return [(side, note) for side, name in sides.items() if name == MATCHED]
+
+
+def _soft(request: Request) -> Notes:
+    """Whether more is asked of training than to be right."""
+    bonus = request.entropy_bonus
+    if not bonus:
+        return []
+    text = f"Attention is kept soft: {bonus:g} a nat of its entropy. Losses are shown without it."
+    return [("entropy_bonus", text)]
 
 
 def _split(request: Request) -> tuple[Request, Notes]:

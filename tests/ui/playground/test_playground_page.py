@@ -272,7 +272,8 @@ def test_a_link_restores_an_experiment():
     query = dict(data="blobs3", left="silu", right="tanh", who="worst right", paint="curvature",
                  noise="0.1", flip="0.04", share="0.5", width="4", slots="3", attention_heads="2",
                  stack="2", skip="true", rms="pre", out="true", optimiser="sgd", rate="0.05",
-                 batch="16", decay="0.1", first="7", seeds="2", steps="50", points="128",
+                 batch="16", decay="0.1", soft="0.05", first="7", seeds="2", steps="50",
+                 points="128",
                  discrete="true", setup="true")  # fmt: skip
     query["from"] = "tokens"
     query["also"] = ["value", "half"]
@@ -288,6 +289,8 @@ def test_a_link_restores_an_experiment():
     assert (setting.residual, setting.norm, setting.output_projection) == (True, "pre", True)
     assert (setting.optimiser, setting.learning_rate, setting.batch_size) == ("sgd", 0.05, 16)
     assert (setting.weight_decay, setting.seeds, setting.steps) == (0.1, (7, 8), 50)
+    assert setting.entropy_bonus == 0.05
+    assert any("Attention is kept soft" in caption.value for caption in app.caption)
     assert setting.momentum == 0.9
     header, arrays = assert_shown(app)
     assert header["legend"]["low"].startswith("K =")

@@ -15,7 +15,7 @@ from gating_core.experiments.comparison import (
     film_frames,
     train_setting,
 )
-from gating_core.geometry import Integral
+from gating_core.geometry import CURVED, FLAT, UNKNOWN, Integral, Verdict
 from ui.drawing.axes import film_axes
 from ui.playground import film_words, words
 from ui.playground.picture import _reading
@@ -48,22 +48,18 @@ def test_of_more_classes_it_is_the_largest():
     assert "Always the largest class: " in note
 
 
-def summary(value: float, error: float, curved: float, unresolved: float) -> CurvatureSummary:
-    total = Integral(torch.tensor([value]), torch.tensor([error]), torch.tensor([True]))
-    shares = np.array([curved]), np.array([unresolved])
-    return CurvatureSummary("silu", 0, total, np.array([False]), *shares)
-
-
 @pytest.mark.parametrize(
-    ("curved", "unresolved", "text"),
+    ("word", "shares", "start"),
     [
-        (0.0, 0.0, "undecided: errors too large to tell"),
-        (0.0, 0.25, "undecided: errors too large to tell; 25\u00a0% of the points are unresolved"),
-        (0.5, 0.0, "50\u00a0% of the area is known to curve"),
+        (UNKNOWN, (0.0, 0.0, 0.0, 1.0), "∫|K| dA as measured; at no point is it known"),
+        (FLAT, (0.0, 0.0, 1.0, 0.0), "flat: no curvature beyond rounding error"),
+        (CURVED, (0.5, 0.3, 0.2, 0.0), "curved, dome-like on 50\u00a0% and saddle-like on 30"),
     ],
 )
-def test_a_surface_of_which_nothing_is_known_is_undecided(curved, unresolved, text):
-    assert words.final_doubt(summary(4.0, 0.1, curved, unresolved)) == text
+def test_the_line_under_a_total_follows_the_verdict(word, shares, start):
+    total = Integral(torch.tensor([4.0]), torch.tensor([0.1]), torch.tensor([True]))
+    verdict = Verdict(word, *shares, 0.0, 1e-9, "rigorous", None)
+    assert words.final_doubt(CurvatureSummary("silu", 0, total, (verdict,))).startswith(start)
 
 
 def test_steps_that_are_not_drawn_are_counted():
