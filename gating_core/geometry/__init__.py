@@ -6,7 +6,7 @@ from gating_core.geometry.adaptive import (
     adaptive_total_absolute_curvature,
 )
 from gating_core.geometry.classics import SURFACES, stretched_sphere
-from gating_core.geometry.concentration import MOST_CURVED, concentration
+from gating_core.geometry.concentration import MOST_CURVED, concentration, crease_levels
 from gating_core.geometry.curvature import (
     TILT_LIMIT,
     CurvatureField,
@@ -59,6 +59,7 @@ __all__ = [
     "adaptive_total_absolute_curvature",
     "affine_hull",
     "concentration",
+    "crease_levels",
     "curvature",
     "difference_curvature",
     "grid_integrals",

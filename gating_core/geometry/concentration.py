@@ -7,6 +7,7 @@ import numpy as np
 from gating_core.geometry.surface import SurfaceResult
 
 MOST_CURVED = 0.01  # of the area
+CREASE = 0.5  # of the curvature, on that part
 
 
 def concentration(surface: SurfaceResult, part: float = MOST_CURVED) -> np.ndarray:
@@ -15,16 +16,29 @@ def concentration(surface: SurfaceResult, part: float = MOST_CURVED) -> np.ndarr
     Of the grid points that are resolved; ``part`` where |K| is the same everywhere, near 1 where
     the surface is flat but for a crease, 0 where nothing is known to curve.
     """
-    density = np.where(surface.decided, np.abs(surface.gaussian), 0.0)
-    density = density.reshape(len(density), -1)
-    line = np.full(len(surface.axis), 1.0)
-    line[[0, -1]] = 0.5  # the trapezoid rule's weights, but for a factor
-    area = np.nan_to_num(surface.area_element) * np.outer(line, line)
-    area = area.reshape(density.shape)
-    order = np.argsort(-density, axis=1)
-    density, area = (np.take_along_axis(x, order, 1) for x in (density, area))
-    whole = area.sum(1, keepdims=True)
+    size, area, counted = _most_curved(surface, part)
+    total = (size * area).sum(1)
+    return np.divide((size * counted).sum(1), total, out=np.zeros_like(total), where=total > 0)
+
+
+def crease_levels(surface: SurfaceResult, part: float = MOST_CURVED) -> np.ndarray:
+    """(T,): the least |K| (1 / length^2) of a point in the most curved ``part`` of the area.
+
+    Infinite where that part holds less than half of the integral of |K| dA: no crease.
+    """
+    size, _, counted = _most_curved(surface, part)
+    least = np.where(counted > 0, size, np.inf).min(1)
+    return np.where(concentration(surface, part) >= CREASE, least, np.inf)
+
+
+def _most_curved(surface: SurfaceResult, part: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(T, R C) each, the most curved first: |K|, the area of each point, and what of it counts."""
+    size = np.where(surface.decided, np.abs(surface.gaussian), 0.0)
+    size = size.reshape(len(size), -1)
+    area = np.nan_to_num(surface.area_element) * surface.quadrature
+    area = area.reshape(size.shape)
+    order = np.argsort(-size, axis=1)
+    size, area = (np.take_along_axis(x, order, 1) for x in (size, area))
     before = np.cumsum(area, 1) - area
-    counted = np.clip(part * whole - before, 0.0, area)  # of the last point only what is left
-    total = (density * area).sum(1)
-    return np.divide((density * counted).sum(1), total, out=np.zeros_like(total), where=total > 0)
+    whole = area.sum(1, keepdims=True)
+    return size, area, np.clip(part * whole - before, 0.0, area)  # of the last only what is left

@@ -75,14 +75,18 @@ def total_absolute_curvature(field: CurvatureField, weights: torch.Tensor) -> In
 
 
 def unseen_curvature(
-    jet: SecondOrderJet, field: CurvatureField, weights: torch.Tensor
+    jet: SecondOrderJet,
+    field: CurvatureField,
+    weights: torch.Tensor,
+    covariance: object = None,
 ) -> torch.Tensor:
     """(...): by how much holonomy and the points of a grid differ about the integral of |K| dA.
 
     Holonomy sees the curvature between the points, as far as its sign does not change within a
-    cell. ``field`` is that of ``jet``, ``weights`` (R, C) are trapezoid weights.
+    cell. ``field`` is that of ``jet``, both in the metric of ``covariance``; ``weights`` (R, C) are
+    trapezoid weights.
     """
-    frame = second_fundamental_form(jet).frame.unflatten(-3, tuple(weights.shape))
+    frame = second_fundamental_form(jet, covariance).frame.unflatten(-3, tuple(weights.shape))
     density, _ = density_of("absolute", field)
     return (_holonomies(frame).abs().sum((-2, -1)) - (density * weights.flatten()).sum(-1)).abs()
 

@@ -18,7 +18,7 @@ from gating_core.experiments.specimen.model import Specimen, build_specimen, cha
 from gating_core.geometry.curvature import curvature, second_fundamental_form
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.hull import affine_hull
-from gating_core.geometry.integrals import SurfaceIntegrals
+from gating_core.geometry.integrals import Integral, SurfaceIntegrals, unseen_curvature
 from gating_core.geometry.point_types import point_types
 from gating_core.geometry.surface import SurfaceResult, surface_result
 from gating_core.geometry.verdict import Verdict
@@ -29,14 +29,17 @@ from gating_core.jets.second_order import second_order_jet
 class MeasuredSpecimen:
     """A specimen's surface, sampled and measured on a grid, and what its layers did there.
 
-    ``surface`` has one frame. Fields are (R, C): ``mean_norm`` |H| (1 / length), ``bending`` |II|
-    (1 / length), ``types`` codes of `POINT_TYPES`. ``principal`` (R, C, 2) and its error, larger
-    first, for D = 3 only. ``weights`` (H, R, C, n) and ``gates`` (W, R, C) stand in the order of
-    the layers; ``gates`` is empty without a gate.
+    ``surface`` has one frame. ``total`` is its integral of |K| dA as the grid shows it: the error
+    is what halving the grid changes, or what holonomy sees between its points, if that is more.
+    Fields are (R, C): ``mean_norm`` |H| (1 / length), ``bending`` |II| (1 / length), ``types``
+    codes of `POINT_TYPES`. ``principal`` (R, C, 2) and its error, larger first, for D = 3 only.
+    ``weights`` (H, R, C, n) and ``gates`` (W, R, C) stand in the order of the layers; ``gates`` is
+    empty without a gate.
     """
 
     specimen: Specimen
     surface: SurfaceResult
+    total: Integral
     mean_norm: np.ndarray
     bending: np.ndarray
     types: np.ndarray
@@ -86,12 +89,15 @@ def measure_specimen(specimen: Specimen, grid_size: int = 61) -> MeasuredSpecime
         principal = found.reshape(*shape, 2).numpy()
         principal_error = error.reshape(shape).numpy()
     fields = look_inside(chart, grid)
+    unseen = unseen_curvature(jet, field, grid.weights, specimen.covariance).numpy()
+    error = np.maximum(surface.total_error, np.where(surface.flat, 0.0, unseen))
     reach = None
     if isinstance(chart, WeightChart) and chart.inputs_known:
         reach = float(chart.reach(grid.points))
     return MeasuredSpecimen(
         specimen=specimen,
         surface=surface,
+        total=Integral(*(torch.tensor(x[0]) for x in (surface.total, error, surface.complete))),
         mean_norm=field.mean_norm.reshape(shape).numpy(),
         bending=form.norm.reshape(shape).numpy(),
         types=point_types(field, form, float(surface.diagonal[0])).reshape(shape).numpy(),

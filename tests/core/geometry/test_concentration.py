@@ -1,0 +1,55 @@
+"""Where does curvature sit: is its share on the most curved part what a closed form says?"""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gating_core.geometry.classics import gnomonic_sphere
+from gating_core.geometry.concentration import CREASE, concentration, crease_levels
+from gating_core.geometry.grid import square_grid
+from gating_core.geometry.surface import measure_surface
+
+GRID = square_grid(61)
+
+
+def ridge(steepness):
+    """A dome over a plain: the steeper, the smaller."""
+
+    def surface(x):
+        height = torch.exp(-steepness * (x**2).sum(-1))
+        return torch.cat([x, 0.3 * height[..., None]], -1)
+
+    return surface
+
+
+def test_on_a_sphere_every_part_has_its_own_share():
+    found = measure_surface(gnomonic_sphere, GRID)
+    for part in (0.01, 0.2):
+        assert concentration(found, part)[0] == pytest.approx(part, rel=1e-6)
+    assert np.isinf(crease_levels(found)[0])
+
+
+def test_a_plane_has_none():
+    found = measure_surface(lambda x: torch.cat([x, x.sum(-1, keepdim=True)], -1), GRID)
+    assert concentration(found)[0] == 0
+    assert np.isinf(crease_levels(found)[0])
+
+
+@given(st.floats(1.0, 200.0), st.floats(0.01, 0.5))
+def test_what_lies_above_the_level_is_the_part_that_holds_the_share(steepness, part):
+    """Counted a second time, by the level alone: right but for the one point on the border."""
+    found = measure_surface(ridge(steepness), GRID, bound="estimate")
+    share, level = concentration(found, part)[0], crease_levels(found, part)[0]
+    if share < CREASE:
+        assert np.isinf(level)
+        return
+    size = np.where(found.decided, np.abs(found.gaussian), 0.0)[0]
+    area = found.area_element[0] * found.quadrature
+    above, beyond = size >= level, size > level
+    assert (area * beyond).sum() <= part * area.sum() * (1 + 1e-9)
+    assert part * area.sum() <= (area * above).sum() * (1 + 1e-9)
+    whole = (size * area).sum()
+    assert (size * area * beyond).sum() <= share * whole * (1 + 1e-9)
+    assert share * whole <= (size * area * above).sum() * (1 + 1e-9)
