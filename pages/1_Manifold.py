@@ -22,9 +22,11 @@ with page(
     lead="Random models, looked at closely: left without a gate, right the same weights with one.",
 ):
     slots = front_controls()
-    with MANIFOLD["more"].draw(st) as unfolded:
-        slots |= more_controls()
     see, inspect, doubt = MANIFOLD["tab"].draw(st)
+    with next(tab for tab in (see, inspect, doubt) if tab.open):
+        stage = st.container()
+        with MANIFOLD["more"].draw(st) as unfolded:
+            slots |= more_controls()
     with doubt:
         metric = metric_controls()
     request = asked_request(metric)
@@ -34,10 +36,10 @@ with page(
     gallery = MANIFOLD["gallery"].draw(st)
     if see.open:
         with see:
-            draw_see(found)
+            draw_see(found, stage)
     if inspect.open:
         with inspect:
-            draw_inspect(found)
+            draw_inspect(found, stage)
     if doubt.open:
         with doubt:
             draw_doubt(found)

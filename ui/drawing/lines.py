@@ -13,6 +13,9 @@ import numpy as np
 
 GRID_STEP = 6  # every sixth row and column is drawn on the surface
 PLANE_LINES = 8  # parallels to a side of a triangle cut it into so many strips
+FEWEST_STRIPS = 4  # of a sheet, however small a part of its triangle it is
+SMALLEST_STEP = 1e-6  # of a triangle: below it lines would follow rounding
+PLANE_TOLERANCE = 1e-6  # of a sheet's extent
 
 
 def hatch(where: np.ndarray, axis: np.ndarray) -> np.ndarray:
@@ -101,21 +104,47 @@ def lifted(chart: np.ndarray, axis: np.ndarray, surfaces: np.ndarray) -> np.ndar
     return found
 
 
-def plane_lines(values: np.ndarray, axis: np.ndarray, corners: np.ndarray) -> np.ndarray:
-    """(M, 2): in the chart, the lines that are straight on a sheet in the plane of a triangle.
+def plane_lines(
+    values: np.ndarray, axis: np.ndarray, corners: np.ndarray | None = None
+) -> np.ndarray:
+    """(M, 2): in the chart, lines that are straight on a sheet in one plane, ``values`` (R, C, D).
 
-    Of the triangle with ``corners`` (3, D) every eighth parallel to a side; ``values`` (R, C, D)
-    lie in its plane. Rows of NaN separate pieces.
+    With ``corners`` (3, D) of a triangle in that plane every eighth parallel to a side, halved as
+    often as a small sheet needs to have a few of them; without, a square grid. Rows of NaN separate
+    pieces.
     """
-    shares = barycentric(values, corners)
+    across = _square(values) if corners is None else barycentric(values, corners)
+    reach = float(np.ptp(across, axis=(0, 1)).max())
+    step = reach / PLANE_LINES
+    if corners is not None:
+        step = 1 / PLANE_LINES
+        while step > SMALLEST_STEP and reach < FEWEST_STRIPS * step:
+            step /= 2
     gap = np.full((1, 2), np.nan)
+    if not step > 0:  # a point
+        return gap
     found = [gap]
-    for share in np.moveaxis(shares, -1, 0):
+    for share in np.moveaxis(across, -1, 0):
         contours = contourpy.contour_generator(axis, axis, share)
-        for level in np.arange(1, PLANE_LINES) / PLANE_LINES:
-            for line in contours.lines(level):
+        for place in range(int(np.ceil(share.min() / step)), int(share.max() // step) + 1):
+            for line in contours.lines(place * step):
                 found += [np.asarray(line), gap]
     return np.concatenate(found)
+
+
+def lies_in_a_plane(values: np.ndarray) -> bool:
+    """Whether points (R, C, D) lie in one plane, to a millionth of their extent."""
+    points = values.reshape(-1, values.shape[-1])
+    spread = np.linalg.svd(points - points.mean(0), compute_uv=False)
+    return len(spread) < 3 or bool(spread[2] <= PLANE_TOLERANCE * spread[0])
+
+
+def _square(values: np.ndarray) -> np.ndarray:
+    """(R, C, 2): coordinates in the plane of points (R, C, D), along where they reach farthest."""
+    points = values.reshape(-1, values.shape[-1])
+    centred = points - points.mean(0)
+    basis = np.linalg.svd(centred, full_matrices=False)[2][:2]
+    return (centred @ basis.T).reshape(*values.shape[:2], 2)
 
 
 def barycentric(values: np.ndarray, corners: np.ndarray) -> np.ndarray:

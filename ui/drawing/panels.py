@@ -36,7 +36,8 @@ class Panel:
     ``pick`` names the arrays that hold the marker's x, y (and z): (.., R, C) over the grid, or the
     chart's axis (R,) where the panel is the chart itself; empty where a panel shows no points of
     the chart, and takes the full width. ``notes`` are words with a leader line each; ``inside`` are
-    points (M, 3) that a scene's camera keeps in the picture, all of its box unless said.
+    points (M, 3) that a scene's camera keeps in the picture, all of its box unless said. Where the
+    box moves, ``layouts`` has one for every frame.
     """
 
     kind: str
@@ -46,6 +47,7 @@ class Panel:
     pick: dict[str, str]
     notes: tuple[Note, ...] = ()
     inside: list[list[float]] = field(default_factory=list)
+    layouts: list[dict[str, Any]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

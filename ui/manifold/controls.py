@@ -1,4 +1,4 @@
-"""The Manifold page's controls: five in front, the rest under *More*, all in the link."""
+"""The Manifold page's controls: four in front, the rest under *More*, all in the link."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ PER = {"channel": "elementwise", "head": "headwise"}
 PAIRS = {"1-2": (0, 1), "1-3": (0, 2), "2-3": (1, 2)}  # drawn axes, by their numbers
 STEPS = {f"1e-{power}": float(f"1e-{power}") for power in range(7, 0, -1)}
 SHOWN_DEPTH = "manifold_depth"
+UNDO = "hold_undo"  # what was dragged, step by step
 
 
 def _depth_moved() -> None:
@@ -41,8 +42,6 @@ MODEL = table(
     Choice("kind", "Gate", words=GATE_KINDS, width="stretch",
         help="The function of the gate: the output is multiplied by it. SiLU and tanh can"
         " also turn signs."),
-    Number("lambda", "Gate strength λ", field="strength", within=(0.0, 1.0), step=0.05,
-        help="The gate in force is (1 − λ) + λ · gate: at λ = 0 there is none."),
     Number("layers", "Layers", field="depth", within=DEPTHS, on_move=_depth_moved),
     Choice("chart", "Chart", words=CHARTS, width="stretch",
         help="Which two numbers sweep the surface. *inputs*: the input square. *weights*: the"
@@ -73,7 +72,7 @@ COLOURS = table(
     Choice("scale", "Colour scale", field="asinh", words={"linear": False, "asinh": True},
         width="stretch",
         help="*asinh* is linear near zero and logarithmic far out: it shows peaks and plains"
-        " at once, and cuts nothing off."),
+        " at once."),
     Number("layer", "Layer", default=0, within=(0, DEPTHS[1]), shape="box",
         shown_instead="the last", help="Whose gate or entropy: 0 is the last."),
     Number("part", "Channel or head", default=0, within=(0, DIMENSIONS[1]),
@@ -92,10 +91,12 @@ METRIC = table(
 )  # fmt: skip
 METRIC_NEEDS = {"isotropic": ["variance"], "diagonal": ["variances"], "turned": ["angle", "ratio"]}
 IN_LINK = table(  # alone, as they are dragged or clicked
+    Number("lambda", field="strength", within=(0.0, 1.0), step=0.05),
     Number("axes", within=DEPTHS, shown_instead="the model's own"),
     Numbers("values"),
     Numbers("gates"),
     GridPoint("point", size=GRIDS[-1]),
+    of=Request(),
 )
 PAIR = Choice("pair", "Value vectors of the last layer, along axes", words=PAIRS, default=(0, 1))
 WHOSE = Choice("whose", "Of which side", words=("ungated", "gated"), default="gated")
@@ -109,7 +110,7 @@ ELSEWHERE = table(
     Choice("fooled", "Which one?", words=tuple(FOOLED), default=next(iter(FOOLED)), shape="pills"),
 )
 MANIFOLD: Controls = MODEL | COLOURS | METRIC | IN_LINK | ELSEWHERE
-FRONT = (["kind"], ["lambda"], ["layers"], ["chart"], ["by"])
+FRONT = (["kind"], ["layers"], ["chart"], ["by"])
 MORE = (
     ["source", "position", "per"],
     ["dim", "n", "heads"],
@@ -129,10 +130,10 @@ class Asked:
 
 
 def front_controls() -> Slots:
-    """The five controls that are always seen."""
-    columns = st.columns([3, 4, 3, 2.6, 3])
+    """The four controls that are always seen."""
+    columns = st.columns([4, 3, 3, 3])
     draw_columns(MANIFOLD, columns, FRONT)
-    return {"position": columns[0].empty(), "chart": columns[3].empty()}
+    return {"position": columns[0].empty(), "chart": columns[2].empty()}
 
 
 def fit_axes() -> None:
@@ -179,9 +180,25 @@ def asked_request(metric: Metric) -> Request:
         gates = tuple(zip(*gates, strict=True))
     return read(
         MODEL, Request,
-        axes_depth=IN_LINK["axes"].linked, metric=metric,
+        strength=linked_strength(), axes_depth=IN_LINK["axes"].linked, metric=metric,
         values=_rows("values", dim), gate_weight=gates,
     )  # fmt: skip
+
+
+def linked_strength() -> float:
+    """The gate's strength, which the view's own slider moves."""
+    strength = IN_LINK["lambda"].linked
+    return IN_LINK["lambda"].default if strength is None else strength
+
+
+def put_strength(strength: float) -> None:
+    """Keep the gate's strength in the link; for callbacks only."""
+    texts = IN_LINK["lambda"].texts(strength)
+    if texts:
+        st.query_params["lambda"] = texts[0]
+    else:
+        st.query_params.pop("lambda", None)
+    forget()
 
 
 def _rows(name: str, width: int) -> Matrix | None:
@@ -217,12 +234,15 @@ def marked(grid: int) -> tuple[int, int] | None:
 def apply_request(request: Request) -> None:
     """Set the page's controls to ``request``, coloured by K, and say so; for callbacks only.
 
-    The link changes as a whole, so that the way back leads to what was there before.
+    The link changes as a whole, so that the way back leads to what was there before. What was
+    dragged of another model cannot be undone in this one.
     """
     needs = METRIC_NEEDS[request.metric.kind]
     link: dict[str, list[str]] = {name: [] for name in IN_LINK}
+    link["lambda"] = IN_LINK["lambda"].texts(request.strength)
     link |= put(MODEL, request) | put({"by": COLOURS["by"]}, Look())
     link |= put({key: METRIC[key] for key in ("metric", *needs)}, request.metric)
     change_link(link)
     forget()
+    st.session_state.pop(UNDO, None)
     st.toast("The pictures above show this model now.", icon=":material/arrow_upward:")

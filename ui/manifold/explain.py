@@ -9,7 +9,7 @@ from gating_core.experiments.specimen import COLOURINGS, MeasuredSpecimen
 from gating_core.geometry import HOLONOMY_LIMIT, TILT_LIMIT, SurfaceIntegrals
 from ui.common.explain import beats
 from ui.common.words import curvature_text, percent, plus_minus, short, vector_text
-from ui.manifold.picture import Look
+from ui.manifold.picture import Look, averaged, draws_plane
 
 
 def surfaces_text(sides: list[MeasuredSpecimen], at: tuple[int, int]) -> str:
@@ -25,16 +25,32 @@ def surfaces_text(sides: list[MeasuredSpecimen], at: tuple[int, int]) -> str:
         gate = f", gate {vector_text(values)}"
     return beats(
         f"Every point of the chart has an output y in {config.model_dim} dimensions; together they"
-        " form a surface. Thin lines are the chart's own grid, so that a flat sheet is still seen"
-        f" as one. Keys and values come from {config.layer.come_from}.",
+        f" form a surface. {_lines_text(sides[0])} Keys and values come from"
+        f" {config.layer.come_from}.",
         f"At ({axis[column]:z.2f}, {axis[row]:z.2f}) the last layer's attention weights (head 1)"
         f" are α = {vector_text(weights)}{gate}, and y = {vector_text(y)}. "
         + _without_gate(config),
-        "Straight grid lines in one plane: flat. Grid lines that bow out of every plane in both"
-        " directions: curved. Turn it: a flat sheet seen from its edge is a line.",
+        "Straight lines in one plane: flat. Lines that bow out of every plane in both directions:"
+        " curved. A flat sheet seen from its edge is a line: *Edge-on* turns it so.",
         "A sheet can bend without curving, like rolled paper: the eye sees |H|, the colour shows K."
         " Axes are undistorted, but each panel has its own scale. A surface inside a flat space"
         " can be curved, too.",
+    )
+
+
+def _lines_text(ungated: MeasuredSpecimen) -> str:
+    """Which lines are drawn on both surfaces, and what is drawn beside them."""
+    if not draws_plane(ungated):
+        return "Thin lines are the chart's own grid."
+    if averaged(ungated) is None:
+        return (
+            "Thin lines are a square grid of the plane that the ungated sheet lies in; the same"
+            " lines, fixed in the chart, bend with the gated one."
+        )
+    return (
+        "The pink triangle joins the three values U₁, U₂, U₃ of the last layer, or is what the box"
+        " holds of it: the flat space that averages fill. Thin lines are parallel to its sides on"
+        " the ungated sheet; the same lines, fixed in the chart, bend with the gated one."
     )
 
 

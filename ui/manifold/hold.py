@@ -25,9 +25,10 @@ from ui.common.link_check import forget
 from ui.components.pad import Handle, pad
 from ui.drawing import palette
 from ui.drawing.axes import Axes
-from ui.manifold.controls import PAIR, PAIRS, link_of
+from ui.manifold.controls import PAIR, PAIRS, UNDO, link_of
 
-UNDO, CURRENT, IN_LINK = "hold_undo", "hold_current", "hold_in_link"
+CURRENT, IN_LINK = "hold_current", "hold_in_link"
+DRAGGING = "hold_dragging"
 PARAMETERS = ("values", "gates")
 SMALLEST_EXTENT = 2.0  # doubled until all handles fit
 GATE_COLOURS = ("#0f766e", "#b45309", "#4338ca", "#be185d", "#4d7c0f", "#475569")
@@ -61,6 +62,11 @@ def draw_hold(side: MeasuredSpecimen, axes: Axes) -> None:
             "Back to the seed's own", key="hold_reset", on_click=_reset,
             disabled=not any(name in st.query_params for name in PARAMETERS),
         )  # fmt: skip
+
+
+def is_dragging() -> bool:
+    """Whether a handle is in the visitor's hand."""
+    return bool(st.session_state.get(DRAGGING))
 
 
 def _draw_values(side: MeasuredSpecimen, axes: Axes) -> None:
@@ -138,9 +144,9 @@ def _on_gate() -> None:
 def _keep(name: str, text: str, moved: dict) -> None:
     """Put the new numbers into the link; one drag is one step to undo."""
     before = st.session_state[IN_LINK]
-    if not st.session_state.get("hold_dragging"):
+    if not is_dragging():
         st.session_state[UNDO] = [*st.session_state.get(UNDO, []), before]
-    st.session_state["hold_dragging"] = not moved["done"]
+    st.session_state[DRAGGING] = not moved["done"]
     _put(before | {name: text})
     forget()
 

@@ -12,7 +12,7 @@ from gating_core.experiments.specimen import (
     measure_specimen,
 )
 from gating_core.geometry import SecondOpinion, SurfaceIntegrals, second_opinion, square_grid
-from ui.manifold.request import Request, Resolved, resolve
+from ui.manifold.request import Request, Resolved, at_strength, resolve
 from ui.work.runtime import place
 
 
@@ -27,6 +27,18 @@ def measured(specimen: Specimen, grid: int) -> MeasuredSpecimen:
     """A specimen on a grid, with rigorous bounds."""
     with place():
         return measure_specimen(specimen, grid)
+
+
+@st.cache_resource(max_entries=8, show_spinner="Measuring curvature at every strength …")
+def dialled(
+    specimen: Specimen, grid: int, strengths: tuple[float, ...]
+) -> tuple[MeasuredSpecimen, ...]:
+    """A specimen at each of ``strengths``, whatever its own is; others may measure in between."""
+    found = []
+    for strength in strengths:
+        with place():
+            found.append(measure_specimen(at_strength(specimen, strength), grid))
+    return tuple(found)
 
 
 @st.cache_resource(max_entries=256, show_spinner="Adding up curvature …")

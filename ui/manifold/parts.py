@@ -2,34 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from gating_core.experiments.specimen import COLOURINGS, MeasuredSpecimen
 from ui.common.explain import explain
 from ui.common.words import percent, short
 from ui.components.view3d import Legend, view3d
 from ui.manifold import measured, words
-from ui.manifold.controls import SHOWN_DEPTH, Asked, fit_axes, marked
+from ui.manifold.controls import SHOWN_DEPTH, Asked, fit_axes, marked, put_strength
+from ui.manifold.dial import strengths
 from ui.manifold.doubt import draw_doubt as draw_doubts
 from ui.manifold.explain import heatmap_text, simplex_text, surfaces_text
-from ui.manifold.hold import draw_hold
+from ui.manifold.hold import draw_hold, is_dragging
 from ui.manifold.picture import ManifoldPicture, manifold_view
-from ui.manifold.request import Request, Resolved
+from ui.manifold.request import Metric, Request, Resolved, at_strength
 
 VIEW_KEY = "manifold_view"
 LAST_GOOD = "manifold_last_good"
+STRENGTHS = "manifold_strengths"  # of the frames in the browser
+SPARE = 545  # pixels of the window that all but the pictures takes
 HIDDEN = ("value_count", "heads", "grid", "part")  # notes whose controls are under *More*
 
 
 @dataclass(frozen=True, eq=False)
 class ShownSides:
-    """What there is to show: the one or two sides, and what was asked for."""
+    """What there is to show: the one or two sides as asked for, and the last at all strengths."""
 
     asked: Asked
     resolved: Resolved
     sides: list[MeasuredSpecimen]
+    dial: Sequence[MeasuredSpecimen]  # frames of the gated side; none where there is no such side
+
+    @property
+    def frame(self) -> int:
+        """The place of the strength that was asked for."""
+        return self.strengths.index(self.resolved.request.strength) if self.dial else 0
+
+    @property
+    def strengths(self) -> list[float]:
+        return [_strength(side) for side in self.dial]
 
     @property
     def at(self) -> tuple[int, int]:
@@ -55,10 +70,30 @@ def fetch(asked: Asked) -> ShownSides:
 
 def _measure(asked: Asked, request: Request) -> ShownSides:
     resolved = measured.resolved(request)
-    sides = [measured.measured(side, resolved.grid) for side in resolved.sides]
+    sides = [measured.measured(side, resolved.grid) for side in resolved.sides[:1]]
+    dial = _dial(resolved, asked.look.inspect and is_dragging())
+    sides += [side for side in dial if _strength(side) == request.strength]
     # The last good picture may have fewer layers than the one that was asked for.
     look = replace(asked.look, layer=min(asked.look.layer, request.depth - 1))
-    return ShownSides(replace(asked, look=look), resolved, sides)
+    return ShownSides(replace(asked, look=look), resolved, sides, dial)
+
+
+def _dial(resolved: Resolved, alone: bool) -> Sequence[MeasuredSpecimen]:
+    """The gated side, if there is one, at all strengths; ``alone``: at the one asked for."""
+    if len(resolved.sides) == 1:
+        return ()
+    gated, grid, asked = resolved.sides[1], resolved.grid, resolved.request.strength
+    places = () if alone else strengths(gated, grid)
+    found = measured.dialled(at_strength(gated, 1.0), grid, places) if places else ()
+    if asked in places:
+        return found
+    return sorted((*found, measured.measured(gated, grid)), key=_strength)
+
+
+def _strength(side: MeasuredSpecimen) -> float:
+    gate = side.specimen.config.gate
+    assert gate is not None
+    return gate.strength
 
 
 def put_notes(found: ShownSides, more_open: bool) -> None:
@@ -74,37 +109,46 @@ def put_notes(found: ShownSides, more_open: bool) -> None:
 
 
 def draw_view(found: ShownSides) -> ManifoldPicture:
-    """The linked surfaces and heatmaps."""
+    """The linked surfaces and heatmaps, and what plays them."""
     asked, resolved = found.asked, found.resolved
-    picture = manifold_view(found.sides, resolved.axes, asked.look)
+    frames = [found.sides[:1], *([found.dial] if found.dial else [])]
+    picture = manifold_view(frames, resolved.axes, asked.look)
     colouring = COLOURINGS[asked.look.colouring]
-    low, high = (short(end) for end in picture.scale.ends)
-    config = resolved.sides[-1].config
+    low, high = (short(float(f"{end:.2g}")) for end in picture.scale.ends)
+    st.session_state[STRENGTHS] = found.strengths
     view3d(
         picture.view,
         key=VIEW_KEY,
-        camera_key=f"{VIEW_KEY} {config.source} {config.model_dim} {resolved.request.seed}",
         headings=[words.heading(side) for side in found.sides],
-        captions=[[_caption(side)] for side in found.sides],
+        captions=[[words.caption(side) for side in side_frames] for side_frames in frames],
+        readings=words.readings(found.sides[0], found.dial),
         readouts=picture.readouts,
-        frame=0,
-        frame_labels=(),
+        frame=found.frame,
+        frame_labels=[f"λ = {strength:.2f}" for strength in found.strengths],
+        ends=("no gate", "full gate"),
+        scrub=True,
+        scene=str(_scene_of(resolved.request)),
+        spare=SPARE,
         legend=Legend(
             picture.scale.colours,
             f"{colouring.symbol} = {low}",
             f"{colouring.symbol} = {high}",
-            words.scale_note(picture.scale, asked.look),
+            words.scale_note(picture, asked.look),
         ),
         pick=marked(resolved.grid),
         on_pick=_on_pick,
+        on_stop=_on_stop,
     )
     return picture
 
 
-def _caption(side: MeasuredSpecimen) -> str:
-    config = side.specimen.config
-    layers = "1 layer" if config.depth == 1 else f"{config.depth} layers"
-    return f"{layers}, D = {config.model_dim}, n = {config.value_count}"
+def _scene_of(request: Request) -> Request:
+    """What the camera is chosen for: the model, whatever is dragged, dialled or measured of it."""
+    plain = Request()
+    return replace(
+        request, strength=plain.strength, grid=plain.grid, metric=Metric(), values=None,
+        gate_weight=None,
+    )  # fmt: skip
 
 
 def _on_pick() -> None:
@@ -113,10 +157,18 @@ def _on_pick() -> None:
         st.query_params["point"] = f"{int(point['row'])}.{int(point['column'])}"
 
 
-def draw_see(found: ShownSides) -> None:
-    """Two surfaces, their heatmaps, one sentence, two numbers a side."""
-    picture = draw_view(found)
-    st.markdown(words.reading(found.sides))
+def _on_stop() -> None:
+    """The slider was let go, or playing ended: keep the strength in the link."""
+    stop = (st.session_state.get(VIEW_KEY) or {}).get("stop")
+    places = st.session_state.get(STRENGTHS)
+    if stop and places:
+        put_strength(places[min(max(int(stop["frame"]), 0), len(places) - 1)])
+
+
+def draw_see(found: ShownSides, stage: DeltaGenerator) -> None:
+    """On the ``stage`` two surfaces, their heatmaps, one sentence; below two numbers a side."""
+    with stage:
+        picture = draw_view(found)
     for line in _asides(found, picture):
         st.caption(line)
     _offer_axes(found)
@@ -127,8 +179,8 @@ def draw_see(found: ShownSides) -> None:
             left, right = st.columns(2)
             name = words.side_name(side)
             left.metric(
-                f"Total curvature, {name[:1].lower()}{name[1:]}", words.total_of(side, total),
-                help=words.total_help(side),
+                f"Total curvature, refined, {name[:1].lower()}{name[1:]}",
+                words.total_of(side, total), help=words.total_help(side),
             )  # fmt: skip
             right.metric(
                 "Undecided area", percent(side.verdict.undecided),
@@ -166,9 +218,10 @@ def _explanations(found: ShownSides, simplex: bool = False) -> None:
             explain("the triangles", simplex_text(sides, look, at))
 
 
-def draw_inspect(found: ShownSides) -> None:
+def draw_inspect(found: ShownSides, stage: DeltaGenerator) -> None:
     """The same point marked everywhere, all that is known of it, and handles to drag."""
-    picture = draw_view(found)
+    with stage:
+        picture = draw_view(found)
     for line in _asides(found, picture):
         st.caption(line)
     _explanations(found, simplex=found.sides[0].specimen.config.value_count == 3)

@@ -1,11 +1,13 @@
 """The Manifold page's picture: the ungated and the gated surface, their chart and their weights.
 
-Frames are not used here: one strength, one picture. Panels of a side, from above: the surface
-(for D = 2 the warped grid), the chart as a heatmap, and for inspection the weights' triangle.
+Frames are strengths of the gate; the ungated side has one. Panels of a side, from above: the
+surface (for D = 2 the warped grid), the chart as a heatmap, and for inspection the weights'
+triangle.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,14 +16,16 @@ import numpy as np
 from gating_core.experiments.specimen import COLOURINGS, MeasuredSpecimen
 from ui.drawing import palette
 from ui.drawing.axes import Axes
-from ui.drawing.camera import best_camera
+from ui.drawing.camera import best_camera, edge_on_camera
 from ui.drawing.colours import ColourScale, colour_scale
-from ui.drawing.lines import grid_lines, hatch, zero_curve
+from ui.drawing.lines import lies_in_a_plane, plane_lines
 from ui.drawing.panels import (
+    LIGHTING,
     QUIET,
+    EdgeOn,
+    Note,
     Panel,
     View,
-    boxed,
     cells,
     chart_layout,
     heat,
@@ -29,13 +33,16 @@ from ui.drawing.panels import (
     line3d,
     mesh,
     ref,
-    scene_layout,
     value_triangle,
+    xyz,
 )
+from ui.manifold.arrays import SIMPLEX, DrawnSide, Readout
+from ui.manifold.boxes import box_layouts
 
 CHART_NAMES = {"inputs": ("x<sub>1</sub>", "x<sub>2</sub>"), "weights": ("u", "v")}
-SIMPLEX = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])  # corners of the triangle
-MOST_READ = 8  # weights or gates that are read off at a point
+WHOLE_TRIANGLE = 0.35  # of its extent: a sheet as large as that is shown within all of it
+MILD = {"ambient": 0.75, "diffuse": 0.45}  # what faces away from the light has a colour, too
+Sides = Sequence[Sequence[MeasuredSpecimen]]  # each at one or more strengths
 
 
 @dataclass(frozen=True)
@@ -45,7 +52,7 @@ class Look:
     colouring: str = "curvature"
     layer: int = -1  # the last
     part: int | None = None  # head or channel; None: the mean over them
-    asinh: bool = False
+    asinh: bool = True
     inspect: bool = False  # with the weights' triangle
 
 
@@ -55,150 +62,148 @@ class ManifoldPicture:
 
     view: View
     scale: ColourScale
-    readouts: list[list[tuple[str, list[str]]]]
-    shares: list[float]  # of each side's variance that the drawn axes show
+    readouts: list[Readout]
+    shares: list[float]  # of each side's variance that the drawn axes show, at its last strength
+
+    @property
+    def boxes_vary(self) -> bool:
+        """Whether each strength of a side is drawn in a box of its own."""
+        return any(panel.layouts for column in self.view.columns for panel in column)
 
 
-def manifold_view(sides: list[MeasuredSpecimen], axes: Axes, look: Look) -> ManifoldPicture:
-    """One column for each of the ``sides``, coloured on one scale."""
+def manifold_view(sides: Sides, axes: Axes, look: Look) -> ManifoldPicture:
+    """One column for each of the ``sides``, ungated first, coloured on one scale.
+
+    What is drawn on the surfaces are lines that are straight on the ungated sheet, where that lies
+    in a plane, and the triangle of the values, where it is made of their averages.
+    """
     colouring = COLOURINGS[look.colouring]
-    fields = [colouring.field(side, look.layer, look.part) for side in sides]
-    scale = colour_scale(colouring, fields, look.asinh)
-    axis = sides[0].surface.axis
+    fields = [[colouring.field(x, look.layer, look.part) for x in side] for side in sides]
+    scale = colour_scale(colouring, [field for side in fields for field in side], look.asinh)
+    drawn = drawn_sides(sides, fields, axes)
+    axis = sides[0][0].surface.axis
     arrays: dict[str, np.ndarray] = {"axis": axis, **cells(len(axis))}
-    columns, readouts, drawn = [], [], []
-    for name, side, field in zip(("left", "right"), sides, fields, strict=False):
-        values = axes.project(side.surface.values[0])
-        drawn.append(values)
-        arrays |= _surface_arrays(name, side, values, field) | _colour_arrays(name, field, scale)
-        style = {"colorscale": scale.colours, "cmin": scale.low, "cmax": scale.high}
-        panels = [
-            _scene(name, side, axes, style, look.inspect)
-            if values.shape[-1] == 3
-            else _warped(name, axes, style),
-            _chart(name, side, style, colouring.symbol),
-        ]
-        read = [("K", [f"{name}_gaussian"]), ("error", [f"{name}_error"])]
+    style = {"colorscale": scale.colours, "cmin": scale.low, "cmax": scale.high}
+    solid = axes.basis.shape[1] == 3
+    columns, readouts = [], []
+    names = () if shows_triangle(drawn[0]) else axes.names  # the triangle says where one is
+    for side in drawn:
+        surface = _scene(side, style, names) if solid else _warped(side.name, axes, style)
+        panels = [surface, _chart(side, style, colouring.symbol)]
+        arrays |= side.arrays(scale)
+        read: Readout = [("K", [f"{side.name}_gaussian"]), ("error", [f"{side.name}_error"])]
         if look.inspect:
-            inner, more = _inner_arrays(name, side, look)
+            head = look.part if look.colouring == "entropy" and look.part is not None else 0
+            inner, more = side.inner_arrays(look.layer, head)
             arrays |= inner
             read += more
-            if side.specimen.config.value_count == 3:
-                panels.append(_simplex(name))
+            if side.frames[0].specimen.config.value_count == 3:
+                panels.append(_simplex(side.name))
         columns.append(panels)
         readouts.append(read)
-    solid = [values[::2, ::2] for values in drawn if values.shape[-1] == 3]
+    framed = {side.name for side in drawn if len(side.frames) > 1}
+    lasts = [side.values[-1] for side in drawn]
     view = View(
         columns=columns,
         arrays=arrays,
-        framed=frozenset(),
-        frames=1,
-        camera=best_camera(solid) if solid else {},
+        framed=frozenset(name for name in arrays if name.split("_")[0] in framed),
+        frames=max(map(len, sides)),
+        camera=best_camera(lasts) if solid else {},
         colour_range=scale.ends,
         beyond=scale.beyond,
+        edge_on=_edge_on(lasts) if solid and drawn[0].lines is not None else None,
     )
-    return ManifoldPicture(view, scale, readouts, [axes.share(s.surface.values) for s in sides])
+    shares = [axes.share(side[-1].surface.values) for side in sides]
+    return ManifoldPicture(view, scale, readouts, shares)
 
 
-def _surface_arrays(
-    name: str, side: MeasuredSpecimen, values: np.ndarray, field: np.ndarray
-) -> dict[str, np.ndarray]:
-    """What is drawn and read off whatever the colours show; hatched where ``field`` is not known.
+def drawn_sides(
+    sides: Sides, fields: Sequence[Sequence[np.ndarray]], axes: Axes
+) -> list[DrawnSide]:
+    """What is drawn of each side, with the same lines on both."""
+    first = sides[0][0]
+    values, solid = axes.project(first.surface.values[0]), axes.basis.shape[1] == 3
+    own = averaged(first) if solid else None
+    corners = None if own is None else axes.project(own)
+    lines = None
+    if solid and draws_plane(first):
+        lines = plane_lines(values, first.surface.axis, corners)
+    return [
+        DrawnSide(
+            name=name,
+            frames=side,
+            fields=of_side,
+            axes=axes,
+            lines=lines,
+            corners=None if own is None else axes.project(np.stack([_plane(x, own) for x in side])),
+        )
+        for name, side, of_side in zip(("left", "right"), sides, fields, strict=False)
+    ]
 
-    Of a K that is known to be zero the measured digits are rounding.
+
+def draws_plane(ungated: MeasuredSpecimen) -> bool:
+    """Whether lines are drawn that are straight on the ungated sheet: it is flat, in one plane."""
+    values = ungated.surface.values[0]
+    return values.shape[-1] > 2 and bool(ungated.surface.flat[0]) and lies_in_a_plane(values)
+
+
+def _plane(side: MeasuredSpecimen, ungated: np.ndarray) -> np.ndarray:
+    """(3, D): the values in force where the outputs are in their plane, else the ungated ones."""
+    own = averaged(side)
+    return ungated if own is None else own
+
+
+def averaged(side: MeasuredSpecimen) -> np.ndarray | None:
+    """(3, D): the last layer's three values, where the outputs are averages of them and no more."""
+    config = side.specimen.config
+    gate = config.gate
+    plain = not config.residual and config.norm != "post" and not config.output_projection
+    plain = plain and (gate is None or gate.position in ("G2", "G3", "G4"))
+    return side.values if plain and config.value_count == 3 and config.heads == 1 else None
+
+
+def shows_triangle(side: DrawnSide) -> bool:
+    """Whether the triangle of the values is shown as a whole, with their names.
+
+    Where the sheet is no small part of it, and does not move in it.
     """
-    surface = side.surface
-    decided = surface.gaussian_where(surface.decided)[0]
-    curve, lifted = zero_curve(decided, surface.axis, values)
-    lines = grid_lines(values[None])[0]
-    strokes = hatch(np.isnan(field), surface.axis)
-    arrays = {
-        f"{name}_gaussian": surface.known[0],
-        f"{name}_error": surface.known_error[0],
-        f"{name}_zero_u": curve[:, 0],
-        f"{name}_zero_v": curve[:, 1],
-        f"{name}_hatch_u": strokes[:, 0],
-        f"{name}_hatch_v": strokes[:, 1],
-    }
-    for i, letter in enumerate("xyz"[: values.shape[-1]]):
-        arrays[f"{name}_{letter}"] = values[..., i]
-        arrays[f"{name}_grid_{letter}"] = lines[..., i]
-        arrays[f"{name}_zero_{letter}"] = lifted[..., i]
-    return arrays
+    if side.corners is None or len(side.frames) > 1:
+        return False
+    sheet, triangle = (np.ptp(x.reshape(-1, 3), axis=0) for x in (side.values, side.corners))
+    return bool(np.linalg.norm(sheet) >= WHOLE_TRIANGLE * np.linalg.norm(triangle))
 
 
-def _colour_arrays(name: str, field: np.ndarray, scale: ColourScale) -> dict[str, np.ndarray]:
-    """The field, what its colours show of it, and the same with no holes for the surface.
-
-    What lies beyond the scale has the colour of its end: said so, and safe for float32.
-    """
-    colour = np.clip(scale.apply(field), scale.low, scale.high)
-    blank = 0.0 if scale.low < 0 < scale.high else scale.low
-    return {
-        f"{name}_field": field,
-        f"{name}_shade": colour,
-        f"{name}_colour": np.nan_to_num(colour, nan=blank),
-    }
+def _edge_on(lasts: Sequence[np.ndarray]) -> EdgeOn:
+    """From where the first of the surfaces, a flat one, is a line."""
+    sheet = lasts[0]
+    return EdgeOn(edge_on_camera(sheet, lasts[-1]), tuple(sheet[0, 0].tolist()))
 
 
-def _inner_arrays(
-    name: str, side: MeasuredSpecimen, look: Look
-) -> tuple[dict[str, np.ndarray], list[tuple[str, list[str]]]]:
-    """Weights and gates of the chosen layer, and how they are read off."""
-    arrays: dict[str, np.ndarray] = {}
-    read = []
-    heads = side.weights[look.layer]
-    chosen = look.part if look.colouring == "entropy" else None
-    weights = heads[chosen if chosen is not None and chosen < len(heads) else 0]
-    parts = {"α": np.moveaxis(weights, -1, 0)}
-    if side.gates:
-        parts["gate"] = side.gates[look.layer]
-    for label, stack in parts.items():
-        names = [f"{name}_{label}{i}" for i in range(min(len(stack), MOST_READ))]
-        arrays |= dict(zip(names, stack, strict=False))
-        read.append((label, names))
-    if weights.shape[-1] == 3:
-        flat = weights @ SIMPLEX
-        lines = grid_lines(flat[None])[0]
-        for i, letter in enumerate("xy"):
-            arrays[f"{name}_simplex_{letter}"] = flat[..., i]
-            arrays[f"{name}_simplex_grid_{letter}"] = lines[:, i]
-    return arrays, read
-
-
-def _scene(
-    name: str, side: MeasuredSpecimen, axes: Axes, style: dict[str, Any], ring: bool
-) -> Panel:
-    """``ring``: with the triangle of the values, where all outputs lie in it."""
-    values = axes.project(side.surface.values[0])
-    low, high = values.min((0, 1)), values.max((0, 1))
+def _scene(side: DrawnSide, style: dict[str, Any], names: tuple[str, ...]) -> Panel:
+    """The surface in axes called ``names``, and of the values' triangle what its box holds."""
+    name, whole = side.name, shows_triangle(side)
+    layouts = box_layouts(side, whole, names)
     traces = [
-        mesh(name, style),
+        mesh(name, style) | {"lighting": LIGHTING | MILD},
         line3d(f"{name}_grid", palette.GRID_LINE, 2.5),
         line3d(f"{name}_zero", palette.LINE, 6),
+        line3d(f"{name}_crease", palette.CREASE, 5),
     ]
-    if ring and side.values is not None and _averages_of_three(side):
-        corners = axes.project(side.values)
-        low, high = np.minimum(low, corners.min(0)), np.maximum(high, corners.max(0))
-        traces += value_triangle(corners)
-    low, high = boxed(low, high)
+    notes: tuple[Note, ...] = ()
+    if side.corners is not None:
+        traces += [x | xyz(f"{name}_ring") for x in value_triangle(side.corners[-1])]
+        if whole:
+            notes = tuple(Note(f"U<sub>{i + 1}</sub>", f"{name}_ring", i, 0, -16) for i in range(3))
+    what = "the chart's grid lines" if side.lines is None else "lines of the flat sheet's plane"
     return Panel(
         kind="scene",
-        label=f"{name}: the surface in representation space with the chart's grid lines",
+        label=f"{name}: the surface in representation space with {what}",
         traces=traces,
-        layout=scene_layout(low, high, axes.names),
+        layout=layouts[-1],
+        layouts=layouts if len(layouts) > 1 else [],
         pick={letter: f"{name}_{letter}" for letter in "xyz"},
+        notes=notes,
     )
-
-
-def _averages_of_three(side: MeasuredSpecimen) -> bool:
-    """Whether the outputs are averages of the last layer's three values and nothing else."""
-    config = side.specimen.config
-    if config.value_count != 3 or config.heads > 1:
-        return False
-    plain = not config.residual and config.norm != "post" and not config.output_projection
-    gate = config.gate
-    return plain and (gate is None or gate.position in ("G2", "G3", "G4"))
 
 
 def _warped(name: str, axes: Axes, style: dict[str, Any]) -> Panel:
@@ -226,8 +231,9 @@ def _warped(name: str, axes: Axes, style: dict[str, Any]) -> Panel:
     )
 
 
-def _chart(name: str, side: MeasuredSpecimen, style: dict[str, Any], symbol: str) -> Panel:
-    names = CHART_NAMES[side.specimen.chart]
+def _chart(side: DrawnSide, style: dict[str, Any], symbol: str) -> Panel:
+    name, first = side.name, side.frames[0]
+    names = CHART_NAMES[first.specimen.chart]
     reading = f"{symbol} = %{{customdata:.3g}}"
     return Panel(
         kind="plane",
@@ -235,9 +241,10 @@ def _chart(name: str, side: MeasuredSpecimen, style: dict[str, Any], symbol: str
         traces=[
             heat(f"{name}_shade", style, reading, customdata=ref(f"{name}_field")),
             line2d(f"{name}_zero_u", f"{name}_zero_v", palette.LINE, 2, dash="dash"),
+            line2d(f"{name}_crease_u", f"{name}_crease_v", palette.CREASE, 2),
             line2d(f"{name}_hatch_u", f"{name}_hatch_v", palette.GRID_LINE, 1),
         ],
-        layout=chart_layout(side.surface.axis, names),
+        layout=chart_layout(first.surface.axis, names),
         pick={"x": "axis", "y": "axis"},
     )
 

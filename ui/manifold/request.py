@@ -103,7 +103,7 @@ def resolve(request: Request) -> Resolved:
     gated = replace(gated, covariance=covariance)
     sides = [gated.ungated]
     try:
-        chart_of(gated)
+        chart_of(at_strength(gated, 1.0))  # where that is, all strengths are
         sides.append(gated)
     except ValueError as error:
         notes["chart"] = f"No query of the gated model reaches this slice: {_why(error)}."
@@ -246,7 +246,7 @@ def axes_of(specimen: Specimen) -> Axes:
         return coordinate_axes(dim)
     points = square_grid(COARSE_GRID).points
     clouds = []
-    for side in (specimen.ungated, _at_full_strength(specimen)):
+    for side in (specimen.ungated, at_strength(specimen, 1.0)):
         try:
             clouds.append(chart_of(side)(points)[0].numpy())
         except ValueError:
@@ -256,11 +256,12 @@ def axes_of(specimen: Specimen) -> Axes:
     return principal_axes(clouds)
 
 
-def _at_full_strength(specimen: Specimen) -> Specimen:
+def at_strength(specimen: Specimen, strength: float) -> Specimen:
+    """The same with its gate, if it has one, at another ``strength``."""
     gate = specimen.config.gate
     if not isinstance(gate, GateConfig):
         return specimen
-    return replace(specimen, config=replace(specimen.config, gate=replace(gate, strength=1.0)))
+    return replace(specimen, config=replace(specimen.config, gate=replace(gate, strength=strength)))
 
 
 def turned_covariance(axes: Axes, angle: float, ratio: float) -> np.ndarray:

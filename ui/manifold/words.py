@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
+
 from gating_core.attention import SMALLEST_WEIGHT
 from gating_core.experiments.specimen import COLOURINGS, MeasuredSpecimen
-from gating_core.geometry import CURVED, FLAT, POINT_TYPES, SurfaceIntegrals
+from gating_core.geometry import (
+    CURVED,
+    FLAT,
+    MOST_CURVED,
+    POINT_TYPES,
+    SurfaceIntegrals,
+    concentration,
+)
 from ui.common.words import (
     SLIGHT,
     beyond_text,
@@ -19,22 +30,41 @@ from ui.common.words import (
     verdict_text,
 )
 from ui.drawing.axes import Axes
-from ui.drawing.colours import ColourScale
-from ui.manifold.picture import Look
+from ui.manifold.picture import Look, ManifoldPicture
 from ui.manifold.request import DISTANT, Metric
 
 SIDE_NAMES = ("Without gate", "With gate")
 
 
 def heading(side: MeasuredSpecimen) -> str:
-    """What stands over a surface."""
+    """What stands over a surface, whatever the strength of its gate."""
     gate = side.specimen.config.gate
     if gate is None:
         return SIDE_NAMES[0]
-    if gate.strength == 0:
-        return "Gate at λ = 0: none"
     per = "channel" if gate.granularity == "elementwise" else "head"
-    return f"{gate.record.title} at {gate.position}, one per {per}, λ = {gate.strength:.2f}"
+    return f"The same with a {gate.record.title} at {gate.position}, one per {per}"
+
+
+def caption(side: MeasuredSpecimen) -> str:
+    """What stands below the heading: the sizes, and how much it curves, and how unevenly."""
+    config = side.specimen.config
+    layers = "1 layer" if config.depth == 1 else f"{config.depth} layers"
+    return (
+        f"{layers}, D = {config.model_dim}, n = {config.value_count} · total curvature"
+        f" {_total(side)}"
+    )
+
+
+def _total(side: MeasuredSpecimen) -> str:
+    if degenerate(side):
+        return "**none**: no surface"
+    if side.verdict.word == FLAT:
+        return "**0**: flat"
+    text = f"**{total_text(side.total, flat=False)}**"
+    share = float(concentration(side.surface)[0])
+    return (
+        f"{text}, {percent(share)} of it on {percent(MOST_CURVED)} of the area" if share else text
+    )
 
 
 def side_name(side: MeasuredSpecimen) -> str:
@@ -50,22 +80,29 @@ def degenerate(side: MeasuredSpecimen) -> bool:
     return side.verdict.proof is None and not bool(side.surface.resolved.any())
 
 
-def reading(sides: list[MeasuredSpecimen]) -> str:
-    """One paragraph that says what is on the screen."""
-    parts = []
-    for side in sides:
-        gate = side.specimen.config.gate
-        name = "**Without a gate**" if gate is None else f"**With the {gate.record.title}**"
-        if gate is not None and gate.strength == 0:
-            name = "**With its gate dialled down to nothing**"
-        if degenerate(side):
-            parts.append(
-                f"{name} there is no surface to measure: the outputs lie on a line or fold so"
-                " sharply that no tangent plane is known."
-            )
-            continue
-        parts.append(f"{name} the surface is {verdict_text(side.verdict)}{_bending(side)}.")
-    return " ".join(parts)
+def readings(ungated: MeasuredSpecimen, dial: Sequence[MeasuredSpecimen]) -> list[str]:
+    """One paragraph for every strength that says what is on the screen."""
+    first = _sentence("**Without a gate**", ungated)
+    if not dial:
+        return [first]
+    return [f"{first} {_sentence(_with_gate(side), side)}" for side in dial]
+
+
+def _with_gate(side: MeasuredSpecimen) -> str:
+    gate = side.specimen.config.gate
+    assert gate is not None
+    if gate.strength == 0:
+        return "**With its gate dialled down to nothing**"
+    return f"**With the {gate.record.title} at λ = {gate.strength:.2f}**"
+
+
+def _sentence(name: str, side: MeasuredSpecimen) -> str:
+    if degenerate(side):
+        return (
+            f"{name} there is no surface to measure: the outputs lie on a line or fold so sharply"
+            " that no tangent plane is known."
+        )
+    return f"{name} the surface is {verdict_text(side.verdict)}{_bending(side)}."
 
 
 def _bending(side: MeasuredSpecimen) -> str:
@@ -165,17 +202,21 @@ def part_note(side: MeasuredSpecimen, look: Look) -> dict[str, str]:
     return {"part": f"The layer has {count} to choose from. Shown: the mean."}
 
 
-def scale_note(scale: ColourScale, look: Look) -> str:
-    """What the strip of colours does not show by itself."""
-    parts = []
+def scale_note(picture: ManifoldPicture, look: Look) -> str:
+    """What the strip of colours and the scenes do not show by themselves."""
+    scale, parts = picture.scale, []
     if COLOURINGS[look.colouring].range == "signed":
-        parts.append("saddle-like to dome-like, dashed: K = 0")
+        parts.append("dashed: K = 0")
     if scale.log:
         parts.append("logarithmic")
     if scale.soft is not None:
-        parts.append(f"asinh scale: linear within ±{short(scale.soft)}, logarithmic beyond")
+        parts.append(f"asinh scale, linear within ±{short(scale.soft)}")
     if scale.beyond > 0:
         parts.append(beyond_text(scale.beyond))
+    if any(np.isfinite(x).any() for name, x in picture.view.arrays.items() if "_crease_" in name):
+        parts.append(f"teal: the most curved {percent(MOST_CURVED)} of the area")
+    if picture.boxes_vary:
+        parts.append("each λ in a box of its own")
     return " · ".join(parts)
 
 

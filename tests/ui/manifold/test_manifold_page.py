@@ -118,14 +118,83 @@ def test_the_first_paint_is_a_flat_sheet_beside_a_curved_one():
     assert flat == "0"
     assert "±" in curved
     assert uncertain.endswith("%")
-    assert "**Without a gate** the surface is flat" in said(app)
-    assert "**With the sigmoid gate** the surface is curved" in said(app)
-    header, _ = payload(app)
+    header, arrays = payload(app)
+    reading = header["readings"][-1]
+    assert reading.startswith("**Without a gate** the surface is flat (proved: it lies in")
+    assert "**With the sigmoid gate at λ = 1.00** the surface is curved" in reading
     assert [column["heading"] for column in header["columns"]] == [
         "Without gate",
-        "sigmoid gate at G1, one per channel, λ = 1.00",
+        "The same with a sigmoid gate at G1, one per channel",
     ]
+    left, right = (column["captions"] for column in header["columns"])
+    assert left == ["1 layer, D = 3, n = 3 · total curvature **0**: flat"]
+    assert right[0] == left[0]
+    assert re.search(
+        r"curvature \*\*3\.5\d+ ± 0\.0\d+\*\*, 37\u00a0% of it on 1\u00a0% of", right[-1]
+    )
     assert header["camera"]["eye"]
+    assert header["edge_on"]
+    assert (header["frames"], header["frame"], header["scrub"]) == (21, 20, True)
+    assert arrays["right_x"].shape == (21, 61, 61)
+    assert "asinh scale" in header["legend"]["note"]
+
+
+def test_without_its_gate_the_right_side_is_the_left_one():
+    """At λ = 0 of the timeline, bit for bit."""
+    _, arrays = payload(open_manifold(grid="31"))
+    for name in ("x", "y", "z", "gaussian", "field", "shade"):
+        np.testing.assert_array_equal(arrays[f"right_{name}"][0], arrays[f"left_{name}"], name)
+
+
+@pytest.mark.parametrize("strength", [0.0, 0.35, 1.0])
+def test_the_strength_in_the_link_is_the_frame_that_is_shown_and_letting_go_writes_it(strength):
+    app = open_manifold(**{"lambda": f"{strength:g}"}, grid="31", tab="Inspect")
+    assert_well(app)
+    header, arrays = payload(app)
+    assert header["frame_labels"][header["frame"]] == f"λ = {strength:.2f}"
+    alone = resolve(Request(strength=strength, grid=31)).sides[-1]
+    wanted = measure_specimen(alone, 31).surface.values[0]
+    np.testing.assert_array_equal(
+        arrays["right_x"][header["frame"]], wanted[..., 0].astype(np.float32)
+    )
+    report(app, VIEW, "stop", {"frame": 5})
+    assert_well(app)
+    assert app.query_params["lambda"] in ("0.25", ["0.25"])
+    assert payload(app)[0]["frame"] == 5
+    assert "gate at λ = 0.25" in payload(app)[0]["readings"][5]
+    report(app, VIEW, "stop", {"frame": 20})
+    assert "lambda" not in app.query_params
+
+
+@pytest.mark.parametrize("frame", [-3, 99, 10**9])
+def test_a_forged_stop_stays_within_the_timeline(frame):
+    app = open_manifold(grid="31")
+    report(app, VIEW, "stop", {"frame": frame})
+    assert_well(app)
+    assert payload(app)[0]["frame"] in (0, 20)
+
+
+def test_a_large_model_has_fewer_strengths_and_the_one_that_was_asked_for():
+    app = open_manifold(**{"lambda": "0.35"}, source="tokens", layers="2", dim="6", tab="Inspect")
+    assert_well(app)
+    labels = payload(app)[0]["frame_labels"]
+    assert len(labels) < 21
+    assert labels[0] == "λ = 0.00"
+    assert "λ = 0.35" in labels
+    assert labels == sorted(labels)
+    assert labels[payload(app)[0]["frame"]] == "λ = 0.35"
+
+
+def test_the_camera_is_chosen_anew_for_another_model_only():
+    scenes = [
+        payload(open_manifold(**link, grid="31", tab="Inspect"))[0]["scene"]
+        for link in (
+            {}, {"lambda": "0.5"}, {"by": "mean"}, {"point": "3.4"}, {"metric": "turned"},
+            {"model": "7"}, {"layers": "2"}, {"chart": "weights"}, {"kind": "tanh"},
+        )
+    ]  # fmt: skip
+    assert len(set(scenes[:5])) == 1
+    assert len(set(scenes)) == 5
 
 
 def bad_value(allowed):
@@ -158,7 +227,7 @@ def test_many_mistakes_get_a_sentence_each_until_a_control_moves():
     assert len(app.warning) == len(query)
     for name in query:
         assert sum(f"`{name}`" in warning.value for warning in app.warning) == 1
-    app.slider(key="lambda").set_value(0.5).run()
+    report(app, VIEW, "stop", {"frame": 10})
     assert_well(app)
 
 
@@ -273,13 +342,13 @@ def test_where_there_is_no_surface_no_number_is_told():
 def test_a_plane_is_a_plane_at_every_depth(layers):
     """Its layers shrink it until no bound is small: a theorem knows what rounding cannot."""
     app = open_manifold(layers=str(layers), grid="31")
-    (reading,) = [text.value for text in app.markdown if "surface is" in text.value]
+    header, arrays = payload(app)
+    reading = header["readings"][header["frame"]]
     proof = "flat (proved: it lies in the plane of three fixed values)"
     assert f"**Without a gate** the surface is {proof}." in reading
     assert [metric.value for metric in app.metric[:2]] == ["0", "0\u00a0%"]
     assert proof in [caption.value for caption in app.caption]
     assert not any("folds too sharply" in x.value for x in app.caption if x.value == proof)
-    _, arrays = payload(app)
     assert not arrays["left_field"].any()
     assert np.isnan(arrays["left_hatch_u"]).all()
 
@@ -300,10 +369,11 @@ def test_what_is_not_known_is_hatched_and_not_painted():
     found = measure_specimen(resolve(Request(depth=8, grid=31)).sides[-1], 31).surface
     unknown = np.isnan(found.known[0])
     assert unknown.any()
-    _, arrays = payload(app)
-    np.testing.assert_array_equal(np.isnan(arrays["right_field"]), unknown)
-    assert not arrays["right_colour"][unknown].any()
-    assert np.isfinite(arrays["right_hatch_u"]).sum() == 2 * unknown.sum()
+    header, arrays = payload(app)
+    shown = {name: x[header["frame"]] for name, x in arrays.items() if name.startswith("right_")}
+    np.testing.assert_array_equal(np.isnan(shown["right_field"]), unknown)
+    assert not shown["right_colour"][unknown].any()
+    assert np.isfinite(shown["right_hatch_u"]).sum() == 2 * unknown.sum()
 
 
 # --- What is said of a point ---
@@ -465,6 +535,17 @@ def test_back_to_the_seeds_own_can_be_undone():
     assert app.button(key="hold_reset").disabled
     app.button(key="hold_undo_button").click().run()
     assert component(app, VIEW).proto.bytes == dragged
+
+
+def test_another_model_of_the_gallery_ends_what_can_be_undone():
+    """Its values would be put into the new model."""
+    name = next(name for name, case in FOOLED.items() if case.request is not None)
+    app = open_manifold(tab="Inspect", grid="31", gallery="true", fooled=name)
+    report(app, VALUES_PAD, "moved", moved(1, 0.2, -0.5))
+    assert not app.button(key="hold_undo_button").disabled
+    app.button(key=f"fooled_show_{name}").click().run()
+    assert_well(app)
+    assert "hold_undo" not in app.session_state
 
 
 @pytest.mark.parametrize(

@@ -89,6 +89,7 @@ def view3d(
     readings: Sequence[str] = (),
     ends: tuple[str, str] | None = None,
     arrive: bool = False,
+    spare: int = 450,
 ) -> None:
     """Draw ``view``.
 
@@ -107,6 +108,8 @@ def view3d(
     a click on a panel without points of the chart goes to the nearest. ``readings`` are paragraphs,
     one per frame, ``ends`` what the ends of the timeline are called; in these and in captions **
     marks what is bold. With ``arrive`` the frames play once by themselves when the page is opened.
+    The pictures are as high as the window leaves room when ``spare`` pixels of it are taken by all
+    else.
     """
     columns = [
         {
@@ -132,6 +135,7 @@ def view3d(
         "readings": list(readings),
         "ends": ends,
         "arrive": arrive,
+        "spare": spare,
         "frames": view.frames if playable else 1,
         "frame": frame,
         "scrub": scrub,

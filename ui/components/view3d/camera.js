@@ -11,7 +11,8 @@ const TURNED = (window.__gcTurned ??= new Set()); // views that the visitor has 
 
 const FIELD = Math.PI / 4; // radians: what Plotly's cameras see, from below to above
 const ROOM = 0.9; // of half the panel, for what is drawn
-const AXES_ROOM = 0.86; // with numbers along the axes
+const TICK_PIXELS = 36; // along an axis, for one number
+const AXES_ROOM = 0.72; // with numbers along the axes
 
 const scenesOf = state => state.plots.map(plot => plot.div).filter(div => div.classList.contains('gc-scene'));
 
@@ -25,8 +26,10 @@ function setCamera(state, camera, from = null) {
   TURNED.add(state.header.key);
   state.plots.forEach(({ div, c, p }) => {
     if (div === from || !div.classList.contains('gc-scene') || !div._fullLayout) return;
+    const panel = state.header.columns[c].panels[p];
+    const ticks = ['x', 'y', 'z'].map((axis, i) => [`scene.${axis}axis.tickvals`, ticksOf(i, panel, div, camera)]);
     state.Plotly.relayout(div, { 'scene.camera': structuredClone(camera),
-      'scene.annotations': leaders(state.header.columns[c].panels[p], state) });
+      'scene.annotations': leaders(panel, state), ...Object.fromEntries(ticks) });
   });
 }
 
@@ -51,11 +54,32 @@ const inUnits = (point, { layout }) => ['x', 'y', 'z'].map((axis, i) => {
   return ((point[i] - low) / (high - low) - 0.5) * layout.aspectratio[axis];
 });
 
-// What must be seen of a scene: the points that Python names, or its box.
+// The numbers along an axis that have room in the picture: all, the middle one, or none.
+function ticksOf(i, { layout }, div, camera) {
+  const { tickvals } = layout[`${'xyz'[i]}axis`];
+  if (!tickvals) return undefined;
+  const view = vector(camera.eye).map((x, j) => x - vector(camera.center)[j]);
+  const far = Math.hypot(...view);
+  const long = layout.aspectratio['xyz'[i]] * Math.sqrt(1 - (view[i] / far) ** 2);
+  const pixels = long / (2 * far * Math.tan(FIELD / 2)) * div.clientHeight;
+  if (pixels > TICK_PIXELS * (tickvals.length + 1)) return tickvals;
+  return pixels > TICK_PIXELS ? tickvals.slice(tickvals.length >> 1, (tickvals.length >> 1) + 1) : [];
+}
+
+// What must be seen of a scene: the points that Python names, or all of its boxes.
 function mustBeSeen(panel) {
-  const ranges = ['x', 'y', 'z'].map(axis => panel.layout[`${axis}axis`].range);
-  const corners = [0, 1, 2, 3, 4, 5, 6, 7].map(corner => ranges.map((range, i) => range[corner >> i & 1]));
-  return (panel.inside.length ? panel.inside : corners).map(point => inUnits(point, panel));
+  if (panel.inside.length) return panel.inside.map(point => inUnits(point, panel));
+  return (panel.layouts.length ? panel.layouts : [panel.layout]).flatMap(layout => {
+    const ranges = ['x', 'y', 'z'].map(axis => layout[`${axis}axis`].range);
+    const corners = [0, 1, 2, 3, 4, 5, 6, 7].map(corner => ranges.map((range, i) => range[corner >> i & 1]));
+    return corners.map(point => inUnits(point, { layout }));
+  });
+}
+
+// The box of the shown frame, where each has its own.
+function fitBoxes({ header, frame }) {
+  header.columns.flatMap(column => column.panels).filter(panel => panel.layouts.length)
+    .forEach(panel => { panel.layout = panel.layouts[Math.min(frame, panel.layouts.length - 1)]; });
 }
 
 // Whether a point stands in the right half of the picture.
@@ -76,7 +100,7 @@ function fitted(state, camera, level = null) {
   const right = unit(cross(vector(camera.up), towards));
   const over = cross(towards, right);
   const seen = panels.flatMap(({ div, panel }) => {
-    const tall = Math.tan(FIELD / 2) * (panel.inside.length ? ROOM : AXES_ROOM);
+    const tall = Math.tan(FIELD / 2) * (panel.layout.xaxis.visible ? AXES_ROOM : ROOM);
     const wide = tall * div.clientWidth / div.clientHeight;
     return mustBeSeen(panel).map(p => [dot(p, right) / wide, dot(p, over) / tall, dot(p, towards), wide, tall]);
   });

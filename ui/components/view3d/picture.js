@@ -88,7 +88,7 @@ function mix(text, background, share) {
   return `rgb(${a.slice(0, 3).map((x, i) => Math.round(share * x + (1 - share) * b[i])).join()})`;
 }
 
-function layoutOf(root, panel, state) {
+function layoutOf(root, panel, state, div) {
   const style = getComputedStyle(root);
   const css = name => style.getPropertyValue(name).trim();
   const font = { family: css('--st-font'), color: css('--st-text-color') };
@@ -99,11 +99,12 @@ function layoutOf(root, panel, state) {
     // A finger or the wheel scrolls the page: nothing is zoomed here.
     return { ...base, dragmode: false, margin: { l: 48, r: 10, t: 12, b: 40 }, ...Object.fromEntries(axes) };
   }
-  const axis = spec => ({ ...spec, color: font.color, gridcolor: grid, zerolinecolor: grid, showbackground: false, showspikes: false });
+  const camera = state.camera();
+  const axis = (spec, i) => ({ ...spec, tickvals: ticksOf(i, panel, div, camera), color: font.color, gridcolor: grid, zerolinecolor: grid, showbackground: false, showspikes: false });
   const { xaxis, yaxis, zaxis, ...rest } = panel.layout;
   const annotations = leaders(panel, state);
   return { ...base, margin: { l: 0, r: 0, t: 0, b: 0 },
-    scene: { ...rest, annotations, camera: state.camera(), xaxis: axis(xaxis), yaxis: axis(yaxis), zaxis: axis(zaxis) } };
+    scene: { ...rest, annotations, camera, xaxis: axis(xaxis, 0), yaxis: axis(yaxis, 1), zaxis: axis(zaxis, 2) } };
 }
 
 // A word beside a point, towards the middle of the picture, with a line between them; nothing where
@@ -131,6 +132,7 @@ function seeThrough(div) {
 
 async function draw(root, state, wanted) {
   const { header, arrays, frame, Plotly } = state;
+  fitBoxes(state);
   label(root, state);
   readOut(root, state);
   await Promise.all(state.plots.map(plot => {
@@ -141,7 +143,7 @@ async function draw(root, state, wanted) {
       marker: panel.kind === 'scene' ? MARKER : { ...MARKER, size: 13 } };
     const traces = fill(panel.traces, arrays, frame);
     return Plotly.react(plot.div, linked(panel) ? [...traces, spot] : traces,
-      layoutOf(root, panel, state), { responsive: true, displayModeBar: false }).then(div => {
+      layoutOf(root, panel, state, plot.div), { responsive: true, displayModeBar: false }).then(div => {
       // Its panel may have gone meanwhile: what nobody sees must not hold on to a WebGL context.
       if (root.isConnected && state.plots.includes(plot)) seeThrough(div);
       else Plotly.purge(div);

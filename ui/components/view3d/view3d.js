@@ -88,18 +88,20 @@ function build(root, state) {
   root.querySelectorAll('.gc-heading').forEach((node, c) => { node.textContent = header.columns[c].heading; });
   root.classList.toggle('gc-film', header.scrub);
   root.classList.toggle('gc-old', header.stale !== '');
+  root.style.setProperty('--gc-spare', `${header.spare}px`);
   find('.gc-stale').textContent = header.stale;
   find('.gc-scrubs').hidden = !header.places.length;
+  const plays = header.frame_labels.length > 0;
   root.querySelectorAll('.gc-end').forEach((node, i) => {
-    node.hidden = !header.ends;
+    node.hidden = !header.ends || !plays;
     node.textContent = header.ends?.[i] ?? '';
   });
   find('.gc-edge').hidden = !header.edge_on;
-  root.querySelectorAll('.gc-step, .gc-scrub').forEach(node => { node.hidden = !header.scrub; });
+  root.querySelectorAll('.gc-step, .gc-scrub').forEach(node => { node.hidden = !header.scrub || !plays; });
   find('.gc-scrub').min = placeOf(state, 0);
   find('.gc-scrub').max = placeOf(state, header.frames - 1);
-  find('.gc-bar').hidden = header.frame_labels.length === 0;
-  find('.gc-plays').hidden = header.frame_labels.length === 0;
+  find('.gc-bar').hidden = !plays && !header.edge_on;
+  root.querySelectorAll('.gc-play, .gc-frame, .gc-plays').forEach(node => { node.hidden = !plays; });
   find('.gc-play').disabled = header.frames < 2;
   const scale = element('span', 'gc-scale');
   scale.style.background = `linear-gradient(90deg, ${header.legend.scale.map(([at, colour]) => `${colour} ${100 * at}%`).join(', ')})`;

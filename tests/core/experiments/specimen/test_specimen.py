@@ -198,7 +198,7 @@ def test_a_layer_whose_weights_are_prescribed_still_has_its_place_among_the_gate
     assert [gate.shape for gate in found.gates] == [(3, 5, 5)] * 2
     assert (found.gates[0] == 1).all()  # the weights are given, or there is no gate
     for layer in range(2):
-        manifold_view([found], coordinate_axes(3), Look("gate", layer, 1, inspect=True))
+        manifold_view([[found]], coordinate_axes(3), Look("gate", layer, 1, inspect=True))
 
 
 def test_equal_weights_have_the_entropy_log_n_and_one_that_takes_all_has_none():
@@ -468,7 +468,7 @@ def pictured(name="gated", look=None, size=13):
     specimen = SPECIMENS[name]
     sides = [measure_specimen(specimen.ungated, size), measure_specimen(specimen, size)]
     axes = axes_of(specimen)
-    return sides, axes, manifold_view(sides, axes, look or Look())
+    return sides, axes, manifold_view([[side] for side in sides], axes, look or Look())
 
 
 def used_names(picture):
@@ -516,12 +516,12 @@ def test_the_arrays_are_what_was_measured(name):
     assert "left_gate0" not in found
 
 
-def test_grid_lines_are_rows_and_columns_of_the_surface():
-    sides, _, picture = pictured()
+def test_grid_lines_are_rows_and_columns_of_a_surface_that_curves():
+    sides, axes, picture = pictured("everything")
     for prefix, side in zip(SIDES, sides, strict=True):
         lines = np.stack([picture.view.arrays[f"{prefix}_grid_{x}"] for x in "xyz"], -1)
         pieces = lines[~np.isnan(lines[:, 0])].reshape(-1, 13, 3)
-        values = side.surface.values[0]
+        values = axes.project(side.surface.values[0])
         wanted = [values[r] for r in (0, 6, 12)] + [values[:, c] for c in (0, 6, 12)]
         np.testing.assert_array_equal(pieces, wanted)
 
@@ -551,7 +551,7 @@ def test_hatching_covers_the_unresolved_points_and_no_others():
     hidden = side.surface.resolved.copy()
     hidden[0, 3:5, 2] = False
     unsure = replace(side, surface=replace(side.surface, resolved=hidden))
-    picture = manifold_view([sides[0], unsure], coordinate_axes(3), Look())
+    picture = manifold_view([[sides[0]], [unsure]], coordinate_axes(3), Look())
     strokes = np.stack([picture.view.arrays[f"right_hatch_{x}"] for x in "uv"], -1)
     ends = strokes[~np.isnan(strokes[:, 0])].reshape(-1, 2, 2)
     axis = side.surface.axis
@@ -564,7 +564,7 @@ def test_hatching_covers_the_unresolved_points_and_no_others():
 def test_two_dimensions_are_a_warped_grid_in_the_plane():
     specimen = Specimen(replace(SIGMOID, model_dim=2), 7)
     sides = [measure_specimen(s, 13) for s in (specimen.ungated, specimen)]
-    picture = manifold_view(sides, axes_of(specimen), Look())
+    picture = manifold_view([[side] for side in sides], axes_of(specimen), Look())
     assert [[p.kind for p in column] for column in picture.view.columns] == [["plane"] * 2] * 2
     for prefix, side in zip(SIDES, sides, strict=True):
         assert side.surface.flat[0]
@@ -598,19 +598,19 @@ def test_the_triangle_follows_the_chosen_layer_and_head():
 def test_the_values_are_joined_only_where_all_outputs_are_their_averages():
     def joined(name):
         _, _, picture = pictured(name, Look(inspect=True))
-        return [len(column[0].traces) == 5 for column in picture.view.columns]
+        return [len(column[0].traces) == 6 for column in picture.view.columns]
 
-    assert joined("gated") == [True, False]
+    assert joined("gated") == [True, True]  # beside the gated one, the plane that it has left
     assert joined("pre-normalised, gated queries") == [True, True]
     for change in (dict(residual=True), dict(norm="post"), dict(output_projection=True)):
         side = measure_specimen(Specimen(AttentionConfig(**change), 5), 7)
-        picture = manifold_view([side], coordinate_axes(3), Look(inspect=True))
-        assert len(picture.view.columns[0][0].traces) == 3, change
+        picture = manifold_view([[side]], coordinate_axes(3), Look(inspect=True))
+        assert len(picture.view.columns[0][0].traces) == 4, change
     assert joined("tokens, gated keys") == [False, False]
     sides, _, picture = pictured("gated", Look(inspect=True))
-    ring = picture.view.columns[0][0].traces[-1]
-    corners = np.array([ring[x] for x in "xyz"]).T
-    np.testing.assert_allclose(corners, [*sides[0].values, sides[0].values[0]], rtol=1e-12)
+    for prefix in SIDES:
+        corners = np.stack([picture.view.arrays[f"{prefix}_ring_{x}"] for x in "xyz"], -1)
+        np.testing.assert_allclose(corners, [*sides[0].values, sides[0].values[0]], rtol=1e-12)
     ranges = [picture.view.columns[0][0].layout[f"{x}axis"]["range"] for x in "xyz"]
     assert all(
         (low <= c).all() and (c <= high).all()
@@ -620,7 +620,7 @@ def test_the_values_are_joined_only_where_all_outputs_are_their_averages():
 
 def test_a_single_side_is_drawn_alone():
     side = measure_specimen(SPECIMENS["ungated"], 13)
-    picture = manifold_view([side], coordinate_axes(3), Look(inspect=True))
+    picture = manifold_view([[side]], coordinate_axes(3), Look(inspect=True))
     assert len(picture.view.columns) == len(picture.readouts) == len(picture.shares) == 1
     assert picture.shares == [1.0]
     assert picture.view.colour_range == (-palette.COLOUR_RANGE_FLOOR, palette.COLOUR_RANGE_FLOOR)

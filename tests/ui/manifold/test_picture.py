@@ -1,0 +1,142 @@
+"""Does flat look flat, strength by strength, in boxes that hold what is drawn?"""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gating_core.experiments.budget import cost
+from gating_core.experiments.specimen.measured import measure_specimen
+from ui.drawing.lines import lies_in_a_plane, lifted, plane_lines
+from ui.manifold.dial import AFFORDABLE, LEAST_COST, STEPS, strengths
+from ui.manifold.picture import Look, manifold_view
+from ui.manifold.request import GRIDS, Request, at_strength, resolve
+
+SIZE = 31
+STRENGTHS = (0.0, 0.5, 1.0)
+
+
+def pictured(**change):
+    """The picture of a request at three strengths, and what it was made of."""
+    resolved = resolve(Request(grid=SIZE, **change))
+    ungated, gated = resolved.sides
+    frames = [measure_specimen(at_strength(gated, strength), SIZE) for strength in STRENGTHS]
+    sides = [[measure_specimen(ungated, SIZE)], frames]
+    return sides, resolved.axes, manifold_view(sides, resolved.axes, Look())
+
+
+def points(picture, prefix, frame=None):
+    found = np.stack([picture.view.arrays[f"{prefix}_{x}"] for x in "xyz"], -1)
+    return found if frame is None else found[frame]
+
+
+def straightness(line):
+    """The second singular value of a line's points by the first: 0 where it is straight."""
+    spread = np.linalg.svd(line - line.mean(0), compute_uv=False)
+    return spread[1] / spread[0]
+
+
+def pieces(lines):
+    """Those of more than a few points."""
+    gap = np.full((1, lines.shape[-1]), np.nan)
+    lines = np.concatenate([gap, lines, gap])
+    ends = np.flatnonzero(np.isnan(lines[:, 0]))
+    return [lines[a + 1 : b] for a, b in itertools.pairwise(ends) if b - a > 6]
+
+
+@pytest.mark.parametrize("change", [{}, dict(output_projection=True), dict(model_dim=8)], ids=str)
+def test_lines_are_straight_on_the_flat_side_and_the_same_bend_on_the_curved_one(change):
+    _, _, picture = pictured(**change)
+    flat, bent = pieces(points(picture, "left_grid")), pieces(points(picture, "right_grid", -1))
+    assert len(flat) == len(bent) >= 5
+    # The mesh cuts corners: within a cell the sheet is not the mesh, to second order.
+    assert max(map(straightness, flat)) < 3e-2
+    assert max(map(straightness, bent)) > 6e-2
+    np.testing.assert_array_equal(points(picture, "right_grid", 0), points(picture, "left_grid"))
+    assert picture.view.edge_on is not None
+
+
+def test_a_side_that_curves_has_the_charts_grid_and_no_edge():
+    _, _, picture = pictured(value_count=8)
+    rows = pieces(points(picture, "left_grid"))
+    assert len(rows) == 2 * len(range(0, SIZE, 6))
+    assert picture.view.edge_on is None
+
+
+@given(st.integers(0, 10**6), st.integers(2, 6), st.booleans())
+def test_lines_of_any_plane_are_straight(seed, dim, triangle):
+    rng = np.random.default_rng(seed)
+    axis = np.linspace(-1, 1, 21)
+    u, v = np.meshgrid(axis, axis)
+    corners = rng.normal(size=(3, dim))
+    weights = np.exp(np.stack([u + 0.2 * v**2, v - 0.3 * u * v, 0 * u], -1))
+    values = weights / weights.sum(-1, keepdims=True) @ corners
+    assert lies_in_a_plane(values)
+    lines = plane_lines(values, axis, corners if triangle else None)
+    found = pieces(lifted(lines, axis, values[None])[0])
+    assert found
+    extent = np.linalg.norm(np.ptp(values.reshape(-1, dim), axis=0))
+    for line in found:
+        spread = np.linalg.svd(line - line.mean(0), compute_uv=False)
+        assert spread[1] / np.sqrt(len(line)) < 5e-3 * extent
+
+
+def test_a_dome_and_a_rolled_sheet_lie_in_no_plane():
+    u, v = np.meshgrid(*[np.linspace(-1, 1, 9)] * 2)
+    assert not lies_in_a_plane(np.stack([u, v, u**2 + v**2], -1))
+    assert not lies_in_a_plane(np.stack([np.cos(u), np.sin(u), v], -1))
+    assert lies_in_a_plane(np.stack([u, v, u - v + 1], -1))
+
+
+def test_the_triangle_is_whole_with_its_names_where_the_sheet_is_a_good_part_of_it():
+    sides, axes, picture = pictured()
+    (left, _), (right, _) = picture.view.columns
+    assert [note.text for note in left.notes] == [f"U<sub>{i}</sub>" for i in (1, 2, 3)]
+    assert right.notes == ()
+    np.testing.assert_allclose(points(picture, "left_ring")[:3], axes.project(sides[0][0].values))
+    _, _, small = pictured(depth=3)
+    assert small.view.columns[0][0].notes == ()
+
+
+@pytest.mark.parametrize("change", [{}, dict(depth=2), dict(depth=4), dict(model_dim=8)], ids=str)
+def test_every_point_lies_in_the_box_of_its_frame_and_no_surface_is_lost_in_it(change):
+    _, _, picture = pictured(**change)
+    for prefix, (scene, *_) in zip(("left", "right"), picture.view.columns, strict=True):
+        values = points(picture, prefix)
+        frames = values[None] if values.ndim == 3 else values
+        layouts = scene.layouts or [scene.layout]
+        for frame, surface in enumerate(frames):
+            layout = layouts[min(frame, len(layouts) - 1)]
+            low, high = np.array([layout[f"{x}axis"]["range"] for x in "xyz"]).T
+            assert (low <= surface).all()
+            assert (surface <= high).all()
+            reach = np.linalg.norm(np.ptp(surface.reshape(-1, 3), axis=0))
+            assert reach > 0.3 * np.linalg.norm(high - low)
+    assert picture.boxes_vary == ("depth" in change)
+
+
+def test_creases_are_drawn_where_one_percent_of_the_area_has_most_of_the_curvature():
+    _, _, smooth = pictured()
+    assert np.isnan(smooth.view.arrays["right_crease_u"]).all()
+    _, _, picture = pictured(depth=2)
+    u = picture.view.arrays["right_crease_u"][-1]
+    assert np.isfinite(u).sum() > 10
+    assert np.isnan(picture.view.arrays["left_crease_u"]).all()
+
+
+@given(st.integers(1, 8), st.integers(2, 16), st.integers(2, 12), st.sampled_from(GRIDS))
+def test_there_are_as_many_strengths_as_are_affordable(depth, dim, count, grid):
+    for source in ("memory", "tokens"):
+        request = Request(depth=depth, model_dim=dim, value_count=count, grid=grid, source=source)
+        resolved = resolve(request)
+        specimen = resolved.sides[-1]
+        found = strengths(specimen, resolved.grid)
+        assert found[0] == 0
+        assert found[-1] == 1
+        assert list(found) == sorted(set(found))
+        work = max(cost(specimen.config), LEAST_COST) * resolved.grid**2
+        assert len(found) * work <= AFFORDABLE or len(found) == 2
+        more = next((n for n in reversed(STEPS) if n >= len(found)), None)
+        assert more is None or (more + 1) * work > AFFORDABLE

@@ -1,0 +1,146 @@
+"""What numbers are drawn and read off of one side, strength by strength?
+
+Shapes: T frames (strengths of the gate), R x C grid points, M points of a line, in which rows of
+NaN separate pieces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gating_core.experiments.specimen import MeasuredSpecimen
+from gating_core.geometry import crease_levels
+from ui.drawing.axes import Axes
+from ui.drawing.colours import ColourScale
+from ui.drawing.lines import grid_lines, hatch, lifted, zero_curve
+
+SIMPLEX = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])  # corners of the triangle
+MOST_READ = 8  # weights or gates that are read off at a point
+Arrays = dict[str, np.ndarray]
+Readout = list[tuple[str, list[str]]]
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnSide:
+    """One side of the view: ``frames`` in the drawn ``axes``, with the ``fields`` (R, C) in colour.
+
+    ``lines`` (M, 2) of the chart are drawn in place of its grid; ``corners`` (T, 3, 3) are the
+    three values whose plane the ungated side lies in.
+    """
+
+    name: str
+    frames: Sequence[MeasuredSpecimen]
+    fields: Sequence[np.ndarray]
+    axes: Axes
+    lines: np.ndarray | None = None
+    corners: np.ndarray | None = None
+
+    @property
+    def values(self) -> np.ndarray:
+        """(T, R, C, 2 or 3)."""
+        return np.stack([self.axes.project(frame.surface.values[0]) for frame in self.frames])
+
+    def arrays(self, scale: ColourScale) -> Arrays:
+        """By name, with a frame axis where there are several frames."""
+        found = [
+            _surface_arrays(frame, values, field, self.lines) | _colour_arrays(field, scale)
+            for frame, values, field in zip(self.frames, self.values, self.fields, strict=True)
+        ]
+        if self.corners is not None:
+            for arrays, corners in zip(found, self.corners, strict=True):
+                ring = np.concatenate([corners, corners[:1]])
+                arrays |= {f"ring_{x}": ring[:, i] for i, x in enumerate("xyz")}
+        return self._named(found)
+
+    def inner_arrays(self, layer: int, head: int) -> tuple[Arrays, Readout]:
+        """Weights and gates of a ``layer``, and how they are read off."""
+        found = [_inner_arrays(frame, layer, head) for frame in self.frames]
+        counts: dict[str, int] = {}
+        for key in found[0]:
+            label = key.rstrip("0123456789")
+            if not label.startswith("simplex"):
+                counts[label] = counts.get(label, 0) + 1
+        read = [
+            (label, [f"{self.name}_{label}{i}" for i in range(count)])
+            for label, count in counts.items()
+        ]
+        return self._named(found), read
+
+    def _named(self, found: list[Arrays]) -> Arrays:
+        single = len(found) == 1
+        return {
+            f"{self.name}_{key}": found[0][key] if single else stacked([x[key] for x in found])
+            for key in found[0]
+        }
+
+
+def stacked(arrays: Sequence[np.ndarray]) -> np.ndarray:
+    """(T, ...): arrays of one shape; lines (M,) are filled up with NaN to the longest."""
+    if len({x.shape for x in arrays}) == 1:
+        return np.stack(arrays)
+    out = np.full((len(arrays), max(map(len, arrays))), np.nan)
+    for row, line in zip(out, arrays, strict=True):
+        row[: len(line)] = line
+    return out
+
+
+def _surface_arrays(
+    side: MeasuredSpecimen, values: np.ndarray, field: np.ndarray, lines: np.ndarray | None
+) -> Arrays:
+    """What is drawn and read off whatever the colours show; hatched where ``field`` is not known.
+
+    Of a K that is known to be zero the measured digits are rounding.
+    """
+    surface = side.surface
+    axis = surface.axis
+    decided = surface.gaussian_where(surface.decided)[0]
+    size = np.where(surface.decided[0], np.abs(surface.gaussian[0]), 0.0)
+    level = float(crease_levels(surface)[0])
+    on_surface = {"": values}
+    on_surface["grid"] = (
+        grid_lines(values[None])[0] if lines is None else lifted(lines, axis, values[None])[0]
+    )
+    in_chart = {"hatch": hatch(np.isnan(field), axis)}
+    for name, curve in (
+        ("zero", zero_curve(decided, axis, values)),
+        ("crease", zero_curve(size - level if np.isfinite(level) else size + 1, axis, values)),
+    ):
+        in_chart[name], on_surface[name] = curve
+    arrays = {"gaussian": surface.known[0], "error": surface.known_error[0]}
+    for name, points in in_chart.items():
+        arrays |= {f"{name}_{u}": points[:, i] for i, u in enumerate("uv")}
+    for name, points in on_surface.items():
+        letters = "xyz"[: values.shape[-1]]
+        arrays |= {f"{name}_{x}".lstrip("_"): points[..., i] for i, x in enumerate(letters)}
+    return arrays
+
+
+def _colour_arrays(field: np.ndarray, scale: ColourScale) -> Arrays:
+    """The field, what its colours show of it, and the same with no holes for the surface.
+
+    What lies beyond the scale has the colour of its end: said so, and safe for float32.
+    """
+    colour = np.clip(scale.apply(field), scale.low, scale.high)
+    blank = 0.0 if scale.low < 0 < scale.high else scale.low
+    return {"field": field, "shade": colour, "colour": np.nan_to_num(colour, nan=blank)}
+
+
+def _inner_arrays(side: MeasuredSpecimen, layer: int, head: int) -> Arrays:
+    heads = side.weights[layer]
+    weights = heads[head if head < len(heads) else 0]
+    parts = {"α": np.moveaxis(weights, -1, 0)}
+    if side.gates:
+        parts["gate"] = side.gates[layer]
+    arrays = {
+        f"{label}{i}": x for label, stack in parts.items() for i, x in enumerate(stack[:MOST_READ])
+    }
+    if weights.shape[-1] == 3:
+        flat = weights @ SIMPLEX
+        lines = grid_lines(flat[None])[0]
+        for i, letter in enumerate("xy"):
+            arrays[f"simplex_{letter}"] = flat[..., i]
+            arrays[f"simplex_grid_{letter}"] = lines[:, i]
+    return arrays
