@@ -17,6 +17,8 @@ from ui.drawing import palette
 from ui.drawing.lines import triangles
 
 BOX_DIAGONAL = 2.0  # in units of Plotly's normalised scene
+SMALLEST_EXTENT = 1e-15  # of a box: the browser squares it in single precision
+RESOLUTION = 1e-5  # of the largest coordinate: a hundred steps of single precision
 BOX_MARGIN = 0.03  # of the largest extent, around a surface
 # One light from the side, far away: a plane has one tone, whatever bends has a gradient.
 LIGHTING = {
@@ -237,8 +239,10 @@ def chart_layout(axis: np.ndarray, names: tuple[str, str]) -> dict[str, Any]:
 
 
 def boxed(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The box with a little room around it."""
-    margin = BOX_MARGIN * (high - low).max()
+    """The box with a little room around it, and no smaller than what the browser can tell apart."""
+    extent = float((high - low).max())
+    least = max(SMALLEST_EXTENT, RESOLUTION * float(np.abs([low, high]).max()))
+    margin = BOX_MARGIN * extent + max(least - extent, 0.0) / 2
     return low - margin, high + margin
 
 

@@ -25,6 +25,8 @@ CURVE_STYLES = {
     "triangle mesh": (palette.ACCENT, "diamond"),
     "paper's proxy": (palette.PLANE, "cross"),
 }
+MAPS_HEIGHT = 430  # pixels
+BARS_BELOW = -0.28  # of the maps' height: below the titles of the axes
 GUIDE_BELOW = 30  # the guide's distance from the curve, as a factor
 
 
@@ -67,7 +69,7 @@ def error_maps(second: SecondOpinion) -> go.Figure:
     scale = colour_scale(COLOURINGS["curvature"], [second.known])
     low, high = _whole_decades(np.concatenate([error.ravel() for error in errors.values()]))
     decades = np.arange(low, high + 1, max(1, math.ceil((high - low) / 4)))
-    bar = {"orientation": "h", "y": -0.27, "yanchor": "top", "thickness": 12, "len": 0.46}
+    bar = {"orientation": "h", "y": BARS_BELOW, "yanchor": "top", "thickness": 12, "len": 0.46}
     note = f"K ({percent(scale.beyond)} of points beyond)" if scale.beyond else "K"
     end = scale.high
     figure.update_layout(
@@ -86,7 +88,7 @@ def error_maps(second: SecondOpinion) -> go.Figure:
                 "tickvals": decades, "ticktext": [f"10<sup>{d}</sup>" for d in decades],
             },
         },
-        margin={"l": 40, "r": 10, "t": 36, "b": 118}, height=340,
+        margin={"l": 40, "r": 10, "t": 36, "b": 130}, height=MAPS_HEIGHT,
     )  # fmt: skip
     return figure
 

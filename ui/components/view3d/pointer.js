@@ -1,6 +1,7 @@
 // Which point is meant? The one under the pointer, and the one that a click marks.
 
 const CLICK_PIXELS = 5;
+const CLICK_MS = 600; // that a click may wait for the surface to be asked
 const REACH_PIXELS = 24;
 const AFTER_RELEASE_MS = 120; // the camera has been read by then
 
@@ -47,6 +48,14 @@ function pointer(root, state) {
 function pointAtScene(state, div, { point, select, hold }) {
   let hit = null;
   let down = null;
+  let waits = null; // a click whose point is not known yet
+  const seize = click => {
+    if (waits !== click) return;
+    if (hit) {
+      waits = null;
+      select(...hit);
+    } else if (performance.now() - click.since < CLICK_MS) requestAnimationFrame(() => seize(click));
+  };
   const remember = e => {
     const found = e.points.find(p => p.curveNumber === 0);
     const columns = state.arrays.axis.size; // a mesh counts its points row by row
@@ -63,7 +72,12 @@ function pointAtScene(state, div, { point, select, hold }) {
   div.addEventListener('pointerup', e => {
     const still = down && Math.hypot(e.clientX - down[0], e.clientY - down[1]) < CLICK_PIXELS;
     down = null;
-    if (still) requestAnimationFrame(() => requestAnimationFrame(() => hit && select(...hit)));
+    // Plotly looks what is there when it draws next, which may be a while after a short click.
+    waits = still ? { x: e.clientX, y: e.clientY, since: performance.now() } : null;
+    if (waits) requestAnimationFrame(() => requestAnimationFrame(() => seize(waits)));
+  }, true);
+  div.addEventListener('pointermove', e => {
+    if (waits && Math.hypot(e.clientX - waits.x, e.clientY - waits.y) >= CLICK_PIXELS) waits = null;
   }, true);
 }
 
