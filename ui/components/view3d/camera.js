@@ -11,7 +11,6 @@ const TURNED = (window.__gcTurned ??= new Set()); // views that the visitor has 
 
 const FIELD = Math.PI / 4; // radians: what Plotly's cameras see, from below to above
 const ROOM = 0.9; // of half the panel, for what is drawn
-const TICK_PIXELS = 36; // along an axis, for one number
 const AXES_ROOM = 0.72; // with numbers along the axes
 
 const scenesOf = state => state.plots.map(plot => plot.div).filter(div => div.classList.contains('gc-scene'));
@@ -53,18 +52,6 @@ const inUnits = (point, { layout }) => ['x', 'y', 'z'].map((axis, i) => {
   const [low, high] = layout[`${axis}axis`].range;
   return ((point[i] - low) / (high - low) - 0.5) * layout.aspectratio[axis];
 });
-
-// The numbers along an axis that have room in the picture: all, the middle one, or none.
-function ticksOf(i, { layout }, div, camera) {
-  const { tickvals } = layout[`${'xyz'[i]}axis`];
-  if (!tickvals) return undefined;
-  const view = vector(camera.eye).map((x, j) => x - vector(camera.center)[j]);
-  const far = Math.hypot(...view);
-  const long = layout.aspectratio['xyz'[i]] * Math.sqrt(1 - (view[i] / far) ** 2);
-  const pixels = long / (2 * far * Math.tan(FIELD / 2)) * div.clientHeight;
-  if (pixels > TICK_PIXELS * (tickvals.length + 1)) return tickvals;
-  return pixels > TICK_PIXELS ? tickvals.slice(tickvals.length >> 1, (tickvals.length >> 1) + 1) : [];
-}
 
 // What must be seen of a scene: the points that Python names, or all of its boxes.
 function mustBeSeen(panel) {

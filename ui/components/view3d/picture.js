@@ -3,6 +3,7 @@
 const LIFT = 0.02; // of the way to the viewer
 const GRID_SHARE = 0.16; // of the text colour in the axes' grid lines
 const MARKER = { size: 7, color: '#c026d3', line: { color: '#ffffff', width: 2 } };
+const TICK_PIXELS = 36; // along an axis, for one number
 const CLEAR = 'rgba(0,0,0,0)';
 
 // Streamlit's own chart component puts its Plotly on `window.Plotly`: keep ours apart from it.
@@ -86,6 +87,18 @@ function mix(text, background, share) {
   };
   const [a, b] = [[...rgb(text)], [...rgb(background)]];
   return `rgb(${a.slice(0, 3).map((x, i) => Math.round(share * x + (1 - share) * b[i])).join()})`;
+}
+
+// The numbers along an axis that have room in the picture: all, the middle one, or none.
+function ticksOf(i, { layout }, div, camera) {
+  const { tickvals } = layout[`${'xyz'[i]}axis`];
+  if (!tickvals) return undefined;
+  const view = vector(camera.eye).map((x, j) => x - vector(camera.center)[j]);
+  const far = Math.hypot(...view);
+  const long = layout.aspectratio['xyz'[i]] * Math.sqrt(1 - (view[i] / far) ** 2);
+  const pixels = long / (2 * far * Math.tan(FIELD / 2)) * div.clientHeight;
+  if (pixels > TICK_PIXELS * (tickvals.length + 1)) return tickvals;
+  return pixels > TICK_PIXELS ? tickvals.slice(tickvals.length >> 1, (tickvals.length >> 1) + 1) : [];
 }
 
 function layoutOf(root, panel, state, div) {
