@@ -25,7 +25,6 @@ VIEW_KEY = "manifold_view"
 LAST_GOOD = "manifold_last_good"
 STRENGTHS = "manifold_strengths"  # of the frames in the browser
 SPARE = 545  # pixels of the window that all but the pictures takes
-SPARE_FOR_HANDLES = 640  # so that handles are seen with what they move
 HIDDEN = ("value_count", "heads", "grid", "part")  # notes whose controls are under *More*
 
 
@@ -109,8 +108,8 @@ def put_notes(found: ShownSides, more_open: bool) -> None:
             found.asked.slots[name].caption(f":material/info: {note}")
 
 
-def draw_view(found: ShownSides, spare: int = SPARE) -> ManifoldPicture:
-    """The linked surfaces and heatmaps, and what plays them; ``spare`` as in `view3d`."""
+def draw_view(found: ShownSides) -> ManifoldPicture:
+    """The linked surfaces and heatmaps, and what plays them."""
     asked, resolved = found.asked, found.resolved
     frames = [found.sides[:1], *([found.dial] if found.dial else [])]
     picture = manifold_view(frames, resolved.axes, asked.look)
@@ -129,7 +128,7 @@ def draw_view(found: ShownSides, spare: int = SPARE) -> ManifoldPicture:
         ends=("no gate", "full gate"),
         scrub=True,
         scene=str(_scene_of(resolved.request)),
-        spare=spare,
+        spare=SPARE,
         legend=Legend(
             picture.scale.colours,
             f"{colouring.symbol} = {low}",
@@ -222,7 +221,7 @@ def _explanations(found: ShownSides, simplex: bool = False) -> None:
 def draw_inspect(found: ShownSides, stage: DeltaGenerator) -> None:
     """The same point marked everywhere, all that is known of it, and handles to drag."""
     with stage:
-        picture = draw_view(found, SPARE_FOR_HANDLES)
+        picture = draw_view(found)
         draw_hold(found.sides[-1], found.resolved.axes)
     for line in _asides(found, picture):
         st.caption(line)

@@ -271,7 +271,7 @@ def _simplex(name: str) -> Panel:
         ],
         layout={
             "xaxis": {**bare, "range": [-0.2, 1.2]},
-            "yaxis": {**bare, "range": [-0.15, 1.05], "scaleanchor": "x"},
+            "yaxis": {**bare, "range": [-0.25, 1.2], "scaleanchor": "x"},
         },
         pick={letter: f"{name}_simplex_{letter}" for letter in "xy"},
     )
