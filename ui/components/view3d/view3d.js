@@ -121,7 +121,10 @@ function element(tag, className, text = '') {
 function listen(root, state) {
   const chase = chaser(root, state);
   listenToBar(root, state, chase);
-  state.sizes = new ResizeObserver(() => refit(state));
+  state.sizes = new ResizeObserver(() => {
+    refit(state);
+    if (spots(state).length) mark(root, state); // they stand a little before the surface, as it is seen
+  });
   const hand = pointer(root, state);
   state.plots.forEach(plot => {
     const { div, c, p } = plot;
