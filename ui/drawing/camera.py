@@ -46,7 +46,7 @@ def best_camera(
         step = max(len(surface) // FINEST, 1)
         part, surface = part[::step, ::step], surface[::step, ::step]
         number = np.unique(part, return_inverse=True)[1].reshape(part.shape)
-        areas += list(np.array([seen_areas(surface, number, eye) for eye in eyes], float).T)
+        areas += list(seen_areas(surface, number, eyes).T.astype(float))
     shares = np.array([area / max(area.max(), np.finfo(float).tiny) for area in areas])
     return camera_from(eyes[np.argmax(shares.min(0).clip(max=ENOUGH) + TIE * shares.mean(0))])
 
@@ -57,24 +57,28 @@ def _vector_area(loop: np.ndarray) -> np.ndarray:
     return np.cross(centred, np.roll(centred, -1, axis=0)).sum(0) / 2
 
 
-def seen_areas(surface: np.ndarray, parts: np.ndarray, eye: np.ndarray) -> np.ndarray:
-    """(P,): how many pixels show each of the ``parts`` (R, C), from 0 to P - 1, of a ``surface``.
+def seen_areas(surface: np.ndarray, parts: np.ndarray, eyes: np.ndarray) -> np.ndarray:
+    """(E, P): how many pixels show each of the ``parts`` (R, C), from 0 to P - 1, of a ``surface``.
 
-    Of the surface (R, C, 3), seen from afar in the direction ``eye`` (3,) of length 1; its diagonal
-    is `PICTURE` pixels long.
+    Of the surface (R, C, 3), seen from afar in the directions ``eyes`` (E, 3) of length 1; its
+    diagonal is `PICTURE` pixels long.
     """
-    beside = np.cross(eye, UPRIGHT)
-    beside /= np.linalg.norm(beside)
+    beside = np.cross(eyes, UPRIGHT)
+    beside /= np.linalg.norm(beside, axis=1, keepdims=True)
     points = surface.reshape(-1, 3)
-    size = max(float(np.linalg.norm(np.ptp(points, axis=0))), np.finfo(float).tiny)
-    across, up, depth = (
-        (points - points.min(0)) @ np.stack([beside, np.cross(beside, eye), eye]).T
-    ).T
-    columns, rows = (((x - x.min()) / size * PICTURE).astype(int) for x in (across, up))
-    pixels = columns * (PICTURE + 1) + rows
-    order = np.lexsort((-depth, pixels))  # by pixel, the nearest first
-    _, first = np.unique(pixels[order], return_index=True)
-    return np.bincount(parts.ravel()[order[first]], minlength=parts.max() + 1)
+    points = points - points.min(0)
+    size = max(float(np.linalg.norm(points.max(0))), np.finfo(float).tiny)
+    across, up, depth = (x @ points.T / size for x in (beside, np.cross(beside, eyes), eyes))
+    columns, rows = (((x - x.min(1, keepdims=True)) * PICTURE).astype(int) for x in (across, up))
+    picture = np.arange(len(eyes))[:, None] * (PICTURE + 1) ** 2  # one after the other
+    pixels = (picture + columns * (PICTURE + 1) + rows).ravel()
+    order = np.argsort(pixels - (depth.ravel() + 1) / 4)  # by pixel, the nearest first
+    first = np.flatnonzero(np.diff(pixels[order], prepend=-1))
+    nearest = order[first]
+    count, number = int(parts.max()) + 1, np.tile(parts.ravel(), len(eyes))
+    found = np.bincount(nearest // len(points) * count + number[nearest],
+                        minlength=len(eyes) * count)  # fmt: skip
+    return found.reshape(len(eyes), count)
 
 
 def edge_on_camera(plane: np.ndarray, surface: np.ndarray) -> Camera:

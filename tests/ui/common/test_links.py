@@ -27,7 +27,8 @@ GOOD = {
     "noise": "0.5", "flip": "0.02",
     "balance": "0.9", "points": "64", "share": "0.1", "from": "tokens", "width": "16", "slots": "8",
     "attention_heads": "4", "stack": "4", "skip": "true", "rms": "pre", "out": "true",
-    "optimiser": "sgd", "rate": "0.001", "batch": "128", "decay": "1", "soft": "0.03", "test_points": "false",
+    "optimiser": "sgd", "rate": "0.001", "batch": "128", "decay": "1", "soft": "0.03",
+    "test_points": "false",
     "first": "9999",
     "drawing": "AAAAehIAeg6Q", "seeds": "32", "setup": "true", "own": "true", "looking": "true",
 }  # fmt: skip
@@ -46,7 +47,8 @@ BAD = {
     "picked_seed": "10032", "paint": "p", "discrete": "1", "noise": "0.6", "flip": "-0.1",
     "balance": "1", "points": "63", "share": "0.95", "from": "disk", "width": "2", "slots": "9",
     "attention_heads": "5", "stack": "0", "skip": "no", "rms": "layer", "out": "in",
-    "optimiser": "lion", "rate": "0.02000", "batch": "65", "decay": "inf", "soft": "2", "test_points": "no",
+    "optimiser": "lion", "rate": "0.02000", "batch": "65", "decay": "inf", "soft": "2",
+    "test_points": "no",
     "first": "1e3",
     "drawing": "AAA", "seeds": "1", "setup": "up", "own": "mine", "looking": "glass",
 }  # fmt: skip

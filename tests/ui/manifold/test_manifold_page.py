@@ -14,13 +14,14 @@ from tests.ui.opening import component, notes, open_page, report
 from tests.ui.payload import unpack
 from ui.common.controls import Choice, Number
 from ui.common.words import plus_minus
-from ui.manifold import measured, request
+from ui.manifold import dial, measured, request
 from ui.manifold.controls import MANIFOLD, TABS
 from ui.manifold.fooled.cases import FOOLED
 from ui.manifold.request import Request, resolve
 
 PAGE = "pages/1_Manifold.py"
 VIEW, VALUES_PAD, GATES_PAD = "manifold_view", "hold_values", "hold_gates"
+QUICK_DIAL, FULL_DIAL = 1e6, dial.AFFORDABLE  # two strengths on 61 x 61 points, and 21
 QUICK_INTEGRALS = 1e6  # in place of `budget.AFFORDABLE`
 DRAGGED = "1,0.5,-0.25,-1.5,0.75,0.5,0.25,-1,2"
 GATES = "0.5,1.5,-0.5,-1,0.25,1,2,-0.75,1.25"
@@ -46,9 +47,10 @@ LINKS = {
 
 @pytest.fixture(autouse=True, scope="module")
 def quick():
-    """Totals are refined for tenths of a second, and cached for all tests here."""
+    """Few strengths, and totals that are refined for tenths of a second, cached for all tests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(budget, "AFFORDABLE", QUICK_INTEGRALS)
+        patch.setattr(dial, "AFFORDABLE", QUICK_DIAL)
         yield
     measured.integrals.clear()
 
@@ -111,7 +113,8 @@ def test_every_colouring_is_drawn_and_named_in_the_legend(by):
     assert legend["high"].startswith(f"{symbol} = ")
 
 
-def test_the_first_paint_is_a_flat_sheet_beside_a_curved_one():
+def test_the_first_paint_is_a_flat_sheet_beside_a_curved_one(monkeypatch):
+    monkeypatch.setattr(dial, "AFFORDABLE", FULL_DIAL)
     app = open_manifold()
     assert_well(app)
     flat, _, curved, uncertain = (metric.value for metric in app.metric)
@@ -147,7 +150,10 @@ def test_without_its_gate_the_right_side_is_the_left_one():
 
 
 @pytest.mark.parametrize("strength", [0.0, 0.35, 1.0])
-def test_the_strength_in_the_link_is_the_frame_that_is_shown_and_letting_go_writes_it(strength):
+def test_the_strength_in_the_link_is_the_frame_that_is_shown_and_letting_go_writes_it(
+    strength, monkeypatch
+):
+    monkeypatch.setattr(dial, "AFFORDABLE", FULL_DIAL)
     app = open_manifold(**{"lambda": f"{strength:g}"}, grid="31", tab="Inspect")
     assert_well(app)
     header, arrays = payload(app)
@@ -167,14 +173,16 @@ def test_the_strength_in_the_link_is_the_frame_that_is_shown_and_letting_go_writ
 
 
 @pytest.mark.parametrize("frame", [-3, 99, 10**9])
-def test_a_forged_stop_stays_within_the_timeline(frame):
+def test_a_forged_stop_stays_within_the_timeline(frame, monkeypatch):
+    monkeypatch.setattr(dial, "AFFORDABLE", FULL_DIAL)
     app = open_manifold(grid="31")
     report(app, VIEW, "stop", {"frame": frame})
     assert_well(app)
     assert payload(app)[0]["frame"] in (0, 20)
 
 
-def test_a_large_model_has_fewer_strengths_and_the_one_that_was_asked_for():
+def test_a_large_model_has_fewer_strengths_and_the_one_that_was_asked_for(monkeypatch):
+    monkeypatch.setattr(dial, "AFFORDABLE", FULL_DIAL)
     app = open_manifold(**{"lambda": "0.35"}, source="tokens", layers="2", dim="6", tab="Inspect")
     assert_well(app)
     labels = payload(app)[0]["frame_labels"]
