@@ -279,7 +279,8 @@ def test_a_link_restores_an_experiment():
     query["also"] = ["value", "half"]
     app = open_playground(**query)
     assert not app.warning
-    assert not notes(app)
+    (note,) = notes(app)
+    assert "Attention is kept soft: 0.05 a nat" in note
     setting = run_of(app).setting
     assert setting.variants == ("silu", "tanh", "value", "half")
     assert (setting.task, setting.source) == ("blobs3", "tokens")
@@ -290,7 +291,6 @@ def test_a_link_restores_an_experiment():
     assert (setting.optimiser, setting.learning_rate, setting.batch_size) == ("sgd", 0.05, 16)
     assert (setting.weight_decay, setting.seeds, setting.steps) == (0.1, (7, 8), 50)
     assert setting.entropy_bonus == 0.05
-    assert any("Attention is kept soft" in caption.value for caption in app.caption)
     assert setting.momentum == 0.9
     header, arrays = assert_shown(app)
     assert header["legend"]["low"].startswith("K =")
