@@ -3,12 +3,13 @@
 const CLICK_PIXELS = 5;
 const CLICK_MS = 600; // that a click may wait for the surface to be asked
 const REACH_PIXELS = 24;
-const AFTER_RELEASE_MS = 120; // the camera has been read by then
+const AFTER_RELEASE_MS = 120; // the camera has been read and written down by then
 
 // One move of the markers at a time; the last wish wins.
 function pointer(root, state) {
   let marking = false;
   let again = false;
+  let release = null; // the timer
   const remark = async () => {
     again = true;
     if (marking || state.held) return; // a restyle would undo the turn of a scene that is held
@@ -23,6 +24,12 @@ function pointer(root, state) {
       marking = false;
     }
   };
+  const letGo = () => {
+    release = setTimeout(() => {
+      state.held = false;
+      if (again) remark();
+    }, AFTER_RELEASE_MS);
+  };
   return {
     point: spot => {
       if (JSON.stringify(spot) === JSON.stringify(state.hover)) return;
@@ -36,10 +43,10 @@ function pointer(root, state) {
     },
     hold: () => {
       state.held = true;
-      window.addEventListener('pointerup', () => {
-        state.held = false;
-        setTimeout(() => again && remark(), AFTER_RELEASE_MS);
-      }, { once: true, capture: true });
+      clearTimeout(release);
+      for (const name of ['pointerup', 'pointercancel']) {
+        window.addEventListener(name, letGo, { once: true, capture: true });
+      }
     },
   };
 }
