@@ -41,9 +41,9 @@ def wide(browser, served, watch):
 def phone(wide):
     """The same visitor, now with a phone and everything unfolded."""
     become_phone(wide)
-    before = serial(wide)
     follow_link(wide, UNFOLDED)
-    await_another(wide, before)
+    wide.wait_for_selector(".gc-draw", state="attached")  # behind another tab, perhaps
+    await_run(wide)
     return wide
 
 
