@@ -17,6 +17,7 @@ SCRIPTS = {
         "view3d/payload.js",
         "view3d/picture.js",
         "view3d/camera.js",
+        "view3d/notes.js",
         "view3d/playing.js",
         "view3d/pointer.js",
         "view3d/view3d.js",

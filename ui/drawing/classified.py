@@ -17,7 +17,7 @@ from gating_core.experiments.specimen import COLOURINGS
 from ui.drawing import palette
 from ui.drawing.camera import Camera, best_camera
 from ui.drawing.colours import ColourScale, colour_scale
-from ui.drawing.lines import grid_lines, hatch, lifted, triangles
+from ui.drawing.lines import border, grid_lines, hatch, lifted, triangles
 from ui.drawing.panels import (
     QUIET,
     Panel,
@@ -60,7 +60,8 @@ def sheet_arrays(sheet: Sheet) -> tuple[dict[str, np.ndarray], dict[str, np.ndar
     on_surface = sheet.axes.project(sheet.frames.data_values)
     boundary = sheet.cuts
     lines = grid_lines(values) if sheet.lines is None else lifted(sheet.lines, data.axis, values)
-    spatial = {"": values, "_grid": lines, "_curve": boundary[..., 2:]}
+    edge = lifted(border(data.axis), data.axis, values)
+    spatial = {"": values, "_grid": lines, "_edge": edge, "_curve": boundary[..., 2:]}
     if sheet.labelled:
         spatial["_note"] = sheet.note_places
     spatial |= {
@@ -118,6 +119,7 @@ def _scene(sheet: Sheet, look: Look, room: Box) -> Panel:
     traces = [
         surface,
         line3d(f"{name}_grid", palette.GRID_LINE, 2.5),
+        line3d(f"{name}_edge", palette.GRID_LINE, 2.5),
         line3d(f"{name}_curve", palette.LINE, 8),
     ]
     for label, place in enumerate(data.colours):

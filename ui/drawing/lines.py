@@ -1,4 +1,4 @@
-"""Which lines are drawn on a surface: its grid, its zeros, and hatches where nothing is known?
+"""Which lines are drawn on a surface: grid, border, zeros, and hatches where nothing is known?
 
 Shapes: T frames, R x C grid points, D dimensions.
 """
@@ -152,6 +152,13 @@ def barycentric(values: np.ndarray, corners: np.ndarray) -> np.ndarray:
     sides = (corners[1:] - corners[0]).T
     rest = (values - corners[0]) @ np.linalg.pinv(sides).T
     return np.concatenate([1 - rest.sum(-1, keepdims=True), rest], -1)
+
+
+def border(axis: np.ndarray) -> np.ndarray:
+    """(M, 2): around the chart, from grid point to grid point."""
+    low, high = np.full_like(axis, axis[0]), np.full_like(axis, axis[-1])
+    sides = [(axis, low), (high, axis), (axis[::-1], high), (low, axis[::-1])]
+    return np.concatenate([np.stack(side, -1) for side in sides])
 
 
 def triangles(size: int) -> np.ndarray:

@@ -28,6 +28,9 @@ LIGHTING = {
 LIGHT_PLACE = {"x": 1e5, "y": 1e5, "z": 1e5}
 MOST_TICKS = 3  # numbers along an axis
 TICK_ROOM = 0.15  # of an axis at both ends, without numbers: those of two axes would meet there
+FAINT = {
+    "color": palette.ACCENT, "opacity": 0.1, "lighting": {"ambient": 1.0, "diffuse": 0.0},
+}  # fmt: skip
 QUIET = {"hoverinfo": "skip", "showlegend": False}
 
 
@@ -56,15 +59,16 @@ class Panel:
 class Note:
     """``text`` at point ``place`` of the arrays PREFIX_x, PREFIX_y, PREFIX_z.
 
-    It stands ``right`` of its point and ``down`` from it, in pixels, joined by a line; it is not
+    It stands ``right`` of its point, towards the middle of the picture, and ``down`` from it, in
+    pixels, joined by a line; with neither, away from the middle of all notes like it. It is not
     drawn where the point is NaN.
     """
 
     text: str
     prefix: str
     place: int
-    right: int
-    down: int
+    right: int = 0
+    down: int = 0
 
 
 @dataclass(frozen=True)
@@ -173,9 +177,7 @@ def value_triangle(corners: np.ndarray) -> list[dict[str, Any]]:
         "type": "mesh3d",
         **dict(zip("xyz", corners.T.tolist(), strict=True)),
         **{name: [place] for place, name in enumerate("ijk")},
-        "color": palette.ACCENT,
-        "opacity": 0.1,
-        "lighting": {"ambient": 1.0, "diffuse": 0.0},
+        **FAINT,
         **QUIET,
     }
     outline = {
@@ -187,6 +189,14 @@ def value_triangle(corners: np.ndarray) -> list[dict[str, Any]]:
         **QUIET,
     }
     return [filled, outline]
+
+
+def ghost(side: str) -> list[dict[str, Any]]:
+    """The surface of a ``side``, so faint that another one is seen beside it."""
+    cells = {name: ref(f"cells_{name}") for name in "ijk"}
+    vertices = {name: ref(f"{side}_{name}", flat=True) for name in "xyz"}
+    sheet = {"type": "mesh3d", **vertices, **cells, **FAINT, **QUIET}
+    return [sheet, line3d(f"{side}_edge", palette.ACCENT, 2)]
 
 
 def xyz(prefix: str) -> dict[str, dict[str, str]]:

@@ -96,7 +96,7 @@ class Sheet:
                  for place, (text, right, down) in enumerate(NOTES)]  # fmt: skip
         values = 0 if self.corners is None else len(self.corners)
         return (*found, *(
-            Note(f"U<sub>{i + 1}</sub>", f"{self.name}_note", len(NOTES) + i, 0, -16)
+            Note(f"U<sub>{i + 1}</sub>", f"{self.name}_note", len(NOTES) + i)
             for i in range(values)
         ))  # fmt: skip
 

@@ -15,7 +15,7 @@ from gating_core.experiments.specimen import MeasuredSpecimen
 from gating_core.geometry import crease_levels
 from ui.drawing.axes import Axes
 from ui.drawing.colours import ColourScale
-from ui.drawing.lines import grid_lines, hatch, lifted, zero_curve
+from ui.drawing.lines import border, grid_lines, hatch, lifted, zero_curve
 
 SIMPLEX = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])  # corners of the triangle
 MOST_READ = 8  # weights or gates that are read off at a point
@@ -99,7 +99,7 @@ def _surface_arrays(
     decided = surface.gaussian_where(surface.decided)[0]
     size = np.where(surface.decided[0], np.abs(surface.gaussian[0]), 0.0)
     level = float(crease_levels(surface)[0])
-    on_surface = {"": values}
+    on_surface = {"": values, "edge": lifted(border(axis), axis, values[None])[0]}
     on_surface["grid"] = (
         grid_lines(values[None])[0] if lines is None else lifted(lines, axis, values[None])[0]
     )

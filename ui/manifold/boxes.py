@@ -7,33 +7,32 @@ too small: then each strength has its own.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from ui.drawing.panels import boxed, scene_layout
 from ui.manifold.arrays import DrawnSide
 
-SMALLEST = 0.4  # of the box's diagonal: what is smaller gets a box of its own
+SMALLEST = 0.35  # of the box's diagonal: what is smaller gets a box of its own
 Box = tuple[np.ndarray, np.ndarray]  # the lowest corner and the highest
 
 
-def box_layouts(side: DrawnSide, triangle: bool, names: tuple[str, ...]) -> list[dict[str, Any]]:
-    """The layout of a side's scene, or one for every frame; with the values' ``triangle`` in it."""
-    boxes = _boxes(side, triangle)
+def boxes_of(side: DrawnSide, beside: np.ndarray | None) -> tuple[list[Box], bool]:
+    """The box of a side's scene, or one for every frame, and whether that has room for more.
+
+    For the points ``beside`` the surface, (M, 3): they are in the box if it is one, and if no
+    surface becomes too small in it.
+    """
+    boxes = [(surface.min((0, 1)), surface.max((0, 1))) for surface in side.values]
+    if beside is not None:
+        around = _around([*boxes, (beside.min(0), beside.max(0))])
+        if _fit(boxes, around):
+            return [around], True
     around = _around(boxes)
-    if min(map(_diagonal, boxes)) >= SMALLEST * _diagonal(around):
-        boxes = [around]
-    return [scene_layout(*boxed(*box), names) for box in boxes]
+    return ([around] if _fit(boxes, around) else boxes), False
 
 
-def _boxes(side: DrawnSide, triangle: bool) -> list[Box]:
-    values = side.values
-    low, high = values.min((1, 2)), values.max((1, 2))
-    if triangle and side.corners is not None:
-        low = np.minimum(low, side.corners.min(1))
-        high = np.maximum(high, side.corners.max(1))
-    return list(zip(low, high, strict=True))
+def _fit(boxes: Sequence[Box], around: Box) -> bool:
+    return min(map(_diagonal, boxes)) >= SMALLEST * _diagonal(around)
 
 
 def _around(boxes: Sequence[Box]) -> Box:

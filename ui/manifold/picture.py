@@ -26,21 +26,24 @@ from ui.drawing.panels import (
     Note,
     Panel,
     View,
+    boxed,
     cells,
     chart_layout,
+    ghost,
     heat,
     line2d,
     line3d,
     mesh,
     ref,
+    scene_layout,
     value_triangle,
     xyz,
 )
+from ui.drawing.sheet import outermost
 from ui.manifold.arrays import SIMPLEX, DrawnSide, Readout
-from ui.manifold.boxes import box_layouts
+from ui.manifold.boxes import boxes_of
 
 CHART_NAMES = {"inputs": ("x<sub>1</sub>", "x<sub>2</sub>"), "weights": ("u", "v")}
-WHOLE_TRIANGLE = 0.35  # of its extent: a sheet as large as that is shown within all of it
 MILD = {"ambient": 0.75, "diffuse": 0.45}  # what faces away from the light has a colour, too
 Sides = Sequence[Sequence[MeasuredSpecimen]]  # each at one or more strengths
 
@@ -75,7 +78,8 @@ def manifold_view(sides: Sides, axes: Axes, look: Look) -> ManifoldPicture:
     """One column for each of the ``sides``, ungated first, coloured on one scale.
 
     What is drawn on the surfaces are lines that are straight on the ungated sheet, where that lies
-    in a plane, and the triangle of the values, where it is made of their averages.
+    in a plane. With a surface that is made of averages of three values their triangle is drawn,
+    with any other that flat sheet.
     """
     colouring = COLOURINGS[look.colouring]
     fields = [[colouring.field(x, look.layer, look.part) for x in side] for side in sides]
@@ -86,9 +90,8 @@ def manifold_view(sides: Sides, axes: Axes, look: Look) -> ManifoldPicture:
     style = {"colorscale": scale.colours, "cmin": scale.low, "cmax": scale.high}
     solid = axes.basis.shape[1] == 3
     columns, readouts = [], []
-    names = () if shows_triangle(drawn[0]) else axes.names  # the triangle says where one is
     for side in drawn:
-        surface = _scene(side, style, names) if solid else _warped(side.name, axes, style)
+        surface = _scene(side, drawn[0], style) if solid else _warped(side.name, axes, style)
         panels = [surface, _chart(side, style, colouring.symbol)]
         arrays |= side.arrays(scale)
         read: Readout = [("K", [f"{side.name}_gaussian"]), ("error", [f"{side.name}_error"])]
@@ -123,11 +126,11 @@ def drawn_sides(
     """What is drawn of each side, with the same lines on both."""
     first = sides[0][0]
     values, solid = axes.project(first.surface.values[0]), axes.basis.shape[1] == 3
-    own = averaged(first) if solid else None
-    corners = None if own is None else axes.project(own)
+    corners = [_corners(side, axes) if solid else None for side in sides]
     lines = None
     if solid and draws_plane(first):
-        lines = plane_lines(values, first.surface.axis, corners)
+        own = None if corners[0] is None else corners[0][0]
+        lines = plane_lines(values, first.surface.axis, own)
     return [
         DrawnSide(
             name=name,
@@ -135,9 +138,11 @@ def drawn_sides(
             fields=of_side,
             axes=axes,
             lines=lines,
-            corners=None if own is None else axes.project(np.stack([_plane(x, own) for x in side])),
+            corners=corners[place],
         )
-        for name, side, of_side in zip(("left", "right"), sides, fields, strict=False)
+        for place, (name, side, of_side) in enumerate(
+            zip(("left", "right"), sides, fields, strict=False)
+        )
     ]
 
 
@@ -147,10 +152,10 @@ def draws_plane(ungated: MeasuredSpecimen) -> bool:
     return values.shape[-1] > 2 and bool(ungated.surface.flat[0]) and lies_in_a_plane(values)
 
 
-def _plane(side: MeasuredSpecimen, ungated: np.ndarray) -> np.ndarray:
-    """(3, D): the values in force where the outputs are in their plane, else the ungated ones."""
-    own = averaged(side)
-    return ungated if own is None else own
+def _corners(side: Sequence[MeasuredSpecimen], axes: Axes) -> np.ndarray | None:
+    """(T, 3, 3): the values in force, where the outputs of all frames are averages of them."""
+    own = [values for frame in side if (values := averaged(frame)) is not None]
+    return axes.project(np.stack(own)) if len(own) == len(side) else None
 
 
 def averaged(side: MeasuredSpecimen) -> np.ndarray | None:
@@ -162,38 +167,41 @@ def averaged(side: MeasuredSpecimen) -> np.ndarray | None:
     return side.values if plain and config.value_count == 3 and config.heads == 1 else None
 
 
-def shows_triangle(side: DrawnSide) -> bool:
-    """Whether the triangle of the values is shown as a whole, with their names.
-
-    Where the sheet is no small part of it, and does not move in it.
-    """
-    if side.corners is None or len(side.frames) > 1:
-        return False
-    sheet, triangle = (np.ptp(x.reshape(-1, 3), axis=0) for x in (side.values, side.corners))
-    return bool(np.linalg.norm(sheet) >= WHOLE_TRIANGLE * np.linalg.norm(triangle))
-
-
 def _edge_on(lasts: Sequence[np.ndarray]) -> EdgeOn:
     """From where the first of the surfaces, a flat one, is a line."""
     sheet = lasts[0]
     return EdgeOn(edge_on_camera(sheet, lasts[-1]), tuple(sheet[0, 0].tolist()))
 
 
-def _scene(side: DrawnSide, style: dict[str, Any], names: tuple[str, ...]) -> Panel:
-    """The surface in axes called ``names``, and of the values' triangle what its box holds."""
-    name, whole = side.name, shows_triangle(side)
-    layouts = box_layouts(side, whole, names)
+def _beside(side: DrawnSide, flat: DrawnSide) -> np.ndarray | None:
+    """(M, 3): what is drawn with a surface, the triangle of its values or the flat sheet."""
+    if side.corners is not None:
+        return side.corners.reshape(-1, 3)
+    return flat.values.reshape(-1, 3) if side is not flat and flat.lines is not None else None
+
+
+def _scene(side: DrawnSide, flat: DrawnSide, style: dict[str, Any]) -> Panel:
+    """The surface, and beside it what says where it is; if nothing does, axes with numbers."""
+    name = side.name
+    beside = _beside(side, flat)
+    boxes, whole = boxes_of(side, beside)
+    names = () if boxes_of(flat, _beside(flat, flat))[1] else side.axes.names
+    layouts = [scene_layout(*boxed(*box), names) for box in boxes]
     traces = [
         mesh(name, style) | {"lighting": LIGHTING | MILD},
         line3d(f"{name}_grid", palette.GRID_LINE, 2.5),
+        line3d(f"{name}_edge", palette.GRID_LINE, 2.5),
         line3d(f"{name}_zero", palette.LINE, 6),
         line3d(f"{name}_crease", palette.CREASE, 5),
     ]
     notes: tuple[Note, ...] = ()
+    seen = [side.values.reshape(-1, 3)] + ([beside] if whole and beside is not None else [])
     if side.corners is not None:
         traces += [x | xyz(f"{name}_ring") for x in value_triangle(side.corners[-1])]
-        if whole:
-            notes = tuple(Note(f"U<sub>{i + 1}</sub>", f"{name}_ring", i, 0, -16) for i in range(3))
+        if whole and len(side.frames) == 1:
+            notes = tuple(Note(f"U<sub>{i + 1}</sub>", f"{name}_ring", i) for i in range(3))
+    elif whole:
+        traces += ghost(flat.name)
     what = "the chart's grid lines" if side.lines is None else "lines of the flat sheet's plane"
     return Panel(
         kind="scene",
@@ -203,6 +211,7 @@ def _scene(side: DrawnSide, style: dict[str, Any], names: tuple[str, ...]) -> Pa
         layouts=layouts if len(layouts) > 1 else [],
         pick={letter: f"{name}_{letter}" for letter in "xyz"},
         notes=notes,
+        inside=outermost(np.concatenate(seen)).tolist() if len(layouts) == 1 else [],
     )
 
 

@@ -11,6 +11,7 @@ const TURNED = (window.__gcTurned ??= new Set()); // views that the visitor has 
 
 const FIELD = Math.PI / 4; // radians: what Plotly's cameras see, from below to above
 const ROOM = 0.9; // of half the panel, for what is drawn
+const NOTES_ROOM = 28; // pixels at each edge, with words at the corners of what is drawn
 const AXES_ROOM = 0.72; // with numbers along the axes
 
 const scenesOf = state => state.plots.map(plot => plot.div).filter(div => div.classList.contains('gc-scene'));
@@ -28,7 +29,7 @@ function setCamera(state, camera, from = null) {
     const panel = state.header.columns[c].panels[p];
     const ticks = ['x', 'y', 'z'].map((axis, i) => [`scene.${axis}axis.tickvals`, ticksOf(i, panel, div, camera)]);
     state.Plotly.relayout(div, { 'scene.camera': structuredClone(camera),
-      'scene.annotations': leaders(panel, state), ...Object.fromEntries(ticks) });
+      'scene.annotations': leaders(panel, state, div), ...Object.fromEntries(ticks) });
   });
 }
 
@@ -69,12 +70,16 @@ function fitBoxes({ header, frame }) {
     .forEach(panel => { panel.layout = panel.layouts[Math.min(frame, panel.layouts.length - 1)]; });
 }
 
-// Whether a point stands in the right half of the picture.
-function onTheRight(point, panel, camera) {
+// Where a point stands in the picture: pixels right of its middle and down from it.
+function inPicture(point, panel, camera, div) {
   const centre = vector(camera.center);
   const from = (a, b) => a.map((x, i) => x - b[i]);
-  const right = cross(vector(camera.up), from(vector(camera.eye), centre));
-  return dot(from(inUnits(point, panel), centre), right) > 0;
+  const view = from(vector(camera.eye), centre);
+  const towards = unit(view);
+  const right = unit(cross(vector(camera.up), towards));
+  const place = from(inUnits(point, panel), centre);
+  const scale = div.clientHeight / 2 / Math.tan(FIELD / 2) / (Math.hypot(...view) - dot(place, towards));
+  return [scale * dot(place, right), -scale * dot(place, cross(towards, right))];
 }
 
 // The camera that looks from the same direction, as near as everything fits into every scene.
@@ -87,8 +92,9 @@ function fitted(state, camera, level = null) {
   const right = unit(cross(vector(camera.up), towards));
   const over = cross(towards, right);
   const seen = panels.flatMap(({ div, panel }) => {
-    const tall = Math.tan(FIELD / 2) * (panel.layout.xaxis.visible ? AXES_ROOM : ROOM);
-    const wide = tall * div.clientWidth / div.clientHeight;
+    const room = panel.layout.xaxis.visible ? AXES_ROOM : ROOM;
+    const [wide, tall] = [div.clientWidth, div.clientHeight].map(size => Math.tan(FIELD / 2) / div.clientHeight
+      * (panel.notes.length ? size - 2 * NOTES_ROOM : size * room));
     return mustBeSeen(panel).map(p => [dot(p, right) / wide, dot(p, over) / tall, dot(p, towards), wide, tall]);
   });
   // In the plane of the picture the nearest place from which both edges are seen, then the other.

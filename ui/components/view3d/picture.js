@@ -115,25 +115,9 @@ function layoutOf(root, panel, state, div) {
   const camera = state.camera();
   const axis = (spec, i) => ({ ...spec, tickvals: ticksOf(i, panel, div, camera), color: font.color, gridcolor: grid, zerolinecolor: grid, showbackground: false, showspikes: false });
   const { xaxis, yaxis, zaxis, ...rest } = panel.layout;
-  const annotations = leaders(panel, state);
+  const annotations = leaders(panel, state, div);
   return { ...base, margin: { l: 0, r: 0, t: 0, b: 0 },
     scene: { ...rest, annotations, camera, xaxis: axis(xaxis, 0), yaxis: axis(yaxis, 1), zaxis: axis(zaxis, 2) } };
-}
-
-// A word beside a point, towards the middle of the picture, with a line between them; nothing where
-// the point is not known.
-const leaders = (panel, state) => panel.notes.map(note => leader(note, panel, state)).filter(note => note);
-
-function leader({ text, prefix, place, right, down }, panel, state) {
-  const [x, y, z] = ['x', 'y', 'z'].map(axis => {
-    const array = state.arrays[`${prefix}_${axis}`];
-    return array.values[(array.framed ? state.frame * array.size : 0) + place];
-  });
-  if (![x, y, z].every(Number.isFinite)) return null;
-  const inwards = onTheRight([x, y, z], panel, state.camera()) ? -1 : 1;
-  const anchor = { '-1': 'right', 0: 'center', 1: 'left' }[inwards * Math.sign(right)];
-  return { x, y, z, text, ax: inwards * right, ay: down, xanchor: anchor, font: { size: 12 },
-    arrowhead: 0, arrowwidth: 1, captureevents: false };
 }
 
 // What answers no hover (plane, lines, data) must not hide the surface from the pointer either.

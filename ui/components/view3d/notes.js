@@ -1,0 +1,45 @@
+// Which words stand in a scene, and where?
+
+const LETTERS = 12; // pixels, of words in a scene
+const LETTER = 0.55 * LETTERS; // wide, on average
+const LINE_HEIGHT = 1.5 * LETTERS;
+const MOST_STEPS = 12; // that a word goes to be free
+const OUTWARDS = 16; // pixels from its point
+
+// Words beside points, with lines between them, none upon another; nothing where a point is not known.
+function leaders(panel, state, div) {
+  const camera = state.camera();
+  const known = panel.notes.map(note => ({ ...note, point: pointOf(note, state) }))
+    .filter(({ point }) => point.every(Number.isFinite))
+    .map(note => ({ ...note, at: inPicture(note.point, panel, camera, div) }));
+  const outer = known.filter(note => !note.right && !note.down);
+  const middle = [0, 1].map(i => outer.reduce((sum, { at: place }) => sum + place[i] / outer.length, 0));
+  const placed = [];
+  known.forEach(note => placed.push(leader(note, middle, placed)));
+  return placed.map(({ annotation }) => annotation);
+}
+
+function pointOf({ prefix, place }, state) {
+  return ['x', 'y', 'z'].map(axis => {
+    const array = state.arrays[`${prefix}_${axis}`];
+    return array.values[(array.framed ? state.frame * array.size : 0) + place];
+  });
+}
+
+// Out of the way of those that have been placed.
+function leader({ text, point: [x, y, z], at: [across, below], right, down }, middle, placed) {
+  const away = [across - middle[0], below - middle[1]];
+  const inwards = across > 0 ? -1 : 1;
+  const outer = !right && !down;
+  const ax = outer ? OUTWARDS * away[0] / (Math.hypot(...away) || 1) : inwards * right;
+  let ay = outer ? OUTWARDS * away[1] / (Math.hypot(...away) || 1) : down;
+  const wide = LETTER * text.replace(/<[^>]*>/g, '').length;
+  const xanchor = outer ? 'center' : inwards > 0 ? 'left' : 'right';
+  const left = across + ax - { left: 0, center: wide / 2, right: wide }[xanchor];
+  const isFree = () => placed.every(other => left > other.left + other.wide || other.left > left + wide
+    || Math.abs(below + ay - other.middle) > LINE_HEIGHT);
+  const step = ay < 0 ? -LINE_HEIGHT / 2 : LINE_HEIGHT / 2;
+  for (let tries = 0; tries < MOST_STEPS && !isFree(); tries += 1) ay += step;
+  const annotation = { x, y, z, text, ax, ay, xanchor, font: { size: LETTERS }, arrowhead: 0, arrowwidth: 1, captureevents: false };
+  return { left, wide, middle: below + ay, annotation };
+}
