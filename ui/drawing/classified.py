@@ -22,6 +22,7 @@ from ui.drawing.panels import (
     QUIET,
     Panel,
     chart_layout,
+    closed,
     heat,
     line2d,
     line3d,
@@ -70,6 +71,8 @@ def sheet_arrays(sheet: Sheet) -> tuple[dict[str, np.ndarray], dict[str, np.ndar
     }
     if sheet.plane is not None:
         spatial["_plane"] = sheet.plane
+    if sheet.corners is not None:
+        spatial["_ring"] = closed(sheet.corners)
     framed = {f"{name}_colour": sheet.shown}
     for part, where in spatial.items():
         framed |= {f"{name}{part}_{x}": where[..., i] for i, x in enumerate("xyz")}
@@ -106,9 +109,14 @@ def sheet_panels(sheet: Sheet, look: Look, room: Box | None = None) -> list[Pane
 
 
 def sheets_camera(sheets: list[Sheet]) -> Camera:
-    """From where all last surfaces are seen with all their classes, and the last one's loops."""
+    """From where all last surfaces are seen with all their classes, and the last one's loops.
+
+    A surface that fills little of its triangle is seen in it.
+    """
     classes = [sheet.frames.logits[-1].argmax(-1) for sheet in sheets]
-    return best_camera([sheet.values[-1] for sheet in sheets], classes, sheets[-1].loops(-1))
+    triangles = [sheet.corners[-1] for sheet in sheets if sheet.corners is not None]
+    loops = [*sheets[-1].loops(-1), *triangles]
+    return best_camera([sheet.values[-1] for sheet in sheets], classes, loops)
 
 
 def _scene(sheet: Sheet, look: Look, room: Box) -> Panel:
@@ -131,7 +139,7 @@ def _scene(sheet: Sheet, look: Look, room: Box) -> Panel:
         traces.append(plane_trace(xyz(f"{name}_plane")))
         content = "data, decision curve and the classifier's plane"
     if sheet.corners is not None:
-        traces += value_triangle(sheet.corners)
+        traces += value_triangle(f"{name}_ring")
     return Panel(
         kind="scene",
         label=f"{name} model: surface in representation space, with {content}",

@@ -22,7 +22,7 @@ RESOLUTION = 1e-5  # of the largest coordinate: a hundred steps of single precis
 BOX_MARGIN = 0.03  # of the largest extent, around a surface
 # One light from the side, far away: a plane has one tone, whatever bends has a gradient.
 LIGHTING = {
-    "ambient": 0.5, "diffuse": 0.75, "specular": 0.08, "roughness": 0.7, "fresnel": 0.05,
+    "ambient": 0.5, "diffuse": 0.8, "specular": 0.0, "roughness": 0.7, "fresnel": 0.0,
     "vertexnormalsepsilon": 0, "facenormalsepsilon": 0,
 }  # fmt: skip
 LIGHT_PLACE = {"x": 1e5, "y": 1e5, "z": 1e5}
@@ -170,12 +170,19 @@ def heat(field: str, style: dict[str, Any], reading: str, **more: Any) -> dict[s
     }
 
 
-def value_triangle(corners: np.ndarray) -> list[dict[str, Any]]:
-    """The three value vectors (3, 3), joined in a ring, and the flat space between them."""
-    ring = np.concatenate([corners, corners[:1]])
+def closed(corners: np.ndarray) -> np.ndarray:
+    """(..., 4, 3): ``corners`` (..., 3, 3) of a triangle, and the first one again."""
+    return np.concatenate([corners, corners[..., :1, :]], -2)
+
+
+def value_triangle(ring: str) -> list[dict[str, Any]]:
+    """Three value vectors, and the flat space between them: arrays RING_x, RING_y, RING_z.
+
+    In each the three and the first again, see `closed`.
+    """
     filled = {
         "type": "mesh3d",
-        **dict(zip("xyz", corners.T.tolist(), strict=True)),
+        **xyz(ring),
         **{name: [place] for place, name in enumerate("ijk")},
         **FAINT,
         **QUIET,
@@ -183,7 +190,7 @@ def value_triangle(corners: np.ndarray) -> list[dict[str, Any]]:
     outline = {
         "type": "scatter3d",
         "mode": "lines+markers",
-        **dict(zip("xyz", ring.T.tolist(), strict=True)),
+        **xyz(ring),
         "line": {"color": palette.ACCENT, "width": 4},
         "marker": {"color": palette.ACCENT, "size": 5},
         **QUIET,

@@ -26,9 +26,9 @@ class Sheet:
 
     ``shown`` (T, R, C) is what the colours show; ``faces`` (T, F), if given, colours the mesh in
     its place; ``fine`` (T, F, F), if given, the input plane. ``field`` (T, R, C), if given, is what
-    is read off the chart, hatched where it is NaN. ``corners`` (3, 3) are a triangle with the flat
-    space in it. ``lines`` (M, 2) of the chart, if given, are drawn on the surface in place of its
-    grid. With ``labelled`` the parts are named in the picture, and nothing is written along the
+    is read off the chart, hatched where it is NaN. ``corners`` (T, 3, 3) are a triangle with the
+    flat space in it. ``lines`` (M, 2) of the chart, if given, are drawn on the surface in place of
+    its grid. With ``labelled`` the parts are named in the picture, and nothing is written along the
     axes.
     """
 
@@ -94,7 +94,7 @@ class Sheet:
             return ()
         found = [Note(text, f"{self.name}_note", place, right, down)
                  for place, (text, right, down) in enumerate(NOTES)]  # fmt: skip
-        values = 0 if self.corners is None else len(self.corners)
+        values = 0 if self.corners is None else self.corners.shape[1]
         return (*found, *(
             Note(f"U<sub>{i + 1}</sub>", f"{self.name}_note", len(NOTES) + i)
             for i in range(values)
@@ -109,8 +109,8 @@ class Sheet:
             lowest = self.plane[..., 2].argmin(1)
             plane = np.take_along_axis(self.plane, lowest[:, None, None], 1)
         cut = np.stack([_middle(curve) for curve in self.cuts[..., 2:]])[:, None]
-        corners = np.empty((0, 3)) if self.corners is None else self.corners
-        return np.concatenate([plane, cut, np.tile(corners, (count, 1, 1))], 1)
+        corners = np.empty((count, 0, 3)) if self.corners is None else self.corners
+        return np.concatenate([plane, cut, corners], 1)
 
 
 def _middle(curve: np.ndarray) -> np.ndarray:

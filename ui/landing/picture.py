@@ -105,7 +105,7 @@ def _sheet(name: str, side: Side, scale: ColourScale, by_class: bool) -> Sheet:
         coordinate_axes(3),
         shown,
         field=field,
-        corners=side.value_vectors,
+        corners=np.tile(side.value_vectors, (len(side.frames.values), 1, 1)),
         lines=plane_lines(side.frames.values[0], side.data.axis, side.value_vectors),
         labelled=True,
     )

@@ -16,6 +16,7 @@ from gating_core.geometry import crease_levels
 from ui.drawing.axes import Axes
 from ui.drawing.colours import ColourScale
 from ui.drawing.lines import border, grid_lines, hatch, lifted, zero_curve
+from ui.drawing.panels import closed
 
 SIMPLEX = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])  # corners of the triangle
 MOST_READ = 8  # weights or gates that are read off at a point
@@ -51,7 +52,7 @@ class DrawnSide:
         ]
         if self.corners is not None:
             for arrays, corners in zip(found, self.corners, strict=True):
-                ring = np.concatenate([corners, corners[:1]])
+                ring = closed(corners)
                 arrays |= {f"ring_{x}": ring[:, i] for i, x in enumerate("xyz")}
         return self._named(found)
 

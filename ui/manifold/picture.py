@@ -37,7 +37,6 @@ from ui.drawing.panels import (
     ref,
     scene_layout,
     value_triangle,
-    xyz,
 )
 from ui.drawing.sheet import outermost
 from ui.manifold.arrays import SIMPLEX, DrawnSide, Readout
@@ -197,7 +196,7 @@ def _scene(side: DrawnSide, flat: DrawnSide, style: dict[str, Any]) -> Panel:
     notes: tuple[Note, ...] = ()
     seen = [side.values.reshape(-1, 3)] + ([beside] if whole and beside is not None else [])
     if side.corners is not None:
-        traces += [x | xyz(f"{name}_ring") for x in value_triangle(side.corners[-1])]
+        traces += value_triangle(f"{name}_ring")
         if whole and len(side.frames) == 1:
             notes = tuple(Note(f"U<sub>{i + 1}</sub>", f"{name}_ring", i) for i in range(3))
     elif whole:
@@ -211,7 +210,7 @@ def _scene(side: DrawnSide, flat: DrawnSide, style: dict[str, Any]) -> Panel:
         layouts=layouts if len(layouts) > 1 else [],
         pick={letter: f"{name}_{letter}" for letter in "xyz"},
         notes=notes,
-        inside=outermost(np.concatenate(seen)).tolist() if len(layouts) == 1 else [],
+        inside=[] if names else outermost(np.concatenate(seen)).tolist(),
     )
 
 

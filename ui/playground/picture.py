@@ -71,8 +71,9 @@ def film_view(
         fine = None
         if by_class and frames.fine_logits is not None:
             fine = class_colours(frames.fine_logits, discrete)
+        corners = _triangle(frames, axes[name])
         sheet = sheets[name] = Sheet(
-            name, frames, data, axes[name], shown, faces, fine, field, labelled=True
+            name, frames, data, axes[name], shown, faces, fine, field, corners, labelled=True
         )
         moving, fixed = sheet_arrays(sheet)
         arrays, framed = arrays | fixed, framed | moving
@@ -88,6 +89,13 @@ def film_view(
         colour_range=(scale.low, scale.high),
         beyond=scale.beyond,
     )
+
+
+def _triangle(frames: ClassifierFrames, axes: Axes) -> np.ndarray | None:
+    """(T, 3, 3): the flat space of averages of three values, where the surface is in it."""
+    if frames.averaged is None or frames.averaged.shape[1] != 3:
+        return None
+    return axes.project(frames.averaged)
 
 
 def _neutral(frames: ClassifierFrames) -> np.ndarray:

@@ -42,6 +42,8 @@ class ClassifierFrames:
     and ``bias`` (T, K); ``data_values`` (T, P, D). Of two classes: the second is the likelier where
     ``margin`` (T, R, C) is positive, on one side of the plane ``normal`` . y + ``offset`` = 0.
     ``fine_logits`` (T, F, F, K), if there, are float32 at more points of the same square.
+    ``averaged`` (T, n, D) are the fixed vectors whose averages the values are in every frame, or
+    ``None`` if they are anything else.
     """
 
     values: np.ndarray
@@ -50,6 +52,7 @@ class ClassifierFrames:
     bias: np.ndarray
     data_values: np.ndarray
     fine_logits: np.ndarray | None = None
+    averaged: np.ndarray | None = None
 
     @property
     def margin(self) -> np.ndarray:
@@ -98,7 +101,15 @@ def sample(model: Classifier, grid: Grid, points: np.ndarray) -> ClassifierFrame
         weight=model.weight.numpy(),
         bias=model.bias.numpy(),
         data_values=model.attention(torch.from_numpy(points)).numpy(),
+        averaged=_averaged(model),
     )
+
+
+def _averaged(model: Classifier) -> np.ndarray | None:
+    if model.attention.config.output_projection:  # then they are an image of averages
+        return None
+    spans = [span for span in model.attention.spans() if span is not None and len(span) == 1]
+    return np.stack([x.numpy() for (x,) in spans]) if len(spans) == len(model.weight) else None
 
 
 def frame_accuracies(model: Classifier, run: TrainedRun, member: int) -> np.ndarray:

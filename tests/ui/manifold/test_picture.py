@@ -114,6 +114,10 @@ def test_every_point_lies_in_the_box_of_its_frame_and_no_surface_is_lost_in_it(c
             assert (surface <= high).all()
             reach = np.linalg.norm(np.ptp(surface.reshape(-1, 3), axis=0))
             assert reach > 0.3 * np.linalg.norm(high - low)
+        if not scene.layouts and prefix == "right" and picture.view.edge_on:
+            flat = points(picture, "left")  # drawn beside it, where there is room
+            assert (low <= flat).all()
+            assert (flat <= high).all()
     assert picture.boxes_vary == ("depth" in change)
 
 

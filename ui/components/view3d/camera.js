@@ -12,7 +12,7 @@ const TURNED = (window.__gcTurned ??= new Set()); // views that the visitor has 
 const FIELD = Math.PI / 4; // radians: what Plotly's cameras see, from below to above
 const ROOM = 0.9; // of half the panel, for what is drawn
 const NOTES_ROOM = 28; // pixels at each edge, with words at the corners of what is drawn
-const AXES_ROOM = 0.72; // with numbers along the axes
+const AXES_ROOM = 0.62; // with numbers and titles along the axes
 
 const scenesOf = state => state.plots.map(plot => plot.div).filter(div => div.classList.contains('gc-scene'));
 

@@ -17,10 +17,10 @@ from gating_core.experiments.comparison.setting import Setting
 from gating_core.geometry.grid import square_grid
 from gating_core.training.trained import TrainedEnsemble
 from tests.core.experiments.comparison.runs import SETTINGS, SMALL, run_of
-from tests.ui.payload import unpack
+from tests.ui.payload import names_in, unpack
 from ui.components.view3d import pack
 from ui.drawing.axes import film_axes
-from ui.drawing.lines import triangles
+from ui.drawing.lines import barycentric, triangles
 from ui.drawing.planes import PLANE_TOLERANCE, classifier_planes
 from ui.drawing.sheet import boundaries
 from ui.playground.curves import Curve
@@ -112,6 +112,36 @@ def test_the_ungated_film_with_three_values_stays_flat(circle):
 
 
 # --- Data -----------------------------------------------------------------------------------------
+
+
+def test_where_values_are_averages_the_film_says_of_what(run):
+    """Their shares are not negative, and sum to one."""
+    for side, name in zip(both(run).values(), run.setting.variants, strict=True):
+        config = run.variants[name].ensemble.config
+        plain = config.layer.fixed_values and config.heads == 1 and not config.output_projection
+        gate = config.gate
+        acts = gate is not None and gate.position not in ("G2", "G3", "G4")
+        if not plain or acts or config.residual or config.norm == "post":
+            assert side.averaged is None
+            continue
+        for values, vectors in zip(side.values, side.averaged, strict=True):
+            if len(vectors) == 3 and len(vectors[0]) == 3:
+                shares = barycentric(values, vectors)
+                np.testing.assert_allclose(shares @ vectors, values, atol=1e-9)
+                assert shares.min() > -1e-9
+
+
+def test_flat_sheets_are_drawn_in_their_triangle_and_no_others(circle):
+    _, view = picture(circle)
+    drawn = [
+        names_in(column[0].traces) & {"left_ring_x", "right_ring_x"} for column in view.columns
+    ]
+    assert drawn == [{"left_ring_x"}, set(), set()]
+    ring = np.stack([view.arrays[f"left_ring_{x}"] for x in "xyz"], -1)
+    np.testing.assert_array_equal(ring[:, :3], both(circle)["left"].averaged)
+    assert [note.text for note in view.columns[0][0].notes][2:] == [
+        f"U<sub>{i}</sub>" for i in (1, 2, 3)
+    ]
 
 
 def test_the_points_are_those_of_the_seed(run):

@@ -595,22 +595,30 @@ def test_the_triangle_follows_the_chosen_layer_and_head():
         np.testing.assert_array_equal(picture.view.arrays[f"right_α{i}"], wanted)
 
 
-def test_the_values_are_joined_only_where_all_outputs_are_their_averages():
-    def joined(name):
-        _, _, picture = pictured(name, Look(inspect=True))
-        return [len(column[0].traces) == 6 for column in picture.view.columns]
+def beside(picture):
+    """What is drawn of each side beside its own surface: rings of values, other sides' edges."""
+    scenes = [column[0] for column in picture.view.columns]
+    return [{x[:-2] for x in names_in(scene.traces) if x.endswith(("ring_x", "edge_x"))} - {own}
+            for scene, own in zip(scenes, ("left_edge", "right_edge"), strict=False)]  # fmt: skip
 
-    assert joined("gated") == [True, True]  # beside the gated one, the plane that it has left
-    assert joined("pre-normalised, gated queries") == [True, True]
+
+def test_the_values_are_joined_only_where_all_outputs_are_their_averages():
+    for name in ("gated", "pre-normalised, gated queries"):
+        _, _, picture = pictured(name, Look(inspect=True))
+        averaged = "right_ring" if "queries" in name else "left_edge"
+        assert beside(picture) == [{"left_ring"}, {averaged}]
     for change in (dict(residual=True), dict(norm="post"), dict(output_projection=True)):
         side = measure_specimen(Specimen(AttentionConfig(**change), 5), 7)
         picture = manifold_view([[side]], coordinate_axes(3), Look(inspect=True))
-        assert len(picture.view.columns[0][0].traces) == 4, change
-    assert joined("tokens, gated keys") == [False, False]
+        assert beside(picture) == [set()], change
+    assert beside(pictured("tokens, gated keys")[2]) == [set(), set()]
+
+
+def test_the_triangle_has_its_values_for_corners_and_lies_in_the_box():
     sides, _, picture = pictured("gated", Look(inspect=True))
-    for prefix in SIDES:
-        corners = np.stack([picture.view.arrays[f"{prefix}_ring_{x}"] for x in "xyz"], -1)
-        np.testing.assert_allclose(corners, [*sides[0].values, sides[0].values[0]], rtol=1e-12)
+    corners = np.stack([picture.view.arrays[f"left_ring_{x}"] for x in "xyz"], -1)
+    np.testing.assert_allclose(corners, [*sides[0].values, sides[0].values[0]], rtol=1e-12)
+    assert "right_ring_x" not in picture.view.arrays
     ranges = [picture.view.columns[0][0].layout[f"{x}axis"]["range"] for x in "xyz"]
     assert all(
         (low <= c).all() and (c <= high).all()
