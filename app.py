@@ -14,7 +14,7 @@ with page(
     " multiplies them can **curve** it, and a flat cut through a curved sheet can be a loop.",
 ):
     task, left, colouring = front_controls()
-    stage, status = st.container(), st.container()
+    status, stage = st.container(), st.container()
     with LANDING["explore"].draw(st) as explore:
         setting = explore_controls(task)
         details = st.container()

@@ -28,6 +28,7 @@ from ui.landing.figures import curvature_maps, learning_curves, seed_strip
 from ui.landing.picture import Side, curvature_colours
 from ui.work import jobs, runs
 
+OTHER_PIXELS, WORK_PIXELS = 450, 64  # high: all but the pictures, and what says how work goes
 JOB, GOOD = "landing", "landing_good"
 SIDE_NAMES = ("Without gate", "With gate")
 SIDE_COLOURS = dict(zip(SIDE_NAMES, palette.SIDE_COLOURS.values(), strict=True))
@@ -51,6 +52,7 @@ class Found:
     sweep: StrengthSweep
     measured: cached.MeasuredPair
     frame: int
+    busy: bool  # whether a row above says how work goes
 
     @property
     def sides(self) -> list[tuple[str, Side, int]]:
@@ -76,7 +78,7 @@ def fetch(shown: LandingRequest) -> Found:
     st.session_state[GOOD] = good
     assert good.sweep is not None
     measured = cached.measured_pair(good.run.setting, shown.left, good.run, good.sweep)
-    return Found(shown, good.run, good.sweep, measured, frame_shown())
+    return Found(shown, good.run, good.sweep, measured, frame_shown(), _is_open(shown.setting))
 
 
 def _measured(setting: Setting) -> runs.Shown | None:
@@ -85,18 +87,22 @@ def _measured(setting: Setting) -> runs.Shown | None:
     A sweep may still lack totals.
     """
     found = runs.known(setting)
-    if found is None or _lacks_totals(found):
+    if _is_open(setting):
         job = runs.fetch(JOB, setting, _measure, _lacks_totals)
         jobs.watch(job, lambda items: None, what=_what, share=_share)
         found = runs.shown_of(JOB, job)
     if found is None or found.run.setting != setting or not found.run.ended:
-        st.caption(":material/hourglass_top: Shown: the last experiment that was trained.")
         return None
     if found.run.divergence is not None:
         text = found.run.divergence.text
         st.error(f"{text}. Shown instead: the last experiment that worked.")
         return None
     return found if found.sweep is not None else None
+
+
+def _is_open(setting: Setting) -> bool:
+    found = runs.known(setting)
+    return found is None or _lacks_totals(found)
 
 
 def _lacks_totals(shown: runs.Shown) -> bool:
@@ -135,7 +141,9 @@ def draw_pair(found: Found) -> None:
         pick=picked(),
         scrub=True,
         arrive=arrives(),
+        spare=OTHER_PIXELS + (WORK_PIXELS if found.busy else 0),
         scene=f"{setting} {shown.left}",
+        stale=words.stale_text(setting, shown.setting),
         on_pick=on_pick,
         on_stop=on_stop,
     )
@@ -143,7 +151,7 @@ def draw_pair(found: Found) -> None:
 
 def _legend(colouring: str, view: View) -> Legend:
     if colouring == "class":
-        return Legend(palette.CLASS_SCALE, "class 0", "class 1", "undistorted")
+        return Legend(palette.CLASS_SCALE, "class 0", "class 1")
     low, high = view.colour_range
     note = (
         f"saddle-like to dome-like · asinh scale, {common.percent(view.beyond)} of the points at"

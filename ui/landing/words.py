@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gating_core.experiments.comparison import STRENGTHS, StrengthSweep, cut_of
+from gating_core.experiments.comparison import STRENGTHS, Setting, StrengthSweep, cut_of
 from gating_core.geometry import MOST_CURVED, UNKNOWN, Integral
 from gating_core.training import MeanInterval
 from ui.common.words import percent, plus_minus, total_text, verdict_text
@@ -59,8 +59,23 @@ def _cut_text(side: Side, frame: int) -> str:
         return "misses it"
     if side.surface.flat[frame]:  # two planes meet in a line
         several = f" ({found.text} in the input plane)" if found.count > 1 else ""
-        return f"cuts it in a straight line{several}"
+        return f"cuts it in a straight line{several or ' (attention bends it in the inputs)'}"
     return f"cuts it in {found.text}"
+
+
+def stale_text(shown: Setting, wanted: Setting) -> str:
+    """What is said over the picture of a setting other than the one that is ``wanted``."""
+    if shown == wanted:
+        return ""
+    before, after = (_what(setting) for setting in (shown, wanted))
+    if before == after:
+        return f"Still seed {shown.seed}. Seed {wanted.seed} is not there yet."
+    return f"Still {before}. {after[0].upper()}{after[1:]} is not there yet."
+
+
+def _what(setting: Setting) -> str:
+    layers = "1 layer" if setting.depth == 1 else f"{setting.depth} layers"
+    return f"{setting.task}, {layers}, {setting.compared[1]} gate"
 
 
 def control_text(ungated: MeanInterval, gated: MeanInterval, count: int) -> str:
@@ -68,8 +83,9 @@ def control_text(ungated: MeanInterval, gated: MeanInterval, count: int) -> str:
     without = plus_minus(100 * ungated.mean, 100 * ungated.half_width)
     with_gate = plus_minus(100 * gated.mean, 100 * gated.half_width)
     return (
-        f"**Trained for itself, without a gate,** the model reaches {without} % on new points, with"
-        f" one {with_gate} % (means of {count} seeds, 95 % intervals): still a straight cut."
+        f"**Trained for itself, without a gate,** the model gets {without} % of new points right,"
+        f" still with a straight cut; with a gate {with_gate} % (means of {count} seeds, 95 %"
+        " intervals)."
     )
 
 

@@ -77,7 +77,7 @@ def test_the_first_paint_is_the_shipped_pair():
     assert "a closed loop" in header["readings"][-1]
     text = " ".join(m.value for m in app.markdown)
     assert "Trained for itself, without a gate" in text
-    assert "still a straight cut" in text
+    assert "still with a straight cut" in text
 
 
 def test_without_its_gate_the_right_side_is_the_left_one():
@@ -184,8 +184,8 @@ def test_a_long_training_waits_its_turn_beside_the_last_picture(monkeypatch):
     try:
         app.number_input(key="seed").set_value(31).run()
         assert not app.exception
-        said = " ".join(element.value for element in (*app.markdown, *app.caption))
-        assert "Shown: the last experiment that was trained" in said
+        assert header["stale"] == ""
+        assert payload(app)[0]["stale"] == "Still seed 32. Seed 31 is not there yet."
         assert any("waiting for a free place" in x.proto.text for x in app.get("progress"))
         assert captions(app) == before
         assert payload(app)[0]["columns"] == header["columns"]

@@ -4,6 +4,7 @@ const LETTERS = 12; // pixels, of words in a scene
 const LETTER = 0.55 * LETTERS; // wide, on average
 const LINE_HEIGHT = 1.5 * LETTERS;
 const MOST_STEPS = 12; // that a word goes to be free
+const PAPER = 0.7; // opaque, behind a word
 const OUTWARDS = 16; // pixels from its point
 
 // Words beside points, with lines between them, none upon another; nothing where a point is not known.
@@ -15,7 +16,9 @@ function leaders(panel, state, div) {
   const outer = known.filter(note => !note.right && !note.down);
   const middle = [0, 1].map(i => outer.reduce((sum, { at: place }) => sum + place[i] / outer.length, 0));
   const placed = [];
-  known.forEach(note => placed.push(leader(note, middle, placed)));
+  const background = getComputedStyle(div).getPropertyValue('--st-background-color').trim();
+  const paper = mix(background, background, 1).replace('rgb', 'rgba').replace(')', `,${PAPER})`);
+  known.forEach(note => placed.push(leader(note, middle, placed, paper)));
   return placed.map(({ annotation }) => annotation);
 }
 
@@ -27,7 +30,7 @@ function pointOf({ prefix, place }, state) {
 }
 
 // Out of the way of those that have been placed.
-function leader({ text, point: [x, y, z], at: [across, below], right, down }, middle, placed) {
+function leader({ text, point: [x, y, z], at: [across, below], right, down }, middle, placed, paper) {
   const away = [across - middle[0], below - middle[1]];
   const inwards = across > 0 ? -1 : 1;
   const outer = !right && !down;
@@ -40,6 +43,6 @@ function leader({ text, point: [x, y, z], at: [across, below], right, down }, mi
     || Math.abs(below + ay - other.middle) > LINE_HEIGHT);
   const step = ay < 0 ? -LINE_HEIGHT / 2 : LINE_HEIGHT / 2;
   for (let tries = 0; tries < MOST_STEPS && !isFree(); tries += 1) ay += step;
-  const annotation = { x, y, z, text, ax, ay, xanchor, font: { size: LETTERS }, arrowhead: 0, arrowwidth: 1, captureevents: false };
+  const annotation = { x, y, z, text, ax, ay, xanchor, bgcolor: paper, font: { size: LETTERS }, arrowhead: 0, arrowwidth: 1, captureevents: false };
   return { left, wide, middle: below + ay, annotation };
 }
