@@ -11,9 +11,9 @@ from xdist.scheduler import LoadScopeScheduling
 # These share what is dear: a served app and a browser, or the pages' caches. Longest first.
 TOGETHER = (
     ("browser",),
-    ("ui/manifold",),
     ("ui/playground",),
     ("ui/landing",),
+    ("ui/manifold",),
 )
 
 # pytest-xdist runs several processes: one torch thread in each.

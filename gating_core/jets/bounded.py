@@ -20,6 +20,7 @@ from typing import Any
 
 import torch
 
+from gating_core.jets.carrier import Carrier
 from gating_core.points_last import product
 
 U = 2.0**-53 * (1 + 2.0**-10)
@@ -45,7 +46,7 @@ VIEWS = LAYOUT - {"flip", "gather", "contiguous", "clone"}  # those that mostly 
 KEPT = ("error", "_magnitude", "_upper", "_loose")  # what a view of a `Bounded` takes with it
 
 
-class Bounded:
+class Bounded(Carrier):
     """``value`` and ``error``, tensors of one shape; ``error`` None means exact."""
 
     __slots__ = ("_loose", "_magnitude", "_upper", "error", "value")
@@ -90,25 +91,6 @@ class Bounded:
             return torch.zeros_like(self.value)
         inflated = torch.add(_TINY, self.error, alpha=INFLATION)
         return torch.nan_to_num(inflated, nan=torch.inf, posinf=torch.inf)
-
-    @property
-    def shape(self) -> torch.Size:
-        return self.value.shape
-
-    @property
-    def ndim(self) -> int:
-        return self.value.ndim
-
-    @property
-    def dtype(self) -> torch.dtype:
-        return self.value.dtype
-
-    @property
-    def device(self) -> torch.device:
-        return self.value.device
-
-    def __len__(self) -> int:
-        return len(self.value)
 
     def __neg__(self) -> Bounded:
         return Bounded(-self.value, self.error)

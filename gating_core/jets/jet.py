@@ -19,6 +19,7 @@ import torch
 
 from gating_core.jets.arrays import Array
 from gating_core.jets.bounded import Bounded
+from gating_core.jets.carrier import Carrier
 
 
 class MissingRule(TypeError):
@@ -36,7 +37,7 @@ def pair_index(k: int, i: int, j: int) -> int:
     return pairs(k).index((min(i, j), max(i, j)))
 
 
-class Jet:
+class Jet(Carrier):
     """A tensor with its derivatives; behaves like a tensor in the operations that have rules.
 
     In-place operators have none: whoever else holds the jet would not see the change.
@@ -64,27 +65,8 @@ class Jet:
         return Jet(value, first, k=k)
 
     @property
-    def shape(self) -> torch.Size:
-        return self.value.shape
-
-    @property
-    def ndim(self) -> int:
-        return self.value.ndim
-
-    @property
-    def dtype(self) -> torch.dtype:
-        return self.value.dtype
-
-    @property
-    def device(self) -> torch.device:
-        return self.value.device
-
-    @property
     def requires_grad(self) -> bool:
         return False
-
-    def __len__(self) -> int:
-        return self.shape[0]
 
     def __iter__(self):  # noqa: ANN204
         return iter(apply("unbind", (self,), {}))

@@ -6,6 +6,7 @@ Shapes: T snapshots, S seeds.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -58,10 +59,16 @@ class MeanInterval:
 
 def mean_interval(values: np.ndarray, confidence: float = 0.95) -> MeanInterval:
     """Mean and interval of independent ``values`` (S,), S > 1; half width 0 if all are equal."""
-    from scipy import stats  # here: half a second to import, and no picture waits for it
-
     values = np.asarray(values, dtype=float)
     if values.ndim != 1 or len(values) < 2:
         raise ValueError(f"values has shape {values.shape}; an interval needs (S,) with S > 1")
-    quantile = stats.t.ppf((1 + confidence) / 2, len(values) - 1)
-    return MeanInterval(float(values.mean()), float(quantile * stats.sem(values)))
+    error = values.std(ddof=1) / np.sqrt(len(values))
+    return MeanInterval(float(values.mean()), float(_quantile(confidence, len(values)) * error))
+
+
+@lru_cache(maxsize=64)  # a film asks for one at every frame
+def _quantile(confidence: float, count: int) -> float:
+    """How many standard errors of a mean of ``count`` values reach to the interval's end."""
+    from scipy import stats  # here: half a second to import, and no picture waits for it
+
+    return float(stats.t.ppf((1 + confidence) / 2, count - 1))

@@ -70,3 +70,14 @@ def visit_part(pages: Pages) -> Iterator[Callable[..., Page]]:
 @pytest.fixture(scope="session")
 def watch() -> Watch:
     return Watch()
+
+
+@pytest.fixture
+def nothing_goes_wrong(watch: Watch) -> Iterator[None]:
+    """No error on the console, none on the page, and no request to another host.
+
+    Not cleared at the start: opening a shared page belongs to the first test that asks for it.
+    """
+    yield
+    problems, watch.problems = watch.problems, []
+    assert not problems

@@ -1,33 +1,66 @@
 """Where on the screen is what a page shows? Asked of the browser, and of Plotly's own matrices."""
 
-from playwright.sync_api import Page
+import io
+import re
+from itertools import product
+from typing import Any
 
-# Of every scene the least and largest place, across and up, of all that is drawn in it but the
-# markers, in half panels from the middle: within -1 and 1 nothing is cropped.
-_EXTENTS = """() => [...document.querySelectorAll('.gc-scene')].map(div => {
+import numpy as np
+import pytest
+from PIL import Image
+from playwright.sync_api import Locator, Page
+
+COLOURS_AT_LEAST = 200  # a lit surface has thousands, bare axes a few dozen
+DRAWN_AT_LEAST = 0.03  # of a scene's pixels
+
+SCENES = "[...document.querySelectorAll('.gc-scene')]"
+CAMERAS = f"() => {SCENES}.map(div => div._fullLayout.scene._scene.getCamera())"
+# Where each panel's marker is, the last of its traces; empty where there is none.
+MARKERS = """() => [...document.querySelectorAll('.gc-scene, .gc-plane')].map(div => {
+  const { x, y } = div.data.at(-1);
+  return [...x, ...y];
+})"""
+# Every frame that the view shows from now on.
+WATCH_FRAMES = """() => {
+  const view = document.querySelector('.gc-view');
+  window.testFrames = [];
+  new MutationObserver(() => window.testFrames.push(Number(view.dataset.frame)))
+    .observe(view, { attributes: true, attributeFilter: ['data-frame'] });
+}"""
+
+# Of every scene the least and largest place, across and up, at which points of it are seen, in half
+# panels from the middle: within -1 and 1 nothing is cropped.
+_EXTENTS = f"""() => {SCENES}.map(div => {{
   const scene = div._fullLayout.scene._scene;
-  const { model, view, projection } = scene.glplot.cameraParams;
+  const {{ model, view, projection }} = scene.glplot.cameraParams;
   const times = (m, v) => [0, 1, 2, 3].map(r => v.reduce((sum, x, c) => sum + m[4 * c + r] * x, 0));
   const places = [[], []];
-  for (const { x, y, z } of div.data.slice(0, -1)) {
-    for (let i = 0; i < x.length; i += 1) {
-      if (!Number.isFinite(x[i])) continue;
-      const point = [x[i], y[i], z[i]].map((value, k) => value * scene.dataScale[k]);
-      const seen = times(projection, times(view, times(model, [...point, 1])));
-      places.forEach((list, k) => list.push(seen[k] / seen[3]));
-    }
-  }
+  for (const [x, y, z] of POINTS(div)) {{
+    if (!Number.isFinite(x)) continue;
+    const point = [x, y, z].map((value, k) => value * scene.dataScale[k]);
+    const seen = times(projection, times(view, times(model, [...point, 1])));
+    places.forEach((list, k) => list.push(seen[k] / seen[3]));
+  }}
   return places.map(list => [Math.min(...list), Math.max(...list)]);
-})"""
+}})"""
+_OF_TRACES = "flatMap(({ x, y, z }) => Array.from(x, (_, i) => [x[i], y[i], z[i]]))"
+_POINTS = {
+    "all but the markers": f"({{ data }}) => data.slice(0, -1).{_OF_TRACES}",
+    "the sheet": f"({{ data }}) => data.slice(0, 1).{_OF_TRACES}",
+    "the box": """({ _fullLayout: { scene } }) => [0, 1, 2, 3, 4, 5, 6, 7].map(corner =>
+      ['x', 'y', 'z'].map((axis, i) => scene[`${axis}axis`].range[corner >> i & 1]))""",
+}
 _BOX = """selector => [...document.querySelectorAll(selector)].map(node => {
   const { left, right, top, bottom } = node.getBoundingClientRect();
   return [left, right, top, bottom];
 })"""
+_WIDTHS = """() => [document.documentElement, document.querySelector('[data-testid=stMain]')]
+  .map(({ scrollWidth, clientWidth }) => [scrollWidth, clientWidth])"""
 
 
-def extents(page: Page) -> list[list[list[float]]]:
+def extents(page: Page, of: str = "all but the markers") -> list[list[list[float]]]:
     """Of every scene the least and the largest place across, and up, from -1 to 1 in its panel."""
-    found: list[list[list[float]]] = page.evaluate(_EXTENTS)
+    found: list[list[list[float]]] = page.evaluate(_EXTENTS.replace("POINTS", f"({_POINTS[of]})"))
     return found
 
 
@@ -51,3 +84,45 @@ def assert_on_the_first_screen(page: Page, *selectors: str) -> None:
             assert top >= 0, where
             assert right <= size["width"], where
             assert bottom <= size["height"], where
+
+
+def assert_scrolls_only_down(page: Page) -> None:
+    """Neither the page nor a picture is wider than the window."""
+    size = page.viewport_size
+    assert size is not None
+    for content, window in page.evaluate(_WIDTHS):
+        assert content <= window <= size["width"]
+    for left, right, *_ in page.evaluate(_BOX, ".gc-scene, .gc-plane"):
+        assert left >= 0
+        assert right <= size["width"]
+
+
+def assert_stacked(page: Page) -> None:
+    """The view's two columns stand one below the other."""
+    (_, _, _, end), (_, _, start, _) = page.evaluate(_BOX, ".gc-column")
+    assert start >= end
+
+
+def assert_dark(page: Page) -> None:
+    colour = page.evaluate("getComputedStyle(document.querySelector('.stApp')).backgroundColor")
+    assert max(int(part) for part in re.findall(r"\d+", colour)[:3]) < 60
+
+
+def pixels(scene: Locator) -> np.ndarray:
+    """(height, width, 3): what is seen of it, from 0 to 255."""
+    return np.asarray(Image.open(io.BytesIO(scene.screenshot())).convert("RGB")).astype(int)
+
+
+def assert_drawn(scene: Locator) -> None:
+    """Many colours, and not merely lines on a background."""
+    picture = pixels(scene)
+    colours, counts = np.unique(picture.reshape(-1, 3), axis=0, return_counts=True)
+    background = colours[counts.argmax()]
+    share = (np.abs(picture - background).sum(-1) > 60).mean()
+    assert len(colours) >= COLOURS_AT_LEAST
+    assert share >= DRAWN_AT_LEAST
+
+
+def assert_same_camera(camera: dict[str, Any], other: dict[str, Any]) -> None:
+    for part, axis in product(("eye", "center", "up"), "xyz"):
+        assert camera[part][axis] == pytest.approx(other[part][axis], abs=1e-6), part

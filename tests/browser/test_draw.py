@@ -6,7 +6,8 @@ from itertools import pairwise
 import pytest
 
 from .draw_page import START
-from .test_pad import PHONE, SCROLLED, WIDE, swipe
+from .pointing import SCROLLED, swipe
+from .test_pad import PHONE, WIDE
 from .visiting import settle
 
 SPACING, JITTER, RUBBER = 12, 7, 13  # pixels, as in draw.js

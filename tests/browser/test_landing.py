@@ -1,17 +1,29 @@
 """Does the landing page do in a real browser what it promises: draw, turn, follow, mark, play?"""
 
-import io
 import json
 import re
 from itertools import product
 
 import numpy as np
 import pytest
-from PIL import Image
-from playwright.sync_api import TimeoutError
 
-from .looking import assert_nothing_is_cropped, assert_on_the_first_screen
-from .visiting import PHONE, await_view, open_page, settle
+from .looking import (
+    CAMERAS,
+    MARKERS,
+    WATCH_FRAMES,
+    assert_dark,
+    assert_drawn,
+    assert_nothing_is_cropped,
+    assert_on_the_first_screen,
+    assert_same_camera,
+    assert_scrolls_only_down,
+    assert_stacked,
+    extents,
+)
+from .pointing import SCROLLED, click_until_marked, place, swipe
+from .visiting import PHONE, await_view, open_page, resize, settle
+
+pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
 LANDING, LESSON = "Flat or curved?", "How to read it"
 WIDE = {"viewport": {"width": 800, "height": 1500}}
@@ -19,8 +31,6 @@ COPIED = "/?strength=0.35&task=xor&explore=true&colour=curvature&pick=20.30"
 SLIDER = ".gc-scrub"
 LAST_FRAME = 20  # of λ = 0, 0.05, … 1
 PAGE_CHANGES = 6  # leaving a page leaves two contexts if any: six stay, and four are allowed
-COLOURS_AT_LEAST = 200  # a lit surface has thousands, bare axes a few dozen
-DRAWN_AT_LEAST = 0.03  # of a scene's pixels
 
 # Every WebGL context that is made, held weakly: one that a closed page keeps alive is a leak.
 COUNT_CONTEXTS = """() => {
@@ -33,32 +43,6 @@ COUNT_CONTEXTS = """() => {
   };
 }"""
 LIVING_CONTEXTS = "new Set(window.testContexts.map(c => c.deref()).filter(c => c)).size"
-HEIGHT_OF_THE_FLAT_SHEET = """() => {
-  const div = document.querySelector('.gc-scene');
-  const scene = div._fullLayout.scene._scene;
-  const { model, view, projection } = scene.glplot.cameraParams;
-  const times = (m, v) => [0, 1, 2, 3].map(r => v.reduce((sum, x, c) => sum + m[4 * c + r] * x, 0));
-  const { x, y, z } = div.data[0];
-  const up = Array.from(x, (_, i) => {
-    const point = [x[i], y[i], z[i]].map((value, k) => value * scene.dataScale[k]);
-    const seen = times(projection, times(view, times(model, [...point, 1])));
-    return seen[1] / seen[3];
-  });
-  return Math.max(...up) - Math.min(...up);
-}"""
-SCENES = "[...document.querySelectorAll('.gc-scene')]"
-CAMERAS = f"() => {SCENES}.map(div => div._fullLayout.scene._scene.getCamera())"
-MARKERS = """() => [...document.querySelectorAll('.gc-scene, .gc-plane')].map(div => {
-  const { x, y } = div.data.at(-1);
-  return [...x, ...y];
-})"""
-WATCH_FRAMES = """() => {
-  const view = document.querySelector('.gc-view');
-  window.testFrames = [];
-  new MutationObserver(() => window.testFrames.push(Number(view.dataset.frame)))
-    .observe(view, { attributes: true, attributeFilter: ['data-frame'] });
-}"""
-
 AWAIT_FRAMES = """() => {
   window.testFrames = [];
   new MutationObserver(() => {
@@ -94,40 +78,16 @@ def phone(browser, served, watch):
         yield page
 
 
-@pytest.fixture(autouse=True)
-def nothing_goes_wrong(watch):
-    """No error on the console, none on the page, and no request to another host.
-
-    Not cleared at the start: opening a shared page belongs to the first test that asks for it.
-    """
-    yield
-    problems, watch.problems = watch.problems, []
-    assert not problems
-
-
-def pixels(scene):
-    return np.asarray(Image.open(io.BytesIO(scene.screenshot())).convert("RGB")).astype(int)
-
-
-def assert_drawn(scene):
-    """Many colours, and not merely lines on a background."""
-    picture = pixels(scene)
-    colours, counts = np.unique(picture.reshape(-1, 3), axis=0, return_counts=True)
-    background = colours[counts.argmax()]
-    share = (np.abs(picture - background).sum(-1) > 60).mean()
-    assert len(colours) >= COLOURS_AT_LEAST
-    assert share >= DRAWN_AT_LEAST
-
-
-def assert_same_camera(camera, other):
-    for part, axis in product(("eye", "center", "up"), "xyz"):
-        assert camera[part][axis] == pytest.approx(other[part][axis], abs=1e-6), part
-
-
 def around(camera):
     """The angle about the vertical axis through the middle of the scene from which it is seen."""
     across, along = (camera["eye"][axis] - camera["center"][axis] for axis in "xy")
     return np.arctan2(along, across)
+
+
+def height_of_the_flat_sheet(page):
+    """How much of half a panel it takes from below to above."""
+    _, (low, high) = extents(page, "the sheet")[0]
+    return high - low
 
 
 def open_by_link(page, name):
@@ -160,21 +120,6 @@ def pick_of(url):
     return found and (int(found[1]), int(found[2]))
 
 
-def click_until_marked(page, panel, spots):
-    """Click at spots (shares of the panel's width and height) until the link names a point."""
-    before = page.url
-    box = panel.bounding_box()
-    for across, down in spots:
-        page.mouse.click(box["x"] + across * box["width"], box["y"] + down * box["height"])
-        try:
-            page.wait_for_url(lambda url: pick_of(url) != pick_of(before), timeout=8_000)
-        except TimeoutError:  # a point of the data or a line lies over the surface there
-            continue
-        settle(page)
-        return pick_of(page.url)
-    raise AssertionError("no click marked a point")
-
-
 def test_both_surfaces_are_drawn(wide):
     scenes = wide.locator(".gc-scene:has(canvas)")
     assert scenes.count() == 2
@@ -201,11 +146,12 @@ def test_turning_is_shared_and_outlives_a_move_of_the_gate(wide):
 
 def test_a_click_on_a_surface_or_a_chart_marks_the_point_everywhere(wide):
     spots = [(0.5 + x, 0.5 + y) for x, y in product((0, 0.06, -0.06), (0, 0.05, -0.05))]
-    first = click_until_marked(wide, wide.locator(".gc-scene").nth(1), spots)
+    first = click_until_marked(wide, wide.locator(".gc-scene").nth(1), spots, pick_of)
     assert all(wide.evaluate(MARKERS))
     wide.get_by_text("Marked point").wait_for()
 
-    second = click_until_marked(wide, wide.locator(".gc-plane").first, [(0.55, 0.35)])
+    chart = wide.locator(".gc-plane").first
+    second = click_until_marked(wide, chart, [(0.55, 0.35)], pick_of)
     assert second != first
     left, left_chart, right, right_chart = wide.evaluate(MARKERS)
     assert left
@@ -268,34 +214,34 @@ def test_edge_on_a_flat_sheet_is_a_line_and_a_second_click_brings_the_view_back(
     button = wide.get_by_role("button", name="Edge-on")
     button.click()
     settle(wide)
-    flat = wide.evaluate(HEIGHT_OF_THE_FLAT_SHEET)
-    assert flat < 0.01  # of half a panel: a pixel or two
+    assert height_of_the_flat_sheet(wide) < 0.01  # of half a panel: a pixel or two
     assert_nothing_is_cropped(wide)
     button.click()
     settle(wide)
-    assert wide.evaluate(HEIGHT_OF_THE_FLAT_SHEET) > 0.3
+    assert height_of_the_flat_sheet(wide) > 0.3
     assert before != wide.evaluate(CAMERAS)  # that had been turned by hand: this is home again
 
 
 @pytest.mark.parametrize("size", [(1366, 768), (1400, 900)], ids=str)
 def test_question_controls_pictures_and_sentence_stand_on_one_screen(wide, size):
-    wide.set_viewport_size({"width": size[0], "height": size[1]})
-    settle(wide)
+    resize(wide, *size)
     assert_on_the_first_screen(
         wide, "h1", ".st-key-task", ".st-key-beside", ".st-key-colour", ".gc-bar button", SLIDER,
         ".gc-scene", ".gc-plane", ".gc-caption", ".gc-reading",
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("task", ["xor", "moons", "linear", "circle"])
-def test_nothing_is_cropped_whatever_the_width(wide, task):
+@pytest.mark.parametrize(
+    ("task", "widths"),
+    [("xor", [390]), ("moons", [1400]), ("linear", [390]), ("circle", [390, 900, 1920, 1400])],
+)
+def test_nothing_is_cropped_whatever_the_width(wide, task, widths):
     group = wide.get_by_role("radiogroup", name="Task", exact=True)
     group.get_by_text(task, exact=True).click()
     wide.locator(".gc-scene").first.focus()
     wide.keyboard.press("Home")
-    for width in (390, 1400) if task != "circle" else (390, 900, 1920, 1400):
-        wide.set_viewport_size({"width": width, "height": 900})
-        settle(wide)
+    for width in widths:
+        resize(wide, width, 900)
         assert_nothing_is_cropped(wide)
 
 
@@ -353,10 +299,8 @@ def test_a_copied_link_restores_what_was_seen(phone, served):
 
 
 def test_a_phone_stacks_the_panels_and_scrolls_only_down(phone):
-    assert phone.evaluate("document.documentElement.scrollWidth") <= 390
-    boxes = [column.bounding_box() for column in phone.locator(".gc-column").all()]
-    assert len(boxes) == 2
-    assert boxes[1]["y"] >= boxes[0]["y"] + boxes[0]["height"]
+    assert_scrolls_only_down(phone)
+    assert_stacked(phone)
     scene, plane = (
         phone.locator(f".gc-{kind}").first.bounding_box() for kind in ("scene", "plane")
     )
@@ -365,41 +309,32 @@ def test_a_phone_stacks_the_panels_and_scrolls_only_down(phone):
 
 def test_on_a_phone_play_stays_in_view_and_a_finger_scrolls_past_a_surface(phone):
     for panel in (".gc-plane", ".gc-scene"):
-        phone.locator(panel).first.scroll_into_view_if_needed()
+        first = phone.locator(panel).first
+        first.scroll_into_view_if_needed()
         before = phone.evaluate(CAMERAS)
-        assert swipe_up(phone, phone.locator(panel).first.bounding_box()) > 60, panel
+        assert swipe_up(phone, first) > 60, panel
         assert phone.evaluate(CAMERAS) == before
     assert 0 <= phone.locator(".gc-play").bounding_box()["y"] < 100
 
 
-def swipe_up(page, box):
-    """Draw a finger over the middle of a box; how far the page has scrolled for it."""
-    scrolled = "document.querySelector('[data-testid=stMain]').scrollTop"
-    before = page.evaluate(scrolled)
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    finger = page.context.new_cdp_session(page)
-    finger.send(
-        "Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": x, "y": y}]}
-    )
-    for up in range(15, 121, 15):
-        point = {"x": x, "y": y - up}
-        finger.send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": [point]})
-    finger.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+def swipe_up(page, panel):
+    """Draw a finger over the middle of a panel; how far the page has scrolled for it."""
+    before = page.evaluate(SCROLLED)
+    x, y = place(panel, 0.5, 0.5)
+    swipe(page, (x, y), (x, y - 120), steps=8)
     settle(page)
-    return page.evaluate(scrolled) - before
+    return page.evaluate(SCROLLED) - before
 
 
 def test_the_wheel_scrolls_the_page_and_zooms_with_ctrl(wide):
-    wide.set_viewport_size({"width": 1400, "height": 700})
-    settle(wide)
+    resize(wide, 1400, 700)
     before = wide.evaluate(CAMERAS)
     wide.evaluate("document.activeElement.blur()")
-    box = wide.locator(".gc-scene").first.bounding_box()
-    wide.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    wide.mouse.move(*place(wide.locator(".gc-scene").first, 0.5, 0.5))
     wide.mouse.wheel(0, 120)
     settle(wide)
     assert wide.evaluate(CAMERAS) == before
-    assert wide.evaluate("document.querySelector('[data-testid=stMain]').scrollTop") > 0
+    assert wide.evaluate(SCROLLED) > 0
     wide.keyboard.down("Control")
     wide.mouse.wheel(0, 120)
     wide.keyboard.up("Control")
@@ -410,10 +345,7 @@ def test_the_wheel_scrolls_the_page_and_zooms_with_ctrl(wide):
 
 
 def test_the_dark_scheme_is_dark_and_draws(phone):
-    background = phone.evaluate(
-        "getComputedStyle(document.querySelector('.stApp')).backgroundColor"
-    )
-    assert max(int(part) for part in re.findall(r"\d+", background)[:3]) < 60
+    assert_dark(phone)
     for scene in phone.locator(".gc-scene").all():
         assert_drawn(scene)
 

@@ -6,13 +6,36 @@ import numpy as np
 import pytest
 from playwright.sync_api import TimeoutError
 
-from .test_landing import CAMERAS, MARKERS, assert_same_camera, pixels
-from .visiting import await_view, become_phone, follow_link, open_page, settle
+from .looking import (
+    CAMERAS,
+    MARKERS,
+    assert_dark,
+    assert_on_the_first_screen,
+    assert_same_camera,
+    assert_scrolls_only_down,
+    assert_stacked,
+    extents,
+    pixels,
+)
+from .pointing import click_until_marked, place
+from .visiting import (
+    DESK,
+    await_view,
+    become_phone,
+    follow_link,
+    open_page,
+    resize,
+    settle,
+    visit,
+)
+
+pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
 ADDRESS = "/Manifold"
 WIDE = {"viewport": {"width": 900, "height": 1500}}
-LOOKING_CLOSELY = f"{ADDRESS}?tab=Inspect&grid=31&point=15.10"
-GRID = 61
+COARSE = f"{ADDRESS}?grid=31"  # a quarter of the points, for whoever drags and turns
+LOOKING_CLOSELY = f"{COARSE}&tab=Inspect&point=15.10"
+GRID = 31
 DRAWN_AT_LEAST = 0.05  # of a scene's pixels, the faint plane too; axes alone take a tenth of that
 TURN = np.radians(8)
 SLIDER = ".gc-scrub"
@@ -30,7 +53,6 @@ LIFTS = f"""() => {STATE}.header.columns.map(({{ panels: [{{ layout }}] }}) =>
     const [low, high] = layout[`${{axis}}axis`].range;
     return 0.02 * {STATE}.camera().eye[axis] * (high - low) / layout.aspectratio[axis];
   }}))"""
-NOT_FOUND = "console error: Failed to load resource: the server responded with a status of 404"
 # A handle that is out of the hand once Python has answered.
 ANSWERED = """() => [...document.querySelectorAll('.gc-pad')].every(pad => {
   const { flying, heard, outbox } = pad.__gc;
@@ -42,6 +64,14 @@ ANSWERED = """() => [...document.querySelectorAll('.gc-pad')].every(pad => {
 def wide(browser, served, watch):
     """A visitor with a wide window, shared by the tests that leave the page usable."""
     with open_page(browser, watch, **WIDE) as page:
+        visit(page, watch, served.url + COARSE)
+        yield page
+
+
+@pytest.fixture(scope="module")
+def desk(browser, served, watch):
+    """A visitor at a desk, shared by the tests that go to links of their own."""
+    with open_page(browser, watch, **DESK) as page:
         visit(page, watch, served.url + ADDRESS)
         yield page
 
@@ -56,32 +86,6 @@ def phone(wide):
     )
     await_view(wide)
     return wide
-
-
-@pytest.fixture(autouse=True)
-def nothing_goes_wrong(watch):
-    """No error on the console, none on the page, and no request to another host."""
-    yield
-    problems, watch.problems = watch.problems, []
-    assert not problems
-
-
-def visit(page, watch, url):
-    """Open a page by its own link; Streamlit looks for its server below that first, in vain."""
-    missed = []
-    page.on(
-        "response",
-        lambda answer: (
-            answer.status == 404
-            and re.search(r"/Manifold/_stcore/(health|host-config)$", answer.url)
-            and missed.append(answer.url)
-        ),
-    )
-    page.goto(url)
-    await_view(page)
-    assert len(missed) <= 2
-    for _ in missed:
-        watch.problems.remove(f"{NOT_FOUND} (Not Found)")
 
 
 def assert_drawn(scene):
@@ -117,16 +121,16 @@ def open_tab(page, name):
         await_view(page)
 
 
-def assert_marked(page, row, column, grid=GRID):
+def assert_marked(page, row, column):
     """Every panel has its marker at this point of the grid, and no other."""
     markers = page.evaluate(MARKERS)
     per_side = len(markers) // 2
-    axis = np.linspace(-1, 1, grid)
+    axis = np.linspace(-1, 1, GRID)
     lifts = page.evaluate(LIFTS)
     own = (markers[:per_side], markers[per_side:])
     for side, (scene, chart, *triangle), lift in zip(("left", "right"), own, lifts, strict=True):
         assert chart == pytest.approx([axis[column], axis[row]], abs=1e-6)
-        at = row * grid + column
+        at = row * GRID + column
         for i, letter in enumerate("xy"):
             values = array(page, f"{side}_{letter}")
             wanted = values[at] + lift[i]
@@ -134,26 +138,6 @@ def assert_marked(page, row, column, grid=GRID):
             if triangle:
                 spots = array(page, f"{side}_simplex_{letter}")
                 assert triangle[0][i] == pytest.approx(spots[at], abs=1e-6)
-
-
-def place(panel, across, down):
-    box = panel.bounding_box()
-    return box["x"] + across * box["width"], box["y"] + down * box["height"]
-
-
-def click_until_marked(page, panel, spots=SPOTS):
-    """Click at spots (shares of the panel's width and height) until the link names a point."""
-    before = point_of(page.url)
-    for spot in spots:
-        page.mouse.click(*place(panel, *spot))
-        try:
-            page.wait_for_url(lambda url: point_of(url) != before, timeout=8_000)
-        except TimeoutError:  # beside the surface, or where a line lies over it
-            continue
-        page.mouse.move(1, 1)
-        settle(page)
-        return point_of(page.url)
-    raise AssertionError("no click marked a point")
 
 
 def press_slider(page, key, wanted):
@@ -167,68 +151,82 @@ def press_slider(page, key, wanted):
 
 # --- See ---
 
-FIRST_SCREEN = {"viewport": {"width": 1400, "height": 900}}
 SIZES = {"desk": (1400, 900), "wide": (1920, 1080), "narrow": (900, 900), "phone": (390, 844)}
-MODELS = ("", "?layers=4&grid=31", "?dim=16&n=8&grid=31", "?chart=weights&n=8&dim=8&grid=31")
-# The corners of every scene's boxes as shares of half its panel: beyond 1 they are cropped.
-CORNERS = f"""() => {STATE}.plots.filter(({{ div }}) => div.classList.contains('gc-scene'))
-  .flatMap(({{ div, c, p }}) => {{
-    const panel = {STATE}.header.columns[c].panels[p];
-    const {{ eye, center, up }} = div._fullLayout.scene._scene.getCamera();
-    const list = at => ['x', 'y', 'z'].map(axis => at[axis]);
-    const minus = (a, b) => a.map((x, i) => x - b[i]);
-    const dot = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
-    const cross = ([a, b, c], [d, e, f]) => [b * f - c * e, c * d - a * f, a * e - b * d];
-    const unit = a => a.map(x => x / Math.hypot(...a));
-    const back = unit(minus(list(eye), list(center)));
-    const right = unit(cross(list(up), back));
-    const over = cross(back, right);
-    const tall = Math.tan(Math.PI / 8);
-    return [0, 1, 2, 3, 4, 5, 6, 7].flatMap(corner => {{
-      const at = ['x', 'y', 'z'].map((_, i) =>
-        ((corner >> i & 1) - 0.5) * panel.layout.aspectratio['xyz'[i]]);
-      const from = minus(at, list(eye));
-      const far = -dot(from, back) * tall;
-      return [dot(from, right) / far * div.clientHeight / div.clientWidth, dot(from, over) / far];
-    }});
-  }})"""
+# Each model with the sizes that it is looked at in, one after another.
+MODELS = {
+    "": ("desk", "wide", "narrow", "phone"),
+    "?layers=4&grid=31": ("phone",),
+    "?dim=16&n=8&grid=31": ("desk",),
+    "?chart=weights&n=8&dim=8&grid=31": ("desk", "phone"),
+}
 
 
-def test_no_model_is_cropped_at_any_width(browser, served, watch):
-    """The first model at all sizes, the others on a desk and on a phone."""
-    with open_page(browser, watch, viewport={"width": 1400, "height": 900}) as page:
-        visit(page, watch, served.url + ADDRESS)
-        for link in MODELS:
-            if link:
-                seen = page.evaluate(f"{STATE}.header.scene")
-                follow_link(page, ADDRESS + link)
-                page.wait_for_function(f"scene => {STATE}.header.scene !== scene", arg=seen)
-                await_view(page)
-            for size in SIZES if not link else ("phone", "desk"):
-                width, height = SIZES[size]
-                page.set_viewport_size({"width": width, "height": height})
-                settle(page)
-                corners = np.abs(page.evaluate(CORNERS))
-                assert corners.max() < 1, (link, size)
-                assert corners.max() > 0.5, (link, size)  # nor far away
+def go_to(page, link):
+    """Follow the page's link to another model and wait for its picture."""
+    header = f"JSON.stringify({STATE}.header)"
+    seen = page.evaluate(header)
+    follow_link(page, ADDRESS + link)
+    page.wait_for_function(f"seen => {header} !== seen", arg=seen)
+    await_view(page)
 
 
-def test_one_screen_tells_it_all(browser, served, watch):
+def pixel(page, chart, x, y):
+    """The pixel of a place in the coordinates of the n-th chart."""
+    return page.evaluate(
+        """([n, x, y]) => {
+          const div = document.querySelectorAll('.gc-plane')[n];
+          const { xaxis, yaxis } = div._fullLayout;
+          const { left, top } = div.getBoundingClientRect();
+          return [left + xaxis._offset + xaxis.d2p(x), top + yaxis._offset + yaxis.d2p(y)];
+        }""",
+        [chart, x, y],
+    )
+
+
+def test_one_screen_tells_it_all(desk):
     """At 1400 x 900, without scrolling: question, controls, tabs, pictures, λ, sentence, scale."""
-    with open_page(browser, watch, **FIRST_SCREEN) as page:
-        visit(page, watch, served.url + ADDRESS)
-        parts = [
-            "h1", ".st-key-kind", ".st-key-layers", ".st-key-chart", ".st-key-by", "[role=tablist]",
-            ".gc-play", ".gc-scrub", ".gc-edge", ".gc-scene", ".gc-plane", ".gc-reading",
-            ".gc-legend",
-        ]  # fmt: skip
-        for part in parts:
-            for found in page.locator(part).all():
-                box = found.bounding_box()
-                assert box["y"] >= 0, part
-                assert box["y"] + box["height"] <= 900, part
-        assert page.locator(".gc-scene").count() == page.locator(".gc-plane").count() == 2
-        assert page.locator(".gc-scene").first.bounding_box()["height"] >= 340
+    assert_on_the_first_screen(
+        desk, "h1", ".st-key-kind", ".st-key-layers", ".st-key-chart", ".st-key-by",
+        "[role=tablist]", ".gc-play", SLIDER, ".gc-edge", ".gc-scene", ".gc-plane", ".gc-reading",
+        ".gc-legend",
+    )  # fmt: skip
+    assert desk.locator(".gc-scene").count() == desk.locator(".gc-plane").count() == 2
+    assert desk.locator(".gc-scene").first.bounding_box()["height"] >= 340
+
+
+def test_no_model_is_cropped_at_any_width(desk):
+    for link, sizes in MODELS.items():
+        if link:
+            go_to(desk, link)
+        for size in sizes:
+            resize(desk, *SIZES[size])
+            corner = np.abs(extents(desk, "the box")).max()
+            assert 0.5 < corner < 1, (link, size)  # nor far away
+
+
+def test_pointing_at_what_is_not_known_says_so(desk):
+    """Plotly would write "NaN"; here a point of the right-hand chart whose K nobody knows."""
+    go_to(desk, "?layers=8&grid=31")
+    resize(desk, 900, 1500)
+    unknown = np.isnan(array(desk, "right_gaussian")).reshape(31, 31)
+    row, column = np.argwhere(unknown)[unknown.sum() // 2].tolist()
+    desk.evaluate("document.querySelectorAll('.gc-plane')[1].scrollIntoView()")
+    axis = array(desk, "axis").tolist()
+    desk.mouse.move(*pixel(desk, 1, axis[column], axis[row]))
+    desk.wait_for_function(f"{STATE}.hover?.join() === '{row},{column}'")
+    desk.wait_for_function("document.querySelector('.gc-plane .hovertext')")
+    (hover,) = desk.locator(".gc-plane .hovertext").all_text_contents()
+    assert "K = not known" in hover
+    assert "K = not known" in desk.evaluate(READOUTS)[1]
+    assert "K = 0 ·" in desk.evaluate(READOUTS)[0]
+    desk.mouse.move(1, 1)
+
+
+def test_values_too_small_for_the_browser_are_drawn_as_a_point(desk):
+    """No WebGL error: `nothing_goes_wrong` would see it."""
+    values = ",".join(["1e-300", "0", "0", "0", "1e-300", "0", "0", "0", "1e-300"])
+    go_to(desk, f"?values={values}&grid=31")
+    assert desk.locator(".gc-scene:has(canvas)").count() == 2
 
 
 def test_the_surface_the_sentence_and_the_total_follow_the_slider_while_it_is_dragged(wide):
@@ -273,33 +271,6 @@ def test_both_surfaces_are_drawn(wide):
     for scene in scenes.all():
         assert_drawn(scene)
     assert wide.locator(".gc-plane").count() == 2
-
-
-def test_pointing_at_what_is_not_known_says_so(browser, served, watch):
-    """Plotly would write "NaN"; here a point of the right-hand chart whose K nobody knows."""
-    with open_page(browser, watch, **WIDE) as page:
-        visit(page, watch, f"{served.url}{ADDRESS}?layers=8&grid=31")
-        unknown = np.isnan(array(page, "right_gaussian")).reshape(31, 31)
-        row, column = np.argwhere(unknown)[unknown.sum() // 2].tolist()
-        page.evaluate("document.querySelectorAll('.gc-plane')[1].scrollIntoView()")
-        spot = page.evaluate(
-            f"""([row, column]) => {{
-              const {{ div }} = {STATE}.plots.filter(({{ c, p }}) => c === 1 && p === 1)[0];
-              const {{ xaxis, yaxis }} = div._fullLayout;
-              const box = div.getBoundingClientRect();
-              const at = index => {STATE}.arrays.axis.values[index];
-              return [box.left + xaxis._offset + xaxis.d2p(at(column)),
-                box.top + yaxis._offset + yaxis.d2p(at(row))];
-            }}""",
-            [row, column],
-        )
-        page.mouse.move(*spot)
-        page.wait_for_function(f"{STATE}.hover?.join() === '{row},{column}'")
-        page.wait_for_function("document.querySelector('.gc-plane .hovertext')")
-        (hover,) = page.locator(".gc-plane .hovertext").all_text_contents()
-        assert "K = not known" in hover
-        assert "K = not known" in page.evaluate(READOUTS)[1]
-        assert "K = 0 ·" in page.evaluate(READOUTS)[0]
 
 
 def test_pointing_at_a_chart_moves_the_marker_everywhere_and_leaving_takes_it_away(wide):
@@ -416,14 +387,6 @@ def test_a_camera_outlives_a_change_of_strength_and_of_tab(wide):
     settle(wide)
 
 
-def test_values_too_small_for_the_browser_are_drawn_as_a_point(browser, served, watch):
-    """No WebGL error: `nothing_goes_wrong` would see it."""
-    with open_page(browser, watch, **WIDE) as page:
-        values = ",".join(["1e-300", "0", "0", "0", "1e-300", "0", "0", "0", "1e-300"])
-        visit(page, watch, f"{served.url}{ADDRESS}?values={values}&grid=31")
-        assert page.locator(".gc-scene:has(canvas)").count() == 2
-
-
 # --- Inspect ---
 
 
@@ -440,21 +403,15 @@ def test_a_click_on_any_panel_marks_the_point_in_all_of_them_and_in_the_link(wid
         spots = SPOTS
         if name == "triangle":  # on the chart's image in it, away from what is marked
             rows, columns = np.divmod(np.arange(GRID**2), GRID)
-            inner = (rows == 20) & (columns == 40)
+            inner = (rows == 10) & (columns == 20)
             x, y = (array(wide, f"right_simplex_{x}")[inner][0] for x in "xy")
-            at = wide.evaluate(
-                """([x, y]) => {
-                  const div = document.querySelectorAll('.gc-plane')[3];
-                  const { xaxis, yaxis } = div._fullLayout;
-                  return [(xaxis._offset + xaxis.d2p(x)) / div.clientWidth,
-                          (yaxis._offset + yaxis.d2p(y)) / div.clientHeight];
-                }""",
-                [float(x), float(y)],
-            )
+            across, down = pixel(wide, 3, float(x), float(y))
+            box = panel.bounding_box()
+            at = (across - box["x"]) / box["width"], (down - box["y"]) / box["height"]
             spots = [at]
-        row, column = click_until_marked(wide, panel, spots)
+        row, column = click_until_marked(wide, panel, spots, point_of)
         if name == "triangle":
-            assert abs(row - 20) + abs(column - 40) <= 4  # grid points lie close together there
+            assert abs(row - 10) + abs(column - 20) <= 2  # grid points lie close together there
         seen.add((row, column))
         assert_marked(wide, row, column)
         axis = np.linspace(-1, 1, GRID)
@@ -530,30 +487,17 @@ def test_arrow_keys_move_a_value_too(wide):
 def test_a_phone_stacks_the_panels_and_scrolls_only_down(phone):
     for tab in ("Inspect", "Doubt", "See"):
         open_tab(phone, tab)
-        wide = phone.evaluate(
-            "[document.documentElement, document.querySelector('[data-testid=stMain]')]"
-            ".map(node => node.scrollWidth)"
-        )
-        assert max(wide) <= 390, tab
-    columns = [column.bounding_box() for column in phone.locator(".gc-column").all()]
-    assert len(columns) == 2
-    assert columns[1]["y"] >= columns[0]["y"] + columns[0]["height"]
-    for panel in phone.locator(".gc-scene, .gc-plane").all():
-        box = panel.bounding_box()
-        assert box["x"] >= 0
-        assert box["x"] + box["width"] <= 390
+        assert_scrolls_only_down(phone)
+    assert_stacked(phone)
     touch = "getComputedStyle(document.querySelector('.gc-scene')).touchAction"
     assert phone.evaluate(touch) == "pan-y"  # a finger scrolls past a surface
 
 
 def test_the_dark_scheme_is_dark_draws_and_keeps_the_mark_of_the_link(phone):
-    background = phone.evaluate(
-        "getComputedStyle(document.querySelector('.stApp')).backgroundColor"
-    )
-    assert max(int(part) for part in re.findall(r"\d+", background)[:3]) < 60
+    assert_dark(phone)
     for scene in phone.locator(".gc-scene").all():
         assert_drawn(scene)
-    assert_marked(phone, 15, 10, 31)
+    assert_marked(phone, 15, 10)
 
 
 def test_nothing_left_the_machine(phone, watch):

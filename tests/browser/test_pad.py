@@ -9,6 +9,7 @@ import pytest
 from ui.components.pad import Handle, _is_sound, pad
 
 from .pad_page import EXTENT, START
+from .pointing import SCROLLED, swipe
 from .visiting import settle
 
 WIDE = {"viewport": {"width": 900, "height": 700}}
@@ -16,7 +17,6 @@ PHONE = {"viewport": {"width": 390, "height": 700}, "has_touch": True, "is_mobil
 SIDE_SHARE = (320 - 38 - 20) / 320  # of the pad's width that the extent takes, both ways
 LEAST_GAP_MS = 100  # between two reports; pad.js waits 120
 ONE_PIXEL = 2 * EXTENT / (320 * SIDE_SHARE)
-SCROLLED = "document.querySelector('[data-testid=stMain]').scrollTop"
 # Every place that a handle is shown at from now on, as it is read aloud.
 WATCH_PLACES = """name => {
   const handle = document.querySelector(`.gc-pad-handle[aria-label="${name}"]`);
@@ -176,23 +176,6 @@ def test_what_lies_outside_is_hollow_at_the_rim_until_it_is_moved(visit):
     assert last["x"] == EXTENT
     assert last["y"] == pytest.approx(1.0, abs=ONE_PIXEL)
     assert "gc-pad-out" not in far.get_attribute("class")
-
-
-def swipe(page, start, end, steps=12):
-    """One finger put down, moved and lifted."""
-    session = page.context.new_cdp_session(page)
-
-    def touch(kind, *points):
-        session.send(
-            "Input.dispatchTouchEvent",
-            {"type": kind, "touchPoints": [{"x": x, "y": y} for x, y in points]},
-        )
-
-    touch("touchStart", start)
-    for step in range(1, steps + 1):
-        share = step / steps
-        touch("touchMove", tuple(a + share * (b - a) for a, b in zip(start, end, strict=True)))
-    touch("touchEnd")
 
 
 def test_a_finger_moves_a_handle_and_scrolls_beside_it(visit):

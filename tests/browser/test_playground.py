@@ -9,14 +9,22 @@ import pytest
 from gating_core.export.weights import load_weights
 from gating_core.tasks.own import EXAMPLE_CSV
 
+from .looking import (
+    WATCH_FRAMES,
+    assert_drawn,
+    assert_on_the_first_screen,
+    assert_scrolls_only_down,
+)
+from .pointing import place
 from .test_draw import mode, stroke
-from .test_landing import WATCH_FRAMES, assert_drawn
-from .visiting import become_phone, follow_link, open_page, settle
+from .visiting import become_phone, follow_link, open_page, resize, settle, visit
+
+pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
 ADDRESS = "/Decision_boundary?seeds=2&steps=50&points=64"
-WIDE = {"viewport": {"width": 1000, "height": 1600}}
+WIDE = {"viewport": {"width": 800, "height": 1400}}
 UNFOLDED = f"{ADDRESS}&setup=true&own=true&looking=true"
-LONG = "/Decision_boundary?steps=4000&seeds=32&from=tokens&slots=6&stack=2"
+LONG = "/Decision_boundary?steps=4000&seeds=16&from=tokens&slots=4"
 STATE = "document.querySelector('.gc-view').__gc"
 SCENES = """() => [...document.querySelectorAll('.gc-scene')]
   .map(div => [...div.data[0].x].slice(0, 200))"""
@@ -26,14 +34,13 @@ MEASURED = """() => {
   return totals.length === 2 && totals.every(total => total.innerText.trim() !== '…')
     && !document.body.innerText.includes('the run before, until');
 }"""
-NOT_FOUND = "console error: Failed to load resource: the server responded with a status of 404"
 
 
 @pytest.fixture(scope="module")
 def wide(browser, served, watch):
     """A visitor with a wide window, shared by the tests that leave the page usable."""
     with open_page(browser, watch, **WIDE) as page:
-        visit(page, watch, served.url + ADDRESS)
+        visit(page, watch, served.url + ADDRESS, await_run)
         yield page
 
 
@@ -45,21 +52,6 @@ def phone(wide):
     wide.wait_for_selector(".gc-draw", state="attached")  # behind another tab, perhaps
     await_run(wide)
     return wide
-
-
-@pytest.fixture(autouse=True)
-def nothing_goes_wrong(watch):
-    """No error on the console, none on the page, and no request to another host."""
-    yield
-    problems, watch.problems = watch.problems, []
-    assert not problems
-
-
-def visit(page, watch, url):
-    """Open the page by its own link; Streamlit looks for its server below that first, in vain."""
-    page.goto(url)
-    await_run(page)
-    watch.problems = [p for p in watch.problems if not p.startswith(NOT_FOUND)]
 
 
 def await_run(page):
@@ -121,22 +113,16 @@ def test_scrubbing_back_shows_the_past_without_the_server(wide):
 
 def test_one_screen_tells_it(wide):
     """At 1400 x 900, without scrolling: Play, both surfaces and planes, and the sentence."""
-    before = wide.viewport_size
-    wide.set_viewport_size({"width": 1400, "height": 900})
-    settle(wide)
+    resize(wide, 1400, 900)
     try:
-        parts = wide.locator(".gc-bar, .gc-columns .gc-scene, .gc-columns .gc-plane, .gc-reading")
-        assert parts.count() == 6
-        for part in parts.all():
-            box = part.bounding_box()
-            assert box["y"] >= 0
-            assert box["y"] + box["height"] <= 900
+        parts = (".gc-bar", ".gc-columns .gc-scene", ".gc-columns .gc-plane", ".gc-reading")
+        assert wide.locator(", ".join(parts)).count() == 6
+        assert_on_the_first_screen(wide, *parts)
         reading = wide.locator(".gc-reading").inner_text()
         assert reading.startswith("Step 50, new points right: no gate")
         assert "Shown: seed" in reading
     finally:
-        wide.set_viewport_size(before)
-        settle(wide)
+        resize(wide, 800, 1400)
 
 
 def test_the_timeline_is_linear_in_steps_and_a_click_on_a_curve_goes_there(wide):
@@ -204,8 +190,7 @@ def test_a_click_on_the_strip_picks_a_seed(wide):
     small = int(np.argmin(rings))
     wide.locator(".st-key-seed_strip").scroll_into_view_if_needed()
     settle(wide)
-    box = points.nth(small).bounding_box()
-    wide.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    wide.mouse.click(*place(points.nth(small), 0.5, 0.5))
     await_another(wide, before)
     wide.wait_for_url(lambda url: "picked_seed=" in url and "who=picked" in url)
     seed = re.search(r"picked_seed=(\d+)", wide.url)[1]
@@ -262,8 +247,7 @@ def test_a_small_multiple_is_enlarged_by_a_click(wide):
     small.wait_for()
     settle(wide)
     small.scroll_into_view_if_needed()
-    box = small.locator(".heatmaplayer image").nth(1).bounding_box()
-    wide.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    wide.mouse.click(*place(small.locator(".heatmaplayer image").nth(1), 0.5, 0.5))
     wide.locator(".st-key-inside_large .js-plotly-plot").wait_for()
     assert wide.locator(".st-key-inside_large .js-plotly-plot .heatmaplayer image").count() == 1
     wide.get_by_role("button", name="Show all").click()
@@ -316,16 +300,7 @@ def test_train_on(wide):
 
 
 def test_a_phone_scrolls_only_down(phone):
-    assert phone.evaluate("document.documentElement.scrollWidth") <= 390
-    main = phone.evaluate(
-        "(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)"
-        "(document.querySelector('[data-testid=stMain]'))"
-    )
-    assert main <= 0
-    for scene in phone.locator(".gc-scene").all():
-        box = scene.bounding_box()
-        assert box["x"] >= 0
-        assert box["x"] + box["width"] <= 390
+    assert_scrolls_only_down(phone)
 
 
 def test_the_keyboard_reaches_everything(phone):

@@ -2,20 +2,22 @@
 
 import itertools
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Response
 
 from .serving import HOST
 
 WAIT_MS = 60_000  # software rendering on a busy machine
 QUIET_MS = 200  # longer than any of our scripts waits before it reports (120) or draws again
 QUIET_FRAMES = 12  # as long as that on an idle machine, longer on a busy one
+DESK = {"viewport": {"width": 1400, "height": 900}}
 PHONE = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark"}
 # Both about speed: Plotly's own, and that of a canvas read back without a graphics card.
 BEARABLE_WARNINGS = ("willReadFrequently", "GPU stall due to ReadPixels")
@@ -91,6 +93,9 @@ _FOLLOW = """link => {
   history.pushState(null, '', link);
   dispatchEvent(new PopStateEvent('popstate'));  // Streamlit runs again
 }"""
+# Streamlit looks for its server below a page's own address first, in vain.
+_PROBE = re.compile(r"/\w+/_stcore/(health|host-config)$")
+_NOT_FOUND = "console error: Failed to load resource: the server responded with a status of 404"
 _calls = itertools.count()
 _contexts: WeakKeyDictionary[Browser, dict[str, BrowserContext]] = WeakKeyDictionary()
 
@@ -153,9 +158,31 @@ def _context(browser: Browser, options: dict[str, Any]) -> BrowserContext:
     return contexts[kind]
 
 
+def visit(page: Page, watch: Watch, url: str, ready: Callable[[Page], None] | None = None) -> None:
+    """Open a page by its own link and wait for its picture, or until ``ready`` has returned."""
+    missed: list[str] = []
+    page.on("response", lambda answer: _note_probe(answer, missed))
+    page.goto(url)
+    (ready or await_view)(page)
+    assert len(missed) <= 2
+    for _ in missed:
+        watch.problems.remove(f"{_NOT_FOUND} (Not Found)")
+
+
+def _note_probe(answer: Response, missed: list[str]) -> None:
+    if answer.status == 404 and _PROBE.search(answer.url):
+        missed.append(answer.url)
+
+
 def follow_link(page: Page, link: str) -> None:
     """Go to a link of the shown page, within the page: as the browser's back and forward do."""
     page.evaluate(_FOLLOW, link)
+
+
+def resize(page: Page, width: int, height: int) -> None:
+    """Give the page's window another size and wait until everything is drawn in it."""
+    page.set_viewport_size({"width": width, "height": height})
+    settle(page)
 
 
 def become_phone(page: Page) -> None:

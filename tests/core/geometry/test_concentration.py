@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gating_core.geometry.classics import gnomonic_sphere
+from gating_core.geometry.classics import SURFACES, gnomonic_sphere
 from gating_core.geometry.concentration import CREASE, concentration, crease_levels
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.surface import measure_surface
@@ -14,27 +14,45 @@ from gating_core.geometry.surface import measure_surface
 GRID = square_grid(61)
 
 
-def ridge(steepness):
+def ridge(steepness, height=0.3):
     """A dome over a plain: the steeper, the smaller."""
 
     def surface(x):
-        height = torch.exp(-steepness * (x**2).sum(-1))
-        return torch.cat([x, 0.3 * height[..., None]], -1)
+        dome = torch.exp(-steepness * (x**2).sum(-1))
+        return torch.cat([x, height * dome[..., None]], -1)
 
     return surface
 
 
 def test_on_a_sphere_every_part_has_its_own_share():
     found = measure_surface(gnomonic_sphere, GRID)
-    for part in (0.01, 0.2):
+    for part in (0.01, 0.1, 0.2, 0.5):
         assert concentration(found, part)[0] == pytest.approx(part, rel=1e-6)
     assert np.isinf(crease_levels(found)[0])
 
 
 def test_a_plane_has_none():
-    found = measure_surface(lambda x: torch.cat([x, x.sum(-1, keepdim=True)], -1), GRID)
+    found = measure_surface(SURFACES["plane"].chart, GRID)
     assert concentration(found)[0] == 0
     assert np.isinf(crease_levels(found)[0])
+
+
+def test_a_crease_has_nearly_all():
+    assert concentration(measure_surface(ridge(400.0, height=0.05), GRID), 0.05)[0] > 0.95
+
+
+def test_the_share_is_that_of_sorting_by_hand():
+    torus = measure_surface(SURFACES["torus"].chart, square_grid(31))
+    line = np.ones(31)
+    line[[0, -1]] = 0.5
+    area = (torus.area_element[0] * np.outer(line, line)).ravel()
+    size = np.abs(torus.gaussian[0]).ravel()
+    order = np.argsort(size)[::-1]
+    summed = np.cumsum(area[order]) / area.sum()
+    shares = np.cumsum((size * area)[order]) / (size * area).sum()
+    for part in (0.01, 0.2, 0.7):
+        wanted = np.interp(part, [0, *summed], [0, *shares])
+        assert concentration(torus, part)[0] == pytest.approx(wanted, abs=1e-9)
 
 
 @given(st.floats(1.0, 200.0), st.floats(0.01, 0.5))

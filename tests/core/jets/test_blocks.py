@@ -7,7 +7,6 @@ import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import wait
-from contextlib import contextmanager
 
 import pytest
 import torch
@@ -20,6 +19,7 @@ from gating_core.geometry.grid import square_grid
 from gating_core.jets import blocks, second_order
 from gating_core.jets.blocks import even, one_thread, shared
 from gating_core.jets.second_order import FIRST_BLOCK, second_order_jet
+from tests.benchmarks.timing import torch_threads
 
 POINTS = square_grid(101).points
 THREADS = 2
@@ -35,16 +35,6 @@ def small_blocks(monkeypatch):
 def threads(request) -> Iterator[int]:
     with torch_threads(request.param):
         yield request.param
-
-
-@contextmanager
-def torch_threads(count: int) -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(count)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def measured(bound: str, seeds=(0, 1)) -> list[torch.Tensor]:

@@ -111,7 +111,7 @@ def test_beside_it_stands_a_model_trained_without_a_gate():
     assert payload(app)[0]["readings"][-1].startswith("**Left, trained without a gate:**")
 
 
-def test_a_link_restores_an_experiment():
+def test_a_link_restores_an_experiment_and_what_one_visitor_trained_another_sees(monkeypatch):
     query = EXPERIMENT | dict(strength="0.25", colour="curvature", explore="true", pick="20.30")
     app = finish(open_page(**query))
     assert not app.exception
@@ -123,7 +123,9 @@ def test_a_link_restores_an_experiment():
     assert (header["frame"], header["arrive"]) == (5, False)
     assert header["legend"]["low"].startswith("K =")
     assert any("Marked point" in caption.value for caption in app.caption)
-    again = open_page(**query)  # known by now
+    monkeypatch.setattr(runs, "train_setting", None)  # whoever trains now fails
+    again = open_page(**query)
+    assert again.session_state[GOOD] is app.session_state[GOOD]
     assert captions(again) == captions(app)
     assert payload(again)[0] == header
 
@@ -220,15 +222,6 @@ def test_a_training_that_is_no_longer_asked_for_ends(monkeypatch):
     finally:
         for ticket in tickets:
             ticket.hand_back()
-
-
-def test_what_one_visitor_trained_another_sees_at_once(monkeypatch):
-    monkeypatch.setattr(runs, "_known", {})
-    first = finish(open_page(task="xor", seed="3"))
-    monkeypatch.setattr(runs, "train_setting", None)  # whoever trains now fails
-    second = open_page(task="xor", seed="3")
-    assert second.session_state[GOOD] is first.session_state[GOOD]
-    assert captions(second) == captions(first)
 
 
 def test_explore_shows_the_maps_and_the_shares():

@@ -1,0 +1,34 @@
+"""What does anything that carries a tensor say of it: its shape, its type, where it lies?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+
+class Carrier:
+    """Answers for its ``value``, a tensor or another carrier."""
+
+    __slots__ = ()
+
+    value: Any
+
+    @property
+    def shape(self) -> torch.Size:
+        return self.value.shape
+
+    @property
+    def ndim(self) -> int:
+        return self.value.ndim
+
+    @property
+    def dtype(self) -> torch.dtype:
+        return self.value.dtype
+
+    @property
+    def device(self) -> torch.device:
+        return self.value.device
+
+    def __len__(self) -> int:
+        return len(self.value)
