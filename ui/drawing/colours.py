@@ -31,6 +31,11 @@ class ColourScale:
     soft: float | None = None
     beyond: float = 0.0
 
+    @property
+    def collapsed(self) -> bool:
+        """Whether all that is known is zero."""
+        return max(map(abs, self.ends)) <= palette.COLOUR_RANGE_FLOOR * (1 + SLACK)
+
     def apply(self, field: np.ndarray) -> np.ndarray:
         if self.log:
             return np.log10(np.maximum(field, np.finfo(float).tiny))
@@ -61,7 +66,8 @@ def colour_scale(
     parts = [x[np.isfinite(x)] for x in fields]
     parts = [np.abs(x) if kind in ("signed", "from zero") else x for x in parts if x.size]
     if not parts:
-        return ColourScale(colours, -1.0 if signed else 0.0, 1.0)
+        least = palette.COLOUR_RANGE_FLOOR if signed else 1.0
+        return ColourScale(colours, -least if signed else 0.0, least)
     values = np.concatenate(parts)
     if kind == "logarithm":
         logs = np.log10(np.maximum(values, np.finfo(float).tiny))

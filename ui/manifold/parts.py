@@ -18,6 +18,7 @@ from ui.manifold.dial import strengths
 from ui.manifold.doubt import draw_doubt as draw_doubts
 from ui.manifold.explain import heatmap_text, simplex_text, surfaces_text
 from ui.manifold.hold import draw_hold, is_dragging
+from ui.manifold.marked_point import point_rows
 from ui.manifold.picture import ManifoldPicture, manifold_view
 from ui.manifold.request import Metric, Request, Resolved, at_strength
 
@@ -112,15 +113,19 @@ def draw_view(found: ShownSides) -> ManifoldPicture:
     """The linked surfaces and heatmaps, and what plays them."""
     asked, resolved = found.asked, found.resolved
     frames = [found.sides[:1], *([found.dial] if found.dial else [])]
+    refined = {side: measured.integrals(side.specimen) for side in found.sides}
     picture = manifold_view(frames, resolved.axes, asked.look)
     colouring = COLOURINGS[asked.look.colouring]
-    low, high = (short(float(f"{end:.2g}")) for end in picture.scale.ends)
+    ends = [f"{colouring.symbol} = {short(float(f'{end:.2g}'))}" for end in picture.scale.ends]
+    low, high = ("", "") if picture.scale.collapsed else ends
     st.session_state[STRENGTHS] = found.strengths
     view3d(
         picture.view,
         key=VIEW_KEY,
         headings=[words.heading(side) for side in found.sides],
-        captions=[[words.caption(side) for side in side_frames] for side_frames in frames],
+        captions=[
+            [words.caption(x, refined.get(x)) for x in side_frames] for side_frames in frames
+        ],
         readings=words.readings(found.sides[0], found.dial),
         readouts=picture.readouts,
         frame=found.frame,
@@ -129,12 +134,7 @@ def draw_view(found: ShownSides) -> ManifoldPicture:
         scrub=True,
         scene=str(_scene_of(resolved.request)),
         spare=SPARE,
-        legend=Legend(
-            picture.scale.colours,
-            f"{colouring.symbol} = {low}",
-            f"{colouring.symbol} = {high}",
-            words.scale_note(picture, asked.look),
-        ),
+        legend=Legend(picture.scale.colours, low, high, words.scale_note(picture, asked.look)),
         pick=marked(resolved.grid),
         on_pick=_on_pick,
         on_stop=_on_stop,
@@ -228,7 +228,7 @@ def draw_inspect(found: ShownSides, stage: DeltaGenerator) -> None:
     _explanations(found, simplex=found.sides[0].specimen.config.value_count == 3)
     if marked(found.resolved.grid) is None:
         st.caption("No point is marked: click one. Below: the middle of the chart.")
-    st.table(words.point_rows(found.sides, found.at, found.asked.look))
+    st.table(point_rows(found.sides, found.at, found.asked.look))
 
 
 def draw_doubt(found: ShownSides) -> None:

@@ -196,7 +196,7 @@ def _scene(side: DrawnSide, flat: DrawnSide, style: dict[str, Any]) -> Panel:
     notes: tuple[Note, ...] = ()
     seen = [side.values.reshape(-1, 3)] + ([beside] if whole and beside is not None else [])
     if side.corners is not None:
-        traces += value_triangle(f"{name}_ring")
+        traces += value_triangle(f"{name}_ring")[: 2 if whole else 1]  # of its edge no odd ends
         if whole and len(side.frames) == 1:
             notes = tuple(Note(f"U<sub>{i + 1}</sub>", f"{name}_ring", i) for i in range(3))
     elif whole:

@@ -13,6 +13,7 @@ from gating_core.geometry import (
     FLAT,
     MOST_CURVED,
     POINT_TYPES,
+    UNKNOWN,
     SurfaceIntegrals,
     concentration,
 )
@@ -20,19 +21,17 @@ from ui.common.words import (
     SLIGHT,
     beyond_text,
     bound_text,
-    curvature_text,
     doubt_text,
     percent,
-    plus_minus,
     short,
     total_text,
-    vector_text,
     verdict_text,
 )
 from ui.drawing.axes import Axes
 from ui.manifold.picture import Look, ManifoldPicture
 from ui.manifold.request import DISTANT, Metric
 
+NARROW = 0.05  # of its length: a surface that is no broader looks like a line
 SIDE_NAMES = ("Without gate", "With gate")
 
 
@@ -45,26 +44,44 @@ def heading(side: MeasuredSpecimen) -> str:
     return f"The same with a {gate.record.title} at {gate.position}, one per {per}"
 
 
-def caption(side: MeasuredSpecimen) -> str:
-    """What stands below the heading: the sizes, and how much it curves, and how unevenly."""
+def caption(side: MeasuredSpecimen, refined: SurfaceIntegrals | None = None) -> str:
+    """What stands below the heading: the sizes, and how much it curves, and how unevenly.
+
+    The total is the ``refined`` one where that is known, else the grid's.
+    """
     config = side.specimen.config
     layers = "1 layer" if config.depth == 1 else f"{config.depth} layers"
     return (
-        f"{layers}, D = {config.model_dim}, n = {config.value_count} · total curvature"
-        f" {_total(side)}"
+        f"{layers}, D = {config.model_dim}, n = {config.value_count}{_narrow(side)} · total"
+        f" curvature {_total(side, refined)}"
     )
 
 
-def _total(side: MeasuredSpecimen) -> str:
+def _narrow(side: MeasuredSpecimen) -> str:
+    """That a surface is a needle, which looks like one that is seen edge-on."""
+    values = side.surface.values[0].reshape(-1, side.surface.values.shape[-1])
+    spread = np.linalg.svd(values - values.mean(0), compute_uv=False)
+    share = float(spread[1] / spread[0]) if spread[0] > 0 else 1.0
+    if share >= NARROW:
+        return ""
+    times = "more than 1000" if share < 1e-3 else f"{_figures(1 / share)}"
+    return f" · a needle, {times} times as long as broad"
+
+
+def _figures(number: float) -> str:
+    return short(float(f"{number:.2g}"))
+
+
+def _total(side: MeasuredSpecimen, refined: SurfaceIntegrals | None) -> str:
     if degenerate(side):
-        return "**none**: no surface"
+        return f"**{total_of(side)}**: no {'surface' if _on_a_line(side) else 'tangent plane'}"
     if side.verdict.word == FLAT:
         return "**0**: flat"
-    text = f"**{total_text(side.total, flat=False)}**"
+    text = total_of(side, refined)
     share = float(concentration(side.surface)[0])
-    return (
-        f"{text}, {percent(share)} of it on {percent(MOST_CURVED)} of the area" if share else text
-    )
+    if text == UNKNOWN or not share:
+        return f"**{text}**"
+    return f"**{text}**, {percent(share)} of it on {percent(MOST_CURVED)} of the area"
 
 
 def side_name(side: MeasuredSpecimen) -> str:
@@ -76,8 +93,15 @@ def side_name(side: MeasuredSpecimen) -> str:
 
 
 def degenerate(side: MeasuredSpecimen) -> bool:
-    """Whether the outputs fill a line or a point, as far as one can see: there is no surface."""
+    """Whether no tangent plane is known anywhere: no surface, or one too fine to see."""
     return side.verdict.proof is None and not bool(side.surface.resolved.any())
+
+
+def _on_a_line(side: MeasuredSpecimen) -> bool:
+    """Whether the outputs are averages of values on a line, or of one: there is no surface."""
+    config, dimension = side.specimen.config, side.hull_dimension
+    plain = config.gate is None and not config.residual and config.norm != "post"
+    return plain and dimension is not None and dimension < 2
 
 
 def readings(ungated: MeasuredSpecimen, dial: Sequence[MeasuredSpecimen]) -> list[str]:
@@ -98,10 +122,10 @@ def _with_gate(side: MeasuredSpecimen) -> str:
 
 def _sentence(name: str, side: MeasuredSpecimen) -> str:
     if degenerate(side):
-        return (
-            f"{name} there is no surface to measure: the outputs lie on a line or fold so sharply"
-            " that no tangent plane is known."
-        )
+        why = "all outputs lie on a line: there is no surface"
+        if not _on_a_line(side):
+            why = "nobody can tell: rounding hides every tangent plane"
+        return f"{name} {why}."
     return f"{name} the surface is {verdict_text(side.verdict)}{_bending(side)}."
 
 
@@ -205,19 +229,29 @@ def part_note(side: MeasuredSpecimen, look: Look) -> dict[str, str]:
 def scale_note(picture: ManifoldPicture, look: Look) -> str:
     """What the strip of colours and the scenes do not show by themselves."""
     scale, parts = picture.scale, []
-    if COLOURINGS[look.colouring].range == "signed":
-        parts.append("dashed: K = 0")
+    signed = COLOURINGS[look.colouring].range == "signed"
+    if signed and scale.collapsed:
+        return "K = 0 wherever it is known"
+    if signed:
+        parts.append("black line: K = 0")
     if scale.log:
         parts.append("logarithmic")
     if scale.soft is not None:
         parts.append(f"asinh scale, linear within ±{short(scale.soft)}")
     if scale.beyond > 0:
         parts.append(beyond_text(scale.beyond))
-    if any(np.isfinite(x).any() for name, x in picture.view.arrays.items() if "_crease_" in name):
-        parts.append(f"teal: the most curved {percent(MOST_CURVED)} of the area")
+    arrays = picture.view.arrays
+    if _is_drawn(arrays, "_crease_"):
+        parts.append(f"teal, where they hold half of it: the most curved {percent(MOST_CURVED)}")
+    if _is_drawn(arrays, "_hatch_"):
+        parts.append("hatched: not known")
     if picture.boxes_vary:
         parts.append("each λ in a box of its own")
     return " · ".join(parts)
+
+
+def _is_drawn(arrays: dict[str, np.ndarray], line: str) -> bool:
+    return any(np.isfinite(x).any() for name, x in arrays.items() if line in name)
 
 
 def total_caption(side: MeasuredSpecimen, found: SurfaceIntegrals) -> str:
@@ -227,11 +261,12 @@ def total_caption(side: MeasuredSpecimen, found: SurfaceIntegrals) -> str:
     return doubt_text(found.absolute, side.verdict)
 
 
-def total_of(side: MeasuredSpecimen, found: SurfaceIntegrals) -> str:
-    """The headline number."""
+def total_of(side: MeasuredSpecimen, found: SurfaceIntegrals | None = None) -> str:
+    """The headline number: the refined one where that is ``found``, else the grid's."""
     if degenerate(side):
-        return "none"
-    return total_text(found.absolute, side.verdict.word == FLAT)
+        return "none" if _on_a_line(side) else UNKNOWN
+    total = side.total if found is None else found.absolute
+    return total_text(total, side.verdict.word == FLAT)
 
 
 def total_help(side: MeasuredSpecimen) -> str:
@@ -241,38 +276,3 @@ def total_help(side: MeasuredSpecimen) -> str:
         " sphere has 4π ≈ 12.6, the corner of a cube π/2 ≈ 1.57."
     )
     return f"{text} Here: {bound_text(side.verdict)}" if side.verdict.word == FLAT else text
-
-
-def point_rows(sides: list[MeasuredSpecimen], at: tuple[int, int], look: Look) -> dict[str, list]:
-    """The table of the marked point: one column a side."""
-    rows: dict[str, list] = {"At the marked point": []}
-    table = [_point(side, at, look) for side in sides]
-    rows["At the marked point"] = list(table[0])
-    for side, column in zip(sides, table, strict=True):
-        rows[side_name(side)] = [column.get(name, "–") for name in table[0]]
-    return rows
-
-
-def _point(side: MeasuredSpecimen, at: tuple[int, int], look: Look) -> dict[str, str]:
-    row, column = at
-    surface, axis = side.surface, side.surface.axis
-    weights = side.weights[look.layer][:, row, column]
-    found = {
-        "Chart": f"({axis[column]:z.3f}, {axis[row]:z.3f})",
-        "Output y": vector_text(surface.values[0, row, column]),
-        "Attention weights": " | ".join(vector_text(head) for head in weights),
-        "Gate": "none",
-        "K": curvature_text(surface, (0, row, column)),
-        "|H|": "unresolved",
-        "Principal curvatures": "for D = 3 only" if side.principal is None else "unresolved",
-        "Point": POINT_TYPES[side.types[row, column]],
-    }
-    if side.gates:
-        found["Gate"] = vector_text(side.gates[look.layer][:, row, column])
-    if surface.resolved[0, row, column]:
-        found["|H|"] = short(float(side.mean_norm[row, column]))
-        if side.principal is not None and side.principal_error is not None:
-            error = float(side.principal_error[row, column])
-            pair = (plus_minus(float(k), error) for k in side.principal[row, column])
-            found["Principal curvatures"] = ", ".join(pair)
-    return found

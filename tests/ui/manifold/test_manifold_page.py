@@ -346,6 +346,41 @@ def test_where_there_is_no_surface_no_number_is_told():
     assert open_manifold(n="2", grid="31").metric[0].value == "none"
 
 
+def test_where_rounding_hides_every_tangent_plane_nobody_says_that_there_is_no_surface():
+    app = open_manifold(grid="31", metric="diagonal", variances="1e-300,1,1")
+    assert [metric.value for metric in app.metric[::2]] == ["0", "cannot tell"]
+    header, _ = payload(app)
+    assert header["columns"][1]["captions"][-1].endswith("**cannot tell**: no tangent plane")
+    assert "With the sigmoid gate at λ = 1.00** nobody can tell" in header["readings"][-1]
+
+
+@pytest.mark.parametrize("query", [{}, dict(layers="4"), {"layers": "2", "lambda": "0"}], ids=str)
+def test_a_total_has_one_source(query):
+    """What stands over the shown frame is what stands below it."""
+    app = open_manifold(grid="31", **query)
+    header, _ = payload(app)
+    frames = (0, header["frame"])
+    for column, frame, total in zip(header["columns"], frames, app.metric[::2], strict=True):
+        assert f"total curvature **{total.value}**" in column["captions"][frame]
+
+
+def test_a_needle_is_called_one():
+    """It looks as a sheet does that is seen edge-on."""
+    needle, sheet = (payload(open_manifold(grid="31", **query))[0]["columns"]
+                     for query in (dict(layers="4"), {}))  # fmt: skip
+    assert " · a needle, 120 times as long as broad · " in needle[0]["captions"][0]
+    assert not any("needle" in text for column in sheet for text in column["captions"])
+
+
+def test_the_legend_says_nothing_of_what_is_not_drawn():
+    flat = payload(open_manifold(dim="2", grid="31"))[0]["legend"]
+    assert (flat["low"], flat["high"], flat["note"]) == ("", "", "K = 0 wherever it is known")
+    plain, folded = (payload(open_manifold(grid="31", **query))[0]["legend"]["note"]
+                     for query in (dict(model="392"), dict(layers="2")))  # fmt: skip
+    assert "teal" not in plain
+    assert "teal, where they hold half of it" in folded
+
+
 @pytest.mark.parametrize("layers", [4, 8])
 def test_a_plane_is_a_plane_at_every_depth(layers):
     """Its layers shrink it until no bound is small: a theorem knows what rounding cannot."""
