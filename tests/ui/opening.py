@@ -6,6 +6,8 @@ from pathlib import Path
 from streamlit.components.v2.bidi_component.main import _make_trigger_id
 from streamlit.testing.v1 import AppTest
 
+from ui.common.link_check import LINE_BREAK
+
 ROOT = Path(__file__).resolve().parents[2]
 TIMEOUT_SECONDS = 60
 
@@ -36,6 +38,11 @@ def report(app: AppTest, key: str, event: str, *values: object) -> AppTest:
     message.id = _make_trigger_id(component(app, key).proto.id, "events")
     message.json_trigger_value = json.dumps([{"event": event, "value": x} for x in values])
     return app._run(states)
+
+
+def mistakes(app: AppTest) -> list[str]:
+    """What is said of a link, in its one box."""
+    return [text for box in app.warning for text in box.value.split(LINE_BREAK)]
 
 
 def notes(app: AppTest) -> list[str]:

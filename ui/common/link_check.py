@@ -10,6 +10,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from ui.common.links import InLink, check_link
 
 KEY = "link_problems"
+LINE_BREAK = "  \n"  # of Markdown
 
 
 def warn_about_link(page: str, controls: Mapping[str, InLink]) -> None:
@@ -23,8 +24,8 @@ def warn_about_link(page: str, controls: Mapping[str, InLink]) -> None:
     if problems:
         st.session_state[key] = problems
         change_link(instead)
-    for problem in st.session_state.get(key, ()):
-        st.warning(problem, icon=":material/link_off:")
+    if found := st.session_state.get(key):
+        st.warning(LINE_BREAK.join(found), icon=":material/link_off:")
 
 
 def change_link(instead: Mapping[str, list[str]]) -> None:

@@ -96,7 +96,8 @@ def _text(number: Decimal, long: bool = False) -> str:
     decimals = max(-exponent, 0)
     if not number:
         return f"{0:.{decimals}f}" if decimals < FIGURES else "0"
-    if not long and max(number.adjusted() + 1, 1) + decimals <= FIGURES:
+    whole = max(number.adjusted() + 1, 1 if number.adjusted() < -1 else 0)  # figures, and zeros
+    if not long and whole + decimals <= FIGURES:
         return f"{number:f}".replace("-", "−")
     digits, _, power = f"{number:e}".partition("e")
     return f"{digits.replace('-', '−')}e{int(power)}"

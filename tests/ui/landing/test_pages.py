@@ -12,7 +12,7 @@ from gating_core.attention.gate_kinds import CONTROL_KINDS
 from gating_core.experiments.comparison import sweep
 from gating_core.experiments.comparison.run import Divergence
 from gating_core.experiments.comparison.setting import FIRST_LOOK
-from tests.ui.opening import ROOT, TIMEOUT_SECONDS, open_page, report
+from tests.ui.opening import ROOT, TIMEOUT_SECONDS, mistakes, open_page, report
 from tests.ui.payload import unpack
 from ui.landing.controls import LANDING, VIEW_KEY
 from ui.landing.parts import GOOD, JOB
@@ -148,10 +148,10 @@ BAD_LINKS = [
 def test_a_bad_link_does_no_harm(query):
     app = open_page(**query)
     assert not app.exception
-    assert len(app.warning) == len(query)
-    for name, warning in zip(query, app.warning, strict=False):
-        assert "Shown instead" in warning.value
-        assert any(f"`{name}`" in w.value for w in app.warning)
+    said = mistakes(app)
+    assert len(said) == len(query)
+    for name in query:
+        assert any(f"`{name}`" in text and "Shown instead" in text for text in said)
     assert captions(app)[0][0].endswith("**0**: flat")
     app.segmented_control(key="task").set_value("xor").run()
     assert not app.warning  # said once, then gone

@@ -10,7 +10,7 @@ from gating_core.experiments import budget
 from gating_core.experiments.specimen.measured import measure_specimen
 from gating_core.experiments.specimen.quantities import COLOURINGS
 from gating_core.geometry.point_types import POINT_TYPES
-from tests.ui.opening import component, notes, open_page, report
+from tests.ui.opening import component, mistakes, notes, open_page, report
 from tests.ui.payload import unpack
 from ui.common.controls import Choice, Number
 from ui.common.words import plus_minus
@@ -232,9 +232,10 @@ def test_many_mistakes_get_a_sentence_each_until_a_control_moves():
     query |= {"values": "1,inf,2", "point": "1.2.3", "source": "\x00"}
     app = open_manifold(**query)
     assert not app.exception
-    assert len(app.warning) == len(query)
+    said = mistakes(app)
+    assert len(said) == len(query)
     for name in query:
-        assert sum(f"`{name}`" in warning.value for warning in app.warning) == 1
+        assert sum(f"`{name}`" in text for text in said) == 1
     report(app, VIEW, "stop", {"frame": 10})
     assert_well(app)
 

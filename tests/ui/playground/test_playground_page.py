@@ -19,7 +19,7 @@ from gating_core.tasks.own import EXAMPLE_CSV
 from gating_core.tasks.rules import TASKS
 from gating_core.training.recipe import OPTIMISERS
 from gating_core.training.trained import mean_interval
-from tests.ui.opening import ROOT, TIMEOUT_SECONDS, component, notes, open_page, report
+from tests.ui.opening import ROOT, TIMEOUT_SECONDS, component, mistakes, notes, open_page, report
 from tests.ui.payload import unpack
 from ui.common.words import plus_minus
 from ui.drawing import palette
@@ -316,9 +316,10 @@ def test_a_bad_link_gets_one_sentence_each(query):
     bad = {k: v for k, v in query.items() if v != "picked"}
     quick = QUICK | {"seeds": "2", "points": "64"} | query
     app = open_playground(finished=False, **quick)
-    assert len(app.warning) == len(bad)
+    said = mistakes(app)
+    assert len(said) == len(bad)
     for name in bad:
-        assert any(f"`{name}`" in w.value and "Shown instead" in w.value for w in app.warning)
+        assert any(f"`{name}`" in text and "Shown instead" in text for text in said)
     finish(app)
     assert_shown(app)
     app.segmented_control(key="paint").set_value("curvature").run()
