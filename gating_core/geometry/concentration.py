@@ -7,7 +7,7 @@ import numpy as np
 from gating_core.geometry.surface import SurfaceResult
 
 MOST_CURVED = 0.01  # of the area
-CREASE = 0.5  # of the curvature, on that part
+CREASE = 0.25  # of the curvature, on that part
 
 
 def concentration(surface: SurfaceResult, part: float = MOST_CURVED) -> np.ndarray:
@@ -24,7 +24,7 @@ def concentration(surface: SurfaceResult, part: float = MOST_CURVED) -> np.ndarr
 def crease_levels(surface: SurfaceResult, part: float = MOST_CURVED) -> np.ndarray:
     """(T,): the least |K| (1 / length^2) of a point in the most curved ``part`` of the area.
 
-    Infinite where that part holds less than half of the integral of |K| dA: no crease.
+    Infinite where that part holds less than a quarter of the integral of |K| dA: no crease.
     """
     size, _, counted = _most_curved(surface, part)
     least = np.where(counted > 0, size, np.inf).min(1)

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal, localcontext
 from fractions import Fraction
 
-from gating_core.geometry import FLAT, UNKNOWN, Integral, SurfaceResult, Verdict
+from gating_core.geometry import FLAT, MOST_CURVED, UNKNOWN, Integral, SurfaceResult, Verdict
 from gating_core.training import MeanInterval
 
 SLIGHT = 0.005  # of the area: not worth a sentence
@@ -34,6 +34,11 @@ def percent(share: float) -> str:
 def beyond_text(share: float) -> str:
     """How much a scale of colours cuts off."""
     return f"up to {percent(share)} of a side's points lie beyond the scale"
+
+
+def crease_text() -> str:
+    """What is outlined on surfaces and charts."""
+    return f"teal: the most curved {percent(MOST_CURVED)}, where it holds a quarter of the total"
 
 
 def plus_minus(value: float, error: float, least: float = -math.inf) -> str:

@@ -33,7 +33,7 @@ from ui.drawing.panels import (
     value_triangle,
     xyz,
 )
-from ui.drawing.sheet import Sheet
+from ui.drawing.sheet import Sheet, stacked
 
 CHART_NAMES = ("x<sub>1</sub>", "x<sub>2</sub>")
 SYMBOLS = ("circle", "square", "diamond", "cross")
@@ -58,6 +58,7 @@ class Look:
 def sheet_arrays(sheet: Sheet) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
     """What is drawn of one side, by name: arrays with a frame axis, and arrays without one."""
     name, data, values = sheet.name, sheet.data, sheet.values
+    framed: dict[str, np.ndarray] = {}
     on_surface = sheet.axes.project(sheet.frames.data_values)
     boundary = sheet.cuts
     lines = grid_lines(values) if sheet.lines is None else lifted(sheet.lines, data.axis, values)
@@ -69,11 +70,15 @@ def sheet_arrays(sheet: Sheet) -> tuple[dict[str, np.ndarray], dict[str, np.ndar
         f"_data{label}": on_surface[:, (data.labels == label) & ~data.tested]
         for label in range(data.class_count)
     }
+    if sheet.creases is not None:
+        creases = stacked(sheet.creases)
+        spatial["_crease"] = creases[..., 2:]
+        framed |= {f"{name}_crease_{u}": creases[..., i] for i, u in enumerate("uv")}
     if sheet.plane is not None:
         spatial["_plane"] = sheet.plane
     if sheet.corners is not None:
         spatial["_ring"] = closed(sheet.corners)
-    framed = {f"{name}_colour": sheet.shown}
+    framed |= {f"{name}_colour": sheet.shown}
     for part, where in spatial.items():
         framed |= {f"{name}{part}_{x}": where[..., i] for i, x in enumerate("xyz")}
     framed |= {f"{name}_curve_{u}": sheet.chart_cuts[..., i] for i, u in enumerate("uv")}
@@ -130,6 +135,8 @@ def _scene(sheet: Sheet, look: Look, room: Box) -> Panel:
         line3d(f"{name}_edge", palette.GRID_LINE, 2.5),
         line3d(f"{name}_curve", palette.LINE, 8),
     ]
+    if sheet.creases is not None:
+        traces.append(line3d(f"{name}_crease", palette.CREASE, 5))
     for label, place in enumerate(data.colours):
         marker = _marker(place, 3, look.symbols, look.outline)
         dots = {**xyz(f"{name}_data{label}"), "marker": marker}
@@ -165,6 +172,8 @@ def _plane(sheet: Sheet, look: Look) -> Panel:
     ]
     if sheet.field is not None:
         traces.append(line2d(f"{name}_hatch_u", f"{name}_hatch_v", palette.GRID_LINE, 1))
+    if sheet.creases is not None:
+        traces.append(line2d(f"{name}_crease_u", f"{name}_crease_v", palette.CREASE, 2))
     for part, _ in _parts(data):
         if part == "test" and not look.tested:
             continue

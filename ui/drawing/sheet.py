@@ -28,8 +28,8 @@ class Sheet:
     its place; ``fine`` (T, F, F), if given, the input plane. ``field`` (T, R, C), if given, is what
     is read off the chart, hatched where it is NaN. ``corners`` (T, 3, 3) are a triangle with the
     flat space in it. ``lines`` (M, 2) of the chart, if given, are drawn on the surface in place of
-    its grid. With ``labelled`` the parts are named in the picture, and nothing is written along the
-    axes.
+    its grid, and ``creases``, T curves as `crease_curves` finds them, around its most curved part.
+    With ``labelled`` the parts are named in the picture, and nothing is written along the axes.
     """
 
     name: str
@@ -42,6 +42,7 @@ class Sheet:
     field: np.ndarray | None = None
     corners: np.ndarray | None = None
     lines: np.ndarray | None = None
+    creases: list[np.ndarray] | None = None
     labelled: bool = False
 
     @cached_property
@@ -61,7 +62,7 @@ class Sheet:
         if fine is None:
             return self.cuts[..., :2]
         axis = np.linspace(self.data.axis[0], self.data.axis[-1], fine.shape[1])
-        return _stacked([class_boundary(frame, axis) for frame in fine])
+        return stacked([class_boundary(frame, axis) for frame in fine])
 
     @cached_property
     def plane(self) -> np.ndarray | None:
@@ -134,10 +135,10 @@ def boundaries(logits: np.ndarray, axis: np.ndarray, values: np.ndarray) -> np.n
     for frame, surface in zip(logits, values, strict=True):
         chart = class_boundary(frame, axis)
         found.append(np.concatenate([chart, lifted(chart, axis, surface[None])[0]], -1))
-    return _stacked(found)
+    return stacked(found)
 
 
-def _stacked(curves: list[np.ndarray]) -> np.ndarray:
+def stacked(curves: list[np.ndarray]) -> np.ndarray:
     """(T, M, .): curves of any length, filled up with NaN."""
     out = np.full((len(curves), max(map(len, curves)), curves[0].shape[1]), np.nan)
     for frame, curve in zip(out, curves, strict=True):

@@ -21,6 +21,7 @@ from ui.drawing.classified import (
     style_of,
 )
 from ui.drawing.colours import ColourScale
+from ui.drawing.creases import crease_curves
 from ui.drawing.lines import plane_lines
 from ui.drawing.panels import EdgeOn, View, cells
 from ui.drawing.sheet import Sheet
@@ -107,5 +108,6 @@ def _sheet(name: str, side: Side, scale: ColourScale, by_class: bool) -> Sheet:
         field=field,
         corners=np.tile(side.value_vectors, (len(side.frames.values), 1, 1)),
         lines=plane_lines(side.frames.values[0], side.data.axis, side.value_vectors),
+        creases=None if by_class else crease_curves(side.surface, side.frames.values),
         labelled=True,
     )

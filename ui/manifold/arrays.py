@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from gating_core.experiments.specimen import MeasuredSpecimen
-from gating_core.geometry import crease_levels
 from ui.drawing.axes import Axes
 from ui.drawing.colours import ColourScale
+from ui.drawing.creases import crease_curves
 from ui.drawing.lines import border, grid_lines, hatch, lifted, zero_curve
 from ui.drawing.panels import closed
 
@@ -98,8 +98,7 @@ def _surface_arrays(
     surface = side.surface
     axis = surface.axis
     decided = surface.gaussian_where(surface.decided)[0]
-    size = np.where(surface.decided[0], np.abs(surface.gaussian[0]), 0.0)
-    level = float(crease_levels(surface)[0])
+    (crease,) = crease_curves(surface, values[None])
     on_surface = {"": values, "edge": lifted(border(axis), axis, values[None])[0]}
     on_surface["grid"] = (
         grid_lines(values[None])[0] if lines is None else lifted(lines, axis, values[None])[0]
@@ -107,7 +106,7 @@ def _surface_arrays(
     in_chart = {"hatch": hatch(np.isnan(field), axis)}
     for name, curve in (
         ("zero", zero_curve(decided, axis, values)),
-        ("crease", zero_curve(size - level if np.isfinite(level) else size + 1, axis, values)),
+        ("crease", (crease[:, :2], crease[:, 2:])),
     ):
         in_chart[name], on_surface[name] = curve
     arrays = {"gaussian": surface.known[0], "error": surface.known_error[0]}

@@ -21,6 +21,7 @@ from ui.common.words import (
     SLIGHT,
     beyond_text,
     bound_text,
+    crease_text,
     doubt_text,
     percent,
     short,
@@ -242,7 +243,7 @@ def scale_note(picture: ManifoldPicture, look: Look) -> str:
         parts.append(beyond_text(scale.beyond))
     arrays = picture.view.arrays
     if _is_drawn(arrays, "_crease_"):
-        parts.append(f"teal, where they hold half of it: the most curved {percent(MOST_CURVED)}")
+        parts.append(crease_text())
     if _is_drawn(arrays, "_hatch_"):
         parts.append("hatched: not known")
     if picture.boxes_vary:

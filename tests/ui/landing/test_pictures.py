@@ -12,6 +12,7 @@ from gating_core.experiments.comparison.frames import cut_of, strengths_model
 from gating_core.experiments.comparison.run import train_setting
 from gating_core.experiments.comparison.setting import FIRST_LOOK
 from gating_core.geometry.classics import SURFACES
+from gating_core.geometry.concentration import crease_levels
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.surface import measure_surface
 from tests.ui.payload import names_in
@@ -210,6 +211,24 @@ def test_the_zero_line_is_drawn_only_where_the_sign_means_something():
     assert len(lines) == 1
     v = lines[0].y[~np.isnan(np.array(lines[0].y, dtype=float))]
     np.testing.assert_allclose(np.abs(v), np.pi / 4, atol=5e-3)  # cos 2v = 0
+
+
+def test_creases_are_where_the_curvature_is_and_on_the_picture_of_curvature_only(pair):
+    _, left, right = pair
+    view = pair_view(left, right, "curvature")
+    levels = crease_levels(right.surface)
+    assert np.isfinite(levels).any()  # else nothing is tested
+    for frame, level in enumerate(levels):
+        curve = np.stack([view.arrays[f"right_crease_{x}"][frame] for x in "uvxyz"], -1)
+        curve = curve[~np.isnan(curve[:, 0])]
+        assert bool(len(curve)) == np.isfinite(level)
+        size = np.where(right.surface.decided, np.abs(right.surface.gaussian), 0.0)[frame]
+        found = lifted(curve[:, :2], AXIS, np.stack([size] * 2, -1)[None])[0, :, 0]
+        np.testing.assert_allclose(found, level, rtol=0.3)  # contours cut cells another way
+        on_surface = lifted(curve[:, :2], AXIS, right.frames.values[frame][None])[0]
+        np.testing.assert_allclose(curve[:, 2:], on_surface, atol=1e-12)
+    assert np.isnan(view.arrays["left_crease_x"]).all()
+    assert not any("crease" in name for name in pair_view(left, right).arrays)
 
 
 def test_grid_lines_are_rows_and_columns_of_the_surface():

@@ -379,7 +379,7 @@ def test_the_legend_says_nothing_of_what_is_not_drawn():
     plain, folded = (payload(open_manifold(grid="31", **query))[0]["legend"]["note"]
                      for query in (dict(model="392"), dict(layers="2")))  # fmt: skip
     assert "teal" not in plain
-    assert "teal, where they hold half of it" in folded
+    assert "teal: the most curved 1\u00a0%" in folded
 
 
 @pytest.mark.parametrize("layers", [4, 8])

@@ -121,8 +121,8 @@ def test_every_point_lies_in_the_box_of_its_frame_and_no_surface_is_lost_in_it(c
     assert picture.boxes_vary == ("depth" in change)
 
 
-def test_creases_are_drawn_where_one_percent_of_the_area_has_most_of_the_curvature():
-    _, _, smooth = pictured()
+def test_creases_are_drawn_where_one_percent_of_the_area_has_much_of_the_curvature():
+    _, _, smooth = pictured(seed=392)
     assert np.isnan(smooth.view.arrays["right_crease_u"]).all()
     _, _, picture = pictured(depth=2)
     u = picture.view.arrays["right_crease_u"][-1]
