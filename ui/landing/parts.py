@@ -155,7 +155,7 @@ def _legend(colouring: str, view: View) -> Legend:
     low, high = view.colour_range
     note = (
         f"saddle-like to dome-like · asinh scale, {common.percent(view.beyond)} of the points at"
-        " λ = 1 lie beyond it · {common.crease_text()} · hatched: not known"
+        f" λ = 1 lie beyond it · {common.crease_text()} · hatched: not known"
     )
     first, last = (f"K = {common.short(float(f'{end:.2g}'))}" for end in (low, high))
     return Legend(palette.SIGNED_SCALE, first, last, note)

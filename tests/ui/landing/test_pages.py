@@ -80,6 +80,13 @@ def test_the_first_paint_is_the_shipped_pair():
     assert "still with a straight cut" in text
 
 
+def test_the_legend_of_curvature_says_what_is_drawn():
+    legend = payload(open_page(colour="curvature"))[0]["legend"]
+    assert legend["high"] == f"K = {legend['low'].removeprefix('K = −')}"
+    for words in ("asinh scale", "teal: the most curved 1\u00a0%, where", "hatched: not known"):
+        assert words in legend["note"]
+
+
 def test_without_its_gate_the_right_side_is_the_left_one():
     """At λ = 0 both sides are one picture, cut, plane, box and all."""
     header, arrays = payload(open_page())
