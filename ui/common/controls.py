@@ -5,6 +5,7 @@ A control's key is its parameter's name in the link.
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
@@ -17,6 +18,7 @@ from streamlit.delta_generator import DeltaGenerator
 from ui.common.link_check import forget
 
 Where = DeltaGenerator | ModuleType  # a container, or ``st`` itself
+WHOLE = re.compile(r"-?[0-9]+")
 SLIGHT = 1e-6  # of a step: rounding
 
 
@@ -214,6 +216,8 @@ class Number(Control):
         return f"{low + round(steps) * self.step:g}"  # type: ignore[operator]
 
     def parse(self, text: str) -> float | None:
+        if self._type is int and not WHOLE.fullmatch(text):
+            return None  # Python also reads 1_0, +3 and digits of other alphabets
         try:
             value = self._type(text)
         except ValueError:

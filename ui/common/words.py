@@ -241,22 +241,32 @@ def total_doubt(total: Integral, surface: SurfaceResult, frame: int) -> str:
     return doubt_text(total, surface.verdicts[frame])
 
 
+def _tenths(difference: MeanInterval) -> tuple[int, int]:
+    """A difference of shares and its half width in tenths of a point, this one rounded up."""
+    return round(1000 * difference.mean), math.ceil(1000 * difference.half_width - 1e-9)
+
+
+def points_text(difference: MeanInterval) -> str:
+    """A difference of shares in percentage points: to one decimal, the error rounded up."""
+    tenths, width = _tenths(difference)
+    return f"{tenths / 10:.1f} ± {width / 10:.1f}".replace("-", "−")
+
+
 def difference_text(difference: MeanInterval, count: int, name: str, against: str) -> str:
     """What the paired difference of accuracies over ``count`` seeds says of ``name``.
 
     In percentage points to one decimal, the error rounded up; it helps or hurts only where the
     interval that is printed does not touch zero.
     """
-    tenths, width = round(1000 * difference.mean), math.ceil(1000 * difference.half_width - 1e-9)
-    error = f"{width / 10:.1f} points"
+    tenths, width = _tenths(difference)
     if abs(tenths) <= width:
-        mean = f"{tenths / 10:.1f}".replace("-", "−")
         return (
             f"**No difference that {count} seeds can show** between {name} and {against}:"
-            f" {mean} ± {error}."
+            f" {points_text(difference)} points."
         )
     verb = "helps" if tenths > 0 else "hurts"
+    by = f"{abs(tenths) / 10:.1f} ± {width / 10:.1f} points"
     return (
-        f"**{name[:1].upper()}{name[1:]} {verb} by {abs(tenths) / 10:.1f} ± {error}**, against"
-        f" {against}: mean of {count} seeds, 95 % interval, paired by seed."
+        f"**{name[:1].upper()}{name[1:]} {verb} by {by}**, against {against}: mean of {count}"
+        " seeds, 95 % interval, paired by seed."
     )

@@ -12,9 +12,12 @@ from ui.common.control_table import Controls, draw_columns, read, table
 from ui.common.controls import Choice, Choices, Flag, Fold, Number
 from ui.common.link_check import forget
 from ui.common.words import percent
+from ui.components.tiles import STYLE
 from ui.playground.drawing import Drawing
+from ui.playground.names import DATA, KINDS
 from ui.playground.picture import PAINTS
 from ui.playground.request import FIRST, OWN_SHARE, WHO, Look, Request, resolve, setting
+from ui.playground.tiles import Tiles
 from ui.playground.training import STOPPED
 
 MOST_BESIDE = 4
@@ -35,11 +38,9 @@ def _other_optimiser() -> None:
 
 
 RUN = table(
-    Choice("data", "Data", field="task", words=(*TASKS, TASK_NAME), shape="selectbox"),
-    Choice("left", "Left", words=tuple(VARIANTS), shape="selectbox"),
-    Choice("right", "Right", words=tuple(VARIANTS), shape="selectbox",
-        help="half, additive and pointwise are controls: a constant gate, one that is added,"
-        " and a nonlinearity that reads no state. matched: no gate, but wider."),
+    Tiles("data", "Data", field="task", words=(*TASKS, TASK_NAME), names=DATA),
+    Tiles("left", "Left", words=tuple(VARIANTS), names=KINDS),
+    Tiles("right", "Right", words=tuple(VARIANTS), names=KINDS),
     Choices("also", "Also train, for the table", words=tuple(VARIANTS), most=MOST_BESIDE,
         shown_instead="none"),
     Number("steps", "Steps", within=STEPS, step=50),
@@ -69,8 +70,9 @@ RUN = table(
     Number("decay", "Weight decay", field="weight_decay", within=(0.0, 1.0), step=0.02,
         help="Keeps weights small, and surfaces from collapsing onto edges."),
     Number("soft", "Keep attention soft", field="entropy_bonus", within=(0.0, 0.3), step=0.01,
-        help="A bonus in training for each nat of the entropy of the last layer's attention"
-        " weights: surfaces stay broad within the space of their values. 0.03 does."),
+        help="Training also rewards attention weights of the last layer that are spread out: this"
+        " number times their entropy. Surfaces stay broad within the space of their values; 0.03"
+        " does."),
     Number("seeds", "Seeds", field="seed_count", within=SEED_COUNTS),
     Number("first", "First seed", field="seed", within=SEEDS, step=1, shape="box"),
     of=Request(),
@@ -96,6 +98,7 @@ ELSEWHERE = table(
 )
 PLAYGROUND: Controls = RUN | LOOK | ELSEWHERE
 FRONT = (["data"], ["left"], ["right"], ["steps"], ["who"])
+FRONT_WIDTHS = (1.1, 1.1, 1.1, 0.8, 0.9)
 MORE = {
     "Data": ["points", "share", "noise", "flip", "balance"],
     "Model": ["from", "width", "slots", "attention_heads", "stack", "rms", "skip", "out", "also"],
@@ -106,7 +109,9 @@ MORE = {
 
 def front_controls() -> None:
     """The five that are always seen."""
-    draw_columns(PLAYGROUND, st.columns(5, vertical_alignment="bottom"), FRONT)
+    st.html(STYLE)
+    with st.container(key="front"):
+        draw_columns(PLAYGROUND, st.columns(FRONT_WIDTHS, vertical_alignment="bottom"), FRONT)
 
 
 def more_controls() -> None:

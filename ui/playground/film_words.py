@@ -16,9 +16,11 @@ from gating_core.experiments.comparison import (
 from ui.common.words import percent, short
 from ui.drawing.axes import Axes
 from ui.drawing.planes import classifier_planes
+from ui.playground.names import DATA, TITLES
 from ui.playground.request import TYPICAL
-from ui.playground.words import TITLES, mean_text, verdict
+from ui.playground.words import base_shares, base_text, mean_text, verdict
 
+LOPSIDED = 1.2  # times an even share: what the largest class has where the sentence says so
 WHOSE = {  # why a seed is shown
     TYPICAL: ", whose difference on new points is the typical one (the median of all seeds)",
     "best left": ", the best of the left-hand side on its training points",
@@ -38,8 +40,12 @@ def readings(run: TrainedRun, member: int, chosen: str) -> list[str]:
 def _step_text(run: TrainedRun, frame: int) -> str:
     left, right = run.setting.compared
     both = {name: run.variants[name].ensemble.test_accuracy[frame] for name in (left, right)}
-    means = ", ".join(f"{TITLES[n]} {mean_text(100 * x)} %" for n, x in both.items())
-    return f"Step {run.steps[frame]}, new points right: {means}. {verdict(run, frame)}"
+    means = [f"{TITLES[name]} {mean_text(100 * found)} %" for name, found in both.items()]
+    base = base_shares(run)
+    if base.mean() >= LOPSIDED / run.task.class_count:
+        means.append(base_text(run))
+    text = ", ".join(means)
+    return f"Step {run.steps[frame]}, new points right: {text}. {verdict(run, frame)}"
 
 
 def frame_labels(run: TrainedRun) -> list[str]:
@@ -64,7 +70,7 @@ def stale_text(run: TrainedRun, wanted: Setting) -> str:
 
 def _what(setting: Setting) -> str:
     left, right = setting.compared
-    return f"{setting.task}, {left} beside {right}"
+    return f"{DATA[setting.task].name}, {TITLES[left]} beside {TITLES[right]}"
 
 
 def stopped_text(run: TrainedRun) -> str:
@@ -76,12 +82,13 @@ def still_text(run: TrainedRun, place: int) -> str:
     """What stands over a drawn frame that is taken home."""
     frame = drawn_frames(run)[place]
     setting = run.setting
+    layers = "1 layer" if setting.depth == 1 else f"{setting.depth} layers"
     return (
-        f"{setting.task}, step {run.steps[frame]} of {setting.steps}. D = {setting.model_dim},"
-        f" n = {setting.value_count}, {setting.depth} layers, {setting.source}.<br>Surfaces in"
-        " representation space with the decision boundary and, where it can be drawn, the"
-        " classifier's plane; below them the input planes.<br>Filled: training points, open: test"
-        " points."
+        f"{DATA[setting.task].name}, step {run.steps[frame]} of {setting.steps}."
+        f" D = {setting.model_dim}, n = {setting.value_count}, {layers}, {setting.source}."
+        "<br>Surfaces in representation space with the decision boundary and, where it can be"
+        " drawn, the classifier's plane; below them the input planes.<br>Filled: training points,"
+        " open: test points."
     )
 
 

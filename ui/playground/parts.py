@@ -39,6 +39,7 @@ from ui.playground.controls import (
 )
 from ui.playground.curves import Curve
 from ui.playground.figures import seeds_figure, still_figure
+from ui.playground.names import TITLES
 from ui.playground.picture import film_view
 from ui.playground.request import Look
 from ui.playground.training import JOB, STOPPED, Wish, sides_of, stopped_frame
@@ -82,7 +83,7 @@ def draw_film(shown: Shown | None, look: Look, wished: Wish, wanted: Setting) ->
     view3d(
         view,
         key=VIEW_KEY,
-        headings=[words.heading(name) for name in names.values()] + ["Along the run"],
+        headings=[TITLES[name] for name in names.values()] + ["Along the run"],
         captions=[film_words.captions(run, n, member, hatched.get(s)) for s, n in names.items()]
         + [[words.CURVES]],
         readouts=((), (), ()),
@@ -106,7 +107,7 @@ def draw_film(shown: Shown | None, look: Look, wished: Wish, wanted: Setting) ->
     for column, name in zip(st.columns(2), names.values(), strict=False):
         found = shown.final.get((name, member))
         column.metric(
-            f"Total curvature at the end, {words.TITLES[name]}", words.final_text(found, going),
+            f"Total curvature at the end, {TITLES[name]}", words.final_text(found, going),
             help="∫|K| dA of the last surface of the shown seed, refined where it turns, with"
             " rigorous bounds on rounding.",
         )  # fmt: skip
@@ -207,8 +208,7 @@ def draw_numbers(shown: Shown, wished: Wish, current: bool) -> None:
     st.table(words.table(run))
     st.caption(words.table_note(run))
     accuracies = {
-        words.TITLES[name]: variant.ensemble.test_accuracy[-1]
-        for name, variant in run.variants.items()
+        TITLES[name]: variant.ensemble.test_accuracy[-1] for name, variant in run.variants.items()
     }
     st.plotly_chart(
         seeds_figure(accuracies, run.task.seeds, wished.member(run)), key="seed_strip",
@@ -260,7 +260,7 @@ def _figure(shown: Shown, look: Look, member: int) -> str:
     run, place = shown.run, stopped_frame(shown.run)
     names = sides_of(run).values()
     finals = (film_words.captions(run, name, member)[place].replace("**", "") for name in names)
-    titles = [f"{words.heading(n)}<br>{line}" for n, line in zip(names, finals, strict=True)]
+    titles = [f"{TITLES[n]}<br>{line}" for n, line in zip(names, finals, strict=True)]
     view, _ = _view(shown, look, member)
     figure = still_figure(view, place, titles, film_words.still_text(run, place))
     return figure.to_html(include_plotlyjs=True)

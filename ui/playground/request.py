@@ -13,6 +13,7 @@ from gating_core.experiments.comparison import MATCHED, TOKENS_ONLY, Setting
 from gating_core.tasks import TASK_NAME, TASKS, TRAIN_SHARE_RANGE, OwnData
 from gating_core.training import GOOD_START
 from ui.common.possible import fitting_heads
+from ui.playground.names import DATA, TITLES
 
 FIRST = Setting(weight_decay=0.06)  # which keeps surfaces from collapsing altogether
 OWN_SHARE = 0.75
@@ -117,10 +118,14 @@ def as_it_comes(task: str) -> float:
     return OWN_SHARE if task == TASK_NAME else FIRST.train_share
 
 
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
 def _data(request: Request, own: OwnData | None) -> tuple[Request, Notes]:
     if request.task != TASK_NAME or own is not None:
         return request, []
-    note = f"There are no points of your own yet. Shown: {FIRST.task}."
+    note = f"There are no points of your own yet. Shown: {DATA[FIRST.task].name}."
     return replace(request, task=FIRST.task), [("task", note)]
 
 
@@ -132,16 +137,16 @@ def _variants(request: Request) -> tuple[Request, Notes]:
         if name in impossible:
             names[side] = instead
             note = (
-                f"The variant {name!r} needs keys and values from tokens: a memory slot has no"
-                f" state that a gate could read. Shown: {instead}."
+                f"{_capital(TITLES[name])}: keys and values must come from tokens, as a memory slot"
+                f" has no state that a gate could read. Shown: {TITLES[instead]}."
             )
             notes.append((side, note))
     if names["left"] == names["right"]:
         names["right"] = next(name for name in FIRST.variants if name != names["left"])
-        note = f"Left and right are the same. Shown on the right: {names['right']}."
+        note = f"Left and right are the same. Shown on the right: {TITLES[names['right']]}."
         notes.append(("right", note))
     notes += [
-        ("also", f"The variant {name!r} needs keys and values from tokens: left out.")
+        ("also", f"{_capital(TITLES[name])}: keys and values must come from tokens. Left out.")
         for name in request.also
         if name in impossible
     ]
@@ -162,9 +167,10 @@ def _undone(request: Request) -> tuple[Request, Notes]:
     alike = [name for name in names
              if name == "half" or (name == "headwise" and request.heads == 1)]  # fmt: skip
     if request.norm == "post" and not request.residual and alike:
+        whose = _capital(" and ".join(TITLES[name] for name in alike))
         note = (
-            f"{' and '.join(alike)}: a gate that scales all channels alike changes nothing here,"
-            " as the normalisation after it undoes that."
+            f"{whose}: a gate that scales all channels alike changes nothing here, as the"
+            " normalisation after it undoes that."
         )
         notes.append(("norm", note))
     return request, notes
@@ -188,7 +194,10 @@ def _soft(request: Request) -> Notes:
     bonus = request.entropy_bonus
     if not bonus:
         return []
-    text = f"Attention is kept soft: {bonus:g} a nat of its entropy. Losses are shown without it."
+    text = (
+        "Attention is kept soft: training also rewards attention weights that are spread out, by"
+        f" {bonus:g} × their entropy. Losses are shown without it."
+    )
     return [("entropy_bonus", text)]
 
 
@@ -203,7 +212,9 @@ def _split(request: Request) -> tuple[Request, Notes]:
         balance = 0.0
     if balance and (request.task == TASK_NAME or TASKS[request.task].class_count != 2):
         balance = 0.0
-        note = f"The balance of classes cannot be set for {request.task!r}. Shown: automatic."
+        note = (
+            f"The balance of classes cannot be set for {DATA[request.task].name}. Shown: automatic."
+        )
         notes.append(("balance", note))
     request = replace(request, train_share=share, balance=balance)
     if request.task == TASK_NAME and (request.noise or request.label_noise):

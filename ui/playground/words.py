@@ -7,12 +7,7 @@ from dataclasses import fields
 
 import numpy as np
 
-from gating_core.experiments.comparison import (
-    FILM_GRID,
-    VARIANTS,
-    CurvatureSummary,
-    TrainedRun,
-)
+from gating_core.experiments.comparison import FILM_GRID, CurvatureSummary, TrainedRun
 from gating_core.geometry import CURVED, FLAT
 from gating_core.tasks import OwnData, quote, train_counts
 from gating_core.training import mean_interval
@@ -21,10 +16,12 @@ from ui.common.words import (
     doubt_text,
     percent,
     plus_minus,
+    points_text,
     short,
     total_text,
     verdict_text,
 )
+from ui.playground.names import TITLES
 
 FEW_SEEDS = 6
 COARSE_BELOW = 20  # test points: one more or less right shows in the accuracy
@@ -33,19 +30,6 @@ CURVES = (
     f" curvature: on {FILM_GRID} × {FILM_GRID} points, of the shown seed's last step refined, the"
     " number below; bars: its estimated error; rings: a lower estimate, some points are unresolved"
 )
-TITLES = {
-    **{name: gate.record.title for name, gate in VARIANTS.items() if gate is not None},
-    "ungated": "no gate",
-    "headwise": "sigmoid gate, one per head",
-    "value": "gate on the values (G2)",
-    "matched": "no gate, parameters matched",
-}
-
-
-def heading(name: str) -> str:
-    """What stands over a variant's surface: its name in the menu, and what that is."""
-    title = TITLES[name]
-    return title if title.casefold().startswith(name) else f"{name}: {title}"
 
 
 def verdict(run: TrainedRun, frame: int = -1) -> str:
@@ -75,7 +59,7 @@ def table_note(run: TrainedRun) -> str:
     ]
     if len(run.task.seeds) < FEW_SEEDS:
         parts.append("Of so few seeds intervals are wide, even beyond what an accuracy can be.")
-    parts.append(_base_text(run))
+    parts.append(_idle_text(run))
     if run.setting.own is not None:
         parts.append(
             "Seeds differ in their start and in which of your points they train on: the interval"
@@ -84,13 +68,23 @@ def table_note(run: TrainedRun) -> str:
     return " ".join(parts)
 
 
-def _base_text(run: TrainedRun) -> str:
-    """How often someone is right who has learned nothing, and who does no better."""
+def base_shares(run: TrainedRun) -> np.ndarray:
+    """(S,): how often someone is right on each seed's test points who has learned nothing."""
     labels = run.task.test_labels
     counts = [np.bincount(own, minlength=run.task.class_count) for own in labels]
-    base = np.max(counts, axis=1) / labels.shape[1]
+    return np.max(counts, axis=1) / labels.shape[1]
+
+
+def base_text(run: TrainedRun) -> str:
+    """The mean of that, and how one does it."""
     class_ = "larger" if run.task.class_count == 2 else "largest"
-    text = f"Always the {class_} class: {percent(base.mean())}."
+    return f"always the {class_} class: {percent(base_shares(run).mean())}"
+
+
+def _idle_text(run: TrainedRun) -> str:
+    """How often someone is right who has learned nothing, and who does no better."""
+    text = base_text(run)
+    text, base = f"{text[0].upper()}{text[1:]}.", base_shares(run)
     gains = {name: _finals(run, name) - base for name in run.variants}
     idle = [TITLES[name] for name, gain in gains.items() if not _is_above(gain)]
     return f"{text} No better than that: {', '.join(idle)}." if idle else text
@@ -121,13 +115,20 @@ def table(run: TrainedRun) -> dict[str, list[str]]:
         rows["Variant"].append(TITLES[name])
         rows["Accuracy on new points"].append(f"{mean_text(finals)} %")
         gaps = finals - 100 * _finals(run, left)
-        rows[against].append("–" if name == left else f"{mean_text(gaps)} points")
+        rows[against].append("–" if name == left else f"{_gap_text(gaps)} points")
         rows["Worst seed"].append(f"{finals.min():.0f} %")
         rows["D"].append(str(variant.ensemble.config.model_dim))
         rows["Parameters"].append(str(variant.ensemble.parameter_count))
         together = " (together)" if len(variant.together) > 1 else ""
         rows["Training time, all seeds"].append(f"{variant.seconds:.2f} s{together}")
     return rows
+
+
+def _gap_text(gaps: np.ndarray) -> str:
+    """A difference in points as the sentence says it: to one decimal, the error rounded up."""
+    if len(gaps) < 2:
+        return f"{gaps[0]:.1f}".replace("-", "−")
+    return points_text(mean_interval(gaps / 100))
 
 
 def mean_text(values: np.ndarray) -> str:

@@ -60,6 +60,7 @@ def a_request(kind, table):
 def session(monkeypatch, request, table):
     """The table read again after it was set to ``request``."""
     monkeypatch.setattr(streamlit, "session_state", {})
+    monkeypatch.setattr(streamlit, "query_params", {})
     put(table, request)
     return read(table, type(request))
 
@@ -82,6 +83,7 @@ def test_the_link_of_a_request_says_what_it_is(kind, table, data):
     request = data.draw(a_request(kind, table))
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setattr(streamlit, "session_state", {})
+        monkeypatch.setattr(streamlit, "query_params", {})
         link = put(table, request)
     for name, texts in link.items():
         control, value = table[name], getattr(request, table[name].feeds)
@@ -107,6 +109,7 @@ def test_before_anything_is_said_a_request_is_the_first_example(kind, monkeypatc
     table = {ManifoldRequest: manifold.MODEL, PlaygroundRequest: playground.RUN,
              PlaygroundLook: playground.LOOK}[kind]  # fmt: skip
     monkeypatch.setattr(streamlit, "session_state", {})
+    monkeypatch.setattr(streamlit, "query_params", {})
     assert read(table, kind) == kind()
 
 
@@ -141,6 +144,7 @@ def test_the_gallery_can_show_every_covariance(metric, monkeypatch):
 
 def test_back_to_the_first_example_is_everything_that_is_drawn(monkeypatch):
     monkeypatch.setattr(streamlit, "session_state", {})
+    monkeypatch.setattr(streamlit, "query_params", {})
     monkeypatch.setattr(streamlit, "query_params", {"pick": "1.2", "strength": "0.5"})
     LANDING["depth"].set(2)
     LANDING["beside"].set("own")

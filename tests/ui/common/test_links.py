@@ -127,10 +127,22 @@ def test_defaults_can_be_shown(page, name):
         assert check_link({name: [f"{control.default:g}"]}, PAGES[page]) == ({}, [])
 
 
+@pytest.mark.parametrize("text", ["1_0", "+3", " 3", "3 ", "٣", "²", "3.0", "--3"])
+@pytest.mark.parametrize(
+    ("page", "name"),
+    [("playground", "seeds"), ("playground", "first"), ("landing", "seed"), ("manifold", "model")],
+)
+def test_a_whole_number_is_digits_alone(page, name, text):
+    instead, (problem,) = check_link({name: [text]}, PAGES[page])
+    assert instead == {name: []}
+    assert "it must be a whole number" in problem
+
+
 TEXTS = st.one_of(
     st.text(),
     st.sampled_from([*GOOD.values(), *BAD.values()]),
     st.sampled_from(["inf", "-inf", "1e309", "-1e309", "nan", "9" * 400, "TRUE", "2.0", "1.5", ""]),
+    st.sampled_from(["1_0", "+3", " 4"]),
     st.integers().map(str),
     st.floats().map(repr),
 )

@@ -6,6 +6,7 @@ import threading
 import time
 from dataclasses import replace
 from functools import partial
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -25,7 +26,8 @@ from ui.common.words import plus_minus
 from ui.drawing import palette
 from ui.playground import controls as playground_controls
 from ui.playground import parts as playground
-from ui.playground import training
+from ui.playground import tiles, training
+from ui.playground.names import KINDS, TITLES
 from ui.playground.request import Look
 from ui.work import runs, runtime
 from ui.work.job import State
@@ -101,6 +103,13 @@ def draw_points(app, points, labels, serial=1):
     return finish(app)
 
 
+def choose(app, menu, word):
+    """Open a menu of tiles and click one."""
+    app.button(key=f"{menu}_menu").click().run()
+    app.button(key=f"choose_{menu}_{word}").click().run()
+    return app
+
+
 def said(app):
     return " ".join(e.value for e in (*app.caption, *app.markdown, *app.get("text")))
 
@@ -140,7 +149,7 @@ def test_the_first_run_is_announced_and_finishes(nothing_known):
     assert header["frames"] == len(run.frames)
     assert header["frame_labels"][-1] == "step 50 · epoch 50"
     assert [c["heading"] for c in header["columns"]] == [
-        "ungated: no gate",
+        "no gate",
         "sigmoid gate",
         "Along the run",
     ]
@@ -265,6 +274,54 @@ def test_downloads_are_there_and_complete():
     assert "circle, step 50 of 50" in html
 
 
+# --- Menus of tiles -------------------------------------------------------------------------------
+
+
+def test_a_closed_menu_draws_no_tiles_and_an_open_one_all_of_them():
+    app = open_playground()
+    assert not [button for button in app.button if button.key.startswith("choose_")]
+    app.button(key="right_menu").click().run()
+    names = {b.key: b.label for b in app.button if b.key.startswith("choose_right_")}
+    assert names == {f"choose_right_{word}": name for word, name in TITLES.items()}
+    lines = [caption.value for caption in app.caption]
+    assert all(kind.line in lines for kind in KINDS.values())
+
+
+def test_a_tile_changes_link_and_run_and_closes_its_menu():
+    app = open_playground(also="tanh")
+    choose(app, "right", "silu")
+    finish(app)
+    assert run_of(app).setting.variants == ("ungated", "silu", "tanh")
+    assert app.query_params["right"] in ("silu", ["silu"])
+    assert not [button for button in app.button if button.key.startswith("choose_")]
+    heading = picture(app)[0]["columns"][1]["heading"]
+    assert heading == "SiLU gate" == app.table[0].value["Variant"].iloc[1]
+    choose(app, "right", "sigmoid")
+    finish(app)
+    assert "right" not in app.query_params  # the default: a link says nothing of it
+    assert run_of(app).setting.variants == ("ungated", "sigmoid", "tanh")
+
+
+def test_a_refused_word_is_forgotten_once_a_tile_is_chosen():
+    app = open_playground(left="relu")
+    assert len(app.warning) == 1
+    finish(choose(app, "left", "tanh"))
+    assert not app.warning
+
+
+@pytest.mark.parametrize("task", [*TASKS, "own"])
+def test_the_picture_of_a_data_set_has_its_points_in_its_colours(task):
+    root = ElementTree.fromstring(tiles.data_picture(task))
+    dots = root.findall("{http://www.w3.org/2000/svg}circle")
+    wanted = set() if task == "own" else set(palette.CLASS_COLOURS[: TASKS[task].class_count])
+    assert {dot.get("fill") for dot in dots} == wanted
+    places = [float(dot.get(name)) for dot in dots for name in ("cx", "cy")]
+    assert all(0 <= place <= tiles.SIZE for place in places)
+    if task == "linear":  # class 1 is above the diagonal, and an image counts downwards
+        assert all((float(dot.get("cx")) > float(dot.get("cy")))
+                   == (dot.get("fill") == palette.CLASS_COLOURS[1]) for dot in dots)  # fmt: skip
+
+
 # --- Links ----------------------------------------------------------------------------------------
 
 
@@ -280,7 +337,7 @@ def test_a_link_restores_an_experiment():
     app = open_playground(**query)
     assert not app.warning
     (note,) = notes(app)
-    assert "Attention is kept soft: 0.05 a nat" in note
+    assert "spread out, by 0.05 × their entropy" in note
     setting = run_of(app).setting
     assert setting.variants == ("silu", "tanh", "value", "half")
     assert (setting.task, setting.source) == ("blobs3", "tokens")
@@ -336,29 +393,37 @@ def test_a_bad_link_gets_one_sentence_each(query):
         (dict(attention_heads="2"), ["2 heads do not divide D = 3. Shown: 1."], None),
         (
             dict(right="value"),
-            ["'value' needs keys and values from tokens"],
+            ["Gate on the values (G2): keys and values must come from tokens, as a memory slot"],
             ("ungated", "sigmoid"),
         ),
-        (dict(left="value", right="silu"), ["Shown: ungated."], ("ungated", "silu")),
+        (dict(left="value", right="silu"), ["Shown: no gate."], ("ungated", "silu")),
         (dict(left="silu", right="silu"), ["Left and right are the same"], ("silu", "ungated")),
         (dict(right="ungated"), ["Left and right are the same"], ("ungated", "sigmoid")),
         (
             dict(left="sigmoid", right="value"),
-            ["needs keys and values", "Left and right are the same"],
+            ["keys and values must", "Left and right are the same"],
             ("sigmoid", "ungated"),
         ),
-        (dict(data="blobs3", balance="0.3"), ["cannot be set for 'blobs3'"], None),
+        (dict(data="blobs3", balance="0.3"), ["cannot be set for three blobs"], None),
         (dict(data="own"), ["There are no points of your own yet. Shown: circle."], None),
         (dict(right="matched"), ["The matched model is wider"], ("ungated", "matched")),
         (dict(left="half", right="matched"), [], ("half", "matched")),  # half has no weights
         (dict(left="matched", right="matched"), ["are the same", "is wider"], None),
         (dict(also="matched"), [], ("ungated", "sigmoid", "matched")),
-        (dict(also=["value", "silu"]), ["left out"], ("ungated", "sigmoid", "silu")),
+        (dict(also=["value", "silu"]), ["Left out"], ("ungated", "sigmoid", "silu")),
         (dict(also=["sigmoid", "ungated"]), [], ("ungated", "sigmoid")),
         (dict(share="0.05"), ["At least 10% of the points train"], None),
-        (dict(right="half", rms="post"), ["half: a gate that scales all channels alike"], None),
+        (
+            dict(right="half", rms="post"),
+            ["Constant gate of ½: a gate that scales all channels alike"],
+            None,
+        ),
         (dict(right="half", rms="post", skip="true"), [], None),
-        (dict(right="headwise", rms="post"), ["headwise: a gate that scales"], None),
+        (
+            dict(right="headwise", rms="post"),
+            ["Sigmoid gate, one per head: a gate that scales"],
+            None,
+        ),
     ],
     ids=str,
 )
@@ -395,7 +460,7 @@ def test_what_would_be_too_large_keeps_the_last_run():
 def test_every_task():
     app = open_playground()
     for task in TASKS:
-        app.selectbox(key="data").set_value(task).run()
+        choose(app, "data", task)
         finish(app)
         assert run_of(app).setting.task == task
         assert_shown(app)
@@ -506,7 +571,9 @@ def test_more_variants_stand_in_the_table_and_the_strip():
             assert text == "–"
         else:
             found = mean_interval(gaps)
-            assert text == f"{plus_minus(found.mean, found.half_width)} points"
+            tenths = text.removesuffix(" points").replace("−", "-").split(" ± ")
+            assert abs(float(tenths[0]) - found.mean) <= 0.051
+            assert 0 <= float(tenths[1]) - found.half_width < 0.1
     (strip,) = [json.loads(c.proto.spec) for c in app.get("plotly_chart")]
     assert [trace["name"] for trace in strip["data"]] == titles
 
@@ -713,7 +780,7 @@ def test_coming_back_without_a_link_finds_the_page_as_it_was():
     app.switch_page(PAGE).run()
     finish(app)
     assert run_of(app) is before
-    assert app.selectbox(key="data").value == "xor"
+    assert app.query_params["data"] in ("xor", ["xor"])
     assert app.slider(key="steps").value == 100
     assert app.segmented_control(key="paint").value == "curvature"
     app.switch_page("app.py").run()
@@ -721,7 +788,7 @@ def test_coming_back_without_a_link_finds_the_page_as_it_was():
         del app.query_params[name]
     app.query_params["data"] = "linear"  # a link is another wish
     app.switch_page(PAGE).run()
-    assert app.selectbox(key="data").value == "linear"
+    assert app.query_params["data"] in ("linear", ["linear"])
 
 
 def test_two_runs_never_share_a_number():
@@ -760,7 +827,7 @@ def test_a_pasted_table_is_trained(classes):
     app = open_playground(own="true")
     paste(app, table_of(classes=classes))
     assert not app.error
-    assert app.selectbox(key="data").value == "own"
+    assert app.query_params["data"] in ("own", ["own"])
     setting = run_of(app).setting
     assert setting.task == "own"
     assert setting.own.names == classes
@@ -934,10 +1001,10 @@ def test_files_are_limited_to_what_is_said():
 def test_own_points_can_be_left_and_returned_to():
     app = open_playground(own="true")
     paste(app, table_of())
-    app.selectbox(key="data").set_value("xor").run()
+    choose(app, "data", "xor")
     finish(app)
     assert run_of(app).setting.task == "xor"
-    app.selectbox(key="data").set_value("own").run()
+    choose(app, "data", "own")
     finish(app)
     assert run_of(app).setting.task == "own"
 
@@ -1045,5 +1112,5 @@ def test_balance_and_own_points():
     app = open_playground(own="true", balance="0.3")
     paste(app, table_of())
     assert notes(app)
-    assert "The balance of classes cannot be set for 'own'" in notes(app)[0]
+    assert "The balance of classes cannot be set for your own points" in notes(app)[0]
     assert_shown(app)

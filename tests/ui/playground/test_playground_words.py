@@ -1,5 +1,6 @@
 """Do the sentences about runs say what is in the numbers, in words that one needs not learn?"""
 
+import re
 from dataclasses import replace
 from functools import cache
 
@@ -8,6 +9,7 @@ import pytest
 import torch
 
 from gating_core.experiments.comparison import (
+    VARIANTS,
     CurvatureSummary,
     Setting,
     TrainedRun,
@@ -16,8 +18,10 @@ from gating_core.experiments.comparison import (
     train_setting,
 )
 from gating_core.geometry import CURVED, FLAT, UNKNOWN, Integral, Verdict
+from gating_core.tasks import TASK_NAME, TASKS
 from ui.drawing.axes import film_axes
 from ui.playground import film_words, words
+from ui.playground.names import DATA, KINDS
 from ui.playground.picture import _reading
 from ui.playground.request import TYPICAL, WHO
 
@@ -113,11 +117,38 @@ def test_a_picture_that_is_out_of_date_says_of_what_it_is():
     assert film_words.stale_text(run, run.setting) == ""
     assert film_words.stale_text(run, replace(SMALL, steps=60)) == ""  # the same run, further
     text = film_words.stale_text(run, replace(SMALL, task="xor"))
-    assert text.startswith("Still circle, ungated beside sigmoid. Xor, ")
+    assert text.startswith("Still circle, no gate beside sigmoid gate. Xor, ")
     assert film_words.stale_text(run, replace(SMALL, seed=9)).startswith("The run before.")
 
 
-@pytest.mark.parametrize("name", words.TITLES)
-def test_a_heading_has_the_name_of_the_menu(name):
-    assert words.heading(name).casefold().startswith(name)
-    assert words.TITLES[name] in words.heading(name)
+def test_every_data_set_and_every_kind_of_attention_has_a_name_and_a_line_of_its_own():
+    assert set(DATA) == {*TASKS, TASK_NAME}
+    assert set(KINDS) == set(VARIANTS)
+    for names in (DATA, KINDS):
+        assert len({named.name for named in names.values()}) == len(names)
+        assert len({named.line for named in names.values()}) == len(names)
+
+
+def test_the_sentence_says_the_base_rate_where_one_class_is_clearly_larger():
+    lopsided = run_of(replace(SMALL, balance=0.1))
+    for reading in film_words.readings(lopsided, 0, TYPICAL):
+        assert f", {words.base_text(lopsided)}. " in reading
+    assert words.base_text(lopsided) == "always the larger class: 90\u00a0%"
+    for even in (SMALL, replace(SMALL, task="blobs3", points=300)):
+        assert all(
+            "always the" not in text for text in film_words.readings(run_of(even), 0, TYPICAL)
+        )
+
+
+def test_sentence_and_table_round_a_difference_alike():
+    run = run_of(SMALL)
+    _, gap = next(rows for name, rows in words.table(run).items() if name.startswith("Against"))
+    assert re.fullmatch(r"−?\d+\.\d ± \d+\.\d points", gap)
+    value, error = gap.removesuffix(" points").split(" ± ")
+    assert f"{value.removeprefix('−')} ± {error}" in words.verdict(run)
+
+
+@pytest.mark.parametrize(("depth", "said"), [(1, "1 layer, "), (2, "2 layers, ")])
+def test_a_figure_counts_its_layers(depth, said):
+    run = run_of(replace(SMALL, depth=depth))
+    assert said in film_words.still_text(run, 0)

@@ -1,0 +1,43 @@
+"""Tiles to choose from: each a picture, a name, which is a button, and one line of words.
+
+What is a tile lies in a container whose key begins with ``tile_``: the whole of it can be clicked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import streamlit as st
+
+STYLE = Path(__file__).with_name("tiles.css")
+PICTURE_WIDTH = 72  # pixels
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A ``name`` over one ``line``; above them an SVG ``picture`` or a ``formula`` in TeX."""
+
+    name: str
+    line: str
+    picture: str = ""
+    formula: str = ""
+
+
+def draw_tiles(
+    tiles: Mapping[str, Tile], chosen: str, key: str, on_choose: Callable[[str], None]
+) -> None:
+    """All ``tiles`` in rows; whoever chooses one calls ``on_choose`` with its word."""
+    with st.container(key=f"tiles_{key}", horizontal=True, gap="small"):
+        for word, tile in tiles.items():
+            with st.container(key=f"tile_{key}_{word}", border=True, gap=None):
+                if tile.picture:
+                    st.image(tile.picture, width=PICTURE_WIDTH)
+                if tile.formula:
+                    st.markdown(f"${tile.formula}$")
+                st.button(
+                    tile.name, key=f"choose_{key}_{word}", on_click=on_choose, args=(word,),
+                    type="primary" if word == chosen else "tertiary", width="stretch",
+                )  # fmt: skip
+                st.caption(tile.line)
