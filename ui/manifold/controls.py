@@ -12,6 +12,7 @@ from gating_core.experiments.specimen import CHARTS, COLOURINGS
 from gating_core.geometry import Matrix
 from ui.common.control_table import Controls, draw_columns, put, read, table
 from ui.common.controls import Choice, Flag, Fold, Number, Tabs, Where
+from ui.common.front import front_columns
 from ui.common.link_check import change_link, forget
 from ui.common.link_controls import GridPoint, Numbers
 from ui.common.links import parse_pick
@@ -131,7 +132,7 @@ class Asked:
 
 def front_controls() -> Slots:
     """The four controls that are always seen."""
-    columns = st.columns([4, 3, 3, 3])
+    columns = front_columns([4, 3, 3, 3])
     draw_columns(MANIFOLD, columns, FRONT)
     return {"position": columns[0].empty(), "chart": columns[2].empty()}
 

@@ -10,6 +10,7 @@ from gating_core.tasks import TASK_NAME, TASKS, OwnData
 from gating_core.training import GOOD_START, OPTIMISERS
 from ui.common.control_table import Controls, draw_columns, read, table
 from ui.common.controls import Choice, Choices, Flag, Fold, Number
+from ui.common.front import front_columns
 from ui.common.link_check import forget
 from ui.common.words import percent
 from ui.components.tiles import STYLE
@@ -110,8 +111,7 @@ MORE = {
 def front_controls() -> None:
     """The five that are always seen."""
     st.html(STYLE)
-    with st.container(key="front"):
-        draw_columns(PLAYGROUND, st.columns(FRONT_WIDTHS, vertical_alignment="bottom"), FRONT)
+    draw_columns(PLAYGROUND, front_columns(FRONT_WIDTHS, "bottom"), FRONT)
 
 
 def more_controls() -> None:
