@@ -13,7 +13,7 @@ from ui.playground.controls import (
 )
 from ui.playground.inside import draw_inside
 from ui.playground.own_points import draw_own, own_data
-from ui.playground.parts import draw_buttons, draw_film, draw_numbers, draw_take
+from ui.playground.parts import draw_buttons, draw_end, draw_film, draw_numbers, draw_take
 from ui.work import jobs
 
 with page(
@@ -32,12 +32,15 @@ with page(
     with stage:
         setting, look = asked_setting(own_data()), asked_look()
         wished = training.wish(look.which)
-        job = training.fetch(setting, wished)
+        with st.container(horizontal=True, vertical_alignment="center"):
+            job = training.fetch(setting, wished)
+            draw_end(job)
         jobs.watch(
             job,
             lambda items: draw_film(training.shown_of(job), look, wished, setting),
             what=training.what,
             share=training.share_of,
+            ends=False,
         )
     shown = training.numbers_of(job)
     if shown is not None:

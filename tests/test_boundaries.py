@@ -191,7 +191,7 @@ def test_torch_stays_in_the_core(path):
 
 
 # What is clicked, dragged or drawn stands in the link alone.
-NOT_DRAWN = {"pick", "picked_seed", "drawing", "strength", *IN_LINK}
+NOT_DRAWN = {"pick", "picked_seed", "drawing", "strength", "data", "left", "right", *IN_LINK}
 STATES = {  # links that show all of a page's controls between them
     "app.py": ({},),
     "pages/1_Manifold.py": (

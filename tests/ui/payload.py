@@ -14,7 +14,8 @@ def unpack(payload: bytes):
     for name, entry in header["arrays"].items():
         count = int(np.prod(entry["shape"]))
         start = 4 + length + entry["offset"]
-        arrays[name] = np.frombuffer(payload, "<f4", count, start).reshape(entry["shape"])
+        kind = {1: "u1", 2: "<u2", 4: "<f4"}[entry["bytes"]]
+        arrays[name] = np.frombuffer(payload, kind, count, start).reshape(entry["shape"])
     return header, arrays
 
 

@@ -17,7 +17,7 @@ from gating_core.experiments.specimen import COLOURINGS
 from ui.drawing import palette
 from ui.drawing.camera import Camera, best_camera
 from ui.drawing.colours import ColourScale, colour_scale
-from ui.drawing.lines import border, grid_lines, hatch, lifted, triangles
+from ui.drawing.lines import border, grid_lines, hatch, lifted
 from ui.drawing.panels import (
     QUIET,
     Panel,
@@ -36,6 +36,7 @@ from ui.drawing.panels import (
 from ui.drawing.sheet import Sheet, stacked
 
 CHART_NAMES = ("x<sub>1</sub>", "x<sub>2</sub>")
+PAPER = "#ffffff"
 SYMBOLS = ("circle", "square", "diamond", "cross")
 
 
@@ -45,7 +46,8 @@ class Look:
 
     ``style`` colours meshes and heat maps; ``reading`` is what a heat map says under the pointer;
     each class has one of ``symbols``; points in a scene have an ``outline`` of so many pixels; the
-    test points are drawn in the input plane if they are to be seen as ``tested``.
+    test points are drawn in the input plane if they are to be seen as ``tested``, ``filled`` with
+    white where colours below them could be taken for their classes'.
     """
 
     style: dict[str, Any]
@@ -53,6 +55,7 @@ class Look:
     symbols: tuple[str, ...] = SYMBOLS
     outline: float = 1.0
     tested: bool = True
+    filled: bool = False
 
 
 def sheet_arrays(sheet: Sheet) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
@@ -82,8 +85,11 @@ def sheet_arrays(sheet: Sheet) -> tuple[dict[str, np.ndarray], dict[str, np.ndar
     for part, where in spatial.items():
         framed |= {f"{name}{part}_{x}": where[..., i] for i, x in enumerate("xyz")}
     framed |= {f"{name}_curve_{u}": sheet.chart_cuts[..., i] for i, u in enumerate("uv")}
-    if sheet.faces is not None:
-        framed[f"{name}_faces"] = sheet.faces
+    if sheet.parted:
+        found = sheet.class_mesh
+        framed |= {f"{name}_part_{x}": found.vertices[..., i] for i, x in enumerate("xyz")}
+        framed |= {f"{name}_part_{x}": found.corners[..., i] for i, x in enumerate("ijk")}
+        framed[f"{name}_faces"] = found.classes
     if sheet.fine is not None:
         framed[f"{name}_fine"] = sheet.fine
     if sheet.field is not None:
@@ -127,7 +133,8 @@ def sheets_camera(sheets: list[Sheet]) -> Camera:
 def _scene(sheet: Sheet, look: Look, room: Box) -> Panel:
     name, data = sheet.name, sheet.data
     surface = mesh(name, look.style)
-    if sheet.faces is not None:
+    if sheet.parted:
+        surface |= {part: ref(f"{name}_part_{part}") for part in "xyzijk"}
         surface |= {"intensity": ref(f"{name}_faces"), "intensitymode": "cell"}
     traces = [
         surface,
@@ -179,7 +186,7 @@ def _plane(sheet: Sheet, look: Look) -> Panel:
             continue
         for label, place in enumerate(data.colours):
             uv = {x: ref(f"{name}_{part}{label}_{u}") for x, u in zip("xy", "uv", strict=True)}
-            marker = _marker(place, 6, look.symbols, hollow=part == "test")
+            marker = _marker(place, 6, look.symbols, hollow=part == "test", filled=look.filled)
             traces.append({"type": "scatter", "mode": "markers", **uv, "marker": marker, **QUIET})
     return Panel(
         kind="plane",
@@ -191,10 +198,17 @@ def _plane(sheet: Sheet, look: Look) -> Panel:
 
 
 def _marker(
-    place: int, size: int, symbols: tuple[str, ...], outline: float = 1.0, hollow: bool = False
+    place: int,
+    size: int,
+    symbols: tuple[str, ...],
+    outline: float = 1.0,
+    hollow: bool = False,
+    filled: bool = False,
 ) -> dict[str, Any]:
     colour = palette.POINT_COLOURS[place]
-    line = {"color": colour if hollow else "#ffffff", "width": 1.5 if hollow else outline}
+    line = {"color": colour if hollow else PAPER, "width": 1.5 if hollow else outline}
+    if hollow and filled:
+        return {"size": size, "color": PAPER, "symbol": symbols[place], "line": line}
     symbol = symbols[place] + ("-open" if hollow else "")
     return {"size": size, "color": colour, "symbol": symbol, "line": line}
 
@@ -202,7 +216,7 @@ def _marker(
 def class_colours(logits: np.ndarray, discrete: bool = False) -> np.ndarray:
     """(..., R, C): the probability of the second of two classes; the likeliest of several."""
     if logits.shape[-1] > 2 or discrete:
-        return logits.argmax(-1).astype(float)
+        return logits.argmax(-1).astype(np.uint8)
     return softmax(logits, -1)[..., 1]
 
 
@@ -213,12 +227,6 @@ def curvature_scale(fields: list[np.ndarray], asinh: bool = False) -> ColourScal
 
 def style_of(scale: ColourScale) -> dict[str, Any]:
     return {"colorscale": scale.colours, "cmin": scale.low, "cmax": scale.high}
-
-
-def face_classes(logits: np.ndarray) -> np.ndarray:
-    """(T, F): the likeliest class in the middle of every face of the mesh."""
-    corners = logits.reshape(len(logits), -1, logits.shape[-1])[:, triangles(logits.shape[1])]
-    return corners.mean(2).argmax(-1).astype(float)
 
 
 def hatches(name: str, gaussian: np.ndarray, axis: np.ndarray) -> dict[str, np.ndarray]:

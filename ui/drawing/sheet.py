@@ -12,6 +12,7 @@ import numpy as np
 
 from gating_core.experiments.comparison import ClassifierFrames, DrawnData
 from ui.drawing.axes import Axes
+from ui.drawing.class_mesh import ClassMesh, class_mesh
 from ui.drawing.lines import class_boundary, lifted
 from ui.drawing.panels import Note, boxed
 from ui.drawing.planes import drawn_planes
@@ -24,12 +25,13 @@ NOTES = (("classifier's plane", 26, 22), ("cut = boundary", 34, -26))  # pixels 
 class Sheet:
     """One side of a view: ``frames`` in the drawn ``axes``, with ``data`` on it.
 
-    ``shown`` (T, R, C) is what the colours show; ``faces`` (T, F), if given, colours the mesh in
-    its place; ``fine`` (T, F, F), if given, the input plane. ``field`` (T, R, C), if given, is what
-    is read off the chart, hatched where it is NaN. ``corners`` (T, 3, 3) are a triangle with the
-    flat space in it. ``lines`` (M, 2) of the chart, if given, are drawn on the surface in place of
-    its grid, and ``creases``, T curves as `crease_curves` finds them, around its most curved part.
-    With ``labelled`` the parts are named in the picture, and nothing is written along the axes.
+    ``shown`` (T, R, C) is what the colours show; a ``parted`` mesh shows the likeliest class in its
+    place, cut where that changes; ``fine`` (T, F, F), if given, colours the input plane. ``field``
+    (T, R, C), if given, is what is read off the chart, hatched where it is NaN. ``corners``
+    (T, 3, 3) are a triangle with the flat space in it. ``lines`` (M, 2) of the chart, if given, are
+    drawn on the surface in place of its grid, and ``creases``, T curves as `crease_curves` finds
+    them, around its most curved part. With ``labelled`` the parts are named in the picture, and
+    nothing is written along the axes.
     """
 
     name: str
@@ -37,7 +39,7 @@ class Sheet:
     data: DrawnData
     axes: Axes
     shown: np.ndarray
-    faces: np.ndarray | None = None
+    parted: bool = False
     fine: np.ndarray | None = None
     field: np.ndarray | None = None
     corners: np.ndarray | None = None
@@ -49,6 +51,10 @@ class Sheet:
     def values(self) -> np.ndarray:
         """(T, R, C, 3)."""
         return self.axes.project(self.frames.values)
+
+    @cached_property
+    def class_mesh(self) -> ClassMesh:
+        return class_mesh(self.values, self.frames.logits)
 
     @cached_property
     def cuts(self) -> np.ndarray:

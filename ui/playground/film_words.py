@@ -75,7 +75,7 @@ def _what(setting: Setting) -> str:
 
 def stopped_text(run: TrainedRun) -> str:
     """Where a run was stopped before its end."""
-    return f"Stopped at step {run.steps[-1]} of {run.setting.steps}."
+    return f", at step {run.steps[-1]} of {run.setting.steps}"
 
 
 def still_text(run: TrainedRun, place: int) -> str:
@@ -93,15 +93,28 @@ def still_text(run: TrainedRun, place: int) -> str:
 
 
 def captions(
-    run: TrainedRun, name: str, member: int, gaussian: np.ndarray | None = None
+    run: TrainedRun,
+    name: str,
+    member: int,
+    gaussian: np.ndarray | None = None,
+    filled: np.ndarray | None = None,
 ) -> list[str]:
-    """The line over a surface, for every frame; with ``gaussian`` also where that is not known."""
+    """The line over a surface, for every frame.
+
+    With ``gaussian`` also where that is not known, with ``filled`` (T,) how much of the triangle of
+    its values a flat sheet covers.
+    """
     ensemble = run.variants[name].ensemble
     seed = ensemble.seeds[member]
     lines = [
         f"seed {seed} · **{percent(float(accuracy))}** of new points right"
         for accuracy in ensemble.test_accuracy[drawn_frames(run), member]
     ]
+    if filled is not None:
+        lines = [
+            line if np.isnan(share) else f"{line} · fills {percent(float(share))} of its triangle"
+            for line, share in zip(lines, filled, strict=True)
+        ]
     if gaussian is None:
         return lines
     unknown = np.isnan(gaussian).mean((1, 2))

@@ -14,6 +14,7 @@ from gating_core.experiments.comparison import (
     Setting,
     TrainedRun,
     drawn_frames,
+    filled_shares,
     film_data,
     film_frames,
 )
@@ -42,18 +43,25 @@ from ui.playground.figures import seeds_figure, still_figure
 from ui.playground.names import TITLES
 from ui.playground.picture import film_view
 from ui.playground.request import Look
-from ui.playground.training import JOB, STOPPED, Wish, sides_of, stopped_frame
+from ui.playground.training import JOB, STOPPED, Wish, sides_of, stopped_frame, what
 from ui.work import jobs
-from ui.work.runs import Shown, serial
+from ui.work.job import State
+from ui.work.runs import Shown, newest_run, serial
 
 REWOUND_AT = "playground_rewound_at"
 MORE_STEPS = 400
+SPARE, ROW = 450, 60  # pixels for all but the pictures, and for how a run goes or where it stopped
 BEGIN_FROM = np.array([0.6, 0.64, 0.48])  # where a run is seen from before it is complete
 
 
 @st.cache_resource(max_entries=12, show_spinner=False)
 def _sides(_run: TrainedRun, key: int, member: int) -> dict[str, ClassifierFrames]:
     return {side: film_frames(_run, name, member) for side, name in sides_of(_run).items()}
+
+
+@st.cache_resource(max_entries=12, show_spinner=False)
+def _filled(_run: TrainedRun, key: int, member: int) -> dict[str, np.ndarray | None]:
+    return {side: filled_shares(frames) for side, frames in _sides(_run, key, member).items()}
 
 
 def draw_film(shown: Shown | None, look: Look, wished: Wish, wanted: Setting) -> None:
@@ -72,19 +80,20 @@ def draw_film(shown: Shown | None, look: Look, wished: Wish, wanted: Setting) ->
     if not len(run.frames):
         return
     going = job is not None and not job.over
-    if not (run.ended or going):
-        st.caption(film_words.stopped_text(run))
     member, names = wished.member(run), sides_of(run)
-    view, measured = _view(shown, look, member)
+    view, measured = _view(shown, look, member, going)
     steps = run.steps[drawn_frames(run)]
     sides = _sides(run, serial(run), member)
+    filled = _filled(run, serial(run), member)
     hatched = _gaussian(shown, member) if look.paint == "curvature" else {}
     rewinds = st.session_state.get(REWINDS, 0)
     view3d(
         view,
         key=VIEW_KEY,
         headings=[TITLES[name] for name in names.values()] + ["Along the run"],
-        captions=[film_words.captions(run, n, member, hatched.get(s)) for s, n in names.items()]
+        captions=[
+            film_words.captions(run, n, member, hatched.get(s), filled[s]) for s, n in names.items()
+        ]
         + [[words.CURVES]],
         readouts=((), (), ()),
         readings=film_words.readings(run, member, wished.chosen(run)),
@@ -94,7 +103,8 @@ def draw_film(shown: Shown | None, look: Look, wished: Wish, wanted: Setting) ->
         legend=_legend(look, film_data(run, member), view, measured, film_words.drawn_text(run)),
         scrub=True,
         stale=film_words.stale_text(run, wanted),
-        scene=f"{hash(replace(run.setting, steps=STEPS[0]))} {member} {run.ended}",
+        scene=f"{hash(replace(run.setting, steps=STEPS[0]))} {member} {run.ended or not going}",
+        spare=SPARE + (ROW if going or not run.ended else 0),
         serial=f"{serial(run)} {member} {rewinds}",
         family=f"{hash(run.setting)} {rewinds}",
         on_stop=lambda: on_stop(run.setting),
@@ -114,7 +124,19 @@ def draw_film(shown: Shown | None, look: Look, wished: Wish, wanted: Setting) ->
         column.caption(words.final_doubt(found))
 
 
-def _view(shown: Shown, look: Look, member: int) -> tuple[View, bool]:
+def draw_end(job: jobs.Job) -> None:
+    """Why a run is not complete, and where it was stopped: one line beside the way to go on."""
+    items = job.items
+    run = newest_run(items)
+    where = film_words.stopped_text(run) if run is not None and not run.ended else ""
+    text = jobs.end_text(job, what(items), items, where)
+    if job.state is State.FAILED:
+        st.error(text)
+    elif text:
+        st.caption(f":material/stop_circle: {text}")
+
+
+def _view(shown: Shown, look: Look, member: int, going: bool) -> tuple[View, bool]:
     """The film of one seed, and whether the curvature of both sides is in it."""
     run = shown.run
     sides, gaussian = _sides(run, serial(run), member), _gaussian(shown, member)
@@ -122,7 +144,7 @@ def _view(shown: Shown, look: Look, member: int) -> tuple[View, bool]:
         sides, film_data(run, member), run.steps[drawn_frames(run)], film_axes(sides),
         _curves(shown, member), look.paint, look.discrete, look.tested, gaussian,
     )  # fmt: skip
-    if not run.ended:  # the best one would turn with every step
+    if going and not run.ended:  # the best one would turn with every step
         view = replace(view, camera=camera_from(BEGIN_FROM))
     return view, len(gaussian) == len(sides)
 
@@ -169,14 +191,17 @@ def _legend(look: Look, data: DrawnData, view: View, measured: bool, drawn: str)
             return Legend(palette.SIGNED_SCALE, "", "", "K is not measured yet")
         low, high = view.colour_range
         note = (
-            f"saddle-like to dome-like · at the last step {beyond_text(view.beyond)} · hatched: not"
-            " known"
+            f"asinh scale, saddle-like to dome-like · at the last step {beyond_text(view.beyond)} ·"
+            " hatched: not known"
         )
         return Legend(palette.SIGNED_SCALE, f"K = {short(low)}", f"K = {short(high)}", note)
     note = f"filled: training points{', open: test points' if look.tested else ''}{drawn}"
+    scale = palette.class_scale(data.colours)
     if data.class_count > 2:
-        note = f"{', '.join(data.names)} · {note}"
-    return Legend(palette.class_scale(data.colours), data.names[0], data.names[-1], note)
+        names = zip(data.names, data.colours, strict=True)
+        keys = [(name, palette.CLASS_COLOURS[place]) for name, place in names]
+        return Legend(scale, "", "", note, keys)
+    return Legend(scale, data.names[0], data.names[-1], note)
 
 
 def _rewound(run: TrainedRun, member: int) -> bool:
@@ -261,6 +286,6 @@ def _figure(shown: Shown, look: Look, member: int) -> str:
     names = sides_of(run).values()
     finals = (film_words.captions(run, name, member)[place].replace("**", "") for name in names)
     titles = [f"{TITLES[n]}<br>{line}" for n, line in zip(names, finals, strict=True)]
-    view, _ = _view(shown, look, member)
+    view, _ = _view(shown, look, member, False)
     figure = still_figure(view, place, titles, film_words.still_text(run, place))
     return figure.to_html(include_plotlyjs=True)

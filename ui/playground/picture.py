@@ -14,7 +14,6 @@ from ui.drawing.classified import (
     Look,
     class_colours,
     curvature_scale,
-    face_classes,
     sheet_arrays,
     sheet_panels,
     sheets_camera,
@@ -54,26 +53,26 @@ def film_view(
     if by_class:
         scale = ColourScale(palette.class_scale(data.colours), 0.0, data.class_count - 1.0)
     else:
-        scale = curvature_scale([field[-1] for field in known.values()])
+        scale = curvature_scale([field[-1] for field in known.values()], asinh=True)
     reading = _reading(data) if by_class else "K is not measured yet"
-    look = Look(style_of(scale), reading, tested=tested)
+    look = Look(style_of(scale), reading, tested=tested, filled=not by_class)
     arrays: dict[str, np.ndarray] = {"axis": data.axis, **cells(len(data.axis))}
     framed: dict[str, np.ndarray] = {}
     columns = []
     sheets: dict[str, Sheet] = {}
     for name, frames in sides.items():
         field = known.get(name)
-        # Between classes 0 and 2 there is no class 1: then faces have one colour each.
-        faces = face_classes(frames.logits) if by_class and data.class_count > 2 else None
+        # Between classes 0 and 2 there is no class 1: then no colours are between two.
+        parted = by_class and data.class_count > 2
         shown = class_colours(frames.logits, discrete) if by_class else _neutral(frames)
         if field is not None:  # K beyond the scale has the colour of its end
-            shown = np.nan_to_num(field, nan=0.0).clip(scale.low, scale.high)
+            shown = scale.apply(np.nan_to_num(field, nan=0.0).clip(*scale.ends))
         fine = None
         if by_class and frames.fine_logits is not None:
             fine = class_colours(frames.fine_logits, discrete)
         corners = _triangle(frames, axes[name])
         sheet = sheets[name] = Sheet(
-            name, frames, data, axes[name], shown, faces, fine, field, corners, labelled=True
+            name, frames, data, axes[name], shown, parted, fine, field, corners, labelled=True
         )
         moving, fixed = sheet_arrays(sheet)
         arrays, framed = arrays | fixed, framed | moving
@@ -86,7 +85,7 @@ def film_view(
         framed=frozenset(framed),
         frames=len(steps),
         camera=sheets_camera(list(sheets.values())),
-        colour_range=(scale.low, scale.high),
+        colour_range=scale.ends,
         beyond=scale.beyond,
     )
 

@@ -40,6 +40,7 @@ class Tiles(Choice):
             st.query_params[self.key] = self.raw(value)
 
     def draw(self, where: Where, **more: Any) -> Any:
+        st.session_state.pop(CHOSEN, None)
         with where.container():
             self._menu()
         return self.value

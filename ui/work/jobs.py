@@ -123,19 +123,21 @@ def watch(
     what: str | Callable[[list[T]], str],
     share: Share[T] | None = None,
     every: float = POLL_SECONDS,
+    ends: bool = True,
 ) -> None:
     """Show how ``job`` goes and ``draw`` its items so far, again and again until it is over.
 
     This is a fragment: only it runs again while the job does; the whole page once when the job's
     turn comes after a wait, when ``what`` changes, and at the end. ``draw`` hears an empty list
     before the first item. ``what`` opens its sentences ("Training"), or says from the items what
-    does; ``share`` tells from them, which are one at least, how much is done.
+    does; ``share`` tells from them, which are one at least, how much is done. Unless it ``ends``
+    with a word about a job that was cancelled or failed, that is the page's: `end_text`.
     """
     name = (lambda items: what) if isinstance(what, str) else what
     phase = _phase(job, name)
     # Only a run of the whole page changes the interval of a fragment, or stops its timer.
     seconds = {"queued": max(every, QUEUE_POLL_SECONDS), "over": None}.get(phase, every)
-    st.fragment(_look, run_every=seconds)(job, draw, name, share, phase)
+    st.fragment(_look, run_every=seconds)(job, draw, name, share, phase, ends)
 
 
 def _phase(job: Job[T], name: Callable[[list[T]], str]) -> str:
@@ -150,6 +152,7 @@ def _look(
     what: Callable[[list[T]], str],
     share: Share[T] | None,
     phase: str,
+    ends: bool,
 ) -> None:
     _jobs()
     _ask(job)
@@ -159,7 +162,8 @@ def _look(
     name = what(items)
     with st.container():  # always there: a picture whose place in the page shifts is made anew
         if job.over:
-            _draw_end(job, name, items)
+            if ends:
+                _draw_end(job, name, items)
         elif phase == "queued" or job.elapsed >= QUIET_SECONDS:
             _draw_progress(job, name, share and (share(items) if items else 0.0))
     draw(items)
@@ -184,10 +188,18 @@ def _draw_progress(job: Job, what: str, share: float | None) -> None:
 
 
 def _draw_end(job: Job, what: str, items: list) -> None:
+    text = end_text(job, what, items)
+    if text:
+        (st.error if job.state is State.FAILED else st.info)(text)
+
+
+def end_text(job: Job, what: str, items: list, where: str = "") -> str:
+    """What is said of a job that was cancelled or failed, perhaps ``where``; nothing of others."""
     kept = "What it had by then is kept." if items else "There was nothing to show yet."
     if job.state is State.CANCELLED and not job.elapsed:
-        st.info(f"{what} was cancelled before its turn came.")
-    elif job.state is State.CANCELLED:
-        st.info(f"{what} was cancelled after {job.elapsed:.0f} s. {kept}")
-    elif job.state is State.FAILED:
-        st.error(f"{what} failed: {job.trouble}. {kept}")
+        return f"{what} was cancelled before its turn came."
+    if job.state is State.CANCELLED:
+        return f"{what} was cancelled after {job.elapsed:.0f} s{where}. {kept}"
+    if job.state is State.FAILED:
+        return f"{what} failed: {job.trouble}. {kept}"
+    return ""

@@ -1,6 +1,7 @@
 """What happens when several kinds of attention learn the same task?"""
 
 from gating_core.experiments.comparison.along import CurvatureSummary, measure_run
+from gating_core.experiments.comparison.filled import filled_shares
 from gating_core.experiments.comparison.frames import (
     DRAWN_POINTS,
     FILM_GRID,
@@ -52,6 +53,7 @@ __all__ = [
     "cut_of",
     "drawn_data",
     "drawn_frames",
+    "filled_shares",
     "film_data",
     "film_frames",
     "frame_accuracies",

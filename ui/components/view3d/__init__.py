@@ -26,18 +26,20 @@ from ui.drawing.panels import View
 STATIC = Path(__file__).resolve().parents[3] / "static"
 PLOTLY_SOURCE = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
 
+SENT_AS = {np.dtype(np.uint8): "u1", np.dtype(np.uint16): "<u2"}
 _component = declare("view3d")
 Readout = Sequence[tuple[str, Sequence[str]]]  # label, names of arrays (R, C)
 
 
 @dataclass(frozen=True)
 class Legend:
-    """A strip of colours with a word at both ends."""
+    """A strip of colours with a word at both ends; or ``keys``, a colour for each of some words."""
 
     scale: Sequence[tuple[float, str]]
     low: str
     high: str
     note: str = ""
+    keys: Sequence[tuple[str, str]] = ()
 
 
 def plotly_url() -> str:
@@ -52,12 +54,17 @@ def plotly_url() -> str:
 
 
 def pack(header: dict[str, Any], arrays: dict[str, np.ndarray], framed: frozenset[str]) -> bytes:
-    """Header length (u32), header (JSON), arrays (float32), all little-endian."""
+    """Header length (u32), header (JSON), arrays, all little-endian.
+
+    Arrays of one or two unsigned bytes a number are sent as they are, all others as float32.
+    """
     entries, blobs, offset = {}, [], 0
     for name, array in arrays.items():
         with np.errstate(over="ignore"):  # beyond float32 is infinite: read off as "–"
-            blob = np.ascontiguousarray(array, dtype="<f4")
-        entries[name] = {"shape": blob.shape, "offset": offset, "framed": name in framed}
+            kind = SENT_AS.get(array.dtype, "<f4")
+            blob = np.ascontiguousarray(array, dtype=kind)
+        entry = {"shape": blob.shape, "offset": offset, "framed": name in framed}
+        entries[name] = entry | {"bytes": blob.itemsize}
         blobs.append(blob.tobytes())
         offset += blob.nbytes
     text = json.dumps({**header, "arrays": entries}, allow_nan=False).encode()

@@ -1,15 +1,16 @@
 // What has Python sent? A header, and arrays of which one frame is taken at a time.
 
-// Layout of the payload: header length (u32), header (JSON), then the arrays (float32).
+// Layout of the payload: header length (u32), header (JSON), then the arrays.
+const KINDS = { 1: Uint8Array, 2: Uint16Array, 4: Float32Array };
 function unpack(bytes) {
   const length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
   const header = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)));
   const start = bytes.byteOffset + 4 + length;
   const arrays = {};
-  for (const [name, { shape, offset, framed }] of Object.entries(header.arrays)) {
+  for (const [name, { shape, offset, framed, bytes: each }] of Object.entries(header.arrays)) {
     const count = shape.reduce((p, q) => p * q, 1);
-    const from = start + offset; // unaligned: slice before viewing as float32
-    const values = new Float32Array(bytes.buffer.slice(from, from + 4 * count));
+    const from = start + offset; // unaligned: slice before viewing as numbers
+    const values = new KINDS[each](bytes.buffer.slice(from, from + each * count));
     const inner = framed ? shape.slice(1) : shape;
     arrays[name] = { values, inner, framed, size: inner.reduce((p, q) => p * q, 1) };
   }

@@ -64,8 +64,8 @@ function pointAtScene(state, div, { point, select, hold }) {
     } else if (performance.now() - click.since < CLICK_MS) requestAnimationFrame(() => seize(click));
   };
   const remember = e => {
-    const found = e.points.find(p => p.curveNumber === 0);
-    const columns = state.arrays.axis.size; // a mesh counts its points row by row
+    const columns = state.arrays.axis.size; // a mesh counts its points row by row, those of cuts after them
+    const found = e.points.find(p => p.curveNumber === 0 && p.pointNumber < columns ** 2);
     if (found) hit = [Math.floor(found.pointNumber / columns), found.pointNumber % columns];
     return found && hit;
   };

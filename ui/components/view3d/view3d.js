@@ -103,10 +103,15 @@ function build(root, state) {
   find('.gc-bar').hidden = !plays && !header.edge_on;
   root.querySelectorAll('.gc-play, .gc-frame, .gc-plays').forEach(node => { node.hidden = !plays; });
   find('.gc-play').disabled = header.frames < 2;
+  const keys = header.legend.keys.map(([word, colour]) => {
+    const key = element('span', 'gc-key', word);
+    key.style.setProperty('--gc-colour', colour);
+    return key;
+  });
   const scale = element('span', 'gc-scale');
   scale.style.background = `linear-gradient(90deg, ${header.legend.scale.map(([at, colour]) => `${colour} ${100 * at}%`).join(', ')})`;
-  find('.gc-legend').replaceChildren(
-    element('span', '', header.legend.low), scale, element('span', '', header.legend.high),
+  const ends = [element('span', '', header.legend.low), scale, element('span', '', header.legend.high)];
+  find('.gc-legend').replaceChildren(...(keys.length ? keys : ends),
     element('span', '', header.legend.note));
 }
 

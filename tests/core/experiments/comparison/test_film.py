@@ -19,8 +19,10 @@ from gating_core.training.trained import TrainedEnsemble
 from tests.core.experiments.comparison.runs import SETTINGS, SMALL, run_of
 from tests.ui.payload import names_in, unpack
 from ui.components.view3d import pack
+from ui.drawing import palette
 from ui.drawing.axes import film_axes
-from ui.drawing.lines import barycentric, triangles
+from ui.drawing.classified import curvature_scale
+from ui.drawing.lines import barycentric
 from ui.drawing.planes import PLANE_TOLERANCE, classifier_planes
 from ui.drawing.sheet import boundaries
 from ui.playground.curves import Curve
@@ -401,7 +403,9 @@ def test_colours(run, paint, discrete):
             assert low == -high < 0
             field = fields_of(sides)[name]
             known = np.isfinite(field)
-            np.testing.assert_array_equal(colour[known], field[known].clip(low, high))
+            scale = curvature_scale([x[-1] for x in fields_of(sides).values()], asinh=True)
+            assert (low, high) == scale.ends
+            np.testing.assert_array_equal(colour[known], scale.apply(field[known].clip(low, high)))
             np.testing.assert_array_equal(view.arrays[f"{name}_field"], field)
             assert (colour[~known] == 0).all()
         elif classes > 2 or discrete:
@@ -424,12 +428,17 @@ def test_the_scale_of_curvature_is_the_last_steps(circle):
     left[-1, 0, 0], right[-1, 0, 0], right[-1, 0, 1] = np.nan, np.inf, -7.0
     rest = film.film_data(circle, MEMBER), circle.steps, film_axes(sides), curves_of(circle)
     view = film_view(sides, *rest, paint="curvature", gaussian={"left": left, "right": right})
-    end = np.quantile(np.abs(right[-1][np.isfinite(right[-1])]), 0.9)
-    assert view.colour_range == pytest.approx((-end, end))
+    both_sides = np.concatenate([side[-1][np.isfinite(side[-1])] for side in (left, right)])
+    end = np.quantile(np.abs(both_sides), 0.98)
+    assert view.colour_range == pytest.approx((-end, end))  # in K's own unit
     known = right[-1][~np.isnan(right[-1])]  # the side of which most lies beyond
     assert view.beyond == pytest.approx((np.abs(known) > end).mean())
     assert view.beyond > 0
-    assert np.abs(view.arrays["right_colour"]).max() == pytest.approx(end)
+    curved = np.abs(both_sides)[np.abs(both_sides) > palette.COLOUR_RANGE_FLOOR]
+    soft = np.median(curved)
+    assert np.abs(view.arrays["right_colour"]).max() == pytest.approx(np.arcsinh(end / soft))
+    tests = [t["marker"] for t in view.columns[1][1].traces if t.get("marker", {}).get("size") == 6]
+    assert {"#ffffff"} == {marker["color"] for marker in tests[2:]}  # readable on any colour
 
 
 def test_names_of_classes_are_no_mark_up(circle):
@@ -440,16 +449,19 @@ def test_names_of_classes_are_no_mark_up(circle):
     assert "p(&lt;b&gt;% {x}&lt;/b&gt;) = %{z:.2f}" in heat["hovertemplate"]
 
 
-def test_a_face_has_the_class_of_its_middle(run):
+def test_of_several_classes_the_mesh_is_cut_where_the_class_changes(run):
     if run.setting.class_count == 2:
         return
     sides, view = picture(run)
     side = sides["right"]
-    flat = side.logits.reshape(len(side.logits), 31 * 31, -1)
-    for face in (0, 77, 1000, 1799):
-        i, j, k = triangles(31)[face]
-        wanted = (flat[:, i] + flat[:, j] + flat[:, k]).argmax(-1)
-        np.testing.assert_array_equal(view.arrays["right_faces"][:, face], wanted)
+    likeliest = side.logits.reshape(len(side.logits), 31 * 31, -1).argmax(-1)
+    parts = [view.arrays[f"right_part_{x}"] for x in "ijk"]
+    for frame, classes in enumerate(view.arrays["right_faces"]):
+        for corner in parts:
+            own = corner[frame] < 31 * 31  # the grid's points; the others were cut out of its edges
+            np.testing.assert_array_equal(
+                likeliest[frame][corner[frame][own]], classes[own].astype(int)
+            )
 
 
 def test_what_is_unresolved_is_hatched_and_nothing_else(circle):
@@ -623,7 +635,8 @@ def test_figures_can_be_sent_and_saved(run):
         in_plane = [x for x in figure.data if getattr(x, "xaxis", "") == f"x{number}"]
         wanted = view.columns[["left", "right"].index(side)]
         assert [len(in_scene), len(in_plane)] == [len(panel.traces) for panel in wanted]
-        np.testing.assert_array_equal(in_scene[0].x, view.arrays[f"{side}_x"][-1].ravel())
+        grid = view.arrays[f"{side}_x"][-1].ravel()
+        np.testing.assert_array_equal(in_scene[0].x[: len(grid)], grid)
         np.testing.assert_array_equal(in_plane[1].x, view.arrays[f"{side}_curve_u"][-1])
     assert "<html>" in figure.to_html(include_plotlyjs=False)
 

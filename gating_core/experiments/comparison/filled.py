@@ -1,0 +1,87 @@
+"""How much of the triangle of its values does a flat sheet fill?
+
+Shapes: T frames (versions of a model), R x C grid points, D model dimension.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gating_core.experiments.comparison.frames import ClassifierFrames
+
+LINES = 256  # that sweep a folded sheet
+TRIANGLE = 0.5  # its area in coordinates along its sides
+NEEDLE = 1e-9  # of a triangle's longest extent: what is narrower has no area to fill
+
+
+def filled_shares(frames: ClassifierFrames) -> np.ndarray | None:
+    """(T,): the part of the triangle of values that the sheet covers; NaN where that is a needle.
+
+    What several folds cover counts once. ``None`` where the outputs are not averages of three fixed
+    vectors.
+    """
+    if frames.averaged is None or frames.averaged.shape[1] != 3:
+        return None
+    return np.array([
+        _share(values, corners)
+        for values, corners in zip(frames.values, frames.averaged, strict=True)
+    ])  # fmt: skip
+
+
+def _share(values: np.ndarray, corners: np.ndarray) -> float:
+    sides = (corners[1:] - corners[0]).T
+    extents = np.linalg.svd(sides, compute_uv=False)
+    if len(extents) < 2 or extents[1] <= NEEDLE * extents[0]:
+        return float("nan")
+    return covered_area((values - corners[0]) @ np.linalg.pinv(sides).T) / TRIANGLE
+
+
+def covered_area(points: np.ndarray) -> float:
+    """The area that a mesh over a grid, ``points`` (R, C, 2) of a plane, covers once or more often.
+
+    Exact where it does not fold; else by 256 lines across its extent.
+    """
+    faces = _faces(points)
+    one, other = faces[:, 1] - faces[:, 0], faces[:, 2] - faces[:, 0]
+    signed = (one[:, 0] * other[:, 1] - one[:, 1] * other[:, 0]) / 2
+    if (signed >= 0).all() or (signed <= 0).all():
+        return float(abs(signed.sum()))
+    return _swept_area(faces)
+
+
+def _faces(points: np.ndarray) -> np.ndarray:
+    """(F, 3, 2): two triangles for every cell."""
+    a, b, c, d = points[:-1, :-1], points[:-1, 1:], points[1:, :-1], points[1:, 1:]
+    both = [np.stack([a, b, c], -2), np.stack([b, d, c], -2)]
+    return np.concatenate([found.reshape(-1, 3, 2) for found in both])
+
+
+def _swept_area(faces: np.ndarray) -> float:
+    """What the union of ``faces`` (F, 3, 2) covers of parallel lines, times their distance."""
+    low, high = faces[..., 1].min(), faces[..., 1].max()
+    gap = (high - low) / LINES
+    total = 0.0
+    for height in low + (np.arange(LINES) + 0.5) * gap:
+        cut = faces[(faces[..., 1].min(1) < height) & (faces[..., 1].max(1) > height)]
+        total += _union(*_chords(cut, height)) * gap
+    return float(total)
+
+
+def _chords(faces: np.ndarray, height: float) -> tuple[np.ndarray, np.ndarray]:
+    """From where to where (F,) a line at ``height`` runs in each of the ``faces`` that it cuts."""
+    ends = np.roll(faces, -1, 1)
+    start, rise = faces[..., 1], ends[..., 1] - faces[..., 1]
+    crossed = (start < height) != (ends[..., 1] < height)
+    share = (height - start) / np.where(crossed, rise, 1.0)
+    x = faces[..., 0] + share * (ends[..., 0] - faces[..., 0])
+    return np.where(crossed, x, np.inf).min(1), np.where(crossed, x, -np.inf).max(1)
+
+
+def _union(starts: np.ndarray, ends: np.ndarray) -> float:
+    """The length that intervals cover together."""
+    if not len(starts):
+        return 0.0
+    order = np.argsort(starts)
+    starts, ends = starts[order], np.maximum.accumulate(ends[order])
+    before = np.concatenate([starts[:1], ends[:-1]])
+    return float(np.maximum(ends - np.maximum(starts, before), 0).sum())
