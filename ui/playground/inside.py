@@ -11,6 +11,7 @@ from ui.playground.training import Wish, sides_of, stopped_frame
 from ui.work.runs import Shown
 
 SMALL = "inside_small"
+NOTHING = 1e-6  # of the other end of a scale
 
 
 def draw_inside(shown: Shown, wished: Wish) -> None:
@@ -25,18 +26,23 @@ def draw_inside(shown: Shown, wished: Wish) -> None:
     low, high = span(fields)
     st.caption(
         f"Every attention weight and gate over the input square, seed {run.task.seeds[member]},"
-        f" step {run.steps[frame]}, where the film stands. One colour scale, from {short(low)}"
-        f" (dark) to {short(high)}. Click one to enlarge it, or choose it here."
+        f" step {run.steps[frame]}, where the film stands. One colour scale, from {_end(low, high)}"
+        f" (dark) to {_end(high, low)}. Click one to enlarge it, or choose it here."
     )
     large = st.pills("Enlarge", tuple(fields), key="enlarged")
     chosen = {large: fields[large]} if large in fields else fields
     st.plotly_chart(
         inside_figure(chosen, (low, high)), key="inside_large" if large in fields else SMALL,
-        on_select=_on_field, selection_mode="points",
+        on_select=_on_field, selection_mode="points", config={"displayModeBar": False},
         alt="Attention weights and gates of both models over the input square.",
     )  # fmt: skip
     if large in fields:
         st.button("Show all", icon=":material/grid_view:", on_click=_show_all, key="inside_all")
+
+
+def _end(number: float, other: float) -> str:
+    """An end of the scale; zero where no colour tells it from that."""
+    return short(0.0 if abs(number) < NOTHING * abs(other) else number)
 
 
 def _on_field() -> None:

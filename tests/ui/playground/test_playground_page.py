@@ -24,7 +24,9 @@ from tests.ui.opening import ROOT, TIMEOUT_SECONDS, component, mistakes, notes, 
 from tests.ui.payload import unpack
 from ui.common.words import plus_minus
 from ui.drawing import palette
+from ui.drawing.camera import camera_from
 from ui.playground import controls as playground_controls
+from ui.playground import inside as inside_maps
 from ui.playground import parts as playground
 from ui.playground import tiles, training
 from ui.playground.names import KINDS, TITLES
@@ -261,6 +263,13 @@ def test_looking_inside():
         2,
         18,
     ]  # strip; 3 + 3 weights and 3 gates, each with what is clicked
+
+
+@pytest.mark.parametrize(
+    ("ends", "said"), [((5.9e-45, 1.0), "0"), ((0.002, 1.0), "0.002"), ((-0.5, 0.5), "−0.5")]
+)
+def test_the_end_of_a_scale_is_zero_where_no_colour_tells(ends, said):
+    assert inside_maps._end(*ends) == said
 
 
 def test_downloads_are_there_and_complete():
@@ -716,6 +725,8 @@ def test_a_cancelled_run_keeps_its_part_and_goes_on_from_there(monkeypatch):
     assert 3 <= len(part.frames) < len(whole.frames)
     header, _ = assert_shown(app)
     assert header["frames"] == len(part.frames)
+    assert header["camera"] != camera_from(playground.BEGIN_FROM)  # chosen from what there is
+    assert header["spare"] == playground.SPARE + playground.ROW
     assert [metric.value for metric in app.metric] == ["not measured"] * 2
     app.run()
     assert run_of(app) is part  # it waits for a click
