@@ -11,6 +11,7 @@ from .looking import (
     MARKERS,
     assert_dark,
     assert_drawn,
+    assert_nothing_is_cropped,
     assert_on_the_first_screen,
     assert_same_camera,
     assert_scrolls_only_down,
@@ -384,6 +385,50 @@ def test_a_camera_outlives_a_change_of_strength_and_of_tab(wide):
 
 # --- Inspect ---
 
+HANDLES = (".gc-pad", ".st-key-pair", ".st-key-hold_undo_button", ".st-key-hold_reset")
+EDGES = """selector => [...document.querySelectorAll(selector)].map(node => {
+  const { top, bottom } = node.getBoundingClientRect();
+  return [top, bottom];
+})"""
+
+
+def test_handles_and_what_they_move_stand_in_one_view(desk):
+    """At 1400 x 900, without scrolling: λ, both sides with chart and weights, both pads, undo."""
+    resize(desk, *SIZES["desk"])
+    go_to(desk, "?tab=Inspect&grid=31")
+    assert_on_the_first_screen(
+        desk,
+        "[role=tablist]",
+        ".gc-play",
+        SLIDER,
+        ".gc-scene",
+        ".gc-plane",
+        ".gc-reading",
+        *HANDLES,
+    )
+    for selector, count in ((".gc-scene", 2), (".gc-plane", 4), (".gc-pad", 2)):
+        assert desk.locator(selector).count() == count
+    for scene in desk.locator(".gc-scene").all():
+        box = scene.bounding_box()
+        assert min(box["width"], box["height"]) >= 290
+    chart, triangle = (
+        np.ptp([pixel(desk, place, x, 0) for x in ends], axis=0)[0]
+        for place, ends in ((0, (-1, 1)), (1, (0, 1)))
+    )
+    assert min(chart, triangle) >= 120  # pixels
+    assert_nothing_is_cropped(desk)
+
+
+@pytest.mark.parametrize("size", ["narrow", "phone"])
+def test_where_there_is_no_room_beside_them_the_handles_stand_below_the_pictures(desk, size):
+    resize(desk, *SIZES[size])
+    ((_, end),) = desk.evaluate(EDGES, ".gc-view")
+    assert all(start >= end for start, _ in desk.evaluate(EDGES, ".gc-pad"))
+    assert_scrolls_only_down(desk)
+    for box in (pad.bounding_box() for pad in desk.locator(".gc-pad").all()):
+        assert box["width"] >= 300
+        assert 0 <= box["x"] <= SIZES[size][0] - box["width"]
+
 
 def test_a_click_on_any_panel_marks_the_point_in_all_of_them_and_in_the_link(wide):
     open_tab(wide, "Inspect")
@@ -470,7 +515,7 @@ def test_arrow_keys_move_a_value_too(wide):
     wide.wait_for_function(ANSWERED)
     settle(wide)
     assert handle(wide, "U1").get_attribute("aria-valuetext") != place
-    wide.get_by_role("button", name="Back to the seed's own").click()
+    wide.get_by_role("button", name="Reset").click()
     wide.wait_for_function("() => !/[?&]values=/.test(location.href)")
     settle(wide)
     assert handle(wide, "U1").get_attribute("aria-valuetext") == place

@@ -5,11 +5,20 @@ how one could misread it.
 from __future__ import annotations
 
 from gating_core.attention import AttentionConfig
-from gating_core.experiments.specimen import COLOURINGS, MeasuredSpecimen
+from gating_core.experiments.specimen import (
+    COLOURINGS,
+    MeasuredSpecimen,
+    Specimen,
+    draggable_gates,
+    gate_arrows,
+    own_values,
+)
 from gating_core.geometry import HOLONOMY_LIMIT, TILT_LIMIT, SurfaceIntegrals
 from ui.common.explain import beats
 from ui.common.words import curvature_text, percent, plus_minus, short, vector_text
 from ui.manifold.picture import Look, averaged, draws_plane
+
+SUBSCRIPTS = "₁₂₃"
 
 
 def surfaces_text(sides: list[MeasuredSpecimen], at: tuple[int, int]) -> str:
@@ -204,6 +213,37 @@ def error_curves_text(step: float) -> str:
         "A valley: left of it rounding, right of it truncation. The best step depends on the"
         " surface, and nobody knows it beforehand. The exact K has no step.",
         "Agreement between two methods at one step proves nothing: both may be wrong the same way.",
+    )
+
+
+def handles_text(specimen: Specimen) -> str:
+    """The pads: the last layer's values and, where they can be dragged, the first layer's gates."""
+    values = ", ".join(
+        f"U{SUBSCRIPTS[i]} = {vector_text(value)}" for i, value in enumerate(own_values(specimen))
+    )
+    drawn = (
+        "The three value vectors of the last layer along two of the drawn axes; 1-2, 1-3 and 2-3"
+        " choose which two. A dragged one moves in their plane."
+    )
+    formula = f"{values}."
+    if draggable_gates(specimen.config):
+        one = "channel" if specimen.config.gate.granularity == "elementwise" else "head"  # type: ignore
+        gates = gate_arrows(specimen)
+        drawn += (
+            f" The arrows are the gates of the first layer, one for each {one}, in the plane of the"
+            " inputs."
+        )
+        formula += (
+            r" A gate opens with $w\cdot x$ and an offset: the arrow is $w$, for the first gate"
+            f" {vector_text(gates[0])}."
+        )
+    return beats(
+        drawn,
+        formula,
+        "Without a gate the sheet follows its values and stays in their plane. A gate opens where"
+        " its arrow points: the longer the arrow, the steeper.",
+        "A value's place here is a projection: two that coincide may differ along an axis that is"
+        " not shown. With several layers both pads move the same surface, at its two ends.",
     )
 
 

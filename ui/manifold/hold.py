@@ -1,4 +1,4 @@
-"""*Take hold of it*: drag a value vector or a gate's arrow, and surface and curvature follow.
+"""What can be taken hold of? Value vectors and the arrows of gates: surface and curvature follow.
 
 What was dragged stands in the link, so that it can be shared; every drag can be undone.
 """
@@ -30,36 +30,38 @@ from ui.manifold.controls import PAIR, PAIRS, UNDO, link_of
 CURRENT, IN_LINK = "hold_current", "hold_in_link"
 DRAGGING = "hold_dragging"
 PARAMETERS = ("values", "gates")
+PAD_WIDTH = 320  # pixels, where there is room
 SMALLEST_EXTENT = 2.0  # doubled until all handles fit
 GATE_COLOURS = ("#0f766e", "#b45309", "#4338ca", "#be185d", "#4d7c0f", "#475569")
 
 
 def draw_hold(side: MeasuredSpecimen, axes: Axes) -> None:
-    """Both pads, for a memory model with three values; a sentence where there is nothing to hold.
+    """Both pads, side by side where there is room, and the way back.
 
-    ``side`` is the gated one, or the only one there is.
+    ``side`` is the gated one, or the only one there is; one that `can_hold`.
     """
-    specimen = side.specimen
     st.session_state[IN_LINK] = {name: st.query_params.get(name) for name in PARAMETERS}
-    st.subheader("Take hold of it", anchor=False)
-    if not draggable_values(specimen.config) or side.values is None:
-        st.caption("Dragging needs memory slots and n = 3 values.")
-        return
-    st.caption(
-        "Drag a value vector, or the arrow of a gate; with the keyboard: Tab, then the arrow keys."
-    )
-    left, right = st.columns(2)
-    with left:
-        _draw_values(side, axes)
-    with right:
-        _draw_gates(specimen)
     with st.container(horizontal=True):
+        with st.container(width=PAD_WIDTH, gap="xsmall"):
+            _draw_values(side, axes)
+        with st.container(width=PAD_WIDTH, gap="xsmall"):
+            _draw_gates(side.specimen)
+            _draw_way_back()
+
+
+def can_hold(side: MeasuredSpecimen) -> bool:
+    """Whether there is something to take hold of: values that can be dragged."""
+    return draggable_values(side.specimen.config) and side.values is not None
+
+
+def _draw_way_back() -> None:
+    with st.container(horizontal=True, gap="xsmall"):
         st.button(
             "Undo", key="hold_undo_button", icon=":material/undo:", on_click=_undo,
             disabled=not st.session_state.get(UNDO),
         )  # fmt: skip
         st.button(
-            "Back to the seed's own", key="hold_reset", on_click=_reset,
+            "Reset", key="hold_reset", on_click=_reset, help="Back to the seed's own",
             disabled=not any(name in st.query_params for name in PARAMETERS),
         )  # fmt: skip
 
@@ -72,7 +74,7 @@ def is_dragging() -> bool:
 def _draw_values(side: MeasuredSpecimen, axes: Axes) -> None:
     drawn = axes.basis.shape[1]
     pairs = {name: pair for name, pair in PAIRS.items() if max(pair) < drawn}
-    pair = replace(PAIR, words=pairs).draw(st)
+    pair = replace(PAIR, words=pairs).draw(st, label_visibility="collapsed")
     own = own_values(side.specimen)  # before a gate at G2 scales them
     places = value_positions(own, axes, pair)
     st.session_state[CURRENT] = (own, axes, pair, side.specimen)
@@ -83,7 +85,7 @@ def _draw_values(side: MeasuredSpecimen, axes: Axes) -> None:
             for i, (x, y) in enumerate(places)
         ],
         extent=_extent(places),
-        label="The three value vectors; drag one to move it",
+        label="Values of the last layer",
         x_name=_plain(axes.names[pair[0]]),
         y_name=_plain(axes.names[pair[1]]),
         polygon=True,
@@ -98,8 +100,6 @@ def _draw_gates(specimen: Specimen) -> None:
             " without pre-normalisation)."
         )
         return
-    per = "channel" if specimen.config.gate.granularity == "elementwise" else "head"  # type: ignore
-    st.markdown(f"Gates of the first layer, one per {per}: where in the input each one opens")
     arrows = gate_arrows(specimen)
     pad(
         key="hold_gates",
@@ -108,7 +108,7 @@ def _draw_gates(specimen: Specimen) -> None:
             for i, (x, y) in enumerate(arrows)
         ],
         extent=_extent(arrows),
-        label="The direction and steepness with which each gate opens; drag an arrow to change it",
+        label="Gates of the first layer",
         x_name="x1",
         y_name="x2",
         on_move=_on_gate,

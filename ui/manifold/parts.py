@@ -16,16 +16,17 @@ from ui.manifold import measured, words
 from ui.manifold.controls import SHOWN_DEPTH, Asked, fit_axes, marked, put_strength
 from ui.manifold.dial import strengths
 from ui.manifold.doubt import draw_doubt as draw_doubts
-from ui.manifold.explain import heatmap_text, simplex_text, surfaces_text
-from ui.manifold.hold import draw_hold, is_dragging
+from ui.manifold.explain import handles_text, heatmap_text, simplex_text, surfaces_text
+from ui.manifold.hold import can_hold, draw_hold, is_dragging
 from ui.manifold.marked_point import point_rows
 from ui.manifold.picture import ManifoldPicture, manifold_view
 from ui.manifold.request import Metric, Request, Resolved, at_strength
 
 VIEW_KEY = "manifold_view"
+BESIDE = "gc-beside"  # the pads stand beside the view as pad.css says
 LAST_GOOD = "manifold_last_good"
 STRENGTHS = "manifold_strengths"  # of the frames in the browser
-SPARE = 545  # pixels of the window that all but the pictures takes
+SPARE, SPARE_INSPECT = 545, 530  # pixels of the window that all but the pictures takes
 HIDDEN = ("value_count", "heads", "grid", "part")  # notes whose controls are under *More*
 
 
@@ -109,7 +110,7 @@ def put_notes(found: ShownSides, more_open: bool) -> None:
             found.asked.slots[name].caption(f":material/info: {note}")
 
 
-def draw_view(found: ShownSides) -> ManifoldPicture:
+def draw_view(found: ShownSides, spare: int = SPARE) -> ManifoldPicture:
     """The linked surfaces and heatmaps, and what plays them."""
     asked, resolved = found.asked, found.resolved
     frames = [found.sides[:1], *([found.dial] if found.dial else [])]
@@ -133,7 +134,7 @@ def draw_view(found: ShownSides) -> ManifoldPicture:
         ends=("no gate", "full gate"),
         scrub=True,
         scene=str(_scene_of(resolved.request)),
-        spare=SPARE,
+        spare=spare,
         legend=Legend(picture.scale.colours, low, high, words.scale_note(picture, asked.look)),
         pick=marked(resolved.grid),
         on_pick=_on_pick,
@@ -209,23 +210,32 @@ def _offer_axes(found: ShownSides) -> None:
         st.button("Fit the axes to this depth", key="fit_axes", on_click=fit_axes)
 
 
-def _explanations(found: ShownSides, simplex: bool = False) -> None:
+def _explanations(found: ShownSides) -> None:
     sides, look, at = found.sides, found.asked.look, found.at
     with st.container(horizontal=True):
         explain("the surfaces", surfaces_text(sides, at))
         explain("the heatmaps", heatmap_text(sides, look, at))
-        if simplex:
+        if look.inspect and sides[0].specimen.config.value_count == 3:
             explain("the triangles", simplex_text(sides, look, at))
+        if look.inspect and can_hold(sides[-1]):
+            explain("the handles", handles_text(sides[-1].specimen))
 
 
 def draw_inspect(found: ShownSides, stage: DeltaGenerator) -> None:
-    """The same point marked everywhere, all that is known of it, and handles to drag."""
+    """Handles to drag beside what they move, the same point marked everywhere, all known of it."""
     with stage:
-        picture = draw_view(found)
-        draw_hold(found.sides[-1], found.resolved.axes)
+        if can_hold(found.sides[-1]):
+            with st.container(horizontal=True, wrap=False, key=BESIDE):
+                with st.container():
+                    picture = draw_view(found, SPARE_INSPECT)
+                with st.container():
+                    draw_hold(found.sides[-1], found.resolved.axes)
+        else:
+            picture = draw_view(found, SPARE_INSPECT)
+            st.caption("Dragging needs memory slots and n = 3 values.")
     for line in _asides(found, picture):
         st.caption(line)
-    _explanations(found, simplex=found.sides[0].specimen.config.value_count == 3)
+    _explanations(found)
     if marked(found.resolved.grid) is None:
         st.caption("No point is marked: click one. Below: the middle of the chart.")
     st.table(point_rows(found.sides, found.at, found.asked.look))

@@ -280,6 +280,7 @@ def _simplex(name: str) -> Panel:
         layout={
             "xaxis": {**bare, "range": [-0.2, 1.2]},
             "yaxis": {**bare, "range": [-0.25, 1.2], "scaleanchor": "x"},
+            "margin": dict.fromkeys("lrtb", 0),  # nothing stands beside it
         },
         pick={letter: f"{name}_simplex_{letter}" for letter in "xy"},
     )

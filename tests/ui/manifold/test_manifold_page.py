@@ -13,7 +13,7 @@ from gating_core.geometry.point_types import POINT_TYPES
 from tests.ui.opening import component, mistakes, notes, open_page, report
 from tests.ui.payload import unpack
 from ui.common.controls import Choice, Number
-from ui.common.words import plus_minus
+from ui.common.words import plus_minus, vector_text
 from ui.manifold import dial, measured, request
 from ui.manifold.controls import MANIFOLD, TABS
 from ui.manifold.fooled.cases import FOOLED
@@ -631,7 +631,7 @@ def test_principal_components_stay_those_of_the_first_depth_until_they_are_fitte
 
 EXPLAINED = {
     "See": ["the surfaces", "the heatmaps"],
-    "Inspect": ["the surfaces", "the heatmaps", "the triangles"],
+    "Inspect": ["the surfaces", "the heatmaps", "the triangles", "the handles"],
     "Doubt": ["the integrals", "the histogram", "the maps", "the error curves"],
 }
 
@@ -644,6 +644,29 @@ def test_every_figure_is_explained_in_four_beats(tab):
     text = " ".join(markdown.value for markdown in app.markdown)
     for beat in ("What is drawn.", "The formula", "What to look for.", "How one could misread it."):
         assert text.count(f"**{beat}") == len(labels)
+
+
+def explanations(app):
+    """What is unfolded below the pictures: each one's text, by its name."""
+    found = {popover.proto.popover.label: popover for popover in app.get("popover")}
+    return {
+        label.removeprefix("Explain this plot: "): popover.markdown[0].value
+        for label, popover in found.items()
+    }
+
+
+def test_what_can_be_dragged_is_explained_with_its_numbers_and_nothing_else_is():
+    app = open_manifold(tab="Inspect", grid="31", values=DRAGGED, gates=GATES)
+    text = explanations(app)["the handles"]
+    assert vector_text(np.array(numbers(DRAGGED)[:3])) in text
+    assert vector_text(np.array(handles(app, GATES_PAD)[0])) in text
+    assert "one for each channel" in text
+    text = explanations(open_manifold(tab="Inspect", grid="31", per="head"))["the handles"]
+    assert "one for each head" in text
+    text = explanations(open_manifold(tab="Inspect", grid="31", position="G2"))["the handles"]
+    assert "U₁ = " in text
+    assert "arrow" not in text.split("**What to look for")[0]
+    assert "the handles" not in explanations(open_manifold(tab="Inspect", grid="31", n="4"))
 
 
 @pytest.mark.parametrize("name", FOOLED)

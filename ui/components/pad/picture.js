@@ -9,7 +9,7 @@ const HIT = 18;
 const HEAD = { length: 13, half: 6 }; // of an arrow
 const NAME = { gap: 16, height: 14 };
 const SIDES = [[1, 0], [-1, 0], [0, -1], [0, 1], [1, -1], [-1, -1], [1, 1], [-1, 1]];
-const HINT = 'Drag, or Tab and arrow keys (Shift: finer)';
+const HINT = 'Drag, or Tab and arrow keys';
 const HOLLOW = 'Hollow: outside the pad, shown at its rim';
 
 // The handles' elements; made again only when there are others, or the focus would be lost.
