@@ -46,6 +46,10 @@ ARRAY = f"""name => {{
   const from = framed ? {STATE}.frame * size : 0;
   return [...values.subarray(from, from + size)];
 }}"""  # of the shown frame
+EDGES = """selector => [...document.querySelectorAll(selector)].map(node => {
+  const { top, bottom } = node.getBoundingClientRect();
+  return [top, bottom];
+})"""
 READOUTS = "() => [...document.querySelectorAll('.gc-readout')].map(node => node.textContent)"
 # How far each scene's markers stand before their surface, on the way to the viewer, by axis.
 LIFTS = f"""() => {STATE}.header.columns.map(({{ panels: [{{ layout }}] }}) =>
@@ -218,6 +222,26 @@ def test_pointing_at_what_is_not_known_says_so(desk):
     desk.mouse.move(1, 1)
 
 
+@pytest.mark.parametrize("link", ["?grid=31&gallery=true", "?grid=31&gallery=true&tab=Doubt"])
+def test_the_model_of_a_picture_that_lies_is_shown_where_one_sees_it(desk, link):
+    go_to(desk, "?grid=31")
+    resize(desk, *SIZES["desk"])
+    follow_link(desk, ADDRESS + link)
+    desk.get_by_role("button", name="Show this model on the page").click()
+    desk.wait_for_function("document.querySelector('.gc-view')?.__gc?.header.reveal > 0")
+    await_view(desk)
+    assert_on_the_first_screen(desk, ".gc-play", ".gc-scene", ".gc-reading")
+    # Once: whoever goes on is left where they are.
+    more = desk.get_by_text("More: source")
+    more.scroll_into_view_if_needed()
+    (before,) = desk.evaluate(EDGES, ".gc-view")
+    more.click()
+    settle(desk)
+    assert desk.evaluate(EDGES, ".gc-view") == [before]
+    more.click()
+    settle(desk)
+
+
 def test_values_too_small_for_the_browser_are_drawn_as_a_point(desk):
     """No WebGL error: `nothing_goes_wrong` would see it."""
     values = ",".join(["1e-300", "0", "0", "0", "1e-300", "0", "0", "0", "1e-300"])
@@ -386,10 +410,6 @@ def test_a_camera_outlives_a_change_of_strength_and_of_tab(wide):
 # --- Inspect ---
 
 HANDLES = (".gc-pad", ".st-key-pair", ".st-key-hold_undo_button", ".st-key-hold_reset")
-EDGES = """selector => [...document.querySelectorAll(selector)].map(node => {
-  const { top, bottom } = node.getBoundingClientRect();
-  return [top, bottom];
-})"""
 
 
 def test_handles_and_what_they_move_stand_in_one_view(desk):

@@ -28,6 +28,7 @@ PER = {"channel": "elementwise", "head": "headwise"}
 PAIRS = {"1-2": (0, 1), "1-3": (0, 2), "2-3": (1, 2)}  # drawn axes, by their numbers
 STEPS = {f"1e-{power}": float(f"1e-{power}") for power in range(7, 0, -1)}
 SHOWN_DEPTH = "manifold_depth"
+REVEALED = "manifold_revealed"  # how often the pictures had to come into view
 UNDO = "hold_undo"  # what was dragged, step by step
 
 
@@ -243,7 +244,11 @@ def apply_request(request: Request) -> None:
     link["lambda"] = IN_LINK["lambda"].texts(request.strength)
     link |= put(MODEL, request) | put({"by": COLOURS["by"]}, Look())
     link |= put({key: METRIC[key] for key in ("metric", *needs)}, request.metric)
+    if MANIFOLD["tab"].value == "Doubt":  # where there are no pictures
+        MANIFOLD["tab"].set(TABS[0])
+        link["tab"] = []
     change_link(link)
     forget()
     st.session_state.pop(UNDO, None)
+    st.session_state[REVEALED] = st.session_state.get(REVEALED, 0) + 1
     st.toast("The pictures above show this model now.", icon=":material/arrow_upward:")

@@ -13,7 +13,7 @@ from ui.common.explain import explain
 from ui.common.words import percent, short
 from ui.components.view3d import Legend, view3d
 from ui.manifold import measured, words
-from ui.manifold.controls import SHOWN_DEPTH, Asked, fit_axes, marked, put_strength
+from ui.manifold.controls import REVEALED, SHOWN_DEPTH, Asked, fit_axes, marked, put_strength
 from ui.manifold.dial import strengths
 from ui.manifold.doubt import draw_doubt as draw_doubts
 from ui.manifold.explain import handles_text, heatmap_text, simplex_text, surfaces_text
@@ -135,6 +135,7 @@ def draw_view(found: ShownSides, spare: int = SPARE) -> ManifoldPicture:
         scrub=True,
         scene=str(_scene_of(resolved.request)),
         spare=spare,
+        reveal=st.session_state.get(REVEALED, 0),
         legend=Legend(picture.scale.colours, low, high, words.scale_note(picture, asked.look)),
         pick=marked(resolved.grid),
         on_pick=_on_pick,

@@ -41,6 +41,7 @@ from ui.drawing.panels import (
 from ui.drawing.sheet import outermost
 from ui.manifold.arrays import SIMPLEX, DrawnSide, Readout
 from ui.manifold.boxes import boxes_of
+from ui.manifold.plane import warped
 
 CHART_NAMES = {"inputs": ("x<sub>1</sub>", "x<sub>2</sub>"), "weights": ("u", "v")}
 MILD = {"ambient": 0.75, "diffuse": 0.45}  # what faces away from the light has a colour, too
@@ -90,7 +91,7 @@ def manifold_view(sides: Sides, axes: Axes, look: Look) -> ManifoldPicture:
     solid = axes.basis.shape[1] == 3
     columns, readouts = [], []
     for side in drawn:
-        surface = _scene(side, drawn[0], style) if solid else _warped(side.name, axes, style)
+        surface = _scene(side, drawn[0], style) if solid else warped(side, style)
         panels = [surface, _chart(side, style, colouring.symbol)]
         arrays |= side.arrays(scale)
         read: Readout = [("K", [f"{side.name}_gaussian"]), ("error", [f"{side.name}_error"])]
@@ -211,31 +212,6 @@ def _scene(side: DrawnSide, flat: DrawnSide, style: dict[str, Any]) -> Panel:
         pick={letter: f"{name}_{letter}" for letter in "xyz"},
         notes=notes,
         inside=[] if names else outermost(np.concatenate(seen)).tolist(),
-    )
-
-
-def _warped(name: str, axes: Axes, style: dict[str, Any]) -> Panel:
-    """D = 2: the chart's grid as the model bends it, in the plane."""
-    marker = {"size": 3, "color": ref(f"{name}_colour", flat=True), **style}
-    traces = [
-        line2d(f"{name}_grid_x", f"{name}_grid_y", palette.GRID_LINE, 1.5),
-        {
-            "type": "scatter",
-            "mode": "markers",
-            **{letter: ref(f"{name}_{letter}", flat=True) for letter in "xy"},
-            "marker": marker,
-            **QUIET,
-        },
-    ]
-    return Panel(
-        kind="plane",
-        label=f"{name}: the chart's grid lines in the plane of the outputs",
-        traces=traces,
-        layout={
-            "xaxis": {"title": {"text": axes.names[0]}, "zeroline": False},
-            "yaxis": {"title": {"text": axes.names[1]}, "zeroline": False, "scaleanchor": "x"},
-        },
-        pick={letter: f"{name}_{letter}" for letter in "xy"},
     )
 
 

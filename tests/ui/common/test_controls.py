@@ -142,6 +142,19 @@ def test_the_gallery_can_show_every_covariance(metric, monkeypatch):
         assert control.value == getattr(metric, control.feeds)
 
 
+@pytest.mark.parametrize(("tab", "then"), [("Doubt", "See"), ("Inspect", "Inspect")])
+def test_the_gallery_shows_its_model_where_there_are_pictures(tab, then, monkeypatch):
+    state: dict = {"tab": tab}
+    monkeypatch.setattr(streamlit, "session_state", state)
+    links: list[dict] = []
+    monkeypatch.setattr(manifold, "change_link", links.append)
+    for times in (1, 2):
+        manifold.apply_request(ManifoldRequest())
+        assert state[manifold.REVEALED] == times
+    assert state["tab"] == then
+    assert links[0].get("tab") == ([] if then != tab else None)
+
+
 def test_back_to_the_first_example_is_everything_that_is_drawn(monkeypatch):
     monkeypatch.setattr(streamlit, "session_state", {})
     monkeypatch.setattr(streamlit, "query_params", {})

@@ -144,3 +144,17 @@ def test_there_are_as_many_strengths_as_are_affordable(depth, dim, count, grid):
         assert len(found) * work <= AFFORDABLE or len(found) == 2
         more = next((n for n in reversed(STEPS) if n >= len(found)), None)
         assert more is None or (more + 1) * work > AFFORDABLE
+
+
+def test_in_the_plane_the_grid_lies_on_the_dots_and_an_axis_has_two_or_three_numbers():
+    _, _, picture = pictured(model_dim=2)
+    for name, (panel, *_) in zip(("left", "right"), picture.view.columns, strict=True):
+        assert [trace["mode"] for trace in panel.traces] == ["markers", "lines"]
+        frames = [picture.view.arrays[f"{name}_{letter}"] for letter in "xy"]
+        for frame, layout in enumerate(panel.layouts or [panel.layout]):
+            for values, letter in zip(frames, "xy", strict=True):
+                shown = values[frame] if panel.layouts else values
+                numbers = layout[f"{letter}axis"]["tickvals"]
+                assert 2 <= len(numbers) <= 3
+                assert shown.min() < min(numbers) < max(numbers) < shown.max()
+        assert panel.layout == (panel.layouts or [panel.layout])[-1]

@@ -97,6 +97,7 @@ def view3d(
     ends: tuple[str, str] | None = None,
     arrive: bool = False,
     spare: int = 450,
+    reveal: int = 0,
 ) -> None:
     """Draw ``view``.
 
@@ -116,7 +117,7 @@ def view3d(
     one per frame, ``ends`` what the ends of the timeline are called; in these and in captions **
     marks what is bold. With ``arrive`` the frames play once by themselves when the page is opened.
     The pictures are as high as the window leaves room when ``spare`` pixels of it are taken by all
-    else.
+    else. They come into the window once for every new number ``reveal``, 0 apart.
     """
     columns = [
         {
@@ -143,6 +144,7 @@ def view3d(
         "ends": ends,
         "arrive": arrive,
         "spare": spare,
+        "reveal": reveal,
         "frames": view.frames if playable else 1,
         "frame": frame,
         "scrub": scrub,

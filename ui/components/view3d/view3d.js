@@ -31,6 +31,10 @@ export default function ({ data, parentElement, setTriggerValue }) {
   if (arriving) state.frame = 0;
 
   build(root, state);
+  if (header.reveal && header.reveal !== window.__gcRevealed) {
+    window.__gcRevealed = header.reveal;
+    root.scrollIntoView();
+  }
   loadPlotly(header.plotly).then(async Plotly => {
     if (!root.isConnected) return;
     state.Plotly = Plotly;
