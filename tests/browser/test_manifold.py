@@ -553,6 +553,17 @@ def test_a_phone_stacks_the_panels_and_scrolls_only_down(phone):
     assert phone.evaluate(touch) == "pan-y"  # a finger scrolls past a surface
 
 
+def test_on_a_phone_no_table_and_no_map_of_the_doubts_is_cut_off(phone):
+    open_tab(phone, "Doubt")
+    phone.wait_for_function("document.querySelectorAll('.js-plotly-plot .bglayer').length >= 5")
+    ends = "nodes => nodes.map(node => node.getBoundingClientRect().right)"
+    for selector, count in (("[data-testid=stTable] table", 2), (".js-plotly-plot", 5)):
+        found = phone.locator(selector).evaluate_all(ends)
+        assert len(found) == count
+        assert max(found) <= 390
+    open_tab(phone, "See")
+
+
 def test_the_dark_scheme_is_dark_draws_and_keeps_the_mark_of_the_link(phone):
     assert_dark(phone)
     for scene in phone.locator(".gc-scene").all():

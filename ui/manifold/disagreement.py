@@ -6,10 +6,10 @@ Colours are those of the palette; texts and papers are left to the theme of the 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from gating_core.experiments.specimen import COLOURINGS
 from gating_core.geometry import ErrorCurve, SecondOpinion
@@ -25,12 +25,20 @@ CURVE_STYLES = {
     "triangle mesh": (palette.ACCENT, "diamond"),
     "paper's proxy": (palette.PLANE, "cross"),
 }
-MAPS_HEIGHT = 430  # pixels
-BARS_BELOW = -0.28  # of the maps' height: below the titles of the axes
+MAP_SIZE = (360, 430)  # pixels: three beside each other on a desk, two where it is narrow
+BAR = {
+    "orientation": "h",
+    "x": 0.5,
+    "y": 1.04,
+    "yanchor": "bottom",
+    "thickness": 12,
+    "len": 0.8,
+    "outlinewidth": 0,
+}
 GUIDE_BELOW = 30  # the guide's distance from the curve, as a factor
 
 
-def error_maps(second: SecondOpinion) -> go.Figure:
+def error_maps(second: SecondOpinion) -> list[go.Figure]:
     """Exact K over the chart, and how far the others are from it: log10 of |K - exact K|.
 
     The errors share one scale, which shows all of them; what is smaller than the exact K's own
@@ -42,54 +50,52 @@ def error_maps(second: SecondOpinion) -> go.Figure:
     errors = {
         name: _log_error(second, other) for name, other in others.items() if other is not None
     }
-    titles = ["exact K", *(f"error: {name}" for name in errors)]
-    figure = make_subplots(1, len(titles), subplot_titles=titles, horizontal_spacing=0.04)
-    figure.update_annotations(font_size=TITLE_SIZE)
-    axis = second.axis
     place = "x = (%{x:.2f}, %{y:.2f})<br>"
-    figure.add_heatmap(
-        x=axis, y=axis, z=second.known, coloraxis="coloraxis", row=1, col=1,
+    scale = colour_scale(COLOURINGS["curvature"], [second.known])
+    note = f"exact K ({percent(scale.beyond)} of points beyond)" if scale.beyond else "exact K"
+    end = scale.high
+    ticks = {"tickvals": [-end, 0, end], "ticktext": [f"−{tick_text(end)}", "0", tick_text(end)]}
+    exact = go.Heatmap(
+        z=second.known, zmin=-end, zmax=end, colorscale=scale.colours, colorbar=_bar(note, ticks),
         hovertemplate=place + "K = %{z:.3g}<extra></extra>", hovertemplatefallback="not known",
     )  # fmt: skip
-    for column, error in enumerate(errors.values(), 2):
-        figure.add_heatmap(
-            x=axis, y=axis, z=error, coloraxis="coloraxis2", row=1, col=column,
-            customdata=10**error,
-            hovertemplate=place + "off by %{customdata:.1e}<extra></extra>",
-        )  # fmt: skip
-    for column in range(1, len(titles) + 1):
-        figure.update_yaxes(scaleanchor=f"x{column if column > 1 else ''}", row=1, col=column)
-    ends = [float(axis[0]), float(axis[-1])]
-    square = {"constrain": "domain", "range": ends, "zeroline": False,
-              "tickvals": [ends[0], sum(ends) / 2, ends[1]]}  # fmt: skip
-    figure.update_xaxes(title_text="x<sub>1</sub>", **square)
-    figure.update_yaxes(showticklabels=False, constraintoward="top", **square)
-    figure.update_yaxes(title_text="x<sub>2</sub>", showticklabels=True, col=1)
-
-    scale = colour_scale(COLOURINGS["curvature"], [second.known])
     low, high = _whole_decades(np.concatenate([error.ravel() for error in errors.values()]))
     decades = np.arange(low, high + 1, max(1, math.ceil((high - low) / 4)))
-    bar = {"orientation": "h", "y": BARS_BELOW, "yanchor": "top", "thickness": 12, "len": 0.46}
-    note = f"K ({percent(scale.beyond)} of points beyond)" if scale.beyond else "K"
-    end = scale.high
+    ticks = {"tickvals": decades, "ticktext": [f"10<sup>{d}</sup>" for d in decades]}
+    return [_chart_map(exact, second.axis)] + [
+        _chart_map(
+            go.Heatmap(
+                z=error, zmin=low, zmax=high, colorscale="Cividis", customdata=10**error,
+                colorbar=_bar(f"error of K: {name}", ticks),
+                hovertemplate=place + "off by %{customdata:.1e}<extra></extra>",
+            ),
+            second.axis,
+        )
+        for name, error in errors.items()
+    ]  # fmt: skip
+
+
+def _bar(title: str, ticks: dict[str, Any]) -> dict[str, Any]:
+    """A bar of colours above a map: below it would stand far away in a narrow window."""
+    return {**BAR, **ticks, "title": {"text": title, "side": "top", "font": {"size": TITLE_SIZE}}}
+
+
+def _chart_map(heat: go.Heatmap, axis: np.ndarray) -> go.Figure:
+    """A square over the chart whose rows and columns stand at ``axis``."""
+    ends = [float(axis[0]), float(axis[-1])]
+    square = {
+        "constrain": "domain", "range": ends, "zeroline": False, "automargin": False,
+        "title_standoff": 4, "tickvals": [ends[0], sum(ends) / 2, ends[1]],
+    }  # fmt: skip
+    figure = go.Figure(heat.update(x=axis, y=axis))
+    figure.update_xaxes(title_text="x<sub>1</sub>", **square)
+    figure.update_yaxes(
+        title_text="x<sub>2</sub>", scaleanchor="x", constraintoward="top", **square
+    )
+    width, height = MAP_SIZE
     figure.update_layout(
-        coloraxis={
-            "colorscale": scale.colours, "cmin": -end, "cmax": end,
-            "colorbar": bar | {
-                "title": {"text": note, "side": "top"}, "x": 0.22,
-                "tickvals": [-end, 0, end],
-                "ticktext": [f"−{tick_text(end)}", "0", tick_text(end)],
-            },
-        },
-        coloraxis2={
-            "colorscale": "Cividis", "cmin": low, "cmax": high,
-            "colorbar": bar | {
-                "title": {"text": "error of K", "side": "top"}, "x": 0.77,
-                "tickvals": decades, "ticktext": [f"10<sup>{d}</sup>" for d in decades],
-            },
-        },
-        margin={"l": 40, "r": 10, "t": 36, "b": 130}, height=MAPS_HEIGHT,
-    )  # fmt: skip
+        width=width, height=height, margin={"l": 45, "r": 15, "t": 80, "b": 50, "pad": 0}
+    )
     return figure
 
 

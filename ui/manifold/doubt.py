@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -29,6 +30,11 @@ INTEGRALS = {
     "holonomy": "∫K dA once more, by holonomy",
 }
 
+MAP_NAMES = (
+    "Exact K over the chart.",
+    "How far finite differences are off over the chart.",
+    "How far the mesh is off over the chart.",
+)
 SIGNED = ("gaussian", "holonomy")  # integrals that may be negative
 
 
@@ -55,32 +61,45 @@ def _names(sides: list[MeasuredSpecimen]) -> tuple[str, ...]:
     return words.SIDE_NAMES[: len(sides)]
 
 
-def _bounds_table(sides: list[MeasuredSpecimen]) -> dict[str, list[str] | tuple[str, ...]]:
-    found = [side.verdict for side in sides]
-    return {
-        "Side": _names(sides),
-        "K from": [_extreme(side, np.min) for side in sides],
-        "to": [_extreme(side, np.max) for side in sides],
-        "bound of K, median": [_error(side, np.median) for side in sides],
-        "largest": [_error(side, np.max) for side in sides],
-        "unresolved points": [percent(verdict.unresolved) for verdict in found],
-        "area K > 0": [percent(verdict.positive) for verdict in found],
-        "K < 0": [percent(verdict.negative) for verdict in found],
-        "flat": [percent(verdict.flat) for verdict in found],
-        "undecided": [percent(verdict.undecided) for verdict in found],
+def _bounds_table(sides: list[MeasuredSpecimen]) -> dict[str, list[str]]:
+    """One column a side: on a telephone ten columns would be cut off."""
+    columns = dict(zip(_names(sides), map(_bounds, sides), strict=True))
+    first = next(iter(columns.values()))
+    return {"On the grid": list(first)} | {
+        name: list(found.values()) for name, found in columns.items()
     }
 
 
-def _extreme(side: MeasuredSpecimen, which: object) -> str:
-    resolved = side.surface.resolved[0]
-    found = side.surface.gaussian[0][resolved]
-    return short(float(which(found))) if resolved.any() else "none"  # type: ignore
+def _bounds(side: MeasuredSpecimen) -> dict[str, str]:
+    verdict = side.verdict
+    return {
+        "Least K known": _extreme(side, np.min),
+        "Greatest K known": _extreme(side, np.max),
+        "Bound of K, median": _error(side, np.median),
+        "Bound of K, largest": _error(side, np.max),
+        "Unresolved points": percent(verdict.unresolved),
+        "Area with K > 0": percent(verdict.positive),
+        "Area with K < 0": percent(verdict.negative),
+        "Flat area": percent(verdict.flat),
+        "Undecided area": percent(verdict.undecided),
+    }
 
 
-def _error(side: MeasuredSpecimen, which: object) -> str:
+def _extreme(side: MeasuredSpecimen, which: Callable[[np.ndarray], float]) -> str:
+    """Of what is known: where K is proved to be zero, its digits are rounding."""
+    if not side.surface.resolved.any():
+        return "none"
+    known = side.surface.known[0]
+    if side.surface.proof[0]:
+        return "0 (proved)"
+    found = known[np.isfinite(known)]
+    return short(float(which(found))) if found.size else "not known"
+
+
+def _error(side: MeasuredSpecimen, which: Callable[[np.ndarray], float]) -> str:
     resolved = side.surface.resolved[0]
     errors = side.surface.gaussian_error[0][resolved]
-    return error_text(float(which(errors))) if resolved.any() else "none"  # type: ignore
+    return error_text(float(which(errors))) if resolved.any() else "none"
 
 
 def _integrals_table(totals: list[SurfaceIntegrals]) -> dict[str, list[str]]:
@@ -124,11 +143,9 @@ def _draw_opinion(resolved: Resolved, sides: list[MeasuredSpecimen]) -> None:
     step = MANIFOLD["step"].draw(right)
     side = sides[0 if chosen == "ungated" else -1]
     found = measured.opinion(side.specimen, resolved.grid, step)
-    st.plotly_chart(
-        error_maps(found),
-        alt="Exact K over the chart, and how far finite differences and the mesh are off.",
-        key="error_maps",
-    )
+    with st.container(horizontal=True):
+        for n, figure in enumerate(error_maps(found)):
+            st.plotly_chart(figure, alt=MAP_NAMES[n], key=f"error_map_{n}", width="content")
     st.plotly_chart(
         error_curves(found.curves, step),
         alt="Error against step or grid spacing, on logarithmic axes.",

@@ -90,7 +90,8 @@ def test_every_tab_opens_for_every_link(name, tab):
     charts, tables = len(app.get("plotly_chart")), len(app.table)
     if tab == "Doubt":
         assert component(app, VIEW) is None
-        assert (charts, tables) == (3, 2)
+        solid = int(LINKS[name].get("dim", "3")) == 3  # a mesh needs three dimensions
+        assert (charts, tables) == (4 + solid, 2)
         return
     header, arrays = payload(app)
     columns = header["columns"]
@@ -340,9 +341,10 @@ def test_dragged_numbers_that_cannot_be_keep_the_first_picture(link, words, tab,
 
 def test_where_there_is_no_surface_no_number_is_told():
     app = open_manifold(n="2", grid="31", tab="Doubt")
-    ungated = app.table[0].value.iloc[0].to_dict()
-    assert [ungated[name] for name in ("K from", "to", "largest")] == ["none"] * 3
-    assert ungated["unresolved points"].startswith("100")
+    ungated = app.table[0].value.set_index("On the grid")["Without gate"]
+    bounds = ungated[["Least K known", "Greatest K known", "Bound of K, largest"]]
+    assert list(bounds) == ["none"] * 3
+    assert ungated["Unresolved points"].startswith("100")
     assert all("nan" not in table.value.to_string().lower() for table in app.table)
     assert open_manifold(n="2", grid="31").metric[0].value == "none"
 
@@ -402,6 +404,9 @@ def test_in_two_dimensions_nothing_curves_and_every_number_says_so(link):
     app = open_manifold(**link, grid="31")
     assert [metric.value for metric in app.metric] == ["0", "0\u00a0%"] * 2
     app = open_manifold(**link, grid="31", tab="Doubt")
+    bounds = app.table[0].value.set_index("On the grid")
+    for name in ("Least K known", "Greatest K known"):  # not the digits of rounding
+        assert list(bounds.loc[name]) == ["0 (proved)"] * 2
     table = app.table[1].value.set_index("Integral")
     for name in ("Total curvature ∫|K| dA", "∫K dA"):
         assert list(table.loc[name]) == ["0"] * 3
