@@ -66,7 +66,9 @@ def plus_minus(value: float, error: float, least: float = -math.inf) -> str:
         if shown < abs(rounded) and doubt < abs(exact):
             long = place > 0
             return f"{_text(rounded, long)} ± {_text(shown, long)}"
-    low, high = exact - doubt, exact + doubt
+    with localcontext() as context:
+        context.prec = LONGEST  # else what is far smaller than the error is lost
+        low, high = exact - doubt, exact + doubt
     place = _place(doubt, 2)
     highest = _text(_rounded(high, place, ROUND_CEILING))
     if low <= least:

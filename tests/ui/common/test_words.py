@@ -84,6 +84,8 @@ def assert_readable(text, length):
 @given(value=FINITE, error=SIZES, positive=st.booleans())
 @example(value=399.0, error=20000.0, positive=True)
 @example(value=-0.0, error=5e-324, positive=False)
+@example(value=1.0, error=1e100, positive=True)
+@example(value=1.0, error=1e100, positive=False)
 @example(value=1.7976931348623157e308, error=1.7976931348623157e308, positive=False)
 def test_every_number_with_its_error_can_be_read_and_reads_back(value, error, positive):
     value = abs(value) if positive else value
