@@ -243,7 +243,7 @@ def test_whoever_comes_back_finds_the_page_as_it_was(wide):
 
 def test_a_small_multiple_is_enlarged_by_a_click(wide):
     wide.get_by_text("Looking inside: every weight").click()
-    small = wide.locator(".st-key-inside_small .js-plotly-plot")
+    small = wide.locator(".st-key-inside_small_left .js-plotly-plot")
     small.wait_for()
     settle(wide)
     small.scroll_into_view_if_needed()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +16,7 @@ from ui.drawing import palette
 from ui.drawing.panels import View
 
 BESIDE = "#0f8f7f"  # variants that are neither left nor right
+SEPARATOR = " · "  # between the parts of a name; the first is its side
 COLUMNS = 4  # of small multiples: what a phone can show
 ROW_HEIGHT, TITLE_HEIGHT, LARGE_HEIGHT = 150, 56, 460  # pixels
 SCENE_FROM, PLANE_TO, GAP = 0.42, 0.36, 0.02  # of a still's height, and of its width
@@ -59,51 +63,68 @@ def seeds_figure(
 
 
 def inside_figure(
-    fields: dict[str, np.ndarray], ends: tuple[float, float] | None = None
+    fields: dict[str, np.ndarray],
+    ends: tuple[float, float] | None = None,
+    order: Sequence[str] | None = None,
 ) -> go.Figure:
     """Small multiples of fields (R, C) over the input square, all on one scale between ``ends``.
 
-    These are the least and the largest of them unless said. Over each of several lies a point that
-    cannot be seen but clicked: its customdata is the name.
+    These are the least and the largest of them unless said. Each has its place in ``order``, in
+    which some may be missing, so that figures of one order can be compared row by row. Over each of
+    several lies a point that cannot be seen but clicked: its customdata is the name.
     """
-    columns = min(COLUMNS, len(fields))
-    rows = math.ceil(len(fields) / columns)
-    titles = [
-        f"{name.replace(' · ', '<br>', 1)}<br>{field.min():z.2f} … {field.max():z.2f}"
-        for name, field in fields.items()
+    cells = _cells(order or tuple(fields))
+    rows, columns = (1 + max(place) for place in zip(*cells.values(), strict=True))
+    taken = {cells[name]: name for name in fields}
+    specs: list[list[dict | None]] = [
+        [{} if (r, c) in taken else None for c in range(columns)] for r in range(rows)
     ]
-    height = LARGE_HEIGHT if len(fields) == 1 else (ROW_HEIGHT + TITLE_HEIGHT) * rows
+    shown = {name: fields[name] for _, name in sorted(taken.items())}
+    titles = [
+        f"{name.split(SEPARATOR, 1)[-1]}<br>{field.min():z.2f} … {field.max():z.2f}"
+        for name, field in shown.items()
+    ]
+    alone = len(cells) == 1
+    height = LARGE_HEIGHT if alone else (ROW_HEIGHT + TITLE_HEIGHT) * rows
     figure = make_subplots(
-        rows, columns, subplot_titles=titles, horizontal_spacing=0.02,
+        rows, columns, specs=specs, subplot_titles=titles, horizontal_spacing=0.02,
         vertical_spacing=TITLE_HEIGHT / height if rows > 1 else 0,
     )  # fmt: skip
-    for place, field in enumerate(fields.values()):
-        axis = np.linspace(-1, 1, len(field))
+    for name, field in shown.items():
+        axis, (row, column) = np.linspace(-1, 1, len(field)), cells[name]
         figure.add_heatmap(
-            x=axis, y=axis, z=field, coloraxis="coloraxis",
-            row=place // columns + 1, col=place % columns + 1,
+            x=axis, y=axis, z=field, coloraxis="coloraxis", row=row + 1, col=column + 1,
             hovertemplate="(%{x:.2f}, %{y:.2f}): %{z:.3g}<extra></extra>",
         )  # fmt: skip
-    if len(fields) > 1:  # Streamlit hears of clicks on points alone
-        for place, name in enumerate(fields):
-            unseen = {"symbol": "square", "size": ROW_HEIGHT, "opacity": 0}
-            figure.add_scatter(
-                x=[0], y=[0], customdata=[name], mode="markers", marker=unseen, showlegend=False,
-                selected={"marker": {"opacity": 0}}, unselected={"marker": {"opacity": 0}},
-                row=place // columns + 1, col=place % columns + 1,
-                hovertemplate=f"{name}: click to enlarge<extra></extra>",
-            )  # fmt: skip
+    for name in () if alone else shown:  # Streamlit hears of clicks on points alone
+        unseen, (row, column) = {"symbol": "square", "size": ROW_HEIGHT, "opacity": 0}, cells[name]
+        figure.add_scatter(
+            x=[0], y=[0], customdata=[name], mode="markers", marker=unseen, showlegend=False,
+            selected={"marker": {"opacity": 0}}, unselected={"marker": {"opacity": 0}},
+            row=row + 1, col=column + 1, hovertemplate=f"{name}: click to enlarge<extra></extra>",
+        )  # fmt: skip
     figure.update_xaxes(range=[-1, 1], visible=False, constrain="domain")
     figure.update_yaxes(range=[-1, 1], visible=False)
-    for number in range(1, len(fields) + 1):
+    for number in range(1, len(shown) + 1):
         name = "" if number == 1 else str(number)
         figure.layout[f"yaxis{name}"].update(scaleanchor=f"x{name}")
     figure.update_annotations(font_size=11)
     low, high = ends or span(fields)
-    scale = {"colorscale": palette.SEQUENTIAL_SCALE, "cmin": low, "cmax": high}
+    scale = {"colorscale": palette.SEQUENTIAL_SCALE, "cmin": low, "cmax": high, "showscale": alone}
     margin = {"l": 5, "r": 5, "t": TITLE_HEIGHT, "b": 5}
     figure.update_layout(height=height + 5, margin=margin, coloraxis=scale)
     return figure
+
+
+def _cells(names: Sequence[str]) -> dict[str, tuple[int, int]]:
+    """Row and column of each: weights, gates, layers and heads begin a row of their own."""
+    cells, row = {}, 0
+    for _, group in itertools.groupby(names, lambda name: re.sub(r"(α|gate )\d+", r"\1", name)):
+        members = list(group)
+        for place, name in enumerate(members):
+            cells[name] = row + place // COLUMNS, place % COLUMNS
+        row += math.ceil(len(members) / COLUMNS)
+    return cells
 
 
 def span(fields: dict[str, np.ndarray]) -> tuple[float, float]:

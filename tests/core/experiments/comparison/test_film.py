@@ -647,6 +647,12 @@ def test_figures_can_be_sent_and_saved(run):
     assert clicked == [[name] for name in fields]
     for pictured, unseen in zip(small["data"], small["data"][len(fields) :], strict=False):
         assert pictured.get("xaxis") == unseen.get("xaxis")
+    weights = {name: field for name, field in fields.items() if "α" in name}
+    fewer = inside_figure(weights, span(fields), tuple(fields))
+    whole = inside_figure(fields)
+    assert fewer.layout.height == whole.layout.height
+    for name in ("xaxis", "yaxis", "xaxis2", "yaxis2"):  # each map has its place in both
+        assert fewer.layout[name].domain == whole.layout[name].domain
     one = dict(list(fields.items())[:1])
     large = json.loads(inside_figure(one, span(fields)).to_json())
     assert len(large["data"]) == 1
