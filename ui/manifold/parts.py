@@ -26,6 +26,7 @@ VIEW_KEY = "manifold_view"
 BESIDE = "gc-beside"  # the pads stand beside the view as pad.css says
 LAST_GOOD = "manifold_last_good"
 STRENGTHS = "manifold_strengths"  # of the frames in the browser
+REFINED = "manifold_refined"  # the last totals below the picture, by specimen
 SPARE, SPARE_INSPECT = 545, 530  # pixels of the window that all but the pictures takes
 HIDDEN = ("value_count", "heads", "grid", "part")  # notes whose controls are under *More*
 
@@ -114,7 +115,7 @@ def draw_view(found: ShownSides, spare: int = SPARE) -> ManifoldPicture:
     """The linked surfaces and heatmaps, and what plays them."""
     asked, resolved = found.asked, found.resolved
     frames = [found.sides[:1], *([found.dial] if found.dial else [])]
-    refined = {side: measured.integrals(side.specimen) for side in found.sides}
+    refined = st.session_state.get(REFINED, {})
     picture = manifold_view(frames, resolved.axes, asked.look)
     colouring = COLOURINGS[asked.look.colouring]
     ends = [f"{colouring.symbol} = {short(float(f'{end:.2g}'))}" for end in picture.scale.ends]
@@ -125,7 +126,8 @@ def draw_view(found: ShownSides, spare: int = SPARE) -> ManifoldPicture:
         key=VIEW_KEY,
         headings=[words.heading(side) for side in found.sides],
         captions=[
-            [words.caption(x, refined.get(x)) for x in side_frames] for side_frames in frames
+            [words.caption(x, refined.get(x.specimen)) for x in side_frames]
+            for side_frames in frames
         ],
         readings=words.readings(found.sides[0], found.dial),
         readouts=picture.readouts,
@@ -190,6 +192,8 @@ def draw_see(found: ShownSides, stage: DeltaGenerator) -> None:
                 " surface curves. Where it is known to be flat, it is decided.",
             )  # fmt: skip
             st.caption(words.total_caption(side, total))
+    # Pictures do not wait for these; the next one says them above it, too.
+    st.session_state[REFINED] = {x.specimen: measured.integrals(x.specimen) for x in found.sides}
 
 
 def _asides(found: ShownSides, picture: ManifoldPicture) -> list[str]:

@@ -79,6 +79,8 @@ def _total(side: MeasuredSpecimen, refined: SurfaceIntegrals | None) -> str:
     if side.verdict.word == FLAT:
         return "**0**: flat"
     text = total_of(side, refined)
+    if text == UNKNOWN and refined is None:
+        return f"**{UNKNOWN}** on this grid, refined below"
     share = float(concentration(side.surface)[0])
     if text == UNKNOWN or not share:
         return f"**{text}**"
