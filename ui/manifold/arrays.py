@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -39,7 +40,7 @@ class DrawnSide:
     lines: np.ndarray | None = None
     corners: np.ndarray | None = None
 
-    @property
+    @cached_property
     def values(self) -> np.ndarray:
         """(T, R, C, 2 or 3)."""
         return np.stack([self.axes.project(frame.surface.values[0]) for frame in self.frames])

@@ -90,8 +90,11 @@ def manifold_view(sides: Sides, axes: Axes, look: Look) -> ManifoldPicture:
     style = {"colorscale": scale.colours, "cmin": scale.low, "cmax": scale.high}
     solid = axes.basis.shape[1] == 3
     columns, readouts = [], []
+    flat = drawn[0]
+    # Where the triangle is whole, it says where a surface is; else numbers along the axes do.
+    names = () if solid and boxes_of(flat, _beside(flat, flat))[1] else axes.names
     for side in drawn:
-        surface = _scene(side, drawn[0], style) if solid else warped(side, style)
+        surface = _scene(side, flat, style, names) if solid else warped(side, style)
         panels = [surface, _chart(side, style, colouring.symbol)]
         arrays |= side.arrays(scale)
         read: Readout = [("K", [f"{side.name}_gaussian"]), ("error", [f"{side.name}_error"])]
@@ -180,12 +183,13 @@ def _beside(side: DrawnSide, flat: DrawnSide) -> np.ndarray | None:
     return flat.values.reshape(-1, 3) if side is not flat and flat.lines is not None else None
 
 
-def _scene(side: DrawnSide, flat: DrawnSide, style: dict[str, Any]) -> Panel:
-    """The surface, and beside it what says where it is; if nothing does, axes with numbers."""
+def _scene(
+    side: DrawnSide, flat: DrawnSide, style: dict[str, Any], names: tuple[str, ...]
+) -> Panel:
+    """The surface in axes called ``names``, and beside it the triangle or the flat sheet."""
     name = side.name
     beside = _beside(side, flat)
     boxes, whole = boxes_of(side, beside)
-    names = () if boxes_of(flat, _beside(flat, flat))[1] else side.axes.names
     layouts = [scene_layout(*boxed(*box), names) for box in boxes]
     traces = [
         mesh(name, style) | {"lighting": LIGHTING | MILD},
