@@ -36,6 +36,11 @@ def beyond_text(share: float) -> str:
     return f"up to {percent(share)} of a side's points lie beyond the scale"
 
 
+def layers_text(depth: int) -> str:
+    """How many layers a model has."""
+    return "1 layer" if depth == 1 else f"{depth} layers"
+
+
 def crease_text() -> str:
     """What is outlined on surfaces and charts."""
     return f"teal: the most curved {percent(MOST_CURVED)}, where it holds a quarter of the total"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gating_core.experiments.comparison import STRENGTHS, Setting, StrengthSweep, cut_of
 from gating_core.geometry import MOST_CURVED, UNKNOWN, Integral
 from gating_core.training import MeanInterval
-from ui.common.words import percent, plus_minus, total_text, verdict_text
+from ui.common.words import layers_text, percent, plus_minus, total_text, verdict_text
 from ui.landing.picture import Side
 
 LEFT = {"same": "Gate taken out", "own": "Trained without a gate"}
@@ -74,8 +74,7 @@ def stale_text(shown: Setting, wanted: Setting) -> str:
 
 
 def _what(setting: Setting) -> str:
-    layers = "1 layer" if setting.depth == 1 else f"{setting.depth} layers"
-    return f"{setting.task}, {layers}, {setting.compared[1]} gate"
+    return f"{setting.task}, {layers_text(setting.depth)}, {setting.compared[1]} gate"
 
 
 def control_text(ungated: MeanInterval, gated: MeanInterval, count: int) -> str:

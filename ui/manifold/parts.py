@@ -177,9 +177,10 @@ def draw_see(found: ShownSides, stage: DeltaGenerator) -> None:
         st.caption(line)
     _offer_axes(found)
     _explanations(found)
+    refined = {}
     for column, side in zip(st.columns(2), found.sides, strict=False):
         with column:
-            total = measured.integrals(side.specimen)
+            total = refined[side.specimen] = measured.integrals(side.specimen)
             left, right = st.columns(2)
             name = words.side_name(side)
             left.metric(
@@ -193,7 +194,7 @@ def draw_see(found: ShownSides, stage: DeltaGenerator) -> None:
             )  # fmt: skip
             st.caption(words.total_caption(side, total))
     # Pictures do not wait for these; the next one says them above it, too.
-    st.session_state[REFINED] = {x.specimen: measured.integrals(x.specimen) for x in found.sides}
+    st.session_state[REFINED] = refined
 
 
 def _asides(found: ShownSides, picture: ManifoldPicture) -> list[str]:

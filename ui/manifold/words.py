@@ -23,6 +23,7 @@ from ui.common.words import (
     bound_text,
     crease_text,
     doubt_text,
+    layers_text,
     percent,
     short,
     total_text,
@@ -51,10 +52,9 @@ def caption(side: MeasuredSpecimen, refined: SurfaceIntegrals | None = None) -> 
     The total is the ``refined`` one where that is known, else the grid's.
     """
     config = side.specimen.config
-    layers = "1 layer" if config.depth == 1 else f"{config.depth} layers"
     return (
-        f"{layers}, D = {config.model_dim}, n = {config.value_count}{_narrow(side)} · total"
-        f" curvature {_total(side, refined)}"
+        f"{layers_text(config.depth)}, D = {config.model_dim}, n = {config.value_count}"
+        f"{_narrow(side)} · total curvature {_total(side, refined)}"
     )
 
 

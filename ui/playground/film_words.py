@@ -13,7 +13,7 @@ from gating_core.experiments.comparison import (
     TrainedRun,
     drawn_frames,
 )
-from ui.common.words import percent, short
+from ui.common.words import layers_text, percent, short
 from ui.drawing.axes import Axes
 from ui.drawing.planes import classifier_planes
 from ui.playground.names import DATA, TITLES
@@ -82,10 +82,10 @@ def still_text(run: TrainedRun, place: int) -> str:
     """What stands over a drawn frame that is taken home."""
     frame = drawn_frames(run)[place]
     setting = run.setting
-    layers = "1 layer" if setting.depth == 1 else f"{setting.depth} layers"
     return (
         f"{DATA[setting.task].name}, step {run.steps[frame]} of {setting.steps}."
-        f" D = {setting.model_dim}, n = {setting.value_count}, {layers}, {setting.source}."
+        f" D = {setting.model_dim}, n = {setting.value_count}, {layers_text(setting.depth)},"
+        f" {setting.source}."
         "<br>Surfaces in representation space with the decision boundary and, where it can be"
         " drawn, the classifier's plane; below them the input planes.<br>Filled: training points,"
         " open: test points."
