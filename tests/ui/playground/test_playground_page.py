@@ -259,10 +259,11 @@ def test_the_default_experiment_of_sixteen_seeds(monkeypatch):
 def test_looking_inside():
     app = open_playground(looking="true")
     charts = [json.loads(c.proto.spec) for c in app.get("plotly_chart")]
-    assert sorted(len(chart["data"]) for chart in charts) == [
-        2,
-        18,
-    ]  # strip; 3 + 3 weights and 3 gates, each with what is clicked
+    assert [len(chart["data"]) for chart in charts] == [
+        2,  # strip of the seeds
+        2 * 3,  # ungated: three weights, each with what is clicked
+        2 * (3 + 3),  # gated: three weights and three gates
+    ]
 
 
 @pytest.mark.parametrize(
