@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import torch
 from hypothesis import HealthCheck, settings
+from threadpoolctl import threadpool_limits
 from xdist.scheduler import LoadScopeScheduling
 
 # These share what is dear: a served app and a browser, or the pages' caches. Longest first.
@@ -16,8 +17,9 @@ TOGETHER = (
     ("ui/manifold",),
 )
 
-# pytest-xdist runs several processes: one torch thread in each.
+# pytest-xdist runs several processes: one thread in each.
 torch.set_num_threads(1)
+threadpool_limits(1)
 
 _COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "print_blob": True}
 settings.register_profile("default", max_examples=25, derandomize=True, **_COMMON)

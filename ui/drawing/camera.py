@@ -13,7 +13,8 @@ import numpy as np
 CAMERA_DISTANCE = 2.05  # in units of Plotly's normalised scene, until the browser has fitted it
 Camera = dict[str, dict[str, float]]
 PICTURE = 32  # pixels each way, of what is asked for what is seen
-FINEST = 30  # cells each way of the surface that is asked
+FINEST = 30  # cells each way of the surface that is asked, or not quite twice as many
+POINT_BITS, DEPTH_BITS = 12, 20  # room for all points of it, and for their depth
 ENOUGH = 0.5  # of what the best direction shows of a part
 TIE = 0.1  # weight of the mean share beside the smallest
 UPRIGHT = np.array([0.0, 0.0, 1.0])
@@ -71,13 +72,17 @@ def seen_areas(surface: np.ndarray, parts: np.ndarray, eyes: np.ndarray) -> np.n
     across, up, depth = (x @ points.T / size for x in (beside, np.cross(beside, eyes), eyes))
     columns, rows = (((x - x.min(1, keepdims=True)) * PICTURE).astype(int) for x in (across, up))
     picture = np.arange(len(eyes))[:, None] * (PICTURE + 1) ** 2  # one after the other
-    pixels = (picture + columns * (PICTURE + 1) + rows).ravel()
-    order = np.argsort(pixels - (depth.ravel() + 1) / 4)  # by pixel, the nearest first
-    first = np.flatnonzero(np.diff(pixels[order], prepend=-1))
-    nearest = order[first]
-    count, number = int(parts.max()) + 1, np.tile(parts.ravel(), len(eyes))
-    found = np.bincount(nearest // len(points) * count + number[nearest],
-                        minlength=len(eyes) * count)  # fmt: skip
+    pixels = picture + columns * (PICTURE + 1) + rows
+    # One number for pixel, depth and point: sorted, the nearest point of each pixel comes first.
+    far = ((1 - depth) * 2 ** (DEPTH_BITS - 2)).astype(int)
+    keys = (((pixels << DEPTH_BITS) + far) << POINT_BITS) + np.arange(len(points))
+    keys = np.sort(keys.ravel())
+    pixels = keys >> (DEPTH_BITS + POINT_BITS)
+    first = np.flatnonzero(np.diff(pixels, prepend=-1))
+    nearest = keys[first] & (2**POINT_BITS - 1)
+    count = int(parts.max()) + 1
+    eye = pixels[first] // (PICTURE + 1) ** 2
+    found = np.bincount(eye * count + parts.ravel()[nearest], minlength=len(eyes) * count)
     return found.reshape(len(eyes), count)
 
 

@@ -131,8 +131,9 @@ def outermost(points: np.ndarray) -> np.ndarray:
     turns = np.arange(DIRECTIONS) * np.pi * (3 - np.sqrt(5))  # a spiral from pole to pole
     heights = np.linspace(-1, 1, DIRECTIONS)
     rings = np.sqrt(1 - heights**2)
-    directions = np.stack([rings * np.cos(turns), rings * np.sin(turns), heights])
-    return points[np.unique((points @ directions).argmax(0))]
+    directions = np.stack([rings * np.cos(turns), rings * np.sin(turns), heights], 1)
+    upright = np.ascontiguousarray(points.T)  # one direction at a time: what is compared is small
+    return points[np.unique([int((each @ upright).argmax()) for each in directions])]
 
 
 def boundaries(logits: np.ndarray, axis: np.ndarray, values: np.ndarray) -> np.ndarray:
