@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -37,7 +38,7 @@ class OwnData:
     """Points brought along: ``points = (originals - centre) / half_widths``, in [-1, 1]^2.
 
     Both half widths are alike, so that shapes stay what they are, unless one direction would
-    shrink to less than a tenth of the square.
+    shrink to less than a tenth of the square. Two are equal if all their numbers and names are.
     """
 
     points: np.ndarray  # (N, 2) float64
@@ -47,6 +48,17 @@ class OwnData:
     centre: np.ndarray  # (2,)
     half_widths: np.ndarray  # (2,)
     colours: tuple[int, ...] = (0, 1, 2, 3)  # of the classes, at least: places in the palette
+
+    @cached_property
+    def _content(self) -> tuple[object, ...]:
+        arrays = self.points, self.labels, self.originals, self.centre, self.half_widths
+        return *(x.tobytes() for x in arrays), self.names, self.colours
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, OwnData) and self._content == other._content
+
+    def __hash__(self) -> int:
+        return hash(self._content)
 
 
 def parse_csv(source: bytes | str) -> OwnData:

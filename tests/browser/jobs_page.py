@@ -14,6 +14,7 @@ from tempfile import mkstemp
 import streamlit as st
 
 from ui.work import jobs
+from ui.work.pool import POOL
 
 STEP_SECONDS = 0.05
 STEPS = 40  # of a short count
@@ -46,11 +47,11 @@ def counting() -> None:
     st.session_state["runs"] = st.session_state.get("runs", 0) + 1
     st.text(f"run {st.session_state['runs']} of the page")
     if st.button("Count"):
-        jobs.start("count", lambda: steps(folder, None))
+        jobs.start("count", lambda: POOL.stream(steps, folder, None))
     if st.button("Count to the end"):
-        jobs.start("count", lambda: steps(folder, STEPS))
+        jobs.start("count", lambda: POOL.stream(steps, folder, STEPS))
     if st.button("Fail"):
-        jobs.start("count", lambda: failing(folder), expected=(ZeroDivisionError,))
+        jobs.start("count", lambda: POOL.stream(failing, folder), expected=(ZeroDivisionError,))
     job = jobs.current("count")
     if job is not None:
         jobs.watch(job, draw, what="Counting", share=lambda items: items[-1] / STEPS)

@@ -1,7 +1,7 @@
 """The app that shows single parts of the interface to a browser; the address says which.
 
 A new number of the visit there makes everything new, as if another visitor had come.
-Started with the folder that the jobs write into and with the number of places for jobs.
+Started with the folder that the jobs write into and with the number of worker processes.
 """
 
 import sys
@@ -12,11 +12,11 @@ import streamlit as st
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from tests.browser import draw_page, jobs_page, pad_page
-from ui.work import jobs, runtime
+from ui.work import jobs, pool
 
 PAGES = {"draw": draw_page.page, "pad": pad_page.page}
 
-runtime.LINE.places = int(sys.argv[2])
+pool.POOL.size = int(sys.argv[2])
 visit = st.query_params.get("visit", st.session_state.get("visit"))  # a link to a page has none
 if visit != st.session_state.get("visit"):
     jobs.arrive(f"visit {visit}")  # whatever still counts is cancelled

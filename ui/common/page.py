@@ -10,7 +10,8 @@ import streamlit as st
 
 from ui.common.link_check import warn_about_link
 from ui.common.links import InLink
-from ui.work import jobs
+from ui.work import jobs, pool
+from ui.work.trouble import told
 
 ICON = Path(__file__).resolve().parents[2] / "assets" / "icon.png"
 PAGES = {  # by title: file and icon
@@ -40,6 +41,7 @@ def page(
         initial_sidebar_state="collapsed",
     )
     _return(title, path)
+    pool.POOL.warm()
     jobs.arrive(title)
     links = st.session_state.setdefault(LINKS, {})
     with st.container(horizontal=True):
@@ -48,8 +50,9 @@ def page(
     if question:
         st.title(question, anchor=False)
         st.markdown(lead)
-    warn_about_link(title, controls or {})
-    yield
+    with told(title):
+        warn_about_link(title, controls or {})
+        yield
     links[title] = {name: st.query_params.get_all(name) for name in st.query_params}
 
 

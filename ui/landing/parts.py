@@ -27,6 +27,7 @@ from ui.landing.controls import VIEW_KEY, arrives, frame_shown, on_pick, on_stop
 from ui.landing.figures import curvature_maps, learning_curves, seed_strip
 from ui.landing.picture import Side, curvature_colours
 from ui.work import jobs, runs
+from ui.work.together import together
 
 OTHER_PIXELS, WORK_PIXELS = 450, 64  # high: all but the pictures, and what says how work goes
 JOB, GOOD = "landing", "landing_good"
@@ -110,7 +111,7 @@ def _lacks_totals(shown: runs.Shown) -> bool:
 
 
 def _measure(shown: runs.Shown) -> Iterator[Any]:
-    return sweep_strengths(shown.run)
+    return together(sweep_strengths, shown.run)
 
 
 def _what(items: list[Any]) -> str:

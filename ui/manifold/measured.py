@@ -1,6 +1,11 @@
-"""Bounded caches for the Manifold page: a specimen is measured once, however it is looked at."""
+"""Bounded caches for the Manifold page: a specimen is measured once, however it is looked at.
+
+Worker processes measure: meanwhile the server has time for other visitors.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Hashable
 
 import streamlit as st
 
@@ -12,8 +17,10 @@ from gating_core.experiments.specimen import (
     measure_specimen,
 )
 from gating_core.geometry import SecondOpinion, SurfaceIntegrals, second_opinion, square_grid
+from ui.drawing.axes import Axes
+from ui.manifold.picture import Look, ManifoldPicture, Sides, manifold_view
 from ui.manifold.request import Request, Resolved, at_strength, resolve
-from ui.work.runtime import place
+from ui.work import pool
 
 
 @st.cache_resource(max_entries=256, show_spinner=False)
@@ -25,31 +32,34 @@ def resolved(request: Request) -> Resolved:
 @st.cache_resource(max_entries=48, show_spinner="Measuring curvature …")
 def measured(specimen: Specimen, grid: int) -> MeasuredSpecimen:
     """A specimen on a grid, with rigorous bounds."""
-    with place():
-        return measure_specimen(specimen, grid)
+    return pool.POOL.call(measure_specimen, specimen, grid)
 
 
 @st.cache_resource(max_entries=8, show_spinner="Measuring curvature at every strength …")
 def dialled(
     specimen: Specimen, grid: int, strengths: tuple[float, ...]
 ) -> tuple[MeasuredSpecimen, ...]:
-    """A specimen at each of ``strengths``, whatever its own is; others may measure in between."""
-    found = []
-    for strength in strengths:
-        with place():
-            found.append(measure_specimen(at_strength(specimen, strength), grid))
-    return tuple(found)
+    """A specimen at each of ``strengths``, whatever its own is."""
+    return pool.POOL.map(measure_specimen, [(at_strength(specimen, x), grid) for x in strengths])
 
 
 @st.cache_resource(max_entries=256, show_spinner="Adding up curvature …")
 def integrals(specimen: Specimen) -> SurfaceIntegrals:
     """All integrals over the chart, refined where the surface folds."""
-    with place():
-        return integrate_specimen(specimen)
+    return pool.POOL.call(integrate_specimen, specimen)
 
 
 @st.cache_resource(max_entries=24, show_spinner="Asking for second opinions …")
 def opinion(specimen: Specimen, grid: int, step: float) -> SecondOpinion:
     """What finite differences, the mesh and the paper's proxy say about a specimen."""
-    with place():
-        return second_opinion(chart_of(specimen), square_grid(grid), step, specimen.covariance)
+    return pool.POOL.call(_opinion, specimen, grid, step)
+
+
+def _opinion(specimen: Specimen, grid: int, step: float) -> SecondOpinion:
+    return second_opinion(chart_of(specimen), square_grid(grid), step, specimen.covariance)
+
+
+@st.cache_resource(max_entries=24, show_spinner=False)
+def picture(key: Hashable, _sides: Sides, _axes: Axes, look: Look) -> ManifoldPicture:
+    """The linked view of what ``key`` says: the request, and at which strengths."""
+    return manifold_view(_sides, _axes, look)

@@ -19,7 +19,7 @@ from ui.manifold.doubt import draw_doubt as draw_doubts
 from ui.manifold.explain import handles_text, heatmap_text, simplex_text, surfaces_text
 from ui.manifold.hold import can_hold, draw_hold, is_dragging
 from ui.manifold.marked_point import point_rows
-from ui.manifold.picture import ManifoldPicture, manifold_view
+from ui.manifold.picture import ManifoldPicture
 from ui.manifold.request import Metric, Request, Resolved, at_strength
 
 VIEW_KEY = "manifold_view"
@@ -116,7 +116,9 @@ def draw_view(found: ShownSides, spare: int = SPARE) -> ManifoldPicture:
     asked, resolved = found.asked, found.resolved
     frames = [found.sides[:1], *([found.dial] if found.dial else [])]
     refined = st.session_state.get(REFINED, {})
-    picture = manifold_view(frames, resolved.axes, asked.look)
+    request = replace(resolved.request, strength=Request().strength)  # of all it has a frame
+    key = request, tuple(found.strengths)
+    picture = measured.picture(key, frames, resolved.axes, asked.look)
     colouring = COLOURINGS[asked.look.colouring]
     ends = [f"{colouring.symbol} = {short(float(f'{end:.2g}'))}" for end in picture.scale.ends]
     low, high = ("", "") if picture.scale.collapsed else ends

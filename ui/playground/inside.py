@@ -10,8 +10,9 @@ import streamlit as st
 from gating_core.experiments.comparison import drawn_frames, inside
 from ui.common.words import short
 from ui.playground.figures import SEPARATOR, inside_figure, span
+from ui.playground.film import sides_of
 from ui.playground.names import TITLES
-from ui.playground.training import Wish, sides_of, stopped_frame
+from ui.playground.training import Wish, stopped_frame
 from ui.work.runs import Shown
 
 SMALL = "inside_small_"

@@ -5,26 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import streamlit as st
 
 from gating_core.experiments.comparison import (
-    ClassifierFrames,
     DrawnData,
     Setting,
     TrainedRun,
     drawn_frames,
-    filled_shares,
     film_data,
-    film_frames,
 )
 from gating_core.export import log_csv, script_problem, script_text, weights_file
 from ui.common.words import beyond_text, short
 from ui.components.view3d import Legend, view3d
 from ui.drawing import palette
-from ui.drawing.axes import film_axes
-from ui.drawing.camera import camera_from
-from ui.drawing.panels import View
 from ui.playground import film_words, words
 from ui.playground.controls import (
     MOVED,
@@ -38,30 +31,33 @@ from ui.playground.controls import (
     rewind,
     train_on,
 )
-from ui.playground.curves import Curve
 from ui.playground.figures import seeds_figure, still_figure
+from ui.playground.film import Film, curves_of, film_of, gaussian_of, sides_of, what_is_drawn
 from ui.playground.names import TITLES
-from ui.playground.picture import film_view
 from ui.playground.request import Look
-from ui.playground.training import JOB, STOPPED, Wish, sides_of, stopped_frame, what
-from ui.work import jobs
+from ui.playground.training import JOB, STOPPED, Wish, stopped_frame, what
+from ui.work import jobs, pool
 from ui.work.job import State
 from ui.work.runs import Shown, newest_run, serial
 
 REWOUND_AT = "playground_rewound_at"
 MORE_STEPS = 400
 SPARE, ROW = 450, 60  # pixels for all but the pictures, and for how a run goes or where it stopped
-BEGIN_FROM = np.array([0.6, 0.64, 0.48])  # where a run is seen from before it is complete
+FILMS_KEPT = 24  # some megabytes each
 
 
-@st.cache_resource(max_entries=12, show_spinner=False)
-def _sides(_run: TrainedRun, key: int, member: int) -> dict[str, ClassifierFrames]:
-    return {side: film_frames(_run, name, member) for side, name in sides_of(_run).items()}
+@st.cache_resource(max_entries=FILMS_KEPT, show_spinner=False)
+def _made(
+    key: object, _run: TrainedRun, member: int, _shown: Shown, look: Look, unfinished: bool
+) -> Film:
+    curves, gaussian = curves_of(_shown, member), gaussian_of(_shown, member)
+    return pool.POOL.call(film_of, _run, member, curves, gaussian, look, unfinished)
 
 
-@st.cache_resource(max_entries=12, show_spinner=False)
-def _filled(_run: TrainedRun, key: int, member: int) -> dict[str, np.ndarray | None]:
-    return {side: filled_shares(frames) for side, frames in _sides(_run, key, member).items()}
+def _film(shown: Shown, look: Look, member: int, unfinished: bool = False) -> Film:
+    """The film of one seed, with what is measured by now; a worker makes it, once for everybody."""
+    key = serial(shown.run), what_is_drawn(shown, member)
+    return _made(key, shown.run, member, shown, look, unfinished)
 
 
 def draw_film(shown: Shown | None, look: Look, wished: Wish, wanted: Setting) -> None:
@@ -81,14 +77,12 @@ def draw_film(shown: Shown | None, look: Look, wished: Wish, wanted: Setting) ->
         return
     going = job is not None and not job.over
     member, names = wished.member(run), sides_of(run)
-    view, measured = _view(shown, look, member, going)
-    steps = run.steps[drawn_frames(run)]
-    sides = _sides(run, serial(run), member)
-    filled = _filled(run, serial(run), member)
-    hatched = _gaussian(shown, member) if look.paint == "curvature" else {}
+    film = _film(shown, look, member, going and not run.ended)
+    steps, filled = run.steps[drawn_frames(run)], film.filled
+    hatched = gaussian_of(shown, member) if look.paint == "curvature" else {}
     rewinds = st.session_state.get(REWINDS, 0)
     view3d(
-        view,
+        film.view,
         key=VIEW_KEY,
         headings=[TITLES[name] for name in names.values()] + ["Along the run"],
         captions=[
@@ -100,7 +94,7 @@ def draw_film(shown: Shown | None, look: Look, wished: Wish, wanted: Setting) ->
         frame=0 if _rewound(run, member) else len(steps) - 1,
         frame_labels=film_words.frame_labels(run),
         places=steps.tolist(),
-        legend=_legend(look, film_data(run, member), view, measured, film_words.drawn_text(run)),
+        legend=_legend(look, film_data(run, member), film, film_words.drawn_text(run)),
         scrub=True,
         stale=film_words.stale_text(run, wanted),
         scene=f"{hash(replace(run.setting, steps=STEPS[0]))} {member} {run.ended or not going}",
@@ -112,7 +106,7 @@ def draw_film(shown: Shown | None, look: Look, wished: Wish, wanted: Setting) ->
     if st.session_state.pop(MOVED, False) and PLAYGROUND["looking"].value:
         st.rerun()  # what is inside is drawn outside this fragment
     st.caption(" ".join(filter(None, (
-        film_words.axes_text(sides, film_axes(sides)), film_words.frames_text(run, len(steps)),
+        film.axes, film_words.frames_text(run, len(steps)),
     ))))  # fmt: skip
     for column, name in zip(st.columns(2), names.values(), strict=False):
         found = shown.final.get((name, member))
@@ -136,58 +130,10 @@ def draw_end(job: jobs.Job) -> None:
         st.caption(f":material/stop_circle: {text}")
 
 
-def _view(shown: Shown, look: Look, member: int, going: bool) -> tuple[View, bool]:
-    """The film of one seed, and whether the curvature of both sides is in it."""
-    run = shown.run
-    sides, gaussian = _sides(run, serial(run), member), _gaussian(shown, member)
-    view = film_view(
-        sides, film_data(run, member), run.steps[drawn_frames(run)], film_axes(sides),
-        _curves(shown, member), look.paint, look.discrete, look.tested, gaussian,
-    )  # fmt: skip
-    if going and not run.ended:  # the best one would turn with every step
-        view = replace(view, camera=camera_from(BEGIN_FROM))
-    return view, len(gaussian) == len(sides)
-
-
-def _gaussian(shown: Shown, member: int) -> dict[str, np.ndarray]:
-    """What is known of K by side."""
-    found = {side: shown.along.get((name, member)) for side, name in sides_of(shown.run).items()}
-    return {s: x.known for s, x in found.items() if x is not None and x.known is not None}
-
-
-def _curves(shown: Shown, member: int) -> list[Curve]:
-    run, names = shown.run, sides_of(shown.run)
-    frames = drawn_frames(run)
-    ensembles = {side: run.variants[name].ensemble for side, name in names.items()}
-    places = dict.fromkeys(names, member)
-    curvature, errors, lower = {}, {}, {}
-    seeds = range(len(run.task.seeds))
-    for side, name in names.items():
-        known = {i: shown.along[name, i] for i in seeds if (name, i) in shown.along}
-        # Others than the shown seed only once all are there: each would send the film again.
-        whole = len(known) == len(seeds)
-        curvature[side] = np.full((len(frames), len(seeds)), np.nan)
-        for i, found in known.items():
-            if whole or i == member:
-                curvature[side][:, i] = found.total.value.numpy()
-        if member in known:
-            total = known[member].total
-            errors[side], lower[side] = total.error.numpy().copy(), ~total.complete.numpy()
-            end = shown.final.get((name, member))
-            if end is not None:  # one source: what is refined is the last point of the curve
-                curvature[side][-1, member] = float(end.total.value)
-                errors[side][-1] = float(end.total.error)
-                lower[side][-1] = not bool(end.total.complete)
-    return [
-        Curve("total curvature", curvature, places, errors, lower),
-        Curve("test accuracy", {s: e.test_accuracy[frames] for s, e in ensembles.items()}, places),
-        Curve("training loss", {s: e.train_loss[frames] for s, e in ensembles.items()}, places),
-    ]
-
-
-def _legend(look: Look, data: DrawnData, view: View, measured: bool, drawn: str) -> Legend:
+def _legend(look: Look, data: DrawnData, film: Film, drawn: str) -> Legend:
+    view = film.view
     if look.paint == "curvature":
-        if not measured:
+        if not film.measured:
             return Legend(palette.SIGNED_SCALE, "", "", "K is not measured yet")
         low, high = view.colour_range
         note = (
@@ -286,6 +232,6 @@ def _figure(shown: Shown, look: Look, member: int) -> str:
     names = sides_of(run).values()
     finals = (film_words.captions(run, name, member)[place].replace("**", "") for name in names)
     titles = [f"{TITLES[n]}<br>{line}" for n, line in zip(names, finals, strict=True)]
-    view, _ = _view(shown, look, member, False)
+    view = _film(shown, look, member).view
     figure = still_figure(view, place, titles, film_words.still_text(run, place))
     return figure.to_html(include_plotlyjs=True)

@@ -17,14 +17,16 @@ from gating_core.experiments.comparison import (
     Setting,
     TrainedRun,
     drawn_frames,
-    measure_run,
+    final_curvature,
     shown_member,
     typical_member,
+    unmeasured,
 )
-from ui.playground.picture import SIDES
 from ui.playground.request import TYPICAL, WHO
 from ui.work import jobs, runs
+from ui.work.pool import Rank
 from ui.work.runs import Shown
+from ui.work.together import together
 
 JOB, WISH, COMPLETE = "playground", "playground_wish", "playground_complete"
 STOPPED = "playground_stopped"  # the setting of a film, and where the visitor has stopped it
@@ -63,16 +65,20 @@ class Wish:
         return any((name, self.member(run)) not in shown.final for name in run.setting.compared)
 
     def measure(self, shown: Shown) -> Iterator[Any]:
-        """The curvatures that are not known yet, of the seed that is looked at first."""
-        run = shown.run
-        return measure_run(
-            run, run.setting.compared, lambda: self.member(run), set(shown.along), set(shown.final)
-        )
+        """The curvatures that are not known yet, of the seed that is looked at first.
 
-
-def sides_of(run: TrainedRun) -> dict[str, str]:
-    """The compared variants by side."""
-    return dict(zip(SIDES, run.setting.compared, strict=False))
+        Others are not urgent: nobody who waits for a first picture waits for them.
+        """
+        run, known, settled = shown.run, set(shown.along), set(shown.final)
+        while True:
+            looked_at = self.member(run)
+            missing = unmeasured(run, run.setting.compared, looked_at, known, settled)
+            function, name, member = next(missing, (None, "", 0))
+            if function is None:
+                return
+            (settled if function is final_curvature else known).add((name, member))
+            rank = Rank.FIRST if member == looked_at else Rank.REST
+            yield from together(function, run, name, member, rank=rank)
 
 
 def stopped_frame(run: TrainedRun) -> int:

@@ -1,29 +1,30 @@
 """How does a long computation run beside the pages: started, watched, cancelled, in its turn?
 
-A `Job` runs a generator of the core in a thread of its own. It knows no Streamlit.
+A `Job` runs a generator in a thread of its own, which waits for what a worker process computes
+(`ui.work.pool`). It knows no Streamlit.
 """
 
 from __future__ import annotations
 
 import atexit
-import logging
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from enum import Enum
 from math import inf
 from typing import Generic, TypeVar
 from weakref import WeakSet
 
-from ui.work.runtime import LINE, POLL_SECONDS, Line, Ticket, placed
+from ui.work import log
 
 ITEMS_KEPT = 1000
+HEARD_SECONDS = 0.05  # what a job says at once is known when it has been started
 END_SECONDS = 1.0  # at the end of the process, for all jobs to stop in
 
 T = TypeVar("T")
 _running: WeakSet[Job] = WeakSet()
-_log = logging.getLogger(__name__)
 
 
 @atexit.register
@@ -37,6 +38,13 @@ def _end_all() -> None:
         job.join(max(deadline - time.monotonic(), 0.0))
 
 
+@dataclass(frozen=True)
+class Place:
+    """What a generator yields that waits: its ``position`` in a queue, 0 once its turn has come."""
+
+    position: int
+
+
 class State(Enum):
     """What a job is doing."""
 
@@ -48,49 +56,54 @@ class State(Enum):
 
 
 class Job(Generic[T]):
-    """A generator that runs in a thread, one of a few at a time, in order of arrival.
+    """A generator that runs in a thread.
 
     It stops between two items only, so a generator that can be cancelled within half a second
-    yields more often than that: ``None`` where it has nothing to say, which is not kept. Of the
-    items the newest ``kept`` are, and of each type in ``newest`` the newest alone. ``expected`` are
-    the errors whose text is meant for visitors; any other is logged with its traceback. A job
-    cancels itself once nobody has called `ask` for ``patience`` seconds. ``about`` is for whoever
-    looks: what it computes.
+    yields more often than that: ``None`` where it has nothing to say, or its `Place`, which are not
+    kept. Of the items the newest ``kept`` are, and of each type in ``newest`` the newest alone.
+    ``expected`` are the errors whose text is meant for visitors; any other is in the log with its
+    traceback. A job cancels itself once nobody has called `ask` for ``patience`` seconds.
+    ``about`` is for whoever looks: what it computes; ``kind`` is what the log calls it.
     """
 
     def __init__(
         self,
-        make: Callable[[], Iterator[T | None]],
+        make: Callable[[], Iterator[T | Place | None]],
         *,
+        kind: str = "job",
         about: object = None,
         expected: tuple[type[Exception], ...] = (),
         patience: float = inf,
         kept: int = ITEMS_KEPT,
         newest: tuple[type, ...] = (),
-        line: Line = LINE,
     ) -> None:
         self.about, self.patience = about, patience
+        self._kind, self._id = kind, log.new_id()
         self.forgotten = self.declined = False
         self.error: BaseException | None = None
-        self._expected, self._line, self._newest = expected, line, newest
+        self._expected, self._newest = expected, newest
         self._lock = threading.Lock()
         self._items: deque[T] = deque(maxlen=kept)
         self._state = State.WAITING
         self._stop = threading.Event()
-        self._ticket: Ticket | None = None
-        self._began = self._ended = 0.0  # time.monotonic()
+        self._heard = threading.Event()  # set at the first that it says
+        self._started = False
+        self._position = 0
+        self._joined = self._began = self._ended = 0.0  # time.monotonic()
         self._until = inf  # time.monotonic(); it goes on until then without being asked for
         self._thread = threading.Thread(target=self._work, args=(make,), name="job", daemon=True)
 
     def start(self) -> Job[T]:
-        """Join the line, and begin as soon as its turn comes."""
+        """Begin, as soon as its turn comes."""
         with self._lock:
-            if self._ticket is not None or self.over:
+            if self._started or self.over:
                 raise RuntimeError(f"a job starts once; this one is {self._state.value} already")
-            self._ticket = self._line.join()
+            self._started = True
+            self._joined = time.monotonic()
         self.ask()
         _running.add(self)
         self._thread.start()
+        self._heard.wait(HEARD_SECONDS)
         return self
 
     def cancel(self, declined: bool = False) -> None:
@@ -103,8 +116,6 @@ class Job(Generic[T]):
             self.declined = self.declined or declined
             if self._state is State.WAITING:
                 self._state = State.CANCELLED
-                if self._ticket is not None:
-                    self._ticket.hand_back()
 
     def ask(self) -> None:
         """Somebody is looking: go on for as long as ``patience`` says."""
@@ -146,7 +157,7 @@ class Job(Generic[T]):
     @property
     def position(self) -> int:
         """Its place in the queue, 1 for the next; 0 when it does not wait."""
-        return self._ticket.position if self._ticket and self._state is State.WAITING else 0
+        return 0 if self.over else self._position
 
     @property
     def elapsed(self) -> float:
@@ -158,7 +169,7 @@ class Job(Generic[T]):
         """Why it failed, in words for visitors, without a full stop; empty if it did not."""
         if self.error is None or isinstance(self.error, self._expected):
             return str(self.error or "")
-        return f"an error of ours ({type(self.error).__name__})"
+        return f"an error of ours ({type(self.error).__name__}, in the log as {self._id})"
 
     @property
     def items(self) -> list[T]:
@@ -166,33 +177,23 @@ class Job(Generic[T]):
         with self._lock:
             return list(self._items)
 
-    def _work(self, make: Callable[[], Iterator[T | None]]) -> None:
-        ticket = self._ticket
-        assert ticket is not None  # from `start`
+    def _work(self, make: Callable[[], Iterator[T | Place | None]]) -> None:
         try:
-            while not ticket.wait(POLL_SECONDS) and not self.over:
-                self._give_up_if_deserted()
-            with self._lock:
-                if self.over:
-                    return
-                self._state = State.RUNNING
-                self._began = time.monotonic()
-            with placed():
-                self._end(self._consume(make))
+            self._end(self._consume(make))
         except BaseException as error:
-            if not isinstance(error, self._expected):
-                _log.exception("A job failed")
-            # The traceback would keep every local variable of the computation alive.
-            self.error = error.with_traceback(None)
+            self.error = error
             self._end(State.FAILED)
+            # The traceback would keep every local variable of the computation alive.
+            error.with_traceback(None)
         finally:
-            ticket.hand_back()
+            self._heard.set()
 
-    def _consume(self, make: Callable[[], Iterator[T | None]]) -> State:
+    def _consume(self, make: Callable[[], Iterator[T | Place | None]]) -> State:
         items = make()
         try:
             for item in items:
-                if item is not None:
+                self._note(item)
+                if item is not None and not isinstance(item, Place):
                     self._keep(item)
                 self._give_up_if_deserted()
                 if self._stop.is_set():
@@ -201,6 +202,15 @@ class Job(Generic[T]):
         finally:
             if hasattr(items, "close"):
                 items.close()
+
+    def _note(self, item: T | Place | None) -> None:
+        """Whether it waits for its turn; once it has begun it is running, even if it waits."""
+        with self._lock:
+            self._position = item.position if isinstance(item, Place) else 0
+            if self._state is State.WAITING and not self._position:
+                self._state = State.RUNNING
+                self._began = time.monotonic()
+        self._heard.set()
 
     def _keep(self, item: T) -> None:
         with self._lock:
@@ -216,4 +226,11 @@ class Job(Generic[T]):
     def _end(self, state: State) -> None:
         with self._lock:
             self._ended = time.monotonic()
-            self._state = state
+            if self._state is not State.CANCELLED:  # while it waited
+                self._state = state
+            waited = (self._began or self._ended) - self._joined
+        ours = None if isinstance(self.error, self._expected) else self.error
+        log.write(
+            "job", self._id, ours, kind=self._kind, outcome=self._state.value,
+            waited_seconds=round(waited, 3), seconds=round(self.elapsed, 3),
+        )  # fmt: skip

@@ -1,12 +1,13 @@
 """How does a page start long work, show how it goes, and end it when the visitor leaves?
 
     if st.button("Train"):
-        jobs.start("training", lambda: train(config), expected=(TrainingDiverged,))
+        jobs.start("training", lambda: POOL.stream(train, config), expected=(TrainingDiverged,))
     job = jobs.current("training")
     if job is not None:
         jobs.watch(job, draw_snapshots, what="Training", share=lambda items: items[-1].done)
 
-What runs knows no Streamlit and yields often, if only ``None`` (see `Job`). A session has one job
+What runs knows no Streamlit and yields often, if only ``None`` (see `Job`); what takes time is
+computed by a worker process (`ui.work.pool`). A session has one job
 per key. Three things end it when the visitor leaves: a script run of another page (`arrive`), the
 end of the browser's connection, and, should both go unnoticed, nobody having looked for long.
 """
@@ -22,8 +23,10 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from ui.work.job import Job, State
-from ui.work.runtime import POLL_SECONDS
+from ui.work.pool import WorkerLost
+from ui.work.trouble import told
 
+POLL_SECONDS = 0.25
 QUIET_SECONDS = 1.0  # what takes no longer shows neither progress nor a Cancel button
 QUEUE_POLL_SECONDS = 1.0  # thirty who wait must not slow down the two who compute
 RETURN_SECONDS = 2.0  # a lost connection is usually back by then
@@ -98,7 +101,10 @@ def start(
     jobs = _jobs()
     if key in jobs:
         jobs[key][0].cancel()
-    job = Job(make, about=about, expected=expected, patience=patience, newest=newest).start()
+    job = Job(
+        make, kind=key, about=about, expected=(WorkerLost, *expected), patience=patience,
+        newest=newest,
+    ).start()  # fmt: skip
     jobs[key] = job, st.session_state.get("_page", "")
     return job
 
@@ -143,7 +149,8 @@ def watch(
 def _phase(job: Job[T], name: Callable[[list[T]], str]) -> str:
     if job.over:
         return "over"
-    return "queued" if job.position else f"busy {name(job.items)}"
+    waits = job.state is State.WAITING and job.position
+    return "queued" if waits else f"busy {name(job.items)}"
 
 
 def _look(
@@ -166,13 +173,15 @@ def _look(
                 _draw_end(job, name, items)
         elif phase == "queued" or job.elapsed >= QUIET_SECONDS:
             _draw_progress(job, name, share and (share(items) if items else 0.0))
-    draw(items)
+    with told(name):
+        draw(items)
 
 
 def _draw_progress(job: Job, what: str, share: float | None) -> None:
     text = f"{what} … {job.elapsed:.0f} s"
     if position := job.position:
-        text = f"{what}: waiting for a free place, number {position} in the queue"
+        begun = f" after {job.elapsed:.0f} s" if job.elapsed else ""
+        text = f"{what}: waiting{begun} for a free place, number {position} in the queue"
     with st.container(horizontal=True, vertical_alignment="center"):
         if share is None:
             st.markdown(text)

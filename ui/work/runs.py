@@ -3,9 +3,9 @@
     job = runs.fetch("page", setting)
     shown = runs.shown_of("page", job)  # as far as it got by now
 
-A run is trained, and measured if the page says how, as one job. A complete one is kept for all
-visitors of all pages: the same setting gives the same bits. The shipped ones are known from the
-beginning.
+A run is trained, and measured if the page says how, as one job. Whoever asks for the same setting
+meanwhile is shown the same run, and a complete one is kept for all visitors of all pages: the same
+setting gives the same bits. The shipped ones are known from the beginning.
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ from gating_core.experiments.comparison import (
     train_setting,
 )
 from gating_core.training import TrainingDiverged
-from ui.work import jobs
+from ui.work import jobs, pool
 from ui.work.job import State
+from ui.work.together import together
 
 REDRAWN_SECONDS = 1.0  # a picture of several megabytes is not sent more often while it trains
 KNOWN_BYTES = 150_000_000  # of arrays: some hundred runs like the first one
@@ -157,13 +158,14 @@ def _work(setting: Setting, before: Shown | None, measure: Measure) -> Iterator[
     """Train as far as ``setting`` says, then measure: shares done, runs, and curvatures."""
     run: TrainedRun | None = None
     if before is None:
-        events: Iterator[Any] = train_setting(setting)
+        events = together(train_setting, setting)
     else:
         run = before.run
         if run.setting == setting:  # a shorter one is complete, and this is not
             yield run
         done = run.divergence is not None or run.frames[-1].step == setting.steps
-        events = iter(()) if done else train_further(run, setting.steps - run.frames[-1].step)
+        more = setting.steps - run.frames[-1].step
+        events = iter(()) if done else together(train_further, run, more)
     for event in events:
         run = event if isinstance(event, TrainedRun) else run
         yield event
@@ -203,13 +205,13 @@ def newest_run(items: list[Any]) -> TrainedRun | None:
 
 
 def _too_soon(run: TrainedRun, last: Shown | None) -> bool:
-    """Whether ``run`` is a later moment of what is shown, and that was drawn a moment ago."""
+    """Whether ``run`` is a later moment of what is shown, and others need the workers more."""
     if last is None or last.run is run or run.ended:
         return False
-    grown = (
-        last.run.setting == run.setting and last.run.frames == run.frames[: len(last.run.frames)]
-    )
-    return grown and time.monotonic() - last.drawn < REDRAWN_SECONDS
+    before, now = last.run.steps, run.steps
+    grown = last.run.setting == run.setting and now[: len(before)].tolist() == before.tolist()
+    lately = time.monotonic() - last.drawn < REDRAWN_SECONDS
+    return grown and (lately or pool.POOL.crowded)
 
 
 def trained(items: list[Any]) -> bool:

@@ -1,6 +1,6 @@
 """What happens when several kinds of attention learn the same task?"""
 
-from gating_core.experiments.comparison.along import CurvatureSummary, measure_run
+from gating_core.experiments.comparison.along import CurvatureSummary, final_curvature, unmeasured
 from gating_core.experiments.comparison.filled import filled_shares
 from gating_core.experiments.comparison.frames import (
     DRAWN_POINTS,
@@ -56,11 +56,11 @@ __all__ = [
     "filled_shares",
     "film_data",
     "film_frames",
+    "final_curvature",
     "frame_accuracies",
     "inside",
     "load_preset",
     "load_sweep",
-    "measure_run",
     "refitted",
     "sample",
     "shown_member",
@@ -69,4 +69,5 @@ __all__ = [
     "train_further",
     "train_setting",
     "typical_member",
+    "unmeasured",
 ]

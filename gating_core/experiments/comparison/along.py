@@ -24,6 +24,7 @@ from gating_core.jets.second_order import SecondOrderJet, jet_by_parts
 
 FINAL_GRID = 61  # points along each side
 Key = tuple[str, int]  # variant, member
+Measure = Callable[[TrainedRun, str, int], Generator[None, None, "CurvatureSummary"]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,35 +44,22 @@ class CurvatureSummary:
     known: np.ndarray | None = None
 
 
-def measure_run(
+def unmeasured(
     run: TrainedRun,
     names: tuple[str, ...],
-    wanted: Callable[[], int],
+    first: int,
     known: Collection[Key] = (),
     settled: Collection[Key] = (),
-) -> Iterator[CurvatureSummary | None]:
-    """Curvature of the variants ``names``: all seeds along the run, the ``wanted`` one at its end.
+) -> Iterator[tuple[Measure, str, int]]:
+    """What is to be measured of the variants ``names``: all seeds along the run, one at its end.
 
-    Whichever member is ``wanted`` at the moment comes first. ``known`` and ``settled`` say what of
-    either is not measured again. Yields ``None`` often in between, so that it can be stopped.
+    That is member ``first``, and comes first. Yields a function to be called with ``run``, a
+    variant and a member. ``known`` and ``settled`` say what of either is there already.
     """
-    paths, ends, seeds = set(known), set(settled), range(len(run.task.seeds))
-    while True:
-        wish = wanted()
-        for name in names:
-            if (name, wish) not in paths:
-                paths.add((name, wish))
-                yield (yield from curvature_along(run, name, wish))
-        for name in names:
-            if (name, wish) not in ends:
-                ends.add((name, wish))
-                yield (yield from final_curvature(run, name, wish))
-        missing = [(name, i) for i in seeds for name in names if (name, i) not in paths]
-        if wanted() == wish:
-            if not missing:
-                return
-            paths.add(missing[0])
-            yield (yield from curvature_along(run, *missing[0]))
+    yield from ((curvature_along, n, first) for n in names if (n, first) not in known)
+    yield from ((final_curvature, n, first) for n in names if (n, first) not in settled)
+    others = (member for member in range(len(run.task.seeds)) if member != first)
+    yield from ((curvature_along, n, i) for i in others for n in names if (n, i) not in known)
 
 
 def curvature_along(

@@ -16,7 +16,7 @@ from tests.ui.opening import ROOT, TIMEOUT_SECONDS, mistakes, open_page, report
 from tests.ui.payload import unpack
 from ui.landing.controls import LANDING, VIEW_KEY
 from ui.landing.parts import GOOD, JOB
-from ui.work import runs, runtime
+from ui.work import runs
 
 PAGES = ["app.py", *sorted(f"pages/{path.name}" for path in (ROOT / "pages").glob("*.py"))]
 
@@ -184,13 +184,12 @@ def test_diverged_training_keeps_what_was_there(monkeypatch):
     assert captions(app) == before
 
 
-def test_a_long_training_waits_its_turn_beside_the_last_picture(monkeypatch):
+def test_a_long_training_waits_its_turn_beside_the_last_picture(monkeypatch, inline):
     """Nobody is kept from seeing what there is, and what is asked for can be cancelled."""
     monkeypatch.setattr(runs, "_known", {})
     app = open_page()
     before, (header, _) = captions(app), payload(app)
-    tickets = [runtime.LINE.join() for _ in range(runtime.CONCURRENT_JOBS)]
-    try:
+    with inline.busy():
         app.number_input(key="seed").set_value(31).run()
         assert not app.exception
         assert header["stale"] == ""
@@ -201,9 +200,6 @@ def test_a_long_training_waits_its_turn_beside_the_last_picture(monkeypatch):
         button(app, "Cancel").click().run()
         assert "cancelled before its turn came" in app.info[0].value
         assert captions(app) == before
-    finally:
-        for ticket in tickets:
-            ticket.hand_back()
     button(app, "Go on").click().run()
     finish(app)
     assert not app.info
@@ -211,12 +207,11 @@ def test_a_long_training_waits_its_turn_beside_the_last_picture(monkeypatch):
     assert captions(app) != before
 
 
-def test_a_training_that_is_no_longer_asked_for_ends(monkeypatch):
+def test_a_training_that_is_no_longer_asked_for_ends(monkeypatch, inline):
     """Going back to what is known leaves no job behind that nobody can see or cancel."""
     monkeypatch.setattr(runs, "_known", {})
     app = open_page()
-    tickets = [runtime.LINE.join() for _ in range(runtime.CONCURRENT_JOBS)]
-    try:
+    with inline.busy():
         app.number_input(key="seed").set_value(33).run()
         job = job_of(app)
         assert job.about.seed == 33
@@ -226,9 +221,6 @@ def test_a_training_that_is_no_longer_asked_for_ends(monkeypatch):
         assert job.over
         assert not app.get("progress")
         assert app.session_state[GOOD].run.setting == FIRST_LOOK
-    finally:
-        for ticket in tickets:
-            ticket.hand_back()
 
 
 def test_explore_shows_the_maps_and_the_shares():

@@ -22,7 +22,7 @@ from ui.drawing.lines import barycentric, grid_lines, lifted, plane_lines, zero_
 from ui.drawing.planes import drawn_planes, plane_patch
 from ui.drawing.sheet import boundaries
 from ui.landing.figures import curvature_maps, learning_curves
-from ui.landing.measured import measured_side
+from ui.landing.pair import measured_side
 from ui.landing.picture import curvature_colours, pair_view
 
 AXIS = np.linspace(-1, 1, 21)

@@ -26,12 +26,12 @@ from ui.common.words import plus_minus
 from ui.drawing import palette
 from ui.drawing.camera import camera_from
 from ui.playground import controls as playground_controls
+from ui.playground import film, tiles, training
 from ui.playground import inside as inside_maps
 from ui.playground import parts as playground
-from ui.playground import tiles, training
 from ui.playground.names import KINDS, TITLES
 from ui.playground.request import Look
-from ui.work import runs, runtime
+from ui.work import runs
 from ui.work.job import State
 
 PAGE = "pages/2_Decision_boundary.py"
@@ -201,7 +201,7 @@ def test_the_curve_of_total_curvature_ends_at_the_number_below_it():
     app = open_playground(data="sine", right="silu", seeds="2")
     shown = app.session_state[runs.last_key(training.JOB)]
     member = training.Wish().member(shown.run)
-    curve = playground._curves(shown, member)[0]
+    curve = film.curves_of(shown, member)[0]
     for side, name in zip(("left", "right"), shown.run.setting.compared, strict=True):
         end, path = shown.final[name, member].total, shown.along[name, member].total
         assert curve.by_side[side][-1, member] == float(end.value)
@@ -232,7 +232,7 @@ def test_a_picture_is_not_sent_again_for_every_seed_that_is_measured(monkeypatch
     shown.along.clear()
     for key in sorted(whole, key=lambda key: (key[1] != member, key)):
         shown.along[key] = whole[key]
-        curve = playground._curves(shown, member)[0]
+        curve = film.curves_of(shown, member)[0]
         pictures.append({side: values.tobytes() for side, values in curve.by_side.items()})
     assert pictures[1] == pictures[2]
     assert pictures[1] != pictures[0]
@@ -496,16 +496,18 @@ def accuracies(run):
     return {name: v.ensemble.test_accuracy for name, v in run.variants.items()}
 
 
-def test_train_on_is_what_a_long_run_would_have_been():
+def test_train_on_is_what_a_long_run_would_have_been(monkeypatch):
     app = open_playground()
     short = run_of(app)
-    app.button(key="train_on").click().run()
-    finish(app)
+    with monkeypatch.context() as patch:
+        patch.setattr(runs, "train_setting", None)  # it is continued: whoever begins anew fails
+        app.button(key="train_on").click().run()
+        finish(app)
     longer = run_of(app)
     assert app.slider(key="steps").value == 450
     assert app.query_params["steps"] in ("450", ["450"])
     assert longer.setting.steps == longer.steps[-1] == 450
-    assert longer.frames[: len(short.frames)] == short.frames  # continued, not begun anew
+    assert longer.steps[: len(short.frames)].tolist() == short.steps.tolist()
     runs._known.clear()  # or that one would be found again
     whole = run_of(open_playground(steps="450"))
     assert whole is not longer
@@ -671,7 +673,9 @@ def test_a_run_that_cannot_start_keeps_the_picture(monkeypatch):
     monkeypatch.setattr(runs, "train_setting", broken)
     app.number_input(key="first").set_value(50).run()
     finish(app)
-    assert "Training failed: an error of ours (ZeroDivisionError)" in app.error[0].value
+    assert (
+        "Training failed: an error of ours (ZeroDivisionError, in the log as " in app.error[0].value
+    )
     assert "secret" not in app.error[0].value
     assert run_of(app) is before
     assert_shown(app)
@@ -709,6 +713,13 @@ def until(reached, app):
         job_of(app).join(0.05)
 
 
+def endless(*_, **__):
+    """What measures, and never finds anything."""
+    while True:
+        time.sleep(0.01)
+        yield None
+
+
 def test_a_cancelled_run_keeps_its_part_and_goes_on_from_there(monkeypatch):
     whole = run_of(open_playground(first="60"))
     runs._known.clear()
@@ -726,7 +737,7 @@ def test_a_cancelled_run_keeps_its_part_and_goes_on_from_there(monkeypatch):
     assert 3 <= len(part.frames) < len(whole.frames)
     header, _ = assert_shown(app)
     assert header["frames"] == len(part.frames)
-    assert header["camera"] != camera_from(playground.BEGIN_FROM)  # chosen from what there is
+    assert header["camera"] != camera_from(film.BEGIN_FROM)  # chosen from what there is
     assert header["spare"] == playground.SPARE + playground.ROW
     assert [metric.value for metric in app.metric] == ["not measured"] * 2
     app.run()
@@ -735,7 +746,7 @@ def test_a_cancelled_run_keeps_its_part_and_goes_on_from_there(monkeypatch):
     halt.release.set()
     app.button(key="go_on").click().run()
     finish(app)
-    assert run_of(app).frames[: len(part.frames)] == part.frames
+    assert run_of(app).steps[: len(part.frames)].tolist() == part.steps.tolist()
     assert run_of(app).steps[-1] == 50
     for name, variant in run_of(app).variants.items():
         for key, array in variant.ensemble.state.items():
@@ -746,8 +757,8 @@ def test_a_cancelled_run_keeps_its_part_and_goes_on_from_there(monkeypatch):
 
 
 def test_a_run_cancelled_while_it_is_measured_goes_on_measuring(nothing_known, monkeypatch):
-    original = training.measure_run
-    monkeypatch.setattr(training, "measure_run", lambda *_: iter(lambda: time.sleep(0.01), 1))
+    original = training.together
+    monkeypatch.setattr(training, "together", endless)
     app = open_playground(finished=False)
     at_a_halt(app, 1)
     until(lambda: training.what(job_of(app).items) != "Training", app)
@@ -756,7 +767,7 @@ def test_a_run_cancelled_while_it_is_measured_goes_on_measuring(nothing_known, m
     assert "Measuring curvature was cancelled" in said(app)
     before = run_of(app)
     assert before.complete
-    monkeypatch.setattr(training, "measure_run", original)
+    monkeypatch.setattr(training, "together", original)
     app.button(key="go_on").click().run()
     finish(app)
     assert run_of(app) is before
@@ -773,6 +784,7 @@ def test_coming_back_after_leaving_in_the_middle_it_goes_on(nothing_known, monke
     assert job.join(TIMEOUT_SECONDS)
     assert job.state is State.CANCELLED
     halt.release.set()
+    monkeypatch.setattr(runs, "train_setting", None)  # whoever begins anew fails
     for name, value in QUICK.items():
         app.query_params[name] = value
     app.switch_page(PAGE).run()
@@ -780,7 +792,7 @@ def test_coming_back_after_leaving_in_the_middle_it_goes_on(nothing_known, monke
     assert job_of(app) is not job
     assert "go_on" not in [button.key for button in app.button]
     assert run_of(app).steps[-1] == 50
-    assert run_of(app).frames[0] is part.frames[0]  # and not from the beginning
+    assert run_of(app).steps[: len(part.frames)].tolist() == part.steps.tolist()
     assert_shown(app)
 
 
@@ -886,12 +898,14 @@ REFUSED = [
 
 def test_a_refused_table_gets_a_sentence_and_the_picture_stays():
     app = open_playground(own="true")
+    before = run_of(app)
+    paste(app, table_of())
+    trained = run_of(app)
+    assert trained is not before
     for text in REFUSED:
-        before = run_of(app)
         paste(app, table_of())
         assert not app.error, text
-        trained = run_of(app)
-        assert trained is not before
+        assert run_of(app) is trained, text  # the same table is the same setting
         paste(app, text)
         assert len(app.error) == 1, text
         assert len(app.error[0].value) < 300, text
@@ -967,7 +981,7 @@ def test_drawn_points_are_trained():
     np.testing.assert_allclose(shown["points"], points)
 
     app = open_playground(data="own", drawing=app.query_params["drawing"])  # a reload
-    assert run_of(app).setting.own is own
+    assert run_of(app).setting.own == own
     shown = json.loads(component(app, "own_draw").proto.json)
     np.testing.assert_allclose(shown["points"], points)
     assert "In use: 9 points, classes blue, purple" in said(app)
@@ -987,7 +1001,7 @@ def test_a_drawing_takes_the_place_of_a_table_once_it_suffices():
     points = [[0.2 * i - 0.8, 0.5 - (i % 2)] for i in range(9)]
     draw_points(app, points[:4], [0, 1] * 2)
     assert not app.error
-    assert run_of(app).setting.own is table
+    assert run_of(app).setting.own == table
     draw_points(app, points, [i % 2 for i in range(9)], serial=2)
     assert run_of(app).setting.own.names == ("blue", "orange")
     draw_points(app, [], [], serial=3)
@@ -1066,7 +1080,7 @@ def test_numbers_are_those_of_a_complete_run_and_say_whose(monkeypatch):
 
 
 def test_numbers_are_there_while_curvature_is_measured(monkeypatch):
-    monkeypatch.setattr(training, "measure_run", lambda *_: iter(lambda: time.sleep(0.01), 1))
+    monkeypatch.setattr(training, "together", endless)
     app = open_playground(finished=False, first="70")
     until(lambda: training.what(job_of(app).items) != "Training", app)
     app.run()
@@ -1085,24 +1099,19 @@ def test_a_setting_that_was_run_before_is_there_at_once(monkeypatch):
     finish(app)
 
 
-def test_drawing_waits_for_nobody(monkeypatch):
+def test_drawing_waits_for_nobody(inline):
     """Two others who train must not keep a visitor from seeing what there is."""
     app = open_playground()
-    tickets = [runtime.LINE.join() for _ in range(runtime.CONCURRENT_JOBS)]
-    try:
+    with inline.busy():
         app.selectbox(key="who").set_value("worst right").run(timeout=10)
         assert not app.exception
         assert_shown(app)
-    finally:
-        for ticket in tickets:
-            ticket.hand_back()
     finish(app)
 
 
 @pytest.mark.parametrize("page", ["app.py", "pages/1_Manifold.py"])
-def test_other_pages_wait_for_nobodys_training(page):
-    tickets = [runtime.LINE.join() for _ in range(runtime.CONCURRENT_JOBS)]
-    try:
+def test_other_pages_wait_for_nobodys_training(page, inline):
+    with inline.busy():
         app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=20)
         app.query_params["strength"] = "0.35"
         app.query_params["model"] = "4711"
@@ -1110,9 +1119,6 @@ def test_other_pages_wait_for_nobodys_training(page):
         app.switch_page(page).run()
         assert not app.exception
         assert app.get("bidi_component")
-    finally:
-        for ticket in tickets:
-            ticket.hand_back()
 
 
 def test_a_job_keeps_one_run_not_all_its_moments():

@@ -1,19 +1,17 @@
-"""What do the tests of jobs share? That no thread is left behind, and a clock."""
+"""What do the tests of jobs share? That no thread is left behind, a clock, and a pool."""
 
 import pytest
 
 from tests.ui.work.work import Clock, await_true, living
 from ui.work import job
-from ui.work.runtime import LINE, SHORT_LINE
+from ui.work.pool import Pool
 
 
 @pytest.fixture
 def nothing_is_left():
-    """Neither threads nor tickets."""
+    """No thread of a job."""
     yield
     await_true(lambda: not living())
-    assert not LINE._tickets
-    assert not SHORT_LINE._tickets
 
 
 @pytest.fixture
@@ -36,3 +34,11 @@ def run(nothing_is_left):
     yield start
     for one in started:
         one.cancel()
+
+
+@pytest.fixture(scope="package")
+def one():
+    """A pool of one worker process."""
+    pool = Pool(size=1)
+    yield pool
+    pool.close()

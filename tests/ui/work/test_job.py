@@ -1,16 +1,17 @@
 """Does a job keep what it computes, stop when it is told to, and end when nobody looks?"""
 
 import logging
+import re
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
 
 from tests.ui.opening import ROOT
-from tests.ui.work.work import CANCEL_SECONDS, DEADLINE_SECONDS, Work, await_true, failing
-from ui.work.job import Job, State
-from ui.work.runtime import Line
+from tests.ui.work.work import CANCEL_SECONDS, DEADLINE_SECONDS, Work, await_true, failing, tick
+from ui.work.job import Job, Place, State
 
 
 def test_items_are_kept_in_order(run):
@@ -58,8 +59,8 @@ def test_a_failure_keeps_what_came_before(run, caplog, make, items, expected, fo
     assert job.items == items
     assert isinstance(job.error, ZeroDivisionError)
     assert job.error.__traceback__ is None
-    words = "the count went astray" if foreseen else "an error of ours (ZeroDivisionError)"
-    assert job.trouble == words
+    ours = r"an error of ours \(ZeroDivisionError, in the log as [0-9a-f]{8}\)"
+    assert re.fullmatch("the count went astray" if foreseen else ours, job.trouble)
     assert ("ZeroDivisionError: the count" in caplog.text) != foreseen
 
 
@@ -75,9 +76,8 @@ def test_even_an_exit_is_an_end(run):
 
 
 def test_a_running_job_stops_within_half_a_second(run):
-    line = Line(1)
     counting = (work := Work())()  # held here too: nothing but the job itself closes it
-    job = run(lambda: counting, line=line)
+    job = run(lambda: counting)
     await_true(lambda: len(job.items) > 2)
     assert job.state is State.RUNNING
     begun = time.monotonic()
@@ -88,7 +88,6 @@ def test_a_running_job_stops_within_half_a_second(run):
     assert job.state is State.CANCELLED
     assert work.closed.is_set()
     assert len(job.items) > 2
-    assert line.join().position == 0
 
 
 def test_of_some_types_only_the_newest_item_is_kept(run):
@@ -97,18 +96,55 @@ def test_of_some_types_only_the_newest_item_is_kept(run):
     assert job.items == ["a", "b", 3, 4.0]
 
 
+def waiting(turn, places=(3, 2, 1)):
+    """It says its place until its turn has come, then counts."""
+    for position in places:
+        yield Place(position)
+    while not turn.is_set():
+        tick()
+        yield Place(places[-1])
+    yield Place(0)
+    yield from Work()()
+
+
+def test_a_job_that_waits_says_so_and_its_waiting_is_no_computing(run, clock):
+    turn = threading.Event()
+    job = run(lambda: waiting(turn))
+    await_true(lambda: job.position == 1)
+    clock.now += 7.0
+    assert (job.state, job.elapsed, job.items) == (State.WAITING, 0, [])
+    turn.set()
+    await_true(lambda: job.items)
+    assert (job.state, job.position) == (State.RUNNING, 0)
+    clock.now += 3.0
+    assert job.elapsed == 3.0
+    job.cancel()
+    assert job.join(DEADLINE_SECONDS)
+    assert not any(isinstance(item, Place) for item in job.items)
+
+
+def test_a_job_that_waits_in_between_has_begun(run):
+    def work():
+        yield "begun"
+        while True:
+            tick()
+            yield Place(2)
+
+    job = run(work)
+    await_true(lambda: job.position == 2)
+    assert (job.state, job.items) == (State.RUNNING, ["begun"])
+    job.cancel()
+    assert job.join(DEADLINE_SECONDS)
+    assert (job.state, job.position) == (State.CANCELLED, 0)
+
+
 def test_a_waiting_job_is_cancelled_at_once(run):
-    never, line = Work(), Line(1)
-    first, second, third = (run(make, line=line) for make in (Work(), never, Work()))
-    assert [job.position for job in (first, second, third)] == [0, 1, 2]
-    second.cancel()
-    assert second.state is State.CANCELLED
-    assert [job.position for job in (first, second, third)] == [0, 0, 1]
-    assert second.join(CANCEL_SECONDS)
-    assert not never.began.is_set()
-    assert second.elapsed == 0
-    first.cancel()
-    await_true(lambda: third.state is State.RUNNING)
+    job = run(lambda: waiting(threading.Event()))
+    await_true(lambda: job.position == 1)
+    job.cancel()
+    assert (job.state, job.position) == (State.CANCELLED, 0)
+    assert job.join(CANCEL_SECONDS)
+    assert (job.state, job.elapsed, job.items) == (State.CANCELLED, 0, [])
 
 
 def test_a_job_starts_once(run):
@@ -122,23 +158,18 @@ def test_a_job_starts_once(run):
         early.start()
 
 
-@pytest.mark.parametrize("waiting", [False, True])
-def test_a_job_that_nobody_asks_for_ends(run, clock, waiting):
-    line = Line(1)
-    if waiting:
-        ahead = run(Work(), line=line)
-    job = run(Work(), line=line, patience=5.0)
+@pytest.mark.parametrize("waits", [False, True])
+def test_a_job_that_nobody_asks_for_ends(run, clock, waits):
+    job = run((lambda: waiting(threading.Event())) if waits else Work(), patience=5.0)
     for _ in range(4):
         seen = len(job.items)
         job.ask()
         clock.now += 4.0
-        await_true(lambda seen=seen: waiting or len(job.items) > seen + 2)
+        await_true(lambda seen=seen: waits or len(job.items) > seen + 2)
         assert not job.over
     clock.now += 1.1
     assert job.join(DEADLINE_SECONDS)
     assert job.state is State.CANCELLED
-    if waiting:
-        assert ahead.state is State.RUNNING  # its patience has no end
 
 
 def test_a_deserted_job_goes_on_if_somebody_comes_back_in_time(run, clock):

@@ -3,10 +3,9 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.ui.work.work import CANCEL_SECONDS, DEADLINE_SECONDS, Work, await_true, failing
+from tests.ui.work.work import CANCEL_SECONDS, DEADLINE_SECONDS, Work, await_true, failing, tick
 from ui.work import jobs
-from ui.work.job import State
-from ui.work.runtime import LINE
+from ui.work.job import Place, State
 
 
 def page():
@@ -92,15 +91,33 @@ def test_a_failure_is_a_sentence(visit):
 
 
 def test_the_place_in_the_queue_is_shown(visit):
-    ahead = [LINE.join() for _ in range(LINE.places)]
-    app, job = visit(Work())
+    def queued():
+        while True:
+            tick()
+            yield Place(1)
+
+    app, job = visit(queued)
     waiting = "Work: waiting for a free place, number 1 in the queue"
     assert app.get("progress")[0].proto.text == waiting
     press(app, "Cancel")
     assert job.state is State.CANCELLED
     assert app.info[0].value == "Work was cancelled before its turn came."
-    for ticket in ahead:
-        ticket.hand_back()
+
+
+def test_a_job_that_waits_in_between_says_so_too(visit, monkeypatch):
+    def paused():
+        yield "begun"
+        while True:
+            tick()
+            yield Place(4)
+
+    app, job = visit(paused)
+    await_true(lambda: job.position == 4)
+    app.run()
+    text = app.get("progress")[0].proto.text
+    assert text.startswith("Work: waiting after ")
+    assert text.endswith(" s for a free place, number 4 in the queue")
+    assert app.text[0].value == "drawn ['begun']"
 
 
 def test_a_new_job_takes_the_place_of_the_old_one(visit):

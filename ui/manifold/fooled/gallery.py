@@ -8,14 +8,13 @@ from ui.common.explain import beats, explain
 from ui.manifold.controls import MANIFOLD, apply_request
 from ui.manifold.fooled.cases import FOOLED, Case
 from ui.manifold.fooled.makers import Fooled
-from ui.work.runtime import place
+from ui.work import pool
 
 
 @st.cache_resource(max_entries=8, show_spinner="Looking twice …")
 def made(name: str) -> Fooled:
     """A case's picture and number."""
-    with place():
-        return FOOLED[name].make()
+    return pool.POOL.call(FOOLED[name].make)
 
 
 def draw_fooled() -> None:

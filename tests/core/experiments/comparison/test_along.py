@@ -1,7 +1,7 @@
 """Is the curvature along a run that of each seed, each snapshot, measured by itself?"""
 
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 
 import numpy as np
 import pytest
@@ -10,7 +10,12 @@ from gating_core.attention.classifier import restore
 from gating_core.experiments import budget
 from gating_core.experiments.budget import affordable_integrals
 from gating_core.experiments.comparison import along
-from gating_core.experiments.comparison.along import curvature_along, measure_run
+from gating_core.experiments.comparison.along import (
+    CurvatureSummary,
+    curvature_along,
+    final_curvature,
+    unmeasured,
+)
 from gating_core.experiments.comparison.frames import drawn_frames
 from gating_core.geometry.adaptive import adaptive_total_absolute_curvature
 from gating_core.geometry.curvature import curvature
@@ -23,9 +28,10 @@ from gating_core.pauses import drained
 from tests.core.experiments.comparison.runs import SMALL, run_of
 
 
-def measured(run, wanted=lambda: 0, **known):
-    names = run.setting.compared
-    found = [x for x in measure_run(run, names, wanted, **known) if x is not None]
+def measured(run, first=0, **known):
+    pieces = unmeasured(run, run.setting.compared, first, **known)
+    found = [drained(function(run, name, member)) for function, name, member in pieces]
+    assert all(isinstance(x, CurvatureSummary) for x in found)
     paths = {(x.variant, x.member): x for x in found if x.known is not None}
     finals = {(x.variant, x.member): x for x in found if x.known is None}
     assert len(paths) + len(finals) == len(found)
@@ -44,7 +50,7 @@ def test_every_seed_and_frame_is_measured_as_if_alone(run, monkeypatch):
     monkeypatch.setattr(budget, "AFFORDABLE", 1e6)
     monkeypatch.setattr(along, "FILM_GRID", 15)
     monkeypatch.setattr(along, "FINAL_GRID", 21)
-    paths, finals = measured(run, lambda: 1)
+    paths, finals = measured(run, 1)
     names, seeds = run.setting.compared, range(len(run.task.seeds))
     assert set(paths) == {(name, member) for name in names for member in seeds}
     assert set(finals) == {(name, 1) for name in names}
@@ -100,7 +106,7 @@ def test_the_final_total_says_how_sure_it_is(circle):
     model = restore(ensemble.config, ensemble.seeds, ensemble.state).attention
     paths = {(name, member) for name in circle.setting.compared for member in range(3)}
     for member in range(3):
-        _, finals = measured(circle, lambda member=member: member, known=paths)
+        _, finals = measured(circle, member, known=paths)
         refined = adaptive_total_absolute_curvature(model.member(member), None, 1e-4)
         total = finals["sigmoid", member].total
         allowed = float(total.error) + float(refined.error)
@@ -126,21 +132,21 @@ def test_errors_along_a_run_cover_what_refinement_finds(circle):
         assert float(along_run.error[-1]) >= unseen * (1 - 1e-6)
 
 
-def kinds(run, wanted, **known):
-    found = measure_run(run, ("sigmoid",), wanted, **known)
-    return [(x.known is None, x.member) for x in found if x is not None]
+def kinds(run, first, **known):
+    return [
+        (function is final_curvature, member)
+        for function, _, member in unmeasured(run, ("sigmoid",), first, **known)
+    ]
 
 
 def test_the_seed_that_is_looked_at_comes_first_and_alone_to_its_end(circle):
     path, end = False, True
-    assert kinds(circle, lambda: 2) == [(path, 2), (end, 2), (path, 0), (path, 1)]
-    looked = iter([1, 1, 2, 2, 2, 2, 2, 2])  # and may change while it is measured
-    assert kinds(circle, lambda: next(looked)) == [
-        (path, 1), (end, 1), (path, 0), (path, 2), (end, 2),
-    ]  # fmt: skip
+    assert kinds(circle, 2) == [(path, 2), (end, 2), (path, 0), (path, 1)]
+    assert kinds(circle, 1, known={("sigmoid", 0)}) == [(path, 1), (end, 1), (path, 2)]
     known = {("sigmoid", member) for member in range(3)}
-    assert kinds(circle, lambda: 2, known=known) == [(end, 2)]
-    assert kinds(circle, lambda: 2, known=known, settled={("sigmoid", 2)}) == []
+    assert kinds(circle, 2, known=known) == [(end, 2)]
+    assert kinds(circle, 2, known=known, settled={("sigmoid", 2)}) == []
+    assert kinds(circle, 1, known=known, settled={("sigmoid", 2)}) == [(end, 1)]
 
 
 def test_it_gives_way_often_enough_to_be_cancelled():
@@ -149,9 +155,9 @@ def test_it_gives_way_often_enough_to_be_cancelled():
         SMALL, source="tokens", model_dim=8, value_count=6, depth=3, seed_count=2, steps=20,
         points=64, batch_size=16, variants=("silu", "tanh"),
     )  # fmt: skip
-    work = measure_run(run_of(heavy), ("silu",), lambda: 0)
-    given_way = (x is None for x in islice(work, 40))
-    assert sum(islice(filter(None, given_way), 6)) == 6
+    work = chain(curvature_along(heavy_run := run_of(heavy), "silu", 0),
+                 final_curvature(heavy_run, "silu", 0))  # fmt: skip
+    assert list(islice(work, 6)) == [None] * 6
 
 
 def test_parts_change_no_number(circle, monkeypatch):

@@ -1,0 +1,32 @@
+"""What computes for the pages under test, and who hears of their errors?"""
+
+import pytest
+
+from tests.ui.inline import Inline
+from ui.work import log, pool, trouble
+
+
+@pytest.fixture(scope="session", autouse=True)
+def inline():
+    """A stand-in for worker processes, where a test can put other functions in place of some."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pool, "POOL", stand_in := Inline())
+        yield stand_in
+
+
+class Loud:
+    """A log that is not written: errors of a page go to the test, as ``app.exception``."""
+
+    new_id = staticmethod(log.new_id)
+
+    @staticmethod
+    def write(event, number, error, **about):
+        raise error
+
+
+@pytest.fixture(scope="session", autouse=True)
+def loud():
+    """Errors are the test's."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trouble, "log", Loud)
+        yield

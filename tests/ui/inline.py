@@ -1,0 +1,53 @@
+"""A pool that computes in the thread that asks; what travels is packed and unpacked as ever."""
+
+import inspect
+import pickle
+import threading
+from contextlib import contextmanager
+
+from ui.work.job import Place
+from ui.work.parcels import Receiver, Sender
+from ui.work.pool import Pool, Rank
+
+
+class Inline(Pool):
+    """Without worker processes; `busy` ones can be feigned."""
+
+    def __init__(self):
+        super().__init__(size=2)
+        self._others = 0
+
+    def warm(self):
+        """There is nothing to start."""
+
+    def stream(self, function, *arguments, rank=Rank.FIRST):
+        while self._others and rank != Rank.VIEW:
+            threading.Event().wait(0.01)
+            yield Place(1)
+        yield Place(0)
+        sender, receiver = Sender(), Receiver()
+        found = function(*pickle.loads(pickle.dumps(arguments)))
+        if inspect.isgenerator(found):
+            returned = []
+            for item in watched(found, returned):
+                yield None if item is None else receiver.unpack(sender.pack(item))
+            (found,) = returned
+        yield None if found is None else receiver.unpack(sender.pack(found))
+
+    @property
+    def crowded(self):
+        return self._others > 0
+
+    @contextmanager
+    def busy(self):
+        """Others hold all processes: what is not needed to draw a page waits."""
+        self._others += 1
+        try:
+            yield
+        finally:
+            self._others -= 1
+
+
+def watched(generator, returned):
+    """Its items; what it returns is put into ``returned``."""
+    returned.append((yield from generator))

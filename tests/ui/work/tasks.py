@@ -1,0 +1,102 @@
+"""What do worker processes compute in tests?"""
+
+import os
+import time
+from itertools import count
+
+import numpy as np
+import torch
+from threadpoolctl import threadpool_info
+
+TICK_SECONDS = 0.01
+
+
+class Unreadable(Exception):
+    """An error that can be written, and not read again."""
+
+    def __init__(self, number, text):
+        super().__init__(f"{number}: {text}")
+
+
+def counting(last=None):
+    """From 0, for ever or to the last one; a moment each."""
+    for item in count() if last is None else range(last + 1):
+        time.sleep(TICK_SECONDS)
+        yield item
+
+
+def noting(path, name, items=3):
+    """Write the name at each step: who sees the file knows in which order was computed."""
+    for _ in range(items):
+        time.sleep(TICK_SECONDS)
+        with open(path, "a") as file:
+            file.write(f"{name}\n")
+        yield name
+
+
+def closing(path):
+    """Count for ever; say when it is closed."""
+    try:
+        yield from counting()
+    finally:
+        with open(path, "a") as file:
+            file.write("closed\n")
+
+
+def growing(frames):
+    """A tuple that grows by an array each time, as a run does."""
+    found = ()
+    for number in range(frames):
+        found = (*found, np.full(1000, float(number)))
+        yield found
+        yield None
+
+
+def returning(number):
+    """Yield often, return at the end."""
+    yield None
+    yield None
+    return number + 1
+
+
+def adding(one, other):
+    return one + other
+
+
+def process():
+    return os.getpid()
+
+
+def threads():
+    """How many threads torch and each of BLAS and OpenMP may use."""
+    return [torch.get_num_threads(), *(x["num_threads"] for x in threadpool_info())]
+
+
+def failing(error, items=1):
+    yield from range(items)
+    if error == "unreadable":
+        raise Unreadable(7, "cannot travel")
+    raise {"zero": ZeroDivisionError, "value": ValueError}[error]("the count went astray")
+
+
+def talking():
+    """Print, as libraries do: it must not reach the server as an item."""
+    print("a word")
+    os.write(1, b"another one\n")
+    yield "item"
+
+
+def hoarding(megabytes):
+    """Take memory, and keep it."""
+    held = []
+    for _ in range(megabytes):
+        held.append(np.ones(125_000))
+        time.sleep(0.001)
+        yield None
+    yield from counting()
+
+
+def dying():
+    """End the process, as the kernel does when memory is short."""
+    yield "kept"
+    os.kill(os.getpid(), 9)

@@ -1,0 +1,104 @@
+"""Is what several ask for at once computed once, and as long as anybody wants it?"""
+
+import threading
+
+import pytest
+
+from tests.ui.work.work import DEADLINE_SECONDS, Work, await_true
+from ui.work import pool
+from ui.work import together as module
+from ui.work.job import Place, State
+from ui.work.pool import Rank
+from ui.work.together import together
+
+
+class Source:
+    """A pool that counts how often it was asked, and streams what the function makes here."""
+
+    def __init__(self):
+        self.asked = []
+
+    def stream(self, function, *arguments, rank):
+        self.asked.append((function, arguments, rank))
+        yield Place(0)
+        yield from function(*arguments)
+
+
+@pytest.fixture
+def source(monkeypatch):
+    source = Source()
+    monkeypatch.setattr(pool, "POOL", source)
+    yield source
+    assert not module._streams
+
+
+def test_ten_who_ask_for_the_same_are_given_the_same_objects(source, run):
+    def make(number):
+        for _ in range(number):
+            yield object()
+            yield None
+
+    barrier = threading.Barrier(10)
+
+    def reader():
+        barrier.wait(DEADLINE_SECONDS)
+        yield from together(make, 7)
+
+    found = [run(reader) for _ in range(10)]
+    assert all(job.join(DEADLINE_SECONDS) for job in found)
+    assert {job.state for job in found} == {State.DONE}
+    assert len({tuple(map(id, job.items)) for job in found}) == len(source.asked)
+    assert {len(job.items) for job in found} == {7}
+
+
+def test_whoever_comes_later_is_given_what_there_was(source, run):
+    work = Work(step=True)
+    early = run(lambda: together(work))
+    for _ in range(3):
+        work.let_on.release()
+    await_true(lambda: len(early.items) == 3)
+    late = run(lambda: together(work))
+    await_true(lambda: len(late.items) == 3)
+    assert len(source.asked) == 1
+    early.cancel()
+    work.let_on.release()
+    assert early.join(DEADLINE_SECONDS)
+    assert not work.closed.is_set()  # somebody still wants it
+    work.let_on.release()
+    await_true(lambda: len(late.items) >= 4)
+    late.cancel()
+    work.let_on.release(2)
+    assert late.join(DEADLINE_SECONDS)
+    assert work.closed.is_set()
+
+
+def test_what_differs_is_computed_twice(source):
+    def make(number):
+        yield number
+
+    found = list(together(make, 1, rank=Rank.REST))
+    assert [item for item in found if item != Place(0)] == [1]
+    streams = [together(make, 1), together(make, 2), together(make, 1, rank=Rank.REST)]
+    assert [next(stream) for stream in streams] == [Place(0)] * 3
+    assert len(source.asked) == 4
+    for stream in streams:
+        stream.close()
+
+
+def test_an_error_is_everybodys_and_is_not_kept(source, run):
+    gate = threading.Event()
+
+    def broken():
+        yield 1
+        assert gate.wait(DEADLINE_SECONDS)
+        raise ZeroDivisionError("astray")
+
+    jobs = [run(lambda: together(broken), expected=(ZeroDivisionError,)) for _ in range(3)]
+    await_true(lambda: all(job.items == [1] for job in jobs))
+    gate.set()
+    assert all(job.join(DEADLINE_SECONDS) for job in jobs)
+    assert [job.trouble for job in jobs] == ["astray"] * 3
+    assert len(source.asked) == 1
+    again = run(lambda: together(broken), expected=(ZeroDivisionError,))
+    assert again.join(DEADLINE_SECONDS)
+    assert len(source.asked) == 2

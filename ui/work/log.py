@@ -1,0 +1,33 @@
+"""What is written down of the server's work? One line of JSON for each job and each error.
+
+A line says what kind of work it was, how long it took and how it ended, never for whom, nor what
+a visitor brought along. Errors have their traceback, and the id that the page shows.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import secrets
+import traceback
+from datetime import UTC, datetime
+
+LOG = logging.getLogger("ui.log")
+if not LOG.handlers:
+    LOG.addHandler(logging.StreamHandler())
+    LOG.setLevel(logging.INFO)
+
+
+def new_id() -> str:
+    """Eight digits by which a line is found."""
+    return secrets.token_hex(4)
+
+
+def write(event: str, number: str, error: BaseException | None = None, **about: object) -> None:
+    """One line: ``event``, its id ``number``, and all else that is said of it."""
+    line: dict[str, object] = {"time": datetime.now(UTC).isoformat(timespec="milliseconds")}
+    line |= {"event": event, "id": number, **about}
+    if error is not None:
+        # What a worker process notes stands in the notes, which belong to it.
+        line["traceback"] = "".join(traceback.format_exception(error))
+    LOG.log(logging.ERROR if error is not None else logging.INFO, json.dumps(line))

@@ -1,0 +1,94 @@
+"""How is what several visitors ask for computed once? They read one stream, each from its start.
+
+Whoever comes later is given what there was; the stream is closed when nobody reads it any more.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable, Iterator
+from typing import Any
+
+from ui.work import pool
+from ui.work.job import Place
+from ui.work.pool import Rank
+
+WAIT_SECONDS = 0.1  # for an item that another reader fetches
+
+_lock = threading.Lock()
+_streams: dict[Hashable, _Stream] = {}
+
+
+def together(
+    function: Callable[..., Any], *arguments: Hashable, rank: Rank = Rank.FIRST
+) -> Iterator[Any]:
+    """As `Pool.stream`; whoever asks for the same at the same time is given the same objects."""
+    key = function, arguments, rank
+    with _lock:
+        stream = _streams.get(key)
+        if stream is None:
+            stream = _streams[key] = _Stream(pool.POOL.stream(function, *arguments, rank=rank))
+        stream.readers += 1
+    try:
+        yield from stream.read()
+    finally:
+        with _lock:
+            stream.readers -= 1
+            last = not stream.readers
+            if last:
+                del _streams[key]
+        if last:
+            stream.source.close()
+
+
+class _Stream:
+    """One computation, and the items that it has yielded."""
+
+    def __init__(self, source: Any) -> None:
+        self.source, self.readers = source, 0
+        self._items: list[Any] = []
+        self._place = Place(0)
+        self._moved = threading.Condition()
+        self._fetching = self._over = False
+        self._error: BaseException | None = None
+
+    def read(self) -> Iterator[Any]:
+        """All items, as they come; the place in the queue where there is none yet.
+
+        Whichever reader comes first fetches the next one; the others wait for it.
+        """
+        seen = 0
+        while True:
+            with self._moved:
+                if seen == len(self._items) and self._fetching:
+                    self._moved.wait(WAIT_SECONDS)
+                items, over = self._items[seen:], self._over
+                fetch = not (items or over or self._fetching)
+                self._fetching = self._fetching or fetch
+            seen += len(items)
+            if items:
+                yield from items
+            elif over:
+                if self._error is not None:
+                    raise self._error.with_traceback(None)
+                return
+            else:
+                if fetch:
+                    self._fetch()
+                yield self._place
+
+    def _fetch(self) -> None:
+        item, error, over = None, None, False
+        try:
+            item = next(self.source)
+        except StopIteration:
+            over = True
+        except Exception as caught:
+            error, over = caught, True
+        with self._moved:
+            self._error, self._over, self._fetching = error, over, False
+            if isinstance(item, Place):
+                self._place = item
+            elif item is not None:
+                self._items.append(item)
+            self._moved.notify_all()
