@@ -25,9 +25,9 @@ from gating_core.experiments.comparison import (
 from gating_core.geometry import Grid, concentration, measure_surface, square_grid
 from ui.drawing.panels import View
 from ui.landing.picture import Side, pair_view
+from ui.limits import LANDING_KEPT
 from ui.work.runtime import place
 
-MEASURED_KEPT = 24
 DRAWN_POINTS = 200
 AT_NOTHING = STRENGTHS.index(0.0)
 
@@ -59,7 +59,7 @@ def measured_side(
     )
 
 
-@st.cache_resource(max_entries=MEASURED_KEPT, show_spinner="Measuring curvature …")
+@st.cache_resource(max_entries=LANDING_KEPT, show_spinner="Measuring curvature …")
 def measured_pair(
     setting: Setting, left: str, _run: TrainedRun, _sweep: StrengthSweep
 ) -> MeasuredPair:
@@ -86,7 +86,7 @@ def _at_nothing(dialled: Classifier) -> Classifier:
     return model
 
 
-@st.cache_resource(max_entries=MEASURED_KEPT, show_spinner=False)
+@st.cache_resource(max_entries=LANDING_KEPT, show_spinner=False)
 def view_of(setting: Setting, left: str, colouring: str, _measured: MeasuredPair) -> View:
     """The linked view of a measured pair."""
     return pair_view(_measured.left, _measured.right, colouring)

@@ -12,24 +12,31 @@ from gating_core.experiments.specimen import (
     measure_specimen,
 )
 from gating_core.geometry import SecondOpinion, SurfaceIntegrals, second_opinion, square_grid
+from ui.limits import (
+    DIALLED_KEPT,
+    INTEGRALS_KEPT,
+    MEASURED_KEPT,
+    OPINIONS_KEPT,
+    RESOLVED_KEPT,
+)
 from ui.manifold.request import Request, Resolved, at_strength, resolve
 from ui.work.runtime import place
 
 
-@st.cache_resource(max_entries=256, show_spinner=False)
+@st.cache_resource(max_entries=RESOLVED_KEPT, show_spinner=False)
 def resolved(request: Request) -> Resolved:
     """What can be shown of a request; its ``ValueError`` is not kept."""
     return resolve(request)
 
 
-@st.cache_resource(max_entries=48, show_spinner="Measuring curvature …")
+@st.cache_resource(max_entries=MEASURED_KEPT, show_spinner="Measuring curvature …")
 def measured(specimen: Specimen, grid: int) -> MeasuredSpecimen:
     """A specimen on a grid, with rigorous bounds."""
     with place():
         return measure_specimen(specimen, grid)
 
 
-@st.cache_resource(max_entries=8, show_spinner="Measuring curvature at every strength …")
+@st.cache_resource(max_entries=DIALLED_KEPT, show_spinner="Measuring curvature at every strength …")
 def dialled(
     specimen: Specimen, grid: int, strengths: tuple[float, ...]
 ) -> tuple[MeasuredSpecimen, ...]:
@@ -41,14 +48,14 @@ def dialled(
     return tuple(found)
 
 
-@st.cache_resource(max_entries=256, show_spinner="Adding up curvature …")
+@st.cache_resource(max_entries=INTEGRALS_KEPT, show_spinner="Adding up curvature …")
 def integrals(specimen: Specimen) -> SurfaceIntegrals:
     """All integrals over the chart, refined where the surface folds."""
     with place():
         return integrate_specimen(specimen)
 
 
-@st.cache_resource(max_entries=24, show_spinner="Asking for second opinions …")
+@st.cache_resource(max_entries=OPINIONS_KEPT, show_spinner="Asking for second opinions …")
 def opinion(specimen: Specimen, grid: int, step: float) -> SecondOpinion:
     """What finite differences, the mesh and the paper's proxy say about a specimen."""
     with place():

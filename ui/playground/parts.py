@@ -25,13 +25,13 @@ from ui.drawing import palette
 from ui.drawing.axes import film_axes
 from ui.drawing.camera import camera_from
 from ui.drawing.panels import View
+from ui.limits import FILMS_KEPT, PLAYGROUND_STEPS
 from ui.playground import film_words, words
 from ui.playground.controls import (
     MOVED,
     PLAYGROUND,
     REWINDS,
     REWOUND,
-    STEPS,
     VIEW_KEY,
     new_seeds,
     on_stop,
@@ -54,12 +54,12 @@ SPARE, ROW = 450, 60  # pixels for all but the pictures, and for how a run goes 
 BEGIN_FROM = np.array([0.6, 0.64, 0.48])  # where a run is seen from before it is complete
 
 
-@st.cache_resource(max_entries=12, show_spinner=False)
+@st.cache_resource(max_entries=FILMS_KEPT, show_spinner=False)
 def _sides(_run: TrainedRun, key: int, member: int) -> dict[str, ClassifierFrames]:
     return {side: film_frames(_run, name, member) for side, name in sides_of(_run).items()}
 
 
-@st.cache_resource(max_entries=12, show_spinner=False)
+@st.cache_resource(max_entries=FILMS_KEPT, show_spinner=False)
 def _filled(_run: TrainedRun, key: int, member: int) -> dict[str, np.ndarray | None]:
     return {side: filled_shares(frames) for side, frames in _sides(_run, key, member).items()}
 
@@ -83,6 +83,7 @@ def draw_film(shown: Shown | None, look: Look, wished: Wish, wanted: Setting) ->
     member, names = wished.member(run), sides_of(run)
     view, measured = _view(shown, look, member, going)
     steps = run.steps[drawn_frames(run)]
+    shortest = replace(run.setting, steps=PLAYGROUND_STEPS[0])
     sides = _sides(run, serial(run), member)
     filled = _filled(run, serial(run), member)
     hatched = _gaussian(shown, member) if look.paint == "curvature" else {}
@@ -103,7 +104,7 @@ def draw_film(shown: Shown | None, look: Look, wished: Wish, wanted: Setting) ->
         legend=_legend(look, film_data(run, member), view, measured, film_words.drawn_text(run)),
         scrub=True,
         stale=film_words.stale_text(run, wanted),
-        scene=f"{hash(replace(run.setting, steps=STEPS[0]))} {member} {run.ended or not going}",
+        scene=f"{hash(shortest)} {member} {run.ended or not going}",
         spare=SPARE + (ROW if going or not run.ended else 0),
         serial=f"{serial(run)} {member} {rewinds}",
         family=f"{hash(run.setting)} {rewinds}",

@@ -16,9 +16,9 @@ from math import inf
 from typing import Generic, TypeVar
 from weakref import WeakSet
 
+from ui.limits import ITEMS_KEPT
 from ui.work.runtime import LINE, POLL_SECONDS, Line, Ticket, placed
 
-ITEMS_KEPT = 1000
 END_SECONDS = 1.0  # at the end of the process, for all jobs to stop in
 
 T = TypeVar("T")

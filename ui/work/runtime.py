@@ -13,8 +13,8 @@ from contextlib import contextmanager
 import torch
 
 import gating_core  # noqa: F401  (heavy imports come before the freeze below)
+from ui.limits import CONCURRENT_JOBS
 
-CONCURRENT_JOBS = 2
 POLL_SECONDS = 0.25
 
 
