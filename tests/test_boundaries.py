@@ -41,7 +41,7 @@ UI_MAY_IMPORT = {  # rooms of the interface, besides themselves; a page's room i
     "limits": set(),
     "foreign": set(),
     "drawing": {"limits", "foreign"},
-    "components": {"drawing", "limits"},
+    "components": {"drawing", "foreign", "limits"},
     "work": {"limits"},
     "common": {"work", "limits", "foreign"},
 }
