@@ -19,7 +19,7 @@ LINK_NUMBERS = 1024  # of one parameter: twelve values of sixteen channels are 1
 DRAWN_POINTS_IN_LINK = 500  # four letters each: longer addresses are cut by some programs
 LARGEST_DRAGGED = 1e6  # its fourth power still fits into float32, which pictures are made of
 UPLOAD_MB = math.ceil(LARGEST_BYTES / 1e6)  # a table of points: Streamlit counts in whole MB
-MESSAGE_MB = 50  # either way: the largest picture has 20 MB, and no control sends more than a table
+MESSAGE_MB = 50  # either way: a film stays below 8 MB, no control sends more than a table
 
 # --- What a page offers ---------------------------------------------------------------------------
 # Small models: what they do can be looked at. Each is (least, most).
@@ -45,16 +45,16 @@ PLAYGROUND_BATCHES = (16, 32, 64, 128)  # points a step
 VARIANTS_BESIDE = 4  # trained for the table, beside the two that are drawn
 
 # --- What is kept for all visitors, until something newer needs the place -------------------------
-# A megabyte or two each, unless said.
+# Few where an entry is large, many where it is small; measured sizes stand beside them.
 
 RESOLVED_KEPT = 256  # requests of Manifold: kilobytes
-MEASURED_KEPT = 48  # models of Manifold
-DIALLED_KEPT = 8  # models at every strength of their gate: 30 MB each
+MEASURED_KEPT = 48  # models of Manifold: 0.6 MB each at first sight, 3.5 MB on the finest grid
+DIALLED_KEPT = 8  # models at every strength of their gate: 12 MB each at first sight
 INTEGRALS_KEPT = 256  # a few numbers each, and seconds of work
-OPINIONS_KEPT = 24  # second opinions
+OPINIONS_KEPT = 24  # second opinions: 0.2 MB each, and seconds of work
 GALLERY_KEPT = 8  # there are seven cases
-LANDING_KEPT = 24  # pairs of sides at every strength: 40 MB each at most
-FILMS_KEPT = 12  # one seed of a run, at every drawn step: 20 MB each at most
+LANDING_KEPT = 24  # pairs of sides at every strength of the gate
+FILMS_KEPT = 12  # one seed of a run, at every drawn step
 DRAWINGS_KEPT = 32  # points of a link, as data
 TILES_KEPT = len(TASKS) + 1  # one picture for each task, one for own points
 RUNS_BYTES = 150_000_000  # of arrays: some hundred runs like the first one
