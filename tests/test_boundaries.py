@@ -38,10 +38,12 @@ MAY_IMPORT = {  # rooms of the core, besides themselves
     "experiments": GROUND | {"attention", "tasks", "training", "jets", "geometry", "export"},
 }
 UI_MAY_IMPORT = {  # rooms of the interface, besides themselves; a page's room is a row of its own
-    "drawing": set(),
-    "components": {"drawing"},
-    "work": set(),
-    "common": {"work"},
+    "limits": set(),
+    "foreign": set(),
+    "drawing": {"limits", "foreign"},
+    "components": {"drawing", "foreign", "limits"},
+    "work": {"limits"},
+    "common": {"work", "limits", "foreign"},
 }
 PAGES = {"landing", "manifold", "playground"}
 PURE = ("request.py", "picture.py", "words.py")  # of a page: without Streamlit

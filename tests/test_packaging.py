@@ -59,8 +59,8 @@ def test_the_core_is_imported_from_any_folder(installed, tmp_path):
 
 def test_it_depends_on_what_it_imports_in_versions_that_the_app_pins():
     asked = requirements(PROJECT["dependencies"])
-    lines = (ROOT / "requirements.txt").read_text(encoding="utf-8").split()
-    pinned = requirements(lines)
+    lines = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    pinned = requirements(line.split("#")[0] for line in lines if line.split("#")[0])
     modules = set()
     for node in (n for path in SOURCES for n in ast.walk(ast.parse(path.read_text("utf-8")))):
         if isinstance(node, ast.Import):

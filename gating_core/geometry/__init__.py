@@ -27,7 +27,7 @@ from gating_core.geometry.integrals import (
 from gating_core.geometry.metric import Matrix, whitening
 from gating_core.geometry.point_types import POINT_TYPES
 from gating_core.geometry.proxy import Proxy, paper_proxy, proxy_limit
-from gating_core.geometry.second_opinion import SecondOpinion, second_opinion
+from gating_core.geometry.second_opinion import SecondOpinion, opinion_evaluations, second_opinion
 from gating_core.geometry.solids import SolidCurvature, solid_curvature
 from gating_core.geometry.surface import SurfaceResult, measure_surface
 from gating_core.geometry.verdict import CURVED, FLAT, UNKNOWN, Verdict
@@ -64,6 +64,7 @@ __all__ = [
     "difference_curvature",
     "grid_integrals",
     "measure_surface",
+    "opinion_evaluations",
     "paper_proxy",
     "proxy_limit",
     "second_fundamental_form",

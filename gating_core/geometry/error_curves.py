@@ -131,12 +131,14 @@ def mesh_errors(
     Over resolved interior points; without ``scale``, that of the finest grid. With a covariance
     the mesh is that of the whitened surface. None unless D = 3 and all values are finite.
     """
+    if function(square_grid(3, *ends).points).shape[-1] != 3:
+        return None  # before the derivatives of what has no mesh
     spacings, gaps = [], []
     for size in sorted(sizes, reverse=True):
         grid = square_grid(size, *ends)
         jet = second_order_jet(function, grid.points)
         values = whitened(jet.value.detach(), covariance)
-        if values.shape[-1] != 3 or not values.isfinite().all():
+        if not values.isfinite().all():
             return None
         field = curvature(jet, covariance)
         gaussian, resolved = (

@@ -35,6 +35,8 @@ from gating_core.geometry.surface import surface_result
 from gating_core.jets.second_order import second_order_jet
 
 SAMPLE_SIDE = 31  # at most so many points along each side go into the curves over steps
+STENCIL = 9  # evaluations for the differences at one point
+JET_WORTH = 13  # about so many evaluations take as long as one point's derivatives with bounds
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +74,17 @@ class SecondOpinion:
         """The error curves that there are."""
         every = (self.difference_curve, self.single_curve, self.mesh_curve, self.proxy_curve)
         return [curve for curve in every if curve is not None]
+
+
+def opinion_evaluations(side: int, dim: int) -> int:
+    """Roughly how many evaluations of a function with ``dim`` outputs a `second_opinion` is worth.
+
+    On a grid of ``side`` points along each side.
+    """
+    grid, sampled = side**2, min(side, SAMPLE_SIDE) ** 2
+    meshes = sum(size**2 for size in MESH_SIZES) if dim == 3 else 0
+    differences = 2 * grid + 3 * len(STEPS) * sampled  # K twice and the proxy, at every step
+    return STENCIL * differences + JET_WORTH * (grid + sampled + meshes)
 
 
 def second_opinion(

@@ -68,7 +68,7 @@ def launch(playwright: Playwright, chromium: str) -> Browser:
 @contextmanager
 def serve(script: Path = REPOSITORY / "app.py", *options: str) -> Iterator[Served]:
     """``script`` on a free port, started in an empty folder: paths must not depend on that."""
-    port = _free_port()
+    port = free_port()
     command = [
         *(sys.executable, "-m", "streamlit", "run", str(script)),
         *("--server.headless", "true"),
@@ -83,7 +83,7 @@ def serve(script: Path = REPOSITORY / "app.py", *options: str) -> Iterator[Serve
         with served.log.open("w", encoding="utf-8") as log:
             process = subprocess.Popen(command, cwd=elsewhere, stdout=log, stderr=log)
         try:
-            _await_health(served, process)
+            await_health(served, process)
             yield served
         finally:
             process.terminate()
@@ -94,13 +94,15 @@ def serve(script: Path = REPOSITORY / "app.py", *options: str) -> Iterator[Serve
                 process.wait()
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of this machine that nobody listens on."""
     with socket.socket() as probe:
         probe.bind((HOST, 0))
         return probe.getsockname()[1]
 
 
-def _await_health(served: Served, process: subprocess.Popen) -> None:
+def await_health(served: Served, process: subprocess.Popen) -> None:
+    """Wait until it answers; ``RuntimeError`` with its output if it ends before."""
     deadline = time.monotonic() + START_SECONDS
     while not _is_healthy(served.url):
         if process.poll() is not None or time.monotonic() > deadline:

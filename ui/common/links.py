@@ -10,9 +10,10 @@ import math
 from collections.abc import Mapping
 from typing import Protocol
 
+from ui.foreign import as_code
+from ui.limits import LINK_NUMBERS, QUOTED_CHARACTERS
+
 GRID_SIZE = 61
-LONGEST_QUOTE = 40
-MOST_NUMBERS = 1024
 
 
 class InLink(Protocol):
@@ -38,7 +39,7 @@ class InLink(Protocol):
 def parse_numbers(text: str) -> tuple[float, ...] | None:
     """The numbers of "1, 2.5, -3"; ``None`` if one of them is none or not finite."""
     try:
-        numbers = tuple(float(part) for part in text.split(",")[:MOST_NUMBERS])
+        numbers = tuple(float(part) for part in text.split(",")[:LINK_NUMBERS])
     except ValueError:
         return None
     return numbers if all(map(math.isfinite, numbers)) else None
@@ -85,5 +86,5 @@ def check_link(
 
 
 def _quoted(text: str) -> str:
-    quote = text if len(text) <= LONGEST_QUOTE else text[:LONGEST_QUOTE] + "…"
-    return f"`{quote.replace('`', ' ')}`"
+    quote = text if len(text) <= QUOTED_CHARACTERS else text[:QUOTED_CHARACTERS] + "…"
+    return as_code(quote)

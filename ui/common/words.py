@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal, localcontext
 from fractions import Fraction
@@ -113,11 +112,6 @@ def _text(number: Decimal, long: bool = False) -> str:
         return f"{number:f}".replace("-", "−")
     digits, _, power = f"{number:e}".partition("e")
     return f"{digits.replace('-', '−')}e{int(power)}"
-
-
-def literal(text: str) -> str:
-    """``text`` from outside, so that Markdown shows it as it is."""
-    return re.sub(r"([\\`*_{}\[\]()<>#+\-.!|~$:])", r"\\\1", text)
 
 
 def short(number: float) -> str:

@@ -7,7 +7,6 @@ columns; its traces are Plotly traces in which a data array is a reference {"arr
 
 from __future__ import annotations
 
-import html
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -115,11 +114,6 @@ def mesh(side: str, style: dict[str, Any]) -> dict[str, Any]:
         "lightposition": LIGHT_PLACE,
         "hovertemplate": "y = (%{x:.3g}, %{y:.3g}, %{z:.3g})<extra></extra>",
     }
-
-
-def plain_text(text: str) -> str:
-    """``text`` from outside, so that Plotly shows it as it is: neither mark-up nor placeholder."""
-    return html.escape(text, quote=False).replace("%{", "% {")
 
 
 def plane_trace(corners: dict[str, Any]) -> dict[str, Any]:

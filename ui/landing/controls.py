@@ -12,13 +12,14 @@ from ui.common.controls import Choice, Fold, Number
 from ui.common.link_check import forget
 from ui.common.link_controls import GridPoint
 from ui.landing.picture import COLOURINGS
+from ui.limits import LANDING_LAYERS
 
 VIEW_KEY = "pair_view"
 FULL = STRENGTHS[-1]
 # Few, for a first look.
 OFFERED_TASKS = ("circle", "xor", "moons", "linear")
 OFFERED_GATES = ("sigmoid", "headwise")
-OFFERED_DEPTHS = {str(depth): depth for depth in (1, 2, 3, 4)}
+OFFERED_DEPTHS = {str(depth): depth for depth in LANDING_LAYERS}
 LEFT_SIDES = {"gate taken out": "same", "trained without": "own"}
 
 LANDING: Controls = table(

@@ -11,12 +11,11 @@ from gating_core.experiments.comparison import Setting, StrengthSweep, TrainedRu
 from ui.drawing.panels import View
 from ui.landing.pair import MeasuredPair, measure_pair
 from ui.landing.picture import pair_view
+from ui.limits import LANDING_KEPT
 from ui.work import pool
 
-MEASURED_KEPT = 24
 
-
-@st.cache_resource(max_entries=MEASURED_KEPT, show_spinner="Measuring curvature …")
+@st.cache_resource(max_entries=LANDING_KEPT, show_spinner="Measuring curvature …")
 def measured_pair(
     setting: Setting, left: str, _run: TrainedRun, _sweep: StrengthSweep
 ) -> MeasuredPair:
@@ -24,7 +23,7 @@ def measured_pair(
     return pool.POOL.call(measure_pair, left, _run, _sweep)
 
 
-@st.cache_resource(max_entries=MEASURED_KEPT, show_spinner=False)
+@st.cache_resource(max_entries=LANDING_KEPT, show_spinner=False)
 def view_of(setting: Setting, left: str, colouring: str, _measured: MeasuredPair) -> View:
     """The linked view of a measured pair."""
     return pair_view(_measured.left, _measured.right, colouring)

@@ -8,6 +8,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from gating_core.attention import GATE_KINDS, GATE_POSITIONS, NORMS, SOURCES
+from gating_core.experiments.comparison import LIMITS
 from gating_core.experiments.specimen import CHARTS, COLOURINGS
 from gating_core.geometry import Matrix
 from ui.common.control_table import Controls, draw_columns, put, read, table
@@ -16,12 +17,18 @@ from ui.common.front import front_columns
 from ui.common.link_check import change_link, forget
 from ui.common.link_controls import GridPoint, Numbers
 from ui.common.links import parse_pick
+from ui.limits import (
+    GRID_POINTS,
+    MANIFOLD_CHANNELS,
+    MANIFOLD_HEADS,
+    MANIFOLD_LAYERS,
+    MANIFOLD_SHARPNESS,
+    MANIFOLD_VALUES,
+)
 from ui.manifold.fooled.cases import FOOLED
 from ui.manifold.picture import Look
-from ui.manifold.request import GRIDS, METRICS, Metric, Request
+from ui.manifold.request import METRICS, Metric, Request
 
-DEPTHS, DIMENSIONS, COUNTS, HEADS = (1, 8), (2, 16), (2, 12), (1, 4)
-SHARPNESS, SEEDS = (1.0, 60.0), (0, 9999)
 VARIANCE, ANGLE = (0.05, 20.0), (0, 180)
 TABS = ("See", "Inspect", "Doubt")
 PER = {"channel": "elementwise", "head": "headwise"}
@@ -44,7 +51,7 @@ MODEL = table(
     Choice("kind", "Gate", words=GATE_KINDS, width="stretch",
         help="The function of the gate: the output is multiplied by it. SiLU and tanh can"
         " also turn signs."),
-    Number("layers", "Layers", field="depth", within=DEPTHS, on_move=_depth_moved),
+    Number("layers", "Layers", field="depth", within=MANIFOLD_LAYERS, on_move=_depth_moved),
     Choice("chart", "Chart", words=CHARTS, width="stretch",
         help="Which two numbers sweep the surface. *inputs*: the input square. *weights*: the"
         " attention weights themselves, on a flat slice: the setting of the theorem."),
@@ -55,16 +62,17 @@ MODEL = table(
         help="G1 after attention, G2 on values, G3 on keys, G4 on queries, G5 after the output"
         " projection."),
     Choice("per", "One gate per", field="granularity", words=PER, width="stretch"),
-    Number("dim", "Dimension D", field="model_dim", within=DIMENSIONS),
-    Number("n", "Values n (slots or tokens)", field="value_count", within=COUNTS),
-    Number("heads", "Heads", within=HEADS),
+    Number("dim", "Dimension D", field="model_dim", within=MANIFOLD_CHANNELS),
+    Number("n", "Values n (slots or tokens)", field="value_count", within=MANIFOLD_VALUES),
+    Number("heads", "Heads", within=MANIFOLD_HEADS),
     Choice("norm", "Normalisation (RMSNorm)", words=NORMS, width="stretch"),
     Flag("residual", "Residual connection"),
     Flag("projection", "Output projection", field="output_projection"),
-    Number("sharpness", "Sharpness of attention", within=SHARPNESS, step=0.5,
+    Number("sharpness", "Sharpness of attention", within=MANIFOLD_SHARPNESS, step=0.5,
         help="A factor on all keys: the larger, the more the softmax saturates."),
-    Number("model", "Seed of the weights", field="seed", within=SEEDS, step=1, shape="box"),
-    Choice("grid", "Grid", words={str(size): size for size in GRIDS}, shape="slider",
+    Number("model", "Seed of the weights", field="seed", within=LIMITS["seed"], step=1,
+        shape="box"),
+    Choice("grid", "Grid", words={str(size): size for size in GRID_POINTS}, shape="slider",
         help="Points along each side of the chart."),
     of=Request(),
 )  # fmt: skip
@@ -75,9 +83,9 @@ COLOURS = table(
         width="stretch",
         help="*asinh* is linear near zero and logarithmic far out: it shows peaks and plains"
         " at once."),
-    Number("layer", "Layer", default=0, within=(0, DEPTHS[1]), shape="box",
+    Number("layer", "Layer", default=0, within=(0, MANIFOLD_LAYERS[1]), shape="box",
         shown_instead="the last", help="Whose gate or entropy: 0 is the last."),
-    Number("part", "Channel or head", default=0, within=(0, DIMENSIONS[1]),
+    Number("part", "Channel or head", default=0, within=(0, MANIFOLD_CHANNELS[1]),
         shape="box", shown_instead="the mean", help="0 is the mean over them."),
     of=Look(),
 )  # fmt: skip
@@ -94,10 +102,10 @@ METRIC = table(
 METRIC_NEEDS = {"isotropic": ["variance"], "diagonal": ["variances"], "turned": ["angle", "ratio"]}
 IN_LINK = table(  # alone, as they are dragged or clicked
     Number("lambda", field="strength", within=(0.0, 1.0), step=0.05),
-    Number("axes", within=DEPTHS, shown_instead="the model's own"),
+    Number("axes", within=MANIFOLD_LAYERS, shown_instead="the model's own"),
     Numbers("values"),
     Numbers("gates"),
-    GridPoint("point", size=GRIDS[-1]),
+    GridPoint("point", size=GRID_POINTS[-1]),
     of=Request(),
 )
 PAIR = Choice("pair", "Value vectors of the last layer, along axes", words=PAIRS, default=(0, 1))

@@ -9,11 +9,13 @@ from dataclasses import replace
 import numpy as np
 import streamlit as st
 
+from gating_core.experiments import cost
 from gating_core.experiments.specimen import MeasuredSpecimen
-from gating_core.geometry import TILT_LIMIT, Integral, SurfaceIntegrals
+from gating_core.geometry import TILT_LIMIT, Integral, SurfaceIntegrals, opinion_evaluations
 from ui.common.explain import explain
 from ui.common.words import error_text, percent, plus_minus, short
 from ui.drawing import palette
+from ui.limits import OPINION_COST
 from ui.manifold import measured, words
 from ui.manifold.controls import MANIFOLD, WHOSE
 from ui.manifold.disagreement import error_curves, error_maps
@@ -34,6 +36,10 @@ MAP_NAMES = (
     "Exact K over the chart.",
     "How far finite differences are off over the chart.",
     "How far the mesh is off over the chart.",
+)
+TOO_LARGE = (
+    "A second opinion on a model of this size takes too long for this page: fewer layers, values or"
+    " dimensions."
 )
 SIGNED = ("gaussian", "holonomy")  # integrals that may be negative
 
@@ -142,6 +148,10 @@ def _draw_opinion(resolved: Resolved, sides: list[MeasuredSpecimen]) -> None:
     chosen = replace(WHOSE, words=whose, default=whose[-1]).draw(left)
     step = MANIFOLD["step"].draw(right)
     side = sides[0 if chosen == "ungated" else -1]
+    config = side.specimen.config
+    if cost(config) * opinion_evaluations(resolved.grid, config.model_dim) > OPINION_COST:
+        st.info(TOO_LARGE, icon=":material/hourglass_disabled:")
+        return
     found = measured.opinion(side.specimen, resolved.grid, step)
     with st.container(horizontal=True):
         for n, figure in enumerate(error_maps(found)):

@@ -18,24 +18,32 @@ from gating_core.experiments.specimen import (
 )
 from gating_core.geometry import SecondOpinion, SurfaceIntegrals, second_opinion, square_grid
 from ui.drawing.axes import Axes
+from ui.limits import (
+    DIALLED_KEPT,
+    INTEGRALS_KEPT,
+    MEASURED_KEPT,
+    OPINIONS_KEPT,
+    PICTURES_KEPT,
+    RESOLVED_KEPT,
+)
 from ui.manifold.picture import Look, ManifoldPicture, Sides, manifold_view
 from ui.manifold.request import Request, Resolved, at_strength, resolve
 from ui.work import pool
 
 
-@st.cache_resource(max_entries=256, show_spinner=False)
+@st.cache_resource(max_entries=RESOLVED_KEPT, show_spinner=False)
 def resolved(request: Request) -> Resolved:
     """What can be shown of a request; its ``ValueError`` is not kept."""
     return resolve(request)
 
 
-@st.cache_resource(max_entries=48, show_spinner="Measuring curvature …")
+@st.cache_resource(max_entries=MEASURED_KEPT, show_spinner="Measuring curvature …")
 def measured(specimen: Specimen, grid: int) -> MeasuredSpecimen:
     """A specimen on a grid, with rigorous bounds."""
     return pool.POOL.call(measure_specimen, specimen, grid)
 
 
-@st.cache_resource(max_entries=8, show_spinner="Measuring curvature at every strength …")
+@st.cache_resource(max_entries=DIALLED_KEPT, show_spinner="Measuring curvature at every strength …")
 def dialled(
     specimen: Specimen, grid: int, strengths: tuple[float, ...]
 ) -> tuple[MeasuredSpecimen, ...]:
@@ -43,13 +51,13 @@ def dialled(
     return pool.POOL.map(measure_specimen, [(at_strength(specimen, x), grid) for x in strengths])
 
 
-@st.cache_resource(max_entries=256, show_spinner="Adding up curvature …")
+@st.cache_resource(max_entries=INTEGRALS_KEPT, show_spinner="Adding up curvature …")
 def integrals(specimen: Specimen) -> SurfaceIntegrals:
     """All integrals over the chart, refined where the surface folds."""
     return pool.POOL.call(integrate_specimen, specimen)
 
 
-@st.cache_resource(max_entries=24, show_spinner="Asking for second opinions …")
+@st.cache_resource(max_entries=OPINIONS_KEPT, show_spinner="Asking for second opinions …")
 def opinion(specimen: Specimen, grid: int, step: float) -> SecondOpinion:
     """What finite differences, the mesh and the paper's proxy say about a specimen."""
     return pool.POOL.call(_opinion, specimen, grid, step)
@@ -59,7 +67,7 @@ def _opinion(specimen: Specimen, grid: int, step: float) -> SecondOpinion:
     return second_opinion(chart_of(specimen), square_grid(grid), step, specimen.covariance)
 
 
-@st.cache_resource(max_entries=24, show_spinner=False)
+@st.cache_resource(max_entries=PICTURES_KEPT, show_spinner=False)
 def picture(key: Hashable, _sides: Sides, _axes: Axes, look: Look) -> ManifoldPicture:
     """The linked view of what ``key`` says: the request, and at which strengths."""
     return manifold_view(_sides, _axes, look)

@@ -17,10 +17,9 @@ from gating_core.experiments.specimen import Specimen, chart_of
 from gating_core.geometry import Matrix, square_grid, whitening
 from ui.common.possible import fitting_heads
 from ui.drawing.axes import DRAWN, Axes, coordinate_axes, principal_axes
+from ui.limits import GRID_POINTS, LARGEST_DRAGGED
 
-GRIDS = (31, 61, 91, 121, 151)
 METRICS = ("isotropic", "diagonal", "turned")
-LARGEST_DRAGGED = 1e6  # its fourth power still fits into float32, which pictures are made of
 DISTANT = 3.0  # |x|, in units of half the input square's side
 
 
@@ -80,17 +79,17 @@ def resolve(request: Request) -> Resolved:
     """The nearest that can be shown; ``ValueError`` where nothing of it can.
 
     That is: a covariance that is not positive definite, weights that are not finite, a grid that
-    is not one of `GRIDS`, and whatever `AttentionConfig` refuses.
+    is not one of `GRID_POINTS`, and whatever `AttentionConfig` refuses.
     """
-    if request.grid not in GRIDS:
+    if request.grid not in GRID_POINTS:
         raise ValueError(
-            f"The grid is {request.grid}; it must be one of {', '.join(map(str, GRIDS))}."
+            f"The grid is {request.grid}; it must be one of {', '.join(map(str, GRID_POINTS))}."
         )
     notes: dict[str, str] = {}
     config = _config(request, notes)
     gated = _specimen(request, config, notes)
     grid = request.grid
-    sizes = (COARSE, *GRIDS)
+    sizes = (COARSE, *GRID_POINTS)
     while cost(config) * grid**2 > AFFORDABLE and grid > COARSE:
         grid = sizes[sizes.index(grid) - 1]
     if grid != request.grid:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from gating_core.attention import NORMS, SOURCES
-from gating_core.experiments.comparison import VARIANTS, Setting, TooLarge
+from gating_core.experiments.comparison import LIMITS, VARIANTS, Setting, TooLarge
 from gating_core.tasks import TASK_NAME, TASKS, OwnData
 from gating_core.training import GOOD_START, OPTIMISERS
 from ui.common.control_table import Controls, draw_columns, read, table
@@ -14,21 +14,30 @@ from ui.common.front import front_columns
 from ui.common.link_check import forget
 from ui.common.words import percent
 from ui.components.tiles import STYLE
+from ui.limits import (
+    PLAYGROUND_BATCHES,
+    PLAYGROUND_CHANNELS,
+    PLAYGROUND_HEADS,
+    PLAYGROUND_LAYERS,
+    PLAYGROUND_POINTS,
+    PLAYGROUND_SEEDS,
+    PLAYGROUND_STEPS,
+    PLAYGROUND_VALUES,
+    VARIANTS_BESIDE,
+)
 from ui.playground.drawing import Drawing
 from ui.playground.names import DATA, KINDS
 from ui.playground.picture import PAINTS
-from ui.playground.request import FIRST, OWN_SHARE, WHO, Look, Request, resolve, setting
+from ui.playground.request import FIRST, OWN_SHARE, WHO, Look, Request, TooLong, resolve, setting
 from ui.playground.tiles import Tiles
 from ui.playground.training import STOPPED
 
-MOST_BESIDE = 4
 REWOUND, REWINDS = "playground_rewound", "playground_rewinds"
 VIEW_KEY = "playground_view"
 MOVED = "playground_moved"
 LAST_SETTING = "playground_setting"
-DIMENSIONS, COUNTS, HEADS, DEPTHS = (3, 16), (2, 8), (1, 4), (1, 4)
-STEPS, SEEDS, SEED_COUNTS, POINTS = (50, 4000), (0, 9999), (2, 32), (64, 4000)
-BATCHES = {str(size): size for size in (16, 32, 64, 128)}
+SEEDS = LIMITS["seed"]
+BATCHES = {str(size): size for size in PLAYGROUND_BATCHES}
 RATES = {f"{rate:g}": rate for rate in (0.001, 0.003, 0.01, 0.02, 0.05, 0.1)}
 
 
@@ -42,10 +51,10 @@ RUN = table(
     Tiles("data", "Data", field="task", words=(*TASKS, TASK_NAME), names=DATA),
     Tiles("left", "Left", words=tuple(VARIANTS), names=KINDS),
     Tiles("right", "Right", words=tuple(VARIANTS), names=KINDS),
-    Choices("also", "Also train, for the table", words=tuple(VARIANTS), most=MOST_BESIDE,
+    Choices("also", "Also train, for the table", words=tuple(VARIANTS), most=VARIANTS_BESIDE,
         shown_instead="none"),
-    Number("steps", "Steps", within=STEPS, step=50),
-    Number("points", "Points, training and test", within=POINTS, step=4),
+    Number("steps", "Steps", within=PLAYGROUND_STEPS, step=50),
+    Number("points", "Points, training and test", within=PLAYGROUND_POINTS, step=4),
     Number("share", f"Training share (0: automatic, {percent(FIRST.train_share)})",
         field="train_share", within=(0.0, 0.9), step=0.05, shown_instead="automatic",
         help=f"How many of the points are for training. Automatic: {percent(FIRST.train_share)},"
@@ -55,10 +64,10 @@ RUN = table(
     Number("balance", "Share of class 0 (0: automatic)", within=(0.0, 0.9), step=0.1,
         shown_instead="automatic"),
     Choice("from", "Keys and values from", field="source", words=SOURCES, width="stretch"),
-    Number("width", "Dimension D", field="model_dim", within=DIMENSIONS),
-    Number("slots", "Values n", field="value_count", within=COUNTS),
-    Number("attention_heads", "Heads", field="heads", within=HEADS),
-    Number("stack", "Layers", field="depth", within=DEPTHS),
+    Number("width", "Dimension D", field="model_dim", within=PLAYGROUND_CHANNELS),
+    Number("slots", "Values n", field="value_count", within=PLAYGROUND_VALUES),
+    Number("attention_heads", "Heads", field="heads", within=PLAYGROUND_HEADS),
+    Number("stack", "Layers", field="depth", within=PLAYGROUND_LAYERS),
     Choice("rms", "Normalisation", field="norm", words=NORMS, width="stretch"),
     Flag("skip", "Residual connection", field="residual"),
     Flag("out", "Output projection", field="output_projection"),
@@ -74,7 +83,7 @@ RUN = table(
         help="Training also rewards attention weights of the last layer that are spread out: this"
         " number times their entropy. Surfaces stay broad within the space of their values; 0.03"
         " does."),
-    Number("seeds", "Seeds", field="seed_count", within=SEED_COUNTS),
+    Number("seeds", "Seeds", field="seed_count", within=PLAYGROUND_SEEDS),
     Number("first", "First seed", field="seed", within=SEEDS, step=1, shape="box"),
     of=Request(),
 )  # fmt: skip
@@ -90,7 +99,9 @@ LOOK = table(
 )  # fmt: skip
 ELSEWHERE = table(
     Number(
-        "picked_seed", within=(SEEDS[0], SEEDS[1] + SEED_COUNTS[1]), shown_instead="the typical one"
+        "picked_seed",
+        within=(SEEDS[0], SEEDS[1] + PLAYGROUND_SEEDS[1]),
+        shown_instead="the typical one",
     ),
     Drawing("drawing"),
     Fold("setup", "More: data, model, training, picture", reruns=False),
@@ -140,13 +151,15 @@ def asked_setting(own: OwnData | None) -> Setting:
         why = f"This cannot be trained: {error}"
         if isinstance(error, TooLarge):
             why = "Too large for this page: fewer seeds, layers or dimensions"
+        if isinstance(error, TooLong):
+            why = "Too long for this page: fewer steps, seeds, layers or dimensions"
         st.error(f"{why}. Shown: the last that could be trained.")
     return found
 
 
 def train_on(steps: int) -> None:
     """More steps for the same run."""
-    RUN["steps"].set(min(RUN["steps"].value + steps, STEPS[1]))
+    RUN["steps"].set(min(RUN["steps"].value + steps, PLAYGROUND_STEPS[1]))
 
 
 def on_stop(setting: Setting) -> None:

@@ -17,9 +17,9 @@ import numpy as np
 from gating_core.tasks import OwnData, drawn_data
 from ui.common.controls import Control, Where
 from ui.components.draw import DIGITS, Point
+from ui.limits import DRAWINGS_KEPT, DRAWN_POINTS_IN_LINK
 
 NAMES = ("blue", "orange", "green", "purple")
-MOST_DRAWN = 500
 UNITS = 10**DIGITS  # from the middle of the square to its edge
 PLACES = 2 * UNITS + 1  # along an edge
 LETTERS, BYTES = 4, 3  # of a point
@@ -42,7 +42,10 @@ def decoded(text: str) -> Points | None:
         data = base64.b64decode(text, altchars=b"-_", validate=True)
     except (binascii.Error, ValueError):
         return None
-    if not 0 < len(data) <= MOST_DRAWN * BYTES or len(text) * BYTES != len(data) * LETTERS:
+    if (
+        not 0 < len(data) <= DRAWN_POINTS_IN_LINK * BYTES
+        or len(text) * BYTES != len(data) * LETTERS
+    ):
         return None
     numbers = [int.from_bytes(data[i : i + BYTES]) for i in range(0, len(data), BYTES)]
     if max(numbers) >= len(NAMES) * PLACES**2:
@@ -56,7 +59,7 @@ def _coordinate(place: int) -> float:
     return round(place / UNITS - 1, DIGITS) + 0.0  # no -0
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=DRAWINGS_KEPT)
 def own_of(drawing: Points) -> OwnData:
     """The drawing as data to learn; `OwnDataError` where it cannot be.
 
@@ -74,7 +77,7 @@ class Drawing(Control):
 
     @property
     def wanted(self) -> str:
-        return f"a drawing of at most {MOST_DRAWN} points, as this page writes it"
+        return f"a drawing of at most {DRAWN_POINTS_IN_LINK} points, as this page writes it"
 
     def parse(self, text: str) -> Points | None:
         return decoded(text)

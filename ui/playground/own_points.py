@@ -5,8 +5,6 @@ A drawing stands in the link; a table is this visit's alone.
 
 from __future__ import annotations
 
-import math
-
 import streamlit as st
 
 from gating_core.tasks import (
@@ -20,17 +18,17 @@ from gating_core.tasks import (
     parse_csv,
 )
 from ui.common.link_check import forget
-from ui.common.words import literal
 from ui.components.draw import draw, drawn
 from ui.drawing import palette
+from ui.foreign import as_words, printable
+from ui.limits import DRAWN_POINTS_IN_LINK, UPLOAD_MB
 from ui.playground.controls import PLAYGROUND
-from ui.playground.drawing import MOST_DRAWN, NAMES, encoded, own_of
+from ui.playground.drawing import NAMES, encoded, own_of
 from ui.playground.request import as_it_comes
 from ui.playground.words import scaling_text, split_text
 
 TABLE, PROBLEM = "own_table", "own_problem"  # what was read last, and why what came then was not
 DRAWING = PLAYGROUND["drawing"]
-LARGEST_MB = math.ceil(LARGEST_BYTES / 1e6)  # as Streamlit counts and says it
 
 
 def own_data() -> OwnData | None:
@@ -58,13 +56,14 @@ def draw_own() -> None:
             " stand in the link."
         )
         points, labels = DRAWING.linked or ((), ())
-        draw(key="own_draw", points=points, labels=labels, class_names=NAMES, most=MOST_DRAWN,
-             colours=palette.CLASS_COLOURS, on_change=_on_draw)  # fmt: skip
+        draw(key="own_draw", points=points, labels=labels, class_names=NAMES,
+             most=DRAWN_POINTS_IN_LINK, colours=palette.CLASS_COLOURS,
+             on_change=_on_draw)  # fmt: skip
     with upload:
         st.file_uploader(
             f"A CSV file with columns x, y and label: 2 to {MOST_CLASSES} classes, at most"
             f" {MOST_POINTS:,} rows and {LARGEST_BYTES / 1e6:g} MB",
-            type=None, key="own_file", on_change=_on_file, max_upload_size=LARGEST_MB,
+            type=None, key="own_file", on_change=_on_file, max_upload_size=UPLOAD_MB,
         )  # fmt: skip
         st.download_button("An example", EXAMPLE_CSV, "example.csv", on_click="ignore",
                            icon=":material/download:", key="own_example")  # fmt: skip
@@ -74,11 +73,11 @@ def draw_own() -> None:
     own = own_data()
     problem = st.session_state.get(PROBLEM) or ("" if own else _drawing()[1])
     if problem:
-        st.error(literal(problem))
+        st.error(as_words(problem))
     if own is not None:
         whose = "Still in use, from before" if problem else "In use"
         st.text(
-            f"{whose}: {len(own.points)} points, classes {', '.join(own.names)}."
+            f"{whose}: {len(own.points)} points, classes {printable(', '.join(own.names))}."
             f" {scaling_text(own)}"
         )
         # What the slider under *More* says, which has been drawn by now.

@@ -18,13 +18,13 @@ from gating_core.export import log_csv, script_problem, script_text, weights_fil
 from ui.common.words import beyond_text, short
 from ui.components.view3d import Legend, view3d
 from ui.drawing import palette
+from ui.limits import FILMS_KEPT, PLAYGROUND_STEPS
 from ui.playground import film_words, words
 from ui.playground.controls import (
     MOVED,
     PLAYGROUND,
     REWINDS,
     REWOUND,
-    STEPS,
     VIEW_KEY,
     new_seeds,
     on_stop,
@@ -43,7 +43,6 @@ from ui.work.runs import Shown, newest_run, serial
 REWOUND_AT = "playground_rewound_at"
 MORE_STEPS = 400
 SPARE, ROW = 450, 60  # pixels for all but the pictures, and for how a run goes or where it stopped
-FILMS_KEPT = 24  # some megabytes each
 
 
 @st.cache_resource(max_entries=FILMS_KEPT, show_spinner=False)
@@ -80,6 +79,7 @@ def draw_film(shown: Shown | None, look: Look, wished: Wish, wanted: Setting) ->
     film = _film(shown, look, member, going and not run.ended)
     steps, filled = run.steps[drawn_frames(run)], film.filled
     hatched = gaussian_of(shown, member) if look.paint == "curvature" else {}
+    shortest = replace(run.setting, steps=PLAYGROUND_STEPS[0])
     rewinds = st.session_state.get(REWINDS, 0)
     view3d(
         film.view,
@@ -97,7 +97,7 @@ def draw_film(shown: Shown | None, look: Look, wished: Wish, wanted: Setting) ->
         legend=_legend(look, film_data(run, member), film, film_words.drawn_text(run)),
         scrub=True,
         stale=film_words.stale_text(run, wanted),
-        scene=f"{hash(replace(run.setting, steps=STEPS[0]))} {member} {run.ended or not going}",
+        scene=f"{hash(shortest)} {member} {run.ended or not going}",
         spare=SPARE + (ROW if going or not run.ended else 0),
         serial=f"{serial(run)} {member} {rewinds}",
         family=f"{hash(run.setting)} {rewinds}",

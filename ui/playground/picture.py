@@ -20,8 +20,9 @@ from ui.drawing.classified import (
     style_of,
 )
 from ui.drawing.colours import ColourScale
-from ui.drawing.panels import View, cells, plain_text
+from ui.drawing.panels import View, cells
 from ui.drawing.sheet import Sheet
+from ui.foreign import in_plot
 from ui.playground.curves import Curve, curves_panel
 
 PAINTS = ("class", "curvature")
@@ -103,7 +104,7 @@ def _neutral(frames: ClassifierFrames) -> np.ndarray:
 
 def _reading(data: DrawnData) -> str:
     """What a point of the chart says of its class."""
-    names = [plain_text(name) for name in data.names]
+    names = [in_plot(name) for name in data.names]
     if data.class_count == 2:
         return f"p({names[1]}) = %{{z:.2f}}"
     return f"%{{z}} of {', '.join(f'{place}: {name}' for place, name in enumerate(names))}"

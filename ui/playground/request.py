@@ -13,6 +13,7 @@ from gating_core.experiments.comparison import MATCHED, TOKENS_ONLY, Setting
 from gating_core.tasks import TASK_NAME, TASKS, TRAIN_SHARE_RANGE, OwnData
 from gating_core.training import GOOD_START
 from ui.common.possible import fitting_heads
+from ui.limits import TRAINING_NUMBERS
 from ui.playground.names import DATA, TITLES
 
 FIRST = Setting(weight_decay=0.06)  # which keeps surfaces from collapsing altogether
@@ -60,6 +61,10 @@ class Request:
     entropy_bonus: float = FIRST.entropy_bonus
 
 
+class TooLong(ValueError):
+    """A training would take longer than a page lets anyone wait."""
+
+
 @dataclass(frozen=True)
 class Look:
     """What a run's colours show, and of which seed: none of it trains anything."""
@@ -83,8 +88,11 @@ def resolve(request: Request, own: OwnData | None) -> tuple[Request, Notes]:
 
 
 def setting(request: Request, own: OwnData | None) -> Setting:
-    """The run that a resolved ``request`` asks for; ``ValueError`` if it cannot be."""
-    return Setting(
+    """The run that a resolved ``request`` asks for; ``ValueError`` if it cannot be.
+
+    `TooLong` if it would take more than `TRAINING_NUMBERS`.
+    """
+    found = Setting(
         task=request.task,
         own=own if request.task == TASK_NAME else None,
         points=request.points,
@@ -111,6 +119,9 @@ def setting(request: Request, own: OwnData | None) -> Setting:
         weight_decay=request.weight_decay,
         entropy_bonus=request.entropy_bonus,
     )
+    if found.training_numbers > TRAINING_NUMBERS:
+        raise TooLong(f"training would take {found.training_numbers / 1e6:,.0f} million numbers")
+    return found
 
 
 def as_it_comes(task: str) -> float:

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from gating_core.tasks import TASK_NAME, TASKS, make_task
+from gating_core.tasks import TASK_NAME, make_task
 from ui.common.controls import Choice, Where
 from ui.common.link_check import forget
 from ui.components.tiles import Tile, draw_tiles
 from ui.drawing import palette
+from ui.limits import TILES_KEPT
 from ui.playground.names import Named
 
 POINTS = 260  # of a picture
@@ -72,7 +73,7 @@ def _tile(word: str, named: Named) -> Tile:
     return Tile(named.name, named.line, picture, named.formula)
 
 
-@st.cache_data(max_entries=len(TASKS) + 1, show_spinner=False)
+@st.cache_data(max_entries=TILES_KEPT, show_spinner=False)
 def data_picture(name: str) -> str:
     """An SVG of a data set's points in the colours of their classes; of one's own, a frame."""
     if name == TASK_NAME:

@@ -17,9 +17,9 @@ from math import inf
 from typing import Generic, TypeVar
 from weakref import WeakSet
 
+from ui.limits import ITEMS_KEPT
 from ui.work import log
 
-ITEMS_KEPT = 1000
 HEARD_SECONDS = 0.05  # what a job says at once is known when it has been started
 END_SECONDS = 1.0  # at the end of the process, for all jobs to stop in
 

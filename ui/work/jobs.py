@@ -22,6 +22,7 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
+from ui.limits import DEPARTED_KEPT, PATIENCE_SECONDS, RETURN_SECONDS
 from ui.work.job import Job, State
 from ui.work.pool import WorkerLost
 from ui.work.trouble import told
@@ -29,12 +30,6 @@ from ui.work.trouble import told
 POLL_SECONDS = 0.25
 QUIET_SECONDS = 1.0  # what takes no longer shows neither progress nor a Cancel button
 QUEUE_POLL_SECONDS = 1.0  # thirty who wait must not slow down the two who compute
-RETURN_SECONDS = 2.0  # a lost connection is usually back by then
-
-
-# Measured in Chromium: a hidden tab polls once a second, and once a minute after a while.
-PATIENCE_SECONDS = 90.0
-DEPARTED_KEPT = 8  # jobs of ended sessions that keep their items, for a visitor who reconnects
 
 T = TypeVar("T")
 Draw = Callable[[list[T]], None]

@@ -9,7 +9,30 @@ from __future__ import annotations
 
 import io
 import pickle
-from typing import Any
+from typing import Any, IO
+
+GONE = (EOFError, OSError, ValueError, pickle.UnpicklingError)  # the other end is, when one reads
+
+
+def packed(item: Any) -> bytes:
+    """``item`` alone, whatever was sent before."""
+    return pickle.dumps(item, pickle.HIGHEST_PROTOCOL)
+
+
+def unpacked(parcel: bytes) -> Any:
+    """What `packed` was given."""
+    return pickle.loads(parcel)
+
+
+def write(message: Any, stream: IO[bytes]) -> None:
+    """Send ``message`` at once."""
+    pickle.dump(message, stream, pickle.HIGHEST_PROTOCOL)
+    stream.flush()
+
+
+def read(stream: IO[bytes]) -> Any:
+    """The next message; one of `GONE` where there will be none."""
+    return pickle.load(stream)
 
 
 class Sender:

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import pickle
 import subprocess
 import sys
 import threading
@@ -32,15 +31,14 @@ from typing import Any
 
 import psutil
 
+from ui.limits import FIRST_WORKERS, WORKER_BYTES
 from ui.work.job import Place
-from ui.work.parcels import Receiver
+from ui.work.parcels import GONE, Receiver, packed, read, unpacked, write
 from ui.work.worker import BEGIN, END, ERROR, ITEM, READY, STOP
 
 ROOT = Path(__file__).resolve().parents[2]
 POLL_SECONDS = 0.1  # whoever waits is asked that often whether it still wants to
 WATCH_SECONDS = 0.5
-WORKER_BYTES = 2_000_000_000
-FIRST_WORKERS = 2  # started before anybody asks; more when there is more to do than they can
 DEATHS = 3  # in a row, before a worker was ready: then it is not tried again until somebody asks
 COMMAND = (sys.executable, "-m", "ui.work.worker")
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -62,7 +60,7 @@ class WorkerLost(RuntimeError):
 class _Task:
     number: int
     rank: Rank
-    packed: bytes
+    parcel: bytes
     replies: SimpleQueue[tuple[str, Any]] = field(default_factory=SimpleQueue)
     worker: _Worker | None = None
 
@@ -87,16 +85,15 @@ class _Worker:
     def send(self, *message: Any) -> None:
         """Tell the process; one that is gone hears nothing, and `_listen` finds that out."""
         assert self.process.stdin is not None
-        with suppress(OSError, ValueError):
-            pickle.dump(message, self.process.stdin, pickle.HIGHEST_PROTOCOL)
-            self.process.stdin.flush()
+        with suppress(*GONE):
+            write(message, self.process.stdin)
 
     def _listen(self, pool: Pool) -> None:
         stream = self.process.stdout
         assert stream is not None
-        with suppress(EOFError, OSError, pickle.UnpicklingError):
+        with suppress(*GONE):
             while True:
-                what, number, about = pickle.load(stream)
+                what, number, about = read(stream)
                 pool._heard(self, what, number, about)
         self.process.kill()
         self.process.wait()
@@ -133,7 +130,7 @@ class Pool:
         queue while it waits, 0 when its turn has come. What the function raises is raised; its
         worker's end is a `WorkerLost`. It is stopped when this is closed.
         """
-        task = _Task(next(self._numbers), rank, pickle.dumps((function, arguments), -1))
+        task = _Task(next(self._numbers), rank, packed((function, arguments)))
         receiver = Receiver()
         with self._moved:
             self._deaths = 0
@@ -154,7 +151,7 @@ class Pool:
                 if what == END:
                     return
                 if what == ERROR:
-                    raise about if isinstance(about, WorkerLost) else pickle.loads(about)
+                    raise about if isinstance(about, WorkerLost) else unpacked(about)
                 yield receiver.unpack(about)
         finally:
             self._leave(task)
@@ -220,7 +217,7 @@ class Pool:
             worker = min(able, key=lambda worker: len(worker.tasks))
             self._waiting.remove(task)
             task.worker, worker.tasks[task.number] = worker, task
-            worker.send(BEGIN, task.number, (int(task.rank), task.packed))
+            worker.send(BEGIN, task.number, (int(task.rank), task.parcel))
         if self._waiting and len(self._workers) < self.size and not self._closed:
             self._start()
             self._assign()

@@ -34,12 +34,12 @@ from gating_core.experiments.comparison import (
     train_setting,
 )
 from gating_core.training import TrainingDiverged
+from ui.limits import RUNS_BYTES
 from ui.work import jobs, pool
 from ui.work.job import State
 from ui.work.together import together
 
 REDRAWN_SECONDS = 1.0  # a picture of several megabytes is not sent more often while it trains
-KNOWN_BYTES = 150_000_000  # of arrays: some hundred runs like the first one
 
 _lock = threading.Lock()  # of what is known, which all visitors share
 _serials: WeakKeyDictionary[TrainedRun, int] = WeakKeyDictionary()
@@ -66,7 +66,7 @@ def _size(shown: Shown) -> int:
     return sum(array.nbytes for array in arrays)
 
 
-_known: cachetools.LRUCache[Setting, Shown] = cachetools.LRUCache(KNOWN_BYTES, _size)
+_known: cachetools.LRUCache[Setting, Shown] = cachetools.LRUCache(RUNS_BYTES, _size)
 
 
 def known(setting: Setting) -> Shown | None:

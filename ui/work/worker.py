@@ -15,7 +15,6 @@ from __future__ import annotations
 import inspect
 import io
 import os
-import pickle
 import sys
 import threading
 import traceback
@@ -24,7 +23,7 @@ from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any, BinaryIO
 
-from ui.work.parcels import Receiver, Sender
+from ui.work.parcels import GONE, Sender, packed, read, unpacked, write
 
 NICENESS = 10  # the process that serves the pages goes first
 BEGIN, STOP = "begin", "stop"
@@ -35,13 +34,13 @@ Message = tuple[str, int, Any]  # what, the number of the task, what about it
 class _Running:
     """A task that has begun."""
 
-    def __init__(self, number: int, rank: int, packed: bytes, send: Callable[..., None]) -> None:
+    def __init__(self, number: int, rank: int, parcel: bytes, send: Callable[..., None]) -> None:
         self.order = rank, number
         self._number, self._send, self._sender = number, send, Sender()
-        self._work = self._items(packed)
+        self._work = self._items(parcel)
 
-    def _items(self, packed: bytes) -> Iterator[Any]:
-        function, arguments = Receiver().unpack(packed)
+    def _items(self, parcel: bytes) -> Iterator[Any]:
+        function, arguments = unpacked(parcel)
         found = function(*arguments)
         if inspect.isgenerator(found):
             found = yield from found
@@ -70,13 +69,13 @@ def _packed_error(error: BaseException) -> bytes:
     """``error`` with its traceback as a note; its text alone where it cannot travel."""
     error.add_note("".join(traceback.format_exception(error)))
     try:
-        packed = pickle.dumps(error)
-        pickle.loads(packed)  # some can be written, and not read
-        return packed
+        parcel = packed(error)
+        unpacked(parcel)  # some can be written, and not read
+        return parcel
     except Exception:
         told = RuntimeError(f"{type(error).__name__}: {error}")
         told.__notes__ = error.__notes__
-        return pickle.dumps(told)
+        return packed(told)
 
 
 def serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
@@ -85,8 +84,7 @@ def serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
     threading.Thread(target=_listen, args=(incoming, inbox), daemon=True).start()
 
     def send(*message: Any) -> None:
-        pickle.dump(message, outgoing, pickle.HIGHEST_PROTOCOL)
-        outgoing.flush()
+        write(message, outgoing)
 
     tasks: dict[int, _Running] = {}
     send(READY, 0, os.getpid())
@@ -104,11 +102,10 @@ def serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
 
 def _listen(incoming: BinaryIO, inbox: SimpleQueue[Message]) -> None:
     """Hear while something is computed, too. Nobody is left to compute for at the end."""
-    try:
+    with suppress(*GONE):
         while True:
-            inbox.put(pickle.load(incoming))
-    except (EOFError, OSError, pickle.UnpicklingError):
-        os._exit(0)
+            inbox.put(read(incoming))
+    os._exit(0)
 
 
 def main() -> None:

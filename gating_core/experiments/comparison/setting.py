@@ -108,16 +108,30 @@ class Setting:
 
     def _check_size(self) -> None:
         """A step must be short enough to be stopped after it."""
-        members = self.seed_count * min(len(self.variants), 2)  # two may train as one batch
-        widest = max(config.model_dim for config in self.configs.values())
-        width = widest * self.base.layer.step_numbers(self.base)
-        numbers = members * self.batch_size * self.depth * width
+        numbers = self.step_numbers
         if numbers > LARGEST_STEP:
             raise TooLarge(
                 f"one step would take {numbers / 1e6:.0f} million numbers; at most"
                 f" {LARGEST_STEP / 1e6:.0f} million fit: fewer seeds, tokens, layers or channels,"
                 " or a smaller batch_size"
             )
+
+    @property
+    def step_numbers(self) -> int:
+        """Numbers in the widest tensors of one step, which may train two variants as one batch."""
+        members = self.seed_count * min(len(self.variants), 2)
+        return members * max(self._numbers)
+
+    @property
+    def training_numbers(self) -> int:
+        """The same for all steps of all variants: what a training's seconds go by."""
+        return self.steps * self.seed_count * sum(self._numbers)
+
+    @property
+    def _numbers(self) -> list[int]:
+        """Numbers in the widest tensors of one step of one member, by variant."""
+        one = self.batch_size * self.depth * self.base.layer.step_numbers(self.base)
+        return [one * config.model_dim for config in self.configs.values()]
 
     @property
     def class_count(self) -> int:

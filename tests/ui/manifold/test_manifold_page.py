@@ -21,7 +21,7 @@ from ui.manifold.request import Request, resolve
 
 PAGE = "pages/1_Manifold.py"
 VIEW, VALUES_PAD, GATES_PAD = "manifold_view", "hold_values", "hold_gates"
-QUICK_DIAL, FULL_DIAL = 1e6, dial.AFFORDABLE  # two strengths on 61 x 61 points, and 21
+QUICK_DIAL, FULL_DIAL = 1e6, dial.DIAL_COST  # two strengths on 61 x 61 points, and 21
 QUICK_INTEGRALS = 1e6  # in place of `budget.AFFORDABLE`
 DRAGGED = "1,0.5,-0.25,-1.5,0.75,0.5,0.25,-1,2"
 GATES = "0.5,1.5,-0.5,-1,0.25,1,2,-0.75,1.25"
@@ -50,7 +50,7 @@ def quick():
     """Few strengths, and totals that are refined for tenths of a second, cached for all tests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(budget, "AFFORDABLE", QUICK_INTEGRALS)
-        patch.setattr(dial, "AFFORDABLE", QUICK_DIAL)
+        patch.setattr(dial, "DIAL_COST", QUICK_DIAL)
         yield
     measured.integrals.clear()
 
@@ -115,7 +115,7 @@ def test_every_colouring_is_drawn_and_named_in_the_legend(by):
 
 
 def test_the_first_paint_is_a_flat_sheet_beside_a_curved_one(monkeypatch):
-    monkeypatch.setattr(dial, "AFFORDABLE", FULL_DIAL)
+    monkeypatch.setattr(dial, "DIAL_COST", FULL_DIAL)
     app = open_manifold()
     assert_well(app)
     flat, _, curved, uncertain = (metric.value for metric in app.metric)
@@ -154,7 +154,7 @@ def test_without_its_gate_the_right_side_is_the_left_one():
 def test_the_strength_in_the_link_is_the_frame_that_is_shown_and_letting_go_writes_it(
     strength, monkeypatch
 ):
-    monkeypatch.setattr(dial, "AFFORDABLE", FULL_DIAL)
+    monkeypatch.setattr(dial, "DIAL_COST", FULL_DIAL)
     app = open_manifold(**{"lambda": f"{strength:g}"}, grid="31", tab="Inspect")
     assert_well(app)
     header, arrays = payload(app)
@@ -175,7 +175,7 @@ def test_the_strength_in_the_link_is_the_frame_that_is_shown_and_letting_go_writ
 
 @pytest.mark.parametrize("frame", [-3, 99, 10**9])
 def test_a_forged_stop_stays_within_the_timeline(frame, monkeypatch):
-    monkeypatch.setattr(dial, "AFFORDABLE", FULL_DIAL)
+    monkeypatch.setattr(dial, "DIAL_COST", FULL_DIAL)
     app = open_manifold(grid="31")
     report(app, VIEW, "stop", {"frame": frame})
     assert_well(app)
@@ -183,7 +183,7 @@ def test_a_forged_stop_stays_within_the_timeline(frame, monkeypatch):
 
 
 def test_a_large_model_has_fewer_strengths_and_the_one_that_was_asked_for(monkeypatch):
-    monkeypatch.setattr(dial, "AFFORDABLE", FULL_DIAL)
+    monkeypatch.setattr(dial, "DIAL_COST", FULL_DIAL)
     app = open_manifold(**{"lambda": "0.35"}, source="tokens", layers="2", dim="6", tab="Inspect")
     assert_well(app)
     labels = payload(app)[0]["frame_labels"]

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from gating_core.experiments.budget import cost
 from gating_core.experiments.specimen.measured import measure_specimen
 from ui.drawing.lines import lies_in_a_plane, lifted, plane_lines
-from ui.manifold.dial import AFFORDABLE, LEAST_COST, STEPS, strengths
+from ui.limits import DIAL_COST, GRID_POINTS
+from ui.manifold.dial import LEAST_COST, STEPS, strengths
 from ui.manifold.picture import Look, manifold_view
-from ui.manifold.request import GRIDS, Request, at_strength, resolve
+from ui.manifold.request import Request, at_strength, resolve
 
 SIZE = 31
 STRENGTHS = (0.0, 0.5, 1.0)
@@ -130,7 +131,7 @@ def test_creases_are_drawn_where_one_percent_of_the_area_has_much_of_the_curvatu
     assert np.isnan(picture.view.arrays["left_crease_u"]).all()
 
 
-@given(st.integers(1, 8), st.integers(2, 16), st.integers(2, 12), st.sampled_from(GRIDS))
+@given(st.integers(1, 8), st.integers(2, 16), st.integers(2, 12), st.sampled_from(GRID_POINTS))
 def test_there_are_as_many_strengths_as_are_affordable(depth, dim, count, grid):
     for source in ("memory", "tokens"):
         request = Request(depth=depth, model_dim=dim, value_count=count, grid=grid, source=source)
@@ -141,9 +142,9 @@ def test_there_are_as_many_strengths_as_are_affordable(depth, dim, count, grid):
         assert found[-1] == 1
         assert list(found) == sorted(set(found))
         work = max(cost(specimen.config), LEAST_COST) * resolved.grid**2
-        assert len(found) * work <= AFFORDABLE or len(found) == 2
+        assert len(found) * work <= DIAL_COST or len(found) == 2
         more = next((n for n in reversed(STEPS) if n >= len(found)), None)
-        assert more is None or (more + 1) * work > AFFORDABLE
+        assert more is None or (more + 1) * work > DIAL_COST
 
 
 def test_in_the_plane_the_grid_lies_on_the_dots_and_an_axis_has_two_or_three_numbers():

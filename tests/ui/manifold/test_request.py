@@ -23,8 +23,9 @@ from gating_core.experiments.specimen.handles import (
 from gating_core.experiments.specimen.measured import measure_specimen
 from gating_core.experiments.specimen.model import CHARTS, build_specimen
 from ui.drawing.axes import coordinate_axes, principal_axes
+from ui.limits import GRID_POINTS, LARGEST_DRAGGED
 from ui.manifold.hold import moved_value, value_positions
-from ui.manifold.request import GRIDS, LARGEST_DRAGGED, Metric, Request, resolve, turned_covariance
+from ui.manifold.request import Metric, Request, resolve, turned_covariance
 
 MANY = max(100, settings().max_examples)  # the combinations are many
 SMALL = 5  # points along each side of the grids measured here
@@ -48,7 +49,7 @@ POSSIBLE = st.builds(
     output_projection=st.booleans(),
     seed=st.integers(0, 9999),
     sharpness=st.sampled_from([1.0, 5.0, 60.0]),
-    grid=st.sampled_from(GRIDS),
+    grid=st.sampled_from(GRID_POINTS),
     axes_depth=st.sampled_from([None, 1, 4]),
     metric=st.sampled_from([Metric(), Metric(variance=0.3), Metric("turned", angle=70.0)]),
 )
@@ -60,7 +61,7 @@ DRAGGED = st.lists(
 ANYTHING = st.builds(
     lambda request, **more: replace(request, **more),
     POSSIBLE,
-    grid=st.one_of(st.sampled_from(GRIDS), st.integers(-5, 10_000)),
+    grid=st.one_of(st.sampled_from(GRID_POINTS), st.integers(-5, 10_000)),
     metric=st.builds(
         Metric,
         kind=st.sampled_from(("isotropic", "diagonal", "turned")),
@@ -97,7 +98,7 @@ def test_something_is_shown_for_every_combination_and_differences_are_said(reque
     assert ungated.chart == request.chart or "Shown: inputs." in found.notes["chart"]
     assert gated or "Shown: the ungated surface only." in found.notes["chart"]
     assert found.grid == request.grid or "grid" in found.notes
-    assert found.grid in (*GRIDS, 21)
+    assert found.grid in (*GRID_POINTS, 21)
     for name in ("source", "model_dim", "value_count", "depth", "residual", "norm"):
         assert getattr(config, name) == getattr(request, name)
     assert ungated.seed == request.seed

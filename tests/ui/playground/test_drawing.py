@@ -5,10 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gating_core.tasks import OwnDataError
-from ui.playground.drawing import MOST_DRAWN, decoded, encoded, own_of
+from ui.limits import DRAWN_POINTS_IN_LINK
+from ui.playground.drawing import decoded, encoded, own_of
 
 PLACES = st.integers(-1000, 1000).map(lambda place: place / 1000)
-DRAWINGS = st.lists(st.tuples(PLACES, PLACES, st.integers(0, 3)), min_size=1, max_size=MOST_DRAWN)
+DRAWINGS = st.lists(
+    st.tuples(PLACES, PLACES, st.integers(0, 3)), min_size=1, max_size=DRAWN_POINTS_IN_LINK
+)
 
 
 @given(DRAWINGS)
@@ -27,15 +30,25 @@ def test_any_other_text_is_none_or_is_written_like_that(text):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "A", "AAA", "AA==", "____", "AAAA AAAA", "AAAA\n", "é" * 4, "AAAA" * (MOST_DRAWN + 1)],
+    [
+        "",
+        "A",
+        "AAA",
+        "AA==",
+        "____",
+        "AAAA AAAA",
+        "AAAA\n",
+        "é" * 4,
+        "AAAA" * (DRAWN_POINTS_IN_LINK + 1),
+    ],
 )
 def test_texts_that_are_none(text):
     assert decoded(text) is None
 
 
 def test_the_largest_that_fits():
-    corner = encoded([(1.0, 1.0)] * MOST_DRAWN, [3] * MOST_DRAWN)
-    assert decoded(corner) == (((1.0, 1.0),) * MOST_DRAWN, (3,) * MOST_DRAWN)
+    corner = encoded([(1.0, 1.0)] * DRAWN_POINTS_IN_LINK, [3] * DRAWN_POINTS_IN_LINK)
+    assert decoded(corner) == (((1.0, 1.0),) * DRAWN_POINTS_IN_LINK, (3,) * DRAWN_POINTS_IN_LINK)
 
 
 def test_one_drawing_is_one_object():

@@ -18,15 +18,21 @@ from threading import get_ident
 from typing import Any
 
 import numpy as np
-import plotly
+import plotly as plotly_package
+import streamlit as st
 
 from ui.components.source import declare
 from ui.drawing.panels import View
+from ui.foreign import as_words
 
 STATIC = Path(__file__).resolve().parents[3] / "static"
-PLOTLY_SOURCE = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
+PLOTLY_SOURCE = Path(plotly_package.__file__).parent / "package_data" / "plotly.min.js"
 
 SENT_AS = {np.dtype(np.uint8): "u1", np.dtype(np.uint16): "<u2"}
+NOT_WRITTEN = (
+    "There are no pictures: their program cannot be copied into the folder static/ ({}). Whoever"
+    " runs this server can make that folder writable, or start the app once where it is."
+)
 _component = declare("view3d")
 Readout = Sequence[tuple[str, Sequence[str]]]  # label, names of arrays (R, C)
 
@@ -43,13 +49,19 @@ class Legend:
 
 
 def plotly_url() -> str:
-    """A relative URL of plotly.js, copied into ``static/`` the first time."""
-    target = STATIC / f"plotly-{plotly.__version__}.min.js"
+    """A relative URL of plotly.js, copied into ``static/`` the first time.
+
+    ``OSError`` where that cannot be written; nothing of a copy stays behind.
+    """
+    target = STATIC / f"plotly-{plotly_package.__version__}.min.js"
     if not target.exists() or target.stat().st_size != PLOTLY_SOURCE.stat().st_size:
         STATIC.mkdir(exist_ok=True)
         part = target.with_suffix(f".{os.getpid()}.{get_ident()}.part")  # two may come at once
-        shutil.copyfile(PLOTLY_SOURCE, part)
-        os.replace(part, target)
+        try:
+            shutil.copyfile(PLOTLY_SOURCE, part)
+            os.replace(part, target)
+        finally:
+            part.unlink(missing_ok=True)  # or a full disk would be kept full
     return f"app/static/{target.name}"
 
 
@@ -119,6 +131,11 @@ def view3d(
     The pictures are as high as the window leaves room when ``spare`` pixels of it are taken by all
     else. They come into the window once for every new number ``reveal``, 0 apart.
     """
+    try:
+        plotly = plotly_url()
+    except OSError as error:
+        st.error(NOT_WRITTEN.format(as_words(error.strerror or "no reason is given")))
+        return
     columns = [
         {
             "heading": heading,
@@ -133,7 +150,7 @@ def view3d(
     ]
     header = {
         "key": camera_key or key,
-        "plotly": plotly_url(),
+        "plotly": plotly,
         "columns": columns,
         "camera": view.camera,
         "edge_on": asdict(view.edge_on) if view.edge_on else None,

@@ -1,0 +1,78 @@
+"""How long does the largest that each page allows take, and in how much memory?
+
+Every link is opened in a process of its own, as by a first visitor. Seconds are until there is a
+picture of what was asked for, which is the goal's, and until all is measured: of trainings also the
+curvature of every seed, one after the other, which no picture waits for and Cancel ends.
+Memory is the peak of the whole process, which is 0.4 GB before it does anything.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+GOAL_SECONDS, GOAL_GB = 30.0, 2.0
+POLL_SECONDS = 0.1
+KB_PER_GB = 1e6  # as Linux counts the peak
+MODEL = dict(layers="8", dim="16", n="12", heads="4", source="tokens", norm="pre", residual="true",
+             projection="true", sharpness="60")  # fmt: skip
+RUN = {"from": "tokens", "width": "16", "slots": "8", "attention_heads": "4", "stack": "4",
+       "rms": "pre", "skip": "true", "out": "true", "points": "4000", "batch": "128",
+       "seeds": "32", "steps": "4000"}  # fmt: skip
+LARGEST = {  # page and link by what is the most about it
+    "landing: four layers": ("app.py", dict(depth="4", seed="7")),
+    "manifold: finest grid": ("pages/1_Manifold.py", dict(grid="151")),
+    "manifold: largest model": ("pages/1_Manifold.py", MODEL),
+    "manifold: finest grid, doubt": ("pages/1_Manifold.py", dict(grid="151", tab="Doubt")),
+    "manifold: largest model, doubt": ("pages/1_Manifold.py", MODEL | dict(tab="Doubt")),
+    "decision boundary: all at once": ("pages/2_Decision_boundary.py", RUN),
+    "decision boundary: longest": ("pages/2_Decision_boundary.py", dict(seeds="32", steps="4000")),
+    "decision boundary: widest": (
+        "pages/2_Decision_boundary.py", RUN | dict(seeds="4", batch="16", steps="50"),
+    ),
+}  # fmt: skip
+
+
+def largest() -> str:
+    """A table of seconds and peak memory, and what the page said."""
+    lines = [f"{'what':34} {'seconds':>8} {'in all':>8} {'GB':>6}  said"]
+    for what in LARGEST:
+        command = [sys.executable, "-m", "tests.benchmarks.largest", what]
+        found = json.loads(subprocess.run(command, cwd=ROOT, check=True, capture_output=True,
+                                          text=True).stdout.splitlines()[-1])  # fmt: skip
+        over = " (!)" if found["seconds"] > GOAL_SECONDS or found["gb"] > GOAL_GB else ""
+        said = " ".join(found["said"]) + over
+        lines.append(
+            f"{what:34} {found['seconds']:8.1f} {found['all']:8.1f} {found['gb']:6.2f}  {said}"
+        )
+    return "\n".join(lines)
+
+
+def opened(what: str) -> dict[str, object]:
+    """Seconds until its picture and until all is measured, peak memory, and what it said."""
+    from tests.ui.opening import open_page  # imports belong to the process that is measured
+
+    page, link = LARGEST[what]
+    began = time.perf_counter()
+    app = open_page(page, **link)
+    seconds = time.perf_counter() - began
+    for job, *_ in app.session_state["_jobs"].values() if "_jobs" in app.session_state else ():
+        while not (job.join(POLL_SECONDS) or any(getattr(x, "ended", False) for x in job.items)):
+            pass
+        seconds = time.perf_counter() - began
+        job.join()
+        app.run()
+    in_all = time.perf_counter() - began
+    assert not app.exception, app.exception
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / KB_PER_GB
+    said = [box.value for box in (*app.info, *app.error)]
+    return {"seconds": seconds, "all": in_all, "gb": peak, "said": said}
+
+
+if __name__ == "__main__":
+    print(json.dumps(opened(sys.argv[1])))

@@ -1,0 +1,187 @@
+"""Is text from outside shown letter by letter, wherever it gets to?"""
+
+import ast
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gating_core.export import log_csv, script_text, weights_file
+from gating_core.tasks import OwnDataError, parse_csv
+from tests.ui.common.test_links import PAGES
+from tests.ui.components.test_view3d import unpack
+from tests.ui.foreign_words import HOSTILE
+from tests.ui.opening import ROOT, component, open_page
+from ui.common.links import check_link
+from ui.foreign import as_code, as_words, in_plot, printable
+from ui.playground import parts, words
+from ui.playground.request import Look
+
+TEXTS = st.one_of(
+    st.text(), st.sampled_from(HOSTILE), st.lists(st.sampled_from(HOSTILE)).map("".join)
+)
+PAGE = "pages/2_Decision_boundary.py"
+
+
+@given(TEXTS)
+def test_all_ways_keep_to_one_line_that_can_be_seen(text):
+    for way in (printable, as_words, as_code, in_plot):
+        assert way(text).isprintable()
+    assert len(printable(text)) == len(text)
+
+
+@given(TEXTS)
+def test_words_in_markdown_have_nothing_that_it_reads(text):
+    shown = as_words(text)
+    assert not re.search(
+        r"(?<!\\)(?:\\\\)*[`*_{}\[\]()<>#+\-.!|~$:&@^=]", re.sub(r"\\\\", "", shown)
+    )
+    assert re.sub(r"\\(.)", r"\1", shown) == printable(text)
+
+
+@given(TEXTS)
+def test_code_in_markdown_ends_where_it_should(text):
+    shown = as_code(text)
+    assert shown[0] == shown[-1] == "`"
+    assert "`" not in shown[1:-1]
+
+
+@given(TEXTS)
+def test_plots_see_neither_marks_nor_placeholders(text):
+    shown = in_plot(text)
+    assert "<" not in shown
+    assert ">" not in shown
+    assert "%{" not in shown
+
+
+# --- Links ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("table", sorted(PAGES))
+def test_what_is_said_of_a_link_is_one_line_with_the_value_as_code(table, text):
+    for name, control in PAGES[table].items():
+        _, problems = check_link({name: [text]}, {name: control})
+        for problem in problems:
+            assert problem.isprintable()
+            outside = "".join(problem.split("`")[::2])
+            assert problem.count("`") == 4
+            assert "far.test" not in outside
+            assert not set("<>[]$\\") & set(outside)
+
+
+# --- Tables ---------------------------------------------------------------------------------------
+
+
+def table_of(names):
+    """Eight points with these class names, as a CSV file."""
+    fields = ['"' + name.replace('"', '""') + '"' for name in names]
+    return "x,y,label\n" + "".join(f"{i},{i % 3},{fields[i % len(fields)]}\n" for i in range(8))
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_what_is_said_of_a_table_shows_what_it_repeats(text):
+    tables = [text, f"{text},y,label\n1,2,3", f"x,y,label\n{text},2,a\n" * 3, table_of([text])]
+    tables += [f"x,y,label\n1,2,{text}{text}{text}{text}"]
+    for source in tables:
+        try:
+            parse_csv(source)
+        except OwnDataError as error:
+            said = as_words(str(error))
+            assert said.isprintable()
+            assert not re.search(r"(?<!\\)[<\[!`$:]", said.replace("\\\\", ""))
+
+
+NAMES = ("<img src=x onerror=alert(1)>", "</script>![x](//far.test/x)", "%{x}`$1$`", '"""\\\n$seed')
+
+
+class Marks(HTMLParser):
+    """The tags of a page."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+
+
+@pytest.fixture(scope="module")
+def shown():
+    """The page with a pasted table whose classes have hostile names."""
+    app = open_page(PAGE, steps="50", seeds="2", own="true")
+    app.text_area(key="own_text").set_value(table_of(NAMES)).run()
+    for job, *_ in app.session_state["_jobs"].values():
+        assert job.join(120)
+    return app.run()
+
+
+def test_names_of_classes_reach_no_markdown(shown):
+    assert not shown.exception
+    assert not shown.error
+    assert any("far.test" in box.value for box in shown.text)  # shown letter by letter
+    for kind in ("markdown", "caption", "warning", "info", "title", "subheader", "metric"):
+        for box in getattr(shown, kind):
+            assert "far.test" not in f"{box.value} {getattr(box, 'label', '')}", kind
+
+
+def test_names_of_classes_are_no_marks_in_pictures(shown):
+    header, _ = unpack(component(shown, "playground_view").proto.bytes)
+    templates = re.findall(r'"hovertemplate": "((?:\\.|[^"\\])*)"', json.dumps(header["columns"]))
+    assert any("far.test" in text for text in templates)
+    for text in templates:
+        assert "<img" not in text
+        assert "<a" not in text
+        assert "</script" not in text
+
+
+def test_what_is_taken_home_runs_nothing_of_theirs(shown):
+    run = shown.session_state["playground_complete"].run
+    assert run.setting.own.names[0] in {" ".join(name.split()) for name in NAMES}
+    ensemble = run.variants["sigmoid"].ensemble
+    script = script_text(ensemble, ensemble.seeds[0])
+    ast.parse(script)
+    for text in (script, log_csv({"sigmoid": ensemble})):
+        assert "far.test" not in text
+        assert "onerror" not in text
+    assert b"far.test" not in weights_file(ensemble, run.task, words.about(run, "sigmoid"))
+
+
+@pytest.mark.parametrize("seed", [*HOSTILE, "0", 0.5, None])
+def test_a_script_is_of_a_seed_that_there_is(shown, seed):
+    ensemble = shown.session_state["playground_complete"].run.variants["sigmoid"].ensemble
+    with pytest.raises(ValueError, match="seed is"):
+        script_text(ensemble, seed)
+
+
+@pytest.mark.parametrize("name", [*HOSTILE, "a/b.safetensors", "a b.safetensors"])
+def test_a_script_reads_a_file_of_a_plain_name(shown, name):
+    ensemble = shown.session_state["playground_complete"].run.variants["sigmoid"].ensemble
+    with pytest.raises(ValueError, match="weights_name is"):
+        script_text(ensemble, ensemble.seeds[0], name)
+
+
+def test_a_figure_that_is_taken_home_has_no_marks_of_theirs(shown, monkeypatch):
+    monkeypatch.setattr(parts.st, "session_state", {})  # nobody has stopped it anywhere
+    text = parts._figure(shown.session_state["playground_complete"], Look(), 0)
+    assert "far.test" in text
+    assert text.count("</script>") == text.count("<script")
+    assert not {"img", "a"} & set(Marks(text).tags)
+
+
+# --- Components -----------------------------------------------------------------------------------
+
+SCRIPTS = sorted((ROOT / "ui").rglob("*.js"))
+MARKS = re.compile(
+    r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|srcdoc"
+    r"|createContextualFragment|setHTML|DOMParser|javascript:"
+)
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.name)
+def test_components_make_no_marks_of_text(path):
+    assert not MARKS.findall(path.read_text(encoding="utf-8"))

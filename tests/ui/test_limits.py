@@ -1,0 +1,128 @@
+"""Does every bound stand in one place, and is the most that a page allows refused or affordable?"""
+
+import ast
+import tomllib
+from dataclasses import replace
+
+import pytest
+import torch
+
+from gating_core.experiments.comparison import Setting
+from gating_core.geometry import opinion_evaluations, second_opinion, square_grid
+from gating_core.tasks import LARGEST_BYTES
+from tests.test_boundaries import ui_sources
+from tests.ui.opening import ROOT, open_page
+from ui import limits
+from ui.limits import PLAYGROUND_SEEDS, PLAYGROUND_STEPS, TRAINING_NUMBERS
+from ui.manifold import measured
+from ui.manifold.doubt import TOO_LARGE
+from ui.playground.request import Request, TooLong, setting
+
+CONFIG = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
+BOUNDED = {"max_entries", "maxsize", "maxlen", "max_upload_size", "most", "within"}
+MEANT_FOR_THE_SERVER = {"UPLOAD_MB": "maxUploadSize", "MESSAGE_MB": "maxMessageSize"}
+FREE = {"within": 0, "maxlen": 0}  # a share from 0 to 1 and the like is no matter of resources
+
+
+def written_bounds(source: str) -> list[str]:
+    """Arguments that bound something by a number that is written where it is used."""
+    return [
+        f"{keyword.arg}={ast.unparse(keyword.value)}"
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Call)
+        for keyword in node.keywords
+        if keyword.arg in BOUNDED
+        and isinstance(keyword.value, ast.Constant)
+        and keyword.value.value != FREE.get(keyword.arg)
+    ]
+
+
+@pytest.mark.parametrize("path", ui_sources(), ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_no_bound_is_written_anywhere_else(path):
+    assert not written_bounds(path.read_text(encoding="utf-8"))
+
+
+def test_a_bound_elsewhere_would_be_found():
+    assert written_bounds("@cache(max_entries=3)\ndef f(): deque(maxlen=0)") == ["max_entries=3"]
+
+
+def test_every_bound_is_said_once_and_used():
+    text = (ROOT / "ui" / "limits.py").read_text(encoding="utf-8")
+    names = [
+        name for name in vars(limits) if name.isupper() and name not in ("LARGEST_BYTES", "TASKS")
+    ]
+    assert len(names) > 30
+    sources = [
+        path.read_text(encoding="utf-8") for path in ui_sources() if path.name != "limits.py"
+    ]
+    for name in names:
+        assert text.count(f"\n{name} = ") == 1, name
+        assert any(name in source for source in sources) or name in MEANT_FOR_THE_SERVER, name
+
+
+@pytest.mark.parametrize("name", MEANT_FOR_THE_SERVER)
+def test_the_server_refuses_what_the_page_refuses(name):
+    assert CONFIG["server"][MEANT_FOR_THE_SERVER[name]] == getattr(limits, name)
+    assert LARGEST_BYTES <= limits.UPLOAD_MB * 1e6 < LARGEST_BYTES + 1e6
+
+
+# --- Second opinions ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("side", "dim"), [(31, 3), (19, 5)])
+def test_evaluations_of_a_second_opinion_are_counted(side, dim):
+    """All but those of exact derivatives, which are counted by what they take."""
+    plain, exact = [], []
+
+    def function(points):
+        (plain if type(points) is torch.Tensor else exact).append(len(points))
+        u, v = points[..., 0], points[..., 1]
+        return torch.stack([u, v, u * v, u + v, u - v][:dim], -1)
+
+    second_opinion(function, square_grid(side))
+    assert exact
+    # A function that is no module is not measured in float32: a third of the steps are missing.
+    assert sum(plain) < opinion_evaluations(side, dim)
+    assert opinion_evaluations(side, 3) > 1.5 * opinion_evaluations(side, 4)  # meshes
+
+
+LARGEST = dict(layers="8", dim="16", n="12", heads="4", source="tokens", grid="31")
+
+
+def test_a_second_opinion_that_takes_minutes_is_refused_in_one_sentence(monkeypatch):
+    monkeypatch.setattr(measured, "opinion", lambda *_: pytest.fail("it was asked for"))
+    app = open_page("pages/1_Manifold.py", tab="Doubt", **LARGEST)
+    assert not app.exception
+    assert [box.value for box in app.info] == [TOO_LARGE]
+    assert not [chart for chart in app.get("plotly_chart") if "error" in chart.proto.id]
+
+
+# --- Training -------------------------------------------------------------------------------------
+
+LONG = dict(steps="4000", seeds="32", width="16", stack="4", batch="128")
+LONG_REFUSED = (
+    "Too long for this page: fewer steps, seeds, layers or dimensions. Shown: the last that could"
+    " be trained."
+)
+
+
+def test_a_training_that_takes_minutes_is_refused_in_one_sentence():
+    app = open_page("pages/2_Decision_boundary.py", **LONG)
+    assert not app.exception
+    assert [box.value for box in app.error] == [LONG_REFUSED]
+
+
+def test_the_longest_training_of_small_models_is_not():
+    most = Request(steps=PLAYGROUND_STEPS[1], seed_count=PLAYGROUND_SEEDS[1])
+    assert setting(most, None).training_numbers <= TRAINING_NUMBERS
+    with pytest.raises(TooLong):
+        setting(replace(most, model_dim=16, depth=4), None)
+
+
+def test_numbers_of_a_training_grow_with_everything_that_takes_time():
+    base = Setting()
+    assert base.training_numbers == base.steps * base.step_numbers
+    for more in (dict(steps=800), dict(seed_count=32), dict(batch_size=128), dict(depth=2)):
+        assert replace(base, **more).training_numbers == 2 * base.training_numbers, more
+    beside = replace(base, variants=(*base.variants, "silu"))
+    assert beside.training_numbers == 1.5 * base.training_numbers

@@ -1,0 +1,71 @@
+"""What is the most that this app does for anybody, and why?
+
+Everything that a visitor could make large has its bound here: what can be said, asked for and sent,
+what is kept, and for how long. The core's own ranges are wider and stay in the core, which serves
+notebooks too; where a page offers exactly those, it asks for them there. `make bench` runs the
+largest of every page (``python -m tests.benchmarks largest``).
+"""
+
+from __future__ import annotations
+
+import math
+
+from gating_core.tasks import LARGEST_BYTES, TASKS
+
+# --- What a visitor can say -----------------------------------------------------------------------
+
+QUOTED_CHARACTERS = 40  # of a value in the link: a sentence repeats so much of it
+LINK_NUMBERS = 1024  # of one parameter: twelve values of sixteen channels are 192
+DRAWN_POINTS_IN_LINK = 500  # four letters each: longer addresses are cut by some programs
+LARGEST_DRAGGED = 1e6  # its fourth power still fits into float32, which pictures are made of
+UPLOAD_MB = math.ceil(LARGEST_BYTES / 1e6)  # a table of points: Streamlit counts in whole MB
+MESSAGE_MB = 50  # either way: a film stays below 8 MB, no control sends more than a table
+
+# --- What a page offers ---------------------------------------------------------------------------
+# Small models: what they do can be looked at. Each is (least, most).
+
+MANIFOLD_LAYERS = (1, 8)
+MANIFOLD_CHANNELS = (2, 16)  # in two dimensions every map is flat
+MANIFOLD_VALUES = (2, 12)
+MANIFOLD_HEADS = (1, 4)
+MANIFOLD_SHARPNESS = (1.0, 60.0)  # beyond that weights are 0 and 1 almost everywhere
+GRID_POINTS = (31, 61, 91, 121, 151)  # along each side: 151 is finer than a picture's pixels
+DIAL_COST = 1.05e7  # of `cost` times points, all strengths together: two seconds of one core
+OPINION_COST = 1e10  # the same of a second opinion: some ten seconds of one core
+LANDING_LAYERS = (1, 2, 3, 4)  # few, for a first look
+PLAYGROUND_LAYERS = (1, 4)
+PLAYGROUND_CHANNELS = (3, 16)  # fewer than three cannot be drawn as a surface
+PLAYGROUND_VALUES = (2, 8)
+PLAYGROUND_HEADS = (1, 4)
+PLAYGROUND_STEPS = (50, 4000)
+PLAYGROUND_SEEDS = (2, 32)  # trained as one batch; an interval needs two
+PLAYGROUND_POINTS = (64, 4000)  # training and test points of each seed
+TRAINING_NUMBERS = 3.2e8  # `Setting.training_numbers`: half a minute of one core
+PLAYGROUND_BATCHES = (16, 32, 64, 128)  # points a step
+VARIANTS_BESIDE = 4  # trained for the table, beside the two that are drawn
+
+# --- What is kept for all visitors, until something newer needs the place -------------------------
+# Few where an entry is large, many where it is small; measured sizes stand beside them.
+
+RESOLVED_KEPT = 256  # requests of Manifold: kilobytes
+MEASURED_KEPT = 48  # models of Manifold: 0.6 MB each at first sight, 3.5 MB on the finest grid
+DIALLED_KEPT = 8  # models at every strength of their gate: 12 MB each at first sight
+INTEGRALS_KEPT = 256  # a few numbers each, and seconds of work
+OPINIONS_KEPT = 24  # second opinions: 0.2 MB each, and seconds of work
+GALLERY_KEPT = 8  # there are seven cases
+LANDING_KEPT = 24  # pairs of sides at every strength of the gate
+FILMS_KEPT = 24  # one seed of a run, at every drawn step: up to 8 MB
+PICTURES_KEPT = 12  # of Manifold, at every strength: 6 MB each at first sight
+DRAWINGS_KEPT = 32  # points of a link, as data
+TILES_KEPT = len(TASKS) + 1  # one picture for each task, one for own points
+RUNS_BYTES = 150_000_000  # of arrays: some hundred runs like the first one
+
+# --- What is done at once, and for how long -------------------------------------------------------
+
+FIRST_WORKERS = 2  # processes that compute, at the start; one for each core at most
+WORKER_BYTES = 2_000_000_000  # of memory for each: the largest that is offered needs half of that
+ITEMS_KEPT = 1000  # of a job: what it yields beyond that takes the place of the oldest
+DEPARTED_KEPT = 8  # jobs of ended sessions that keep their items, for a visitor who reconnects
+RETURN_SECONDS = 2.0  # a lost connection is usually back by then
+# Measured in Chromium: a hidden tab polls once a second, and once a minute after a while.
+PATIENCE_SECONDS = 90.0
