@@ -19,7 +19,7 @@ from ui.playground.request import FIRST
 from ui.playground.training import Wish
 
 SEEDS = (3, 104, 205, 306)
-SHORT = Film(first=800, count=2, steps=100)
+SHORT = Film(first=800, count=4, steps=400)
 LONG = Film(first=832, count=16, steps=4000)  # long enough to be cancelled
 
 
@@ -78,14 +78,19 @@ def test_a_seed_stays_with_its_visitor_and_its_numbers_are_the_cores(served):
 
 
 def test_a_job_stays_with_its_visitor_and_its_numbers_are_the_cores(served):
-    """Three train at the same time; whatever is shown on the way is of their own seeds."""
-    asked = [replace(SHORT, first=SHORT.first + 2 * n, right=gate)
+    """Three train at the same time: all is of their own seeds, and nobody's training is ended."""
+    asked = [replace(SHORT, first=SHORT.first + SHORT.count * n, right=gate)
              for n, gate in enumerate(("sigmoid", "silu", "tanh"))]  # fmt: skip
 
     async def visit(film):
         async with Session(served.url, film.address, film.link) as session:
             await session.open(film.wrong)
-            await session.until(lambda: film.unfinished(session))
+
+            def wrong():
+                assert not is_stopped(session)
+                return film.unfinished(session)
+
+            await session.until(wrong)
             return film.told(session)[0]
 
     for film, said in zip(asked, together(*map(visit, asked)), strict=True):
