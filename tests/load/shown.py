@@ -72,10 +72,6 @@ class Page:
     def has(self, key: str) -> bool:
         return any(node.id.endswith(f"-{key}") for node in self.nodes.values())
 
-    def button(self, label: str) -> Node:
-        """The button that says ``label``."""
-        return next(node for node in self.all("button") if node.message.label == label)
-
     def header(self, key: str) -> dict[str, Any]:
         """What a linked view was told, but for its arrays."""
         payload = self.widget(key).message.bytes

@@ -10,6 +10,7 @@ from gating_core.tasks import TASK_NAME
 from tests.load.asking import Crossed, Film, Table, is_placed
 from tests.load.figures import TRAINING, Trained
 from tests.load.session import Session
+from tests.load.shown import Node
 from tests.load.tab import Wrong
 from tests.load.visitor import Over, Visitor
 from ui.playground.controls import SEEDS
@@ -68,32 +69,32 @@ class Trainer(Visitor):
         self.record.add(TRAINING, time.perf_counter() - began)
         self.compare(film, session)
 
-    async def _seeds(self, session: Session, film: Film) -> Film:
-        """Other seeds, by their control."""
+    async def _own_seeds(self, session: Session, film: Film) -> Film:
         film = replace(film, first=self.own(SEEDS[1], film.count))
         await self.step("film: own seeds", session.change(film.wrong, first=float(film.first)))
-        await self._watch(session, film)
         return film
+
+    async def _seeds(self, session: Session, film: Film) -> None:
+        """Other seeds, by their control."""
+        film = await self._own_seeds(session, film)
+        await self._watch(session, film)
 
     async def _cancel(self, session: Session, film: Film) -> None:
         """Begin, cancel, go on."""
-        film = replace(film, first=self.own(SEEDS[1], film.count))
-        await self.step("film: own seeds", session.change(film.wrong, first=float(film.first)))
+        film = await self._own_seeds(session, film)
         await session.until(lambda: "" if button(session, "Cancel") or _ended(film, session)
                             else "nothing to cancel", GIVE_UP_SECONDS)  # fmt: skip
-        button = button(session, "Cancel")
-        if button is None:
+        if (cancel := button(session, "Cancel")) is None:
             return
-        done = session.press(button, lambda s: "" if is_stopped(s) else f"{s.page.progress}")
+        done = session.press(cancel, lambda s: _unheeded(s, cancel))
         await self.step("film: cancel", done)
-        if button := button(session, "Go on"):
-            await self.step("film: go on", session.press(button, film.wrong))
+        if go_on := button(session, "Go on"):
+            await self.step("film: go on", session.press(go_on, film.wrong))
             await self._watch(session, film)
 
     async def _leave(self, session: Session, film: Film) -> None:
         """Begin, look at the lesson meanwhile, come back: the page is as it was left."""
-        film = replace(film, first=self.own(SEEDS[1], film.count))
-        await self.step("film: own seeds", session.change(film.wrong, first=float(film.first)))
+        film = await self._own_seeds(session, film)
         await asyncio.sleep(self.random.uniform(*self.pause))
         await self.step("to the lesson", session.go("How to read it"), view=True)
         done = session.go("Decision boundary", film.wrong)
@@ -109,12 +110,21 @@ class Trainer(Visitor):
         await self._watch(session, film)
 
 
-def button(session: Session, label: str):
+def button(session: Session, label: str) -> Node | None:
+    """The button that says ``label``, if it is there."""
     return next((n for n in session.page.all("button") if n.message.label == label), None)
 
 
 def _ended(film: Film, session: Session) -> bool:
     return not film.unfinished(session)
+
+
+def _unheeded(session: Session, cancel: Node) -> str:
+    """Why the button is not heeded yet; it is, too, where that work had just come to its end."""
+    if is_stopped(session):
+        return ""
+    left = button(session, "Stopping …") or button(session, "Cancel")
+    return f"{session.page.progress}" if left and left.id == cancel.id else ""
 
 
 def is_stopped(session: Session) -> bool:
