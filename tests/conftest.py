@@ -12,6 +12,7 @@ from xdist.scheduler import LoadScopeScheduling
 # These share what is dear: a served app and a browser, or the pages' caches. Longest first.
 TOGETHER = (
     ("browser",),
+    ("load",),
     ("ui/playground",),
     ("ui/landing",),
     ("ui/manifold",),

@@ -9,7 +9,7 @@ import time
 import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from playwright.sync_api import Browser, Playwright
@@ -37,10 +37,11 @@ CHROMIUM_FLAGS = (
 
 @dataclass(frozen=True)
 class Served:
-    """A running app: its URL without a slash at the end, and where its output goes."""
+    """A running app: its URL without a slash at the end, where its output goes, its process."""
 
     url: str
     log: Path
+    process: int = 0  # its id, once it is started
 
     def output(self) -> str:
         return self.log.read_text(encoding="utf-8", errors="replace")
@@ -82,6 +83,7 @@ def serve(script: Path = REPOSITORY / "app.py", *options: str) -> Iterator[Serve
         (elsewhere := Path(folder) / "elsewhere").mkdir()
         with served.log.open("w", encoding="utf-8") as log:
             process = subprocess.Popen(command, cwd=elsewhere, stdout=log, stderr=log)
+        served = replace(served, process=process.pid)
         try:
             await_health(served, process)
             yield served

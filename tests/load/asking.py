@@ -1,0 +1,219 @@
+"""What does a visitor ask a page for, and how do they see that the answer is theirs?
+
+What pages say of themselves is compared with what was asked; what they say in numbers, with what
+everybody else was told who asked for the same.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from math import cos, sin
+from typing import ClassVar, Protocol
+
+from gating_core.experiments.comparison import FIRST_LOOK, STRENGTHS
+from tests.load.session import Session, nothing_wrong
+from tests.load.tab import Wrong
+from ui.landing.controls import LEFT_SIDES, VIEW_KEY
+from ui.manifold.parts import VIEW_KEY as MANIFOLD_VIEW
+from ui.manifold.request import Request
+from ui.playground.controls import VIEW_KEY as FILM
+from ui.playground.film_words import WHOSE
+from ui.playground.names import TITLES
+from ui.playground.request import FIRST, TYPICAL
+
+SEED = re.compile(r"Shown: seed (\d+)")
+STEP = re.compile(r"Step (\d+),")
+QUEUE = re.compile(r"number \d+ in the queue")
+
+
+class Crossed(Wrong):
+    """What is shown is somebody else's."""
+
+
+class Asked(Protocol):
+    """What can be asked of a page."""
+
+    address: ClassVar[str]
+
+    @property
+    def link(self) -> dict[str, list[str]]:
+        """What a link to it says."""
+
+    def wrong(self, session: Session) -> str:
+        """What of the page is not what was asked for."""
+
+    def told(self, session: Session) -> object:
+        """All numbers that are said."""
+
+
+@dataclass
+class Ledger:
+    """What everybody was told, by what they had asked for."""
+
+    told: dict[Asked, object] = field(default_factory=dict)
+
+    def compare(self, asked: Asked, session: Session) -> None:
+        """The same question has the same answer."""
+        told = asked.told(session)
+        if (before := self.told.setdefault(asked, told)) != told:
+            raise Crossed(f"{asked}: {before!r} to one, {told!r} to another visitor")
+
+
+@dataclass(frozen=True)
+class Landing:
+    """What is asked of the landing page."""
+
+    task: str = "circle"
+    beside: str = "gate taken out"
+    colour: str = "class"
+    frame: int = len(STRENGTHS) - 1
+    address: ClassVar[str] = ""
+
+    @property
+    def link(self) -> dict[str, list[str]]:
+        """What a link to it says."""
+        said = {"task": self.task, "beside": self.beside, "colour": self.colour}
+        return {key: [x] for key, x in said.items()} | {"strength": [f"{STRENGTHS[self.frame]:g}"]}
+
+    def wrong(self, session: Session) -> str:
+        """What of the page is not what was asked for."""
+        header = session.page.header(VIEW_KEY)
+        scene = f"{replace(FIRST_LOOK, task=self.task)} {LEFT_SIDES[self.beside]}"
+        legend = header["legend"]["low"].startswith("class") == (self.colour == "class")
+        found = (header["scene"] == scene, header["stale"] == "", header["frame"] == self.frame)
+        if not (all(found) and legend):
+            return f"asked for {self}; shown: {header['scene']}, frame {header['frame']}"
+        return nothing_wrong(session)
+
+    def told(self, session: Session) -> object:
+        """All numbers that are said."""
+        header = session.page.header(VIEW_KEY)
+        lines = [line for column in header["columns"] for line in column["captions"]]
+        return header["readings"], lines, session.page.texts[2:4]
+
+
+@dataclass(frozen=True)
+class Manifold:
+    """What is asked of the Manifold page."""
+
+    request: Request = field(default_factory=Request)
+    tab: str = "See"
+    address: ClassVar[str] = "Manifold"
+
+    @property
+    def link(self) -> dict[str, list[str]]:
+        """What a link to it says."""
+        asked = self.request
+        said = {"kind": asked.kind, "model": asked.seed, "layers": asked.depth,
+                "lambda": f"{asked.strength:g}", "tab": self.tab}  # fmt: skip
+        return {key: [str(x)] for key, x in said.items()}
+
+    def wrong(self, session: Session) -> str:
+        """What of the page is not what was asked for."""
+        if self.tab == "Doubt":  # which has no pictures
+            found = len(list(session.page.all("table")))
+            return nothing_wrong(session) if found == 2 else f"{found} tables of doubts"
+        header = session.page.header(MANIFOLD_VIEW)
+        scene = str(replace(self.request, strength=1.0))
+        label = header["frame_labels"][header["frame"]]
+        if header["scene"] != scene or label != f"λ = {self.request.strength:.2f}":
+            return f"asked for {self}; shown: {header['scene']}, {label}"
+        return nothing_wrong(session)
+
+    def told(self, session: Session) -> object:
+        """All numbers that are said; in captions stand those of the picture before, too."""
+        page = session.page
+        tables = [node.message.arrow_data.data for node in page.all("table")]
+        if self.tab == "Doubt":
+            return tables
+        return page.header(MANIFOLD_VIEW)["readings"], page.metrics, tables
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of one's own: ``count`` points of two classes whose names nobody else uses."""
+
+    owner: int
+    count: int
+
+    @property
+    def names(self) -> tuple[str, str]:
+        return f"a{self.owner}", f"b{self.owner}"
+
+    @property
+    def text(self) -> str:
+        """As a file: a circle and what lies round it."""
+        rows = ["x,y,label"]
+        for i in range(self.count):
+            angle, radius = 2.4 * i, (i + 0.5) / self.count
+            name = self.names[i % 2]
+            rows.append(f"{radius * cos(angle):.4f},{radius * sin(angle):.4f},{name}")
+        return "\n".join(rows)
+
+    @property
+    def used(self) -> str:
+        """How the page says that it learns these points."""
+        return f"In use: {self.count} points, classes {', '.join(self.names)}."
+
+
+@dataclass(frozen=True)
+class Film:
+    """What is asked of the Decision boundary page."""
+
+    task: str = FIRST.task
+    right: str = FIRST.variants[1]
+    first: int = FIRST.seed
+    count: int = FIRST.seed_count
+    steps: int = FIRST.steps
+    who: str = TYPICAL
+    table: Table | None = None  # of one's own
+    address: ClassVar[str] = "Decision_boundary"
+
+    @property
+    def link(self) -> dict[str, list[str]]:
+        """What a link to it says, a table apart."""
+        said = {"data": self.task, "right": self.right, "first": self.first,
+                "seeds": self.count, "steps": self.steps, "who": self.who}  # fmt: skip
+        return {key: [str(x)] for key, x in said.items()}
+
+    def owns(self, seed: int) -> bool:
+        return self.first <= seed < self.first + self.count
+
+    def wrong(self, session: Session) -> str:
+        """What of the film is not what was asked for; nothing is wrong while there is none."""
+        if self.table and not any(x.startswith(self.table.used) for x in session.page.texts):
+            return f"asked for {self.table.used}; shown: {session.page.texts}"
+        if not session.page.has(FILM):
+            return nothing_wrong(session)
+        header = session.page.header(FILM)
+        if header["stale"]:  # the run before, which says so
+            return nothing_wrong(session)
+        reading, headings = header["readings"][-1], [c["heading"] for c in header["columns"][:2]]
+        seed = SEED.search(reading)
+        whose = seed is not None and self.owns(int(seed[1])) and WHOSE[self.who] in reading
+        if not whose or headings[1] != TITLES[self.right]:
+            return f"asked for {self}; shown: {headings}, {reading}"
+        return nothing_wrong(session)
+
+    def unfinished(self, session: Session) -> str:
+        """Why its last step is not shown yet; nothing once it is."""
+        if problem := self.wrong(session):
+            raise Crossed(problem)
+        if not session.page.has(FILM):
+            return "no picture yet"
+        header = session.page.header(FILM)
+        step = STEP.search(header["readings"][-1])
+        if header["stale"] or step is None or int(step[1]) != self.steps:
+            return f"{header['stale']} {header['readings'][-1][:20]}; {session.page.progress}"
+        return ""
+
+    def told(self, session: Session) -> object:
+        """All that is said of the last step."""
+        header = session.page.header(FILM)
+        return header["readings"][-1], [c["captions"][-1] for c in header["columns"][:2]]
+
+
+def is_placed(session: Session) -> bool:
+    """Whether a place in the queue is shown."""
+    return any(QUEUE.search(text) for text in session.page.progress)

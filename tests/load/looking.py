@@ -1,0 +1,115 @@
+"""What does a visitor do who only looks? λ, sides, colours, tasks, models of their own, doubts."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+from gating_core.experiments.comparison import STRENGTHS
+from tests.load.asking import Landing, Manifold
+from tests.load.session import Session
+from tests.load.visitor import Visitor
+from ui.landing.controls import OFFERED_TASKS, VIEW_KEY
+from ui.manifold.controls import SEEDS
+from ui.manifold.parts import VIEW_KEY as MANIFOLD_VIEW
+from ui.manifold.request import Request
+
+KINDS = ("sigmoid", "silu", "tanh")
+DEPTHS = (1, 2, 3)
+STAYS = (4, 8)  # steps at one page
+
+
+class Looker(Visitor):
+    """Somebody at the landing page and at *Manifold*, who moves on after a few steps."""
+
+    async def visit(self) -> None:
+        """Open a tab, look at one page after the other, close it."""
+        landing, manifold = Landing(), Manifold()
+        async with Session(self.url) as session:
+            await self.paint(session, landing.wrong)
+            for _ in self.some():
+                landing = await self._at_landing(session, landing)
+            await self.step("to Manifold", session.go("Manifold", manifold.wrong), view=True)
+            for _ in self.some():
+                manifold = await self._at_manifold(session, manifold)
+            if self.chance(0.3):
+                await self.step("to the lesson", session.go("How to read it"), view=True)
+            back = session.go("Flat or curved?", landing.wrong)
+            await self.step("back to the landing page", back, view=True)
+        manifold = Manifold(self._another(manifold.request))
+        async with Session(self.url, "Manifold", manifold.link) as session:
+            await self.step("own model by link", session.open(manifold.wrong))
+            self.compare(manifold, session)
+            for _ in self.some():
+                manifold = await self._at_manifold(session, manifold)
+
+    def some(self) -> range:
+        """So many steps."""
+        return range(self.random.randint(*STAYS))
+
+    async def _at_landing(self, session: Session, asked: Landing) -> Landing:
+        pick = self.random.choice
+        action = pick(("λ", "λ", "left side", "colour", "task", "explore"))
+        new = asked
+        if action == "λ":
+            new = replace(asked, frame=pick(range(len(STRENGTHS))))
+            done = session.tell(VIEW_KEY, "stop", {"frame": new.frame}, new.wrong)
+        elif action == "left side":
+            other = {"gate taken out": "trained without", "trained without": "gate taken out"}
+            new = replace(asked, beside=other[asked.beside])
+            done = session.change(new.wrong, beside=[new.beside])
+        elif action == "colour":
+            new = replace(asked, colour="class" if asked.colour != "class" else "curvature")
+            done = session.change(new.wrong, colour=[new.colour])
+        elif action == "task":
+            new = replace(asked, task=pick(OFFERED_TASKS))
+            done = session.change(new.wrong, task=[new.task])
+        else:
+            opened = session.link.get("explore") != ["true"]
+            done = session.change(new.wrong, explore=opened)
+        await self.step(f"landing: {action}", done, view=True)
+        self.compare(new, session)
+        return new
+
+    async def _at_manifold(self, session: Session, asked: Manifold) -> Manifold:
+        pick, request = self.random.choice, asked.request
+        actions: dict[str, Callable[[], tuple[Manifold, Awaitable[float], bool]]] = {
+            "own model": lambda: self._model(session, asked),
+            "layers": lambda: self._layers(session, asked),
+            "tab": lambda: self._tab(session, asked),
+        }
+        if asked.tab != "Doubt":
+            actions["λ"] = lambda: self._strength(session, asked)
+        name = pick(sorted(actions))
+        new, done, view = actions[name]()
+        title = f"{new.tab}" if name == "tab" else name
+        await self.step(f"Manifold: {title}", done, view=view)
+        self.compare(new, session)
+        return new if new.request is not request or new.tab != asked.tab else asked
+
+    def _strength(self, session: Session, asked: Manifold) -> tuple:
+        labels = session.page.header(MANIFOLD_VIEW)["frame_labels"]
+        frame = self.random.randrange(len(labels))
+        request = replace(asked.request, strength=float(labels[frame].removeprefix("λ = ")))
+        new = replace(asked, request=request)
+        return new, session.tell(MANIFOLD_VIEW, "stop", {"frame": frame}, new.wrong), True
+
+    def _model(self, session: Session, asked: Manifold) -> tuple:
+        new = replace(asked, request=self._another(asked.request))
+        values = {"kind": [new.request.kind], "model": float(new.request.seed)}
+        return new, session.change(new.wrong, **values), False
+
+    def _layers(self, session: Session, asked: Manifold) -> tuple:
+        depth = self.random.choice([d for d in DEPTHS if d != asked.request.depth])
+        new = replace(asked, request=replace(asked.request, depth=depth))
+        return new, session.change(new.wrong, layers=float(depth)), False
+
+    def _tab(self, session: Session, asked: Manifold) -> tuple:
+        new = replace(asked, tab=self.random.choice([t for t in ("See", "Inspect", "Doubt")
+                                                     if t != asked.tab]))  # fmt: skip
+        return new, session.change(new.wrong, tab=new.tab), new.tab != "Doubt"
+
+    def _another(self, request: Request) -> Request:
+        """A model that nobody else looks at."""
+        kind = self.random.choice(KINDS)
+        return replace(request, kind=kind, seed=self.own(SEEDS[1]), strength=request.strength)
