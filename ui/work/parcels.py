@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 import pickle
-from typing import Any, IO
+from typing import IO, Any
 
 GONE = (EOFError, OSError, ValueError, pickle.UnpicklingError)  # the other end is, when one reads
 
