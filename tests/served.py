@@ -23,7 +23,7 @@ ANSWER_SECONDS = 60
 NO_NETWORK = dict.fromkeys(("http_proxy", "https_proxy", "all_proxy"), "http://127.0.0.1:9")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Started(Served):
     """A running app with its process."""
 
@@ -55,7 +55,7 @@ def started(
                 command(folder, port), cwd=folder, stdout=out, stderr=out,
                 env=os.environ | NO_NETWORK | dict(environment or {}),
             )  # fmt: skip
-        found = Started(f"http://{HOST}:{port}", log, process, port)
+        found = Started(f"http://{HOST}:{port}", log, process.pid, process=process, port=port)
         try:
             await_health(found, process)
             yield found

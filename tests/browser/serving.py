@@ -41,7 +41,7 @@ class Served:
 
     url: str
     log: Path
-    process: int = 0  # its id, once it is started
+    pid: int = 0  # of its process, once it is started
 
     def output(self) -> str:
         return self.log.read_text(encoding="utf-8", errors="replace")
@@ -83,7 +83,7 @@ def serve(script: Path = REPOSITORY / "app.py", *options: str) -> Iterator[Serve
         (elsewhere := Path(folder) / "elsewhere").mkdir()
         with served.log.open("w", encoding="utf-8") as log:
             process = subprocess.Popen(command, cwd=elsewhere, stdout=log, stderr=log)
-        served = replace(served, process=process.pid)
+        served = replace(served, pid=process.pid)
         try:
             await_health(served, process)
             yield served

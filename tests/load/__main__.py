@@ -23,7 +23,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=10.0)
     asked = parser.parse_args()
     with serve() as served:
-        found = asyncio.run(hold(served.url, served.process, asked.sessions, 60 * asked.minutes))
+        found = asyncio.run(hold(served.url, served.pid, asked.sessions, 60 * asked.minutes))
         if "Traceback" in (output := served.output()):
             found.crowd.errors[f"in the server's log: {output[output.index('Traceback') :]}"] += 1
     load = " ".join(f"{x:.1f}" for x in os.getloadavg())

@@ -16,7 +16,7 @@ EVERYTHING = frozenset({
 
 def test_ten_visitors_meet_no_error_and_nobody_else(served):
     found = asyncio.run(
-        hold(served.url, served.process, VISITORS, SECONDS, rounds=0, wanted=EVERYTHING)
+        hold(served.url, served.pid, VISITORS, SECONDS, rounds=0, wanted=EVERYTHING)
     )
     crowd = found.crowd
     said = table(crowd, found.alone)

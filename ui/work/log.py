@@ -10,11 +10,20 @@ import json
 import logging
 import secrets
 import traceback
-from datetime import UTC, datetime
+
+
+class _Timed(logging.Formatter):
+    """A message, which is JSON, with the time before all else."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return json.dumps({"time": self.formatTime(record), **json.loads(record.getMessage())})
+
 
 LOG = logging.getLogger("ui.log")
 if not LOG.handlers:
-    LOG.addHandler(logging.StreamHandler())
+    handler = logging.StreamHandler()
+    handler.setFormatter(_Timed())
+    LOG.addHandler(handler)
     LOG.setLevel(logging.INFO)
 
 
@@ -25,9 +34,7 @@ def new_id() -> str:
 
 def write(event: str, number: str, error: BaseException | None = None, **about: object) -> None:
     """One line: ``event``, its id ``number``, and all else that is said of it."""
-    line: dict[str, object] = {"time": datetime.now(UTC).isoformat(timespec="milliseconds")}
-    line |= {"event": event, "id": number, **about}
+    line = {"event": event, "id": number, **about}
     if error is not None:
-        # What a worker process notes stands in the notes, which belong to it.
-        line["traceback"] = "".join(traceback.format_exception(error))
-    LOG.log(logging.ERROR if error is not None else logging.INFO, json.dumps(line))
+        line["traceback"] = "".join(traceback.format_exception(error))  # a worker's is a note of it
+    LOG.log(logging.ERROR if error is not None else logging.INFO, "%s", json.dumps(line))

@@ -78,3 +78,11 @@ def test_an_error_of_a_page_is_a_sentence_with_its_id(written, monkeypatch):
 def test_tests_hear_of_an_error_of_a_page():
     app = AppTest.from_function(page, default_timeout=DEADLINE_SECONDS).run()
     assert app.exception
+
+
+def test_what_is_written_is_json_with_the_time_first():
+    handler = log.LOG.handlers[0]
+    record = logging.makeLogRecord({"msg": "%s", "args": ('{"event": "job"}',), "created": 0.0})
+    line = json.loads(handler.format(record))
+    assert list(line) == ["time", "event"]
+    assert re.match(r"19(70|69)-", line["time"])

@@ -213,6 +213,7 @@ from tests.ui.work import tasks
 from ui.work.pool import Pool
 
 pool = Pool(size=2)
+pool.warm()
 stream = pool.stream(tasks.counting)
 while next(stream) != 3:
     pass
