@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
-from gating_core.experiments.comparison import STRENGTHS
+from gating_core.experiments.comparison import LIMITS, STRENGTHS
 from tests.load.asking import Landing, Manifold
 from tests.load.session import Session
 from tests.load.visitor import Visitor
 from ui.landing.controls import OFFERED_TASKS, VIEW_KEY
-from ui.manifold.controls import SEEDS
 from ui.manifold.parts import VIEW_KEY as MANIFOLD_VIEW
 from ui.manifold.request import Request
 
@@ -112,4 +111,6 @@ class Looker(Visitor):
     def _another(self, request: Request) -> Request:
         """A model that nobody else looks at."""
         kind = self.random.choice(KINDS)
-        return replace(request, kind=kind, seed=self.own(SEEDS[1]), strength=request.strength)
+        return replace(
+            request, kind=kind, seed=self.own(LIMITS["seed"][1]), strength=request.strength
+        )
