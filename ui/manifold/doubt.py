@@ -22,6 +22,7 @@ from ui.manifold.disagreement import error_curves, error_maps
 from ui.manifold.explain import error_curves_text, error_maps_text, histogram_text, integrals_text
 from ui.manifold.histogram import curvature_histogram
 from ui.manifold.request import Resolved
+from ui.manifold.totals import watch_totals
 
 COLOURS = dict(zip(words.SIDE_NAMES, palette.SIDE_COLOURS.values(), strict=True))
 INTEGRALS = {
@@ -46,7 +47,6 @@ SIGNED = ("gaussian", "holonomy")  # integrals that may be negative
 
 def draw_doubt(resolved: Resolved, sides: list[MeasuredSpecimen]) -> None:
     """Everything the tab shows below the covariance."""
-    totals = [measured.integrals(side.specimen) for side in sides]
     st.subheader("Bounds", anchor=False)
     st.table(_bounds_table(sides))
     st.caption(
@@ -55,12 +55,18 @@ def draw_doubt(resolved: Resolved, sides: list[MeasuredSpecimen]) -> None:
         f" {TILT_LIMIT:g} rad a point is unresolved."
     )
     st.subheader("Integrals", anchor=False)
-    st.table(_integrals_table(totals))
-    explain("the integrals", integrals_text(words.SIDE_NAMES[len(sides) - 1], totals[-1]))
+    specimens = tuple(side.specimen for side in sides)
+    watch_totals(specimens, lambda totals: _draw_integrals([totals.get(x) for x in specimens]))
     st.subheader("Where the curvature sits", anchor=False)
     _draw_histogram(sides)
     st.subheader("Second opinion", anchor=False)
     _draw_opinion(resolved, sides)
+
+
+def _draw_integrals(totals: list[SurfaceIntegrals | None]) -> None:
+    st.table(_integrals_table(totals))
+    if totals[-1] is not None:
+        explain("the integrals", integrals_text(words.SIDE_NAMES[len(totals) - 1], totals[-1]))
 
 
 def _names(sides: list[MeasuredSpecimen]) -> tuple[str, ...]:
@@ -108,11 +114,16 @@ def _error(side: MeasuredSpecimen, which: Callable[[np.ndarray], float]) -> str:
     return error_text(float(which(errors))) if resolved.any() else "none"
 
 
-def _integrals_table(totals: list[SurfaceIntegrals]) -> dict[str, list[str]]:
+def _integrals_table(totals: list[SurfaceIntegrals | None]) -> dict[str, list[str]]:
+    """A dot dot dot where a total is not refined yet."""
     table: dict[str, list[str]] = {"Integral": list(INTEGRALS.values())}
-    columns = [[getattr(total, name) for name in INTEGRALS] for total in totals]
-    for name, column in zip(words.SIDE_NAMES, columns, strict=False):
-        table[name] = [_integral(kind, x) for kind, x in zip(INTEGRALS, column, strict=True)]
+    columns = []
+    for name, total in zip(words.SIDE_NAMES, totals, strict=False):
+        if total is None:
+            table[name] = ["…"] * len(INTEGRALS)
+            continue
+        columns.append([getattr(total, kind) for kind in INTEGRALS])
+        table[name] = [_integral(kind, x) for kind, x in zip(INTEGRALS, columns[-1], strict=True)]
     if len(columns) == 2:
         table["Difference"] = [
             _difference(a, b) for a, b in zip(columns[0], columns[1], strict=True)

@@ -5,7 +5,8 @@ Worker processes measure: meanwhile the server has time for other visitors.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+import itertools
+from collections.abc import Generator, Hashable
 
 import streamlit as st
 
@@ -13,14 +14,12 @@ from gating_core.experiments.specimen import (
     MeasuredSpecimen,
     Specimen,
     chart_of,
-    integrate_specimen,
     measure_specimen,
 )
-from gating_core.geometry import SecondOpinion, SurfaceIntegrals, second_opinion, square_grid
+from gating_core.geometry import SecondOpinion, second_opinion, square_grid
 from ui.drawing.axes import Axes
 from ui.limits import (
     DIALLED_KEPT,
-    INTEGRALS_KEPT,
     MEASURED_KEPT,
     OPINIONS_KEPT,
     PICTURES_KEPT,
@@ -47,14 +46,21 @@ def measured(specimen: Specimen, grid: int) -> MeasuredSpecimen:
 def dialled(
     specimen: Specimen, grid: int, strengths: tuple[float, ...]
 ) -> tuple[MeasuredSpecimen, ...]:
-    """A specimen at each of ``strengths``, whatever its own is."""
-    return pool.POOL.map(measure_specimen, [(at_strength(specimen, x), grid) for x in strengths])
+    """A specimen at each of ``strengths``, whatever its own is; a share for every worker."""
+    each = [at_strength(specimen, strength) for strength in strengths]
+    share = -(-len(each) // pool.POOL.size)
+    parts = [(each[i : i + share], grid) for i in range(0, len(each), share)]
+    return tuple(itertools.chain(*pool.POOL.map(_measure_all, parts)))
 
 
-@st.cache_resource(max_entries=INTEGRALS_KEPT, show_spinner="Adding up curvature …")
-def integrals(specimen: Specimen) -> SurfaceIntegrals:
-    """All integrals over the chart, refined where the surface folds."""
-    return pool.POOL.call(integrate_specimen, specimen)
+def _measure_all(
+    specimens: list[Specimen], grid: int
+) -> Generator[None, None, list[MeasuredSpecimen]]:
+    found = []
+    for specimen in specimens:
+        found.append(measure_specimen(specimen, grid))
+        yield None
+    return found
 
 
 @st.cache_resource(max_entries=OPINIONS_KEPT, show_spinner="Asking for second opinions …")

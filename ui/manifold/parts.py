@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from gating_core.experiments.specimen import COLOURINGS, MeasuredSpecimen
+from gating_core.experiments.specimen import COLOURINGS, MeasuredSpecimen, Specimen
 from ui.common.explain import explain
 from ui.common.words import percent, short
 from ui.components.view3d import Legend, view3d
@@ -21,12 +21,12 @@ from ui.manifold.hold import can_hold, draw_hold, is_dragging
 from ui.manifold.marked_point import point_rows
 from ui.manifold.picture import ManifoldPicture
 from ui.manifold.request import Metric, Request, Resolved, at_strength
+from ui.manifold.totals import Totals, known, watch_totals
 
 VIEW_KEY = "manifold_view"
 BESIDE = "gc-beside"  # the pads stand beside the view as pad.css says
 LAST_GOOD = "manifold_last_good"
 STRENGTHS = "manifold_strengths"  # of the frames in the browser
-REFINED = "manifold_refined"  # the last totals below the picture, by specimen
 SPARE, SPARE_INSPECT = 545, 530  # pixels of the window that all but the pictures takes
 HIDDEN = ("value_count", "heads", "grid", "part")  # notes whose controls are under *More*
 
@@ -115,7 +115,7 @@ def draw_view(found: ShownSides, spare: int = SPARE) -> ManifoldPicture:
     """The linked surfaces and heatmaps, and what plays them."""
     asked, resolved = found.asked, found.resolved
     frames = [found.sides[:1], *([found.dial] if found.dial else [])]
-    refined = st.session_state.get(REFINED, {})
+    refined = known(_specimens(found))
     request = replace(resolved.request, strength=Request().strength)  # of all it has a frame
     key = request, tuple(found.strengths)
     picture = measured.picture(key, frames, resolved.axes, asked.look)
@@ -179,24 +179,30 @@ def draw_see(found: ShownSides, stage: DeltaGenerator) -> None:
         st.caption(line)
     _offer_axes(found)
     _explanations(found)
-    refined = {}
+    watch_totals(_specimens(found), lambda totals: _draw_totals(found, totals))
+
+
+def _specimens(found: ShownSides) -> tuple[Specimen, ...]:
+    return tuple(side.specimen for side in found.sides)
+
+
+def _draw_totals(found: ShownSides, totals: Totals) -> None:
     for column, side in zip(st.columns(2), found.sides, strict=False):
         with column:
-            total = refined[side.specimen] = measured.integrals(side.specimen)
+            total = totals.get(side.specimen)
             left, right = st.columns(2)
             name = words.side_name(side)
             left.metric(
                 f"Total curvature, refined, {name[:1].lower()}{name[1:]}",
-                words.total_of(side, total), help=words.total_help(side),
+                "…" if total is None else words.total_of(side, total), help=words.total_help(side),
             )  # fmt: skip
             right.metric(
                 "Undecided area", percent(side.verdict.undecided),
                 help="The share of the area on which it is not known whether, or which way, the"
                 " surface curves. Where it is known to be flat, it is decided.",
             )  # fmt: skip
-            st.caption(words.total_caption(side, total))
-    # Pictures do not wait for these; the next one says them above it, too.
-    st.session_state[REFINED] = refined
+            if total is not None:
+                st.caption(words.total_caption(side, total))
 
 
 def _asides(found: ShownSides, picture: ManifoldPicture) -> list[str]:

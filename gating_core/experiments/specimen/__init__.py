@@ -11,6 +11,7 @@ from gating_core.experiments.specimen.handles import (
 from gating_core.experiments.specimen.measured import (
     MeasuredSpecimen,
     integrate_specimen,
+    integrate_steps,
     measure_specimen,
 )
 from gating_core.experiments.specimen.model import CHARTS, Specimen, build_specimen, chart_of
@@ -28,6 +29,7 @@ __all__ = [
     "draggable_values",
     "gate_arrows",
     "integrate_specimen",
+    "integrate_steps",
     "link_digits",
     "measure_specimen",
     "moved_gate",

@@ -5,6 +5,7 @@ Shapes: R x C grid points, D model dimension, H heads, n values, W gates of a la
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +13,7 @@ import torch
 
 from gating_core.attention.charts import WeightChart
 from gating_core.checks import check_weights
-from gating_core.experiments.budget import affordable_integrals
+from gating_core.experiments.budget import affordable_steps
 from gating_core.experiments.inside import look_inside
 from gating_core.experiments.specimen.model import Specimen, build_specimen, chart_of
 from gating_core.geometry.curvature import curvature, second_fundamental_form
@@ -23,6 +24,7 @@ from gating_core.geometry.point_types import point_types
 from gating_core.geometry.surface import SurfaceResult, surface_result
 from gating_core.geometry.verdict import Verdict
 from gating_core.jets.second_order import second_order_jet
+from gating_core.pauses import drained
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +71,12 @@ class MeasuredSpecimen:
 
 def integrate_specimen(specimen: Specimen) -> SurfaceIntegrals:
     """All integrals over the chart, refined as far as a few seconds allow; errors as `chart_of`."""
-    return affordable_integrals(chart_of(specimen), specimen.config, specimen.covariance)
+    return drained(integrate_steps(specimen))
+
+
+def integrate_steps(specimen: Specimen) -> Generator[None, None, SurfaceIntegrals]:
+    """`integrate_specimen`, giving way several times a second."""
+    return affordable_steps(chart_of(specimen), specimen.config, specimen.covariance)
 
 
 def measure_specimen(specimen: Specimen, grid_size: int = 61) -> MeasuredSpecimen:

@@ -10,11 +10,11 @@ from gating_core.experiments import budget
 from gating_core.experiments.specimen.measured import measure_specimen
 from gating_core.experiments.specimen.quantities import COLOURINGS
 from gating_core.geometry.point_types import POINT_TYPES
-from tests.ui.opening import component, mistakes, notes, open_page, report
+from tests.ui.opening import TIMEOUT_SECONDS, component, mistakes, notes, open_page, report
 from tests.ui.payload import unpack
 from ui.common.controls import Choice, Number
 from ui.common.words import plus_minus, vector_text
-from ui.manifold import dial, measured, request
+from ui.manifold import dial, request, totals
 from ui.manifold.controls import MANIFOLD, TABS
 from ui.manifold.fooled.cases import FOOLED
 from ui.manifold.request import Request, resolve
@@ -52,11 +52,24 @@ def quick():
         patch.setattr(budget, "AFFORDABLE", QUICK_INTEGRALS)
         patch.setattr(dial, "DIAL_COST", QUICK_DIAL)
         yield
-    measured.integrals.clear()
+    totals._known.clear()
 
 
 def open_manifold(**query):
-    return open_page(PAGE, **query)
+    return settled(open_page(PAGE, **query))
+
+
+def settled(app):
+    """The page when its totals are refined."""
+    while (job := job_of(app)) is not None and not job.over:
+        assert job.join(TIMEOUT_SECONDS)
+        app.run()
+    return app
+
+
+def job_of(app):
+    jobs = app.session_state["_jobs"]
+    return jobs[totals.JOB][0] if totals.JOB in jobs else None
 
 
 def payload(app):
@@ -693,7 +706,8 @@ def test_every_picture_that_fooled_us_opens_and_shows_its_model(name):
         assert_well(app)
         assert not {"values", "point"} & set(app.query_params)
         assert "show this model now" in app.toast[0].value
-        again = open_manifold(**app.query_params)
+        again = open_manifold(**app.query_params).run()
+        settled(app).run()  # refined totals stand over both
         assert payload(app)[0] == payload(again)[0] | {"reveal": 1}  # brought into the window
         wanted = resolve(FOOLED[name].request)
         assert len(payload(app)[0]["columns"]) == len(wanted.sides)
