@@ -47,6 +47,9 @@ class Asked(Protocol):
         """All numbers that are said."""
 
 
+DOTS = "…"
+
+
 @dataclass
 class Ledger:
     """What everybody was told, by what they had asked for."""
@@ -54,10 +57,28 @@ class Ledger:
     told: dict[Asked, object] = field(default_factory=dict)
 
     def compare(self, asked: Asked, session: Session) -> None:
-        """The same question has the same answer."""
+        """The same question has the same answer, as far as it is there already."""
         told = asked.told(session)
-        if (before := self.told.setdefault(asked, told)) != told:
+        if not agree(before := self.told.setdefault(asked, told), told):
             raise Crossed(f"{asked}: {before!r} to one, {told!r} to another visitor")
+        if not_yet(before):
+            self.told[asked] = told
+
+
+def agree(one: object, other: object) -> bool:
+    """Whether two answers are the same wherever neither says that it is still worked out."""
+    if not_yet(one, inside=False) or not_yet(other, inside=False):
+        return True
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(agree, one, other))
+    return one == other
+
+
+def not_yet(answer: object, inside: bool = True) -> bool:
+    """Whether an answer, or one ``inside`` it, is still worked out: a dot dot dot, in any table."""
+    if isinstance(answer, list | tuple):
+        return inside and any(map(not_yet, answer))
+    return answer == DOTS or (isinstance(answer, bytes) and DOTS.encode() in answer)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 import pytest
 from streamlit.proto.Delta_pb2 import Delta
 
+from tests.load.asking import agree
 from tests.load.shown import Page
 from tests.load.widgets import state_of, texts_of, value_of, was_set
 
@@ -104,3 +105,19 @@ def test_a_widget_is_read_and_spoken_for(drawing, held, other, field, said):
     assert was_set(node) == ("set_value" in next(iter(drawing.values())))
     assert state_of(node, other).WhichOneof("value") == field
     assert texts_of(node, other) == said
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        (["a", ("b", "1.5")], ["a", ("b", "1.5")], True),
+        (["a", ("b", "…")], ["a", ("b", "1.5")], True),
+        (["a", ("b", "…")], ["c", ("b", "1.5")], False),
+        (["a", ("b", "1.4")], ["a", ("b", "1.5")], False),
+        ([b"xyz", "…".encode() + b"x"], [b"xyz", b"abc"], True),
+        ([b"xyz"], [b"abc"], False),
+        (["a"], ["a", "b"], False),
+    ],
+)
+def test_what_is_still_worked_out_contradicts_nobody(one, other, same):
+    assert agree(one, other) == agree(other, one) == same
