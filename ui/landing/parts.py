@@ -24,7 +24,7 @@ from ui.drawing.panels import View
 from ui.landing import measured as cached
 from ui.landing import words
 from ui.landing.controls import VIEW_KEY, arrives, frame_shown, on_pick, on_stop, picked
-from ui.landing.figures import curvature_maps, learning_curves, seed_strip
+from ui.landing.figures import curvature_maps, learning_curves
 from ui.landing.picture import Side, curvature_colours
 from ui.work import jobs, runs
 from ui.work.together import together
@@ -134,7 +134,7 @@ def draw_pair(found: Found) -> None:
         key=VIEW_KEY,
         headings=(words.LEFT[shown.left], "With its gate"),
         captions=[words.captions(measured.left), words.captions(measured.right, found.sweep)],
-        readings=words.readings(measured.left, measured.right, shown.left),
+        readings=cached.readings_of(setting, shown.left, measured),
         frame=found.frame,
         frame_labels=[f"λ = {strength:.2f}" for strength in STRENGTHS],
         ends=("no gate", "full gate"),
@@ -172,7 +172,7 @@ def draw_control(found: Found) -> None:
     text.markdown(words.control_text(without, with_gate, count))
     text.caption(words.choice_text(found.measured.right.seed, count))
     strip.plotly_chart(
-        seed_strip(accuracies, SIDE_COLOURS),
+        cached.strip_of(found.run.setting, accuracies, SIDE_COLOURS),
         alt="Accuracy on new points, a dot for every seed, without and with a gate.",
         key="seed_strip", config={"displayModeBar": False},
     )  # fmt: skip

@@ -59,6 +59,11 @@ def _film(shown: Shown, look: Look, member: int, unfinished: bool = False) -> Fi
     return _made(key, shown.run, member, shown, look, unfinished)
 
 
+@st.cache_resource(max_entries=FILMS_KEPT, show_spinner=False)
+def _readings(key: int, member: int, chosen: str, _run: TrainedRun) -> list[str]:
+    return film_words.readings(_run, member, chosen)
+
+
 def draw_film(shown: Shown | None, look: Look, wished: Wish, wanted: Setting) -> None:
     """Surfaces, input planes and curves, with a timeline to play and drag; total curvatures.
 
@@ -90,7 +95,7 @@ def draw_film(shown: Shown | None, look: Look, wished: Wish, wanted: Setting) ->
         ]
         + [[words.CURVES]],
         readouts=((), (), ()),
-        readings=film_words.readings(run, member, wished.chosen(run)),
+        readings=_readings(serial(run), member, wished.chosen(run), run),
         frame=0 if _rewound(run, member) else len(steps) - 1,
         frame_labels=film_words.frame_labels(run),
         places=steps.tolist(),

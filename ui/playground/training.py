@@ -67,7 +67,7 @@ class Wish:
     def measure(self, shown: Shown) -> Iterator[Any]:
         """The curvatures that are not known yet, of the seed that is looked at first.
 
-        Others are not urgent: nobody who waits for a first picture waits for them.
+        All but its own along the run can wait: for others' trainings, and their first pictures.
         """
         run, known, settled = shown.run, set(shown.along), set(shown.final)
         while True:
@@ -77,7 +77,8 @@ class Wish:
             if function is None:
                 return
             (settled if function is final_curvature else known).add((name, member))
-            rank = Rank.FIRST if member == looked_at else Rank.REST
+            first = member == looked_at and function is not final_curvature
+            rank = Rank.FIRST if first else Rank.REST
             yield from together(function, run, name, member, rank=rank)
 
 

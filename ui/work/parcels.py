@@ -12,17 +12,23 @@ import pickle
 from dataclasses import fields, is_dataclass
 from typing import IO, Any
 
+from ui.work.runtime import array_tensor, tensor_array
+
 GONE = (EOFError, OSError, ValueError, pickle.UnpicklingError)  # the other end is, when one reads
 
 
 class _Pickler(pickle.Pickler):
-    """Of a frozen dataclass its fields travel alone.
+    """Of a frozen dataclass its fields travel alone, of a tensor its numbers.
 
-    What it has worked out since and keeps is worked out again: another thread may be adding to that
-    at this moment, and it would only be in the way.
+    What a dataclass has worked out since and keeps is worked out again: another thread may be
+    adding to that at this moment, and it would only be in the way. Torch would pack each tensor as
+    a file.
     """
 
     def reducer_override(self, item: Any) -> Any:
+        numbers = tensor_array(item)
+        if numbers is not None:
+            return array_tensor, (numbers,)
         kind = type(item)
         if not is_dataclass(kind) or not kind.__dataclass_params__.frozen:  # type: ignore[attr-defined]
             return NotImplemented

@@ -6,7 +6,9 @@ Imported once, before anything is computed.
 from __future__ import annotations
 
 import gc
+from typing import Any
 
+import numpy as np
 import torch
 from threadpoolctl import threadpool_limits
 
@@ -23,3 +25,13 @@ gc.collect()
 
 
 gc.freeze()
+
+
+def tensor_array(item: Any) -> np.ndarray | None:
+    """The numbers of a plain tensor, without a copy; ``None`` of anything else."""
+    return item.numpy() if type(item) is torch.Tensor and not item.requires_grad else None
+
+
+def array_tensor(numbers: np.ndarray) -> torch.Tensor:
+    """The tensor that `tensor_array` was given."""
+    return torch.from_numpy(numbers)

@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 import pytest
+import torch
 
 from gating_core.experiments.comparison import Setting, train_setting
 from gating_core.tasks import parse_csv
@@ -96,3 +97,24 @@ def test_another_table_is_another_setting():
     assert first != second
     assert hash(first) != hash(second)
     assert Setting(task="own", own=first) != Setting(task="own", own=second)
+
+
+@pytest.mark.parametrize(
+    "tensor",
+    [torch.tensor(1.5), torch.arange(6).reshape(2, 3), torch.zeros(0), torch.tensor([True, False]),
+     torch.eye(3)[:, 1], torch.ones(2, 3).T, torch.tensor([1, 2], dtype=torch.uint8)],
+    ids=str,
+)  # fmt: skip
+def test_a_tensor_travels_as_its_numbers(tensor):
+    parcel = packed(tensor)
+    found = unpacked(parcel)
+    assert torch.equal(found, tensor)
+    assert (found.dtype, found.shape) == (tensor.dtype, tensor.shape)
+    assert len(parcel) < 400  # torch's own way makes a file of each
+    found += found  # it is nobody else's, and can be written to
+
+
+def test_a_parameter_stays_one():
+    found = unpacked(packed(torch.nn.Parameter(torch.ones(2))))
+    assert isinstance(found, torch.nn.Parameter)
+    assert found.requires_grad

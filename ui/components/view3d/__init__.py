@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from threading import get_ident
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import plotly as plotly_package
@@ -70,6 +71,13 @@ def pack(header: dict[str, Any], arrays: dict[str, np.ndarray], framed: frozense
 
     Arrays of one or two unsigned bytes a number are sent as they are, all others as float32.
     """
+    return _joined(header, *_packed(arrays, framed))
+
+
+def _packed(
+    arrays: dict[str, np.ndarray], framed: frozenset[str]
+) -> tuple[dict[str, dict[str, Any]], bytes]:
+    """What the header says of each array, and all of them."""
     entries, blobs, offset = {}, [], 0
     for name, array in arrays.items():
         with np.errstate(over="ignore"):  # beyond float32 is infinite: read off as "–"
@@ -79,9 +87,33 @@ def pack(header: dict[str, Any], arrays: dict[str, np.ndarray], framed: frozense
         entries[name] = entry | {"bytes": blob.itemsize}
         blobs.append(blob.tobytes())
         offset += blob.nbytes
+    return entries, b"".join(blobs)
+
+
+def _joined(header: dict[str, Any], entries: dict[str, dict[str, Any]], arrays: bytes) -> bytes:
     text = json.dumps({**header, "arrays": entries}, allow_nan=False).encode()
     text += b" " * (-len(text) % 4)
-    return struct.pack("<I", len(text)) + text + b"".join(blobs)
+    return struct.pack("<I", len(text)) + text + arrays
+
+
+@dataclass(frozen=True, eq=False)
+class _Sent:
+    """What is the same whenever a view is sent: worked out once, for all visitors."""
+
+    columns: list[list[dict[str, Any]]]
+    entries: dict[str, dict[str, Any]]
+    arrays: bytes
+
+
+_sent: WeakKeyDictionary[View, _Sent] = WeakKeyDictionary()
+
+
+def _sent_of(view: View) -> _Sent:
+    found = _sent.get(view)
+    if found is None:
+        columns = [[asdict(panel) for panel in panels] for panels in view.columns]
+        found = _sent[view] = _Sent(columns, *_packed(view.arrays, view.framed))
+    return found
 
 
 def view3d(
@@ -136,16 +168,17 @@ def view3d(
     except OSError as error:
         st.error(NOT_WRITTEN.format(as_words(error.strerror or "no reason is given")))
         return
+    sent = _sent_of(view)
     columns = [
         {
             "heading": heading,
             "captions": list(lines),
-            "wide": all(not panel.pick for panel in panels),
-            "panels": [asdict(p) for p in panels],
+            "wide": all(not panel["pick"] for panel in panels),
+            "panels": panels,
             "readout": [{"label": label, "arrays": names} for label, names in readout],
         }
         for heading, lines, panels, readout in zip(
-            headings, captions, view.columns, readouts, strict=True
+            headings, captions, sent.columns, readouts, strict=True
         )
     ]
     header = {
@@ -173,7 +206,7 @@ def view3d(
     }
     _component(
         key=key,
-        data=pack(header, view.arrays, view.framed),
+        data=_joined(header, sent.entries, sent.arrays),
         on_pick_change=on_pick,
         on_stop_change=on_stop,
     )
