@@ -230,7 +230,9 @@ class Film:
         return ""
 
     def told(self, session: Session) -> object:
-        """All that is said of the last step."""
+        """All that is said of the last step; who cancels the first run has no picture."""
+        if not session.page.has(FILM):
+            return DOTS
         header = session.page.header(FILM)
         return header["readings"][-1], [c["captions"][-1] for c in header["columns"][:2]]
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any, TypeVar
 
 from tests.load import memory
 from tests.load.asking import Film, Landing, Ledger, Manifold
@@ -15,6 +18,8 @@ from tests.load.session import Session
 from tests.load.tab import Wrong
 from tests.load.training import Trainer
 from tests.load.visitor import Visitor
+
+T = TypeVar("T")
 
 TRAINING_SHARE = 3  # one in three trains
 ARRIVAL_SECONDS = 5.0  # within which all open the link
@@ -41,6 +46,12 @@ def visitors(url: str, count: int, end: float, record: Record, ledger: Ledger) -
     """``count`` of them, one in three of whom trains."""
     kinds = [Trainer if i % TRAINING_SHARE == TRAINING_SHARE - 1 else Looker for i in range(count)]
     return [kind(url, number, count, end, record, ledger) for number, kind in enumerate(kinds)]
+
+
+def in_a_thread(work: Coroutine[Any, Any, T]) -> T:
+    """What ``work`` returns; in a thread where a browser has a loop, there is no second one."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, work).result()
 
 
 async def hold(

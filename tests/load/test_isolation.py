@@ -8,7 +8,8 @@ import pytest
 from gating_core.experiments.comparison import train_setting
 from gating_core.experiments.specimen import integrate_specimen, measure_specimen
 from gating_core.tasks import TASK_NAME
-from tests.load.asking import Film, Manifold, Table
+from tests.load.asking import Film, Manifold, Table, not_yet
+from tests.load.run import in_a_thread
 from tests.load.session import Session
 from tests.load.tab import Wrong
 from tests.load.training import button, is_stopped
@@ -19,6 +20,7 @@ from ui.playground.request import FIRST
 from ui.playground.training import Wish
 
 SEEDS = (3, 104, 205, 306)
+REFINED_SECONDS = 60.0
 SHORT = Film(first=800, count=4, steps=400)
 LONG = Film(first=832, count=16, steps=4000)  # long enough to be cancelled
 
@@ -29,7 +31,7 @@ def together(*visits):
     async def all_of_them():
         return await asyncio.gather(*visits)
 
-    return asyncio.run(all_of_them())
+    return in_a_thread(all_of_them())
 
 
 def test_an_upload_stays_with_its_visitor(served):
@@ -56,6 +58,11 @@ def test_an_upload_stays_with_its_visitor(served):
     together(*map(visit, tables.values()))
 
 
+def refining(session):
+    """Whether a total is still refined; nothing once none is."""
+    return "totals are not there yet" if not_yet(session.page.metrics) else ""
+
+
 def test_a_seed_stays_with_its_visitor_and_its_numbers_are_the_cores(served):
     """Four look at a model each, all at the same time, and go on to another one."""
     asked = [Manifold(Request(seed=seed, depth=1 + n % 2)) for n, seed in enumerate(SEEDS)]
@@ -64,8 +71,10 @@ def test_a_seed_stays_with_its_visitor_and_its_numbers_are_the_cores(served):
     async def visit(first, second):
         async with Session(served.url, first.address, first.link) as session:
             await session.open(first.wrong)
+            await session.until(lambda: refining(session), REFINED_SECONDS)
             told = session.page.metrics
             await session.change(second.wrong, model=float(second.request.seed))
+            await session.until(lambda: refining(session), REFINED_SECONDS)
             return told, session.page.metrics
 
     found = together(*map(visit, asked, after))

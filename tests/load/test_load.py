@@ -1,9 +1,7 @@
 """Do ten visitors at once each get what is theirs, and does everything end? Times are not asked."""
 
-import asyncio
-
 from tests.load.figures import FIRST_PAINT, TRAINING, table
-from tests.load.run import hold
+from tests.load.run import hold, in_a_thread
 
 VISITORS, SECONDS = 10, 60.0
 EVERYTHING = frozenset({
@@ -15,7 +13,7 @@ EVERYTHING = frozenset({
 
 
 def test_ten_visitors_meet_no_error_and_nobody_else(served):
-    found = asyncio.run(
+    found = in_a_thread(
         hold(served.url, served.pid, VISITORS, SECONDS, rounds=0, wanted=EVERYTHING)
     )
     crowd = found.crowd

@@ -68,7 +68,8 @@ def seen_areas(surface: np.ndarray, parts: np.ndarray, eyes: np.ndarray) -> np.n
     beside /= np.linalg.norm(beside, axis=1, keepdims=True)
     points = surface.reshape(-1, 3)
     points = points - points.min(0)
-    size = max(float(np.linalg.norm(points.max(0))), np.finfo(float).tiny)
+    largest = max(float(points.max()), np.finfo(float).tiny)  # squares of small ones would be zero
+    size = largest * max(float(np.linalg.norm(points.max(0) / largest)), 1.0)
     across, up, depth = (x @ points.T / size for x in (beside, np.cross(beside, eyes), eyes))
     columns, rows = (((x - x.min(1, keepdims=True)) * PICTURE).astype(int) for x in (across, up))
     picture = np.arange(len(eyes))[:, None] * (PICTURE + 1) ** 2  # one after the other

@@ -65,3 +65,13 @@ def test_edge_on_the_plane_is_a_line(numbers):
     assert abs(eye_of(camera) @ unit) < 1e-9
     assert abs(up @ unit) == pytest.approx(1)
     assert up[2] >= 0
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-160, 1.0, 1e150])
+def test_what_is_seen_is_the_same_at_every_scale(scale):
+    u, v = np.meshgrid(np.linspace(-1, 1, 31), np.linspace(-1, 1, 31))
+    surface, parts = np.stack([u, v, u * u - v], -1), (u > 0).astype(int)
+    eyes = np.array([[0.6, 0.0, 0.8], [0.0, 0.8, 0.6]])
+    found = seen_areas(scale * surface, parts, eyes)
+    assert (found > 0).all()
+    np.testing.assert_array_equal(found, seen_areas(surface, parts, eyes))
