@@ -15,7 +15,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.sync.client import ClientConnection, connect
 
-from tests.browser.serving import HOST, STOP_SECONDS, Served, await_health, free_port
+from tests.browser.serving import HOST, Served, await_health, free_port, stop
 
 ROOT = Path(__file__).resolve().parents[1]
 ANSWER_SECONDS = 60
@@ -60,12 +60,7 @@ def started(
             await_health(found, process)
             yield found
         finally:
-            process.terminate()
-            try:
-                process.wait(STOP_SECONDS)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            stop(process)
 
 
 def ask(

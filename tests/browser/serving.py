@@ -88,12 +88,17 @@ def serve(script: Path = REPOSITORY / "app.py", *options: str) -> Iterator[Serve
             await_health(served, process)
             yield served
         finally:
-            process.terminate()
-            try:
-                process.wait(STOP_SECONDS)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            stop(process)
+
+
+def stop(process: subprocess.Popen) -> None:
+    """End it, whether it wants to or not."""
+    process.terminate()
+    try:
+        process.wait(STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def free_port() -> int:

@@ -66,7 +66,7 @@ class _Task:
 
 
 class _Worker:
-    """A process and what it has been given; all but `_listen` under the pool's lock."""
+    """A process and what it has been given; all but its two threads under the pool's lock."""
 
     def __init__(self, pool: Pool, command: tuple[str, ...]) -> None:
         self.tasks: dict[int, _Task] = {}
@@ -76,6 +76,9 @@ class _Worker:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT,
             start_new_session=True,  # Ctrl-C is the server's; workers end with it
         )  # fmt: skip
+        # A pipe takes a large task as slowly as a busy process reads: nobody waits for that.
+        self._outbox: SimpleQueue[tuple[Any, ...] | None] = SimpleQueue()
+        threading.Thread(target=self._tell, name="worker", daemon=True).start()
         threading.Thread(target=self._listen, args=(pool,), name="worker", daemon=True).start()
 
     def can_take(self, rank: Rank) -> bool:
@@ -83,10 +86,15 @@ class _Worker:
         return all(task.rank > rank for task in self.tasks.values())
 
     def send(self, *message: Any) -> None:
-        """Tell the process; one that is gone hears nothing, and `_listen` finds that out."""
+        """Tell the process, as soon as it listens."""
+        self._outbox.put(message)
+
+    def _tell(self) -> None:
+        """A process that is gone hears nothing: `_listen` finds that out."""
         assert self.process.stdin is not None
         with suppress(*GONE):
-            write(message, self.process.stdin)
+            while (message := self._outbox.get()) is not None:
+                write(message, self.process.stdin)
 
     def _listen(self, pool: Pool) -> None:
         stream = self.process.stdout
@@ -97,6 +105,7 @@ class _Worker:
                 pool._heard(self, what, number, about)
         self.process.kill()
         self.process.wait()
+        self._outbox.put(None)
         pool._lost(self)
 
 
@@ -117,8 +126,11 @@ class Pool:
 
     def warm(self) -> None:
         """Start the first workers, unless there are some: what is asked for soon need not wait."""
+        wanted = min(FIRST_WORKERS, self.size)
+        if len(self._workers) >= wanted:  # as at every run of a page but the first
+            return
         with self._moved:
-            for _ in range(min(FIRST_WORKERS, self.size) - len(self._workers)):
+            for _ in range(wanted - len(self._workers)):
                 self._start()
 
     def stream(

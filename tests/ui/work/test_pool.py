@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from contextlib import closing, suppress
 from itertools import pairwise
 
@@ -181,6 +182,24 @@ def test_a_worker_that_takes_too_much_memory_is_replaced():
         assert pool.call(tasks.process) != pid
     finally:
         pool.close()
+
+
+def test_a_task_that_a_busy_worker_takes_slowly_holds_up_nobody(one):
+    """A pipe holds little: whoever gives a large task to a worker must not wait until it reads."""
+    one.call(tasks.process)
+    pid = pids(one)[0]
+    os.kill(pid, signal.SIGSTOP)  # it reads nothing
+    try:
+        stream = one.stream(tasks.adding, b"a" * 10_000_000, b"b")
+        thread = threading.Thread(target=next, args=(stream,), daemon=True)
+        thread.start()
+        thread.join(DEADLINE_SECONDS)
+        assert not thread.is_alive()
+        one.warm()
+        assert not one.crowded
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    assert len(items(stream)[0]) == 10_000_001
 
 
 def test_workers_that_cannot_start_are_an_error_and_not_an_endless_loop():
