@@ -12,8 +12,8 @@ from google.protobuf.message import Message
 from streamlit.testing.v1 import AppTest
 
 from gating_core.experiments.specimen import COLOURINGS
-from tests.ui.components.test_view3d import unpack  # noqa: F401  (components are made at import)
 from ui.common.page import PAGES as TITLES
+from ui.components import view3d  # noqa: F401  (components are made at import)
 from ui.landing.controls import LANDING
 from ui.manifold.controls import IN_LINK, MANIFOLD
 from ui.manifold.explain import QUANTITIES as EXPLAINED

@@ -62,6 +62,8 @@ RUNS_BYTES = 150_000_000  # of arrays: some hundred runs like the first one
 
 # --- What is done at once, and for how long -------------------------------------------------------
 
+SCRIPTS_AT_ONCE = 3  # of pages, in the one interpreter of the server; others wait for a turn,
+TURN_SECONDS = 5.0  # but not for longer
 FIRST_WORKERS = 2  # processes that compute, at the start; one for each core at most
 WORKER_BYTES = 2_000_000_000  # of memory for each: the largest that is offered needs half of that
 ITEMS_KEPT = 1000  # of a job: what it yields beyond that takes the place of the oldest

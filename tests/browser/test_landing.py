@@ -363,3 +363,31 @@ def test_changing_pages_leaves_no_webgl_contexts_behind(phone):
     assert phone.evaluate(LIVING_CONTEXTS) <= 4  # the shown page's, and the one's before it
     for scene in phone.locator(".gc-scene").all():
         assert_drawn(scene)
+
+
+# --- The numbers of a picture come from an address of their own -----------------------------------
+
+
+def test_numbers_that_are_gone_for_a_moment_are_asked_for_again(browser, served):
+    refused = []
+
+    def answer(route):
+        if len(refused) < 2:
+            refused.append(route.request.url)
+            route.fulfill(status=404)
+        else:
+            route.continue_()
+
+    with open_page(browser, **WIDE) as page:
+        page.route("**/media/*", answer)
+        page.goto(served.url + "?task=linear")
+        await_view(page)
+        assert_drawn(page)
+    assert len(refused) == 2
+
+
+def test_numbers_that_never_come_are_said_to_be_missing(browser, served):
+    with open_page(browser, **WIDE) as page:
+        page.route("**/media/*", lambda route: route.abort())
+        page.goto(served.url)
+        page.get_by_text("The 3-D view could not start: its numbers did not come").wait_for()

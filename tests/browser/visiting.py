@@ -74,7 +74,8 @@ _LISTEN = """(() => {
   };
 })()"""
 
-# True once the script has ended, nobody will start it again, and the view has drawn its picture.
+# True once the script has ended, nobody will start it again, and the view has drawn its picture,
+# whose numbers have come.
 # What the page's own scripts then still have to say or draw, they do within a few frames; these
 # are counted from the call on, which a number of its own tells from the calls before.
 _SETTLED = """([call, quiet, frames]) => {
@@ -82,7 +83,9 @@ _SETTLED = """([call, quiet, frames]) => {
   const shown = document.querySelector('[data-testid=stApp]')?.dataset.testScriptState;
   const { asked, running, runs, polls } = window.testScript;
   const over = runs > 0 && !asked && !running && !polls && shown === 'notRunning';
-  const drawn = view === null || (view.dataset.n !== undefined && !view.__gc?.playing);
+  const state = view?.__gc;
+  const drawn = view === null
+    || (view.dataset.n !== undefined && !state?.playing && state?.shown === state?.calls);
   const now = [call, location.href, runs, over, drawn, view?.dataset.n, view?.dataset.frame].join();
   if (window.testSeen?.now !== now) window.testSeen = { now, since: performance.now(), frames: 0 };
   const { since, frames: seen } = window.testSeen;

@@ -140,4 +140,5 @@ class Session(Tab):
                 )
         if problem := expect(self):
             raise Wrong(problem)
-        return time.perf_counter() - began
+        await self.until(lambda: f"not there: {self.missing}" if self.missing else "")
+        return max(self.finished_at, self.loaded_at) - began

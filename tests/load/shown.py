@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import struct
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -74,9 +73,13 @@ class Page:
 
     def header(self, key: str) -> dict[str, Any]:
         """What a linked view was told, but for its arrays."""
-        payload = self.widget(key).message.bytes
-        (length,) = struct.unpack_from("<I", payload)
-        return json.loads(payload[4 : 4 + length])
+        return json.loads(self.widget(key).message.bytes)
+
+    @property
+    def sources(self) -> list[str]:
+        """Addresses of the arrays of all linked views."""
+        headers = (node.message.bytes for node in self.all("bidi_component"))
+        return [x["source"] for x in map(json.loads, filter(None, headers)) if "source" in x]
 
     @property
     def texts(self) -> list[str]:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import http.client
+import time
 import urllib.parse
 from collections.abc import Callable, Iterable
 
@@ -22,6 +24,8 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState
 from tests.load.shown import Node, Page
 from tests.load.widgets import Value, state_of, value_of, was_set
 
+LOADS_KEPT = 4  # as in payload.js
+TRIES, PAUSE_SECONDS = 6, 0.2
 RUNS_KEPT = 2  # for so many runs a browser keeps a large message that was not shown
 SECONDS = 120.0  # for an answer
 DONE = (ForwardMsg.FINISHED_SUCCESSFULLY, ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY)
@@ -42,10 +46,14 @@ class Tab:
         self.hash = ""  # of the page's script; none before the server has said it
         self.asked = self.began = self.finished = 0  # runs of the whole page
         self.busy = False  # whether something was asked for that is not answered
+        self.drawing = False  # whether a run is under way: half of the page may be of the last one
+        self.finished_at = self.loaded_at = 0.0  # time.perf_counter(): the page, its pictures
         self.heard_bytes = 0
         self._run, self._fragments = "", list[str]()  # what runs
         self._seen: dict[str, tuple[ForwardMsg, int]] = {}  # by hash, and in which run
         self._timers: dict[str, tuple[float, asyncio.Task]] = {}
+        self._loads: list[str] = []  # addresses, newest last
+        self._loading: asyncio.Task | None = None
         self._failure = ""
         self._changed = asyncio.Condition()
         self._urls: asyncio.Future[FileURLs] | None = None
@@ -63,17 +71,18 @@ class Tab:
     async def __aexit__(self, *_: object) -> None:
         """Close the tab."""
         self.stop_timers()
-        self._listener.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await self._listener
+        for task in filter(None, (self._listener, self._loading)):
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
         await self._socket.close()
 
     async def until(self, wrong: Callable[[], str], seconds: float = SECONDS) -> None:
-        """Wait until nothing is ``wrong`` any more, however many runs that takes."""
+        """Wait until nothing is ``wrong`` between two runs, however many that takes."""
         problem = ""
         try:
             async with asyncio.timeout(seconds), self._changed:
-                while problem := wrong():
+                while problem := "the page is not drawn to its end" if self.drawing else wrong():
                     if self._failure:
                         raise ConnectionError(self._failure)
                     await self._changed.wait()
@@ -105,6 +114,36 @@ class Tab:
         self._urls = asyncio.get_running_loop().create_future()
         await self._socket.send(message.SerializeToString())
         return await asyncio.wait_for(self._urls, SECONDS)
+
+    @property
+    def missing(self) -> list[str]:
+        """Addresses of what is drawn and has not come yet."""
+        return [address for address in self.page.sources if address not in self._loads]
+
+    async def _load(self) -> None:
+        """Get all that is drawn, each once; an address may be gone for a moment."""
+        tries = 0
+        while missing := self.missing:
+            status, size = await asyncio.to_thread(self._get, missing[0])
+            self.heard_bytes += size
+            if status == 200:
+                self._loads = [*self._loads[1 - LOADS_KEPT :], missing[0]]
+                self.loaded_at = time.perf_counter()
+                await self._tell()
+            elif missing[0] in self.page.sources:
+                tries += 1
+                if tries == TRIES:
+                    self._failure = f"{missing[0]}: status {status}"
+                    return await self._tell()
+                await asyncio.sleep(PAUSE_SECONDS * 2 ** (tries - 1))
+        return None
+
+    def _get(self, address: str) -> tuple[int, int]:
+        server = http.client.HTTPConnection(urllib.parse.urlsplit(self.url).netloc, timeout=SECONDS)
+        with contextlib.closing(server):
+            server.request("GET", f"/{address}")
+            answer = server.getresponse()
+            return answer.status, len(answer.read())
 
     def stop_timers(self, fragments: Iterable[str] | None = None) -> None:
         """Run these fragments no more; all of them, unless said."""
@@ -157,6 +196,7 @@ class Tab:
 
     def _begin(self, new: NewSession, message: ForwardMsg) -> None:
         self.session_id = new.initialize.session_id or self.session_id
+        self.drawing = True
         self._run = message.metadata.run.script_run_id
         self._fragments = list(message.metadata.run.fragment_ids)
         if not self._fragments:
@@ -174,14 +214,17 @@ class Tab:
             self._failure = "the page's script does not compile"
         if message.script_finished not in DONE:
             return  # another run follows at once
-        self.busy = False
+        self.busy = self.drawing = False
         if not run.fragment_ids and run.script_run_id != self._run:
             return
         self.page.end_run(run.script_run_id, run.fragment_ids)
         there = {node.id for node in self.page.nodes.values()}
         self.values = {name: held for name, held in self.values.items() if name in there}
+        if self.missing and (self._loading is None or self._loading.done()):
+            self._loading = asyncio.create_task(self._load())
         if not run.fragment_ids:
             self.finished += 1
+            self.finished_at = time.perf_counter()
             old = self.finished - RUNS_KEPT
             self._seen = {name: seen for name, seen in self._seen.items() if seen[1] >= old}
 

@@ -1,8 +1,10 @@
-"""What computes for the pages under test, and who hears of their errors?"""
+"""What computes for the pages under test, who hears of their errors, where do their arrays go?"""
 
 import pytest
 
 from tests.ui.inline import Inline
+from tests.ui.payload import KEPT
+from ui.components import large
 from ui.work import log, pool, trouble
 
 
@@ -29,4 +31,18 @@ def loud():
     """Errors are the test's."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(trouble, "log", Loud)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def kept():
+    """What browsers get from addresses of their own is `KEPT`: AppTest's server forgets it."""
+
+    def address_of(headed, place):
+        address = f"{place}/{headed[: large.HEAD].hex()}"
+        KEPT[address] = headed
+        return address
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(large, "address_of", address_of)
         yield

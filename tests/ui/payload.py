@@ -1,22 +1,27 @@
 """What was the linked view sent? The same few lines as in view3d.js, in Python."""
 
 import json
-import struct
 
 import numpy as np
 
+KEPT: dict[str, bytes] = {}  # by address: what the pages under test have told browsers to get
 
-def unpack(payload: bytes):
+
+def unpack(message: bytes):
     """Header and arrays."""
-    (length,) = struct.unpack_from("<I", payload)
-    header = json.loads(payload[4 : 4 + length])
+    header = json.loads(message)
+    return header, arrays_in(header["arrays"], KEPT[header["source"]])
+
+
+def arrays_in(entries, content: bytes):
+    """Arrays by their names."""
     arrays = {}
-    for name, entry in header["arrays"].items():
+    for name, entry in entries.items():
         count = int(np.prod(entry["shape"]))
-        start = 4 + length + entry["offset"]
         kind = {1: "u1", 2: "<u2", 4: "<f4"}[entry["bytes"]]
-        arrays[name] = np.frombuffer(payload, kind, count, start).reshape(entry["shape"])
-    return header, arrays
+        values = np.frombuffer(content, kind, count, entry["offset"])
+        arrays[name] = values.reshape(entry["shape"])
+    return arrays
 
 
 def names_in(tree) -> set[str]:

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from gating_core.export import log_csv, script_text, weights_file
 from gating_core.tasks import OwnDataError, parse_csv
 from tests.ui.common.test_links import PAGES
-from tests.ui.components.test_view3d import unpack
 from tests.ui.foreign_words import HOSTILE
 from tests.ui.opening import ROOT, component, open_page
+from tests.ui.payload import unpack
 from ui.common.links import check_link
 from ui.foreign import as_code, as_words, in_plot, printable
 from ui.playground import parts, words

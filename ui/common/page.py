@@ -10,8 +10,9 @@ import streamlit as st
 
 from ui.common.link_check import warn_about_link
 from ui.common.links import InLink
-from ui.work import jobs, pool
+from ui.work import jobs, pool, run_ends
 from ui.work.trouble import told
+from ui.work.turns import TURNS
 
 ICON = Path(__file__).resolve().parents[2] / "assets" / "icon.png"
 PAGES = {  # by title: file and icon
@@ -21,6 +22,7 @@ PAGES = {  # by title: file and icon
     "How to read it": ("pages/9_How_to_read.py", ":material/menu_book:"),
 }
 LINKS = "_links"
+run_ends.mend()
 
 
 @contextmanager
@@ -33,6 +35,12 @@ def page(
     what the link says that none of the ``controls`` can be. Whoever comes back finds the page as
     they left it.
     """
+    with TURNS.turn(), _drawn(title, controls or {}, question, lead):
+        yield
+
+
+@contextmanager
+def _drawn(title: str, controls: Mapping[str, InLink], question: str, lead: str) -> Iterator[None]:
     path, _ = PAGES[title]
     st.set_page_config(
         page_title=f"{title} · gated attention",
@@ -51,7 +59,7 @@ def page(
         st.title(question, anchor=False)
         st.markdown(lead)
     with told(title):
-        warn_about_link(title, controls or {})
+        warn_about_link(title, controls)
         yield
     links[title] = {name: st.query_params.get_all(name) for name in st.query_params}
 

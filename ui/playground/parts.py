@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -38,9 +39,10 @@ from ui.playground.request import Look
 from ui.playground.training import JOB, STOPPED, Wish, stopped_frame, what
 from ui.work import jobs, pool
 from ui.work.job import State
-from ui.work.runs import Shown, newest_run, serial
+from ui.work.runs import REDRAWN_SECONDS, Shown, newest_run, serial
 
 REWOUND_AT = "playground_rewound_at"
+MEANWHILE = "playground_meanwhile"  # the film that was shown last, of what, and since when
 MORE_STEPS = 400
 SPARE, ROW = 450, 60  # pixels for all but the pictures, and for how a run goes or where it stopped
 
@@ -57,6 +59,16 @@ def _film(shown: Shown, look: Look, member: int, unfinished: bool = False) -> Fi
     """The film of one seed, with what is measured by now; a worker makes it, once for everybody."""
     key = serial(shown.run), what_is_drawn(shown, member)
     return _made(key, shown.run, member, shown, look, unfinished)
+
+
+def _film_meanwhile(shown: Shown, look: Look, member: int, unfinished: bool) -> Film:
+    """The same while more is measured: the one of just before, while others need the workers."""
+    about = serial(shown.run), look, member, unfinished
+    before, film, made = st.session_state.get(MEANWHILE, (None, None, 0.0))
+    if before != about or not (pool.POOL.crowded or time.monotonic() - made < REDRAWN_SECONDS):
+        film = _film(shown, look, member, unfinished)
+        st.session_state[MEANWHILE] = about, film, time.monotonic()
+    return film
 
 
 @st.cache_resource(max_entries=FILMS_KEPT, show_spinner=False)
@@ -81,7 +93,7 @@ def draw_film(shown: Shown | None, look: Look, wished: Wish, wanted: Setting) ->
         return
     going = job is not None and not job.over
     member, names = wished.member(run), sides_of(run)
-    film = _film(shown, look, member, going and not run.ended)
+    film = (_film_meanwhile if going else _film)(shown, look, member, going and not run.ended)
     steps, filled = run.steps[drawn_frames(run)], film.filled
     hatched = gaussian_of(shown, member) if look.paint == "curvature" else {}
     shortest = replace(run.setting, steps=PLAYGROUND_STEPS[0])

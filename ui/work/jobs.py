@@ -26,6 +26,7 @@ from ui.limits import DEPARTED_KEPT, PATIENCE_SECONDS, RETURN_SECONDS
 from ui.work.job import Job, State
 from ui.work.pool import WorkerLost
 from ui.work.trouble import told
+from ui.work.turns import TURNS
 
 POLL_SECONDS = 0.25
 QUIET_SECONDS = 1.0  # what takes no longer shows neither progress nor a Cancel button
@@ -156,20 +157,21 @@ def _look(
     phase: str,
     ends: bool,
 ) -> None:
-    _jobs()
-    _ask(job)
-    if _phase(job, what) != phase:
-        st.rerun()
-    items = job.items
-    name = what(items)
-    with st.container():  # always there: a picture whose place in the page shifts is made anew
-        if job.over:
-            if ends:
-                _draw_end(job, name, items)
-        elif phase == "queued" or job.elapsed >= QUIET_SECONDS:
-            _draw_progress(job, name, share and (share(items) if items else 0.0))
-    with told(name):
-        draw(items)
+    with TURNS.turn():
+        _jobs()
+        _ask(job)
+        if _phase(job, what) != phase:
+            st.rerun()
+        items = job.items
+        name = what(items)
+        with st.container():  # always there: a picture whose place in the page shifts is made anew
+            if job.over:
+                if ends:
+                    _draw_end(job, name, items)
+            elif phase == "queued" or job.elapsed >= QUIET_SECONDS:
+                _draw_progress(job, name, share and (share(items) if items else 0.0))
+        with told(name):
+            draw(items)
 
 
 def _draw_progress(job: Job, what: str, share: float | None) -> None:

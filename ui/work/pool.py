@@ -34,6 +34,7 @@ import psutil
 from ui.limits import FIRST_WORKERS, WORKER_BYTES
 from ui.work.job import Place
 from ui.work.parcels import GONE, Receiver, packed, read, unpacked, write
+from ui.work.turns import TURNS
 from ui.work.worker import BEGIN, END, ERROR, ITEM, READY, STOP
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -180,7 +181,7 @@ class Pool:
         No more are under way at once than there are cores: others' calls come in between.
         """
         found, under_way = [], deque[Generator[Any]]()
-        with ExitStack() as stack:
+        with TURNS.aside(), ExitStack() as stack:
             for arguments in calls:
                 if len(under_way) == self.size:
                     found.append(_last(under_way.popleft()))

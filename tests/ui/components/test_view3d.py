@@ -10,10 +10,14 @@ from threading import Barrier
 
 import numpy as np
 import pytest
+from streamlit.runtime.media_file_storage import MediaFileKind
+from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 
-from tests.ui.payload import unpack
+from tests.ui.payload import arrays_in
+from ui.components import large
 from ui.components import view3d as module
-from ui.components.view3d import PLOTLY_SOURCE, pack, plotly_url
+from ui.components.view3d import PLOTLY_SOURCE, Legend, pack, plotly_url
+from ui.drawing.panels import View
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -25,16 +29,33 @@ def test_arrays_survive():
         "c": np.arange(12.0).reshape(3, 4).T,  # not contiguous
         "d": np.empty((0, 3)),
     }
-    header, back = unpack(pack({"title": "λ"}, arrays, frozenset({"a"})))
-    assert header["title"] == "λ"
-    assert [header["arrays"][n]["framed"] for n in "abcd"] == [True, False, False, False]
+    entries, content = pack(arrays, frozenset({"a"}))
+    back = arrays_in(entries, content)
+    assert [entries[n]["framed"] for n in "abcd"] == [True, False, False, False]
     for name, array in arrays.items():
         np.testing.assert_array_equal(back[name], array.astype("<f4"))
 
 
+def test_two_large_files_that_differ_anywhere_have_two_addresses():
+    """Streamlit names a large file by three parts of it, the first one included."""
+    content = bytes(1_000_000)
+    other = content[:300_000] + b"1" + content[300_001:]
+    store = MemoryMediaFileStorage("/media")
+    names = [store.load_and_get_id(large.with_head(x), "", MediaFileKind.MEDIA)
+             for x in (content, other, content)]  # fmt: skip
+    assert names[0] != names[1]
+    assert names[0] == names[2]
+    assert large.with_head(content)[large.HEAD :] == content
+
+
 def test_nan_in_the_header_is_refused():
+    axes = {"axis": np.zeros(1)}
+    view = View([], axes, frozenset(), 1, {}, (0.0, 1.0))
     with pytest.raises(ValueError, match="JSON"):
-        pack({"x": float("nan")}, {}, frozenset())
+        module.view3d(
+            view, key="key", headings=(), captions=(), readouts=(), frame=0, frame_labels=(),
+            legend=Legend((), "", ""), places=[float("nan")],
+        )  # fmt: skip
 
 
 def test_plotly_is_served_from_here():

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import struct
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -22,6 +21,7 @@ import numpy as np
 import plotly as plotly_package
 import streamlit as st
 
+from ui.components import large
 from ui.components.source import declare
 from ui.drawing.panels import View
 from ui.foreign import as_words
@@ -66,43 +66,13 @@ def plotly_url() -> str:
     return f"app/static/{target.name}"
 
 
-def pack(header: dict[str, Any], arrays: dict[str, np.ndarray], framed: frozenset[str]) -> bytes:
-    """Header length (u32), header (JSON), arrays, all little-endian.
-
-    Arrays of one or two unsigned bytes a number are sent as they are, all others as float32.
-    """
-    return _joined(header, *_packed(arrays, framed))
-
-
-def _packed(
-    arrays: dict[str, np.ndarray], framed: frozenset[str]
-) -> tuple[dict[str, dict[str, Any]], bytes]:
-    """What the header says of each array, and all of them."""
-    entries, blobs, offset = {}, [], 0
-    for name, array in arrays.items():
-        with np.errstate(over="ignore"):  # beyond float32 is infinite: read off as "–"
-            kind = SENT_AS.get(array.dtype, "<f4")
-            blob = np.ascontiguousarray(array, dtype=kind)
-        entry = {"shape": blob.shape, "offset": offset, "framed": name in framed}
-        entries[name] = entry | {"bytes": blob.itemsize}
-        blobs.append(blob.tobytes())
-        offset += blob.nbytes
-    return entries, b"".join(blobs)
-
-
-def _joined(header: dict[str, Any], entries: dict[str, dict[str, Any]], arrays: bytes) -> bytes:
-    text = json.dumps({**header, "arrays": entries}, allow_nan=False).encode()
-    text += b" " * (-len(text) % 4)
-    return struct.pack("<I", len(text)) + text + arrays
-
-
 @dataclass(frozen=True, eq=False)
 class _Sent:
     """What is the same whenever a view is sent: worked out once, for all visitors."""
 
     columns: list[list[dict[str, Any]]]
-    entries: dict[str, dict[str, Any]]
-    arrays: bytes
+    entries: dict[str, dict[str, Any]]  # what the header says of each array
+    arrays: bytes  # see `pack`
 
 
 _sent: WeakKeyDictionary[View, _Sent] = WeakKeyDictionary()
@@ -112,8 +82,27 @@ def _sent_of(view: View) -> _Sent:
     found = _sent.get(view)
     if found is None:
         columns = [[asdict(panel) for panel in panels] for panels in view.columns]
-        found = _sent[view] = _Sent(columns, *_packed(view.arrays, view.framed))
+        found = _sent[view] = _Sent(columns, *pack(view.arrays, view.framed))
     return found
+
+
+def pack(
+    arrays: dict[str, np.ndarray], framed: frozenset[str]
+) -> tuple[dict[str, dict[str, Any]], bytes]:
+    """What is said of each array, and all of them, little-endian, after a head.
+
+    Arrays of one or two unsigned bytes a number are sent as they are, all others as float32.
+    """
+    entries, blobs, offset = {}, [], large.HEAD
+    for name, array in arrays.items():
+        with np.errstate(over="ignore"):  # beyond float32 is infinite: read off as "–"
+            kind = SENT_AS.get(array.dtype, "<f4")
+            blob = np.ascontiguousarray(array, dtype=kind)
+        entry = {"shape": blob.shape, "offset": offset, "framed": name in framed}
+        entries[name] = entry | {"bytes": blob.itemsize}
+        blobs.append(blob.tobytes())
+        offset += blob.nbytes
+    return entries, large.with_head(b"".join(blobs))
 
 
 def view3d(
@@ -203,10 +192,12 @@ def view3d(
         "frame_labels": list(frame_labels),
         "legend": asdict(legend),
         "pick": pick,
+        "arrays": sent.entries,
+        "source": large.address_of(sent.arrays, key),
     }
     _component(
         key=key,
-        data=_joined(header, sent.entries, sent.arrays),
+        data=json.dumps(header, allow_nan=False).encode(),
         on_pick_change=on_pick,
         on_stop_change=on_stop,
     )

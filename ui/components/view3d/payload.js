@@ -1,20 +1,41 @@
 // What has Python sent? A header, and arrays of which one frame is taken at a time.
 
-// Layout of the payload: header length (u32), header (JSON), then the arrays.
-const KINDS = { 1: Uint8Array, 2: Uint16Array, 4: Float32Array };
-function unpack(bytes) {
-  const length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
-  const header = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)));
-  const start = bytes.byteOffset + 4 + length;
-  const arrays = {};
-  for (const [name, { shape, offset, framed, bytes: each }] of Object.entries(header.arrays)) {
-    const count = shape.reduce((p, q) => p * q, 1);
-    const from = start + offset; // unaligned: slice before viewing as numbers
-    const values = new KINDS[each](bytes.buffer.slice(from, from + each * count));
-    const inner = framed ? shape.slice(1) : shape;
-    arrays[name] = { values, inner, framed, size: inner.reduce((p, q) => p * q, 1) };
+// The header comes with every run of the page; the arrays, megabytes, once from an address of their
+// own. For a moment that may be gone, while a run of the page is between dropping and renewing it.
+const KEPT_LOADS = 4; // for the pictures of a page, and those just before
+const TRIES = 6;
+const PAUSE = 200; // milliseconds before the second try; each pause is twice the one before
+const loads = new Map(); // by address, oldest first: promises
+
+function load(address) {
+  const found = loads.get(address) ?? bring(address);
+  loads.delete(address);
+  loads.set(address, found);
+  found.catch(() => loads.delete(address));
+  while (loads.size > KEPT_LOADS) loads.delete(loads.keys().next().value);
+  return found;
+}
+
+async function bring(address) {
+  for (let pause = PAUSE, tries = 1; ; pause *= 2, tries++) {
+    const answer = await fetch(address).catch(() => null);
+    if (answer?.ok) return answer.arrayBuffer();
+    if (tries === TRIES) throw new Error('its numbers did not come');
+    await new Promise(resolve => { setTimeout(resolve, pause); });
   }
-  return [header, arrays];
+}
+
+const headerIn = bytes => JSON.parse(new TextDecoder().decode(bytes));
+
+const KINDS = { 1: Uint8Array, 2: Uint16Array, 4: Float32Array };
+function unpack(entries, buffer) {
+  return Object.fromEntries(Object.entries(entries).map(([name, { shape, offset, framed, bytes }]) => {
+    const count = shape.reduce((p, q) => p * q, 1);
+    // Unaligned: slice before viewing as numbers.
+    const values = new KINDS[bytes](buffer.slice(offset, offset + bytes * count));
+    const inner = framed ? shape.slice(1) : shape;
+    return [name, { values, inner, framed, size: inner.reduce((p, q) => p * q, 1) }];
+  }));
 }
 
 // One frame of an array, as Plotly takes it: a vector, or a list of rows.

@@ -3,14 +3,48 @@
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector('.gc-view');
-  const state = (root.__gc ??= { frame: 0, pick: null, hover: null, draws: 0, plots: [], camera: () => cameraOf(state) });
-  [state.header, state.arrays] = unpack(data);
-  const { header } = state;
+  const state = (root.__gc ??= { frame: 0, pick: null, hover: null, draws: 0, plots: [], calls: 0, shown: 0, camera: () => cameraOf(state) });
+  const header = headerIn(data);
+  const call = ++state.calls;
   state.sent ??= [];
   state.report = (what, value) => {
     if (what === 'stop') state.sent.push(value.frame);
     setTriggerValue(what, value);
   };
+  if (!state.header) adopt(root, state, header); // words at once; what is there stays until all is
+  const address = new URL(header.source, document.baseURI).href;
+  Promise.all([load(address), loadPlotly(header.plotly)]).then(async ([buffer, Plotly]) => {
+    if (!root.isConnected || call < state.shown) return;
+    state.shown = call;
+    state.Plotly = Plotly;
+    const numbers = JSON.stringify([address, header.arrays]);
+    if (state.numbers !== numbers) state.arrays = unpack(header.arrays, buffer);
+    state.numbers = numbers;
+    adopt(root, state, header);
+    const arriving = header.arrive && !window.__gcArrived && !still();
+    if (header.arrive) window.__gcArrived = true;
+    if (arriving) state.frame = 0;
+    await draw(root, state, () => true);
+    if (!state.wired) listen(root, state);
+    state.wired = true;
+    if (arriving) arrive(root, state);
+  }).catch(error => {
+    if (call < state.calls) return;
+    root.querySelector('.gc-hint').textContent = `The 3-D view could not start: ${error.message}`;
+  });
+
+  // Called on unmounting, and also when one run overtakes another while the element stays.
+  return () => setTimeout(() => {
+    if (root.isConnected) return;
+    state.playing = false;
+    state.sizes?.disconnect();
+    if (state.Plotly) state.plots.forEach(plot => state.Plotly.purge(plot.div));
+  });
+}
+
+// From here on this is shown, at the frame that it says or that the visitor has gone to since.
+function adopt(root, state, header) {
+  state.header = header;
   // Called again with what we know whenever anything on the page changes: only news count, or
   // the picture would jump back to the last frame that Python chose.
   const served = JSON.stringify([header.serial, header.frames, header.frame, header.pick]);
@@ -26,31 +60,11 @@ export default function ({ data, parentElement, setTriggerValue }) {
     state.pick = header.pick;
   }
   beginScene(header);
-  const arriving = header.arrive && !window.__gcArrived && !still();
-  if (header.arrive) window.__gcArrived = true;
-  if (arriving) state.frame = 0;
-
   build(root, state);
   if (header.reveal && header.reveal !== window.__gcRevealed) {
     window.__gcRevealed = header.reveal;
     root.scrollIntoView();
   }
-  loadPlotly(header.plotly).then(async Plotly => {
-    if (!root.isConnected) return;
-    state.Plotly = Plotly;
-    await draw(root, state, () => true);
-    if (!state.wired) listen(root, state);
-    state.wired = true;
-    if (arriving) arrive(root, state);
-  }).catch(error => { root.querySelector('.gc-hint').textContent = `The 3-D view could not start: ${error.message}`; });
-
-  // Called on unmounting, and also when one run overtakes another while the element stays.
-  return () => setTimeout(() => {
-    if (root.isConnected) return;
-    state.playing = false;
-    state.sizes?.disconnect();
-    if (state.Plotly) state.plots.forEach(plot => state.Plotly.purge(plot.div));
-  });
 }
 
 // The elements around the pictures; made again only when the panels change.

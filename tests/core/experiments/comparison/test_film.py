@@ -17,7 +17,7 @@ from gating_core.experiments.comparison.setting import Setting
 from gating_core.geometry.grid import square_grid
 from gating_core.training.trained import TrainedEnsemble
 from tests.core.experiments.comparison.runs import SETTINGS, SMALL, run_of
-from tests.ui.payload import names_in, unpack
+from tests.ui.payload import arrays_in, names_in
 from ui.components.view3d import pack
 from ui.drawing import palette
 from ui.drawing.axes import film_axes
@@ -565,9 +565,9 @@ def test_the_default_film_is_below_eight_megabytes(task, paint):
     run = replace(run, frames=(run.frames * 2)[:60])
     _, view = picture(run, member=0, paint=paint)
     assert view.frames == film.MOST_FRAMES
-    payload = pack({"columns": []}, view.arrays, view.framed)
-    assert len(payload) < LARGEST_PAYLOAD_MB * 1e6
-    _, arrays = unpack(payload)
+    entries, content = pack(view.arrays, view.framed)
+    assert len(content) < LARGEST_PAYLOAD_MB * 1e6
+    arrays = arrays_in(entries, content)
     np.testing.assert_array_equal(arrays["right_x"], view.arrays["right_x"].astype("<f4"))
 
 

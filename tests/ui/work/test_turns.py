@@ -1,0 +1,109 @@
+"""Do a few scripts run at a time, does nobody wait for good, and does all of it end?"""
+
+import threading
+import time
+
+import pytest
+
+from ui.work.turns import Turns
+
+LONG = 30.0
+
+
+def in_threads(count, work):
+    """Run ``work`` of each number at the same time; all must end."""
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(LONG)
+    assert not any(thread.is_alive() for thread in threads)
+
+
+@pytest.mark.parametrize("places", [1, 3])
+def test_no_more_run_at_once_than_there_are_places(places):
+    turns, most, lock = Turns(places, LONG), [0], threading.Lock()
+
+    def run(_):
+        with turns.turn():
+            with lock:
+                most[0] = max(most[0], turns.inside)
+            time.sleep(0.01)
+
+    in_threads(4 * places, run)
+    assert most == [places]
+    assert turns.inside == 0
+
+
+def test_a_part_of_a_script_has_its_turn_already():
+    turns = Turns(1, LONG)
+    with turns.turn(), turns.turn():
+        assert turns.inside == 1
+    assert turns.inside == 0
+
+
+def test_whoever_waits_for_a_worker_lets_another_run():
+    turns, passed = Turns(1, LONG), threading.Event()
+
+    def run(number):
+        with turns.turn():
+            if number:
+                passed.set()
+                return
+            with turns.aside():
+                assert passed.wait(LONG)
+            assert turns.inside == 1
+
+    in_threads(2, run)
+
+
+def test_whoever_comes_back_need_not_wait_for_those_who_wait_for_them():
+    """One holds a lock and waits for a worker; another has the only turn, and wants that lock."""
+    turns, lock, wanted = Turns(1, LONG), threading.Lock(), threading.Event()
+
+    def run(number):
+        with turns.turn():
+            if number:
+                wanted.set()
+                with lock:
+                    return
+            with lock, turns.aside():
+                assert wanted.wait(LONG)
+
+    first = threading.Thread(target=run, args=(0,))
+    first.start()
+    while not lock.locked():
+        time.sleep(0.001)
+    in_threads(1, lambda _: run(1))
+    first.join(LONG)
+    assert not first.is_alive()
+
+
+def test_nobody_waits_longer_than_patience():
+    turns, entered, over = Turns(1, 0.05), threading.Barrier(3), threading.Event()
+
+    def run(_):
+        with turns.turn():
+            entered.wait(LONG)
+            assert over.wait(LONG)
+
+    others = [threading.Thread(target=run, args=(i,)) for i in range(2)]
+    with turns.turn():
+        for other in others:
+            other.start()
+        entered.wait(LONG)  # all three are in
+        assert turns.inside == 3
+        over.set()
+        for other in others:
+            other.join(LONG)
+    assert turns.inside == 0
+
+
+def test_an_error_leaves_the_place_to_others():
+    turns = Turns(1, LONG)
+    with pytest.raises(KeyError), turns.turn(), turns.aside():
+        raise KeyError
+    with turns.turn():
+        assert turns.inside == 1
+    with turns.aside():  # without a turn there is nothing to leave
+        assert turns.inside == 0
