@@ -31,7 +31,7 @@ with page(
         metric = metric_controls()
     request = asked_request(metric)
     look = asked_look(request.depth, bool(inspect.open))
-    found = fetch(Asked(request, look, slots))
+    found = fetch(Asked(request, look, slots, dials=not doubt.open))
     put_notes(found, bool(unfolded.open))
     gallery = MANIFOLD["gallery"].draw(st)
     if see.open:

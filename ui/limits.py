@@ -49,13 +49,13 @@ VARIANTS_BESIDE = 4  # trained for the table, beside the two that are drawn
 
 RESOLVED_KEPT = 256  # requests of Manifold: kilobytes
 MEASURED_KEPT = 48  # models of Manifold: 0.6 MB each at first sight, 3.5 MB on the finest grid
-DIALLED_KEPT = 8  # models at every strength of their gate: 12 MB each at first sight
+DIALLED_KEPT = 24  # for a class; models at every strength of their gate: 12 MB each at first sight
 INTEGRALS_KEPT = 256  # a few numbers each, and seconds of work
 OPINIONS_KEPT = 24  # second opinions: 0.2 MB each, and seconds of work
 GALLERY_KEPT = 8  # there are seven cases
 LANDING_KEPT = 24  # pairs of sides at every strength of the gate
 FILMS_KEPT = 24  # one seed of a run, at every drawn step: up to 8 MB
-PICTURES_KEPT = 12  # of Manifold, at every strength: 6 MB each at first sight
+PICTURES_KEPT = 24  # of Manifold, at every strength: 6 MB each at first sight
 DRAWINGS_KEPT = 32  # points of a link, as data
 TILES_KEPT = len(TASKS) + 1  # one picture for each task, one for own points
 RUNS_BYTES = 150_000_000  # of arrays: some hundred runs like the first one

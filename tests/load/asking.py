@@ -148,7 +148,9 @@ class Manifold:
         tables = [node.message.arrow_data.data for node in page.all("table")]
         if self.tab == "Doubt":
             return tables
-        return page.header(MANIFOLD_VIEW)["readings"], page.metrics, tables
+        header = page.header(MANIFOLD_VIEW)  # at first of one strength, then of all
+        # Of two fragments that are due one may ask for the whole page: that draws the other.
+        return header["readings"][header["frame"]], page.metrics or DOTS, tables
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,7 @@ class Looker(Visitor):
             "layers": lambda: self._layers(session, asked),
             "tab": lambda: self._tab(session, asked),
         }
-        if asked.tab != "Doubt":
+        if asked.tab != "Doubt" and len(labels_of(session)) > 1:
             actions["λ"] = lambda: self._strength(session, asked)
         name = pick(sorted(actions))
         new, done, view = actions[name]()
@@ -87,7 +87,7 @@ class Looker(Visitor):
         return new if new.request is not request or new.tab != asked.tab else asked
 
     def _strength(self, session: Session, asked: Manifold) -> tuple:
-        labels = session.page.header(MANIFOLD_VIEW)["frame_labels"]
+        labels = labels_of(session)
         frame = self.random.randrange(len(labels))
         request = replace(asked.request, strength=float(labels[frame].removeprefix("λ = ")))
         new = replace(asked, request=request)
@@ -114,3 +114,8 @@ class Looker(Visitor):
         return replace(
             request, kind=kind, seed=self.own(LIMITS["seed"][1]), strength=request.strength
         )
+
+
+def labels_of(session: Session) -> list[str]:
+    """The strengths of the gate that can be played: one alone while the others are measured."""
+    return session.page.header(MANIFOLD_VIEW)["frame_labels"]

@@ -3,8 +3,10 @@
 import pytest
 
 from tests.ui.inline import Inline
+from tests.ui.opening import TIMEOUT_SECONDS
 from tests.ui.payload import KEPT
 from ui.components import large
+from ui.manifold import dial
 from ui.work import log, pool, trouble
 
 
@@ -31,6 +33,14 @@ def loud():
     """Errors are the test's."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(trouble, "log", Loud)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def patient():
+    """Pages wait for all strengths of a gate: this one thread measures them more slowly."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dial, "AT_ONCE_SECONDS", TIMEOUT_SECONDS)
         yield
 
 

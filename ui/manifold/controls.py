@@ -137,6 +137,7 @@ class Asked:
     request: Request
     look: Look
     slots: Slots = field(default_factory=dict)
+    dials: bool = True  # whether other strengths of the gate than its own are looked at
 
 
 def front_controls() -> Slots:

@@ -5,8 +5,7 @@ Worker processes measure: meanwhile the server has time for other visitors.
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Generator, Hashable
+from collections.abc import Hashable
 
 import streamlit as st
 
@@ -19,14 +18,13 @@ from gating_core.experiments.specimen import (
 from gating_core.geometry import SecondOpinion, second_opinion, square_grid
 from ui.drawing.axes import Axes
 from ui.limits import (
-    DIALLED_KEPT,
     MEASURED_KEPT,
     OPINIONS_KEPT,
     PICTURES_KEPT,
     RESOLVED_KEPT,
 )
 from ui.manifold.picture import Look, ManifoldPicture, Sides, manifold_view
-from ui.manifold.request import Request, Resolved, at_strength, resolve
+from ui.manifold.request import Request, Resolved, resolve
 from ui.work import pool
 
 
@@ -40,27 +38,6 @@ def resolved(request: Request) -> Resolved:
 def measured(specimen: Specimen, grid: int) -> MeasuredSpecimen:
     """A specimen on a grid, with rigorous bounds."""
     return pool.POOL.call(measure_specimen, specimen, grid)
-
-
-@st.cache_resource(max_entries=DIALLED_KEPT, show_spinner="Measuring curvature at every strength …")
-def dialled(
-    specimen: Specimen, grid: int, strengths: tuple[float, ...]
-) -> tuple[MeasuredSpecimen, ...]:
-    """A specimen at each of ``strengths``, whatever its own is; a share for every worker."""
-    each = [at_strength(specimen, strength) for strength in strengths]
-    share = -(-len(each) // pool.POOL.size)
-    parts = [(each[i : i + share], grid) for i in range(0, len(each), share)]
-    return tuple(itertools.chain(*pool.POOL.map(_measure_all, parts)))
-
-
-def _measure_all(
-    specimens: list[Specimen], grid: int
-) -> Generator[None, None, list[MeasuredSpecimen]]:
-    found = []
-    for specimen in specimens:
-        found.append(measure_specimen(specimen, grid))
-        yield None
-    return found
 
 
 @st.cache_resource(max_entries=OPINIONS_KEPT, show_spinner="Asking for second opinions …")

@@ -14,14 +14,15 @@ from ui.common.words import percent, short
 from ui.components.view3d import Legend, view3d
 from ui.manifold import measured, words
 from ui.manifold.controls import REVEALED, SHOWN_DEPTH, Asked, fit_axes, marked, put_strength
-from ui.manifold.dial import strengths
+from ui.manifold.dial import dial_of, watch_dial
 from ui.manifold.doubt import draw_doubt as draw_doubts
 from ui.manifold.explain import handles_text, heatmap_text, simplex_text, surfaces_text
 from ui.manifold.hold import can_hold, draw_hold, is_dragging
 from ui.manifold.marked_point import point_rows
 from ui.manifold.picture import ManifoldPicture
-from ui.manifold.request import Metric, Request, Resolved, at_strength
+from ui.manifold.request import Metric, Request, Resolved
 from ui.manifold.totals import Totals, known, watch_totals
+from ui.work.job import Job
 
 VIEW_KEY = "manifold_view"
 BESIDE = "gc-beside"  # the pads stand beside the view as pad.css says
@@ -39,6 +40,7 @@ class ShownSides:
     resolved: Resolved
     sides: list[MeasuredSpecimen]
     dial: Sequence[MeasuredSpecimen]  # frames of the gated side; none where there is no such side
+    measuring: Job | None  # of all strengths, as long as ``dial`` has only the one asked for
 
     @property
     def frame(self) -> int:
@@ -74,23 +76,25 @@ def fetch(asked: Asked) -> ShownSides:
 def _measure(asked: Asked, request: Request) -> ShownSides:
     resolved = measured.resolved(request)
     sides = [measured.measured(side, resolved.grid) for side in resolved.sides[:1]]
-    dial = _dial(resolved, asked.look.inspect and is_dragging())
+    dial, job = _dial(resolved, not asked.dials or (asked.look.inspect and is_dragging()))
     sides += [side for side in dial if _strength(side) == request.strength]
     # The last good picture may have fewer layers than the one that was asked for.
     look = replace(asked.look, layer=min(asked.look.layer, request.depth - 1))
-    return ShownSides(replace(asked, look=look), resolved, sides, dial)
+    return ShownSides(replace(asked, look=look), resolved, sides, dial, job)
 
 
-def _dial(resolved: Resolved, alone: bool) -> Sequence[MeasuredSpecimen]:
-    """The gated side, if there is one, at all strengths; ``alone``: at the one asked for."""
+def _dial(resolved: Resolved, alone: bool) -> tuple[Sequence[MeasuredSpecimen], Job | None]:
+    """The gated side, if there is one, at all strengths; ``alone``: at the one asked for.
+
+    While a job measures the others it is alone, too.
+    """
     if len(resolved.sides) == 1:
-        return ()
+        return (), None
     gated, grid, asked = resolved.sides[1], resolved.grid, resolved.request.strength
-    places = () if alone else strengths(gated, grid)
-    found = measured.dialled(at_strength(gated, 1.0), grid, places) if places else ()
-    if asked in places:
-        return found
-    return sorted((*found, measured.measured(gated, grid)), key=_strength)
+    found, job = ((), None) if alone else dial_of(gated, grid)
+    if asked not in map(_strength, found):
+        found = tuple(sorted((*found, measured.measured(gated, grid)), key=_strength))
+    return found, job
 
 
 def _strength(side: MeasuredSpecimen) -> float:
@@ -145,6 +149,8 @@ def draw_view(found: ShownSides, spare: int = SPARE) -> ManifoldPicture:
         on_pick=_on_pick,
         on_stop=_on_stop,
     )
+    if found.measuring is not None:
+        watch_dial(found.measuring)
     return picture
 
 

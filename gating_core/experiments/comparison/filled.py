@@ -58,11 +58,11 @@ def _faces(points: np.ndarray) -> np.ndarray:
 
 def _swept_area(faces: np.ndarray) -> float:
     """What the union of ``faces`` (F, 3, 2) covers of parallel lines, times their distance."""
-    low, high = faces[..., 1].min(), faces[..., 1].max()
-    gap = (high - low) / LINES
+    lowest, highest = faces[..., 1].min(1), faces[..., 1].max(1)
+    gap = (highest.max() - lowest.min()) / LINES
     total = 0.0
-    for height in low + (np.arange(LINES) + 0.5) * gap:
-        cut = faces[(faces[..., 1].min(1) < height) & (faces[..., 1].max(1) > height)]
+    for height in lowest.min() + (np.arange(LINES) + 0.5) * gap:
+        cut = faces[(lowest < height) & (highest > height)]
         total += _union(*_chords(cut, height)) * gap
     return float(total)
 

@@ -24,7 +24,10 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const arriving = header.arrive && !window.__gcArrived && !still();
     if (header.arrive) window.__gcArrived = true;
     if (arriving) state.frame = 0;
+    const others = state.frames !== undefined && state.frames !== header.frames;
+    state.frames = header.frames;
     await draw(root, state, () => true);
+    if (others && !header.family) refit(state); // they may be larger than what was there
     if (!state.wired) listen(root, state);
     state.wired = true;
     if (arriving) arrive(root, state);
@@ -106,6 +109,7 @@ function build(root, state) {
   root.querySelectorAll('.gc-heading').forEach((node, c) => { node.textContent = header.columns[c].heading; });
   root.classList.toggle('gc-film', header.scrub);
   root.classList.toggle('gc-old', header.stale !== '');
+  root.classList.toggle('gc-alone', header.frames < 2); // a timeline of one frame would stand at its start
   root.style.setProperty('--gc-spare', `${header.spare}px`);
   find('.gc-stale').textContent = header.stale;
   find('.gc-scrubs').hidden = !header.places.length;
