@@ -51,6 +51,7 @@ RESOLVED_KEPT = 256  # requests of Manifold: kilobytes
 MEASURED_KEPT = 48  # models of Manifold: 0.6 MB each at first sight, 3.5 MB on the finest grid
 DIALLED_KEPT = 24  # for a class; models at every strength of their gate: 12 MB each at first sight
 INTEGRALS_KEPT = 256  # a few numbers each, and seconds of work
+FIGURES_KEPT = 96  # of Doubt, three for each model: 0.1 to 0.3 MB at first sight
 OPINIONS_KEPT = 24  # second opinions: 0.2 MB each, and seconds of work
 GALLERY_KEPT = 8  # there are seven cases
 LANDING_KEPT = 24  # pairs of sides at every strength of the gate

@@ -58,7 +58,7 @@ def draw_doubt(resolved: Resolved, sides: list[MeasuredSpecimen]) -> None:
     specimens = tuple(side.specimen for side in sides)
     watch_totals(specimens, lambda totals: _draw_integrals([totals.get(x) for x in specimens]))
     st.subheader("Where the curvature sits", anchor=False)
-    _draw_histogram(sides)
+    _draw_histogram(sides, resolved.grid)
     st.subheader("Second opinion", anchor=False)
     _draw_opinion(resolved, sides)
 
@@ -143,10 +143,14 @@ def _difference(a: Integral, b: Integral) -> str:
     return plus_minus(float(b.value - a.value), float(a.error + b.error))
 
 
-def _draw_histogram(sides: list[MeasuredSpecimen]) -> None:
+def _draw_histogram(sides: list[MeasuredSpecimen], grid: int) -> None:
     surfaces = {name: side.surface for name, side in zip(_names(sides), sides, strict=True)}
+    key = "histogram", grid, tuple(side.specimen for side in sides)
+    (figure,) = measured.figures(
+        key, lambda: [curvature_histogram(surfaces, dict.fromkeys(surfaces, 0), COLOURS)]
+    )
     st.plotly_chart(
-        curvature_histogram(surfaces, dict.fromkeys(surfaces, 0), COLOURS),
+        figure,
         alt="Share of each surface's area over values of Gaussian curvature; hatched: undecided.",
         key="histogram",
     )
@@ -164,11 +168,15 @@ def _draw_opinion(resolved: Resolved, sides: list[MeasuredSpecimen]) -> None:
         st.info(TOO_LARGE, icon=":material/hourglass_disabled:")
         return
     found = measured.opinion(side.specimen, resolved.grid, step)
+    *maps, curves = measured.figures(
+        ("opinion", side.specimen, resolved.grid, step),
+        lambda: [*error_maps(found), error_curves(found.curves, step)],
+    )
     with st.container(horizontal=True):
-        for n, figure in enumerate(error_maps(found)):
+        for n, figure in enumerate(maps):
             st.plotly_chart(figure, alt=MAP_NAMES[n], key=f"error_map_{n}", width="content")
     st.plotly_chart(
-        error_curves(found.curves, step),
+        curves,
         alt="Error against step or grid spacing, on logarithmic axes.",
         key="error_curves",
     )  # fmt: skip

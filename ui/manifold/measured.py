@@ -5,8 +5,9 @@ Worker processes measure: meanwhile the server has time for other visitors.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 
+import plotly.graph_objects as go
 import streamlit as st
 
 from gating_core.experiments.specimen import (
@@ -18,6 +19,7 @@ from gating_core.experiments.specimen import (
 from gating_core.geometry import SecondOpinion, second_opinion, square_grid
 from ui.drawing.axes import Axes
 from ui.limits import (
+    FIGURES_KEPT,
     MEASURED_KEPT,
     OPINIONS_KEPT,
     PICTURES_KEPT,
@@ -54,3 +56,9 @@ def _opinion(specimen: Specimen, grid: int, step: float) -> SecondOpinion:
 def picture(key: Hashable, _sides: Sides, _axes: Axes, look: Look) -> ManifoldPicture:
     """The linked view of what ``key`` says: the request, and at which strengths."""
     return manifold_view(_sides, _axes, look)
+
+
+@st.cache_resource(max_entries=FIGURES_KEPT, show_spinner=False)
+def figures(key: Hashable, _make: Callable[[], list[go.Figure]]) -> list[go.Figure]:
+    """What ``_make`` draws, of what ``key`` says: Plotly takes long to make a figure."""
+    return _make()
