@@ -232,10 +232,12 @@ class Film:
         return ""
 
     def told(self, session: Session) -> object:
-        """All that is said of the last step; who cancels the first run has no picture."""
+        """All that is said of the last step; who cancels the first run has no picture of it."""
         if not session.page.has(FILM):
             return DOTS
         header = session.page.header(FILM)
+        if header["stale"]:
+            return DOTS
         return header["readings"][-1], [c["captions"][-1] for c in header["columns"][:2]]
 
 

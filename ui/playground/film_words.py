@@ -68,6 +68,11 @@ def stale_text(run: TrainedRun, wanted: Setting) -> str:
     return f"Still {before}. {after[0].upper()}{after[1:]} is not there yet."
 
 
+def example_text(run: TrainedRun) -> str:
+    """What is said over the picture of a ``run`` that nobody has asked for, but is there."""
+    return f"An example: {_what(run.setting)}. What you asked for is on its way."
+
+
 def _what(setting: Setting) -> str:
     left, right = setting.compared
     return f"{DATA[setting.task].name}, {TITLES[left]} beside {TITLES[right]}"

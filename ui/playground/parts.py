@@ -9,6 +9,8 @@ from typing import Any
 import streamlit as st
 
 from gating_core.experiments.comparison import (
+    FIRST_LOOK,
+    PRESETS,
     DrawnData,
     Setting,
     TrainedRun,
@@ -39,7 +41,7 @@ from ui.playground.request import Look
 from ui.playground.training import JOB, STOPPED, Wish, stopped_frame, what
 from ui.work import jobs, pool
 from ui.work.job import State
-from ui.work.runs import REDRAWN_SECONDS, Shown, newest_run, serial
+from ui.work.runs import REDRAWN_SECONDS, Shown, known, newest_run, serial
 
 REWOUND_AT = "playground_rewound_at"
 MEANWHILE = "playground_meanwhile"  # the film that was shown last, of what, and since when
@@ -79,19 +81,22 @@ def _readings(key: int, member: int, chosen: str, _run: TrainedRun) -> list[str]
 def draw_film(shown: Shown | None, look: Look, wished: Wish, wanted: Setting) -> None:
     """Surfaces, input planes and curves, with a timeline to play and drag; total curvatures.
 
-    Of another run than the one that is ``wanted``, as long as that is not there, it says so.
+    Of another run than the one that is ``wanted``, as long as that is not there, it says so; the
+    landing page's stands there until a first run does.
     """
     job = jobs.current(JOB)
+    going = job is not None and not job.over
+    example = shown is None
     if shown is None:
-        if job is not None and not job.over:
-            st.info("The first run is on its way.", icon=":material/hourglass_top:")
-        return
+        if not going:
+            return
+        shown = known(PRESETS.get(wanted.task, FIRST_LOOK))
+        assert shown is not None  # it comes with the app
     run = shown.run
     if run.divergence is not None:
         st.warning(f"{run.divergence.text.rstrip('.')}. Shown: what there was before.")
     if not len(run.frames):
         return
-    going = job is not None and not job.over
     member, names = wished.member(run), sides_of(run)
     film = (_film_meanwhile if going else _film)(shown, look, member, going and not run.ended)
     steps, filled = run.steps[drawn_frames(run)], film.filled
@@ -113,7 +118,7 @@ def draw_film(shown: Shown | None, look: Look, wished: Wish, wanted: Setting) ->
         places=steps.tolist(),
         legend=_legend(look, film_data(run, member), film, film_words.drawn_text(run)),
         scrub=True,
-        stale=film_words.stale_text(run, wanted),
+        stale=film_words.example_text(run) if example else film_words.stale_text(run, wanted),
         scene=f"{hash(shortest)} {member} {run.ended or not going}",
         spare=SPARE + (ROW if going or not run.ended else 0),
         serial=f"{serial(run)} {member} {rewinds}",
@@ -122,6 +127,8 @@ def draw_film(shown: Shown | None, look: Look, wished: Wish, wanted: Setting) ->
     )
     if st.session_state.pop(MOVED, False) and PLAYGROUND["looking"].value:
         st.rerun()  # what is inside is drawn outside this fragment
+    if example:  # whose numbers nobody has asked for
+        return
     st.caption(" ".join(filter(None, (
         film.axes, film_words.frames_text(run, len(steps)),
     ))))  # fmt: skip

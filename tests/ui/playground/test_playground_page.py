@@ -138,14 +138,18 @@ def assert_shown(app):
 # --- A visit --------------------------------------------------------------------------------------
 
 
-def test_the_first_run_is_announced_and_finishes(nothing_known):
-    app = open_playground(finished=False)
-    assert not app.exception
-    assert not app.warning
-    if not app.metric:  # unless it was faster than the page
-        assert "on its way" in app.info[0].value
+def test_an_example_stands_where_the_first_run_is_on_its_way(nothing_known, inline):
+    with inline.busy():
+        app = open_playground(finished=False)
+        assert not app.exception
+        assert not app.warning
+        header, _ = picture(app)
+        assert header["stale"] == (
+            "An example: circle, no gate beside sigmoid gate. What you asked for is on its way."
+        )
+        assert not app.metric
     finish(app)
-    assert not app.info
+    assert picture(app)[0]["stale"] == ""
     header, arrays = assert_shown(app)
     run = run_of(app)
     assert header["frames"] == len(run.frames)
