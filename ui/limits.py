@@ -19,7 +19,7 @@ LINK_NUMBERS = 1024  # of one parameter: twelve values of sixteen channels are 1
 DRAWN_POINTS_IN_LINK = 500  # four letters each: longer addresses are cut by some programs
 LARGEST_DRAGGED = 1e6  # its fourth power still fits into float32, which pictures are made of
 UPLOAD_MB = math.ceil(LARGEST_BYTES / 1e6)  # a table of points: Streamlit counts in whole MB
-MESSAGE_MB = 50  # either way: a film stays below 8 MB, no control sends more than a table
+MESSAGE_MB = 50  # either way: no control sends more than a table, no page as much as a film
 
 # --- What a page offers ---------------------------------------------------------------------------
 # Small models: what they do can be looked at. Each is (least, most).

@@ -386,8 +386,14 @@ def test_numbers_that_are_gone_for_a_moment_are_asked_for_again(browser, served)
     assert len(refused) == 2
 
 
-def test_numbers_that_never_come_are_said_to_be_missing(browser, served):
+def test_numbers_that_do_not_come_are_said_to_be_missing_until_others_do(browser, served):
     with open_page(browser, **WIDE) as page:
         page.route("**/media/*", lambda route: route.abort())
         page.goto(served.url)
-        page.get_by_text("The 3-D view could not start: its numbers did not come").wait_for()
+        missing = page.get_by_text("The 3-D view could not start: its numbers did not come")
+        missing.wait_for()
+        page.unroute("**/media/*")
+        page.get_by_role("radio", name="xor").click()
+        await_view(page)
+        assert_drawn(page)
+        assert not missing.is_visible()

@@ -22,6 +22,7 @@ from ui.manifold.request import at_strength
 from ui.work import jobs, pool
 from ui.work.job import Job, State
 from ui.work.together import together
+from ui.work.turns import TURNS
 
 STEPS = (20, 10, 5, 2, 1)  # from no gate to a full one
 LEAST_COST = 128.0  # what a point costs at least: some of the work is the same for all models
@@ -53,15 +54,17 @@ def strengths(specimen: Specimen, grid: int) -> tuple[float, ...]:
 def dial_of(specimen: Specimen, grid: int) -> tuple[Dial, Job | None]:
     """A specimen at all strengths, whatever its own is; or none, and the job that measures them."""
     wanted = Wanted(at_strength(specimen, 1.0), grid, strengths(specimen, grid))
+    again = st.session_state.pop(AGAIN, False)
     job = jobs.current(JOB)
     if found := known(wanted):
         if job is not None:
             job.cancel()  # of another model
         return found, None
-    if job is None or job.about != wanted or _goes_on(job):
+    if job is None or job.about != wanted or _goes_on(job, again):
         job = jobs.start(JOB, lambda: _measure(wanted), about=wanted)
         if not pool.POOL.crowded:
-            job.join(AT_ONCE_SECONDS)
+            with TURNS.aside():
+                job.join(AT_ONCE_SECONDS)
     found = known(wanted)
     return found, None if found else job
 
@@ -84,14 +87,13 @@ def watch_dial(job: Job) -> None:
                share=lambda items: len(items) / places)  # fmt: skip
 
 
-def _goes_on(job: Job) -> bool:
+def _goes_on(job: Job, again: bool) -> bool:
     """Whether a job that is over is to be started again: a visitor who cancelled it is asked."""
-    again = st.session_state.pop(AGAIN, False)
     return job.over and (again or not (job.declined or job.state is State.FAILED))
 
 
 def _measure(wanted: Wanted) -> Iterator[Any]:
-    """All strengths, a share for every worker; each as soon as it is measured."""
+    """Measure all strengths, a share for every worker; one item for each that is there."""
     each = tuple(at_strength(wanted.specimen, place) for place in wanted.places)
     size = pool.POOL.size
     shares = [together(_measure_all, each[i::size], wanted.grid) for i in range(size)]
@@ -100,7 +102,9 @@ def _measure(wanted: Wanted) -> Iterator[Any]:
         for item in items:
             if isinstance(item, MeasuredSpecimen):
                 found[item.specimen] = item
-            yield item
+                yield item.specimen  # its numbers are kept once, for all
+            else:
+                yield item
     with _lock:
         _known[wanted] = tuple(found[specimen] for specimen in each)
 

@@ -19,6 +19,7 @@ from ui.work import jobs
 from ui.work.job import Job, State
 from ui.work.pool import Rank
 from ui.work.together import together
+from ui.work.turns import TURNS
 
 JOB = "totals"
 AT_ONCE_SECONDS = 0.5  # most models need less: then the page need not be drawn again
@@ -44,7 +45,8 @@ def watch_totals(specimens: tuple[Specimen, ...], draw: Callable[[Totals], None]
         return
     if job is None or job.about != specimens or _again(job):
         job = jobs.start(JOB, lambda: _refine(specimens), about=specimens)
-        job.join(AT_ONCE_SECONDS)
+        with TURNS.aside():
+            job.join(AT_ONCE_SECONDS)
         if len(found := known(specimens)) == len(specimens):
             draw(found)
             return

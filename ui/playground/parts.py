@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import weakref
 from dataclasses import replace
 from typing import Any
 
@@ -66,10 +67,13 @@ def _film(shown: Shown, look: Look, member: int, unfinished: bool = False) -> Fi
 def _film_meanwhile(shown: Shown, look: Look, member: int, unfinished: bool) -> Film:
     """The same while more is measured: the one of just before, while others need the workers."""
     about = serial(shown.run), look, member, unfinished
-    before, film, made = st.session_state.get(MEANWHILE, (None, None, 0.0))
-    if before != about or not (pool.POOL.crowded or time.monotonic() - made < REDRAWN_SECONDS):
+    before, kept, made = st.session_state.get(MEANWHILE, (None, lambda: None, 0.0))
+    soon = pool.POOL.crowded or time.monotonic() - made < REDRAWN_SECONDS
+    film = kept() if soon and before == about else None
+    if film is None:
         film = _film(shown, look, member, unfinished)
-        st.session_state[MEANWHILE] = about, film, time.monotonic()
+        # Megabytes: they stay as long as they are kept for all.
+        st.session_state[MEANWHILE] = about, weakref.ref(film), time.monotonic()
     return film
 
 
@@ -100,7 +104,8 @@ def draw_film(shown: Shown | None, look: Look, wished: Wish, wanted: Setting) ->
     member, names = wished.member(run), sides_of(run)
     film = (_film_meanwhile if going else _film)(shown, look, member, going and not run.ended)
     steps, filled = run.steps[drawn_frames(run)], film.filled
-    hatched = gaussian_of(shown, member) if look.paint == "curvature" else {}
+    coloured = look.paint == "curvature" and film.measured
+    hatched = gaussian_of(shown, member) if coloured else {}
     shortest = replace(run.setting, steps=PLAYGROUND_STEPS[0])
     rewinds = st.session_state.get(REWINDS, 0)
     view3d(

@@ -20,21 +20,41 @@ TRIES = 300  # then it runs all the same
 
 
 def mend(session: type[AppSession] = AppSession) -> None:
-    """Let fragments of a ``session`` wait; twice is once."""
+    """Let fragments of a ``session`` wait, and nothing overtake them; twice is once."""
     original = session.request_rerun
     if hasattr(original, "__wrapped__"):
         return
 
     @wraps(original)
-    def request_rerun(
-        self: AppSession, client_state: ClientState | None, tries: int = TRIES
-    ) -> None:
-        if client_state is not None and client_state.fragment_id and tries and _untold(self):
-            self._event_loop.call_later(SECONDS, request_rerun, self, client_state, tries - 1)
-        else:
-            original(self, client_state)
+    def request_rerun(self: AppSession, client_state: ClientState | None) -> None:
+        waiting = _waiting(self)
+        if client_state is not None and client_state.fragment_id:
+            waiting.append(client_state)
+            if len(waiting) == 1:
+                go_on(self, TRIES)
+            return
+        # The whole page draws what timers wait for; a click must have been heard before that.
+        clicks = [each for each in waiting if not each.is_auto_rerun]
+        waiting.clear()
+        for each in clicks:
+            original(self, each)
+        original(self, client_state)
+
+    def go_on(self: AppSession, tries: int) -> None:
+        if tries and _untold(self):
+            self._event_loop.call_later(SECONDS, go_on, self, tries - 1)
+            return
+        due = [*_waiting(self)]
+        _waiting(self).clear()
+        for each in due:
+            original(self, each)
 
     session.request_rerun = request_rerun  # type: ignore[method-assign]
+
+
+def _waiting(session: AppSession) -> list[ClientState]:
+    """What fragments have asked of the ``session`` since its last run ended."""
+    return vars(session).setdefault("_gating_waiting", [])
 
 
 def _untold(session: AppSession) -> bool:

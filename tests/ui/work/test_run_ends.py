@@ -74,6 +74,24 @@ def test_the_whole_page_waits_for_nobody(session):
     assert not session.later
 
 
+def test_the_whole_page_takes_the_place_of_timers_that_wait(session):
+    session.request_rerun(wish(fragment_id="f", is_auto_rerun=True, query_string="before"))
+    session.request_rerun(wish(query_string="after"))
+    session._scriptrunner = None
+    session.go_on()
+    assert [data.query_string for data in session.started] == ["after"]
+
+
+def test_a_click_that_waits_is_heard_before_what_comes_later(session):
+    session.request_rerun(wish(fragment_id="f", query_string="click"))
+    session.request_rerun(wish(fragment_id="g", query_string="next"))
+    assert not session.started
+    session.request_rerun(wish(query_string="page"))
+    assert [data.query_string for data in session.started] == ["click", "next", "page"]
+    session.go_on()
+    assert len(session.started) == 3
+
+
 def test_a_script_that_runs_takes_the_fragment_next(session):
     session._scriptrunner._requests = ScriptRequests()
     session.request_rerun(wish(fragment_id="f"))

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -11,13 +12,10 @@ LONG = 30.0
 
 
 def in_threads(count, work):
-    """Run ``work`` of each number at the same time; all must end."""
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(LONG)
-    assert not any(thread.is_alive() for thread in threads)
+    """Run ``work`` of each number at the same time; all must end, and none may fail."""
+    with ThreadPoolExecutor(count) as pool:
+        for done in [pool.submit(work, i) for i in range(count)]:
+            done.result(LONG)
 
 
 @pytest.mark.parametrize("places", [1, 3])
@@ -43,15 +41,18 @@ def test_a_part_of_a_script_has_its_turn_already():
 
 
 def test_whoever_waits_for_a_worker_lets_another_run():
-    turns, passed = Turns(1, LONG), threading.Event()
+    turns, aside, passed = Turns(1, LONG), threading.Event(), threading.Event()
 
     def run(number):
-        with turns.turn():
-            if number:
+        if number:
+            assert aside.wait(LONG)
+            with turns.turn():
                 passed.set()
-                return
+            return
+        with turns.turn():
             with turns.aside():
-                assert passed.wait(LONG)
+                aside.set()
+                assert passed.wait(LONG / 2)
             assert turns.inside == 1
 
     in_threads(2, run)
@@ -59,24 +60,23 @@ def test_whoever_waits_for_a_worker_lets_another_run():
 
 def test_whoever_comes_back_need_not_wait_for_those_who_wait_for_them():
     """One holds a lock and waits for a worker; another has the only turn, and wants that lock."""
-    turns, lock, wanted = Turns(1, LONG), threading.Lock(), threading.Event()
+    turns, lock = Turns(1, LONG), threading.Lock()
+    held, wanted = threading.Event(), threading.Event()
 
     def run(number):
-        with turns.turn():
-            if number:
+        if number:
+            assert held.wait(LONG)
+            with turns.turn():
                 wanted.set()
-                with lock:
-                    return
-            with lock, turns.aside():
-                assert wanted.wait(LONG)
+                assert lock.acquire(timeout=LONG / 2)
+            return
+        with turns.turn(), lock:
+            with turns.aside():
+                held.set()
+                assert wanted.wait(LONG / 2)
+            assert turns.inside == 2
 
-    first = threading.Thread(target=run, args=(0,))
-    first.start()
-    while not lock.locked():
-        time.sleep(0.001)
-    in_threads(1, lambda _: run(1))
-    first.join(LONG)
-    assert not first.is_alive()
+    in_threads(2, run)
 
 
 def test_nobody_waits_longer_than_patience():

@@ -18,8 +18,10 @@ function load(address) {
 
 async function bring(address) {
   for (let pause = PAUSE, tries = 1; ; pause *= 2, tries++) {
-    const answer = await fetch(address).catch(() => null);
-    if (answer?.ok) return answer.arrayBuffer();
+    try {
+      const answer = await fetch(address);
+      if (answer.ok) return await answer.arrayBuffer();
+    } catch {} // no network, or not to the end
     if (tries === TRIES) throw new Error('its numbers did not come');
     await new Promise(resolve => { setTimeout(resolve, pause); });
   }

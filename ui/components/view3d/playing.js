@@ -47,7 +47,9 @@ function chaser(root, state) {
     target = frame;
     if (busy) return;
     try {
-      while (root.isConnected && target !== state.frame) await show(root, state, target);
+      while (root.isConnected && (target = Math.min(target, state.header.frames - 1)) !== state.frame) {
+        await show(root, state, target);
+      }
     } finally {
       target = null;
     }

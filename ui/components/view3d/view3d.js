@@ -27,13 +27,14 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const others = state.frames !== undefined && state.frames !== header.frames;
     state.frames = header.frames;
     await draw(root, state, () => true);
+    root.querySelector('.gc-error').textContent = '';
     if (others && !header.family) refit(state); // they may be larger than what was there
     if (!state.wired) listen(root, state);
     state.wired = true;
     if (arriving) arrive(root, state);
   }).catch(error => {
     if (call < state.calls) return;
-    root.querySelector('.gc-hint').textContent = `The 3-D view could not start: ${error.message}`;
+    root.querySelector('.gc-error').textContent = `The 3-D view could not start: ${error.message}`;
   });
 
   // Called on unmounting, and also when one run overtakes another while the element stays.
@@ -54,6 +55,8 @@ function adopt(root, state, header) {
   if (state.served !== served) {
     state.served = served;
     const grows = header.family && state.family === header.family;
+    // Of other frames nothing was said yet.
+    if (!grows && (state.family !== header.family || state.last !== header.frames - 1)) state.sent = [];
     // What we said ourselves comes back: by now the visitor may be further.
     const echo = state.sent.indexOf(header.frame);
     if (echo >= 0) state.sent.splice(0, echo + 1);
@@ -62,6 +65,7 @@ function adopt(root, state, header) {
     state.last = header.frames - 1;
     state.pick = header.pick;
   }
+  state.frame = Math.min(state.frame, header.frames - 1);
   beginScene(header);
   build(root, state);
   if (header.reveal && header.reveal !== window.__gcRevealed) {
