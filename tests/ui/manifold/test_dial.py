@@ -1,9 +1,8 @@
 """Is a model shown at its own strength at once, a moment later at all, and so for everybody?"""
 
-import threading
-
 import pytest
 
+from tests.ui.manifold.held import held_in
 from tests.ui.manifold.test_manifold_page import payload
 from tests.ui.opening import TIMEOUT_SECONDS, open_page
 from ui.manifold import dial
@@ -13,28 +12,10 @@ PAGE = "pages/1_Manifold.py"
 ALL = [f"λ = {i / 20:.2f}" for i in range(21)]
 
 
-class Held:
-    """What measures waits until it is let go; it counts how often it was asked."""
-
-    def __init__(self):
-        self.asked, self.go = [], threading.Event()
-
-    def __call__(self, function, specimens, grid):
-        self.asked.append(specimens)
-        while not self.go.wait(0.01):
-            yield None
-        yield from function(specimens, grid)
-
-
 @pytest.fixture
 def held(monkeypatch):
-    dial._known.clear()
-    held = Held()
-    monkeypatch.setattr(dial, "together", held)
-    monkeypatch.setattr(dial, "AT_ONCE_SECONDS", 0.01)
-    yield held
-    held.go.set()
-    dial._known.clear()
+    with held_in(dial, monkeypatch) as held:
+        yield held
 
 
 def job_of(app):

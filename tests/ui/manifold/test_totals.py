@@ -1,9 +1,8 @@
 """Does the page draw before its totals are refined, and are they refined once for everybody?"""
 
-import threading
-
 import pytest
 
+from tests.ui.manifold.held import held_in
 from tests.ui.opening import TIMEOUT_SECONDS, open_page
 from ui.manifold import totals
 from ui.work.job import State
@@ -11,28 +10,10 @@ from ui.work.job import State
 PAGE = "pages/1_Manifold.py"
 
 
-class Held:
-    """What integrates waits until it is let go; it counts how often it was asked."""
-
-    def __init__(self):
-        self.asked, self.go = [], threading.Event()
-
-    def __call__(self, function, specimen, rank):
-        self.asked.append(specimen)
-        while not self.go.wait(0.01):
-            yield None
-        yield (yield from function(specimen))
-
-
 @pytest.fixture
 def held(monkeypatch):
-    totals._known.clear()
-    held = Held()
-    monkeypatch.setattr(totals, "together", held)
-    monkeypatch.setattr(totals, "AT_ONCE_SECONDS", 0.01)
-    yield held
-    held.go.set()
-    totals._known.clear()
+    with held_in(totals, monkeypatch) as held:
+        yield held
 
 
 def job_of(app):
