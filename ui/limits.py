@@ -58,6 +58,7 @@ LANDING_KEPT = 24  # pairs of sides at every strength of the gate
 FILMS_KEPT = 24  # one seed of a run, at every drawn step: up to 8 MB
 PICTURES_KEPT = 24  # of Manifold, at every strength: 6 MB each at first sight
 DRAWINGS_KEPT = 32  # points of a link, as data
+ADDRESSES_KEPT = 48  # of arrays sent lately, 1 MB each; two workers make two films a second
 TILES_KEPT = len(TASKS) + 1  # one picture for each task, one for own points
 RUNS_BYTES = 150_000_000  # of arrays: some hundred runs like the first one
 
@@ -69,6 +70,7 @@ FIRST_WORKERS = 2  # processes that compute, at the start; one for each core at 
 WORKER_BYTES = 2_000_000_000  # of memory for each: the largest that is offered needs half of that
 ITEMS_KEPT = 1000  # of a job: what it yields beyond that takes the place of the oldest
 DEPARTED_KEPT = 8  # jobs of ended sessions that keep their items, for a visitor who reconnects
+ADDRESS_SECONDS = 20.0  # for a slow browser to ask for what it was sent
 RETURN_SECONDS = 2.0  # a lost connection is usually back by then
 # Measured in Chromium: a hidden tab polls once a second, and once a minute after a while.
 PATIENCE_SECONDS = 90.0

@@ -2,6 +2,7 @@
 
 import json
 import re
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -338,3 +339,37 @@ def test_who_looks_at_the_past_stays_there_while_the_run_grows(phone):
     known = last_frame(phone)
     phone.wait_for_function(f"known => {STATE}.header.frames > known + 1", arg=known)
     assert frame(phone) == 0
+
+
+SLOW = """() => {
+  const {fetch} = window;
+  window.asked = [];
+  window.fetch = async (address, ...rest) => {
+    if (!String(address).endsWith('.bin')) return fetch(address, ...rest);
+    const ask = {address, from: performance.now(), to: Infinity};
+    window.asked.push(ask);
+    await new Promise(resolve => { setTimeout(resolve, 2000); });
+    const answer = await fetch(address, ...rest);
+    ask.to = performance.now();
+    return answer;
+  };
+}"""
+
+ANSWERED = "() => window.asked.filter(ask => ask.to < Infinity).length > 2"
+
+
+def test_a_slow_browser_gets_the_newest_film_that_it_can_while_the_run_grows(
+    browser, served, watch
+):
+    with open_page(browser, watch, **WIDE) as page:
+        page.add_init_script(f"({SLOW})()")
+        visit(
+            page,
+            watch,
+            f"{served.url}{LONG}&seed=7",
+            lambda page: page.wait_for_selector(".gc-view"),
+        )
+        page.wait_for_function(ANSWERED)
+        asked = page.evaluate("window.asked")
+    assert all(before["to"] <= after["from"] for before, after in pairwise(asked))
+    assert len({ask["address"] for ask in asked}) == len(asked)

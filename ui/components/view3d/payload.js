@@ -2,13 +2,28 @@
 
 // The header comes with every run of the page; the arrays, megabytes, once from an address of their
 // own. For a moment that may be gone, while a run of the page is between dropping and renewing it.
+// A run that grows may send more than a line carries: while one film comes others wait, and only the
+// newest of them is asked for.
 const KEPT_LOADS = 4; // for the pictures of a page, and those just before
 const TRIES = 6;
 const PAUSE = 200; // milliseconds before the second try; each pause is twice the one before
 const loads = new Map(); // by address, oldest first: promises
 
-function load(address) {
-  const found = loads.get(address) ?? bring(address);
+async function newest(state, address) {
+  state.wanted = address;
+  const isWanted = () => state.wanted === address;
+  while (state.coming && state.coming !== address) {
+    await state.arrival;
+    if (!isWanted()) return null;
+  }
+  const arrival = load(address, isWanted);
+  state.coming = address;
+  state.arrival = arrival.catch(() => {}).then(() => { if (state.coming === address) state.coming = null; });
+  return arrival;
+}
+
+function load(address, isWanted) {
+  const found = loads.get(address) ?? bring(address, isWanted);
   loads.delete(address);
   loads.set(address, found);
   found.catch(() => loads.delete(address));
@@ -16,13 +31,13 @@ function load(address) {
   return found;
 }
 
-async function bring(address) {
+async function bring(address, isWanted) {
   for (let pause = PAUSE, tries = 1; ; pause *= 2, tries++) {
     try {
       const answer = await fetch(address);
       if (answer.ok) return await answer.arrayBuffer();
     } catch {} // no network, or not to the end
-    if (tries === TRIES) throw new Error('its numbers did not come');
+    if (tries === TRIES || !isWanted()) throw new Error('its numbers did not come');
     await new Promise(resolve => { setTimeout(resolve, pause); });
   }
 }

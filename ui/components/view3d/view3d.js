@@ -13,8 +13,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
   };
   if (!state.header) adopt(root, state, header); // words at once; what is there stays until all is
   const address = new URL(header.source, document.baseURI).href;
-  Promise.all([load(address), loadPlotly(header.plotly)]).then(async ([buffer, Plotly]) => {
-    if (!root.isConnected || call < state.shown) return;
+  Promise.all([newest(state, address), loadPlotly(header.plotly)]).then(async ([buffer, Plotly]) => {
+    if (!buffer || !root.isConnected || call < state.shown) return;
     state.shown = call;
     state.Plotly = Plotly;
     const numbers = JSON.stringify([address, header.arrays]);
