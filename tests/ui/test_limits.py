@@ -100,9 +100,10 @@ def test_a_second_opinion_that_takes_minutes_is_refused_in_one_sentence(monkeypa
 # --- Training -------------------------------------------------------------------------------------
 
 LONG = dict(steps="4000", seeds="32", width="16", stack="4", batch="128")
+HEAVY = Request(source="tokens", model_dim=16, value_count=8, heads=4, depth=4)
 LONG_REFUSED = (
-    "Too long for this page: fewer steps, seeds, layers or dimensions. Shown: the last that could"
-    " be trained."
+    "Too long for this page: fewer steps, points, seeds, layers or dimensions. Shown: the last that"
+    " could be trained."
 )
 
 
@@ -121,8 +122,18 @@ def test_the_longest_training_of_small_models_is_not():
 
 def test_numbers_of_a_training_grow_with_everything_that_takes_time():
     base = Setting()
-    assert base.training_numbers == base.steps * base.step_numbers
-    for more in (dict(steps=800), dict(seed_count=32), dict(batch_size=128), dict(depth=2)):
-        assert replace(base, **more).training_numbers == 2 * base.training_numbers, more
+    alone = base.training_numbers
+    for more in (dict(seed_count=32), dict(batch_size=128, points=2048), dict(depth=2)):
+        assert replace(base, **more).training_numbers == pytest.approx(2 * alone), more
     beside = replace(base, variants=(*base.variants, "silu"))
-    assert beside.training_numbers == 1.5 * base.training_numbers
+    assert beside.training_numbers == pytest.approx(1.5 * alone)
+    one_step, two_steps = (replace(base, steps=steps).training_numbers for steps in (1000, 2000))
+    assert two_steps - one_step == pytest.approx(1000 * base.step_numbers)  # as many looks
+
+
+def test_a_short_training_that_is_often_looked_at_is_refused_like_a_long_one():
+    """Of 16 points a step, and of all 4,000 at each look: the looks took 80 seconds."""
+    heavy = replace(HEAVY, batch_size=16, steps=50, points=4000, seed_count=4)
+    with pytest.raises(TooLong):
+        setting(heavy, None)
+    setting(replace(heavy, points=1000), None)

@@ -39,7 +39,7 @@ def address_of(headed: bytes, place: str) -> str:
 
 
 def _hold(files: MediaFileManager, name: str) -> None:
-    """Keep the file ``name`` for browsers that are slow to ask: a run that grows soon shows another.
+    """Keep the file ``name`` for slow browsers: a run that grows soon shows another.
 
     The manager keeps what a session is shown. One more, which nobody has, is shown all that was
     sent lately; its places begin with the times of that.

@@ -152,7 +152,7 @@ def asked_setting(own: OwnData | None) -> Setting:
         if isinstance(error, TooLarge):
             why = "Too large for this page: fewer seeds, layers or dimensions"
         if isinstance(error, TooLong):
-            why = "Too long for this page: fewer steps, seeds, layers or dimensions"
+            why = "Too long for this page: fewer steps, points, seeds, layers or dimensions"
         st.error(f"{why}. Shown: the last that could be trained.")
     return found
 

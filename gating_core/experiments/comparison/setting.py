@@ -20,6 +20,7 @@ from gating_core.tasks.task import (
     split_counts,
 )
 from gating_core.training.recipe import BATCH_SIZE, LEARNING_RATE, Recipe
+from gating_core.training.train import snapshot_steps
 
 # What a comparison can be, by field; its parts alone could be larger.
 LIMITS = {
@@ -34,6 +35,7 @@ LIMITS = {
     "points": (16, 5000),
 }
 LARGEST_STEP = 10_000_000  # numbers in the widest tensors of one step: about a fifth of a second
+SCORING = 0.2  # seconds for a number that is scored, in those of one that is trained: .1 to .8
 
 
 class TooLarge(ValueError):
@@ -120,17 +122,23 @@ class Setting:
     def step_numbers(self) -> int:
         """Numbers in the widest tensors of one step, which may train two variants as one batch."""
         members = self.seed_count * min(len(self.variants), 2)
-        return members * max(self._numbers)
+        return members * self.batch_size * max(self._numbers)
 
     @property
-    def training_numbers(self) -> int:
-        """The same for all steps of all variants: what a training's seconds go by."""
-        return self.steps * self.seed_count * sum(self._numbers)
+    def training_numbers(self) -> float:
+        """The same for all steps of all variants and every look at how well they do.
+
+        What a training's seconds go by.
+        """
+        points = self.points if self.own is None else len(self.own.labels)
+        looks = len(snapshot_steps(self.steps))
+        pointwise = self.steps * self.batch_size + SCORING * looks * points
+        return pointwise * self.seed_count * sum(self._numbers)
 
     @property
     def _numbers(self) -> list[int]:
-        """Numbers in the widest tensors of one step of one member, by variant."""
-        one = self.batch_size * self.depth * self.base.layer.step_numbers(self.base)
+        """Numbers in the widest tensors for one point and member, by variant."""
+        one = self.depth * self.base.layer.step_numbers(self.base)
         return [one * config.model_dim for config in self.configs.values()]
 
     @property
