@@ -5,13 +5,10 @@ What is cached here is frozen and shared by all visitors, so nothing may change 
 
 from __future__ import annotations
 
-import numpy as np
-import plotly.graph_objects as go
 import streamlit as st
 
 from gating_core.experiments.comparison import Setting, StrengthSweep, TrainedRun
 from ui.drawing.panels import View
-from ui.landing.figures import seed_strip
 from ui.landing.pair import MeasuredPair, measure_pair
 from ui.landing.picture import pair_view
 from ui.landing.words import readings
@@ -37,11 +34,3 @@ def view_of(setting: Setting, left: str, colouring: str, _measured: MeasuredPair
 def readings_of(setting: Setting, left: str, _measured: MeasuredPair) -> list[str]:
     """What is said below a measured pair, at every strength."""
     return readings(_measured.left, _measured.right, left)
-
-
-@st.cache_resource(max_entries=LANDING_KEPT, show_spinner=False)
-def strip_of(
-    setting: Setting, _accuracies: dict[str, np.ndarray], _colours: dict[str, str]
-) -> go.Figure:
-    """The dots of all seeds."""
-    return seed_strip(_accuracies, _colours)

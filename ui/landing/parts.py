@@ -18,13 +18,14 @@ from gating_core.experiments.comparison import (
 )
 from gating_core.training import TrainedEnsemble, mean_interval
 from ui.common import words as common
+from ui.common.figures import figures
 from ui.components.view3d import Legend, view3d
 from ui.drawing import palette
 from ui.drawing.panels import View
 from ui.landing import measured as cached
 from ui.landing import words
 from ui.landing.controls import VIEW_KEY, arrives, frame_shown, on_pick, on_stop, picked
-from ui.landing.figures import curvature_maps, learning_curves
+from ui.landing.figures import curvature_maps, learning_curves, seed_strip
 from ui.landing.picture import Side, curvature_colours
 from ui.work import jobs, runs
 from ui.work.together import together
@@ -171,8 +172,9 @@ def draw_control(found: Found) -> None:
     without, with_gate = map(mean_interval, accuracies.values())
     text.markdown(words.control_text(without, with_gate, count))
     text.caption(words.choice_text(found.measured.right.seed, count))
+    (dots,) = figures(("strip", found.run.setting), lambda: [seed_strip(accuracies, SIDE_COLOURS)])
     strip.plotly_chart(
-        cached.strip_of(found.run.setting, accuracies, SIDE_COLOURS),
+        dots,
         alt="Accuracy on new points, a dot for every seed, without and with a gate.",
         key="seed_strip", config={"displayModeBar": False},
     )  # fmt: skip
@@ -195,8 +197,13 @@ def draw_details(found: Found) -> None:
     surfaces = {name: side.surface for name, side, _ in found.sides}
     frames = {name: frame for name, _, frame in found.sides}
     scale = curvature_colours(found.measured.right.surface)
+    what = found.run.setting, found.shown.left, found.frame
+    (maps,) = figures(("maps", *what), lambda: [curvature_maps(surfaces, frames, scale)])
+    (curves,) = figures(
+        ("learning", found.run.setting), lambda: [learning_curves(found.ensembles, SIDE_COLOURS)]
+    )
     st.plotly_chart(
-        curvature_maps(surfaces, frames, scale),
+        maps,
         alt="Gaussian curvature over the input plane, both sides on one zero-centred scale.",
         key="curvature_maps",
     )
@@ -216,7 +223,7 @@ def draw_details(found: Found) -> None:
     )
     st.caption("Undecided: |K| is within an error that is not small, or unresolved.")
     st.plotly_chart(
-        learning_curves(found.ensembles, SIDE_COLOURS),
+        curves,
         alt="Training loss against steps for every seed, the shown seed thick.",
         key="learning_curves",
     )

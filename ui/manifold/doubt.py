@@ -13,6 +13,7 @@ from gating_core.experiments import cost
 from gating_core.experiments.specimen import MeasuredSpecimen
 from gating_core.geometry import TILT_LIMIT, Integral, SurfaceIntegrals, opinion_evaluations
 from ui.common.explain import explain
+from ui.common.figures import figures
 from ui.common.words import error_text, percent, plus_minus, short
 from ui.drawing import palette
 from ui.limits import OPINION_COST
@@ -146,7 +147,7 @@ def _difference(a: Integral, b: Integral) -> str:
 def _draw_histogram(sides: list[MeasuredSpecimen], grid: int) -> None:
     surfaces = {name: side.surface for name, side in zip(_names(sides), sides, strict=True)}
     key = "histogram", grid, tuple(side.specimen for side in sides)
-    (figure,) = measured.figures(
+    (figure,) = figures(
         key, lambda: [curvature_histogram(surfaces, dict.fromkeys(surfaces, 0), COLOURS)]
     )
     st.plotly_chart(
@@ -168,7 +169,7 @@ def _draw_opinion(resolved: Resolved, sides: list[MeasuredSpecimen]) -> None:
         st.info(TOO_LARGE, icon=":material/hourglass_disabled:")
         return
     found = measured.opinion(side.specimen, resolved.grid, step)
-    *maps, curves = measured.figures(
+    *maps, curves = figures(
         ("opinion", side.specimen, resolved.grid, step),
         lambda: [*error_maps(found), error_curves(found.curves, step)],
     )

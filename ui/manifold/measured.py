@@ -5,9 +5,8 @@ Worker processes measure: meanwhile the server has time for other visitors.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 
-import plotly.graph_objects as go
 import streamlit as st
 
 from gating_core.experiments.specimen import (
@@ -19,7 +18,7 @@ from gating_core.experiments.specimen import (
 from gating_core.geometry import SecondOpinion, second_opinion, square_grid
 from ui.drawing.axes import Axes
 from ui.limits import (
-    FIGURES_KEPT,
+    CAPTIONS_KEPT,
     MEASURED_KEPT,
     OPINIONS_KEPT,
     PICTURES_KEPT,
@@ -27,6 +26,8 @@ from ui.limits import (
 )
 from ui.manifold.picture import Look, ManifoldPicture, Sides, manifold_view
 from ui.manifold.request import Request, Resolved, resolve
+from ui.manifold.totals import Totals
+from ui.manifold.words import caption
 from ui.work import pool
 
 
@@ -58,7 +59,7 @@ def picture(key: Hashable, _sides: Sides, _axes: Axes, look: Look) -> ManifoldPi
     return manifold_view(_sides, _axes, look)
 
 
-@st.cache_resource(max_entries=FIGURES_KEPT, show_spinner=False)
-def figures(key: Hashable, _make: Callable[[], list[go.Figure]]) -> list[go.Figure]:
-    """What ``_make`` draws, of what ``key`` says: Plotly takes long to make a figure."""
-    return _make()
+@st.cache_resource(max_entries=CAPTIONS_KEPT, show_spinner=False)
+def captions(key: Hashable, _sides: Sides, _refined: Totals) -> list[list[str]]:
+    """What stands over a picture in every frame; ``key`` says, too, which totals are refined."""
+    return [[caption(x, _refined.get(x.specimen)) for x in frames] for frames in _sides]

@@ -119,10 +119,12 @@ def draw_view(found: ShownSides, spare: int = SPARE) -> ManifoldPicture:
     """The linked surfaces and heatmaps, and what plays them."""
     asked, resolved = found.asked, found.resolved
     frames = [found.sides[:1], *([found.dial] if found.dial else [])]
-    refined = known(_specimens(found))
+    specimens = _specimens(found)
+    refined = known(specimens)
+    strengths = tuple(found.strengths)
+    totalled = resolved.request, strengths, tuple(each in refined for each in specimens)
     request = replace(resolved.request, strength=Request().strength)  # of all it has a frame
-    key = request, tuple(found.strengths)
-    picture = measured.picture(key, frames, resolved.axes, asked.look)
+    picture = measured.picture((request, strengths), frames, resolved.axes, asked.look)
     colouring = COLOURINGS[asked.look.colouring]
     ends = [f"{colouring.symbol} = {short(float(f'{end:.2g}'))}" for end in picture.scale.ends]
     low, high = ("", "") if picture.scale.collapsed else ends
@@ -131,10 +133,7 @@ def draw_view(found: ShownSides, spare: int = SPARE) -> ManifoldPicture:
         picture.view,
         key=VIEW_KEY,
         headings=[words.heading(side) for side in found.sides],
-        captions=[
-            [words.caption(x, refined.get(x.specimen)) for x in side_frames]
-            for side_frames in frames
-        ],
+        captions=measured.captions(totalled, frames, refined),
         readings=words.readings(found.sides[0], found.dial),
         readouts=picture.readouts,
         frame=found.frame,

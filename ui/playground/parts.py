@@ -19,6 +19,7 @@ from gating_core.experiments.comparison import (
     film_data,
 )
 from gating_core.export import log_csv, script_problem, script_text, weights_file
+from ui.common.figures import figures
 from ui.common.words import beyond_text, short
 from ui.components.view3d import Legend, view3d
 from ui.drawing import palette
@@ -210,8 +211,12 @@ def draw_numbers(shown: Shown, wished: Wish, current: bool) -> None:
     accuracies = {
         TITLES[name]: variant.ensemble.test_accuracy[-1] for name, variant in run.variants.items()
     }
+    member = wished.member(run)
+    (strip,) = figures(
+        ("seeds", serial(run), member), lambda: [seeds_figure(accuracies, run.task.seeds, member)]
+    )
     st.plotly_chart(
-        seeds_figure(accuracies, run.task.seeds, wished.member(run)), key="seed_strip",
+        strip, key="seed_strip",
         on_select=_on_seed, selection_mode="points",
         alt="Final test accuracy of every seed; click one to show it.",
     )  # fmt: skip

@@ -23,6 +23,7 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from ui.limits import DEPARTED_KEPT, PATIENCE_SECONDS, RETURN_SECONDS
+from ui.work import pool
 from ui.work.job import Job, State
 from ui.work.pool import WorkerLost
 from ui.work.trouble import told
@@ -31,6 +32,7 @@ from ui.work.turns import TURNS
 POLL_SECONDS = 0.25
 QUIET_SECONDS = 1.0  # what takes no longer shows neither progress nor a Cancel button
 QUEUE_POLL_SECONDS = 1.0  # thirty who wait must not slow down the two who compute
+CROWD_POLL_SECONDS = 0.6  # nor those who look: how a job goes, while others wait for a worker
 
 T = TypeVar("T")
 Draw = Callable[[list[T]], None]
@@ -138,7 +140,8 @@ def watch(
     name = (lambda items: what) if isinstance(what, str) else what
     phase = _phase(job, name)
     # Only a run of the whole page changes the interval of a fragment, or stops its timer.
-    seconds = {"queued": max(every, QUEUE_POLL_SECONDS), "over": None}.get(phase, every)
+    busy = max(every, CROWD_POLL_SECONDS) if pool.POOL.crowded else every
+    seconds = {"queued": max(every, QUEUE_POLL_SECONDS), "over": None}.get(phase, busy)
     st.fragment(_look, run_every=seconds)(job, draw, name, share, phase, ends)
 
 

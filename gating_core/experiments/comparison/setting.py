@@ -35,7 +35,7 @@ LIMITS = {
     "points": (16, 5000),
 }
 LARGEST_STEP = 10_000_000  # numbers in the widest tensors of one step: about a fifth of a second
-SCORING = 0.2  # seconds for a number that is scored, in those of one that is trained: .1 to .8
+SCORING = 0.4  # seconds for a number that is scored, in those of one that is trained: .1 to .8
 
 
 class TooLarge(ValueError):

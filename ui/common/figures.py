@@ -1,0 +1,16 @@
+"""How is a Plotly figure made once for all visitors? It takes long, and many look at the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from ui.limits import FIGURES_KEPT
+
+
+@st.cache_resource(max_entries=FIGURES_KEPT, show_spinner=False)
+def figures(key: Hashable, _make: Callable[[], list[go.Figure]]) -> list[go.Figure]:
+    """What ``_make`` draws, of what ``key`` says, its name included; never changed."""
+    return _make()
