@@ -1,11 +1,13 @@
-"""How does each of our processes behave: threads, garbage collection?
+"""How does each of our processes behave: threads, memory, garbage collection?
 
 Imported once, before anything is computed.
 """
 
 from __future__ import annotations
 
+import ctypes
 import gc
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -19,11 +21,14 @@ import gating_core  # noqa: F401  (heavy imports come before the freeze below)
 torch.set_num_threads(1)
 threadpool_limits(1)
 
+# Arrays of megabytes come and go in the threads of thirty visitors. The GNU allocator would keep
+# what one thread has freed from all others, in a place for each of many.
+M_ARENA_MAX = -8  # as in malloc.h
+with suppress(OSError, AttributeError, TypeError):  # where there is another allocator
+    ctypes.CDLL(None).mallopt(M_ARENA_MAX, 2)
 
 # Streamlit collects garbage fully after every run. What the imports made never becomes garbage.
 gc.collect()
-
-
 gc.freeze()
 
 
