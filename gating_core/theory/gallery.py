@@ -167,6 +167,7 @@ def own_case(text: str = FIRST_FORMULA) -> GateCase:
 
 # --- The gallery ----------------------------------------------------------------------------------
 
+# Of u + v: with a gate of u alone the straight lines would be parallel, and the image a cylinder.
 _OVER_ONE_COORDINATE = "sigmoid(2*(u+v))", "sigmoid(1-1.5*(u+v))", "sigmoid(u+v+0.5)"
 _A, _B = SEMI_AXES
 

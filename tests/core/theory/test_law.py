@@ -130,6 +130,15 @@ def test_an_elementwise_gate_of_one_coordinate_never_curves_to_the_positive_side
     assert (field.gaussian <= field.gaussian_error)[field.resolved].all()
 
 
+@given(a=st.lists(numbers, min_size=3, max_size=3), b=st.lists(numbers, min_size=3, max_size=3),
+       name=st.sampled_from("uv"))  # fmt: skip
+def test_along_the_axes_of_the_sheet_it_does_not_curve_at_all(a, b, name):
+    """There the straight lines are parallel: (u a(u), v b(u), c(u)) is a cylinder."""
+    gates = [parse_formula(f"sigmoid({x}*{name}+{y})") for x, y in zip(a, b, strict=True)]
+    field = field_of(GatedSheet(lambda p: torch.cat([gate(p) for gate in gates], -1)))
+    assert field.flat[field.resolved].all()
+
+
 @given(radius=st.floats(0.05, 20), turn=st.floats(-3, 3), shift=st.floats(-1, 1))
 def test_the_spherical_gate_gives_its_radius_in_any_chart(radius, turn, shift):
     image = GatedSheet(sphere_case(radius).gate)
