@@ -34,6 +34,7 @@ MAY_IMPORT = {  # rooms of the core, besides themselves
     "jets": GROUND,
     "training": GROUND | {"attention", "tasks"},
     "geometry": GROUND | {"jets"},
+    "theory": GROUND | {"attention", "jets", "geometry"},
     "export": GROUND | {"attention", "tasks", "training"},
     "experiments": GROUND | {"attention", "tasks", "training", "jets", "geometry", "export"},
 }

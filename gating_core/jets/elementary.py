@@ -32,6 +32,21 @@ def _tanh(z: Array) -> tuple[Array, ...]:
     return t, slope, -2 * t * slope
 
 
+def _tan(z: Array) -> tuple[Array, ...]:
+    over = z.cos().reciprocal()
+    t, slope = z.sin() * over, over * over
+    return t, slope, 2 * t * slope
+
+
+def _abs(z: Array) -> tuple[Array, ...]:
+    """Where the sign of z is not known, at the kink itself too, nothing is known of the slopes."""
+    if not isinstance(z, Bounded):
+        return z.abs(), z.sign(), 0 * z
+    lost = torch.where(z.magnitude > z.bound, 0.0, torch.inf)
+    value = Bounded(z.magnitude, z.error)
+    return value, Bounded(z.value.sign(), lost), Bounded(torch.zeros_like(lost), lost)
+
+
 def _softplus(z: Array) -> tuple[Array, ...]:
     s, s1, _ = _sigmoid(z)
     value = z.softplus() if isinstance(z, Bounded) else torch.nn.functional.softplus(z, 1, 700.0)
@@ -101,7 +116,9 @@ FUNCTIONS: dict[str, Callable[[Array], tuple[Array, ...]]] = {
     "cos": _swing("cos", "sin", -1),
     "sinh": _swing("sinh", "cosh", 1),
     "cosh": _swing("cosh", "sinh", 1),
+    "tan": _tan,
     "atan": _atan,
+    "abs": _abs,
     "tanh": _tanh,
     "sigmoid": _sigmoid,
     "silu": _silu,

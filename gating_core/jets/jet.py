@@ -90,7 +90,7 @@ def _operator(name: str) -> Callable:
 
 
 _OPERATORS = (
-    "add radd sub rsub mul rmul truediv rtruediv matmul rmatmul pow rpow neg mod floordiv"
+    "add radd sub rsub mul rmul truediv rtruediv matmul rmatmul pow rpow neg abs mod floordiv"
     " getitem setitem eq ne lt le gt ge iadd isub imul itruediv imatmul ipow"
 )
 

@@ -314,7 +314,7 @@ def test_every_function_bounds_its_error(name):
         "exp": mpmath.exp, "log": mpmath.log, "sqrt": mpmath.sqrt, "sin": mpmath.sin,
         "rsqrt": lambda z: 1 / mpmath.sqrt(z), "reciprocal": lambda z: 1 / z,
         "square": lambda z: z * z, "cos": mpmath.cos, "sinh": mpmath.sinh, "cosh": mpmath.cosh,
-        "atan": mpmath.atan, "tanh": mpmath.tanh,
+        "atan": mpmath.atan, "tanh": mpmath.tanh, "tan": mpmath.tan, "abs": abs,
         "sigmoid": lambda z: 1 / (1 + mpmath.exp(-z)),
         "silu": lambda z: z / (1 + mpmath.exp(-z)),
         "softplus": lambda z: mpmath.log(1 + mpmath.exp(z)),
@@ -339,6 +339,21 @@ def test_every_function_bounds_its_error(name):
                     gap = abs(mpmath.mpf(part.value[i].item()) - true)
                     # The derivative at 200 digits is itself good to 1e-20 or so.
                     assert gap <= part.bound[i].item() + mpmath.mpf(10) ** -18, (order, value)
+
+
+def test_at_a_kink_and_at_a_pole_nothing_is_known():
+    """Of |z| where its sign is lost in z's error, of tan z where its cosine's is."""
+    z = torch.tensor([0.0, 1e-9, -1e-9, 1e-9], dtype=torch.float64)
+    doubt = torch.tensor([0.0, 2e-9, 1e-9, 1e-10], dtype=torch.float64)
+    value, slope, bend = FUNCTIONS["abs"](Bounded(z, doubt))
+    assert slope.bound.isinf().tolist() == [True, True, True, False]
+    assert bend.bound.isinf().tolist() == [True, True, True, False]
+    assert torch.equal(value.value, z.abs())
+    assert (value.bound <= 2.1e-9).all()
+    assert abs(Jet.coordinates(-sample(3, 0))).value.min() >= 0
+    pole = Bounded(torch.tensor([torch.pi / 2, 1.5]).double(), torch.tensor([1e-6, 1e-6]).double())
+    for part in FUNCTIONS["tan"](pole):
+        assert part.bound.isinf().tolist() == [True, False]
 
 
 def test_a_function_without_error_rules_gets_the_estimate_and_says_so():

@@ -1,0 +1,84 @@
+"""Which gates curve? The law, a gallery of gates with exact cases, and gates made for a shape."""
+
+from gating_core.theory.conic import (
+    ConicResult,
+    Exponents,
+    exponents_of,
+    gated_layer,
+    measure_conic,
+    quadratic_form,
+    with_exponents,
+    with_gate,
+)
+from gating_core.theory.design import SHAPES, Design, DesignedGate, design, measure_image
+from gating_core.theory.fit import GateFit, GateNetwork, fit_gate
+from gating_core.theory.formula import GRAMMAR, Formula, FormulaError, parse_formula
+from gating_core.theory.gallery import (
+    FIRST_FORMULA,
+    FIRST_RADIUS,
+    GALLERY,
+    RADIUS_RANGE,
+    GateCase,
+    own_case,
+    random_case,
+    sphere_case,
+)
+from gating_core.theory.law import LawAtPoint, LawField, WithError, law, law_at
+from gating_core.theory.measure import VERDICTS, MeasuredGate, Reference, measure_gate
+from gating_core.theory.premises import (
+    COUNTEREXAMPLES,
+    POINTS,
+    Counterexample,
+    MeasuredCounterexample,
+    measure_counterexample,
+)
+from gating_core.theory.sheet import GatedSheet, gate_fails, gate_values, sheet
+
+__all__ = [
+    "COUNTEREXAMPLES",
+    "FIRST_FORMULA",
+    "FIRST_RADIUS",
+    "GALLERY",
+    "GRAMMAR",
+    "POINTS",
+    "RADIUS_RANGE",
+    "SHAPES",
+    "VERDICTS",
+    "ConicResult",
+    "Counterexample",
+    "Design",
+    "DesignedGate",
+    "Exponents",
+    "Formula",
+    "FormulaError",
+    "GateCase",
+    "GateFit",
+    "GateNetwork",
+    "GatedSheet",
+    "LawAtPoint",
+    "LawField",
+    "MeasuredCounterexample",
+    "MeasuredGate",
+    "Reference",
+    "WithError",
+    "design",
+    "exponents_of",
+    "fit_gate",
+    "gate_fails",
+    "gate_values",
+    "gated_layer",
+    "law",
+    "law_at",
+    "measure_conic",
+    "measure_counterexample",
+    "measure_gate",
+    "measure_image",
+    "own_case",
+    "parse_formula",
+    "quadratic_form",
+    "random_case",
+    "sheet",
+    "sphere_case",
+    "with_exponents",
+    "with_gate",
+]

@@ -1,0 +1,249 @@
+"""Where does a real gated layer not curve? On a conic in its attention weights.
+
+One layer, one head, n = 3 values, a headwise sigmoid gate. The gate's logit is affine in the
+hidden state, and so in the logarithms of the attention weights a that the state produces:
+1/g = 1 + c a1^p a2^q a3^r with p + q + r = 0. By the law K has the sign of
+qr a1^2 + pr a2^2 + pq a3^2 + pqr, if the plane of the values misses the origin.
+
+Shapes: D model dimension, M points of the triangle of weights.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from gating_core.attention.config import AttentionConfig, GateConfig
+from gating_core.attention.stack import Attention, build_attention
+from gating_core.checks import check_integer, check_number
+from gating_core.geometry.curvature import CurvatureField, curvature
+from gating_core.jets.bounded import Bounded
+from gating_core.jets.second_order import second_order_jet
+
+SMALLEST_WEIGHT = 0.02  # of the triangle's points
+LARGEST_LOGIT = 100.0  # of the gate's weights and exponents that can be set
+MODEL_DIM_RANGE = (3, 64)
+SIZE_RANGE = (3, 201)
+CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 0.75**0.5]])  # where a1, a2, a3 are 1
+
+
+def gated_layer(seed: int, model_dim: int = 3) -> Attention:
+    """A random layer of the kind that the conic is about: one member, D = ``model_dim``."""
+    check_integer("model_dim", model_dim, *MODEL_DIM_RANGE)
+    gate = GateConfig(granularity="headwise")
+    return build_attention(AttentionConfig(model_dim=model_dim, gate=gate), (seed,))
+
+
+def with_gate(model: Attention, weight: list[float], bias: float) -> Attention:
+    """A copy of ``model`` whose gate is sigmoid(weight . h + bias); D weights."""
+    dim = model.config.model_dim
+    if len(weight) != dim:
+        raise ValueError(f"{len(weight)} gate weights were given; the model needs D = {dim}")
+    for number in (*weight, bias):
+        check_number("gate weight", number, -LARGEST_LOGIT, LARGEST_LOGIT)
+    copy = model.member(0)
+    gate = copy.blocks[0].gate
+    assert gate is not None
+    gate.weight.data = torch.tensor(weight, dtype=torch.float64).reshape(1, dim, 1)
+    gate.bias.data = torch.tensor([[bias]], dtype=torch.float64)
+    return copy
+
+
+def with_exponents(model: Attention, p: float, q: float, log_scale: float = 0.0) -> Attention:
+    """A copy of ``model`` whose gate has 1/g = 1 + exp(log_scale) a1^p a2^q a3^(-p-q).
+
+    Of all gate weights that do, the smallest.
+    """
+    for number in (p, q, log_scale):
+        check_number("exponent", number, -LARGEST_LOGIT, LARGEST_LOGIT)
+    to_input = _inverse(model)
+    inner = torch.linalg.pinv(to_input @ model.input_map[0])  # (D, 3)
+    exponents = torch.tensor([p, q, -p - q], dtype=torch.float64)
+    weight = -(inner @ exponents)
+    bias = -log_scale - float(_centre(model) @ weight)
+    return with_gate(model, weight.tolist(), bias)
+
+
+@dataclass(frozen=True)
+class Exponents:
+    """1/g = 1 + exp(log_scale) a1^p a2^q a3^r; ``error`` bounds what p, q and r may be off."""
+
+    p: float
+    q: float
+    r: float
+    log_scale: float
+    error: float
+
+
+@dataclass(frozen=True, eq=False)
+class ConicResult:
+    """The conic and the exact K at M points of the triangle.
+
+    ``form`` is the quadratic form; K is zero where it is. A sign *agrees* or not where both are
+    decided: beyond their bounds, and the point resolved.
+    """
+
+    exponents: Exponents
+    weights: np.ndarray  # (M, 3)
+    places: np.ndarray  # (M, 2): in an equilateral triangle with a side of 1
+    gate: np.ndarray  # (M,)
+    gaussian: np.ndarray  # (M,)
+    gaussian_error: np.ndarray  # (M,)
+    form: np.ndarray  # (M,)
+    form_error: np.ndarray  # (M,)
+    decided: np.ndarray  # (M,): both signs are
+
+    @property
+    def agreeing(self) -> int:
+        """At how many points the signs are decided and equal."""
+        return int((self.decided & (np.sign(self.form) == np.sign(self.gaussian))).sum())
+
+    @property
+    def disagreeing(self) -> int:
+        """At how many points the signs are decided and differ."""
+        return int((self.decided & (np.sign(self.form) != np.sign(self.gaussian))).sum())
+
+    @property
+    def undecided(self) -> int:
+        """At how many points one of the signs is not known."""
+        return int((~self.decided).sum())
+
+
+class TriangleChart:
+    """A callable (N, 2) -> (1, N, D): what the layer makes of the weights (a1, a2, 1 - a1 - a2).
+
+    The gate reads the state of the input that has these weights.
+    """
+
+    pure = True  # as the model is
+
+    def __init__(self, model: Attention) -> None:
+        _check_model(model)
+        self.model = model
+        self.to_input = _inverse(model)
+        self.offset = _offset(model)
+
+    def weights(self, points: torch.Tensor) -> torch.Tensor:
+        """(N, 3): the attention weights at chart points (N, 2)."""
+        return torch.cat([points, 1 - points.sum(-1, keepdim=True)], -1)
+
+    def hidden(self, weights: torch.Tensor) -> torch.Tensor:
+        """(1, N, D): the state that produces the attention weights (N, 3)."""
+        logs = weights.log()
+        inputs = (logs - logs.mean(-1, keepdim=True) - self.offset) @ self.to_input
+        return self.model.embed(inputs)
+
+    def __call__(self, points: torch.Tensor) -> torch.Tensor:
+        weights = self.weights(points)
+        return self.model.run(self.hidden(weights), weights.unsqueeze(0).unsqueeze(0))
+
+
+def triangle(size: int, smallest: float = SMALLEST_WEIGHT) -> torch.Tensor:
+    """(M, 3): evenly spread weights, none below ``smallest``, ``size`` along a side."""
+    check_integer("size", size, *SIZE_RANGE)
+    check_number("smallest", smallest, 1e-6, 0.3)
+    steps = size - 1
+    rows = [(i, j, steps - i - j) for i in range(size) for j in range(size - i)]
+    share = torch.tensor(rows, dtype=torch.float64) / steps
+    return smallest + (1 - 3 * smallest) * share
+
+
+def exponents_of(model: Attention) -> Exponents:
+    """What p, q, r and c are, from the model's weights; errors as `TriangleChart`."""
+    _check_model(model)
+    found = _exponents(model)
+    p, q, r = found.value.tolist()
+    gate = model.blocks[0].gate
+    assert gate is not None
+    to_state = gate.weight[0, :, 0]
+    bias = model.input_bias[0] @ to_state + gate.bias[0, 0]
+    log_scale = _offset(model) @ _inverse(model) @ model.input_map[0] @ to_state - bias
+    return Exponents(p, q, r, float(log_scale), float(found.bound.max()))
+
+
+def quadratic_form(
+    exponents: tuple[float, float, float] | Bounded, weights: torch.Tensor
+) -> Bounded:
+    """qr a1^2 + pr a2^2 + pq a3^2 + pqr at ``weights`` (M, 3), with its error."""
+    if not isinstance(exponents, Bounded):
+        exponents = Bounded(torch.tensor(exponents, dtype=torch.float64))
+    p, q, r = (exponents[i : i + 1] for i in range(3))
+    a1, a2, a3 = (Bounded(a) for a in weights.unbind(-1))
+    return q * r * (a1 * a1) + p * r * (a2 * a2) + p * q * (a3 * a3) + p * q * r
+
+
+def measure_conic(model: Attention, size: int = 41) -> ConicResult:
+    """Hold the conic against the exact K over the triangle, ``size`` points along a side.
+
+    ``ValueError`` for models of another kind, and for those whose logits leave some weights
+    without an input.
+    """
+    chart = TriangleChart(model)
+    points = triangle(size)[:, :2].contiguous()
+    weights = chart.weights(points)  # as the chart has them, to the last bit
+    field: CurvatureField = curvature(second_order_jet(chart, points, "rigorous"))
+    form = quadratic_form(_exponents(model), weights)
+    gate = model.blocks[0].gate
+    assert gate is not None
+    states = chart.hidden(weights)
+    known = field.decided[0] & (form.value.abs() > form.bound)
+    return ConicResult(
+        exponents=exponents_of(model),
+        weights=weights.numpy(),
+        places=weights.numpy() @ CORNERS,
+        gate=gate.values(states, states)[0, :, 0].numpy(),
+        gaussian=field.gaussian[0].numpy(),
+        gaussian_error=field.gaussian_error[0].numpy(),
+        form=form.value.numpy(),
+        form_error=form.bound.numpy(),
+        decided=known.numpy(),
+    )
+
+
+# --- From states to weights and back --------------------------------------------------------------
+
+
+def _check_model(model: Attention) -> None:
+    config = model.config
+    wanted = AttentionConfig(model_dim=config.model_dim, gate=GateConfig(granularity="headwise"))
+    if config != wanted or len(model.seeds) != 1:
+        raise ValueError(
+            f"model is {config}; the conic is about one member of one layer with one head, three"
+            " fixed values and a headwise sigmoid gate at G1, at full strength"
+        )
+
+
+def _to_logits(model: Attention) -> torch.Tensor:
+    """(D, 3): from hidden states to centred logits."""
+    centre = torch.eye(3, dtype=torch.float64) - 1 / 3
+    return model.blocks[0].logit_map()[0, 0] @ centre
+
+
+def _offset(model: Attention) -> torch.Tensor:
+    """(3,): the centred logits at x = 0."""
+    bias = model.blocks[0].bias[0, 0]
+    return model.input_bias[0] @ _to_logits(model) + bias - bias.mean()
+
+
+def _inverse(model: Attention) -> torch.Tensor:
+    """(3, 2): from centred logits to inputs."""
+    solve = model.input_map[0] @ _to_logits(model)
+    if torch.linalg.matrix_rank(solve) < 2:
+        raise ValueError("no input has some of the weights, because the logits span a line only")
+    return torch.linalg.pinv(solve)
+
+
+def _centre(model: Attention) -> torch.Tensor:
+    """(D,): the state at equal weights."""
+    return model.input_bias[0] - _offset(model) @ _inverse(model) @ model.input_map[0]
+
+
+def _exponents(model: Attention) -> Bounded:
+    """(3,): p, q, r of the chart's own map from logits to inputs, rounding followed."""
+    gate = model.blocks[0].gate
+    assert gate is not None
+    along = Bounded(_inverse(model)) @ Bounded(model.input_map[0]) @ Bounded(gate.weight[0])
+    found = along[:, 0]
+    return -(found - found.mean(0, keepdim=True))

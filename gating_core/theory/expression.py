@@ -1,0 +1,238 @@
+"""What is a formula g(u, v), once it is read? A tree that can be evaluated and written.
+
+Frozen nodes; ``at(m, u, v)`` evaluates one over any namespace ``m`` that has the functions' names:
+torch here, so that jets with their error bounds go through it, mpmath in the tests. Numbers, pi
+and computed exponents count as the float64 numbers that they become.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+SUM, PRODUCT, SIGN, POWER, ATOM = range(5)  # how tightly a node binds, loosest first
+DIGITS = 4  # significant, of coordinates that are written as numbers
+Values = dict[str, float]  # of u and v, to be written in their place
+
+
+@dataclass(frozen=True)
+class FunctionName:
+    """How a function of the grammar is evaluated over a namespace, and how LaTeX calls it."""
+
+    evaluate: Callable[[Any, Any], Any]
+    latex: str
+
+
+def _plain(name: str, latex: str) -> FunctionName:
+    return FunctionName(lambda m, x: getattr(m, name)(x), latex)
+
+
+FUNCTIONS = {
+    **{name: _plain(name, rf"\{name}") for name in ("sin", "cos", "tan", "exp", "log", "tanh")},
+    "sqrt": _plain("sqrt", r"\sqrt"),
+    "sigmoid": _plain("sigmoid", r"\sigma"),
+    "abs": FunctionName(lambda m, x: abs(x), ""),
+}
+OPERATORS = {"+": SUM, "-": SUM, "*": PRODUCT, "/": PRODUCT, "^": POWER}
+LATEX_SIGNS = {"+": " + ", "-": " - ", "*": r" \cdot "}
+TEXT_SIGNS = {"+": " + ", "-": " - ", "*": " * ", "/": " / ", "^": "^"}
+
+
+class Expression:
+    """A node of the tree; ``binding`` says whether it needs parentheses within another."""
+
+    binding: int = ATOM
+
+    def at(self, m: Any, u: Any, v: Any) -> Any:
+        """Its value for coordinates ``u`` and ``v``, in the arithmetic of ``m``."""
+        raise NotImplementedError
+
+    def latex(self, values: Values | None = None) -> str:
+        """As LaTeX, with ``values`` in the place of the coordinates that they name."""
+        raise NotImplementedError
+
+    def text(self, values: Values | None = None) -> str:
+        """As plain text that can be read again, except for rounded ``values``."""
+        raise NotImplementedError
+
+    @property
+    def variables(self) -> frozenset[str]:
+        """Which of u and v it depends on."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Number(Expression):
+    """A number as it was written."""
+
+    value: float
+    written: str
+
+    def at(self, m: Any, u: Any, v: Any) -> Any:
+        return m.tensor(self.value, dtype=torch.float64) if m is torch else m.mpf(self.value)
+
+    def latex(self, values: Values | None = None) -> str:
+        return r"\pi" if self.written == "pi" else _latex_number(self.written)
+
+    def text(self, values: Values | None = None) -> str:
+        return self.written
+
+    @property
+    def variables(self) -> frozenset[str]:
+        return frozenset()
+
+
+PI = Number(math.pi, "pi")
+
+
+@dataclass(frozen=True)
+class Coordinate(Expression):
+    """u or v."""
+
+    name: str
+
+    def at(self, m: Any, u: Any, v: Any) -> Any:
+        return u if self.name == "u" else v
+
+    def latex(self, values: Values | None = None) -> str:
+        return _latex_number(self.text(values))
+
+    def text(self, values: Values | None = None) -> str:
+        if values is None or self.name not in values:
+            return self.name
+        number = f"{values[self.name]:.{DIGITS}g}"
+        return f"({number})" if number.startswith("-") else number
+
+    @property
+    def variables(self) -> frozenset[str]:
+        return frozenset({self.name})
+
+
+@dataclass(frozen=True)
+class Negative(Expression):
+    """Minus what follows."""
+
+    of: Expression
+    binding = SIGN
+
+    def at(self, m: Any, u: Any, v: Any) -> Any:
+        return -self.of.at(m, u, v)
+
+    def latex(self, values: Values | None = None) -> str:
+        return "-" + _latex_within(self.of, POWER, values)
+
+    def text(self, values: Values | None = None) -> str:
+        return "-" + _text_within(self.of, POWER, values)
+
+    @property
+    def variables(self) -> frozenset[str]:
+        return self.of.variables
+
+
+@dataclass(frozen=True)
+class Operation(Expression):
+    """Two expressions and one of `OPERATORS` between them."""
+
+    sign: str
+    left: Expression
+    right: Expression
+
+    @property
+    def binding(self) -> int:  # type: ignore[override]
+        return OPERATORS[self.sign]
+
+    def at(self, m: Any, u: Any, v: Any) -> Any:
+        a = self.left.at(m, u, v)
+        if self.sign == "^" and not self.right.variables:
+            return a ** constant(self.right)
+        b = self.right.at(m, u, v)
+        if self.sign == "^":
+            return m.exp(b * m.log(a))
+        return {"+": _add, "-": _subtract, "*": _multiply, "/": _divide}[self.sign](a, b)
+
+    def latex(self, values: Values | None = None) -> str:
+        if self.sign == "/":
+            return rf"\frac{{{self.left.latex(values)}}}{{{self.right.latex(values)}}}"
+        if self.sign == "^":
+            return f"{_latex_within(self.left, ATOM, values)}^{{{self.right.latex(values)}}}"
+        left = _latex_within(self.left, self.binding, values)
+        return left + LATEX_SIGNS[self.sign] + _latex_within(self.right, self.binding + 1, values)
+
+    def text(self, values: Values | None = None) -> str:
+        power = self.sign == "^"
+        left = _text_within(self.left, ATOM if power else self.binding, values)
+        right = _text_within(self.right, SIGN if power else self.binding + 1, values)
+        return left + TEXT_SIGNS[self.sign] + right
+
+    @property
+    def variables(self) -> frozenset[str]:
+        return self.left.variables | self.right.variables
+
+
+@dataclass(frozen=True)
+class Call(Expression):
+    """One of `FUNCTIONS`, applied."""
+
+    name: str
+    of: Expression
+
+    def at(self, m: Any, u: Any, v: Any) -> Any:
+        return FUNCTIONS[self.name].evaluate(m, self.of.at(m, u, v))
+
+    def latex(self, values: Values | None = None) -> str:
+        inner, name = self.of.latex(values), FUNCTIONS[self.name].latex
+        if self.name == "abs":
+            return rf"\left|{inner}\right|"
+        return f"{name}{{{inner}}}" if self.name == "sqrt" else rf"{name}\left({inner}\right)"
+
+    def text(self, values: Values | None = None) -> str:
+        return f"{self.name}({self.of.text(values)})"
+
+    @property
+    def variables(self) -> frozenset[str]:
+        return self.of.variables
+
+
+def constant(expression: Expression) -> float:
+    """The value of an expression without u and v; infinite or NaN where it has none."""
+    nowhere = torch.zeros((), dtype=torch.float64)
+    with torch._C.DisableTorchFunction():
+        return float(expression.at(torch, nowhere, nowhere))
+
+
+def _add(a: Any, b: Any) -> Any:
+    return a + b
+
+
+def _subtract(a: Any, b: Any) -> Any:
+    return a - b
+
+
+def _multiply(a: Any, b: Any) -> Any:
+    return a * b
+
+
+def _divide(a: Any, b: Any) -> Any:
+    return a / b
+
+
+def _latex_within(part: Expression, binding: int, values: Values | None) -> str:
+    inner = part.latex(values)
+    return inner if part.binding >= binding else rf"\left({inner}\right)"
+
+
+def _text_within(part: Expression, binding: int, values: Values | None) -> str:
+    inner = part.text(values)
+    return inner if part.binding >= binding else f"({inner})"
+
+
+def _latex_number(written: str) -> str:
+    """1e-5 as 1 times ten to the minus five."""
+    head, mark, tail = written.strip("()").lower().partition("e")
+    if not mark:
+        return written
+    return rf"({head} \cdot 10^{{{int(tail)}}})"

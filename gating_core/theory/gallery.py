@@ -1,0 +1,255 @@
+"""Which gates are worth a look? One record for each, the sphere by gating first.
+
+All act on the sheet (u, v, 1) over [-1, 1]^2, and all are formulas: one for a scalar gate, three
+for one gate per channel. Where K is known in closed form it stands beside, derived by hand and not
+from the law: for quadrics from their equation F = 0, K = grad F adj(Hess F) grad F / |grad F|^4
+(Goldman, *Curvature formulas for implicit curves and surfaces*, CAGD 22, 2005).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import torch
+
+from gating_core.checks import check_choice, check_integer, check_number
+from gating_core.jets.bounded import Bounded
+from gating_core.randomness import generator
+from gating_core.theory.formula import Formula, parse_formula
+
+KINDS = ("scalar", "channelwise", "elementwise", "normalisation")
+RADIUS_RANGE = (0.05, 20.0)
+FIRST_RADIUS = 0.8
+FIRST_FORMULA = "sigmoid(2*sin(2*u)*v)"
+HIDDEN = 3  # units of the random gate's network
+SEMI_AXES = (1.25, 0.75)  # of the ellipsoid, the third is 1; their squares are exact in float64
+SHRINK = 0.2  # eps of the gate 1 - eps (u^2 + v^2)
+Exact = Callable[[Bounded, Bounded], Bounded]  # K at coordinates u and v (N,)
+
+
+@dataclass(frozen=True)
+class GateCase:
+    """A gate on the sheet (u, v, 1), and what is known of it beforehand.
+
+    ``formulas`` are one, or three: one for each channel. ``exact`` is K at full strength, with the
+    bound of its own rounding; where ``at_every_strength``, it holds at all of them. ``why`` are
+    two lines.
+    """
+
+    title: str
+    kind: str
+    formulas: tuple[Formula, ...]
+    why: tuple[str, str]
+    exact: Exact | None = None
+    at_every_strength: bool = False
+
+    def __post_init__(self) -> None:
+        check_choice("kind", self.kind, KINDS)
+        if len(self.formulas) not in (1, 3):
+            raise ValueError(f"{len(self.formulas)} formulas were given; a gate has 1 or 3")
+
+    @property
+    def scalar(self) -> bool:
+        """Whether all channels are multiplied alike, so that the law applies."""
+        return len(self.formulas) == 1
+
+    def gate(self, points: torch.Tensor) -> torch.Tensor:
+        """(N, 1) or (N, 3): the gate at chart points (N, 2)."""
+        return torch.cat([formula(points) for formula in self.formulas], -1)
+
+    def exact_at(self, strength: float) -> Exact | None:
+        """K in closed form at a ``strength``; at 0 the sheet is flat."""
+        if strength == 0:
+            return _zero
+        return self.exact if strength == 1 or self.at_every_strength else None
+
+
+def _formulas(*texts: str) -> tuple[Formula, ...]:
+    return tuple(map(parse_formula, texts))
+
+
+# --- K in closed form -----------------------------------------------------------------------------
+
+
+def _zero(u: Bounded, v: Bounded) -> Bounded:
+    return Bounded(torch.zeros_like(u.value))
+
+
+def _spherical(u: Bounded, v: Bounded, square: float, radius: float = 1.0) -> Bounded:
+    """1 / (square radius^2)."""
+    r = Bounded(torch.full_like(u.value, radius))
+    return 1 / (square * (r * r))
+
+
+def _ellipsoidal(u: Bounded, v: Bounded) -> Bounded:
+    a2, b2 = (axis**2 for axis in SEMI_AXES)
+    z2 = 1 / (u * u / a2 + v * v / b2 + 1)  # of the image, and so the gate's square
+    level = z2 * (u * u / (a2 * a2) + v * v / (b2 * b2) + 1)
+    return 1 / (a2 * b2 * (level * level))
+
+
+def _hyperboloid(u: Bounded, v: Bounded) -> Bounded:
+    """F = x^2 - y^2 + 3 z^2 - z, on which the gate 1 / (3 + u^2 - v^2) puts the sheet."""
+    z = 1 / (3 + u * u - v * v)
+    x, y, slope = 2 * (z * u), 2 * (z * v), 6 * z - 1  # of the gradient, up to the sign of y
+    x2, y2, s2 = x * x, y * y, slope * slope
+    size = x2 + y2 + s2
+    return (12 * y2 - 12 * x2 - 4 * s2) / (size * size)
+
+
+def _shrunk(u: Bounded, v: Bounded) -> Bounded:
+    """The gate 1 - eps t, t = u^2 + v^2: a surface of revolution; 4 eps^2 at its tip."""
+    t = u * u + v * v
+    rho = 1 / (1 - SHRINK * t)
+    lean = SHRINK * (t * rho)
+    foot = 1 - 2 * lean
+    normal = 4 * SHRINK * (lean * rho) + foot * foot
+    square = 2 * SHRINK * (rho * rho)
+    return square * square * (1 + 4 * lean) / (normal * normal)
+
+
+def _monkey(u: Bounded, v: Bounded) -> Bounded:
+    t, m = u * u + v * v, u * u * u - 3 * (u * v * v)
+    rho, foot = 3 + m, 3 - 2 * m
+    normal = 9 * (t * t) + foot * foot
+    ratio = rho * rho / normal
+    return -36 * (t * (ratio * ratio))
+
+
+# --- Cases that a visitor shapes ------------------------------------------------------------------
+
+
+def sphere_case(radius: float = FIRST_RADIUS) -> GateCase:
+    """The gate radius / |y|, which puts the sheet on a sphere about the origin."""
+    check_number("radius", radius, *RADIUS_RANGE)
+    return GateCase(
+        "sphere by gating",
+        "scalar",
+        _formulas(f"{float(radius)!r}/sqrt(u^2+v^2+1)"),
+        (
+            "Divided by its length, every point of the sheet lands at one distance from 0.",
+            "No sheet of paper covers a piece of a sphere: K is 1/r², whatever the chart.",
+        ),
+        partial(_spherical, square=1.0, radius=float(radius)),
+    )
+
+
+def random_case(seed: int = 0) -> GateCase:
+    """A sigmoid of a small random network, its weights rounded to hundredths."""
+    check_integer("seed", seed, 0, 2**31 - 1)
+    draw = torch.randn(HIDDEN, 4, generator=generator(seed, "theory.random_gate")) * 1.5
+    units = [f"{c:+.2f}*tanh({a:.2f}*u{b:+.2f}*v{d:+.2f})" for a, b, c, d in draw.tolist()]
+    return GateCase(
+        "random sigmoid gate",
+        "scalar",
+        _formulas(f"sigmoid({''.join(units).removeprefix('+')})"),
+        (
+            "A sigmoid of a small network, as in a gated layer, with random weights.",
+            "Nothing makes det Hess(1/g) vanish, so it does not: such a gate curves.",
+        ),
+    )
+
+
+def own_case(text: str = FIRST_FORMULA) -> GateCase:
+    """A visitor's formula as a scalar gate; `FormulaError` if it is none."""
+    return GateCase(
+        "your own formula",
+        "scalar",
+        (parse_formula(text),),
+        (
+            "K has the sign of det Hess(1/g): where 1/g is a bowl or a dome, K is positive,",
+            "where it is a saddle, negative, where it is straight in some direction, zero.",
+        ),
+    )
+
+
+# --- The gallery ----------------------------------------------------------------------------------
+
+# Of u + v: with a gate of u alone the straight lines would be parallel, and the image a cylinder.
+_OVER_ONE_COORDINATE = "sigmoid(2*(u+v))", "sigmoid(1-1.5*(u+v))", "sigmoid(u+v+0.5)"
+_A, _B = SEMI_AXES
+
+GALLERY: dict[str, GateCase] = {
+    "sphere": sphere_case(),
+    "constant": GateCase(
+        "constant gate", "scalar", _formulas("0.6"),
+        ("Every point moves towards the origin by the same factor: a smaller sheet.",
+         "1/g is constant, its Hessian zero."),
+        _zero, True,
+    ),
+    "channelwise": GateCase(
+        "channelwise gate", "channelwise",
+        _formulas("sigmoid(1.5*u)", "sigmoid(1-v)", "0.7"),
+        ("Each channel is gated by itself, and the sheet lies along the axes:",
+         "its grid is warped within one plane. Second differences see that, K does not."),
+        _zero, True,
+    ),
+    "projective": GateCase(
+        "projective gate", "scalar", _formulas("1/(3+u+0.5*v)"),
+        ("1/g is affine, so that the gate is a projection from one plane to another.",
+         "Straight lines stay straight; the Hessian of 1/g is zero."),
+        _zero, True,
+    ),
+    "one direction": GateCase(
+        "gate of one coordinate", "scalar", _formulas("sigmoid(2*u+v)"),
+        ("1/g varies in one direction of the sheet: along the other the sheet stays straight.",
+         "It is rolled up, like paper: it bends, and does not curve."),
+        _zero, True,
+    ),
+    "two directions": GateCase(
+        "two directions, yet K = 0", "scalar", _formulas("1/(3+u^2+v)"),
+        ("The gate varies in both directions, but the Hessian of 1/g = 3 + u² + v has one entry.",
+         "Two directions are necessary for curvature, and not sufficient."),
+        _zero,
+    ),
+    "distance": GateCase(
+        "gate of a distance", "scalar", _formulas("1/sqrt((u+2)^2+(v+2)^2)"),
+        ("1/g is the distance from a point outside: it grows in proportion along every ray.",
+         "Along the rays its Hessian vanishes: once more paper, rolled into a cone."),
+        _zero,
+    ),
+    "ruled": GateCase(
+        "elementwise gate of one coordinate", "elementwise", _formulas(*_OVER_ONE_COORDINATE),
+        ("Along lines u + v = const the gate is constant in each channel, and lines stay straight.",
+         "Unlike paper they twist: a ruled surface, on which K is never positive."),
+    ),
+    "ellipsoid": GateCase(
+        "ellipsoidal gate", "scalar", _formulas(f"1/sqrt((u/{_A})^2+(v/{_B})^2+1)"),
+        ("The radial graph of an ellipsoid: any surface that the origin sees is a gate away.",
+         "1/g is a bowl, so K is positive; it is largest where the ellipsoid is most pointed."),
+        _ellipsoidal,
+    ),
+    "saddle": GateCase(
+        "saddle gate", "scalar", _formulas("1/(3+u^2-v^2)"),
+        ("1/g is a saddle: its Hessian has one positive and one negative direction.",
+         "The image is a piece of a hyperboloid of one sheet."),
+        _hyperboloid,
+    ),
+    "bump": GateCase(
+        "bump gate", "scalar", _formulas("0.4+0.5*exp(-3*(u^2+v^2))"),
+        ("The gate opens in the middle. Around its top 1/g is a bowl,",
+         "and on its slope a saddle: K changes its sign where 1/g is steepest."),
+    ),
+    "quadratic": GateCase(
+        "quadratic gate", "scalar", _formulas(f"1-{SHRINK}*(u^2+v^2)"),
+        ("The first step of the structured regime: a little is taken off, further out more.",
+         f"K is 4 eps² at the middle, with eps = {SHRINK}, and grows outwards."),
+        _shrunk,
+    ),
+    "monkey saddle": GateCase(
+        "monkey saddle gate", "scalar", _formulas("1/(3+u^3-3*u*v^2)"),
+        ("1/g falls in three directions and rises in three: two legs and a tail.",
+         "The Hessian's determinant is -36 (u² + v²): zero at one point, negative elsewhere."),
+        _monkey,
+    ),
+    "random": random_case(),
+    "rms norm": GateCase(
+        "no gate, but RMSNorm", "normalisation", _formulas("sqrt(3/(u^2+v^2+1))"),
+        ("Normalisation divides by the length as well, up to the root of D = 3.",
+         "It puts the plane on a sphere, K = 1/D: a gate is not the only way to curve."),
+        partial(_spherical, square=3.0),
+    ),
+    "own": own_case(),
+}  # fmt: skip

@@ -1,0 +1,120 @@
+"""How much does a scalar gate curve the sheet (u, v, 1)? The law, with its error.
+
+With rho = 1/g the image g (u, v, 1) has
+K = rho^4 det Hess(rho) / (rho_u^2 + rho_v^2 + (rho - u rho_u - v rho_v)^2)^2.
+So K = 0 exactly where det Hess(1/g) = 0, and elsewhere K has its sign. Derivation: the point Y of
+the image satisfies <Y, m> = 1 for m = (rho_u, rho_v, rho - u rho_u - v rho_v), which is normal to
+it, because <Y_u, m> = <Y_v, m> = 0; then <Y_ab, m> = -rho_ab / rho, and det g = |m|^2 / rho^6.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from gating_core.checks import check_points
+from gating_core.jets.bounded import Bounded
+from gating_core.jets.second_order import second_order_jet
+from gating_core.theory.sheet import Gate, GatedSheet
+
+
+@dataclass(frozen=True)
+class WithError:
+    """A number and how far rounding may have put it off."""
+
+    value: float
+    error: float
+
+
+@dataclass(frozen=True)
+class LawAtPoint:
+    """All that stands in the law at one point (u, v), in the order in which it is computed."""
+
+    u: float
+    v: float
+    gate: WithError  # in force: strength included
+    rho: WithError
+    rho_u: WithError
+    rho_v: WithError
+    rho_uu: WithError
+    rho_uv: WithError
+    rho_vv: WithError
+    hessian: WithError  # the determinant
+    foot: WithError  # rho - u rho_u - v rho_v
+    normal_square: WithError  # rho_u^2 + rho_v^2 + foot^2
+    gaussian: WithError
+
+
+@dataclass(frozen=True, eq=False)
+class LawField:
+    """The law at N points; every tensor is (N,), and ``errors`` has the same names.
+
+    ``gaussian`` K is in 1 / length^2. Errors are bounds; infinite where nothing is known.
+    """
+
+    points: torch.Tensor  # (N, 2)
+    parts: dict[str, torch.Tensor]
+    errors: dict[str, torch.Tensor]
+
+    @property
+    def gaussian(self) -> torch.Tensor:
+        """(N,): K."""
+        return self.parts["gaussian"]
+
+    @property
+    def gaussian_error(self) -> torch.Tensor:
+        """(N,): how far K may be off."""
+        return self.errors["gaussian"]
+
+    def point(self, index: int) -> LawAtPoint:
+        """All numbers at one of the points."""
+        numbers = {
+            name: WithError(float(part[index]), float(self.errors[name][index]))
+            for name, part in self.parts.items()
+        }
+        u, v = self.points[index].tolist()
+        return LawAtPoint(u, v, **numbers)
+
+
+def law(gate: Gate, points: torch.Tensor, strength: float = 1.0) -> LawField:
+    """The law for a scalar ``gate`` at chart ``points`` (N, 2), at a ``strength`` from 0 to 1.
+
+    ``ValueError`` for a gate of several channels, and for one that uses an operation without an
+    error rule.
+    """
+    points = check_points(points)
+    image = GatedSheet(gate, strength)
+
+    def both(p: torch.Tensor) -> torch.Tensor:
+        factor = image.factor(p)
+        if factor.shape[-1] != 1:
+            raise ValueError(f"gate has {factor.shape[-1]} channels; the law is for a scalar one")
+        return torch.cat([factor, 1 / factor], -1)
+
+    jet = second_order_jet(both, points, "rigorous")
+    if jet.errors is None:
+        raise ValueError("gate uses an operation without an error rule; the law needs its bound")
+    rows = [Bounded(value, error) for value, error in zip(jet.stack[:, 1], jet.errors[:, 1],
+                                                          strict=True)]  # fmt: skip
+    rho, rho_u, rho_v, rho_uu, rho_uv, rho_vv = rows
+    u, v = (Bounded(x) for x in points.unbind(-1))
+    hessian = rho_uu * rho_vv - rho_uv * rho_uv
+    foot = rho - u * rho_u - v * rho_v
+    normal = rho_u * rho_u + rho_v * rho_v + foot * foot
+    ratio = rho * rho / normal
+    found = dict(
+        gate=Bounded(jet.stack[0, 0], jet.errors[0, 0]),
+        rho=rho, rho_u=rho_u, rho_v=rho_v, rho_uu=rho_uu, rho_uv=rho_uv, rho_vv=rho_vv,
+        hessian=hessian, foot=foot, normal_square=normal, gaussian=ratio * ratio * hessian,
+    )  # fmt: skip
+    return LawField(
+        points,
+        {name: part.value for name, part in found.items()},
+        {name: part.bound for name, part in found.items()},
+    )
+
+
+def law_at(gate: Gate, u: float, v: float, strength: float = 1.0) -> LawAtPoint:
+    """The law at one point, with every number that stands in it; errors as `law`."""
+    return law(gate, torch.tensor([[u, v]], dtype=torch.float64), strength).point(0)

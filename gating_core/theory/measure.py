@@ -1,0 +1,153 @@
+"""What does a gate do to the sheet: how much does it curve, does it bend, and how sure is that?
+
+Measured twice, by the geometry of the map (u, v) -> g (u, v, 1), which knows nothing of gates, and
+by the law; where K is known in closed form it is held against that, too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+
+from gating_core.geometry.curvature import curvature, second_fundamental_form
+from gating_core.geometry.grid import Grid
+from gating_core.geometry.point_types import PLANAR
+from gating_core.geometry.surface import SurfaceResult, surface_result
+from gating_core.geometry.verdict import FLAT
+from gating_core.jets.bounded import Bounded
+from gating_core.jets.second_order import SecondOrderJet, second_order_jet
+from gating_core.theory.gallery import GateCase
+from gating_core.theory.law import law
+from gating_core.theory.sheet import GatedSheet, gate_fails, gate_values
+
+PLANE, BENT, POSITIVE, NEGATIVE, MIXED, UNDECIDED = VERDICTS = (
+    "flat", "bent, not curved", "positively curved", "negatively curved", "mixed", "undecided",
+)  # fmt: skip
+LEAST_KNOWN = 0.5  # of the area: with less of it known, no one sign is said of a surface
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """K by another way, on the grid; both (R, C), 1 / length^2."""
+
+    gaussian: np.ndarray
+    error: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredGate:
+    """A gated sheet on an R x C grid, in one version (T = 1 in ``surface``).
+
+    ``gate`` (R, C, 1 or 3) is the gate itself, whatever the strength; ``fails`` (R, C) where it is
+    not positive or not finite: nothing is said of the surface there. ``mean_norm`` |H| and its
+    error are in 1 / length, ``bend_error`` that of the second fundamental form in norm.
+    """
+
+    strength: float
+    gate: np.ndarray
+    fails: np.ndarray
+    surface: SurfaceResult
+    mean_norm: np.ndarray  # (R, C)
+    mean_error: np.ndarray  # (R, C)
+    bend_error: np.ndarray  # (R, C)
+    law: Reference | None  # for scalar gates
+    exact: Reference | None  # where K is known in closed form
+
+    @property
+    def bends(self) -> np.ndarray:
+        """(R, C): whether |H| exceeds its error."""
+        return self.surface.resolved[0] & (self.mean_norm > self.mean_error)
+
+    @property
+    def verdict(self) -> str:
+        """One of `VERDICTS`, from numbers and bounds.
+
+        One sign is said where K has it at every point whose sign is decided, and K is known on
+        half of the area at least. Of a surface with K = 0: bent where |H| exceeds its error at any
+        point, flat where that error is small as for a planar point.
+        """
+        (said,) = self.surface.verdicts
+        decided, gaussian = self.surface.decided, self.surface.gaussian
+        up, down = bool((decided & (gaussian > 0)).any()), bool((decided & (gaussian < 0)).any())
+        if up and down:
+            return MIXED
+        if up or down:
+            return (POSITIVE if up else NEGATIVE) if said.undecided <= LEAST_KNOWN else UNDECIDED
+        if said.word != FLAT:
+            return UNDECIDED
+        if self.bends.any():
+            return BENT
+        small = np.median(self.bend_error) * self.surface.diagonal[0] < PLANAR
+        return PLANE if small else UNDECIDED
+
+    @property
+    def curvature_range(self) -> tuple[float, float] | None:
+        """The smallest and the largest known K, zero where it is that; ``None`` without any."""
+        known = self.surface.known
+        found = known[np.isfinite(known)]
+        return (float(found.min()), float(found.max())) if found.size else None
+
+    def deviation(self, reference: Reference) -> np.ndarray:
+        """(R, C): how far K is from the ``reference``; NaN where it is not resolved."""
+        gap = np.abs(self.surface.gaussian[0] - reference.gaussian)
+        return np.where(self.surface.resolved[0], gap, np.nan)
+
+    def allowed(self, reference: Reference) -> np.ndarray:
+        """(R, C): how far it may be: both errors together."""
+        return self.surface.gaussian_error[0] + reference.error
+
+    def largest_deviation(self, reference: Reference) -> tuple[float, float]:
+        """The largest deviation among resolved points, and what is allowed at that point."""
+        gaps = self.deviation(reference)
+        if np.isnan(gaps).all():
+            return float("nan"), float("nan")
+        at = np.unravel_index(np.nanargmax(gaps), gaps.shape)
+        return float(gaps[at]), float(self.allowed(reference)[at])
+
+    def agrees(self, reference: Reference) -> bool:
+        """Whether every resolved point is within both errors of the ``reference``."""
+        gaps = self.deviation(reference)
+        resolved = self.surface.resolved[0]
+        return bool((gaps <= self.allowed(reference))[resolved].all() and resolved.any())
+
+
+def measure_gate(case: GateCase, strength: float, grid: Grid) -> MeasuredGate:
+    """Measure the sheet under the gate of ``case`` at a ``strength`` from 0 to 1, on ``grid``."""
+    image = GatedSheet(case.gate, strength)
+    gate = gate_values(case.gate, grid)
+    fails = gate_fails(gate)
+    lost = torch.tensor(fails).flatten() & (strength > 0)
+    jet = _without(second_order_jet(image, grid.points, "rigorous"), lost)
+    field, form = curvature(jet), second_fundamental_form(jet)
+    shape = fails.shape
+
+    def shaped(x: torch.Tensor) -> np.ndarray:
+        return x.reshape(shape).numpy()
+
+    by_law = None
+    if case.scalar:
+        found = law(case.gate, grid.points, strength)
+        by_law = Reference(shaped(found.gaussian), shaped(found.gaussian_error))
+    exact = case.exact_at(strength)
+    closed = None
+    if exact is not None:
+        k = exact(*(Bounded(x) for x in grid.points.unbind(-1)))
+        closed = Reference(shaped(k.value), shaped(k.bound))
+    return MeasuredGate(
+        strength=strength,
+        gate=gate,
+        fails=fails,
+        surface=surface_result(image, jet, field, grid),
+        mean_norm=shaped(field.mean_norm),
+        mean_error=shaped(form.mean_error),
+        bend_error=shaped(form.norm_error),
+        law=by_law,
+        exact=closed,
+    )
+
+
+def _without(jet: SecondOrderJet, lost: torch.Tensor) -> SecondOrderJet:
+    """The jet with nothing known at the ``lost`` points (N,)."""
+    return replace(jet, stack=jet.stack.masked_fill(lost, torch.nan)) if lost.any() else jet

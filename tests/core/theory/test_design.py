@@ -1,0 +1,171 @@
+"""Does a designed gate make the shape, can a sigmoid reach it, and does a network learn it?"""
+
+import time
+
+import mpmath
+import numpy as np
+import pytest
+import torch
+
+from gating_core.geometry.grid import square_grid
+from gating_core.theory.design import SHAPES, DesignedGate, design, measure_image
+from gating_core.theory.fit import GateNetwork, first_network, fit_gate
+from gating_core.theory.sheet import sheet
+from tests.core import exact
+
+GRID = square_grid(15)
+SLOW_SECONDS = 20.0  # for a fit that is to take less than 2 on a machine that does nothing else
+AGREEMENT = 1e-12  # of numbers of size one that are computed in two ways
+
+
+def on_shape(name, size, values):
+    """How far points (..., 3) are from the shape's own equation, which knows no direction."""
+    x, y, z = np.moveaxis(values / size, -1, 0)
+    length = np.sqrt(x * x + y * y + z * z)
+    return {
+        "sphere": length - 1,
+        "ellipsoid": x**2 / 1.25**2 + y**2 / 0.75**2 + z**2 - 1,
+        "bumpy sphere": length - 1 - 0.12 * np.cos(4 * x / length) * np.cos(4 * y / length),
+        "rounded cube": (x**4 + y**4 + z**4) - 1,
+        "saddle": x**2 - y**2 + 2.5 * z**2 - z,
+    }[name]
+
+
+@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("size", [0.4, 1.0])
+def test_the_image_lies_on_the_shape(name, size):
+    found = design(name, size, GRID)
+    for surface in (found.image, found.target):
+        assert np.abs(on_shape(name, size, surface.values[0])).max() < AGREEMENT
+        assert surface.bound_kind == "rigorous"
+    assert np.abs(found.image.values - found.target.values).max() < AGREEMENT
+    assert found.agrees
+    flat = sheet(GRID.points).reshape(15, 15, 3).numpy()
+    np.testing.assert_allclose(found.image.values[0], flat * found.values[..., None], rtol=1e-14)
+
+
+def test_curvature_of_a_shape_is_that_of_its_equation():
+    """The rounded cube x^4 + y^4 + z^4 = 1, by Goldman's formula at 60 digits."""
+    found = design("rounded cube", 1.0, GRID).image
+    with mpmath.workdps(60):
+        for at in ((0, 3), (7, 7), (14, 2)):
+            x = [mpmath.mpf(c) for c in found.values[0][at].tolist()]
+            gradient = [4 * c**3 for c in x]
+            h = [12 * c**2 for c in x]
+            adjugate = [h[1] * h[2], h[0] * h[2], h[0] * h[1]]
+            above = sum(g * g * a for g, a in zip(gradient, adjugate, strict=True))
+            true = above / sum(g * g for g in gradient) ** 2
+            gap = abs(found.gaussian[0][at] - float(true))
+            assert gap <= found.gaussian_error[0][at] + 1e-12
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_whether_a_sigmoid_reaches_it_is_a_question_of_size(name):
+    found = design(name, 1.0, GRID)
+    assert found.sigmoid_reaches == (found.highest < 1)
+    assert found.lowest > 0
+    small, large = (design(name, f * found.size_limit, GRID) for f in (0.99, 1.01))
+    assert small.sigmoid_reaches
+    assert not large.sigmoid_reaches
+    reached = design(name, found.reachable.size, GRID)
+    assert reached.highest == pytest.approx(0.75, rel=1e-14) or reached.gate == found.gate
+    curvier = reached.image.gaussian * reached.gate.size**2
+    np.testing.assert_allclose(curvier, found.image.gaussian, rtol=1e-9, atol=1e-9)
+
+
+def test_the_verdicts_of_the_shapes():
+    words = {name: design(name, 1.0, GRID).image.shares for name in SHAPES}
+    assert words["sphere"].positive[0] == pytest.approx(1)
+    assert words["ellipsoid"].positive[0] == pytest.approx(1)
+    assert words["saddle"].negative[0] == pytest.approx(1)
+    assert 0 < words["bumpy sphere"].negative[0] < 1
+
+
+@pytest.mark.parametrize(("name", "largest"), [("sphere", 2e-3), ("saddle", 1e-2)])
+def test_a_small_network_learns_the_gate(name, largest):
+    started = time.perf_counter()
+    gate = design(name, 1.0, GRID).reachable
+    fits = list(fit_gate(gate, seed=1))
+    assert time.perf_counter() - started < SLOW_SECONDS
+    *_, last = fits
+    assert [fit.step for fit in fits] == list(range(10, 301, 10))
+    assert fits[0].mean_error > 3 * last.mean_error
+    assert last.mean_error < last.largest_error < largest
+    points = square_grid(31).points
+    gap = (last.network(points) - gate(points)).abs()
+    assert float(gap.max()) == pytest.approx(last.largest_error, rel=1e-12)
+    assert float(gap.mean()) == pytest.approx(last.mean_error, rel=1e-12)
+    surface = measure_image(last.network, GRID)
+    assert surface.bound_kind == "rigorous"
+    assert surface.decided.mean() > 0.9
+
+
+def test_a_fit_is_the_same_each_time_and_depends_on_its_seed():
+    gate = DesignedGate("ellipsoid", 0.5)
+    first, again, other = ([*fit_gate(gate, seed, 6, 25)][-1] for seed in (1, 1, 2))
+    assert first.step == 25
+    assert torch.equal(first.network.inner, again.network.inner)
+    assert not torch.equal(first.network.inner, other.network.inner)
+
+
+def test_a_fit_leaves_the_threads_and_gradients_as_they_were():
+    threads = torch.get_num_threads()
+    work = fit_gate(DesignedGate("sphere", 0.5), 0, 4, 30)
+    next(work)
+    assert torch.get_num_threads() == threads
+    assert torch.is_grad_enabled()
+    work.close()
+
+
+def test_the_slopes_are_the_derivatives():
+    network, points = first_network(0, 5), GRID.points[:7]
+    parts = (network.inner, network.outer, network.offset)
+    jacobian = torch.autograd.functional.jacobian(
+        lambda *weights: GateNetwork(*weights)(points)[:, 0], parts
+    )
+    flat = torch.cat([part.flatten(1) for part in jacobian], -1)
+    torch.testing.assert_close(network.slopes(points), flat, rtol=1e-13, atol=1e-15)
+
+
+def test_a_step_moves_the_weights_in_the_order_of_the_slopes():
+    network, points = first_network(0, 5), GRID.points
+    by = torch.randn(21, generator=torch.Generator().manual_seed(0), dtype=torch.float64) * 1e-6
+    found = (network.moved(by)(points) - network(points))[:, 0]
+    torch.testing.assert_close(found, network.slopes(points) @ by, rtol=1e-4, atol=1e-11)
+
+
+def test_what_cannot_be_is_refused():
+    with pytest.raises(ValueError, match="shape is 'cube'"):
+        DesignedGate("cube")
+    with pytest.raises(ValueError, match="shape is 'cube'"):
+        design("cube", 1.0, GRID)
+    with pytest.raises(ValueError, match="size is 0"):
+        DesignedGate("sphere", 0)
+    with pytest.raises(ValueError, match=r"values from 0\.866\S* to 1\.5; a sigmoid reaches"):
+        next(fit_gate(DesignedGate("sphere", 1.5)))
+    with pytest.raises(ValueError, match="units is 0"):
+        next(fit_gate(DesignedGate("sphere", 0.5), units=0))
+    with pytest.raises(ValueError, match="steps is 0"):
+        next(fit_gate(DesignedGate("sphere", 0.5), steps=0))
+
+
+def test_the_gate_network_is_followed_at_200_digits():
+    network = first_network(3, 2)
+    weights = [x.tolist() for x in (network.inner, network.outer, network.offset)]
+
+    def image(m, u, v):
+        inner, outer, offset = weights
+        y = [u, v, m.mpf(1)]
+        logit = m.mpf(offset[0])
+        for unit in range(2):
+            turned = m.fsum(m.mpf(inner[i][unit]) * y[i] for i in range(3))
+            logit += m.mpf(outer[unit][0]) * m.tanh(turned)
+        return [x / (1 + m.exp(-logit)) for x in y]
+
+    found = measure_image(network, GRID)
+    with mpmath.workdps(exact.DIGITS):
+        for row, column in ((0, 4), (9, 12)):
+            u, v = float(GRID.axis[column]), float(GRID.axis[row])
+            true = exact.geometry(exact.jet(image, u, v))["gaussian"]
+            gap = abs(mpmath.mpf(found.gaussian[0, row, column]) - true)
+            assert gap <= found.gaussian_error[0, row, column] + exact.OWN_ERROR

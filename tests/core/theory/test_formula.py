@@ -1,0 +1,350 @@
+"""Is a visitor's formula read as it is meant, refused where it is none, and never run?"""
+
+import ast
+import builtins
+import math
+import time
+
+import mpmath
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gating_core.jets.second_order import nested_jet, second_order_jet
+from gating_core.theory.expression import FUNCTIONS
+from gating_core.theory.formula import Formula, FormulaError, parse_formula
+from tests.core import exact
+
+SLOW_SECONDS = 2.0  # what no text of any kind may take
+
+
+class Exact:
+    """The grammar's functions at 200 digits."""
+
+    mpf, sin, cos, tan, exp, log, sqrt, tanh = (
+        mpmath.mpf, mpmath.sin, mpmath.cos, mpmath.tan, mpmath.exp, mpmath.log, mpmath.sqrt,
+        mpmath.tanh,
+    )  # fmt: skip
+
+    @staticmethod
+    def sigmoid(x):
+        return 1 / (1 + mpmath.exp(-x))
+
+
+def python(u, v):
+    """Numbers as the formulas below mean them, in Python's own arithmetic."""
+    return {
+        "1/(3+u^2+v)": 1 / (3 + u**2 + v),
+        "-u^2": -(u**2),
+        "(-u)^2": u**2,
+        "2^3^(u)": 2 ** (3**u),
+        "2^-u": 2**-u,
+        "u-v-1": u - v - 1,
+        "u-(v-1)": u - (v - 1),
+        "u/v/2": u / v / 2,
+        "u/(v/2)": u / (v / 2),
+        "-2*-u": 2 * u,
+        "u*-v^2": -u * v**2,
+        "--u": u,
+        "+u - -v": u + v,
+        "3 × u · v − 1 ÷ v": 3 * u * v - 1 / v,
+        "u**2": u**2,
+        "(u)^0.5": math.sqrt(u),
+        "u^v": u**v,
+        "u^(v-v)": 1.0,
+        "u^0": 1.0,
+        "v^-3": v**-3,
+        "pi*1.5e-1+.5+2.": math.pi * 0.15 + 2.5,
+        "sin(u)+cos(v)*tan(u)": math.sin(u) + math.cos(v) * math.tan(u),
+        "exp(-u)*log(2+v)": math.exp(-u) * math.log(2 + v),
+        "sqrt(abs(-u))": math.sqrt(abs(u)),
+        "sigmoid(2*u)+tanh(v)": 1 / (1 + math.exp(-2 * u)) + math.tanh(v),
+        "abs(u)^(1/3)": u ** (1 / 3),
+        "007": 7.0,
+        "9^64": 9.0**64,
+    }
+
+
+@pytest.mark.parametrize("text", python(0.37, 0.82))
+def test_it_means_what_python_means(text):
+    for u, v in ((0.37, 0.82), (0.9, 0.25)):
+        found = parse_formula(text).at(u, v)
+        assert float(found) == pytest.approx(python(u, v)[text], rel=1e-14)
+
+
+@pytest.mark.parametrize("text", python(0.37, 0.82))
+def test_what_is_written_can_be_read_again(text):
+    formula = parse_formula(text)
+    assert parse_formula(formula.text()).expression == formula.expression
+
+
+def _asked(text):
+    """The formula, or ``None`` and what is said."""
+    try:
+        return parse_formula(text), ""
+    except FormulaError as error:
+        if error.place is not None and not 0 <= error.place < len(text):
+            raise
+        return None, str(error)
+
+
+NAMES = st.sampled_from(sorted(set(FUNCTIONS) - {"log", "sqrt"}))
+TEXTS = st.recursive(
+    st.sampled_from(["u", "v", "pi", "2", "0.5", "1e-3", "7.25"]),
+    lambda inner: st.one_of(
+        st.builds("({} {} {})".format, inner, st.sampled_from("+-*/^"), inner),
+        st.builds("{}{}{}".format, inner, st.sampled_from("+-*/"), inner),
+        st.builds("-{}".format, inner),
+        st.builds("({})^2".format, inner),
+        st.builds("{}({})".format, NAMES, inner),
+    ),
+    max_leaves=8,
+)
+
+
+@given(text=TEXTS, u=st.floats(-1, 1), v=st.floats(-1, 1))
+def test_random_formulas_are_read_as_python_would_and_written_without_loss(text, u, v):
+    formula, said = _asked(text)
+    if formula is None:
+        assert "exponent" in said or "more than" in said
+        return
+    assert parse_formula(formula.text()).expression == formula.expression
+    own = {name: getattr(torch, name) for name in FUNCTIONS}
+    u, v = (torch.tensor(x, dtype=torch.float64) for x in (u, v))
+    tree = ast.parse(text.replace("^", "**"), mode="eval")
+    for node in ast.walk(tree):  # so that Python computes in tensors as well, and never overflows
+        if isinstance(node, ast.Constant):
+            node.value = float(node.value)
+    spelt = eval(  # our own text, of the strategy above
+        compile(tree, "test", "eval"), {"__builtins__": {}},
+        {**own, "u": u, "v": v, "pi": math.pi},
+    ) if not _overflows(tree) else None  # fmt: skip
+    if spelt is not None:
+        torch.testing.assert_close(
+            formula.at(u, v), torch.as_tensor(spelt, dtype=torch.float64).real,
+            rtol=1e-9, atol=1e-12, equal_nan=True,
+        )  # fmt: skip
+
+
+def _overflows(tree):
+    """Whether plain numbers meet: then Python raises, or is complex, where tensors are not."""
+    plain = [
+        isinstance(n, ast.BinOp | ast.UnaryOp | ast.Call)
+        and not any(isinstance(x, ast.Name) and x.id in "uv" for x in ast.walk(n))
+        for n in ast.walk(tree)
+    ]
+    varying = [
+        isinstance(n, ast.BinOp) and isinstance(n.op, ast.Pow) and any(
+            isinstance(x, ast.Name) and x.id in "uv" for x in ast.walk(n.right))
+        for n in ast.walk(tree)
+    ]  # fmt: skip
+    return any(plain) or any(varying) or isinstance(tree.body, ast.Constant | ast.Name)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["1/(3+u^2+v)", "sigmoid(3*sin(2*u)*v)/7", "0.1*tan(u)+abs(v-2)^1.3", "tanh(u*v)+2^u",
+     "exp(-u^2)*log(2.2+v)", "sqrt(1/3+u^2)*cos(pi*v)"],
+)  # fmt: skip
+def test_jets_of_a_formula_hold_their_bounds_at_200_digits(text):
+    formula = parse_formula(text)
+    points = torch.tensor([[0.3, -0.2], [-0.71, 0.44]], dtype=torch.float64)
+    jet = second_order_jet(formula, points, "rigorous")
+    assert jet.bound_kind == "rigorous"
+    assert jet.errors.max() < 1e-12
+    for at, (u, v) in enumerate(points.tolist()):
+        rows = exact.jet(lambda m, u, v: [formula.expression.at(Exact, u, v)], u, v)
+        for c, (true,) in enumerate(rows):
+            gap = abs(mpmath.mpf(jet.stack[c, 0, at].item()) - true)
+            assert gap <= jet.errors[c, 0, at].item() + exact.OWN_ERROR
+    torch.testing.assert_close(jet.stack, nested_jet(formula, points).stack, rtol=1e-12, atol=1e-13)
+
+
+def test_a_formula_takes_arrays_and_gives_the_same_kind_back():
+    formula = parse_formula("u/v")
+    u, v = np.array([[1.0, 2.0]]), np.array([[0.0], [4.0]])
+    found = formula.at(u, v)
+    assert isinstance(found, np.ndarray)
+    assert np.array_equal(found, [[np.inf, np.inf], [0.25, 0.5]])
+    assert isinstance(formula.at(torch.ones(2), torch.ones(2)), torch.Tensor)
+    assert parse_formula("0.5").at(u, v).shape == (2, 2)
+    assert parse_formula("0.5")(torch.zeros(4, 2, dtype=torch.float64)).shape == (4, 1)
+    assert np.isnan(parse_formula("log(u)").at(-1.0, 0.0))
+
+
+def test_it_is_written_with_the_current_numbers():
+    formula = parse_formula("1/(3+u^2-v)*sigmoid(-u)")
+    assert formula.text() == "1 / (3 + u^2 - v) * sigmoid(-u)"
+    assert formula.text(u=-0.25, v=0.123456) == "1 / (3 + (-0.25)^2 - 0.1235) * sigmoid(-(-0.25))"
+    assert formula.latex() == r"\frac{1}{3 + u^{2} - v} \cdot \sigma\left(-u\right)"
+    assert parse_formula("abs(u)*sqrt(v)*2e-7*pi").latex(v=1e-6) == (
+        r"\left|u\right| \cdot \sqrt{(1 \cdot 10^{-6})} \cdot (2 \cdot 10^{-7}) \cdot \pi"
+    )
+
+
+REFUSED = {  # a text, what is said, and the place
+    "": ("is empty", None),
+    "   ": ("is empty", None),
+    "x+1": ("'x' at place 1 is not known", 0),
+    "u+cosh(v)": ("'cosh' at place 3", 2),
+    "U": ("'U' at place 1", 0),
+    "2u": ("a sign is missing", 1),
+    "u v": ("a sign is missing", 2),
+    "(u)(v)": ("a sign is missing", 3),
+    "(sin)(u)": ("a sign is missing", 5),
+    "sin u": ("needs parentheses: sin(u)", 4),
+    "sin": ("functions are written as in sin(u)", 0),
+    "sin()": ("functions are written as in sin(u)", 0),
+    "sin+1": ("functions are written as in sin(u)", 0),
+    "u+": ("breaks off", 1),
+    "u+*v": ("breaks off", 2),
+    "(u": ("breaks off", 0),
+    "u)": ("breaks off at place 2", 1),
+    "()": ("something is missing", 0),
+    "9^9^9": ("the exponent at place 3 is 3.8742e+08", 2),
+    "u^(9^9)": ("the exponent at place 4", 3),
+    "u^65": ("from -64 to 64", 2),
+    "u^-65": ("from -64 to 64", 2),
+    "u^(0/0)": ("is nan", 3),
+    "u^(1/0)": ("is inf", 3),
+    "1e999": ("too large", 0),
+    "9" * 150 + "e200": ("too large", 0),
+    "u.real": ("'.' at place 2", 1),
+    "u.__class__": ("'.' at place 2", 1),
+    "__import__('os')": ("'_' at place 1", 0),
+    "().__class__": ("'.' at place 3", 2),
+    "'u'": ('"\'" at place 1', 0),
+    '"u"': ("'\"' at place 1", 0),
+    "f'{u}'": ("'f' at place 1", 0),
+    "[u for u in v]": ("'[' at place 1", 0),
+    "{u}": ("'{' at place 1", 0),
+    "lambda: 1": ("'lambda' at place 1", 0),
+    "lambda u: u": ("'lambda' at place 1", 0),
+    "u:=1": ("':' at place 2", 1),
+    "(u:=1)": ("':' at place 3", 2),
+    "u if v else 1": ("a sign is missing", 2),
+    "u<v": ("'<' at place 2", 1),
+    "u==v": ("'=' at place 2", 1),
+    "u,v": ("',' at place 2", 1),
+    "u//v": ("breaks off", None),
+    "u%v": ("'%' at place 2", 1),
+    "u@v": ("'@' at place 2", 1),
+    "u&v": ("'&' at place 2", 1),
+    "~u": ("'~' at place 1", 0),
+    "not u": ("'not' at place 1", 0),
+    "await u": ("'await' at place 1", 0),
+    "True": ("'True' at place 1", 0),
+    "None": ("'None' at place 1", 0),
+    "inf": ("'inf' at place 1", 0),
+    "nan": ("'nan' at place 1", 0),
+    "eval(u)": ("'eval' at place 1", 0),
+    "1j": ("a sign is missing", 1),
+    "0x10": ("a sign is missing", 1),
+    "1_000": ("'_' at place 2", 1),
+    "1..2": ("a sign is missing", 2),
+    "u\nv": (r"'\n' at place 2", 1),
+    "u\x00": (r"'\x00' at place 2", 1),
+    "u#v": ("'#' at place 2", 1),
+    "u;v": ("';' at place 2", 1),
+    "u\\v": ("at place 2", 1),
+    "ｕ": ("'ｕ' at place 1", 0),  # full width
+    "υ": ("'υ' at place 1", 0),  # Greek upsilon
+    "ѵ": ("'ѵ' at place 1", 0),  # Cyrillic izhitsa
+    "𝓾": ("at place 1", 0),
+    "ехр(u)": ("'е' at place 1", 0),  # Cyrillic
+    "u²": ("'²' at place 2", 1),
+    "２*u": ("'２' at place 1", 0),
+    "٣": ("the character '٣' at place 1", 0),  # Arabic three
+    "u\u200bv": ("at place 2", 1),
+    "u\u2044v": ("at place 2", 1),
+    "u\u2013v": ("at place 2", 1),
+    "u\u037e": ("at place 2", 1),
+    "(" * 21 + "u" + ")" * 21: ("more than 20 parentheses", 20),
+    "+".join("u" * 41): ("more than 80", None),
+    "-" * 80 + "u": ("more than 80", 80),
+    "u" + " " * 200 + "+1": ("has 203 characters", None),
+}
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_what_is_no_formula_is_refused_in_one_sentence(text):
+    said, place = REFUSED[text]
+    started = time.perf_counter()
+    with pytest.raises(FormulaError) as caught:
+        parse_formula(text)
+    assert time.perf_counter() - started < SLOW_SECONDS
+    message = str(caught.value)
+    assert said in message
+    assert "\n" not in message
+    assert "Error" not in message
+    if place is not None:
+        assert caught.value.place == place
+
+
+@pytest.mark.parametrize("value", [None, 3, b"u", ["u"], {"u": 1}])
+def test_what_is_no_text_is_refused(value):
+    with pytest.raises(FormulaError, match="a formula is a text"):
+        parse_formula(value)
+
+
+HUGE = ["9^64^0.5", "((((9^64)^64)^64)^64)", "exp(exp(exp(9)))", "u^64^(1)*9^64", "(u^64)^64",
+        "exp(9^64*u)", "9^-64/u"]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", HUGE)
+def test_large_powers_neither_hang_nor_raise(text):
+    started = time.perf_counter()
+    found = parse_formula(text).at(np.linspace(-1, 1, 5), np.zeros(5))
+    assert found.shape == (5,)
+    assert time.perf_counter() - started < SLOW_SECONDS
+
+
+@given(text=st.text(max_size=220))
+def test_any_text_is_a_formula_or_one_sentence(text):
+    _check_harmless(text)
+
+
+PIECES = ["u", "v", "pi", "sin", "exp(", "(", ")", "^", "**", "9", "-", "+", "*", "/", ".", "1e9",
+          " ", "_", "lambda", ":=", "[", "'", "u.", "if", "\u2212", "²", "0.1"]  # fmt: skip
+
+
+@given(parts=st.lists(st.sampled_from(PIECES), max_size=60))
+def test_any_row_of_pieces_is_a_formula_or_one_sentence(parts):
+    _check_harmless("".join(parts))
+
+
+def _check_harmless(text):
+    started = time.perf_counter()
+    formula, said = _asked(text)
+    assert "\n" not in said
+    if formula is not None:
+        assert isinstance(formula.expression.variables, frozenset)
+        found = formula.at(np.array([-1.0, 0.0, 0.5]), np.array([0.5, 0.0, 1.0]))
+        assert found.shape == (3,)
+        assert formula.latex()
+    assert time.perf_counter() - started < SLOW_SECONDS
+
+
+def test_python_is_never_asked_to_run_anything(monkeypatch):
+    """Not even a text that is a formula: it is compiled to a tree at most."""
+
+    def never(*args, **kwargs):
+        raise AssertionError("a text was run")
+
+    plain = builtins.compile
+
+    def only_parse(source, filename, mode, flags=0, *args, **kwargs):
+        assert flags & ast.PyCF_ONLY_AST
+        return plain(source, filename, mode, flags, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "eval", never)
+    monkeypatch.setattr(builtins, "exec", never)
+    monkeypatch.setattr(builtins, "compile", only_parse)
+    assert float(Formula("2*u+sin(v)").at(0.5, 0.0)) == 1.0
+
+
+def test_equal_texts_are_equal_formulas():
+    assert parse_formula(" u+1 ") == parse_formula("u+1")
+    assert len({parse_formula("u+1"), parse_formula("u+1"), parse_formula("u+2")}) == 2

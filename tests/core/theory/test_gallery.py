@@ -1,0 +1,225 @@
+"""Is every gate of the gallery what its record says, and every verdict what the numbers say?"""
+
+from dataclasses import replace
+
+import mpmath
+import numpy as np
+import pytest
+import torch
+
+from gating_core.geometry.grid import square_grid
+from gating_core.jets.bounded import Bounded
+from gating_core.theory.gallery import (
+    GALLERY,
+    GateCase,
+    own_case,
+    random_case,
+    sphere_case,
+)
+from gating_core.theory.measure import (
+    BENT,
+    MIXED,
+    NEGATIVE,
+    PLANE,
+    POSITIVE,
+    UNDECIDED,
+    VERDICTS,
+    measure_gate,
+)
+from tests.core import exact
+from tests.core.theory.test_formula import Exact
+
+GRID = square_grid(21)
+FULL = {name: measure_gate(case, 1.0, GRID) for name, case in GALLERY.items()}
+
+# Section by section what theory says; of a random gate and of a visitor's it says nothing.
+EXPECTED = {
+    "sphere": POSITIVE, "constant": PLANE, "channelwise": PLANE, "projective": PLANE,
+    "one direction": BENT, "two directions": BENT, "distance": BENT, "ruled": NEGATIVE,
+    "ellipsoid": POSITIVE, "saddle": NEGATIVE, "bump": MIXED, "quadratic": POSITIVE,
+    "monkey saddle": NEGATIVE, "rms norm": POSITIVE,
+}  # fmt: skip
+
+
+def test_there_are_sixteen_and_the_sphere_stands_first():
+    assert len(GALLERY) == 16
+    assert next(iter(GALLERY)) == "sphere"
+    assert set(GALLERY) - set(EXPECTED) == {"random", "own"}
+    assert len({case.title for case in GALLERY.values()}) == 16
+    assert all(len(line) < 90 for case in GALLERY.values() for line in case.why)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_the_verdict_is_what_theory_says(name):
+    assert FULL[name].verdict == EXPECTED[name]
+    assert not FULL[name].fails.any()
+
+
+@pytest.mark.parametrize("name", GALLERY)
+def test_without_strength_everything_is_flat(name):
+    found = measure_gate(GALLERY[name], 0.0, GRID)
+    assert found.verdict == PLANE
+    assert found.agrees(found.exact)
+    assert np.abs(found.surface.gaussian).max() == 0
+
+
+@pytest.mark.parametrize("name", [name for name, case in GALLERY.items() if case.exact])
+def test_what_is_measured_is_the_exact_value(name):
+    found = FULL[name]
+    assert found.agrees(found.exact)
+    largest, allowed = found.largest_deviation(found.exact)
+    assert largest <= allowed < 1e-9 * (1 + np.abs(found.exact.gaussian).max())
+    assert (found.exact.error < 1e-11 * (1 + np.abs(found.exact.gaussian))).all()
+    moved = replace(found.exact, gaussian=found.exact.gaussian + 1e-6)
+    assert not found.agrees(moved)
+
+
+@pytest.mark.parametrize("name", [name for name, case in GALLERY.items() if case.exact])
+def test_the_exact_value_is_exact(name):
+    """Against the geometry of the image at 200 digits, its bound included."""
+    case, points = GALLERY[name], [(0.31, -0.77), (-0.52, 0.18), (1.0, -1.0)]
+
+    def image(m, u, v):
+        factors = [formula.expression.at(Exact, u, v) for formula in case.formulas]
+        factors = factors * 3 if case.scalar else factors
+        return [x * g for x, g in zip((u, v, mpmath.mpf(1)), factors, strict=True)]
+
+    columns = torch.tensor(points, dtype=torch.float64).unbind(-1)
+    found = case.exact(*map(Bounded, columns))
+    with mpmath.workdps(exact.DIGITS):
+        for at, (u, v) in enumerate(points):
+            true = exact.geometry(exact.jet(image, u, v))["gaussian"]
+            gap = abs(mpmath.mpf(found.value[at].item()) - true)
+            assert gap <= found.bound[at].item() + exact.OWN_ERROR
+
+
+@pytest.mark.parametrize("name", [name for name, case in GALLERY.items() if case.scalar])
+@pytest.mark.parametrize("strength", [0.25, 1.0])
+def test_law_and_geometry_agree(name, strength):
+    found = measure_gate(GALLERY[name], strength, GRID)
+    assert found.agrees(found.law)
+    largest, allowed = found.largest_deviation(found.law)
+    assert largest <= allowed < 1e-8 * (1 + np.abs(found.law.gaussian).max())
+
+
+@pytest.mark.parametrize("name", [n for n, case in GALLERY.items() if case.at_every_strength])
+@pytest.mark.parametrize("strength", [0.1, 0.7])
+def test_what_holds_at_every_strength_does(name, strength):
+    found = measure_gate(GALLERY[name], strength, GRID)
+    assert found.agrees(found.exact)
+    assert found.verdict in (PLANE, BENT)
+
+
+def test_a_closed_form_is_not_claimed_where_it_does_not_hold():
+    assert measure_gate(GALLERY["sphere"], 0.5, GRID).exact is None
+    assert measure_gate(GALLERY["two directions"], 0.5, GRID).verdict == NEGATIVE
+
+
+def test_the_sphere_turns_flat_with_its_strength():
+    """Total absolute curvature falls to zero, and so does the largest |K|."""
+    found = [measure_gate(GALLERY["sphere"], s, GRID).surface for s in (1.0, 0.3, 0.1, 0.03, 0.01)]
+    totals = [float(surface.total[0]) for surface in found]
+    assert totals == sorted(totals, reverse=True)
+    assert totals[-1] < 1e-3 * totals[0]
+
+
+@pytest.mark.parametrize("radius", [0.2, 1.0, 3.7])
+def test_the_sphere_has_the_radius_that_was_asked_for(radius):
+    found = measure_gate(sphere_case(radius), 1.0, GRID)
+    assert found.agrees(found.exact)
+    np.testing.assert_allclose(found.exact.gaussian, radius**-2, rtol=1e-15)
+    np.testing.assert_allclose(
+        np.linalg.norm(found.surface.values[0], axis=-1), radius, rtol=1e-14
+    )  # fmt: skip
+    assert found.surface.flat[0] == np.False_
+
+
+def test_bending_is_not_curving():
+    rolled, cut = FULL["one direction"], FULL["constant"]
+    assert rolled.bends.all()
+    assert not cut.bends.any()
+    assert rolled.curvature_range == cut.curvature_range == (0.0, 0.0)
+
+
+def test_random_gates_depend_on_their_seed_alone():
+    assert random_case(3) == random_case(3)
+    assert random_case(3).formulas != random_case(4).formulas
+    for seed in range(20):
+        values = random_case(seed).gate(GRID.points)
+        assert ((values > 0) & (values < 1)).all()
+
+
+FAILING = {  # a gate, and where it fails
+    "u": lambda u, v: u <= 0,
+    "log(v+0.5)": lambda u, v: v <= 0.5,
+    "1/(u-v)": lambda u, v: u <= v,
+    "sqrt(0.3-u)": lambda u, v: u >= 0.3,
+    "exp(400*u)": lambda u, v: np.abs(400 * u) > 60 * np.log(10),
+    "-1": lambda u, v: u == u,
+    "0": lambda u, v: u == u,
+    "1/0": lambda u, v: u == u,
+    "0/0*u": lambda u, v: u == u,
+    "exp(exp(exp(9+u)))": lambda u, v: u == u,
+}
+
+
+@pytest.mark.parametrize("text", FAILING)
+def test_a_gate_that_fails_says_where_and_the_rest_is_measured(text):
+    found = measure_gate(own_case(text), 1.0, GRID)
+    u, v = (x.reshape(21, 21).numpy() for x in GRID.points.unbind(-1))
+    assert np.array_equal(found.fails, FAILING[text](u, v))
+    assert not (found.surface.resolved[0] & found.fails).any()
+    assert found.verdict in VERDICTS
+    assert found.verdict not in (PLANE, BENT)
+    assert found.surface.resolved[0].any() == (not found.fails.all())
+    flat = measure_gate(own_case(text), 0.0, GRID)
+    assert np.array_equal(flat.fails, found.fails)
+    assert flat.verdict == PLANE
+
+
+def test_a_fold_is_not_decided():
+    """At a kink there is no derivative; everywhere else this image is straight."""
+    kink = float(GRID.axis[5])
+    found = measure_gate(own_case(f"1/(3+abs(u-({kink!r})))"), 1.0, GRID)
+    u = GRID.points[:, 0].reshape(21, 21).numpy()
+    assert np.array_equal(found.surface.resolved[0], u != kink)
+    assert not found.fails.any()
+    assert (found.surface.zero[0] == (u != kink)).all()
+    assert not found.surface.decided.any()
+    assert found.verdict == UNDECIDED
+
+
+def test_one_sign_is_not_said_of_a_surface_of_which_little_is_known():
+    found = FULL["sphere"]
+    error = found.surface.gaussian_error.copy()
+    error[:, :14] = 10.0
+    lost = replace(found, surface=replace(found.surface, gaussian_error=error))
+    assert lost.verdict == UNDECIDED
+    error[:, 8:14] = 1e-12
+    some = replace(found, surface=replace(found.surface, gaussian_error=error))
+    assert some.verdict == POSITIVE
+    turned = found.surface.gaussian.copy()
+    turned[0, 20, 20] *= -1
+    assert replace(found, surface=replace(found.surface, gaussian=turned)).verdict == MIXED
+    negative = replace(found.surface, gaussian=-found.surface.gaussian)
+    assert replace(found, surface=negative).verdict == NEGATIVE
+
+
+def test_a_surface_that_may_bend_is_not_called_flat():
+    found = FULL["constant"]
+    assert replace(found, bend_error=np.full_like(found.bend_error, 1.0)).verdict == UNDECIDED
+    bent = replace(found, mean_norm=np.full_like(found.mean_norm, 0.1))
+    assert bent.verdict == BENT
+
+
+def test_wrong_cases_are_refused():
+    with pytest.raises(ValueError, match="kind is 'headwise'"):
+        replace(GALLERY["constant"], kind="headwise")
+    with pytest.raises(ValueError, match="2 formulas were given"):
+        GateCase("two", "scalar", GALLERY["constant"].formulas * 2, ("", ""))
+    with pytest.raises(ValueError, match=r"radius is 0\.01"):
+        sphere_case(0.01)
+    with pytest.raises(ValueError, match="seed is -1"):
+        random_case(-1)
+    with pytest.raises(ValueError, match="strength is 2"):
+        measure_gate(GALLERY["constant"], 2, GRID)

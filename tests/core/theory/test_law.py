@@ -1,0 +1,198 @@
+"""Does the law say what the geometry says, of any gate, and are its special cases theorems?"""
+
+import mpmath
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gating_core.geometry.curvature import curvature
+from gating_core.geometry.grid import square_grid
+from gating_core.jets.second_order import second_order_jet
+from gating_core.theory.formula import parse_formula
+from gating_core.theory.gallery import sphere_case
+from gating_core.theory.law import law, law_at
+from gating_core.theory.sheet import GatedSheet, sheet
+from tests.core import exact
+from tests.core.flat import warp
+
+GRID = square_grid(9)
+SMALL = 1e-6  # of |II|^2: bounds of K that are larger would let a curved surface pass
+numbers = st.floats(-2, 2)
+coefficients = st.lists(numbers, min_size=6, max_size=6)
+strengths = st.sampled_from([0.0, 0.3, 1.0])
+
+
+def positive_gate(kind, c):
+    """A random gate: positive and smooth on the chart, in four families."""
+    a, b, d, e, f, g = c
+    quadratic = f"{a}*u+{b}*v+{d}*u^2+{e}*u*v+{f}*v^2+{g}"
+    texts = {
+        "sigmoid": f"sigmoid({quadratic})",
+        "exp": f"exp(0.5*({quadratic}))",
+        "ratio": f"1/(0.3+({quadratic})^2)",
+        "waves": f"2.5+sin({a}*u+{b}*v)+cos({d}*u-{e}*v)*tanh({f}*v+{g})",
+    }
+    return parse_formula(texts[kind])
+
+
+def field_of(function):
+    field = curvature(second_order_jet(function, GRID.points, "rigorous"))
+    assert field.bound_kind == "rigorous"
+    return field
+
+
+def assert_zero(function):
+    """|K| within its bound at every point; the bound itself small, or this would test nothing."""
+    field = field_of(function)
+    assert field.resolved.all()
+    assert field.flat.all()
+    size = (field.mean_norm.square() + 1e-3).max()
+    assert field.gaussian_error.median() < SMALL * size
+
+
+@given(kind=st.sampled_from(["sigmoid", "exp", "ratio", "waves"]), c=coefficients, s=strengths)
+def test_the_law_is_the_geometry_of_any_positive_gate(kind, c, s):
+    gate = positive_gate(kind, c)
+    by_law, field = law(gate, GRID.points, s), field_of(GatedSheet(gate, s))
+    gap = (by_law.gaussian - field.gaussian).abs()
+    assert (gap <= by_law.gaussian_error + field.gaussian_error)[field.resolved].all()
+    assert field.resolved.all()
+    assert by_law.gaussian_error.isfinite().all()
+
+
+def test_another_law_would_be_seen():
+    """The comparison has teeth: with rho^3 in place of rho^4 it fails."""
+    gate = parse_formula("1/(3+u^2+2*v^2)")
+    by_law, field = law(gate, GRID.points), field_of(GatedSheet(gate))
+    wrong = by_law.gaussian / by_law.parts["rho"]
+    assert ((wrong - field.gaussian).abs() > by_law.gaussian_error + field.gaussian_error).all()
+
+
+@pytest.mark.parametrize("text", ["1/(3+u^2-v*u)", "0.4+0.5*exp(-3*(u^2+v^2))", "sigmoid(u*v+u)"])
+def test_every_number_of_the_law_is_within_its_bound(text):
+    """At 200 digits, by differences of 1/g written anew."""
+    gate = parse_formula(text)
+    known = {
+        "1/(3+u^2-v*u)": lambda m, u, v: [3 + u**2 - u * v],
+        "0.4+0.5*exp(-3*(u^2+v^2))":
+            lambda m, u, v: [1 / (m.mpf(0.4) + m.exp(-3 * (u * u + v * v)) / 2)],
+        "sigmoid(u*v+u)": lambda m, u, v: [1 + m.exp(-u * v - u)],
+    }[text]  # fmt: skip
+    u, v = 0.31, -0.47
+    found = law_at(gate, u, v)
+    with mpmath.workdps(exact.DIGITS):
+        rho, a, b, aa, ab, bb = (row[0] for row in exact.jet(known, u, v))
+        x, y = mpmath.mpf(u), mpmath.mpf(v)
+        foot = rho - x * a - y * b
+        true = dict(
+            gate=1 / rho, rho=rho, rho_u=a, rho_v=b, rho_uu=aa, rho_uv=ab, rho_vv=bb,
+            hessian=aa * bb - ab**2, foot=foot, normal_square=a**2 + b**2 + foot**2,
+            gaussian=rho**4 * (aa * bb - ab**2) / (a**2 + b**2 + foot**2) ** 2,
+        )  # fmt: skip
+        for name, number in true.items():
+            own = getattr(found, name)
+            assert abs(mpmath.mpf(own.value) - number) <= own.error + exact.OWN_ERROR, name
+            assert own.error < 1e-11, name
+        image = exact.geometry(exact.jet(
+            lambda m, u, v: [x / known(m, u, v)[0] for x in (u, v, m.mpf(1))], u, v))  # fmt: skip
+        gap = abs(mpmath.mpf(found.gaussian.value) - image["gaussian"])
+        assert gap <= found.gaussian.error + exact.OWN_ERROR
+    assert (found.u, found.v) == (u, v)
+
+
+PROFILES = ["sigmoid({s})", "exp({s})", "1/(1+({s})^2)", "0.2+({s})^2", "2.2+sin(3*({s}))"]
+
+
+@given(profile=st.sampled_from(PROFILES), a=numbers, b=numbers, d=numbers, s=strengths)
+def test_a_gate_of_one_coordinate_of_the_sheet_does_not_curve_it(profile, a, b, d, s):
+    gate = parse_formula(profile.format(s=f"{a}*u+{b}*v+{d}"))
+    assert_zero(GatedSheet(gate, s))
+    by_law = law(gate, GRID.points, s)
+    assert (by_law.gaussian.abs() <= by_law.gaussian_error).all()
+
+
+@given(a=st.floats(-1, 1), b=st.floats(-1, 1), d=st.floats(2.5, 5))
+def test_a_projective_gate_does_not_curve(a, b, d):
+    gate = parse_formula(f"1/({d}+{a}*u+{b}*v)")
+    assert_zero(GatedSheet(gate))
+    assert_zero(lambda p: GatedSheet(gate)(warp(p)))
+
+
+@given(
+    a=st.lists(numbers, min_size=3, max_size=3), b=st.lists(numbers, min_size=3, max_size=3),
+    along=st.lists(numbers, min_size=2, max_size=2), s=strengths,
+)  # fmt: skip
+def test_an_elementwise_gate_of_one_coordinate_never_curves_to_the_positive_side(a, b, along, s):
+    coordinate = f"({along[0]}*u+{along[1]}*v)"
+    gates = [parse_formula(f"sigmoid({x}*{coordinate}+{y})") for x, y in zip(a, b, strict=True)]
+    field = field_of(GatedSheet(lambda p: torch.cat([gate(p) for gate in gates], -1), s))
+    assert (field.gaussian <= field.gaussian_error)[field.resolved].all()
+
+
+@given(a=st.lists(numbers, min_size=3, max_size=3), b=st.lists(numbers, min_size=3, max_size=3),
+       name=st.sampled_from("uv"))  # fmt: skip
+def test_along_the_axes_of_the_sheet_it_does_not_curve_at_all(a, b, name):
+    """There the straight lines are parallel: (u a(u), v b(u), c(u)) is a cylinder."""
+    gates = [parse_formula(f"sigmoid({x}*{name}+{y})") for x, y in zip(a, b, strict=True)]
+    field = field_of(GatedSheet(lambda p: torch.cat([gate(p) for gate in gates], -1)))
+    assert field.flat[field.resolved].all()
+
+
+@given(radius=st.floats(0.05, 20), turn=st.floats(-3, 3), shift=st.floats(-1, 1))
+def test_the_spherical_gate_gives_its_radius_in_any_chart(radius, turn, shift):
+    image = GatedSheet(sphere_case(radius).gate)
+
+    def chart(p):
+        u, v = warp(p).unbind(-1)
+        c, s = (torch.tensor(turn, dtype=torch.float64).cos(),
+                torch.tensor(turn, dtype=torch.float64).sin())  # fmt: skip
+        return torch.stack([c * u - s * v + shift, s * u + c * v + shift * u * v * v], -1)
+
+    for function in (image, lambda p: image(chart(p))):
+        field = field_of(function)
+        true = torch.tensor(radius, dtype=torch.float64) ** -2
+        gap = (field.gaussian - true).abs()
+        assert (gap <= field.gaussian_error + 1e-15 * true)[field.resolved].all()
+        assert field.resolved.double().mean() > 0.9
+        assert field.gaussian_error[field.resolved].median() < 1e-9 * true
+
+
+@pytest.mark.parametrize("eps", [0.01, 0.2])
+@pytest.mark.parametrize("layers", [1, 2, 4])
+def test_aligned_quadratic_gates_curve_their_middle_by_four_times_the_square(eps, layers):
+    """K(0) = 4 L^2 eps^2 exactly; each gate reads what the one before it left."""
+
+    def function(p):
+        y = sheet(p)
+        for _ in range(layers):
+            y = y * (1 - eps * (y[:, :2] * y[:, :2]).sum(-1, keepdim=True))
+        return y
+
+    middle = torch.zeros(1, 2, dtype=torch.float64)
+    field = curvature(second_order_jet(function, middle, "rigorous"))
+    true = 4 * layers**2 * eps**2
+    assert abs(float(field.gaussian) - true) <= float(field.gaussian_error) + 1e-15 * true
+    assert float(field.gaussian_error) < 1e-12
+
+
+def test_at_strength_zero_there_is_no_gate():
+    nowhere = parse_formula("log(0*u-1)")
+    assert torch.equal(GatedSheet(nowhere, 0.0)(GRID.points), sheet(GRID.points))
+    assert (law(nowhere, GRID.points, 0.0).gaussian == 0).all()
+
+
+def test_where_the_gate_is_no_number_the_law_claims_nothing():
+    found = law(parse_formula("log(u)"), GRID.points)
+    left = GRID.points[:, 0] <= 0
+    assert found.gaussian_error[left].isinf().all()
+    assert found.gaussian_error[~left & (GRID.points[:, 0] < 0.9)].isfinite().all()
+
+
+def test_wrong_gates_are_refused():
+    with pytest.raises(ValueError, match="3 channels; the law is for a scalar"):
+        law(lambda p: sheet(p), GRID.points)
+    with pytest.raises(ValueError, match="without an error rule"):
+        law(lambda p: torch.erf(p[:, :1]) + 2, GRID.points)
+    with pytest.raises(ValueError, match=r"strength is 1\.5"):
+        GatedSheet(sphere_case().gate, 1.5)
