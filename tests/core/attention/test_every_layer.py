@@ -68,6 +68,16 @@ def test_an_ungated_stack_of_one_head_and_three_values_is_flat_at_every_layer():
     assert field.resolved[:3].all()
 
 
+def test_a_layer_is_flat_by_its_own_values():
+    """Where the last layer's lie on a line, there is no surface to be flat; before it there is."""
+    model = build_attention(FLAT, (0,))
+    values = model.blocks[-1].values.data
+    values[:, 2] = 2 * values[:, 1] - values[:, 0]
+    layers = EveryLayer(model)
+    proofs = flatness_proofs(layers, layers(POINTS))
+    assert [proof is None for proof in proofs] == [False] * 5 + [True]
+
+
 @pytest.mark.parametrize("name", NOT_FLAT)
 def test_others_are_not(name):
     layers = EveryLayer(build_attention(NOT_FLAT[name], range(4)))

@@ -89,6 +89,17 @@ def test_a_course_gets_its_word(name):
     assert found.word == word
 
 
+def test_early_and_late_are_the_first_and_the_last_depths():
+    """Up to the middle of the logarithmic axis, and from half of the greatest depth on."""
+    values = DEPTHS**2.0 * noise(6, 0.1)
+    for depths, early, late in ((DEPTHS, (1, 4), (8, 16)),
+                                (np.array([1, 2, 3, 4, 6, 8]), (1, 3), (4, 8))):  # fmt: skip
+        part = values[:, depths - 1]
+        found = course(depths, part, 0 * part, np.ones_like(part, dtype=bool))
+        assert (found.early.depths, found.late.depths) == (early, late)
+        assert np.allclose(found.bend.mean, (found.late.slopes - found.early.slopes).mean())
+
+
 def test_much_noise_is_undecided():
     found = course(DEPTHS, DEPTHS**0.1 * noise(5, 8.0), np.zeros((SEEDS, 16)), EVERYWHERE)
     assert found.word == UNDECIDED

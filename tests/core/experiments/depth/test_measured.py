@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import mpmath
 import numpy as np
 import pytest
 import torch
@@ -20,7 +21,9 @@ from gating_core.experiments.depth import (
     replay,
 )
 from gating_core.geometry import measure_surface, paper_proxy, square_grid
+from gating_core.jets import second_order_jet
 from gating_core.pauses import drained
+from tests.core import exact
 
 SMALL = DepthRequest(depth=4, seed=3, seed_count=3, grid=9)
 
@@ -56,6 +59,40 @@ def test_every_quantity_is_what_one_model_alone_shows(name):
         assert curve.known[1, 2]
     assert found.curves["total"].errors[1, 2] >= alone.total_error[0] * (1 - 1e-9)
     assert found.curves["centre"].errors[1, 2] == pytest.approx(alone.gaussian_error[0, 4, 4])
+
+
+def test_proxy_and_diameter_are_within_their_bounds_at_two_hundred_digits():
+    """In plain numbers, point by point; the bounds hold those of the derivatives."""
+    request = DepthRequest(depth=5, seed_count=1, grid=5)
+    found = drained(measure_regime(request, "gated_plain"))
+    model, points = model_of(request, "gated_plain", 0, 5), square_grid(5).points
+    jets = [
+        exact.jet(lambda m, u, v: exact.attention(m, model, [u, v])[0], *point)
+        for point in points.tolist()
+    ]
+    with mpmath.workdps(exact.DIGITS):
+        norms = [
+            mpmath.sqrt(exact.dot(uu, uu) + 2 * exact.dot(uv, uv) + exact.dot(vv, vv))
+            for *_, uu, uv, vv in jets
+        ]
+        ends = [value for value, *_ in jets]
+        differences = [[x - y for x, y in zip(a, b, strict=True)] for a in ends for b in ends]
+        expected = {
+            "proxy": mpmath.fsum(norms) / len(norms),
+            "diameter": max(mpmath.sqrt(exact.dot(d, d)) for d in differences),
+        }
+        for name, value in expected.items():
+            curve = found.curves[name]
+            error = float(curve.errors[0, 4])
+            assert abs(mpmath.mpf(float(curve.values[0, 4])) - value) <= error
+            assert error < 1e-6 * value
+    errors = second_order_jet(model, points, "rigorous").errors[:, 0].numpy()
+    bends = [
+        np.sqrt((e[3] ** 2 + 2 * e[4] ** 2 + e[5] ** 2).sum()) for e in errors.T.swapaxes(1, 2)
+    ]
+    assert found.curves["proxy"].errors[0, 4] >= np.mean(bends)
+    moved = np.sqrt((errors[0] ** 2).sum(0)).max()
+    assert found.curves["diameter"].errors[0, 4] >= 2 * moved
 
 
 def test_a_seed_is_the_same_whoever_else_is_there():
