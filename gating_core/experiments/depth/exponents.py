@@ -18,8 +18,10 @@ FEWEST_SEEDS = 0.5  # of them that have a slope: below it there is no exponent
 SETTLED = 0.5  # error relative to the value: above it a point is not fitted
 BENT = 0.5  # late slope relative to the early one: below it growth has ended
 
-GROWS, SATURATES, SHRINKS, ZERO, UNDECIDED = WORDS = (
-    "grows like a power", "saturates", "shrinks", "stays zero", "undecided",
+LEVEL = 0.05  # slopes between minus this and this are hardly any: 15 % over 16 layers
+
+GROWS, SATURATES, SHRINKS, STEADY, ZERO, UNDECIDED = WORDS = (
+    "grows like a power", "saturates", "shrinks", "hardly changes", "stays zero", "undecided",
 )  # fmt: skip
 
 
@@ -89,9 +91,10 @@ class Course:
 def course(depths: np.ndarray, values: np.ndarray, errors: np.ndarray, known: np.ndarray) -> Course:
     """The course of ``values`` (S, L), whose ``errors`` are bounds where they are ``known``.
 
-    It *stays zero* where every value is known and within its error; it *shrinks* where the
-    interval of its slope lies below zero, it falls at the end too, and did not grow at first with
-    certainty; it *saturates* where it grows at first, and its late slope is lower with certainty,
+    It *stays zero* where every value is known and within its error; it *hardly changes* where
+    the interval of its slope lies within 0.05 of zero, and early and late slopes do; it *shrinks*
+    where the interval of its slope lies below zero, it falls at the end too, and did not grow at
+    first with certainty; it *saturates* where it grows at first, and its late slope is lower with certainty,
     below half of the early one, and not below zero with certainty; it *grows like a power* where
     the interval of its slope lies above zero, and it does neither saturate nor fall at the end.
     Anything else is *undecided*.
@@ -122,6 +125,10 @@ def _word(
         return ZERO
     if whole.interval is None:
         return UNDECIDED
+    parts = [part.interval for part in (early, late) if part.interval is not None]
+    level = max(abs(whole.low), abs(whole.high)) < LEVEL
+    if level and all(abs(part.mean) < LEVEL for part in parts):
+        return STEADY
     falls = late.interval is None or late.interval.mean < 0
     if whole.high < 0 and falls and not early.low > 0:
         return SHRINKS

@@ -35,7 +35,7 @@ class StackRequest:
     norm: str = "pre"  # NORM_CHOICES
     seed: int = 0  # the first of the seeds
     seed_count: int = 16  # S
-    grid: int = 15  # R, odd
+    grid: int = 13  # R, odd
 
     def __post_init__(self) -> None:
         check_choice("norm", self.norm, NORM_CHOICES)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from gating_core.experiments.depth import GROWS, SATURATES, SHRINKS, UNDECIDED, ZERO
+from gating_core.experiments.depth import GROWS, SATURATES, SHRINKS, STEADY, UNDECIDED, ZERO
 from gating_core.experiments.depth.exponents import course, exponent
 
 DEPTHS = np.arange(1, 17)
@@ -76,7 +76,8 @@ SERIES = {
     "at once": (1 - 0.9 ** (DEPTHS * 3.0), SATURATES),
     "geometric": (0.5**DEPTHS, SHRINKS),
     "inverse": (1 / DEPTHS, SHRINKS),
-    "constant": (np.ones(16), UNDECIDED),
+    "constant": (np.ones(16), STEADY),
+    "slow": (DEPTHS**0.1, GROWS),
     "up and down": (np.exp(-((np.log(DEPTHS) - np.log(4)) ** 2)), UNDECIDED),
 }
 

@@ -9,6 +9,7 @@ from gating_core.experiments.depth import (
     MOST_CURVATURE,
     SATURATES,
     SMALL,
+    STEADY,
     DepthRequest,
     cap_curvature,
     measure_regime,
@@ -114,6 +115,7 @@ def test_the_mean_grows_a_little_faster_and_the_proxy_a_little_slower(aligned):
     a = 2 * aligned.eps * 12  # between the two
     assert np.allclose(slope - 2, 4 / 3 * a, rtol=0.15, atol=0)
     assert aligned.curves["proxy"].exponent.high < 1
+    assert aligned.curves["diameter"].course.word == STEADY
 
 
 def test_the_total_is_that_of_an_ellipsoids_cap(aligned):
