@@ -91,13 +91,13 @@ class Course:
 def course(depths: np.ndarray, values: np.ndarray, errors: np.ndarray, known: np.ndarray) -> Course:
     """The course of ``values`` (S, L), whose ``errors`` are bounds where they are ``known``.
 
-    It *stays zero* where every value is known and within its error; it *hardly changes* where
-    the interval of its slope lies within 0.05 of zero, and early and late slopes do; it *shrinks*
-    where the interval of its slope lies below zero, it falls at the end too, and did not grow at
-    first with certainty; it *saturates* where it grows at first, and its late slope is lower with certainty,
-    below half of the early one, and not below zero with certainty; it *grows like a power* where
-    the interval of its slope lies above zero, and it does neither saturate nor fall at the end.
-    Anything else is *undecided*.
+    It *stays zero* where every value is known and within its error; it *hardly changes* where the
+    interval of its slope lies within 0.05 of zero, and early and late slopes do; it *shrinks* where
+    the interval of its slope lies below zero, it falls at the end too, and did not grow at first
+    with certainty; it *saturates* where it grows at first, and its late slope is lower with
+    certainty, below half of the early one, and not below zero with certainty; it *grows like a
+    power* where the interval of its slope lies above zero, and it does neither saturate nor fall at
+    the end. Anything else is *undecided*.
     """
     fitted = settled(values, errors, known)
     middle = depths[np.abs(np.log(depths) - np.log(depths[[0, -1]]).mean()).argmin()]
