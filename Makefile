@@ -37,6 +37,7 @@ screenshots: $(DEV_READY)
 
 presets: $(APP_READY)
 	$(BIN)/python -m gating_core.experiments.comparison
+	$(BIN)/python -m gating_core.experiments.depth
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -49,7 +49,8 @@ UI_MAY_IMPORT = {  # rooms of the interface, besides themselves; a page's room i
 PAGES = {"landing", "manifold", "playground"}
 PURE = ("request.py", "picture.py", "words.py")  # of a page: without Streamlit
 FACES = ("gating_core", *(f"gating_core.{room}" for room in MAY_IMPORT),
-         "gating_core.experiments.comparison", "gating_core.experiments.specimen")  # fmt: skip
+         "gating_core.experiments.comparison", "gating_core.experiments.depth",
+         "gating_core.experiments.specimen")  # fmt: skip
 
 
 def imports(path: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -104,7 +105,7 @@ def named(path: Path) -> str:
 
 def test_the_core_runs_without_an_interface():
     code = "import sys, gating_core, gating_core.experiments.comparison\n" \
-           "import gating_core.experiments.specimen\n" \
+           "import gating_core.experiments.depth, gating_core.experiments.specimen\n" \
            "assert not {'streamlit', 'plotly', 'ui'} & set(sys.modules)\n"  # fmt: skip
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
 

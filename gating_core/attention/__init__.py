@@ -15,6 +15,7 @@ from gating_core.attention.config import (
     AttentionConfig,
     GateConfig,
 )
+from gating_core.attention.every_layer import EveryLayer
 from gating_core.attention.gate_kinds import GATE_KINDS, GATES
 from gating_core.attention.stack import Attention, build_attention
 
@@ -29,6 +30,7 @@ __all__ = [
     "Attention",
     "AttentionConfig",
     "Classifier",
+    "EveryLayer",
     "GateConfig",
     "WeightChart",
     "build_attention",

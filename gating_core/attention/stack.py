@@ -7,7 +7,7 @@ stand next to last. One model is an ensemble of one. Ungated is the same class w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import cast
 
 import torch
@@ -73,6 +73,19 @@ class Attention(nn.Module):
             points = points.unsqueeze(1)
         return product(points, self.input_map) + self.input_bias.unsqueeze(-2)
 
+    def states(
+        self,
+        hidden: torch.Tensor | None,
+        weights: torch.Tensor | None = None,
+        records: list[LayerRecord] | None = None,
+    ) -> Iterator[torch.Tensor]:
+        """(S, N, D) after each layer in order, token 1's with tokens; arguments as `run`."""
+        final = len(self.layers) - 1
+        for depth, layer in enumerate(self.blocks):
+            hidden = layer(hidden, weights if depth == 0 else None, depth == final, records)
+            assert hidden is not None
+            yield hidden[:, 0] if self._tokens else hidden
+
     def run(
         self,
         hidden: torch.Tensor | None,
@@ -80,12 +93,9 @@ class Attention(nn.Module):
         records: list[LayerRecord] | None = None,
     ) -> torch.Tensor:
         """(S, N, D): all layers, the first one with prescribed ``weights`` if they are given."""
-        final = len(self.layers) - 1
-        out = hidden
-        for depth, layer in enumerate(self.blocks):
-            out = layer(out, weights if depth == 0 else None, depth == final, records)
-        assert out is not None
-        return out[:, 0] if self._tokens else out
+        for state in self.states(hidden, weights, records):
+            out = state
+        return out
 
     def forward(
         self, points: torch.Tensor, records: list[LayerRecord] | None = None
@@ -96,13 +106,14 @@ class Attention(nn.Module):
         """
         return self.run(self.embed(points), records=records)
 
-    def spans(self) -> list[tuple[torch.Tensor, ...] | None]:
+    def spans(self, place: int = -1) -> list[tuple[torch.Tensor, ...] | None]:
         """For each member, by head, the fixed vectors (n, d) whose averages its outputs are.
 
         Up to a fixed linear map; ``None`` for members whose outputs are anything else. Whatever
-        stands before the last layer only moves the weights.
+        stands before the last layer only moves the weights. The same of what another layer writes,
+        whose ``place`` in the stack is given.
         """
-        last = self.blocks[-1]
+        last = self.blocks[place]
         true = last.only_averages.expand(len(self.seeds)).tolist()
         if not any(true):
             return [None] * len(true)

@@ -71,7 +71,7 @@ def total_absolute_curvature(field: CurvatureField, weights: torch.Tensor) -> In
     in row order, or (N,) for scattered points, where no discretisation error is known and the
     error covers rounding only. ``ValueError`` when the sizes do not match.
     """
-    return _grid_integral("absolute", field, weights)
+    return grid_integral("absolute", field, weights)
 
 
 def unseen_curvature(
@@ -101,7 +101,7 @@ def grid_integrals(
     field = curvature(jet, covariance)
     frame = second_fundamental_form(jet, covariance).frame
     weights = torch.as_tensor(weights, dtype=torch.float64)
-    values = {name: _grid_integral(name, field, weights) for name in DENSITIES}
+    values = {name: grid_integral(name, field, weights) for name in DENSITIES}
     frame = frame.unflatten(-3, tuple(weights.shape))
     fine, coarse = (_holonomies(frame[..., ::s, ::s, :, :]).sum((-2, -1)) for s in (1, 2))
     rounding = 100 * frame.shape[-2] * weights.numel() * torch.finfo(torch.float64).eps
@@ -109,7 +109,8 @@ def grid_integrals(
     return SurfaceIntegrals(**values, holonomy=holonomy)
 
 
-def _grid_integral(name: str, field: CurvatureField, weights: torch.Tensor) -> Integral:
+def grid_integral(name: str, field: CurvatureField, weights: torch.Tensor) -> Integral:
+    """The integral of one of `DENSITIES`; ``weights`` as for `total_absolute_curvature`."""
     weights = torch.as_tensor(weights, dtype=torch.float64)
     count = field.gaussian.shape[-1]
     if weights.ndim not in (1, 2) or weights.numel() != count:

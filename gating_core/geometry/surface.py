@@ -24,6 +24,7 @@ from gating_core.geometry.verdict import FLAT, AreaShares, Verdict, area_shares,
 from gating_core.jets.second_order import SecondOrderJet, second_order_jet
 
 BLOCK_POINTS = 512  # whose distances to all points are held at a time
+REACH_SLACK = 1e-9  # relative, for the rounding of distances
 FLAT_ERROR = 1e-3  # of 1 / diagonal^2: an error of K below it is small
 
 
@@ -163,9 +164,18 @@ class SurfaceResult:
 
 
 def diameter(points: torch.Tensor) -> float:
-    """The largest distance between any two of ``points`` (N, D)."""
+    """The largest distance between any two of ``points`` (N, D).
+
+    From the middle, one end is no further than the furthest point, so that the other end is at
+    least the rest of any distance found so far away: few points are.
+    """
     centred = points - points.mean(0)  # or a place far from the origin would round it
-    return max(float(torch.cdist(block, centred).max()) for block in centred.split(BLOCK_POINTS))
+    reach = torch.linalg.vector_norm(centred, dim=1)
+    found = torch.linalg.vector_norm(centred - centred[reach.argmax()], dim=1).max()
+    if not found.isfinite():
+        return torch.nan
+    ends = centred[reach >= (found - reach.max()) * (1 - REACH_SLACK)]
+    return max(float(torch.cdist(block, ends).max()) for block in ends.split(BLOCK_POINTS))
 
 
 def measure_surface(

@@ -6,6 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.spatial.distance import pdist
 
 from gating_core.geometry.classics import SURFACES
 from gating_core.geometry.grid import square_grid
@@ -110,6 +113,22 @@ def test_the_diameter_is_that_of_the_farthest_pair():
     farthest = max(float((points - p).norm(dim=1).max()) for p in points)
     assert diameter(points) == pytest.approx(farthest, rel=1e-12)
     assert diameter(points + 1e6) == pytest.approx(farthest, rel=1e-8)
+
+
+@given(st.integers(0, 10**6), st.integers(2, 60), st.integers(-12, 0), st.floats(-1e3, 1e3))
+def test_the_diameter_is_scipys_whatever_the_shape(seed, count, flatness, place):
+    """Clouds, needles, and the four corners of a square, whose ends are many."""
+    rng = np.random.default_rng(seed)
+    cloud = rng.standard_normal((count, 3)) * [1, 10.0**flatness, 1] + place
+    for points in (cloud, np.sign(cloud - place), np.repeat(cloud[:1], count, 0)):
+        farthest = pdist(points).max()
+        assert diameter(torch.tensor(points)) == pytest.approx(farthest, rel=1e-11, abs=1e-12)
+
+
+def test_nothing_has_a_diameter_where_a_point_is_nowhere():
+    for nowhere in (math.nan, math.inf):
+        points = torch.tensor([[0.0, 0.0], [nowhere, 1.0], [3.0, 4.0]], dtype=torch.float64)
+        assert math.isnan(diameter(points))
 
 
 def test_turning_changes_the_diagonal_and_not_the_diameter():

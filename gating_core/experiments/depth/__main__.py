@@ -1,0 +1,33 @@
+"""Train and measure the stacks that are shipped, and write them to ``assets/depth``.
+
+python -m gating_core.experiments.depth
+"""
+
+import logging
+
+import torch
+
+from gating_core.experiments.depth.request import TrainedRequest
+from gating_core.experiments.depth.shipped import SHIPPED, save_depths
+from gating_core.experiments.depth.trained import (
+    VARIANTS,
+    TrainedDepths,
+    train_depths,
+)
+
+
+def main() -> None:
+    torch.set_num_threads(1)  # models this small only wait for each other on more
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    *_, trained = train_depths(TrainedRequest())
+    assert isinstance(trained, TrainedDepths)
+    save_depths(trained, SHIPPED)
+    for variant in VARIANTS:
+        total = trained.results[variant].curves["total"]
+        rows = zip(total.depths, total.median, trained.accuracy(variant).mean(0), strict=True)
+        texts = [f"{depth}: {median:.3g} ({share:.3f})" for depth, median, share in rows]
+        logging.info("%s, total curvature (accuracy) by depth: %s", variant, ", ".join(texts))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,156 @@
+"""What is measured of every surface on the way through the layers, and how far off may it be?
+
+Shapes: S seeds, L depths, N = R x R grid points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from gating_core.geometry.curvature import curvature
+from gating_core.geometry.flatness import flatness_proofs
+from gating_core.geometry.grid import Grid
+from gating_core.geometry.integrals import grid_integral, unseen_curvature
+from gating_core.geometry.proxy import proxy_limit
+from gating_core.geometry.surface import diameter
+from gating_core.jets.second_order import SecondOrderJet
+
+ROUNDING = 16 * torch.finfo(torch.float64).eps  # of a mean or a distance, relative to itself
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A number of a surface, in words, with its symbol and its unit, a power of length."""
+
+    title: str
+    symbol: str
+    length_power: int
+
+
+QUANTITIES: dict[str, Quantity] = {
+    "total": Quantity("total absolute curvature", "∫|K| dA", 0),
+    "mean": Quantity("mean curvature by area, without its sign", "∫|K| dA / ∫dA", -2),
+    "centre": Quantity("curvature at the centre, without its sign", "|K(0)|", -2),
+    "proxy": Quantity("the paper's proxy", "mean |D²y|", 1),
+    "diameter": Quantity("diameter", "diameter", 1),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """What is known of L surfaces of each of S seeds; arrays (S, L), or (S,) of one surface each.
+
+    ``values``, ``errors`` and ``known`` have the keys of `QUANTITIES` and arrays (S, L): a value,
+    how far off it may be, and whether that covers all; where it does not, because tangent planes
+    are unresolved, total and mean are lower estimates or nothing. The errors of the total, and so
+    of the mean, hold what halving the grid changes, or what holonomy sees between its points, if
+    that is more; all others are bounds on rounding. The proxy is the limit for a step of zero.
+    ``unresolved`` (S, L) is a share of the points, ``proved`` (S, L) whether a surface is flat by
+    proof, ``bound_kind`` that of the rounding errors.
+    """
+
+    values: dict[str, np.ndarray]
+    errors: dict[str, np.ndarray]
+    known: dict[str, np.ndarray]
+    unresolved: np.ndarray
+    proved: np.ndarray
+    bound_kind: str
+
+
+def measured(
+    function: Callable[[torch.Tensor], torch.Tensor], jet: SecondOrderJet, grid: Grid
+) -> Measured:
+    """All `QUANTITIES` of the surfaces whose ``jet`` on ``grid`` has leading axes (L, S), or (S,).
+
+    ``function`` is what the jet is of, and may know why some are flat.
+    """
+    field = curvature(jet)
+    lead = field.gaussian.shape[:-1]
+    proofs = flatness_proofs(function, jet.value)
+    proved = torch.tensor([proof is not None for proof in proofs]).reshape(lead)
+    resolved = field.resolved.all(-1) | proved
+    total = grid_integral("absolute", field, grid.weights)
+    area = grid_integral("area", field, grid.weights)
+    total_error = torch.maximum(total.error, unseen_curvature(jet, field, grid.weights))
+    total_value, total_error = (torch.where(proved, 0.0, x) for x in (total.value, total_error))
+    mean = total_value / area.value
+    # Of a quotient t / a: (d_t + |t / a| d_a) / (a - d_a).
+    room = (area.value - area.error).clamp(min=0)
+    mean_error = (total_error + mean * area.error) / room + mean * ROUNDING
+    middle = grid.weights.numel() // 2
+    there = field.resolved[..., middle]
+    parts = {
+        "total": (total_value, total_error, resolved),
+        "mean": (
+            torch.where(proved, 0.0, mean), torch.where(proved, 0.0, mean_error), resolved
+        ),
+        "centre": (
+            torch.where(proved, 0.0, field.gaussian[..., middle].abs()),
+            torch.where(proved, 0.0, field.gaussian_error[..., middle]),
+            there | proved,
+        ),
+        "proxy": _proxy(jet),
+        "diameter": _diameter(jet),
+    }  # fmt: skip
+
+    def by_seed(place: int) -> dict[str, np.ndarray]:
+        return {name: part[place].numpy().T for name, part in parts.items()}
+
+    return Measured(
+        values=by_seed(0),
+        errors=by_seed(1),
+        known=by_seed(2),
+        unresolved=(1 - field.resolved.double().mean(-1)).numpy().T,
+        proved=proved.numpy().T,
+        bound_kind=field.bound_kind,
+    )
+
+
+def joined(several: list[Measured]) -> Measured:
+    """Of L depths, each measured alone as arrays (S,), what is known in arrays (S, L)."""
+
+    def together(part: str) -> dict[str, np.ndarray]:
+        return {
+            name: np.stack([getattr(found, part)[name] for found in several], -1)
+            for name in QUANTITIES
+        }
+
+    kinds = {found.bound_kind for found in several}
+    return Measured(
+        values=together("values"),
+        errors=together("errors"),
+        known=together("known"),
+        unresolved=np.stack([found.unresolved for found in several], -1),
+        proved=np.stack([found.proved for found in several], -1),
+        bound_kind=kinds.pop() if len(kinds) == 1 else "estimate",
+    )
+
+
+Part = tuple[torch.Tensor, torch.Tensor, torch.Tensor]  # (L, S) each: value, error, known
+
+
+def _proxy(jet: SecondOrderJet) -> Part:
+    """The mean norm of the second derivatives: a norm moves no further than what it is of."""
+    value = proxy_limit(jet).mean
+    uu, uv, vv = _errors(jet)[3:].square().sum(-2)
+    error = (uu + 2 * uv + vv).sqrt().mean(-1) * (1 + ROUNDING) + value * ROUNDING
+    return value, error, (value + error).isfinite()
+
+
+def _diameter(jet: SecondOrderJet) -> Part:
+    """Both ends may be off by the same error, at most."""
+    surfaces = jet.value.flatten(0, -3).contiguous()
+    value = torch.tensor([diameter(points) for points in surfaces], dtype=torch.float64)
+    value = value.reshape(jet.stack.shape[1:-2])
+    reach = jet.stack[0].abs().amax((-2, -1))
+    error = 2 * _errors(jet)[0].square().sum(-2).sqrt().amax(-1) + (value + reach) * ROUNDING
+    return value, error, (value + error).isfinite()
+
+
+def _errors(jet: SecondOrderJet) -> torch.Tensor:
+    """The errors of a jet; as large as one knows where nobody followed them."""
+    return torch.full_like(jet.stack, torch.inf) if jet.errors is None else jet.errors

@@ -1,0 +1,170 @@
+"""How much do trained stacks curve, each of its own depth? They are trained and measured.
+
+The ungated and the gated stacks of one depth are one ensemble, and share data and all initial
+weights that they have in common. Those of the default request have a residual: without one stacks
+of eight layers do not learn at all, and with one they need no normalisation. Shapes: S seeds, L
+depths, R x R grid points, D model dimension.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from gating_core.attention.classifier import restore
+from gating_core.attention.config import AttentionConfig
+from gating_core.attention.every_layer import EveryLayer
+from gating_core.attention.stack import Attention
+from gating_core.checks import check_choice, check_integer
+from gating_core.experiments.depth.measured import DepthResult, depth_result, measure_layers
+from gating_core.experiments.depth.quantities import Measured, joined, measured
+from gating_core.experiments.depth.request import TrainedRequest
+from gating_core.geometry.grid import square_grid
+from gating_core.geometry.surface import SurfaceResult, measure_surface
+from gating_core.jets.second_order import jet_by_parts
+from gating_core.tasks.task import Task, make_task
+from gating_core.training.recipe import Recipe
+from gating_core.training.trained import TrainedEnsemble
+from gating_core.training.trainer import Snapshot, Trainer
+
+VARIANTS = {"ungated": False, "gated": True}  # whether there is a gate
+MEASURING = 0.5  # of a depth's training: what measuring counts, where shares done are told
+PART_POINTS = 60_000  # of all surfaces together, at a time: a fifth of a second
+REPLAY_GRID = 31
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedDepths:
+    """Trained stacks of every depth, by variant: their weights, and what was found on them.
+
+    ``ensembles`` have one snapshot, the last; ``results`` tell of the final surfaces, at the
+    request's depths. Both have the keys of `VARIANTS`.
+    """
+
+    request: TrainedRequest
+    ensembles: dict[str, tuple[TrainedEnsemble, ...]]
+    results: dict[str, DepthResult]
+
+    def layers(self, variant: str, depth: int) -> EveryLayer:
+        """What each of the layers of the trained stacks of ``depth`` layers writes."""
+        return EveryLayer(_restored(self._ensemble(variant, depth)))
+
+    def accuracy(self, variant: str) -> np.ndarray:
+        """(S, L): on test points."""
+        check_choice("variant", variant, VARIANTS)
+        return np.stack([found.test_accuracy[-1] for found in self.ensembles[variant]], 1)
+
+    def _ensemble(self, variant: str, depth: int) -> TrainedEnsemble:
+        check_choice("variant", variant, VARIANTS)
+        if depth not in self.request.depths:
+            raise ValueError(f"depth is {depth!r}; it must be one of {self.request.depths}")
+        return self.ensembles[variant][self.request.depths.index(depth)]
+
+
+Event = float | TrainedDepths
+
+
+def train_depths(request: TrainedRequest) -> Iterator[Event]:
+    """Train and measure stacks of all depths: the same again, whenever it is called.
+
+    Yields the share done, 0 to 1, several times a second, and at the end the `TrainedDepths`.
+    Raises `TrainingDiverged` where a loss is no longer finite.
+    """
+    task = make_task(request.task, request.points, seeds=request.seeds)
+    ensembles: dict[str, list[TrainedEnsemble]] = {variant: [] for variant in VARIANTS}
+    found: dict[str, list[Measured]] = {variant: [] for variant in VARIANTS}
+    whole, done = (1 + MEASURING) * sum(request.depths), 0.0
+    for depth in request.depths:
+        configs = [
+            request.stack(depth, VARIANTS[variant], request.arrangement) for variant in VARIANTS
+        ]
+        trainer = Trainer(configs, task, Recipe(batch_size=min(64, request.points)))
+        for _ in trainer.advance(request.steps):
+            yield (done + depth * trainer.step / request.steps) / whole
+        snapshots = yield from _told(trainer.snapshots(), (done + depth) / whole)
+        for variant, config, snapshot in zip(VARIANTS, configs, snapshots, strict=True):
+            ensemble = _ended(config, task, snapshot)
+            ensembles[variant].append(ensemble)
+            told = _told(_final(ensemble, request.grid), (done + depth) / whole)
+            found[variant].append((yield from told))
+        done += (1 + MEASURING) * depth
+    yield 1.0
+    yield trained_depths(
+        request,
+        {variant: tuple(several) for variant, several in ensembles.items()},
+        {variant: joined(several) for variant, several in found.items()},
+    )
+
+
+def trained_depths(
+    request: TrainedRequest,
+    ensembles: dict[str, tuple[TrainedEnsemble, ...]],
+    found: dict[str, Measured],
+) -> TrainedDepths:
+    """What was trained and ``found`` on the final surfaces, by variant."""
+    depths = np.array(request.depths)
+    results = {
+        variant: depth_result(f"trained_{variant}", request, found[variant], depths)
+        for variant in VARIANTS
+    }
+    return TrainedDepths(request, ensembles, results)
+
+
+def measure_through(
+    trained: TrainedDepths, variant: str, depth: int
+) -> Generator[None, None, DepthResult]:
+    """All seeds' surfaces after each layer of the trained stacks of ``depth`` layers."""
+    layers = trained.layers(variant, depth)
+    found = yield from measure_layers(layers, trained.request.grid)
+    depths = np.arange(1, depth + 1)
+    return depth_result(f"trained_{variant}", trained.request, found, depths)
+
+
+def replay_trained(
+    trained: TrainedDepths, variant: str, depth: int, member: int, grid_size: int = REPLAY_GRID
+) -> SurfaceResult:
+    """One trained stack's surface after every layer: as many frames as layers."""
+    check_integer("member", member, 0, trained.request.seed_count - 1)
+    model = trained.layers(variant, depth).model.member(member)
+    return measure_surface(EveryLayer(model), square_grid(grid_size), bound="rigorous")
+
+
+def _told(work: Generator[None, None, T], share: float) -> Generator[float, None, T]:
+    """``work`` that yields the ``share`` done whenever it gives way."""
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            return end.value
+        yield share
+
+
+def _ended(config: AttentionConfig, task: Task, snapshot: Snapshot) -> TrainedEnsemble:
+    """An ensemble of which nothing but the end is kept."""
+    return TrainedEnsemble(
+        config=config,
+        seeds=task.seeds,
+        steps=np.array([snapshot.step]),
+        train_loss=snapshot.train_loss[None],
+        train_accuracy=snapshot.train_accuracy[None],
+        test_accuracy=snapshot.test_accuracy[None],
+        state=snapshot.state,
+    )
+
+
+def _restored(ensemble: TrainedEnsemble) -> Attention:
+    return restore(ensemble.config, ensemble.seeds, ensemble.state).attention
+
+
+def _final(ensemble: TrainedEnsemble, grid_size: int) -> Generator[None, None, Measured]:
+    """What is found on the surfaces of all seeds, arrays (S,)."""
+    model, grid = _restored(ensemble), square_grid(grid_size)
+    part = max(PART_POINTS // (len(ensemble.seeds) * ensemble.config.depth), 1)
+    jet = yield from jet_by_parts(model, grid.points, "rigorous", part)
+    yield
+    return measured(model, jet, grid)

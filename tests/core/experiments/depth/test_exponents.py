@@ -1,0 +1,125 @@
+"""Is an exponent what an independent implementation says, and does a course get the right word?"""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from gating_core.experiments.depth import GROWS, SATURATES, SHRINKS, STEADY, UNDECIDED, ZERO
+from gating_core.experiments.depth.exponents import course, exponent
+
+DEPTHS = np.arange(1, 17)
+SEEDS = 16
+EVERYWHERE = np.ones((SEEDS, 16), dtype=bool)
+
+
+def noise(seed: int, size: float) -> np.ndarray:
+    return np.exp(size * np.random.default_rng(seed).standard_normal((SEEDS, 16)))
+
+
+def test_slopes_and_interval_are_scipys():
+    values = DEPTHS**1.3 * noise(0, 0.4)
+    fitted = np.random.default_rng(1).random((SEEDS, 16)) < 0.6
+    found = exponent(DEPTHS, values, fitted)
+    slopes = [
+        stats.linregress(np.log(DEPTHS[here]), np.log(row[here])).slope
+        for row, here in zip(values, fitted, strict=True)
+    ]
+    assert np.allclose(found.slopes, slopes, rtol=1e-12, atol=0)
+    low, high = stats.t.interval(0.95, SEEDS - 1, np.mean(slopes), stats.sem(slopes))
+    assert (found.low, found.high) == pytest.approx((low, high), rel=1e-12)
+
+
+@given(st.floats(-5, 5), st.floats(1e-8, 1e8), st.integers(0, 1000))
+def test_a_power_has_its_exponent_whatever_the_unit_and_the_points(power, factor, seed):
+    fitted = np.random.default_rng(seed).random((SEEDS, 16)) < 0.5
+    found = exponent(DEPTHS, factor * DEPTHS**power * np.ones((SEEDS, 1)), fitted)
+    enough = fitted.sum(1) >= 3
+    assert np.allclose(found.slopes[enough], power, atol=1e-9)
+    assert np.isnan(found.slopes[~enough]).all()
+    if enough.sum() >= 8:
+        assert found.interval is not None
+        assert found.interval.half_width < 1e-9
+
+
+def test_nothing_is_said_of_too_few_depths_or_seeds():
+    values = DEPTHS**2.0 * np.ones((SEEDS, 1))
+    two = EVERYWHERE & (DEPTHS < 3)
+    found = exponent(DEPTHS, values, two)
+    assert found.interval is None
+    assert found.depths is None
+    assert np.isnan(found.low)
+    assert np.isnan(found.high)
+    few = EVERYWHERE.copy()
+    few[7:] = False
+    assert exponent(DEPTHS, values, few).interval is None
+    few[7] = True
+    assert exponent(DEPTHS, values, few).interval is not None
+    assert exponent(DEPTHS, values[:1], EVERYWHERE[:1]).interval is None
+
+
+def test_what_is_not_fitted_changes_nothing():
+    values = DEPTHS**2.0 * noise(2, 0.1)
+    fitted = EVERYWHERE & (DEPTHS <= 8)
+    wild = np.where(fitted, values, np.nan)
+    assert np.array_equal(
+        exponent(DEPTHS, values, fitted).slopes, exponent(DEPTHS, wild, fitted).slopes
+    )
+    assert exponent(DEPTHS, values, fitted).depths == (1, 8)
+
+
+SERIES = {
+    "square": (DEPTHS**2.0, GROWS),
+    "root": (DEPTHS**0.5, GROWS),
+    "half a sphere": (2 * np.pi * DEPTHS / (2 + DEPTHS), SATURATES),
+    "at once": (1 - 0.9 ** (DEPTHS * 3.0), SATURATES),
+    "geometric": (0.5**DEPTHS, SHRINKS),
+    "inverse": (1 / DEPTHS, SHRINKS),
+    "constant": (np.ones(16), STEADY),
+    "slow": (DEPTHS**0.1, GROWS),
+    "up and down": (np.exp(-((np.log(DEPTHS) - np.log(4)) ** 2)), UNDECIDED),
+}
+
+
+@pytest.mark.parametrize("name", SERIES)
+def test_a_course_gets_its_word(name):
+    series, word = SERIES[name]
+    values = series * noise(3, 0.05)
+    found = course(DEPTHS, values, 1e-6 * values, EVERYWHERE)
+    assert found.word == word
+
+
+def test_early_and_late_are_the_first_and_the_last_depths():
+    """Up to the middle of the logarithmic axis, and from half of the greatest depth on."""
+    values = DEPTHS**2.0 * noise(6, 0.1)
+    for depths, early, late in ((DEPTHS, (1, 4), (8, 16)),
+                                (np.array([1, 2, 3, 4, 6, 8]), (1, 3), (4, 8))):  # fmt: skip
+        part = values[:, depths - 1]
+        found = course(depths, part, 0 * part, np.ones_like(part, dtype=bool))
+        assert (found.early.depths, found.late.depths) == (early, late)
+        assert np.allclose(found.bend.mean, (found.late.slopes - found.early.slopes).mean())
+
+
+def test_much_noise_is_undecided():
+    found = course(DEPTHS, DEPTHS**0.1 * noise(5, 8.0), np.zeros((SEEDS, 16)), EVERYWHERE)
+    assert found.word == UNDECIDED
+
+
+def test_zero_is_zero_only_where_it_is_known():
+    zeros = np.zeros((SEEDS, 16))
+    assert course(DEPTHS, zeros, zeros, EVERYWHERE).word == ZERO
+    assert course(DEPTHS, zeros + 1e-30, zeros + 1e-29, EVERYWHERE).word == ZERO
+    assert course(DEPTHS, zeros, zeros, ~EVERYWHERE).word == UNDECIDED
+    one = EVERYWHERE.copy()
+    one[3, 5] = False
+    assert course(DEPTHS, zeros, zeros, one).word == UNDECIDED
+
+
+def test_doubtful_values_are_not_fitted():
+    """A value that is known to less than half of itself pulls no line."""
+    values = DEPTHS**2.0 * np.ones((SEEDS, 1))
+    values[:, 10:] = 1e-9
+    errors = np.where(np.arange(16) >= 10, values, 0.0)
+    assert course(DEPTHS, values, errors, EVERYWHERE).word == GROWS
+    assert course(DEPTHS, values, 0 * errors, EVERYWHERE).word != GROWS

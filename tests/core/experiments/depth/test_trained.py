@@ -1,0 +1,143 @@
+"""Are trained stacks what they say: trained alike, measured right, and the same from their file?"""
+
+from functools import cache
+
+import numpy as np
+import pytest
+import torch
+
+from gating_core.experiments.depth import (
+    QUANTITIES,
+    VARIANTS,
+    TrainedDepths,
+    TrainedRequest,
+    load_depths,
+    load_shipped,
+    measure_through,
+    replay_trained,
+    save_depths,
+    train_depths,
+)
+from gating_core.experiments.depth.quantities import measured
+from gating_core.geometry import square_grid
+from gating_core.jets import second_order_jet
+from gating_core.pauses import drained
+from gating_core.tasks import make_task
+from gating_core.training import train_ensemble
+
+SMALL = TrainedRequest(depths=(1, 3), seed_count=3, steps=8, points=64, grid=9)
+
+
+@cache
+def small() -> tuple[list[float], TrainedDepths]:
+    *shares, trained = train_depths(SMALL)
+    return shares, trained
+
+
+def test_they_are_trained_as_any_ensemble_is():
+    """One after the other, by the trainer's plain face; float32, so within rounding."""
+    _, trained = small()
+    task = make_task("circle", 64, seeds=SMALL.seeds)
+    for variant, gated in VARIANTS.items():
+        for place, depth in enumerate(SMALL.depths):
+            config = SMALL.stack(depth, gated, "residual")
+            *_, snapshot = train_ensemble(config, task, SMALL.seeds, 8, batch_size=64)
+            found = trained.ensembles[variant][place]
+            assert found.config == config
+            assert set(found.state) == set(snapshot.state)
+            for name, array in snapshot.state.items():
+                assert np.allclose(found.state[name], array, atol=1e-4), name
+            assert np.allclose(trained.accuracy(variant)[:, place], snapshot.test_accuracy,
+                               atol=0.01)  # fmt: skip
+
+
+def test_shares_rise_from_none_to_all():
+    shares, _ = small()
+    assert shares == sorted(shares)
+    assert 0 < shares[0] < 0.5
+    assert shares[-1] == 1
+
+
+def test_the_final_surface_is_that_after_the_last_layer():
+    _, trained = small()
+    for variant in VARIANTS:
+        final = trained.results[variant]
+        through = drained(measure_through(trained, variant, 3))
+        for name in QUANTITIES:
+            across, along = final.curves[name], through.curves[name]
+            assert across.values.shape == (3, 2)
+            assert along.values.shape == (3, 3)
+            assert np.allclose(across.values[:, 1], along.values[:, 2], rtol=1e-9)
+        assert (through.curves["total"].values[:, 0] != final.curves["total"].values[:, 0]).any()
+
+
+def test_a_replay_is_of_one_trained_model():
+    _, trained = small()
+    film = replay_trained(trained, "gated", 3, 1, 9)
+    assert film.values.shape == (3, 9, 9, 3)
+    total = trained.results["gated"].curves["total"]
+    assert film.total[-1] == pytest.approx(total.values[1, 1], rel=1e-9)
+    assert film.total[-1] != pytest.approx(total.values[0, 1], rel=1e-3)
+
+
+def test_a_file_gives_back_what_was_saved(tmp_path):
+    _, trained = small()
+    path = tmp_path / "some" / "trained.safetensors"
+    save_depths(trained, path)
+    found = load_depths(path)
+    assert found.request == trained.request
+    for variant in VARIANTS:
+        here, there = found.results[variant], trained.results[variant]
+        assert (here.bound_kind, here.regime) == (there.bound_kind, there.regime)
+        assert np.array_equal(here.unresolved, there.unresolved)
+        for name in QUANTITIES:
+            for part in ("depths", "values", "errors", "known", "fitted"):
+                one, other = (getattr(x.curves[name], part) for x in (here, there))
+                assert np.array_equal(one, other)
+        points = square_grid(5).points
+        assert torch.equal(found.layers(variant, 3)(points), trained.layers(variant, 3)(points))
+
+
+def test_what_is_no_such_file_is_refused(tmp_path):
+    path = tmp_path / "trained.safetensors"
+    with pytest.raises(ValueError, match="holds no trained stacks"):
+        load_depths(path)
+    _, trained = small()
+    save_depths(trained, path)
+    whole = path.read_bytes()
+    for data in (b"", b"no tensors at all", whole[:-9], whole.replace(b"gated.3", b"gated.4")):
+        path.write_bytes(data)
+        with pytest.raises(ValueError, match="holds no trained stacks"):
+            load_depths(path)
+
+
+def test_it_can_be_stopped():
+    work = train_depths(TrainedRequest())
+    assert next(work) < 0.01
+    work.close()
+    with pytest.raises(StopIteration):
+        next(work)
+
+
+def test_what_is_shipped_is_what_the_command_makes():
+    """Its request is the default one; its numbers are those of its weights, measured again."""
+    shipped = load_shipped()
+    assert shipped.request == TrainedRequest()
+    assert shipped.accuracy("gated").shape == (16, 6)
+    model = shipped.layers("gated", 2).model
+    grid = square_grid(shipped.request.grid)
+    found = measured(model, second_order_jet(model, grid.points, "rigorous"), grid)
+    for name in QUANTITIES:
+        curve = shipped.results["gated"].curves[name]
+        assert np.allclose(curve.values[:, 1], found.values[name], rtol=1e-6)
+        assert (np.abs(curve.values[:, 1] - found.values[name]) <= curve.errors[:, 1]).all()
+
+
+def test_names_that_do_not_exist():
+    _, trained = small()
+    with pytest.raises(ValueError, match="variant is 'matched'"):
+        trained.accuracy("matched")
+    with pytest.raises(ValueError, match="depth is 2"):
+        trained.layers("gated", 2)
+    with pytest.raises(ValueError, match="member is 3"):
+        replay_trained(trained, "gated", 3, 3)
