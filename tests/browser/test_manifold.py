@@ -35,6 +35,7 @@ pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 ADDRESS = "/Manifold"
 WIDE = {"viewport": {"width": 900, "height": 1500}}
 COARSE = f"{ADDRESS}?grid=31"  # a quarter of the points, for whoever drags and turns
+SLOW_TO_MEASURE = f"{ADDRESS}?dim=8&n=8&seed=77"  # as far as 21 strengths go
 LOOKING_CLOSELY = f"{COARSE}&tab=Inspect&point=15.10"
 GRID = 31
 TURN = np.radians(8)
@@ -270,6 +271,23 @@ def test_the_surface_the_sentence_and_the_total_follow_the_slider_while_it_is_dr
     wide.wait_for_url(lambda url: "lambda=" not in url)
     settle(wide)
     np.testing.assert_array_equal(array(wide, "right_z"), before)
+
+
+def test_after_playing_a_new_model_stands_at_its_own_strength(wide):
+    """At first it has one frame, mostly: what was said of the model before is not meant."""
+    wide.wait_for_function(f"{STATE}.header.frames === 21 && {STATE}.wired")
+    wide.locator(".gc-play").click()
+    wide.wait_for_function(f"{STATE}.playing && {STATE}.frame > 0 && {STATE}.frame < 20")
+    wide.wait_for_function(f"!{STATE}.playing && {STATE}.frame === 20")
+    settle(wide)
+    before = wide.evaluate(f"{STATE}.header.scene")
+    follow_link(wide, SLOW_TO_MEASURE)
+    wide.wait_for_function(f"before => {STATE}.header.scene !== before", arg=before)
+    wide.wait_for_function(f"{STATE}.header.frames === 21")
+    await_view(wide)
+    assert wide.locator(".gc-view").get_attribute("data-frame") == "20"
+    assert wide.locator(".gc-frame").inner_text() == "λ = 1.00"
+    go_to(wide, COARSE.removeprefix(ADDRESS))
 
 
 def test_edge_on_the_flat_side_is_a_line(wide):
