@@ -18,6 +18,7 @@ from ui.gates.frames import GateFrame
 from ui.gates.request import STRENGTHS, GateRequest, case_of, resolve
 
 STYLE = Path(__file__).with_name("gates.css")
+PLACES = 9  # of coordinates: a grid's middle is 1e-17 off, which nobody wants to read
 SPARE = 560  # pixels of the window's height that all but the pictures takes
 
 
@@ -38,9 +39,10 @@ class FoundGate:
 
     @property
     def point(self) -> tuple[float, float]:
-        """(u, v) of the marked point."""
+        """(u, v) of the marked point, to `PLACES` decimals."""
         axis = self.frame.axis
-        return float(axis[self.at[1]]), float(axis[self.at[0]])
+        u, v = (round(float(axis[place]), PLACES) for place in self.at[::-1])
+        return u, v
 
     def law(self) -> LawAtPoint | None:
         """The law at the marked point; ``None`` where there is none to speak of."""
@@ -117,8 +119,8 @@ def _draw_law(found: FoundGate) -> None:
         return
     st.latex(words.law_latex(law))
     st.caption(
-        f"At {where} (u, v) = ({short(u)}, {short(v)}), λ = {STRENGTHS[found.place]:.2f}; K to"
-        f" {words.error_text(law.gaussian.error)}. {words.law_sentence(law)}"
+        f"At {where} ({short(u)}, {short(v)}), λ = {STRENGTHS[found.place]:.2f}:"
+        f" **K = {words.with_error(law.gaussian)}**. {words.law_sentence(law)}"
     )
 
 

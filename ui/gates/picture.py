@@ -219,8 +219,4 @@ def _gate(axis: np.ndarray, scale: ColourScale) -> Panel:
 
 
 def _titled(axis: np.ndarray, name: str) -> dict[str, Any]:
-    layout = chart_layout(axis, ("u", "v"))
-    note = {"text": name, "x": 0.03, "y": 0.97, "xref": "paper", "yref": "paper"}
-    note |= {"xanchor": "left", "yanchor": "top", "showarrow": False}
-    box = {"bgcolor": "rgba(255,255,255,0.8)", "font": {"color": palette.LINE, "size": 13}}
-    return layout | {"annotations": [note | box]}
+    return chart_layout(axis, (f"u · colour: {name}", "v"))

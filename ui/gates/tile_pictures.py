@@ -47,7 +47,7 @@ def draw_tile(found: MeasuredGate, path: Path) -> None:
                              line_width=OVERSAMPLED, lighting=False)  # fmt: skip
     plotter.add_light(pyvista.Light(position=LIGHT, light_type="scene light"))
     _look_at(plotter, values.reshape(-1, 3), best_camera([values])["eye"])
-    picture = plotter.screenshot(transparent_background=True, return_img=True)
+    picture = np.asarray(plotter.screenshot(transparent_background=True, return_img=True))
     plotter.close()
     _save(picture, path)
 

@@ -134,7 +134,12 @@ def law_latex(at: LawAtPoint) -> str:
     top = rf"{_bracketed(at.rho.value)}^4 \cdot {_bracketed(at.hessian.value)}"
     squares = (at.rho_u, at.rho_v, at.foot)
     below = " + ".join(rf"{_bracketed(each.value)}^2" for each in squares)
-    return rf"K = \frac{{{top}}}{{\left({below}\right)^2}} = {_number(at.gaussian.value)}"
+    return rf"\small K = \frac{{{top}}}{{\left({below}\right)^2}}"
+
+
+def with_error(number: WithError) -> str:
+    """A number with its bound."""
+    return plus_minus(number.value, number.error)
 
 
 LAW_ROWS = {  # of the table of numbers: a field of `LawAtPoint`

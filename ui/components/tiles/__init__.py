@@ -17,7 +17,7 @@ PICTURE_WIDTH = 72  # pixels
 
 @dataclass(frozen=True)
 class Tile:
-    """A ``name`` over one ``line``; above them a ``picture``, SVG or a file, or a ``formula`` in TeX."""
+    """A ``name`` over a ``line``; above a ``picture``, SVG or file, or a ``formula`` in TeX."""
 
     name: str
     line: str
