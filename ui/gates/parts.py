@@ -120,7 +120,7 @@ def _draw_law(found: FoundGate) -> None:
     st.latex(words.law_latex(law))
     st.caption(
         f"At {where} ({short(u)}, {short(v)}), λ = {STRENGTHS[found.place]:.2f}:"
-        f" **K = {words.with_error(law.gaussian)}**. {words.law_sentence(law)}"
+        f" **K = {words.with_error(law.gaussian)}**. {words.law_sentence(law)} ρ = 1/g."
     )
 
 

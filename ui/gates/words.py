@@ -113,13 +113,13 @@ def legend_note(picture: GatePicture, frames: tuple[GateFrame, ...]) -> str:
 
 LAW = (
     r"K = \frac{\rho^4 \,\det\mathrm{Hess}\,\rho}"
-    r"{\left(\rho_u^2 + \rho_v^2 + (\rho - u\rho_u - v\rho_v)^2\right)^2},\quad \rho = 1/g"
+    r"{\left(\rho_u^2 + \rho_v^2 + (\rho - u\rho_u - v\rho_v)^2\right)^2}"
 )
 
 
 def _number(number: float) -> str:
-    """A number within LaTeX, a power of ten where it would be long."""
-    text = f"{number:.4g}"
+    """A number within LaTeX, a power of ten where it would be long; no zero has a sign."""
+    text = f"{number:z.4g}"
     digits, mark, power = text.partition("e")
     return rf"{digits}\cdot 10^{{{int(power)}}}" if mark else text
 
