@@ -16,6 +16,7 @@ from gating_core.tasks import LARGEST_BYTES, TASKS
 
 QUOTED_CHARACTERS = 40  # of a value in the link: a sentence repeats so much of it
 LINK_NUMBERS = 1024  # of one parameter: twelve values of sixteen channels are 192
+FORMULA_CHARACTERS = 200  # of a gate of one's own, as the core reads it
 DRAWN_POINTS_IN_LINK = 500  # four letters each: longer addresses are cut by some programs
 LARGEST_DRAGGED = 1e6  # its fourth power still fits into float32, which pictures are made of
 UPLOAD_MB = math.ceil(LARGEST_BYTES / 1e6)  # a table of points: Streamlit counts in whole MB
@@ -58,6 +59,7 @@ GALLERY_KEPT = 8  # there are seven cases
 LANDING_KEPT = 24  # pairs of sides at every strength of the gate
 FILMS_KEPT = 24  # one seed of a run, at every drawn step: up to 8 MB
 PICTURES_KEPT = 24  # of Manifold, at every strength: 6 MB each at first sight
+GATED_KEPT = 16  # gates at every strength, measured or drawn: some 6 and 10 MB each
 DRAWINGS_KEPT = 32  # points of a link, as data
 ADDRESSES_KEPT = 48  # of arrays sent lately, 1 MB each; two workers make two films a second
 TILES_KEPT = len(TASKS) + 1  # one picture for each task, one for own points

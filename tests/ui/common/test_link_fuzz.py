@@ -15,6 +15,8 @@ from tests.ui.foreign_words import HOSTILE
 from tests.ui.opening import mistakes, open_page
 from ui.common.control_table import Controls
 from ui.common.links import check_link
+from ui.gates.request import GateRequest, case_of
+from ui.gates.request import resolve as resolve_gate
 from ui.landing.controls import LANDING
 from ui.limits import QUOTED_CHARACTERS, TRAINING_NUMBERS
 from ui.manifold.request import Request as ManifoldRequest
@@ -104,12 +106,21 @@ def test_any_link_to_manifold_is_two_models_within_limits_or_a_sentence(link):
 
 @settings(max_examples=EXAMPLES)
 @given(LINKS)
+def test_any_link_to_the_gates_is_a_gate_or_a_sentence(link):
+    request, note = resolve_gate(fed(PAGES["gates"], link, GateRequest))
+    case_of(request)
+    assert note.isprintable()
+    assert len(note) < LONGEST_SENTENCE
+
+
+@settings(max_examples=EXAMPLES)
+@given(LINKS)
 def test_any_link_to_the_first_page_is_mended_once(link):
     fed(LANDING, link, type("Nothing", (), {}))
 
 
 @settings(max_examples=max(3, settings().max_examples // 20))  # seconds each
-@given(st.sampled_from(["app.py", "pages/1_Manifold.py"]), LINKS)
+@given(st.sampled_from(["app.py", "pages/1_Manifold.py", "pages/3_Which_gates_curve.py"]), LINKS)
 def test_a_page_opens_whatever_its_link_says(page, link):
     link = {name: texts for name, texts in link.items() if name.isprintable() and name and texts}
     app = open_page(page, **{name: link[name] for name in set(link) - {"page"}} | QUICK)

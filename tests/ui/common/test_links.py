@@ -6,11 +6,12 @@ from hypothesis import strategies as st
 
 from ui.common.controls import Number
 from ui.common.links import GRID_SIZE, check_link, parse_numbers, parse_pick
+from ui.gates.controls import GATES
 from ui.landing.controls import LANDING
 from ui.manifold.controls import MANIFOLD
 from ui.playground.controls import PLAYGROUND
 
-PAGES = {"landing": LANDING, "manifold": MANIFOLD, "playground": PLAYGROUND}
+PAGES = {"landing": LANDING, "manifold": MANIFOLD, "playground": PLAYGROUND, "gates": GATES}
 GOOD = {
     "beside": "trained without",
     "strength": "0.35", "task": "moons", "depth": "3", "gate": "headwise",
@@ -31,6 +32,8 @@ GOOD = {
     "test_points": "false",
     "first": "9999",
     "drawing": "AAAAehIAeg6Q", "seeds": "32", "setup": "true", "own": "true", "looking": "true",
+    "case": "monkey saddle", "radius": "1.5", "formula": "1/(3+u^2-v)", "tint": "|H|",
+    "why": "true", "level": "0.5", "mark": "3.60",
 }  # fmt: skip
 BAD = {
     "beside": "somewhere", "strength": "1.5",
@@ -51,6 +54,8 @@ BAD = {
     "test_points": "no",
     "first": "1e3",
     "drawing": "AAA", "seeds": "1", "setup": "up", "own": "mine", "looking": "glass",
+    "case": "torus", "radius": "3", "formula": "u; v", "tint": "blue", "why": "because",
+    "level": "-1", "mark": "3.61",
 }  # fmt: skip
 EVERY = [(page, name) for page, parameters in PAGES.items() for name in parameters]
 

@@ -17,7 +17,7 @@ PICTURE_WIDTH = 72  # pixels
 
 @dataclass(frozen=True)
 class Tile:
-    """A ``name`` over one ``line``; above them an SVG ``picture`` or a ``formula`` in TeX."""
+    """A ``name`` over a ``line``; above a ``picture``, SVG or file, or a ``formula`` in TeX."""
 
     name: str
     line: str
@@ -26,14 +26,21 @@ class Tile:
 
 
 def draw_tiles(
-    tiles: Mapping[str, Tile], chosen: str, key: str, on_choose: Callable[[str], None]
+    tiles: Mapping[str, Tile],
+    chosen: str,
+    key: str,
+    on_choose: Callable[[str], None],
+    width: int = PICTURE_WIDTH,
 ) -> None:
-    """All ``tiles`` in rows; whoever chooses one calls ``on_choose`` with its word."""
+    """All ``tiles`` in rows; whoever chooses one calls ``on_choose`` with its word.
+
+    Pictures are so many pixels wide.
+    """
     with st.container(key=f"tiles_{key}", horizontal=True, gap="small"):
         for word, tile in tiles.items():
             with st.container(key=f"tile_{key}_{word}", border=True, gap=None):
                 if tile.picture:
-                    st.image(tile.picture, width=PICTURE_WIDTH)
+                    st.image(tile.picture, width=width)
                 if tile.formula:
                     st.markdown(f"${tile.formula}$")
                 st.button(

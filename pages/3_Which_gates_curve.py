@@ -1,0 +1,20 @@
+"""Which gates curve? A gallery of gates on a flat sheet, each with the law checked live."""
+
+import streamlit as st
+
+from ui.common.page import page
+from ui.gates.controls import GATES
+from ui.gates.parts import draw_explanations, draw_gallery, draw_why
+
+with page(
+    "Which gates curve?",
+    GATES,
+    question="Which gates curve?",
+    lead="A gate multiplies every point of the flat sheet (u, v, 1). Some gates curve it, some only"
+    " bend it, some do neither: the law says which.",
+):
+    found = draw_gallery()
+    draw_explanations(found)
+    with GATES["why"].draw(st) as why:
+        if why.open:
+            draw_why(found)

@@ -1,0 +1,169 @@
+"""Is what the page of gates draws and says that which was measured?"""
+
+import json
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from gating_core.geometry import square_grid
+from gating_core.theory import FIRST_FORMULA, GALLERY, law_at, measure_gate, sphere_case
+from tests.ui.opening import component, mistakes, open_page, report
+from ui.gates.frames import measure_frames
+from ui.gates.picture import gate_picture
+from ui.gates.request import GRID, STRENGTHS, GateRequest, resolve
+from ui.gates.shipped import numbers_of, picture_file, shipped
+from ui.gates.tile_pictures import SIZE
+from ui.gates.words import caption, law_latex, range_text, reading
+
+PAGE, VIEW = "pages/3_Which_gates_curve.py", "gates_view"
+SLACK = 1e-9  # relative: other machines round exp and its like differently
+
+
+# --- Tiles ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", GALLERY)
+def test_a_tile_says_what_is_measured_afresh(name):
+    fresh = numbers_of(measure_gate(GALLERY[name], 1.0, square_grid(GRID)))
+    said = shipped()[name]
+    assert said.verdict == fresh.verdict
+    assert (said.least, said.largest) == pytest.approx((fresh.least, fresh.largest), SLACK, 1e-12)
+
+
+def test_every_case_has_a_tile_and_the_sphere_stands_first():
+    assert list(shipped()) == list(GALLERY)
+    assert next(iter(shipped())) == "sphere"
+    for name in GALLERY:
+        picture = Image.open(picture_file(name)).convert("RGBA")
+        assert picture.size == SIZE
+        seen = np.asarray(picture)[..., 3] > 0
+        assert 0.05 < seen.mean() < 0.95
+        assert not seen[[0, -1]].any() or not seen[:, [0, -1]].any()  # nothing is cropped
+
+
+# --- Frames and pictures --------------------------------------------------------------------------
+
+
+def test_the_sphere_turns_flat_and_is_one_over_r_squared():
+    flat, mixed, full = measure_frames(GateRequest(radius=0.5), (0.0, 0.5, 1.0), 31)
+    assert (flat.verdict, full.verdict) == ("flat", "positively curved")
+    assert mixed.verdict == measure_gate(sphere_case(0.5), 0.5, square_grid(31)).verdict
+    assert full.range == pytest.approx((4.0, 4.0), 1e-12)
+    assert full.exact.agrees
+    assert full.exact.deviation <= full.exact.allowed < 1e-11
+    assert "1/r²" not in caption(full)
+    assert "**positively curved**" in reading(full, "1/r² = ")
+    assert "1/r² = 4" in reading(full, "1/r² = ")
+
+
+def test_a_gate_with_several_channels_has_no_law():
+    (frame,) = measure_frames(GateRequest("ruled"), (1.0,), 31)
+    assert frame.law is None
+    assert "gate for each channel" in reading(frame, "")
+
+
+def test_where_a_formula_is_no_gate_nothing_is_drawn_and_it_is_said():
+    frames = measure_frames(GateRequest("own", formula="u"), (0.0, 1.0), 31)
+    arrays = gate_picture(frames).view.arrays
+    lost = np.isnan(arrays["gated_gate"][1])
+    assert lost.mean() == pytest.approx(frames[1].share_lost)
+    assert 0.4 < lost.mean() < 0.6
+    assert np.isnan(arrays["gated_x"][1][lost]).all()
+    assert np.isfinite(arrays["gated_lost_u"][1]).any()
+    assert "is no gate" in reading(frames[1], "")
+    assert not frames[0].share_lost
+
+
+def test_what_is_too_far_away_to_draw_is_left_open_and_said():
+    picture = gate_picture(measure_frames(GateRequest("own", formula="exp(20*u)"), (0.0, 1.0), 31))
+    assert picture.cut
+    assert np.nanmax(np.abs(picture.view.arrays["gated_x"])) <= 1e6
+
+
+def test_an_image_much_smaller_than_the_sheet_has_a_box_of_its_own():
+    request = GateRequest("own", formula="0.01")
+    assert gate_picture(measure_frames(request, (0.0, 1.0), 31)).boxes_vary
+    assert not gate_picture(measure_frames(GateRequest(), (0.0, 1.0), 31)).boxes_vary
+
+
+# --- Words ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("ends", "text"),
+    [((0.0, 0.0), "K = 0"), ((-16.0, 1.25), "K −16 to 1.25"), ((None, None), "K not known"),
+     ((1 / 3, 1 / 3 + 1e-15), "K = 0.333")],
+)  # fmt: skip
+def test_a_range_is_one_number_where_it_is(ends, text):
+    assert range_text(ends) == text
+
+
+def test_the_law_is_written_with_the_numbers_of_the_point():
+    text = law_latex(law_at(GALLERY["saddle"].gate, 0.5, 0.0))
+    assert r"3.25^4 \cdot (-4)" in text
+    assert r"1^2 + 0^2 + 2.75^2" in text
+    assert "-0^" not in law_latex(law_at(GALLERY["saddle"].gate, 0.0, 0.0, 0.5))
+
+
+@pytest.mark.parametrize("formula", ["u+", "u.real", "((u)", "foo(u)", "u^99", ""])
+def test_what_is_no_formula_gets_one_sentence(formula):
+    request, note = resolve(GateRequest("own", formula=formula))
+    assert request.formula == FIRST_FORMULA
+    assert note.endswith(f"Shown instead: {FIRST_FORMULA}")
+
+
+# --- The page -------------------------------------------------------------------------------------
+
+
+def shown(app) -> str:
+    """All that the view says."""
+    return json.dumps(json.loads(component(app, VIEW).proto.bytes), ensure_ascii=False)
+
+
+def test_the_page_opens_with_the_sphere():
+    app = open_page(PAGE)
+    assert not app.exception
+    assert not app.warning
+    assert [b.label for b in app.button][: len(GALLERY)] == list(GALLERY)
+    text = shown(app)
+    assert "1/r² = 1/0.8² = 1.5625" in text
+    assert f"λ = {STRENGTHS[5]:.2f}" in text
+    assert any("1.25^4" in each.value for each in app.latex)
+
+
+def test_a_tile_opens_its_case_and_a_click_marks_a_point():
+    app = open_page(PAGE)
+    next(b for b in app.button if b.label == "saddle").click().run()
+    assert app.query_params["case"] == "saddle"
+    report(app, VIEW, "pick", {"row": 30, "column": 45})
+    assert app.query_params["mark"] == "30.45"
+    assert any("At the marked point (0.5, 0)" in each.value for each in app.caption)
+    report(app, VIEW, "stop", {"frame": 10})
+    assert app.query_params["level"] == "0.5"
+    assert not app.exception
+
+
+@pytest.mark.parametrize("case", ["ruled", "own", "channelwise"])
+def test_every_kind_of_case_opens_with_its_reasons(case):
+    app = open_page(PAGE, case=case, why="true", tint="|H|", level="0.5", mark="3.5")
+    assert not app.exception
+    assert any(GALLERY[case].why[0] in each.value for each in app.markdown)
+
+
+def test_a_formula_of_ones_own_is_typed_and_a_bad_one_is_explained():
+    app = open_page(PAGE, case="own")
+    app.text_input[0].set_value("1/(3+u^2+v)").run()
+    assert not app.exception
+    assert "bent, not curved" in shown(app)
+    app.text_input[0].set_value("1/(3+u^2+").run()
+    assert not app.exception
+    assert "breaks off at place" in app.error[0].value
+    app.text_input[0].set_value("u").run()
+    assert "is no gate" in shown(app)
+
+
+def test_bad_links_get_a_sentence_each():
+    app = open_page(PAGE, case="torus", radius="9", formula="__import__('os')", level="7")
+    assert not app.exception
+    assert len(mistakes(app)) == 4

@@ -1,0 +1,104 @@
+"""What is measured of a gated sheet at every strength of its gate, as little as a page needs?
+
+Shapes: R x C grid points.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gating_core.geometry import square_grid
+from gating_core.theory import MeasuredGate, measure_gate
+from ui.gates.request import GRID, STRENGTHS, GateRequest, case_of
+
+
+@dataclass(frozen=True)
+class Compared:
+    """How far measured K is from K by another way, at most; and what is allowed there.
+
+    ``value`` is K by the other way at the middle of the chart, ``constant`` whether it is that
+    everywhere.
+    """
+
+    deviation: float
+    allowed: float
+    agrees: bool
+    value: float
+    constant: bool
+
+
+@dataclass(frozen=True, eq=False)
+class GateFrame:
+    """A gated sheet at one strength: what is drawn, and what is said. Arrays are (R, C, ...)."""
+
+    strength: float
+    verdict: str
+    range: tuple[float, float] | None
+    middle: tuple[float, float]  # K and its error at the middle of the chart
+    largest_error: float  # of K, among resolved points
+    largest_bend: float  # of |H|, among resolved points
+    share_lost: float  # of the chart, where the gate is not positive or not finite
+    share_undecided: float  # of the area
+    exact: Compared | None
+    law: Compared | None
+    axis: np.ndarray  # (R,)
+    values: np.ndarray
+    known: np.ndarray  # K, NaN where it is not known
+    error: np.ndarray
+    signed: np.ndarray  # K where its sign is decided
+    mean: np.ndarray  # |H|
+    gate: np.ndarray  # in force; the mean over channels
+
+
+def measure_frames(request: GateRequest, strengths: tuple[float, ...] = STRENGTHS,
+                   size: int = GRID) -> tuple[GateFrame, ...]:  # fmt: skip
+    """The sheet under the gate of ``request`` at all ``strengths``."""
+    case, grid = case_of(request), square_grid(size)
+    return tuple(frame_of(measure_gate(case, strength, grid)) for strength in strengths)
+
+
+def frame_of(found: MeasuredGate) -> GateFrame:
+    """What a page needs of one measured gate."""
+    surface = found.surface
+    resolved = surface.resolved[0]
+    middle = (len(surface.axis) // 2,) * 2
+    gate = (1 - found.strength) + found.strength * found.gate.mean(-1)
+    (said,) = surface.verdicts
+    errors = surface.gaussian_error[0][resolved]
+    return GateFrame(
+        strength=found.strength,
+        verdict=found.verdict,
+        range=found.curvature_range,
+        middle=(float(surface.known[0][middle]), float(surface.known_error[0][middle])),
+        largest_error=float(errors.max()) if errors.size else float("nan"),
+        largest_bend=float(found.mean_norm[resolved].max()) if errors.size else float("nan"),
+        share_lost=float(found.fails.mean()) if found.strength else 0.0,
+        share_undecided=float(said.undecided),
+        exact=_compared(found, "exact"),
+        law=_compared(found, "law"),
+        axis=surface.axis,
+        values=surface.values[0],
+        known=surface.known[0],
+        error=surface.known_error[0],
+        signed=surface.gaussian_where(surface.decided)[0],
+        mean=np.where(resolved, found.mean_norm, np.nan),
+        gate=np.where(found.fails, np.nan, gate),
+    )
+
+
+def _compared(found: MeasuredGate, name: str) -> Compared | None:
+    reference = getattr(found, name)
+    if reference is None:
+        return None
+    values = reference.gaussian[found.surface.resolved[0]]
+    spread = float(np.ptp(values)) if values.size else float("nan")
+    noise = float(reference.error[found.surface.resolved[0]].max()) if values.size else 0.0
+    centre = len(found.surface.axis) // 2
+    return Compared(
+        *found.largest_deviation(reference),
+        agrees=found.agrees(reference),
+        value=float(reference.gaussian[centre, centre]),
+        constant=spread <= 2 * noise,
+    )

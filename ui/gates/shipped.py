@@ -1,0 +1,48 @@
+"""What is shipped of the gallery's cases: a small picture of each, its verdict and its range of K?
+
+``python -m ui.gates`` makes both.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+
+from gating_core.theory import MeasuredGate
+
+FOLDER = Path(__file__).resolve().parents[2] / "assets" / "gates"
+NUMBERS = FOLDER / "gallery.json"
+
+
+@dataclass(frozen=True)
+class TileNumbers:
+    """What stands on a tile: a verdict, and the least and the largest known K (1 / length^2)."""
+
+    verdict: str
+    least: float | None
+    largest: float | None
+
+
+def numbers_of(found: MeasuredGate) -> TileNumbers:
+    """What a tile says of a measured gate."""
+    least, largest = found.curvature_range or (None, None)
+    return TileNumbers(found.verdict, least, largest)
+
+
+def picture_file(name: str) -> Path:
+    """Where the picture of the case called ``name`` lies."""
+    return FOLDER / f"{name.replace(' ', '_')}.png"
+
+
+@cache
+def shipped() -> dict[str, TileNumbers]:
+    """By case."""
+    return {name: TileNumbers(**row) for name, row in json.loads(NUMBERS.read_text()).items()}
+
+
+def save(numbers: dict[str, TileNumbers]) -> None:
+    """Write what all tiles say."""
+    rows = {name: asdict(each) for name, each in numbers.items()}
+    NUMBERS.write_text(json.dumps(rows, indent=1) + "\n")
