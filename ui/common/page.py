@@ -19,6 +19,7 @@ PAGES = {  # by title: file and icon
     "Flat or curved?": ("app.py", ":material/landscape:"),
     "Manifold": ("pages/1_Manifold.py", ":material/blur_on:"),
     "Decision boundary": ("pages/2_Decision_boundary.py", ":material/gesture:"),
+    "Depth": ("pages/4_Depth.py", ":material/layers:"),
     "How to read it": ("pages/9_How_to_read.py", ":material/menu_book:"),
 }
 LINKS = "_links"
