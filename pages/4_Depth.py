@@ -18,8 +18,6 @@ with page(
     "Depth",
     DEPTH,
     question="How does depth add up?",
-    lead="Left: curvature against the number of layers, sixteen seeds. Right: one stack, replayed"
-    " from layer to layer.",
 ):
     controls, stage, folds = st.container(), st.container(), st.container()
     with controls:

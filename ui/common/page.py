@@ -58,7 +58,8 @@ def _drawn(title: str, controls: Mapping[str, InLink], question: str, lead: str)
             st.page_link(other, label=name, icon=icon, query_params=links.get(name))
     if question:
         st.title(question, anchor=False)
-        st.markdown(lead)
+        if lead:
+            st.markdown(lead)
     with told(title):
         warn_about_link(title, controls)
         yield

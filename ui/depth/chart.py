@@ -10,11 +10,17 @@ from dataclasses import dataclass
 import numpy as np
 import plotly.graph_objects as go
 
-from gating_core.experiments.depth import MOST_CURVATURE, QUANTITIES, Curve, DepthResult
+from gating_core.experiments.depth import (
+    MOST_CURVATURE,
+    QUANTITIES,
+    Curve,
+    DepthResult,
+    cap_curvature,
+)
 from ui.common.words import tick_text
 from ui.drawing import palette
 
-HEIGHT_PIXELS = 400
+HEIGHT_PIXELS = 430
 THEORY = {  # the exponent where gates are small
     "aligned": {"total": 2.0, "mean": 2.0, "centre": 2.0, "proxy": 1.0},
     "random": {"total": 1.0, "mean": 1.0, "centre": 1.0, "proxy": 0.5},
@@ -42,9 +48,14 @@ class Drawn:
     def theory(self) -> float | None:
         return THEORY.get(self.regime, {}).get(self.quantity)
 
+    @property
+    def ends(self) -> bool:
+        """Whether theory says where its growth ends."""
+        return self.regime == "strong" and self.quantity == "total"
 
-def depth_chart(drawn: list[Drawn], member: int) -> go.Figure:
-    """Curves on log-log axes; of the seed ``member`` a thin line.
+
+def depth_chart(drawn: list[Drawn], member: int, seed: int) -> go.Figure:
+    """Curves on log-log axes; of the ``member`` called ``seed`` a thin line.
 
     A curve ends where fewer than half of its seeds are known; zero is on no logarithmic axis.
     """
@@ -54,16 +65,14 @@ def depth_chart(drawn: list[Drawn], member: int) -> go.Figure:
     for place, each in enumerate(drawn):
         _add_curve(figure, each, member, dash=("dot", "solid")[place % 2])
         _add_fit(figure, each)
-    if any(each.regime == "strong" and each.quantity == "total" for each in drawn):
-        figure.add_hline(
-            MOST_CURVATURE, line={"color": REFERENCE, "width": 1.5, "dash": "dash"},
-            annotation={"text": "2π, half a sphere", "font": {"color": REFERENCE}},
-            annotation_position="top left",
-        )  # fmt: skip
+    for each in drawn:
+        if each.ends:
+            _add_end(figure, each)
     depths = drawn[0].curve.depths
     quantity = QUANTITIES[drawn[0].quantity]
     figure.update_xaxes(
-        type="log", title={"text": "layers", "standoff": 4}, tickvals=[1, 2, 3, 4, 6, 8, 12, 16],
+        type="log", tickvals=[1, 2, 3, 4, 6, 8, 12, 16],
+        title={"text": f"layers<br>{_key(drawn[0], seed)}", "standoff": 4},
         range=[np.log10(0.93), np.log10(depths[-1] * 1.08)],
     )  # fmt: skip
     low, high = _range(drawn)
@@ -76,11 +85,19 @@ def depth_chart(drawn: list[Drawn], member: int) -> go.Figure:
         tickvals=ticks, ticktext=[tick_text(x) for x in ticks],
     )  # fmt: skip
     figure.update_layout(
-        height=HEIGHT_PIXELS, margin={"l": 64, "r": 8, "t": 8, "b": 40},
+        height=HEIGHT_PIXELS, margin={"l": 64, "r": 8, "t": 8, "b": 56},
         legend={"x": 0.01, "y": 1.0, "yanchor": "bottom", "orientation": "h"},
         hovermode="closest",
     )  # fmt: skip
     return figure
+
+
+def _key(each: Drawn, seed: int) -> str:
+    """What lines and bands are."""
+    count = len(each.curve.values)
+    return (
+        f"<sub>median of {count} seeds, band: middle half, thin: seed {seed}, dashed: fitted</sub>"
+    )
 
 
 def _positive(values: np.ndarray) -> np.ndarray:
@@ -96,7 +113,7 @@ def _range(drawn: list[Drawn]) -> tuple[float, float]:
     if not logs.size:
         return -1.0, 1.0
     high = float(logs.max())
-    if any(each.regime == "strong" and each.quantity == "total" for each in drawn):
+    if any(each.ends for each in drawn):
         high = max(high, float(np.log10(MOST_CURVATURE)))
     low = max(float(logs.min()), high - DECADES_DRAWN)
     room = 0.06 * max(high - low, 0.3)
@@ -155,4 +172,17 @@ def _add_fit(figure: go.Figure, each: Drawn) -> None:
             x=ends, y=np.exp(height + lift + slope * (np.log(ends) - middle)), mode="lines",
             line={"color": colour, "width": 1.5, "dash": dash}, name=name,
             hoverinfo="skip", showlegend=slope == each.theory,
+        )  # fmt: skip
+
+
+def _add_end(figure: go.Figure, each: Drawn) -> None:
+    """The cap that strong gates come to where their steps are small, and the most it can have."""
+    depths, eps = each.curve.depths, each.result.eps
+    assert eps is not None  # of scalar gates
+    cap = np.median(cap_curvature(2 * eps[:, None] * depths), 0)
+    most = np.full(len(depths), MOST_CURVATURE)
+    for y, dash, name in ((cap, "dot", "ellipsoid's cap"), (most, "dash", "2π, half a sphere")):
+        figure.add_scatter(
+            x=depths, y=y, mode="lines", name=name, hoverinfo="skip",
+            line={"color": REFERENCE, "width": 1.5, "dash": dash},
         )  # fmt: skip

@@ -49,7 +49,7 @@ DEPTH: Controls = table(
         step=1, shape="box",
         help=f"{SHIPPED.seed_count} seeds are trained, this one and those after it."),
     Number("after", default=0, within=(0, UNTRAINED.depth), shape="box",
-        shown_instead="the last layer"),
+        shown_instead="the last layer whose K is known"),
     GridPoint("spot", size=REPLAY_GRID, shown_instead="no point"),
     Fold("every", "All stacks side by side"),
     Fold("why", "Why: what theory says, where it ends, and what is only our reading"),
@@ -59,7 +59,7 @@ DEPTH: Controls = table(
 
 def asked_request(below: DeltaGenerator) -> Request:
     """What is stacked, which quantity, and which stack is replayed; ``below`` what is trained."""
-    columns = front_columns([4, 4, 4, 4, 3], align="bottom")
+    columns = front_columns([4, 4, 4, 4, 3])
     stacked = DEPTH["stacked"].draw(columns[0])
     DEPTH["quantity"].draw(columns[1])
     given = {name: getattr(Request(), name) for name in ("around", "strong", "gated", "layers")}
@@ -91,10 +91,9 @@ def _training_controls(where: DeltaGenerator) -> int:
     return seed
 
 
-def frame_shown(depth: int) -> int:
-    """The frame that the link asks for; the last one if it asks for none, or has not that many."""
-    after = DEPTH["after"].linked
-    return min(after or depth, depth) - 1
+def frame_shown(depth: int, otherwise: int) -> int:
+    """The frame of the layer that the link asks for, of ``depth``; else of layer ``otherwise``."""
+    return min(DEPTH["after"].linked or otherwise, depth) - 1
 
 
 def picked() -> tuple[int, int] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import numpy as np
 import streamlit as st
 
 from gating_core.experiments.depth import (
@@ -26,7 +27,8 @@ from ui.depth.request import SHIPPED, UNTRAINED, Request
 from ui.drawing import palette
 
 LAST_GOOD = "depth_last_good"
-SPARE, STRIP_PIXELS, WORK_PIXELS = 560, 104, 64  # of the window: all but the pictures
+SPARE, STRIP_PIXELS, WORK_PIXELS = 610, 80, 64  # of the window: all but the pictures
+CLEAR = 0.5  # of the points: a surface of which less is known is not shown first
 COMMAND = "python -m gating_core.experiments.depth"
 
 
@@ -99,14 +101,14 @@ def draw_chart(found: Found) -> None:
     """The curves against depth, and one sentence on what is systematic."""
     drawn, shown = found.drawn, found.shown
     key = ("depth", *measured.key_of(shown), shown.stacked, shown.around, shown.quantity)
-    (chart,) = figures(key, lambda: [depth_chart(drawn, shown.member)])
+    (chart,) = figures(key, lambda: [depth_chart(drawn, shown.member, shown.seed)])
     note = words.stale_text(shown, found.asked)
     if note:
         st.caption(f":material/hourglass: {note}")
     st.plotly_chart(chart, alt=words.alt_text(drawn), key="depth_chart",
                     config={"displayModeBar": False})  # fmt: skip
     st.markdown(words.summary(drawn))
-    for text in words.doubts(drawn):
+    if text := words.doubts(drawn):
         st.caption(text)
 
 
@@ -124,7 +126,7 @@ def draw_replay(found: Found) -> None:
         captions=(words.captions(surface), [_size_text(replay)], [""]),
         readouts=([("K", ["sheet_gaussian"]), ("error", ["sheet_error"])], [], []),
         readings=words.readings(surface),
-        frame=frame_shown(depth),
+        frame=frame_shown(depth, _clear(surface)),
         frame_labels=[f"layer {layer} of {depth}" for layer in range(1, depth + 1)],
         places=list(range(1, depth + 1)),
         scrub=True,
@@ -132,8 +134,8 @@ def draw_replay(found: Found) -> None:
             palette.SIGNED_SCALE,
             first,
             last,
-            f"asinh scale for all layers, {percent(replay.view.beyond)} of a layer's points lie"
-            " beyond it · hatched or open: not known",
+            f"asinh, all layers alike · {percent(replay.view.beyond)} of a layer beyond it ·"
+            " hatched, open: not known",
         ),
         pick=picked(),
         on_pick=on_pick,
@@ -146,17 +148,24 @@ def draw_replay(found: Found) -> None:
     )  # fmt: skip
 
 
+def _clear(surface: SurfaceResult) -> int:
+    """The last layer after which K is known at half of the points or more, from 1; else 1."""
+    clear = np.flatnonzero(np.isfinite(surface.known).mean((1, 2)) >= CLEAR)
+    return int(clear[-1]) + 1 if clear.size else 1
+
+
 def _size_text(replay: Replay) -> str:
     if replay.enlarged:
-        return "every layer's surface drawn in one size; K in units of its own diameter d"
-    return "all layers' surfaces drawn to one scale"
+        return "each surface drawn in one size, diameter d"
+    return "all surfaces drawn to one scale"
 
 
 def draw_explanations(found: Found) -> None:
     """What is drawn, and how one could misread it."""
+    frame = frame_shown(found.shown.depth, _clear(found.surface))
     with st.container(horizontal=True):
         explain("depth", chart_text(found.drawn))
-        explain("the replay", replay_text(found.surface, frame_shown(found.shown.depth)))
+        explain("the replay", replay_text(found.surface, frame))
 
 
 def draw_training(found: Found) -> None:

@@ -6,13 +6,13 @@ Shapes: L layers, R x R grid points, M points of a line in which rows of NaN sep
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from gating_core.experiments.specimen import COLOURINGS
 from gating_core.geometry import SurfaceResult
 from ui.drawing import palette
-from ui.drawing.axes import coordinate_axes
 from ui.drawing.camera import best_camera
 from ui.drawing.colours import ColourScale, colour_scale
 from ui.drawing.lines import border, grid_lines, hatch, lifted, zero_curve
@@ -30,7 +30,7 @@ from ui.drawing.panels import (
     ref,
     scene_layout,
 )
-from ui.drawing.sheet import stacked
+from ui.drawing.sheet import outermost, stacked
 
 REPLAY_GRID = 31
 ALIKE = 0.25  # of the largest diagonal: where no surface is smaller all are drawn in one box
@@ -42,14 +42,13 @@ Arrays = dict[str, np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class Replay:
-    """The linked view of one stack, its colours, and how much each surface (L,) is enlarged.
+    """The linked view of one stack, and whether its surfaces are drawn in one size.
 
     Where surfaces are ``enlarged`` to one size, colours are those of the shapes that are drawn: of
     K times the square of the surface's diameter.
     """
 
     view: View
-    scale: ColourScale
     enlarged: bool
 
     @property
@@ -76,7 +75,7 @@ def replay_view(surface: SurfaceResult, sheet: bool) -> Replay:
     now = _rings(len(values))
     arrays |= moving | still | now
     view = View(
-        columns=[[_scene(values, style, enlarged)], [_chart(axis, style, symbol, names)], [strip]],
+        columns=[[_scene(values, style)], [_chart(axis, style, symbol, names)], [strip]],
         arrays=arrays,
         framed=frozenset({*moving, *now}),
         frames=len(values),
@@ -84,7 +83,7 @@ def replay_view(surface: SurfaceResult, sheet: bool) -> Replay:
         colour_range=scale.ends,
         beyond=scale.beyond,
     )
-    return Replay(view, scale, enlarged)
+    return Replay(view, enlarged)
 
 
 def _moving(
@@ -121,8 +120,7 @@ def _moving(
     return found
 
 
-def _scene(values: np.ndarray, style: dict, enlarged: bool) -> Panel:
-    names = () if enlarged else coordinate_axes(3).names
+def _scene(values: np.ndarray, style: dict[str, Any]) -> Panel:
     return Panel(
         kind="scene",
         label="the surface after the shown layer, with the chart's grid lines",
@@ -132,12 +130,13 @@ def _scene(values: np.ndarray, style: dict, enlarged: bool) -> Panel:
             line3d("sheet_edge", palette.GRID_LINE, 2.5),
             line3d("sheet_zero", palette.LINE, 6),
         ],
-        layout=scene_layout(*boxed(values.min((0, 1, 2)), values.max((0, 1, 2))), names),
+        layout=scene_layout(*boxed(values.min((0, 1, 2)), values.max((0, 1, 2))), ()),
         pick={letter: f"sheet_{letter}" for letter in "xyz"},
+        inside=outermost(values.reshape(-1, 3)).tolist(),
     )
 
 
-def _chart(axis: np.ndarray, style: dict, symbol: str, names: tuple[str, str]) -> Panel:
+def _chart(axis: np.ndarray, style: dict[str, Any], symbol: str, names: tuple[str, str]) -> Panel:
     reading = f"{symbol} = %{{customdata:.3g}}"
     return Panel(
         kind="plane",
@@ -153,7 +152,9 @@ def _chart(axis: np.ndarray, style: dict, symbol: str, names: tuple[str, str]) -
     )
 
 
-def _strip(shade: np.ndarray, field: np.ndarray, style: dict, symbol: str) -> tuple[Panel, Arrays]:
+def _strip(
+    shade: np.ndarray, field: np.ndarray, style: dict[str, Any], symbol: str
+) -> tuple[Panel, Arrays]:
     """One map for every layer, side by side; what is not known is left open."""
     count, size = shade.shape[:2]
     width = size + GAP
@@ -188,6 +189,7 @@ def _strip(shade: np.ndarray, field: np.ndarray, style: dict, symbol: str) -> tu
         layout={
             "xaxis": {
                 **bare, "range": [0.5, count + 0.5], "tickvals": list(range(1, count + 1)),
+                "ticktext": ["layer 1", *map(str, range(2, count + 1))],
             },
             "yaxis": {**bare, "range": [-half, half], "scaleanchor": "x", "visible": False},
             "margin": {"l": 4, "r": 4, "t": 4, "b": 22},

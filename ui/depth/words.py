@@ -19,7 +19,6 @@ from gating_core.geometry import UNKNOWN, Integral, SurfaceResult
 from gating_core.training import MeanInterval, mean_interval
 from ui.common.words import (
     layers_text,
-    percent,
     plus_minus,
     short,
     total_text,
@@ -103,25 +102,21 @@ def _signed(found: MeanInterval) -> str:
     return plus_minus(found.mean, found.half_width)
 
 
-def doubts(drawn: list[Drawn]) -> list[str]:
-    """Where seeds are missing, and what that makes of a fit: a sentence for each curve."""
+def doubts(drawn: list[Drawn]) -> str:
+    """Where seeds are missing, and what becomes of a curve there; nothing where none is."""
     found = []
     for each in drawn:
         curve, count = each.curve, len(each.curve.values)
-        if (curve.count == count).all():
-            continue
-        first = int(curve.depths[np.argmax(curve.count < count)])
-        text = f"{each.title}: from {layers_text(first)} on not all of {count} seeds are known"
-        gone = np.isnan(curve.median)
-        if gone.any():
-            last = int(curve.depths[np.argmax(gone)])
-            text += (
-                f", from {layers_text(last)} on fewer than half: there the curve ends. What is"
-                " left are survivors, whose tangent planes rounding has not swallowed"
-            )
-        most = percent(float(each.result.unresolved.max()))
-        found.append(f"{text} (open rings; unresolved: up to {most} of a surface's points).")
-    return found
+        if (curve.count < count).any():
+            first = int(curve.depths[np.argmax(curve.count < count)])
+            found.append(f"{each.title} from {layers_text(first)} on")
+    if not found:
+        return ""
+    return (
+        f"Open rings: not all of {len(drawn[0].curve.values)} seeds are known"
+        f" ({', '.join(found)}); what is left are survivors, and where fewer than half are, the"
+        " curve ends."
+    )
 
 
 def spread(drawn: list[Drawn]) -> str:
@@ -143,6 +138,8 @@ def captions(surface: SurfaceResult) -> list[str]:
 def _caption(surface: SurfaceResult, frame: int) -> str:
     total = Integral(surface.total[frame], surface.total_error[frame], surface.complete[frame])
     text = total_text(total, bool(surface.flat[frame]))
+    if not (surface.complete[frame] or surface.total[frame] > 0):
+        text = UNKNOWN  # "at least 0" says nothing
     text = f"total curvature **{text}**" if text != UNKNOWN else f"total curvature: {text}"
     return f"{text} · diameter {short(float(surface.diameter[frame]))}"
 
@@ -179,7 +176,8 @@ def _what(request: Request) -> str:
 
 def alt_text(drawn: list[Drawn]) -> str:
     """The finding, for those who do not see the chart."""
-    return f"{QUANTITIES[drawn[0].quantity].title} against layers: " + "; ".join(
+    title = QUANTITIES[drawn[0].quantity].title
+    return f"{title[:1].upper()}{title[1:]} against layers: " + "; ".join(
         f"{each.title} {each.curve.course.word}, exponent"
         f" {exponent_text(each.curve.course.whole)}" for each in drawn
     )  # fmt: skip

@@ -15,6 +15,7 @@ from tests.ui.foreign_words import HOSTILE
 from tests.ui.opening import mistakes, open_page
 from ui.common.control_table import Controls
 from ui.common.links import check_link
+from ui.depth.request import Request as DepthRequest
 from ui.landing.controls import LANDING
 from ui.limits import QUOTED_CHARACTERS, TRAINING_NUMBERS
 from ui.manifold.request import Request as ManifoldRequest
@@ -52,6 +53,7 @@ VALUES = st.one_of(st.lists(TEXTS, max_size=4), TEXTS.map(lambda text: [text] * 
 QUICK = {  # what would train or measure for long is left at what is shipped
     "task": ["circle"], "seed": ["32"], "depth": ["1"], "gate": ["sigmoid"], "grid": ["31"],
     "layers": ["1"], "source": ["memory"], "tab": ["See"], "gallery": ["false"],
+    "stacked": ["trained stacks"], "every": ["false"],
 }  # fmt: skip
 LINKS = st.dictionaries(KEYS, VALUES, max_size=12)
 
@@ -104,12 +106,21 @@ def test_any_link_to_manifold_is_two_models_within_limits_or_a_sentence(link):
 
 @settings(max_examples=EXAMPLES)
 @given(LINKS)
+def test_any_link_to_depth_names_a_stack_that_there_is(link):
+    request = fed(PAGES["depth"], link, DepthRequest)
+    assert request.replayed in request.curves
+    assert request.trained.depths[-1] >= request.layers
+    assert 1 <= request.depth <= 16
+
+
+@settings(max_examples=EXAMPLES)
+@given(LINKS)
 def test_any_link_to_the_first_page_is_mended_once(link):
     fed(LANDING, link, type("Nothing", (), {}))
 
 
 @settings(max_examples=max(3, settings().max_examples // 20))  # seconds each
-@given(st.sampled_from(["app.py", "pages/1_Manifold.py"]), LINKS)
+@given(st.sampled_from(["app.py", "pages/1_Manifold.py", "pages/4_Depth.py"]), LINKS)
 def test_a_page_opens_whatever_its_link_says(page, link):
     link = {name: texts for name, texts in link.items() if name.isprintable() and name and texts}
     app = open_page(page, **{name: link[name] for name in set(link) - {"page"}} | QUICK)

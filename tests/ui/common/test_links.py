@@ -6,11 +6,12 @@ from hypothesis import strategies as st
 
 from ui.common.controls import Number
 from ui.common.links import GRID_SIZE, check_link, parse_numbers, parse_pick
+from ui.depth.controls import DEPTH
 from ui.landing.controls import LANDING
 from ui.manifold.controls import MANIFOLD
 from ui.playground.controls import PLAYGROUND
 
-PAGES = {"landing": LANDING, "manifold": MANIFOLD, "playground": PLAYGROUND}
+PAGES = {"landing": LANDING, "manifold": MANIFOLD, "playground": PLAYGROUND, "depth": DEPTH}
 GOOD = {
     "beside": "trained without",
     "strength": "0.35", "task": "moons", "depth": "3", "gate": "headwise",
@@ -31,6 +32,9 @@ GOOD = {
     "test_points": "false",
     "first": "9999",
     "drawing": "AAAAehIAeg6Q", "seeds": "32", "setup": "true", "own": "true", "looking": "true",
+    "stacked": "aligned gates", "quantity": "the paper's proxy", "around": "normalisation",
+    "strong": "weak", "gated": "ungated", "tall": "3", "twin": "15", "start": "9999",
+    "after": "16", "spot": "30.0", "every": "true", "why": "true",
 }  # fmt: skip
 BAD = {
     "beside": "somewhere", "strength": "1.5",
@@ -51,6 +55,9 @@ BAD = {
     "test_points": "no",
     "first": "1e3",
     "drawing": "AAA", "seeds": "1", "setup": "up", "own": "mine", "looking": "glass",
+    "stacked": "turtles", "quantity": "torsion", "around": "the clock", "strong": "mild",
+    "gated": "both", "tall": "5", "twin": "16", "start": "-1", "after": "17", "spot": "31.0",
+    "every": "all", "why": "not",
 }  # fmt: skip
 EVERY = [(page, name) for page, parameters in PAGES.items() for name in parameters]
 
