@@ -25,6 +25,7 @@ THEORY = {  # the exponent where gates are small
     "aligned": {"total": 2.0, "mean": 2.0, "centre": 2.0, "proxy": 1.0},
     "random": {"total": 1.0, "mean": 1.0, "centre": 1.0, "proxy": 0.5},
 }
+DASHES = ("dot", "solid")  # colour is never the only channel
 COLOURS = tuple(palette.SIDE_COLOURS.values())
 REFERENCE = "#0e7490"  # theory
 DECADES_DRAWN = 12.0  # below the largest: what has collapsed further is cut off
@@ -63,7 +64,7 @@ def depth_chart(drawn: list[Drawn], member: int, seed: int) -> go.Figure:
     for each in drawn:
         _add_band(figure, each)
     for place, each in enumerate(drawn):
-        _add_curve(figure, each, member, dash=("dot", "solid")[place % 2])
+        _add_curve(figure, each, member, dash=DASHES[place - len(drawn)])
         _add_fit(figure, each)
     for each in drawn:
         if each.ends:
@@ -75,7 +76,7 @@ def depth_chart(drawn: list[Drawn], member: int, seed: int) -> go.Figure:
         title={"text": f"layers<br>{_key(drawn[0], seed)}", "standoff": 4},
         range=[np.log10(0.93), np.log10(depths[-1] * 1.08)],
     )  # fmt: skip
-    low, high = _range(drawn)
+    low, high = _range(drawn, member)
     step = max(1, int(np.ceil((high - low) / 6)))
     powers = np.arange(np.floor(low), np.ceil(high) + 1, step)
     near = high - low < 1.5
@@ -85,7 +86,7 @@ def depth_chart(drawn: list[Drawn], member: int, seed: int) -> go.Figure:
         tickvals=ticks, ticktext=[tick_text(x) for x in ticks],
     )  # fmt: skip
     figure.update_layout(
-        height=HEIGHT_PIXELS, margin={"l": 64, "r": 8, "t": 8, "b": 56},
+        height=HEIGHT_PIXELS, margin={"l": 64, "r": 8, "t": 8, "b": 70},
         legend={"x": 0.01, "y": 1.0, "yanchor": "bottom", "orientation": "h"},
         hovermode="closest",
     )  # fmt: skip
@@ -105,9 +106,18 @@ def _positive(values: np.ndarray) -> np.ndarray:
     return np.where(values > 0, values, np.nan)
 
 
-def _range(drawn: list[Drawn]) -> tuple[float, float]:
+def _own(curve: Curve, member: int) -> np.ndarray:
+    """What is known of one seed."""
+    return np.where(curve.known[member], curve.values[member], np.nan)
+
+
+def _range(drawn: list[Drawn], member: int) -> tuple[float, float]:
     """Where the axis begins and ends, as powers of ten."""
-    parts = [_positive(x).ravel() for each in drawn for x in (each.curve.median, each.curve.band)]
+    parts = [
+        _positive(x).ravel()
+        for each in drawn
+        for x in (each.curve.median, each.curve.band, _own(each.curve, member))
+    ]
     logs = np.log10(np.concatenate(parts))
     logs = logs[np.isfinite(logs)]
     if not logs.size:
@@ -135,10 +145,9 @@ def _add_band(figure: go.Figure, each: Drawn) -> None:
 
 def _add_curve(figure: go.Figure, each: Drawn, member: int, dash: str) -> None:
     curve = each.curve
-    own = np.where(curve.known[member], _positive(curve.values[member]), np.nan)
     figure.add_scatter(
-        x=curve.depths, y=own, mode="lines", line={"color": each.colour, "width": 1},
-        opacity=0.7, hoverinfo="skip", showlegend=False,
+        x=curve.depths, y=_positive(_own(curve, member)), mode="lines",
+        line={"color": each.colour, "width": 1}, opacity=0.7, hoverinfo="skip", showlegend=False,
     )  # fmt: skip
     whole = curve.count == len(curve.values)
     figure.add_scatter(

@@ -43,8 +43,9 @@ DEPTH: Controls = table(
     Choice("tall", "Its layers", field="layers", shape="selectbox",
         words={str(depth): depth for depth in DEPTHS},
         help="Which of the trained stacks is replayed, from layer to layer."),
-    Number("twin", "Seed, counted from 0", field="member", within=MEMBERS, step=1, shape="box",
-        help=f"Which of the {UNTRAINED.seed_count} seeds is replayed, and drawn as a thin line."),
+    Number("twin", "Seed", field="member", within=MEMBERS, step=1, shape="box",
+        help=f"Which of the {UNTRAINED.seed_count} seeds, counted from 0, is replayed, and drawn"
+        " as a thin line."),
     Number("start", "First seed of the training", field="first_seed", within=LIMITS["seed"],
         step=1, shape="box",
         help=f"{SHIPPED.seed_count} seeds are trained, this one and those after it."),

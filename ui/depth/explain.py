@@ -8,6 +8,7 @@ from gating_core.experiments.depth import (
     MOST_CURVATURE,
     QUANTITIES,
     QUARTILES,
+    REGIMES,
     SMALL,
     DepthResult,
     cap_curvature,
@@ -17,6 +18,7 @@ from ui.common.explain import beats
 from ui.common.words import curvature_text, percent, short
 from ui.depth import words
 from ui.depth.chart import Drawn
+from ui.depth.request import UNTRAINED
 
 
 def chart_text(drawn: list[Drawn]) -> str:
@@ -86,9 +88,9 @@ def why_text(results: dict[str, DepthResult]) -> str:
         " layers follow." + _cap(results)
     )
     parts.append(
-        "**Random stacks do neither.** Without a residual each layer averages, and the surface"
-        " collapses to a point: size is lost always, and total curvature, which is free of units,"
-        " as far as it can be resolved. With a residual the surface stays, and curvature gathers."
+        "**Random stacks need not do either.** Without a residual each layer averages what stands"
+        " for the one before, and size goes; with one it adds to it. All have D = "
+        f"{UNTRAINED.model_dim} here; more dimensions may go other ways." + _stacks(results)
     )
     return "\n\n".join(parts)
 
@@ -104,3 +106,14 @@ def _cap(results: dict[str, DepthResult]) -> str:
         f" Strong gates, after {depth} layers: measured median {short(curve.median[-1])}, the cap"
         f" of as small steps {short(cap)}."
     )
+
+
+def _stacks(results: dict[str, DepthResult]) -> str:
+    """What size and total curvature of those stacks do that are known."""
+    found = [
+        f"{REGIMES[name].title}: diameter {result.curves['diameter'].course.word}, total curvature"
+        f" {result.curves['total'].course.word}"
+        for name, result in results.items()
+        if REGIMES[name].arrangement is not None
+    ]
+    return f" Measured: {'; '.join(found)}." if found else ""

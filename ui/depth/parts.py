@@ -123,7 +123,7 @@ def draw_replay(found: Found) -> None:
         replay.view,
         key=VIEW_KEY,
         headings=(words.heading(shown), f"{replay.symbol} over its chart", ""),
-        captions=(words.captions(surface), [_size_text(replay)], [""]),
+        captions=(words.captions(surface), [_size_text(replay)], ["After each layer"]),
         readouts=([("K", ["sheet_gaussian"]), ("error", ["sheet_error"])], [], []),
         readings=words.readings(surface),
         frame=frame_shown(depth, _clear(surface)),
@@ -232,5 +232,5 @@ def draw_why(found: Found) -> None:
     """Theory, where growth ends, and what is only our reading."""
     fold = DEPTH["why"].draw(st)
     if fold.open:
-        fold.markdown(why_text(measured.known(("aligned", "strong", "random"))))
+        fold.markdown(why_text(measured.known(tuple(REGIMES))))
         fold.caption(words.spread(found.drawn))

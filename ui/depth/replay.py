@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from gating_core.experiments.specimen import COLOURINGS
 from gating_core.geometry import SurfaceResult
 from ui.drawing import palette
 from ui.drawing.camera import best_camera
-from ui.drawing.colours import ColourScale, colour_scale
+from ui.drawing.colours import ASINH_QUANTILE, SLACK, SOFT_QUANTILE, ColourScale
 from ui.drawing.lines import border, grid_lines, hatch, lifted, zero_curve
 from ui.drawing.panels import (
     LIGHTING,
@@ -65,7 +64,7 @@ def replay_view(surface: SurfaceResult, sheet: bool) -> Replay:
         field = field * surface.diameter[:, None, None] ** 2
         centre = (values.max((1, 2), keepdims=True) + values.min((1, 2), keepdims=True)) / 2
         values = (values - centre) / np.maximum(sizes, SMALLEST)[:, None, None, None]
-    scale = colour_scale(COLOURINGS["curvature"], list(field), asinh=True)
+    scale = _scale(field)
     axis, names = surface.axis, NAMES[sheet]
     symbol = "K·d²" if enlarged else "K"
     style = {"colorscale": scale.colours, "cmin": scale.low, "cmax": scale.high}
@@ -84,6 +83,22 @@ def replay_view(surface: SurfaceResult, sheet: bool) -> Replay:
         beyond=scale.beyond,
     )
     return Replay(view, enlarged)
+
+
+def _scale(field: np.ndarray) -> ColourScale:
+    """One asinh scale for all layers, as far as 98 % of the points of each reach."""
+    sizes = [np.abs(each[np.isfinite(each)]) for each in field]
+    sizes = [each for each in sizes if each.size]
+    if not sizes:
+        return ColourScale(palette.SIGNED_SCALE, *palette.symmetric_range(0.0))
+    curved = np.concatenate(sizes)
+    curved = curved[curved > palette.COLOUR_RANGE_FLOOR]
+    soft = float(np.quantile(curved, SOFT_QUANTILE)) if curved.size else 1.0
+    most = max(float(np.quantile(each, ASINH_QUANTILE)) for each in sizes)
+    end = palette.symmetric_range(most)[1]
+    high = float(np.arcsinh(end / soft))
+    beyond = max(float((each > end * (1 + SLACK)).mean()) for each in sizes)
+    return ColourScale(palette.SIGNED_SCALE, -high, high, soft=soft, beyond=beyond)
 
 
 def _moving(
@@ -189,7 +204,6 @@ def _strip(
         layout={
             "xaxis": {
                 **bare, "range": [0.5, count + 0.5], "tickvals": list(range(1, count + 1)),
-                "ticktext": ["layer 1", *map(str, range(2, count + 1))],
             },
             "yaxis": {**bare, "range": [-half, half], "scaleanchor": "x", "visible": False},
             "margin": {"l": 4, "r": 4, "t": 4, "b": 22},

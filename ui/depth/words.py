@@ -68,7 +68,7 @@ def _way(curve: Curve) -> str:
 
 def summary(drawn: list[Drawn]) -> str:
     """What is systematic and what is not, with the exponents."""
-    title = QUANTITIES[drawn[0].quantity].title
+    title = QUANTITIES[drawn[0].quantity].title.removeprefix("the ")
     sure = [clause(each) for each in drawn if each.curve.course.word != UNDECIDED]
     unsure = [clause(each) for each in drawn if each.curve.course.word == UNDECIDED]
     parts = []
@@ -185,7 +185,7 @@ def alt_text(drawn: list[Drawn]) -> str:
 
 def row(regime: str, curve: Curve) -> dict[str, str]:
     """One row of the table of all regimes."""
-    least = int(curve.count.min())
+    least, most = int(curve.count.min()), int(curve.count.max())
     found = curve.exponent if curve.exponent.interval is not None else curve.course.whole
     reached = "–" if found.depths is None else "{} to {}".format(*found.depths)
     word = "all layers" if curve.exponent.interval is None and found.interval is not None else ""
@@ -194,7 +194,7 @@ def row(regime: str, curve: Curve) -> dict[str, str]:
         "It": curve.course.word,
         "Exponent": exponent_text(found),
         "Layers fitted": reached + (f" ({word})" if word and not curve.small.all() else ""),
-        "Seeds known": f"{least} to {int(curve.count.max())} of {len(curve.values)}",
+        "Seeds known": f"{f'{least} to ' if least < most else ''}{most} of {len(curve.values)}",
     }
 
 

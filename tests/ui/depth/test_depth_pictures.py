@@ -161,6 +161,13 @@ def test_surfaces_that_collapse_are_drawn_in_one_size_and_coloured_as_drawn():
     np.testing.assert_array_equal(replayed.view.arrays["sheet_gaussian"], found.known)
 
 
+@pytest.mark.parametrize("name", ["aligned", "strong", "gated_plain"])
+def test_no_layer_is_cut_off_by_the_scale_of_the_others(name):
+    view = replay_view(surface(name), sheet=name != "gated_plain").view
+    assert view.beyond <= 0.021
+    assert -view.colour_range[0] == pytest.approx(view.colour_range[1])
+
+
 def test_sheets_of_one_size_are_drawn_to_scale():
     found = surface("aligned")
     replayed = replay_view(found, sheet=True)
@@ -210,11 +217,12 @@ def test_the_explanation_has_the_numbers_that_are_known():
     text = why_text(results())
     assert "Measured: aligned" in text
     assert "Strong gates, after 8 layers" in text
-    assert "our" in text.lower()
+    assert "gated, nothing else: diameter shrinks" in text
+    assert "our reading" in text.lower()
 
 
 def test_a_row_of_the_table_has_exponent_and_word():
     row = words.row("aligned gates", results()["aligned"].curves["centre"])
     assert row["It"] == "grows like a power"
     assert row["Exponent"].startswith("2")
-    assert row["Seeds known"] == "6 to 6 of 6"
+    assert row["Seeds known"] == "6 of 6"
