@@ -6,6 +6,7 @@ from ui.common.page import page
 from ui.depth.controls import DEPTH, asked_request
 from ui.depth.parts import (
     draw_chart,
+    draw_elsewhere,
     draw_every,
     draw_explanations,
     draw_replay,
@@ -32,5 +33,6 @@ with page(
     with folds:
         draw_training(found)
         draw_explanations(found)
+        draw_elsewhere(found)
         draw_every(found)
         draw_why(found)

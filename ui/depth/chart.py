@@ -76,7 +76,7 @@ def depth_chart(drawn: list[Drawn], member: int, seed: int) -> go.Figure:
         title={"text": f"layers<br>{_key(drawn[0], seed)}", "standoff": 4},
         range=[np.log10(0.93), np.log10(depths[-1] * 1.08)],
     )  # fmt: skip
-    low, high = _range(drawn, member)
+    low, high = _range(drawn)
     step = max(1, int(np.ceil((high - low) / 6)))
     powers = np.arange(np.floor(low), np.ceil(high) + 1, step)
     near = high - low < 1.5
@@ -111,13 +111,9 @@ def _own(curve: Curve, member: int) -> np.ndarray:
     return np.where(curve.known[member], curve.values[member], np.nan)
 
 
-def _range(drawn: list[Drawn], member: int) -> tuple[float, float]:
-    """Where the axis begins and ends, as powers of ten."""
-    parts = [
-        _positive(x).ravel()
-        for each in drawn
-        for x in (each.curve.median, each.curve.band, _own(each.curve, member))
-    ]
+def _range(drawn: list[Drawn]) -> tuple[float, float]:
+    """Where the axis begins and ends, as powers of ten: for medians and bands, not one seed."""
+    parts = [_positive(x).ravel() for each in drawn for x in (each.curve.median, each.curve.band)]
     logs = np.log10(np.concatenate(parts))
     logs = logs[np.isfinite(logs)]
     if not logs.size:

@@ -85,19 +85,21 @@ def measuring(names: tuple[str, ...]) -> Job | None:
 
 def watch_measuring(job: Job, what: str) -> None:
     """How far it is; the page is run again at the end."""
-    _offer(job, MEASURING, "Measure")
-    jobs.watch(job, lambda items: None, what=what, share=_share)
+    _offer(job, what, f"{MEASURING}_again", list(known(job.about)))  # type: ignore[arg-type]
+    jobs.watch(job, lambda items: None, what=what, share=_share, ends=False)
 
 
 def _goes_on(job: Job, asked: bool) -> bool:
     return job.over and (asked or not (job.declined or job.state is State.FAILED))
 
 
-def _offer(job: Job, key: str, label: str) -> None:
-    """After an end without a result: a click goes on."""
+def _offer(job: Job, what: str, again: str, kept: list[str]) -> None:
+    """After an end without all results: what is ``kept``, and a click that goes on."""
     if job.over and job.state is not State.DONE:
-        st.button(label, icon=":material/play_arrow:", key=f"{key}_button",
-                  on_click=lambda: st.session_state.update({f"{key}_again": True}))  # fmt: skip
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.info(jobs.end_text(job, what, kept))
+            st.button("Measure", icon=":material/play_arrow:", key=f"{again}_button",
+                      on_click=lambda: st.session_state.update({again: True}))  # fmt: skip
 
 
 def _measure(names: tuple[str, ...]) -> Iterator[Any]:
@@ -131,8 +133,10 @@ def training() -> Job | None:
 
 
 def watch_training(job: Job) -> None:
-    """How far it is; the page is run again at the end."""
-    jobs.watch(job, lambda items: None, what="Training", share=_share)
+    """How far it is, or how it ended; the page is run again at the end."""
+    if job.over and (text := jobs.end_text(job, "Training", [])):
+        st.info(text)
+    jobs.watch(job, lambda items: None, what="Training", share=_share, ends=False)
 
 
 def _share(items: list[Any]) -> float:

@@ -23,7 +23,7 @@ from ui.depth.chart import COLOURS, Drawn, depth_chart
 from ui.depth.controls import DEPTH, VIEW_KEY, frame_shown, on_pick, on_stop, picked
 from ui.depth.explain import chart_text, replay_text, why_text
 from ui.depth.replay import Replay
-from ui.depth.request import SHIPPED, UNTRAINED, Request
+from ui.depth.request import SHIPPED, UNTRAINED, Request, manifold_link
 from ui.drawing import palette
 
 LAST_GOOD = "depth_last_good"
@@ -85,16 +85,13 @@ def _results(request: Request) -> dict[str, DepthResult] | None:
 
 
 def _work(asked: Request) -> bool:
-    """Start what is asked for and is not there, and say how it goes; whether it is said."""
-    if not asked.is_trained:
-        job = measured.measuring(tuple(asked.curves))
-        if job is not None:
-            measured.watch_measuring(job, f"Measuring {UNTRAINED.seed_count} seeds, layer by layer")
-        return job is not None
-    job = measured.training()
+    """Measure what is asked for and is not there, and say how it goes; whether it is said."""
+    if asked.is_trained:  # its work is told beside its button
+        return False
+    job = measured.measuring(tuple(asked.curves))
     if job is not None:
-        measured.watch_training(job)
-    return job is not None and (not job.over or measured.trained(asked.trained) is None)
+        measured.watch_measuring(job, f"Measuring {UNTRAINED.seed_count} seeds, layer by layer")
+    return job is not None
 
 
 def draw_chart(found: Found) -> None:
@@ -169,9 +166,12 @@ def draw_explanations(found: Found) -> None:
 
 
 def draw_training(found: Found) -> None:
-    """Where the trained stacks come from, and how well they do."""
+    """How training goes, where the trained stacks come from, and how well they do."""
     if not found.asked.is_trained:
         return
+    job = measured.training()
+    if job is not None:
+        measured.watch_training(job)
     request, depth = found.asked.trained, found.shown.layers
     trained = measured.trained(request)
     if trained is None:
@@ -196,6 +196,19 @@ def draw_training(found: Found) -> None:
         f"{said} Task: {SHIPPED.task}, {SHIPPED.points} points, {SHIPPED.steps} steps, residual,"
         f" each depth trained for itself.{accuracy}"
     )
+
+
+def draw_elsewhere(found: Found) -> None:
+    """The way to Manifold, with the same random stack up to the shown layer."""
+    shown = found.shown
+    if shown.stacked == "stacks":
+        layer = frame_shown(shown.depth, _clear(found.surface)) + 1
+        link = manifold_link(shown, layer)
+        st.page_link(
+            "pages/1_Manifold.py", icon=":material/blur_on:", query_params=link,
+            label=f"This stack on *Manifold*, with {layers_text(int(link['layers']))},"
+            " without and with its gate",
+        )  # fmt: skip
 
 
 def draw_every(found: Found) -> None:

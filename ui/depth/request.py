@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gating_core.experiments.depth import DepthRequest, TrainedRequest
+from gating_core.experiments.depth import ARRANGEMENTS, DepthRequest, TrainedRequest
+from ui.limits import MANIFOLD_LAYERS
 
 UNTRAINED = DepthRequest()  # what is measured of all regimes that nobody has trained
 SHIPPED = TrainedRequest()  # what the app brings
@@ -71,3 +72,16 @@ CURVES = {
     "stacks": lambda around: {f"ungated_{around}": "ungated", f"gated_{around}": "gated"},
     TRAINED: lambda around: {"ungated": "ungated", "gated": "gated"},
 }
+
+
+def manifold_link(request: Request, layer: int) -> dict[str, str]:
+    """What a link to Manifold says for a random stack, up to ``layer`` or as deep as it goes."""
+    around = ARRANGEMENTS[request.around]
+    return {
+        "layers": f"{min(layer, MANIFOLD_LAYERS[1])}",
+        "dim": f"{UNTRAINED.model_dim}",
+        "n": f"{UNTRAINED.value_count}",
+        "model": f"{request.seed}",
+        "residual": f"{around.residual}".lower(),
+        "norm": UNTRAINED.norm if around.normalised else "none",
+    }

@@ -138,3 +138,41 @@ def test_all_stacks_stand_side_by_side():
     assert len(table.value) == 13
     assert {"Exponent", "It"} <= set(table.value.columns)
     assert any("our reading" in m.value.lower() for m in app.markdown)
+
+
+def test_a_training_that_is_cancelled_says_that_nothing_is_there(monkeypatch, inline):
+    monkeypatch.setattr(measured, "train_depths", lambda request: iter([0.25]))
+    app = open_page(PAGE, start="7")
+    with inline.busy():
+        app.button(key="train_depths").click().run()
+        job, _ = app.session_state["_jobs"][measured.TRAINING]
+        job.cancel(True)
+        assert job.join(60)
+    app.run()
+    assert not app.exception
+    assert any("Training was cancelled" in box.value for box in app.info)
+    assert not any("kept" in box.value for box in app.info)
+    assert any("from seed 7 are not trained yet" in c.value for c in app.caption)
+
+
+def test_a_measuring_that_is_cancelled_waits_for_a_click(monkeypatch, inline):
+    monkeypatch.setattr(measured, "AT_ONCE_SECONDS", 0.0)
+    measured._results.clear()
+    with inline.busy():
+        app = open_page(PAGE, stacked="random gates")
+        job, _ = app.session_state["_jobs"][measured.MEASURING]
+        job.cancel(True)
+        assert job.join(60)
+        app.run()
+        assert any("was cancelled" in box.value for box in app.info)
+    app.run()  # nothing starts by itself
+    assert app.session_state["_jobs"][measured.MEASURING][0] is job
+    app.button(key=f"{measured.MEASURING}_again_button").click().run()
+    assert "theory 1" in sentence(ended(app))
+
+
+def test_a_random_stack_has_a_way_to_manifold_and_others_have_none(first):
+    app = ended(open_page(PAGE, stacked="random stacks", after="3"))
+    links = [x.proto.label for x in app.get("page_link") if "This stack" in x.proto.label]
+    assert links == ["This stack on *Manifold*, with 3 layers, without and with its gate"]
+    assert not [x for x in first.get("page_link") if "This stack" in x.proto.label]

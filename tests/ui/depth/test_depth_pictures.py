@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from gating_core.experiments.depth import (
+    ARRANGEMENTS,
     QUANTITIES,
     DepthRequest,
     DepthResult,
@@ -13,13 +14,18 @@ from gating_core.experiments.depth import (
     measure_regimes,
     replay,
 )
+from gating_core.experiments.specimen import measure_specimen
 from tests.ui.payload import names_in
+from ui.common.links import check_link
 from ui.depth import words
 from ui.depth.chart import THEORY, Drawn, depth_chart
 from ui.depth.controls import WORDS
 from ui.depth.explain import why_text
 from ui.depth.replay import GAP, REPLAY_GRID, replay_view
-from ui.depth.request import CURVES, STACKED, UNTRAINED, Request
+from ui.depth.request import CURVES, STACKED, UNTRAINED, Request, manifold_link
+from ui.manifold.controls import MANIFOLD
+from ui.manifold.request import Request as ManifoldRequest
+from ui.manifold.request import resolve
 
 QUICK = DepthRequest(depth=8, seed_count=6, grid=7)
 
@@ -66,6 +72,21 @@ def test_only_trained_stacks_have_layers_and_seeds_of_their_own():
     assert (Request(**asked).depth, Request(**asked).seed) == (3, 42)
     other = Request(stacked="random", **asked)
     assert (other.depth, other.seed) == (UNTRAINED.depth, 2)
+
+
+@pytest.mark.parametrize("around", ARRANGEMENTS)
+@pytest.mark.parametrize("gated", [False, True])
+def test_manifold_is_sent_the_same_stack(around, gated):
+    """Its surface there is that of the replay, after the same layer."""
+    request = Request(stacked="stacks", around=around, gated=gated, member=5)
+    link = manifold_link(request, 3)
+    assert check_link({name: [text] for name, text in link.items()}, MANIFOLD) == ({}, [])
+    fed = {MANIFOLD[name].feeds: MANIFOLD[name].parse(text) for name, text in link.items()}
+    side = resolve(ManifoldRequest(grid=31, **fed)).sides[gated]
+    found = measure_specimen(side, 31).surface.values[0]
+    wanted = replay(UNTRAINED, request.replayed, request.member).values[2]
+    np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-14)
+    assert manifold_link(request, 16)["layers"] == "8"
 
 
 # --- The chart ------------------------------------------------------------------------------------
