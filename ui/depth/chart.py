@@ -94,11 +94,10 @@ def depth_chart(drawn: list[Drawn], member: int, seed: int) -> go.Figure:
 
 
 def _key(each: Drawn, seed: int) -> str:
-    """What lines and bands are."""
+    """What lines and bands are, in two lines: the chart may be narrow."""
     count = len(each.curve.values)
-    return (
-        f"<sub>median of {count} seeds, band: middle half, thin: seed {seed}, dashed: fitted</sub>"
-    )
+    lines = f"median of {count} seeds, band: middle half", f"thin: seed {seed}, dashed: fitted"
+    return "<br>".join(f"<sub>{line}</sub>" for line in lines)
 
 
 def _positive(values: np.ndarray) -> np.ndarray:
