@@ -14,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 from gating_core.experiments.specimen import COLOURINGS
 from ui.common.page import PAGES as TITLES
 from ui.components import view3d  # noqa: F401  (components are made at import)
+from ui.depth.controls import DEPTH
 from ui.gates.controls import GATES
 from ui.landing.controls import LANDING
 from ui.manifold.controls import IN_LINK, MANIFOLD
@@ -47,8 +48,8 @@ UI_MAY_IMPORT = {  # rooms of the interface, besides themselves; a page's room i
     "work": {"limits"},
     "common": {"work", "limits", "foreign"},
 }
-PAGES = {"gates", "landing", "manifold", "playground"}
-PURE = ("request.py", "picture.py", "words.py")  # of a page: without Streamlit
+PAGES = {"depth", "gates", "landing", "manifold", "playground"}
+PURE = ("chart.py", "picture.py", "replay.py", "request.py", "words.py")  # without Streamlit
 FACES = ("gating_core", *(f"gating_core.{room}" for room in MAY_IMPORT),
          "gating_core.experiments.comparison", "gating_core.experiments.depth",
          "gating_core.experiments.specimen")  # fmt: skip
@@ -196,8 +197,8 @@ def test_torch_stays_in_the_core(path):
 
 
 # What is clicked, dragged or drawn stands in the link alone.
-NOT_DRAWN = {"pick", "picked_seed", "drawing", "strength", "data", "left", "right", "case",
-             "level", "mark", *IN_LINK}  # fmt: skip
+NOT_DRAWN = {"pick", "picked_seed", "drawing", "strength", "data", "left", "right", "after", "spot",
+             "case", "level", "mark", *IN_LINK}  # fmt: skip
 STATES = {  # links that show all of a page's controls between them
     "app.py": ({},),
     "pages/1_Manifold.py": (
@@ -207,10 +208,15 @@ STATES = {  # links that show all of a page's controls between them
     ),
     "pages/2_Decision_boundary.py": (dict(steps="50", seeds="2", points="64"),),
     "pages/3_Which_gates_curve.py": ({}, dict(case="own")),
+    "pages/4_Depth.py": (
+        {},
+        dict(stacked="aligned gates"),
+        dict(stacked="random stacks"),
+    ),
     "pages/9_How_to_read.py": ({},),
 }
 TABLES = {"Flat or curved?": LANDING, "Manifold": MANIFOLD, "Decision boundary": PLAYGROUND,
-          "Which gates curve?": GATES}  # fmt: skip
+          "Which gates curve?": GATES, "Depth": DEPTH}  # fmt: skip
 SECONDS = 60
 
 

@@ -63,6 +63,9 @@ GATED_KEPT = 16  # gates at every strength, measured or drawn: some 6 and 10 MB 
 DRAWINGS_KEPT = 32  # points of a link, as data
 ADDRESSES_KEPT = 48  # of arrays sent lately, 1 MB each; two workers make two films a second
 TILES_KEPT = len(TASKS) + 1  # one picture for each task, one for own points
+DEPTHS_KEPT = 16  # results of depth, one for each of eleven regimes: 30 kB each
+TRAINED_KEPT = 6  # trainings of stacks of six depths: 0.3 MB each
+REPLAYS_KEPT = 24  # stacks at every layer: 1.5 MB each, their pictures 2.5 MB
 RUNS_BYTES = 150_000_000  # of arrays: some hundred runs like the first one
 
 # --- What is done at once, and for how long -------------------------------------------------------

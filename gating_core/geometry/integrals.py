@@ -35,7 +35,7 @@ class Integral:
 
     def settled(self) -> torch.Tensor:
         """(...): whether the value is known well enough to be quoted: to half of itself."""
-        return self.error <= NOT_SETTLED * self.value.abs()
+        return self.error <= NOT_SETTLED * abs(self.value)
 
 
 @dataclass(frozen=True, eq=False)

@@ -32,6 +32,7 @@ STATES = {
     "": ("task=xor", "task=moons&colour=curvature", "depth=4", "strength=0", "explore=true"),
     "Manifold": ("layers=4", "dim=8&n=6", "strength=0", "chart=weights", "tab=Doubt"),
     "Decision_boundary": ("data=xor", "stack=4", "width=8", "data=blobs4", "paint=curvature"),
+    "Depth": ("stacked=aligned+gates", "stacked=random+stacks&around=nothing+else", "every=true"),
     "How_to_read": (),
 }
 

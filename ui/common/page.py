@@ -20,6 +20,7 @@ PAGES = {  # by title: file and icon
     "Manifold": ("pages/1_Manifold.py", ":material/blur_on:"),
     "Decision boundary": ("pages/2_Decision_boundary.py", ":material/gesture:"),
     "Which gates curve?": ("pages/3_Which_gates_curve.py", ":material/water:"),
+    "Depth": ("pages/4_Depth.py", ":material/layers:"),
     "How to read it": ("pages/9_How_to_read.py", ":material/menu_book:"),
 }
 LINKS = "_links"
@@ -58,7 +59,8 @@ def _drawn(title: str, controls: Mapping[str, InLink], question: str, lead: str)
             st.page_link(other, label=name, icon=icon, query_params=links.get(name))
     if question:
         st.title(question, anchor=False)
-        st.markdown(lead)
+        if lead:
+            st.markdown(lead)
     with told(title):
         warn_about_link(title, controls)
         yield

@@ -12,13 +12,18 @@ ONE_VALUE = 1e-9  # relative: a range that is no longer is written as one number
 
 
 def range_text(ends: tuple[float | None, float | None]) -> str:
-    """The least and the largest K, as one number where three figures cannot tell them apart."""
+    """The least and the largest K, as one number where three figures cannot tell them apart.
+
+    An end that is nothing beside the other is written as 0: next to where K vanishes, that is.
+    """
     least, largest = ends
     if least is None or largest is None:
         return "K not known"
     if largest - least <= ONE_VALUE * max(abs(least), abs(largest)):
         return f"K = {short(largest)}"
-    return f"K {short(least)} to {short(largest)}"
+    nothing = ONE_VALUE * (largest - least)
+    ends_text = [short(end) if abs(end) > nothing else "0" for end in (least, largest)]
+    return f"K {' to '.join(ends_text)}"
 
 
 def tile_line(numbers: TileNumbers) -> str:

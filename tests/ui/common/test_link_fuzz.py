@@ -15,6 +15,7 @@ from tests.ui.foreign_words import HOSTILE
 from tests.ui.opening import mistakes, open_page
 from ui.common.control_table import Controls
 from ui.common.links import check_link
+from ui.depth.request import Request as DepthRequest
 from ui.gates.request import GateRequest, case_of
 from ui.gates.request import resolve as resolve_gate
 from ui.landing.controls import LANDING
@@ -25,6 +26,7 @@ from ui.playground.request import Request as RunRequest
 from ui.playground.request import TooLong, setting
 from ui.playground.request import resolve as resolve_run
 
+OPENED = ("app.py", "pages/1_Manifold.py", "pages/3_Which_gates_curve.py", "pages/4_Depth.py")
 EXAMPLES = max(500, 10 * settings().max_examples)  # `make soak`: 10,000
 LONGEST_SENTENCE = 300  # letters
 NUMBERS = st.one_of(
@@ -54,6 +56,7 @@ VALUES = st.one_of(st.lists(TEXTS, max_size=4), TEXTS.map(lambda text: [text] * 
 QUICK = {  # what would train or measure for long is left at what is shipped
     "task": ["circle"], "seed": ["32"], "depth": ["1"], "gate": ["sigmoid"], "grid": ["31"],
     "layers": ["1"], "source": ["memory"], "tab": ["See"], "gallery": ["false"],
+    "stacked": ["trained stacks"], "every": ["false"],
 }  # fmt: skip
 LINKS = st.dictionaries(KEYS, VALUES, max_size=12)
 
@@ -115,12 +118,21 @@ def test_any_link_to_the_gates_is_a_gate_or_a_sentence(link):
 
 @settings(max_examples=EXAMPLES)
 @given(LINKS)
+def test_any_link_to_depth_names_a_stack_that_there_is(link):
+    request = fed(PAGES["depth"], link, DepthRequest)
+    assert request.replayed in request.curves
+    assert request.trained.depths[-1] >= request.layers
+    assert 1 <= request.depth <= 16
+
+
+@settings(max_examples=EXAMPLES)
+@given(LINKS)
 def test_any_link_to_the_first_page_is_mended_once(link):
     fed(LANDING, link, type("Nothing", (), {}))
 
 
 @settings(max_examples=max(3, settings().max_examples // 20))  # seconds each
-@given(st.sampled_from(["app.py", "pages/1_Manifold.py", "pages/3_Which_gates_curve.py"]), LINKS)
+@given(st.sampled_from(OPENED), LINKS)
 def test_a_page_opens_whatever_its_link_says(page, link):
     link = {name: texts for name, texts in link.items() if name.isprintable() and name and texts}
     app = open_page(page, **{name: link[name] for name in set(link) - {"page"}} | QUICK)

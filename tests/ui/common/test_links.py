@@ -6,12 +6,14 @@ from hypothesis import strategies as st
 
 from ui.common.controls import Number
 from ui.common.links import GRID_SIZE, check_link, parse_numbers, parse_pick
+from ui.depth.controls import DEPTH
 from ui.gates.controls import GATES
 from ui.landing.controls import LANDING
 from ui.manifold.controls import MANIFOLD
 from ui.playground.controls import PLAYGROUND
 
-PAGES = {"landing": LANDING, "manifold": MANIFOLD, "playground": PLAYGROUND, "gates": GATES}
+PAGES = {"landing": LANDING, "manifold": MANIFOLD, "playground": PLAYGROUND, "gates": GATES,
+         "depth": DEPTH}  # fmt: skip
 GOOD = {
     "beside": "trained without",
     "strength": "0.35", "task": "moons", "depth": "3", "gate": "headwise",
@@ -34,6 +36,9 @@ GOOD = {
     "drawing": "AAAAehIAeg6Q", "seeds": "32", "setup": "true", "own": "true", "looking": "true",
     "case": "monkey saddle", "radius": "1.5", "formula": "1/(3+u^2-v)", "tint": "|H|",
     "why": "true", "level": "0.5", "mark": "3.60",
+    "stacked": "aligned gates", "quantity": "the paper's proxy", "around": "normalisation",
+    "strong": "weak", "gated": "ungated", "tall": "3", "twin": "15", "start": "9999",
+    "after": "16", "spot": "30.0", "every": "true", "theory": "true",
 }  # fmt: skip
 BAD = {
     "beside": "somewhere", "strength": "1.5",
@@ -56,6 +61,9 @@ BAD = {
     "drawing": "AAA", "seeds": "1", "setup": "up", "own": "mine", "looking": "glass",
     "case": "torus", "radius": "3", "formula": "u; v", "tint": "blue", "why": "because",
     "level": "-1", "mark": "3.61",
+    "stacked": "turtles", "quantity": "torsion", "around": "the clock", "strong": "mild",
+    "gated": "both", "tall": "5", "twin": "16", "start": "-1", "after": "17", "spot": "31.0",
+    "every": "all", "theory": "not",
 }  # fmt: skip
 EVERY = [(page, name) for page, parameters in PAGES.items() for name in parameters]
 

@@ -93,7 +93,7 @@ def test_an_image_much_smaller_than_the_sheet_has_a_box_of_its_own():
 @pytest.mark.parametrize(
     ("ends", "text"),
     [((0.0, 0.0), "K = 0"), ((-16.0, 1.25), "K −16 to 1.25"), ((None, None), "K not known"),
-     ((1 / 3, 1 / 3 + 1e-15), "K = 0.333")],
+     ((1 / 3, 1 / 3 + 1e-15), "K = 0.333"), ((-92.0, -1e-32), "K −92 to 0")],
 )  # fmt: skip
 def test_a_range_is_one_number_where_it_is(ends, text):
     assert range_text(ends) == text

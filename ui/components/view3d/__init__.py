@@ -131,6 +131,8 @@ def view3d(
     arrive: bool = False,
     spare: int = 450,
     reveal: int = 0,
+    wide_pixels: int = 420,
+    click_does: str = "a click on a curve goes to that step",
 ) -> None:
     """Draw ``view``.
 
@@ -150,7 +152,8 @@ def view3d(
     one per frame, ``ends`` what the ends of the timeline are called; in these and in captions **
     marks what is bold. With ``arrive`` the frames play once by themselves when the page is opened.
     The pictures are as high as the window leaves room when ``spare`` pixels of it are taken by all
-    else. They come into the window once for every new number ``reveal``, 0 apart.
+    else. They come into the window once for every new number ``reveal``, 0 apart. What takes the
+    full width is ``wide_pixels`` high; ``click_does`` is what the hint says of clicks on it.
     """
     try:
         plotly = plotly_url()
@@ -184,6 +187,8 @@ def view3d(
         "arrive": arrive,
         "spare": spare,
         "reveal": reveal,
+        "wide": wide_pixels,
+        "click_does": click_does,
         "frames": view.frames if playable else 1,
         "frame": frame,
         "scrub": scrub,

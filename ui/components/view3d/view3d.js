@@ -115,7 +115,9 @@ function build(root, state) {
   root.classList.toggle('gc-old', header.stale !== '');
   root.classList.toggle('gc-alone', header.frames < 2); // a timeline of one frame would stand at its start
   root.style.setProperty('--gc-spare', `${header.spare}px`);
+  root.style.setProperty('--gc-wide', `${header.wide}px`);
   find('.gc-stale').textContent = header.stale;
+  find('.gc-scrubs').textContent = `, ${header.click_does}`;
   find('.gc-scrubs').hidden = !header.places.length;
   const plays = header.frame_labels.length > 0;
   root.querySelectorAll('.gc-end').forEach((node, i) => {

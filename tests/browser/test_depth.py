@@ -1,0 +1,83 @@
+"""Does the page of depth draw, follow its layers, fit its screen and a phone, in a real browser?"""
+
+import pytest
+
+from .looking import (
+    assert_dark,
+    assert_drawn,
+    assert_nothing_is_cropped,
+    assert_on_the_first_screen,
+    assert_scrolls_only_down,
+)
+from .visiting import DESK, PHONE, await_view, open_page, settle, visit
+
+pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
+
+ALIGNED = "/Depth?stacked=aligned+gates"
+FIRST_LAYER = "&after=1"  # the sheet is largest: later ones stand in the same box
+SENTENCE = "text=/ystematic in the/"
+STRIP = ".gc-wide .gc-plane"
+FRAME = "document.querySelector('.gc-view').dataset.frame"
+CHART_DRAWN = "document.querySelector('[data-testid=stPlotlyChart] .main-svg') !== null"
+AWAIT_FRAME = "frame => document.querySelector('.gc-view').dataset.frame === frame"
+
+
+@pytest.fixture(scope="module")
+def desk(browser, served, watch):
+    """A visitor at a desk, shared by the tests that leave the page usable."""
+    with open_page(browser, watch, **DESK) as page:
+        visit(page, watch, f"{served.url}/Depth")
+        page.wait_for_function(CHART_DRAWN)
+        yield page
+
+
+def test_the_first_screen_holds_chart_replay_strip_and_sentence(desk):
+    assert_on_the_first_screen(
+        desk, "h1", ".st-key-front", "[data-testid=stPlotlyChart]", ".gc-play", ".gc-scene",
+        ".gc-plane", ".gc-reading", STRIP,
+    )  # fmt: skip
+    box = desk.locator(SENTENCE).first.bounding_box()
+    assert box["y"] + box["height"] <= DESK["viewport"]["height"]
+
+
+def test_the_surface_is_drawn_and_whole(desk):
+    assert_drawn(desk.locator(".gc-scene").first)
+    assert_nothing_is_cropped(desk)
+
+
+def test_a_click_on_a_small_map_goes_to_its_layer_and_into_the_link(desk):
+    desk.locator(STRIP).scroll_into_view_if_needed()
+    settle(desk)
+    layers = desk.evaluate(
+        f"""() => {{
+          const {{ xaxis }} = document.querySelector('{STRIP}')._fullLayout;
+          return [3, 8].map(layer => xaxis._offset + xaxis.d2p(layer));
+        }}"""
+    )
+    box = desk.locator(STRIP).bounding_box()
+    for across, layer in zip(layers, (3, 8), strict=True):
+        desk.mouse.click(box["x"] + across, box["y"] + box["height"] / 3)
+        desk.wait_for_function(AWAIT_FRAME, arg=f"{layer - 1}")
+        settle(desk)
+        assert f"after={layer}" in desk.url
+        assert f"After layer {layer} of 8" in desk.locator(".gc-reading").inner_text()
+
+
+def test_other_stacks_come_by_their_link_and_stay_on_the_screen(browser, served, watch):
+    with open_page(browser, watch, **DESK) as page:
+        visit(page, watch, served.url + ALIGNED + FIRST_LAYER)
+        page.wait_for_selector("text=theory 2")
+        settle(page)
+        assert page.evaluate(FRAME) == "0"
+        assert_drawn(page.locator(".gc-scene").first)
+        assert_nothing_is_cropped(page)
+        assert_on_the_first_screen(page, STRIP)
+
+
+def test_a_phone_scrolls_only_down(browser, served, watch):
+    with open_page(browser, watch, **PHONE) as page:
+        visit(page, watch, served.url + ALIGNED)
+        await_view(page)
+        assert_dark(page)
+        assert_scrolls_only_down(page)
+        assert_drawn(page.locator(".gc-scene").first)

@@ -1,0 +1,63 @@
+"""Does the page of gates draw, follow its slider and its tiles, and fit a screen and a phone?"""
+
+import pytest
+
+from .looking import (
+    assert_drawn,
+    assert_nothing_is_cropped,
+    assert_on_the_first_screen,
+    assert_scrolls_only_down,
+)
+from .visiting import DESK, PHONE, await_view, open_page, settle, visit
+
+pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
+
+ADDRESS = "/Which_gates_curve"
+STATE = "document.querySelector('.gc-view').__gc"
+SENTENCE = ".gc-reading"
+
+
+@pytest.fixture(scope="module")
+def desk(browser, served, watch):
+    """A visitor at a desk, shared by the tests that leave the page usable."""
+    with open_page(browser, watch, **DESK) as page:
+        visit(page, watch, served.url + ADDRESS)
+        yield page
+
+
+def test_the_first_screen_holds_all_tiles_and_the_open_gate(desk):
+    assert_on_the_first_screen(
+        desk, "h1", ".st-key-gates_desk img", ".gc-play", ".gc-scene", ".gc-plane", SENTENCE
+    )
+    assert_drawn(desk.locator(".gc-scene").first)
+    assert_nothing_is_cropped(desk)
+    assert "Exact K = 1/r² = 1/0.8² = 1.5625" in desk.locator(SENTENCE).inner_text()
+
+
+def test_a_tile_opens_its_gate_and_stands_in_the_link(desk):
+    desk.get_by_role("button", name="projective").click()
+    desk.wait_for_url(lambda url: "case=projective" in url)
+    desk.wait_for_function(f"{STATE}.header.scene === 'projective'")
+    settle(desk)
+    assert "the sheet is flat" in desk.locator(SENTENCE).inner_text()
+    assert_drawn(desk.locator(".gc-scene").first)
+
+
+def test_the_sentence_follows_the_strength(browser, served, watch):
+    with open_page(browser, watch, **DESK) as page:
+        visit(page, watch, f"{served.url}{ADDRESS}?level=0.5")
+        assert "At λ = 0.50 the sheet is mixed" in page.locator(SENTENCE).inner_text()
+        page.locator(".gc-scrub").focus()
+        page.keyboard.press("Home")
+        page.wait_for_selector(".gc-view[data-frame='0']")
+        assert "At λ = 0.00 the sheet is flat" in page.locator(SENTENCE).inner_text()
+        page.wait_for_url(lambda url: "level=0" in url)
+        settle(page)
+
+
+def test_a_phone_scrolls_only_down(browser, served, watch):
+    with open_page(browser, watch, **PHONE) as page:
+        visit(page, watch, f"{served.url}{ADDRESS}?case=ruled")
+        await_view(page)
+        assert_scrolls_only_down(page)
+        assert_drawn(page.locator(".gc-scene").first)

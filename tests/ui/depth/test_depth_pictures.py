@@ -1,0 +1,249 @@
+"""Do chart, replay and sentences of the page of depth say what the numbers say?"""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from gating_core.experiments.depth import (
+    ARRANGEMENTS,
+    QUANTITIES,
+    DepthRequest,
+    DepthResult,
+    load_shipped,
+    measure_regimes,
+    replay,
+)
+from gating_core.experiments.specimen import measure_specimen
+from tests.ui.payload import names_in
+from ui.common.links import check_link
+from ui.depth import words
+from ui.depth.chart import THEORY, Drawn, depth_chart
+from ui.depth.controls import WORDS
+from ui.depth.explain import why_text
+from ui.depth.replay import GAP, REPLAY_GRID, replay_view
+from ui.depth.request import CURVES, STACKED, UNTRAINED, Request, manifold_link
+from ui.manifold.controls import MANIFOLD
+from ui.manifold.request import Request as ManifoldRequest
+from ui.manifold.request import resolve
+
+QUICK = DepthRequest(depth=8, seed_count=6, grid=7)
+
+
+@cache
+def results() -> dict[str, DepthResult]:
+    names = ("aligned", "strong", "random", "ungated_plain", "gated_plain")
+    return {x.regime: x for x in measure_regimes(QUICK, names) if isinstance(x, DepthResult)}
+
+
+def drawn(*names: str, quantity: str = "total") -> list[Drawn]:
+    titles = {name: title for curves in CURVES.values() for name, title in curves("plain").items()}
+    return [Drawn(name, titles[name], results()[name], quantity, "#123456") for name in names]
+
+
+@cache
+def surface(name: str, grid: int = REPLAY_GRID):
+    return replay(QUICK, name, 1, grid)
+
+
+def test_every_quantity_can_be_chosen_and_nothing_else():
+    assert set(WORDS.values()) == set(QUANTITIES)
+    assert set(STACKED.values()) == set(CURVES)
+    assert all(set(of) <= set(QUANTITIES) for of in THEORY.values())
+
+
+@pytest.mark.parametrize(
+    ("request_", "name"),
+    [
+        (Request(), "gated"),
+        (Request(gated=False), "ungated"),
+        (Request(stacked="aligned", strong=False, gated=True), "aligned"),
+        (Request(stacked="aligned", gated=False), "strong"),
+        (Request(stacked="random", gated=False, strong=False), "random"),
+        (Request(stacked="stacks", around="both", gated=False), "ungated_both"),
+    ],
+)
+def test_a_request_replays_what_its_switch_says(request_, name):
+    assert request_.replayed == name
+
+
+def test_only_trained_stacks_have_layers_and_seeds_of_their_own():
+    asked = dict(layers=3, first_seed=40, member=2)
+    assert (Request(**asked).depth, Request(**asked).seed) == (3, 42)
+    other = Request(stacked="random", **asked)
+    assert (other.depth, other.seed) == (UNTRAINED.depth, 2)
+
+
+@pytest.mark.parametrize("around", ARRANGEMENTS)
+@pytest.mark.parametrize("gated", [False, True])
+def test_manifold_is_sent_the_same_stack(around, gated):
+    """Its surface there is that of the replay, after the same layer."""
+    request = Request(stacked="stacks", around=around, gated=gated, member=5)
+    link = manifold_link(request, 3)
+    assert check_link({name: [text] for name, text in link.items()}, MANIFOLD) == ({}, [])
+    fed = {MANIFOLD[name].feeds: MANIFOLD[name].parse(text) for name, text in link.items()}
+    side = resolve(ManifoldRequest(grid=31, **fed)).sides[gated]
+    found = measure_specimen(side, 31).surface.values[0]
+    wanted = replay(UNTRAINED, request.replayed, request.member).values[2]
+    np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-14)
+    assert manifold_link(request, 16)["layers"] == "8"
+
+
+# --- The chart ------------------------------------------------------------------------------------
+
+
+def traces(figure, **about):
+    return [t for t in figure.data if all(t[key] == value for key, value in about.items())]
+
+
+def test_the_fitted_line_has_the_exponent_as_its_slope_and_theory_its_own():
+    each = drawn("aligned")[0]
+    figure = depth_chart([each], 0, 0)
+    fitted, theory = (
+        traces(figure, mode="lines", name="weak gates, fitted"),
+        traces(figure, name="slope 2 (theory)"),
+    )
+    for (line,), slope in ((fitted, each.curve.exponent.interval.mean), (theory, 2.0)):
+        found = np.diff(np.log(line.y)) / np.diff(np.log(line.x))
+        np.testing.assert_allclose(found, slope, rtol=1e-9)
+    # It lies on the geometric mean of what it is fitted to.
+    middle = np.exp(np.log(each.curve.values).mean())
+    at = np.exp(np.log(each.curve.depths).mean())
+    line = fitted[0]
+    height = np.interp(np.log(at), np.log(line.x), np.log(line.y))
+    np.testing.assert_allclose(height, np.log(middle), rtol=1e-9)
+
+
+def test_medians_stand_where_they_are_and_end_where_most_seeds_are_unknown():
+    each = drawn("ungated_plain")[0]
+    figure = depth_chart([each], 3, 3)
+    (line,) = traces(figure, mode="lines+markers")
+    there = np.isfinite(each.curve.median) & (each.curve.median > 0)
+    np.testing.assert_array_equal(np.isfinite(line.y), there)
+    np.testing.assert_array_equal(np.asarray(line.y)[there], each.curve.median[there])
+    rings = np.array(line.marker.symbol) == "circle-open"
+    np.testing.assert_array_equal(rings, each.curve.count < len(each.curve.values))
+
+
+def test_strong_gates_have_a_limit_and_others_none():
+    names = [trace.name for trace in depth_chart(drawn("aligned", "strong"), 0, 0).data]
+    assert {"2π, half a sphere", "ellipsoid's cap"} <= set(names)
+    for others in (drawn("aligned"), drawn("aligned", "strong", quantity="mean")):
+        assert "2π, half a sphere" not in [t.name for t in depth_chart(others, 0, 0).data]
+
+
+@pytest.mark.parametrize("quantity", QUANTITIES)
+def test_every_quantity_has_a_chart_with_a_finite_axis(quantity):
+    for names in (("aligned", "strong"), ("random",), ("ungated_plain", "gated_plain")):
+        low, high = depth_chart(drawn(*names, quantity=quantity), 0, 0).layout.yaxis.range
+        assert np.isfinite([low, high]).all()
+        assert low < high < low + 16
+
+
+# --- The replay -----------------------------------------------------------------------------------
+
+
+def test_a_replay_has_a_frame_for_every_layer_and_all_arrays_that_it_names():
+    view = replay_view(surface("strong"), sheet=True).view
+    assert view.frames == QUICK.depth
+    for column in view.columns:
+        for panel in column:
+            assert names_in(panel.traces) <= set(view.arrays)
+            assert set(panel.pick.values()) <= set(view.arrays)
+    for name in view.framed:
+        assert len(view.arrays[name]) == QUICK.depth
+    np.testing.assert_array_equal(view.arrays["sheet_gaussian"], surface("strong").known)
+
+
+def test_the_strip_is_the_map_of_every_layer_and_the_ring_stands_round_the_shown_one():
+    view = replay_view(surface("strong"), sheet=True).view
+    width = REPLAY_GRID + GAP
+    for layer in range(QUICK.depth):
+        first = layer * width + GAP // 2
+        part = view.arrays["strip"][:, first : first + REPLAY_GRID]
+        np.testing.assert_array_equal(part, view.arrays["sheet_shade"][layer])
+        across = view.arrays["strip_x"][first : first + REPLAY_GRID]
+        ring = view.arrays["now_x"][layer]
+        assert ring.min() < across.min() < layer + 1 < across.max() < ring.max()
+
+
+def test_surfaces_that_collapse_are_drawn_in_one_size_and_coloured_as_drawn():
+    found = surface("gated_plain")
+    replayed = replay_view(found, sheet=False)
+    assert replayed.enlarged
+    assert replayed.symbol == "K·d²"
+    values = np.stack([replayed.view.arrays[f"sheet_{x}"] for x in "xyz"], -1)
+    sizes = np.linalg.norm(np.ptp(values, axis=(1, 2)), axis=-1)
+    np.testing.assert_allclose(sizes, 1, rtol=1e-9)
+    field = replayed.view.arrays["sheet_field"]
+    wanted = found.known * found.diameter[:, None, None] ** 2
+    np.testing.assert_array_equal(field, wanted)
+    # What is not known stays so, and is read as K itself.
+    np.testing.assert_array_equal(replayed.view.arrays["sheet_gaussian"], found.known)
+
+
+@pytest.mark.parametrize("name", ["aligned", "strong", "gated_plain"])
+def test_no_layer_is_cut_off_by_the_scale_of_the_others(name):
+    view = replay_view(surface(name), sheet=name != "gated_plain").view
+    assert view.beyond <= 0.021
+    assert -view.colour_range[0] == pytest.approx(view.colour_range[1])
+
+
+def test_sheets_of_one_size_are_drawn_to_scale():
+    found = surface("aligned")
+    replayed = replay_view(found, sheet=True)
+    assert not replayed.enlarged
+    np.testing.assert_array_equal(replayed.view.arrays["sheet_x"], found.values[..., 0])
+
+
+# --- Sentences ------------------------------------------------------------------------------------
+
+
+def test_what_is_systematic_is_said_from_the_word_of_the_core():
+    text = words.summary(drawn("aligned", "strong"))
+    assert text.startswith("Systematic in the total absolute curvature: weak gates: **grows like")
+    assert "theory 2" in text
+    assert "strong gates: **saturates**" in text
+    mean = drawn("aligned")[0].curve.exponent.interval.mean
+    assert abs(mean - 2) < 0.02
+
+
+def test_what_is_undecided_is_not_called_systematic():
+    each = Drawn("ungated", "ungated", load_shipped().results["ungated"], "centre", "#000000")
+    assert each.curve.course.word == "undecided"
+    text = words.summary([each])
+    assert text.startswith("Not systematic in the curvature at the centre")
+    assert "Systematic" not in text
+
+
+def test_missing_seeds_are_said_and_whole_curves_say_nothing():
+    assert words.doubts(drawn("aligned", "strong")) == ""
+    trained = load_shipped().results["gated"]
+    assert words.doubts([Drawn("gated", "gated", trained, "total", "#000000")]) == ""
+    each = drawn("ungated_plain")
+    if (each[0].curve.count < QUICK.seed_count).any():
+        assert "survivors" in words.doubts(each)
+
+
+def test_an_empty_lower_estimate_is_no_number():
+    found = replay(UNTRAINED, "gated_plain", 0, 7)
+    lines = words.captions(found)
+    assert not [line for line in lines if "at least 0" in line]
+    assert "cannot tell" in lines[-1]
+    assert len(lines) == len(words.readings(found)) == UNTRAINED.depth
+
+
+def test_the_explanation_has_the_numbers_that_are_known():
+    assert "Measured" not in why_text({})
+    text = why_text(results())
+    assert "Measured: aligned" in text
+    assert "Strong gates, after 8 layers" in text
+    assert "gated, nothing else: diameter shrinks" in text
+    assert "our reading" in text.lower()
+
+
+def test_a_row_of_the_table_has_exponent_and_word():
+    row = words.row("aligned gates", results()["aligned"].curves["centre"])
+    assert row["It"] == "grows like a power"
+    assert row["Exponent"].startswith("2")
+    assert row["Seeds known"] == "6 of 6"

@@ -1,0 +1,1 @@
+"""The page of depth: how does curvature add up, layer by layer?"""

@@ -1,0 +1,192 @@
+"""How is a quantity drawn against depth? Medians with bands, a fitted line, and theory's slope.
+
+Shapes: S seeds, L depths.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import plotly.graph_objects as go
+
+from gating_core.experiments.depth import (
+    MOST_CURVATURE,
+    QUANTITIES,
+    Curve,
+    DepthResult,
+    cap_curvature,
+)
+from ui.common.words import tick_text
+from ui.drawing import palette
+
+HEIGHT_PIXELS = 430
+THEORY = {  # the exponent where gates are small
+    "aligned": {"total": 2.0, "mean": 2.0, "centre": 2.0, "proxy": 1.0},
+    "random": {"total": 1.0, "mean": 1.0, "centre": 1.0, "proxy": 0.5},
+}
+DASHES = ("dot", "solid")  # colour is never the only channel
+COLOURS = tuple(palette.SIDE_COLOURS.values())
+REFERENCE = "#0e7490"  # theory
+DECADES_DRAWN = 12.0  # below the largest: what has collapsed further is cut off
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """One curve of the chart: a regime's quantity, what it is called, and its colour."""
+
+    regime: str
+    title: str
+    result: DepthResult
+    quantity: str
+    colour: str
+
+    @property
+    def curve(self) -> Curve:
+        return self.result.curves[self.quantity]
+
+    @property
+    def theory(self) -> float | None:
+        return THEORY.get(self.regime, {}).get(self.quantity)
+
+    @property
+    def ends(self) -> bool:
+        """Whether theory says where its growth ends."""
+        return self.regime == "strong" and self.quantity == "total"
+
+
+def depth_chart(drawn: list[Drawn], member: int, seed: int) -> go.Figure:
+    """Curves on log-log axes; of the ``member`` called ``seed`` a thin line.
+
+    A curve ends where fewer than half of its seeds are known; zero is on no logarithmic axis.
+    """
+    figure = go.Figure()
+    for each in drawn:
+        _add_band(figure, each)
+    for place, each in enumerate(drawn):
+        _add_curve(figure, each, member, dash=DASHES[place - len(drawn)])
+        _add_fit(figure, each)
+    for each in drawn:
+        if each.ends:
+            _add_end(figure, each)
+    depths = drawn[0].curve.depths
+    quantity = QUANTITIES[drawn[0].quantity]
+    figure.update_xaxes(
+        type="log", tickvals=[1, 2, 3, 4, 6, 8, 12, 16],
+        title={"text": f"layers<br>{_key(drawn[0], seed)}", "standoff": 4},
+        range=[np.log10(0.93), np.log10(depths[-1] * 1.08)],
+    )  # fmt: skip
+    low, high = _range(drawn)
+    step = max(1, int(np.ceil((high - low) / 6)))
+    powers = np.arange(np.floor(low), np.ceil(high) + 1, step)
+    near = high - low < 1.5
+    ticks = [m * 10.0**p for p in powers for m in ((1, 2, 5) if near else (1,))]
+    figure.update_yaxes(
+        type="log", range=[low, high], title={"text": quantity.symbol, "standoff": 4},
+        tickvals=ticks, ticktext=[tick_text(x) for x in ticks],
+    )  # fmt: skip
+    figure.update_layout(
+        height=HEIGHT_PIXELS, margin={"l": 64, "r": 8, "t": 8, "b": 70},
+        legend={"x": 0.01, "y": 1.0, "yanchor": "bottom", "orientation": "h"},
+        hovermode="closest",
+    )  # fmt: skip
+    return figure
+
+
+def _key(each: Drawn, seed: int) -> str:
+    """What lines and bands are, in two lines: the chart may be narrow."""
+    count = len(each.curve.values)
+    lines = f"median of {count} seeds, band: middle half", f"thin: seed {seed}, dashed: fitted"
+    return "<br>".join(f"<sub>{line}</sub>" for line in lines)
+
+
+def _positive(values: np.ndarray) -> np.ndarray:
+    """NaN for what is on no logarithmic axis."""
+    return np.where(values > 0, values, np.nan)
+
+
+def _own(curve: Curve, member: int) -> np.ndarray:
+    """What is known of one seed."""
+    return np.where(curve.known[member], curve.values[member], np.nan)
+
+
+def _range(drawn: list[Drawn]) -> tuple[float, float]:
+    """Where the axis begins and ends, as powers of ten: for medians and bands, not one seed."""
+    parts = [_positive(x).ravel() for each in drawn for x in (each.curve.median, each.curve.band)]
+    logs = np.log10(np.concatenate(parts))
+    logs = logs[np.isfinite(logs)]
+    if not logs.size:
+        return -1.0, 1.0
+    high = float(logs.max())
+    if any(each.ends for each in drawn):
+        high = max(high, float(np.log10(MOST_CURVATURE)))
+    low = max(float(logs.min()), high - DECADES_DRAWN)
+    room = 0.06 * max(high - low, 0.3)
+    return low - room, high + 2 * room
+
+
+def _add_band(figure: go.Figure, each: Drawn) -> None:
+    curve = each.curve
+    low, high = _positive(curve.band[0]), _positive(curve.band[1])
+    there = np.isfinite(low) & np.isfinite(high)
+    depths = curve.depths[there]
+    figure.add_scatter(
+        x=np.concatenate([depths, depths[::-1]]),
+        y=np.concatenate([low[there], high[there][::-1]]),
+        mode="lines", line={"width": 0}, fill="toself", fillcolor=f"{each.colour}33",
+        hoverinfo="skip", showlegend=False,
+    )  # fmt: skip
+
+
+def _add_curve(figure: go.Figure, each: Drawn, member: int, dash: str) -> None:
+    curve = each.curve
+    figure.add_scatter(
+        x=curve.depths, y=_positive(_own(curve, member)), mode="lines",
+        line={"color": each.colour, "width": 1}, opacity=0.7, hoverinfo="skip", showlegend=False,
+    )  # fmt: skip
+    whole = curve.count == len(curve.values)
+    figure.add_scatter(
+        x=curve.depths, y=_positive(curve.median), mode="lines+markers", name=each.title,
+        line={"color": each.colour, "width": 2.5, "dash": dash},
+        marker={"size": 7, "color": each.colour,
+                "symbol": np.where(whole, "circle", "circle-open").tolist()},
+        customdata=np.stack([*curve.band, curve.count], 1),
+        hovertemplate=f"{each.title}, %{{x}} layers<br>median %{{y:.3g}}, quartiles"
+        " %{customdata[0]:.3g} to %{customdata[1]:.3g}<br>%{customdata[2]} of"
+        f" {len(curve.values)} seeds known<extra></extra>",
+    )  # fmt: skip
+
+
+def _add_fit(figure: go.Figure, each: Drawn) -> None:
+    """The fitted line through the middle of what it is fitted to, and theory's beside it."""
+    curve = each.curve
+    found = curve.exponent
+    if found.interval is None or found.depths is None:
+        return
+    used = curve.fitted & np.isfinite(found.slopes)[:, None]
+    middle = np.log(np.where(used, curve.depths, 1)).sum() / used.sum()
+    height = np.log(np.where(used, curve.values, 1)).sum() / used.sum()
+    ends = np.array(found.depths, dtype=float)
+    lines = [(found.interval.mean, each.colour, "dash", 0.0, f"{each.title}, fitted")]
+    if each.theory is not None:
+        lift = 0.35 * max(each.theory, 0.5)  # beside the curve, to be seen
+        lines.append((each.theory, REFERENCE, "dashdot", lift, f"slope {each.theory:g} (theory)"))
+    for slope, colour, dash, lift, name in lines:
+        figure.add_scatter(
+            x=ends, y=np.exp(height + lift + slope * (np.log(ends) - middle)), mode="lines",
+            line={"color": colour, "width": 1.5, "dash": dash}, name=name,
+            hoverinfo="skip", showlegend=slope == each.theory,
+        )  # fmt: skip
+
+
+def _add_end(figure: go.Figure, each: Drawn) -> None:
+    """The cap that strong gates come to where their steps are small, and the most it can have."""
+    depths, eps = each.curve.depths, each.result.eps
+    assert eps is not None  # of scalar gates
+    cap = np.median(cap_curvature(2 * eps[:, None] * depths), 0)
+    most = np.full(len(depths), MOST_CURVATURE)
+    for y, dash, name in ((cap, "dot", "ellipsoid's cap"), (most, "dash", "2π, half a sphere")):
+        figure.add_scatter(
+            x=depths, y=y, mode="lines", name=name, hoverinfo="skip",
+            line={"color": REFERENCE, "width": 1.5, "dash": dash},
+        )  # fmt: skip
