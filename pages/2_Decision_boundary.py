@@ -35,6 +35,7 @@ with page(
         with st.container(horizontal=True, vertical_alignment="center"):
             job = training.fetch(setting, wished)
             draw_end(job)
+            training.draw_others(job, wished)
         jobs.watch(
             job,
             lambda items: draw_film(training.shown_of(job), look, wished, setting),

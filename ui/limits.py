@@ -34,6 +34,7 @@ GRID_POINTS = (31, 61, 91, 121, 151)  # along each side: 151 is finer than a pic
 DIAL_COST = 1.05e7  # of `cost` times points, all strengths together: two seconds of one core
 OPINION_COST = 1e10  # the same of a second opinion: some ten seconds of one core
 LANDING_LAYERS = (1, 2, 3, 4)  # few, for a first look
+GATED_CHANNELS = (3, 8)  # of one layer whose conic is drawn
 PLAYGROUND_LAYERS = (1, 4)
 PLAYGROUND_CHANNELS = (3, 16)  # fewer than three cannot be drawn as a surface
 PLAYGROUND_VALUES = (2, 8)
@@ -42,7 +43,10 @@ PLAYGROUND_STEPS = (50, 4000)
 PLAYGROUND_SEEDS = (2, 32)  # trained as one batch; an interval needs two
 PLAYGROUND_POINTS = (64, 4000)  # training and test points of each seed
 TRAINING_NUMBERS = 6e8  # `Setting.training_numbers`: half a minute of one core
+OTHERS_COST = 1.5e9  # of `along_cost`, all seeds but the shown one: some ten seconds of two cores
 PLAYGROUND_BATCHES = (16, 32, 64, 128)  # points a step
+CLAIMS_SEEDS = (2, 32)  # of one's own study: of all tasks and variants 2,048 models, three minutes
+ADDRESS_CHARACTERS = 100  # of a scheduler: a host's name and a port
 VARIANTS_BESIDE = 4  # trained for the table, beside the two that are drawn
 
 # --- What is kept for all visitors, until something newer needs the place -------------------------
@@ -60,12 +64,18 @@ LANDING_KEPT = 24  # pairs of sides at every strength of the gate
 FILMS_KEPT = 24  # one seed of a run, at every drawn step: up to 8 MB
 PICTURES_KEPT = 24  # of Manifold, at every strength: 6 MB each at first sight
 GATED_KEPT = 16  # gates at every strength, measured or drawn: some 6 and 10 MB each
+LAYERS_KEPT = 48  # conics over a triangle: 0.1 MB each, one for every place of a slider
+TRAINED_LAYERS_KEPT = 24  # sixteen seeds of one layer: kilobytes, and a second of work
+PREMISES_KEPT = 16  # three counterexamples with their twins: 3 MB together
+SHAPED_KEPT = 24  # gates for shapes, designed or fitted: 1 MB each
 DRAWINGS_KEPT = 32  # points of a link, as data
 ADDRESSES_KEPT = 48  # of arrays sent lately, 1 MB each; two workers make two films a second
 TILES_KEPT = len(TASKS) + 1  # one picture for each task, one for own points
 DEPTHS_KEPT = 16  # results of depth, one for each of eleven regimes: 30 kB each
 TRAINED_KEPT = 6  # trainings of stacks of six depths: 0.3 MB each
 REPLAYS_KEPT = 24  # stacks at every layer: 1.5 MB each, their pictures 2.5 MB
+JUDGED_KEPT = 4  # all rows of a study with its verdicts and pictures: 4 MB each
+STORE_STAMPS_SECONDS = 10.0  # between two looks at the rows of a running study: verdicts take two
 RUNS_BYTES = 150_000_000  # of arrays: some hundred runs like the first one
 
 # --- What is done at once, and for how long -------------------------------------------------------

@@ -1,8 +1,8 @@
 """How long does the largest that each page allows take, and in how much memory?
 
 Every link is opened in a process of its own, as by a first visitor. Seconds are until there is a
-picture of what was asked for, which is the goal's, and until all is measured: of trainings also the
-curvature of every seed, one after the other, which no picture waits for and Cancel ends.
+picture of what was asked for, which is the goal's, and until all is measured that is measured
+unasked: of trainings also curvature along the run, which no picture waits for and Cancel ends.
 Memory is the peak of the largest process, the page's own or a worker's, which is 0.3 to 0.4 GB
 before it does anything.
 """

@@ -14,6 +14,10 @@ from typing import ClassVar, Protocol
 from gating_core.experiments.comparison import FIRST_LOOK, STRENGTHS
 from tests.load.session import Session, nothing_wrong
 from tests.load.tab import Wrong
+from ui.depth.controls import VIEW_KEY as DEPTH_VIEW
+from ui.depth.controls import WORDS as QUANTITIES
+from ui.gates.controls import VIEW_KEY as GATES_VIEW
+from ui.gates.request import SPHERE as FIRST_CASE
 from ui.landing.controls import LEFT_SIDES, VIEW_KEY
 from ui.manifold.parts import VIEW_KEY as MANIFOLD_VIEW
 from ui.manifold.request import Request
@@ -151,6 +155,70 @@ class Manifold:
         header = page.header(MANIFOLD_VIEW)  # at first of one strength, then of all
         # Of two fragments that are due one may ask for the whole page: that draws the other.
         return header["readings"][header["frame"]], page.metrics or DOTS, tables
+
+
+@dataclass(frozen=True)
+class Gates:
+    """What is asked of the page of gates."""
+
+    case: str = FIRST_CASE
+    colour: str = "K"
+    strength: float = 1.0
+    address: ClassVar[str] = "Which_gates_curve"
+
+    @property
+    def link(self) -> dict[str, list[str]]:
+        """What a link to it says."""
+        return {"case": [self.case], "tint": [self.colour], "level": [f"{self.strength:g}"]}
+
+    def wrong(self, session: Session) -> str:
+        """What of the page is not what was asked for."""
+        header = session.page.header(GATES_VIEW)
+        label = header["frame_labels"][header["frame"]]
+        if header["scene"] != self.case or label != f"λ = {self.strength:.2f}":
+            return f"asked for {self}; shown: {header['scene']}, {label}"
+        return nothing_wrong(session)
+
+    def told(self, session: Session) -> object:
+        """All numbers that are said of this strength, at first the only one."""
+        header = session.page.header(GATES_VIEW)
+        return [texts[header["frame"]] for texts in (header["readings"],
+                                                     header["columns"][0]["captions"])]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Depths:
+    """What is asked of the page of depth."""
+
+    stacked: str = "aligned gates"
+    quantity: str = next(iter(QUANTITIES))
+    layer: int = 0  # as the page chooses
+    address: ClassVar[str] = "Depth"
+
+    @property
+    def link(self) -> dict[str, list[str]]:
+        """What a link to it says."""
+        said = {"stacked": self.stacked, "quantity": self.quantity, "after": self.layer}
+        return {key: [str(x)] for key, x in said.items()}
+
+    def wrong(self, session: Session) -> str:
+        """What of the page is not what was asked for."""
+        header = session.page.header(DEPTH_VIEW)
+        label = header["frame_labels"][header["frame"]].split(" of ")[0]
+        if self.layer and not header["stale"] and label != f"layer {self.layer}":
+            return f"asked for {self}; shown: {label}"
+        return nothing_wrong(session)
+
+    def unfinished(self, session: Session) -> str:
+        """Why another stack is shown still; nothing once it is measured."""
+        return session.page.header(DEPTH_VIEW)["stale"]
+
+    def told(self, session: Session) -> object:
+        """All numbers that are said of the stack."""
+        header = session.page.header(DEPTH_VIEW)
+        if header["stale"]:
+            return DOTS
+        return header["scene"], header["readings"], header["columns"][0]["captions"]
 
 
 @dataclass(frozen=True)

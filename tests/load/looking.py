@@ -1,4 +1,4 @@
-"""What does a visitor do who only looks? λ, sides, colours, tasks, models of their own, doubts."""
+"""What does a visitor do who only looks? λ, sides, colours, tasks, own models, doubts, gates."""
 
 from __future__ import annotations
 
@@ -6,20 +6,26 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from gating_core.experiments.comparison import LIMITS, STRENGTHS
-from tests.load.asking import Landing, Manifold
+from tests.load.asking import Depths, Gates, Landing, Manifold
 from tests.load.session import Session
 from tests.load.visitor import Visitor
+from ui.depth.controls import VIEW_KEY as DEPTH_VIEW
+from ui.depth.controls import WORDS as QUANTITIES
+from ui.gates.controls import VIEW_KEY as GATES_VIEW
+from ui.gates.request import STRENGTHS as GATE_STRENGTHS
 from ui.landing.controls import OFFERED_TASKS, VIEW_KEY
 from ui.manifold.parts import VIEW_KEY as MANIFOLD_VIEW
 from ui.manifold.request import Request
 
 KINDS = ("sigmoid", "silu", "tanh")
 DEPTHS = (1, 2, 3)
+STACKS = ("aligned gates", "random gates", "random stacks")
+FEW = 3  # steps at a page of the gallery
 STAYS = (4, 8)  # steps at one page
 
 
 class Looker(Visitor):
-    """Somebody at the landing page and at *Manifold*, who moves on after a few steps."""
+    """Somebody who looks at one page after the other, and moves on after a few steps."""
 
     async def visit(self) -> None:
         """Open a tab, look at one page after the other, close it."""
@@ -35,6 +41,15 @@ class Looker(Visitor):
                 await self.step("to the lesson", session.go("How to read it"), view=True)
             back = session.go("Flat or curved?", landing.wrong)
             await self.step("back to the landing page", back, view=True)
+        async with Session(self.url, Gates.address, Gates().link) as session:
+            await self.step("to the gates", session.open(Gates().wrong), view=True)
+            await self._at_gates(session, Gates())
+        depths = Depths(
+            stacked=self.random.choice(("aligned gates", "random gates", "random stacks"))
+        )
+        async with Session(self.url, Depths.address, depths.link) as session:
+            await self.step("to Depth", session.open(depths.wrong))
+            await self._at_depth(session, depths)
         manifold = Manifold(self._another(manifold.request))
         async with Session(self.url, "Manifold", manifold.link) as session:
             await self.step("own model by link", session.open(manifold.wrong))
@@ -69,6 +84,35 @@ class Looker(Visitor):
         await self.step(f"landing: {action}", done, view=True)
         self.compare(new, session)
         return new
+
+    async def _at_gates(self, session: Session, asked: Gates) -> None:
+        self.compare(asked, session)
+        for _ in range(FEW):
+            if len(session.page.header(GATES_VIEW)["frame_labels"]) == 1:
+                continue  # the others are measured still
+            place = self.random.randrange(len(GATE_STRENGTHS))
+            asked = replace(asked, strength=GATE_STRENGTHS[place])
+            done = session.tell(GATES_VIEW, "stop", {"frame": place}, asked.wrong)
+            await self.step("gates: λ", done, view=True)
+            self.compare(asked, session)
+        asked = replace(asked, colour="|H|")
+        await self.step("gates: colour", session.change(asked.wrong, tint=["|H|"]), view=True)
+        self.compare(asked, session)
+
+    async def _at_depth(self, session: Session, asked: Depths) -> None:
+        await session.until(lambda: asked.unfinished(session))
+        self.compare(asked, session)
+        for _ in range(FEW):
+            word = self.random.choice(list(QUANTITIES))
+            asked = replace(asked, quantity=word)
+            done = session.change(asked.wrong, quantity=word)
+            await self.step("depth: quantity", done, view=True)
+            self.compare(asked, session)
+        asked = replace(asked, layer=self.random.randint(1, 3))
+        frame = {"frame": asked.layer - 1}
+        done = session.tell(DEPTH_VIEW, "stop", frame, asked.wrong)
+        await self.step("depth: layer", done, view=True)
+        self.compare(asked, session)
 
     async def _at_manifold(self, session: Session, asked: Manifold) -> Manifold:
         pick, request = self.random.choice, asked.request

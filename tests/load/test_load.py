@@ -8,6 +8,7 @@ EVERYTHING = frozenset({
     FIRST_PAINT, TRAINING, "landing: λ", "landing: left side", "landing: colour", "landing: task",
     "landing: explore", "to Manifold", "Manifold: λ", "Manifold: own model", "Manifold: layers",
     "Manifold: See", "Manifold: Inspect", "Manifold: Doubt", "own model by link", "to the lesson",
+    "to the gates", "gates: colour", "to Depth", "depth: quantity", "depth: layer",
     "film: seed shown", "film: own seeds", "film: cancel", "film: go on", "film: own table",
 })  # fmt: skip
 

@@ -175,8 +175,9 @@ def verdict_text(verdict: Verdict) -> str:
         return f"flat ({undecided} of its area)" if verdict.undecided > SLIGHT else "flat"
     if verdict.word == UNKNOWN:
         return "undecided: the errors are too large to tell whether it curves"
-    parts = [f"dome-like on {percent(verdict.positive)}"]
-    parts.append(f"saddle-like on {percent(verdict.negative)} of its area")
+    shares = {"dome-like": verdict.positive, "saddle-like": verdict.negative}
+    parts = [f"{word} on {percent(share)}" for word, share in shares.items() if share]
+    parts[-1] += " of its area"
     rest = [f"flat on {percent(verdict.flat)}"] if verdict.flat > SLIGHT else []
     rest += [undecided] if verdict.undecided > SLIGHT else []
     return f"curved, {' and '.join(parts)}" + (f" ({', '.join(rest)})" if rest else "")

@@ -12,6 +12,7 @@ from ui.common.controls import Choice, Fold, Number
 from ui.common.front import front_columns
 from ui.common.link_check import forget
 from ui.common.link_controls import GridPoint
+from ui.components.view3d import clicked, stopped
 from ui.depth import measured
 from ui.depth.replay import REPLAY_GRID
 from ui.depth.request import DEPTHS, MEMBERS, SHIPPED, STACKED, TRAINED, UNTRAINED, Request
@@ -104,14 +105,13 @@ def picked() -> tuple[int, int] | None:
 
 def on_pick() -> None:
     """A click in the view: keep the point in the link."""
-    point = (st.session_state.get(VIEW_KEY) or {}).get("pick")
-    if point:
-        st.query_params["spot"] = f"{int(point['row'])}.{int(point['column'])}"
+    if point := clicked(VIEW_KEY):
+        st.query_params["spot"] = point
 
 
 def on_stop() -> None:
     """The slider was let go, or playing ended: keep the layer in the link."""
-    stop = (st.session_state.get(VIEW_KEY) or {}).get("stop")
-    if stop:
-        st.query_params["after"] = str(min(max(int(stop["frame"]), 0), UNTRAINED.depth - 1) + 1)
+    frame = stopped(VIEW_KEY, UNTRAINED.depth)
+    if frame is not None:
+        st.query_params["after"] = str(frame + 1)
         forget()

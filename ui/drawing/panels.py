@@ -24,6 +24,7 @@ LIGHTING = {
     "ambient": 0.5, "diffuse": 0.8, "specular": 0.0, "roughness": 0.7, "fresnel": 0.0,
     "vertexnormalsepsilon": 0, "facenormalsepsilon": 0,
 }  # fmt: skip
+MILD = {"ambient": 0.75, "diffuse": 0.45}  # what faces away from the light has a colour, too
 LIGHT_PLACE = {"x": 1e5, "y": 1e5, "z": 1e5}
 MOST_TICKS = 3  # numbers along an axis
 TICK_ROOM = 0.15  # of an axis at both ends, without numbers: those of two axes would meet there
@@ -270,3 +271,17 @@ def plain(tree: Any) -> Any:
     if isinstance(tree, list | tuple):
         return [plain(value) for value in tree]
     return tree.item() if isinstance(tree, np.generic) else tree
+
+
+def subplot(place: int) -> dict[str, str]:
+    """The axes of panel ``place``, from 0, of a plain figure: what its traces say."""
+    number = place + 1 if place else ""
+    return {"xaxis": f"x{number}", "yaxis": f"y{number}"}
+
+
+def subplot_title(text: str, x: float, y: float, size: int) -> dict[str, Any]:
+    """A title ``size`` pixels high whose foot is at the shares ``x`` and ``y`` of a figure."""
+    return {
+        "text": text, "x": x, "xanchor": "center", "xref": "paper", "y": y, "yanchor": "bottom",
+        "yref": "paper", "showarrow": False, "font": {"size": size},
+    }  # fmt: skip

@@ -5,6 +5,7 @@ Shapes: T frames (versions of a model), R x C grid points, F faces of the mesh, 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -145,9 +146,11 @@ def boundaries(logits: np.ndarray, axis: np.ndarray, values: np.ndarray) -> np.n
     return stacked(found)
 
 
-def stacked(curves: list[np.ndarray]) -> np.ndarray:
-    """(T, M, .): curves of any length, filled up with NaN."""
-    out = np.full((len(curves), max(map(len, curves)), curves[0].shape[1]), np.nan)
-    for frame, curve in zip(out, curves, strict=True):
-        frame[: len(curve)] = curve
+def stacked(arrays: Sequence[np.ndarray]) -> np.ndarray:
+    """(T, ...): arrays of one shape; lines (M, ...) are filled up with NaN to the longest."""
+    if len({x.shape for x in arrays}) == 1:
+        return np.stack(arrays)
+    out = np.full((len(arrays), max(map(len, arrays)), *arrays[0].shape[1:]), np.nan)
+    for row, line in zip(out, arrays, strict=True):
+        row[: len(line)] = line
     return out

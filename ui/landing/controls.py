@@ -11,6 +11,7 @@ from ui.common.control_table import Controls, table
 from ui.common.controls import Choice, Fold, Number
 from ui.common.link_check import forget
 from ui.common.link_controls import GridPoint
+from ui.components.view3d import clicked, stopped
 from ui.landing.picture import COLOURINGS
 from ui.limits import LANDING_LAYERS
 
@@ -89,15 +90,13 @@ def picked() -> tuple[int, int] | None:
 
 def on_pick() -> None:
     """A click in the view: keep the point in the link."""
-    point = (st.session_state.get(VIEW_KEY) or {}).get("pick")
-    if point:
-        st.query_params["pick"] = f"{int(point['row'])}.{int(point['column'])}"
+    if point := clicked(VIEW_KEY):
+        st.query_params["pick"] = point
 
 
 def on_stop() -> None:
     """The slider was let go, or playing ended: keep the strength in the link."""
-    stop = (st.session_state.get(VIEW_KEY) or {}).get("stop")
-    if stop:
-        strength = STRENGTHS[min(max(int(stop["frame"]), 0), len(STRENGTHS) - 1)]
-        st.query_params["strength"] = f"{strength:g}"
+    place = stopped(VIEW_KEY, len(STRENGTHS))
+    if place is not None:
+        st.query_params["strength"] = f"{STRENGTHS[place]:g}"
         forget()

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from gating_core.geometry import CURVED, SurfaceResult
 from gating_core.training import TrainedEnsemble
 from ui.drawing import palette
 from ui.drawing.colours import ColourScale
 from ui.drawing.lines import zero_curve
+from ui.drawing.panels import subplot, subplot_title
+
+TITLE_SIZE = 16  # pixels
+GAP = 0.1  # between two panels, of the width
 
 
 def curvature_maps(
@@ -21,42 +26,52 @@ def curvature_maps(
     Points where K is not known are left open; the line is drawn only where |K| exceeds its error:
     elsewhere the sign is rounding.
     """
-    figure = make_subplots(1, len(surfaces), subplot_titles=list(surfaces))
-    for column, (name, surface) in enumerate(surfaces.items(), 1):
-        frame = frames[name]
-        known, axis = surface.known[frame], surface.axis
-        figure.add_heatmap(
-            x=axis, y=axis, z=scale.apply(known), customdata=known, coloraxis="coloraxis",
-            row=1, col=column,
-            hovertemplate="x = (%{x:.2f}, %{y:.2f})<br>K = %{customdata:.3g}<extra></extra>",
-            hovertemplatefallback="not known",
-        )  # fmt: skip
+    traces, layout = [], _maps_layout(list(surfaces), scale)
+    for place, (name, surface) in enumerate(surfaces.items()):
+        frame, axis, on = frames[name], surface.axis, subplot(place)
+        known = surface.known[frame]
+        traces.append({
+            "type": "heatmap", "x": axis, "y": axis, "z": scale.apply(known), "customdata": known,
+            "coloraxis": "coloraxis", **on,
+            "hovertemplate": "x = (%{x:.2f}, %{y:.2f})<br>K = %{customdata:.3g}<extra></extra>",
+            "hovertemplatefallback": "not known",
+        })  # fmt: skip
         if surface.verdicts[frame].word == CURVED:
             decided = surface.gaussian_where(surface.decided)[frame]
             line, _ = zero_curve(decided, axis, surface.values[frame])
-            figure.add_scatter(
-                x=line[:, 0], y=line[:, 1], mode="lines", name="K = 0", row=1, col=column,
-                line={"color": palette.LINE, "dash": "dash", "width": 1.5},
-                hoverinfo="skip", showlegend=False,
-            )  # fmt: skip
-        figure.update_yaxes(scaleanchor=f"x{column if column > 1 else ''}", row=1, col=column)
+            traces.append({
+                "type": "scatter", "x": line[:, 0], "y": line[:, 1], "mode": "lines",
+                "name": "K = 0", "line": {"color": palette.LINE, "dash": "dash", "width": 1.5},
+                "hoverinfo": "skip", "showlegend": False, **on,
+            })  # fmt: skip
+    return go.Figure({"data": traces, "layout": layout})
+
+
+def _maps_layout(names: list[str], scale: ColourScale) -> dict[str, Any]:
+    """Square panels beside each other, each under its name, and one bar of colours below."""
     square = {"constrain": "domain", "range": [-1, 1], "tickvals": [-1, 0, 1], "zeroline": False}
-    figure.update_xaxes(title_text="x<sub>1</sub>", **square)
-    figure.update_yaxes(**square)
-    figure.update_yaxes(showticklabels=False)
-    figure.update_yaxes(title_text="x<sub>2</sub>", showticklabels=True, col=1)
-    figure.update_layout(
-        coloraxis={
-            "colorscale": scale.colours, "cmin": scale.low, "cmax": scale.high,
-            "colorbar": {
-                "title": {"text": "K", "side": "right"}, "tickvals": [scale.low, 0, scale.high],
-                "ticktext": [f"{end:.2g}" for end in (scale.ends[0], 0, scale.ends[1])],
-                "orientation": "h", "y": -0.45, "thickness": 12, "len": 0.6,
-            },
+    width = (1 - GAP * (len(names) - 1)) / len(names)
+    layout: dict[str, Any] = {"annotations": []}
+    for place, name in enumerate(names):
+        x, y = subplot(place).values()
+        left = place * (width + GAP)
+        layout[f"xaxis{x[1:]}"] = square | {
+            "domain": [left, left + width], "anchor": y, "title": {"text": "x<sub>1</sub>"},
+        }  # fmt: skip
+        layout[f"yaxis{y[1:]}"] = square | {
+            "anchor": x, "scaleanchor": x, "showticklabels": not place,
+            **({} if place else {"title": {"text": "x<sub>2</sub>"}}),
+        }  # fmt: skip
+        layout["annotations"].append(subplot_title(name, left + width / 2, 1, TITLE_SIZE))
+    layout["coloraxis"] = {
+        "colorscale": scale.colours, "cmin": scale.low, "cmax": scale.high,
+        "colorbar": {
+            "title": {"text": "K", "side": "right"}, "tickvals": [scale.low, 0, scale.high],
+            "ticktext": [f"{end:.2g}" for end in (scale.ends[0], 0, scale.ends[1])],
+            "orientation": "h", "y": -0.45, "thickness": 12, "len": 0.6,
         },
-        margin={"l": 40, "r": 10, "t": 36, "b": 40}, height=400,
-    )  # fmt: skip
-    return figure
+    }  # fmt: skip
+    return layout | {"margin": {"l": 40, "r": 10, "t": 36, "b": 40}, "height": 400}
 
 
 def learning_curves(ensembles: dict[str, TrainedEnsemble], colours: dict[str, str]) -> go.Figure:

@@ -18,6 +18,7 @@ from ui.drawing.colours import ColourScale
 from ui.drawing.creases import crease_curves
 from ui.drawing.lines import border, grid_lines, hatch, lifted, zero_curve
 from ui.drawing.panels import closed
+from ui.drawing.sheet import stacked
 
 SIMPLEX = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])  # corners of the triangle
 MOST_READ = 8  # weights or gates that are read off at a point
@@ -77,16 +78,6 @@ class DrawnSide:
             f"{self.name}_{key}": found[0][key] if single else stacked([x[key] for x in found])
             for key in found[0]
         }
-
-
-def stacked(arrays: Sequence[np.ndarray]) -> np.ndarray:
-    """(T, ...): arrays of one shape; lines (M,) are filled up with NaN to the longest."""
-    if len({x.shape for x in arrays}) == 1:
-        return np.stack(arrays)
-    out = np.full((len(arrays), max(map(len, arrays))), np.nan)
-    for row, line in zip(out, arrays, strict=True):
-        row[: len(line)] = line
-    return out
 
 
 def _surface_arrays(

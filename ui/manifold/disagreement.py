@@ -55,20 +55,21 @@ def error_maps(second: SecondOpinion) -> list[go.Figure]:
     note = f"exact K ({percent(scale.beyond)} of points beyond)" if scale.beyond else "exact K"
     end = scale.high
     ticks = {"tickvals": [-end, 0, end], "ticktext": [f"−{tick_text(end)}", "0", tick_text(end)]}
-    exact = go.Heatmap(
-        z=second.known, zmin=-end, zmax=end, colorscale=scale.colours, colorbar=_bar(note, ticks),
-        hovertemplate=place + "K = %{z:.3g}<extra></extra>", hovertemplatefallback="not known",
-    )  # fmt: skip
+    exact = {
+        "z": second.known, "zmin": -end, "zmax": end, "colorscale": scale.colours,
+        "colorbar": _bar(note, ticks), "hovertemplatefallback": "not known",
+        "hovertemplate": place + "K = %{z:.3g}<extra></extra>",
+    }  # fmt: skip
     low, high = _whole_decades(np.concatenate([error.ravel() for error in errors.values()]))
     decades = np.arange(low, high + 1, max(1, math.ceil((high - low) / 4)))
     ticks = {"tickvals": decades, "ticktext": [f"10<sup>{d}</sup>" for d in decades]}
     return [_chart_map(exact, second.axis)] + [
         _chart_map(
-            go.Heatmap(
-                z=error, zmin=low, zmax=high, colorscale="Cividis", customdata=10**error,
-                colorbar=_bar(f"error of K: {name}", ticks),
-                hovertemplate=place + "off by %{customdata:.1e}<extra></extra>",
-            ),
+            {
+                "z": error, "zmin": low, "zmax": high, "colorscale": "Cividis",
+                "customdata": 10**error, "colorbar": _bar(f"error of K: {name}", ticks),
+                "hovertemplate": place + "off by %{customdata:.1e}<extra></extra>",
+            },
             second.axis,
         )
         for name, error in errors.items()
@@ -80,23 +81,24 @@ def _bar(title: str, ticks: dict[str, Any]) -> dict[str, Any]:
     return {**BAR, **ticks, "title": {"text": title, "side": "top", "font": {"size": TITLE_SIZE}}}
 
 
-def _chart_map(heat: go.Heatmap, axis: np.ndarray) -> go.Figure:
+def _chart_map(heat: dict[str, Any], axis: np.ndarray) -> go.Figure:
     """A square over the chart whose rows and columns stand at ``axis``."""
     ends = [float(axis[0]), float(axis[-1])]
     square = {
         "constrain": "domain", "range": ends, "zeroline": False, "automargin": False,
-        "title_standoff": 4, "tickvals": [ends[0], sum(ends) / 2, ends[1]],
+        "tickvals": [ends[0], sum(ends) / 2, ends[1]],
     }  # fmt: skip
-    figure = go.Figure(heat.update(x=axis, y=axis))
-    figure.update_xaxes(title_text="x<sub>1</sub>", **square)
-    figure.update_yaxes(
-        title_text="x<sub>2</sub>", scaleanchor="x", constraintoward="top", **square
-    )
     width, height = MAP_SIZE
-    figure.update_layout(
-        width=width, height=height, margin={"l": 45, "r": 15, "t": 80, "b": 50, "pad": 0}
-    )
-    return figure
+    return go.Figure({
+        "data": [{"type": "heatmap", "x": axis, "y": axis, **heat}],
+        "layout": {
+            "xaxis": square | {"title": {"text": "x<sub>1</sub>", "standoff": 4}},
+            "yaxis": square | {"title": {"text": "x<sub>2</sub>", "standoff": 4},
+                               "scaleanchor": "x", "constraintoward": "top"},
+            "width": width, "height": height,
+            "margin": {"l": 45, "r": 15, "t": 80, "b": 50, "pad": 0},
+        },
+    })  # fmt: skip
 
 
 def _log_error(second: SecondOpinion, other: np.ndarray) -> np.ndarray:
@@ -130,52 +132,55 @@ def error_curves(curves: list[ErrorCurve], step: float) -> go.Figure:
     infinite have no place on a logarithmic axis and leave a gap; the legend says so where they
     are all zero.
     """
-    figure = go.Figure()
+    traces: list[dict[str, Any]] = []
     drawn: list[float] = []
     for curve in curves:
         colour, symbol = CURVE_STYLES.get(curve.name, (palette.PLANE, "x"))
         median, high = _positive(curve.median), _positive(curve.high)
         hover = f"{curve.name}<br>{curve.x_name} %{{x:.2g}}<br>error %{{y:.1e}}<extra></extra>"
         if not np.array_equal(median, high, equal_nan=True):
-            figure.add_scatter(
-                x=curve.x, y=high, mode="lines", line={"color": colour, "dash": "dot", "width": 1},
-                name=f"{curve.name}, 95 %", showlegend=False, hovertemplate="95 %: " + hover,
-            )  # fmt: skip
-        figure.add_scatter(
-            x=curve.x, y=median, mode="lines+markers", line={"color": colour, "width": 2},
-            marker={"symbol": symbol, "size": 6}, hovertemplate=hover,
-            name=curve.name if curve.median.any() else f"{curve.name}: exactly 0",
-        )  # fmt: skip
+            traces.append({
+                "x": curve.x, "y": high, "mode": "lines", "name": f"{curve.name}, 95 %",
+                "line": {"color": colour, "dash": "dot", "width": 1}, "showlegend": False,
+                "hovertemplate": "95 %: " + hover,
+            })  # fmt: skip
+        traces.append({
+            "x": curve.x, "y": median, "mode": "lines+markers", "hovertemplate": hover,
+            "line": {"color": colour, "width": 2}, "marker": {"symbol": symbol, "size": 6},
+            "name": curve.name if curve.median.any() else f"{curve.name}: exactly 0",
+        })  # fmt: skip
         if curve.best is not None:
-            figure.add_scatter(
-                x=curve.x[[curve.best]], y=median[[curve.best]], mode="markers",
-                marker={"symbol": "circle-open", "size": 15, "color": colour,
-                        "line": {"width": 2.5}},
-                name=f"{curve.name}, smallest", showlegend=False,
-                hovertemplate="smallest: " + hover,
-            )  # fmt: skip
+            traces.append({
+                "x": curve.x[[curve.best]], "y": median[[curve.best]], "mode": "markers",
+                "marker": {"symbol": "circle-open", "size": 15, "color": colour,
+                           "line": {"width": 2.5}},
+                "name": f"{curve.name}, smallest", "showlegend": False,
+                "hovertemplate": "smallest: " + hover,
+            })  # fmt: skip
         drawn += [*median[np.isfinite(median)], *high[np.isfinite(high)]]
     low, top = (min(drawn), max(drawn)) if drawn else (1e-16, 1.0)
     guide = _guide(curves[0], low) if curves else None
+    line = {"mode": "lines", "hoverinfo": "skip"}
     if guide is not None:
-        figure.add_scatter(
-            x=guide[0], y=guide[1], mode="lines", name="∝ step²", hoverinfo="skip",
-            line={"color": palette.PLANE, "dash": "dash", "width": 1.5},
-        )  # fmt: skip
-    figure.add_scatter(
-        x=[step, step], y=[low, top], mode="lines", name="current step", hoverinfo="skip",
-        line={"color": palette.PLANE, "width": 2},
-    )  # fmt: skip
-    figure.update_xaxes(
-        title_text="step or grid spacing (chart)", type="log", dtick=1, exponentformat="power"
-    )
-    figure.update_yaxes(
-        title_text="relative error", type="log", exponentformat="power", nticks=8, minor_ticks=""
-    )
-    figure.update_layout(
-        height=400, legend=LEGEND, margin={"l": 60, "r": 10, "t": 30, "b": 40}, hovermode="closest"
-    )
-    return figure
+        traces.append(line | {
+            "x": guide[0], "y": guide[1], "name": "∝ step²",
+            "line": {"color": palette.PLANE, "dash": "dash", "width": 1.5},
+        })  # fmt: skip
+    traces.append(line | {
+        "x": [step, step], "y": [low, top], "name": "current step",
+        "line": {"color": palette.PLANE, "width": 2},
+    })  # fmt: skip
+    decades = {"type": "log", "exponentformat": "power"}
+    return go.Figure({
+        "data": [{"type": "scatter", **trace} for trace in traces],
+        "layout": {
+            "xaxis": decades | {"title": {"text": "step or grid spacing (chart)"}, "dtick": 1},
+            "yaxis": decades | {"title": {"text": "relative error"}, "nticks": 8,
+                                "minor": {"ticks": ""}},
+            "height": 400, "legend": LEGEND, "margin": {"l": 60, "r": 10, "t": 30, "b": 40},
+            "hovermode": "closest",
+        },
+    })  # fmt: skip
 
 
 def _positive(values: np.ndarray) -> np.ndarray:

@@ -6,18 +6,20 @@ Colours are those of the palette; texts and papers are left to the theme of the 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from gating_core.geometry import SurfaceResult
 from ui.common.words import percent, tick_text
 from ui.drawing import palette
+from ui.drawing.panels import subplot, subplot_title
 
 BINS_PER_SIGN = 20
 TICKS_PER_SIGN = 3
 TITLE_SIZE = 13  # pixels: three titles beside each other fit a telephone
+ROW_GAP = 0.16  # between two rows, of the height
 LEGEND = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"}
 
 
@@ -46,45 +48,55 @@ def curvature_histogram(
     parts = np.concatenate([areas[name][decided[name]] for name in surfaces])
     bins = _Bins(sizes, parts)
 
-    figure = make_subplots(
-        len(surfaces), 1, shared_xaxes=True, vertical_spacing=0.16, subplot_titles=list(surfaces)
-    )
-    figure.update_annotations(font_size=TITLE_SIZE)
-    for row, (name, surface) in enumerate(surfaces.items(), 1):
-        gaussian, area = surface.gaussian[frames[name]], areas[name]
+    traces, titles = [], []
+    for row, (name, surface) in enumerate(surfaces.items()):
+        gaussian, area, on = surface.gaussian[frames[name]], areas[name], subplot(row)
         whole, verdict = area.sum() or 1.0, surface.verdicts[frames[name]]
         found = bins.shares(gaussian[decided[name]], area[decided[name]] / whole)
-        figure.add_bar(
-            x=bins.middles, y=found, width=bins.width, marker={"color": colours[name]},
-            customdata=bins.limits, name=name, showlegend=False, row=row, col=1,
-            hovertemplate="K from %{customdata[0]:.3g} to %{customdata[1]:.3g}<br>"
+        bar = {"type": "bar", "width": bins.width, **on}
+        traces.append(bar | {
+            "x": bins.middles, "y": found, "marker": {"color": colours[name]},
+            "customdata": bins.limits, "name": name, "showlegend": False,
+            "hovertemplate": "K from %{customdata[0]:.3g} to %{customdata[1]:.3g}<br>"
             "%{y:.2%} of the area<extra></extra>",
-        )  # fmt: skip
+        })  # fmt: skip
         for title, share, base, pattern in (
             ("K = 0: flat", verdict.flat, 0.0, {}),
             ("undecided", verdict.undecided, verdict.flat, {"shape": "/", "solidity": 0.4}),
         ):
-            figure.add_bar(
-                x=[0.0], y=[share], base=[base], width=bins.width, name=title,
-                marker={"color": colours[name], "pattern": pattern}, customdata=[share],
-                showlegend=row == 1, row=row, col=1,
-                hovertemplate=f"{title}<br>%{{customdata:.2%}} of the area<extra></extra>",
-            )  # fmt: skip
-        if verdict.unresolved:
-            note = f"{name} ({percent(verdict.unresolved)} of points unresolved)"
-            figure.layout.annotations[row - 1].text = note
-    figure.update_xaxes(
-        range=[-bins.end, bins.end], tickvals=bins.ticks[0], ticktext=bins.ticks[1],
-        zeroline=False,
-    )  # fmt: skip
-    figure.update_xaxes(title_text="K (1 / length²)", row=len(surfaces), col=1)
-    figure.update_yaxes(tickformat=".0%", rangemode="tozero", nticks=4)
-    figure.update_yaxes(title_text="share of area", row=len(surfaces), col=1)
-    figure.update_layout(
-        barmode="overlay", bargap=0, height=400 if len(surfaces) > 1 else 320,
-        legend=LEGEND | {"y": 1.1}, margin={"l": 50, "r": 10, "t": 60, "b": 40},
-    )  # fmt: skip
-    return figure
+            traces.append(bar | {
+                "x": [0.0], "y": [share], "base": [base], "name": title, "customdata": [share],
+                "marker": {"color": colours[name], "pattern": pattern}, "showlegend": not row,
+                "hovertemplate": f"{title}<br>%{{customdata:.2%}} of the area<extra></extra>",
+            })  # fmt: skip
+        note = f" ({percent(verdict.unresolved)} of points unresolved)"
+        titles.append(name + (note if verdict.unresolved else ""))
+    return go.Figure({"data": traces, "layout": _layout(titles, bins)})
+
+
+def _layout(titles: list[str], bins: _Bins) -> dict[str, Any]:
+    """Rows under each other, each under its title, over one axis of K."""
+    height = (1 - ROW_GAP * (len(titles) - 1)) / len(titles)
+    layout: dict[str, Any] = {"annotations": []}
+    for row, title in enumerate(titles):
+        x, y = subplot(row).values()
+        top, last = 1 - row * (height + ROW_GAP), row == len(titles) - 1
+        layout[f"xaxis{x[1:]}"] = {
+            "anchor": y, "range": [-bins.end, bins.end], "tickvals": bins.ticks[0],
+            "ticktext": bins.ticks[1], "zeroline": False,
+            **({"title": {"text": "K (1 / length²)"}} if last
+               else {"matches": subplot(len(titles) - 1)["xaxis"], "showticklabels": False}),
+        }  # fmt: skip
+        layout[f"yaxis{y[1:]}"] = {
+            "anchor": x, "domain": [max(top - height, 0.0), top], "tickformat": ".0%",
+            "rangemode": "tozero", "nticks": 4,
+            **({"title": {"text": "share of area"}} if last else {}),
+        }  # fmt: skip
+        layout["annotations"].append(subplot_title(title, 0.5, top, TITLE_SIZE))
+    return layout | {
+        "barmode": "overlay", "bargap": 0, "height": 400 if len(titles) > 1 else 320,
+        "legend": LEGEND | {"y": 1.1}, "margin": {"l": 50, "r": 10, "t": 60, "b": 40},
+    }  # fmt: skip
 
 
 class _Bins:

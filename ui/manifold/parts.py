@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from gating_core.experiments.specimen import COLOURINGS, MeasuredSpecimen, Specimen
 from ui.common.explain import explain
 from ui.common.words import percent, short
-from ui.components.view3d import Legend, view3d
+from ui.components.view3d import Legend, clicked, stopped, view3d
 from ui.manifold import measured, words
 from ui.manifold.controls import REVEALED, SHOWN_DEPTH, Asked, fit_axes, marked, put_strength
 from ui.manifold.dial import dial_of, watch_dial
@@ -163,17 +163,16 @@ def _scene_of(request: Request) -> Request:
 
 
 def _on_pick() -> None:
-    point = (st.session_state.get(VIEW_KEY) or {}).get("pick")
-    if point:
-        st.query_params["point"] = f"{int(point['row'])}.{int(point['column'])}"
+    if point := clicked(VIEW_KEY):
+        st.query_params["point"] = point
 
 
 def _on_stop() -> None:
     """The slider was let go, or playing ended: keep the strength in the link."""
-    stop = (st.session_state.get(VIEW_KEY) or {}).get("stop")
-    places = st.session_state.get(STRENGTHS)
-    if stop and places:
-        put_strength(places[min(max(int(stop["frame"]), 0), len(places) - 1)])
+    places = st.session_state.get(STRENGTHS, ())
+    place = stopped(VIEW_KEY, len(places))
+    if places and place is not None:
+        put_strength(places[place])
 
 
 def draw_see(found: ShownSides, stage: DeltaGenerator) -> None:

@@ -21,6 +21,7 @@ from ui.drawing.colours import ColourScale, colour_scale
 from ui.drawing.lines import lies_in_a_plane, plane_lines
 from ui.drawing.panels import (
     LIGHTING,
+    MILD,
     QUIET,
     EdgeOn,
     Note,
@@ -44,7 +45,6 @@ from ui.manifold.boxes import boxes_of
 from ui.manifold.plane import warped
 
 CHART_NAMES = {"inputs": ("x<sub>1</sub>", "x<sub>2</sub>"), "weights": ("u", "v")}
-MILD = {"ambient": 0.75, "diffuse": 0.45}  # what faces away from the light has a colour, too
 Sides = Sequence[Sequence[MeasuredSpecimen]]  # each at one or more strengths
 
 

@@ -16,14 +16,17 @@ from gating_core.experiments.comparison import (
     CurvatureSummary,
     Setting,
     TrainedRun,
+    along_cost,
     drawn_frames,
     final_curvature,
     shown_member,
     typical_member,
     unmeasured,
 )
+from ui.limits import OTHERS_COST
 from ui.playground.request import TYPICAL, WHO
 from ui.work import jobs, runs
+from ui.work.job import State
 from ui.work.pool import Rank
 from ui.work.runs import Shown
 from ui.work.together import together
@@ -34,10 +37,15 @@ STOPPED = "playground_stopped"  # the setting of a film, and where the visitor h
 
 @dataclass
 class Wish:
-    """Which seed the visitor looks at: one of `WHO`, or the picked one."""
+    """Which seed the visitor looks at: one of `WHO`, or the picked one.
+
+    Curvature of all other seeds along the run is measured where that takes few seconds, and where
+    they ask for it: of the setting ``all_of``.
+    """
 
     which: str = TYPICAL
     picked: str = ""
+    all_of: Setting | None = None
 
     def member(self, run: TrainedRun) -> int:
         """Its place among the seeds, of which both sides have the same one."""
@@ -62,7 +70,19 @@ class Wish:
         run = shown.run
         if not run.frames:
             return False
+        if self.all_of == run.setting and self.lacks_others(shown):
+            return True
         return any((name, self.member(run)) not in shown.final for name in run.setting.compared)
+
+    def lacks_others(self, shown: Shown) -> bool:
+        """Whether there is something to measure of other seeds."""
+        seeds = range(len(shown.run.task.seeds))
+        return any((n, i) not in shown.along for n in shown.run.setting.compared for i in seeds)
+
+    def others(self, run: TrainedRun) -> bool:
+        """Whether other seeds are measured, too."""
+        count = len(run.task.seeds) - 1
+        return self.all_of == run.setting or count * along_cost(run) <= OTHERS_COST
 
     def measure(self, shown: Shown) -> Iterator[Any]:
         """The curvatures that are not known yet, of the seed that is looked at first.
@@ -74,7 +94,7 @@ class Wish:
             looked_at = self.member(run)
             missing = unmeasured(run, run.setting.compared, looked_at, known, settled)
             function, name, member = next(missing, (None, "", 0))
-            if function is None:
+            if function is None or (member != looked_at and not self.others(run)):
                 return
             (settled if function is final_curvature else known).add((name, member))
             first = member == looked_at and function is not final_curvature
@@ -91,10 +111,34 @@ def stopped_frame(run: TrainedRun) -> int:
 
 def wish(which: str) -> Wish:
     """What this visitor wishes to see: one object for the session, read by its job as well."""
-    found = st.session_state.setdefault(WISH, Wish())
+    found = asked_wish()
     found.which = which
     found.picked = st.query_params.get("picked_seed", "")
     return found
+
+
+def asked_wish() -> Wish:
+    """What they have wished by now."""
+    return st.session_state.setdefault(WISH, Wish())
+
+
+def draw_others(job: jobs.Job, wished: Wish) -> None:
+    """Where other seeds are not measured, as that takes long: a button that asks for it."""
+    shown = shown_of(job)
+    if job.state is not State.DONE or shown is None or not wished.lacks_others(shown):
+        return
+    count = len(shown.run.task.seeds) - 1
+    st.button(
+        f"Measure the other {count} seeds" if count > 1 else "Measure the other seed",
+        icon=":material/stacked_line_chart:", key="measure_others", on_click=_measure_others,
+        args=(wished, shown.run.setting),
+        help="Their total curvature along the run. A model of this size takes long: only the shown"
+        " seed is measured by itself.",
+    )  # fmt: skip
+
+
+def _measure_others(wished: Wish, setting: Setting) -> None:
+    wished.all_of = setting
 
 
 def fetch(setting: Setting, wished: Wish) -> jobs.Job:
@@ -127,4 +171,5 @@ def share_of(items: list[Any]) -> float:
     if run is None or not run.ended:
         return runs.share_of(items)
     found = sum(isinstance(x, CurvatureSummary) and x.known is not None for x in items)
-    return found / (len(run.setting.compared) * len(run.task.seeds))
+    seeds = len(run.task.seeds) if asked_wish().others(run) else 1
+    return found / (len(run.setting.compared) * seeds)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import sys
 from contextlib import suppress
 from typing import Any
 
@@ -26,6 +27,11 @@ threadpool_limits(1)
 M_ARENA_MAX = -8  # as in malloc.h
 with suppress(OSError, AttributeError, TypeError):  # where there is another allocator
     ctypes.CDLL(None).mallopt(M_ARENA_MAX, 2)
+
+# The thread that hears browsers and answers them gives the interpreter up at every message, and
+# would wait for it ten times as long as a message takes while scripts and workers' results come in.
+SWITCH_SECONDS = 0.0005
+sys.setswitchinterval(SWITCH_SECONDS)
 
 # Streamlit collects garbage fully after every run. What the imports made never becomes garbage.
 gc.collect()

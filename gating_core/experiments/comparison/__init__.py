@@ -1,6 +1,11 @@
 """What happens when several kinds of attention learn the same task?"""
 
-from gating_core.experiments.comparison.along import CurvatureSummary, final_curvature, unmeasured
+from gating_core.experiments.comparison.along import (
+    CurvatureSummary,
+    along_cost,
+    final_curvature,
+    unmeasured,
+)
 from gating_core.experiments.comparison.filled import filled_shares
 from gating_core.experiments.comparison.frames import (
     DRAWN_POINTS,
@@ -50,6 +55,7 @@ __all__ = [
     "StrengthSweep",
     "TooLarge",
     "TrainedRun",
+    "along_cost",
     "cut_of",
     "drawn_data",
     "drawn_frames",

@@ -13,7 +13,12 @@ import torch
 
 from gating_core.attention.stack import Attention
 from gating_core.experiments.budget import PART_COST, affordable_steps, cost
-from gating_core.experiments.comparison.frames import FILM_GRID, steps_model, strengths_model
+from gating_core.experiments.comparison.frames import (
+    FILM_GRID,
+    drawn_frames,
+    steps_model,
+    strengths_model,
+)
 from gating_core.experiments.comparison.run import TrainedRun
 from gating_core.geometry.curvature import curvature
 from gating_core.geometry.grid import Grid, square_grid
@@ -60,6 +65,15 @@ def unmeasured(
     yield from ((final_curvature, n, first) for n in names if (n, first) not in settled)
     others = (member for member in range(len(run.task.seeds)) if member != first)
     yield from ((curvature_along, n, i) for i in others for n in names if (n, i) not in known)
+
+
+def along_cost(run: TrainedRun) -> float:
+    """Roughly what `curvature_along` costs for one seed, all compared variants together.
+
+    `cost` times points, all drawn frames together.
+    """
+    points = len(drawn_frames(run)) * FILM_GRID**2
+    return points * sum(cost(run.setting.configs[name]) for name in run.setting.compared)
 
 
 def curvature_along(

@@ -17,7 +17,7 @@ from gating_core.checks import check_integer
 from gating_core.experiments.comparison.setting import LIMITS, Setting
 from gating_core.tasks.task import Task
 from gating_core.training.ensemble import batches_of
-from gating_core.training.train import snapshot_steps
+from gating_core.training.train import SNAPSHOTS, snapshot_steps
 from gating_core.training.trained import TrainedEnsemble
 from gating_core.training.trainer import Checkpoint, Snapshot, Trainer, TrainingDiverged
 
@@ -125,19 +125,19 @@ MORE_SNAPSHOTS = 20  # of what a complete run is continued by, evenly spaced
 Event = float | TrainedRun
 
 
-def train_setting(setting: Setting) -> Iterator[Event]:
+def train_setting(setting: Setting, snapshots: int = SNAPSHOTS) -> Iterator[Event]:
     """Run ``setting`` from its initial weights: the same again, whenever it is called.
 
-    Yields the share done, 0 to 1, about ten times a second, and at each of about forty steps,
-    dense early, the `TrainedRun` so far. A run that diverges ends with one that says where, and
-    that has all frames it had.
+    Yields the share done, 0 to 1, about ten times a second, and at each of about ``snapshots``
+    steps, dense early, the `TrainedRun` so far; how many these are changes no weight. A run that
+    diverges ends with one that says where, and that has all frames it had.
     """
     yield 0.0
     task = setting.make_task()
     batches = tuple(batches_of(setting.configs))
     nothing = (None,) * len(batches)
     begin = TrainedRun(setting, task, (), batches, (0.0,) * len(batches), nothing)
-    yield from _run(begin, snapshot_steps(setting.steps))
+    yield from _run(begin, snapshot_steps(setting.steps, snapshots))
 
 
 def train_further(run: TrainedRun, steps: int) -> Iterator[Event]:

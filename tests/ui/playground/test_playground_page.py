@@ -527,6 +527,20 @@ def test_train_on_is_what_a_long_run_would_have_been(monkeypatch):
     assert picture(app)[0]["frame_labels"][-1].startswith("step 450 ·")
 
 
+def test_other_seeds_of_a_large_model_are_measured_on_request(monkeypatch):
+    monkeypatch.setattr(training, "OTHERS_COST", 0.0)
+    app = open_playground(seeds="3", steps="50", first="77")
+    shown = training.COMPLETE
+    assert len(app.session_state[shown].along) == 2  # both sides of the shown seed
+    assert len(app.session_state[shown].final) == 2
+    app.button(key="measure_others").click().run()
+    finish(app)
+    assert len(app.session_state[shown].along) == 6
+    assert not [x for x in app.button if x.key == "measure_others"]
+    again = open_playground(seeds="3", steps="50", first="77")
+    assert not [x for x in again.button if x.key == "measure_others"]  # once for everybody
+
+
 def test_training_on_is_called_training(monkeypatch):
     app = open_playground(seeds="3")
     halt = Halted(monkeypatch, 3)

@@ -4,7 +4,9 @@ from collections import deque
 
 import pytest
 from streamlit.proto.ClientState_pb2 import ClientState
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.app_session import AppSession
+from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData, ScriptRequests
 
 from ui.work import run_ends
@@ -30,6 +32,7 @@ class Session(AppSession):
     def __init__(self):
         self._state, self._scriptrunner = None, Runner()
         self._event_loop, self.later, self.started = self, deque(), []
+        self._browser_queue = ForwardMsgQueue()
 
     def __del__(self):
         """There is nothing to shut down."""
@@ -115,7 +118,65 @@ def test_without_the_mend_the_run_before_is_a_stranger():
     assert [type(data) for data in session.started] == [RerunData]
 
 
+def drawn(fragment, place):
+    """A number that ``fragment`` has drawn."""
+    message = ForwardMsg()
+    message.metadata.delta_path[:] = [0, place]
+    message.delta.fragment_id = fragment
+    message.delta.new_element.metric.body = f"{fragment} {place}"
+    return message
+
+
+def finished(status):
+    return ForwardMsg(script_finished=status)
+
+
+def told(session):
+    """What is to be sent: numbers, and how runs ended."""
+    return [
+        x.delta.new_element.metric.body if x.HasField("delta")
+        else ForwardMsg.ScriptFinishedStatus.Name(x.script_finished)
+        for x in session._browser_queue.flush()
+    ]  # fmt: skip
+
+
+def fill(session, *messages):
+    for message in messages:
+        session._browser_queue.enqueue(message)
+
+
+def test_what_a_finished_page_shows_is_sent_though_one_of_its_fragments_begins_again(session):
+    whole = [drawn("f", 0), drawn("g", 1), finished(ForwardMsg.FINISHED_SUCCESSFULLY)]
+    fill(session, *whole, drawn("f", 0))
+    session._clear_queue(["f"])
+    fill(session, drawn("f", 0))  # a number of the next run, and not in the place of the first
+    assert told(session) == ["f 0", "g 1", "FINISHED_SUCCESSFULLY", "f 0"]
+
+
+def test_without_the_mend_a_number_is_lost_under_a_finished_page():
+    """What is mended: should Streamlit mend it, too, this is the line to delete first."""
+    session = Session()
+    fill(session, drawn("f", 0), drawn("g", 1), finished(ForwardMsg.FINISHED_SUCCESSFULLY))
+    plain = getattr(AppSession._clear_queue, "__wrapped__", AppSession._clear_queue)
+    plain(session, ["f"])
+    assert told(session) == ["g 1", "FINISHED_SUCCESSFULLY"]
+
+
+def test_what_a_fragment_has_drawn_twice_is_sent_once(session):
+    fragment = finished(ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY)
+    fill(session, drawn("f", 0), drawn("g", 1), fragment)
+    session._clear_queue(["f"])
+    assert told(session) == ["g 1", "FINISHED_EARLY_FOR_RERUN"]
+
+
+def test_a_page_that_is_drawn_anew_takes_back_all_that_was_not_sent(session):
+    fill(session, drawn("f", 0), finished(ForwardMsg.FINISHED_SUCCESSFULLY))
+    session._clear_queue()
+    assert told(session) == ["FINISHED_EARLY_FOR_RERUN"]
+
+
 def test_pages_mend_it():
     import ui.common.page  # noqa: F401
 
     assert hasattr(AppSession.request_rerun, "__wrapped__")
+    assert hasattr(AppSession._clear_queue, "__wrapped__")

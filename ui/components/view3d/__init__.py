@@ -206,3 +206,15 @@ def view3d(
         on_pick_change=on_pick,
         on_stop_change=on_stop,
     )
+
+
+def clicked(key: str) -> str | None:
+    """The grid point that was clicked last in the view ``key``, as links write it: row.column."""
+    point = (st.session_state.get(key) or {}).get("pick")
+    return f"{int(point['row'])}.{int(point['column'])}" if point else None
+
+
+def stopped(key: str, frames: int) -> int | None:
+    """Where the view ``key``, of so many ``frames``, was let go or stopped playing."""
+    stop = (st.session_state.get(key) or {}).get("stop")
+    return min(max(int(stop["frame"]), 0), frames - 1) if stop else None
