@@ -4,6 +4,7 @@ import streamlit as st
 
 from ui.common.page import page
 from ui.gates.controls import GATES
+from ui.gates.panels import draw_panels
 from ui.gates.parts import draw_explanations, draw_gallery, draw_why
 
 with page(
@@ -18,3 +19,4 @@ with page(
     with GATES["why"].draw(st) as why:
         if why.open:
             draw_why(found)
+    draw_panels(found)

@@ -61,3 +61,18 @@ def test_a_phone_scrolls_only_down(browser, served, watch):
         await_view(page)
         assert_scrolls_only_down(page)
         assert_drawn(page.locator(".gc-scene").first)
+
+
+def test_all_folded_parts_open_beside_one_scene_and_fit_a_phone(browser, served, watch):
+    link = "?maps=true&real=true&premises=true&shaping=true"
+    with open_page(browser, watch, **PHONE) as page:
+        visit(page, watch, served.url + ADDRESS + link)
+        page.get_by_text("K, fitted less exact").wait_for()
+        maps = 3 + 1 + 3 + 4  # the open gate's, the layer's, the counterexamples', the shape's
+        page.wait_for_function(f"document.querySelectorAll('.js-plotly-plot').length >= {maps}")
+        settle(page)
+        assert_scrolls_only_down(page)
+        assert page.locator(".gc-scene").count() <= 2
+        law, gate = (page.locator(each).first.bounding_box()["y"]
+                     for each in (".st-key-gates_law", ".gc-scene"))  # fmt: skip
+        assert law > gate

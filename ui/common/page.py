@@ -21,6 +21,7 @@ PAGES = {  # by title: file and icon
     "Decision boundary": ("pages/2_Decision_boundary.py", ":material/gesture:"),
     "Which gates curve?": ("pages/3_Which_gates_curve.py", ":material/water:"),
     "Depth": ("pages/4_Depth.py", ":material/layers:"),
+    "Claims": ("pages/5_Claims.py", ":material/fact_check:"),
     "How to read it": ("pages/9_How_to_read.py", ":material/menu_book:"),
 }
 LINKS = "_links"

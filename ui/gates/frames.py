@@ -5,6 +5,7 @@ Shapes: R x C grid points.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,13 +51,22 @@ class GateFrame:
     signed: np.ndarray  # K where its sign is decided
     mean: np.ndarray  # |H|
     gate: np.ndarray  # in force; the mean over channels
+    channels: np.ndarray  # (R, C, 1 or 3): in force, each channel's own
 
 
 def measure_frames(request: GateRequest, strengths: tuple[float, ...] = STRENGTHS,
                    size: int = GRID) -> tuple[GateFrame, ...]:  # fmt: skip
     """The sheet under the gate of ``request`` at all ``strengths``."""
+    return tuple(measure_one_by_one(request, strengths, size))
+
+
+def measure_one_by_one(
+    request: GateRequest, strengths: tuple[float, ...], size: int = GRID
+) -> Iterator[GateFrame]:
+    """The same, as each is measured."""
     case, grid = case_of(request), square_grid(size)
-    return tuple(frame_of(measure_gate(case, strength, grid)) for strength in strengths)
+    for strength in strengths:
+        yield frame_of(measure_gate(case, strength, grid))
 
 
 def frame_of(found: MeasuredGate) -> GateFrame:
@@ -64,7 +74,7 @@ def frame_of(found: MeasuredGate) -> GateFrame:
     surface = found.surface
     resolved = surface.resolved[0]
     middle = (len(surface.axis) // 2,) * 2
-    gate = (1 - found.strength) + found.strength * found.gate.mean(-1)
+    channels = (1 - found.strength) + found.strength * found.gate
     (said,) = surface.verdicts
     errors = surface.gaussian_error[0][resolved]
     return GateFrame(
@@ -84,7 +94,8 @@ def frame_of(found: MeasuredGate) -> GateFrame:
         error=surface.known_error[0],
         signed=surface.gaussian_where(surface.decided)[0],
         mean=np.where(resolved, found.mean_norm, np.nan),
-        gate=np.where(found.fails, np.nan, gate),
+        gate=np.where(found.fails, np.nan, channels.mean(-1)),
+        channels=np.where(found.fails[..., None], np.nan, channels),
     )
 
 

@@ -2,25 +2,97 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import zip_longest
+from typing import Any
+
 import streamlit as st
 
-from ui.gates.frames import GateFrame, measure_frames
+from gating_core.geometry import square_grid
+from gating_core.theory import Design, MeasuredCounterexample, measure_counterexample
+from gating_core.training import TrainingDiverged
+from ui.gates.frames import GateFrame, measure_frames, measure_one_by_one
+from ui.gates.kept import Kept
+from ui.gates.layers import LayerRequest, MeasuredLayer, TrainedLayer, measure_layer, train_layer
 from ui.gates.picture import GatePicture, gate_picture
-from ui.gates.request import STRENGTHS, GateRequest
-from ui.limits import GATED_KEPT
+from ui.gates.request import GRID, STRENGTHS, GateRequest
+from ui.gates.shapes import FittedGate, ShapeRequest, fit_shape, measure_design
+from ui.limits import (
+    GATED_KEPT,
+    LAYERS_KEPT,
+    PREMISES_KEPT,
+    SHAPED_KEPT,
+    TRAINED_LAYERS_KEPT,
+)
 from ui.work import pool
+from ui.work.job import Job
+from ui.work.together import together
 
-
-@st.cache_resource(max_entries=GATED_KEPT, show_spinner="Measuring every strength …")
-def frames(request: GateRequest) -> tuple[GateFrame, ...]:
-    """A gate at all `STRENGTHS`, a share of them for every worker."""
-    size = pool.POOL.size
-    shares = pool.POOL.map(measure_frames, [(request, STRENGTHS[i::size]) for i in range(size)])
-    found = {frame.strength: frame for share in shares for frame in share}
-    return tuple(found[strength] for strength in STRENGTHS)
+Frames = tuple[GateFrame, ...]
+EVERY: Kept[Frames] = Kept("gate_strengths", "Measuring every strength of the gate", GATED_KEPT)
 
 
 @st.cache_resource(max_entries=GATED_KEPT, show_spinner=False)
-def picture(request: GateRequest, shown: str) -> GatePicture:
-    """The linked view of a gate at all strengths."""
-    return gate_picture(frames(request), shown)
+def single(request: GateRequest, strength: float) -> GateFrame:
+    """A gate at one strength: a tenth of a second."""
+    (found,) = pool.POOL.call(measure_frames, request, (strength,))
+    return found
+
+
+def every(request: GateRequest) -> Iterator[Any]:
+    """A gate at all `STRENGTHS`, a share of them for every worker; shares done, then all frames."""
+    size, found = pool.POOL.size, {}
+    shares = [together(measure_one_by_one, request, STRENGTHS[i::size]) for i in range(size)]
+    for items in zip_longest(*shares):
+        for item in items:
+            if isinstance(item, GateFrame):
+                found[item.strength] = item
+                yield len(found) / len(STRENGTHS)
+            else:
+                yield item
+    yield tuple(found[strength] for strength in STRENGTHS)
+
+
+@st.cache_resource(max_entries=GATED_KEPT, show_spinner=False)
+def picture(request: GateRequest, strengths: tuple[float, ...], shown: str,
+            _frames: Frames) -> GatePicture:  # fmt: skip
+    """The linked view of a gate at ``strengths``."""
+    return gate_picture(_frames, shown)
+
+
+# --- The folded parts -----------------------------------------------------------------------------
+
+LAYERS: Kept[TrainedLayer] = Kept(
+    "gate_layer", "Training a gated layer", TRAINED_LAYERS_KEPT, (TrainingDiverged,)
+)
+SHAPED: Kept[FittedGate] = Kept("gate_fit", "Fitting a gate network", SHAPED_KEPT)
+
+
+def trained_layer(request: LayerRequest) -> tuple[TrainedLayer | None, Job | None]:
+    """The trained layer, or the job that trains it."""
+    wanted = request.as_trained
+    return LAYERS.fetch(wanted, lambda: together(train_layer, wanted))
+
+
+@st.cache_resource(max_entries=LAYERS_KEPT, show_spinner=False)
+def layer(request: LayerRequest, _trained: TrainedLayer | None) -> MeasuredLayer:
+    """A layer's conic against its K: some tenth of a second."""
+    return pool.POOL.call(measure_layer, request, _trained)
+
+
+@st.cache_resource(max_entries=PREMISES_KEPT, show_spinner="Measuring the counterexamples …")
+def counterexamples(names: tuple[str, ...], seed: int) -> tuple[MeasuredCounterexample, ...]:
+    """Ungated models that curve, each with its twin: a third of a second each."""
+    grid = square_grid(GRID)
+    return pool.POOL.map(measure_counterexample, [(name, seed, grid) for name in names])
+
+
+@st.cache_resource(max_entries=SHAPED_KEPT, show_spinner=False)
+def designed(shape: str, size: float) -> Design:
+    """The gate for a shape, and what it makes of the sheet: some tenth of a second."""
+    return pool.POOL.call(measure_design, ShapeRequest(shape, size))
+
+
+def fitted(request: ShapeRequest) -> tuple[FittedGate | None, Job | None]:
+    """The network that learned the gate, or the job that fits it."""
+    return SHAPED.fetch(request, lambda: together(fit_shape, request))

@@ -16,6 +16,7 @@ from ui.gates import measured, words
 from ui.gates.controls import GATES, VIEW_KEY, frame_shown, front_controls, marked, on_pick, on_stop
 from ui.gates.frames import GateFrame
 from ui.gates.request import STRENGTHS, GateRequest, case_of, resolve
+from ui.work.job import Job
 
 STYLE = Path(__file__).with_name("gates.css")
 PLACES = 9  # of coordinates: a grid's middle is 1e-17 off, which nobody wants to read
@@ -30,12 +31,17 @@ class FoundGate:
     case: GateCase
     shown: str
     frames: tuple[GateFrame, ...]
-    place: int  # in `STRENGTHS`
+    place: int  # in ``frames``
     at: tuple[int, int]  # the marked grid point, or the middle
+    measuring: Job | None  # of all strengths, as long as there is only the one asked for
 
     @property
     def frame(self) -> GateFrame:
         return self.frames[self.place]
+
+    @property
+    def strengths(self) -> tuple[float, ...]:
+        return tuple(frame.strength for frame in self.frames)
 
     @property
     def point(self) -> tuple[float, float]:
@@ -48,7 +54,7 @@ class FoundGate:
         """The law at the marked point; ``None`` where there is none to speak of."""
         if not self.case.scalar or self.frame.gate[self.at] != self.frame.gate[self.at]:
             return None
-        return law_at(self.case.gate, *self.point, STRENGTHS[self.place])
+        return law_at(self.case.gate, *self.point, self.frame.strength)
 
 
 def draw_gallery() -> FoundGate:
@@ -64,21 +70,22 @@ def draw_gallery() -> FoundGate:
                 st.error(as_words(note))
             found = _found(request, shown)
             _draw_view(found)
-        with left:
+        with left, st.container(key="gates_law"):
             _draw_law(found)
     return found
 
 
 def _found(request: GateRequest, shown: str) -> FoundGate:
-    frames = measured.frames(request)
+    every, job = measured.EVERY.fetch(request, lambda: measured.every(request))
+    place = frame_shown()
+    frames = every or (measured.single(request, STRENGTHS[place]),)
     middle = len(frames[0].axis) // 2
-    return FoundGate(
-        request, case_of(request), shown, frames, frame_shown(), marked() or (middle, middle)
-    )
+    at = marked() or (middle, middle)
+    return FoundGate(request, case_of(request), shown, frames, place if every else 0, at, job)
 
 
 def _draw_view(found: FoundGate) -> None:
-    picture = measured.picture(found.request, found.shown)
+    picture = measured.picture(found.request, found.strengths, found.shown, found.frames)
     ends = [f"{found.shown} = {short(float(f'{end:.2g}'))}" for end in picture.scale.ends]
     low, high = ("", "") if picture.scale.collapsed else ends
     exact = words.exact_name(found.case, found.request.radius)
@@ -91,7 +98,8 @@ def _draw_view(found: FoundGate) -> None:
         readouts=[[("K", ["gated_gaussian"]), ("error", ["gated_error"]), ("|H|", ["gated_mean"]),
                    ("gate", ["gated_gate"])]],
         frame=found.place,
-        frame_labels=[f"λ = {strength:.2f}" for strength in STRENGTHS],
+        frame_labels=[f"λ = {strength:.2f}" for strength in found.strengths],
+        playable=found.measuring is None,
         ends=("flat sheet", "full gate"),
         scrub=True,
         scene=str(found.request.case),
@@ -100,8 +108,10 @@ def _draw_view(found: FoundGate) -> None:
                       words.legend_note(picture, found.frames)),
         pick=marked(),
         on_pick=on_pick,
-        on_stop=on_stop,
+        on_stop=on_stop if found.measuring is None else lambda: None,
     )  # fmt: skip
+    if found.measuring is not None:
+        measured.EVERY.watch(found.measuring)
 
 
 def _draw_law(found: FoundGate) -> None:
@@ -119,7 +129,7 @@ def _draw_law(found: FoundGate) -> None:
         return
     st.latex(words.law_latex(law))
     st.caption(
-        f"At {where} ({short(u)}, {short(v)}), λ = {STRENGTHS[found.place]:.2f}:"
+        f"At {where} ({short(u)}, {short(v)}), λ = {found.frame.strength:.2f}:"
         f" **K = {words.with_error(law.gaussian)}**. {words.law_sentence(law)} ρ = 1/g."
     )
 

@@ -19,6 +19,7 @@ from ui.drawing.colours import ColourScale, colour_scale
 from ui.drawing.lines import border, grid_lines, hatch, lifted, zero_curve
 from ui.drawing.panels import (
     LIGHTING,
+    MILD,
     Panel,
     View,
     boxed,
@@ -32,12 +33,11 @@ from ui.drawing.panels import (
     ref,
     scene_layout,
 )
-from ui.drawing.sheet import outermost
+from ui.drawing.sheet import outermost, stacked
 from ui.gates.frames import GateFrame
 
 SHOWN = {"K": "curvature", "|H|": "mean"}  # what the colours can show: a quantity of `COLOURINGS`
 SIDE = "gated"
-MILD = {"ambient": 0.75, "diffuse": 0.45}  # what faces away from the light has a colour, too
 SMALL = 0.2  # of the largest extent: an image that is smaller has boxes of its own
 LARGEST_DRAWN = 1e6  # of coordinates: in single precision a box that is larger loses its lines
 AXIS_NAMES = ("y<sub>1</sub>", "y<sub>2</sub>", "y<sub>3</sub>")
@@ -69,7 +69,7 @@ def gate_picture(frames: Sequence[GateFrame], shown: str = "K") -> GatePicture:
         for frame, drawn, field in zip(frames, values, fields, strict=True)
     ]
     arrays: dict[str, np.ndarray] = {"axis": axis, **cells(len(axis)), **_flat(frames[0])}
-    arrays |= {f"{SIDE}_{key}": _stacked([each[key] for each in found]) for key in found[0]}
+    arrays |= {f"{SIDE}_{key}": stacked([each[key] for each in found]) for key in found[0]}
     layouts = _layouts(values)
     last = np.where(np.isnan(values[-1]), 0.0, values[-1])
     view = View(
@@ -133,16 +133,6 @@ def _flat(first: GateFrame) -> dict[str, np.ndarray]:
     return {f"flat_{x}": values[..., i] for i, x in enumerate("xyz")} | {
         f"flat_edge_{x}": edge[:, i] for i, x in enumerate("xyz")
     }
-
-
-def _stacked(arrays: Sequence[np.ndarray]) -> np.ndarray:
-    """(T, ...): arrays of one shape; lines (M,) are filled up with NaN to the longest."""
-    if len({x.shape for x in arrays}) == 1:
-        return np.stack(arrays)
-    out = np.full((len(arrays), max(map(len, arrays))), np.nan)
-    for row, line in zip(out, arrays, strict=True):
-        row[: len(line)] = line
-    return out
 
 
 def _extents(values: Sequence[np.ndarray]) -> list[tuple[np.ndarray, np.ndarray]]:

@@ -121,8 +121,15 @@ def shown(app) -> str:
     return json.dumps(json.loads(component(app, VIEW).proto.bytes), ensure_ascii=False)
 
 
+def finished(app):
+    """The page once all strengths are measured."""
+    for job, *_ in app.session_state["_jobs"].values() if "_jobs" in app.session_state else ():
+        assert job.join(60)
+    return app.run()
+
+
 def test_the_page_opens_with_the_sphere():
-    app = open_page(PAGE)
+    app = finished(open_page(PAGE))
     assert not app.exception
     assert not app.warning
     assert [b.label for b in app.button][: len(GALLERY)] == list(GALLERY)
@@ -139,6 +146,7 @@ def test_a_tile_opens_its_case_and_a_click_marks_a_point():
     report(app, VIEW, "pick", {"row": 30, "column": 45})
     assert app.query_params["mark"] == "30.45"
     assert any("At the marked point (0.5, 0)" in each.value for each in app.caption)
+    finished(app)
     report(app, VIEW, "stop", {"frame": 10})
     assert app.query_params["level"] == "0.5"
     assert not app.exception

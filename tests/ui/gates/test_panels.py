@@ -1,0 +1,227 @@
+"""Do the folded parts of the page of gates draw and say what the core measures?"""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from gating_core.geometry import square_grid
+from gating_core.theory import (
+    gated_layer,
+    measure_conic,
+    measure_counterexample,
+    with_exponents,
+)
+from tests.ui.opening import open_page
+from ui.common.words import short
+from ui.gates import measured
+from ui.gates.frames import measure_frames
+from ui.gates.kept import Kept
+from ui.gates.layers import SEEDS, LayerRequest, TrainedLayer, measure_layer, train_layer
+from ui.gates.panel_words import design_text, fit_text, line_text, signs_text
+from ui.gates.panels import _shape_figures
+from ui.gates.request import GRID, GateRequest
+from ui.gates.shapes import ShapeRequest, fit_shape, measure_design
+from ui.gates.triangle import CORNERS, _nearest, conic_line, triangle_figure
+
+PAGE = "pages/3_Which_gates_curve.py"
+
+
+def texts(app) -> str:
+    return "\n".join(each.value for each in (*app.markdown, *app.caption))
+
+
+@pytest.fixture(scope="module")
+def layer():
+    return measure_layer(LayerRequest(), size=21)
+
+
+# --- The law for a real layer ---------------------------------------------------------------------
+
+
+def test_every_coloured_point_has_the_colour_of_the_nearest_measured_one(layer):
+    weights = layer.conic.weights
+    place, across, up = _nearest(weights)
+    x, y = np.meshgrid(across, up)
+    corners = weights @ CORNERS
+    inside = place >= 0
+    assert 0.4 < inside.mean() < 0.5  # a triangle in its box
+    apart = np.hypot(*(corners[place[inside]] - np.stack([x, y], -1)[inside]).T)
+    least = np.array([np.hypot(*(corners - point).T).min()
+                      for point in np.stack([x, y], -1)[inside]])  # fmt: skip
+    cell = np.hypot(*(corners[1] - corners[0]))
+    np.testing.assert_array_less(apart, least + 0.2 * cell)  # ties and edges aside, that one
+
+
+def test_on_the_line_the_formula_is_zero_and_no_weight_is_too_small(layer):
+    e = layer.exponents
+    line = conic_line((e.p, e.q, e.r), 0.02)
+    line = line[np.isfinite(line).all(-1)]
+    assert len(line) > 20
+    places = np.vstack([line.T, np.ones(len(line))])
+    weights = np.linalg.solve(np.vstack([CORNERS.T, np.ones(3)]), places)
+    form = np.array([e.q * e.r, e.p * e.r, e.p * e.q]) @ weights**2 + e.p * e.q * e.r
+    assert np.abs(form).max() < 1e-3 * np.abs(e.p * e.q * e.r)
+    assert weights.min() >= 0.02 - 1e-9
+
+
+def test_the_line_stands_where_the_colours_change(layer):
+    figure = triangle_figure(layer.conic)
+    heat, line = figure.data[0], figure.data[1]
+    shade = np.asarray(heat.z, float)
+    x, y = np.asarray(line.x), np.asarray(line.y)
+    seen = 0
+    for px, py in zip(x, y, strict=True):
+        if not np.isfinite(px):
+            continue
+        row, column = (
+            np.abs(np.asarray(axis) - p).argmin() for axis, p in ((heat.y, py), (heat.x, px))
+        )
+        around = shade[max(row - 5, 0) : row + 6, max(column - 5, 0) : column + 6]
+        seen += np.nanmin(around) < 0 < np.nanmax(around)
+    assert seen > 0.9 * np.isfinite(x).sum()
+
+
+def test_signs_are_counted_not_claimed(layer):
+    agree, differ, undecided = layer.counts
+    assert (differ, undecided) == (0, 0)
+    assert f"agree at {agree} of {agree}" in signs_text(layer)
+    turned = replace(layer, conic=replace(layer.conic, form=-layer.conic.form))
+    assert f"agree at 0 of {agree}" in signs_text(turned)
+    nothing = replace(layer, conic=replace(layer.conic, decided=np.zeros_like(layer.conic.decided)))
+    assert "undecided at all" in signs_text(nothing)
+    assert "Nothing is known" in line_text(nothing)
+
+
+def test_whether_the_line_crosses_is_said_from_k(layer):
+    assert "changes its sign" in line_text(layer)
+    one = replace(layer, conic=replace(layer.conic, gaussian=np.abs(layer.conic.gaussian)))
+    assert "K is positive at every decided point" in line_text(one)
+
+
+def test_a_gate_set_by_hand_has_those_exponents():
+    request = LayerRequest(by_hand=True, p=-0.7, q=1.2, log_scale=0.3)
+    found = measure_layer(request, size=11)
+    same = measure_conic(with_exponents(gated_layer(request.seed, 3), -0.7, 1.2, 0.3), 11)
+    assert (found.exponents.p, found.exponents.q) == pytest.approx((-0.7, 1.2), abs=1e-12)
+    np.testing.assert_array_equal(found.conic.gaussian, same.gaussian)
+    assert replace(request, by_hand=False).plain == LayerRequest()  # sliders that do nothing
+
+
+def test_a_trained_layer_is_the_best_of_its_seeds_and_is_measured_itself():
+    *shares, found = train_layer(LayerRequest("trained", 5), steps=40)
+    assert all(isinstance(share, float) for share in shares)
+    assert shares == sorted(shares)
+    assert isinstance(found, TrainedLayer)
+    assert found.seeds == tuple(range(5, 5 + SEEDS))
+    assert 0.5 < found.train_accuracy <= 1
+    trained = measure_layer(LayerRequest("trained", 5), found, 11)
+    other = measure_layer(
+        LayerRequest("trained", 5), replace(found, best=(found.best + 1) % SEEDS), 11
+    )
+    assert trained.exponents.p != other.exponents.p
+
+
+def test_the_page_shows_the_law_of_a_real_layer():
+    app = open_page(PAGE, real="true", layer_seed="4")
+    assert not app.exception
+    said = measure_layer(LayerRequest(seed=4))
+    assert signs_text(said) in texts(app)
+    assert f"p = {short(said.exponents.p)}" in texts(app)
+    app.number_input(key="layer_seed").set_value(2).run()
+    assert signs_text(measure_layer(LayerRequest(seed=2))) in texts(app)
+
+
+def test_a_layer_is_trained_in_a_job_and_then_shown():
+    app = open_page(PAGE, real="true", layer_from="trained", layer_seed="31")
+    for job, *_ in app.session_state["_jobs"].values():
+        assert job.join(60)
+    app.run()
+    assert not app.exception
+    assert re.search(r"seed (3[1-9]|4[0-6])\), after 400 steps on \*circle\*", texts(app))
+
+
+# --- The theorem ----------------------------------------------------------------------------------
+
+
+def test_each_counterexample_says_what_it_and_its_twin_do():
+    app = open_page(PAGE, premises="true", slice_by="two heads", premise_seed="3")
+    assert not app.exception
+    text = texts(app)
+    assert text.count("Without it: **flat") == 3
+    for name in ("two heads", "rms norm"):
+        known = measure_counterexample(name, 3, square_grid(GRID)).surface.known[-1]
+        assert short(float(f"{np.nanmin(known):.3g}")) in text
+    assert "dome-like on 0" not in text
+    assert "**not within" not in text
+
+
+# --- A gate for a shape ---------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    *_, found = fit_shape(ShapeRequest(units=8), steps=60, size=21)
+    return found
+
+
+def test_what_is_said_of_a_fit_comes_from_its_numbers(fitted):
+    gap = np.nanmax(np.abs(fitted.fitted.known[-1] - fitted.exact.known[-1]))
+    assert f"up to {short(gap)} apart" in fit_text(fitted)
+    assert "second derivatives" in fit_text(fitted)
+    same = replace(fitted, fitted=fitted.exact)
+    assert "within their errors" in fit_text(same)
+    assert "second derivatives" not in fit_text(same)
+
+
+def test_the_last_map_is_how_far_k_is_off(fitted):
+    *_, last = _shape_figures(measure_design(ShapeRequest(units=8), 21), fitted)
+    apart = fitted.fitted.known[-1] - fitted.exact.known[-1]
+    np.testing.assert_array_equal(last.data[0].customdata[..., 0], apart)
+
+
+def test_a_gate_beyond_one_is_no_sigmoids_and_a_smaller_shape_is_fitted():
+    small, large = (measure_design(ShapeRequest(size=size), 21) for size in (0.75, 1.5))
+    assert "**A sigmoid reaches it**" in design_text(small, small.reachable.size)
+    said = design_text(large, large.reachable.size)
+    assert "**No sigmoid reaches it**" in said
+    assert large.reachable.size < large.size_limit <= 1
+    assert f"the shape has size {short(large.reachable.size)}" in said
+
+
+def test_the_page_designs_fits_and_shows_the_fit():
+    app = open_page(PAGE, shaping="true", target="ellipsoid", fit_units="4")
+    for job, *_ in app.session_state["_jobs"].values():
+        assert job.join(60)
+    app.run()
+    assert not app.exception
+    assert "**A sigmoid reaches it**" in texts(app)
+    assert "K, fitted less exact" in texts(app)
+    found = measured.SHAPED.known(ShapeRequest("ellipsoid", units=4))
+    assert fit_text(found) in texts(app)
+
+
+# --- The open gate --------------------------------------------------------------------------------
+
+
+def test_every_channel_has_its_own_map():
+    app = open_page(PAGE, case="channelwise", maps="true")
+    (frame,) = measure_frames(GateRequest("channelwise"), (1.0,))
+    assert frame.channels.shape[-1] == 3
+    for place, name in enumerate(("y₁", "y₂", "y₃")):
+        low, high = frame.channels[..., place].min(), frame.channels[..., place].max()
+        assert f"**gate of {name}**: {short(float(low))} to {short(float(high))}" in texts(app)
+    scalar = open_page(PAGE, maps="true")
+    assert "**gate** in force" in texts(scalar)
+    assert "gate of y" not in texts(scalar)
+
+
+# --- What is kept ---------------------------------------------------------------------------------
+
+
+def test_what_is_made_once_is_kept_and_the_oldest_goes():
+    kept = Kept("test", "Testing", 2)
+    for name in "abc":
+        assert list(kept._work(name, lambda name=name: iter([0.5, name.upper()]))) == [0.5]
+    assert [kept.known(name) for name in "abc"] == [None, "B", "C"]
