@@ -39,6 +39,7 @@ presets: $(APP_READY)
 	$(BIN)/python -m gating_core.experiments.comparison
 	$(BIN)/python -m gating_core.experiments.depth
 	$(BIN)/python -m ui.gates
+	$(BIN)/python -m ui.claims
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

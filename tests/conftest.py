@@ -1,6 +1,8 @@
 """Settings shared by all tests, and which of them one process runs together."""
 
 import os
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +19,10 @@ TOGETHER = (
     ("ui/landing",),
     ("ui/manifold",),
 )
+
+# No test sees the user's study, nor does an app that one starts.
+_folder = tempfile.TemporaryDirectory(prefix="claims")
+os.environ["GATING_CLAIMS_STORE"] = str(Path(_folder.name) / "claims.sqlite")
 
 # pytest-xdist runs several processes: one thread in each.
 torch.set_num_threads(1)

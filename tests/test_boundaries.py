@@ -6,12 +6,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from google.protobuf.message import Message
 from streamlit.testing.v1 import AppTest
 
 from gating_core.experiments.specimen import COLOURINGS
+from ui.claims.controls import CLAIMED
 from ui.common.page import PAGES as TITLES
 from ui.components import view3d  # noqa: F401  (components are made at import)
 from ui.depth.controls import DEPTH
@@ -39,6 +41,7 @@ MAY_IMPORT = {  # rooms of the core, besides themselves
     "theory": GROUND | {"attention", "jets", "geometry"},
     "export": GROUND | {"attention", "tasks", "training"},
     "experiments": GROUND | {"attention", "tasks", "training", "jets", "geometry", "export"},
+    "claims": GROUND | {"attention", "tasks", "training", "jets", "geometry", "experiments"},
 }
 UI_MAY_IMPORT = {  # rooms of the interface, besides themselves; a page's room is a row of its own
     "limits": set(),
@@ -48,11 +51,13 @@ UI_MAY_IMPORT = {  # rooms of the interface, besides themselves; a page's room i
     "work": {"limits"},
     "common": {"work", "limits", "foreign"},
 }
-PAGES = {"depth", "gates", "landing", "manifold", "playground"}
+PAGES = {"claims", "depth", "gates", "landing", "manifold", "playground"}
 PURE = ("chart.py", "picture.py", "replay.py", "request.py", "words.py")  # without Streamlit
 FACES = ("gating_core", *(f"gating_core.{room}" for room in MAY_IMPORT),
          "gating_core.experiments.comparison", "gating_core.experiments.depth",
-         "gating_core.experiments.specimen")  # fmt: skip
+         "gating_core.experiments.specimen",
+         *(f"gating_core.claims.{room}" for room in ("charts", "models", "pairs", "pictures",
+           "published", "relations", "slopes", "thresholds", "units", "wording")))  # fmt: skip
 
 
 def imports(path: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -90,6 +95,12 @@ def rooms(path: Path, tower: str) -> set[str]:
     return found & known
 
 
+def public(face: ModuleType) -> set[str]:
+    """What a module shows: what it says, or all that it defines without an underscore."""
+    said = getattr(face, "__all__", None)
+    return set(said) if said else {name for name in vars(face) if not name.startswith("_")}
+
+
 def core_sources() -> list[Path]:
     return [path for path in SOURCES if parts(path)[0] == "gating_core"]
 
@@ -108,8 +119,20 @@ def named(path: Path) -> str:
 def test_the_core_runs_without_an_interface():
     code = "import sys, gating_core, gating_core.experiments.comparison\n" \
            "import gating_core.experiments.depth, gating_core.experiments.specimen\n" \
-           "assert not {'streamlit', 'plotly', 'ui'} & set(sys.modules)\n"  # fmt: skip
+           "import gating_core.claims\n" \
+           "assert not {'streamlit', 'plotly', 'ui'} & set(sys.modules)\n" \
+           "assert not {'dask', 'distributed'} & set(sys.modules)\n"  # fmt: skip
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
+
+
+ALONE = {"dask": "workers.py", "distributed": "workers.py", "sqlalchemy": "store.py",
+         "pandas": "export.py", "pyarrow": "export.py"}  # fmt: skip
+
+
+@pytest.mark.parametrize("path", core_sources(), ids=named)
+def test_one_file_of_the_core_knows_each_of_what_only_the_study_needs(path):
+    for name in roots(path) & set(ALONE):
+        assert named(path) == f"gating_core/claims/{ALONE[name]}"
 
 
 def test_every_room_of_the_core_has_a_row():
@@ -174,7 +197,7 @@ def test_the_interface_sees_only_faces(path):
             continue
         assert module in FACES, f"{module} is inside a package; import from its face"
         face = importlib.import_module(module)
-        assert not set(names) - set(face.__all__)
+        assert not set(names) - public(face)
 
 
 @pytest.mark.parametrize("path", ui_sources(), ids=named)
@@ -207,16 +230,23 @@ STATES = {  # links that show all of a page's controls between them
         dict(grid="31"),
     ),
     "pages/2_Decision_boundary.py": (dict(steps="50", seeds="2", points="64"),),
-    "pages/3_Which_gates_curve.py": ({}, dict(case="own")),
+    "pages/3_Which_gates_curve.py": (
+        {},
+        dict(case="own", real="true", hand="set by hand", premises="true", shaping="true"),
+    ),
     "pages/4_Depth.py": (
         {},
         dict(stacked="aligned gates"),
         dict(stacked="random stacks"),
     ),
+    "pages/5_Claims.py": (
+        dict(run_study="true", study="own selection"),
+        dict(claim="C6"),
+    ),
     "pages/9_How_to_read.py": ({},),
 }
 TABLES = {"Flat or curved?": LANDING, "Manifold": MANIFOLD, "Decision boundary": PLAYGROUND,
-          "Which gates curve?": GATES, "Depth": DEPTH}  # fmt: skip
+          "Which gates curve?": GATES, "Depth": DEPTH, "Claims": CLAIMED}  # fmt: skip
 SECONDS = 60
 
 
@@ -276,12 +306,14 @@ def test_every_quantity_is_explained():
 # --- Faces ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [name for name in FACES if name.split(".")[-1] not in GROUND])
+@pytest.mark.parametrize(
+    "name", [name for name in FACES if hasattr(importlib.import_module(name), "__path__")]
+)
 def test_every_face_keeps_its_word(name):
     face = importlib.import_module(name)
     assert face.__all__, name
-    assert all(hasattr(face, public) for public in face.__all__)
-    assert not [public for public in face.__all__ if public.startswith("_")]
+    assert all(hasattr(face, shown) for shown in face.__all__)
+    assert not [shown for shown in face.__all__ if shown.startswith("_")]
     assert len(set(face.__all__)) == len(face.__all__)
 
 

@@ -2,6 +2,7 @@
 
 import ast
 import socket
+import sys
 import tomllib
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from websockets.exceptions import InvalidStatus
 from tests.browser.serving import HOST
 from tests.served import ROOT, ask, errors, session_of, started, token, upload, visit
 from tests.test_boundaries import SOURCES, named
+from ui.claims import running
 
 MB = 1024 * 1024  # as Streamlit counts
 CONFIG = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
@@ -107,7 +109,10 @@ RUNS_TEXT = {"eval", "exec", "compile", "__import__"}
 RUNS_DATA = {"pickle", "cloudpickle", "dill", "marshal", "shelve", "joblib", "_pickle"}
 RUNS_PROGRAMS = {"os.system", "os.popen", "os.execv", "subprocess", "multiprocessing"}
 PICKLES = Path("ui/work/parcels.py")  # what travels to our own worker processes and back
-STARTS = Path("ui/work/pool.py")  # our own worker processes, by a constant command
+STARTS = (  # processes of ours, by commands whose first words are constant
+    Path("ui/claims/running.py"),
+    Path("ui/work/pool.py"),
+)
 
 
 def calls(source: str) -> list[tuple[str, ast.Call]]:
@@ -150,8 +155,34 @@ def problems(source: str) -> list[str]:
 
 @pytest.mark.parametrize("path", SOURCES, ids=named)
 def test_nothing_of_somebody_elses_is_run_or_drawn_as_html(path):
-    allowed = ["subprocess"] if path == ROOT / STARTS else []
+    allowed = ["subprocess"] if path.relative_to(ROOT) in STARTS else []
     assert problems(path.read_text(encoding="utf-8")) == allowed
+
+
+@pytest.mark.parametrize("path", STARTS, ids=str)
+def test_no_shell_reads_what_is_started(path):
+    source = (ROOT / path).read_text(encoding="utf-8")
+    found = [(name, call) for name, call in calls(source) if name.startswith("subprocess.")]
+    assert [name for name, _ in found] == ["subprocess.Popen"]
+    for _, call in found:
+        assert "shell" not in {keyword.arg for keyword in call.keywords}
+        assert not isinstance(call.args[0], ast.Constant | ast.JoinedStr)  # words, not a line
+
+
+def test_a_study_is_one_command_whatever_is_chosen(tmp_path, monkeypatch):
+    class Halted(OSError):
+        pass
+
+    def popen(command, **_):
+        asked.append(command)
+        raise Halted(0, "halted")
+
+    asked = []
+    monkeypatch.setattr(running.subprocess, "Popen", popen)
+    said = running.start(("--tasks", "xor; rm -rf ~"), "somebody", tmp_path / "store.sqlite")
+    assert "halted" in said
+    words = ("run", "--tasks", "xor; rm -rf ~", "--json", "--store", str(tmp_path / "store.sqlite"))
+    assert asked == [(sys.executable, "-m", "gating_core.claims", *words)]
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ def test_every_requirement_is_pinned_and_says_why(name):
         assert version.operator == "==", line
         assert len(why) > 10, line
     names = [line.split("==")[0] for line in found]
-    assert names == sorted(names)
+    assert names == sorted(names, key=str.lower)
 
 
 def arguments(step):

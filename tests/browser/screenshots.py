@@ -33,6 +33,7 @@ STATES = {
     "Manifold": ("layers=4", "dim=8&n=6", "strength=0", "chart=weights", "tab=Doubt"),
     "Decision_boundary": ("data=xor", "stack=4", "width=8", "data=blobs4", "paint=curvature"),
     "Depth": ("stacked=aligned+gates", "stacked=random+stacks&around=nothing+else", "every=true"),
+    "Claims": ("claim=C1", "claim=C6", "claim=C3&wide=all+variants", "run_study=true"),
     "How_to_read": (),
 }
 

@@ -4,15 +4,20 @@ Below the pages, so that hundreds of links are quick; `test_controls` opens page
 """
 
 import json
+import shlex
 import string
+from pathlib import Path
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gating_core.claims import SELECTIONS
 from gating_core.experiments.comparison import TooLarge
 from tests.ui.common.test_links import BAD, GOOD, PAGES
 from tests.ui.foreign_words import HOSTILE
 from tests.ui.opening import mistakes, open_page
+from ui.claims.request import Request as ClaimsRequest
+from ui.claims.request import command
 from ui.common.control_table import Controls
 from ui.common.links import check_link
 from ui.depth.request import Request as DepthRequest
@@ -26,7 +31,13 @@ from ui.playground.request import Request as RunRequest
 from ui.playground.request import TooLong, setting
 from ui.playground.request import resolve as resolve_run
 
-OPENED = ("app.py", "pages/1_Manifold.py", "pages/3_Which_gates_curve.py", "pages/4_Depth.py")
+OPENED = (
+    "app.py",
+    "pages/1_Manifold.py",
+    "pages/3_Which_gates_curve.py",
+    "pages/4_Depth.py",
+    "pages/5_Claims.py",
+)
 EXAMPLES = max(500, 10 * settings().max_examples)  # `make soak`: 10,000
 LONGEST_SENTENCE = 300  # letters
 NUMBERS = st.one_of(
@@ -123,6 +134,16 @@ def test_any_link_to_depth_names_a_stack_that_there_is(link):
     assert request.replayed in request.curves
     assert request.trained.depths[-1] >= request.layers
     assert 1 <= request.depth <= 16
+
+
+@settings(max_examples=EXAMPLES)
+@given(LINKS)
+def test_any_link_to_claims_is_a_study_that_a_shell_can_be_told(link):
+    request = fed(PAGES["claims"], link, ClaimsRequest)
+    assert 1 <= request.selection.model_count <= SELECTIONS["full"].model_count
+    said = shlex.split(command(request, Path("a store.sqlite")))
+    assert said[-2:] == ["--store", "a store.sqlite"]
+    assert ("--scheduler" in said) == bool(request.scheduler)
 
 
 @settings(max_examples=EXAMPLES)

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ui.claims.controls import CLAIMED
 from ui.common.controls import Number
 from ui.common.links import GRID_SIZE, check_link, parse_numbers, parse_pick
 from ui.depth.controls import DEPTH
@@ -13,7 +14,7 @@ from ui.manifold.controls import MANIFOLD
 from ui.playground.controls import PLAYGROUND
 
 PAGES = {"landing": LANDING, "manifold": MANIFOLD, "playground": PLAYGROUND, "gates": GATES,
-         "depth": DEPTH}  # fmt: skip
+         "depth": DEPTH, "claims": CLAIMED}  # fmt: skip
 GOOD = {
     "beside": "trained without",
     "strength": "0.35", "task": "moons", "depth": "3", "gate": "headwise",
@@ -36,9 +37,17 @@ GOOD = {
     "drawing": "AAAAehIAeg6Q", "seeds": "32", "setup": "true", "own": "true", "looking": "true",
     "case": "monkey saddle", "radius": "1.5", "formula": "1/(3+u^2-v)", "tint": "|H|",
     "why": "true", "level": "0.5", "mark": "3.60",
+    "maps": "true", "real": "true", "layer_from": "trained", "layer_seed": "9999",
+    "layer_dim": "8", "hand": "set by hand", "exp_p": "-3", "exp_q": "0.5", "exp_c": "4",
+    "premises": "true", "slice_by": "residual", "premise_seed": "5", "shaping": "true",
+    "target": "ellipsoid", "target_size": "2", "fit_units": "4", "fit_seed": "1",
     "stacked": "aligned gates", "quantity": "the paper's proxy", "around": "normalisation",
     "strong": "weak", "gated": "ungated", "tall": "3", "twin": "15", "start": "9999",
     "after": "16", "spot": "30.0", "every": "true", "theory": "true",
+    "claim": "C7", "rows": "here", "wide": "all variants", "measure": "∫|K| dA",
+    "study": "own selection", "tasks": "rings", "variants": "silu", "many": "32",
+    "scheduler": "tcp://127.0.0.1:8786", "run_study": "true", "numbers": "true", "models": "true",
+    "accuracies": "true", "report": "true",
 }  # fmt: skip
 BAD = {
     "beside": "somewhere", "strength": "1.5",
@@ -61,9 +70,16 @@ BAD = {
     "drawing": "AAA", "seeds": "1", "setup": "up", "own": "mine", "looking": "glass",
     "case": "torus", "radius": "3", "formula": "u; v", "tint": "blue", "why": "because",
     "level": "-1", "mark": "3.61",
+    "maps": "some", "real": "not", "layer_from": "somewhere", "layer_seed": "-1",
+    "layer_dim": "99", "hand": "left", "exp_p": "-3.1", "exp_q": "x", "exp_c": "5",
+    "premises": "no", "slice_by": "tokens", "premise_seed": "1e9", "shaping": "1",
+    "target": "cube", "target_size": "0.1", "fit_units": "5", "fit_seed": "0.5",
     "stacked": "turtles", "quantity": "torsion", "around": "the clock", "strong": "mild",
     "gated": "both", "tall": "5", "twin": "16", "start": "-1", "after": "17", "spot": "31.0",
     "every": "all", "theory": "not",
+    "claim": "C8", "rows": "mine", "wide": "all", "measure": "r", "study": "slow",
+    "tasks": "mnist", "variants": "relu", "many": "33", "scheduler": "tcp://nowhere",
+    "run_study": "yes", "numbers": "1", "models": "all", "accuracies": "no", "report": "html",
 }  # fmt: skip
 EVERY = [(page, name) for page, parameters in PAGES.items() for name in parameters]
 

@@ -1,0 +1,135 @@
+"""Do two quantities go together within groups of models, when the groups share their seeds?
+
+A group is one task with one variant. Pooling models of different groups would mostly show how the
+groups differ. Shapes: G groups, S seeds, M models of one group, one of each seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gating_core.checks import check_choice
+
+METHODS = ("pearson", "spearman")
+FEWEST_MODELS = 5  # of a group: Fisher's z has a weight of M - 3, without any one of them, too
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Models of one task and variant: ``seeds`` (M,), each once, and two quantities (M,)."""
+
+    task: str
+    variant: str
+    seeds: np.ndarray
+    x: np.ndarray
+    y: np.ndarray
+
+
+@dataclass(frozen=True)
+class GroupCorrelation:
+    """Of one group; ``r`` is ``None`` where a quantity does not vary, or models are too few."""
+
+    task: str
+    variant: str
+    count: int
+    r: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class PooledCorrelation:
+    """The correlation within groups, and its interval over seeds.
+
+    ``r``, ``low`` and ``high`` are NaN where no group has a correlation; the last two also where
+    one is perfect, of which Fisher's z is infinite, or where there are fewer than three seeds.
+    """
+
+    method: str
+    r: float
+    low: float
+    high: float
+    seed_count: int
+    groups: tuple[GroupCorrelation, ...]
+
+    @property
+    def group_count(self) -> int:
+        """How many of the groups have a correlation."""
+        return sum(group.r is not None for group in self.groups)
+
+
+def pooled_correlation(
+    groups: Sequence[Group], method: str = "pearson", confidence: float = 0.95
+) -> PooledCorrelation:
+    """Fisher's z of every group, averaged with weights M - 3, and turned back into r.
+
+    All groups share their seeds, whose weights and data they have in common, so they are not
+    independent, and 1 / sqrt(sum of M - 3) would be too small an error. Seeds are independent:
+    each in turn is left out of all groups, and the average's jackknife error is used with Student's
+    t of S - 1 degrees of freedom. A group must vary whichever seed is left out. Sources: Fisher
+    (1921); Efron & Tibshirani, *An Introduction to the Bootstrap*, 11.5 (jackknife), 8.3 (what is
+    left out or drawn are independent units); Cameron & Miller (2015), J. Human Resources 50, 317
+    (clusters, and t of one less than their number).
+    """
+    check_choice("method", method, METHODS)
+    every = [_left_out(group, method) for group in groups]
+    found = tuple(
+        GroupCorrelation(group.task, group.variant, len(group.seeds), None if r is None else r[0])
+        for group, r in zip(groups, every, strict=True)
+    )
+    used = [(group, r) for group, r in zip(groups, every, strict=True) if r is not None]
+    if not used:
+        return PooledCorrelation(method, np.nan, np.nan, np.nan, 0, found)
+    seeds = np.unique(np.concatenate([group.seeds for group, _ in used]))
+    with np.errstate(divide="ignore"):  # z of a perfect correlation is infinite
+        z = np.stack([_by_seed(group, np.arctanh(r), seeds) for group, r in used])
+    weights = np.stack([
+        len(group.seeds) - 3 - np.concatenate([[0], np.isin(seeds, group.seeds)])
+        for group, _ in used
+    ])  # fmt: skip
+    if not np.isfinite(z).all():
+        r = float(np.average([r[0] for _, r in used], weights=weights[:, 0]))
+        return PooledCorrelation(method, r, np.nan, np.nan, len(seeds), found)
+    whole, *without = (weights * z).sum(0) / weights.sum(0)
+    low, high = _interval(float(whole), np.array(without), confidence)
+    return PooledCorrelation(method, float(np.tanh(whole)), low, high, len(seeds), found)
+
+
+def _left_out(group: Group, method: str) -> np.ndarray | None:
+    """(1 + M,): r of all, and of all but each; ``None`` unless all of these exist."""
+    count = len(group.seeds)
+    if count < FEWEST_MODELS:
+        return None
+    others = np.array([np.delete(np.arange(count), place) for place in range(count)])
+    if (np.ptp(group.x[others], axis=1) == 0).any() or (np.ptp(group.y[others], axis=1) == 0).any():
+        return None
+    whole, without = _r(group.x, group.y, method), _r(group.x[others], group.y[others], method)
+    return np.concatenate([[whole], without])
+
+
+def _r(x: np.ndarray, y: np.ndarray, method: str) -> np.ndarray:
+    """(...,): along the last axis. Spearman's is Pearson's of the ranks, ties in the middle."""
+    from scipy import stats  # here: half a second to import, and no worker needs it
+
+    if method == "spearman":
+        x, y = stats.rankdata(x, axis=-1), stats.rankdata(y, axis=-1)
+    return np.asarray(stats.pearsonr(x, y, axis=-1).statistic)
+
+
+def _by_seed(group: Group, z: np.ndarray, seeds: np.ndarray) -> np.ndarray:
+    """(1 + S,): z of all, and without each of ``seeds``, which changes nothing if it has none."""
+    places = {int(seed): place for place, seed in enumerate(group.seeds)}
+    without = [z[places[int(s)] + 1] if int(s) in places else z[0] for s in seeds]
+    return np.array([z[0], *without])
+
+
+def _interval(whole: float, without: np.ndarray, confidence: float) -> tuple[float, float]:
+    from scipy import stats  # here: half a second to import, and no worker needs it
+
+    count = len(without)
+    if count < 3:
+        return np.nan, np.nan
+    error = np.sqrt((count - 1) / count * np.square(without - without.mean()).sum())
+    reach = stats.t.ppf((1 + confidence) / 2, count - 1) * error
+    return float(np.tanh(whole - reach)), float(np.tanh(whole + reach))

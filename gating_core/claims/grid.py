@@ -1,0 +1,166 @@
+"""Which models does the study train? Selections: the quick one, the full one, one's own.
+
+Every model is one member of a batched ensemble, and a `Unit` of work is such an ensemble: some
+variants of one setting with up to 16 seeds. The study begins with the first 16 seeds of all
+settings, so that every claim has something to go by early, and the quick study is the first part
+of the full one.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from gating_core.checks import check_choice, check_flag, check_integer
+from gating_core.claims.units import ModelUnit, StackUnit, Unit
+from gating_core.experiments.comparison import LIMITS, VARIANTS, Setting
+from gating_core.experiments.depth import DepthRequest
+from gating_core.tasks import TASKS
+from gating_core.training.ensemble import batches_of
+
+LINEAR = ("linear", "offset")  # the tasks whose decision boundary is a straight line
+NONLINEAR = ("xor", "circle", "spiral", "checkerboard", "rings", "moons")
+# Without wrong labels to learn from, linear tasks are at their ceiling: 99.5 % (section 6 of the
+# theory), where no difference could show. Test labels are always right.
+LABEL_NOISE = 0.1
+CONTROLS = ("additive", "pointwise", "half", "matched")
+BASE_VARIANTS = ("ungated", "sigmoid", "headwise", "silu", *CONTROLS)
+VARIED_TASKS = ("linear", "xor", "circle", "spiral")
+VARIED_VARIANTS = ("ungated", "sigmoid")
+TRAIN_POINTS, TEST_POINTS = 256, 1000  # of each seed
+BASE = dict(
+    points=TRAIN_POINTS + TEST_POINTS,
+    train_share=TRAIN_POINTS / (TRAIN_POINTS + TEST_POINTS),
+    model_dim=8,
+    value_count=3,
+    depth=1,
+)
+VARIED: dict[str, tuple[dict, ...]] = {  # by part of the grid: what is set otherwise there
+    "base": ({},),
+    "depth": ({"depth": 2}, {"depth": 3}),
+    "values": ({"value_count": 4}, {"value_count": 8}),
+    "tokens": ({"source": "tokens"},),
+}
+STACKS = "stacks"  # the part of the structured regime
+PARTS = (*VARIED, STACKS)
+PRODUCT = {"source": ("memory", "tokens"), "depth": (1, 2, 3), "value_count": (3, 4, 8)}
+TOGETHER = 16  # seeds of one unit
+STACK_DEPTH = 16
+
+
+@dataclass(frozen=True)
+class Needed:
+    """What a claim is decided by: tasks, variants and parts of the grid."""
+
+    tasks: tuple[str, ...] = (*LINEAR, *NONLINEAR)
+    variants: tuple[str, ...] = BASE_VARIANTS
+    parts: tuple[str, ...] = tuple(VARIED)
+
+
+CLAIMS: dict[str, Needed] = {
+    "C1": Needed(variants=("ungated",), parts=("base",)),
+    "C2": Needed(variants=("sigmoid", "headwise", "silu"), parts=("base",)),
+    "C3": Needed(),
+    "C4": Needed(tasks=NONLINEAR),
+    "C5": Needed(tasks=LINEAR),
+    "C6": Needed(),
+    "C7": Needed(parts=(STACKS,)),
+}
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which tasks, variants and parts of the grid, and how many seeds of each.
+
+    In parts other than "base" there are no more than `VARIED_TASKS` and `VARIED_VARIANTS`.
+    ``only`` is a claim: units that it does not need are left out, and what a unit trains beside
+    what is needed is kept. ``product`` is the complete product of everything that is varied, and
+    then ``parts`` say only whether the structured regime is there, too. Everything is checked
+    here; ``ValueError`` says what must be.
+    """
+
+    tasks: tuple[str, ...] = (*LINEAR, *NONLINEAR)  # keys of TASKS
+    variants: tuple[str, ...] = BASE_VARIANTS  # keys of VARIANTS
+    parts: tuple[str, ...] = PARTS
+    seed_count: int = 32  # 1 to 64
+    steps: int = 400
+    only: str | None = None  # a key of CLAIMS
+    product: bool = False
+
+    def __post_init__(self) -> None:
+        check_flag("product", self.product)
+        check_integer("seeds", self.seed_count, *LIMITS["seed_count"])
+        check_integer("steps", self.steps, *LIMITS["steps"])
+        if self.only is not None:
+            check_choice("only", self.only, CLAIMS)
+        for name, known in (("tasks", TASKS), ("variants", VARIANTS), ("parts", PARTS)):
+            asked = getattr(self, name)
+            if not isinstance(asked, tuple) or not asked or len(set(asked)) < len(asked):
+                raise ValueError(f"{name} is {asked!r}; it must name at least one, each once")
+            for each in asked:
+                check_choice(name, each, known)
+        for _ in self._settings(0, 1):  # which checks what goes together
+            pass
+
+    def units(self) -> Iterator[Unit]:
+        """All that is to be done, in order."""
+        for first in range(0, self.seed_count, TOGETHER):
+            count = min(TOGETHER, self.seed_count - first)
+            if STACKS in self.parts and self._needs_stacks:
+                yield StackUnit(DepthRequest(depth=STACK_DEPTH, seed=first, seed_count=count))
+            for part, setting in self._settings(first, count):
+                for names in batches_of(setting.configs):
+                    unit = ModelUnit(part, replace(setting, variants=names))
+                    if self._is_needed(unit):
+                        yield unit
+
+    @property
+    def model_count(self) -> int:
+        """How many models are trained."""
+        return sum(len(unit.keys) for unit in self.units() if isinstance(unit, ModelUnit))
+
+    def _settings(self, first: int, count: int) -> Iterator[tuple[str, Setting]]:
+        for part, varied, task in self._cells():
+            base = part in ("base", "all")
+            names = tuple(x for x in self.variants if base or x in VARIED_VARIANTS)
+            if names and (base or task in VARIED_TASKS):
+                noise = LABEL_NOISE if task in LINEAR else 0.0
+                yield part, Setting(
+                    task=task, variants=names, label_noise=noise, seed=first, seed_count=count,
+                    steps=self.steps, **(BASE | varied),
+                )  # fmt: skip
+
+    def _cells(self) -> Iterator[tuple[str, dict, str]]:
+        """The part of the grid, what is varied there, and a task."""
+        if self.product:
+            for values in itertools.product(*PRODUCT.values()):
+                for task in self.tasks:
+                    yield "all", dict(zip(PRODUCT, values, strict=True)), task
+            return
+        for part, variations in VARIED.items():
+            if part in self.parts:
+                for varied, task in itertools.product(variations, self.tasks):
+                    yield part, varied, task
+
+    @property
+    def _needs_stacks(self) -> bool:
+        return self.only is None or STACKS in CLAIMS[self.only].parts
+
+    def _is_needed(self, unit: ModelUnit) -> bool:
+        if self.only is None:
+            return True
+        needed, setting = CLAIMS[self.only], unit.setting
+        parts = (*needed.parts, "all") if needed.parts != (STACKS,) else ()
+        inside = unit.part in parts and setting.task in needed.tasks
+        return inside and bool(set(setting.variants) & set(needed.variants))
+
+
+FULL = Selection()
+QUICK = Selection(
+    tasks=("linear", "offset", "xor", "circle"),
+    variants=("ungated", "sigmoid", "silu", "additive"),
+    parts=("base", STACKS),
+    seed_count=TOGETHER,
+)
+SELECTIONS = {"quick": QUICK, "full": FULL, "all": Selection(product=True)}

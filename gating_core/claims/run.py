@@ -1,0 +1,194 @@
+"""How does a study run? As an iterator: whoever drives it sees how far it is, and may stop it.
+
+To pause is not to ask for more, to stop is to close the iterator, and to resume is to begin again:
+what the store has is not done twice.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gating_core.claims.grid import Selection
+from gating_core.claims.refusals import Refused
+from gating_core.claims.store import LEASE_SECONDS, Row, Store
+from gating_core.claims.units import Unit
+
+if TYPE_CHECKING:
+    from gating_core.claims.workers import Workers
+
+LOOK_SECONDS = 0.5  # between two signs of life
+AHEAD = 1  # units that are sent before a worker is free
+PRIOR_SECONDS = 10.0  # of work, for which speed is as predicted
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a study is; ``done`` and ``total`` are rows of its selection.
+
+    ``arrived`` are those written since the last `Progress`. ``failures`` say, unit by unit, what
+    could not be done: it is tried again when the study is started the next time.
+    """
+
+    done: int
+    total: int
+    seconds_left: float
+    arrived: tuple[Row, ...] = ()
+    failures: tuple[str, ...] = ()
+
+    @property
+    def complete(self) -> bool:
+        """Whether everything is there."""
+        return self.done == self.total
+
+
+def progress_of(selection: Selection, store: Store, workers: int = 2) -> Progress:
+    """How far ``selection`` is in ``store``, and how long the rest would take ``workers``."""
+    return _Study(selection, store, workers).progress()
+
+
+def run_study(
+    selection: Selection,
+    store: Store,
+    scheduler: str | None = None,
+    workers: int = 2,
+    start: Callable[..., Workers] | None = None,
+) -> Iterator[Progress]:
+    """Do all of ``selection`` that ``store`` does not have; yields about twice a second.
+
+    On the Dask cluster at ``scheduler``, or on ``workers`` processes of this machine; ``start``
+    makes them, and is `Workers` unless it is given. Other processes may do the same at the same
+    time. Errors are `Refused`, of the store, and `Unreachable`, of the scheduler.
+    """
+    study = _Study(selection, store, workers)
+    yield study.progress()
+    if not study.waiting:
+        return
+    from gating_core.claims.workers import Workers  # here: Dask takes seconds to import
+
+    with (start or Workers)(scheduler, workers) as team, _Leases(store) as leases:
+        study.workers = team.threads
+        yield from _work(study, team, leases)
+
+
+def _work(study: _Study, team: Workers, leases: _Leases) -> Iterator[Progress]:
+    running: dict[str, Unit] = {}
+    while study.waiting or running:
+        begin = time.perf_counter()
+        for unit in study.take(leases, team.threads + AHEAD - len(running)):
+            running[unit.dumped()] = unit
+            team.submit(unit.dumped())
+        arrived: list[Row] = []
+        for text, found in team.finished(LOOK_SECONDS):
+            unit = running.pop(text)
+            if isinstance(found, str):
+                study.failed(unit, found)
+            else:
+                study.store.write(found)
+                study.finished(unit)
+                arrived += found
+            leases.release(unit.key)
+        study.seconds += time.perf_counter() - begin
+        yield study.progress(tuple(arrived))
+
+
+class _Study:
+    """What is done, and what is not."""
+
+    def __init__(self, selection: Selection, store: Store, workers: int) -> None:
+        self.store, self.workers = store, workers
+        self.units = {unit.key: unit for unit in selection.units()}
+        self.total = sum(len(unit.keys) for unit in self.units.values())
+        self.failures: list[str] = []
+        self.seconds = self.finished_seconds = 0.0  # that it took, and that it would have taken
+        present = store.present(key for unit in self.units.values() for key in unit.keys.values())
+        self.done = len(present)
+        missing = {key: self._missing(unit, present) for key, unit in self.units.items()}
+        self.waiting = deque(unit for key, unit in self.units.items() if missing[key])
+        self.left = {unit.key: unit.seconds for unit in self.waiting}
+        self.missing = missing
+
+    def take(self, leases: _Leases, count: int) -> list[Unit]:
+        """Up to ``count`` units that nobody else works on and that nobody has done."""
+        taken: list[Unit] = []
+        for _ in range(len(self.waiting)):
+            if len(taken) >= count:
+                break
+            unit = self.waiting.popleft()
+            mine = leases.take(unit.key)
+            missing = self._missing(unit, self.store.present(unit.keys.values()))
+            self.done += self.missing[unit.key] - missing
+            self.missing[unit.key] = missing
+            if not missing:
+                self.left.pop(unit.key)
+                leases.release(unit.key)
+            elif mine:
+                taken.append(unit)
+            else:
+                self.waiting.append(unit)
+        return taken
+
+    def finished(self, unit: Unit) -> None:
+        self.done += self.missing.pop(unit.key)
+        self.finished_seconds += self.left.pop(unit.key)
+
+    def failed(self, unit: Unit, why: str) -> None:
+        self.left.pop(unit.key)
+        self.failures.append(f"{unit.text}: {why}")
+
+    def progress(self, arrived: tuple[Row, ...] = ()) -> Progress:
+        prior = PRIOR_SECONDS * self.workers
+        pace = (self.seconds + PRIOR_SECONDS) / (self.finished_seconds + prior)
+        left = pace * sum(self.left.values())
+        return Progress(self.done, self.total, left, arrived, tuple(self.failures))
+
+    @staticmethod
+    def _missing(unit: Unit, present: set[str]) -> int:
+        return len(set(unit.keys.values()) - present)
+
+
+class _Leases:
+    """The units that are ours, as long as this process lives: a thread renews the leases."""
+
+    def __init__(self, store: Store) -> None:
+        self._store, self._held = store, set[str]()
+        self._trouble: Refused | None = None
+        self._lock, self._end = threading.Lock(), threading.Event()
+        self._thread = threading.Thread(target=self._renew, daemon=True)
+
+    def take(self, unit: str) -> bool:
+        """Whether ``unit`` is ours from now on."""
+        if self._trouble is not None:
+            raise self._trouble
+        with self._lock:
+            self._held |= self._store.lease([unit])
+            return unit in self._held
+
+    def release(self, unit: str) -> None:
+        with self._lock:
+            if unit in self._held:
+                self._held.discard(unit)
+                self._store.release([unit])
+
+    def __enter__(self) -> _Leases:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end.set()
+        self._thread.join()
+        if self._trouble is None:
+            self._store.release(self._held)
+
+    def _renew(self) -> None:
+        while not self._end.wait(LEASE_SECONDS / 3):
+            with self._lock:
+                try:
+                    self._store.lease(sorted(self._held))
+                except Refused as error:
+                    self._trouble = error
+                    return

@@ -1,0 +1,114 @@
+"""How are the numbers of a verdict written? With their doubt, in few digits, a dash for NaN."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gating_core.claims.models import Gap
+
+MISSING = "–"
+
+
+@dataclass(frozen=True)
+class Table:
+    """Texts: one row of ``rows`` has as many cells as there are ``columns``."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+    def __post_init__(self) -> None:
+        for row in self.rows:
+            if len(row) != len(self.columns):
+                raise ValueError(f"a row has {len(row)} cells; the table has {len(self.columns)}")
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """With ``digits`` significant ones; a dash for NaN and ``None``."""
+    if value is None or np.isnan(value):
+        return MISSING
+    return _minus(f"{value:.{digits}g}")
+
+
+def signed(value: float, digits: int = 3) -> str:
+    """The same with its sign, as a difference has it."""
+    return MISSING if np.isnan(value) else _minus(f"{value:+.{digits}g}")
+
+
+def interval(low: float, high: float, digits: int = 3) -> str:
+    """Both ends in brackets; a dash without one."""
+    return _between(number, low, high, digits)
+
+
+def _between(said: Callable[[float, int], str], low: float, high: float, digits: int) -> str:
+    if np.isnan(low) or np.isnan(high):
+        return MISSING
+    return f"[{said(low, digits)}, {said(high, digits)}]"
+
+
+def fixed(value: float, places: int = 2) -> str:
+    """With so many decimal places: for correlations and slopes."""
+    return MISSING if np.isnan(value) else _minus(f"{value:.{places}f}")
+
+
+def fixed_interval(low: float, high: float, places: int = 2) -> str:
+    """Both ends in brackets; a dash without one."""
+    return _between(fixed, low, high, places)
+
+
+def probability(p: float) -> str:
+    """A p-value: below one in ten thousand it is only said to be so."""
+    if np.isnan(p):
+        return MISSING
+    return "< 0.0001" if p < 1e-4 else f"{p:.2g}"
+
+
+def share(value: float) -> str:
+    """In per cent."""
+    return MISSING if np.isnan(value) else f"{100 * value:.0f} %"
+
+
+def listed(names: Iterable[str]) -> str:
+    """One, two and three."""
+    *first, last = list(names) or [""]
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def counted(count: int, noun: str) -> str:
+    """1 model, 2 models."""
+    return f"{count:,} {noun}" + "s" * (count != 1)
+
+
+def spans(seeds: Sequence[int]) -> str:
+    """Neighbours as from – to: 0–3, 7."""
+    runs: list[list[int]] = []
+    for seed in sorted(seeds):
+        if runs and seed == runs[-1][-1] + 1:
+            runs[-1].append(seed)
+        else:
+            runs.append([seed])
+    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}–{run[-1]}" for run in runs)
+
+
+def gap_lines(gaps: Iterable[Gap]) -> tuple[str, ...]:
+    """Which models failed and why, and which are not done: a line for each task and variant."""
+    gaps = list(gaps)
+    cells = dict.fromkeys((gap.task, gap.variant) for gap in gaps)
+    lines = []
+    for task, variant in cells:
+        here = [gap for gap in gaps if (gap.task, gap.variant) == (task, variant)]
+        failed, absent = ([g for g in here if bool(g.reason) == wanted] for wanted in (True, False))
+        if failed:
+            seeds = spans([gap.seed for gap in failed])
+            lines.append(f"failed: {task}, {variant}, seed {seeds}: {failed[0].reason}")
+        if absent:
+            seeds = spans([gap.seed for gap in absent])
+            lines.append(f"not done: {task}, {variant}, seed {seeds}")
+    return tuple(sorted(lines))
+
+
+def _minus(text: str) -> str:
+    """With a minus sign instead of a hyphen, and powers of ten without a plus."""
+    return text.replace("-", "−").replace("e+", "e")

@@ -1,0 +1,278 @@
+"""Who computes? Dask workers: processes on this machine, or an existing cluster.
+
+The one file that knows Dask. What is sent is a function by value and a text, so that neither the
+scheduler nor its workers need know our package beforehand: a worker whose package is missing, or of
+another version, takes the one that was uploaded. Nothing listens but on the loopback.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import queue
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import TracebackType
+from typing import Any
+from zipfile import ZipFile
+
+from distributed import Client, Future, KilledWorker, SpecCluster, SubprocessCluster
+
+from gating_core.claims.refusals import Unreachable
+from gating_core.claims.remote import Sent, received
+from gating_core.claims.training import Row
+from gating_core.claims.version import PACKAGE, code_version
+
+LOOPBACK = "127.0.0.1"
+START_SECONDS = 60.0  # for processes of this machine to start
+CONNECT_SECONDS = 5.0  # for an address to answer as a scheduler does
+CLOSE_SECONDS = 5.0  # for processes of this machine to end
+WATCH_SECONDS = 1.0  # between two looks whether whoever started a process is still there
+QUIET = {  # what processes of this machine do otherwise than Dask would
+    "DASK_LOGGING__DISTRIBUTED": "critical",
+    # A task that kills its worker gets the blame alone if no other waits there.
+    "DASK_DISTRIBUTED__SCHEDULER__WORKER_SATURATION": "1.0",
+}
+
+Task = Callable[[str], Sent]
+
+
+class Workers:
+    """Workers that units of work are sent to, as texts; a context manager.
+
+    Those of the cluster at address ``scheduler``, or else ``count`` processes of this machine, one
+    thread each. `Unreachable` within ten seconds where no scheduler answers. ``task`` is what is
+    done with a text; unless said, `remote.work_on`.
+    """
+
+    def __init__(
+        self, scheduler: str | None = None, count: int = 2, task: Task | None = None
+    ) -> None:
+        _silence()
+        self._cluster: SpecCluster | None = None
+        self._count = count
+        self._finished: queue.SimpleQueue[tuple[str, Future]] = queue.SimpleQueue()
+        self._running: set[Future] = set()
+        root = None
+        if scheduler is None:
+            root = str(Path(str(files(PACKAGE))).parent)
+            self._cluster = _local(count)
+            self._client = Client(self._cluster, set_as_default=False)
+        else:
+            self._client = _connected(scheduler)
+        try:
+            if scheduler is None:
+                self._end_with_us()
+            else:
+                self._upload()
+        except BaseException as error:
+            self.close()
+            if isinstance(error, TimeoutError):
+                raise Unreachable("no workers have started on this machine in a minute") from error
+            raise
+        self._task = task or _carried(root, _archive_name(), code_version())
+
+    @property
+    def threads(self) -> int:
+        """How many units are worked on at a time, at least one."""
+        if self._cluster is not None:
+            return self._count
+        return max(sum(self._client.nthreads().values()), 1)
+
+    def submit(self, text: str) -> None:
+        """Have ``text`` worked on."""
+        future = self._client.submit(self._task, text, pure=False)
+        self._running.add(future)
+        future.add_done_callback(lambda done: self._finished.put((text, done)))
+
+    def finished(self, timeout: float) -> Iterator[tuple[str, list[Row] | str]]:
+        """Texts that have been worked on, with their rows, or a sentence that says why not.
+
+        Waits up to ``timeout`` seconds for the first of them.
+        """
+        while True:
+            try:
+                text, future = self._finished.get(timeout=timeout)
+            except queue.Empty:
+                return
+            timeout = 1e-3
+            self._running.discard(future)
+            yield text, _result(future)
+
+    def close(self) -> None:
+        """Give up what has not been finished; processes of this machine end."""
+        with suppress(Exception):  # whatever has happened to the cluster, it is left
+            self._client.cancel(list(self._running), force=True)
+        for part in (self._client, self._cluster):
+            if part is not None:
+                with suppress(Exception):
+                    part.close(timeout=CLOSE_SECONDS)
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(
+        self, kind: type | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _end_with_us(self) -> None:
+        """No process stays behind, not even if this one is killed."""
+        watch = _watch(WATCH_SECONDS, CLOSE_SECONDS)
+        self._client.run_on_scheduler(watch)
+        self._client.wait_for_workers(self._count, timeout=START_SECONDS)
+        self._client.run(watch, nanny=True)
+
+    def _upload(self) -> None:
+        with TemporaryDirectory() as folder:
+            archive = Path(folder) / _archive_name()
+            with ZipFile(archive, "w") as package:
+                for name, source in _sources(PACKAGE, files(PACKAGE)):
+                    package.writestr(name, source.read_bytes())
+            self._client.upload_file(str(archive), load=False)
+
+
+def _result(future: Future) -> list[Row] | str:
+    try:
+        return received(future.result())
+    except KilledWorker:
+        return "every worker that took it was killed; there may be too little memory for it"
+    except Exception as error:  # whatever happened there, others go on
+        return f"it failed: {type(error).__name__}: {error}"
+
+
+def _carried(root: str | None, archive: str, version: str) -> Task:
+    """What a worker does with a text. It refers to nothing here, so that it is sent by value."""
+
+    def task(text: str) -> Sent:
+        import sys
+        import threading
+        from importlib import import_module, invalidate_caches
+        from pathlib import Path
+
+        from distributed import get_worker
+
+        worker = get_worker()
+        lock = worker.__dict__.setdefault("_gating_core_lock", threading.Lock())
+
+        def known() -> bool:
+            try:
+                return import_module("gating_core.claims.version").code_version() == version
+            except ImportError:
+                return False
+
+        with lock:
+            if not known():
+                old = [name for name in sys.modules if name.split(".")[0] == "gating_core"]
+                for name in old:
+                    del sys.modules[name]
+                sys.path.insert(0, root or str(Path(worker.local_directory) / archive))
+                invalidate_caches()
+            work_on = import_module("gating_core.claims.remote").work_on
+        key = worker.get_current_task()
+
+        def pause() -> None:
+            known = worker.state.tasks.get(key)
+            if known is None or known.state == "cancelled":
+                raise RuntimeError("nobody waits for it any more")
+
+        return work_on(text, pause)
+
+    return task
+
+
+def _watch(seconds: float, grace: float) -> Callable[[], None]:
+    """Has a process end when the one that started it has ended; sent by value."""
+
+    def watch() -> None:
+        import os
+        import signal
+        import threading
+        import time
+
+        parent = os.getppid()
+
+        def look() -> None:
+            while os.getppid() == parent:
+                time.sleep(seconds)
+            os.kill(os.getpid(), signal.SIGTERM)  # so that it tidies up
+            time.sleep(grace)
+            os._exit(1)
+
+        threading.Thread(target=look, daemon=True).start()
+
+    return watch
+
+
+def _local(count: int) -> SpecCluster:
+    with _environment(QUIET):
+        return SubprocessCluster(
+            host=LOOPBACK,
+            n_workers=count,
+            threads_per_worker=1,
+            dashboard_address=None,  # type: ignore[arg-type]
+            silence_logs=logging.CRITICAL,
+        )
+
+
+def _connected(address: str) -> Client:
+    """A client of the scheduler at ``address``; a server that is none would keep us waiting."""
+    found: queue.SimpleQueue[Any] = queue.SimpleQueue()
+
+    def connect() -> None:
+        try:
+            found.put(Client(address, timeout=CONNECT_SECONDS, set_as_default=False))
+        except Exception as error:
+            found.put(error)
+
+    threading.Thread(target=connect, daemon=True).start()
+    try:
+        client = found.get(timeout=CONNECT_SECONDS + 1)
+    except queue.Empty:
+        client = None
+    if not isinstance(client, Client):
+        raise Unreachable(
+            f"no Dask scheduler answers at {address!r}; it must be an address such as"
+            " tcp://192.0.2.1:8786, as the scheduler says it when it starts"
+        )
+    return client
+
+
+def _archive_name() -> str:
+    return f"{PACKAGE}-{code_version()}.zip"
+
+
+def _sources(name: str, place: Traversable) -> Iterator[tuple[str, Traversable]]:
+    for entry in place.iterdir():
+        inner = f"{name}/{entry.name}"
+        if entry.is_dir():
+            yield from _sources(inner, entry)
+        elif entry.name.endswith(".py"):
+            yield inner, entry
+
+
+@contextmanager
+def _environment(values: dict[str, str]) -> Iterator[None]:
+    """What processes that are started meanwhile inherit."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+def _silence() -> None:
+    """Workers come and go; what matters of it is in the rows, and in what a study says."""
+    for name in ("distributed", *logging.root.manager.loggerDict):
+        if name.split(".")[0] == "distributed":
+            logging.getLogger(name).setLevel(logging.CRITICAL)

@@ -1,0 +1,43 @@
+"""Claims: does the paper hold here, and by which numbers?"""
+
+import streamlit as st
+
+from ui.claims.controls import CLAIMED, asked_request
+from ui.claims.parts import (
+    draw_accuracies,
+    draw_models,
+    draw_numbers,
+    draw_picture,
+    draw_report,
+    draw_table,
+    fetch,
+)
+from ui.claims.study import draw_progress, draw_study, study_status
+from ui.common.page import page
+
+with page(
+    "Claims",
+    CLAIMED,
+    question="Does the paper hold here?",
+    lead="Seven claims of Bathula & Joshi (arXiv 2604.14702), in our words, on small models that"
+    " learn tasks in the plane.",
+):
+    controls, progress, stage, folds = (st.container() for _ in range(4))
+    with controls:
+        asked = asked_request()
+    status = study_status()
+    with progress:
+        draw_progress(status, asked.rows)
+    found = fetch(asked, status)
+    with stage:
+        table, picture = st.columns([6, 6])
+        with table:
+            draw_table(found)
+        with picture:
+            draw_picture(found)
+    with folds:
+        draw_study(status)
+        draw_models(found)
+        draw_numbers(found)
+        draw_report(found)
+        draw_accuracies(found)

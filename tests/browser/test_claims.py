@@ -1,0 +1,73 @@
+"""Do verdicts and the picture that decides stand on the first screen of a real browser?"""
+
+import pytest
+
+from .looking import assert_dark, assert_on_the_first_screen, assert_scrolls_only_down
+from .visiting import DESK, PHONE, open_page, settle, visit
+
+pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
+
+CHART = "[data-testid=stPlotlyChart]"
+DRAWN = f"document.querySelector('{CHART} .scatterlayer .point') !== null"
+TABLE = "[data-testid=stTable]"
+SENTENCE = "text=/with certainty on/"
+
+
+def await_chart(page):
+    """Wait for the picture, its points, and the end of the script."""
+    page.wait_for_function(DRAWN)
+    settle(page)
+
+
+@pytest.fixture(scope="module")
+def desk(browser, served, watch):
+    """A visitor at a desk, shared by the tests that leave the page usable."""
+    with open_page(browser, watch, **DESK) as page:
+        visit(page, watch, f"{served.url}/Claims", await_chart)
+        yield page
+
+
+def test_the_first_screen_holds_question_table_rule_picture_and_sentence(desk):
+    assert_on_the_first_screen(
+        desk, "h1", ".st-key-front", TABLE, CHART, "[class*=st-key-explain_]"
+    )
+    for words in (SENTENCE, "text=/The rule of C4, written before/"):
+        box = desk.locator(words).first.bounding_box()
+        assert box["y"] + box["height"] <= DESK["viewport"]["height"]
+    assert desk.locator(f"{TABLE} tbody tr").count() == 7
+
+
+def test_another_claim_is_one_click_away_and_stands_in_the_link(desk):
+    desk.get_by_role("radio", name="C1").or_(desk.get_by_role("button", name="C1")).first.click()
+    desk.wait_for_url("**/Claims?*claim=C1*")
+    await_chart(desk)
+    assert "512" not in desk.locator(CHART).inner_text()
+    assert desk.locator("text=/The rule of C1, written before/").count() == 1
+
+
+def test_a_click_on_a_point_opens_the_model_behind_it(browser, served, watch):
+    with open_page(browser, watch, **DESK) as page:
+        visit(page, watch, f"{served.url}/Claims?claim=C5", await_chart)
+        point = page.locator(f"{CHART} .scatterlayer .point").first
+        box = point.bounding_box()
+        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        link = page.get_by_role("link", name="This model on Decision boundary")
+        link.wait_for()
+        assert "picked_seed=" in link.get_attribute("href")
+        assert "data=linear" in link.get_attribute("href")
+        assert page.locator("text=/of its new points right/").count() == 1
+
+
+@pytest.mark.parametrize("claim", ["C3", "C6", "C7"])
+def test_a_phone_scrolls_only_down(browser, served, watch, claim):
+    with open_page(browser, watch, **PHONE) as page:
+        visit(page, watch, f"{served.url}/Claims?claim={claim}", await_chart)
+        assert_dark(page)
+        assert_scrolls_only_down(page)
+        for left, right in page.evaluate(
+            f"[...document.querySelectorAll('{TABLE}, {CHART}')]"
+            ".map(x => x.getBoundingClientRect()).map(x => [x.left, x.right])"
+        ):
+            assert left >= 0
+            assert right <= PHONE["viewport"]["width"]

@@ -1,0 +1,53 @@
+"""Small studies, and stores to keep them in."""
+
+import time
+
+import pytest
+
+from gating_core.claims import Selection, Store
+from gating_core.claims.remote import received, work_on
+
+TINY = Selection(tasks=("xor", "linear"), variants=("ungated", "sigmoid", "half"),
+                 parts=("base", "stacks"), seed_count=2, steps=3)  # fmt: skip
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "claims.sqlite"
+
+
+@pytest.fixture
+def store(path):
+    with Store(path) as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def tiny_rows():
+    """All rows of the tiny selection, computed here and one unit after the other."""
+    return [row for unit in TINY.units() for row in received(work_on(unit.dumped()))]
+
+
+class Here:
+    """What `Workers` does, without any."""
+
+    threads = 1
+
+    def __init__(self, *_):
+        self.waiting = []
+
+    def submit(self, text):
+        self.waiting.append(text)
+
+    def finished(self, timeout):
+        if not self.waiting:
+            time.sleep(timeout)
+        while self.waiting:
+            text = self.waiting.pop(0)
+            yield text, received(work_on(text))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass

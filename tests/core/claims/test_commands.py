@@ -1,0 +1,95 @@
+"""Does the command line say what is, and does its exit code?"""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gating_core.claims import Store, run_study
+from gating_core.claims.__main__ import COMPLETE, INCOMPLETE, NO_SCHEDULER, REFUSED, WRONG, main
+from tests.core.claims.conftest import TINY, Here
+
+WORDS = ["--tasks", "xor,linear", "--variants", "ungated,sigmoid,half", "--parts", "base,stacks",
+         "--seeds", "2", "--steps", "3"]  # fmt: skip
+
+
+@pytest.fixture
+def done(path):
+    with Store(path) as store:
+        assert list(run_study(TINY, store, start=Here))[-1].complete
+    return path
+
+
+def test_status_of_a_study_that_is_complete(done, capsys):
+    assert main(["status", *WORDS, "--store", str(done)]) == COMPLETE
+    out = capsys.readouterr().out
+    assert "12 models and 32 stacks" in out
+    assert "44 of 44 rows: complete" in out
+
+
+def test_status_of_one_that_is_not(done, capsys):
+    assert main(["status", "--store", str(done), "--json"]) == INCOMPLETE
+    told = json.loads(capsys.readouterr().out)
+    assert not told["complete"]
+    assert told["done"] == 0
+    assert told["total"] == 3328 + 2 * 16 * 16
+    assert told["rows"] == {"models": 12, "stacks": 32}
+    assert 60 < told["seconds_left"] < 600
+
+
+def test_a_complete_study_is_run_in_no_time(done, capsys):
+    assert main(["run", *WORDS, "--store", str(done), "--json"]) == COMPLETE
+    (line,) = capsys.readouterr().out.splitlines()
+    assert json.loads(line)["complete"]
+
+
+def test_export_says_where_it_has_written(done, tmp_path, capsys):
+    assert main(["export", "--store", str(done), str(tmp_path / "out")]) == COMPLETE
+    paths = capsys.readouterr().out.split()
+    assert paths == [str(tmp_path / "out" / name) for name in
+                     ("models.csv", "models.parquet", "stacks.csv", "stacks.parquet")]  # fmt: skip
+    (tmp_path / "file").touch()
+    assert main(["export", "--store", str(done), str(tmp_path / "file")]) == INCOMPLETE
+
+
+def test_the_report_says_where_it_is_and_how_it_was_made(done, tmp_path, capsys):
+    assert main(["report", "--store", str(done), str(tmp_path / "out")]) == COMPLETE
+    html, markdown = (Path(line) for line in capsys.readouterr().out.split())
+    assert (html, markdown) == (tmp_path / "out" / "claims.html", tmp_path / "out" / "claims.md")
+    assert r"python -m gating\_core.claims" in markdown.read_text(encoding="utf-8")
+    assert "not enough data" in html.read_text(encoding="utf-8")
+    (tmp_path / "file").touch()
+    assert main(["report", "--store", str(done), str(tmp_path / "file")]) == INCOMPLETE
+
+
+@pytest.mark.parametrize("command", ["run", "status", "export", "report"])
+def test_a_file_that_is_no_store_is_refused(path, capsys, command):
+    path.write_text("something else")
+    assert main([command, "--store", str(path)]) == REFUSED
+    assert "no store" in capsys.readouterr().err
+    assert path.read_text() == "something else"
+
+
+def test_a_scheduler_that_is_not_there(path, capsys):
+    assert main(["run", *WORDS, "--store", str(path), "--scheduler", "nonsense"]) == NO_SCHEDULER
+    assert "no Dask scheduler answers at 'nonsense'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["run", "--tasks", "hexagon"], "hexagon"),
+        (["run", "--seeds", "0"], "seeds is 0"),
+        (["run", "--seeds", "many"], "invalid int"),
+        (["run", "--workers", "0"], "whole number from 1 on"),
+        (["run", "--only", "C9"], "C9"),
+        (["run", "--quick", "--full"], "not allowed"),
+        (["walk"], "invalid choice"),
+        ([], "required"),
+    ],
+)
+def test_what_cannot_be_asked(words, said, capsys):
+    with pytest.raises(SystemExit) as end:
+        main(words)
+    assert end.value.code == WRONG
+    assert said in capsys.readouterr().err

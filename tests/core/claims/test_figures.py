@@ -1,0 +1,173 @@
+"""Do the pictures show the rows, all of them, and open the models they show?"""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+from scipy import stats
+
+from gating_core.claims.pictures import DARK, LIGHT, Palette, colours, figures
+from gating_core.claims.pictures.relation import fitted
+from gating_core.claims.rules import RULES
+from gating_core.claims.verdicts import verdicts
+from tests.core.claims.made_rows import SEEDS, failed, made, stacks
+
+ROWS = made()
+FOUND = verdicts(ROWS, stacks())
+KEYS = {row.key: row for row in ROWS}
+
+
+def traces(claim: str, palette: Palette = LIGHT) -> list[dict]:
+    return [trace for one in figures(FOUND[claim], palette) for trace in one.figure["data"]]
+
+
+def test_nothing_is_drawn_where_there_is_nothing():
+    assert all(figures(one) == () for one in verdicts([], []).values())
+
+
+@pytest.mark.parametrize("claim", RULES)
+@pytest.mark.parametrize("palette", [LIGHT, DARK])
+def test_plotly_understands_every_figure(claim, palette):
+    some = figures(FOUND[claim], palette)
+    assert some
+    for one in some:
+        go.Figure(one.figure)  # raises on an unknown property or a wrong value
+        json.dumps(one.figure, allow_nan=False)
+        assert one.title
+        assert one.alt
+        assert "does not show" in one.explain or "shows no" in one.explain
+
+
+@pytest.mark.parametrize("claim", RULES)
+def test_one_seed_and_failed_rows_can_be_drawn(claim):
+    rows = [failed(row) if row.task == "xor" else row for row in made(seeds=(3,))]
+    for one in figures(verdicts(rows, stacks(seeds=(3,)))[claim]):
+        go.Figure(one.figure)
+        json.dumps(one.figure, allow_nan=False)
+
+
+@pytest.mark.parametrize("claim", ["C1", "C2", "C3", "C4", "C5", "C6"])
+def test_every_point_of_a_model_has_its_key(claim):
+    for trace in traces(claim):
+        if "customdata" in trace:
+            assert len(trace["customdata"]) == len(trace["x"]) == len(trace["y"])
+            assert set(trace["customdata"]) <= set(KEYS)
+
+
+def test_bounds_are_those_of_the_row():
+    shown = {}
+    for trace in traces("C1"):
+        for key, *point in zip(trace.get("customdata", ()), trace["x"], trace["y"], strict=False):
+            shown[key] = tuple(point)
+    assert shown == {key: (row.chart_bound, row.chart_largest) for key, row in KEYS.items()}
+
+
+def test_a_model_with_k_exactly_zero_is_counted():
+    rows = [replace(row, chart_largest=0.0) if row.variant == "ungated" else row for row in ROWS]
+    (one,) = figures(verdicts(rows, [])["C1"])
+    assert "80 with K exactly 0" in one.explain
+    (other,) = figures(FOUND["C1"])
+    assert "exactly 0" not in other.explain
+
+
+def test_what_the_frame_cuts_off_is_counted():
+    rows = [replace(row, chart_largest=1e150, chart_bound=1e140) if row.key == "xor/sigmoid/3"
+            else row for row in ROWS]  # fmt: skip
+    (one,) = figures(verdicts(rows, [])["C2"])
+    layout = one.figure["layout"]
+    assert layout["yaxis"]["range"][1] < 10
+    assert " 1 lie outside the frame" in one.explain
+    (other,) = figures(FOUND["C2"])
+    assert "outside" not in other.explain
+
+
+@pytest.mark.parametrize(("claim", "name", "factor"), [
+    ("C3", "total_curvature", 1.0), ("C4", "test_accuracy", 100.0)
+])  # fmt: skip
+def test_a_forest_has_the_differences_and_their_interval(claim, name, factor):
+    ungated = {(row.task, row.seed): getattr(row, name) for row in ROWS if row.variant == "ungated"}
+    places = {}
+    for trace in traces(claim):
+        if "customdata" in trace:
+            for key, x in zip(trace["customdata"], trace["x"], strict=True):
+                row = KEYS[key]
+                wanted = getattr(row, name) - ungated[row.task, row.seed]
+                assert x == pytest.approx(factor * wanted, abs=1e-9)
+            places[trace["name"]] = trace["x"]
+        else:
+            x = np.array(places[trace["name"]])
+            (half,) = trace["error_x"]["array"]
+            assert trace["x"] == pytest.approx([x.mean()])
+            if not np.ptp(x):  # the matched model, which is as flat as the ungated one
+                assert half == 0
+                continue
+            low, high = stats.t.interval(0.95, 15, x.mean(), stats.sem(x))
+            assert (x.mean() - half, x.mean() + half) == pytest.approx((low, high))
+    tasks = 3 if claim == "C4" else 5
+    assert len(places) == 3 * tasks
+    layout = figures(FOUND[claim])[0].figure["layout"]["yaxis"]
+    assert set(layout["ticktext"]) == set(places)
+    heights = {t["name"]: t["y"][0] for t in traces(claim) if "customdata" not in t}
+    assert [heights[name] for name in layout["ticktext"]] == layout["tickvals"]
+
+
+def test_the_band_is_the_margin():
+    (one,) = figures(FOUND["C5"])
+    band = one.figure["layout"]["shapes"][0]
+    assert (band["x0"], band["x1"]) == (-1.0, 1.0)
+    x = np.array(one.figure["data"][0]["x"])
+    bar = one.figure["data"][1]["x"]
+    assert bar == pytest.approx(stats.t.interval(0.90, 15, x.mean(), stats.sem(x)))
+
+
+def test_a_fit_is_least_squares():
+    rng = np.random.default_rng(0)
+    x, y = np.exp(rng.normal(size=16)), rng.normal(size=16)
+    places, heights = fitted(x, y)
+    wanted = stats.linregress(x, y)
+    assert heights == pytest.approx(wanted.intercept + wanted.slope * places)
+    assert (places[0], places[-1]) == pytest.approx((x.min(), x.max()))
+
+
+def test_curved_models_alone_are_drawn_against_accuracy():
+    keys = [key for trace in traces("C6") for key in trace.get("customdata", ())]
+    assert {KEYS[key].variant for key in keys} == {"sigmoid"}
+    assert len(keys) == 2 * 5 * len(SEEDS)  # two measures
+
+
+def test_open_marks_are_outside_the_regime():
+    rows = {row.key: row for row in stacks()}
+    for trace in traces("C7"):
+        for key, symbol in zip(trace.get("customdata", ()), trace.get("marker", {}).get("symbol",
+                               ()), strict=True):  # fmt: skip
+            assert symbol.endswith("-open") == (not rows[key].small)
+
+
+def test_every_colour_of_one_theme_has_one_of_the_other():
+    light, dark = colours(LIGHT), colours(DARK)
+    assert len(light) == len(dark) == len(set(light)) == len(set(dark))
+    for claim in RULES:
+        drawn = json.dumps([one.figure for one in figures(FOUND[claim], LIGHT)])
+        assert not any(f'"{colour}"' in drawn for colour in dark)
+        changed = drawn
+        for one, other in zip(light, dark, strict=True):
+            changed = changed.replace(f'"{one}"', f'"{other}"')
+        wanted = [one.figure for one in figures(FOUND[claim], DARK)]
+        assert json.loads(changed) == json.loads(json.dumps(wanted))
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize(("palette", "paper"), [(LIGHT, "#ffffff"), (DARK, "#14181d")])
+def test_marks_stand_out_from_their_paper(palette, paper):
+    """At least 3 to 1, as WCAG 2.1, 1.4.11, asks of graphics."""
+    marks = (palette.ink, palette.gated, palette.ungated, palette.control, *palette.tasks)
+    for colour in marks:
+        one, other = sorted((luminance(colour), luminance(paper)))
+        assert (other + 0.05) / (one + 0.05) >= 3, colour

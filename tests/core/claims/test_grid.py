@@ -1,0 +1,210 @@
+"""Which models does a study train, and is every row known by a key of its own?"""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import asdict, replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gating_core.claims import CLAIMS, LINEAR, NONLINEAR, SELECTIONS, Selection, code_version
+from gating_core.claims import version as version_file
+from gating_core.claims.grid import BASE_VARIANTS, LABEL_NOISE, TOGETHER
+from gating_core.claims.units import ModelUnit, StackUnit, loaded
+from gating_core.experiments.comparison import Setting
+from tests.core.claims.conftest import TINY
+
+FULL, QUICK, ALL = (SELECTIONS[name] for name in ("full", "quick", "all"))
+
+
+def models(selection):
+    return [unit for unit in selection.units() if isinstance(unit, ModelUnit)]
+
+
+def cells(selection):
+    """(part, task, variant, source, depth, n, seed) of every model."""
+    return [
+        (unit.part, x.task, name, x.source, x.depth, x.value_count, seed)
+        for unit in models(selection)
+        for x in [unit.setting]
+        for name, seed in unit.keys
+    ]
+
+
+def test_the_full_study_is_what_the_issue_asks_for():
+    found = cells(FULL)
+    assert FULL.model_count == len(found) == len(set(found)) >= 3000
+    base = {cell[1:] for cell in found if cell[0] == "base"}
+    assert base == {
+        (task, name, "memory", 1, 3, seed)
+        for task in (*LINEAR, *NONLINEAR)
+        for name in BASE_VARIANTS
+        for seed in range(32)
+    }
+    assert len(LINEAR) == 2
+    assert len(NONLINEAR) >= 6
+    assert {"additive", "pointwise", "half", "matched"} <= set(BASE_VARIANTS)
+    varied = {cell[1:] for cell in found if cell[0] != "base"}
+    assert varied == {
+        (task, name, *where, seed)
+        for task in ("linear", "xor", "circle", "spiral")
+        for name in ("ungated", "sigmoid")
+        for where in (("memory", 2, 3), ("memory", 3, 3), ("memory", 1, 4), ("memory", 1, 8),
+                      ("tokens", 1, 3))
+        for seed in range(32)
+    }  # fmt: skip
+
+
+def test_linear_tasks_are_kept_from_their_ceiling():
+    for unit in models(FULL):
+        linear = unit.setting.task in LINEAR
+        assert unit.setting.label_noise == (LABEL_NOISE if linear else 0.0)
+
+
+def test_the_quick_study_is_done_when_the_full_one_has_begun():
+    quick, full = ({unit.key for unit in x.units()} for x in (QUICK, FULL))
+    rows, more = ({key for unit in x.units() for key in unit.keys.values()} for x in (QUICK, FULL))
+    assert quick < full
+    assert rows < more
+
+
+def test_every_setting_has_its_first_seeds_before_any_has_more():
+    firsts = [unit.setting.seed for unit in models(FULL)]
+    assert firsts == sorted(firsts)
+    assert max(unit.setting.seed_count for unit in models(FULL)) == TOGETHER
+
+
+def test_the_complete_product_holds_the_full_study():
+    def kept(selection):
+        return {cell[1:] for cell in cells(selection)}
+
+    assert kept(FULL) < kept(ALL)
+    assert ALL.model_count == 8 * 8 * 2 * 3 * 3 * 32
+
+
+def test_seeds_that_fill_no_whole_unit_make_a_smaller_one():
+    found = models(replace(TINY, seed_count=TOGETHER + 3, parts=("base",), tasks=("xor",)))
+    assert [unit.setting.seed_count for unit in found] == [16, 16, 3, 3]
+    assert found[-1].setting.seeds == (16, 17, 18)
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_a_claim_gets_all_that_it_needs_and_units_without_it_are_left_out(claim):
+    needed = CLAIMS[claim]
+    some = list(replace(FULL, only=claim).units())
+    keys = {unit.key for unit in some}
+    assert some
+    for unit in FULL.units():
+        if isinstance(unit, StackUnit):
+            wanted = claim == "C7"
+        else:
+            x = unit.setting
+            wanted = (unit.part in needed.parts and x.task in needed.tasks
+                      and any(name in needed.variants for name in x.variants))  # fmt: skip
+        assert (unit.key in keys) == wanted
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (dict(tasks=("xor", "hexagon")), "hexagon"),
+        (dict(tasks=()), "at least one"),
+        (dict(tasks=("xor", "xor")), "each once"),
+        (dict(variants=("ungated", "relu")), "relu"),
+        (dict(variants=("value",)), "tokens"),
+        (dict(parts=("width",)), "width"),
+        (dict(seed_count=0), "seeds is 0"),
+        (dict(seed_count=65), "from 1 to 64"),
+        (dict(steps=0), "steps is 0"),
+        (dict(only="C8"), "C8"),
+        (dict(product=1), "product"),
+    ],
+)
+def test_what_cannot_be_selected_is_refused_in_a_sentence(wrong, said):
+    with pytest.raises(ValueError, match=said):
+        Selection(**wrong)
+
+
+# --- Keys ---
+
+settings = st.builds(
+    Setting,
+    task=st.sampled_from(["xor", "circle", "linear"]),
+    points=st.integers(16, 60),
+    label_noise=st.floats(0, 0.5),
+    variants=st.sampled_from([("ungated",), ("sigmoid",), ("ungated", "sigmoid"), ("half",)]),
+    model_dim=st.integers(2, 9),
+    depth=st.integers(1, 3),
+    seed=st.integers(0, 50),
+    seed_count=st.integers(1, 4),
+    steps=st.integers(1, 20),
+    learning_rate=st.floats(0, 1),
+)
+
+
+@given(settings, settings)
+def test_a_key_stands_for_one_setting_and_one_member_alone(one, other):
+    keys = [key for x in (one, other) for key in ModelUnit("base", x).keys.values()]
+    distinct = {json.dumps(asdict(x)) for x in (one, other)}
+    members = {json.dumps(asdict(x)): len(x.variants) * x.seed_count for x in (one, other)}
+    assert len(set(keys)) == sum(members[x] for x in distinct)
+
+
+@given(settings)
+def test_a_unit_survives_being_sent_as_a_text(setting):
+    unit = ModelUnit("base", setting)
+    again = loaded(unit.dumped())
+    assert again == unit
+    assert again.keys == unit.keys
+    assert again.key == unit.key
+
+
+def test_where_a_model_stands_in_the_grid_is_no_part_of_its_key():
+    (unit, *_) = models(TINY)
+    assert ModelUnit("all", unit.setting).keys == unit.keys
+
+
+def test_stacks_have_keys_by_seed_and_depth():
+    (unit, *others) = [x for x in TINY.units() if isinstance(x, StackUnit)]
+    assert not others
+    assert len(set(unit.keys.values())) == 2 * 16
+    assert loaded(unit.dumped()).keys == unit.keys
+
+
+KEYS = """
+from gating_core.claims import SELECTIONS
+print(*[key for unit in SELECTIONS["quick"].units() for key in unit.keys.values()])
+"""
+
+
+def test_keys_are_the_same_in_every_process():
+    own = [key for unit in QUICK.units() for key in unit.keys.values()]
+    answer = subprocess.run([sys.executable, "-c", KEYS], check=True, text=True,
+                            stdout=subprocess.PIPE,
+                            env=os.environ | {"PYTHONHASHSEED": "7"})  # fmt: skip
+    assert answer.stdout.split() == own
+
+
+def test_keys_change_with_the_sources_that_decide_numbers_and_with_no_others(tmp_path, monkeypatch):
+    class Source:
+        def __init__(self, text):
+            self.text = text
+
+        def read_text(self, encoding):
+            return self.text
+
+    real = dict(version_file.deciding_sources())
+    assert {"geometry/curvature.py", "claims/measuring.py", "randomness.py"} <= set(real)
+    assert not {"claims/store.py", "claims/workers.py", "claims/__main__.py"} & set(real)
+
+    def version(sources):
+        monkeypatch.setattr(version_file, "deciding_sources", lambda: iter(sources.items()))
+        return version_file.code_version.__wrapped__()
+
+    assert version(real) == code_version()
+    changed = real | {"checks.py": Source(real["checks.py"].read_text("utf-8") + "# more\n")}
+    renamed = {f"new/{name}" if name == "checks.py" else name: x for name, x in real.items()}
+    assert len({version(x) for x in (real, changed, renamed)}) == 3

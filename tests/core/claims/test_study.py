@@ -1,0 +1,327 @@
+"""Does a study do everything once, whoever works, whoever is killed and whoever else is at it?"""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import psutil
+import pytest
+import sqlalchemy as sa
+
+from gating_core.claims import Refused, Store, Unreachable, progress_of, run_study
+from gating_core.claims import store as store_file
+from gating_core.claims.workers import Workers
+from tests.core.claims.conftest import TINY, Here
+from tests.core.claims.test_store import rows
+
+ROOT = Path(__file__).resolve().parents[3]
+SECONDS = 60  # for what takes a few
+
+
+def comparable(rows):
+    return sorted((replace(row, seconds=0.0) for row in rows), key=lambda row: row.key)
+
+
+def found(store):
+    return comparable([*store.models(), *store.stacks()])
+
+
+# --- The iterator ---
+
+
+def test_a_study_tells_how_far_it_is_and_its_rows_are_those_of_the_units(store, tiny_rows):
+    told = list(run_study(TINY, store, start=Here))
+    assert (told[0].done, told[0].total) == (0, len(tiny_rows))
+    assert told[0].seconds_left > 0
+    assert told[-1].complete
+    assert told[-1].seconds_left == 0
+    assert [x.done for x in told] == sorted(x.done for x in told)
+    assert comparable(row for x in told for row in x.arrived) == found(store)
+    assert found(store) == comparable(tiny_rows)
+    assert store._begin().__enter__().scalar(sa.text("SELECT count(*) FROM leases")) == 0
+
+
+def test_what_is_there_is_not_done_again(store):
+    list(run_study(TINY, store, start=Here))
+
+    def nobody(*_):
+        raise AssertionError("nobody is needed")
+
+    (told,) = run_study(TINY, store, start=nobody)
+    assert told.complete
+    more = replace(TINY, tasks=("xor", "linear", "moons"))
+    assert not progress_of(more, store).complete
+    told = list(run_study(more, store, start=Here))
+    assert len([row for x in told for row in x.arrived]) == told[-1].total - told[0].done == 6
+
+
+def test_a_study_that_is_stopped_goes_on_where_it_was(store, tiny_rows):
+    class One(Here):
+        def finished(self, timeout):
+            yield next(super().finished(timeout))
+
+    study = run_study(TINY, store, start=One)
+    with closing(study):
+        next(study)
+        first = next(study)
+    assert 0 < first.done < first.total
+    rest = [row for x in run_study(TINY, store, start=Here) for row in x.arrived]
+    assert len(rest) == first.total - first.done
+    assert found(store) == comparable(tiny_rows)
+
+
+def test_what_fails_is_told_and_tried_again_another_time(store):
+    class Failing(Here):
+        def finished(self, timeout):
+            for text, done in super().finished(timeout):
+                yield text, "it failed" if '"linear"' in text and '"half"' in text else done
+
+    told = list(run_study(TINY, store, start=Failing))
+    assert not told[-1].complete
+    assert told[-1].failures == ("linear: half; memory, depth 1, n = 3, seeds 0 to 1: it failed",)
+    assert list(run_study(TINY, store, start=Here))[-1].complete
+
+
+def test_a_unit_of_another_process_is_waited_for(store, path, monkeypatch):
+    """Its owner does one of the units, and dies with the other."""
+    monkeypatch.setattr(store_file, "LEASE_SECONDS", 2.0)
+    selection = replace(TINY, parts=("base",), variants=("half",))
+    one, other = selection.units()
+    with Store(path) as owner:
+        assert owner.lease([one.key, other.key]) == {one.key, other.key}
+        study = run_study(selection, store, start=Here)
+        told = [next(study) for _ in range(3)]
+        assert told[-1].done == 0
+        here = Here()
+        here.submit(one.dumped())
+        owner.write(next(here.finished(0))[1])
+        owner.release([one.key])
+        assert next(study).done == len(one.keys)
+        arrived = [row.task for x in study for row in x.arrived]
+    assert set(arrived) == {"linear"}
+    assert len(store.models()) == 4
+
+
+def test_a_full_disk_ends_a_study_in_a_sentence(store):
+    study = run_study(TINY, store, start=Here)
+    next(study)
+
+    @sa.event.listens_for(store._engine, "connect")
+    def limit(connection, _):
+        connection.execute("PRAGMA max_page_count = 20")
+
+    with pytest.raises(Refused, match="disk is full"):
+        store.write(rows(0, 1000))
+    while True:  # up to the last row that there is room for
+        try:
+            store.write(rows(store.counts()["models"], 1))
+        except Refused:
+            break
+    before = store.models()
+    with pytest.raises(Refused, match="disk is full"):
+        list(study)
+    assert store.models() == before
+
+
+# --- The command line, killed ---
+
+
+def command(*arguments, **options):
+    return subprocess.Popen([sys.executable, "-m", "gating_core.claims", *map(str, arguments)],
+                            cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                            **options)  # fmt: skip
+
+
+TINY_WORDS = ("--tasks", "xor,linear", "--variants", "ungated,sigmoid,half", "--parts",
+              "base,stacks", "--seeds", 2, "--steps", 3)  # fmt: skip
+
+
+def wait_until(true):
+    end = time.monotonic() + SECONDS
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_a_study_that_is_killed_goes_on_where_it_was_and_leaves_no_process(path, tiny_rows):
+    study = command("run", *TINY_WORDS, "--store", path, "--workers", 1)
+    wait_until(lambda: path.exists() and Store(path, readable=True).counts()["models"])
+    started = psutil.Process(study.pid).children(recursive=True)
+    assert started
+    study.send_signal(signal.SIGKILL)
+    study.wait()
+    assert not psutil.wait_procs(started, timeout=SECONDS)[1]
+    with Store(path) as store:
+        before = [*store.models(), *store.stacks()]
+        assert 0 < len(before) < len(tiny_rows)
+        assert list(run_study(TINY, store, start=Here))[-1].complete
+        after = {row.key: row for row in [*store.models(), *store.stacks()]}
+        assert found(store) == comparable(tiny_rows)
+    assert all(after[row.key] == row for row in before)  # with the seconds that they took
+
+
+# --- Clusters ---
+
+
+@contextmanager
+def process(*arguments, folder):
+    """A process that knows nothing of our package."""
+    env = {name: x for name, x in os.environ.items() if name != "PYTHONPATH"}
+    started = subprocess.Popen([sys.executable, "-m", *arguments], cwd=folder, env=env,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
+    try:
+        yield started
+    finally:
+        children = psutil.Process(started.pid).children(recursive=True)
+        for each in (*children, started):
+            with suppress(psutil.NoSuchProcess):
+                each.kill()
+        started.wait(SECONDS)
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def listens(port):
+    with socket.socket() as probe:
+        return not probe.connect_ex(("127.0.0.1", port))
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    """A scheduler and two workers, each a process of its own; its address."""
+    folder = tmp_path_factory.mktemp("cluster")
+    address = f"tcp://127.0.0.1:{free_port()}"
+    port = address.split(":")[-1]
+    with process("distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", port,
+                 "--no-dashboard", folder=folder):  # fmt: skip
+        wait_until(lambda: listens(int(port)))
+        worker = ("distributed.cli.dask_worker", address, "--host", "127.0.0.1", "--nthreads", "1",
+                  "--no-dashboard")  # fmt: skip
+        with process(*worker, folder=folder), process(*worker, folder=folder):
+            yield address
+
+
+def worker_pids(team):
+    return team._client.run(os.getpid)
+
+
+def test_a_cluster_that_lacks_the_package_finds_the_same_rows_though_a_worker_is_killed(
+    cluster, store, tiny_rows
+):
+    team = Workers(cluster)
+    wait_until(lambda: team.threads == 2)
+    before = worker_pids(team)
+    study = run_study(TINY, store, start=lambda *_: team)
+    next(study)
+    told = [next(study)]
+    os.kill(next(iter(before.values())), signal.SIGKILL)
+    told += study
+    assert told[-1].complete
+    assert not told[-1].failures
+    assert found(store) == comparable(tiny_rows)
+    arrived = [row.key for x in told for row in x.arrived]
+    assert len(arrived) == len(set(arrived)) == len(tiny_rows)
+
+
+def deadly(text):
+    """What kills its worker for one unit, and does nothing for all others."""
+    import os
+    import signal
+
+    if '"linear"' in text and '"half"' in text:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return []
+
+
+def by_value(function):
+    """As a function that workers need not be able to import."""
+    import types
+
+    return types.FunctionType(function.__code__, {"__builtins__": __builtins__}, "sent")
+
+
+def test_a_unit_that_kills_every_worker_fails_alone(cluster, store):
+    team = Workers(cluster, task=by_value(deadly))
+    wait_until(lambda: team.threads == 2)
+    with team:
+        units = list(TINY.units())
+        for unit in units:
+            team.submit(unit.dumped())
+        ended = {}
+        wait_until(lambda: ended.update(team.finished(0.2)) or len(ended) == len(units))
+    failed = [text for text, done in ended.items() if isinstance(done, str)]
+    assert len(failed) == 1
+    assert '"half"' in failed[0]
+    assert ended[failed[0]].startswith("every worker that took it was killed")
+
+
+def test_what_nobody_waits_for_any_more_ends_by_itself(cluster):
+    endless = replace(TINY, tasks=("xor",), variants=("half",), parts=("base",), steps=20_000)
+    (unit,) = endless.units()
+    with Workers(cluster) as team:
+        wait_until(lambda: team.threads == 2)
+        for _ in range(2):
+            team.submit(unit.dumped())
+        wait_until(lambda: busy(team) == 2)
+    (short, *_) = replace(endless, steps=1).units()
+    with Workers(cluster) as team:
+        wait_until(lambda: busy(team) == 0)
+        team.submit(short.dumped())
+        ended = []
+        wait_until(lambda: ended.extend(team.finished(0.2)) or ended)
+    assert len(ended[0][1]) == 2
+
+
+def busy(team):
+    executing = team._client.run(lambda dask_worker: dask_worker.state.executing_count)
+    return sum(executing.values())
+
+
+# --- Addresses without a scheduler ---
+
+
+def test_an_address_where_nobody_is_is_told_within_ten_seconds(store):
+    begin = time.monotonic()
+    with pytest.raises(Unreachable, match="no Dask scheduler answers at"):
+        list(run_study(TINY, store, scheduler=f"tcp://127.0.0.1:{free_port()}"))
+    assert time.monotonic() - begin < 10
+    assert store.lease([unit.key for unit in TINY.units()])  # nobody holds them
+
+
+@pytest.mark.parametrize("address", ["", "nonsense", "tcp://", "ftp://127.0.0.1:1", "127.0.0.1:x"])
+def test_what_is_no_address_is_told_too(address):
+    begin = time.monotonic()
+    with pytest.raises(Unreachable, match="must be an address such as"):
+        Workers(address)
+    assert time.monotonic() - begin < 10
+
+
+class Page(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+def test_an_address_where_something_else_answers_is_told_within_ten_seconds():
+    with ThreadingHTTPServer(("127.0.0.1", 0), Page) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        begin = time.monotonic()
+        with pytest.raises(Unreachable, match="no Dask scheduler answers"):
+            Workers(f"tcp://127.0.0.1:{server.server_port}")
+        assert time.monotonic() - begin < 10
+        server.shutdown()

@@ -1,0 +1,13 @@
+"""Where is the study of a test kept? In a folder of its own, never in the user's."""
+
+import pytest
+
+from ui.claims.store_place import PLACE
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch):
+    """The place of this server's store, where there is none yet."""
+    path = tmp_path / "claims.sqlite"
+    monkeypatch.setenv(PLACE, str(path))
+    return path

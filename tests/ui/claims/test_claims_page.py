@@ -1,0 +1,334 @@
+"""Does the page of claims show verdicts, pictures, models and the study, whatever its link says?"""
+
+import io
+import json
+import shlex
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from streamlit.delta_generator import DeltaGenerator
+
+from gating_core.claims import WORDS, Store, code_version
+from tests.ui.opening import mistakes, open_page
+from ui.claims import measured, running, study
+from ui.claims.judged import FILES, Source, file_bytes, rows_of
+from ui.claims.running import State, Status
+
+PAGE = "pages/5_Claims.py"
+
+
+@pytest.fixture(autouse=True)
+def own_place(store):
+    """No test sees the user's study."""
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """The shipped ones: models and stacks."""
+    return rows_of(Source())
+
+
+def texts(app):
+    """All that is said in sentences."""
+    return [x.value for x in (*app.markdown, *app.caption)]
+
+
+def said(app, words):
+    return any(words in text for text in texts(app))
+
+
+def charts(app):
+    return app.get("plotly_chart")
+
+
+def awaited(is_so):
+    """Wait until it is."""
+    for _ in range(6000):
+        if is_so():
+            return
+        time.sleep(0.01)
+    raise AssertionError("it never was")
+
+
+def status(monkeypatch, **about):
+    """Let the server's study be as is said."""
+    found = Status(State.RUNNING, 10, 40, 75.0, options=("--quick",), owner="somebody")
+    monkeypatch.setattr(running, "look", lambda store: replace(found, **about))
+
+
+def present(monkeypatch, *sessions):
+    """Let visitors of these ``sessions`` be here."""
+
+    class Server:
+        def is_active_session(self, session):
+            return session in sessions
+
+    monkeypatch.setattr(measured, "exists", lambda: True)
+    monkeypatch.setattr(measured, "get_instance", Server)
+
+
+@pytest.fixture(scope="module")
+def first():
+    """The page as it opens."""
+    return open_page(PAGE)
+
+
+def test_it_opens_with_seven_verdicts_and_the_picture_that_decides(first):
+    assert not first.exception
+    assert not first.error
+    table = first.table[0].value
+    assert len(table) == 7
+    assert [text.strip("*")[:2] for text in table["Claim"]] == [f"C{n}" for n in range(1, 8)]
+    assert all(any(word in text for word in WORDS) for text in table["Verdict"])
+    (chart,) = charts(first)
+    assert chart.proto.alt.startswith("Gated models are better with certainty on")
+    assert said(first, "**The rule of C4, written before the numbers.** Supported: better")
+    assert any("**supported**: Gated models" in text for text in texts(first))
+    assert said(first, ", shipped.")
+
+
+@pytest.mark.parametrize("claim", ["C1", "C2", "C3", "C5", "C6", "C7"])
+def test_every_claim_has_a_picture_a_rule_and_an_explanation(claim):
+    app = open_page(PAGE, claim=claim)
+    assert not app.exception
+    assert len(charts(app)) == 1
+    assert said(app, f"**The rule of {claim}, written before the numbers.**")
+    (chosen,) = [text for text in app.table[0].value["Claim"] if text.startswith("**")]
+    assert chosen.startswith(f"**{claim} ")
+
+
+def test_more_can_be_drawn_than_what_decides(first):
+    def lines(app):
+        return len(json.loads(charts(app)[0].proto.spec)["layout"]["yaxis"]["ticktext"])
+
+    assert (lines(first), lines(open_page(PAGE, wide="all variants"))) == (6, 42)
+
+
+def test_both_measures_of_c6_are_drawn():
+    titles = [
+        json.loads(charts(open_page(PAGE, claim="C6", measure=name))[0].proto.spec)["layout"]
+        ["xaxis"]["title"]["text"]
+        for name in ("proxy", "∫|K| dA")
+    ]  # fmt: skip
+    assert "proxy" in titles[0]
+    assert "∫|K| dA" in titles[1]
+
+
+def test_bad_links_are_one_sentence_each():
+    app = open_page(PAGE, claim="C9", rows="yours", many="99", scheduler="tcp://nowhere", study="x")
+    assert not app.exception
+    assert len(mistakes(app)) == 5
+    assert len(charts(app)) == 1
+
+
+def test_rows_of_another_version_are_named(first, monkeypatch):
+    monkeypatch.setattr("ui.claims.parts.code_version", lambda: "another")
+    assert said(open_page(PAGE), "another version of the code")
+    monkeypatch.setattr("ui.claims.parts.code_version", lambda: measured.judged(Source()).code)
+    assert not said(open_page(PAGE), "another version of the code")
+
+
+def test_without_a_study_here_the_shipped_rows_are_shown_and_named(store):
+    app = open_page(PAGE, rows="here")
+    assert said(app, "No study has been run on this server yet. Shown: the shipped rows.")
+    assert not store.exists()
+
+
+def test_this_servers_rows_are_shown(store, rows):
+    with Store(store) as opened:
+        opened.write([row for row in rows[0] if row.task == "xor" and row.seed < 4])
+    app = open_page(PAGE, rows="here", claim="C3")
+    assert not app.exception
+    assert said(app, ", of this server.")
+    assert "not enough data" in app.table[0].value["Verdict"][2]
+
+
+def test_a_file_that_is_no_store_is_one_sentence_and_stays(store):
+    store.write_text("a letter to my aunt, which is no store of any study" * 9)
+    before = store.read_bytes()
+    app = open_page(PAGE, rows="here")
+    assert not app.exception
+    assert said(app, "rows cannot be read:")
+    assert said(app, "Shown: the shipped rows.")
+    assert store.read_bytes() == before
+
+
+# --- Drill down -----------------------------------------------------------------------------------
+
+
+def test_a_chosen_row_opens_its_model():
+    app = open_page(PAGE, models="true")
+    assert not app.exception
+    (table,) = [x for x in app.dataframe if "variant" in x.value.columns]
+    assert len(table.value) == len(rows_of(Source())[0])
+    assert said(app, "Choose a row to open its model")
+
+
+def test_a_clicked_point_opens_its_model(monkeypatch, rows):
+    row = next(row for row in rows[0] if row.variant == "sigmoid" and row.seed == 17)
+    event = {"selection": {"points": [{"customdata": row.key}]}}
+    monkeypatch.setattr(DeltaGenerator, "plotly_chart", lambda *a, **k: event)
+    app = open_page(PAGE)
+    assert not app.exception
+    assert said(app, f"**{row.task}, sigmoid, seed 17")
+    (link,) = [x.proto for x in app.get("page_link") if "This model" in x.proto.label]
+    assert "picked_seed=17" in link.query_string
+    assert "first=16" in link.query_string
+
+
+def test_a_clicked_point_without_a_model_is_said(monkeypatch):
+    event = {"selection": {"points": [{"x": 1.0}]}}
+    monkeypatch.setattr(DeltaGenerator, "plotly_chart", lambda *a, **k: event)
+    assert said(open_page(PAGE), "No trained model stands behind this point.")
+
+
+# --- The study ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("query", "options"),
+    [
+        ({}, ["--quick"]),
+        ({"study": "full"}, ["--full"]),
+        (
+            dict(study="own selection", tasks="xor", variants=["ungated", "silu"], many="9"),
+            ["--tasks", "xor", "--variants", "ungated,silu", "--parts", "base,stacks", "--seeds",
+             "9"],
+        ),
+        ({"scheduler": "tcp://127.0.0.1:8786"}, ["--quick", "--scheduler", "tcp://127.0.0.1:8786"]),
+    ],
+)  # fmt: skip
+def test_the_command_equals_the_page(query, options, store, monkeypatch):
+    begun = []
+    monkeypatch.setattr(running, "start", lambda *about: begun.append(about) or "")
+    app = open_page(PAGE, run_study="true", **query)
+    (code,) = app.code
+    words = ["python", "-m", "gating_core.claims", "run", *options, "--store", str(store)]
+    assert shlex.split(code.value) == words
+    app.button(key="claims_run").click().run()
+    assert not app.exception
+    assert [list(one[0]) for one in begun] == [options]
+    assert app.query_params["rows"] == ["here"] or app.query_params["rows"] == "here"
+
+
+def test_an_address_elsewhere_is_refused_unless_the_server_names_it(monkeypatch):
+    begun = []
+    monkeypatch.setattr(running, "start", lambda *about: begun.append(about) or "")
+    for named in ("", "tcp://cluster:8786"):
+        monkeypatch.setenv("GATING_CLAIMS_SCHEDULERS", named)
+        app = open_page(PAGE, run_study="true", scheduler="tcp://cluster:8786")
+        app.button(key="claims_run").click().run()
+        assert bool(begun) == bool(named)
+        assert bool(app.error) != bool(named)
+    assert not app.exception
+
+
+def test_everybody_sees_a_running_study_and_may_stop_it_once_its_owner_is_gone(monkeypatch):
+    status(monkeypatch)
+    present(monkeypatch, "another")
+    stopped = []
+    monkeypatch.setattr(study.running, "stop", lambda store, why: stopped.append(why))
+    app = open_page(PAGE, run_study="true")
+    (bar,) = app.get("progress")
+    assert "10 of 40 rows, about 1 min 15 s left" in bar.proto.text
+    assert app.button(key="claims_run").disabled
+    app.button(key="claims_Pause").click().run()
+    app.button(key="claims_Cancel").click().run()
+    assert stopped == [State.PAUSED, State.CANCELLED]
+
+
+def test_only_its_owner_may_stop_it(monkeypatch):
+    status(monkeypatch)
+    present(monkeypatch, "somebody")
+    app = open_page(PAGE)
+    assert app.button(key="claims_Pause").disabled
+    assert app.button(key="claims_Cancel").disabled
+
+
+def test_results_are_shown_while_they_arrive(monkeypatch, store, rows):
+    """Nobody waits for newer verdicts: those of before are shown until they are there."""
+    status(monkeypatch)
+    present(monkeypatch)
+    some = [row for row in rows[0] if row.task == "xor" and row.seed < 9]
+    with Store(store) as opened:
+        opened.write(some[:20])
+    measured._so_far.clear()
+    measured._seen.clear()
+    app = open_page(PAGE, rows="here")
+    assert said(app, "The first rows of this server's study are on their way.")
+    awaited(lambda: not measured._judging)
+    app.run()
+    assert said(app, "Rows: 20 trained models")
+    with Store(store) as opened:
+        opened.write(some)
+    measured._seen.clear()  # some seconds later
+    app.run()
+    assert said(app, "Rows: 20 trained models")
+    awaited(lambda: not measured._judging)
+    app.run()
+    assert said(app, f"Rows: {len(some)} trained models")
+    assert not app.exception
+
+
+@pytest.mark.parametrize(
+    ("state", "said_of_it", "resumes"),
+    [
+        (State.PAUSED, "The study is paused", True),
+        (State.CANCELLED, "The study was cancelled", False),
+        (State.COMPLETE, "The study is complete", False),
+        (State.ENDED, "The study has ended: the disk is full", True),
+    ],
+)
+def test_an_end_is_said_and_can_be_taken_up(monkeypatch, state, said_of_it, resumes):
+    status(monkeypatch, state=state, trouble="the disk is full")
+    begun = []
+    monkeypatch.setattr(running, "start", lambda *about: begun.append(about) or "")
+    app = open_page(PAGE)
+    assert any(said_of_it in text for text in (*texts(app), *(x.value for x in app.error)))
+    buttons = [x for x in app.button if x.key == "claims_resume"]
+    assert bool(buttons) == resumes
+    if resumes:
+        buttons[0].click().run()
+        assert begun[0][0] == ("--quick",)
+
+
+# --- What is taken home ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["models.csv", "models.parquet"])
+def test_files_hold_every_row(name, rows):
+    data = io.BytesIO(file_bytes(Source(), name))
+    frame = pd.read_csv(data) if name.endswith("csv") else pd.read_parquet(data)
+    assert len(frame) == len(rows[0])
+    assert set(frame["key"]) == {row.key for row in rows[0]}
+
+
+def test_the_report_is_made_of_what_is_shown(store, rows):
+    with Store(store) as opened:
+        opened.write([row for row in rows[0] if row.task == "xor" and row.seed < 9])
+    source = Source(str(store), (1,))
+    report = file_bytes(source, "claims.md").decode()
+    assert report.startswith("# Does the paper hold here?")
+    assert "supported" in report
+
+
+def test_every_fold_opens():
+    folds = dict.fromkeys(("numbers", "report", "accuracies"), "true")
+    app = open_page(PAGE, claim="C5", **folds)
+    assert not app.exception
+    assert said(app, "What would change it.")
+    assert len(app.get("download_button")) == len(FILES)
+    assert len(app.table) == 2
+
+
+def test_the_version_that_runs_is_named_by_the_core(first):
+    code = measured.judged(Source()).code
+    assert said(first, f"code {code}")
+    assert said(first, code_version()) or code == code_version()
+
+
+def test_the_page_is_short():
+    assert len(Path(__file__).parents[3].joinpath(PAGE).read_text().splitlines()) <= 60

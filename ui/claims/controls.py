@@ -1,0 +1,106 @@
+"""The controls of the page of claims: all in the link."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from gating_core.claims import CLAIMS
+from ui.claims.request import HERE, MEASURES, SHIPPED, STUDIES, TASKS, VARIANTS, Request
+from ui.claims.store_place import ADDRESS
+from ui.common.control_table import Controls, read, table
+from ui.common.controls import Choice, Choices, Control, Fold, Number, Where
+from ui.common.front import front_columns
+from ui.limits import ADDRESS_CHARACTERS, CLAIMS_SEEDS
+
+PICTURES = {"what decides": False, "all variants": True}
+WITH_VARIANTS = ("C3", "C4")  # claims of which more can be drawn than what decides
+WITH_MEASURES = "C6"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Address(Control):
+    """A scheduler's, as text; whether it may be used is said when the study is to run."""
+
+    default: str = ""
+    shown_instead: str = "this machine"
+
+    @property
+    def wanted(self) -> str:
+        return "a host and a port, as in tcp://127.0.0.1:8786"
+
+    def parse(self, text: str) -> str | None:
+        fits = len(text) <= ADDRESS_CHARACTERS and ADDRESS.fullmatch(text)
+        return text if fits else None if text else ""
+
+    def widget(self, where: Where, **more: Any) -> Any:
+        return where.text_input(
+            self.label, self.default, max_chars=ADDRESS_CHARACTERS,
+            placeholder="this machine", **more,
+        )  # fmt: skip
+
+
+CLAIMED: Controls = table(
+    Choice("claim", "Claim", words=tuple(CLAIMS), width="stretch"),
+    Choice("rows", "Rows", words=(SHIPPED, HERE), width="stretch",
+        help="Shipped: those of a full study that come with the app. Here: those of the studies"
+        " that were run on this server, also while one runs."),
+    Choice("wide", "Drawn", words=PICTURES, width="stretch",
+        help="The verdict goes by the sigmoid gate. Other gates and the controls are drawn with"
+        " all variants: they do not decide, they say what a gain can be due to."),
+    Choice("measure", "Measure", words=MEASURES, width="stretch",
+        help="The paper's proxy for local nonlinearity, or the total absolute curvature."),
+    Choice("study", "Study", words=STUDIES, width="stretch",
+        help="Quick: four tasks, four variants, 16 seeds, under half a minute. Full: eight tasks,"
+        " eight variants, 32 seeds, and depth, n and tokens varied: some five minutes."),
+    Choices("tasks", "Tasks (none: all)", words=TASKS, most=len(TASKS), shown_instead="all"),
+    Choices("variants", "Variants (none: all)", words=VARIANTS, most=len(VARIANTS),
+        shown_instead="all"),
+    Number("many", "Seeds", field="seed_count", within=CLAIMS_SEEDS, step=1),
+    Address("scheduler", "Address of a Dask scheduler",
+        help="Empty: two processes of this machine."),
+    Fold("run_study", "Run the study here: quick, full, or your own selection"),
+    Fold("numbers", "All numbers of the claim, what is missing, and the rest of its rule"),
+    Fold("models", "The models behind it: each opens on *Decision boundary*"),
+    Fold("accuracies", "How our accuracies differ from the theory document's"),
+    Fold("report", "Take it home: a report, and all rows"),
+    of=Request(),
+)  # fmt: skip
+
+
+def asked_request() -> Request:
+    """The claim, the rows, and what is drawn; what would run comes from `study_controls`."""
+    columns = front_columns([6, 3, 4])
+    claim = CLAIMED["claim"].draw(columns[0])
+    CLAIMED["rows"].draw(columns[1])
+    given: dict[str, Any] = {"wide": False, "measure": Request().measure}
+    if claim in WITH_VARIANTS:
+        given["wide"] = CLAIMED["wide"].draw(columns[2])
+    elif claim == WITH_MEASURES:
+        given["measure"] = CLAIMED["measure"].draw(columns[2])
+    return read(CLAIMED, Request, **given)
+
+
+def study_controls(where: DeltaGenerator) -> Request:
+    """What would be run."""
+    kind, address = where.columns([5, 4], vertical_alignment="bottom")
+    study = CLAIMED["study"].draw(kind)
+    CLAIMED["scheduler"].draw(address)
+    if study == STUDIES["own selection"]:
+        for column, name in zip(where.columns([4, 4, 3]), ("tasks", "variants", "many"),
+                                strict=True):  # fmt: skip
+            CLAIMED[name].draw(column)
+    return read(CLAIMED, Request)
+
+
+def show_own_rows() -> None:
+    """A study begins: its results are shown; for callbacks only."""
+    CLAIMED["rows"].set(HERE)
+
+
+def is_dark() -> bool:
+    """Whether the visitor's theme is the dark one."""
+    return st.context.theme.type == "dark"

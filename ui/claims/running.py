@@ -1,0 +1,199 @@
+"""Which study runs on this server? One for all visitors, in a process that outlives every tab.
+
+It is the command line, in a session of its own. Beside the store stand a record of it and what it
+has said, so that a server that is started anew finds it. To pause is to end the process: the store
+keeps every row, and the same command goes on from there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+
+import psutil
+
+from gating_core.claims import default_place
+
+ROOT = Path(__file__).resolve().parents[2]
+MODULE = "gating_core.claims"
+STOP_SECONDS = 15.0  # for a study to end its workers, before its processes are killed
+SAME_SECONDS = 1.0  # between two readings of when a process began
+LAST_BYTES = 4096  # of what was said: its last line is shorter
+LOWER_PRIORITY = 10  # pages go first
+
+_lock = threading.Lock()
+_children: list[subprocess.Popen] = []
+
+
+class State(StrEnum):
+    """What a study does."""
+
+    NONE = "none"
+    RUNNING = "running"
+    STOPPING = "stopping"
+    PAUSED = "paused"
+    CANCELLED = "cancelled"
+    COMPLETE = "complete"
+    ENDED = "ended"  # by itself, before it was complete
+
+
+@dataclass(frozen=True)
+class Record:
+    """What is remembered of a study."""
+
+    pid: int
+    began: float  # of its process, seconds since 1970
+    options: tuple[str, ...]
+    owner: str  # the session that started it
+    stop: str = ""  # what it was ended for: "paused", "cancelled"
+    stopped: float = 0.0  # when, since this machine was started
+
+
+@dataclass(frozen=True)
+class Status:
+    """How the study is. ``trouble`` is a sentence, where it ended by itself."""
+
+    state: State
+    done: int = 0
+    total: int = 0
+    seconds_left: float = 0.0
+    trouble: str = ""
+    options: tuple[str, ...] = ()
+    owner: str = ""
+
+    @property
+    def lives(self) -> bool:
+        """Whether there is a process."""
+        return self.state in (State.RUNNING, State.STOPPING)
+
+
+def start(options: tuple[str, ...], owner: str, store: Path) -> str:
+    """Start the study with ``options``; why that cannot be, in a sentence."""
+    with _lock:
+        if look(store).lives:
+            return "A study runs on this server already: it is shown here."
+        try:
+            if store == default_place():
+                store.parent.mkdir(parents=True, exist_ok=True)
+            with _beside(store, "out").open("wb") as out, _beside(store, "err").open("wb") as err:
+                child = subprocess.Popen(
+                    (sys.executable, "-m", MODULE, "run", *options, "--json",
+                     "--store", str(store)),
+                    stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=ROOT,
+                    start_new_session=True,
+                )  # fmt: skip
+            _children.append(child)
+            process = psutil.Process(child.pid)
+            with suppress(psutil.Error, OSError):
+                process.nice(LOWER_PRIORITY)
+            _write(store, Record(child.pid, process.create_time(), options, owner))
+        except OSError as error:
+            return f"The study cannot be started beside {store}: {error.strerror}."
+    return ""
+
+
+def stop(store: Path, why: State) -> None:
+    """End the study's process, if it is one of ours; ``why`` is `State.PAUSED` or `CANCELLED`."""
+    with _lock:
+        record = _read(store)
+        if record is None or not _is_alive(record):
+            return
+        _write(store, replace(record, stop=str(why), stopped=time.monotonic()))
+        with suppress(ProcessLookupError):
+            os.kill(record.pid, signal.SIGTERM)
+
+
+def look(store: Path) -> Status:
+    """How the study is that was started last beside ``store``."""
+    record = _read(store)
+    if record is None:
+        return Status(State.NONE)
+    alive = _is_alive(record)
+    last = _last_progress(store)
+    status = Status(
+        State.RUNNING, last.get("done", 0), last.get("total", 0), last.get("seconds_left", 0.0),
+        options=record.options, owner=record.owner,
+    )  # fmt: skip
+    if alive:
+        if record.stop and time.monotonic() - record.stopped > STOP_SECONDS:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(record.pid, signal.SIGKILL)
+        return replace(status, state=State.STOPPING) if record.stop else status
+    if last.get("complete"):
+        return replace(status, state=State.COMPLETE)
+    if record.stop:
+        return replace(status, state=State(record.stop))
+    return replace(status, state=State.ENDED, trouble=_trouble(store, last.get("failures", ())))
+
+
+def _beside(store: Path, what: str) -> Path:
+    return store.with_name(f"{store.name}.study.{what}")
+
+
+def _write(store: Path, record: Record) -> None:
+    path = _beside(store, "json")
+    unfinished = path.with_suffix(f".{os.getpid()}")
+    unfinished.write_text(json.dumps(asdict(record)), encoding="utf-8")
+    unfinished.replace(path)
+
+
+def _read(store: Path) -> Record | None:
+    try:
+        found = json.loads(_beside(store, "json").read_text(encoding="utf-8"))
+        record = Record(**found | {"options": tuple(found["options"])})
+        State(record.stop or State.NONE)
+        return record if isinstance(record.pid, int) and record.pid > 1 else None
+    except (OSError, ValueError, TypeError, KeyError):
+        return None  # there is none, or it is not ours
+
+
+def _is_alive(record: Record) -> bool:
+    """Whether the process is there, and is the one: numbers of processes are used again."""
+    for child in [*_children]:
+        if child.poll() is not None:  # which takes its end note of
+            with suppress(ValueError):
+                _children.remove(child)
+    try:
+        process = psutil.Process(record.pid)
+        return (
+            abs(process.create_time() - record.began) < SAME_SECONDS
+            and process.status() != psutil.STATUS_ZOMBIE
+            and MODULE in process.cmdline()
+        )
+    except psutil.Error:
+        return False
+
+
+def _last_line(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            file.seek(max(path.stat().st_size - LAST_BYTES, 0))
+            text = file.read().decode("utf-8", "replace")
+    except OSError:
+        return ""
+    whole = text.rpartition("\n")[0]  # the last line may be on its way
+    return whole.rstrip().rpartition("\n")[2]
+
+
+def _last_progress(store: Path) -> dict:
+    with suppress(ValueError):
+        found = json.loads(_last_line(_beside(store, "out")))
+        if isinstance(found, dict):
+            return found
+    return {}
+
+
+def _trouble(store: Path, failures: tuple[str, ...]) -> str:
+    if failures:
+        return f"{len(failures)} of its units could not be done; the first: {failures[0]}"
+    said = _last_line(_beside(store, "err"))
+    return said or "its process was ended from outside"

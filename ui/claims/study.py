@@ -1,0 +1,120 @@
+"""How does a visitor run the study, see how far it is, pause, cancel and resume it?"""
+
+from __future__ import annotations
+
+import shlex
+
+import streamlit as st
+
+from ui.claims import measured, running, words
+from ui.claims.controls import CLAIMED, show_own_rows, study_controls
+from ui.claims.request import HERE, Request, command
+from ui.claims.running import State, Status
+from ui.claims.store_place import scheduler_trouble, store_place
+from ui.work.turns import TURNS
+
+EVERY_SECONDS = 1.0
+TROUBLE = "claims_trouble"
+ENDS = {
+    State.PAUSED: "The study is paused: every row that was found is kept.",
+    State.CANCELLED: "The study was cancelled: every row that was found is kept.",
+    State.COMPLETE: "The study is complete.",
+}
+
+
+def study_status() -> Status:
+    """How this server's study is."""
+    return running.look(store_place())
+
+
+def draw_progress(status: Status, rows: str) -> None:
+    """How far the server's study is, for everybody; what ended it, until a new one begins."""
+    if trouble := st.session_state.pop(TROUBLE, ""):
+        st.error(trouble)
+    if status.state == State.NONE:
+        return
+    shown = _there(rows, status)
+    st.fragment(_look, run_every=EVERY_SECONDS if status.lives else None)(status, rows, shown)
+
+
+def _there(rows: str, status: Status) -> object:
+    """Which rows have been judged of a running study, if they are to be seen."""
+    if rows != HERE or not status.lives:
+        return None
+    found = measured.judged_so_far(measured.source_of(rows, status))
+    return found and found[0]
+
+
+def _look(before: Status, rows: str, shown: object) -> None:
+    """A fragment: only this runs again while the study does, the page when there is more to see."""
+    with TURNS.turn():
+        status = running.look(store_place())
+        if status.state != before.state:
+            st.rerun()
+        if _there(rows, status) != shown:
+            st.rerun()
+        with st.container(horizontal=True, vertical_alignment="center"):
+            if status.lives:
+                _draw_running(status)
+            else:
+                _draw_end(status)
+
+
+def _draw_running(status: Status) -> None:
+    share = status.done / status.total if status.total else 0.0
+    told = words.progress_text(status.done, status.total, status.seconds_left)
+    if not status.total:
+        told = "its processes start"
+    st.progress(share, text=f"Study {_options(status)}: {told}")
+    stopping, mine = status.state == State.STOPPING, measured.may_stop(status)
+    about = None if mine else "Whoever started it is here, and alone may stop it."
+    for label, why in (("Pause", State.PAUSED), ("Cancel", State.CANCELLED)):
+        st.button(
+            "Stopping …" if stopping and label == "Pause" else label, key=f"claims_{label}",
+            disabled=stopping or not mine, help=about, on_click=running.stop,
+            args=(store_place(), why),
+        )  # fmt: skip
+
+
+def _draw_end(status: Status) -> None:
+    rows = f"{status.done:,} of {status.total:,} rows are there."
+    if status.state == State.ENDED:
+        st.error(f"The study has ended: {status.trouble.rstrip('.')}. {rows}")
+    else:
+        st.caption(f":material/info: {ENDS[status.state]} {rows} ({_options(status)})")
+    if status.state in (State.PAUSED, State.ENDED):
+        st.button("Resume", key="claims_resume", icon=":material/play_arrow:",
+                  on_click=_start, args=(status.options,))  # fmt: skip
+
+
+def _options(status: Status) -> str:
+    return f"`{shlex.join(status.options)}`"
+
+
+def _start(options: tuple[str, ...], scheduler: str = "") -> None:
+    """Start it, or say why not; for callbacks only."""
+    trouble = scheduler_trouble(scheduler) if scheduler else ""
+    trouble = trouble or running.start(options, measured.visitor(), store_place())
+    if trouble:
+        st.session_state[TROUBLE] = trouble
+    else:
+        show_own_rows()
+
+
+def draw_study(status: Status) -> None:
+    """What to run, the button that runs it, and the command that does the same."""
+    fold = CLAIMED["run_study"].draw(st)
+    if not fold.open:
+        return
+    request: Request = study_controls(fold)
+    button, about = fold.columns([2, 8], vertical_alignment="center")
+    button.button(
+        "Run", key="claims_run", icon=":material/play_arrow:", width="stretch", type="primary",
+        disabled=status.lives, on_click=_start, args=(request.options, request.scheduler),
+        help="One study at a time runs on this server, for all visitors.",
+    )  # fmt: skip
+    about.caption(
+        f"{words.size_text(request.selection.model_count)} It goes on when this tab is closed, and"
+        " whoever comes back finds it. The same from a shell:"
+    )
+    fold.code(command(request, store_place()), language="bash")
