@@ -235,10 +235,11 @@ def test_the_model_of_a_picture_that_lies_is_shown_where_one_sees_it(desk, link)
     # Once: whoever goes on is left where they are.
     more = desk.get_by_text("More: source")
     more.scroll_into_view_if_needed()
-    (before,) = desk.evaluate(EDGES, ".gc-view")
+    # Its start: the view may become a line shorter when the totals in its caption are refined.
+    ((start, _),) = desk.evaluate(EDGES, ".gc-view")
     more.click()
     settle(desk)
-    assert desk.evaluate(EDGES, ".gc-view") == [before]
+    assert [edge for edge, _ in desk.evaluate(EDGES, ".gc-view")] == [start]
     more.click()
     settle(desk)
 
