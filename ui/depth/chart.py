@@ -6,6 +6,7 @@ Shapes: S seeds, L depths.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -19,6 +20,7 @@ from gating_core.experiments.depth import (
 )
 from ui.common.words import tick_text
 from ui.drawing import palette
+from ui.drawing.panels import QUIET
 
 HEIGHT_PIXELS = 430
 THEORY = {  # the exponent where gates are small
@@ -60,37 +62,34 @@ def depth_chart(drawn: list[Drawn], member: int, seed: int) -> go.Figure:
 
     A curve ends where fewer than half of its seeds are known; zero is on no logarithmic axis.
     """
-    figure = go.Figure()
-    for each in drawn:
-        _add_band(figure, each)
+    traces = [_band(each) for each in drawn]
     for place, each in enumerate(drawn):
-        _add_curve(figure, each, member, dash=DASHES[place - len(drawn)])
-        _add_fit(figure, each)
+        traces += _curve(each, member, dash=DASHES[place - len(drawn)])
+        traces += _fit(each)
     for each in drawn:
         if each.ends:
-            _add_end(figure, each)
+            traces += _end(each)
     depths = drawn[0].curve.depths
     quantity = QUANTITIES[drawn[0].quantity]
-    figure.update_xaxes(
-        type="log", tickvals=[1, 2, 3, 4, 6, 8, 12, 16],
-        title={"text": f"layers<br>{_key(drawn[0], seed)}", "standoff": 4},
-        range=[np.log10(0.93), np.log10(depths[-1] * 1.08)],
-    )  # fmt: skip
     low, high = _range(drawn)
     step = max(1, int(np.ceil((high - low) / 6)))
     powers = np.arange(np.floor(low), np.ceil(high) + 1, step)
     near = high - low < 1.5
     ticks = [m * 10.0**p for p in powers for m in ((1, 2, 5) if near else (1,))]
-    figure.update_yaxes(
-        type="log", range=[low, high], title={"text": quantity.symbol, "standoff": 4},
-        tickvals=ticks, ticktext=[tick_text(x) for x in ticks],
-    )  # fmt: skip
-    figure.update_layout(
-        height=HEIGHT_PIXELS, margin={"l": 64, "r": 8, "t": 8, "b": 70},
-        legend={"x": 0.01, "y": 1.0, "yanchor": "bottom", "orientation": "h"},
-        hovermode="closest",
-    )  # fmt: skip
-    return figure
+    return go.Figure({"data": traces, "layout": {
+        "height": HEIGHT_PIXELS, "margin": {"l": 64, "r": 8, "t": 8, "b": 70},
+        "legend": {"x": 0.01, "y": 1.0, "yanchor": "bottom", "orientation": "h"},
+        "hovermode": "closest",
+        "xaxis": {
+            "type": "log", "tickvals": [1, 2, 3, 4, 6, 8, 12, 16],
+            "title": {"text": f"layers<br>{_key(drawn[0], seed)}", "standoff": 4},
+            "range": [np.log10(0.93), np.log10(depths[-1] * 1.08)],
+        },
+        "yaxis": {
+            "type": "log", "range": [low, high], "title": {"text": quantity.symbol, "standoff": 4},
+            "tickvals": ticks, "ticktext": [tick_text(x) for x in ticks],
+        },
+    }})  # fmt: skip
 
 
 def _key(each: Drawn, seed: int) -> str:
@@ -125,44 +124,47 @@ def _range(drawn: list[Drawn]) -> tuple[float, float]:
     return low - room, high + 2 * room
 
 
-def _add_band(figure: go.Figure, each: Drawn) -> None:
+def _band(each: Drawn) -> dict[str, Any]:
     curve = each.curve
     low, high = _positive(curve.band[0]), _positive(curve.band[1])
     there = np.isfinite(low) & np.isfinite(high)
     depths = curve.depths[there]
-    figure.add_scatter(
-        x=np.concatenate([depths, depths[::-1]]),
-        y=np.concatenate([low[there], high[there][::-1]]),
-        mode="lines", line={"width": 0}, fill="toself", fillcolor=f"{each.colour}33",
-        hoverinfo="skip", showlegend=False,
-    )  # fmt: skip
+    return {
+        "type": "scatter", "mode": "lines", **QUIET,
+        "x": np.concatenate([depths, depths[::-1]]),
+        "y": np.concatenate([low[there], high[there][::-1]]),
+        "line": {"width": 0}, "fill": "toself", "fillcolor": f"{each.colour}33",
+    }  # fmt: skip
 
 
-def _add_curve(figure: go.Figure, each: Drawn, member: int, dash: str) -> None:
+def _curve(each: Drawn, member: int, dash: str) -> list[dict[str, Any]]:
     curve = each.curve
-    figure.add_scatter(
-        x=curve.depths, y=_positive(_own(curve, member)), mode="lines",
-        line={"color": each.colour, "width": 1}, opacity=0.7, hoverinfo="skip", showlegend=False,
-    )  # fmt: skip
+    one = {
+        "type": "scatter", "mode": "lines", **QUIET,
+        "x": curve.depths, "y": _positive(_own(curve, member)),
+        "line": {"color": each.colour, "width": 1}, "opacity": 0.7,
+    }  # fmt: skip
     whole = curve.count == len(curve.values)
-    figure.add_scatter(
-        x=curve.depths, y=_positive(curve.median), mode="lines+markers", name=each.title,
-        line={"color": each.colour, "width": 2.5, "dash": dash},
-        marker={"size": 7, "color": each.colour,
-                "symbol": np.where(whole, "circle", "circle-open").tolist()},
-        customdata=np.stack([*curve.band, curve.count], 1),
-        hovertemplate=f"{each.title}, %{{x}} layers<br>median %{{y:.3g}}, quartiles"
+    middle = {
+        "type": "scatter", "mode": "lines+markers", "name": each.title,
+        "x": curve.depths, "y": _positive(curve.median),
+        "line": {"color": each.colour, "width": 2.5, "dash": dash},
+        "marker": {"size": 7, "color": each.colour,
+                   "symbol": np.where(whole, "circle", "circle-open").tolist()},
+        "customdata": np.stack([*curve.band, curve.count], 1),
+        "hovertemplate": f"{each.title}, %{{x}} layers<br>median %{{y:.3g}}, quartiles"
         " %{customdata[0]:.3g} to %{customdata[1]:.3g}<br>%{customdata[2]} of"
         f" {len(curve.values)} seeds known<extra></extra>",
-    )  # fmt: skip
+    }  # fmt: skip
+    return [one, middle]
 
 
-def _add_fit(figure: go.Figure, each: Drawn) -> None:
+def _fit(each: Drawn) -> list[dict[str, Any]]:
     """The fitted line through the middle of what it is fitted to, and theory's beside it."""
     curve = each.curve
     found = curve.exponent
     if found.interval is None or found.depths is None:
-        return
+        return []
     used = curve.fitted & np.isfinite(found.slopes)[:, None]
     middle = np.log(np.where(used, curve.depths, 1)).sum() / used.sum()
     height = np.log(np.where(used, curve.values, 1)).sum() / used.sum()
@@ -171,22 +173,27 @@ def _add_fit(figure: go.Figure, each: Drawn) -> None:
     if each.theory is not None:
         lift = 0.35 * max(each.theory, 0.5)  # beside the curve, to be seen
         lines.append((each.theory, REFERENCE, "dashdot", lift, f"slope {each.theory:g} (theory)"))
-    for slope, colour, dash, lift, name in lines:
-        figure.add_scatter(
-            x=ends, y=np.exp(height + lift + slope * (np.log(ends) - middle)), mode="lines",
-            line={"color": colour, "width": 1.5, "dash": dash}, name=name,
-            hoverinfo="skip", showlegend=slope == each.theory,
-        )  # fmt: skip
+    return [
+        {
+            "type": "scatter", "mode": "lines", "hoverinfo": "skip", "name": name,
+            "x": ends, "y": np.exp(height + lift + slope * (np.log(ends) - middle)),
+            "line": {"color": colour, "width": 1.5, "dash": dash},
+            "showlegend": slope == each.theory,
+        }
+        for slope, colour, dash, lift, name in lines
+    ]  # fmt: skip
 
 
-def _add_end(figure: go.Figure, each: Drawn) -> None:
+def _end(each: Drawn) -> list[dict[str, Any]]:
     """The cap that strong gates come to where their steps are small, and the most it can have."""
     depths, eps = each.curve.depths, each.result.eps
     assert eps is not None  # of scalar gates
     cap = np.median(cap_curvature(2 * eps[:, None] * depths), 0)
     most = np.full(len(depths), MOST_CURVATURE)
-    for y, dash, name in ((cap, "dot", "ellipsoid's cap"), (most, "dash", "2π, half a sphere")):
-        figure.add_scatter(
-            x=depths, y=y, mode="lines", name=name, hoverinfo="skip",
-            line={"color": REFERENCE, "width": 1.5, "dash": dash},
-        )  # fmt: skip
+    return [
+        {
+            "type": "scatter", "mode": "lines", "hoverinfo": "skip", "name": name,
+            "x": depths, "y": y, "line": {"color": REFERENCE, "width": 1.5, "dash": dash},
+        }
+        for y, dash, name in ((cap, "dot", "ellipsoid's cap"), (most, "dash", "2π, half a sphere"))
+    ]  # fmt: skip
