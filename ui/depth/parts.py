@@ -120,7 +120,11 @@ def draw_replay(found: Found) -> None:
         replay.view,
         key=VIEW_KEY,
         headings=(words.heading(shown), f"{replay.symbol} over its chart", ""),
-        captions=(words.captions(surface), [_size_text(replay)], ["After each layer"]),
+        captions=(
+            words.captions(surface, replay.diameters),
+            [_size_text(replay)],
+            ["After each layer"],
+        ),
         readouts=([("K", ["sheet_gaussian"]), ("error", ["sheet_error"])], [], []),
         readings=words.readings(surface),
         frame=frame_shown(depth, _clear(surface)),

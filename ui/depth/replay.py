@@ -41,13 +41,14 @@ Arrays = dict[str, np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class Replay:
-    """The linked view of one stack, and whether its surfaces are drawn in one size.
+    """The linked view of one stack, its ``diameters`` (L,), and whether all have one size in it.
 
     Where surfaces are ``enlarged`` to one size, colours are those of the shapes that are drawn: of
     K times the square of the surface's diameter.
     """
 
     view: View
+    diameters: np.ndarray
     enlarged: bool
 
     @property
@@ -59,9 +60,9 @@ def replay_view(surface: SurfaceResult, sheet: bool) -> Replay:
     """What is drawn of ``surface``, whose frames are layers; a ``sheet``'s chart is (u, v)."""
     sizes = surface.diagonal
     enlarged = bool(sizes.min() < ALIKE * sizes.max())
-    field, values = surface.known, surface.values
+    field, values, diameters = surface.known, surface.values, surface.diameter
     if enlarged:
-        field = field * surface.diameter[:, None, None] ** 2
+        field = field * diameters[:, None, None] ** 2
         centre = (values.max((1, 2), keepdims=True) + values.min((1, 2), keepdims=True)) / 2
         values = (values - centre) / np.maximum(sizes, SMALLEST)[:, None, None, None]
     scale = _scale(field)
@@ -82,7 +83,7 @@ def replay_view(surface: SurfaceResult, sheet: bool) -> Replay:
         colour_range=scale.ends,
         beyond=scale.beyond,
     )
-    return Replay(view, enlarged)
+    return Replay(view, diameters, enlarged)
 
 
 def _scale(field: np.ndarray) -> ColourScale:

@@ -130,18 +130,18 @@ def spread(drawn: list[Drawn]) -> str:
     return f"Exponents of single seeds: {', '.join(parts)}." if parts else ""
 
 
-def captions(surface: SurfaceResult) -> list[str]:
-    """What stands above the surface after every layer."""
-    return [_caption(surface, frame) for frame in range(len(surface.total))]
+def captions(surface: SurfaceResult, diameters: np.ndarray) -> list[str]:
+    """What stands above the surface after every layer, whose ``diameters`` (L,) are these."""
+    return [_caption(surface, frame, size) for frame, size in enumerate(diameters.tolist())]
 
 
-def _caption(surface: SurfaceResult, frame: int) -> str:
+def _caption(surface: SurfaceResult, frame: int, diameter: float) -> str:
     total = Integral(surface.total[frame], surface.total_error[frame], surface.complete[frame])
     text = total_text(total, bool(surface.flat[frame]))
     if not (surface.complete[frame] or surface.total[frame] > 0):
         text = UNKNOWN  # "at least 0" says nothing
     text = f"total curvature **{text}**" if text != UNKNOWN else f"total curvature: {text}"
-    return f"{text} · diameter {short(float(surface.diameter[frame]))}"
+    return f"{text} · diameter {short(diameter)}"
 
 
 def readings(surface: SurfaceResult) -> list[str]:

@@ -227,7 +227,7 @@ def test_missing_seeds_are_said_and_whole_curves_say_nothing():
 
 def test_an_empty_lower_estimate_is_no_number():
     found = replay(UNTRAINED, "gated_plain", 0, 7)
-    lines = words.captions(found)
+    lines = words.captions(found, found.diameter)
     assert not [line for line in lines if "at least 0" in line]
     assert "cannot tell" in lines[-1]
     assert len(lines) == len(words.readings(found)) == UNTRAINED.depth
