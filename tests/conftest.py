@@ -13,7 +13,8 @@ from xdist.scheduler import LoadScopeScheduling
 
 # These share what is dear: a served app and a browser, or the pages' caches. Longest first.
 TOGETHER = (
-    ("browser",),
+    ("browser/test_manifold.py", "browser/test_landing.py", "browser/test_foreign.py"),
+    ("browser",),  # the others
     ("load",),
     ("ui/playground",),
     ("ui/landing",),
