@@ -36,7 +36,6 @@ LETTERS = re.compile(r"[A-Za-z0-9 .+*/^()×·−÷-]+")  # of the grammar: what 
 SEEDS = (0, 9999)
 EXPONENTS, OFFSETS = (-3.0, 3.0), (-4.0, 4.0)  # of gates: beyond, all of K is in a corner
 SLICES = tuple(name for name, each in COUNTEREXAMPLES.items() if each.point == "slice")
-TILE_WIDTH = 104  # pixels of a picture
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +52,7 @@ class Cases(Choice):
             for name, numbers in shipped().items()
         }
         with where.container():
-            draw_tiles(tiles, self.value, self.key, self._choose, TILE_WIDTH)
+            draw_tiles(tiles, self.value, self.key, self._choose, width="content")
         return self.value
 
     def _choose(self, word: str) -> None:

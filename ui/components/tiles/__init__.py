@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import streamlit as st
 
@@ -30,11 +31,12 @@ def draw_tiles(
     chosen: str,
     key: str,
     on_choose: Callable[[str], None],
-    width: int = PICTURE_WIDTH,
+    width: int | Literal["content"] = PICTURE_WIDTH,
 ) -> None:
     """All ``tiles`` in rows; whoever chooses one calls ``on_choose`` with its word.
 
-    Pictures are so many pixels wide.
+    Pictures are so many pixels wide. Files have the "content"'s own width, unless the page's style
+    says another: Streamlit would make a file smaller with every run, and it would look blurred.
     """
     with st.container(key=f"tiles_{key}", horizontal=True, gap="small"):
         for word, tile in tiles.items():
