@@ -13,8 +13,7 @@ from xdist.scheduler import LoadScopeScheduling
 
 # These share what is dear: a served app and a browser, or the pages' caches. Longest first.
 TOGETHER = (
-    ("browser/test_manifold.py", "browser/test_landing.py", "browser/test_foreign.py"),
-    ("browser",),  # the others
+    ("browser",),
     ("load",),
     ("ui/playground",),
     ("ui/landing",),
