@@ -14,6 +14,7 @@ from typing import ClassVar, Protocol
 from gating_core.experiments.comparison import FIRST_LOOK, STRENGTHS
 from tests.load.session import Session, nothing_wrong
 from tests.load.tab import Wrong
+from ui.claims.request import Request as ClaimRequest
 from ui.depth.controls import VIEW_KEY as DEPTH_VIEW
 from ui.depth.controls import WORDS as QUANTITIES
 from ui.gates.controls import VIEW_KEY as GATES_VIEW
@@ -28,6 +29,8 @@ from ui.playground.request import FIRST, TYPICAL
 
 SEED = re.compile(r"Shown: seed (\d+)")
 STEP = re.compile(r"Step (\d+),")
+CLAIM = ClaimRequest().claim
+CLAIM_HEADING = re.compile(r"\*\*C\d: ")
 QUEUE = re.compile(r"number \d+ in the queue")
 
 
@@ -219,6 +222,32 @@ class Depths:
         if header["stale"]:
             return DOTS
         return header["scene"], header["readings"], header["columns"][0]["captions"]
+
+
+@dataclass(frozen=True)
+class Claims:
+    """What is asked of the page of claims."""
+
+    claim: str = CLAIM
+    address: ClassVar[str] = "Claims"
+
+    @property
+    def link(self) -> dict[str, list[str]]:
+        """What a link to it says."""
+        return {"claim": [self.claim]}
+
+    def wrong(self, session: Session) -> str:
+        """What of the page is not what was asked for."""
+        (heading,) = [text for text in session.page.texts if CLAIM_HEADING.match(text)]
+        if not heading.startswith(f"**{self.claim}: "):
+            return f"asked for {self}; shown: {heading}"
+        return nothing_wrong(session)
+
+    def told(self, session: Session) -> object:
+        """Evidence and verdict of all claims, the rule of this one, and what is said of it."""
+        tables = [node.message.arrow_data.data for node in session.page.all("table")]
+        (figure,) = session.page.all("plotly_chart")
+        return tables, session.page.texts, figure.message.spec
 
 
 @dataclass(frozen=True)

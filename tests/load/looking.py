@@ -1,12 +1,13 @@
-"""What does a visitor do who only looks? λ, sides, colours, tasks, own models, doubts, gates."""
+"""What does a visitor do who only looks? All pages: λ, colours, own models, doubts, claims."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
+from gating_core.claims import CLAIMS
 from gating_core.experiments.comparison import LIMITS, STRENGTHS
-from tests.load.asking import Depths, Gates, Landing, Manifold
+from tests.load.asking import Claims, Depths, Gates, Landing, Manifold
 from tests.load.session import Session
 from tests.load.visitor import Visitor
 from ui.depth.controls import VIEW_KEY as DEPTH_VIEW
@@ -50,6 +51,10 @@ class Looker(Visitor):
         async with Session(self.url, Depths.address, depths.link) as session:
             await self.step("to Depth", session.open(depths.wrong))
             await self._at_depth(session, depths)
+        claims = Claims(self.random.choice(list(CLAIMS)))
+        async with Session(self.url, Claims.address, claims.link) as session:
+            await self.step("to the claims", session.open(claims.wrong), view=True)
+            await self._at_claims(session, claims)
         manifold = Manifold(self._another(manifold.request))
         async with Session(self.url, "Manifold", manifold.link) as session:
             await self.step("own model by link", session.open(manifold.wrong))
@@ -113,6 +118,14 @@ class Looker(Visitor):
         done = session.tell(DEPTH_VIEW, "stop", frame, asked.wrong)
         await self.step("depth: layer", done, view=True)
         self.compare(asked, session)
+
+    async def _at_claims(self, session: Session, asked: Claims) -> None:
+        self.compare(asked, session)
+        for _ in range(FEW):
+            asked = Claims(self.random.choice([x for x in CLAIMS if x != asked.claim]))
+            done = session.change(asked.wrong, claim=[asked.claim])
+            await self.step("claims: claim", done, view=True)
+            self.compare(asked, session)
 
     async def _at_manifold(self, session: Session, asked: Manifold) -> Manifold:
         pick, request = self.random.choice, asked.request

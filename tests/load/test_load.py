@@ -9,6 +9,7 @@ EVERYTHING = frozenset({
     "landing: explore", "to Manifold", "Manifold: λ", "Manifold: own model", "Manifold: layers",
     "Manifold: See", "Manifold: Inspect", "Manifold: Doubt", "own model by link", "to the lesson",
     "to the gates", "gates: colour", "to Depth", "depth: quantity", "depth: layer",
+    "to the claims", "claims: claim",
     "film: seed shown", "film: own seeds", "film: cancel", "film: go on", "film: own table",
 })  # fmt: skip
 
