@@ -24,9 +24,12 @@ threadpool_limits(1)
 
 # Arrays of megabytes come and go in the threads of thirty visitors. The GNU allocator would keep
 # what one thread has freed from all others, in a place for each of many.
-M_ARENA_MAX = -8  # as in malloc.h
+# Nor would it give back what was as large as a film: it learns from each to keep the next.
+M_ARENA_MAX, M_MMAP_THRESHOLD = -8, -3  # as in malloc.h
+LARGE_BYTES = 1_000_000
 with suppress(OSError, AttributeError, TypeError):  # where there is another allocator
     ctypes.CDLL(None).mallopt(M_ARENA_MAX, 2)
+    ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, LARGE_BYTES)
 
 # The thread that hears browsers and answers them gives the interpreter up at every message, and
 # would wait for it ten times as long as a message takes while scripts and workers' results come in.
