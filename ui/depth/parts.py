@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import streamlit as st
@@ -34,15 +35,27 @@ COMMAND = "python -m gating_core.experiments.depth"
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What there is to show: what was ``asked`` for, or what was ``shown`` before it."""
+    """What there is to show: what was ``asked`` for, or what was ``shown`` before it.
+
+    The replayed stack is measured where it is first asked for: the chart is there before it.
+    """
 
     asked: Request
     shown: Request
     results: dict[str, DepthResult]
     trained: TrainedDepths | None
-    surface: SurfaceResult
-    replay: Replay
     busy: bool  # whether a row above says how work goes
+
+    @cached_property
+    def surface(self) -> SurfaceResult:
+        """The replayed stack's, after every layer."""
+        return measured.replayed(*measured.key_of(self.shown), self.trained)
+
+    @cached_property
+    def replay(self) -> Replay:
+        """Its picture."""
+        sheet = not self.shown.is_trained and REGIMES[self.shown.replayed].arrangement is None
+        return measured.view_of(*measured.key_of(self.shown), self.surface, sheet)
 
     @property
     def drawn(self) -> list[Drawn]:
@@ -68,11 +81,7 @@ def fetch(asked: Request) -> Found:
     results = _results(shown)
     assert results is not None
     trained = measured.trained(shown.trained) if shown.is_trained else None
-    key = measured.key_of(shown)
-    surface = measured.replayed(*key, trained)
-    sheet = not shown.is_trained and REGIMES[shown.replayed].arrangement is None
-    replay = measured.view_of(*key, surface, sheet)
-    return Found(asked, shown, results, trained, surface, replay, busy)
+    return Found(asked, shown, results, trained, busy)
 
 
 def _results(request: Request) -> dict[str, DepthResult] | None:

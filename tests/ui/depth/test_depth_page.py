@@ -44,6 +44,15 @@ def test_it_opens_with_the_shipped_stacks_and_starts_no_job(first):
     assert any("python -m gating_core.experiments.depth" in c.value for c in first.caption)
 
 
+def test_the_chart_does_not_wait_for_the_replay(monkeypatch):
+    """Whose measuring takes seconds on a machine that has just started; here it never ends well."""
+    monkeypatch.setattr(measured, "replayed", lambda *key: 1 / 0)
+    app = open_page(PAGE)
+    assert component(app, VIEW_KEY) is None
+    assert len(app.get("plotly_chart")) == 1
+    assert "ystematic in" in sentence(app)
+
+
 def test_its_replay_has_a_frame_for_every_layer(first):
     found, arrays = unpack(component(first, VIEW_KEY).proto.bytes)
     assert found["frames"] == 8
