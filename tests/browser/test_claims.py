@@ -9,7 +9,7 @@ pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
 CHART = "[data-testid=stPlotlyChart]"
 DRAWN = f"document.querySelector('{CHART} .scatterlayer .point') !== null"
-TABLE = "[data-testid=stTable]"
+TABLE = ".gc-rows"
 SENTENCE = "text=/with certainty on/"
 
 
