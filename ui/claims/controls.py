@@ -91,7 +91,7 @@ CLAIMED: Controls = table(
 
 def asked_request() -> Request:
     """The claim, the rows, and what is drawn; what would run comes from `study_controls`."""
-    columns = front_columns([6, 3, 4])
+    columns = front_columns([6.5, 3, 4])
     claim = CLAIMED["claim"].draw(columns[0])
     CLAIMED["rows"].draw(columns[1])
     given: dict[str, Any] = {"wide": False, "measure": Request().measure}
@@ -108,10 +108,11 @@ def study_controls(where: DeltaGenerator) -> Request:
     study = CLAIMED["study"].draw(kind)
     CLAIMED["scheduler"].draw(address)
     if study == STUDIES["own selection"]:
-        lines = ("tasks", "variants", "study_parts"), ("only", "many", "study_steps", "product")
-        for names, widths in zip(lines, ([1, 1, 1], [2, 3, 3, 2]), strict=True):
-            columns = where.columns(widths, vertical_alignment="center")
-            draw_columns(CLAIMED, columns, ([name] for name in names))
+        for column, name in zip(where.columns(3), ("tasks", "variants", "study_parts"),
+                                strict=True):  # fmt: skip
+            CLAIMED[name].draw(column, placeholder=FULL_STUDY)
+        draw_columns(CLAIMED, where.columns([2, 3, 3, 2], vertical_alignment="center"),
+                     (["only"], ["many"], ["study_steps"], ["product"]))  # fmt: skip
     return read(CLAIMED, Request)
 
 

@@ -10,7 +10,7 @@ from ui.claims import measured, running, words
 from ui.claims.controls import CLAIMED, show_own_rows, study_controls
 from ui.claims.request import HERE, command
 from ui.claims.running import State, Status
-from ui.claims.store_place import scheduler_trouble, store_place
+from ui.claims.store_place import scheduler_trouble, silence_trouble, store_place
 from ui.work.turns import TURNS
 
 EVERY_SECONDS = 1.0
@@ -119,7 +119,9 @@ def _options(status: Status) -> str:
 
 def _start(options: tuple[str, ...], scheduler: str = "") -> None:
     """Start it, or say why not; for callbacks only."""
-    trouble = scheduler_trouble(scheduler) if scheduler else ""
+    trouble = ""
+    if scheduler:
+        trouble = scheduler_trouble(scheduler) or silence_trouble(scheduler)
     trouble = trouble or running.start(options, measured.visitor(), store_place())
     if trouble:
         st.session_state[TROUBLE] = trouble

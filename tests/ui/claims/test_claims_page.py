@@ -251,6 +251,7 @@ def test_a_clicked_point_without_a_model_is_said(monkeypatch):
 )  # fmt: skip
 def test_the_command_equals_the_page(query, options, store, monkeypatch):
     begun = []
+    monkeypatch.setattr(study, "silence_trouble", lambda address: "")
     monkeypatch.setattr(running, "start", lambda *about: begun.append(about) or "")
     app = open_page(PAGE, run_study="true", **query)
     (code,) = app.code
@@ -264,6 +265,7 @@ def test_the_command_equals_the_page(query, options, store, monkeypatch):
 
 def test_an_address_elsewhere_is_refused_unless_the_server_names_it(monkeypatch):
     begun = []
+    monkeypatch.setattr(study, "silence_trouble", lambda address: "")
     monkeypatch.setattr(running, "start", lambda *about: begun.append(about) or "")
     for named in ("", "tcp://cluster:8786"):
         monkeypatch.setenv("GATING_CLAIMS_SCHEDULERS", named)
@@ -365,7 +367,7 @@ def test_what_cannot_be_run_from_a_page_is_said_and_its_command_still_shown(monk
     assert "--grid all" in app.code[0].value
     app = open_page(PAGE, run_study="true", study="own selection", tasks="xor", many="8")
     assert not app.warning
-    assert said(app, "96 models and 128 stacks, less what is there already: about")
+    assert said(app, "144 models and 128 stacks, less what is there already: about")
 
 
 # --- What is taken home ---------------------------------------------------------------------------
