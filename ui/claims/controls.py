@@ -19,7 +19,7 @@ from ui.common.front import front_columns
 from ui.common.link_check import forget
 from ui.limits import ADDRESS_CHARACTERS, PLAYGROUND_STEPS
 
-PICTURES = {"what decides": False, "all variants": True}
+PICTURES = {"sigmoid": False, "all": True}
 WITH_VARIANTS = ("C3", "C4")  # claims of which more can be drawn than what decides
 WITH_MEASURES = "C6"
 FULL_STUDY = "those of the full study"
@@ -54,7 +54,7 @@ CLAIMED: Controls = table(
         " that were run here, on this server, also while one runs."),
     Choice("wide", "Drawn", words=PICTURES, width="stretch",
         help="The verdict goes by the sigmoid gate. Other gates and the controls are drawn with"
-        " all variants: they do not decide, they say what a gain can be due to."),
+        " all: they do not decide, they say what a gain can be due to."),
     Choice("measure", "Measure", words=MEASURES, width="stretch",
         help="The paper's proxy for local nonlinearity, or the total absolute curvature."),
     Choice("study", "Study", words=STUDIES, width="stretch",

@@ -56,9 +56,9 @@ def fetch(asked: Request, status: Status) -> Found:
         source = measured.source_of(HERE, status)
         try:
             source, judged = _judged(source, status)
-            if judged is None:
+            if judged is None or (status.lives and not _any(judged)):
                 note = "The first rows of the study here are on their way."
-            elif judged.model_count or judged.stack_count:
+            elif _any(judged):
                 return Found(asked, status, source, judged, "trained here")
             else:
                 note = "The study here has no rows yet."
@@ -67,6 +67,10 @@ def fetch(asked: Request, status: Status) -> Found:
     source = Source()
     return Found(asked, status, source, measured.judged(source), SHIPPED,
                  f"{note} Shown: the shipped rows." if note else "")  # fmt: skip
+
+
+def _any(judged: Judged) -> bool:
+    return bool(judged.model_count or judged.stack_count)
 
 
 def _judged(source: Source, status: Status) -> tuple[Source, Judged | None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from ui.claims import measured, running, words
 from ui.claims.controls import CLAIMED, show_own_rows, study_controls
@@ -42,8 +43,10 @@ def draw_progress(status: Status, rows: str) -> None:
     seen = status.lives or status.state in RESUMABLE or _is(SEEN, status)
     if status.state == State.NONE or not seen or _is(CLOSED, status):
         return
-    shown = _there(rows, status)
-    st.fragment(_look, run_every=EVERY_SECONDS if status.lives else None)(status, rows, shown)
+    if status.lives:
+        st.fragment(_look, run_every=EVERY_SECONDS)(status, rows, _there(rows, status))
+    else:
+        _draw_end(status)
 
 
 def _is(name: str, status: Status) -> bool:
@@ -66,11 +69,12 @@ def _look(before: Status, rows: str, shown: object) -> None:
             st.rerun()
         if _there(rows, status) != shown:
             st.rerun()
-        with st.container(horizontal=True, vertical_alignment="center"):
-            if status.lives:
-                _draw_running(status)
-            else:
-                _draw_end(status)
+        with _line():
+            _draw_running(status)
+
+
+def _line() -> DeltaGenerator:
+    return st.container(horizontal=True, vertical_alignment="center")
 
 
 def _draw_running(status: Status) -> None:
@@ -90,15 +94,16 @@ def _draw_running(status: Status) -> None:
 
 
 def _draw_end(status: Status) -> None:
+    line = _line()
     if status.state == State.ENDED:
-        st.error(_end(status))
+        line.error(_end(status))
     else:
-        st.caption(f":material/info: {_end(status)}")
+        line.caption(f":material/info: {_end(status)}")
     if status.state in RESUMABLE:
-        st.button("Resume", key="claims_resume", icon=":material/play_arrow:",
-                  on_click=_start, args=(status.options,))  # fmt: skip
-    st.button("Close", key="claims_close", icon=":material/close:", type="tertiary",
-              on_click=_close, args=(status.began,))  # fmt: skip
+        line.button("Resume", key="claims_resume", icon=":material/play_arrow:",
+                    on_click=_start, args=(status.options,))  # fmt: skip
+    line.button("Close", key="claims_close", icon=":material/close:", type="tertiary",
+                on_click=_close, args=(status.began,))  # fmt: skip
 
 
 def _end(status: Status) -> str:

@@ -135,7 +135,7 @@ def test_more_can_be_drawn_than_what_decides(first):
     def lines(app):
         return len(json.loads(charts(app)[0].proto.spec)["layout"]["yaxis"]["ticktext"])
 
-    assert (lines(first), lines(open_page(PAGE, wide="all variants"))) == (6, 42)
+    assert (lines(first), lines(open_page(PAGE, wide="all"))) == (6, 42)
 
 
 def test_both_measures_of_c6_are_drawn():
