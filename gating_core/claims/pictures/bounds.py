@@ -36,7 +36,7 @@ class Kind:
 
     def trace(self, frame: Frame) -> dict[str, Any]:
         """Those within ``frame``."""
-        inside = ~self.sides(frame).any(axis=1)
+        inside = ~np.any(self.sides(frame), axis=1)
         rows = [row for row, here in zip(self.rows, inside, strict=True) if here]
         return self._trace(rows, [row.chart_bound for row in rows],
                            [row.chart_largest for row in rows],
@@ -45,7 +45,7 @@ class Kind:
     def beyond(self, frame: Frame) -> dict[str, Any] | None:
         """Those beyond ``frame``, as arrowheads at its edge, if there are any."""
         sides = self.sides(frame)
-        out = sides.any(axis=1)
+        out = np.any(sides, axis=1)
         if not out.any():
             return None
         rows = [row for row, there in zip(self.rows, out, strict=True) if there]
@@ -117,9 +117,19 @@ def _kinds(found: Charts, palette: Palette) -> tuple[list[Kind], int]:
             drawn = [row for row in rows if row.chart_largest and row.chart_bound]
             zeros += len(rows) - len(drawn)
             if drawn:
-                places = np.log10([(row.chart_bound, row.chart_largest) for row in drawn])
+                sizes = np.array(
+                    [(row.chart_bound, row.chart_largest) for row in drawn], dtype=float
+                )
                 sign = symbol + "-open" * (word == FLAT)
-                kinds.append(Kind(f"{name}: {word}", drawn, places, colour, sign))
+                kinds.append(
+                    Kind(
+                        f"{name}: {word}",
+                        drawn,
+                        np.log10(np.array(sizes, dtype=float)),
+                        colour,
+                        sign,
+                    )
+                )
     return kinds, zeros
 
 

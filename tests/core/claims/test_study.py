@@ -49,6 +49,32 @@ def test_a_study_tells_how_far_it_is_and_its_rows_are_those_of_the_units(store, 
     assert store._begin().__enter__().scalar(sa.text("SELECT count(*) FROM leases")) == 0
 
 
+def test_a_unit_that_is_there_in_part_is_finished_and_counted_once(store, tiny_rows):
+    store.write(tiny_rows[:1])
+    told = list(run_study(TINY, store, start=Here))
+    assert told[0].done == 1
+    assert told[-1].done == told[-1].total == len(tiny_rows)
+    assert found(store) == comparable(tiny_rows)
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5])
+def test_at_first_the_time_left_is_that_of_all_units_on_so_many_workers(store, workers):
+    seconds = sum(unit.seconds for unit in TINY.units())
+    assert progress_of(TINY, store, workers).seconds_left == pytest.approx(seconds / workers)
+
+
+def test_many_workers_are_soon_done(store):
+    class Many(Here):
+        threads = 1000
+
+        def finished(self, timeout):
+            yield next(super().finished(timeout))
+
+    study = run_study(TINY, store, start=Many)
+    with closing(study):
+        assert next(study).seconds_left > 50 * next(study).seconds_left
+
+
 def test_what_is_there_is_not_done_again(store):
     list(run_study(TINY, store, start=Here))
 
@@ -86,6 +112,7 @@ def test_what_fails_is_told_and_tried_again_another_time(store):
 
     told = list(run_study(TINY, store, start=Failing))
     assert not told[-1].complete
+    assert told[-1].seconds_left == pytest.approx(0)
     assert told[-1].failures == ("linear: half; memory, depth 1, n = 3, seeds 0 to 1: it failed",)
     assert list(run_study(TINY, store, start=Here))[-1].complete
 
@@ -104,7 +131,9 @@ def test_a_unit_of_another_process_is_waited_for(store, path, monkeypatch):
         here.submit(one.dumped())
         owner.write(next(here.finished(0))[1])
         owner.release([one.key])
-        assert next(study).done == len(one.keys)
+        told = next(study)
+        assert told.done == len(one.keys)
+        assert not told.arrived  # nobody does it again
         arrived = [row.task for x in study for row in x.arrived]
     assert set(arrived) == {"linear"}
     assert len(store.models()) == 4

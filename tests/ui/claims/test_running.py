@@ -66,6 +66,19 @@ def test_it_tells_how_far_it_is_and_is_paused(store, says):
     assert awaited(store, lambda x: not x.lives).state == State.PAUSED
 
 
+def test_it_is_asked_to_stop_and_may_do_what_it_must(store, says):
+    """As the command line does, which ends its workers."""
+    says(
+        "import signal, time; signal.signal(signal.SIGTERM, signal.default_int_handler)\n"
+        f"print('{LINE}', flush=True)\ntry: time.sleep(100)\n"
+        f"except KeyboardInterrupt: print('{LINE}'.replace('3', '5', 1), flush=True)"
+    )
+    start(("--quick",), "somebody", store)
+    awaited(store, lambda x: x.done)
+    stop(store, State.PAUSED)
+    assert awaited(store, lambda x: not x.lives).done == 5
+
+
 def test_there_is_one_at_a_time(store, says):
     says(SLEEPS)
     assert start(("--quick",), "somebody", store) == ""
