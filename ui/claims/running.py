@@ -165,10 +165,11 @@ def _is_alive(record: Record) -> bool:
                 _children.remove(child)
     try:
         process = psutil.Process(record.pid)
+        words = process.cmdline()  # none yet, for a moment after its start
         return (
             abs(process.create_time() - record.began) < SAME_SECONDS
             and process.status() != psutil.STATUS_ZOMBIE
-            and MODULE in process.cmdline()
+            and (not words or MODULE in words)
         )
     except psutil.Error:
         return False

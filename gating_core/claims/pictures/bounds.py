@@ -121,15 +121,7 @@ def _kinds(found: Charts, palette: Palette) -> tuple[list[Kind], int]:
                     [(row.chart_bound, row.chart_largest) for row in drawn], dtype=float
                 )
                 sign = symbol + "-open" * (word == FLAT)
-                kinds.append(
-                    Kind(
-                        f"{name}: {word}",
-                        drawn,
-                        np.log10(np.array(sizes, dtype=float)),
-                        colour,
-                        sign,
-                    )
-                )
+                kinds.append(Kind(f"{name}: {word}", drawn, np.log10(sizes), colour, sign))
     return kinds, zeros
 
 
