@@ -14,7 +14,7 @@ from streamlit.delta_generator import DeltaGenerator
 from gating_core.claims import WORDS, Store, code_version
 from tests.ui.opening import component, mistakes, open_page, report
 from ui.claims import measured, running, study
-from ui.claims.judged import FILES, Source, file_bytes, rows_of
+from ui.claims.judged import FILES, Source, file_bytes, judge, rows_of
 from ui.claims.running import State, Status
 
 PAGE = "pages/5_Claims.py"
@@ -373,21 +373,32 @@ def test_what_cannot_be_run_from_a_page_is_said_and_its_command_still_shown(monk
 # --- What is taken home ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["models.csv", "models.parquet"])
+@pytest.mark.parametrize("name", ["models.csv", "models.parquet", "stacks.csv", "stacks.parquet"])
 def test_files_hold_every_row(name, rows):
     data = io.BytesIO(file_bytes(Source(), name))
     frame = pd.read_csv(data) if name.endswith("csv") else pd.read_parquet(data)
-    assert len(frame) == len(rows[0])
-    assert set(frame["key"]) == {row.key for row in rows[0]}
+    wanted = rows[name.startswith("stacks")]
+    assert len(frame) == len(wanted)
+    assert set(frame["key"]) == {row.key for row in wanted}
 
 
 def test_the_report_is_made_of_what_is_shown(store, rows):
     with Store(store) as opened:
         opened.write([row for row in rows[0] if row.task == "xor" and row.seed < 9])
+        opened.write(rows[1])
     source = Source(str(store), (1,))
     report = file_bytes(source, "claims.md").decode()
     assert report.startswith("# Does the paper hold here?")
-    assert "supported" in report
+    for word, one in ((one.word, one) for one in judge(source).claims.values()):
+        assert f"{one.claim} {one.title}: {word}\n" in report
+
+
+def test_rows_that_wait_in_the_log_of_the_store_are_noticed(store):
+    """SQLite writes there first."""
+    store.touch()
+    before = measured._read_stamp(store)
+    store.with_name(f"{store.name}-wal").write_bytes(b"rows")
+    assert measured._read_stamp(store) != before
 
 
 def test_every_fold_opens():
