@@ -30,10 +30,10 @@ with page(
         draw_progress(status, asked.rows)
     found = fetch(asked, status)
     with stage:
-        table, picture = st.columns([6, 6])
+        table, picture = st.columns([5, 7])
         with table:
             draw_table(found)
-        with picture:
+        with picture.container(gap="xsmall"):
             draw_picture(found)
     with folds:
         draw_study(status)

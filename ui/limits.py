@@ -45,7 +45,7 @@ PLAYGROUND_POINTS = (64, 4000)  # training and test points of each seed
 TRAINING_NUMBERS = 6e8  # `Setting.training_numbers`: half a minute of one core
 OTHERS_COST = 1.5e9  # of `along_cost`, all seeds but the shown one: some ten seconds of two cores
 PLAYGROUND_BATCHES = (16, 32, 64, 128)  # points a step
-CLAIMS_SEEDS = (2, 32)  # of one's own study: of all tasks and variants 2,048 models, three minutes
+CLAIMS_SECONDS = 3600.0  # of two cores, as predicted, for a study: one at a time runs for everybody
 ADDRESS_CHARACTERS = 100  # of a scheduler: a host's name and a port
 VARIANTS_BESIDE = 4  # trained for the table, beside the two that are drawn
 

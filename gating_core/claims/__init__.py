@@ -1,7 +1,7 @@
 """Does the paper hold here? A study that can say no."""
 
 from gating_core.claims.export import export
-from gating_core.claims.grid import CLAIMS, LINEAR, NONLINEAR, PARTS, SELECTIONS, Selection
+from gating_core.claims.grid import CLAIMS, LINEAR, NONLINEAR, PARTS, SELECTIONS, Selection, Size
 from gating_core.claims.pictures import DARK, LIGHT, Figure, Palette, figures
 from gating_core.claims.place import default_place
 from gating_core.claims.refusals import Refused, Unreachable
@@ -33,6 +33,7 @@ __all__ = [
     "Refused",
     "Rule",
     "Selection",
+    "Size",
     "StackRow",
     "Store",
     "Table",

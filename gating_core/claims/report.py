@@ -91,10 +91,14 @@ def report_blocks(
         Heading("Our accuracies, and others"),
         Text(f"Beside those of {SOURCE}. {difference_sentence(compared)}"),
         *([difference_table(compared)] if compared else []),
-        Heading("What was trained, on what"),
-        Table(
-            ("", ""), tuple({**about, **_setting(models, rows, stacks), **surroundings()}.items())
+        Heading("What was trained"),
+        Table(("", ""), tuple({**about, **_setting(models, rows, stacks)}.items())),
+        Heading("What this report was written with"),
+        Text(
+            "The rows do not say on which machines they were trained, which may have been others;"
+            " the version of the code stands above."
         ),
+        Table(("", ""), tuple(surroundings().items())),
         Heading("Models and seeds"),
         _seeds(models),
     ]
@@ -144,7 +148,7 @@ def surroundings() -> dict[str, str]:
     processor = platform.processor() or platform.machine()
     cores = counted(os.cpu_count() or 1, "core")
     return found | {"system": f"{platform.system()} {platform.release()}",
-                    "hardware": f"{processor}, {cores}"}  # fmt: skip
+                    "written on": f"{processor}, {cores}"}  # fmt: skip
 
 
 def _seeds(models: Models) -> Table:

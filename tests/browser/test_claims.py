@@ -9,7 +9,7 @@ pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
 CHART = "[data-testid=stPlotlyChart]"
 DRAWN = f"document.querySelector('{CHART} .scatterlayer .point') !== null"
-TABLE = "[data-testid=stTable]"
+TABLE = ".gc-rows"
 SENTENCE = "text=/with certainty on/"
 
 
@@ -43,6 +43,23 @@ def test_another_claim_is_one_click_away_and_stands_in_the_link(desk):
     await_chart(desk)
     assert "512" not in desk.locator(CHART).inner_text()
     assert desk.locator("text=/The rule of C1, written before/").count() == 1
+
+
+def test_a_row_of_the_table_chooses_its_claim_by_click_and_by_keys(desk):
+    row = desk.locator(f"{TABLE} tbody tr", has_text="C5 No better")
+    row.locator("td").nth(1).click()
+    desk.wait_for_url("**/Claims?*claim=C5*")
+    await_chart(desk)
+    assert desk.locator("text=/The rule of C5, written before/").count() == 1
+    assert row.get_attribute("aria-current") == "true"
+    row.get_by_role("button").focus()
+    desk.keyboard.press("Tab")
+    desk.keyboard.press("Enter")
+    desk.wait_for_url("**/Claims?*claim=C6*")
+    await_chart(desk)
+    (chosen,) = desk.locator(f"{TABLE} [aria-current]").all()
+    assert chosen.inner_text().startswith("C6 ")
+    assert desk.evaluate("document.activeElement.textContent").startswith("C6 ")
 
 
 def test_a_click_on_a_point_opens_the_model_behind_it(browser, served, watch):

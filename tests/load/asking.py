@@ -245,9 +245,9 @@ class Claims:
 
     def told(self, session: Session) -> object:
         """Evidence and verdict of all claims, the rule of this one, and what is said of it."""
-        tables = [node.message.arrow_data.data for node in session.page.all("table")]
+        (table,) = session.page.all("bidi_component")
         (figure,) = session.page.all("plotly_chart")
-        return tables, session.page.texts, figure.message.spec
+        return table.message.json, session.page.texts, figure.message.spec
 
 
 @dataclass(frozen=True)

@@ -8,17 +8,21 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from gating_core.claims import CLAIMS
-from ui.claims.request import HERE, MEASURES, SHIPPED, STUDIES, TASKS, VARIANTS, Request
+from gating_core.claims import CLAIMS, PARTS
+from gating_core.experiments.comparison import LIMITS, VARIANTS
+from gating_core.tasks import TASKS
+from ui.claims.request import ALL_CLAIMS, HERE, MEASURES, SHIPPED, STUDIES, Request
 from ui.claims.store_place import ADDRESS
-from ui.common.control_table import Controls, read, table
-from ui.common.controls import Choice, Choices, Control, Fold, Number, Where
+from ui.common.control_table import Controls, draw_columns, read, table
+from ui.common.controls import Choice, Choices, Control, Flag, Fold, Number, Where
 from ui.common.front import front_columns
-from ui.limits import ADDRESS_CHARACTERS, CLAIMS_SEEDS
+from ui.common.link_check import forget
+from ui.limits import ADDRESS_CHARACTERS, PLAYGROUND_STEPS
 
-PICTURES = {"what decides": False, "all variants": True}
+PICTURES = {"sigmoid": False, "all": True}
 WITH_VARIANTS = ("C3", "C4")  # claims of which more can be drawn than what decides
 WITH_MEASURES = "C6"
+FULL_STUDY = "those of the full study"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,19 +51,33 @@ CLAIMED: Controls = table(
     Choice("claim", "Claim", words=tuple(CLAIMS), width="stretch"),
     Choice("rows", "Rows", words=(SHIPPED, HERE), width="stretch",
         help="Shipped: those of a full study that come with the app. Here: those of the studies"
-        " that were run on this server, also while one runs."),
+        " that were run here, on this server, also while one runs."),
     Choice("wide", "Drawn", words=PICTURES, width="stretch",
         help="The verdict goes by the sigmoid gate. Other gates and the controls are drawn with"
-        " all variants: they do not decide, they say what a gain can be due to."),
+        " all: they do not decide, they say what a gain can be due to."),
     Choice("measure", "Measure", words=MEASURES, width="stretch",
         help="The paper's proxy for local nonlinearity, or the total absolute curvature."),
     Choice("study", "Study", words=STUDIES, width="stretch",
         help="Quick: four tasks, four variants, 16 seeds, under half a minute. Full: eight tasks,"
         " eight variants, 32 seeds, and depth, n and tokens varied: some five minutes."),
-    Choices("tasks", "Tasks (none: all)", words=TASKS, most=len(TASKS), shown_instead="all"),
-    Choices("variants", "Variants (none: all)", words=VARIANTS, most=len(VARIANTS),
-        shown_instead="all"),
-    Number("many", "Seeds", field="seed_count", within=CLAIMS_SEEDS, step=1),
+    Choices("tasks", "Tasks", words=tuple(TASKS), most=len(TASKS), shown_instead=FULL_STUDY,
+        help="None: the eight of the full study."),
+    Choices("variants", "Variants", words=tuple(VARIANTS), most=len(VARIANTS),
+        shown_instead=FULL_STUDY, help="None: the eight of the full study."),
+    Choices("study_parts", "Parts of the grid", field="parts", words=PARTS, most=len(PARTS),
+        shown_instead=FULL_STUDY,
+        help="Base: one layer, n = 3, from memory. Depth, values (n) and tokens are varied each"
+        " alone, of four tasks, ungated and sigmoid. Stacks: the structured regime. None: all."),
+    Choice("only", "For", words={ALL_CLAIMS: "", **{name: name for name in CLAIMS}},
+        shape="selectbox",
+        help="What a claim needs, and what is trained in one batch with that: nothing else."),
+    Number("many", "Seeds", field="seed_count", within=LIMITS["seed_count"], step=1),
+    Number("study_steps", "Steps", field="steps", within=PLAYGROUND_STEPS, step=50,
+        help="Of training. Verdicts go by the number of steps that most rows have; rows of others"
+        " are set aside."),
+    Flag("product", "Complete product",
+        help="Every task and variant in every setting: depth × n × source. Parts then say only"
+        " whether stacks are there, too."),
     Address("scheduler", "Address of a Dask scheduler",
         help="Empty: two processes of this machine."),
     Fold("run_study", "Run the study here: quick, full, or your own selection"),
@@ -73,7 +91,7 @@ CLAIMED: Controls = table(
 
 def asked_request() -> Request:
     """The claim, the rows, and what is drawn; what would run comes from `study_controls`."""
-    columns = front_columns([6, 3, 4])
+    columns = front_columns([6.5, 3, 4])
     claim = CLAIMED["claim"].draw(columns[0])
     CLAIMED["rows"].draw(columns[1])
     given: dict[str, Any] = {"wide": False, "measure": Request().measure}
@@ -90,10 +108,18 @@ def study_controls(where: DeltaGenerator) -> Request:
     study = CLAIMED["study"].draw(kind)
     CLAIMED["scheduler"].draw(address)
     if study == STUDIES["own selection"]:
-        for column, name in zip(where.columns([4, 4, 3]), ("tasks", "variants", "many"),
+        for column, name in zip(where.columns(3), ("tasks", "variants", "study_parts"),
                                 strict=True):  # fmt: skip
-            CLAIMED[name].draw(column)
+            CLAIMED[name].draw(column, placeholder=FULL_STUDY)
+        draw_columns(CLAIMED, where.columns([2, 3, 3, 2], vertical_alignment="center"),
+                     (["only"], ["many"], ["study_steps"], ["product"]))  # fmt: skip
     return read(CLAIMED, Request)
+
+
+def choose_claim(name: str) -> None:
+    """Another claim is shown; for callbacks only."""
+    CLAIMED["claim"].set(name)
+    forget()
 
 
 def show_own_rows() -> None:

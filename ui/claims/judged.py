@@ -95,6 +95,7 @@ class Judged:
     stack_count: int
     code: str
     seeds: tuple[int, ...]
+    set_aside: int  # models: of other versions or steps, or trained twice
     compared: str  # our accuracies and those of the theory document
     compared_table: Table | None
 
@@ -118,6 +119,7 @@ def judge(source: Source) -> Judged:
         len(stacks),
         models.code,
         tuple(models.seeds),
+        models.set_aside,
         difference_sentence(others),
         difference_table(others) if others else None,
     )

@@ -9,11 +9,12 @@ import streamlit as st
 
 from gating_core.claims import ModelRow, Refused, code_version
 from ui.claims import measured, words
-from ui.claims.controls import CLAIMED, is_dark
+from ui.claims.controls import CLAIMED, choose_claim, is_dark
 from ui.claims.judged import FILES, Judged, Judgement, Picture, Source
 from ui.claims.request import HERE, SHIPPED, Request, model_link
 from ui.claims.running import Status
 from ui.common.explain import explain
+from ui.components.rows import rows
 
 CHART = "claims_chart"
 MODELS_SHOWN = 400  # pixels of the table of models
@@ -50,22 +51,26 @@ def fetch(asked: Request, status: Status) -> Found:
     """The verdicts of the rows that were asked for; where there are none, of those shipped."""
     note = ""
     if asked.rows == HERE and not measured.has_rows():
-        note = "No study has been run on this server yet."
+        note = "No study has been run here yet."
     elif asked.rows == HERE:
         source = measured.source_of(HERE, status)
         try:
             source, judged = _judged(source, status)
-            if judged is None:
-                note = "The first rows of this server's study are on their way."
-            elif judged.model_count or judged.stack_count:
-                return Found(asked, status, source, judged, "of this server")
+            if judged is None or (status.lives and not _any(judged)):
+                note = "The first rows of the study here are on their way."
+            elif _any(judged):
+                return Found(asked, status, source, judged, "trained here")
             else:
-                note = "The study on this server has no rows yet."
+                note = "The study here has no rows yet."
         except Refused as error:
-            note = f"This server's rows cannot be read: {error}."
+            note = f"The rows here cannot be read: {error}."
     source = Source()
     return Found(asked, status, source, measured.judged(source), SHIPPED,
                  f"{note} Shown: the shipped rows." if note else "")  # fmt: skip
+
+
+def _any(judged: Judged) -> bool:
+    return bool(judged.model_count or judged.stack_count)
 
 
 def _judged(source: Source, status: Status) -> tuple[Source, Judged | None]:
@@ -80,29 +85,25 @@ def draw_table(found: Found) -> None:
     if found.note:
         st.caption(f":material/info: {found.note}")
     chosen = found.asked.claim
-    st.table(
-        [
-            {
-                "Claim": _marked(f"{name} {one.title}", name == chosen),
-                "Evidence": one.evidence,
-                "Verdict": _marked(f"{words.SIGNS[one.word]}\u00a0{one.word}", name == chosen),
-            }
+    rows(
+        key="claims_table", label="Claims: choose one", columns=("Claim", "Evidence", "Verdict"),
+        cells={
+            name: (f"{name} {one.title}", one.evidence,
+                   f"{words.SIGNS[one.word]}\u00a0{one.word}")
             for name, one in found.judged.claims.items()
-        ],
-        hide_index=True,
-    )
+        },
+        chosen=chosen, on_choose=choose_claim,
+    )  # fmt: skip
     rule = found.claim.rule
     st.caption(f"**The rule of {chosen}, written before the numbers.** {rule['The verdict']}")
     judged = found.judged
     st.caption(
-        words.rows_text(judged.model_count, judged.stack_count, judged.seeds, judged.code,
-                        found.where)
-        + " " + words.code_text(judged.code, code_version())
+        " ".join([
+            words.rows_text(judged.model_count, judged.stack_count, judged.seeds, judged.code,
+                            found.where),
+            words.aside_text(judged.set_aside), words.code_text(judged.code, code_version()),
+        ])
     )  # fmt: skip
-
-
-def _marked(text: str, chosen: bool) -> str:
-    return f"**{text}**" if chosen else text
 
 
 def draw_picture(found: Found) -> None:
@@ -133,10 +134,10 @@ def _draw_clicked(found: Found, event: object) -> None:
     points = event["selection"]["points"] if event else ()  # type: ignore[index]
     keys = [point.get("customdata") for point in points]
     models = measured.models(found.source) if keys else {}
-    rows = [models[key] for key in map(_key, keys) if key in models]
-    for row in rows[:1]:
+    behind = [models[key] for key in map(_key, keys) if key in models]
+    for row in behind[:1]:
         draw_model(row)
-    if keys and not rows:
+    if keys and not behind:
         st.caption("No trained model stands behind this point.")
 
 
@@ -175,7 +176,7 @@ def draw_models(found: Found) -> None:
     fold = CLAIMED["models"].draw(st)
     if not fold.open:
         return
-    rows = sorted(
+    trained = sorted(
         measured.models(found.source).values(),
         key=lambda row: (row.task, row.part, row.depth, row.values, row.variant, row.seed),
     )
@@ -185,15 +186,15 @@ def draw_models(found: Found) -> None:
              "depth": row.depth, "n": row.values, "accuracy": row.test_accuracy,
              "∫|K| dA": row.total_curvature, "±": row.total_error,
              "complete": row.total_complete, "proxy": row.proxy, "error": row.error}
-            for row in rows
+            for row in trained
         ],
         hide_index=True, height=MODELS_SHOWN, key="claims_models", on_select="rerun",
         selection_mode="single-row",
     )  # fmt: skip
     chosen = event["selection"]["rows"]
     with fold:
-        if chosen and chosen[0] < len(rows):
-            draw_model(rows[chosen[0]])
+        if chosen and chosen[0] < len(trained):
+            draw_model(trained[chosen[0]])
         else:
             st.caption("Choose a row to open its model; or click a point of the picture.")
 

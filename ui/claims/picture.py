@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from gating_core.claims.pictures import DARK, LIGHT, colours
 
-HEIGHT = 350  # pixels, so that the picture stands on the first screen
+HEIGHT = 300  # pixels, so that the picture stands on the first screen
 LINE_PIXELS = 30  # of a forest plot that shows everything, below the first screen
 MOST_NAMES = 12  # in a legend; of more groups only their colours and their symbols are named
 LISTS = ("x", "y", "customdata", "text")

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from gating_core.claims import SELECTIONS, ModelRow, Selection, default_place
 from gating_core.claims.units import ModelUnit
+from ui.limits import CLAIMS_SECONDS
 
 SHIPPED, HERE = "shipped", "here"
 OWN = "own"
 STUDIES = {"quick": "quick", "full": "full", "own selection": OWN}
-OWN_PARTS = ("base", "stacks")  # of the grid
 COMMAND = ("python", "-m", "gating_core.claims", "run")
 MEASURES = {"proxy": 0, "∫|K| dA": 1}  # places of C6's pictures
-TASKS, VARIANTS = SELECTIONS["full"].tasks, SELECTIONS["full"].variants
+FULL = SELECTIONS["full"]
+ALL_CLAIMS = "all claims"
+CORES = 2  # that a study has on this machine
 # The study tests on 1,000 points and the page on what is left of the training share, in steps of 4
 # points and 5 %: these train on the same 256.
 LINK_POINTS, LINK_SHARE = 1280, 0.2
@@ -31,36 +34,67 @@ class Request:
     wide: bool = False  # all variants are drawn, not only the one that decides
     measure: int = 1  # a value of MEASURES
     study: str = "quick"  # a value of STUDIES
-    tasks: tuple[str, ...] = ()  # of one's own selection; none: all
+    tasks: tuple[str, ...] = ()  # of one's own selection; none: those of the full study
     variants: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
+    only: str = ""  # a claim; none: all
     seed_count: int = 16
+    steps: int = FULL.steps
+    product: bool = False  # everything that is varied, with everything else
     scheduler: str = ""  # its address; empty: this machine
 
-    @property
+    @cached_property
     def selection(self) -> Selection:
         """The models that the study would train."""
         if self.study != OWN:
             return SELECTIONS[self.study]
         return Selection(
-            tasks=self.tasks or TASKS,
-            variants=self.variants or VARIANTS,
-            parts=OWN_PARTS,
+            tasks=self.tasks or FULL.tasks,
+            variants=self.variants or FULL.variants,
+            parts=self.parts or FULL.parts,
             seed_count=self.seed_count,
+            steps=self.steps,
+            only=self.only or None,
+            product=self.product,
         )
 
     @property
+    def seconds(self) -> float:
+        """How long that would take this machine, roughly, if no row were there."""
+        return self.selection.size.seconds / CORES
+
+    @property
+    def trouble(self) -> str:
+        """Why that is not run from a page, in a sentence; empty: it may be."""
+        size = self.selection.size
+        if not size.models + size.stacks:
+            return (
+                f"{self.only} needs nothing of what is chosen: it stands on other tasks, variants"
+                " or parts of the grid."
+            )
+        if self.seconds > CLAIMS_SECONDS:
+            return (
+                f"This would take about {self.seconds / 3600:.1f} hours, and a page's study"
+                f" {CLAIMS_SECONDS / 3600:g} at most: choose less, or run the command in a shell."
+            )
+        return ""
+
+    @property
     def options(self) -> tuple[str, ...]:
-        """What the command line is told, but for the store."""
+        """What the command line is told, but for the store: how it differs from the full study."""
         if self.study != OWN:
             said = [f"--{self.study}"]
         else:
-            chosen = self.selection
-            said = [
-                *("--tasks", ",".join(chosen.tasks)),
-                *("--variants", ",".join(chosen.variants)),
-                *("--parts", ",".join(chosen.parts)),
-                *("--seeds", str(chosen.seed_count)),
-            ]
+            said = ["--grid", "all"] if self.product else ["--full"]
+            given = {
+                "only": self.only, "tasks": ",".join(self.tasks),
+                "variants": ",".join(self.variants), "parts": ",".join(self.parts),
+                "seeds": str(self.seed_count), "steps": str(self.steps),
+            }  # fmt: skip
+            usual = {"seeds": str(FULL.seed_count), "steps": str(FULL.steps)}
+            for name, value in given.items():
+                if value and value != usual.get(name):
+                    said += [f"--{name}", value]
         return (*said, "--scheduler", self.scheduler) if self.scheduler else tuple(said)
 
 

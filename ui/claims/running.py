@@ -69,6 +69,7 @@ class Status:
     trouble: str = ""
     options: tuple[str, ...] = ()
     owner: str = ""
+    began: float = 0.0  # which study it is: no two of a server began at once
 
     @property
     def lives(self) -> bool:
@@ -80,7 +81,7 @@ def start(options: tuple[str, ...], owner: str, store: Path) -> str:
     """Start the study with ``options``; why that cannot be, in a sentence."""
     with _lock:
         if look(store).lives:
-            return "A study runs on this server already: it is shown here."
+            return "A study runs here already, and is shown."
         try:
             if store == default_place():
                 store.parent.mkdir(parents=True, exist_ok=True)
@@ -121,7 +122,7 @@ def look(store: Path) -> Status:
     last = _last_progress(store)
     status = Status(
         State.RUNNING, last.get("done", 0), last.get("total", 0), last.get("seconds_left", 0.0),
-        options=record.options, owner=record.owner,
+        options=record.options, owner=record.owner, began=record.began,
     )  # fmt: skip
     if alive:
         if record.stop and time.monotonic() - record.stopped > STOP_SECONDS:
@@ -164,10 +165,11 @@ def _is_alive(record: Record) -> bool:
                 _children.remove(child)
     try:
         process = psutil.Process(record.pid)
+        words = process.cmdline()  # none yet, for a moment after its start
         return (
             abs(process.create_time() - record.began) < SAME_SECONDS
             and process.status() != psutil.STATUS_ZOMBIE
-            and MODULE in process.cmdline()
+            and (not words or MODULE in words)
         )
     except psutil.Error:
         return False

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import socket
 from pathlib import Path
 
 from gating_core.claims import default_place
@@ -16,6 +17,7 @@ from gating_core.claims import default_place
 PLACE, SCHEDULERS = "GATING_CLAIMS_STORE", "GATING_CLAIMS_SCHEDULERS"
 ADDRESS = re.compile(r"(?:(?:tcp|tls)://)?([A-Za-z0-9.-]+|\[[0-9A-Fa-f:]+\]):([0-9]{1,5})")
 OWN_HOSTS = ("localhost", "127.0.0.1", "[::1]")
+ANSWER_SECONDS = 2.0  # for anybody at an address to take a connection
 
 
 def store_place() -> Path:
@@ -36,3 +38,19 @@ def scheduler_trouble(address: str) -> str:
         "A scheduler can make whoever connects to it do anything, so this page uses those of this"
         f" machine, and those that the variable {SCHEDULERS} names where the server is started."
     )
+
+
+def silence_trouble(address: str) -> str:
+    """Why a study need not be sent to ``address``, in a sentence: nobody is there; empty: somebody.
+
+    Asked before the study starts, which takes seconds to find out the same.
+    """
+    found = ADDRESS.fullmatch(address)
+    assert found is not None  # else there is a `scheduler_trouble`
+    try:
+        with socket.create_connection((found[1].strip("[]"), int(found[2])), ANSWER_SECONDS):
+            return ""
+    except OSError:
+        return (
+            f"Nobody answers at {address}: start a Dask scheduler there, or leave the field empty."
+        )

@@ -5,21 +5,24 @@ from __future__ import annotations
 import shlex
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from ui.claims import measured, running, words
 from ui.claims.controls import CLAIMED, show_own_rows, study_controls
-from ui.claims.request import HERE, Request, command
+from ui.claims.request import HERE, command
 from ui.claims.running import State, Status
-from ui.claims.store_place import scheduler_trouble, store_place
+from ui.claims.store_place import scheduler_trouble, silence_trouble, store_place
 from ui.work.turns import TURNS
 
 EVERY_SECONDS = 1.0
 TROUBLE = "claims_trouble"
+SEEN, CLOSED = "claims_study_seen", "claims_study_closed"  # when the study began that was
 ENDS = {
     State.PAUSED: "The study is paused: every row that was found is kept.",
     State.CANCELLED: "The study was cancelled: every row that was found is kept.",
     State.COMPLETE: "The study is complete.",
 }
+RESUMABLE = (State.PAUSED, State.ENDED)
 
 
 def study_status() -> Status:
@@ -28,13 +31,26 @@ def study_status() -> Status:
 
 
 def draw_progress(status: Status, rows: str) -> None:
-    """How far the server's study is, for everybody; what ended it, until a new one begins."""
+    """How far the server's study is, for everybody, and what ended it, until that is closed.
+
+    An end that asks for nothing is told to those alone who have seen the study run; the fold that
+    starts one tells it to all.
+    """
     if trouble := st.session_state.pop(TROUBLE, ""):
         st.error(trouble)
-    if status.state == State.NONE:
+    if status.lives:
+        st.session_state[SEEN] = status.began
+    seen = status.lives or status.state in RESUMABLE or _is(SEEN, status)
+    if status.state == State.NONE or not seen or _is(CLOSED, status):
         return
-    shown = _there(rows, status)
-    st.fragment(_look, run_every=EVERY_SECONDS if status.lives else None)(status, rows, shown)
+    if status.lives:
+        st.fragment(_look, run_every=EVERY_SECONDS)(status, rows, _there(rows, status))
+    else:
+        _draw_end(status)
+
+
+def _is(name: str, status: Status) -> bool:
+    return st.session_state.get(name) == status.began
 
 
 def _there(rows: str, status: Status) -> object:
@@ -53,11 +69,12 @@ def _look(before: Status, rows: str, shown: object) -> None:
             st.rerun()
         if _there(rows, status) != shown:
             st.rerun()
-        with st.container(horizontal=True, vertical_alignment="center"):
-            if status.lives:
-                _draw_running(status)
-            else:
-                _draw_end(status)
+        with _line():
+            _draw_running(status)
+
+
+def _line() -> DeltaGenerator:
+    return st.container(horizontal=True, vertical_alignment="center")
 
 
 def _draw_running(status: Status) -> None:
@@ -77,14 +94,28 @@ def _draw_running(status: Status) -> None:
 
 
 def _draw_end(status: Status) -> None:
-    rows = f"{status.done:,} of {status.total:,} rows are there."
+    line = _line()
     if status.state == State.ENDED:
-        st.error(f"The study has ended: {status.trouble.rstrip('.')}. {rows}")
+        line.error(_end(status))
     else:
-        st.caption(f":material/info: {ENDS[status.state]} {rows} ({_options(status)})")
-    if status.state in (State.PAUSED, State.ENDED):
-        st.button("Resume", key="claims_resume", icon=":material/play_arrow:",
-                  on_click=_start, args=(status.options,))  # fmt: skip
+        line.caption(f":material/info: {_end(status)}")
+    if status.state in RESUMABLE:
+        line.button("Resume", key="claims_resume", icon=":material/play_arrow:",
+                    on_click=_start, args=(status.options,))  # fmt: skip
+    line.button("Close", key="claims_close", icon=":material/close:", type="tertiary",
+                on_click=_close, args=(status.began,))  # fmt: skip
+
+
+def _end(status: Status) -> str:
+    rows = f"{status.done:,} of {status.total:,} rows are there. ({_options(status)})"
+    if status.state == State.ENDED:
+        return f"The study has ended: {status.trouble.rstrip('.')}. {rows}"
+    return f"{ENDS[status.state]} {rows}"
+
+
+def _close(began: float) -> None:
+    """What ended has been read; for callbacks only."""
+    st.session_state[CLOSED] = began
 
 
 def _options(status: Status) -> str:
@@ -93,7 +124,9 @@ def _options(status: Status) -> str:
 
 def _start(options: tuple[str, ...], scheduler: str = "") -> None:
     """Start it, or say why not; for callbacks only."""
-    trouble = scheduler_trouble(scheduler) if scheduler else ""
+    trouble = ""
+    if scheduler:
+        trouble = scheduler_trouble(scheduler) or silence_trouble(scheduler)
     trouble = trouble or running.start(options, measured.visitor(), store_place())
     if trouble:
         st.session_state[TROUBLE] = trouble
@@ -106,15 +139,21 @@ def draw_study(status: Status) -> None:
     fold = CLAIMED["run_study"].draw(st)
     if not fold.open:
         return
-    request: Request = study_controls(fold)
+    if not status.lives and status.state != State.NONE:
+        fold.caption(f"The last one here: {_end(status)}")
+    request = study_controls(fold)
     button, about = fold.columns([2, 8], vertical_alignment="center")
     button.button(
         "Run", key="claims_run", icon=":material/play_arrow:", width="stretch", type="primary",
-        disabled=status.lives, on_click=_start, args=(request.options, request.scheduler),
-        help="One study at a time runs on this server, for all visitors.",
+        disabled=status.lives or bool(request.trouble), on_click=_start,
+        args=(request.options, request.scheduler),
+        help="One study at a time runs here, for all visitors.",
     )  # fmt: skip
-    about.caption(
-        f"{words.size_text(request.selection.model_count)} It goes on when this tab is closed, and"
-        " whoever comes back finds it. The same from a shell:"
-    )
+    if request.trouble:
+        about.warning(request.trouble)
+    else:
+        about.caption(
+            f"{words.size_text(request.selection.size, request.seconds)} It goes on when this tab"
+            " is closed, and whoever comes back finds it. The same from a shell:"
+        )
     fold.code(command(request, store_place()), language="bash")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gating_core.claims import ModelRow, Verdict
+from gating_core.claims import ModelRow, Size, Verdict
 from gating_core.claims.charts import CURVED, FLAT
 from gating_core.claims.models import GATED, WITHOUT_GATE
 from gating_core.claims.relations import EXACT, PEARSON, PROXY
@@ -101,6 +101,16 @@ def rows_text(models: int, stacks: int, seeds: tuple[int, ...], code: str, where
     return f"Rows: {told}, seeds {spans(seeds) or '–'}, code {code or '–'}, {where}."
 
 
+def aside_text(models: int) -> str:
+    """How many models have no say; nothing where all have."""
+    if not models:
+        return ""
+    return (
+        f"Set aside: {counted(models, 'model')}, of another version or number of steps than most,"
+        " or trained twice."
+    )
+
+
 def code_text(code: str, running: str) -> str:
     """Where the rows' code is not the one that runs; else nothing."""
     if not code or code == running:
@@ -146,6 +156,16 @@ def progress_text(done: int, total: int, seconds: float) -> str:
     return f"{done:,} of {total:,} rows, about {time_text(seconds)} left"
 
 
-def size_text(models: int) -> str:
-    """What would be trained."""
-    return f"{counted(models, 'model')} would be trained, less those whose rows are there."
+def size_text(size: Size, seconds: float) -> str:
+    """What would be done, and how long that takes."""
+    parts = [counted(size.models, "model")] * bool(size.models)
+    parts += [counted(size.stacks, "stack")] * bool(size.stacks)
+    return (
+        f"{' and '.join(parts)}, less what is there already: about {rough_time_text(seconds)} on"
+        " two cores, perhaps half or twice that."
+    )
+
+
+def rough_time_text(seconds: float) -> str:
+    """Seconds below two minutes, else minutes."""
+    return f"{max(round(seconds), 1)} s" if seconds < 120 else f"{seconds / 60:.0f} min"

@@ -64,6 +64,39 @@ def test_bounds_are_those_of_the_row():
     assert shown == {key: (row.chart_bound, row.chart_largest) for key, row in KEYS.items()}
 
 
+@pytest.mark.parametrize(("bound", "largest", "arrow"), [
+    (1e100, 1e150, "ne"), (1e-200, 1e-180, "sw"), (1e-12, 1e90, "up"), (1e-12, 1e-90, "down"),
+    (1e70, 1.0, "right"), (1e-70, 1.0, "left"), (1e-70, 1e70, "nw"), (1e70, 1e-70, "se"),
+])  # fmt: skip
+def test_what_lies_beyond_the_frame_points_to_where_it_is(bound, largest, arrow):
+    """At the edge nearest to it; its own numbers are told."""
+    rows = [replace(row, chart_largest=largest, chart_bound=bound, chart_flat=False)
+            if row.key == "xor/sigmoid/3" else row for row in ROWS]  # fmt: skip
+    (one,) = figures(verdicts(rows, [])["C2"])
+    (trace,) = [x for x in one.figure["data"] if "beyond" in x["name"]]
+    assert trace["name"] == "1 beyond the frame"
+    assert trace["customdata"] == ["xor/sigmoid/3"]
+    assert trace["marker"]["symbol"] == [f"triangle-{arrow}"]
+    assert f"|K| {largest:.3g}, bound {bound:.3g}" in trace["text"][0]
+    for axis, drawn, value in (("xaxis", trace["x"], bound), ("yaxis", trace["y"], largest)):
+        low, high = one.figure["layout"][axis]["range"]
+        assert low == int(low)
+        assert high == int(high)
+        assert np.log10(drawn) == pytest.approx([np.clip(np.log10(value), low, high)])
+
+
+def test_every_kind_has_its_middle_within_the_frame():
+    """Many models of one kind do not push another out."""
+    (one,) = figures(FOUND["C1"])
+    ends = [one.figure["layout"][axis]["range"] for axis in ("xaxis", "yaxis")]
+    for trace in one.figure["data"]:
+        if trace["mode"] == "markers":
+            for (low, high), axis in zip(ends, "xy", strict=True):
+                values = np.log10(trace[axis])
+                assert low < np.quantile(values, 0.05)
+                assert np.quantile(values, 0.95) < high
+
+
 def test_a_model_with_k_exactly_zero_is_counted():
     rows = [replace(row, chart_largest=0.0) if row.variant == "ungated" else row for row in ROWS]
     (one,) = figures(verdicts(rows, [])["C1"])
@@ -78,9 +111,9 @@ def test_what_the_frame_cuts_off_is_counted():
     (one,) = figures(verdicts(rows, [])["C2"])
     layout = one.figure["layout"]
     assert layout["yaxis"]["range"][1] < 10
-    assert " 1 lie outside the frame" in one.explain
+    assert ": 1 model beyond, whose" in one.explain
     (other,) = figures(FOUND["C2"])
-    assert "outside" not in other.explain
+    assert "beyond" not in other.explain
 
 
 @pytest.mark.parametrize(("claim", "name", "factor"), [

@@ -36,7 +36,7 @@ def cells(selection):
 
 def test_the_full_study_is_what_the_issue_asks_for():
     found = cells(FULL)
-    assert FULL.model_count == len(found) == len(set(found)) >= 3000
+    assert FULL.size.models == len(found) == len(set(found)) >= 3000
     base = {cell[1:] for cell in found if cell[0] == "base"}
     assert base == {
         (task, name, "memory", 1, 3, seed)
@@ -82,7 +82,7 @@ def test_the_complete_product_holds_the_full_study():
         return {cell[1:] for cell in cells(selection)}
 
     assert kept(FULL) < kept(ALL)
-    assert ALL.model_count == 8 * 8 * 2 * 3 * 3 * 32
+    assert ALL.size.models == 8 * 8 * 2 * 3 * 3 * 32
 
 
 def test_seeds_that_fill_no_whole_unit_make_a_smaller_one():

@@ -25,7 +25,7 @@ def test_the_quick_study_is_complete_and_its_theorems_hold(path):
     assert all(one["done"] <= other["done"] for one, other in pairwise(told))
     with Store(path, readable=True) as store:
         models, stacks = store.models(), store.stacks()
-    assert len(models) == SELECTIONS["quick"].model_count
+    assert len(models) == SELECTIONS["quick"].size.models
     assert not [row.error for row in models if row.error]
     ungated = [row for row in models if row.variant == "ungated"]
     assert all(row.chart_flat and row.flat and row.total_curvature == 0 for row in ungated)  # C1

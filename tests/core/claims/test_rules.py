@@ -1,13 +1,17 @@
 """Does every verdict follow from the numbers as its rule says, and from nothing else?"""
 
 from dataclasses import fields, replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from gating_core.claims.models import sorted_out
+from gating_core.claims.relations import EXACT, PEARSON, PROXY
 from gating_core.claims.rules import RULES, guarded
+from gating_core.claims.slopes import CENTRE
+from gating_core.claims.slopes import PROXY as DEPTH_PROXY
 from gating_core.claims.thresholds import (
     NOT_ENOUGH,
     NOT_SUPPORTED,
@@ -338,6 +342,20 @@ def test_a_relation_within_is_told_by_measure(names, within, expected, said):
     assert "0.79" in found.sentences
 
 
+@pytest.mark.parametrize(("proxy", "exact", "expected"), [
+    ((0.60, 0.80), (0.1, 0.3), SUPPORTED),  # its middle is below the paper's r
+    ((0.60, 0.78), (0.1, 0.3), PARTLY), ((-0.1, 0.8), (0.1, 0.3), PARTLY),
+    ((0.60, 0.80), (-0.1, 0.3), PARTLY), ((-0.1, 0.8), (-0.1, 0.3), NOT_SUPPORTED),
+])  # fmt: skip
+def test_the_ends_of_intervals_decide_c6(proxy, exact, expected):
+    pooled = {
+        (name, PEARSON): SimpleNamespace(low=low, high=high, r=(low + high) / 2, seed_count=16)
+        for name, (low, high) in ((PROXY, proxy), (EXACT, exact))
+    }
+    found = SimpleNamespace(pooled=pooled, failed_share=0.0)
+    assert RULES["C6"].decide(found, THRESHOLDS) == expected
+
+
 def test_without_a_relation_alarms_are_rare_in_c6():
     runs = 25
     words = [
@@ -364,6 +382,18 @@ def test_flat_models_are_left_out_and_too_many_failures_said():
 ])  # fmt: skip
 def test_exponents_decide(slope, proxy_slope, expected):
     assert word("C7", (), stacks(slope, proxy_slope)) == expected
+
+
+@pytest.mark.parametrize(("centre", "proxy", "expected"), [
+    ((1.981, 2.019), (0.96, 1.04), SUPPORTED), ((1.97, 2.01), (0.96, 1.04), PARTLY),
+    ((1.99, 2.03), (0.96, 1.04), PARTLY), ((1.99, 2.01), (0.94, 1.0), PARTLY),
+    ((1.97, 2.01), (1.0, 1.06), NOT_SUPPORTED),
+])  # fmt: skip
+def test_the_whole_interval_of_an_exponent_decides(centre, proxy, expected):
+    exponents = {name: SimpleNamespace(low=low, high=high)
+                 for name, (low, high) in ((CENTRE, centre), (DEPTH_PROXY, proxy))}  # fmt: skip
+    found = SimpleNamespace(seeds=SEEDS, without=(), exponents=exponents)
+    assert RULES["C7"].decide(found, THRESHOLDS) == expected
 
 
 def test_only_where_the_regime_holds():

@@ -71,6 +71,14 @@ def test_a_row_that_is_there_stays_as_it_is(store):
     assert store.counts() == {"models": 2, "stacks": 0}
 
 
+def test_of_many_keys_all_that_are_there_are_found(store):
+    """More than are asked for at a time."""
+    some = rows(0, 2 * store_file.BATCH + 1)
+    store.write(some)
+    keys = {row.key for row in some}
+    assert store.present(["none", *sorted(keys)]) == keys
+
+
 def test_a_unit_is_written_whole_or_not_at_all(store):
     with pytest.raises(sa.exc.StatementError):
         store.write([*rows(0, 3), replace(ROW, key="x", task=object())])
@@ -125,6 +133,8 @@ def test_a_unit_is_leased_to_one_at_a_time(path):
         assert one.lease(["a", "b"]) == {"a", "b"}
         assert other.lease(["b", "c"]) == {"c"}
         assert one.lease(["a", "b", "c"]) == {"a", "b"}
+        one.release(["c"])  # which is not its own
+        assert one.lease(["c"]) == set()
         one.release(["b"])
         assert other.lease(["a", "b"]) == {"b"}
         one.release()

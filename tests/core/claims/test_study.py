@@ -2,12 +2,11 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
 import time
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -19,11 +18,12 @@ import sqlalchemy as sa
 from gating_core.claims import Refused, Store, Unreachable, progress_of, run_study
 from gating_core.claims import store as store_file
 from gating_core.claims.workers import Workers
+from tests.browser.serving import free_port
+from tests.clusters import SECONDS, cluster_of, wait_until
 from tests.core.claims.conftest import TINY, Here
 from tests.core.claims.test_store import rows
 
 ROOT = Path(__file__).resolve().parents[3]
-SECONDS = 60  # for what takes a few
 
 
 def comparable(rows):
@@ -47,6 +47,32 @@ def test_a_study_tells_how_far_it_is_and_its_rows_are_those_of_the_units(store, 
     assert comparable(row for x in told for row in x.arrived) == found(store)
     assert found(store) == comparable(tiny_rows)
     assert store._begin().__enter__().scalar(sa.text("SELECT count(*) FROM leases")) == 0
+
+
+def test_a_unit_that_is_there_in_part_is_finished_and_counted_once(store, tiny_rows):
+    store.write(tiny_rows[:1])
+    told = list(run_study(TINY, store, start=Here))
+    assert told[0].done == 1
+    assert told[-1].done == told[-1].total == len(tiny_rows)
+    assert found(store) == comparable(tiny_rows)
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5])
+def test_at_first_the_time_left_is_that_of_all_units_on_so_many_workers(store, workers):
+    seconds = sum(unit.seconds for unit in TINY.units())
+    assert progress_of(TINY, store, workers).seconds_left == pytest.approx(seconds / workers)
+
+
+def test_many_workers_are_soon_done(store):
+    class Many(Here):
+        threads = 1000
+
+        def finished(self, timeout):
+            yield next(super().finished(timeout))
+
+    study = run_study(TINY, store, start=Many)
+    with closing(study):
+        assert next(study).seconds_left > 50 * next(study).seconds_left
 
 
 def test_what_is_there_is_not_done_again(store):
@@ -86,6 +112,7 @@ def test_what_fails_is_told_and_tried_again_another_time(store):
 
     told = list(run_study(TINY, store, start=Failing))
     assert not told[-1].complete
+    assert told[-1].seconds_left == pytest.approx(0)
     assert told[-1].failures == ("linear: half; memory, depth 1, n = 3, seeds 0 to 1: it failed",)
     assert list(run_study(TINY, store, start=Here))[-1].complete
 
@@ -104,7 +131,9 @@ def test_a_unit_of_another_process_is_waited_for(store, path, monkeypatch):
         here.submit(one.dumped())
         owner.write(next(here.finished(0))[1])
         owner.release([one.key])
-        assert next(study).done == len(one.keys)
+        told = next(study)
+        assert told.done == len(one.keys)
+        assert not told.arrived  # nobody does it again
         arrived = [row.task for x in study for row in x.arrived]
     assert set(arrived) == {"linear"}
     assert len(store.models()) == 4
@@ -144,13 +173,6 @@ TINY_WORDS = ("--tasks", "xor,linear", "--variants", "ungated,sigmoid,half", "--
               "base,stacks", "--seeds", 2, "--steps", 3)  # fmt: skip
 
 
-def wait_until(true):
-    end = time.monotonic() + SECONDS
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.05)
-
-
 def test_a_study_that_is_killed_goes_on_where_it_was_and_leaves_no_process(path, tiny_rows):
     study = command("run", *TINY_WORDS, "--store", path, "--workers", 1)
     wait_until(lambda: path.exists() and Store(path, readable=True).counts()["models"])
@@ -171,46 +193,11 @@ def test_a_study_that_is_killed_goes_on_where_it_was_and_leaves_no_process(path,
 # --- Clusters ---
 
 
-@contextmanager
-def process(*arguments, folder):
-    """A process that knows nothing of our package."""
-    env = {name: x for name, x in os.environ.items() if name != "PYTHONPATH"}
-    started = subprocess.Popen([sys.executable, "-m", *arguments], cwd=folder, env=env,
-                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
-    try:
-        yield started
-    finally:
-        children = psutil.Process(started.pid).children(recursive=True)
-        for each in (*children, started):
-            with suppress(psutil.NoSuchProcess):
-                each.kill()
-        started.wait(SECONDS)
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def listens(port):
-    with socket.socket() as probe:
-        return not probe.connect_ex(("127.0.0.1", port))
-
-
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
     """A scheduler and two workers, each a process of its own; its address."""
-    folder = tmp_path_factory.mktemp("cluster")
-    address = f"tcp://127.0.0.1:{free_port()}"
-    port = address.split(":")[-1]
-    with process("distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", port,
-                 "--no-dashboard", folder=folder):  # fmt: skip
-        wait_until(lambda: listens(int(port)))
-        worker = ("distributed.cli.dask_worker", address, "--host", "127.0.0.1", "--nthreads", "1",
-                  "--no-dashboard")  # fmt: skip
-        with process(*worker, folder=folder), process(*worker, folder=folder):
-            yield address
+    with cluster_of(2, tmp_path_factory.mktemp("cluster")) as address:
+        yield address
 
 
 def worker_pids(team):

@@ -12,12 +12,13 @@ import pytest
 from streamlit.delta_generator import DeltaGenerator
 
 from gating_core.claims import WORDS, Store, code_version
-from tests.ui.opening import mistakes, open_page
+from tests.ui.opening import component, mistakes, open_page, report
 from ui.claims import measured, running, study
-from ui.claims.judged import FILES, Source, file_bytes, rows_of
+from ui.claims.judged import FILES, Source, file_bytes, judge, rows_of
 from ui.claims.running import State, Status
 
 PAGE = "pages/5_Claims.py"
+TABLE = "claims_table"
 
 
 @pytest.fixture(autouse=True)
@@ -38,6 +39,11 @@ def texts(app):
 
 def said(app, words):
     return any(words in text for text in texts(app))
+
+
+def claims_of(app):
+    """What the table of claims is told."""
+    return json.loads(component(app, TABLE).proto.json)
 
 
 def charts(app):
@@ -79,10 +85,15 @@ def first():
 def test_it_opens_with_seven_verdicts_and_the_picture_that_decides(first):
     assert not first.exception
     assert not first.error
-    table = first.table[0].value
-    assert len(table) == 7
-    assert [text.strip("*")[:2] for text in table["Claim"]] == [f"C{n}" for n in range(1, 8)]
-    assert all(any(word in text for word in WORDS) for text in table["Verdict"])
+    table = claims_of(first)
+    assert table["columns"] == ["Claim", "Evidence", "Verdict"]
+    assert [row["word"] for row in table["rows"]] == [f"C{n}" for n in range(1, 8)]
+    for row in table["rows"]:
+        claim, evidence, verdict = row["cells"]
+        assert claim.startswith(f"{row['word']} ")
+        assert evidence
+        assert verdict[2:] in WORDS
+    assert table["chosen"] == "C4"
     (chart,) = charts(first)
     assert chart.proto.alt.startswith("Gated models are better with certainty on")
     assert said(first, "**The rule of C4, written before the numbers.** Supported: better")
@@ -96,15 +107,35 @@ def test_every_claim_has_a_picture_a_rule_and_an_explanation(claim):
     assert not app.exception
     assert len(charts(app)) == 1
     assert said(app, f"**The rule of {claim}, written before the numbers.**")
-    (chosen,) = [text for text in app.table[0].value["Claim"] if text.startswith("**")]
-    assert chosen.startswith(f"**{claim} ")
+    assert claims_of(app)["chosen"] == claim
+
+
+def test_a_row_that_is_clicked_is_the_claim():
+    app = report(open_page(PAGE), TABLE, "picked", {"word": "C6", "serial": 5})
+    assert not app.exception
+    assert said(app, "**The rule of C6, written before the numbers.**")
+    assert claims_of(app)["chosen"] == "C6"
+    assert app.query_params["claim"] in ("C6", ["C6"])
+    assert claims_of(app)["heard"] == 5
+    app = report(app, TABLE, "picked", {"word": "C5", "serial": 5})  # said twice
+    assert claims_of(app)["chosen"] == "C6"
+
+
+@pytest.mark.parametrize("message", [
+    {"word": "C8", "serial": 6}, {"word": ["C1"], "serial": 6}, {"serial": 6}, "C1", None,
+    {"word": "C1", "serial": -1}, {"word": "C1", "serial": "6"},
+])  # fmt: skip
+def test_what_no_table_of_ours_says_is_not_heard(message):
+    app = report(open_page(PAGE), TABLE, "picked", message)
+    assert not app.exception
+    assert claims_of(app)["chosen"] == "C4"
 
 
 def test_more_can_be_drawn_than_what_decides(first):
     def lines(app):
         return len(json.loads(charts(app)[0].proto.spec)["layout"]["yaxis"]["ticktext"])
 
-    assert (lines(first), lines(open_page(PAGE, wide="all variants"))) == (6, 42)
+    assert (lines(first), lines(open_page(PAGE, wide="all"))) == (6, 42)
 
 
 def test_both_measures_of_c6_are_drawn():
@@ -133,7 +164,7 @@ def test_rows_of_another_version_are_named(first, monkeypatch):
 
 def test_without_a_study_here_the_shipped_rows_are_shown_and_named(store):
     app = open_page(PAGE, rows="here")
-    assert said(app, "No study has been run on this server yet. Shown: the shipped rows.")
+    assert said(app, "No study has been run here yet. Shown: the shipped rows.")
     assert not store.exists()
 
 
@@ -142,8 +173,17 @@ def test_this_servers_rows_are_shown(store, rows):
         opened.write([row for row in rows[0] if row.task == "xor" and row.seed < 4])
     app = open_page(PAGE, rows="here", claim="C3")
     assert not app.exception
-    assert said(app, ", of this server.")
-    assert "not enough data" in app.table[0].value["Verdict"][2]
+    assert said(app, ", trained here.")
+    assert "not enough data" in claims_of(app)["rows"][2]["cells"][2]
+
+
+def test_rows_that_have_no_say_are_counted(store, rows, first):
+    some = [row for row in rows[0] if row.task == "xor" and row.seed < 4]
+    others = [replace(row, key=f"{row.key}x", steps=50) for row in some[:5]]
+    with Store(store) as opened:
+        opened.write([*some, *others])
+    assert said(open_page(PAGE, rows="here"), "Set aside: 5 models, of another version")
+    assert not said(first, "Set aside")
 
 
 def test_a_file_that_is_no_store_is_one_sentence_and_stays(store):
@@ -151,7 +191,7 @@ def test_a_file_that_is_no_store_is_one_sentence_and_stays(store):
     before = store.read_bytes()
     app = open_page(PAGE, rows="here")
     assert not app.exception
-    assert said(app, "rows cannot be read:")
+    assert said(app, "The rows here cannot be read:")
     assert said(app, "Shown: the shipped rows.")
     assert store.read_bytes() == before
 
@@ -195,14 +235,23 @@ def test_a_clicked_point_without_a_model_is_said(monkeypatch):
         ({"study": "full"}, ["--full"]),
         (
             dict(study="own selection", tasks="xor", variants=["ungated", "silu"], many="9"),
-            ["--tasks", "xor", "--variants", "ungated,silu", "--parts", "base,stacks", "--seeds",
-             "9"],
+            ["--full", "--tasks", "xor", "--variants", "ungated,silu", "--seeds", "9"],
+        ),
+        (
+            dict(study="own selection", only="C6", study_parts="base", study_steps="200",
+                 many="32"),
+            ["--full", "--only", "C6", "--parts", "base", "--steps", "200"],
+        ),
+        (
+            dict(study="own selection", product="true", tasks="moons"),
+            ["--grid", "all", "--tasks", "moons", "--seeds", "16"],
         ),
         ({"scheduler": "tcp://127.0.0.1:8786"}, ["--quick", "--scheduler", "tcp://127.0.0.1:8786"]),
     ],
 )  # fmt: skip
 def test_the_command_equals_the_page(query, options, store, monkeypatch):
     begun = []
+    monkeypatch.setattr(study, "silence_trouble", lambda address: "")
     monkeypatch.setattr(running, "start", lambda *about: begun.append(about) or "")
     app = open_page(PAGE, run_study="true", **query)
     (code,) = app.code
@@ -216,6 +265,7 @@ def test_the_command_equals_the_page(query, options, store, monkeypatch):
 
 def test_an_address_elsewhere_is_refused_unless_the_server_names_it(monkeypatch):
     begun = []
+    monkeypatch.setattr(study, "silence_trouble", lambda address: "")
     monkeypatch.setattr(running, "start", lambda *about: begun.append(about) or "")
     for named in ("", "tcp://cluster:8786"):
         monkeypatch.setenv("GATING_CLAIMS_SCHEDULERS", named)
@@ -258,7 +308,7 @@ def test_results_are_shown_while_they_arrive(monkeypatch, store, rows):
     measured._so_far.clear()
     measured._seen.clear()
     app = open_page(PAGE, rows="here")
-    assert said(app, "The first rows of this server's study are on their way.")
+    assert said(app, "The first rows of the study here are on their way.")
     awaited(lambda: not measured._judging)
     app.run()
     assert said(app, "Rows: 20 trained models")
@@ -274,7 +324,7 @@ def test_results_are_shown_while_they_arrive(monkeypatch, store, rows):
 
 
 @pytest.mark.parametrize(
-    ("state", "said_of_it", "resumes"),
+    ("state", "told", "resumes"),
     [
         (State.PAUSED, "The study is paused", True),
         (State.CANCELLED, "The study was cancelled", False),
@@ -282,37 +332,73 @@ def test_results_are_shown_while_they_arrive(monkeypatch, store, rows):
         (State.ENDED, "The study has ended: the disk is full", True),
     ],
 )
-def test_an_end_is_said_and_can_be_taken_up(monkeypatch, state, said_of_it, resumes):
-    status(monkeypatch, state=state, trouble="the disk is full")
+def test_an_end_is_said_until_it_is_closed_and_can_be_taken_up(monkeypatch, state, told, resumes):
+    def is_told(app):
+        return any(text.removeprefix(":material/info: ").startswith(told)
+                   for text in (*texts(app), *(x.value for x in app.error)))  # fmt: skip
+
+    status(monkeypatch, began=5.0)
+    app = open_page(PAGE)
+    status(monkeypatch, state=state, trouble="the disk is full", began=5.0)
     begun = []
     monkeypatch.setattr(running, "start", lambda *about: begun.append(about) or "")
-    app = open_page(PAGE)
-    assert any(said_of_it in text for text in (*texts(app), *(x.value for x in app.error)))
+    assert is_told(app.run())
     buttons = [x for x in app.button if x.key == "claims_resume"]
     assert bool(buttons) == resumes
     if resumes:
         buttons[0].click().run()
         assert begun[0][0] == ("--quick",)
+    app.button(key="claims_close").click().run()
+    assert not app.exception
+    assert not is_told(app)
+    status(monkeypatch, state=state, trouble="the disk is full", began=6.0)
+    assert is_told(app.run()) == resumes  # another study, which this visitor has not seen run
+    newcomer = open_page(PAGE, run_study="true")
+    assert is_told(newcomer) == resumes
+    assert said(newcomer, f"The last one here: {told}")
+
+
+def test_what_cannot_be_run_from_a_page_is_said_and_its_command_still_shown(monkeypatch):
+    begun = []
+    monkeypatch.setattr(running, "start", lambda *about: begun.append(about) or "")
+    app = open_page(PAGE, run_study="true", study="own selection", product="true")
+    assert "hours, and a page's study 1 at most" in app.warning[0].value
+    assert app.button(key="claims_run").disabled
+    assert "--grid all" in app.code[0].value
+    app = open_page(PAGE, run_study="true", study="own selection", tasks="xor", many="8")
+    assert not app.warning
+    assert said(app, "144 models and 128 stacks, less what is there already: about")
 
 
 # --- What is taken home ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["models.csv", "models.parquet"])
+@pytest.mark.parametrize("name", ["models.csv", "models.parquet", "stacks.csv", "stacks.parquet"])
 def test_files_hold_every_row(name, rows):
     data = io.BytesIO(file_bytes(Source(), name))
     frame = pd.read_csv(data) if name.endswith("csv") else pd.read_parquet(data)
-    assert len(frame) == len(rows[0])
-    assert set(frame["key"]) == {row.key for row in rows[0]}
+    wanted = rows[name.startswith("stacks")]
+    assert len(frame) == len(wanted)
+    assert set(frame["key"]) == {row.key for row in wanted}
 
 
 def test_the_report_is_made_of_what_is_shown(store, rows):
     with Store(store) as opened:
         opened.write([row for row in rows[0] if row.task == "xor" and row.seed < 9])
+        opened.write(rows[1])
     source = Source(str(store), (1,))
     report = file_bytes(source, "claims.md").decode()
     assert report.startswith("# Does the paper hold here?")
-    assert "supported" in report
+    for word, one in ((one.word, one) for one in judge(source).claims.values()):
+        assert f"{one.claim} {one.title}: {word}\n" in report
+
+
+def test_rows_that_wait_in_the_log_of_the_store_are_noticed(store):
+    """SQLite writes there first."""
+    store.touch()
+    before = measured._read_stamp(store)
+    store.with_name(f"{store.name}-wal").write_bytes(b"rows")
+    assert measured._read_stamp(store) != before
 
 
 def test_every_fold_opens():
@@ -321,7 +407,7 @@ def test_every_fold_opens():
     assert not app.exception
     assert said(app, "What would change it.")
     assert len(app.get("download_button")) == len(FILES)
-    assert len(app.table) == 2
+    assert len(app.table) == 1
 
 
 def test_the_version_that_runs_is_named_by_the_core(first):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from gating_core.claims import SELECTIONS, default_place
+from gating_core.claims.__main__ import _parser, _selection
 from gating_core.claims.units import ModelUnit
 from gating_core.training.ensemble import batches_of
 from ui.claims import words
@@ -36,7 +37,7 @@ def shipped():
 
 def test_shipped_rows_are_a_study_and_small(shipped):
     models, stacks = shipped
-    assert len(models) in {chosen.model_count for chosen in SELECTIONS.values()}
+    assert len(models) in {chosen.size.models for chosen in SELECTIONS.values()}
     assert stacks
     assert len({row.key for row in models}) == len(models)
     assert sum(path.stat().st_size for path in FOLDER.iterdir()) < MOST_SHIPPED
@@ -136,10 +137,49 @@ def test_the_place_is_the_one_that_the_server_is_told(store, monkeypatch):
     assert store_place() == default_place()
 
 
-def test_every_study_is_bounded():
-    most = SELECTIONS["full"].model_count
-    for kind in STUDIES.values():
-        assert 0 < Request(study=kind, seed_count=32).selection.model_count <= most
+OWN = (
+    {},
+    {"product": True, "tasks": ("xor",), "seed_count": 3},
+    {"only": "C7", "steps": 50},
+    {"tasks": ("blobs3", "spiral"), "variants": ("tanh", "ungated"), "parts": ("base", "depth")},
+    {"seed_count": 32},
+    {"seed_count": 64, "steps": 4000, "only": "C1", "scheduler": "tcp://127.0.0.1:8786"},
+)
+
+
+@pytest.mark.parametrize("asked", [*({"study": x} for x in STUDIES.values()), *OWN])
+def test_the_command_line_reads_the_same_selection(asked):
+    """Whatever the page can choose."""
+    request = Request(**{"study": "own"} | asked)
+    found = _parser().parse_args(["run", *request.options])
+    assert _selection(found) == request.selection
+    assert (found.scheduler or "") == request.scheduler
+
+
+def test_what_is_chosen_takes_as_long_as_its_units_say():
+    chosen = Request(study="own", tasks=("xor", "linear"), seed_count=20, steps=100)
+    units = list(chosen.selection.units())
+    assert chosen.seconds == pytest.approx(sum(unit.seconds for unit in units) / 2)
+    size = chosen.selection.size
+    assert size.models == sum(len(x.keys) for x in units if isinstance(x, ModelUnit))
+    assert size.models + size.stacks == sum(len(unit.keys) for unit in units)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({}, ""),
+        ({"product": True, "tasks": ("xor",), "variants": ("ungated", "sigmoid")}, ""),
+        ({"product": True}, "hours, and a page's study 1 at most"),
+        ({"product": True, "seed_count": 8, "steps": 1000}, "hours, and a page's study 1 at most"),
+        ({"only": "C7", "parts": ("base",)}, "C7 needs nothing of what is chosen"),
+        ({"only": "C5", "tasks": ("xor",)}, "C5 needs nothing of what is chosen"),
+    ],
+)
+def test_a_study_too_long_or_of_nothing_is_a_sentence(asked, said):
+    trouble = Request(study="own", **asked).trouble
+    assert said in trouble
+    assert bool(said) == bool(trouble)
 
 
 @pytest.mark.parametrize(

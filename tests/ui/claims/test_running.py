@@ -66,6 +66,26 @@ def test_it_tells_how_far_it_is_and_is_paused(store, says):
     assert awaited(store, lambda x: not x.lives).state == State.PAUSED
 
 
+def test_it_is_asked_to_stop_and_may_do_what_it_must(store, says):
+    """As the command line does, which ends its workers."""
+    says(
+        "import signal, time; signal.signal(signal.SIGTERM, signal.default_int_handler)\n"
+        f"print('{LINE}', flush=True)\ntry: time.sleep(100)\n"
+        f"except KeyboardInterrupt: print('{LINE}'.replace('3', '5', 1), flush=True)"
+    )
+    start(("--quick",), "somebody", store)
+    awaited(store, lambda x: x.done)
+    stop(store, State.PAUSED)
+    assert awaited(store, lambda x: not x.lives).done == 5
+
+
+def test_pages_go_first(store, says):
+    says(SLEEPS)
+    start(("--quick",), "somebody", store)
+    process = running.psutil.Process(running._read(store).pid)
+    assert process.nice() >= running.LOWER_PRIORITY > 0
+
+
 def test_there_is_one_at_a_time(store, says):
     says(SLEEPS)
     assert start(("--quick",), "somebody", store) == ""
@@ -124,6 +144,14 @@ def test_another_program_that_began_at_the_same_time_is_left_alone(store, monkey
     record = running.Record(own.pid, own.create_time(), (), "somebody")
     running._write(store, record)
     assert not look(store).lives
+
+
+def test_a_process_that_has_no_words_yet_is_ours(store, says, monkeypatch):
+    """As Linux shows it between its start and its first step."""
+    says(SLEEPS)
+    start(("--quick",), "somebody", store)
+    monkeypatch.setattr(running.psutil.Process, "cmdline", lambda process: [])
+    assert look(store).state == State.RUNNING
 
 
 def test_who_does_not_listen_is_killed_after_a_while(store, says, monkeypatch):

@@ -44,8 +44,9 @@ GOOD = {
     "stacked": "aligned gates", "quantity": "the paper's proxy", "around": "normalisation",
     "strong": "weak", "gated": "ungated", "tall": "3", "twin": "15", "start": "9999",
     "after": "16", "spot": "30.0", "every": "true", "theory": "true",
-    "claim": "C7", "rows": "here", "wide": "all variants", "measure": "∫|K| dA",
-    "study": "own selection", "tasks": "rings", "variants": "silu", "many": "32",
+    "claim": "C7", "rows": "here", "wide": "all", "measure": "∫|K| dA",
+    "study": "own selection", "tasks": "rings", "variants": "silu", "many": "64",
+    "study_parts": "stacks", "only": "C6", "study_steps": "4000", "product": "true",
     "scheduler": "tcp://127.0.0.1:8786", "run_study": "true", "numbers": "true", "models": "true",
     "accuracies": "true", "report": "true",
 }  # fmt: skip
@@ -77,8 +78,9 @@ BAD = {
     "stacked": "turtles", "quantity": "torsion", "around": "the clock", "strong": "mild",
     "gated": "both", "tall": "5", "twin": "16", "start": "-1", "after": "17", "spot": "31.0",
     "every": "all", "theory": "not",
-    "claim": "C8", "rows": "mine", "wide": "all", "measure": "r", "study": "slow",
-    "tasks": "mnist", "variants": "relu", "many": "33", "scheduler": "tcp://nowhere",
+    "claim": "C8", "rows": "mine", "wide": "all variants", "measure": "r", "study": "slow",
+    "tasks": "mnist", "variants": "relu", "many": "65", "scheduler": "tcp://nowhere",
+    "study_parts": "all", "only": "C0", "study_steps": "49", "product": "1",
     "run_study": "yes", "numbers": "1", "models": "all", "accuracies": "no", "report": "html",
 }  # fmt: skip
 EVERY = [(page, name) for page, parameters in PAGES.items() for name in parameters]

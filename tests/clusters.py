@@ -1,0 +1,62 @@
+"""How does a test get a Dask cluster of its own? Each part a process that lacks our package."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+import psutil
+
+from tests.browser.serving import HOST, free_port
+
+SECONDS = 60  # for what takes a few
+
+
+def wait_until(true: Callable[[], object]) -> None:
+    """Until it is; ``AssertionError`` after a minute."""
+    end = time.monotonic() + SECONDS
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+@contextmanager
+def process(*arguments: str, folder: Path) -> Iterator[subprocess.Popen]:
+    """A process that knows nothing of our package."""
+    env = {name: x for name, x in os.environ.items() if name != "PYTHONPATH"}
+    started = subprocess.Popen([sys.executable, "-m", *arguments], cwd=folder, env=env,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
+    try:
+        yield started
+    finally:
+        children = psutil.Process(started.pid).children(recursive=True)
+        for each in (*children, started):
+            with suppress(psutil.NoSuchProcess):
+                each.kill()
+        started.wait(SECONDS)
+
+
+def listens(port: int) -> bool:
+    """Whether anybody does, on this machine."""
+    with socket.socket() as probe:
+        return not probe.connect_ex((HOST, port))
+
+
+@contextmanager
+def cluster_of(workers: int, folder: Path) -> Iterator[str]:
+    """A scheduler and ``workers``; its address."""
+    address = f"tcp://{HOST}:{free_port()}"
+    port = address.split(":")[-1]
+    with ExitStack() as parts:
+        parts.enter_context(process("distributed.cli.dask_scheduler", "--host", HOST,
+                                    "--port", port, "--no-dashboard", folder=folder))  # fmt: skip
+        wait_until(lambda: listens(int(port)))
+        for _ in range(workers):
+            parts.enter_context(process("distributed.cli.dask_worker", address, "--host",
+                                        HOST, "--nthreads", "1", "--no-dashboard",
+                                        folder=folder))  # fmt: skip
+        yield address

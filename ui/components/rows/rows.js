@@ -1,0 +1,65 @@
+// A table to choose a row of: what stands first in a row is a button, and all of the row can be clicked.
+// Comes after wire.js.
+//
+// Python says { label, columns, rows: [{ word, cells }], chosen, heard }, and hears "picked" with
+// { word, serial }. A row that is clicked is marked at once, before Python has answered.
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  const table = parentElement.querySelector('.gc-rows');
+  const state = (table.__gc ??= { heard: 0, next: waiting });
+  state.report = setTriggerValue;
+  hear(state, data.heard);
+  if (!state.text) table.addEventListener('click', event => pick(table, state, event));
+  const text = JSON.stringify([data.label, data.columns, data.rows]);
+  if (text !== state.text) fill(table, data); // else whoever uses keys keeps their place
+  state.text = text;
+  if (!isUnheard(state, state.flying) && !state.wanted) mark(table, data.chosen);
+  post(table, state);
+}
+
+const waiting = state => state.wanted && { name: 'picked', take: () => taken(state) };
+
+function taken(state) {
+  const word = state.wanted;
+  state.wanted = null;
+  return { word };
+}
+
+function pick(table, state, event) {
+  const row = event.target.closest('tbody tr');
+  if (!row || String(window.getSelection())) return; // text may be marked, to copy it
+  state.wanted = row.dataset.word;
+  mark(table, state.wanted);
+  post(table, state);
+}
+
+function mark(table, word) {
+  for (const row of table.tBodies[0].rows) {
+    if (row.dataset.word === word) row.setAttribute('aria-current', 'true');
+    else row.removeAttribute('aria-current');
+  }
+}
+
+function fill(table, { label, columns, rows }) {
+  table.setAttribute('aria-label', label);
+  table.tHead.rows[0].replaceChildren(...columns.map(name => heading(name)));
+  table.tBodies[0].replaceChildren(...rows.map(line));
+}
+
+function heading(text) {
+  const cell = document.createElement('th');
+  cell.scope = 'col';
+  cell.textContent = text;
+  return cell;
+}
+
+function line({ word, cells: [first, ...rest] }) {
+  const row = document.createElement('tr');
+  row.dataset.word = word;
+  const button = document.createElement('button');
+  button.type = 'button';
+  button.textContent = first;
+  row.insertCell().append(button);
+  for (const text of rest) row.insertCell().textContent = text;
+  return row;
+}
