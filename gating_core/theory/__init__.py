@@ -10,7 +10,7 @@ from gating_core.theory.conic import (
     with_exponents,
     with_gate,
 )
-from gating_core.theory.design import SHAPES, Design, DesignedGate, design, measure_image
+from gating_core.theory.design import SHAPES, Design, DesignedGate, design
 from gating_core.theory.fit import GateFit, GateNetwork, fit_gate
 from gating_core.theory.formula import GRAMMAR, Formula, FormulaError, parse_formula
 from gating_core.theory.gallery import (
@@ -24,7 +24,13 @@ from gating_core.theory.gallery import (
     sphere_case,
 )
 from gating_core.theory.law import LawAtPoint, LawField, WithError, law, law_at
-from gating_core.theory.measure import VERDICTS, MeasuredGate, Reference, measure_gate
+from gating_core.theory.measure import (
+    VERDICTS,
+    MeasuredGate,
+    Reference,
+    measure_any_gate,
+    measure_gate,
+)
 from gating_core.theory.premises import (
     COUNTEREXAMPLES,
     POINTS,
@@ -69,10 +75,10 @@ __all__ = [
     "gated_layer",
     "law",
     "law_at",
+    "measure_any_gate",
     "measure_conic",
     "measure_counterexample",
     "measure_gate",
-    "measure_image",
     "own_case",
     "parse_formula",
     "quadratic_form",

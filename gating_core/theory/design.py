@@ -17,7 +17,8 @@ import torch
 from gating_core.checks import check_choice, check_number
 from gating_core.geometry.grid import Grid
 from gating_core.geometry.surface import SurfaceResult, measure_surface
-from gating_core.theory.sheet import Gate, GatedSheet, gate_values, sheet
+from gating_core.theory.measure import MeasuredGate, measure_any_gate
+from gating_core.theory.sheet import sheet
 
 SIZE_RANGE = (0.05, 5.0)
 ROOM = 0.75  # the largest value of a gate that was scaled so that a sigmoid reaches it
@@ -108,7 +109,7 @@ class Design:
     gate: DesignedGate
     values: np.ndarray  # (R, C)
     target: SurfaceResult  # the shape itself
-    image: SurfaceResult  # the sheet under the gate
+    image: MeasuredGate  # the sheet under the gate
 
     @property
     def lowest(self) -> float:
@@ -141,23 +142,20 @@ class Design:
     @property
     def agrees(self) -> bool:
         """Whether K of shape and image agree within both errors, wherever both are resolved."""
-        both = self.target.resolved & self.image.resolved
-        gap = np.abs(self.target.gaussian - self.image.gaussian)
-        allowed = self.target.gaussian_error + self.image.gaussian_error
+        target, image = self.target, self.image.surface
+        both = target.resolved & image.resolved
+        gap = np.abs(target.gaussian - image.gaussian)
+        allowed = target.gaussian_error + image.gaussian_error
         return bool((gap <= allowed)[both].all() and both.any())
 
 
 def design(name: str, size: float, grid: Grid) -> Design:
     """The gate for ``size`` times the shape ``name`` of `SHAPES`, and what it does on ``grid``."""
     gate = DesignedGate(name, size)
+    image = measure_any_gate(gate, grid)
     return Design(
         gate=gate,
-        values=gate_values(gate, grid)[..., 0],
+        values=image.gate[..., 0],
         target=measure_surface(RadialGraph(name, size), grid),
-        image=measure_surface(GatedSheet(gate), grid),
+        image=image,
     )
-
-
-def measure_image(gate: Gate, grid: Grid) -> SurfaceResult:
-    """The sheet under any scalar ``gate``, such as a fitted one, on ``grid``."""
-    return measure_surface(GatedSheet(gate), grid)

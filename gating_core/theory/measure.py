@@ -18,9 +18,9 @@ from gating_core.geometry.surface import SurfaceResult, surface_result
 from gating_core.geometry.verdict import FLAT
 from gating_core.jets.bounded import Bounded
 from gating_core.jets.second_order import SecondOrderJet, second_order_jet
-from gating_core.theory.gallery import GateCase
+from gating_core.theory.gallery import Exact, GateCase
 from gating_core.theory.law import law
-from gating_core.theory.sheet import GatedSheet, gate_fails, gate_values
+from gating_core.theory.sheet import Gate, GatedSheet, gate_fails, gate_values
 
 PLANE, BENT, POSITIVE, NEGATIVE, MIXED, UNDECIDED = VERDICTS = (
     "flat", "bent, not curved", "positively curved", "negatively curved", "mixed", "undecided",
@@ -34,6 +34,16 @@ class Reference:
 
     gaussian: np.ndarray
     error: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class LawOnGrid(Reference):
+    """K by the law, and what it is made of, as `LawAtPoint` names it; all (R, C)."""
+
+    rho: np.ndarray
+    hessian: np.ndarray
+    hessian_error: np.ndarray
+    normal_square: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +62,7 @@ class MeasuredGate:
     mean_norm: np.ndarray  # (R, C)
     mean_error: np.ndarray  # (R, C)
     bend_error: np.ndarray  # (R, C)
-    law: Reference | None  # for scalar gates
+    law: LawOnGrid | None  # for scalar gates
     exact: Reference | None  # where K is known in closed form
 
     @property
@@ -115,9 +125,19 @@ class MeasuredGate:
 
 def measure_gate(case: GateCase, strength: float, grid: Grid) -> MeasuredGate:
     """Measure the sheet under the gate of ``case`` at a ``strength`` from 0 to 1, on ``grid``."""
-    image = GatedSheet(case.gate, strength)
-    gate = gate_values(case.gate, grid)
-    fails = gate_fails(gate)
+    return measure_any_gate(case.gate, grid, strength, case.scalar, case.exact_at(strength))
+
+
+def measure_any_gate(
+    gate: Gate, grid: Grid, strength: float = 1.0, scalar: bool = True, exact: Exact | None = None
+) -> MeasuredGate:
+    """The same of any gate, such as a fitted one; ``exact`` is K in closed form, if known.
+
+    ``ValueError`` as `law` for a ``scalar`` one.
+    """
+    image = GatedSheet(gate, strength)
+    values = gate_values(gate, grid)
+    fails = gate_fails(values)
     lost = torch.tensor(fails).flatten() & (strength > 0)
     jet = _without(second_order_jet(image, grid.points, "rigorous"), lost)
     field, form = curvature(jet), second_fundamental_form(jet)
@@ -127,17 +147,21 @@ def measure_gate(case: GateCase, strength: float, grid: Grid) -> MeasuredGate:
         return x.reshape(shape).numpy()
 
     by_law = None
-    if case.scalar:
-        found = law(case.gate, grid.points, strength)
-        by_law = Reference(shaped(found.gaussian), shaped(found.gaussian_error))
-    exact = case.exact_at(strength)
+    if scalar:
+        found = law(gate, grid.points, strength)
+        parts = found.parts
+        by_law = LawOnGrid(
+            shaped(found.gaussian), shaped(found.gaussian_error), shaped(parts["rho"]),
+            shaped(parts["hessian"]), shaped(found.errors["hessian"]),
+            shaped(parts["normal_square"]),
+        )  # fmt: skip
     closed = None
     if exact is not None:
         k = exact(*(Bounded(x) for x in grid.points.unbind(-1)))
         closed = Reference(shaped(k.value), shaped(k.bound))
     return MeasuredGate(
         strength=strength,
-        gate=gate,
+        gate=values,
         fails=fails,
         surface=surface_result(image, jet, field, grid),
         mean_norm=shaped(field.mean_norm),

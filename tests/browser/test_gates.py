@@ -1,5 +1,8 @@
 """Does the page of gates draw, follow its slider and its tiles, and fit a screen and a phone?"""
 
+import math
+import re
+
 import pytest
 
 from .looking import (
@@ -8,6 +11,7 @@ from .looking import (
     assert_on_the_first_screen,
     assert_scrolls_only_down,
 )
+from .pointing import place
 from .visiting import DESK, PHONE, await_view, open_page, settle, visit
 
 pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
@@ -15,6 +19,7 @@ pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 ADDRESS = "/Which_gates_curve"
 STATE = "document.querySelector('.gc-view').__gc"
 SENTENCE = ".gc-reading"
+READOUT = "document.querySelector('.gc-readout').textContent"
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +48,35 @@ def test_a_tile_opens_its_gate_and_stands_in_the_link(desk):
     assert_drawn(desk.locator(".gc-scene").first)
 
 
+def test_the_laws_numbers_follow_the_pointer(desk, served, watch):
+    """Of g = u exp(v), a gate where u > 0: det Hess(1/g) = exp(-2v) / u⁴."""
+    visit(desk, watch, f"{served.url}{ADDRESS}?case=own&formula=u*exp(v)&mark=30.45")
+    said = desk.locator(".gc-readout").first
+    marked = (
+        "At (0.5, 0): g = 0.5 · det Hess(1/g) = 16 · K by the law = (2)⁴ · (16) / (36)² = 0.198"
+        " · K measured = 0.198"
+    )
+    assert said.inner_text().startswith(marked)
+    panel = desk.locator(".gc-plane").first
+    desk.mouse.move(*place(panel, 0.6, 0.3))
+    desk.wait_for_function(f"{STATE}.hover !== null")
+    row, column = desk.evaluate(f"{STATE}.hover")
+    u, v = (-1 + 2 * index / 60 for index in (column, row))
+    assert u > 0
+    hessian = math.exp(-2 * v) / u**4
+    normal = math.exp(-2 * v) * (u**-4 + u**-2 * (1 + (2 + v) ** 2))
+    law = u**-4 * math.exp(-4 * v) * hessian / normal**2
+    desk.wait_for_function(f"!{READOUT}.startsWith('At (0.5, 0)')")
+    text = said.inner_text()
+    numbers = re.findall(r"(?:/ \(|= )([\d.]+)(?=\)²| ·)", text)
+    assert [float(x) for x in numbers[1:5]] == pytest.approx([hessian, normal, law, law], rel=5e-3)
+    desk.mouse.move(*place(panel, 0.4, 0.3))
+    desk.wait_for_function(f"{READOUT}.includes('K by the law = not known')")
+    desk.mouse.move(1, 1)
+    desk.wait_for_function(f"{STATE}.hover === null")
+    assert said.inner_text().startswith(marked)
+
+
 def test_the_sentence_follows_the_strength(browser, served, watch):
     with open_page(browser, watch, **DESK) as page:
         visit(page, watch, f"{served.url}{ADDRESS}?level=0.5")
@@ -63,16 +97,20 @@ def test_a_phone_scrolls_only_down(browser, served, watch):
         assert_drawn(page.locator(".gc-scene").first)
 
 
-def test_all_folded_parts_open_beside_one_scene_and_fit_a_phone(browser, served, watch):
-    link = "?maps=true&real=true&premises=true&shaping=true"
+def test_all_folded_parts_open_with_two_scenes_and_fit_a_phone(browser, served, watch):
+    link = "?maps=true&real=true&premises=true&shaping=true&target=saddle"
     with open_page(browser, watch, **PHONE) as page:
         visit(page, watch, served.url + ADDRESS + link)
         page.get_by_text("K, fitted less exact").wait_for()
-        maps = 3 + 1 + 3 + 4  # the open gate's, the layer's, the counterexamples', the shape's
-        page.wait_for_function(f"document.querySelectorAll('.js-plotly-plot').length >= {maps}")
+        maps = 3 + 1 + 3 + 2  # the open gate's, the layer's, the counterexamples', the shape's
+        views = 2 * 3  # the open gate's and the shape's: a scene and two maps each
+        page.wait_for_function(
+            f"document.querySelectorAll('.js-plotly-plot').length >= {maps + views}"
+        )
         settle(page)
         assert_scrolls_only_down(page)
-        assert page.locator(".gc-scene").count() <= 2
+        assert page.locator(".gc-scene").count() == 2
+        assert_drawn(page.locator(".st-key-gates_shape .gc-scene"))
         law, gate = (page.locator(each).first.bounding_box()["y"]
                      for each in (".st-key-gates_law", ".gc-scene"))  # fmt: skip
         assert law > gate

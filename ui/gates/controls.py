@@ -187,7 +187,7 @@ def layer_controls(where: Where) -> LayerRequest:
 
 def premise_controls(where: Where) -> tuple[str, int]:
     """Which counterexample of a curved slice is shown, and the seed of all models."""
-    left, right, _ = where.columns([4, 2, 5], vertical_alignment="bottom")
+    left, right, _ = where.columns([5, 3, 3], vertical_alignment="bottom")
     return GATES["slice_by"].draw(left), GATES["premise_seed"].draw(right)
 
 

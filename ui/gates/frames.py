@@ -14,6 +14,8 @@ from gating_core.geometry import square_grid
 from gating_core.theory import MeasuredGate, measure_gate
 from ui.gates.request import GRID, STRENGTHS, GateRequest, case_of
 
+LAW_PARTS = ("rho", "hessian", "normal_square", "gaussian")  # in the law's order, `LawAtPoint`
+
 
 @dataclass(frozen=True)
 class Compared:
@@ -38,7 +40,7 @@ class GateFrame:
     verdict: str
     range: tuple[float, float] | None
     middle: tuple[float, float]  # K and its error at the middle of the chart
-    largest_error: float  # of K, among resolved points
+    largest_error: float  # of K, among points where it is known
     largest_bend: float  # of |H|, among resolved points
     share_lost: float  # of the chart, where the gate is not positive or not finite
     share_undecided: float  # of the area
@@ -52,6 +54,7 @@ class GateFrame:
     mean: np.ndarray  # |H|
     gate: np.ndarray  # in force; the mean over channels
     channels: np.ndarray  # (R, C, 1 or 3): in force, each channel's own
+    law_parts: dict[str, np.ndarray]  # `LAW_PARTS`, NaN where not known; none for several channels
 
 
 def measure_frames(request: GateRequest, strengths: tuple[float, ...] = STRENGTHS,
@@ -76,14 +79,14 @@ def frame_of(found: MeasuredGate) -> GateFrame:
     middle = (len(surface.axis) // 2,) * 2
     channels = (1 - found.strength) + found.strength * found.gate
     (said,) = surface.verdicts
-    errors = surface.gaussian_error[0][resolved]
+    errors = surface.gaussian_error[0][np.isfinite(surface.known[0])]
     return GateFrame(
         strength=found.strength,
         verdict=found.verdict,
         range=found.curvature_range,
         middle=(float(surface.known[0][middle]), float(surface.known_error[0][middle])),
         largest_error=float(errors.max()) if errors.size else float("nan"),
-        largest_bend=float(found.mean_norm[resolved].max()) if errors.size else float("nan"),
+        largest_bend=float(found.mean_norm[resolved].max()) if resolved.any() else float("nan"),
         share_lost=float(found.fails.mean()) if found.strength else 0.0,
         share_undecided=float(said.undecided),
         exact=_compared(found, "exact"),
@@ -96,7 +99,21 @@ def frame_of(found: MeasuredGate) -> GateFrame:
         mean=np.where(resolved, found.mean_norm, np.nan),
         gate=np.where(found.fails, np.nan, channels.mean(-1)),
         channels=np.where(found.fails[..., None], np.nan, channels),
+        law_parts=_law_parts(found),
     )
+
+
+def _law_parts(found: MeasuredGate) -> dict[str, np.ndarray]:
+    """What stands in the law: 0 for a determinant within its error where K is known to be zero."""
+    law = found.law
+    if law is None:
+        return {}
+    unsure = ~(np.abs(law.hessian) > law.hessian_error)
+    zero = unsure & found.surface.zero[0]
+    lost = found.fails & (found.strength > 0) | unsure & ~zero
+    parts = {name: np.where(lost, np.nan, getattr(law, name)) for name in LAW_PARTS}
+    vanish = {name: np.where(zero, 0.0, parts[name]) for name in ("hessian", "gaussian")}
+    return parts | vanish
 
 
 def _compared(found: MeasuredGate, name: str) -> Compared | None:

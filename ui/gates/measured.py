@@ -16,7 +16,7 @@ from ui.gates.kept import Kept
 from ui.gates.layers import LayerRequest, MeasuredLayer, TrainedLayer, measure_layer, train_layer
 from ui.gates.picture import GatePicture, gate_picture
 from ui.gates.request import GRID, STRENGTHS, GateRequest
-from ui.gates.shapes import FittedGate, ShapeRequest, fit_shape, measure_design
+from ui.gates.shapes import FittedGate, ShapeRequest, fit_shape, measure_design, shape_frames
 from ui.limits import (
     GATED_KEPT,
     LAYERS_KEPT,
@@ -96,3 +96,12 @@ def designed(shape: str, size: float) -> Design:
 def fitted(request: ShapeRequest) -> tuple[FittedGate | None, Job | None]:
     """The network that learned the gate, or the job that fits it."""
     return SHAPED.fetch(request, lambda: together(fit_shape, request))
+
+
+@st.cache_resource(max_entries=SHAPED_KEPT, show_spinner=False)
+def shape_picture(
+    request: ShapeRequest, fitted: bool, _wanted: Design, _fit: FittedGate | None
+) -> tuple[dict[str, GateFrame], GatePicture]:
+    """The frames of a shape by name, the network's among them once it is ``fitted``; their view."""
+    frames = shape_frames(_wanted, _fit)
+    return frames, gate_picture(tuple(frames.values()))

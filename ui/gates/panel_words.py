@@ -126,8 +126,8 @@ def design_text(found: Design, reached: float) -> str:
     agree = "agree" if found.agrees else "**do not agree**"
     said = (
         f"The gate's values lie between {short(found.lowest)} and {short(found.highest)}. K of its"
-        f" image and of the shape itself, {range_with_doubt(found.image)}, {agree} within their"
-        " errors."
+        f" image and of the shape itself, {range_with_doubt(found.image.surface)}, {agree} within"
+        " their errors."
     )
     if found.sigmoid_reaches:
         return f"{said} **A sigmoid reaches it**: all are between 0 and 1."
@@ -139,12 +139,13 @@ def design_text(found: Design, reached: float) -> str:
 
 def fit_text(found: FittedGate) -> str:
     """How good the fit is, in the gate and in K."""
-    exact, fitted = known_range(found.exact), known_range(found.fitted)
+    images = found.exact.surface, found.fitted.surface
+    exact, fitted = map(known_range, images)
     if exact is None or fitted is None:
         return "K of the images is not known."
-    gap = np.abs(found.fitted.known[-1] - found.exact.known[-1])
+    gap = np.abs(images[1].known[-1] - images[0].known[-1])
     place = np.unravel_index(int(np.nanargmax(gap)), gap.shape)
-    error = float(found.exact.known_error[-1][place] + found.fitted.known_error[-1][place])
+    error = float(sum(image.known_error[-1][place] for image in images))
     apart = float(gap[place])
     said = (
         f"The fitted gate is at most {error_text(found.largest_error)} off the wanted one. Its"

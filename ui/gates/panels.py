@@ -14,15 +14,16 @@ import streamlit as st
 from gating_core.theory import COUNTEREXAMPLES, POINTS, SHAPES, Design
 from ui.common.figures import figures
 from ui.common.words import error_text, short
+from ui.components.view3d import view3d
 from ui.gates import measured
 from ui.gates import panel_words as words
 from ui.gates.controls import GATES, layer_controls, premise_controls, shape_controls
 from ui.gates.frames import GateFrame
 from ui.gates.maps import CONFIG, bend_scale, gate_scale, map_figure, signed_scale
-from ui.gates.parts import FoundGate
+from ui.gates.parts import SPARE, FoundGate, legend_of
 from ui.gates.shapes import FittedGate, ShapeRequest
 from ui.gates.triangle import triangle_figure
-from ui.gates.words import range_text
+from ui.gates.words import caption, range_text, readout
 
 CHANNELS = ("y₁", "y₂", "y₃")
 
@@ -56,7 +57,8 @@ def draw_maps(found: FoundGate) -> None:
         gate = frame.channels[..., place]
         ends = f"{short(float(np.nanmin(gate)))} to {short(float(np.nanmax(gate)))}"
         titles.append(f"{name}: {ends if np.isfinite(gate).any() else 'none'}")
-    columns = st.columns(len(titles))
+    with st.container(key="gates_maps"):
+        columns = st.columns(len(titles))
     for place, (column, title, figure) in enumerate(zip(columns, titles, made, strict=True)):
         with column:
             _chart(figure, title, f"gates_map_{place}", title.replace("*", ""))
@@ -80,7 +82,8 @@ def _map_figures(frame: GateFrame) -> list[go.Figure]:
 
 def draw_real(found: FoundGate) -> None:
     """The conic of a real gated layer over its exact K."""
-    left, right = st.columns([5, 6], gap="large")
+    with st.container(key="gates_real"):
+        left, right = st.columns([5, 6], gap="large")
     with left:
         request = layer_controls(st)
         trained, job = None, None
@@ -151,46 +154,57 @@ def draw_shaping(found: FoundGate) -> None:
     st.markdown(f"*{SHAPES[request.shape].why.capitalize()}.* "
                 f"{words.design_text(wanted, wanted.reachable.size)}")  # fmt: skip
     fit, job = measured.fitted(request)
-    made = figures(("gates shape", request, fit is None), lambda: _shape_figures(wanted, fit))
-    titles = [f"**Gate** $g = R(y/|y|)/|y|$, size {short(request.size)}",
-              *([] if fit is None else _fit_titles(fit, request))]  # fmt: skip
-    columns = st.columns(4)
-    for place, (column, title, figure) in enumerate(zip(columns, titles, made, strict=False)):
-        with column:
-            _chart(figure, title, f"gates_shape_{place}", title.replace("*", "").replace("$", ""))
+    with st.container(key="gates_shape"):
+        left, right = st.columns(2, gap="medium")
+    with left:
+        _draw_images(request, wanted, fit)
     if job is not None:
         measured.SHAPED.watch(job)
-    if fit is not None:
-        st.markdown(words.fit_text(fit))
-        st.caption(
-            f"Exact: {words.range_with_doubt(fit.exact)}. Fitted:"
-            f" {words.range_with_doubt(fit.fitted)}. Dashed: K = 0."
-        )
-
-
-def _fit_titles(fit: FittedGate, request: ShapeRequest) -> list[str]:
-    off = f"at most {error_text(fit.largest_error)}"
-    size = "" if fit.size == request.size else f", size {short(fit.size)}"
-    return [f"**Network less gate**: {off}", f"**K, exact gate**{size}",
-            "**K, fitted less exact**"]  # fmt: skip
-
-
-def _shape_figures(wanted: Design, fit: FittedGate | None) -> list[go.Figure]:
-    axis = wanted.image.axis
-    found = [map_figure(wanted.values, axis, gate_scale([wanted.values]), "gate")]
     if fit is None:
-        return found
-    exact, fitted = (image.known[-1] for image in (fit.exact, fit.fitted))
-    apart = fitted - exact
-    signed = fit.exact.gaussian_where(fit.exact.decided)[-1]
-    doubt = fit.exact.known_error[-1]
+        return
+    made = figures(("gates shape", request), lambda: _shape_figures(fit))
+    titles = [f"**Network less gate**: at most {error_text(fit.largest_error)}",
+              "**K, fitted less exact**"]  # fmt: skip
+    exact, fitted = (words.range_with_doubt(image.surface) for image in (fit.exact, fit.fitted))
+    with right:
+        columns = st.columns(2)
+        for place, (column, title, figure) in enumerate(zip(columns, titles, made, strict=True)):
+            with column:
+                _chart(figure, title, f"gates_shape_{place}", title.replace("*", ""))
+        st.markdown(words.fit_text(fit))
+        st.caption(f"Exact: {exact}. Fitted: {fitted}.")
+
+
+def _draw_images(request: ShapeRequest, wanted: Design, fit: FittedGate | None) -> None:
+    """The sheet under the gate for the shape and under the network, one in place of the other."""
+    frames, picture = measured.shape_picture(request, fit is not None, wanted, fit)
+    view3d(
+        picture.view,
+        key="gates_shape_view",
+        headings=[""],
+        captions=[[caption(frame) for frame in frames.values()]],
+        readouts=[readout(scalar=True)],
+        rest=(len(wanted.image.surface.axis) // 2,) * 2,
+        frame=0,
+        frame_labels=list(frames),
+        playable=fit is not None,
+        ends=("exact gate", "network"),
+        scrub=True,
+        scene=f"{request.shape} {request.size}",
+        spare=SPARE,
+        legend=legend_of(picture, "K", tuple(frames.values())),
+    )
+
+
+def _shape_figures(fit: FittedGate) -> list[go.Figure]:
+    """How far the network is off, in the gate and in K."""
+    exact, fitted = fit.exact.surface, fit.fitted.surface
+    apart = (fitted.known - exact.known)[-1]
+    doubt = (fitted.known_error + exact.known_error)[-1]
     return [
-        *found,
-        map_figure(fit.error, axis, signed_scale([fit.error]), "network less gate"),
-        map_figure(exact, axis, signed_scale([exact]), "K", signed, doubt),
-        map_figure(apart, axis, signed_scale([apart]), "K apart", None,
-                   doubt + fit.fitted.known_error[-1]),
-    ]  # fmt: skip
+        map_figure(fit.error, exact.axis, signed_scale([fit.error]), "network less gate"),
+        map_figure(apart, exact.axis, signed_scale([apart]), "K apart", None, doubt),
+    ]
 
 
 PANELS = {

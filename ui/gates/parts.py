@@ -15,6 +15,7 @@ from ui.foreign import as_words
 from ui.gates import measured, words
 from ui.gates.controls import GATES, VIEW_KEY, frame_shown, front_controls, marked, on_pick, on_stop
 from ui.gates.frames import GateFrame
+from ui.gates.picture import GatePicture
 from ui.gates.request import STRENGTHS, GateRequest, case_of, resolve
 from ui.work.job import Job
 
@@ -86,8 +87,6 @@ def _found(request: GateRequest, shown: str) -> FoundGate:
 
 def _draw_view(found: FoundGate) -> None:
     picture = measured.picture(found.request, found.strengths, found.shown, found.frames)
-    ends = [f"{found.shown} = {short(float(f'{end:.2g}'))}" for end in picture.scale.ends]
-    low, high = ("", "") if picture.scale.collapsed else ends
     exact = words.exact_name(found.case, found.request.radius)
     view3d(
         picture.view,
@@ -95,8 +94,7 @@ def _draw_view(found: FoundGate) -> None:
         headings=[""],
         captions=[[words.caption(frame) for frame in found.frames]],
         readings=[words.reading(frame, exact) for frame in found.frames],
-        readouts=[[("K", ["gated_gaussian"]), ("error", ["gated_error"]), ("|H|", ["gated_mean"]),
-                   ("gate", ["gated_gate"])]],
+        readouts=[words.readout(found.case.scalar)],
         frame=found.place,
         frame_labels=[f"λ = {strength:.2f}" for strength in found.strengths],
         playable=found.measuring is None,
@@ -104,14 +102,21 @@ def _draw_view(found: FoundGate) -> None:
         scrub=True,
         scene=str(found.request.case),
         spare=SPARE,
-        legend=Legend(picture.scale.colours, low, high,
-                      words.legend_note(picture, found.frames)),
+        legend=legend_of(picture, found.shown, found.frames),
         pick=marked(),
+        rest=found.at,
         on_pick=on_pick,
         on_stop=on_stop if found.measuring is None else lambda: None,
     )  # fmt: skip
     if found.measuring is not None:
         measured.EVERY.watch(found.measuring)
+
+
+def legend_of(picture: GatePicture, shown: str, frames: tuple[GateFrame, ...]) -> Legend:
+    """The colours of a picture, and what else is to be known of it."""
+    ends = [f"{shown} = {short(float(f'{end:.2g}'))}" for end in picture.scale.ends]
+    low, high = ("", "") if picture.scale.collapsed else ends
+    return Legend(picture.scale.colours, low, high, words.legend_note(picture, frames))
 
 
 def _draw_law(found: FoundGate) -> None:
@@ -161,7 +166,8 @@ def draw_explanations(found: FoundGate) -> None:
         beats(
             "The flat sheet (u, v, 1) over [−1, 1]², every point multiplied by its gate; faint: the"
             " sheet itself. The gate in force is (1 − λ) + λ g. Beside it K (or |H|) and the gate"
-            " over the chart.",
+            " over the chart; below it the law with the numbers of the point under the pointer, or"
+            " else of the marked one, or of the middle.",
             f"K = (⟨n_uu, n_vv⟩ − |n_uv|²) / det g at {len(frame.axis)}² points;"
             f" {words.caption(frame)}.",
             "Where the colour is grey the sheet does not curve, however much it bends: |H| tells"

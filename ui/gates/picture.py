@@ -37,6 +37,7 @@ from ui.drawing.sheet import outermost, stacked
 from ui.gates.frames import GateFrame
 
 SHOWN = {"K": "curvature", "|H|": "mean"}  # what the colours can show: a quantity of `COLOURINGS`
+READ_OFF = {"K": "gaussian", "|H|": "mean"}  # the array of it
 SIDE = "gated"
 SMALL = 0.2  # of the largest extent: an image that is smaller has boxes of its own
 LARGEST_DRAWN = 1e6  # of coordinates: in single precision a box that is larger loses its lines
@@ -65,7 +66,7 @@ def gate_picture(frames: Sequence[GateFrame], shown: str = "K") -> GatePicture:
                                                                        strict=True))  # fmt: skip
     axis = frames[0].axis
     found = [
-        _arrays(frame, drawn, field, scale, gate_scale)
+        _arrays(frame, drawn, field, scale)
         for frame, drawn, field in zip(frames, values, fields, strict=True)
     ]
     arrays: dict[str, np.ndarray] = {"axis": axis, **cells(len(axis)), **_flat(frames[0])}
@@ -101,9 +102,8 @@ def _shade(field: np.ndarray, scale: ColourScale) -> np.ndarray:
 
 
 def _arrays(
-    frame: GateFrame, values: np.ndarray, field: np.ndarray, scale: ColourScale,
-    gate_scale: ColourScale,
-) -> dict[str, np.ndarray]:  # fmt: skip
+    frame: GateFrame, values: np.ndarray, field: np.ndarray, scale: ColourScale
+) -> dict[str, np.ndarray]:
     axis = frame.axis
     shade = _shade(field, scale)
     blank = 0.0 if scale.low < 0 < scale.high else scale.low
@@ -113,12 +113,12 @@ def _arrays(
     edge = lifted(border(axis), axis, values[None])[0]
     lines = {"": values, "edge_": edge, "grid_": grid_lines(values[None])[0], "zero_": line}
     found = {
-        "field": field, "shade": shade, "colour": np.nan_to_num(shade, nan=blank),
-        "gate": frame.gate, "gate_shade": _shade(frame.gate, gate_scale),
+        "shade": shade, "colour": np.nan_to_num(shade, nan=blank), "gate": frame.gate,
         "gaussian": frame.known, "error": frame.error, "mean": frame.mean,
         "zero_u": chart_line[:, 0], "zero_v": chart_line[:, 1],
         "hatch_u": strokes[:, 0], "hatch_v": strokes[:, 1],
         "lost_u": lost[:, 0], "lost_v": lost[:, 1],
+        **{f"law_{name}": part for name, part in frame.law_parts.items()},
     }  # fmt: skip
     for prefix, points in lines.items():
         found |= {f"{prefix}{x}": points[..., i] for i, x in enumerate("xyz")}
@@ -184,7 +184,9 @@ def _chart(axis: np.ndarray, scale: ColourScale, shown: str) -> Panel:
         kind="plane",
         label=f"{shown} over the chart, the line K = 0 dashed, what is not known hatched",
         traces=[
-            heat(f"{SIDE}_shade", _style(scale), reading, customdata=ref(f"{SIDE}_field")),
+            heat(
+                f"{SIDE}_shade", _style(scale), reading, customdata=ref(f"{SIDE}_{READ_OFF[shown]}")
+            ),
             line2d(f"{SIDE}_zero_u", f"{SIDE}_zero_v", palette.LINE, 2, dash="dash"),
             line2d(f"{SIDE}_hatch_u", f"{SIDE}_hatch_v", palette.GRID_LINE, 1),
         ],
@@ -199,7 +201,7 @@ def _gate(axis: np.ndarray, scale: ColourScale) -> Panel:
         kind="plane",
         label="the gate in force over the chart, hatched where it is not positive or not finite",
         traces=[
-            heat(f"{SIDE}_gate_shade", style, "gate = %{customdata:.3g}",
+            heat(f"{SIDE}_gate", style, "gate = %{customdata:.3g}",
                  customdata=ref(f"{SIDE}_gate")),
             line2d(f"{SIDE}_lost_u", f"{SIDE}_lost_v", palette.GRID_LINE, 1),
         ],

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gating_core.geometry import SurfaceResult, square_grid
-from gating_core.theory import Design, design, fit_gate, gate_values, measure_image
+from gating_core.geometry import square_grid
+from gating_core.theory import Design, MeasuredGate, design, fit_gate, measure_any_gate
+from ui.common.words import short
+from ui.gates.frames import GateFrame, frame_of
 
 SIZES = (0.25, 2.0)  # of the shape, where the sheet is 1 from the origin
 UNITS = (4, 8, 16, 32)
@@ -34,12 +36,10 @@ class FittedGate:
     """
 
     size: float
-    largest_error: float  # of the gate, on the grid that K is measured on
-    learned_error: float  # on the grid that the network learned from
-    wanted: np.ndarray  # the gate's values
+    largest_error: float  # of the gate
     error: np.ndarray  # network less gate
-    exact: SurfaceResult
-    fitted: SurfaceResult
+    exact: MeasuredGate
+    fitted: MeasuredGate
 
 
 def measure_design(request: ShapeRequest, size: int = GRID) -> Design:
@@ -54,14 +54,23 @@ def fit_shape(request: ShapeRequest, steps: int = STEPS,
     gate = measure_design(request, size).reachable
     for fit in fit_gate(gate, request.seed, request.units, steps):
         yield fit.step / steps
-    wanted = gate_values(gate, grid)[..., 0]
-    error = gate_values(fit.network, grid)[..., 0] - wanted
+    exact, fitted = measure_any_gate(gate, grid), measure_any_gate(fit.network, grid)
+    error = (fitted.gate - exact.gate)[..., 0]
     yield FittedGate(
         size=gate.size,
         largest_error=float(np.abs(error).max()),
-        learned_error=fit.largest_error,
-        wanted=wanted,
         error=error,
-        exact=measure_image(gate, grid),
-        fitted=measure_image(fit.network, grid),
+        exact=exact,
+        fitted=fitted,
     )
+
+
+def shape_frames(wanted: Design, fit: FittedGate | None) -> dict[str, GateFrame]:
+    """What is drawn of a shape, by name: the sheet under its gate, and under the network.
+
+    Where no sigmoid reaches the gate, the smaller shape that was fitted stands between them.
+    """
+    images = {f"gate, size {short(wanted.gate.size)}": wanted.image}
+    if fit is not None:
+        images |= {f"gate, size {short(fit.size)}": fit.exact, "network": fit.fitted}
+    return {name: frame_of(image) for name, image in images.items()}

@@ -5,6 +5,8 @@ Plain Plotly. A corner of the triangle is where one weight is 1. Shapes: M measu
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import plotly.graph_objects as go
 
@@ -23,7 +25,6 @@ ROOM = 0.06  # of a side, around the triangle
 
 def triangle_figure(found: ConicResult) -> go.Figure:
     """The exact K at the nearest measured point, and over it the line on which the formula is 0."""
-    figure = go.Figure()
     scale = signed_scale([found.gaussian])
     nearest, across, up = _nearest(found.weights)
     inside = nearest >= 0
@@ -32,30 +33,37 @@ def triangle_figure(found: ConicResult) -> go.Figure:
     def spread(values: np.ndarray) -> np.ndarray:
         return np.where(inside, values[place], np.nan)
 
-    shade = spread(np.clip(scale.apply(found.gaussian), scale.low, scale.high))
-    figure.add_heatmap(
-        x=across, y=up, z=shade, hoverongaps=False,
-        customdata=np.stack([spread(x) for x in (*found.weights.T, found.gaussian,
-                                                found.gaussian_error, found.form)], -1),
-        hovertemplate="weights %{customdata[0]:.2f}, %{customdata[1]:.2f}, %{customdata[2]:.2f}"
+    e = found.exponents
+    line = conic_line((e.p, e.q, e.r), float(found.weights.min()))
+    read_off = (*found.weights.T, found.gaussian, found.gaussian_error, found.form)
+    heat = {
+        "type": "heatmap", "x": across, "y": up, "hoverongaps": False,
+        "z": spread(np.clip(scale.apply(found.gaussian), scale.low, scale.high)),
+        "customdata": np.stack([spread(values) for values in read_off], -1),
+        "hovertemplate": "weights %{customdata[0]:.2f}, %{customdata[1]:.2f}, %{customdata[2]:.2f}"
         "<br>K = %{customdata[3]:.3g}<br>error at most %{customdata[4]:.1g}"
         "<br>formula %{customdata[5]:.3g}<extra></extra>",
         **colours(scale),
-    )  # fmt: skip
-    e = found.exponents
-    line = conic_line((e.p, e.q, e.r), float(found.weights.min()))
-    figure.add_scatter(x=line[:, 0], y=line[:, 1], mode="lines", hoverinfo="skip",
-                       line={"color": palette.LINE, "width": 3})  # fmt: skip
-    corners = CORNERS[[0, 1, 2, 0]]
-    figure.add_scatter(x=corners[:, 0], y=corners[:, 1], mode="lines", hoverinfo="skip",
-                       line={"color": palette.GRID_LINE, "width": 1})  # fmt: skip
-    for number, (x, y) in enumerate(CORNERS, 1):
-        figure.add_annotation(x=x, y=y, text=f"α<sub>{number}</sub> = 1", showarrow=False,
-                              yshift=-12 if y == 0 else 12)  # fmt: skip
+    }  # fmt: skip
+    outline = _line(CORNERS[[0, 1, 2, 0]], palette.GRID_LINE, 1)
     hidden = {"visible": False, "fixedrange": True}
-    figure.update_xaxes(**hidden, range=[-ROOM, 1 + ROOM], constrain="domain")
-    figure.update_yaxes(**hidden, range=[-ROOM, CORNERS[2, 1] + ROOM], scaleanchor="x")
-    return figure.update_layout(framed(HEIGHT_PIXELS))
+    return go.Figure({
+        "data": [heat, _line(line, palette.LINE, 3), outline],
+        "layout": framed(HEIGHT_PIXELS) | {
+            "xaxis": hidden | {"range": [-ROOM, 1 + ROOM], "constrain": "domain"},
+            "yaxis": hidden | {"range": [-ROOM, CORNERS[2, 1] + ROOM], "scaleanchor": "x"},
+            "annotations": [
+                {"x": x, "y": y, "text": f"α<sub>{number}</sub> = 1", "showarrow": False,
+                 "yshift": -12 if y == 0 else 12}
+                for number, (x, y) in enumerate(CORNERS, 1)
+            ],
+        },
+    })  # fmt: skip
+
+
+def _line(points: np.ndarray, colour: str, width: int) -> dict[str, Any]:
+    return {"type": "scatter", "x": points[:, 0], "y": points[:, 1], "mode": "lines",
+            "hoverinfo": "skip", "line": {"color": colour, "width": width}}  # fmt: skip
 
 
 def conic_line(exponents: tuple[float, float, float], smallest: float) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gating_core.theory import GateCase, LawAtPoint, WithError
 from ui.common.words import beyond_text, error_text, percent, plus_minus, short
-from ui.gates.frames import Compared, GateFrame
+from ui.gates.frames import LAW_PARTS, Compared, GateFrame
 from ui.gates.picture import GatePicture
 from ui.gates.shipped import TileNumbers
 
@@ -68,12 +68,12 @@ def reading(frame: GateFrame, exact: str) -> str:
 
 def _exact_text(frame: GateFrame, found: Compared, name: str) -> str:
     if found.constant and found.value == 0:
-        return f"Exact K = 0; measured {_agreement(found)}."
+        return f"Exact K = 0 and the measured K {_agreement(found)}."
     where = "" if found.constant else " in the middle"
     measured = plus_minus(*frame.middle)
     return (
         f"Exact K{where} = {name if found.constant and frame.strength == 1 else ''}"
-        f"{f'{found.value:.10g}'}, measured {measured}: they {_agreement(found)}."
+        f"{f'{found.value:.10g}'.replace('-', '−')}, measured {measured}: they {_agreement(found)}."
     )
 
 
@@ -140,6 +140,20 @@ def law_latex(at: LawAtPoint) -> str:
     squares = (at.rho_u, at.rho_v, at.foot)
     below = " + ".join(rf"{_bracketed(each.value)}^2" for each in squares)
     return rf"\small K = \frac{{{top}}}{{\left({below}\right)^2}}"
+
+
+MEASURED = [("K measured", ["gated_gaussian"]), ("error", ["gated_error"]),
+            ("|H|", ["gated_mean"])]  # fmt: skip
+BY_LAW = [
+    ("g", ["gated_gate"]),
+    ("det Hess(1/g)", ["gated_law_hessian"]),
+    ("K by the law = ({})⁴ · ({}) / ({})² = {}", [f"gated_law_{name}" for name in LAW_PARTS]),
+]
+
+
+def readout(scalar: bool) -> list[tuple[str, list[str]]]:
+    """What is read off under the pointer: the law with the numbers there, and K as measured."""
+    return [*(BY_LAW if scalar else [("mean gate", ["gated_gate"])]), *MEASURED]
 
 
 def with_error(number: WithError) -> str:

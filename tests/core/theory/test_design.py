@@ -8,8 +8,9 @@ import pytest
 import torch
 
 from gating_core.geometry.grid import square_grid
-from gating_core.theory.design import SHAPES, DesignedGate, design, measure_image
+from gating_core.theory.design import SHAPES, DesignedGate, design
 from gating_core.theory.fit import GateNetwork, first_network, fit_gate
+from gating_core.theory.measure import measure_any_gate
 from gating_core.theory.sheet import sheet
 from tests.core import exact
 
@@ -35,18 +36,20 @@ def on_shape(name, size, values):
 @pytest.mark.parametrize("size", [0.4, 1.0])
 def test_the_image_lies_on_the_shape(name, size):
     found = design(name, size, GRID)
-    for surface in (found.image, found.target):
+    for surface in (found.image.surface, found.target):
         assert np.abs(on_shape(name, size, surface.values[0])).max() < AGREEMENT
         assert surface.bound_kind == "rigorous"
-    assert np.abs(found.image.values - found.target.values).max() < AGREEMENT
+    assert np.abs(found.image.surface.values - found.target.values).max() < AGREEMENT
     assert found.agrees
     flat = sheet(GRID.points).reshape(15, 15, 3).numpy()
-    np.testing.assert_allclose(found.image.values[0], flat * found.values[..., None], rtol=1e-14)
+    np.testing.assert_allclose(
+        found.image.surface.values[0], flat * found.values[..., None], rtol=1e-14
+    )
 
 
 def test_curvature_of_a_shape_is_that_of_its_equation():
     """The rounded cube x^4 + y^4 + z^4 = 1, by Goldman's formula at 60 digits."""
-    found = design("rounded cube", 1.0, GRID).image
+    found = design("rounded cube", 1.0, GRID).image.surface
     with mpmath.workdps(60):
         for at in ((0, 3), (7, 7), (14, 2)):
             x = [mpmath.mpf(c) for c in found.values[0][at].tolist()]
@@ -69,12 +72,12 @@ def test_whether_a_sigmoid_reaches_it_is_a_question_of_size(name):
     assert not large.sigmoid_reaches
     reached = design(name, found.reachable.size, GRID)
     assert reached.highest == pytest.approx(0.75, rel=1e-14) or reached.gate == found.gate
-    curvier = reached.image.gaussian * reached.gate.size**2
-    np.testing.assert_allclose(curvier, found.image.gaussian, rtol=1e-9, atol=1e-9)
+    curvier = reached.image.surface.gaussian * reached.gate.size**2
+    np.testing.assert_allclose(curvier, found.image.surface.gaussian, rtol=1e-9, atol=1e-9)
 
 
 def test_the_verdicts_of_the_shapes():
-    words = {name: design(name, 1.0, GRID).image.shares for name in SHAPES}
+    words = {name: design(name, 1.0, GRID).image.surface.shares for name in SHAPES}
     assert words["sphere"].positive[0] == pytest.approx(1)
     assert words["ellipsoid"].positive[0] == pytest.approx(1)
     assert words["saddle"].negative[0] == pytest.approx(1)
@@ -95,7 +98,7 @@ def test_a_small_network_learns_the_gate(name, largest):
     gap = (last.network(points) - gate(points)).abs()
     assert float(gap.max()) == pytest.approx(last.largest_error, rel=1e-12)
     assert float(gap.mean()) == pytest.approx(last.mean_error, rel=1e-12)
-    surface = measure_image(last.network, GRID)
+    surface = measure_any_gate(last.network, GRID).surface
     assert surface.bound_kind == "rigorous"
     assert surface.decided.mean() > 0.9
 
@@ -162,7 +165,7 @@ def test_the_gate_network_is_followed_at_200_digits():
             logit += m.mpf(outer[unit][0]) * m.tanh(turned)
         return [x / (1 + m.exp(-logit)) for x in y]
 
-    found = measure_image(network, GRID)
+    found = measure_any_gate(network, GRID).surface
     with mpmath.workdps(exact.DIGITS):
         for row, column in ((0, 4), (9, 12)):
             u, v = float(GRID.axis[column]), float(GRID.axis[row])

@@ -9,7 +9,7 @@ from PIL import Image
 from gating_core.geometry import square_grid
 from gating_core.theory import FIRST_FORMULA, GALLERY, law_at, measure_gate, sphere_case
 from tests.ui.opening import component, mistakes, open_page, report
-from ui.gates.frames import measure_frames
+from ui.gates.frames import LAW_PARTS, measure_frames
 from ui.gates.picture import gate_picture
 from ui.gates.request import GRID, STRENGTHS, GateRequest, resolve
 from ui.gates.shipped import numbers_of, picture_file, shipped
@@ -73,6 +73,59 @@ def test_where_a_formula_is_no_gate_nothing_is_drawn_and_it_is_said():
     assert np.isfinite(arrays["gated_lost_u"][1]).any()
     assert "is no gate" in reading(frames[1], "")
     assert not frames[0].share_lost
+
+
+def test_the_law_is_read_off_with_its_numbers_at_every_point():
+    """Of the sphere: rho = |y|/r, and so det Hess rho = 1/(r² |y|⁴) and |m|² = 1/r²."""
+    frames = measure_frames(GateRequest(radius=0.5), (0.0, 1.0), 31)
+    arrays = gate_picture(frames).view.arrays
+    u, v = np.meshgrid(arrays["axis"], arrays["axis"])
+    square = 1 + u**2 + v**2
+    flat = {"rho": 1, "hessian": 0, "normal_square": 1, "gaussian": 0}
+    round_ = {"rho": 2 * square**0.5, "hessian": 4 / square**2, "normal_square": 4, "gaussian": 4}
+    assert tuple(flat) == LAW_PARTS
+    for name in LAW_PARTS:
+        found = arrays[f"gated_law_{name}"]
+        np.testing.assert_array_equal(found[0], np.full_like(u, flat[name]))
+        np.testing.assert_allclose(found[1], np.broadcast_to(round_[name], u.shape), rtol=1e-11)
+
+
+def test_what_is_zero_within_its_error_is_read_off_as_zero_only_where_that_is_small():
+    (bent,) = measure_frames(GateRequest("own", formula="1/(3+u^2+v)"), (1.0,), 31)
+    assert not bent.law_parts["hessian"].any()
+    assert not bent.law_parts["gaussian"].any()
+    (steep,) = measure_frames(GateRequest("own", formula="exp(20*u)"), (1.0,), 31)
+    np.testing.assert_array_equal(np.isnan(steep.law_parts["hessian"]), np.isnan(steep.known))
+    assert np.isnan(steep.known).any()
+
+
+def test_what_is_not_known_does_not_count_among_what_is_known_to():
+    (frame,) = measure_frames(GateRequest("own", formula="u*exp(v)"), (1.0,), 31)
+    known = np.isfinite(frame.known)
+    assert frame.largest_error == frame.error[known].max()
+    assert frame.largest_error < max(frame.range)
+    assert frame.share_undecided > 0
+
+
+def test_of_a_formula_that_is_no_gate_the_law_says_nothing():
+    flat, lost = measure_frames(GateRequest("own", formula="u*exp(v)"), (0.0, 1.0), 31)
+    assert 0.4 < lost.share_lost < 0.6
+    for name in LAW_PARTS:
+        np.testing.assert_array_equal(np.isnan(lost.law_parts[name]), np.isnan(lost.gate))
+        assert np.isfinite(flat.law_parts[name]).all()
+
+
+@pytest.mark.parametrize("case", ["saddle", "ruled"])
+def test_what_is_read_off_is_sent(case):
+    app = open_page(PAGE, case=case)
+    header = json.loads(component(app, VIEW).proto.bytes)
+    (column,) = header["columns"]
+    labels = [each["label"] for each in column["readout"]]
+    assert ("det Hess(1/g)" in labels) == (case == "saddle")
+    for each in column["readout"]:
+        assert set(each["arrays"]) <= set(header["arrays"])
+        assert each["label"].count("{}") in (0, len(each["arrays"]))
+    assert header["rest"] == [GRID // 2, GRID // 2]
 
 
 def test_what_is_too_far_away_to_draw_is_left_open_and_said():

@@ -1,5 +1,6 @@
 """Do the folded parts of the page of gates draw and say what the core measures?"""
 
+import json
 import re
 from dataclasses import replace
 
@@ -8,9 +9,12 @@ import pytest
 
 from gating_core.geometry import square_grid
 from gating_core.theory import (
+    DesignedGate,
+    gate_values,
     gated_layer,
     measure_conic,
     measure_counterexample,
+    sheet,
     with_exponents,
 )
 from tests.ui.opening import open_page
@@ -22,7 +26,7 @@ from ui.gates.layers import SEEDS, LayerRequest, TrainedLayer, measure_layer, tr
 from ui.gates.panel_words import design_text, fit_text, line_text, signs_text
 from ui.gates.panels import _shape_figures
 from ui.gates.request import GRID, GateRequest
-from ui.gates.shapes import ShapeRequest, fit_shape, measure_design
+from ui.gates.shapes import ShapeRequest, fit_shape, measure_design, shape_frames
 from ui.gates.triangle import CORNERS, _nearest, conic_line, triangle_figure
 
 PAGE = "pages/3_Which_gates_curve.py"
@@ -167,7 +171,8 @@ def fitted():
 
 
 def test_what_is_said_of_a_fit_comes_from_its_numbers(fitted):
-    gap = np.nanmax(np.abs(fitted.fitted.known[-1] - fitted.exact.known[-1]))
+    images = fitted.fitted.surface, fitted.exact.surface
+    gap = np.nanmax(np.abs(images[0].known[-1] - images[1].known[-1]))
     assert f"up to {short(gap)} apart" in fit_text(fitted)
     assert "second derivatives" in fit_text(fitted)
     same = replace(fitted, fitted=fitted.exact)
@@ -175,10 +180,50 @@ def test_what_is_said_of_a_fit_comes_from_its_numbers(fitted):
     assert "second derivatives" not in fit_text(same)
 
 
-def test_the_last_map_is_how_far_k_is_off(fitted):
-    *_, last = _shape_figures(measure_design(ShapeRequest(units=8), 21), fitted)
-    apart = fitted.fitted.known[-1] - fitted.exact.known[-1]
-    np.testing.assert_array_equal(last.data[0].customdata[..., 0], apart)
+def test_the_maps_are_how_far_the_gate_and_k_are_off(fitted):
+    gate, curvature = _shape_figures(fitted)
+    wanted = gate_values(DesignedGate("sphere", fitted.size), square_grid(21))
+    np.testing.assert_array_equal(gate.data[0].customdata[..., :1], fitted.fitted.gate - wanted)
+    apart = fitted.fitted.surface.known[-1] - fitted.exact.surface.known[-1]
+    np.testing.assert_array_equal(curvature.data[0].customdata[..., 0], apart)
+
+
+def test_the_surfaces_of_a_shape_are_its_gates_and_the_networks(fitted):
+    small, large = (measure_design(ShapeRequest(size=size), 21) for size in (0.75, 1.5))
+    assert list(shape_frames(large, None)) == ["gate, size 1.5"]
+    assert list(shape_frames(small, fitted)) == ["gate, size 0.75", "network"]
+    frames = shape_frames(large, fitted)
+    assert list(frames) == ["gate, size 1.5", "gate, size 0.75", "network"]
+    far = [np.linalg.norm(frame.values, axis=-1) for frame in frames.values()]
+    np.testing.assert_allclose(far[0], 1.5, rtol=1e-14)
+    np.testing.assert_allclose(far[1], 0.75, rtol=1e-14)
+    y = np.linalg.norm(sheet(square_grid(21).points), axis=-1).reshape(21, 21)
+    off = np.abs(far[2] - 0.75) / y
+    assert 0 < off.max() == pytest.approx(fitted.largest_error, rel=1e-9)
+
+
+def scenes(app) -> int:
+    """How many live 3-D scenes a page has, in our own views and in Plotly's charts."""
+    views = [json.loads(each.proto.bytes) for each in app.get("bidi_component")
+             if each.proto.bytes.startswith(b"{")]  # fmt: skip
+    panels = [panel for view in views for column in view.get("columns", ())
+              for panel in column["panels"]]  # fmt: skip
+    charts = [json.loads(each.proto.spec) for each in app.get("plotly_chart")]
+    return sum(panel["kind"] == "scene" for panel in panels) + sum(
+        any(name.startswith("scene") for name in chart["layout"]) for chart in charts
+    )
+
+
+def test_no_page_holds_more_than_two_live_scenes():
+    assert scenes(open_page(PAGE)) == 1
+    folds = dict.fromkeys(("why", "maps", "real", "premises", "shaping"), "true")
+    app = open_page(PAGE, **folds)
+    for job, *_ in app.session_state["_jobs"].values():
+        assert job.join(60)
+    app.run()
+    assert not app.exception
+    assert len(app.get("plotly_chart")) == 3 + 1 + 3 + 2  # everything is open
+    assert scenes(app) == 2
 
 
 def test_a_gate_beyond_one_is_no_sigmoids_and_a_smaller_shape_is_fitted():

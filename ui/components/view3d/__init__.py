@@ -116,6 +116,7 @@ def view3d(
     legend: Legend,
     readouts: Sequence[Readout] = ((), ()),
     pick: tuple[int, int] | None = None,
+    rest: tuple[int, int] | None = None,
     playable: bool = True,
     on_pick: Callable[[], None] = lambda: None,
     on_stop: Callable[[], None] = lambda: None,
@@ -137,9 +138,10 @@ def view3d(
     """Draw ``view``.
 
     ``captions`` holds one line per frame for every column (or a single line); ``readouts`` what is
-    read off at the point under the pointer, or at the marked one. Without ``frame_labels`` there is
-    nothing to play. A click calls ``on_pick`` with ``st.session_state[key]["pick"]`` = {row,
-    column}; the end of a Play calls ``on_stop`` with ``["stop"]`` = {frame}. Views with one
+    read off at the point under the pointer, else at the marked one or at ``rest``: "label =
+    number", or a label with {} in it, each of which becomes a number. Without ``frame_labels``
+    there is nothing to play. A click calls ``on_pick`` with ``st.session_state[key]["pick"]`` =
+    {row, column}; the end of a Play calls ``on_stop`` with ``["stop"]`` = {frame}. Views with one
     ``camera_key`` (by default ``key``) share the visitor's camera. With ``scrub`` there is a
     timeline of its own to drag and step along. A new ``serial`` makes the view adopt ``frame`` and
     ``pick`` again; of one ``family``, as of a run that grows, only where the visitor looked at the
@@ -197,6 +199,7 @@ def view3d(
         "frame_labels": list(frame_labels),
         "legend": asdict(legend),
         "pick": pick,
+        "rest": rest,
         "arrays": sent.entries,
         "source": large.address_of(sent.arrays, key),
     }

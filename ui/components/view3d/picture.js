@@ -3,6 +3,7 @@
 const LIFT = 0.02; // of the way to the viewer
 const GRID_SHARE = 0.16; // of the text colour in the axes' grid lines
 const MARKER = { size: 7, color: '#c026d3', line: { color: '#ffffff', width: 2 } };
+const PLACES = 9; // of coordinates: a grid's middle is 1e-17 off, which nobody wants to read
 const TICK_PIXELS = 36; // along an axis, for one number
 const CLEAR = 'rgba(0,0,0,0)';
 
@@ -59,20 +60,25 @@ function marker(panel, state) {
 // Whether a panel shows the points of the chart, and marks can be put on it.
 const linked = panel => Object.keys(panel.pick).length > 0;
 
-const readable = number => (Number.isNaN(number) ? 'not known' : Number.isFinite(number) ? Number(number.toPrecision(3)).toString() : '–').replace('-', '−');
+const UNKNOWN = 'not known';
+const readable = number => (Number.isNaN(number) ? UNKNOWN : Number.isFinite(number) ? Number(number.toPrecision(3)).toString() : '–').replace('-', '−');
 
-// What the arrays say at the point under the pointer, or else at the marked one.
+// Numbers with what they are, or in a formula that has {} for each: as long as all are known.
+function said(label, numbers) {
+  if (!label.includes('{}')) return `${label} = ${numbers.length > 1 ? `(${numbers.join(', ')})` : numbers[0]}`;
+  if (numbers.includes(UNKNOWN)) return `${label.split(' = ')[0]} = ${UNKNOWN}`;
+  return numbers.reduce((text, number) => text.replace('{}', number), label);
+}
+
+// What the arrays say at the point under the pointer, or else at the marked one, or where it rests.
 function readOut(root, state) {
-  const spot = state.hover ?? state.pick;
+  const spot = state.hover ?? state.pick ?? state.header.rest;
   const read = names => names.map(name => readable(at(state.arrays[name], state.frame, spot)));
   root.querySelectorAll('.gc-readout').forEach((node, c) => {
     const { readout } = state.header.columns[c];
     if (!spot || !readout.length) { node.textContent = ''; return; }
-    const place = ['x', 'y'].map(axis => readable(at(state.arrays.axis, 0, spot, axis)));
-    const parts = readout.map(({ label, arrays }) => {
-      const numbers = read(arrays);
-      return `${label} = ${numbers.length > 1 ? `(${numbers.join(', ')})` : numbers[0]}`;
-    });
+    const place = ['x', 'y'].map(axis => readable(Number(at(state.arrays.axis, 0, spot, axis).toFixed(PLACES))));
+    const parts = readout.map(({ label, arrays }) => said(label, read(arrays)));
     node.textContent = `At (${place.join(', ')}): ${parts.join(' · ')}`;
   });
 }
