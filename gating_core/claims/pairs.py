@@ -44,11 +44,11 @@ class Comparison:
         return 0 if self.measured is None else self.measured.count
 
     def ahead(self, level: float) -> bool:
-        """Whether the first is ahead with certainty, by what was measured."""
+        """Whether the first is significantly ahead, by what was measured."""
         return self.measured is not None and self.p <= level and self.measured.mean > 0
 
     def behind(self, level: float) -> bool:
-        """Whether it is behind with certainty."""
+        """Whether it is significantly behind."""
         return self.measured is not None and self.p <= level and self.measured.mean < 0
 
     def ahead_in_the_worst_case(self, level: float) -> bool:

@@ -205,7 +205,7 @@ RULES: dict[str, Rule] = {
         "Total absolute curvature ∫|K| dA over the query chart, sigmoid gate less ungated, seed by"
         " seed: two-sided Student t tests at {t.level:.0%}, adjusted over the tasks by Holm. In the"
         " worst case the bounds on both totals' errors count against the claim.",
-        "Supported: the gated models are higher with certainty on every task of at least"
+        "Supported: the gated models are significantly higher on every task of at least"
         " {t.fewest_tasks} with {t.fewest_seeds} pairs each. Partly: on some. Not supported here:"
         " on none. Not enough data: fewer tasks or pairs. Other gates are shown and do not decide.",
         _PAIRS + " An ungated total that is a lower estimate counts as failed; a gated one may"
@@ -218,7 +218,7 @@ RULES: dict[str, Rule] = {
         "Test accuracy on the nonlinear tasks, sigmoid gate less ungated, seed by seed: two-sided"
         " Student t tests at {t.level:.0%}, adjusted over the tasks by Holm. Controls stand beside:"
         " more parameters, an additive term, a pointwise nonlinearity, a constant gate.",
-        "Supported: better with certainty on every nonlinear task of at least {t.fewest_tasks} with"
+        "Supported: significantly better on every nonlinear task of at least {t.fewest_tasks} with"
         " {t.fewest_seeds} pairs each. Partly: on some. Not supported here: on none. Not enough"
         " data: fewer tasks or pairs. Controls do not decide; they say what a gain can be due to.",
         _PAIRS,

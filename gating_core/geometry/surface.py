@@ -91,9 +91,13 @@ class SurfaceResult:
     def diagonal(self) -> np.ndarray:
         """The diagonal of the box around the sampled points: what is small is measured by it.
 
-        Quick, but turned axes change it; at least the diameter, at most sqrt(D) times as much.
+        Quick, but turned axes change it; at least the diameter, at most sqrt(D) times as much. NaN
+        where no point is finite; what is not has no place in the box.
         """
-        span = self.values.max((1, 2)) - self.values.min((1, 2))
+        finite = np.isfinite(self.values).all(-1, keepdims=True)
+        high = np.where(finite, self.values, -np.inf).max((1, 2))
+        low = np.where(finite, self.values, np.inf).min((1, 2))
+        span = np.where(finite.any((1, 2)), high - low, np.nan)
         return np.linalg.norm(span, axis=-1)
 
     @property

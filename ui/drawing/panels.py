@@ -24,7 +24,7 @@ LIGHTING = {
     "ambient": 0.5, "diffuse": 0.8, "specular": 0.0, "roughness": 0.7, "fresnel": 0.0,
     "vertexnormalsepsilon": 0, "facenormalsepsilon": 0,
 }  # fmt: skip
-MILD = {"ambient": 0.75, "diffuse": 0.45}  # what faces away from the light has a colour, too
+MILD = {"ambient": 0.5, "diffuse": 0.55}  # what faces away from the light has a colour, too
 LIGHT_PLACE = {"x": 1e5, "y": 1e5, "z": 1e5}
 MOST_TICKS = 3  # numbers along an axis
 TICK_ROOM = 0.15  # of an axis at both ends, without numbers: those of two axes would meet there

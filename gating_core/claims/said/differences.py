@@ -31,7 +31,7 @@ def better(found: Differences, word: str, t: Thresholds) -> Wording:
     ]
     text = wording.sentences
     if said:
-        text += f" Against the controls the gate is ahead with certainty on {', '.join(said)}: what"
+        text += f" Against the controls the gate is significantly ahead on {', '.join(said)}: what"
         text += " a control reaches as well is not peculiar to gating."
     return Wording(text, wording.table, wording.changes)
 
@@ -46,7 +46,7 @@ def _differences(
     if not tested:
         said = f"No task has {t.fewest_seeds} pairs of a {PRIMARY}-gated and an ungated model."
     else:
-        said = f"Gated models are {adjective} with certainty on {len(ahead)} of"
+        said = f"Gated models are significantly {adjective} on {len(ahead)} of"
         said += f" {counted(len(tested), 'task')}"
         said += f", and the opposite on {len(behind)}." if behind else "."
         ordered = sorted(tested, key=lambda one: one.measured.mean if one.measured else 0.0)
@@ -60,7 +60,7 @@ def _differences(
         said += f" In the worst case of failures and errors {listed(lost)} would not hold."
     missing = [one.task for one in tasks if not one.ahead(t.level)]
     if missing:
-        change = f"The gate would have to be ahead with certainty on {listed(missing)} as well."
+        change = f"The gate would have to be significantly ahead on {listed(missing)} as well."
     elif tasks:
         least = max(ahead, key=lambda one: one.p)
         change = f"One task without a certain difference; the nearest to it is {least.task}."

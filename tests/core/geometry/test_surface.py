@@ -97,6 +97,23 @@ def test_words_have_no_unit(name, scale):
         np.testing.assert_array_equal(getattr(one, word), getattr(other, word))
 
 
+def test_what_is_not_finite_has_no_place_in_the_box():
+    """A cylinder over half of the chart is known to have K = 0 there, and nowhere else."""
+
+    def half(p):
+        u, v = p.unbind(-1)
+        return torch.stack([u, v, torch.log(u)], -1)
+
+    found = measure_surface(half, GRID)
+    there = np.broadcast_to(GRID.axis > 0, (len(GRID.axis),) * 2)
+    points = found.values[0][there]
+    assert np.isfinite(points).all()
+    assert not np.isfinite(found.values[0][~there]).all(-1).any()
+    assert found.diagonal[0] == np.linalg.norm(points.max(0) - points.min(0))
+    assert (found.known[0][there] == 0).all()
+    assert np.isnan(found.known[0][~there]).all()
+
+
 def test_of_a_mere_point_nothing_is_known():
     point = measure_surface(lambda p: torch.ones(len(p), 3, dtype=torch.float64), GRID)
     assert point.diagonal[0] == point.diameter[0] == point.largest_curvature[0] == 0

@@ -95,7 +95,7 @@ def test_it_opens_with_seven_verdicts_and_the_picture_that_decides(first):
         assert verdict[2:] in WORDS
     assert table["chosen"] == "C4"
     (chart,) = charts(first)
-    assert chart.proto.alt.startswith("Gated models are better with certainty on")
+    assert chart.proto.alt.startswith("Gated models are significantly better on")
     assert said(first, "**The rule of C4, written before the numbers.** Supported: better")
     assert any("**supported**: Gated models" in text for text in texts(first))
     assert said(first, ", shipped.")
