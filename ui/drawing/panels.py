@@ -252,9 +252,10 @@ def chart_layout(axis: np.ndarray, names: tuple[str, str]) -> dict[str, Any]:
 
 def boxed(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The box with a little room around it, and no smaller than what the browser can tell apart."""
-    extent = float((high - low).max())
-    least = max(SMALLEST_EXTENT, RESOLUTION * float(np.abs([low, high]).max()))
+    extent, largest = float((high - low).max()), float(np.abs([low, high]).max())
+    least = max(SMALLEST_EXTENT, RESOLUTION * largest)
     margin = BOX_MARGIN * extent + max(least - extent, 0.0) / 2
+    margin += 2 * float(np.spacing(largest + margin))  # or rounding the ends would take from it
     return low - margin, high + margin
 
 

@@ -1,7 +1,7 @@
 """Is a box large enough for the browser, and no larger than what is in it?"""
 
 import numpy as np
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ui.drawing.panels import BOX_MARGIN, RESOLUTION, SMALLEST_EXTENT, boxed
@@ -11,6 +11,7 @@ EXTENTS = st.one_of(st.just(0.0), st.floats(1e-300, 1e-290), st.floats(1e-9, 1e3
 
 
 @given(st.lists(st.tuples(PLACES, EXTENTS), min_size=3, max_size=3))
+@example([(3.5851485379976656e-13, 0.0)] * 3)  # whose ends are rounded towards each other
 def test_a_box_holds_what_is_in_it_and_single_precision_can_tell_its_ends_apart(sides):
     low = np.array([place for place, _ in sides])
     high = low + np.array([extent for _, extent in sides])
