@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -31,6 +32,7 @@ from gating_core.claims.store import Store
 COMPLETE, INCOMPLETE, WRONG, REFUSED, NO_SCHEDULER, STOPPED = 0, 1, 2, 3, 4, 130
 COMMAND = "python -m gating_core.claims"
 BAR_SIGNS = 24
+WORKERS_PER_CORE = 4  # more would only wait for each other
 CLEAR_LINE = "\r\x1b[K"
 
 
@@ -143,7 +145,7 @@ def _add_options(command: argparse.ArgumentParser) -> None:
     add("--steps", type=int, help="of training")
     add("--store", type=Path, default=default_place(), help="the file; by default %(default)s")
     add("--scheduler", help="address of a Dask cluster; by default this machine works")
-    add("--workers", type=_positive, default=2, help="processes of this machine (%(default)s)")
+    add("--workers", type=_workers, default=2, help="processes of this machine (%(default)s)")
     add("--json", action="store_true", help="for programs: JSON, a line each time")
 
 
@@ -154,9 +156,13 @@ def _selection(asked: argparse.Namespace) -> Selection:
     return replace(SELECTIONS[asked.grid], **given)
 
 
-def _positive(text: str) -> int:
-    if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"it is {text!r}; it must be a whole number from 1 on")
+def _workers(text: str) -> int:
+    most = WORKERS_PER_CORE * (os.cpu_count() or 1)
+    if not text.isdecimal() or not 1 <= int(text) <= most:
+        raise argparse.ArgumentTypeError(
+            f"it is {text!r}; it must be a whole number from 1 to {most}, which is"
+            f" {WORKERS_PER_CORE} for each core of this machine"
+        )
     return int(text)
 
 

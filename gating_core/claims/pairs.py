@@ -140,10 +140,13 @@ class Pairs:
     failed: tuple[int, ...]
     keys: tuple[str, ...]
 
-    def worst(self, sign: float) -> np.ndarray:
-        """All differences, the failed ones last: as far to the side of ``sign`` as they may be."""
+    def worst(self, sign: float, least: float = 0.0) -> np.ndarray:
+        """All differences, the failed ones last: as far to the side of ``sign`` as any.
+
+        At ``least`` so far: where all others hardly differ, that would count for nothing.
+        """
         values, lows, highs = np.array(list(self.differences.values())).T
-        failed = np.full(len(self.failed), sign * np.abs(values).max())
+        failed = np.full(len(self.failed), sign * max(np.abs(values).max(), least))
         return np.concatenate([lows if sign < 0 else highs, failed])
 
 
@@ -210,7 +213,7 @@ def adjusted(some: Sequence[Comparison], t: Thresholds) -> tuple[Comparison, ...
 class LinearTask:
     """The primary gate less the ungated model on a linear task; ``measured`` may be ``None``.
 
-    ``worst_cases`` are those of failed pairs far below and far above all others.
+    ``worst_cases`` are those of failed pairs as far below and above as any, at least some margins.
     """
 
     task: str
@@ -255,7 +258,9 @@ def _linear_task(models: Models, task: str, variant: str, t: Thresholds) -> Line
     values = [value for value, *_ in pairs.differences.values()]
     measured = equivalence(seeds, values, t.margin, t.level)
     worst = tuple(
-        equivalence(seeds + pairs.failed, pairs.worst(sign), t.margin, t.level)
+        equivalence(
+            seeds + pairs.failed, pairs.worst(sign, t.lost_margins * t.margin), t.margin, t.level
+        )
         for sign in (-1.0, 1.0)
     )
     return LinearTask(task, measured, worst, pairs.keys, pairs.failed)

@@ -122,7 +122,7 @@ def go_together(found: Relations, t: Thresholds) -> str:
 
 def grow_with_depth(found: Slopes, t: Thresholds) -> str:
     """C7: both exponents, with their intervals, within their tolerance."""
-    if len(found.seeds) - len(found.without) < t.fewest_seeds:
+    if found.fewest_slopes < t.fewest_seeds:
         return NOT_ENOUGH
     within = [slope_within(found, name, t) for name in (CENTRE, DEPTH_PROXY)]
     if all(within):
@@ -237,8 +237,8 @@ RULES: dict[str, Rule] = {
         " {t.power:.0%}, or the advantage is known to exceed the margin. Not enough data: fewer"
         " pairs, one task only, or a task on which it fails with a power below {t.power:.0%}.",
         "A failed model counts against the claim: its pair is put as far to either side as any"
-        " pair of the task. If that changes the verdict, it is at most “partly”, or else “not"
-        " enough data”." + _NAMED,
+        " pair of the task, at least {t.lost_margins:g} margins. If that changes the verdict, it"
+        " is at most “partly”, or else “not enough data”." + _NAMED,
         equal_on_linear_tasks,
     ),
     "C6": Rule(
@@ -267,7 +267,7 @@ RULES: dict[str, Rule] = {
         "Supported: the whole interval is within {t.curvature_tolerance:g} of"
         " {t.curvature_slope:g} for K and within {t.proxy_tolerance:g} of {t.proxy_slope:g} for"
         " the proxy. Partly: one of them. Not supported here: neither. Not enough data: fewer than"
-        " {t.fewest_seeds} seeds have a slope.",
+        " {t.fewest_seeds} seeds have both slopes.",
         "Seeds without a slope are left out, and named.",
         grow_with_depth,
     ),

@@ -40,6 +40,12 @@ class Slopes:
         missing = np.isnan(self.exponents[CENTRE].slopes)
         return tuple(int(seed) for seed in self.seeds[missing])
 
+    @property
+    def fewest_slopes(self) -> int:
+        """How many seeds have a slope, of the curvature or of the proxy: the fewer of the two."""
+        both = (self.exponents[name].slopes for name in (CENTRE, PROXY))
+        return min(int(np.isfinite(slopes).sum()) for slopes in both)
+
 
 def slopes(rows: Iterable[StackRow], code: str = "") -> Slopes:
     """Of the version ``code`` if any row has it, else of that with the most rows.

@@ -20,6 +20,7 @@ class Thresholds:
     curved_share: float = 0.95  # of gated models that must be known to be curved
     margin: float = 0.01  # of accuracy: one point
     power: float = 0.8  # below it, failing to show equivalence says nothing
+    lost_margins: float = 4.0  # C5: so far off, at least, counts a pair that failed
     most_failed: float = 1 / 16  # of models, where a failed one cannot be counted against a claim
     paper_r: float = 0.79  # Bathula & Joshi, arXiv 2604.14702
     curvature_slope: float = 2.0  # of log |K(0)| against log depth: K(0) = 4 L^2 eps^2

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import queue
+import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -21,6 +22,7 @@ from types import TracebackType
 from typing import Any
 from zipfile import ZipFile
 
+import psutil
 from distributed import Client, Future, KilledWorker, SpecCluster, SubprocessCluster
 
 from gating_core.claims.refusals import Unreachable
@@ -32,6 +34,7 @@ LOOPBACK = "127.0.0.1"
 START_SECONDS = 60.0  # for processes of this machine to start
 CONNECT_SECONDS = 5.0  # for an address to answer as a scheduler does
 CLOSE_SECONDS = 5.0  # for processes of this machine to end
+ADDRESS = re.compile(r"(?:\w+://)?[^\s/]+:\d{1,5}")
 WATCH_SECONDS = 1.0  # between two looks whether whoever started a process is still there
 QUIET = {  # what processes of this machine do otherwise than Dask would
     "DASK_LOGGING__DISTRIBUTED": "critical",
@@ -61,8 +64,7 @@ class Workers:
         root = None
         if scheduler is None:
             root = str(Path(str(files(PACKAGE))).parent)
-            self._cluster = _local(count)
-            self._client = Client(self._cluster, set_as_default=False)
+            self._cluster, self._client = _local(count)
         else:
             self._client = _connected(scheduler)
         try:
@@ -209,19 +211,36 @@ def _watch(seconds: float, grace: float) -> Callable[[], None]:
     return watch
 
 
-def _local(count: int) -> SpecCluster:
-    with _environment(QUIET):
-        return SubprocessCluster(
-            host=LOOPBACK,
-            n_workers=count,
-            threads_per_worker=1,
-            dashboard_address=None,  # type: ignore[arg-type]
-            silence_logs=logging.CRITICAL,
-        )
+def _local(count: int) -> tuple[SpecCluster, Client]:
+    """A cluster of this machine, and its client; no process stays behind where it fails."""
+    here = psutil.Process()
+    before = set(here.children())
+    try:
+        with _environment(QUIET):
+            cluster = SubprocessCluster(
+                host=LOOPBACK,
+                n_workers=count,
+                threads_per_worker=1,
+                dashboard_address=None,  # type: ignore[arg-type]
+                silence_logs=logging.CRITICAL,
+            )
+        return cluster, Client(cluster, set_as_default=False)
+    except BaseException:  # stopped, perhaps: nothing watches yet over what has begun
+        for child in here.children(recursive=True):
+            if child not in before:
+                with suppress(psutil.Error):
+                    child.kill()
+        raise
 
 
 def _connected(address: str) -> Client:
     """A client of the scheduler at ``address``; a server that is none would keep us waiting."""
+    refused = Unreachable(
+        f"no Dask scheduler answers at {address!r}; it must be an address such as"
+        " tcp://192.0.2.1:8786, as the scheduler says it when it starts"
+    )
+    if not ADDRESS.fullmatch(address):
+        raise refused
     found: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
     def connect() -> None:
@@ -236,10 +255,7 @@ def _connected(address: str) -> Client:
     except queue.Empty:
         client = None
     if not isinstance(client, Client):
-        raise Unreachable(
-            f"no Dask scheduler answers at {address!r}; it must be an address such as"
-            " tcp://192.0.2.1:8786, as the scheduler says it when it starts"
-        )
+        raise refused
     return client
 
 

@@ -15,6 +15,7 @@ from ui.claims.request import HERE, SHIPPED, Request, model_link
 from ui.claims.running import Status
 from ui.common.explain import explain
 from ui.components.rows import rows
+from ui.foreign import as_words
 
 CHART = "claims_chart"
 MODELS_SHOWN = 400  # pixels of the table of models
@@ -168,7 +169,7 @@ def draw_numbers(found: Found) -> None:
         hide_index=True,
     )
     if one.gaps:
-        fold.markdown("**Models that are not there.** " + "; ".join(one.gaps) + ".")
+        fold.markdown("**Models that are not there.** " + as_words("; ".join(one.gaps)) + ".")
 
 
 def draw_models(found: Found) -> None:

@@ -26,6 +26,7 @@ from gating_core.claims import default_place
 ROOT = Path(__file__).resolve().parents[2]
 MODULE = "gating_core.claims"
 STOP_SECONDS = 15.0  # for a study to end its workers, before its processes are killed
+REST_SECONDS = 60.0  # after a stop, in which what it left is looked for
 SAME_SECONDS = 1.0  # between two readings of when a process began
 LAST_BYTES = 4096  # of what was said: its last line is shorter
 LOWER_PRIORITY = 10  # pages go first
@@ -132,8 +133,16 @@ def look(store: Path) -> Status:
     if last.get("complete"):
         return replace(status, state=State.COMPLETE)
     if record.stop:
+        _end_rest(record)
         return replace(status, state=State(record.stop))
     return replace(status, state=State.ENDED, trouble=_trouble(store, last.get("failures", ())))
+
+
+def _end_rest(record: Record) -> None:
+    """What the study's process may have left, where it was stopped before it watched over it."""
+    if 0 <= time.monotonic() - record.stopped <= REST_SECONDS:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(record.pid, signal.SIGKILL)
 
 
 def _beside(store: Path, what: str) -> Path:

@@ -12,6 +12,7 @@ from ui.claims.controls import CLAIMED, show_own_rows, study_controls
 from ui.claims.request import HERE, command
 from ui.claims.running import State, Status
 from ui.claims.store_place import scheduler_trouble, silence_trouble, store_place
+from ui.foreign import as_words
 from ui.work.turns import TURNS
 
 EVERY_SECONDS = 1.0
@@ -109,7 +110,7 @@ def _draw_end(status: Status) -> None:
 def _end(status: Status) -> str:
     rows = f"{status.done:,} of {status.total:,} rows are there. ({_options(status)})"
     if status.state == State.ENDED:
-        return f"The study has ended: {status.trouble.rstrip('.')}. {rows}"
+        return f"The study has ended: {as_words(status.trouble.rstrip('.'))}. {rows}"
     return f"{ENDS[status.state]} {rows}"
 
 

@@ -23,6 +23,7 @@ from gating_core.claims.wording import (
 )
 from gating_core.experiments.comparison import FIRST_LOOK
 from ui.common.words import percent
+from ui.foreign import as_words
 
 PLAIN = (FIRST_LOOK.source, FIRST_LOOK.depth, FIRST_LOOK.value_count)  # which need not be said
 SIGNS = {
@@ -127,7 +128,7 @@ def model_text(row: ModelRow) -> str:
     if (row.source, row.depth, row.values) != PLAIN:
         name += f", {row.source}, depth {row.depth}, n = {row.values}"
     if row.error is not None:
-        return f"**{name}**: {row.error}"
+        return f"**{name}**: {as_words(row.error)}"
     accuracy = "–" if row.test_accuracy is None else percent(row.test_accuracy)
     total = f"{number(row.total_curvature)} ± {number(row.total_error, 2)}"
     if row.total_complete is False:

@@ -7,7 +7,7 @@ import numpy as np
 from gating_core.claims.charts import CHART_WORDS, CURVED, FLAT, Charts
 from gating_core.claims.models import GATED, WITHOUT_GATE
 from gating_core.claims.said.said import Wording
-from gating_core.claims.thresholds import Thresholds
+from gating_core.claims.thresholds import NOT_ENOUGH, SUPPORTED, Thresholds
 from gating_core.claims.wording import (
     Table,
     counted,
@@ -51,10 +51,13 @@ def with_gate(found: Charts, word: str, t: Thresholds) -> Wording:
         if others:
             verb = "curve" if len(others) > 1 else "curves"
             said += f" The {listed(others)} control {verb}, too: gating is one way among others."
-    change = (
-        f"It would fall if fewer than {t.curved_share:.0%} of gated models were known to be curved,"
-        " or none had K > 0."
-    )
+    few = f"{t.curved_share:.0%} of gated models were known to be curved"
+    if word == SUPPORTED:
+        change = f"It would fall if fewer than {few}, or none had K > 0."
+    elif word == NOT_ENOUGH:
+        change = f"At least {t.fewest_seeds} gated models, trained."
+    else:
+        change = f"It would be supported if at least {few}, and one had K > 0."
     return Wording(said, _chart_table(found), change)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gating_core.claims.models import PRIMARY
 from gating_core.claims.pairs import Comparison, Differences
 from gating_core.claims.said.said import Wording
-from gating_core.claims.thresholds import Thresholds
+from gating_core.claims.thresholds import SUPPORTED, Thresholds
 from gating_core.claims.wording import (
     MISSING,
     Table,
@@ -19,11 +19,11 @@ from gating_core.claims.wording import (
 
 
 def more_curvature(found: Differences, word: str, t: Thresholds) -> Wording:
-    return _differences(found, t, "", 1.0, "more curved")
+    return _differences(found, word, t, "", 1.0, "more curved")
 
 
 def better(found: Differences, word: str, t: Thresholds) -> Wording:
-    wording = _differences(found, t, " points", 100.0, "better")
+    wording = _differences(found, word, t, " points", 100.0, "better")
     said = [
         f"{sum(one.ahead(t.level) for one in of)} of {len(of)} against “{name}”"
         for name, of in found.controls.items()
@@ -37,7 +37,7 @@ def better(found: Differences, word: str, t: Thresholds) -> Wording:
 
 
 def _differences(
-    found: Differences, t: Thresholds, unit: str, factor: float, adjective: str
+    found: Differences, word: str, t: Thresholds, unit: str, factor: float, adjective: str
 ) -> Wording:
     tasks = found.deciding
     tested = [one for one in tasks if one.count >= t.fewest_seeds and one.measured is not None]
@@ -51,9 +51,8 @@ def _differences(
         said += f", and the opposite on {len(behind)}." if behind else "."
         ordered = sorted(tested, key=lambda one: one.measured.mean if one.measured else 0.0)
         ends = [_with_interval(one, unit, factor) for one in (ordered[0], ordered[-1])]
-        said += f" The mean difference goes from {ends[0]}" + (
-            f" to {ends[1]}." if len(tested) > 1 else "."
-        )
+        span = f"goes from {ends[0]} to {ends[1]}" if len(tested) > 1 else f"is {ends[0]}"
+        said += f" The mean difference {span}."
     lost = [one.task for one in tasks if one.ahead(t.level) and not
             one.ahead_in_the_worst_case(t.level)]  # fmt: skip
     if lost:
@@ -61,6 +60,9 @@ def _differences(
     missing = [one.task for one in tasks if not one.ahead(t.level)]
     if missing:
         change = f"The gate would have to be significantly ahead on {listed(missing)} as well."
+    elif word != SUPPORTED:
+        change = f"Pairs on {t.fewest_tasks} tasks, {t.fewest_seeds} on each, without a failure and"
+        change += " with small errors."
     elif tasks:
         least = max(ahead, key=lambda one: one.p)
         change = f"One task without a certain difference; the nearest to it is {least.task}."

@@ -11,6 +11,7 @@ from gating_core.claims.thresholds import NOT_ENOUGH, SUPPORTED, Thresholds
 from gating_core.claims.wording import (
     MISSING,
     Table,
+    counted,
     interval,
     listed,
     number,
@@ -32,6 +33,11 @@ def equal(found: Equivalences, word: str, t: Thresholds) -> Wording:
             f" {'within' if of.equivalent else 'not known to be within'} ±{t.margin_points:g}"
             f" point; the power is {share(of.power)}."
         )
+    lost = [
+        f"{counted(len(one.failed), 'pair')} on {one.task}" for one in found.tasks if one.failed
+    ]
+    if lost:
+        parts.append(f"Failed: {listed(lost)}.")
     absent = [name for name in LINEAR if name not in {one.task for one, _ in done}]
     if absent:
         parts.append(f"There are no pairs on {listed(absent)}.")

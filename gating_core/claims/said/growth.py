@@ -7,7 +7,7 @@ import numpy as np
 from gating_core.claims.said.said import Wording
 from gating_core.claims.slopes import CENTRE, QUANTITIES, TITLES, Slopes
 from gating_core.claims.slopes import PROXY as DEPTH_PROXY
-from gating_core.claims.thresholds import Thresholds
+from gating_core.claims.thresholds import NOT_ENOUGH, SUPPORTED, Thresholds
 from gating_core.claims.wording import (
     MISSING,
     Table,
@@ -37,7 +37,15 @@ def deeper(found: Slopes, word: str, t: Thresholds) -> Wording:
     if found.without:
         said += f" Without a slope: seed {spans(found.without)}."
     said += " Other stacks need not do this: random ones collapse with depth."
-    return Wording(said, _slope_table(found, t), "An interval that leaves its tolerance.")
+    return Wording(said, _slope_table(found, t), _change(word, t))
+
+
+def _change(word: str, t: Thresholds) -> str:
+    if word == SUPPORTED:
+        return "An interval that leaves its tolerance."
+    if word == NOT_ENOUGH:
+        return f"Slopes of at least {t.fewest_seeds} seeds, of K and of the proxy."
+    return "Intervals of both exponents within their tolerance would support it."
 
 
 def _slope_table(found: Slopes, t: Thresholds) -> Table:

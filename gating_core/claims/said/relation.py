@@ -37,6 +37,8 @@ def together(found: Relations, word: str, t: Thresholds) -> Wording:
 
 def _what_follows(proxy: PooledCorrelation, exact: PooledCorrelation) -> str:
     """Of which correlations are known to be positive."""
+    if np.isnan([proxy.low, exact.low]).any():
+        return "Whether they agree cannot be told: one of them has no interval."
     known = proxy.low > 0, exact.low > 0
     if known == (True, True):
         return "They agree: so far as these groups go, the proxy stands for curvature."

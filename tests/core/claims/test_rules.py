@@ -22,7 +22,7 @@ from gating_core.claims.thresholds import (
     Thresholds,
 )
 from gating_core.claims.verdicts import verdict, verdicts
-from tests.core.claims.made_rows import SEEDS, TASKS, failed, made, stacks
+from tests.core.claims.made_rows import FLAT, SEEDS, TASKS, failed, made, stacks
 
 
 def word(claim: str, rows=(), depths=(), t: Thresholds = THRESHOLDS) -> str:
@@ -79,7 +79,7 @@ def test_an_effect_that_is_there_is_found():
 CHANGED = {"flat_bound": 1e-3, "level": 0.01, "fewest_seeds": 9, "fewest_tasks": 3,
            "curved_share": 0.5, "margin": 0.02, "power": 0.9, "most_failed": 0.25, "paper_r": 0.5,
            "curvature_slope": 4.0, "curvature_tolerance": 0.1, "proxy_slope": 3.0,
-           "proxy_tolerance": 0.2}  # fmt: skip
+           "proxy_tolerance": 0.2, "lost_margins": 2.0}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", [field.name for field in fields(Thresholds)])
@@ -245,6 +245,15 @@ def test_failures_are_no_evidence_either_way(measured, worst, expected):
     assert guarded(measured, worst) == expected
 
 
+@pytest.mark.parametrize(("count", "expected"), [(0, SUPPORTED), (1, SUPPORTED), (8, NOT_ENOUGH)])
+def test_failures_count_against_equality_though_all_others_hardly_differ(count, expected):
+    """One may be put as far off as any other, which here is nothing."""
+    rows = lost(made(lambda *about: {"test_accuracy": 0.9}), "sigmoid", range(count))
+    found = verdicts(rows, ())["C5"]
+    assert found.word == expected
+    assert ("Failed: " in found.sentences) == (count > 0)
+
+
 def test_seven_failures_of_sixteen_are_too_many():
     assert word("C4", lost(EVEN, "sigmoid", range(7))) == NOT_ENOUGH
     assert word("C4", lost(EVEN, "sigmoid", range(9))) == NOT_ENOUGH
@@ -392,8 +401,34 @@ def test_exponents_decide(slope, proxy_slope, expected):
 def test_the_whole_interval_of_an_exponent_decides(centre, proxy, expected):
     exponents = {name: SimpleNamespace(low=low, high=high)
                  for name, (low, high) in ((CENTRE, centre), (DEPTH_PROXY, proxy))}  # fmt: skip
-    found = SimpleNamespace(seeds=SEEDS, without=(), exponents=exponents)
+    found = SimpleNamespace(fewest_slopes=len(SEEDS), exponents=exponents)
     assert RULES["C7"].decide(found, THRESHOLDS) == expected
+
+
+def test_a_proxy_without_slopes_is_not_enough():
+    rows = [replace(row, proxy=0.0) for row in stacks()]
+    assert word("C7", (), rows) == NOT_ENOUGH
+
+
+@pytest.mark.parametrize(("claim", "rows", "depths", "word", "changes"), [
+    ("C2", made(gate(**FLAT)), (), NOT_SUPPORTED, "would be supported if at least"),
+    ("C2", GOOD, (), SUPPORTED, "would fall if fewer"),
+    ("C3", [row for row in GOOD if row.task == "xor"], (), NOT_ENOUGH, "Pairs on 2 tasks"),
+    ("C7", (), stacks(), SUPPORTED, "leaves its tolerance"),
+    ("C7", (), stacks(slope=3.0), PARTLY, "would support it"),
+    ("C7", (), stacks(seeds=range(3)), NOT_ENOUGH, "at least 8 seeds"),
+])  # fmt: skip
+def test_what_would_change_a_verdict_is_said_of_that_verdict(claim, rows, depths, word, changes):
+    found = verdict(claim, sorted_out(rows), list(depths), THRESHOLDS)
+    assert found.word == word
+    assert changes in found.changes
+
+
+def test_nothing_is_concluded_from_correlations_that_are_not_there():
+    rows = [replace(row, test_accuracy=0.9) for row in GOOD]
+    found = verdict("C6", sorted_out(rows), [], THRESHOLDS)
+    assert found.word == NOT_ENOUGH
+    assert "cannot be told" in found.sentences
 
 
 def test_only_where_the_regime_holds():

@@ -15,7 +15,7 @@ import psutil
 import pytest
 import sqlalchemy as sa
 
-from gating_core.claims import Refused, Store, Unreachable, progress_of, run_study
+from gating_core.claims import Refused, Store, Unreachable, progress_of, run_study, workers
 from gating_core.claims import store as store_file
 from gating_core.claims.workers import Workers
 from tests.browser.serving import free_port
@@ -285,6 +285,21 @@ def test_an_address_where_nobody_is_is_told_within_ten_seconds(store):
         list(run_study(TINY, store, scheduler=f"tcp://127.0.0.1:{free_port()}"))
     assert time.monotonic() - begin < 10
     assert store.lease([unit.key for unit in TINY.units()])  # nobody holds them
+
+
+def test_who_stops_a_study_while_it_starts_leaves_no_process(monkeypatch):
+    """As Ctrl-C does before anything watches over the cluster."""
+
+    def stopped(*about, **more):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(workers, "Client", stopped)
+    before = set(psutil.Process().children(recursive=True))
+    with pytest.raises(KeyboardInterrupt):
+        Workers(count=1)
+    left = set(psutil.Process().children(recursive=True)) - before
+    _, alive = psutil.wait_procs(left, SECONDS)
+    assert not alive
 
 
 @pytest.mark.parametrize("address", ["", "nonsense", "tcp://", "ftp://127.0.0.1:1", "127.0.0.1:x"])

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 
+import psutil
 import pytest
 
 from gating_core.claims import Store
@@ -64,6 +65,21 @@ def test_it_tells_how_far_it_is_and_is_paused(store, says):
     assert (found.seconds_left, found.options, found.owner) == (61.5, ("--quick",), "somebody")
     stop(store, State.PAUSED)
     assert awaited(store, lambda x: not x.lives).state == State.PAUSED
+
+
+def test_what_a_stopped_study_leaves_behind_is_ended(store, says):
+    """As where it was stopped before it watched over its own processes."""
+    says(
+        "import subprocess, sys, time\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(100)'])\n"
+        f"print('{LINE}'.replace('8', str(child.pid), 1), flush=True); time.sleep(100)"
+    )
+    start(("--quick",), "somebody", store)
+    left = psutil.Process(awaited(store, lambda x: x.done).total)
+    stop(store, State.CANCELLED)
+    assert awaited(store, lambda x: not x.lives).state == State.CANCELLED
+    gone, _ = psutil.wait_procs([left], SECONDS)
+    assert gone
 
 
 def test_it_is_asked_to_stop_and_may_do_what_it_must(store, says):
