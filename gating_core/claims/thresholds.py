@@ -1,4 +1,7 @@
-"""Where do verdicts begin and end? The numbers of all rules, set before any result was seen."""
+"""Where do verdicts begin and end? The numbers of all rules, set before any result was seen.
+
+But for `lost_margins`, which came after a review; no pair of the shipped study had failed.
+"""
 
 from __future__ import annotations
 

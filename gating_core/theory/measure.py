@@ -74,9 +74,9 @@ class MeasuredGate:
     def verdict(self) -> str:
         """One of `VERDICTS`, from numbers and bounds.
 
-        One sign is said where K has it at every point whose sign is decided, and K is known on
-        half of the area at least. Of a surface with K = 0: bent where |H| exceeds its error at any
-        point, flat where that error is small as for a planar point.
+        One sign is said where K has it at every point whose sign is decided, K is known on half of
+        the area at least, and there is a gate on half of the chart. Of a surface with K = 0: bent
+        where |H| exceeds its error at any point, flat where that is small as for a planar point.
         """
         (said,) = self.surface.verdicts
         decided, gaussian = self.surface.decided, self.surface.gaussian
@@ -84,7 +84,9 @@ class MeasuredGate:
         if up and down:
             return MIXED
         if up or down:
-            return (POSITIVE if up else NEGATIVE) if said.undecided <= LEAST_KNOWN else UNDECIDED
+            lost = self.fails.mean() if self.strength else 0.0
+            enough = max(said.undecided, lost) <= 1 - LEAST_KNOWN
+            return (POSITIVE if up else NEGATIVE) if enough else UNDECIDED
         if said.word != FLAT:
             return UNDECIDED
         if self.bends.any():

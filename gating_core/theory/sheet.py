@@ -17,6 +17,7 @@ from gating_core.checks import check_number
 from gating_core.geometry.grid import Grid
 
 LARGEST_GATE = 1e60  # and 1e-60 the smallest: squares of what they multiply are still numbers
+ROUNDING = 1e-12  # of coordinates, whose unit is the half side of a chart
 Gate = Callable[[torch.Tensor], torch.Tensor]
 
 
@@ -48,9 +49,13 @@ class GatedSheet:
 
 
 def gate_values(gate: Gate, grid: Grid) -> np.ndarray:
-    """(R, C, 1) or (R, C, 3): the gate itself, at full strength, on the ``grid``."""
+    """(R, C, 1) or (R, C, 3): the gate itself, at full strength, on the ``grid``.
+
+    In the grid's middle it is asked at 0, of which that is a rounding: there it may be none.
+    """
+    points = torch.where(grid.points.abs() < ROUNDING, 0.0, grid.points)
     with torch.no_grad():
-        found = gate(grid.points).to(torch.float64)
+        found = gate(points).to(torch.float64)
     return found.reshape(*grid.weights.shape, -1).numpy()
 
 

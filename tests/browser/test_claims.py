@@ -10,7 +10,7 @@ pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 CHART = "[data-testid=stPlotlyChart]"
 DRAWN = f"document.querySelector('{CHART} .scatterlayer .point') !== null"
 TABLE = ".gc-rows"
-SENTENCE = "text=/with certainty on/"
+SENTENCE = "text=/Gated models are significantly/"
 
 
 def await_chart(page):

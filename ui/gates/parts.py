@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import streamlit as st
 
 from gating_core.theory import GateCase, LawAtPoint, law_at
@@ -55,7 +56,8 @@ class FoundGate:
         """The law at the marked point; ``None`` where there is none to speak of."""
         if not self.case.scalar or self.frame.gate[self.at] != self.frame.gate[self.at]:
             return None
-        return law_at(self.case.gate, *self.point, self.frame.strength)
+        found = law_at(self.case.gate, *self.point, self.frame.strength)
+        return found if np.isfinite(found.gaussian.value) else None
 
 
 def draw_gallery() -> FoundGate:

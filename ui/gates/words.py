@@ -43,6 +43,8 @@ def _doubt(frame: GateFrame) -> str:
         parts.append(f" · |H| up to {short(frame.largest_bend)}")
     if frame.share_undecided > 0:
         parts.append(f" · undecided: {percent(frame.share_undecided)} of the area")
+    if frame.share_lost:
+        parts.append(f" · no gate on {percent(frame.share_lost)} of the chart")
     return "".join(parts)
 
 
@@ -190,7 +192,11 @@ def law_sentence(at: LawAtPoint) -> str:
     """What the sign of the Hessian's determinant says at a point."""
     hessian = at.hessian
     if not abs(hessian.value) > hessian.error:
-        return "det Hess(1/g) is zero within its error here, and so is K."
+        off, k_off = (abs(each.value) + each.error for each in (hessian, at.gaussian))
+        return (
+            f"det Hess(1/g) is within {error_text(off)} of zero here, K within {error_text(k_off)}:"
+            " no sign is known of either."
+        )
     shape = "a bowl or a dome" if hessian.value > 0 else "a saddle"
     sign = "positive" if hessian.value > 0 else "negative"
     return f"1/g is {shape} here: det Hess(1/g) is {sign}, and K has its sign."

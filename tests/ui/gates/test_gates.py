@@ -7,14 +7,21 @@ import pytest
 from PIL import Image
 
 from gating_core.geometry import square_grid
-from gating_core.theory import FIRST_FORMULA, GALLERY, law_at, measure_gate, sphere_case
+from gating_core.theory import (
+    FIRST_FORMULA,
+    GALLERY,
+    law_at,
+    measure_gate,
+    parse_formula,
+    sphere_case,
+)
 from tests.ui.opening import component, mistakes, open_page, report
 from ui.gates.frames import LAW_PARTS, measure_frames
 from ui.gates.picture import gate_picture
 from ui.gates.request import GRID, STRENGTHS, GateRequest, resolve
 from ui.gates.shipped import numbers_of, picture_file, shipped
 from ui.gates.tile_pictures import SIZE
-from ui.gates.words import caption, law_latex, range_text, reading
+from ui.gates.words import caption, law_latex, law_sentence, range_text, reading
 
 PAGE, VIEW = "pages/3_Which_gates_curve.py", "gates_view"
 SLACK = 1e-9  # relative: other machines round exp and its like differently
@@ -100,7 +107,7 @@ def test_what_is_zero_within_its_error_is_read_off_as_zero_only_where_that_is_sm
 
 
 def test_what_is_not_known_does_not_count_among_what_is_known_to():
-    (frame,) = measure_frames(GateRequest("own", formula="u*exp(v)"), (1.0,), 31)
+    (frame,) = measure_frames(GateRequest("own", formula="(u+1e-14)*exp(v)"), (1.0,), 31)
     known = np.isfinite(frame.known)
     assert frame.largest_error == frame.error[known].max()
     assert frame.largest_error < max(frame.range)
@@ -222,6 +229,18 @@ def test_a_formula_of_ones_own_is_typed_and_a_bad_one_is_explained():
     assert "breaks off at place" in app.error[0].value
     app.text_input[0].set_value("u").run()
     assert "is no gate" in shown(app)
+    app.text_input[0].set_value("sqrt(u^2+v^2)").run()  # which is 0 in the marked middle
+    assert any("the formula is no gate" in each.value for each in app.caption)
+    assert not any("nan" in each.value for each in app.get("latex"))
+
+
+@pytest.mark.parametrize(("formula", "said"), [
+    ("1/(3+u^2+v)", "within 1e-14 of zero here, K within 2e-14"), ("1/(3+u*v)", "a saddle"),
+    ("1/(3+u^2+v^2)", "a bowl or a dome"),
+])  # fmt: skip
+def test_the_law_says_of_a_determinant_no_more_than_its_error_allows(formula, said):
+    point = law_at(parse_formula(formula), 0.3, 0.2)
+    assert said in law_sentence(point)
 
 
 def test_bad_links_get_a_sentence_each():
