@@ -20,7 +20,6 @@ from gating_core.theory.gallery import (
     RADIUS_RANGE,
     GateCase,
     own_case,
-    random_case,
     sphere_case,
 )
 from gating_core.theory.law import LawAtPoint, LawField, WithError, law, law_at
@@ -82,7 +81,6 @@ __all__ = [
     "own_case",
     "parse_formula",
     "quadratic_form",
-    "random_case",
     "sheet",
     "sphere_case",
     "with_exponents",

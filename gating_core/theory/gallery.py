@@ -14,16 +14,19 @@ from functools import partial
 
 import torch
 
-from gating_core.checks import check_choice, check_integer, check_number
+from gating_core.checks import check_choice, check_number
 from gating_core.jets.bounded import Bounded
-from gating_core.randomness import generator
 from gating_core.theory.formula import Formula, parse_formula
 
 KINDS = ("scalar", "channelwise", "elementwise", "normalisation")
 RADIUS_RANGE = (0.05, 20.0)
 FIRST_RADIUS = 0.8
+# `fit_gate(sphere_case().gate, seed=1, units=3)`, its weights rounded to hundredths.
+LEARNED = (
+    "sigmoid(1.13*tanh(0.85*u+1.36*v+1.01)+1.1*tanh(0.84-1.52*u)"
+    "+1.13*tanh(0.85*u-1.36*v+1.01)-1.23)"
+)
 FIRST_FORMULA = "sigmoid(2*sin(2*u)*v)"
-HIDDEN = 3  # units of the random gate's network
 SEMI_AXES = (1.25, 0.75)  # of the ellipsoid, the third is 1; their squares are exact in float64
 SHRINK = 0.2  # eps of the gate 1 - eps (u^2 + v^2)
 Exact = Callable[[Bounded, Bounded], Bounded]  # K at coordinates u and v (N,)
@@ -136,22 +139,6 @@ def sphere_case(radius: float = FIRST_RADIUS) -> GateCase:
     )
 
 
-def random_case(seed: int = 0) -> GateCase:
-    """A sigmoid of a small random network, its weights rounded to hundredths."""
-    check_integer("seed", seed, 0, 2**31 - 1)
-    draw = torch.randn(HIDDEN, 4, generator=generator(seed, "theory.random_gate")) * 1.5
-    units = [f"{c:+.2f}*tanh({a:.2f}*u{b:+.2f}*v{d:+.2f})" for a, b, c, d in draw.tolist()]
-    return GateCase(
-        "random sigmoid gate",
-        "scalar",
-        _formulas(f"sigmoid({''.join(units).removeprefix('+')})"),
-        (
-            "A sigmoid of a small network, as in a gated layer, with random weights.",
-            "Nothing makes det Hess(1/g) vanish, so it does not: such a gate curves.",
-        ),
-    )
-
-
 def own_case(text: str = FIRST_FORMULA) -> GateCase:
     """A visitor's formula as a scalar gate; `FormulaError` if it is none."""
     return GateCase(
@@ -244,7 +231,11 @@ GALLERY: dict[str, GateCase] = {
          "The Hessian's determinant is -36 (u² + v²): zero at one point, negative elsewhere."),
         _monkey,
     ),
-    "random": random_case(),
+    "learned": GateCase(
+        "learned sigmoid gate", "scalar", _formulas(LEARNED),
+        ("A sigmoid of three units has learned the sphere's gate: it is at most 0.03 off.",
+         "K is made of second derivatives, and far from the sphere's 1.56: of both signs."),
+    ),
     "rms norm": GateCase(
         "no gate, but RMSNorm", "normalisation", _formulas("sqrt(3/(u^2+v^2+1))"),
         ("Normalisation divides by the length as well, up to the root of D = 3.",
