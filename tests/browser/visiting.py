@@ -114,7 +114,9 @@ class Watch:
         page.on("request", lambda request: self._ask(request.url))
         page.on("websocket", lambda socket: self._ask(socket.url))
         page.on("console", self._hear)
-        page.on("pageerror", lambda error: self.problems.append(f"page error: {error}"))
+        page.on(
+            "pageerror", lambda error: self.problems.append(f"page error: {error}\n{error.stack}")
+        )
         page.on("crash", lambda _: self.problems.append("the page crashed"))
 
     def _ask(self, url: str) -> None:

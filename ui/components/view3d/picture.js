@@ -162,7 +162,7 @@ async function mark(root, state) {
   readOut(root, state);
   await Promise.all(state.plots.map(({ div, c, p }) => {
     const panel = state.header.columns[c].panels[p];
-    if (!linked(panel)) return null;
+    if (!linked(panel) || !div.data) return null; // not drawn yet, or no more
     const where = marker(panel, state);
     const update = Object.fromEntries(Object.entries(where).map(([axis, list]) => [axis, [list]]));
     return state.Plotly.restyle(div, update, [div.data.length - 1]);
