@@ -52,6 +52,15 @@ EDGES = """selector => [...document.querySelectorAll(selector)].map(node => {
   return [top, bottom];
 })"""
 READOUTS = "() => [...document.querySelectorAll('.gc-readout')].map(node => node.textContent)"
+# The sheet loses all but one of its triangles, and the pointer moves before that is drawn.
+POINT_WHILE_REPLACED = """async (div, [x, y]) => {
+  const Plotly = await window.__gcPlotly;
+  const one = name => [div.data[0][name].slice(0, 1)];
+  const drawn = Plotly.restyle(div, { i: one('i'), j: one('j'), k: one('k') }, [0]);
+  const move = new MouseEvent('mousemove', { clientX: x, clientY: y });
+  div.querySelector('canvas').dispatchEvent(move);
+  await drawn;
+}"""
 # How far each scene's markers stand before their surface, on the way to the viewer, by axis.
 LIFTS = f"""() => {STATE}.header.columns.map(({{ panels: [{{ layout }}] }}) =>
   ['x', 'y', 'z'].map(axis => {{
@@ -162,10 +171,11 @@ MODELS = {
 
 def go_to(page, link):
     """Follow the page's link to another model and wait for its picture."""
-    header = f"JSON.stringify({STATE}.header)"
+    # A view may be made anew meanwhile: for a moment it has no state.
+    header = f"JSON.stringify({STATE}?.header)"
     seen = page.evaluate(header)
     follow_link(page, ADDRESS + link)
-    page.wait_for_function(f"seen => {header} !== seen", arg=seen)
+    page.wait_for_function(f"seen => ({header} ?? seen) !== seen", arg=seen)
     await_view(page)
 
 
@@ -244,6 +254,18 @@ def test_the_model_of_a_picture_that_lies_is_shown_where_one_sees_it(desk, link)
     settle(desk)
 
 
+def test_pointing_at_a_picture_that_is_being_replaced_is_no_error(desk):
+    """Plotly answers from the picture before: `nothing_goes_wrong` would see its error."""
+    go_to(desk, "?grid=31")
+    resize(desk, *SIZES["desk"])
+    scene = desk.locator(".gc-scene").nth(1)
+    desk.mouse.move(*place(scene, 0.5, 0.5))
+    desk.wait_for_function(f"{STATE}.hover !== null")
+    scene.evaluate(POINT_WHILE_REPLACED, place(scene, 0.55, 0.5))
+    desk.mouse.move(1, 1)
+    go_to(desk, "?layers=4&grid=31")
+
+
 def test_values_too_small_for_the_browser_are_drawn_as_a_point(desk):
     """No WebGL error: `nothing_goes_wrong` would see it."""
     values = ",".join(["1e-300", "0", "0", "0", "1e-300", "0", "0", "0", "1e-300"])
@@ -283,8 +305,8 @@ def test_after_playing_a_new_model_stands_at_its_own_strength(wide):
     settle(wide)
     before = wide.evaluate(f"{STATE}.header.scene")
     follow_link(wide, SLOW_TO_MEASURE)
-    wide.wait_for_function(f"before => {STATE}.header.scene !== before", arg=before)
-    wide.wait_for_function(f"{STATE}.header.frames === 21")
+    wide.wait_for_function(f"before => ({STATE}?.header.scene ?? before) !== before", arg=before)
+    wide.wait_for_function(f"{STATE}?.header.frames === 21")
     await_view(wide)
     assert wide.locator(".gc-view").get_attribute("data-frame") == "20"
     assert wide.locator(".gc-frame").inner_text() == "λ = 1.00"

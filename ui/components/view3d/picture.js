@@ -133,6 +133,18 @@ function seeThrough(div) {
     .forEach(part => { part.drawPick = () => {}; });
 }
 
+// What a mesh says of a triangle that it has no more: nothing. Plotly answers the pointer from the
+// last picture, also while the next one, of fewer triangles, is not drawn yet, and would throw.
+function forgetful(div) {
+  const meshes = div._fullLayout?.scene?._scene?.glplot.objects.filter(part => part.cells) ?? [];
+  for (const mesh of meshes) {
+    mesh.pick = function pick(seen) {
+      const known = seen && this.cells[seen.value[0] + (seen.value[1] << 8) + (seen.value[2] << 16)];
+      return known ? Object.getPrototypeOf(this).pick.call(this, seen) : null;
+    };
+  }
+}
+
 async function draw(root, state, wanted) {
   const { header, arrays, frame, Plotly } = state;
   fitBoxes(state);
@@ -148,8 +160,9 @@ async function draw(root, state, wanted) {
     return Plotly.react(plot.div, linked(panel) ? [...traces, spot] : traces,
       layoutOf(root, panel, state, plot.div), { responsive: true, displayModeBar: false }).then(div => {
       // Its panel may have gone meanwhile: what nobody sees must not hold on to a WebGL context.
-      if (root.isConnected && state.plots.includes(plot)) seeThrough(div);
-      else Plotly.purge(div);
+      if (!root.isConnected || !state.plots.includes(plot)) { Plotly.purge(div); return; }
+      seeThrough(div);
+      forgetful(div);
     });
   }));
   state.draws += 1;
