@@ -53,29 +53,20 @@ VARIANTS_BESIDE = 4  # trained for the table, beside the two that are drawn
 # Few where an entry is large, many where it is small; measured sizes stand beside them.
 
 RESOLVED_KEPT = 256  # requests of Manifold: kilobytes
-MEASURED_KEPT = 48  # models of Manifold: 0.6 MB each at first sight, 3.5 MB on the finest grid
 DIALLED_KEPT = 24  # for a class; models at every strength of their gate: 12 MB each at first sight
 INTEGRALS_KEPT = 256  # a few numbers each, and seconds of work
 FIGURES_KEPT = 96  # of Plotly, some three for each model: 0.1 to 0.3 MB at first sight
-CAPTIONS_KEPT = 96  # of Manifold: a kilobyte each
-OPINIONS_KEPT = 24  # second opinions: 0.2 MB each, and seconds of work
-GALLERY_KEPT = 8  # there are seven cases
-LANDING_KEPT = 24  # pairs of sides at every strength of the gate
-FILMS_KEPT = 24  # one seed of a run, at every drawn step: up to 8 MB
-PICTURES_KEPT = 24  # of Manifold, at every strength: 6 MB each at first sight
 GATED_KEPT = 16  # gates at every strength, measured or drawn: some 8 and 15 MB each
-LAYERS_KEPT = 48  # conics over a triangle: 0.1 MB each, one for every place of a slider
 TRAINED_LAYERS_KEPT = 24  # sixteen seeds of one layer: kilobytes, and a second of work
-PREMISES_KEPT = 16  # three counterexamples with their twins: 3 MB together
 SHAPED_KEPT = 24  # gates for shapes, designed, fitted or drawn: 1 to 3 MB each
 DRAWINGS_KEPT = 32  # points of a link, as data
 ADDRESSES_KEPT = 48  # of arrays sent lately, 1 MB each; two workers make two films a second
 TILES_KEPT = len(TASKS) + 1  # one picture for each task, one for own points
 DEPTHS_KEPT = 16  # results of depth, one for each of eleven regimes: 30 kB each
 TRAINED_KEPT = 6  # trainings of stacks of six depths: 0.3 MB each
-REPLAYS_KEPT = 24  # stacks at every layer: 1.5 MB each, their pictures 2.5 MB
 JUDGED_KEPT = 4  # all rows of a study with its verdicts and pictures: 4 MB each
 STORE_STAMPS_SECONDS = 10.0  # between two looks at the rows of a running study: verdicts take two
+SHELF_BYTES = 400_000_000  # of surfaces and pictures: a class on Manifold, each its own model
 RUNS_BYTES = 150_000_000  # of arrays: some hundred runs like the first one
 
 # --- What is done at once, and for how long -------------------------------------------------------

@@ -26,9 +26,10 @@ from gating_core.geometry import SurfaceResult
 from gating_core.training import TrainingDiverged
 from ui.depth.replay import REPLAY_GRID, Replay, replay_view
 from ui.depth.request import SHIPPED, UNTRAINED, Request
-from ui.limits import DEPTHS_KEPT, REPLAYS_KEPT, TRAINED_KEPT
+from ui.limits import DEPTHS_KEPT, TRAINED_KEPT
 from ui.work import jobs, pool
 from ui.work.job import Job, State
+from ui.work.shelf import shelved
 from ui.work.together import together
 from ui.work.turns import TURNS
 
@@ -143,7 +144,7 @@ def _share(items: list[Any]) -> float:
     return next((item for item in reversed(items) if isinstance(item, float)), 0.0)
 
 
-@st.cache_resource(max_entries=REPLAYS_KEPT, show_spinner="Measuring curvature …")
+@shelved("Measuring curvature …")
 def replayed(name: str, layers: int, member: int, first_seed: int, here: bool,
              _trained: TrainedDepths | None) -> SurfaceResult:  # fmt: skip
     """One stack's surface after every layer; of one that is trained where these are given.
@@ -155,7 +156,7 @@ def replayed(name: str, layers: int, member: int, first_seed: int, here: bool,
     return pool.POOL.call(replay_trained, _trained, name, layers, member, REPLAY_GRID)
 
 
-@st.cache_resource(max_entries=REPLAYS_KEPT, show_spinner=False)
+@shelved()
 def view_of(name: str, layers: int, member: int, first_seed: int, here: bool,
             _surface: SurfaceResult, sheet: bool) -> Replay:  # fmt: skip
     """The linked view of a replayed stack."""

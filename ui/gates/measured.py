@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from typing import Any
 
-import streamlit as st
-
 from gating_core.geometry import square_grid
 from gating_core.theory import Design, MeasuredCounterexample, measure_counterexample
 from gating_core.training import TrainingDiverged
@@ -19,20 +17,19 @@ from ui.gates.request import GRID, STRENGTHS, GateRequest
 from ui.gates.shapes import FittedGate, ShapeRequest, fit_shape, measure_design, shape_frames
 from ui.limits import (
     GATED_KEPT,
-    LAYERS_KEPT,
-    PREMISES_KEPT,
     SHAPED_KEPT,
     TRAINED_LAYERS_KEPT,
 )
 from ui.work import pool
 from ui.work.job import Job
+from ui.work.shelf import shelved
 from ui.work.together import together
 
 Frames = tuple[GateFrame, ...]
 EVERY: Kept[Frames] = Kept("gate_strengths", "Measuring every strength of the gate", GATED_KEPT)
 
 
-@st.cache_resource(max_entries=GATED_KEPT, show_spinner=False)
+@shelved()
 def single(request: GateRequest, strength: float) -> GateFrame:
     """A gate at one strength: a tenth of a second."""
     (found,) = pool.POOL.call(measure_frames, request, (strength,))
@@ -53,7 +50,7 @@ def every(request: GateRequest) -> Iterator[Any]:
     yield tuple(found[strength] for strength in STRENGTHS)
 
 
-@st.cache_resource(max_entries=GATED_KEPT, show_spinner=False)
+@shelved()
 def picture(request: GateRequest, strengths: tuple[float, ...], shown: str,
             _frames: Frames) -> GatePicture:  # fmt: skip
     """The linked view of a gate at ``strengths``."""
@@ -74,20 +71,20 @@ def trained_layer(request: LayerRequest) -> tuple[TrainedLayer | None, Job | Non
     return LAYERS.fetch(wanted, lambda: together(train_layer, wanted))
 
 
-@st.cache_resource(max_entries=LAYERS_KEPT, show_spinner=False)
+@shelved()
 def layer(request: LayerRequest, _trained: TrainedLayer | None) -> MeasuredLayer:
     """A layer's conic against its K: some tenth of a second."""
     return pool.POOL.call(measure_layer, request, _trained)
 
 
-@st.cache_resource(max_entries=PREMISES_KEPT, show_spinner="Measuring the counterexamples …")
+@shelved("Measuring the counterexamples …")
 def counterexamples(names: tuple[str, ...], seed: int) -> tuple[MeasuredCounterexample, ...]:
     """Ungated models that curve, each with its twin: a third of a second each."""
     grid = square_grid(GRID)
     return pool.POOL.map(measure_counterexample, [(name, seed, grid) for name in names])
 
 
-@st.cache_resource(max_entries=SHAPED_KEPT, show_spinner=False)
+@shelved()
 def designed(shape: str, size: float) -> Design:
     """The gate for a shape, and what it makes of the sheet: some tenth of a second."""
     return pool.POOL.call(measure_design, ShapeRequest(shape, size))
@@ -98,7 +95,7 @@ def fitted(request: ShapeRequest) -> tuple[FittedGate | None, Job | None]:
     return SHAPED.fetch(request, lambda: together(fit_shape, request))
 
 
-@st.cache_resource(max_entries=SHAPED_KEPT, show_spinner=False)
+@shelved()
 def shape_picture(
     request: ShapeRequest, fitted: bool, _wanted: Design, _fit: FittedGate | None
 ) -> tuple[dict[str, GateFrame], GatePicture]:

@@ -5,18 +5,16 @@ What is cached here is frozen and shared by all visitors, so nothing may change 
 
 from __future__ import annotations
 
-import streamlit as st
-
 from gating_core.experiments.comparison import Setting, StrengthSweep, TrainedRun
 from ui.drawing.panels import View
 from ui.landing.pair import MeasuredPair, measure_pair
 from ui.landing.picture import pair_view
 from ui.landing.words import readings
-from ui.limits import LANDING_KEPT
 from ui.work import pool
+from ui.work.shelf import shelved
 
 
-@st.cache_resource(max_entries=LANDING_KEPT, show_spinner="Measuring curvature …")
+@shelved("Measuring curvature …")
 def measured_pair(
     setting: Setting, left: str, _run: TrainedRun, _sweep: StrengthSweep
 ) -> MeasuredPair:
@@ -24,13 +22,13 @@ def measured_pair(
     return pool.POOL.call(measure_pair, left, _run, _sweep)
 
 
-@st.cache_resource(max_entries=LANDING_KEPT, show_spinner=False)
+@shelved()
 def view_of(setting: Setting, left: str, colouring: str, _measured: MeasuredPair) -> View:
     """The linked view of a measured pair."""
     return pair_view(_measured.left, _measured.right, colouring)
 
 
-@st.cache_resource(max_entries=LANDING_KEPT, show_spinner=False)
+@shelved()
 def readings_of(setting: Setting, left: str, _measured: MeasuredPair) -> list[str]:
     """What is said below a measured pair, at every strength."""
     return readings(_measured.left, _measured.right, left)

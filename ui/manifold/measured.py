@@ -17,18 +17,13 @@ from gating_core.experiments.specimen import (
 )
 from gating_core.geometry import SecondOpinion, second_opinion, square_grid
 from ui.drawing.axes import Axes
-from ui.limits import (
-    CAPTIONS_KEPT,
-    MEASURED_KEPT,
-    OPINIONS_KEPT,
-    PICTURES_KEPT,
-    RESOLVED_KEPT,
-)
+from ui.limits import RESOLVED_KEPT
 from ui.manifold.picture import Look, ManifoldPicture, Sides, manifold_view
 from ui.manifold.request import Request, Resolved, resolve
 from ui.manifold.totals import Totals
 from ui.manifold.words import caption
 from ui.work import pool
+from ui.work.shelf import shelved
 
 
 @st.cache_resource(max_entries=RESOLVED_KEPT, show_spinner=False)
@@ -37,13 +32,13 @@ def resolved(request: Request) -> Resolved:
     return resolve(request)
 
 
-@st.cache_resource(max_entries=MEASURED_KEPT, show_spinner="Measuring curvature …")
+@shelved("Measuring curvature …")
 def measured(specimen: Specimen, grid: int) -> MeasuredSpecimen:
     """A specimen on a grid, with rigorous bounds."""
     return pool.POOL.call(measure_specimen, specimen, grid)
 
 
-@st.cache_resource(max_entries=OPINIONS_KEPT, show_spinner="Asking for second opinions …")
+@shelved("Asking for second opinions …")
 def opinion(specimen: Specimen, grid: int, step: float) -> SecondOpinion:
     """What finite differences, the mesh and the paper's proxy say about a specimen."""
     return pool.POOL.call(_opinion, specimen, grid, step)
@@ -53,13 +48,13 @@ def _opinion(specimen: Specimen, grid: int, step: float) -> SecondOpinion:
     return second_opinion(chart_of(specimen), square_grid(grid), step, specimen.covariance)
 
 
-@st.cache_resource(max_entries=PICTURES_KEPT, show_spinner=False)
+@shelved()
 def picture(key: Hashable, _sides: Sides, _axes: Axes, look: Look) -> ManifoldPicture:
     """The linked view of what ``key`` says: the request, and at which strengths."""
     return manifold_view(_sides, _axes, look)
 
 
-@st.cache_resource(max_entries=CAPTIONS_KEPT, show_spinner=False)
+@shelved()
 def captions(key: Hashable, _sides: Sides, _refined: Totals) -> list[list[str]]:
     """What stands over a picture in every frame; ``key`` says, too, which totals are refined."""
     return [[caption(x, _refined.get(x.specimen)) for x in frames] for frames in _sides]

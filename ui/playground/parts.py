@@ -23,7 +23,7 @@ from ui.common.figures import figures
 from ui.common.words import beyond_text, short
 from ui.components.view3d import Legend, view3d
 from ui.drawing import palette
-from ui.limits import FILMS_KEPT, PLAYGROUND_STEPS
+from ui.limits import PLAYGROUND_STEPS
 from ui.playground import film_words, words
 from ui.playground.controls import (
     MOVED,
@@ -44,6 +44,7 @@ from ui.playground.training import JOB, STOPPED, Wish, stopped_frame, what
 from ui.work import jobs, pool
 from ui.work.job import State
 from ui.work.runs import REDRAWN_SECONDS, Shown, known, newest_run, serial
+from ui.work.shelf import shelved
 
 REWOUND_AT = "playground_rewound_at"
 MEANWHILE = "playground_meanwhile"  # the film that was shown last, of what, and since when
@@ -51,7 +52,7 @@ MORE_STEPS = 400
 SPARE, ROW = 450, 60  # pixels for all but the pictures, and for how a run goes or where it stopped
 
 
-@st.cache_resource(max_entries=FILMS_KEPT, show_spinner=False)
+@shelved()
 def _made(
     key: object, _run: TrainedRun, member: int, _shown: Shown, look: Look, unfinished: bool
 ) -> Film:
@@ -78,7 +79,7 @@ def _film_meanwhile(shown: Shown, look: Look, member: int, unfinished: bool) -> 
     return film
 
 
-@st.cache_resource(max_entries=FILMS_KEPT, show_spinner=False)
+@shelved()
 def _readings(key: int, member: int, chosen: str, _run: TrainedRun) -> list[str]:
     return film_words.readings(_run, member, chosen)
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 import ctypes
 import gc
 import sys
+import threading
+import time
 from contextlib import suppress
 from typing import Any
 
@@ -25,11 +27,24 @@ threadpool_limits(1)
 # Arrays of megabytes come and go in the threads of thirty visitors. The GNU allocator would keep
 # what one thread has freed from all others, in a place for each of many.
 # Nor would it give back what was as large as a film: it learns from each to keep the next.
+# What is smaller stays with the process, in holes between what is kept, unless it is told to look.
 M_ARENA_MAX, M_MMAP_THRESHOLD = -8, -3  # as in malloc.h
 LARGE_BYTES = 1_000_000
+TRIM_SECONDS = 20.0  # between two looks, which take milliseconds
+
+
+def _trim(library: ctypes.CDLL) -> None:
+    while True:
+        time.sleep(TRIM_SECONDS)
+        library.malloc_trim(0)
+
+
 with suppress(OSError, AttributeError, TypeError):  # where there is another allocator
-    ctypes.CDLL(None).mallopt(M_ARENA_MAX, 2)
-    ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, LARGE_BYTES)
+    _library = ctypes.CDLL(None)
+    _library.mallopt(M_ARENA_MAX, 2)
+    _library.mallopt(M_MMAP_THRESHOLD, LARGE_BYTES)
+    _library.malloc_trim(0)
+    threading.Thread(target=_trim, args=(_library,), name="trim", daemon=True).start()
 
 # The thread that hears browsers and answers them gives the interpreter up at every message, and
 # would wait for it ten times as long as a message takes while scripts and workers' results come in.

@@ -5,14 +5,14 @@ from __future__ import annotations
 import streamlit as st
 
 from ui.common.explain import beats, explain
-from ui.limits import GALLERY_KEPT
 from ui.manifold.controls import MANIFOLD, apply_request
 from ui.manifold.fooled.cases import FOOLED, Case
 from ui.manifold.fooled.makers import Fooled
 from ui.work import pool
+from ui.work.shelf import shelved
 
 
-@st.cache_resource(max_entries=GALLERY_KEPT, show_spinner="Looking twice …")
+@shelved("Looking twice …")
 def made(name: str) -> Fooled:
     """A case's picture and number."""
     return pool.POOL.call(FOOLED[name].make)

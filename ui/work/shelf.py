@@ -1,0 +1,137 @@
+"""What is made once for all visitors, and for how long is it there? As long as there is room.
+
+    @shelved("Measuring curvature …")
+    def measured(specimen, grid): ...
+
+All results stand on one shelf, which takes so many bytes: those that nobody has asked for longest
+make room. So whatever visitors look at has the place, and what there is of it has a bound, which a
+number of results would not be: one of the largest model takes two hundred times one of a small.
+"""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cached_property, wraps
+from itertools import compress
+from typing import Any, ParamSpec, TypeVar
+from weakref import WeakValueDictionary
+
+import cachetools
+import streamlit as st
+
+from ui.limits import SHELF_BYTES
+from ui.work.turns import TURNS
+
+ENTRY_BYTES = 10_000  # of anything, for its place and its objects
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def bytes_of(item: Any) -> int:
+    """Bytes of all arrays, tensors and texts in dataclasses, sequences and mappings.
+
+    Of what stands there twice once.
+    """
+    found: dict[int, int] = {}
+    waiting = [item]
+    while waiting:
+        part = waiting.pop()
+        if hasattr(part, "nbytes"):
+            found[id(part)] = part.nbytes
+        elif isinstance(part, str | bytes):
+            found[id(part)] = len(part)
+        elif isinstance(part, list | tuple):
+            waiting += part
+        elif isinstance(part, Mapping):
+            waiting += part.values()
+        elif is_dataclass(part):
+            waiting += [getattr(part, field.name) for field in fields(part)]
+    return sum(found.values())
+
+
+@dataclass(frozen=True, eq=False)
+class _Entry:
+    item: Any
+
+    @cached_property
+    def size(self) -> int:
+        return ENTRY_BYTES + bytes_of(self.item)
+
+
+class Shelf:
+    """Results by key, ``most`` bytes of them as `bytes_of` counts; nobody changes them."""
+
+    def __init__(self, most: int) -> None:
+        self._lock = threading.Lock()
+        self._entries: cachetools.LRUCache[Hashable, _Entry] = cachetools.LRUCache(
+            most, lambda entry: entry.size
+        )
+        self._making: WeakValueDictionary[Hashable, threading.Lock] = WeakValueDictionary()
+
+    @property
+    def bytes(self) -> int:
+        """How much stands there."""
+        return int(self._entries.currsize)
+
+    def find(self, keys: Iterable[Hashable]) -> dict[Any, Any]:
+        """What is there of ``keys``."""
+        with self._lock:
+            return {key: self._entries[key].item for key in keys if key in self._entries}
+
+    def put(self, key: Hashable, item: Any) -> None:
+        """Keep ``item``, unless it is larger than the shelf."""
+        entry = _Entry(item)
+        with self._lock, suppress(ValueError):
+            self._entries[key] = entry
+
+    def get(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What is there, or what ``make`` makes; whoever asks meanwhile waits for that.
+
+        What it raises is not kept: the next one tries again.
+        """
+        with self._lock:
+            entry = self._entries.get(key)
+            making = self._making.setdefault(key, threading.Lock())
+        if entry is None:
+            with TURNS.aside():
+                making.acquire()
+            try:
+                found = self.find((key,))
+                item = found[key] if found else make()
+                if not found:
+                    self.put(key, item)
+            finally:
+                making.release()
+            return item
+        return entry.item
+
+
+SHELF = Shelf(SHELF_BYTES)
+
+
+def shelved(spinner: str = "") -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Keep what a function of positional arguments returns; ``spinner`` is shown meanwhile.
+
+    Parameters whose names begin with _ follow from the others, which are hashable.
+    """
+
+    def of(function: Callable[P, T]) -> Callable[P, T]:
+        names = inspect.signature(function).parameters
+        says = [not name.startswith("_") for name in names]
+
+        @wraps(function)
+        def kept(*arguments: P.args, **_: P.kwargs) -> T:
+            def make() -> T:
+                with st.spinner(spinner) if spinner else nullcontext():
+                    return function(*arguments)  # type: ignore[call-arg]
+
+            return SHELF.get((function, *compress(arguments, says)), make)
+
+        return kept
+
+    return of
