@@ -53,20 +53,15 @@ VARIANTS_BESIDE = 4  # trained for the table, beside the two that are drawn
 # Few where an entry is large, many where it is small; measured sizes stand beside them.
 
 RESOLVED_KEPT = 256  # requests of Manifold: kilobytes
-DIALLED_KEPT = 24  # for a class; models at every strength of their gate: 12 MB each at first sight
-INTEGRALS_KEPT = 256  # a few numbers each, and seconds of work
 FIGURES_KEPT = 96  # of Plotly, some three for each model: 0.1 to 0.3 MB at first sight
-GATED_KEPT = 16  # gates at every strength, measured or drawn: some 8 and 15 MB each
-TRAINED_LAYERS_KEPT = 24  # sixteen seeds of one layer: kilobytes, and a second of work
-SHAPED_KEPT = 24  # gates for shapes, designed, fitted or drawn: 1 to 3 MB each
 DRAWINGS_KEPT = 32  # points of a link, as data
 ADDRESSES_KEPT = 48  # of arrays sent lately, 1 MB each; two workers make two films a second
 TILES_KEPT = len(TASKS) + 1  # one picture for each task, one for own points
-DEPTHS_KEPT = 16  # results of depth, one for each of eleven regimes: 30 kB each
 TRAINED_KEPT = 6  # trainings of stacks of six depths: 0.3 MB each
 JUDGED_KEPT = 4  # all rows of a study with its verdicts and pictures: 4 MB each
 STORE_STAMPS_SECONDS = 10.0  # between two looks at the rows of a running study: verdicts take two
 SHELF_BYTES = 400_000_000  # of surfaces and pictures: a class on Manifold, each its own model
+NUMBERS_BYTES = 20_000_000  # of totals, exponents, trained layers: little that took seconds
 RUNS_BYTES = 150_000_000  # of arrays: some hundred runs like the first one
 
 # --- What is done at once, and for how long -------------------------------------------------------

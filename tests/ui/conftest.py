@@ -6,7 +6,6 @@ from tests.ui.inline import Inline
 from tests.ui.opening import TIMEOUT_SECONDS
 from tests.ui.payload import KEPT
 from ui.components import large
-from ui.manifold import dial
 from ui.work import log, pool, trouble
 
 
@@ -40,7 +39,7 @@ def loud():
 def patient():
     """Pages wait for all strengths of a gate: this one thread measures them more slowly."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dial, "AT_ONCE_SECONDS", TIMEOUT_SECONDS)
+        patch.setattr("ui.work.kept.AT_ONCE_SECONDS", TIMEOUT_SECONDS)
         yield
 
 

@@ -26,25 +26,24 @@ from gating_core.geometry import SurfaceResult
 from gating_core.training import TrainingDiverged
 from ui.depth.replay import REPLAY_GRID, Replay, replay_view
 from ui.depth.request import SHIPPED, UNTRAINED, Request
-from ui.limits import DEPTHS_KEPT, TRAINED_KEPT
+from ui.limits import TRAINED_KEPT
 from ui.work import jobs, pool
-from ui.work.job import Job, State
-from ui.work.shelf import shelved
+from ui.work.job import Job
+from ui.work.kept import Kept
+from ui.work.shelf import NUMBERS, shelved
 from ui.work.together import together
-from ui.work.turns import TURNS
 
-MEASURING, TRAINING = "depth_measuring", "depth_training"
-AT_ONCE_SECONDS = 0.5  # one regime of an idle machine: then the page need not be drawn again
+TRAINING = "depth_training"
 
-_lock = threading.Lock()  # of what is known
-_results: cachetools.LRUCache[str, DepthResult] = cachetools.LRUCache(DEPTHS_KEPT)
+_lock = threading.Lock()  # of what is trained
 _trained: cachetools.LRUCache[TrainedRequest, TrainedDepths] = cachetools.LRUCache(TRAINED_KEPT)
 
 
-def known(names: tuple[str, ...]) -> dict[str, DepthResult]:
-    """What is measured already of the regimes called ``names``."""
-    with _lock:
-        return {name: _results[name] for name in names if name in _results}
+def _measure(name: str) -> Iterator[Any]:
+    return together(measure_regimes, UNTRAINED, (name,))
+
+
+RESULTS: Kept[str, DepthResult] = Kept("depth_measuring", _measure, NUMBERS)
 
 
 @st.cache_resource(show_spinner=False)
@@ -64,53 +63,6 @@ def trained_here(request: TrainedRequest) -> bool:
     """Whether they were trained on this server."""
     with _lock:
         return request in _trained
-
-
-def measuring(names: tuple[str, ...]) -> Job | None:
-    """The job that measures what is missing of ``names``; ``None`` once nothing is.
-
-    A visitor who has cancelled it is asked first.
-    """
-    if len(known(names)) == len(names):
-        return None
-    job = jobs.current(MEASURING)
-    asked = st.session_state.pop(f"{MEASURING}_again", False)
-    if job is None or job.about != names or _goes_on(job, asked):
-        job = jobs.start(MEASURING, lambda: _measure(names), about=names, newest=(float,))
-        with TURNS.aside():
-            job.join(AT_ONCE_SECONDS)
-        if len(known(names)) == len(names):
-            return None
-    return job
-
-
-def watch_measuring(job: Job, what: str) -> None:
-    """How far it is; the page is run again at the end."""
-    _offer(job, what, f"{MEASURING}_again", list(known(job.about)))  # type: ignore[arg-type]
-    jobs.watch(job, lambda items: None, what=what, share=_share, ends=False)
-
-
-def _goes_on(job: Job, asked: bool) -> bool:
-    return job.over and (asked or not (job.declined or job.state is State.FAILED))
-
-
-def _offer(job: Job, what: str, again: str, kept: list[str]) -> None:
-    """After an end without all results: what is ``kept``, and a click that goes on."""
-    if job.over and job.state is not State.DONE:
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.info(jobs.end_text(job, what, kept))
-            st.button("Measure", icon=":material/play_arrow:", key=f"{again}_button",
-                      on_click=lambda: st.session_state.update({again: True}))  # fmt: skip
-
-
-def _measure(names: tuple[str, ...]) -> Iterator[Any]:
-    missing = tuple(name for name in names if not known((name,)))
-    for item in together(measure_regimes, UNTRAINED, missing):
-        if isinstance(item, DepthResult):
-            with _lock:
-                _results[item.regime] = item
-        else:
-            yield item
 
 
 def train(request: TrainedRequest) -> None:
@@ -137,11 +89,7 @@ def watch_training(job: Job) -> None:
     """How far it is, or how it ended; the page is run again at the end."""
     if job.over and (text := jobs.end_text(job, "Training", [])):
         st.info(text)
-    jobs.watch(job, lambda items: None, what="Training", share=_share, ends=False)
-
-
-def _share(items: list[Any]) -> float:
-    return next((item for item in reversed(items) if isinstance(item, float)), 0.0)
+    jobs.watch(job, lambda items: None, what="Training", share=jobs.share_of, ends=False)
 
 
 @shelved("Measuring curvature …")

@@ -89,17 +89,22 @@ def _results(request: Request) -> dict[str, DepthResult] | None:
     if request.is_trained:
         found = measured.trained(request.trained)
         return found.results if found else None
-    results = measured.known(names)
+    results = measured.RESULTS.known(names)
     return results if len(results) == len(names) else None
 
 
 def _work(asked: Request) -> bool:
     """Measure what is asked for and is not there, and say how it goes; whether it is said."""
-    if asked.is_trained:  # its work is told beside its button
+    if asked.is_trained or _results(asked) is not None:  # training is told beside its button
         return False
-    job = measured.measuring(tuple(asked.curves))
+    what = f"Measuring {UNTRAINED.seed_count} seeds, layer by layer"
+    return _measure(tuple(asked.curves), what)
+
+
+def _measure(names: tuple[str, ...], what: str) -> bool:
+    _, job = measured.RESULTS.fetch_all(names)
     if job is not None:
-        measured.watch_measuring(job, f"Measuring {UNTRAINED.seed_count} seeds, layer by layer")
+        measured.RESULTS.watch(job, what, again="Measure")
     return job is not None
 
 
@@ -230,13 +235,12 @@ def draw_every(found: Found) -> None:
     if not fold.open:
         return
     with fold:
-        job = measured.measuring(tuple(REGIMES)) if found.shown == found.asked else None
-        if job is not None:
-            measured.watch_measuring(job, "Measuring all stacks")
+        if found.shown == found.asked:
+            _measure(tuple(REGIMES), "Measuring all stacks")
         quantity = found.shown.quantity
         rows = [
             words.row(REGIMES[name].title, result.curves[quantity])
-            for name, result in measured.known(tuple(REGIMES)).items()
+            for name, result in measured.RESULTS.known(REGIMES).items()
         ]
         trained = measured.trained(found.shown.trained) or measured.shipped()
         rows += [
@@ -258,5 +262,5 @@ def draw_why(found: Found) -> None:
     """Theory, where growth ends, and what is only our reading."""
     fold = DEPTH["theory"].draw(st)
     if fold.open:
-        fold.markdown(why_text(measured.known(tuple(REGIMES))))
+        fold.markdown(why_text(measured.RESULTS.known(REGIMES)))
         fold.caption(words.spread(found.drawn))

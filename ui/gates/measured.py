@@ -10,23 +10,16 @@ from gating_core.geometry import square_grid
 from gating_core.theory import Design, MeasuredCounterexample, measure_counterexample
 from gating_core.training import TrainingDiverged
 from ui.gates.frames import GateFrame, measure_frames, measure_one_by_one
-from ui.gates.kept import Kept
 from ui.gates.layers import LayerRequest, MeasuredLayer, TrainedLayer, measure_layer, train_layer
 from ui.gates.picture import GatePicture, gate_picture
 from ui.gates.request import GRID, STRENGTHS, GateRequest
 from ui.gates.shapes import FittedGate, ShapeRequest, fit_shape, measure_design, shape_frames
-from ui.limits import (
-    GATED_KEPT,
-    SHAPED_KEPT,
-    TRAINED_LAYERS_KEPT,
-)
 from ui.work import pool
-from ui.work.job import Job
-from ui.work.shelf import shelved
+from ui.work.kept import Kept
+from ui.work.shelf import NUMBERS, SHELF, shelved
 from ui.work.together import together
 
 Frames = tuple[GateFrame, ...]
-EVERY: Kept[Frames] = Kept("gate_strengths", "Measuring every strength of the gate", GATED_KEPT)
 
 
 @shelved()
@@ -50,6 +43,9 @@ def every(request: GateRequest) -> Iterator[Any]:
     yield tuple(found[strength] for strength in STRENGTHS)
 
 
+EVERY: Kept[GateRequest, Frames] = Kept("gate_strengths", every, SHELF)
+
+
 @shelved()
 def picture(request: GateRequest, strengths: tuple[float, ...], shown: str,
             _frames: Frames) -> GatePicture:  # fmt: skip
@@ -59,16 +55,13 @@ def picture(request: GateRequest, strengths: tuple[float, ...], shown: str,
 
 # --- The folded parts -----------------------------------------------------------------------------
 
-LAYERS: Kept[TrainedLayer] = Kept(
-    "gate_layer", "Training a gated layer", TRAINED_LAYERS_KEPT, (TrainingDiverged,)
+LAYERS: Kept[LayerRequest, TrainedLayer] = Kept(
+    "gate_layer", lambda request: together(train_layer, request), NUMBERS,
+    (TrainingDiverged,),
+)  # fmt: skip
+SHAPED: Kept[ShapeRequest, FittedGate] = Kept(
+    "gate_fit", lambda request: together(fit_shape, request), SHELF
 )
-SHAPED: Kept[FittedGate] = Kept("gate_fit", "Fitting a gate network", SHAPED_KEPT)
-
-
-def trained_layer(request: LayerRequest) -> tuple[TrainedLayer | None, Job | None]:
-    """The trained layer, or the job that trains it."""
-    wanted = request.as_trained
-    return LAYERS.fetch(wanted, lambda: together(train_layer, wanted))
 
 
 @shelved()
@@ -88,11 +81,6 @@ def counterexamples(names: tuple[str, ...], seed: int) -> tuple[MeasuredCountere
 def designed(shape: str, size: float) -> Design:
     """The gate for a shape, and what it makes of the sheet: some tenth of a second."""
     return pool.POOL.call(measure_design, ShapeRequest(shape, size))
-
-
-def fitted(request: ShapeRequest) -> tuple[FittedGate | None, Job | None]:
-    """The network that learned the gate, or the job that fits it."""
-    return SHAPED.fetch(request, lambda: together(fit_shape, request))
 
 
 @shelved()

@@ -88,9 +88,9 @@ def draw_real(found: FoundGate) -> None:
         request = layer_controls(st)
         trained, job = None, None
         if request.source == "trained":
-            trained, job = measured.trained_layer(request)
+            trained, job = measured.LAYERS.fetch(request.as_trained)
         if job is not None:
-            measured.LAYERS.watch(job)
+            measured.LAYERS.watch(job, "Training a gated layer")
             return
         layer = measured.layer(request, trained)
         st.latex(words.LAYER_LAW)
@@ -153,13 +153,13 @@ def draw_shaping(found: FoundGate) -> None:
     wanted = measured.designed(request.shape, request.size)
     st.markdown(f"*{SHAPES[request.shape].why.capitalize()}.* "
                 f"{words.design_text(wanted, wanted.reachable.size)}")  # fmt: skip
-    fit, job = measured.fitted(request)
+    fit, job = measured.SHAPED.fetch(request)
     with st.container(key="gates_shape"):
         left, right = st.columns(2, gap="medium")
     with left:
         _draw_images(request, wanted, fit)
     if job is not None:
-        measured.SHAPED.watch(job)
+        measured.SHAPED.watch(job, "Fitting a gate network")
     if fit is None:
         return
     made = figures(("gates shape", request), lambda: _shape_figures(fit))

@@ -79,7 +79,7 @@ def draw_gallery() -> FoundGate:
 
 
 def _found(request: GateRequest, shown: str) -> FoundGate:
-    every, job = measured.EVERY.fetch(request, lambda: measured.every(request))
+    every, job = measured.EVERY.fetch(request)
     place = frame_shown()
     frames = every or (measured.single(request, STRENGTHS[place]),)
     middle = len(frames[0].axis) // 2
@@ -111,7 +111,7 @@ def _draw_view(found: FoundGate) -> None:
         on_stop=on_stop if found.measuring is None else lambda: None,
     )  # fmt: skip
     if found.measuring is not None:
-        measured.EVERY.watch(found.measuring)
+        measured.EVERY.watch(found.measuring, "Measuring every strength of the gate")
 
 
 def legend_of(picture: GatePicture, shown: str, frames: tuple[GateFrame, ...]) -> Legend:

@@ -122,7 +122,7 @@ def _what(items: list[Any]) -> str:
 
 def _share(items: list[Any]) -> float:
     sweep = next((item for item in reversed(items) if isinstance(item, StrengthSweep)), None)
-    return runs.share_of(items) if sweep is None else float(sweep.measured.mean())
+    return jobs.share_of(items) if sweep is None else float(sweep.measured.mean())
 
 
 def draw_pair(found: Found) -> None:

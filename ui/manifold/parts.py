@@ -21,7 +21,7 @@ from ui.manifold.hold import can_hold, draw_hold, is_dragging
 from ui.manifold.marked_point import point_rows
 from ui.manifold.picture import ManifoldPicture
 from ui.manifold.request import Metric, Request, Resolved
-from ui.manifold.totals import Totals, known, watch_totals
+from ui.manifold.totals import TOTALS, Totals, watch_totals
 from ui.work.job import Job
 
 VIEW_KEY = "manifold_view"
@@ -120,7 +120,7 @@ def draw_view(found: ShownSides, spare: int = SPARE) -> ManifoldPicture:
     asked, resolved = found.asked, found.resolved
     frames = [found.sides[:1], *([found.dial] if found.dial else [])]
     specimens = _specimens(found)
-    refined = known(specimens)
+    refined = TOTALS.known(specimens)
     strengths = tuple(found.strengths)
     totalled = resolved.request, strengths, tuple(each in refined for each in specimens)
     request = replace(resolved.request, strength=Request().strength)  # of all it has a frame

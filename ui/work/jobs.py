@@ -202,6 +202,11 @@ def _draw_end(job: Job, what: str, items: list) -> None:
         (st.error if job.state is State.FAILED else st.info)(text)
 
 
+def share_of(items: list[Any]) -> float:
+    """How much is done, where floats among the items say so."""
+    return next((item for item in reversed(items) if isinstance(item, float)), 0.0)
+
+
 def end_text(job: Job, what: str, items: list, where: str = "") -> str:
     """What is said of a job that was cancelled or failed, perhaps ``where``; nothing of others."""
     kept = "What it had by then is kept." if items else "There was nothing to show yet."

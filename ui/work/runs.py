@@ -220,11 +220,6 @@ def trained(items: list[Any]) -> bool:
     return run is not None and run.ended
 
 
-def share_of(items: list[Any]) -> float:
-    """How much of the training is done."""
-    return next((item for item in reversed(items) if isinstance(item, float)), 0.0)
-
-
 def serial(run: TrainedRun) -> int:
     """A number for ``run`` that no other ever gets: an ``id`` is used again once a run is gone."""
     return _serials.setdefault(run, next(_counter))

@@ -3,9 +3,9 @@
     @shelved("Measuring curvature …")
     def measured(specimen, grid): ...
 
-All results stand on one shelf, which takes so many bytes: those that nobody has asked for longest
-make room. So whatever visitors look at has the place, and what there is of it has a bound, which a
-number of results would not be: one of the largest model takes two hundred times one of a small.
+All stand on one shelf, which takes so many bytes: what nobody has asked for longest makes room. So
+whatever visitors look at has the place, and all of it a bound, which a number of results would not
+be: one of the largest model takes two hundred times one of a small.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from weakref import WeakValueDictionary
 import cachetools
 import streamlit as st
 
-from ui.limits import SHELF_BYTES
+from ui.limits import NUMBERS_BYTES, SHELF_BYTES
 from ui.work.turns import TURNS
 
 ENTRY_BYTES = 10_000  # of anything, for its place and its objects
@@ -66,7 +66,7 @@ class _Entry:
 class Shelf:
     """Results by key, ``most`` bytes of them as `bytes_of` counts; nobody changes them."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: float) -> None:
         self._lock = threading.Lock()
         self._entries: cachetools.LRUCache[Hashable, _Entry] = cachetools.LRUCache(
             most, lambda entry: entry.size
@@ -88,6 +88,11 @@ class Shelf:
         entry = _Entry(item)
         with self._lock, suppress(ValueError):
             self._entries[key] = entry
+
+    def clear(self) -> None:
+        """Have room for other things."""
+        with self._lock:
+            self._entries.clear()
 
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
         """What is there, or what ``make`` makes; whoever asks meanwhile waits for that.
@@ -111,7 +116,8 @@ class Shelf:
         return entry.item
 
 
-SHELF = Shelf(SHELF_BYTES)
+SHELF = Shelf(SHELF_BYTES)  # for what one looks at
+NUMBERS = Shelf(NUMBERS_BYTES)  # for what takes long and has no size: pictures do not displace it
 
 
 def shelved(spinner: str = "") -> Callable[[Callable[P, T]], Callable[P, T]]:

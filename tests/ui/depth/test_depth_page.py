@@ -9,6 +9,7 @@ from tests.ui.payload import unpack
 from ui.depth import measured
 from ui.depth.controls import VIEW_KEY
 from ui.depth.request import SHIPPED
+from ui.work import kept
 
 PAGE = "pages/4_Depth.py"
 
@@ -75,8 +76,8 @@ def test_every_stack_is_measured_and_told(stacked, said):
 
 
 def test_until_a_stack_is_measured_the_last_one_is_shown_and_named(monkeypatch, inline):
-    monkeypatch.setattr(measured, "AT_ONCE_SECONDS", 0.0)
-    measured._results.clear()
+    monkeypatch.setattr(kept, "AT_ONCE_SECONDS", 0.0)
+    measured.RESULTS.shelf.clear()
     with inline.busy():
         app = open_page(PAGE, stacked="random gates", quantity="diameter")
         assert not app.exception
@@ -165,18 +166,18 @@ def test_a_training_that_is_cancelled_says_that_nothing_is_there(monkeypatch, in
 
 
 def test_a_measuring_that_is_cancelled_waits_for_a_click(monkeypatch, inline):
-    monkeypatch.setattr(measured, "AT_ONCE_SECONDS", 0.0)
-    measured._results.clear()
+    monkeypatch.setattr(kept, "AT_ONCE_SECONDS", 0.0)
+    measured.RESULTS.shelf.clear()
     with inline.busy():
         app = open_page(PAGE, stacked="random gates")
-        job, _ = app.session_state["_jobs"][measured.MEASURING]
+        job, _ = app.session_state["_jobs"][measured.RESULTS.name]
         job.cancel(True)
         assert job.join(60)
         app.run()
         assert any("was cancelled" in box.value for box in app.info)
     app.run()  # nothing starts by itself
-    assert app.session_state["_jobs"][measured.MEASURING][0] is job
-    app.button(key=f"{measured.MEASURING}_again_button").click().run()
+    assert app.session_state["_jobs"][measured.RESULTS.name][0] is job
+    app.button(key=f"{measured.RESULTS.name}_again_button").click().run()
     assert "theory 1" in sentence(ended(app))
 
 

@@ -21,7 +21,6 @@ from tests.ui.opening import open_page
 from ui.common.words import short
 from ui.gates import measured
 from ui.gates.frames import measure_frames
-from ui.gates.kept import Kept
 from ui.gates.layers import SEEDS, LayerRequest, TrainedLayer, measure_layer, train_layer
 from ui.gates.panel_words import design_text, fit_text, line_text, signs_text
 from ui.gates.panels import _shape_figures
@@ -243,7 +242,7 @@ def test_the_page_designs_fits_and_shows_the_fit():
     assert not app.exception
     assert "**A sigmoid reaches it**" in texts(app)
     assert "K, fitted less exact" in texts(app)
-    found = measured.SHAPED.known(ShapeRequest("ellipsoid", units=4))
+    (found,) = measured.SHAPED.known([ShapeRequest("ellipsoid", units=4)]).values()
     assert fit_text(found) in texts(app)
 
 
@@ -260,13 +259,3 @@ def test_every_channel_has_its_own_map():
     scalar = open_page(PAGE, maps="true")
     assert "**gate** in force" in texts(scalar)
     assert "gate of y" not in texts(scalar)
-
-
-# --- What is kept ---------------------------------------------------------------------------------
-
-
-def test_what_is_made_once_is_kept_and_the_oldest_goes():
-    kept = Kept("test", "Testing", 2)
-    for name in "abc":
-        assert list(kept._work(name, lambda name=name: iter([0.5, name.upper()]))) == [0.5]
-    assert [kept.known(name) for name in "abc"] == [None, "B", "C"]

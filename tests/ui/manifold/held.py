@@ -3,6 +3,8 @@
 import threading
 from contextlib import contextmanager
 
+from ui.work import kept
+
 
 class Held:
     """What computes waits until it is let go; it counts what it was asked for."""
@@ -18,12 +20,12 @@ class Held:
 
 
 @contextmanager
-def held_in(module, monkeypatch):
-    """Nothing is known to ``module``, its pages wait for no job, and its jobs for the test."""
-    module._known.clear()
+def held_in(module, results, monkeypatch):
+    """None of ``results`` are known, no page waits, and jobs of ``module`` wait for the test."""
+    results.shelf.clear()
     held = Held()
     monkeypatch.setattr(module, "together", held)
-    monkeypatch.setattr(module, "AT_ONCE_SECONDS", 0.01)
+    monkeypatch.setattr(kept, "AT_ONCE_SECONDS", 0.01)
     yield held
     held.go.set()
-    module._known.clear()
+    results.shelf.clear()

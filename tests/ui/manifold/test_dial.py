@@ -1,5 +1,7 @@
 """Is a model shown at its own strength at once, a moment later at all, and so for everybody?"""
 
+import threading
+
 import pytest
 
 from tests.ui.manifold.held import held_in
@@ -14,12 +16,12 @@ ALL = [f"λ = {i / 20:.2f}" for i in range(21)]
 
 @pytest.fixture
 def held(monkeypatch):
-    with held_in(dial, monkeypatch) as held:
+    with held_in(dial, dial.DIALS, monkeypatch) as held:
         yield held
 
 
 def job_of(app):
-    return app.session_state["_jobs"][dial.JOB][0]
+    return app.session_state["_jobs"][dial.DIALS.name][0]
 
 
 def labels(app):
@@ -64,7 +66,7 @@ def test_who_cancels_keeps_one_strength_and_is_asked(held):
     app.run()
     assert job_of(app) is first
     assert labels(app) == ["λ = 1.00"]
-    app.button(key="measure_strengths").click().run()
+    app.button(key="strengths_again_button").click().run()
     assert job_of(app) is not first
     let_go(app, held)
     assert labels(app) == ALL
@@ -87,8 +89,13 @@ def test_doubt_measures_no_strength_but_the_one_asked_for(held):
 
 def test_what_is_done_while_the_page_is_drawn_is_drawn_with_it(monkeypatch):
     """The job ends after the page has looked for all strengths, before it would watch the job."""
-    dial._known.clear()
-    real, answers = dial.known, [(), ()]
-    monkeypatch.setattr(dial, "known", lambda wanted: answers.pop() if answers else real(wanted))
+    dial.DIALS.shelf.clear()
+    real, answers = dial.DIALS.known, [{}, {}]
+
+    def known(wanted):
+        of_the_page = answers and threading.current_thread().name != "job"
+        return answers.pop() if of_the_page else real(wanted)
+
+    monkeypatch.setattr(dial.DIALS, "known", known)
     assert labels(open_page(PAGE, grid="31")) == ALL
     assert not answers

@@ -52,7 +52,7 @@ def quick():
         patch.setattr(budget, "AFFORDABLE", QUICK_INTEGRALS)
         patch.setattr(dial, "DIAL_COST", QUICK_DIAL)
         yield
-    totals._known.clear()
+    totals.TOTALS.shelf.clear()
 
 
 def open_manifold(**query):
@@ -69,7 +69,7 @@ def settled(app):
 
 def job_of(app):
     jobs = app.session_state["_jobs"]
-    return jobs[totals.JOB][0] if totals.JOB in jobs else None
+    return jobs[totals.TOTALS.name][0] if totals.TOTALS.name in jobs else None
 
 
 def payload(app):

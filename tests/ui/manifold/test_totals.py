@@ -12,12 +12,12 @@ PAGE = "pages/1_Manifold.py"
 
 @pytest.fixture
 def held(monkeypatch):
-    with held_in(totals, monkeypatch) as held:
+    with held_in(totals, totals.TOTALS, monkeypatch) as held:
         yield held
 
 
 def job_of(app):
-    return app.session_state["_jobs"][totals.JOB][0]
+    return app.session_state["_jobs"][totals.TOTALS.name][0]
 
 
 def numbers(app):
@@ -51,7 +51,7 @@ def test_who_cancels_is_asked_and_who_turns_to_another_model_leaves_none_behind(
     assert job_of(app) is first
     assert first.state is State.CANCELLED
     assert numbers(app) == ["…", "…"]
-    app.button(key="refine").click().run()
+    app.button(key="totals_again_button").click().run()
     second = job_of(app)
     assert second is not first
     app.number_input(key="model").set_value(7).run()

@@ -1,0 +1,119 @@
+"""How does a page come to what takes a second or more? In a job, and then it is kept for all.
+
+    SHAPED = Kept("shape", lambda request: together(fit_shape, request), SHELF)
+
+    found, job = SHAPED.fetch(request)
+    if job is not None:
+        SHAPED.watch(job, "Fitting a shape")
+
+A visitor who cancels is asked before the same is begun again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import streamlit as st
+
+from ui.work import jobs, pool
+from ui.work.job import Job, Place, State
+from ui.work.shelf import Shelf
+from ui.work.turns import TURNS
+
+AT_ONCE_SECONDS = 0.5  # what an idle machine has by then need not be drawn twice
+
+K = TypeVar("K", bound=Hashable)
+T = TypeVar("T")
+
+
+@dataclass(eq=False)
+class Kept(Generic[K, T]):
+    """Results of one kind on a ``shelf``, each under what it is made from.
+
+    ``make`` yields shares done as floats, and the result last; ``expected`` are its errors that
+    are meant for visitors. ``name`` is what its jobs are called: a session has one at a time.
+    """
+
+    name: str
+    make: Callable[[K], Iterator[Any]]
+    shelf: Shelf
+    expected: tuple[type[Exception], ...] = ()
+
+    def known(self, wanted: Iterable[K]) -> dict[K, T]:
+        """What is there already."""
+        found = self.shelf.find((self.name, key) for key in wanted)
+        return {key: item for (_, key), item in found.items()}
+
+    def fetch(self, wanted: K) -> tuple[T | None, Job | None]:
+        """What is ``wanted``, or the job that makes it."""
+        found, job = self.fetch_all((wanted,))
+        return found.get(wanted), job
+
+    def fetch_all(self, wanted: tuple[K, ...]) -> tuple[dict[K, T], Job | None]:
+        """What there is of all that is ``wanted``, and the job that makes the rest, if any."""
+        again = st.session_state.pop(self._again, False)
+        found, job = self.known(wanted), jobs.current(self.name)
+        if len(found) == len(wanted):
+            if job is not None and job.about != wanted:
+                job.cancel()  # of what was asked for before
+            return found, None
+        if job is None or job.about != wanted or _goes_on(job, again):
+            job = jobs.start(self.name, lambda: self._work(wanted), about=wanted,
+                             expected=self.expected, newest=(float,))  # fmt: skip
+            if not pool.POOL.crowded:
+                with TURNS.aside():
+                    job.join(AT_ONCE_SECONDS)
+            found = self.known(wanted)
+        return found, job if len(found) < len(wanted) else None
+
+    def watch(
+        self,
+        job: Job,
+        what: str,
+        *,
+        again: str = "Go on",
+        beside: bool = True,
+        draw: Callable[[], None] | None = None,
+    ) -> None:
+        """How far ``job`` is, or how it ended; the page is run again at the end.
+
+        After an end without all results a button, ``again``, goes on; how it ended is said
+        ``beside`` it, or below. ``draw`` draws what there is meanwhile, in place of a bar.
+        """
+        if job.state is State.DONE:  # since the page began to be drawn
+            st.rerun()
+        if job.over:
+            with st.container(horizontal=True, vertical_alignment="center"):
+                if beside:
+                    kept = list(self.known(job.about))  # type: ignore[arg-type]
+                    st.info(jobs.end_text(job, what, kept))
+                pressed = {self._again: True}
+                st.button(again, icon=":material/play_arrow:", key=f"{self._again}_button",
+                          on_click=st.session_state.update, args=(pressed,))  # fmt: skip
+        jobs.watch(job, lambda items: draw() if draw else None, what=what,
+                   share=None if draw else jobs.share_of, ends=not beside)  # fmt: skip
+
+    @property
+    def _again(self) -> str:
+        return f"{self.name}_again"
+
+    def _work(self, wanted: tuple[K, ...]) -> Iterator[Any]:
+        missing = [key for key in wanted if not self.known((key,))]
+        for place, key in enumerate(missing):
+            if self.known((key,)):  # another visitor's job has come to it first
+                continue
+            for item in self.make(key):
+                if isinstance(item, float):
+                    yield (place + item) / len(missing)
+                elif item is None or isinstance(item, Place):
+                    yield item
+                else:
+                    self.shelf.put((self.name, key), item)
+                    yield (place + 1) / len(missing)
+
+
+def _goes_on(job: Job, again: bool) -> bool:
+    """Whether a job that is over is to be started again: a visitor who cancelled it is asked."""
+    return job.over and (again or not (job.declined or job.state is State.FAILED))
