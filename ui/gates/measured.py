@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import zip_longest
-from typing import Any
-
 import streamlit as st
 
 from gating_core.geometry import square_grid
@@ -25,7 +21,7 @@ from ui.limits import (
 )
 from ui.work import pool
 from ui.work.kept import Kept
-from ui.work.together import together
+from ui.work.together import share_out, together
 
 Frames = tuple[GateFrame, ...]
 
@@ -37,21 +33,9 @@ def single(request: GateRequest, strength: float) -> GateFrame:
     return found
 
 
-def every(request: GateRequest) -> Iterator[Any]:
-    """A gate at all `STRENGTHS`, a share of them for every worker; shares done, then all frames."""
-    size, found = pool.POOL.size, {}
-    shares = [together(measure_one_by_one, request, STRENGTHS[i::size]) for i in range(size)]
-    for items in zip_longest(*shares):
-        for item in items:
-            if isinstance(item, GateFrame):
-                found[item.strength] = item
-                yield len(found) / len(STRENGTHS)
-            else:
-                yield item
-    yield tuple(found[strength] for strength in STRENGTHS)
-
-
-EVERY: Kept[GateRequest, Frames] = Kept("gate_strengths", every, GATED_KEPT)
+EVERY: Kept[GateRequest, Frames] = Kept(
+    "gate_strengths", lambda request: share_out(measure_one_by_one, STRENGTHS, request), GATED_KEPT
+)
 
 
 @st.cache_resource(max_entries=GATED_KEPT, show_spinner=False)

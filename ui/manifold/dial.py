@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import zip_longest
 from typing import Any
 
 from gating_core.experiments import cost
 from gating_core.experiments.specimen import MeasuredSpecimen, Specimen, measure_specimen
 from ui.limits import DIAL_COST, DIALLED_KEPT
 from ui.manifold.request import at_strength
-from ui.work import pool
 from ui.work.job import Job
 from ui.work.kept import Kept
-from ui.work.together import together
+from ui.work.together import share_out
 
 STEPS = (20, 10, 5, 2, 1)  # from no gate to a full one
 LEAST_COST = 128.0  # what a point costs at least: some of the work is the same for all models
@@ -54,19 +52,8 @@ def watch_dial(job: Job) -> None:
 
 
 def _measure(wanted: Wanted) -> Iterator[Any]:
-    """All strengths, a part of them for every worker: shares done, then the dial."""
     each = tuple(at_strength(wanted.specimen, place) for place in wanted.places)
-    size = pool.POOL.size
-    shares = [together(_measure_all, each[i::size], wanted.grid) for i in range(size)]
-    found = {}
-    for items in zip_longest(*shares):
-        for item in items:
-            if isinstance(item, MeasuredSpecimen):
-                found[item.specimen] = item
-                yield len(found) / len(each)
-            else:
-                yield item
-    yield tuple(found[specimen] for specimen in each)
+    return share_out(_measure_all, each, wanted.grid)
 
 
 def _measure_all(specimens: tuple[Specimen, ...], grid: int) -> Iterator[MeasuredSpecimen]:

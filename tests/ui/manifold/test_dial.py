@@ -8,6 +8,7 @@ from tests.ui.manifold.held import held_in
 from tests.ui.manifold.test_manifold_page import payload
 from tests.ui.opening import TIMEOUT_SECONDS, open_page
 from ui.manifold import dial
+from ui.work import together
 from ui.work.job import State
 
 PAGE = "pages/1_Manifold.py"
@@ -16,7 +17,7 @@ ALL = [f"λ = {i / 20:.2f}" for i in range(21)]
 
 @pytest.fixture
 def held(monkeypatch):
-    with held_in(dial, dial.DIALS, monkeypatch) as held:
+    with held_in(together, dial.DIALS, monkeypatch) as held:
         yield held
 
 
