@@ -60,11 +60,11 @@ class GateFrame:
 def measure_frames(request: GateRequest, strengths: tuple[float, ...] = STRENGTHS,
                    size: int = GRID) -> tuple[GateFrame, ...]:  # fmt: skip
     """The sheet under the gate of ``request`` at all ``strengths``."""
-    return tuple(measure_one_by_one(request, strengths, size))
+    return tuple(measure_one_by_one(strengths, request, size))
 
 
 def measure_one_by_one(
-    request: GateRequest, strengths: tuple[float, ...], size: int = GRID
+    strengths: tuple[float, ...], request: GateRequest, size: int = GRID
 ) -> Iterator[GateFrame]:
     """The same, as each is measured."""
     case, grid = case_of(request), square_grid(size)

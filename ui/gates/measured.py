@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import zip_longest
-from typing import Any
-
 from gating_core.geometry import square_grid
 from gating_core.theory import Design, MeasuredCounterexample, measure_counterexample
 from gating_core.training import TrainingDiverged
@@ -17,7 +13,7 @@ from ui.gates.shapes import FittedGate, ShapeRequest, fit_shape, measure_design,
 from ui.work import pool
 from ui.work.kept import Kept
 from ui.work.shelf import NUMBERS, SHELF, shelved
-from ui.work.together import together
+from ui.work.together import share_out, together
 
 Frames = tuple[GateFrame, ...]
 
@@ -29,21 +25,9 @@ def single(request: GateRequest, strength: float) -> GateFrame:
     return found
 
 
-def every(request: GateRequest) -> Iterator[Any]:
-    """A gate at all `STRENGTHS`, a share of them for every worker; shares done, then all frames."""
-    size, found = pool.POOL.size, {}
-    shares = [together(measure_one_by_one, request, STRENGTHS[i::size]) for i in range(size)]
-    for items in zip_longest(*shares):
-        for item in items:
-            if isinstance(item, GateFrame):
-                found[item.strength] = item
-                yield len(found) / len(STRENGTHS)
-            else:
-                yield item
-    yield tuple(found[strength] for strength in STRENGTHS)
-
-
-EVERY: Kept[GateRequest, Frames] = Kept("gate_strengths", every, SHELF)
+EVERY: Kept[GateRequest, Frames] = Kept(
+    "gate_strengths", lambda request: share_out(measure_one_by_one, STRENGTHS, request), SHELF
+)
 
 
 @shelved()

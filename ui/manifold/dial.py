@@ -7,19 +7,19 @@ for. What is measured once is kept for all visitors.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import zip_longest
+from dataclasses import dataclass, replace
 from typing import Any
+
+import numpy as np
 
 from gating_core.experiments import cost
 from gating_core.experiments.specimen import MeasuredSpecimen, Specimen, measure_specimen
 from ui.limits import DIAL_COST
 from ui.manifold.request import at_strength
-from ui.work import pool
 from ui.work.job import Job
 from ui.work.kept import Kept
 from ui.work.shelf import SHELF
-from ui.work.together import together
+from ui.work.together import share_out
 
 STEPS = (20, 10, 5, 2, 1)  # from no gate to a full one
 LEAST_COST = 128.0  # what a point costs at least: some of the work is the same for all models
@@ -55,19 +55,23 @@ def watch_dial(job: Job) -> None:
 
 
 def _measure(wanted: Wanted) -> Iterator[Any]:
-    """All strengths, a part of them for every worker: shares done, then the dial."""
     each = tuple(at_strength(wanted.specimen, place) for place in wanted.places)
-    size = pool.POOL.size
-    shares = [together(_measure_all, each[i::size], wanted.grid) for i in range(size)]
-    found = {}
-    for items in zip_longest(*shares):
-        for item in items:
-            if isinstance(item, MeasuredSpecimen):
-                found[item.specimen] = item
-                yield len(found) / len(each)
-            else:
-                yield item
-    yield tuple(found[specimen] for specimen in each)
+    for item in share_out(_measure_all, each, wanted.grid):
+        yield without_copies(item) if isinstance(item, tuple) else item
+
+
+def without_copies(dial: Dial) -> Dial:
+    """The same, holding once what no strength changes: the grid, weights of the first layer."""
+
+    def same(array: np.ndarray, first: np.ndarray) -> np.ndarray:
+        return first if np.array_equal(array, first) else array
+
+    def sharing(each: MeasuredSpecimen) -> MeasuredSpecimen:
+        quadrature = same(each.surface.quadrature, dial[0].surface.quadrature)
+        weights = [same(*pair) for pair in zip(each.weights, dial[0].weights, strict=True)]
+        return replace(each, surface=replace(each.surface, quadrature=quadrature), weights=weights)
+
+    return tuple(map(sharing, dial))
 
 
 def _measure_all(specimens: tuple[Specimen, ...], grid: int) -> Iterator[MeasuredSpecimen]:

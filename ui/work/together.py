@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable, Iterator
+from itertools import zip_longest
 from typing import Any
 
 from ui.work import pool
@@ -39,6 +40,27 @@ def together(
                 del _streams[key]
         if last:
             stream.source.close()
+
+
+def share_out(
+    function: Callable[..., Any], pieces: tuple[Hashable, ...], *more: Hashable
+) -> Iterator[Any]:
+    """``function(some, *more)`` of all ``pieces``, some of them for every worker.
+
+    It yields a result for each of its pieces, in their order. Here come shares done, 0 to 1, then
+    a tuple of all results.
+    """
+    size = min(pool.POOL.size, len(pieces))
+    streams = [together(function, pieces[i::size], *more) for i in range(size)]
+    found: list[list[Any]] = [[] for _ in streams]
+    for items in zip_longest(*streams):
+        for results, item in zip(found, items, strict=True):
+            if item is None or isinstance(item, Place):
+                yield item
+            else:
+                results.append(item)
+                yield sum(map(len, found)) / len(pieces)
+    yield tuple(found[i % size][i // size] for i in range(len(pieces)))
 
 
 class _Stream:

@@ -1,14 +1,20 @@
 """Is a model shown at its own strength at once, a moment later at all, and so for everybody?"""
 
 import threading
+from dataclasses import fields
 
+import numpy as np
 import pytest
 
+from gating_core.experiments.specimen import measure_specimen
 from tests.ui.manifold.held import held_in
 from tests.ui.manifold.test_manifold_page import payload
 from tests.ui.opening import TIMEOUT_SECONDS, open_page
 from ui.manifold import dial
+from ui.manifold.request import Request, at_strength, resolve
+from ui.work import together
 from ui.work.job import State
+from ui.work.shelf import bytes_of
 
 PAGE = "pages/1_Manifold.py"
 ALL = [f"λ = {i / 20:.2f}" for i in range(21)]
@@ -16,7 +22,7 @@ ALL = [f"λ = {i / 20:.2f}" for i in range(21)]
 
 @pytest.fixture
 def held(monkeypatch):
-    with held_in(dial, dial.DIALS, monkeypatch) as held:
+    with held_in(together, dial.DIALS, monkeypatch) as held:
         yield held
 
 
@@ -99,3 +105,27 @@ def test_what_is_done_while_the_page_is_drawn_is_drawn_with_it(monkeypatch):
     monkeypatch.setattr(dial.DIALS, "known", known)
     assert labels(open_page(PAGE, grid="31")) == ALL
     assert not answers
+
+
+def changed(old, new):
+    return {field.name for field in fields(old)
+            if getattr(old, field.name) is not getattr(new, field.name)}  # fmt: skip
+
+
+@pytest.mark.parametrize("layers", [1, 2])
+def test_what_no_strength_changes_is_kept_once(layers):
+    """Attention in the first layer has not met a gate: it is a seventh of the memory and more."""
+    resolved = resolve(Request(depth=layers, grid=31))
+    apart = [measure_specimen(at_strength(resolved.sides[1], x), 31) for x in (0.0, 0.5, 1.0)]
+    together = dial.without_copies(tuple(apart))
+    assert together[0].surface.quadrature is apart[0].surface.quadrature
+    for old, new in zip(apart[1:], together[1:], strict=True):
+        np.testing.assert_array_equal(new.weights, old.weights)
+        np.testing.assert_array_equal(new.surface.quadrature, old.surface.quadrature)
+        assert changed(old, new) == {"surface", "weights"}
+        assert changed(old.surface, new.surface) == {"quadrature"}
+        assert new.weights[0] is together[0].weights[0]
+        assert new.surface.quadrature is together[0].surface.quadrature
+    assert bytes_of(apart) - bytes_of(together) == 2 * (
+        apart[0].weights[0].nbytes + apart[0].surface.quadrature.nbytes
+    )

@@ -9,14 +9,14 @@ from ui.work import pool
 from ui.work import together as module
 from ui.work.job import Place, State
 from ui.work.pool import Rank
-from ui.work.together import together
+from ui.work.together import share_out, together
 
 
 class Source:
     """A pool that counts how often it was asked, and streams what the function makes here."""
 
     def __init__(self):
-        self.asked = []
+        self.asked, self.size = [], 2
 
     def stream(self, function, *arguments, rank):
         self.asked.append((function, arguments, rank))
@@ -102,3 +102,25 @@ def test_an_error_is_everybodys_and_is_not_kept(source, run):
     again = run(lambda: together(broken), expected=(ZeroDivisionError,))
     assert again.join(DEADLINE_SECONDS)
     assert len(source.asked) == 2
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 8])
+def test_pieces_are_shared_out_among_workers_and_come_back_in_their_order(source, size):
+    def tenfold(pieces, added):
+        for piece in pieces:
+            yield None
+            yield 10 * piece + added
+
+    source.size = size
+    items = share_out(tenfold, (0, 1, 2, 3, 4), 7)
+    *shares, found = (item for item in items if not isinstance(item, Place | None))
+    assert found == (7, 17, 27, 37, 47)
+    assert shares == [0.2, 0.4, 0.6, 0.8, 1.0]
+    parts = [part for _, (part, _), _ in source.asked]
+    assert len(parts) == min(size, 5)
+    assert sorted(sum(parts, ())) == [0, 1, 2, 3, 4]
+    assert max(map(len, parts)) - min(map(len, parts)) <= 1
+
+
+def test_who_shares_out_is_told_of_places_in_the_queue(source):
+    assert Place(0) in list(share_out(lambda pieces: iter(pieces), (1,)))
