@@ -60,7 +60,8 @@ TILES_KEPT = len(TASKS) + 1  # one picture for each task, one for own points
 TRAINED_KEPT = 6  # trainings of stacks of six depths: 0.3 MB each
 JUDGED_KEPT = 4  # all rows of a study with its verdicts and pictures: 4 MB each
 STORE_STAMPS_SECONDS = 10.0  # between two looks at the rows of a running study: verdicts take two
-SHELF_BYTES = 400_000_000  # of surfaces and pictures: a class on Manifold, each its own model
+SHELF_BYTES = 300_000_000  # of surfaces and pictures: two dozen models of Manifold
+PASSING_BYTES = 80_000_000  # of films of what still trains: one a second for each worker, 6 MB each
 NUMBERS_BYTES = 20_000_000  # of totals, exponents, trained layers: little that took seconds
 RUNS_BYTES = 150_000_000  # of arrays: some hundred runs like the first one
 

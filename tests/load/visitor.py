@@ -15,6 +15,7 @@ from tests.load.session import Expect, Session
 from tests.load.tab import Wrong
 
 PAUSE_SECONDS = (1.0, 4.0)  # between two steps
+ERROR_CHARACTERS = 2000  # of an error: a page says what was asked for, and what it shows
 
 
 @dataclass
@@ -53,7 +54,7 @@ class Visitor(ABC):
             except Crossed as error:
                 self.record.crossed.append(f"visitor {self.number}: {error}")
             except (Wrong, OSError, LookupError, StopIteration) as error:
-                self.record.errors[f"{type(error).__name__}: {error}"[:300]] += 1
+                self.record.errors[f"{type(error).__name__}: {error}"[:ERROR_CHARACTERS]] += 1
 
     async def step(self, action: str, done: Awaitable[float], view: bool = False) -> float:
         """Think, do something and write down how long the page took; `Over` once time is up."""

@@ -87,8 +87,8 @@ def training() -> Job | None:
 
 def watch_training(job: Job) -> None:
     """How far it is, or how it ended; the page is run again at the end."""
-    if job.over and (text := jobs.end_text(job, "Training", [])):
-        st.info(text)
+    if job.over:
+        jobs.draw_end(job, "Training", [])
     jobs.watch(job, lambda items: None, what="Training", share=jobs.share_of, ends=False)
 
 

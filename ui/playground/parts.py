@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import weakref
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -44,7 +45,7 @@ from ui.playground.training import JOB, STOPPED, Wish, stopped_frame, what
 from ui.work import jobs, pool
 from ui.work.job import State
 from ui.work.runs import REDRAWN_SECONDS, Shown, known, newest_run, serial
-from ui.work.shelf import shelved
+from ui.work.shelf import PASSING, shelved
 
 REWOUND_AT = "playground_rewound_at"
 MEANWHILE = "playground_meanwhile"  # the film that was shown last, of what, and since when
@@ -52,18 +53,26 @@ MORE_STEPS = 400
 SPARE, ROW = 450, 60  # pixels for all but the pictures, and for how a run goes or where it stopped
 
 
-@shelved()
-def _made(
+def _make(
     key: object, _run: TrainedRun, member: int, _shown: Shown, look: Look, unfinished: bool
 ) -> Film:
     curves, gaussian = curves_of(_shown, member), gaussian_of(_shown, member)
     return pool.POOL.call(film_of, _run, member, curves, gaussian, look, unfinished)
 
 
-def _film(shown: Shown, look: Look, member: int, unfinished: bool = False) -> Film:
+_made, _made_meanwhile = shelved()(_make), shelved(on=PASSING)(_make)
+
+
+def _film(
+    shown: Shown,
+    look: Look,
+    member: int,
+    unfinished: bool = False,
+    made: Callable[..., Film] = _made,
+) -> Film:
     """The film of one seed, with what is measured by now; a worker makes it, once for everybody."""
     key = serial(shown.run), what_is_drawn(shown, member)
-    return _made(key, shown.run, member, shown, look, unfinished)
+    return made(key, shown.run, member, shown, look, unfinished)
 
 
 def _film_meanwhile(shown: Shown, look: Look, member: int, unfinished: bool) -> Film:
@@ -73,7 +82,7 @@ def _film_meanwhile(shown: Shown, look: Look, member: int, unfinished: bool) -> 
     soon = pool.POOL.crowded or time.monotonic() - made < REDRAWN_SECONDS
     film = kept() if soon and before == about else None
     if film is None:
-        film = _film(shown, look, member, unfinished)
+        film = _film(shown, look, member, unfinished, _made_meanwhile)
         # Megabytes: they stay as long as they are kept for all.
         st.session_state[MEANWHILE] = about, weakref.ref(film), time.monotonic()
     return film

@@ -135,7 +135,7 @@ def watch(
     turn comes after a wait, when ``what`` changes, and at the end. ``draw`` hears an empty list
     before the first item. ``what`` opens its sentences ("Training"), or says from the items what
     does; ``share`` tells from them, which are one at least, how much is done. Unless it ``ends``
-    with a word about a job that was cancelled or failed, that is the page's: `end_text`.
+    with a word about a job that was cancelled or failed, that is the page's: `draw_end`.
     """
     name = (lambda items: what) if isinstance(what, str) else what
     phase = _phase(job, name)
@@ -170,7 +170,7 @@ def _look(
         with st.container():  # always there: a picture whose place in the page shifts is made anew
             if job.over:
                 if ends:
-                    _draw_end(job, name, items)
+                    draw_end(job, name, items)
             elif phase == "queued" or job.elapsed >= QUIET_SECONDS:
                 _draw_progress(job, name, share and (share(items) if items else 0.0))
         with told(name):
@@ -196,7 +196,8 @@ def _draw_progress(job: Job, what: str, share: float | None) -> None:
         )
 
 
-def _draw_end(job: Job, what: str, items: list) -> None:
+def draw_end(job: Job, what: str, items: list) -> None:
+    """Say of a job that it was cancelled or failed, and what there is of it: ``items``."""
     text = end_text(job, what, items)
     if text:
         (st.error if job.state is State.FAILED else st.info)(text)

@@ -84,16 +84,18 @@ class Kept(Generic[K, T]):
         """
         if job.state is State.DONE:  # since the page began to be drawn
             st.rerun()
+        kept = list(self.known(job.about))  # type: ignore[arg-type]
         if job.over:
             with st.container(horizontal=True, vertical_alignment="center"):
                 if beside:
-                    kept = list(self.known(job.about))  # type: ignore[arg-type]
-                    st.info(jobs.end_text(job, what, kept))
+                    jobs.draw_end(job, what, kept)
                 pressed = {self._again: True}
                 st.button(again, icon=":material/play_arrow:", key=f"{self._again}_button",
                           on_click=st.session_state.update, args=(pressed,))  # fmt: skip
         jobs.watch(job, lambda items: draw() if draw else None, what=what,
-                   share=None if draw else jobs.share_of, ends=not beside)  # fmt: skip
+                   share=None if draw else jobs.share_of, ends=False)  # fmt: skip
+        if job.over and not beside:
+            jobs.draw_end(job, what, kept)
 
     @property
     def _again(self) -> str:

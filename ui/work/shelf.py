@@ -3,7 +3,7 @@
     @shelved("Measuring curvature …")
     def measured(specimen, grid): ...
 
-All stand on one shelf, which takes so many bytes: what nobody has asked for longest makes room. So
+They stand on a shelf, which takes so many bytes: what nobody has asked for longest makes room. So
 whatever visitors look at has the place, and all of it a bound, which a number of results would not
 be: one of the largest model takes two hundred times one of a small.
 """
@@ -23,7 +23,7 @@ from weakref import WeakValueDictionary
 import cachetools
 import streamlit as st
 
-from ui.limits import NUMBERS_BYTES, SHELF_BYTES
+from ui.limits import NUMBERS_BYTES, PASSING_BYTES, SHELF_BYTES
 from ui.work.turns import TURNS
 
 ENTRY_BYTES = 10_000  # of anything, for its place and its objects
@@ -117,11 +117,12 @@ class Shelf:
 
 
 SHELF = Shelf(SHELF_BYTES)  # for what one looks at
+PASSING = Shelf(PASSING_BYTES)  # for what a moment later is there in a newer form
 NUMBERS = Shelf(NUMBERS_BYTES)  # for what takes long and has no size: pictures do not displace it
 
 
-def shelved(spinner: str = "") -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Keep what a function of positional arguments returns; ``spinner`` is shown meanwhile.
+def shelved(spinner: str = "", *, on: Shelf = SHELF) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Keep what a function of positional arguments returns; a ``spinner`` is shown meanwhile.
 
     Parameters whose names begin with _ follow from the others, which are hashable.
     """
@@ -136,7 +137,7 @@ def shelved(spinner: str = "") -> Callable[[Callable[P, T]], Callable[P, T]]:
                 with st.spinner(spinner) if spinner else nullcontext():
                     return function(*arguments)  # type: ignore[call-arg]
 
-            return SHELF.get((function, *compress(arguments, says)), make)
+            return on.get((function, *compress(arguments, says)), make)
 
         return kept
 

@@ -72,6 +72,9 @@ def test_who_cancels_keeps_one_strength_and_is_asked(held):
     app.run()
     assert job_of(app) is first
     assert labels(app) == ["λ = 1.00"]
+    (said,) = (info.value for info in app.info)
+    assert "was cancelled" in said
+    assert "kept" not in said  # of half a dial nothing is
     app.button(key="strengths_again_button").click().run()
     assert job_of(app) is not first
     let_go(app, held)

@@ -195,7 +195,7 @@ def test_what_failed_is_said_and_begun_again_on_demand_alone(visit, made):
     made["a"].let_on.release()
     ended(app)
     app.run()
-    assert app.info[0].value.startswith("Making failed: the loss is not a number.")
+    assert app.error[0].value.startswith("Making failed: the loss is not a number.")
     assert (labels(app), made["a"].begun) == (["Go on"], 1)
     made["a"].ends = "it"
     press(app, "Go on")

@@ -28,10 +28,9 @@ def numbers(count):
 
 
 @pytest.fixture
-def own(monkeypatch):
-    """A shelf of the test's own, for three results of a thousand bytes."""
-    monkeypatch.setattr(shelf, "SHELF", own := Shelf(3 * (ENTRY_BYTES + 1000)))
-    return own
+def own():
+    """A shelf for three results of a thousand bytes."""
+    return Shelf(3 * (ENTRY_BYTES + 1000))
 
 
 # --- How much is it? ------------------------------------------------------------------------------
@@ -126,13 +125,13 @@ def test_nothing_stays_of_what_was_made_once_it_has_made_room(own):
 def test_a_function_is_called_once_for_what_its_arguments_say(own):
     calls = []
 
-    @shelved("Making …")
+    @shelved("Making …", on=own)
     def made(name, _how, size):
         """Says what it is."""
         calls.append((name, size))
         return name * size
 
-    @shelved()
+    @shelved(on=own)
     def other(name, _how, size):
         return "other"
 
