@@ -122,10 +122,10 @@ class Session(Tab):
     async def _whole(self, triggers: list[WidgetState], expect: Expect) -> float:
         """Run the page; as soon as that is done nothing may be wrong.
 
-        Where a fragment was running, its own wish to run the page may have come first: then the
-        run after that counts.
+        Where a fragment runs, or did by its timer a moment ago, its own wish to run the page may
+        come first: then the run after that counts.
         """
-        began, may_cross = time.perf_counter(), self.busy
+        began, may_cross = time.perf_counter(), self.busy or self.polls
         before = self.finished
         await self.run(triggers)
         number = self.asked

@@ -77,6 +77,11 @@ class Tab:
                 await task
         await self._socket.close()
 
+    @property
+    def polls(self) -> bool:
+        """Whether fragments run by their timers; `busy` ends with the first of them that ends."""
+        return bool(self._timers)
+
     async def until(self, wrong: Callable[[], str], seconds: float = SECONDS) -> None:
         """Wait until nothing is ``wrong`` between two runs, however many that takes."""
         problem = ""
