@@ -8,15 +8,29 @@ import pytest
 import torch
 
 from gating_core.experiments.comparison import Setting
+from gating_core.experiments.specimen import measure_specimen
 from gating_core.geometry import opinion_evaluations, second_opinion, square_grid
 from gating_core.tasks import LARGEST_BYTES
 from tests.test_boundaries import ui_sources
 from tests.ui.opening import ROOT, open_page
 from ui import limits
-from ui.limits import PLAYGROUND_SEEDS, PLAYGROUND_STEPS, TRAINING_NUMBERS
-from ui.manifold import measured
+from ui.limits import (
+    GRID_POINTS,
+    MANIFOLD_CHANNELS,
+    MANIFOLD_HEADS,
+    MANIFOLD_LAYERS,
+    MANIFOLD_VALUES,
+    PLAYGROUND_SEEDS,
+    PLAYGROUND_STEPS,
+    SHELF_BYTES,
+    TRAINING_NUMBERS,
+)
+from ui.manifold import dial, measured
 from ui.manifold.doubt import TOO_LARGE
+from ui.manifold.request import Request as ManifoldRequest
+from ui.manifold.request import at_strength, resolve
 from ui.playground.request import Request, TooLong, setting
+from ui.work.shelf import bytes_of
 
 CONFIG = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
 BOUNDED = {"max_entries", "maxsize", "maxlen", "max_upload_size", "most", "within"}
@@ -64,6 +78,26 @@ def test_every_bound_is_said_once_and_used():
 def test_the_server_refuses_what_the_page_refuses(name):
     assert CONFIG["server"][MEANT_FOR_THE_SERVER[name]] == getattr(limits, name)
     assert LARGEST_BYTES <= limits.UPLOAD_MB * 1e6 < LARGEST_BYTES + 1e6
+
+
+# --- What is kept ---------------------------------------------------------------------------------
+
+FEW = 9  # points along each side, instead of the most
+
+
+@pytest.mark.parametrize("source", ["memory", "tokens"])
+def test_the_largest_model_at_every_strength_has_room_on_the_shelf(source):
+    """What has none would be measured again and again."""
+    largest = ManifoldRequest(
+        source=source, depth=MANIFOLD_LAYERS[1], heads=MANIFOLD_HEADS[1],
+        model_dim=MANIFOLD_CHANNELS[1], value_count=MANIFOLD_VALUES[1],
+    )  # fmt: skip
+    gated = resolve(largest).sides[1]
+    strengths = dial.strengths(gated, GRID_POINTS[-1])
+    found = [measure_specimen(at_strength(gated, x), FEW) for x in strengths]
+    few = bytes_of(dial.without_copies(tuple(found)))
+    finest = few * (GRID_POINTS[-1] / FEW) ** 2
+    assert SHELF_BYTES / 10 < finest < SHELF_BYTES
 
 
 # --- Second opinions ------------------------------------------------------------------------------
