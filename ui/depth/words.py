@@ -29,7 +29,7 @@ from ui.depth.request import Request
 
 FEWEST = 0.5  # of the seeds: below it nothing is said of all
 ADVERBS = {GROWS: "grows like a power of depth", SATURATES: "saturates", SHRINKS: "shrinks",
-           STEADY: "hardly changes", ZERO: "stays zero", UNDECIDED: "is undecided"}  # fmt: skip
+           STEADY: "hardly changes", ZERO: "stays zero"}  # fmt: skip
 
 
 def exponent_text(found: Exponent) -> str:
@@ -43,7 +43,7 @@ def clause(each: Drawn) -> str:
     """What one curve does: its word, and the numbers it is said from."""
     curve = each.curve
     word = curve.course.word
-    text = f"{each.title}: **{ADVERBS[word]}**"
+    text = each.title if word == UNDECIDED else f"{each.title}: **{ADVERBS[word]}**"
     if word == ZERO:
         return text
     if word == SATURATES:
@@ -67,7 +67,7 @@ def _way(curve: Curve) -> str:
 
 
 def summary(drawn: list[Drawn]) -> str:
-    """What is systematic and what is not, with the exponents."""
+    """What is systematic and what these seeds do not decide, with the exponents."""
     title = QUANTITIES[drawn[0].quantity].title.removeprefix("the ")
     sure = [clause(each) for each in drawn if each.curve.course.word != UNDECIDED]
     unsure = [clause(each) for each in drawn if each.curve.course.word == UNDECIDED]
@@ -75,7 +75,8 @@ def summary(drawn: list[Drawn]) -> str:
     if sure:
         parts.append(f"Systematic in the {title}: {'; '.join(sure)}.")
     if unsure:
-        parts.append(f"Not systematic{'' if sure else f' in the {title}'}: {'; '.join(unsure)}.")
+        where = "" if sure else f" in the {title}"
+        parts.append(f"Undecided by these seeds{where}: {'; '.join(unsure)}.")
     compared = _compared(drawn)
     return " ".join([*parts, compared] if compared else parts)
 

@@ -212,7 +212,7 @@ def test_what_is_undecided_is_not_called_systematic():
     each = Drawn("ungated", "ungated", load_shipped().results["ungated"], "centre", "#000000")
     assert each.curve.course.word == "undecided"
     text = words.summary([each])
-    assert text.startswith("Not systematic in the curvature at the centre")
+    assert text.startswith("Undecided by these seeds in the curvature at the centre")
     assert "Systematic" not in text
 
 
