@@ -24,12 +24,12 @@ import gating_core  # noqa: F401  (heavy imports come before the freeze below)
 torch.set_num_threads(1)
 threadpool_limits(1)
 
-# Arrays of megabytes come and go in the threads of thirty visitors. The GNU allocator would keep
+# Large arrays come and go in the threads of thirty visitors. The GNU allocator would keep
 # what one thread has freed from all others, in a place for each of many.
 # Nor would it give back what was as large as a film: it learns from each to keep the next.
 # What is smaller stays with the process, in holes between what is kept, unless it is told to look.
 M_ARENA_MAX, M_MMAP_THRESHOLD = -8, -3  # as in malloc.h
-LARGE_BYTES = 1_000_000
+LARGE_BYTES = 256_000  # half of that costs a worker time
 TRIM_SECONDS = 20.0  # between two looks, which take milliseconds
 
 
