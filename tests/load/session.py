@@ -122,17 +122,16 @@ class Session(Tab):
     async def _whole(self, triggers: list[WidgetState], expect: Expect) -> float:
         """Run the page; as soon as that is done nothing may be wrong.
 
-        Where a fragment runs, or did by its timer a moment ago, its own wish to run the page may
-        come first: then the run after that counts.
+        The wish of a fragment to run it, which nobody hears of, may have come first: then the run
+        after that counts, which there must be.
         """
-        began, may_cross = time.perf_counter(), self.busy or self.polls
-        before = self.finished
+        began, before = time.perf_counter(), self.finished
         await self.run(triggers)
         number = self.asked
         await self.until(
             lambda: "" if self.began >= number and self.finished > before else "no answer"
         )
-        if may_cross and expect(self):
+        if expect(self):
             before = self.finished
             with contextlib.suppress(Wrong):
                 await self.until(

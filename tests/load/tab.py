@@ -45,7 +45,6 @@ class Tab:
         self.session_id = ""
         self.hash = ""  # of the page's script; none before the server has said it
         self.asked = self.began = self.finished = 0  # runs of the whole page
-        self.busy = False  # whether something was asked for that is not answered
         self.drawing = False  # whether a run is under way: half of the page may be of the last one
         self.finished_at = self.loaded_at = 0.0  # time.perf_counter(): the page, its pictures
         self.heard_bytes = 0
@@ -77,11 +76,6 @@ class Tab:
                 await task
         await self._socket.close()
 
-    @property
-    def polls(self) -> bool:
-        """Whether fragments run by their timers; `busy` ends with the first of them that ends."""
-        return bool(self._timers)
-
     async def until(self, wrong: Callable[[], str], seconds: float = SECONDS) -> None:
         """Wait until nothing is ``wrong`` between two runs, however many that takes."""
         problem = ""
@@ -107,7 +101,6 @@ class Tab:
         held = (state_of(node, value) for node, value in self.values.values() if value is not None)
         asked.widget_states.widgets.extend([*held, *triggers])
         self.asked += not fragment
-        self.busy = True
         await self._socket.send(message.SerializeToString())
 
     async def place_for_file(self, name: str) -> FileURLs:
@@ -219,7 +212,7 @@ class Tab:
             self._failure = "the page's script does not compile"
         if message.script_finished not in DONE:
             return  # another run follows at once
-        self.busy = self.drawing = False
+        self.drawing = False
         if not run.fragment_ids and run.script_run_id != self._run:
             return
         self.page.end_run(run.script_run_id, run.fragment_ids)
