@@ -1,6 +1,7 @@
 """Does the Manifold page link its panels in a real browser: point, click, turn, drag, undo?"""
 
 import re
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -52,6 +53,9 @@ EDGES = """selector => [...document.querySelectorAll(selector)].map(node => {
   return [top, bottom];
 })"""
 READOUTS = "() => [...document.querySelectorAll('.gc-readout')].map(node => node.textContent)"
+FITTED = """() => [...document.querySelectorAll('.gc-scene, .gc-plane')].every(
+  ({ clientWidth, clientHeight, _fullLayout }) =>
+    clientWidth && clientWidth === _fullLayout.width && clientHeight === _fullLayout.height)"""
 # The sheet loses all but one of its triangles, and the pointer moves before that is drawn.
 POINT_WHILE_REPLACED = """async (div, [x, y]) => {
   const Plotly = await window.__gcPlotly;
@@ -192,6 +196,16 @@ def pixel(page, chart, x, y):
     )
 
 
+def point_at_the_surface(page, scene):
+    """Move the pointer until it is on the surface; the pixel where that is."""
+    for spot in SPOTS:
+        page.mouse.move(*place(scene, *spot), steps=3)
+        with suppress(TimeoutError):  # beside the surface
+            page.wait_for_function(f"{STATE}.hover !== null", timeout=2_000)
+            return place(scene, *spot)
+    pytest.fail("the surface is nowhere")
+
+
 def test_one_screen_tells_it_all(desk):
     """At 1400 x 900, without scrolling: question, controls, tabs, pictures, λ, sentence, scale."""
     assert_on_the_first_screen(
@@ -213,6 +227,14 @@ def test_no_model_is_cropped_at_any_width(desk):
             boxed = desk.evaluate(AXES_SHOWN)
             farthest = np.abs(extents(desk, *["the box"] * boxed)).max()
             assert 0.5 < farthest < 1, (link, size)  # nor far away
+
+
+def test_pictures_have_the_size_of_their_places_when_these_change_without_the_window(desk):
+    """A page may give a view its width after it was drawn: Plotly would stay 700 pixels wide."""
+    resize(desk, *SIZES["desk"])
+    for width in ("50%", "100%"):
+        desk.evaluate("width => { document.querySelector('.gc-view').style.width = width }", width)
+        desk.wait_for_function(FITTED)
 
 
 def test_pointing_at_what_is_not_known_says_so(desk):
@@ -260,14 +282,8 @@ def test_pointing_at_a_picture_that_is_being_replaced_is_no_error(desk):
     resize(desk, *SIZES["desk"])
     scene = desk.locator(".gc-scene").nth(1)
     scene.scroll_into_view_if_needed()
-    for spot in SPOTS:
-        desk.mouse.move(*place(scene, *spot), steps=3)
-        try:
-            desk.wait_for_function(f"{STATE}.hover !== null", timeout=2_000)
-            break
-        except TimeoutError:  # beside the surface, or not drawn for the pointer yet
-            continue
-    scene.evaluate(POINT_WHILE_REPLACED, place(scene, spot[0] + 0.02, spot[1]))
+    across, down = point_at_the_surface(desk, scene)
+    scene.evaluate(POINT_WHILE_REPLACED, (across + 2, down))
     desk.mouse.move(1, 1)
     go_to(desk, "?layers=4&grid=31")
 
@@ -368,13 +384,7 @@ def test_pointing_at_a_surface_and_leaving_it_does_not_stop_it(wide):
     """The marker comes and goes while Plotly draws: that once ended a scene's drawing for good."""
     scenes = wide.locator(".gc-scene").all()
     for scene in scenes:
-        for spot in SPOTS:
-            wide.mouse.move(*place(scene, *spot), steps=3)
-            try:
-                wide.wait_for_function(f"{STATE}.hover !== null", timeout=2_000)
-                break
-            except TimeoutError:  # beside the surface
-                continue
+        point_at_the_surface(wide, scene)
         settle(wide)
         wide.mouse.move(*place(scene, 0.01, 0.01), steps=3)
         wide.wait_for_function(f"{STATE}.hover === null")

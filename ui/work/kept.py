@@ -55,7 +55,8 @@ class Kept(Generic[K, T]):
         """What there is of all that is ``wanted``, and the job that makes the rest, if any."""
         again = st.session_state.pop(self._again, False)
         found, job = self.known(wanted), jobs.current(self.name)
-        if len(found) == len(wanted):
+        whole = len(set(wanted))
+        if len(found) == whole:
             if job is not None and job.about != wanted:
                 job.cancel()  # of what was asked for before
             return found, None
@@ -66,7 +67,7 @@ class Kept(Generic[K, T]):
                 with TURNS.aside():
                     job.join(AT_ONCE_SECONDS)
             found = self.known(wanted)
-        return found, job if len(found) < len(wanted) else None
+        return found, job if len(found) < whole else None
 
     def watch(
         self,

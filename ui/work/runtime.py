@@ -10,6 +10,7 @@ import gc
 import sys
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -24,27 +25,37 @@ import gating_core  # noqa: F401  (heavy imports come before the freeze below)
 torch.set_num_threads(1)
 threadpool_limits(1)
 
-# Large arrays come and go in the threads of thirty visitors. The GNU allocator would keep
-# what one thread has freed from all others, in a place for each of many.
+# Arrays come and go in the threads of thirty visitors. The GNU allocator would keep what one thread
+# has freed from all others, in a place for each of many.
 # Nor would it give back what was as large as a film: it learns from each to keep the next.
-# What is smaller stays with the process, in holes between what is kept, unless it is told to look.
+# What is smaller stays with the process, in holes between what is kept, unless it is told to look;
+# and the holes grow, as each new array finds none that is large enough.
 M_ARENA_MAX, M_MMAP_THRESHOLD = -8, -3  # as in malloc.h
-LARGE_BYTES = 256_000  # half of that costs a worker time
+LARGE_BYTES = 32_000  # of an array that has its own place, and leaves no hole
+LARGE_BYTES_IN_COMPUTING = 256_000  # of a worker, whom half of that would cost time
 TRIM_SECONDS = 20.0  # between two looks, which take milliseconds
 
 
-def _trim(library: ctypes.CDLL) -> None:
+def _look(trim: Callable[[int], int]) -> None:
     while True:
         time.sleep(TRIM_SECONDS)
-        library.malloc_trim(0)
+        trim(0)
 
 
-with suppress(OSError, AttributeError, TypeError):  # where there is another allocator
+_OTHER_ALLOCATOR = OSError, AttributeError, TypeError  # these say so
+
+with suppress(*_OTHER_ALLOCATOR):
     _library = ctypes.CDLL(None)
     _library.mallopt(M_ARENA_MAX, 2)
     _library.mallopt(M_MMAP_THRESHOLD, LARGE_BYTES)
-    _library.malloc_trim(0)
-    threading.Thread(target=_trim, args=(_library,), name="trim", daemon=True).start()
+    threading.Thread(target=_look, args=(_library.malloc_trim,), name="trim", daemon=True).start()
+
+
+def compute() -> None:
+    """From here on this process makes arrays more often than it keeps them."""
+    with suppress(*_OTHER_ALLOCATOR):
+        ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, LARGE_BYTES_IN_COMPUTING)
+
 
 # The thread that hears browsers and answers them gives the interpreter up at every message, and
 # would wait for it ten times as long as a message takes while scripts and workers' results come in.

@@ -15,9 +15,9 @@ import threading
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, fields, is_dataclass
-from functools import cached_property, wraps
+from functools import wraps
 from itertools import compress
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, TypeVar, TypeVarTuple
 from weakref import WeakValueDictionary
 
 import cachetools
@@ -28,7 +28,7 @@ from ui.work.turns import TURNS
 
 ENTRY_BYTES = 10_000  # of anything, for its place and its objects
 
-P = ParamSpec("P")
+Asked = TypeVarTuple("Asked")
 T = TypeVar("T")
 
 
@@ -57,10 +57,7 @@ def bytes_of(item: Any) -> int:
 @dataclass(frozen=True, eq=False)
 class _Entry:
     item: Any
-
-    @cached_property
-    def size(self) -> int:
-        return ENTRY_BYTES + bytes_of(self.item)
+    size: int
 
 
 class Shelf:
@@ -85,7 +82,7 @@ class Shelf:
 
     def put(self, key: Hashable, item: Any) -> None:
         """Keep ``item``, unless it is larger than the shelf."""
-        entry = _Entry(item)
+        entry = _Entry(item, ENTRY_BYTES + bytes_of(item))
         with self._lock, suppress(ValueError):
             self._entries[key] = entry
 
@@ -99,21 +96,20 @@ class Shelf:
 
         What it raises is not kept: the next one tries again.
         """
+        if found := self.find((key,)):
+            return found[key]
         with self._lock:
-            entry = self._entries.get(key)
             making = self._making.setdefault(key, threading.Lock())
-        if entry is None:
-            with TURNS.aside():
-                making.acquire()
-            try:
-                found = self.find((key,))
-                item = found[key] if found else make()
-                if not found:
-                    self.put(key, item)
-            finally:
-                making.release()
+        with TURNS.aside():
+            making.acquire()
+        try:
+            if found := self.find((key,)):
+                return found[key]
+            item = make()
+            self.put(key, item)
             return item
-        return entry.item
+        finally:
+            making.release()
 
 
 SHELF = Shelf(SHELF_BYTES)  # for what one looks at
@@ -121,23 +117,26 @@ PASSING = Shelf(PASSING_BYTES)  # for what a moment later is there in a newer fo
 NUMBERS = Shelf(NUMBERS_BYTES)  # for what takes long and has no size: pictures do not displace it
 
 
-def shelved(spinner: str = "", *, on: Shelf = SHELF) -> Callable[[Callable[P, T]], Callable[P, T]]:
+def shelved(
+    spinner: str = "", *, on: Shelf = SHELF
+) -> Callable[[Callable[[*Asked], T]], Callable[[*Asked], T]]:
     """Keep what a function of positional arguments returns; a ``spinner`` is shown meanwhile.
 
     Parameters whose names begin with _ follow from the others, which are hashable.
     """
 
-    def of(function: Callable[P, T]) -> Callable[P, T]:
+    def of(function: Callable[[*Asked], T]) -> Callable[[*Asked], T]:
         names = inspect.signature(function).parameters
         says = [not name.startswith("_") for name in names]
 
         @wraps(function)
-        def kept(*arguments: P.args, **_: P.kwargs) -> T:
+        def kept(*arguments: *Asked) -> T:
             def make() -> T:
                 with st.spinner(spinner) if spinner else nullcontext():
-                    return function(*arguments)  # type: ignore[call-arg]
+                    return function(*arguments)
 
-            return on.get((function, *compress(arguments, says)), make)
+            asked: tuple[Any, ...] = arguments
+            return on.get((function, *compress(asked, says)), make)
 
         return kept
 

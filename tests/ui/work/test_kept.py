@@ -250,6 +250,13 @@ def test_where_more_is_made_than_is_kept_the_oldest_goes(visit, made):
 # --- Several things -------------------------------------------------------------------------------
 
 
+def test_what_is_wanted_twice_is_made_once_and_enough(visit, made):
+    app = visit(("a", "a"), page_of_several)
+    made["a"].let_on.release()
+    ended(app)
+    assert (texts(app), made["a"].begun) == (["found {'a': 'it'}"], 1)
+
+
 def test_each_of_several_is_kept_as_it_comes(visit, made):
     app = visit(("a", "b"), page_of_several)
     assert (texts(app), progress(app)) == (["found {}"], 25)

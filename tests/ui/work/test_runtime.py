@@ -18,7 +18,7 @@ def resident():
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 before = resident()
-arrays = [np.ones(4000) for _ in range(6000)]
+arrays = [np.ones(1000) for _ in range(24000)]
 full = resident()
 arrays = arrays[::4]
 wait(1)

@@ -126,23 +126,32 @@ function layoutOf(root, panel, state, div) {
     scene: { ...rest, annotations, camera, xaxis: axis(xaxis, 0), yaxis: axis(yaxis, 1), zaxis: axis(zaxis, 2) } };
 }
 
+// What Plotly's WebGL draws in a scene; nothing of a plane.
+const partsOf = div => div._fullLayout?.scene?._scene?.glplot.objects ?? [];
+
 // What answers no hover (plane, lines, data) must not hide the surface from the pointer either.
 function seeThrough(div) {
-  div._fullLayout?.scene?._scene?.glplot.objects
-    .filter(part => part._trace?.data.hoverinfo === 'skip')
+  partsOf(div).filter(part => part._trace?.data.hoverinfo === 'skip')
     .forEach(part => { part.drawPick = () => {}; });
 }
 
 // What a mesh says of a triangle that it has no more: nothing. Plotly answers the pointer from the
 // last picture, also while the next one, of fewer triangles, is not drawn yet, and would throw.
 function forgetful(div) {
-  const meshes = div._fullLayout?.scene?._scene?.glplot.objects.filter(part => part.cells) ?? [];
-  for (const mesh of meshes) {
+  for (const mesh of partsOf(div).filter(part => part.cells)) {
     mesh.pick = function pick(seen) {
       const known = seen && this.cells[seen.value[0] + (seen.value[1] << 8) + (seen.value[2] << 16)];
       return known ? Object.getPrototypeOf(this).pick.call(this, seen) : null;
     };
   }
+}
+
+// Plotly hears of the window's size alone, and draws 700 pixels wide what has no width yet: a page
+// may show a view a moment after it was drawn.
+function resize(state, div) {
+  const { clientWidth, clientHeight, _fullLayout: drawn } = div;
+  if (!drawn || !clientWidth || !clientHeight) return;
+  if (drawn.width !== clientWidth || drawn.height !== clientHeight) state.Plotly.Plots.resize(div);
 }
 
 async function draw(root, state, wanted) {
@@ -158,7 +167,7 @@ async function draw(root, state, wanted) {
       marker: panel.kind === 'scene' ? MARKER : { ...MARKER, size: 13 } };
     const traces = fill(panel.traces, arrays, frame);
     return Plotly.react(plot.div, linked(panel) ? [...traces, spot] : traces,
-      layoutOf(root, panel, state, plot.div), { responsive: true, displayModeBar: false }).then(div => {
+      layoutOf(root, panel, state, plot.div), { displayModeBar: false }).then(div => {
       // Its panel may have gone meanwhile: what nobody sees must not hold on to a WebGL context.
       if (!root.isConnected || !state.plots.includes(plot)) { Plotly.purge(div); return; }
       seeThrough(div);

@@ -154,7 +154,8 @@ function element(tag, className, text = '') {
 function listen(root, state) {
   const chase = chaser(root, state);
   listenToBar(root, state, chase);
-  state.sizes = new ResizeObserver(() => {
+  state.sizes = new ResizeObserver(entries => {
+    entries.forEach(({ target }) => resize(state, target));
     refit(state);
     if (spots(state).length) mark(root, state); // they stand a little before the surface, as it is seen
   });
@@ -162,12 +163,12 @@ function listen(root, state) {
   state.plots.forEach(plot => {
     const { div, c, p } = plot;
     letScroll(div);
+    state.sizes.observe(div);
     if (!div.classList.contains('gc-scene')) {
       if (linked(state.header.columns[c].panels[p])) pointAtPlane(state, plot, hand);
       else goWhereClicked(state, div, chase);
       return;
     }
-    state.sizes.observe(div);
     shareCamera(state, div);
     pointAtScene(state, div, hand);
     div.onkeydown = event => {
