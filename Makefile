@@ -18,7 +18,7 @@ test: $(DEV_READY)
 
 soak: $(DEV_READY)
 	HYPOTHESIS_PROFILE=soak $(BIN)/python -m pytest -k "not browser"
-	$(BIN)/python -m tests.load --sessions 30 --minutes 10
+	$(BIN)/python -m tests.load --sessions 30 --minutes 15
 
 lint: $(DEV_READY)
 	$(BIN)/ruff check .

@@ -1,4 +1,4 @@
-"""`python -m tests.load --sessions 30 --minutes 10`: does the app hold up, and what gives first?"""
+"""`python -m tests.load --sessions 30 --minutes 15`: does the app hold up, and what gives first?"""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ the same step by one visitor before all others came, in this run; the ratio is t
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.load", description=__doc__)
     parser.add_argument("--sessions", type=int, default=30)
-    parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--minutes", type=float, default=15.0)
     asked = parser.parse_args()
     with serve() as served:
         found = asyncio.run(hold(served.url, served.pid, asked.sessions, 60 * asked.minutes))

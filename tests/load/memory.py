@@ -14,7 +14,9 @@ from scipy.stats import theilslopes
 
 MEGABYTE = 1e6
 SAMPLE_SECONDS = 1.0
-WARM_UP = 0.25  # of the time: caches fill
+# Caches fill, ended sessions are forgotten (Streamlit keeps them for two minutes), holes in the
+# allocator's places come to be as many as are filled: up to five minutes with thirty visitors.
+WARM_UP_SECONDS = 300.0
 BLOCKS = 15  # whose means are nearly independent, as samples a second apart are not
 SLIGHT = 2.0  # MB a minute: what a school's hour adds is less than one visitor takes
 
@@ -64,12 +66,15 @@ class Slope:
         )
 
 
-def slope(samples: Sequence[tuple[float, float]]) -> Slope:
-    """Growth after the warm-up by (seconds, megabytes): Theil–Sen, on the means of a few blocks."""
-    found = np.array(samples)
-    begin, end = found[0, 0], found[-1, 0]
-    warm = found[found[:, 0] >= begin + WARM_UP * (end - begin)]
-    blocks = [block.mean(0) for block in np.array_split(warm, min(BLOCKS, len(warm)))]
+def slope(samples: Sequence[tuple[float, float]]) -> Slope | None:
+    """Growth after the warm-up by (seconds, megabytes): Theil–Sen, on the means of a few blocks.
+
+    ``None`` where too little time is left to say.
+    """
+    warm = np.array([x for x in samples if x[0] >= samples[0][0] + WARM_UP_SECONDS])
+    if len(warm) < 2 * BLOCKS:
+        return None
+    blocks = [block.mean(0) for block in np.array_split(warm, BLOCKS)]
     seconds, megabytes = np.array(blocks).T
     value, _, low, high = theilslopes(megabytes, seconds / 60, 0.95)
     return Slope(float(value), float(low), float(high), float(megabytes[0]), float(megabytes[-1]))

@@ -38,8 +38,7 @@ class Found:
     @property
     def slope(self) -> memory.Slope | None:
         """How memory grows; nothing of a run that was too short to say."""
-        enough = len(self.samples) >= 2 * memory.BLOCKS
-        return memory.slope(self.samples) if enough else None
+        return memory.slope(self.samples)
 
 
 def visitors(url: str, count: int, end: float, record: Record, ledger: Ledger) -> list[Visitor]:

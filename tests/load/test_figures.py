@@ -9,11 +9,11 @@ from tests.load import memory
 from tests.load.figures import FIRST_PAINT, Record, Trained, goals, late, table
 
 
-def samples(slope, noise=0.0, minutes=10, warm_up=500.0):
+def samples(slope, noise=0.0, minutes=15, warm_up=500.0):
     """A server that fills its caches first, then grows by ``slope`` MB a minute."""
     seconds = np.arange(60 * minutes, dtype=float)
     rough = np.random.default_rng(5).normal(0, noise, len(seconds)) if noise else 0.0
-    filling = warm_up * np.minimum(seconds / (0.2 * len(seconds)), 1)
+    filling = warm_up * np.minimum(seconds / memory.WARM_UP_SECONDS, 1)
     return list(zip(seconds, 1000 + filling + slope * seconds / 60 + rough, strict=True))
 
 
@@ -23,6 +23,10 @@ def test_a_slope_is_found_behind_the_warm_up_and_noise(true):
     assert found.low <= true <= found.high
     assert found.high - found.low < 4
     assert found.flat == (true < memory.SLIGHT)
+
+
+def test_of_a_run_that_ends_with_the_warm_up_nothing_is_said():
+    assert memory.slope(samples(12.0, minutes=5)) is None
 
 
 def test_a_process_is_counted_with_its_children():

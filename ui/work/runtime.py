@@ -31,8 +31,8 @@ threadpool_limits(1)
 # What is smaller stays with the process, in holes between what is kept, unless it is told to look;
 # and the holes grow, as each new array finds none that is large enough.
 M_ARENA_MAX, M_MMAP_THRESHOLD = -8, -3  # as in malloc.h
-LARGE_BYTES = 32_000  # of an array that has its own place, and leaves no hole
-LARGE_BYTES_IN_COMPUTING = 256_000  # of a worker, whom half of that would cost time
+LARGE_BYTES = 64_000  # of an array that has its own place and leaves no hole: on 91 x 91 points
+LARGE_BYTES_IN_COMPUTING = 256_000  # in a worker, whom half of that would cost time
 TRIM_SECONDS = 20.0  # between two looks, which take milliseconds
 
 
