@@ -6,7 +6,8 @@ Whoever comes later is given what there was; the stream is closed when nobody re
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Generator, Hashable, Iterator
+from contextlib import ExitStack, closing
 from itertools import zip_longest
 from typing import Any
 
@@ -22,7 +23,7 @@ _streams: dict[Hashable, _Stream] = {}
 
 def together(
     function: Callable[..., Any], *arguments: Hashable, rank: Rank = Rank.FIRST
-) -> Iterator[Any]:
+) -> Generator[Any]:
     """As `Pool.stream`; whoever asks for the same at the same time is given the same objects."""
     key = function, arguments, rank
     with _lock:
@@ -51,15 +52,17 @@ def share_out(
     a tuple of all results.
     """
     size = min(pool.POOL.size, len(pieces))
-    streams = [together(function, pieces[i::size], *more) for i in range(size)]
-    found: list[list[Any]] = [[] for _ in streams]
-    for items in zip_longest(*streams):
-        for results, item in zip(found, items, strict=True):
-            if item is None or isinstance(item, Place):
-                yield item
-            else:
-                results.append(item)
-                yield sum(map(len, found)) / len(pieces)
+    found: list[list[Any]] = [[] for _ in range(size)]
+    with ExitStack() as stack:  # when one fails, nobody wants the others
+        streams = [stack.enter_context(closing(together(function, pieces[i::size], *more)))
+                   for i in range(size)]  # fmt: skip
+        for items in zip_longest(*streams):
+            for results, item in zip(found, items, strict=True):
+                if item is None or isinstance(item, Place):
+                    yield item
+                else:
+                    results.append(item)
+                    yield sum(map(len, found)) / len(pieces)
     yield tuple(found[i % size][i // size] for i in range(len(pieces)))
 
 

@@ -122,5 +122,18 @@ def test_pieces_are_shared_out_among_workers_and_come_back_in_their_order(source
     assert max(map(len, parts)) - min(map(len, parts)) <= 1
 
 
+def test_where_one_worker_fails_the_others_are_let_go_at_once(source):
+    def fail_at_one(pieces):
+        for piece in pieces:
+            if piece == 1:
+                raise ValueError("it broke")
+            yield piece
+
+    with pytest.raises(ValueError, match="it broke") as caught:
+        list(share_out(fail_at_one, (0, 1, 2, 3)))
+    assert caught.tb  # which still holds whatever was not let go
+    assert not module._streams
+
+
 def test_who_shares_out_is_told_of_places_in_the_queue(source):
     assert Place(0) in list(share_out(lambda pieces: iter(pieces), (1,)))
