@@ -28,6 +28,14 @@ K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 
 
+@dataclass(frozen=True, eq=False)
+class _Made:
+    """A result on its way to the page that asked for it: the shelf may have no room for it."""
+
+    key: Any
+    item: Any
+
+
 @dataclass(eq=False)
 class Kept(Generic[K, T]):
     """Results of one kind on a ``shelf``, each under what it is made from.
@@ -54,20 +62,21 @@ class Kept(Generic[K, T]):
     def fetch_all(self, wanted: tuple[K, ...]) -> tuple[dict[K, T], Job | None]:
         """What there is of all that is ``wanted``, and the job that makes the rest, if any."""
         again = st.session_state.pop(self._again, False)
-        found, job = self.known(wanted), jobs.current(self.name)
+        job = jobs.current(self.name)
+        found = self._found(wanted, job)
         whole = len(set(wanted))
-        if len(found) == whole:
-            if job is not None and job.about != wanted:
-                job.cancel()  # of what was asked for before
-            return found, None
-        if job is None or job.about != wanted or _goes_on(job, again):
+        if len(found) < whole and (job is None or job.about != wanted or _goes_on(job, again)):
             job = jobs.start(self.name, lambda: self._work(wanted), about=wanted,
                              expected=self.expected, newest=(float,))  # fmt: skip
             if not pool.POOL.crowded:
                 with TURNS.aside():
                     job.join(AT_ONCE_SECONDS)
-            found = self.known(wanted)
-        return found, job if len(found) < whole else None
+            found = self._found(wanted, job)
+        if len(found) < whole:
+            return found, job
+        if job is not None and (job.over or job.about != wanted):
+            job.forget()  # it is shown now, or of what was asked for before
+        return found, None
 
     def watch(
         self,
@@ -102,10 +111,19 @@ class Kept(Generic[K, T]):
     def _again(self) -> str:
         return f"{self.name}_again"
 
+    def _found(self, wanted: tuple[K, ...], job: Job | None) -> dict[K, T]:
+        """What is there, and what this visitor's ``job`` has for them, who need not wait twice."""
+        mine = job.items if job is not None and job.about == wanted else []
+        made = {item.key: item.item for item in mine if isinstance(item, _Made)}
+        return made | self.known(wanted)
+
     def _work(self, wanted: tuple[K, ...]) -> Iterator[Any]:
-        missing = [key for key in wanted if not self.known((key,))]
+        found = self.known(wanted)
+        yield from map(_Made, found, found.values())
+        missing = [key for key in wanted if key not in found]
         for place, key in enumerate(missing):
-            if self.known((key,)):  # another visitor's job has come to it first
+            if ready := self.known((key,)):  # another visitor's job has come to it first
+                yield _Made(key, ready[key])
                 continue
             for item in self.make(key):
                 if isinstance(item, float):
@@ -114,6 +132,7 @@ class Kept(Generic[K, T]):
                     yield item
                 else:
                     self.shelf.put((self.name, key), item)
+                    yield _Made(key, item)
                     yield (place + 1) / len(missing)
 
 

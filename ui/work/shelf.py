@@ -38,9 +38,13 @@ def bytes_of(item: Any) -> int:
     Of what stands there twice once.
     """
     found: dict[int, int] = {}
+    seen: dict[int, Any] = {}  # and alive, so that no other gets the same id
     waiting = [item]
     while waiting:
         part = waiting.pop()
+        if id(part) in seen or isinstance(part, type):
+            continue
+        seen[id(part)] = part
         if hasattr(part, "nbytes"):
             found[id(part)] = part.nbytes
         elif isinstance(part, str | bytes):

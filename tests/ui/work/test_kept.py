@@ -328,3 +328,52 @@ def test_an_end_that_is_not_said_beside_the_button_is_said_below_once(visit, mad
     assert said.value == "Making failed: the loss is not a number. What it had by then is kept."
     assert not app.info
     assert (labels(app), texts(app)) == (["Go on"], ["drawn {'a': 'it'}"])
+
+
+# --- Where there is no room -----------------------------------------------------------------------
+
+
+@pytest.fixture
+def no_room(monkeypatch):
+    """Nothing that is made finds a place, or keeps it until the page looks."""
+    monkeypatch.setattr(Shelf, "put", lambda self, key, item: None)
+
+
+@pytest.mark.usefixtures("no_room")
+def test_what_finds_no_room_is_shown_and_not_made_for_ever(visit, made):
+    app = visit("a")
+    made["a"].let_on.release()
+    ended(app)
+    assert (texts(app), made["a"].begun) == (["found it"], 1)
+    assert not labels(app)
+
+
+@pytest.mark.usefixtures("no_room")
+def test_all_of_several_are_shown_that_find_no_room_together(visit, made):
+    app = visit(("a", "b"), page_of_several)
+    for one in "ab":
+        made[one].let_on.release()
+    ended(app)
+    assert texts(app) == ["found {'a': 'it', 'b': 'other'}"]
+    assert [made[one].begun for one in "ab"] == [1, 1]
+
+
+def test_what_was_there_at_first_and_had_to_make_room_is_shown(visit, made):
+    app = visit("a")
+    made["a"].let_on.release()
+    ended(app)
+    both = visit(("a", "b"), page_of_several)
+    both.session_state["kept"].shelf.clear()
+    made["b"].let_on.release()
+    ended(both)
+    assert texts(both) == ["found {'a': 'it', 'b': 'other'}"]
+    assert [made[one].begun for one in "ab"] == [1, 1]
+
+
+@pytest.mark.usefixtures("no_room")
+def test_a_job_holds_nothing_any_more_once_it_is_shown(visit, made):
+    app = visit("a")
+    job = job_of(app)
+    made["a"].let_on.release()
+    ended(app)
+    assert not job.items

@@ -48,6 +48,12 @@ def test_what_stands_there_twice_is_counted_once():
     assert bytes_of([shared, Result(shared), shared.copy()]) == 200
 
 
+def test_a_sequence_that_holds_itself_and_a_class_have_a_size():
+    around = [numbers(100)]
+    around += [around, Result]
+    assert bytes_of(around) == 100
+
+
 @settings(max_examples=50)
 @given(st.lists(st.tuples(st.integers(0, 8), st.integers(0, 40_000)), max_size=40))
 def test_there_is_never_more_than_the_shelf_takes(puts):
