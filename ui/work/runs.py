@@ -157,6 +157,7 @@ def _begun(key: str, setting: Setting) -> Shown | None:
 def _work(setting: Setting, before: Shown | None, measure: Measure) -> Iterator[Any]:
     """Train as far as ``setting`` says, then measure: shares done, runs, and curvatures."""
     run: TrainedRun | None = None
+    events: Iterator[Any]
     if before is None:
         events = together(train_setting, setting)
     else:
