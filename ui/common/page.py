@@ -10,7 +10,7 @@ import streamlit as st
 
 from ui.common.link_check import warn_about_link
 from ui.common.links import InLink
-from ui.work import jobs, pool, run_ends
+from ui.work import jobs, pool, run_begins, run_ends
 from ui.work.trouble import told
 from ui.work.turns import TURNS
 
@@ -25,6 +25,7 @@ PAGES = {  # by title: file and icon
     "How to read it": ("pages/9_How_to_read.py", ":material/menu_book:"),
 }
 LINKS = "_links"
+run_begins.mend()
 run_ends.mend()
 
 
