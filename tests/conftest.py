@@ -11,6 +11,8 @@ from hypothesis import HealthCheck, settings
 from threadpoolctl import threadpool_limits
 from xdist.scheduler import LoadScopeScheduling
 
+from gating_core.memory import keep_at_hand
+
 # These share what is dear: a served app and a browser, or the pages' caches. Longest first.
 TOGETHER = (
     ("browser",),
@@ -23,6 +25,9 @@ TOGETHER = (
 # No test sees the user's study, nor does an app that one starts.
 _folder = tempfile.TemporaryDirectory(prefix="claims")
 os.environ["GATING_CLAIMS_STORE"] = str(Path(_folder.name) / "claims.sqlite")
+
+# They compute, more than they keep.
+keep_at_hand()
 
 # pytest-xdist runs several processes: one thread in each.
 torch.set_num_threads(1)

@@ -11,6 +11,7 @@ import torch
 from gating_core.claims.rows import ModelRow, StackRow
 from gating_core.claims.training import Row, unit_rows
 from gating_core.claims.units import loaded
+from gating_core.memory import keep_at_hand
 
 Sent = list[dict[str, Any]]
 
@@ -20,6 +21,7 @@ def work_on(text: str, pause: Callable[[], None] = lambda: None) -> Sent:
 
     ``pause`` is called several times a second, and ends the work if it raises.
     """
+    keep_at_hand()
     torch.set_num_threads(1)  # models this small only wait for each other on more
     work = unit_rows(loaded(text))
     while True:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from tests.benchmarks.curvature_cost import curvature_cost
 from tests.benchmarks.largest import GOAL_GB, GOAL_SECONDS, largest
+from tests.benchmarks.memory_cost import memory_cost
 from tests.benchmarks.mesh_cost import mesh_cost
 from tests.benchmarks.page_speed import page_speed
 from tests.benchmarks.table import Row, render
@@ -14,6 +15,7 @@ from tests.benchmarks.training_speed import training_speed
 
 BENCHMARKS: dict[str, Callable[[], list[Row]]] = {
     "curvature": curvature_cost,
+    "memory": memory_cost,
     "mesh": mesh_cost,
     "page": page_speed,
     "training": training_speed,

@@ -1,12 +1,17 @@
-"""What computes for the pages under test, who hears of their errors, where do their arrays go?"""
+"""What computes for pages under test, who hears of their errors, what becomes of what is made?"""
 
 import pytest
 
+from gating_core.memory import keep_at_hand
 from tests.ui.inline import Inline
 from tests.ui.opening import TIMEOUT_SECONDS
 from tests.ui.payload import KEPT
+from tests.ui.unchanged import changed, digest
 from ui.components import large
 from ui.work import log, pool, trouble
+from ui.work.shelf import NUMBERS, PASSING, SHELF, Shelf
+
+keep_at_hand()  # as a process of tests does: the one that serves pages, just imported, does not
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -55,3 +60,19 @@ def kept():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(large, "address_of", address_of)
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def shelves():
+    """What stands there is nobody's to change: in the end all of it is what was put there."""
+    digests = {SHELF: {}, PASSING: {}, NUMBERS: {}}
+    put = Shelf.put
+
+    def note_and_put(shelf, key, item):
+        digests.get(shelf, {})[key] = digest(item)
+        put(shelf, key, item)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Shelf, "put", note_and_put)
+        yield
+    assert not [key for shelf in digests for key in changed(digests[shelf], shelf)]

@@ -19,6 +19,7 @@ import torch
 from threadpoolctl import threadpool_limits
 
 import gating_core  # noqa: F401  (heavy imports come before the freeze below)
+from gating_core.memory import M_MMAP_THRESHOLD, OTHER_ALLOCATOR
 
 # Sessions are threads of one process, workers are many: more threads of torch or of BLAS would only
 # fight for the cores (two of BLAS, waiting for each other, doubled the cost of a picture).
@@ -30,9 +31,9 @@ threadpool_limits(1)
 # Nor would it give back what was as large as a film: it learns from each to keep the next.
 # What is smaller stays with the process, in holes between what is kept, unless it is told to look;
 # and the holes grow, as each new array finds none that is large enough.
-M_ARENA_MAX, M_MMAP_THRESHOLD = -8, -3  # as in malloc.h
+# A worker, which computes, does the opposite: see `gating_core.memory`.
+M_ARENA_MAX = -8  # as in malloc.h
 LARGE_BYTES = 64_000  # of an array that has its own place and leaves no hole: on 91 x 91 points
-LARGE_BYTES_IN_COMPUTING = 256_000  # in a worker, whom half of that would cost time
 TRIM_SECONDS = 20.0  # between two looks, which take milliseconds
 
 
@@ -42,20 +43,11 @@ def _look(trim: Callable[[int], int]) -> None:
         trim(0)
 
 
-_OTHER_ALLOCATOR = OSError, AttributeError, TypeError  # these say so
-
-with suppress(*_OTHER_ALLOCATOR):
+with suppress(*OTHER_ALLOCATOR):
     _library = ctypes.CDLL(None)
     _library.mallopt(M_ARENA_MAX, 2)
     _library.mallopt(M_MMAP_THRESHOLD, LARGE_BYTES)
     threading.Thread(target=_look, args=(_library.malloc_trim,), name="trim", daemon=True).start()
-
-
-def compute() -> None:
-    """From here on this process makes arrays more often than it keeps them."""
-    with suppress(*_OTHER_ALLOCATOR):
-        ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, LARGE_BYTES_IN_COMPUTING)
-
 
 # The thread that hears browsers and answers them gives the interpreter up at every message, and
 # would wait for it ten times as long as a message takes while scripts and workers' results come in.

@@ -23,7 +23,7 @@ from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any, BinaryIO
 
-from ui.work import runtime
+from gating_core.memory import keep_at_hand
 from ui.work.parcels import GONE, Sender, packed, read, unpacked, write
 
 NICENESS = 10  # the process that serves the pages goes first
@@ -111,7 +111,7 @@ def _listen(incoming: BinaryIO, inbox: SimpleQueue[Message]) -> None:
 
 def main() -> None:
     """Serve on the standard streams; whatever else is printed goes to the error stream."""
-    runtime.compute()
+    keep_at_hand()
     with suppress(AttributeError, OSError):
         os.nice(NICENESS)
     incoming = os.fdopen(os.dup(sys.stdin.fileno()), "rb")

@@ -8,6 +8,8 @@ import numpy as np
 import torch
 from threadpoolctl import threadpool_info
 
+from tests.core import paging
+
 TICK_SECONDS = 0.01
 
 
@@ -41,6 +43,11 @@ def closing(path):
     finally:
         with open(path, "a") as file:
             file.write("closed\n")
+
+
+def share_cleared():
+    """See `paging`."""
+    return paging.share_cleared()
 
 
 def growing(frames):

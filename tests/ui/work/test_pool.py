@@ -56,6 +56,7 @@ def test_it_is_another_process_of_low_priority_with_one_thread(one):
     assert pid in pids(one)
     assert psutil.Process(pid).nice() == min(psutil.Process().nice() + 10, 19)
     assert set(one.call(tasks.threads)) == {1}
+    assert one.call(tasks.share_cleared) < 0.1  # its memory is at hand
 
 
 def test_what_was_one_object_stays_one(one):
