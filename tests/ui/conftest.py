@@ -6,7 +6,7 @@ from gating_core.memory import keep_at_hand
 from tests.ui.inline import Inline
 from tests.ui.opening import TIMEOUT_SECONDS
 from tests.ui.payload import KEPT
-from tests.ui.unchanged import changed, digest
+from tests.ui.unchanged import changed, digest, digests_of
 from ui.components import large
 from ui.work import log, pool, trouble
 from ui.work.shelf import NUMBERS, PASSING, SHELF, Shelf
@@ -65,7 +65,7 @@ def kept():
 @pytest.fixture(scope="session", autouse=True)
 def shelves():
     """What stands there is nobody's to change: in the end all of it is what was put there."""
-    digests = {SHELF: {}, PASSING: {}, NUMBERS: {}}
+    digests = {shelf: digests_of(shelf) for shelf in (SHELF, PASSING, NUMBERS)}
     put = Shelf.put
 
     def note_and_put(shelf, key, item):
@@ -75,4 +75,4 @@ def shelves():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Shelf, "put", note_and_put)
         yield
-    assert not [key for shelf in digests for key in changed(digests[shelf], shelf)]
+    assert not [key for shelf, before in digests.items() for key in changed(before, shelf)]

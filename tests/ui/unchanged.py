@@ -44,8 +44,13 @@ def _parts(item: Any) -> list[Any]:
     return []
 
 
-def changed(digests: Mapping[Any, bytes], shelf: Shelf) -> list[Any]:
-    """Keys on ``shelf`` under which something else stands than that of which ``digests`` are."""
+def digests_of(shelf: Shelf) -> dict[Any, bytes]:
+    """Of all that stands on ``shelf``, by key."""
     with shelf._lock:
         there = dict(shelf._entries.items())
-    return [key for key, entry in there.items() if digest(entry.item) != digests[key]]
+    return {key: digest(entry.item) for key, entry in there.items()}
+
+
+def changed(before: Mapping[Any, bytes], shelf: Shelf) -> list[Any]:
+    """Keys on ``shelf`` under which something else stands than that of which ``before`` tells."""
+    return [key for key, now in digests_of(shelf).items() if now != before[key]]
