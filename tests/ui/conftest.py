@@ -1,6 +1,9 @@
 """What computes for pages under test, who hears of their errors, what becomes of what is made?"""
 
+from functools import cache
+
 import pytest
+from streamlit.components.v2 import manifest_scanner
 
 from gating_core.memory import keep_at_hand
 from tests.ui.inline import Inline
@@ -45,6 +48,15 @@ def patient():
     """Pages wait for all strengths of a gate: this one thread measures them more slowly."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("ui.work.kept.AT_ONCE_SECONDS", TIMEOUT_SECONDS)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def scanned():
+    """Which installed packages bring components: a server asks once, AppTest for every page."""
+    with pytest.MonkeyPatch.context() as patch:
+        once = cache(manifest_scanner.scan_component_manifests)
+        patch.setattr(manifest_scanner, "scan_component_manifests", once)
         yield
 
 
