@@ -75,7 +75,7 @@ _LISTEN = """(() => {
 })()"""
 
 # True once the script has ended, nobody will start it again, and the view has drawn its picture,
-# whose numbers have come.
+# whose numbers have come, in the size of its place; no scene turns any more.
 # What the page's own scripts then still have to say or draw, they do within a few frames; these
 # are counted from the call on, which a number of its own tells from the calls before.
 _SETTLED = """([call, quiet, frames]) => {
@@ -86,11 +86,20 @@ _SETTLED = """([call, quiet, frames]) => {
   const state = view?.__gc;
   const drawn = view === null
     || (view.dataset.n !== undefined && !state?.playing && state?.shown === state?.calls);
-  const now = [call, location.href, runs, over, drawn, view?.dataset.n, view?.dataset.frame].join();
+  const pictures = [...view?.querySelectorAll('.gc-scene, .gc-plane') ?? []]
+    .filter(div => div._fullLayout && div.clientWidth && div.clientHeight);
+  const fit = pictures.every(({ clientWidth, clientHeight, _fullLayout: { width, height } }) =>
+    Math.abs(width - clientWidth) < 1 && Math.abs(height - clientHeight) < 1);
+  const places = pictures.map(({ _fullLayout: { scene } }) => {
+    const { view: from, projection } = scene?._scene?.glplot?.cameraParams ?? {};
+    return [from, projection];
+  });
+  const now = [call, location.href, runs, over, drawn, view?.dataset.n, view?.dataset.frame,
+    fit, places].join();
   if (window.testSeen?.now !== now) window.testSeen = { now, since: performance.now(), frames: 0 };
-  const { since, frames: seen } = window.testSeen;
+  const { since, frames: passed } = window.testSeen;
   window.testSeen.frames += 1;
-  return over && drawn && seen >= frames && performance.now() - since > quiet;
+  return over && drawn && fit && passed >= frames && performance.now() - since > quiet;
 }"""
 _FOLLOW = """link => {
   history.pushState(null, '', link);

@@ -151,7 +151,8 @@ function forgetful(div) {
 function resize(state, div) {
   const { clientWidth, clientHeight, _fullLayout: drawn } = div;
   if (!drawn || !clientWidth || !clientHeight) return;
-  if (drawn.width !== clientWidth || drawn.height !== clientHeight) state.Plotly.Plots.resize(div);
+  const off = (size, place) => Math.abs(size - place) >= 1; // a picture's size is not a whole number
+  if (off(drawn.width, clientWidth) || off(drawn.height, clientHeight)) state.Plotly.Plots.resize(div);
 }
 
 async function draw(root, state, wanted) {
