@@ -89,7 +89,7 @@ _SETTLED = """([call, quiet, frames]) => {
   const pictures = [...view?.querySelectorAll('.gc-scene, .gc-plane') ?? []]
     .filter(div => div._fullLayout && div.clientWidth && div.clientHeight);
   const fit = pictures.every(({ clientWidth, clientHeight, _fullLayout: { width, height } }) =>
-    Math.abs(width - clientWidth) < 1 && Math.abs(height - clientHeight) < 1);
+    Math.abs(width - clientWidth) <= 1 && Math.abs(height - clientHeight) <= 1);
   const places = pictures.map(({ _fullLayout: { scene } }) => {
     const { view: from, projection } = scene?._scene?.glplot?.cameraParams ?? {};
     return [from, projection];

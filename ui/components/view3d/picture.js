@@ -151,7 +151,7 @@ function forgetful(div) {
 function resize(state, div) {
   const { clientWidth, clientHeight, _fullLayout: drawn } = div;
   if (!drawn || !clientWidth || !clientHeight) return;
-  const off = (size, place) => Math.abs(size - place) >= 1; // a picture's size is not a whole number
+  const off = (size, place) => Math.abs(size - place) > 1; // less is nothing to Plotly
   if (off(drawn.width, clientWidth) || off(drawn.height, clientHeight)) state.Plotly.Plots.resize(div);
 }
 
