@@ -6,6 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from .looking import (
     CAMERAS,
@@ -397,3 +398,45 @@ def test_numbers_that_do_not_come_are_said_to_be_missing_until_others_do(browser
         await_view(page)
         assert_drawn(page)
         assert not missing.is_visible()
+
+
+# --- Answers come late ----------------------------------------------------------------------------
+
+
+def test_a_wish_before_the_last_answer_has_come_is_answered(browser, served, watch):
+    """What is shown again was shown three runs ago: longer than browsers may keep messages."""
+    wishes, late, sockets = [], [], []
+    comes_late = False
+
+    def connect(socket):
+        sockets.append(socket)
+        server = socket.connect_to_server()
+        socket.on_message(lambda data: (wishes.append(data), server.send(data)))
+        server.on_message(lambda data: (late.append if comes_late else socket.send)(data))
+
+    def is_over():
+        kinds = [ForwardMsg.FromString(data).WhichOneof("type") for data in late]
+        return "script_finished" in kinds
+
+    def choose(task, until):
+        page.get_by_role("radio", name=task).click()
+        while not until():
+            page.wait_for_timeout(50)
+
+    with open_page(browser, watch, **WIDE) as page:
+        page.route_web_socket("**/_stcore/stream", connect)
+        page.goto(f"{served.url}/?task=circle")
+        await_view(page)
+        first = page.inner_text(".gc-view")
+        choose("xor", until=lambda: True)
+        settle(page)
+        comes_late = True
+        choose("linear", until=is_over)
+        wished = len(wishes)
+        choose("circle", until=lambda: len(wishes) > wished)
+        comes_late = False
+        for data in late:
+            sockets[-1].send(data)
+        settle(page)
+        assert_drawn(page)
+        assert page.inner_text(".gc-view") == first

@@ -1,8 +1,7 @@
 """What does a browser's tab do by itself? It hears, keeps what it saw, and runs fragments again.
 
 It is the browser that asks for a fragment again and again, without which no job would ever be seen
-to go on; that holds the values of all widgets and the link; and that keeps large messages for the
-next run or two, which are not sent again.
+to go on; and that holds the values of all widgets and the link.
 """
 
 from __future__ import annotations
@@ -26,7 +25,6 @@ from tests.load.widgets import Value, state_of, value_of, was_set
 
 LOADS_KEPT = 4  # as in payload.js
 TRIES, PAUSE_SECONDS = 6, 0.2
-RUNS_KEPT = 2  # for so many runs a browser keeps a large message that was not shown
 SECONDS = 120.0  # for an answer
 DONE = (ForwardMsg.FINISHED_SUCCESSFULLY, ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY)
 
@@ -49,7 +47,6 @@ class Tab:
         self.finished_at = self.loaded_at = 0.0  # time.perf_counter(): the page, its pictures
         self.heard_bytes = 0
         self._run, self._fragments = "", list[str]()  # what runs
-        self._seen: dict[str, tuple[ForwardMsg, int]] = {}  # by hash, and in which run
         self._timers: dict[str, tuple[float, asyncio.Task]] = {}
         self._loads: list[str] = []  # addresses, newest last
         self._loading: asyncio.Task | None = None
@@ -97,7 +94,6 @@ class Tab:
         asked.query_string = urllib.parse.urlencode(self.link, doseq=True)
         asked.page_script_hash, asked.page_name = self.hash, "" if self.hash else self.name
         asked.fragment_id, asked.is_auto_rerun = fragment, timer
-        asked.cached_message_hashes.extend(self._seen)
         held = (state_of(node, value) for node, value in self.values.values() if value is not None)
         asked.widget_states.widgets.extend([*held, *triggers])
         self.asked += not fragment
@@ -176,13 +172,7 @@ class Tab:
                 text = message.page_info_changed.query_string
                 self.link = urllib.parse.parse_qs(text, keep_blank_values=True)
             case "delta":
-                if message.metadata.cacheable:
-                    self._seen[message.hash] = message, self.finished
-                self._draw(message, message)
-            case "ref_hash":
-                whole, _ = self._seen[message.ref_hash]
-                self._seen[message.ref_hash] = whole, self.finished
-                self._draw(whole, message)
+                self._draw(message)
             case "auto_rerun":
                 self._set_timer(message.auto_rerun.fragment_id, message.auto_rerun.interval)
             case "stop_auto_rerun":
@@ -201,8 +191,8 @@ class Tab:
             self.began = self.asked
             self.stop_timers()
 
-    def _draw(self, whole: ForwardMsg, metadata: ForwardMsg) -> None:
-        node = self.page.put(whole.delta, tuple(metadata.metadata.delta_path), self._run)
+    def _draw(self, message: ForwardMsg) -> None:
+        node = self.page.put(message.delta, tuple(message.metadata.delta_path), self._run)
         if node is not None and node.id and (node.id not in self.values or was_set(node)):
             self.values[node.id] = node, value_of(node)
 
@@ -223,8 +213,6 @@ class Tab:
         if not run.fragment_ids:
             self.finished += 1
             self.finished_at = time.perf_counter()
-            old = self.finished - RUNS_KEPT
-            self._seen = {name: seen for name, seen in self._seen.items() if seen[1] >= old}
 
     def _set_timer(self, fragment: str, seconds: float) -> None:
         if fragment in self._timers and self._timers[fragment][0] == seconds:
