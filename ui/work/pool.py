@@ -6,7 +6,8 @@
 
 Functions, arguments and items must be picklable. A worker has one task of a rank at a time, and
 lays it aside, between two items, for more urgent ones; whatever has no worker yet waits in its
-turn. A worker that dies, or takes more memory than it may, takes its tasks along, and is replaced.
+turn. However much brief work there is, it leaves a worker to what takes long. A worker that dies,
+or takes more memory than it may, takes its tasks along, and is replaced.
 
 No library's own pool does this: those of `concurrent.futures` and loky send nothing before the end
 and lose all tasks with one worker, and none of them, nor Dask, lays work aside for more urgent.
@@ -49,8 +50,9 @@ class Rank(IntEnum):
     """How urgent a task is."""
 
     VIEW = 0  # without it a page cannot be drawn
-    FIRST = 1  # a visitor waits for it, and sees how it goes
-    REST = 2  # a visitor may look at it later
+    BRIEF = 1  # a second or two: a visitor would not stay for longer
+    FIRST = 2  # a visitor waits for it, and sees how it goes
+    REST = 3  # a visitor may look at it later
 
 
 class WorkerLost(RuntimeError):
@@ -225,7 +227,7 @@ class Pool:
         """Give whoever waits to a worker that can take it; the least busy one first."""
         for task in list(self._waiting):
             able = [worker for worker in self._workers if worker.can_take(task.rank)]
-            if not able:
+            if not able or not self._leaves_room(task.rank):
                 continue
             worker = min(able, key=lambda worker: len(worker.tasks))
             self._waiting.remove(task)
@@ -235,6 +237,14 @@ class Pool:
             self._start()
             self._assign()
         self._moved.notify_all()
+
+    def _leaves_room(self, rank: Rank) -> bool:
+        """Whether a worker is left to those who wait for long work: brief work could fill all."""
+        if rank is not Rank.BRIEF:
+            return True
+        given = [task.rank for worker in self._workers for task in worker.tasks.values()]
+        wanted = Rank.FIRST in given or any(task.rank is Rank.FIRST for task in self._waiting)
+        return not wanted or given.count(Rank.BRIEF) < max(self.size - 1, 1)
 
     def _leave(self, task: _Task) -> None:
         with self._moved:

@@ -17,6 +17,7 @@ from ui.work.pool import Rank
 
 WAIT_SECONDS = 0.1  # for an item that another reader fetches
 
+_OVER = object()  # in place of what a stream would yield that has ended
 _lock = threading.Lock()
 _streams: dict[Hashable, _Stream] = {}
 
@@ -46,23 +47,26 @@ def together(
 def share_out(
     function: Callable[..., Any], pieces: tuple[Hashable, ...], *more: Hashable
 ) -> Iterator[Any]:
-    """``function(some, *more)`` of all ``pieces``, some of them for every worker.
+    """``function(some, *more)`` of all ``pieces``, some of them for every worker: brief work.
 
     It yields a result for each of its pieces, in their order. Here come shares done, 0 to 1, then
-    a tuple of all results.
+    a tuple of all results. It waits, as `Place` says, while all that is left does.
     """
     size = min(pool.POOL.size, len(pieces))
     found: list[list[Any]] = [[] for _ in range(size)]
+    parts = [pieces[i::size] for i in range(size)]
     with ExitStack() as stack:  # when one fails, nobody wants the others
-        streams = [stack.enter_context(closing(together(function, pieces[i::size], *more)))
-                   for i in range(size)]  # fmt: skip
-        for items in zip_longest(*streams):
+        streams = [
+            stack.enter_context(closing(together(function, part, *more, rank=Rank.BRIEF)))
+            for part in parts
+        ]
+        for items in zip_longest(*streams, fillvalue=_OVER):
             for results, item in zip(found, items, strict=True):
-                if item is None or isinstance(item, Place):
-                    yield item
-                else:
+                if not (item is None or item is _OVER or isinstance(item, Place)):
                     results.append(item)
                     yield sum(map(len, found)) / len(pieces)
+            positions = [getattr(item, "position", 0) for item in items if item is not _OVER]
+            yield Place(min(positions))
     yield tuple(found[i % size][i // size] for i in range(len(pieces)))
 
 

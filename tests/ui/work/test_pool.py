@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 from contextlib import closing, suppress
-from itertools import pairwise
+from itertools import islice, pairwise
 
 import numpy as np
 import psutil
@@ -127,6 +127,40 @@ def test_of_one_rank_whoever_came_first_is_first_and_others_know_their_place(one
     streams[0].close()
     assert items(streams[2]) == [0, 1, 2, 3]
     assert items(streams[3]) == [0, 1, 2, 3]
+
+
+def test_what_is_brief_goes_before_what_takes_long_and_after_a_view(one, tmp_path):
+    order = tmp_path / "order"
+    training = one.stream(tasks.noting, order, "training", 20)
+    assert first(training) == "training"
+    waiting = one.stream(tasks.noting, order, "waiting")
+    assert next(waiting) == Place(1)
+    brief = one.stream(tasks.noting, order, "brief", 20, rank=Rank.BRIEF)
+    assert first(brief) == "brief"
+    assert one.call(tasks.noting, order, "view", 3) == "view"
+    assert len(items(brief)) == 19
+    assert len(items(training)) == 19
+    assert len(items(waiting)) == 3
+    lines = order.read_text().split()
+    assert sorted(set(lines), key=lambda name: len(lines) - lines[::-1].index(name)) == [
+        "view", "brief", "training", "waiting",
+    ]  # fmt: skip
+    since = lines.index("brief")
+    assert "training" not in lines[since : len(lines) - lines[::-1].index("brief")]
+
+
+def test_however_much_is_brief_a_worker_is_left_to_what_takes_long(two):
+    two.call(tasks.process)
+    briefs = [two.stream(tasks.counting, rank=Rank.BRIEF) for _ in range(3)]
+    assert [first(stream) for stream in briefs[:2]] == [0, 0]  # nobody else is there
+    assert next(briefs[2]) == Place(1)
+    training = two.stream(tasks.counting, 5)
+    assert next(training) == Place(2)
+    briefs[0].close()
+    assert items(islice(training, 100)) == [0, 1, 2, 3, 4, 5]  # and no third brief task before it
+    assert first(briefs[2]) == 0
+    for stream in briefs:
+        stream.close()
 
 
 def test_two_work_at_once_and_a_third_waits(two):

@@ -135,5 +135,31 @@ def test_where_one_worker_fails_the_others_are_let_go_at_once(source):
     assert not module._streams
 
 
+def test_what_is_shared_out_is_brief(source):
+    list(share_out(lambda pieces: iter(pieces), (1, 2, 3)))
+    assert [rank for _, _, rank in source.asked] == [Rank.BRIEF] * 2
+
+
+def test_what_is_shared_out_waits_only_while_all_that_is_left_does(source, monkeypatch):
+    """The first of two workers is free at once, the second when thirty others are."""
+
+    def stream(function, pieces, rank):
+        yield from () if pieces[0] == 0 else map(Place, range(30, 0, -1))
+        yield Place(0)
+        for piece in function(pieces):
+            yield None
+            yield piece
+
+    monkeypatch.setattr(source, "stream", stream)
+    *said, found = share_out(lambda pieces: iter(pieces), (0, 1, 2, 3, 4, 5))
+    assert found == (0, 1, 2, 3, 4, 5)
+    shares = [item for item in said if isinstance(item, float)]
+    assert shares == [place / 6 for place in range(1, 7)]
+    places = [place for place, item in enumerate(said) if getattr(item, "position", 0)]
+    assert said.index(3 / 6) < places[0] <= places[-1] < said.index(4 / 6)  # the first has ended
+    positions = [said[place].position for place in places]
+    assert positions == list(range(positions[0], 0, -1))
+
+
 def test_who_shares_out_is_told_of_places_in_the_queue(source):
     assert Place(0) in list(share_out(lambda pieces: iter(pieces), (1,)))
