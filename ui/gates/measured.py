@@ -12,6 +12,7 @@ from ui.gates.request import GRID, STRENGTHS, GateRequest
 from ui.gates.shapes import FittedGate, ShapeRequest, fit_shape, measure_design, shape_frames
 from ui.work import pool
 from ui.work.kept import Kept
+from ui.work.pool import Rank
 from ui.work.shelf import NUMBERS, SHELF, shelved
 from ui.work.together import share_out, together
 
@@ -26,7 +27,9 @@ def single(request: GateRequest, strength: float) -> GateFrame:
 
 
 EVERY: Kept[GateRequest, Frames] = Kept(
-    "gate_strengths", lambda request: share_out(measure_one_by_one, STRENGTHS, request), SHELF
+    "gate_strengths",
+    lambda request: share_out(measure_one_by_one, STRENGTHS, request, rank=Rank.BRIEF),
+    SHELF,
 )
 
 

@@ -50,7 +50,7 @@ class Rank(IntEnum):
     """How urgent a task is."""
 
     VIEW = 0  # without it a page cannot be drawn
-    BRIEF = 1  # a second or two: a visitor would not stay for longer
+    BRIEF = 1  # a second at most: whoever asked would have gone on before its turn among trainings
     FIRST = 2  # a visitor waits for it, and sees how it goes
     REST = 3  # a visitor may look at it later
 

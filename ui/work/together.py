@@ -45,9 +45,12 @@ def together(
 
 
 def share_out(
-    function: Callable[..., Any], pieces: tuple[Hashable, ...], *more: Hashable
+    function: Callable[..., Any],
+    pieces: tuple[Hashable, ...],
+    *more: Hashable,
+    rank: Rank = Rank.FIRST,
 ) -> Iterator[Any]:
-    """``function(some, *more)`` of all ``pieces``, some of them for every worker: brief work.
+    """``function(some, *more)`` of all ``pieces``, some of them for every worker.
 
     It yields a result for each of its pieces, in their order. Here come shares done, 0 to 1, then
     a tuple of all results. It waits, as `Place` says, while all that is left does.
@@ -57,7 +60,7 @@ def share_out(
     parts = [pieces[i::size] for i in range(size)]
     with ExitStack() as stack:  # when one fails, nobody wants the others
         streams = [
-            stack.enter_context(closing(together(function, part, *more, rank=Rank.BRIEF)))
+            stack.enter_context(closing(together(function, part, *more, rank=rank)))
             for part in parts
         ]
         for items in zip_longest(*streams, fillvalue=_OVER):

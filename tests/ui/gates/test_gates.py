@@ -17,11 +17,13 @@ from gating_core.theory import (
 )
 from tests.ui.opening import component, mistakes, open_page, report
 from ui.gates.frames import LAW_PARTS, measure_frames
+from ui.gates.measured import EVERY
 from ui.gates.picture import gate_picture
 from ui.gates.request import GRID, STRENGTHS, GateRequest, resolve
 from ui.gates.shipped import numbers_of, picture_file, shipped
 from ui.gates.tile_pictures import SIZE
 from ui.gates.words import caption, law_latex, law_sentence, range_text, reading
+from ui.work import pool
 
 PAGE, VIEW = "pages/3_Which_gates_curve.py", "gates_view"
 SLACK = 1e-9  # relative: other machines round exp and its like differently
@@ -50,6 +52,20 @@ def test_every_case_has_a_tile_and_the_sphere_stands_first():
 
 
 # --- Frames and pictures --------------------------------------------------------------------------
+
+
+def test_all_strengths_of_a_gate_are_measured_before_trainings(monkeypatch):
+    ranks, stream = [], pool.POOL.stream
+
+    def noted(*asked, rank):
+        ranks.append(rank)
+        return stream(*asked, rank=rank)
+
+    monkeypatch.setattr(pool.POOL, "stream", noted)
+    request = GateRequest(radius=0.75)
+    *_, found = EVERY.make(request)
+    assert [frame.strength for frame in found] == list(STRENGTHS)
+    assert ranks == [pool.Rank.BRIEF] * pool.POOL.size
 
 
 def test_the_sphere_turns_flat_and_is_one_over_r_squared():

@@ -135,9 +135,10 @@ def test_where_one_worker_fails_the_others_are_let_go_at_once(source):
     assert not module._streams
 
 
-def test_what_is_shared_out_is_brief(source):
+def test_what_is_shared_out_is_as_urgent_as_is_said(source):
     list(share_out(lambda pieces: iter(pieces), (1, 2, 3)))
-    assert [rank for _, _, rank in source.asked] == [Rank.BRIEF] * 2
+    list(share_out(lambda pieces: iter(pieces), (1, 2, 3), rank=Rank.BRIEF))
+    assert [rank for _, _, rank in source.asked] == [Rank.FIRST] * 2 + [Rank.BRIEF] * 2
 
 
 def test_what_is_shared_out_waits_only_while_all_that_is_left_does(source, monkeypatch):
