@@ -66,7 +66,8 @@ def opened(what: str) -> dict[str, object]:
     began = time.perf_counter()
     app = open_page(page, **link)
     seconds = time.perf_counter() - began
-    for job, *_ in app.session_state["_jobs"].values() if "_jobs" in app.session_state else ():
+    begun = tuple(app.session_state["_jobs"].values()) if "_jobs" in app.session_state else ()
+    for job, *_ in begun:  # each run may begin others
         while not (job.join(POLL_SECONDS) or any(getattr(x, "ended", False) for x in job.items)):
             pass
         seconds = time.perf_counter() - began
