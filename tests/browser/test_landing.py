@@ -418,22 +418,26 @@ def test_a_wish_before_the_last_answer_has_come_is_answered(browser, served, wat
         kinds = [ForwardMsg.FromString(data).WhichOneof("type") for data in late]
         return "script_finished" in kinds
 
-    def choose(task, until):
-        page.get_by_role("radio", name=task).click()
-        while not until():
+    def wait_until(true):
+        while not true():
             page.wait_for_timeout(50)
+
+    def choose(task):
+        before = len(wishes)
+        page.get_by_role("radio", name=task).click()
+        wait_until(lambda: len(wishes) > before)
 
     with open_page(browser, watch, **WIDE) as page:
         page.route_web_socket("**/_stcore/stream", connect)
         page.goto(f"{served.url}/?task=circle")
         await_view(page)
         first = page.inner_text(".gc-view")
-        choose("xor", until=lambda: True)
+        choose("xor")
         settle(page)
         comes_late = True
-        choose("linear", until=is_over)
-        wished = len(wishes)
-        choose("circle", until=lambda: len(wishes) > wished)
+        choose("linear")
+        wait_until(is_over)
+        choose("circle")
         comes_late = False
         for data in late:
             sockets[-1].send(data)

@@ -1,4 +1,4 @@
-"""What does a browser's tab do by itself? It hears, keeps what it saw, and runs fragments again.
+"""What does a browser's tab do by itself? It hears, keeps what was set, and runs fragments again.
 
 It is the browser that asks for a fragment again and again, without which no job would ever be seen
 to go on; and that holds the values of all widgets and the link.

@@ -227,9 +227,11 @@ class Pool:
         """Give whoever waits to a worker that can take it; the least busy one first."""
         for task in list(self._waiting):
             able = [worker for worker in self._workers if worker.can_take(task.rank)]
-            if not able or not self._leaves_room(task.rank):
+            if not able:
                 continue
             worker = min(able, key=lambda worker: len(worker.tasks))
+            if task.rank is Rank.BRIEF and not self._can_spare(worker):
+                continue
             self._waiting.remove(task)
             task.worker, worker.tasks[task.number] = worker, task
             worker.send(BEGIN, task.number, (int(task.rank), task.parcel))
@@ -238,13 +240,11 @@ class Pool:
             self._assign()
         self._moved.notify_all()
 
-    def _leaves_room(self, rank: Rank) -> bool:
-        """Whether a worker is left to those who wait for long work: brief work could fill all."""
-        if rank is not Rank.BRIEF:
-            return True
-        given = [task.rank for worker in self._workers for task in worker.tasks.values()]
-        wanted = Rank.FIRST in given or any(task.rank is Rank.FIRST for task in self._waiting)
-        return not wanted or given.count(Rank.BRIEF) < max(self.size - 1, 1)
+    def _can_spare(self, worker: _Worker) -> bool:
+        """Whether no long work wants ``worker``, or another is left to it."""
+        wanted = [task.rank for task in (*worker.tasks.values(), *self._waiting)]
+        given = [task.rank for each in self._workers for task in each.tasks.values()]
+        return Rank.FIRST not in wanted or given.count(Rank.BRIEF) < max(self.size - 1, 1)
 
     def _leave(self, task: _Task) -> None:
         with self._moved:

@@ -17,7 +17,6 @@ from ui.work.pool import Rank
 
 WAIT_SECONDS = 0.1  # for an item that another reader fetches
 
-_OVER = object()  # in place of what a stream would yield that has ended
 _lock = threading.Lock()
 _streams: dict[Hashable, _Stream] = {}
 
@@ -57,19 +56,18 @@ def share_out(
     """
     size = min(pool.POOL.size, len(pieces))
     found: list[list[Any]] = [[] for _ in range(size)]
-    parts = [pieces[i::size] for i in range(size)]
     with ExitStack() as stack:  # when one fails, nobody wants the others
         streams = [
-            stack.enter_context(closing(together(function, part, *more, rank=rank)))
-            for part in parts
+            stack.enter_context(closing(together(function, pieces[i::size], *more, rank=rank)))
+            for i in range(size)
         ]
-        for items in zip_longest(*streams, fillvalue=_OVER):
+        for items in zip_longest(*streams):
+            left = [item for item in items if item is not None]  # of streams that have not ended
             for results, item in zip(found, items, strict=True):
-                if not (item is None or item is _OVER or isinstance(item, Place)):
+                if not (item is None or isinstance(item, Place)):
                     results.append(item)
                     yield sum(map(len, found)) / len(pieces)
-            positions = [getattr(item, "position", 0) for item in items if item is not _OVER]
-            yield Place(min(positions))
+            yield Place(min(item.position if isinstance(item, Place) else 0 for item in left))
     yield tuple(found[i % size][i // size] for i in range(len(pieces)))
 
 

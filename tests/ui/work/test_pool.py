@@ -163,6 +163,19 @@ def test_however_much_is_brief_a_worker_is_left_to_what_takes_long(two):
         stream.close()
 
 
+def test_a_worker_that_nobody_with_long_work_wants_is_free_for_what_is_brief(two):
+    two.call(tasks.process)
+    trainings = [two.stream(tasks.counting) for _ in range(2)]
+    assert [first(stream) for stream in trainings] == [0, 0]
+    briefs = [two.stream(tasks.counting, rank=Rank.BRIEF) for _ in range(2)]
+    assert first(briefs[0]) == 0
+    assert next(briefs[1]) == Place(1)  # the other worker is left to its training
+    trainings.pop().close()
+    assert items(islice(briefs[1], 100))[:1] == [0]  # though the other training is laid aside
+    for stream in [*trainings, *briefs]:
+        stream.close()
+
+
 def test_two_work_at_once_and_a_third_waits(two):
     two.call(tasks.process)
     streams = [two.stream(tasks.counting) for _ in range(3)]
