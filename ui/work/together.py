@@ -24,7 +24,10 @@ _streams: dict[Hashable, _Stream] = {}
 def together(
     function: Callable[..., Any], *arguments: Hashable, rank: Rank = Rank.FIRST
 ) -> Generator[Any]:
-    """As `Pool.stream`; whoever asks for the same at the same time is given the same objects."""
+    """As `Pool.stream`; whoever asks for the same at the same time is given the same objects.
+
+    Where there is nothing yet it yields its `Place`, never ``None``.
+    """
     key = function, arguments, rank
     with _lock:
         stream = _streams.get(key)
@@ -62,7 +65,7 @@ def share_out(
             for i in range(size)
         ]
         for items in zip_longest(*streams):
-            left = [item for item in items if item is not None]  # of streams that have not ended
+            left = [item for item in items if item is not None]  # ``None`` is of one that has ended
             for results, item in zip(found, items, strict=True):
                 if not (item is None or isinstance(item, Place)):
                     results.append(item)

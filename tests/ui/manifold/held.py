@@ -4,6 +4,7 @@ import threading
 from contextlib import contextmanager
 
 from ui.work import kept
+from ui.work.job import Place
 
 
 class Held:
@@ -15,8 +16,9 @@ class Held:
     def __call__(self, function, about, *more, rank=None):
         self.asked.append(about)
         while not self.go.wait(0.01):
-            yield None
-        yield (yield from function(about, *more))
+            yield Place(0)  # as `together`
+        if (returned := (yield from function(about, *more))) is not None:
+            yield returned
 
 
 @contextmanager

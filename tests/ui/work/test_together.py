@@ -85,6 +85,11 @@ def test_what_differs_is_computed_twice(source):
         stream.close()
 
 
+def test_who_reads_is_told_of_a_place_where_there_is_nothing_yet(source):
+    found = list(together(lambda: iter((None, 1, None))))
+    assert [item for item in found if not isinstance(item, Place)] == [1]
+
+
 def test_an_error_is_everybodys_and_is_not_kept(source, run):
     gate = threading.Event()
 
