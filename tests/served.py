@@ -81,8 +81,9 @@ def visit(port: int, link: str = "", origin: str | None = None) -> Iterator[Clie
     """A visitor's connection, whose first script run has been asked for."""
     origin = f"http://{HOST}:{port}" if origin is None else origin
     url = f"ws://{HOST}:{port}/_stcore/stream"
-    options = {"origin": origin, "subprotocols": ["streamlit"], "max_size": None, "proxy": None}
-    with connect(url, **options, open_timeout=ANSWER_SECONDS) as socket:
+    options = {"origin": origin, "subprotocols": ["streamlit"], "proxy": None}
+    unbound = {"max_size": None, "max_queue": None}  # a full queue would keep it from closing
+    with connect(url, **options, **unbound, open_timeout=ANSWER_SECONDS) as socket:
         message = BackMsg()
         message.rerun_script.query_string = link
         socket.send(message.SerializeToString())

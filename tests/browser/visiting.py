@@ -75,7 +75,8 @@ _LISTEN = """(() => {
 })()"""
 
 # True once the script has ended, nobody will start it again, and the view has drawn its picture,
-# whose numbers have come, in the size of its place; no scene turns any more.
+# whose numbers have come, in the size of its place; no scene turns any more: Plotly puts what it is
+# told of a new picture's camera half a second ahead, and until then hears no wheel.
 # What the page's own scripts then still have to say or draw, they do within a few frames; these
 # are counted from the call on, which a number of its own tells from the calls before.
 _SETTLED = """([call, quiet, frames]) => {
@@ -90,16 +91,15 @@ _SETTLED = """([call, quiet, frames]) => {
     .filter(div => div._fullLayout && div.clientWidth && div.clientHeight);
   const fit = pictures.every(({ clientWidth, clientHeight, _fullLayout: { width, height } }) =>
     Math.abs(width - clientWidth) <= 1 && Math.abs(height - clientHeight) <= 1);
-  const places = pictures.map(({ _fullLayout: { scene } }) => {
-    const { view: from, projection } = scene?._scene?.glplot?.cameraParams ?? {};
-    return [from, projection];
-  });
+  const scenes = pictures.map(div => div._fullLayout.scene?._scene?.glplot).filter(Boolean);
+  const still = scenes.every(({ camera }) => camera.view.lastT() <= performance.now());
+  const places = scenes.map(({ cameraParams: { view: from, projection } }) => [from, projection]);
   const now = [call, location.href, runs, over, drawn, view?.dataset.n, view?.dataset.frame,
-    fit, places].join();
+    fit, still, places].join();
   if (window.testSeen?.now !== now) window.testSeen = { now, since: performance.now(), frames: 0 };
   const { since, frames: passed } = window.testSeen;
   window.testSeen.frames += 1;
-  return over && drawn && fit && passed >= frames && performance.now() - since > quiet;
+  return over && drawn && fit && still && passed >= frames && performance.now() - since > quiet;
 }"""
 _FOLLOW = """link => {
   history.pushState(null, '', link);
@@ -213,4 +213,5 @@ def await_view(page: Page) -> None:
 
 def settle(page: Page) -> None:
     """Wait until the script has ended and nothing is drawn any more; looks at every frame."""
+    page.bring_to_front()  # behind another page it would draw one frame in a second
     page.wait_for_function(_SETTLED, arg=[next(_calls), QUIET_MS, QUIET_FRAMES])

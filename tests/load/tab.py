@@ -58,7 +58,8 @@ class Tab:
         """Connect; nothing runs yet."""
         self._socket = await websockets.connect(
             f"{self.url.replace('http', 'ws', 1)}/_stcore/stream",
-            subprotocols=[websockets.Subprotocol("streamlit")], max_size=None, compression=None,
+            subprotocols=[websockets.Subprotocol("streamlit")], compression=None,
+            max_size=None, max_queue=None,  # a full queue would keep it from closing
             open_timeout=SECONDS, ping_interval=None,
         )  # fmt: skip
         self._listener = asyncio.create_task(self._listen())

@@ -8,6 +8,7 @@ import pytest
 from gating_core.experiments.comparison import train_setting
 from gating_core.experiments.specimen import integrate_specimen, measure_specimen
 from gating_core.tasks import TASK_NAME
+from tests.load import session as session_module
 from tests.load.asking import Film, Manifold, Table, not_yet
 from tests.load.run import in_a_thread
 from tests.load.session import Session
@@ -137,8 +138,9 @@ def test_a_cancel_stays_with_its_visitor(served):
     together(cancel(), watch())
 
 
-def test_somebody_elses_numbers_are_noticed(served):
+def test_somebody_elses_numbers_are_noticed(served, monkeypatch):
     """The check itself: the right page with another's seed is wrong."""
+    monkeypatch.setattr(session_module, "SECOND_RUN_SECONDS", 2.0)
     asked, shown = Manifold(Request(seed=SEEDS[0])), Manifold(Request(seed=SEEDS[1]))
 
     async def visit():
