@@ -15,7 +15,7 @@ def keep_at_hand() -> None:
     """From here on this process makes arrays more often than it keeps them.
 
     The GNU allocator would give much of it back to the system, which clears every page before it
-    hands it out again: an eighth of the time that curvature along a run takes, and more than half
+    hands it out again: a sixth of the time that curvature along a run takes, and more than half
     of it where every array has a place of its own. Other allocators stay as they are.
     """
     with suppress(*OTHER_ALLOCATOR):

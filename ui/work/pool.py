@@ -6,8 +6,8 @@
 
 Functions, arguments and items must be picklable. A worker has one task of a rank at a time, and
 lays it aside, between two items, for more urgent ones; whatever has no worker yet waits in its
-turn. However much brief work there is, it leaves a worker to what takes long. A worker that dies,
-or takes more memory than it may, takes its tasks along, and is replaced.
+turn. Brief work leaves the last of several workers to a training that waits for it or is there.
+A worker that dies, or takes more memory than it may, takes its tasks along, and is replaced.
 
 No library's own pool does this: those of `concurrent.futures` and loky send nothing before the end
 and lose all tasks with one worker, and none of them, nor Dask, lays work aside for more urgent.
@@ -16,6 +16,7 @@ and lose all tasks with one worker, and none of them, nor Dask, lays work aside 
 from __future__ import annotations
 
 import atexit
+import math
 import os
 import subprocess
 import sys
@@ -87,6 +88,11 @@ class _Worker:
     def can_take(self, rank: Rank) -> bool:
         """Whether all that it has is less urgent."""
         return all(task.rank > rank for task in self.tasks.values())
+
+    def works_on(self) -> tuple[float, int]:
+        """Rank and number of its most urgent task, all others are laid aside; the last if none."""
+        tasks = ((task.rank, task.number) for task in self.tasks.values())
+        return min(tasks, default=(math.inf, 0))
 
     def send(self, *message: Any) -> None:
         """Tell the process, as soon as it listens."""
@@ -200,7 +206,10 @@ class Pool:
         return bool(self._waiting)
 
     def position(self, task: _Task) -> int:
-        """Its place in the queue, 1 for the next; 0 when it does not wait."""
+        """Its place in the queue; 0 when it does not wait.
+
+        Brief tasks before it count, though some may have to let it pass.
+        """
         with self._moved:
             return self._waiting.index(task) + 1 if task in self._waiting else 0
 
@@ -224,12 +233,15 @@ class Pool:
             threading.Thread(target=self._watch, name="watch", daemon=True).start()
 
     def _assign(self) -> None:
-        """Give whoever waits to a worker that can take it; the least busy one first."""
+        """Give whoever waits to a worker: to an idle one, or where what then stands can best wait.
+
+        So the oldest training goes on while a younger one is laid aside.
+        """
         for task in list(self._waiting):
             able = [worker for worker in self._workers if worker.can_take(task.rank)]
             if not able:
                 continue
-            worker = min(able, key=lambda worker: len(worker.tasks))
+            worker = max(able, key=_Worker.works_on)
             if task.rank is Rank.BRIEF and not self._can_spare(worker):
                 continue
             self._waiting.remove(task)

@@ -31,7 +31,7 @@ threadpool_limits(1)
 # Nor would it give back what was as large as a film: it learns from each to keep the next.
 # What is smaller stays with the process, in holes between what is kept, unless it is told to look;
 # and the holes grow, as each new array finds none that is large enough.
-# A worker, which computes, does the opposite: see `gating_core.memory`.
+# A worker, which computes, keeps more at hand between two looks: see `gating_core.memory`.
 M_ARENA_MAX = -8  # as in malloc.h
 LARGE_BYTES = 64_000  # of an array that has its own place and leaves no hole: on 91 x 91 points
 TRIM_SECONDS = 20.0  # between two looks, which take milliseconds

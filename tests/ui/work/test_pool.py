@@ -131,15 +131,15 @@ def test_of_one_rank_whoever_came_first_is_first_and_others_know_their_place(one
 
 def test_what_is_brief_goes_before_what_takes_long_and_after_a_view(one, tmp_path):
     order = tmp_path / "order"
-    training = one.stream(tasks.noting, order, "training", 20)
+    training = one.stream(tasks.noting, order, "training", 100)
     assert first(training) == "training"
     waiting = one.stream(tasks.noting, order, "waiting")
     assert next(waiting) == Place(1)
-    brief = one.stream(tasks.noting, order, "brief", 20, rank=Rank.BRIEF)
+    brief = one.stream(tasks.noting, order, "brief", 100, rank=Rank.BRIEF)
     assert first(brief) == "brief"
     assert one.call(tasks.noting, order, "view", 3) == "view"
-    assert len(items(brief)) == 19
-    assert len(items(training)) == 19
+    assert len(items(brief)) == 99
+    assert len(items(training)) == 99
     assert len(items(waiting)) == 3
     lines = order.read_text().split()
     assert sorted(set(lines), key=lambda name: len(lines) - lines[::-1].index(name)) == [
@@ -170,9 +170,27 @@ def test_a_worker_that_nobody_with_long_work_wants_is_free_for_what_is_brief(two
     briefs = [two.stream(tasks.counting, rank=Rank.BRIEF) for _ in range(2)]
     assert first(briefs[0]) == 0
     assert next(briefs[1]) == Place(1)  # the other worker is left to its training
-    trainings.pop().close()
+    trainings.pop(0).close()
     assert items(islice(briefs[1], 100))[:1] == [0]  # though the other training is laid aside
     for stream in [*trainings, *briefs]:
+        stream.close()
+
+
+@pytest.mark.parametrize("other", [Rank.FIRST, Rank.REST])
+def test_what_is_laid_aside_is_what_can_best_wait(two, other):
+    """Of two trainings the younger one, and what nobody waits for before a training."""
+    two.call(tasks.process)
+    training = two.stream(tasks.counting)
+    assert first(training) == 0
+    younger = two.stream(tasks.counting, rank=other)
+    assert first(younger) == 0
+    briefs = [two.stream(tasks.counting, rank=Rank.BRIEF) for _ in range(2)]
+    assert first(briefs[0]) == 0
+    assert next(briefs[1]) == Place(1)
+    goes_on, aside = sorted(two._workers, key=lambda worker: len(worker.tasks))
+    assert (len(goes_on.tasks), len(aside.tasks)) == (1, 2)
+    assert min(goes_on.tasks) < min(aside.tasks)  # tasks are numbered as they come
+    for stream in (training, younger, *briefs):
         stream.close()
 
 
