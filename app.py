@@ -3,18 +3,20 @@
 import streamlit as st
 
 from ui.common.page import page
-from ui.landing.controls import LANDING, explore_controls, front_controls
-from ui.landing.parts import LandingRequest, draw_control, draw_details, draw_pair, fetch
 
 with page(
     "Flat or curved?",
-    LANDING,
     question="Does this attention layer curve space?",
-    lead="Attention averages fixed value vectors: its outputs fill a **flat** sheet. A gate that"
-    " multiplies them can **curve** it, and a flat cut through a curved sheet can be a loop.",
+    lead="Attention that averages **fixed** values fills a **flat** sheet. A gate that multiplies"
+    " its outputs can **curve** it, and a flat cut through a curved sheet can be a loop.",
 ):
+    from ui.common.link_check import warn_about_link
+    from ui.landing.controls import LANDING, explore_controls, front_controls
+    from ui.landing.parts import LandingRequest, draw_control, draw_details, draw_pair, fetch
+
+    warn_about_link(LANDING)
     task, left, colouring = front_controls()
-    status, stage = st.container(), st.container()
+    status, stage = st.container(key="status"), st.container()
     with LANDING["explore"].draw(st) as explore:
         setting = explore_controls(task)
         details = st.container()

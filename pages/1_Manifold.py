@@ -3,24 +3,26 @@
 import streamlit as st
 
 from ui.common.page import page
-from ui.manifold.controls import (
-    MANIFOLD,
-    Asked,
-    asked_look,
-    asked_request,
-    front_controls,
-    metric_controls,
-    more_controls,
-)
-from ui.manifold.fooled.gallery import draw_fooled
-from ui.manifold.parts import draw_doubt, draw_inspect, draw_see, fetch, put_notes
 
 with page(
     "Manifold",
-    MANIFOLD,
     question="What shape do the outputs fill?",
     lead="Random models, looked at closely: left without a gate, right the same weights with one.",
 ):
+    from ui.common.link_check import warn_about_link
+    from ui.manifold.controls import (
+        MANIFOLD,
+        Asked,
+        asked_look,
+        asked_request,
+        front_controls,
+        metric_controls,
+        more_controls,
+    )
+    from ui.manifold.fooled.gallery import draw_fooled
+    from ui.manifold.parts import draw_doubt, draw_inspect, draw_see, fetch, put_notes
+
+    warn_about_link(MANIFOLD)
     slots = front_controls()
     see, inspect, doubt = MANIFOLD["tab"].draw(st)
     with next(tab for tab in (see, inspect, doubt) if tab.open):

@@ -3,26 +3,29 @@
 import streamlit as st
 
 from ui.common.page import page
-from ui.playground import training
-from ui.playground.controls import (
-    PLAYGROUND,
-    asked_look,
-    asked_setting,
-    front_controls,
-    more_controls,
-)
-from ui.playground.inside import draw_inside
-from ui.playground.own_points import draw_own, own_data
-from ui.playground.parts import draw_buttons, draw_end, draw_film, draw_numbers, draw_take
-from ui.work import jobs
 
 with page(
     "Decision boundary",
-    PLAYGROUND,
     question="Where does it draw the line?",
     lead="Two kinds of attention learn the same points from the same start, many seeds each. Play"
     " the run, drag it back, draw points of your own.",
 ):
+    from ui.common.link_check import warn_about_link
+    from ui.playground import training
+    from ui.playground.controls import (
+        PLAYGROUND,
+        asked_look,
+        asked_setting,
+        front_controls,
+        more_controls,
+    )
+    from ui.playground.inside import draw_inside
+    from ui.playground.own_points import draw_own, own_data, table_is_lost
+    from ui.playground.parts import draw_buttons, draw_film, draw_numbers, draw_take
+    from ui.playground.status import dock, draw_end
+    from ui.work import jobs
+
+    warn_about_link(PLAYGROUND)
     front_controls()
     stage, folds = st.container(), st.container()
     with folds, PLAYGROUND["setup"].draw(st):
@@ -30,12 +33,11 @@ with page(
     with folds, PLAYGROUND["own"].draw(st):
         draw_own()
     with stage:
-        setting, look = asked_setting(own_data()), asked_look()
+        setting, look = asked_setting(own_data(), table_is_lost()), asked_look()
         wished = training.wish(look.which)
-        with st.container(horizontal=True, vertical_alignment="center"):
+        with dock(setting):
             job = training.fetch(setting, wished)
             draw_end(job)
-            training.draw_others(job, wished)
         jobs.watch(
             job,
             lambda items: draw_film(training.shown_of(job), look, wished, setting),
@@ -45,7 +47,7 @@ with page(
         )
     shown = training.numbers_of(job)
     if shown is not None:
-        draw_buttons()
+        draw_buttons(job, wished)
         draw_numbers(shown, wished, shown.run.setting == setting)
         looking = PLAYGROUND["looking"].draw(st)
         if looking.open:

@@ -3,17 +3,19 @@
 import streamlit as st
 
 from ui.common.page import page
-from ui.gates.controls import GATES
-from ui.gates.panels import draw_panels
-from ui.gates.parts import draw_explanations, draw_gallery, draw_why
 
 with page(
     "Which gates curve?",
-    GATES,
     question="Which gates curve?",
     lead="A gate multiplies every point of the flat sheet (u, v, 1). Some gates curve it, some only"
     " bend it, some do neither: the law says which.",
 ):
+    from ui.common.link_check import warn_about_link
+    from ui.gates.controls import GATES
+    from ui.gates.panels import draw_panels
+    from ui.gates.parts import draw_explanations, draw_gallery, draw_why
+
+    warn_about_link(GATES)
     found = draw_gallery()
     draw_explanations(found)
     with GATES["why"].draw(st) as why:

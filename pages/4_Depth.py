@@ -3,23 +3,22 @@
 import streamlit as st
 
 from ui.common.page import page
-from ui.depth.controls import DEPTH, asked_request
-from ui.depth.parts import (
-    draw_chart,
-    draw_elsewhere,
-    draw_every,
-    draw_explanations,
-    draw_replay,
-    draw_training,
-    draw_why,
-    fetch,
-)
 
-with page(
-    "Depth",
-    DEPTH,
-    question="How does depth add up?",
-):
+with page("Depth", question="How does depth add up?"):
+    from ui.common.link_check import warn_about_link
+    from ui.depth.controls import DEPTH, asked_request
+    from ui.depth.parts import (
+        draw_chart,
+        draw_elsewhere,
+        draw_every,
+        draw_explanations,
+        draw_replay,
+        draw_training,
+        draw_why,
+        fetch,
+    )
+
+    warn_about_link(DEPTH)
     controls, stage, folds = st.container(), st.container(), st.container()
     with controls:
         asked = asked_request(below=folds)

@@ -2,26 +2,29 @@
 
 import streamlit as st
 
-from ui.claims.controls import CLAIMED, asked_request
-from ui.claims.parts import (
-    draw_accuracies,
-    draw_models,
-    draw_numbers,
-    draw_picture,
-    draw_report,
-    draw_table,
-    fetch,
-)
-from ui.claims.study import draw_progress, draw_study, study_status
 from ui.common.page import page
 
 with page(
     "Claims",
-    CLAIMED,
     question="Does the paper hold here?",
     lead="Seven claims of Bathula & Joshi (arXiv 2604.14702), in our words, on small models that"
     " learn tasks in the plane.",
+    pictures=False,
 ):
+    from ui.claims.controls import CLAIMED, asked_request
+    from ui.claims.parts import (
+        draw_accuracies,
+        draw_models,
+        draw_numbers,
+        draw_picture,
+        draw_report,
+        draw_table,
+        fetch,
+    )
+    from ui.claims.study import draw_progress, draw_study, study_status
+    from ui.common.link_check import warn_about_link
+
+    warn_about_link(CLAIMED)
     controls, progress, stage, folds = (st.container() for _ in range(4))
     with controls:
         asked = asked_request()

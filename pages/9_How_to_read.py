@@ -8,5 +8,5 @@ from ui.common.page import page
 
 LESSON = Path(__file__).resolve().parent.parent / "assets" / "lessons" / "how_to_read.md"
 
-with page("How to read it"):
+with page("How to read it", pictures=False):
     st.markdown(LESSON.read_text(encoding="utf-8"))

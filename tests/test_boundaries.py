@@ -49,7 +49,7 @@ UI_MAY_IMPORT = {  # rooms of the interface, besides themselves; a page's room i
     "drawing": {"limits", "foreign"},
     "components": {"drawing", "foreign", "limits"},
     "work": {"limits"},
-    "common": {"work", "limits", "foreign"},
+    "common": {"components", "work", "limits", "foreign"},
 }
 PAGES = {"claims", "depth", "gates", "landing", "manifold", "playground"}
 PURE = ("chart.py", "picture.py", "replay.py", "request.py", "words.py")  # without Streamlit
@@ -174,10 +174,16 @@ def test_every_room_of_the_interface_has_a_row():
     assert found == {*UI_MAY_IMPORT, *PAGES}
 
 
-def test_whatever_is_imported_of_the_interface_settles_the_process_and_starts_no_streamlit():
-    code = "import gc, sys, torch, ui.drawing.panels\n" \
+def test_a_process_that_computes_is_settled_and_starts_no_streamlit():
+    code = "import gc, sys, torch, ui.work.worker, ui.drawing.panels\n" \
            "assert torch.get_num_threads() == 1 and gc.get_freeze_count() > 10_000\n" \
            "assert 'streamlit' not in sys.modules\n"  # fmt: skip
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
+
+
+def test_the_head_of_a_page_takes_no_torch():
+    """It is on the screen before what takes a second to import."""
+    code = "import sys, ui.common.page\nassert not {'torch', 'pandas', 'scipy'} & {*sys.modules}\n"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
 
 
@@ -220,8 +226,8 @@ def test_torch_stays_in_the_core(path):
 
 
 # What is clicked, dragged or drawn stands in the link alone.
-NOT_DRAWN = {"pick", "picked_seed", "drawing", "strength", "data", "left", "right", "after", "spot",
-             "case", "level", "mark", *IN_LINK}  # fmt: skip
+NOT_DRAWN = {"pick", "picked_seed", "drawing", "table", "strength", "data", "left", "right",
+             "after", "spot", "case", "level", "mark", *IN_LINK}  # fmt: skip
 STATES = {  # links that show all of a page's controls between them
     "app.py": ({},),
     "pages/1_Manifold.py": (

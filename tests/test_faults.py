@@ -18,7 +18,7 @@ from tests.served import ROOT, ask, command, errors, heard, session_of, started,
 from tests.test_boundaries import SOURCES, named
 from tests.ui.opening import component, open_page
 from ui.common.page import PAGES
-from ui.components import view3d
+from ui.components import plotly_js, view3d
 from ui.foreign import as_words
 from ui.work.job import Job, State
 
@@ -76,7 +76,7 @@ def test_make_app_shows_what_the_server_says():
 
 def test_a_server_that_was_killed_serves_again_with_its_folder_whole(copied):
     port, name = free_port(), f"plotly-{plotly.__version__}.min.js"
-    whole = view3d.PLOTLY_SOURCE.read_bytes()
+    whole = plotly_js.PLOTLY_SOURCE.read_bytes()
     with started(copied, port) as first, visit(port) as visitor:
         assert drawn(visitor)[:2] == ([], [])
         first.kill()
@@ -121,8 +121,8 @@ def cannot(code):
 @pytest.mark.parametrize("code", [errno.EROFS, errno.EACCES, errno.ENOSPC, errno.EDQUOT, errno.EIO])
 @pytest.mark.parametrize("page", ["app.py", "pages/1_Manifold.py"])
 def test_where_static_cannot_be_written_a_sentence_says_so(monkeypatch, tmp_path, code, page):
-    monkeypatch.setattr(view3d, "STATIC", tmp_path / "static")
-    monkeypatch.setattr(view3d.shutil, "copyfile", cannot(code))
+    monkeypatch.setattr(plotly_js, "STATIC", tmp_path / "static")
+    monkeypatch.setattr(plotly_js.shutil, "copyfile", cannot(code))
     app = open_page(page)
     assert not app.exception
     assert [box.value for box in app.error] == [not_written(code)]

@@ -8,18 +8,15 @@ largest of every page (``python -m tests.benchmarks largest``).
 
 from __future__ import annotations
 
-import math
-
-from gating_core.tasks import LARGEST_BYTES, TASKS
-
 # --- What a visitor can say -----------------------------------------------------------------------
 
 QUOTED_CHARACTERS = 40  # of a value in the link: a sentence repeats so much of it
 LINK_NUMBERS = 1024  # of one parameter: twelve values of sixteen channels are 192
-FORMULA_CHARACTERS = 200  # of a gate of one's own, as the core reads it
 DRAWN_POINTS_IN_LINK = 500  # four letters each: longer addresses are cut by some programs
+TABLE_LETTERS_IN_LINK = 2000  # of a pasted or uploaded table: as many as the largest drawing takes
+PASTED_CHARACTERS = 1_000_000  # in a box of text, as in a file: they travel with every run
 LARGEST_DRAGGED = 1e6  # its fourth power still fits into float32, which pictures are made of
-UPLOAD_MB = math.ceil(LARGEST_BYTES / 1e6)  # a table of points: Streamlit counts in whole MB
+UPLOAD_MB = 1  # a table of points, as the core reads it: Streamlit counts in whole MB
 MESSAGE_MB = 50  # either way: no control sends more than a table, no page as much as a film
 
 # --- What a page offers ---------------------------------------------------------------------------
@@ -56,9 +53,8 @@ RESOLVED_KEPT = 256  # requests of Manifold: kilobytes
 FIGURES_KEPT = 96  # of Plotly, some three for each model: 0.1 to 0.3 MB at first sight
 DRAWINGS_KEPT = 32  # points of a link, as data
 ADDRESSES_KEPT = 48  # of arrays sent lately, 1 MB each; two workers make two films a second
-TILES_KEPT = len(TASKS) + 1  # one picture for each task, one for own points
+TILES_KEPT = 14  # one picture for each task, one for own points
 TRAINED_KEPT = 6  # trainings of stacks of six depths: 0.3 MB each
-JUDGED_KEPT = 4  # all rows of a study with its verdicts and pictures: 4 MB each
 STORE_STAMPS_SECONDS = 10.0  # between two looks at the rows of a running study: verdicts take two
 SHELF_BYTES = 300_000_000  # of surfaces and pictures: two dozen models of Manifold
 PASSING_BYTES = 80_000_000  # of films of what still trains: one a second for each worker, 6 MB each
@@ -70,6 +66,7 @@ RUNS_BYTES = 150_000_000  # of arrays: some hundred runs like the first one
 SCRIPTS_AT_ONCE = 3  # of pages, in the one interpreter of the server; others wait for a turn,
 TURN_SECONDS = 5.0  # but not for longer
 FIRST_WORKERS = 2  # processes that compute, at the start; one for each core at most
+WARM_SECONDS = 4.0  # after the first page was drawn: then they start, though nobody needs them
 WORKER_BYTES = 2_000_000_000  # of memory for each: the largest that is offered needs half of that
 ITEMS_KEPT = 1000  # of a job: what it yields beyond that takes the place of the oldest
 DEPARTED_KEPT = 8  # jobs of ended sessions that keep their items, for a visitor who reconnects

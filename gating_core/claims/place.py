@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import sys
+import time
 import uuid
 from collections.abc import Iterable
 from contextlib import closing, suppress
@@ -22,6 +23,7 @@ VERSION = 1  # of the tables
 MAGIC = b"SQLite format 3\0"
 HEAD_BYTES = 100  # source: "Database File Format", section 1.3, of SQLite's documentation
 VERSION_PLACE, ID_PLACE = 60, 68  # of four bytes each
+LOOKS, LOOK_SECONDS = 10, 0.02  # at a file that is empty, until it is taken for one
 FOLDER, FILE = "gating-curvature", "claims.sqlite"
 
 
@@ -64,18 +66,42 @@ def create(path: Path, schema: Iterable[str]) -> None:
                 connection.execute(statement)
             connection.execute("PRAGMA journal_mode = WAL")
         with suppress(FileExistsError):  # another process was first
-            os.link(new, path)
+            _name(new, path)
     except (OSError, sqlite3.Error) as error:
         raise Refused(f"{path} cannot be made: {error}") from error
     finally:
         new.unlink(missing_ok=True)
 
 
+def _name(new: Path, path: Path) -> None:
+    """Call the file ``new`` ``path``, too, unless there is one: `FileExistsError` then."""
+    try:
+        os.link(new, path)
+    except FileExistsError:
+        raise
+    except OSError:  # memory cards and some shared folders know no second name of a file
+        path.touch(exist_ok=False)  # whoever makes it, and nobody else, puts the store there
+        try:
+            new.replace(path)
+        except OSError:
+            path.unlink()
+            raise
+
+
+def _head(path: Path) -> bytes:
+    """The first bytes of a file; one that is being made is empty for a moment."""
+    for _ in range(LOOKS):
+        with path.open("rb") as file:
+            if head := file.read(HEAD_BYTES):
+                return head
+        time.sleep(LOOK_SECONDS)
+    return b""
+
+
 def check_file(path: Path, readable: bool = False) -> None:
     """Raise `Refused` unless ``path`` is a whole store that can be read, and written if need be."""
     try:
-        with path.open("rb") as file:
-            head = file.read(HEAD_BYTES)
+        head = _head(path)
     except OSError as error:
         raise Refused(f"{path} cannot be read: {error.strerror}") from error
     if not head:

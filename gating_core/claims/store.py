@@ -53,7 +53,7 @@ LEASES = sa.Table(
     METADATA,
     sa.Column("unit", sa.Text, primary_key=True),
     sa.Column("owner", sa.Text, nullable=False),
-    sa.Column("ends", sa.Float, nullable=False),  # seconds since 1970
+    sa.Column("ends", sa.Float, nullable=False),  # seconds of `time.monotonic`, see `lease`
 )
 TABLES: dict[type, sa.Table] = {ModelRow: MODELS, StackRow: STACKS}
 

@@ -18,6 +18,7 @@ from gating_core.geometry.holonomy import loop_holonomy
 from gating_core.jets.second_order import SecondOrderJet
 
 NOT_SETTLED = 0.5  # relative error above which a total is no number to quote
+SURE = 0.1  # relative error above which a total should be refined
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +37,10 @@ class Integral:
     def settled(self) -> torch.Tensor:
         """(...): whether the value is known well enough to be quoted: to half of itself."""
         return self.error <= NOT_SETTLED * abs(self.value)
+
+    def sure(self) -> torch.Tensor:
+        """(...): whether the value needs no refining: it is known to a tenth of itself."""
+        return self.error <= SURE * abs(self.value)
 
 
 @dataclass(frozen=True, eq=False)

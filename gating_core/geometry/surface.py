@@ -10,7 +10,7 @@ not *known*. Shapes: T frames (versions of one surface), R x C grid points, D di
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -26,6 +26,9 @@ from gating_core.jets.second_order import SecondOrderJet, second_order_jet
 BLOCK_POINTS = 512  # whose distances to all points are held at a time
 REACH_SLACK = 1e-9  # relative, for the rounding of distances
 FLAT_ERROR = 1e-3  # of 1 / diagonal^2: an error of K below it is small
+
+FRAMED = ("values", "gaussian", "gaussian_error", "resolved", "area_element", "total",
+          "total_error", "complete", "proof")  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +47,12 @@ class SurfaceResult:
     complete: np.ndarray  # (T,): False where the total is a lower estimate
     quadrature: np.ndarray  # (R, C): weights over the chart
     proof: tuple[str | None, ...]  # T reasons why it is flat whatever the numbers say, or None
+
+    def frame(self, place: int) -> SurfaceResult:
+        """Return one frame alone, as a surface of one."""
+        here = slice(place, place + 1)
+        parts = {name: getattr(self, name)[here] for name in FRAMED}
+        return replace(self, **parts)
 
     # At every point, (T, R, C).
 

@@ -12,7 +12,13 @@ from gating_core.theory.conic import (
 )
 from gating_core.theory.design import SHAPES, Design, DesignedGate, design
 from gating_core.theory.fit import GateFit, GateNetwork, fit_gate
-from gating_core.theory.formula import GRAMMAR, Formula, FormulaError, parse_formula
+from gating_core.theory.formula import (
+    GRAMMAR,
+    LONGEST_FORMULA,
+    Formula,
+    FormulaError,
+    parse_formula,
+)
 from gating_core.theory.gallery import (
     FIRST_FORMULA,
     FIRST_RADIUS,
@@ -45,6 +51,7 @@ __all__ = [
     "FIRST_RADIUS",
     "GALLERY",
     "GRAMMAR",
+    "LONGEST_FORMULA",
     "POINTS",
     "RADIUS_RANGE",
     "SHAPES",

@@ -28,7 +28,7 @@ from gating_core.theory.expression import (
     constant,
 )
 
-LONGEST_TEXT = 200  # characters
+LONGEST_FORMULA = 200  # characters
 MOST_PARTS = 80  # numbers, names and operators; so the tree cannot be deep
 DEEPEST_PARENTHESES = 20
 LARGEST_EXPONENT = 64
@@ -102,9 +102,9 @@ def parse_formula(text: object) -> Formula:
 def _read(text: str) -> Expression:
     if not isinstance(text, str) or not text.strip():
         raise FormulaError(f"the formula is empty; it is made of {GRAMMAR}")
-    if len(text) > LONGEST_TEXT:
+    if len(text) > LONGEST_FORMULA:
         raise FormulaError(
-            f"the formula has {len(text)} characters; at most {LONGEST_TEXT} are allowed"
+            f"the formula has {len(text)} characters; at most {LONGEST_FORMULA} are allowed"
         )
     parts = _parts(text)
     python = ""

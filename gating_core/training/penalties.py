@@ -1,27 +1,45 @@
 """What else is asked of a model while it learns, beside being right?
 
-That the attention of its last layer stays soft: the mean entropy of the attention weights, in nats,
-is a bonus, so that the surface stays broad within the space of its values. That the last gate stays
-away from its ends: the mean square of its logits is a penalty, so that what it bends has no
-creases. Neither is part of the losses that are shown. (Asked of all layers, they keep a deep model
-from learning at all.)
+That attention stays soft: the mean entropy of the attention weights, in nats, is a bonus, so that a
+surface stays broad within the space of its values. That the weights fill their simplex in two
+directions: the logarithm of the area over which they spread is a bonus, so that no layer of a deep
+model squeezes what it reads into a curve. That gates stay away from their ends: the mean square of
+their logits is a penalty, so that what they bend has no creases. Of the last layer, or of every
+one. None of it is part of the losses that are shown.
+
+Entropy alone must not be asked of every layer: weights that are all alike have the most of it, and
+a deep model then learns nothing. The spread is smallest there.
 
 Shapes: M members, H heads, N points, n values.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 
 from gating_core.attention.layer import LayerRecord
 from gating_core.training.recipe import Recipe
 
+NARROWEST = 0.01  # a standard deviation of weights; what is narrower counts as that
 
-def penalties(last: LayerRecord, recipe: Recipe) -> torch.Tensor:
-    """(M,): what is added to each member's loss for what its ``last`` layer did."""
-    out = -recipe.entropy_bonus * entropy(last.weights)
-    if last.gate_logits is not None:
-        out = out + recipe.gate_penalty * last.gate_logits.square().flatten(1).mean(1)
+
+def penalties(layers: Sequence[LayerRecord], recipe: Recipe) -> torch.Tensor:
+    """(M,): what is added to each member's loss for what its ``layers`` did, in their order."""
+    last = penalty(layers[-1], recipe)
+    if not recipe.every_layer:
+        return last
+    return sum((penalty(record, recipe) for record in layers[:-1]), last)
+
+
+def penalty(record: LayerRecord, recipe: Recipe) -> torch.Tensor:
+    """(M,): the same for one layer."""
+    out = -recipe.entropy_bonus * entropy(record.weights)
+    if recipe.spread_bonus:
+        out = out - recipe.spread_bonus * log_spread(record.weights)
+    if record.gate_logits is not None:
+        out = out + recipe.gate_penalty * record.gate_logits.square().flatten(1).mean(1)
     return out
 
 
@@ -29,3 +47,20 @@ def entropy(weights: torch.Tensor) -> torch.Tensor:
     """(M,): the mean entropy in nats of weights (M, H, N, n), 0 to log n; finite gradients."""
     logs = weights.clamp_min(torch.finfo(weights.dtype).tiny).log()  # 0 log 0 is 0
     return -(weights * logs).sum(-1).flatten(1).mean(1)
+
+
+def log_spread(weights: torch.Tensor) -> torch.Tensor:
+    """(M,): the logarithm of the area over which weights (M, H, N, n) spread, mean over heads.
+
+    With three values it is half the log determinant of their covariance within the simplex, each
+    of its two variances larger by ``NARROWEST`` squared: finite, with finite gradients, where all
+    points lie on a line or in one place. With more values, the same of the second elementary
+    symmetric function of the variances, which no change of axes moves.
+    """
+    centred = weights - weights.mean(-2, keepdim=True)
+    covariance = centred.mT @ centred / weights.shape[-2]
+    trace = covariance.diagonal(dim1=-2, dim2=-1).sum(-1)
+    square = (trace.square() - covariance.square().sum((-2, -1))) / 2
+    least = NARROWEST**2
+    softened = square.clamp_min(0.0) + least * trace + least**2
+    return softened.log().flatten(1).mean(1) / 2

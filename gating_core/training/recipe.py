@@ -13,7 +13,7 @@ import torch
 from torch.optim.adam import adam
 from torch.optim.sgd import sgd
 
-from gating_core.checks import check_choice, check_integer, check_number
+from gating_core.checks import check_choice, check_flag, check_integer, check_number
 
 LEARNING_RATE = 0.02
 BATCH_SIZE = 64
@@ -31,8 +31,9 @@ class Recipe:
     """How weights are moved. ``momentum`` is for "sgd" alone.
 
     ``weight_decay`` is decoupled: each step first shrinks every weight by the factor
-    1 - learning_rate * weight_decay, whatever the optimiser. ``entropy_bonus`` and
-    ``gate_penalty`` are the weights of the terms in `gating_core.training.penalties`.
+    1 - learning_rate * weight_decay, whatever the optimiser. ``entropy_bonus``, ``gate_penalty``
+    and ``spread_bonus`` are the weights of the terms in `gating_core.training.penalties`, which
+    are those of the last layer unless said to be of ``every_layer``.
     """
 
     optimiser: str = "adam"  # one of OPTIMISERS
@@ -42,6 +43,8 @@ class Recipe:
     weight_decay: float = 0.0
     entropy_bonus: float = 0.0  # per nat
     gate_penalty: float = 0.0  # per square of a gate's logit
+    spread_bonus: float = 0.0  # per e-fold of the area over which attention weights spread
+    every_layer: bool = False
 
     def __post_init__(self) -> None:
         check_choice("optimiser", self.optimiser, OPTIMISERS)
@@ -51,11 +54,13 @@ class Recipe:
         check_number("weight_decay", self.weight_decay, 0.0, LARGEST_RATE)
         check_number("entropy_bonus", self.entropy_bonus, 0.0, LARGEST_BONUS)
         check_number("gate_penalty", self.gate_penalty, 0.0, LARGEST_BONUS)
+        check_number("spread_bonus", self.spread_bonus, 0.0, LARGEST_BONUS)
+        check_flag("every_layer", self.every_layer)
 
     @property
     def asks_more(self) -> bool:
         """Whether anything but the loss is minimised."""
-        return self.entropy_bonus > 0 or self.gate_penalty > 0
+        return max(self.entropy_bonus, self.gate_penalty, self.spread_bonus) > 0
 
 
 @dataclass(frozen=True, eq=False)

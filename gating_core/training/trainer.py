@@ -123,7 +123,7 @@ class Trainer:
         total = losses.sum() / labels.shape[1]  # members do not mix: each gets its own gradient
         members = losses.sum(-1)
         if records:
-            extra = penalties(records[-1], self.recipe)
+            extra = penalties(records, self.recipe)
             total, members = total + extra.sum(), members + extra
         if not math.isfinite(total.item()):
             self._check(members, self.step + 1)

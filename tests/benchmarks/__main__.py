@@ -1,49 +1,59 @@
-"""`python -m tests.benchmarks [NAME]`: which ratios does this machine show today?"""
+"""`python -m tests.benchmarks [NAME] [--keep]`: which ratios does this machine show today?"""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Sequence
 
-from tests.benchmarks.curvature_cost import curvature_cost
 from tests.benchmarks.largest import GOAL_GB, GOAL_SECONDS, largest
-from tests.benchmarks.memory_cost import memory_cost
-from tests.benchmarks.mesh_cost import mesh_cost
-from tests.benchmarks.page_speed import page_speed
+from tests.benchmarks.last import LAST, MARK, Table, changes, gone, keep, load, machine
+from tests.benchmarks.measuring import BENCHMARKS, measure
 from tests.benchmarks.table import Row, render
-from tests.benchmarks.training_speed import training_speed
-
-BENCHMARKS: dict[str, Callable[[], list[Row]]] = {
-    "curvature": curvature_cost,
-    "memory": memory_cost,
-    "mesh": mesh_cost,
-    "page": page_speed,
-    "training": training_speed,
-}
 
 LARGEST = "largest"  # no ratio: seconds and memory against what one may ask
-NOTES = """\
+NOTES = f"""\
 A ratio is time over reference, so below 1 is faster, except where a row says "speed": there it is
 rate over reference, in thousands of model-examples per second, and above 1 is faster. Alternatives
 took turns, round by round, on inputs that differ a little from round to round. Times are medians;
 the ratio is the median, and in brackets the quartiles, of the rounds' own ratios. One thread unless
 a row says otherwise. N points, D model dimension, n values, L layers. Rows about a page begin with
-the move of its slider; a goal takes the place of the reference."""
+the move of its slider; a goal takes the place of the reference. The process is a notebook's, which
+imports the core alone (library), a worker's of the app, or the one that serves the pages. "Against
+last" is this ratio over that of the last table ({LAST.name}); it says faster or slower, and
+{MARK} marks what is slower, where the quartiles of both do not overlap."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
     parser.add_argument("name", nargs="?", choices=[*BENCHMARKS, LARGEST],
                         help="run this one only")  # fmt: skip
-    name = parser.parse_args().name
-    if name == LARGEST:
+    parser.add_argument("--keep", action="store_true",
+                        help=f"write what is measured to {LAST.name}")  # fmt: skip
+    options = parser.parse_args()
+    if options.name == LARGEST:
         print(largest())
         print(f"\nWanted: {GOAL_SECONDS:g} s and {GOAL_GB:g} GB at most, or a sentence.")
         return
-    names = [name] if name else list(BENCHMARKS)
-    print(render([row for chosen in names for row in BENCHMARKS[chosen]()]))
-    print()
-    print(NOTES)
+    names = [options.name] if options.name else list(BENCHMARKS)
+    measured = {name: measure(name) for name in names}
+    last = load()
+    print(report(measured, last))
+    if options.keep:
+        keep(measured)
+
+
+def report(measured: dict[str, list[Row]], last: dict[str, Table]) -> str:
+    """The table of what is ``measured``, beside the ``last`` one of the same benchmarks."""
+    before = [row for name in measured if name in last for row in last[name].rows]
+    rows = [row for each in measured.values() for row in each]
+    parts = [render(rows, changes(rows, before)), "", NOTES, "", f"This machine: {machine()}."]
+    parts += [f"Gone since the last table: {name}" for name in gone(rows, before)]
+    return "\n".join([*parts, *_lasts([last[name] for name in measured if name in last])])
+
+
+def _lasts(tables: Sequence[Table]) -> list[str]:
+    """When and where the last tables were measured, each once."""
+    return list(dict.fromkeys(f"Last table: {each.date}, {each.machine}." for each in tables))
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import torch
 
 from gating_core.geometry.curvature import CurvatureField, curvature
 from gating_core.jets.second_order import nested_jet, second_order_jet
+from tests.benchmarks.process import threads_of
 from tests.benchmarks.surfaces import POINT_COUNT, forward_written_out, gated_model, grid_points
 from tests.benchmarks.table import Row, compare
 from tests.benchmarks.timing import THREADS, interleaved
@@ -14,11 +15,10 @@ MODEL_DIM = VALUE_COUNT = 16
 ROUNDS_BY_DEPTH = {1: 15, 4: 7}
 
 
-def curvature_cost() -> list[Row]:
+def rows(process: str) -> list[Row]:
     """Jet and curvature against one forward pass and against nested forward mode."""
-    return [
-        row for depth in ROUNDS_BY_DEPTH for threads in THREADS for row in _at_depth(depth, threads)
-    ]
+    counts = threads_of(process)
+    return [row for depth in ROUNDS_BY_DEPTH for each in counts for row in _at_depth(depth, each)]
 
 
 def _at_depth(depth: int, threads: int) -> list[Row]:

@@ -1,19 +1,15 @@
 """What does it cost to ask the system for memory again and again, while curvature is measured?
 
-Three processes take turns: one keeps at hand what it has freed, as a worker of the app; one leaves
-the allocator as it is; one is set as the process that serves pages, which keeps little.
+Three processes measure by turns: a worker, which has memory at hand; one that leaves the allocator
+as it is; and one set up as the process that serves pages, which gives memory back.
 """
 
 from __future__ import annotations
 
-import importlib
-import multiprocessing
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import ExitStack
+from dataclasses import replace
 from functools import cache
-
-import torch
 
 from gating_core.experiments.comparison import (
     FILM_GRID,
@@ -23,23 +19,18 @@ from gating_core.experiments.comparison import (
     train_setting,
 )
 from gating_core.experiments.comparison.along import curvature_along
-from gating_core.memory import keep_at_hand
 from gating_core.pauses import drained
+from tests.benchmarks.process import LIBRARY, SERVER, WORKER, started
 from tests.benchmarks.table import Row, compare
-from tests.benchmarks.timing import interleaved
+from tests.benchmarks.timing import interleaved, torch_threads
 
 ROUNDS = 12
-AT_HAND, AS_IT_IS, SERVING = "memory at hand", "as it is", "as the server"
 DEPTHS = (1, 4)
 
 
-def memory_cost() -> list[Row]:
-    """Curvature along a run, in a process that keeps memory at hand and in two that do not."""
-    spawn = multiprocessing.get_context("spawn")  # nothing of this process's memory
-    begins = {AT_HAND: _at_hand, AS_IT_IS: _as_it_is, SERVING: _serving}
-    with ExitStack() as stack:
-        processes = {name: stack.enter_context(ProcessPoolExecutor(1, spawn, begin))
-                     for name, begin in begins.items()}  # fmt: skip
+def rows(process: str) -> list[Row]:
+    """Curvature along a run, in a worker and in the two other processes."""
+    with started(WORKER, LIBRARY, SERVER) as processes:
         return [row for depth in DEPTHS for row in _at_depth(processes, depth)]
 
 
@@ -53,26 +44,14 @@ def _at_depth(processes: dict[str, ProcessPoolExecutor], depth: int) -> list[Row
     frames = len(drawn_frames(_run(depth)))
     sizes = f"{frames} x {FILM_GRID}² points, tokens, L={depth}"
     return [
-        compare(seconds, AT_HAND, other, sizes, label=f"curvature along a run, {AT_HAND}")
-        for other in (AS_IT_IS, SERVING)
+        replace(compare(seconds, WORKER, other, sizes, "curvature along a run"), process=WORKER)
+        for other in (LIBRARY, SERVER)
     ]
 
 
-def _at_hand() -> None:
-    _as_it_is()
-    keep_at_hand()
-
-
-def _as_it_is() -> None:
-    torch.set_num_threads(1)
-
-
-def _serving() -> None:
-    importlib.import_module("ui.work.runtime")
-
-
 def _measure(depth: int, member: int) -> None:
-    drained(curvature_along(_run(depth), "sigmoid", member))
+    with torch_threads(1):
+        drained(curvature_along(_run(depth), "sigmoid", member))
 
 
 @cache

@@ -10,6 +10,7 @@ import torch
 
 from gating_core.geometry.curvature import CurvatureField, curvature
 from gating_core.jets.second_order import second_order_jet
+from tests.benchmarks.process import threads_of
 from tests.benchmarks.surfaces import GRID_SIDE, POINT_COUNT, gated_model, grid_points
 from tests.benchmarks.table import Row, compare
 from tests.benchmarks.timing import THREADS, interleaved
@@ -18,7 +19,7 @@ MODEL_DIM = VALUE_COUNT = 3
 ROUNDS = 40
 
 
-def mesh_cost() -> list[Row]:
+def rows(process: str) -> list[Row]:
     """Jet and curvature against PyVista's Gaussian curvature, forward pass included in both."""
     model = gated_model(MODEL_DIM, VALUE_COUNT, depth=1)
 
@@ -35,6 +36,11 @@ def mesh_cost() -> list[Row]:
     sides = dict(zip(names, (exact, discrete), strict=True))
     sizes = f"N {POINT_COUNT}, D {MODEL_DIM}, n {VALUE_COUNT}, L 1, float64"
     return [
-        compare(interleaved(sides, grid_points, ROUNDS, threads), *names, sizes, names[0] + label)
-        for threads, label in THREADS.items()
+        compare(
+            interleaved(sides, grid_points, ROUNDS, threads),
+            *names,
+            sizes,
+            names[0] + THREADS[threads],
+        )
+        for threads in threads_of(process)
     ]

@@ -9,19 +9,33 @@ import numpy as np
 
 from tests.benchmarks.timing import Spread, spread
 
-HEAD = ("what", "time", "reference", "ratio (median, quartiles)", "sizes")
+HEAD = (
+    "process", "what", "time", "reference", "ratio (median, quartiles)", "against last", "sizes",
+)  # fmt: skip
 GAP = "  "
 
 
 @dataclass(frozen=True)
 class Row:
-    """One comparison: ``time`` and ``reference`` in words, the ratio over the rounds."""
+    """One comparison: both times in words, the ratio over the rounds.
+
+    ``process`` is the kind it was measured in. The ratio is time over reference, or, of a
+    ``speed``, rate over reference.
+    """
 
     what: str
     time: str
     reference: str
+    reference_time: str
     ratio: Spread
     sizes: str
+    process: str = ""
+    speed: bool = False
+
+    @property
+    def name(self) -> str:
+        """What is compared with what; two rows of one name are comparable."""
+        return f"{self.process}: {self.what} / {self.reference} ({self.sizes})"
 
 
 def compare(
@@ -36,7 +50,8 @@ def compare(
     return Row(
         what=label or what,
         time=milliseconds(taken),
-        reference=f"{reference}: {milliseconds(against)}",
+        reference=reference,
+        reference_time=milliseconds(against),
         ratio=spread(taken / against),
         sizes=sizes,
     )
@@ -54,10 +69,14 @@ def significant(number: float) -> str:
     return f"{number:#.3g}"
 
 
-def render(rows: Sequence[Row]) -> str:
-    """The table, one line per row under a line of column names."""
+def render(rows: Sequence[Row], changes: Sequence[str]) -> str:
+    """The table, one line per row, with its change, under a line of column names."""
     lines: list[tuple[str, ...]] = [HEAD]
-    lines += [(row.what, row.time, row.reference, _ratio(row), _sizes(row)) for row in rows]
+    lines += [
+        (row.process, row.what, row.time, f"{row.reference}: {row.reference_time}", _ratio(row),
+         change, f"{row.sizes}; {row.ratio.rounds} rounds")
+        for row, change in zip(rows, changes, strict=True)
+    ]  # fmt: skip
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     lines.insert(1, tuple("-" * width for width in widths))
     return "\n".join(GAP.join(map(str.ljust, line, widths)).rstrip() for line in lines)
@@ -66,7 +85,3 @@ def render(rows: Sequence[Row]) -> str:
 def _ratio(row: Row) -> str:
     low, high = significant(row.ratio.low), significant(row.ratio.high)
     return f"{significant(row.ratio.median)} ({low} to {high})"
-
-
-def _sizes(row: Row) -> str:
-    return f"{row.sizes}; {row.ratio.rounds} rounds"

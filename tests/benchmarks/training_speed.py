@@ -2,10 +2,10 @@
 
 Speed is counted in model-examples per second: members x steps x batch size over seconds. Every
 round trains members with other seeds on other data; the data are drawn outside the measured time,
-except in the row for a whole run, which is what a page does. One thread, as in the app, unless a
-row says two; on a machine that is busy otherwise their barriers can make training many times
-slower. The neural network of scikit-learn has one hidden layer of as many units as give it the
-parameters of the gated model, and trains with the same optimiser, rate, batches and epochs.
+except in the row for a whole run, which is what a worker does for a page. One thread, as in the
+app, unless a row says two; on a machine that is busy otherwise their barriers can make training
+many times slower. The neural network of scikit-learn has one hidden layer of as many units as give
+it the parameters of the gated model, and trains with the same optimiser, rate, batches and epochs.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from gating_core.experiments.comparison.setting import Setting
 from gating_core.tasks.task import Task, make_task
 from gating_core.training.recipe import BATCH_SIZE, LEARNING_RATE
 from gating_core.training.train import SNAPSHOTS, train_ensemble
+from tests.benchmarks.process import WORKER
 from tests.benchmarks.table import Row, compare, significant
 from tests.benchmarks.timing import THREADS, interleaved, spread, torch_threads
 
@@ -40,8 +41,10 @@ RUN = dict(task=TASK, model_dim=8, steps=STEPS)
 Tasks = tuple[Task, tuple[Task, ...]]
 
 
-def training_speed() -> list[Row]:
+def rows(process: str) -> list[Row]:
     """Together against one after the other, on one and two threads; a run; scikit-learn."""
+    if process == WORKER:
+        return [_together(1), _together(SNAPSHOTS), _whole_run()]
     return [
         _together(1),
         _together(1, threads=2),
@@ -50,7 +53,6 @@ def training_speed() -> list[Row]:
         _together(SNAPSHOTS, threads=2, steps=FEW_STEPS),
         _two_threads(f"{TOGETHER} together", lambda tasks: tasks[:1]),
         _two_threads("one", lambda tasks: tasks[1][:1]),
-        _whole_run(),
         *_network(),
     ]
 
@@ -87,9 +89,11 @@ def _together(snapshots: int, threads: int = 1, steps: int = STEPS) -> Row:
     return Row(
         what=f"speed of training {TOGETHER} together, {looks}{THREADS[threads]}",
         time=_rate(fast),
-        reference=f"one after the other ({ALONE} timed): {_rate(slow)}",
+        reference=f"one after the other ({ALONE} timed)",
+        reference_time=_rate(slow),
         ratio=spread(fast / slow),
         sizes=_sizes(steps),
+        speed=True,
     )
 
 
@@ -152,14 +156,15 @@ def _network() -> list[Row]:
         ROUNDS,
     )
     slow = _speed(1, seconds["network"])
-    reference = f"MLPClassifier, {units} hidden units: {_rate(slow)}"
     return [
         Row(
             what=f"speed of training {'one' if models == 1 else f'{models} together'}",
             time=_rate(_speed(models, seconds[name])),
-            reference=reference,
+            reference=f"MLPClassifier, {units} hidden units",
+            reference_time=_rate(slow),
             ratio=spread(_speed(models, seconds[name]) / slow),
             sizes=f"{_sizes()}, {parameter_count(CONFIG)} parameters",
+            speed=True,
         )
         for name, models in (("together", TOGETHER), ("one", 1))
     ]

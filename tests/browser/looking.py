@@ -15,6 +15,10 @@ DRAWN_AT_LEAST = 0.03  # of a scene's pixels
 
 SCENES = "[...document.querySelectorAll('.gc-scene')]"
 CAMERAS = f"() => {SCENES}.map(div => div._fullLayout.scene._scene.getCamera())"
+SEEN = 1e-6  # of a scene's size: less is rounding, which differs between processors
+# Whether the cameras are not those of before any more, as one sees it.
+TURNED = f"""before => ({CAMERAS})().some((camera, i) => ['eye', 'center', 'up'].some(part =>
+  ['x', 'y', 'z'].some(axis => Math.abs(camera[part][axis] - before[i][part][axis]) > {SEEN})))"""
 # Where each panel's marker is, the last of its traces; empty where there is none.
 MARKERS = """() => [...document.querySelectorAll('.gc-scene, .gc-plane')].map(div => {
   const { x, y } = div.data.at(-1);
@@ -125,4 +129,10 @@ def assert_drawn(scene: Locator) -> None:
 
 def assert_same_camera(camera: dict[str, Any], other: dict[str, Any]) -> None:
     for part, axis in product(("eye", "center", "up"), "xyz"):
-        assert camera[part][axis] == pytest.approx(other[part][axis], abs=1e-6), part
+        assert camera[part][axis] == pytest.approx(other[part][axis], abs=SEEN), part
+
+
+def assert_same_cameras(page: Page, before: list[dict[str, Any]]) -> None:
+    """All scenes are seen from where they were seen ``before``."""
+    for camera, other in zip(page.evaluate(CAMERAS), before, strict=True):
+        assert_same_camera(camera, other)

@@ -29,7 +29,7 @@ def desk(browser, served, watch):
 
 def test_the_first_screen_holds_question_table_rule_picture_and_sentence(desk):
     assert_on_the_first_screen(
-        desk, "h1", ".st-key-front", TABLE, CHART, "[class*=st-key-explain_]"
+        desk, "h1", "[class*=st-key-front-]", TABLE, CHART, "[class*=st-key-explain_]"
     )
     for words in (SENTENCE, "text=/The rule of C4, written before/"):
         box = desk.locator(words).first.bounding_box()

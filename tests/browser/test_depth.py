@@ -33,7 +33,7 @@ def desk(browser, served, watch):
 
 def test_the_first_screen_holds_chart_replay_strip_and_sentence(desk):
     assert_on_the_first_screen(
-        desk, "h1", ".st-key-front", "[data-testid=stPlotlyChart]", ".gc-play", ".gc-scene",
+        desk, "h1", ".st-key-front-1", "[data-testid=stPlotlyChart]", ".gc-play", ".gc-scene",
         ".gc-plane", ".gc-reading", STRIP,
     )  # fmt: skip
     box = desk.locator(SENTENCE).first.bounding_box()

@@ -162,6 +162,47 @@ def press_slider(page, key, wanted):
 
 # --- See ---
 
+
+def test_the_picture_of_the_choice_before_is_seen_to_be_old(desk):
+    """Streamlit marks what a run has not sent again; quick runs pass before it is dimmed."""
+    box = desk.locator("[data-testid=stElementContainer]:has(.gc-view)").last
+    box.evaluate("node => { node.dataset.stale = 'true' }")
+    faint = "getComputedStyle(document.querySelector('.gc-columns')).opacity === '0.3'"
+    assert not desk.evaluate(faint)
+    desk.wait_for_function(faint)
+    word = "getComputedStyle(document.querySelector('.gc-view'), '::after').visibility"
+    assert desk.evaluate(word) == "visible"
+    box.evaluate("node => { node.dataset.stale = 'false' }")
+    desk.wait_for_function(f"!({faint}) && {word} === 'hidden'")
+
+
+def test_edge_on_both_sides_are_lines_where_their_planes_are_not_the_same(desk):
+    """Of G2 the values move: each side has a camera of its own, until the visitor turns one."""
+    go_to(desk, "?position=G2&grid=31")
+    desk.locator(".gc-edge").click()
+    settle(desk)
+    cameras = desk.evaluate(CAMERAS)
+    for side, camera in zip(("left", "right"), cameras, strict=True):
+        view = from_centre(camera)
+        sheet = np.stack([array(desk, f"{side}_{x}") for x in "xyz"], -1)
+        normal = np.linalg.svd(sheet - sheet.mean(0), full_matrices=False)[2][2]
+        assert abs(view @ normal) < 1e-3 * np.linalg.norm(view)
+    assert np.abs(from_centre(cameras[0]) - from_centre(cameras[1])).max() > 1e-2
+    desk.locator(".gc-edge").click()
+    settle(desk)
+    assert_same_camera(*desk.evaluate(CAMERAS))
+    go_to(desk, "")
+
+
+def test_on_a_phone_zeros_take_one_line(desk):
+    resize(desk, 390, 844)
+    assert not desk.locator(".gc-plane").first.is_visible()
+    assert desk.get_by_text("K = 0 everywhere").is_visible()
+    resize(desk, 1400, 900)
+    assert desk.locator(".gc-plane").first.is_visible()
+    assert not desk.get_by_text("K = 0 everywhere").is_visible()
+
+
 SIZES = {"desk": (1400, 900), "wide": (1920, 1080), "narrow": (900, 900), "phone": (390, 844)}
 # Each model with the sizes that it is looked at in, one after another.
 AXES_SHOWN = "document.querySelector('.gc-scene')._fullLayout.scene.xaxis.visible"

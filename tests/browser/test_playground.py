@@ -6,11 +6,13 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from playwright.sync_api import TimeoutError
 
 from gating_core.export.weights import load_weights
 from gating_core.tasks.own import EXAMPLE_CSV
 
 from .looking import (
+    MARKERS,
     WATCH_FRAMES,
     assert_drawn,
     assert_on_the_first_screen,
@@ -31,8 +33,9 @@ SCENES = """() => [...document.querySelectorAll('.gc-scene')]
   .map(div => [...div.data[0].x].slice(0, 200))"""
 NOW = "() => document.querySelector('.gc-wide .gc-plane').data.at(-1).x[0]"
 MEASURED = """() => {
-  const totals = [...document.querySelectorAll('[data-testid=stMetricValue]')];
-  return totals.length === 2 && totals.every(total => total.innerText.trim() !== '…')
+  const totals = [...document.querySelectorAll('.gc-columns .gc-caption')];
+  return totals.length === 2 && totals.every(({ innerText: text }) =>
+    text.includes('total curvature') && !text.includes('being measured'))
     && !document.body.innerText.includes('the run before, until');
 }"""
 
@@ -112,17 +115,100 @@ def test_scrubbing_back_shows_the_past_without_the_server(wide):
     assert wide.evaluate(NOW) == 50
 
 
-def test_one_screen_tells_it(wide):
-    """At 1400 x 900, without scrolling: Play, both surfaces and planes, and the sentence."""
-    resize(wide, 1400, 900)
+SIZES = """selector => [...document.querySelectorAll(`.gc-columns ${selector}`)].map(div => {
+  const { width, height } = div.getBoundingClientRect();
+  const across = div._fullLayout.xaxis?._length ?? width;
+  return [width, height, across];
+})"""
+
+
+@pytest.mark.parametrize("size", [(1400, 900), (1366, 768)])
+def test_one_screen_tells_it_and_a_map_is_as_large_as_its_sheet(wide, size):
+    """Without scrolling: question, controls, Play, both surfaces and planes, and the sentence."""
+    resize(wide, *size)
     try:
         parts = (".gc-bar", ".gc-columns .gc-scene", ".gc-columns .gc-plane", ".gc-reading")
         assert wide.locator(", ".join(parts)).count() == 6
-        assert_on_the_first_screen(wide, *parts)
+        assert_on_the_first_screen(wide, "h1", ".st-key-who", *parts)
         reading = wide.locator(".gc-reading").inner_text()
         assert reading.startswith("Step 50, new points right: no gate")
-        assert "Shown: seed" in reading
+        sheets, maps = (wide.evaluate(SIZES, f".gc-{kind}") for kind in ("scene", "plane"))
+        for sheet, plane in zip(sheets, maps, strict=True):
+            assert plane[0] == pytest.approx(sheet[0], abs=1)
+            assert plane[2] > 0.75 * sheet[0]  # what is drawn of it, without numbers beside it
     finally:
+        resize(wide, 800, 1400)
+
+
+def test_on_a_narrow_screen_they_stand_one_below_the_other(wide):
+    boxes = [wide.locator(f".gc-columns .gc-{kind}").first.bounding_box()
+             for kind in ("scene", "plane")]  # fmt: skip
+    sheet, plane = boxes
+    assert plane["y"] >= sheet["y"] + sheet["height"]
+    assert plane["width"] == pytest.approx(sheet["width"], abs=1)
+
+
+# Where the shown sheet's points are in the middle of its scene, as the page's pixels.
+SPOTS = """side => {
+  const div = document.querySelectorAll('.gc-columns .gc-scene')[side];
+  const { left, top, width, height } = div.getBoundingClientRect();
+  const { scene } = div._fullLayout;
+  const { model, view, projection } = scene._scene.glplot.cameraParams;
+  const times = (m, v) => [0, 1, 2, 3].map(r => v.reduce((sum, x, c) => sum + m[4 * c + r] * x, 0));
+  const { x, y, z } = div.data[0];
+  const size = Math.sqrt(x.length);
+  const places = Array.from(x, (_, i) => {
+    const point = [x[i], y[i], z[i]].map((value, k) => value * scene._scene.dataScale[k]);
+    const seen = times(projection, times(view, times(model, [...point, 1])));
+    return [left + width * (1 + seen[0] / seen[3]) / 2, top + height * (1 - seen[1] / seen[3]) / 2];
+  });
+  const inner = places.filter((_, i) => i % size > size / 3 && i % size < 2 * size / 3);
+  return inner.filter((_, i) => i % 7 === 0);
+}"""
+PANELS = 4  # two sheets, two planes
+
+
+def assert_marked(page, spot):
+    """Every picture has a mark at this point of the chart, and at no other."""
+    marks = page.evaluate(MARKERS)[:PANELS]
+    assert [len(mark) for mark in marks] == [2] * PANELS  # x and y of one point
+    axis = np.linspace(-1, 1, 31)
+    for plane in marks[1::2]:
+        assert plane == pytest.approx([axis[spot[1]], axis[spot[0]]], abs=1e-6)
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_what_the_pointer_is_at_is_marked_in_all_pictures_without_the_server(wide, side):
+    show_last(wide)
+    resize(wide, 1400, 900)
+    try:
+        runs = wide.evaluate("window.testScript.runs")
+        plane = wide.locator(".gc-columns .gc-plane").nth(side)
+        wide.mouse.move(*place(plane, 0.6, 0.3), steps=3)
+        wide.wait_for_function(f"{STATE}.hover !== null")
+        wide.wait_for_function(f"({MARKERS})()[0].length === 2")
+        assert_marked(wide, wide.evaluate(f"{STATE}.hover"))
+        wide.mouse.move(1, 1)
+        wide.wait_for_function(f"({MARKERS})().slice(0, {PANELS}).every(mark => !mark.length)")
+        for spot in wide.evaluate(SPOTS, side):  # behind a fold another point is meant
+            wide.mouse.move(*spot, steps=3)
+            try:
+                wide.wait_for_function(f"{STATE}.hover !== null", timeout=2_000)
+                break
+            except TimeoutError:
+                continue
+        wide.wait_for_function(f"({MARKERS})()[1].length === 2")
+        assert_marked(wide, wide.evaluate(f"{STATE}.hover"))
+        wide.mouse.move(1, 1)
+        wide.wait_for_function(f"({MARKERS})().slice(0, {PANELS}).every(mark => !mark.length)")
+        assert wide.evaluate("window.testScript.runs") == runs
+        wide.mouse.click(*place(plane, 0.6, 0.3))
+        wide.wait_for_function(f"{STATE}.pick !== null")
+        wide.mouse.move(1, 1)
+        settle(wide)
+        assert_marked(wide, wide.evaluate(f"{STATE}.pick"))
+    finally:
+        wide.evaluate(f"() => {{ {STATE}.pick = null; }}")
         resize(wide, 800, 1400)
 
 
@@ -184,18 +270,13 @@ def test_play_runs_to_the_end(wide):
 
 def test_a_click_on_the_strip_picks_a_seed(wide):
     before = serial(wide)
-    points = wide.locator(".st-key-seed_strip .scatterlayer .point")
-    rings = points.evaluate_all(
-        "points => points.map(point => point.getBoundingClientRect().width)"
-    )
-    small = int(np.argmin(rings))
     wide.locator(".st-key-seed_strip").scroll_into_view_if_needed()
     settle(wide)
-    wide.mouse.click(*place(points.nth(small), 0.5, 0.5))
+    wide.locator(".st-key-seed_strip .gc-dot:not(.gc-shown)").first.click()
     await_another(wide, before)
     wide.wait_for_url(lambda url: "picked_seed=" in url and "who=picked" in url)
     seed = re.search(r"picked_seed=(\d+)", wide.url)[1]
-    assert wide.locator(".gc-caption").first.inner_text().startswith(f"seed {seed} ·")
+    assert wide.locator(".gc-heading").first.inner_text() == f"no gate · seed {seed}"
 
 
 def test_weights_and_figure_can_be_taken(wide, tmp_path):
@@ -240,6 +321,35 @@ def test_whoever_comes_back_finds_the_page_as_it_was(wide):
     wide.wait_for_url(lambda url: "who=worst+right" in url)
     await_run(wide)
     assert serial(wide) == before
+
+
+# Whether the picture is dimmed, and which one it is, whenever that changes from now on.
+WATCH_DIMMED = f"""() => {{
+  const view = document.querySelector('.gc-view');
+  window.testDimmed = [];
+  new MutationObserver(() => window.testDimmed.push([
+    ['gc-old', 'gc-waits'].some(name => view.classList.contains(name)), {STATE}.header.serial,
+  ])).observe(view, {{ attributes: true, attributeFilter: ['class'] }});
+}}"""
+
+
+def test_under_a_new_choice_the_old_picture_is_dimmed_until_its_own_is_there(wide):
+    """Also where the new one is known already, and nothing is said of it."""
+    before = serial(wide)
+    wide.get_by_role("combobox", name="Seed that is shown").scroll_into_view_if_needed()
+    settle(wide)
+    wide.evaluate(WATCH_DIMMED)
+    wide.get_by_role("combobox", name="Seed that is shown").click()
+    wide.get_by_role("option", name="best left").click()
+    wide.wait_for_url(lambda url: "who=best+left" in url)
+    settle(wide)
+    dimmed = wide.evaluate("window.testDimmed")
+    assert [True, before] in dimmed
+    assert not dimmed[-1][0]
+    wide.evaluate(WATCH_DIMMED)
+    wide.locator(".gc-play").focus()
+    show_last(wide)
+    assert not any(dim for dim, _ in wide.evaluate("window.testDimmed"))  # another frame is known
 
 
 def test_a_small_multiple_is_enlarged_by_a_click(wide):
@@ -339,6 +449,25 @@ def test_who_looks_at_the_past_stays_there_while_the_run_grows(phone):
     known = last_frame(phone)
     phone.wait_for_function(f"known => {STATE}.header.frames > known + 1", arg=known)
     assert frame(phone) == 0
+
+
+PLACE = "document.querySelector('.gc-columns').getBoundingClientRect().top"
+
+
+def test_how_a_run_goes_and_where_it_was_stopped_moves_no_picture(browser, served, watch):
+    """Neither the progress, nor the way to go on after a click on Cancel."""
+    with open_page(browser, watch, **WIDE) as page:
+        visit(page, watch, served.url + ADDRESS, await_run)
+        before = page.evaluate(PLACE)
+        follow_link(page, f"{LONG}&first=900")
+        page.get_by_test_id("stProgress").wait_for()
+        assert page.evaluate(PLACE) == before
+        page.get_by_role("button", name="Cancel").click()
+        page.get_by_role("button", name="Go on").wait_for()
+        settle(page)
+        assert page.evaluate(PLACE) == before
+        box = page.get_by_role("button", name="Go on").bounding_box()
+        assert 0 < box["y"] < WIDE["viewport"]["height"] - box["height"]
 
 
 SLOW = """() => {

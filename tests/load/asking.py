@@ -23,11 +23,9 @@ from ui.landing.controls import LEFT_SIDES, VIEW_KEY
 from ui.manifold.parts import VIEW_KEY as MANIFOLD_VIEW
 from ui.manifold.request import Request
 from ui.playground.controls import VIEW_KEY as FILM
-from ui.playground.film_words import WHOSE
 from ui.playground.names import TITLES
 from ui.playground.request import FIRST, TYPICAL
 
-SEED = re.compile(r"Shown: seed (\d+)")
 STEP = re.compile(r"Step (\d+),")
 CLAIM = ClaimRequest().claim
 CLAIM_HEADING = re.compile(r"\*\*C\d: ")
@@ -310,9 +308,8 @@ class Film:
         if header["stale"]:  # the run before, which says so
             return nothing_wrong(session)
         reading, headings = header["readings"][-1], [c["heading"] for c in header["columns"][:2]]
-        seed = SEED.search(reading)
-        whose = seed is not None and self.owns(int(seed[1])) and WHOSE[self.who] in reading
-        if not whose or headings[1] != TITLES[self.right]:
+        title, _, seed = headings[1].rpartition(" · seed ")
+        if title != TITLES[self.right] or not self.owns(int(seed)):
             return f"asked for {self}; shown: {headings}, {reading}"
         return nothing_wrong(session)
 

@@ -10,10 +10,12 @@ import torch
 from gating_core.experiments.comparison import Setting
 from gating_core.experiments.specimen import measure_specimen
 from gating_core.geometry import opinion_evaluations, second_opinion, square_grid
-from gating_core.tasks import LARGEST_BYTES
+from gating_core.tasks import LARGEST_BYTES, TASKS
+from gating_core.theory import LONGEST_FORMULA, FormulaError, parse_formula
 from tests.test_boundaries import ui_sources
 from tests.ui.opening import ROOT, open_page
 from ui import limits
+from ui.gates.controls import GATES
 from ui.limits import (
     GRID_POINTS,
     MANIFOLD_CHANNELS,
@@ -33,7 +35,7 @@ from ui.playground.request import Request, TooLong, setting
 from ui.work.shelf import bytes_of
 
 CONFIG = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
-BOUNDED = {"max_entries", "maxsize", "maxlen", "max_upload_size", "most", "within"}
+BOUNDED = {"max_entries", "maxsize", "maxlen", "max_upload_size", "max_chars", "most", "within"}
 MEANT_FOR_THE_SERVER = {"UPLOAD_MB": "maxUploadSize", "MESSAGE_MB": "maxMessageSize"}
 FREE = {"within": 0, "maxlen": 0}  # a share from 0 to 1 and the like is no matter of resources
 
@@ -62,9 +64,7 @@ def test_a_bound_elsewhere_would_be_found():
 
 def test_every_bound_is_said_once_and_used():
     text = (ROOT / "ui" / "limits.py").read_text(encoding="utf-8")
-    names = [
-        name for name in vars(limits) if name.isupper() and name not in ("LARGEST_BYTES", "TASKS")
-    ]
+    names = [name for name in vars(limits) if name.isupper()]
     assert len(names) > 30
     sources = [
         path.read_text(encoding="utf-8") for path in ui_sources() if path.name != "limits.py"
@@ -74,10 +74,23 @@ def test_every_bound_is_said_once_and_used():
         assert any(name in source for source in sources) or name in MEANT_FOR_THE_SERVER, name
 
 
+def test_a_formula_may_be_as_long_as_the_core_reads():
+    longest = "u+1.".ljust(LONGEST_FORMULA, "0")
+    page = GATES["formula"]
+    assert page.parse(longest) == longest
+    parse_formula(longest)
+    assert page.parse(f"{longest}0") is None
+    with pytest.raises(FormulaError, match=f"at most {LONGEST_FORMULA}"):
+        parse_formula(f"{longest}0")
+    assert page.wanted.startswith(f"at most {LONGEST_FORMULA} letters")
+
+
 @pytest.mark.parametrize("name", MEANT_FOR_THE_SERVER)
 def test_the_server_refuses_what_the_page_refuses(name):
     assert CONFIG["server"][MEANT_FOR_THE_SERVER[name]] == getattr(limits, name)
     assert LARGEST_BYTES <= limits.UPLOAD_MB * 1e6 < LARGEST_BYTES + 1e6
+    assert limits.PASTED_CHARACTERS == LARGEST_BYTES
+    assert len(TASKS) + 1 == limits.TILES_KEPT
 
 
 # --- What is kept ---------------------------------------------------------------------------------

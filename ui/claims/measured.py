@@ -8,7 +8,6 @@ from pathlib import Path
 
 import cachetools
 import plotly.graph_objects as go
-import streamlit as st
 from streamlit.runtime import exists, get_instance
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
@@ -20,8 +19,9 @@ from ui.claims.running import Status
 from ui.claims.shipped_verdicts import load_judged
 from ui.claims.store_place import store_place
 from ui.common.figures import figures
-from ui.limits import JUDGED_KEPT, STORE_STAMPS_SECONDS
+from ui.limits import STORE_STAMPS_SECONDS
 from ui.work import pool
+from ui.work.shelf import shelved
 
 _lock = threading.Lock()
 _so_far: cachetools.LRUCache[str, tuple[Source, Judged]] = cachetools.LRUCache(1)
@@ -29,7 +29,7 @@ _judging: set[str] = set()  # places whose rows are being judged
 _seen: dict[Path, tuple[float, bool, tuple[int, ...]]] = {}  # when, of a running study, which
 
 
-@st.cache_resource(max_entries=JUDGED_KEPT, show_spinner="Judging every row …")
+@shelved("Judging every row …")
 def judged(source: Source) -> Judged:
     """The verdicts; `Refused` where the store cannot be read."""
     return pool.POOL.call(judge, source) if source.path else load_judged()
@@ -60,7 +60,7 @@ def _judge(source: Source) -> None:
             _judging.discard(source.path)
 
 
-@st.cache_resource(max_entries=JUDGED_KEPT, show_spinner="Reading every row …")
+@shelved("Reading every row …")
 def models(source: Source) -> dict[str, ModelRow]:
     """All trained models, by their keys; `Refused` where the store cannot be read."""
     return pool.POOL.call(models_of, source)

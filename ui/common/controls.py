@@ -16,6 +16,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from ui.common.link_check import forget
+from ui.common.links import parse_number
 
 Where = DeltaGenerator | ModuleType  # a container, or ``st`` itself
 WHOLE = re.compile(r"-?[0-9]+")
@@ -217,12 +218,10 @@ class Number(Control):
 
     def parse(self, text: str) -> float | None:
         if self._type is int and not WHOLE.fullmatch(text):
-            return None  # Python also reads 1_0, +3 and digits of other alphabets
-        try:
-            value = self._type(text)
-        except ValueError:
             return None
-        return value if self.within[0] <= value <= self.within[1] else None
+        number = parse_number(text)
+        fits = number is not None and self.within[0] <= number <= self.within[1]
+        return self._type(number) if number is not None and fits else None
 
     def clean(self, raw: Any) -> float:
         return self.default if raw is None else self._type(raw)

@@ -13,4 +13,8 @@ from ui.limits import FIGURES_KEPT
 @st.cache_resource(max_entries=FIGURES_KEPT, show_spinner=False)
 def figures(key: Hashable, _make: Callable[[], list[go.Figure]]) -> list[go.Figure]:
     """What ``_make`` draws, of what ``key`` says, its name included; never changed."""
+    # Plotly looks for pandas when it first draws: two visitors at once would find half of it. Not
+    # above: it takes a third of a second, and what is seen first has no such figure.
+    import pandas  # noqa: F401
+
     return _make()

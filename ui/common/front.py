@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Literal
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-STYLE = Path(__file__).with_suffix(".css")
-
 
 def front_columns(
-    widths: Sequence[float], align: Literal["top", "bottom"] = "top"
+    widths: Sequence[float], align: Literal["top", "bottom"] = "top", alone: Literal[1, 2] = 1
 ) -> list[DeltaGenerator]:
-    """Columns as wide as ``widths`` say; on a phone two in a row, the first one alone."""
-    st.html(STYLE)
-    return st.container(key="front").columns(widths, vertical_alignment=align)
+    """Columns as wide as ``widths`` say; on a phone two in a row, the first ``alone`` excepted."""
+    return st.container(key=f"front-{alone}").columns(widths, vertical_alignment=align)

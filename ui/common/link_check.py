@@ -13,12 +13,12 @@ KEY = "link_problems"
 LINE_BREAK = "  \n"  # of Markdown
 
 
-def warn_about_link(page: str, controls: Mapping[str, InLink]) -> None:
-    """One sentence for every parameter of this page whose value cannot be used.
+def warn_about_link(controls: Mapping[str, InLink]) -> None:
+    """Say a sentence for every parameter of a link to this page whose value cannot be used.
 
     None of these values reaches its control: the link is mended before any is drawn.
     """
-    key = f"{page}_{KEY}"
+    key = f"{st.session_state.get('_page', '')}_{KEY}"
     raw = {name: st.query_params.get_all(name) for name in st.query_params}
     instead, problems = check_link(raw, controls)
     if problems:

@@ -7,6 +7,7 @@ also what is done: such a value never reaches its control.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from typing import Protocol
 
@@ -14,6 +15,7 @@ from ui.foreign import as_code
 from ui.limits import LINK_NUMBERS, QUOTED_CHARACTERS
 
 GRID_SIZE = 61
+DECIMAL = re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 class InLink(Protocol):
@@ -36,13 +38,20 @@ class InLink(Protocol):
         if there is one; ``None`` for what is no value at all."""
 
 
+def parse_number(text: str) -> float | None:
+    """The number of "-2.5" or "1e-7", as browsers write it; ``None`` if it is none or not finite.
+
+    Python would also read 1_0, +1, infinity, spaces around it and digits of other alphabets.
+    """
+    number = float(text) if DECIMAL.fullmatch(text) else math.inf
+    return number if math.isfinite(number) else None
+
+
 def parse_numbers(text: str) -> tuple[float, ...] | None:
     """The numbers of "1, 2.5, -3"; ``None`` if one of them is none or not finite."""
-    try:
-        numbers = tuple(float(part) for part in text.split(",")[:LINK_NUMBERS])
-    except ValueError:
-        return None
-    return numbers if all(map(math.isfinite, numbers)) else None
+    parts = text.split(",")[:LINK_NUMBERS]
+    numbers = tuple(x for part in parts if (x := parse_number(part.strip(" "))) is not None)
+    return numbers if len(numbers) == len(parts) else None
 
 
 def parse_pick(text: str, size: int = GRID_SIZE) -> tuple[int, int] | None:

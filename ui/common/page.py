@@ -1,19 +1,27 @@
-"""What every page begins and ends with: its title and icon, the way to the others, its link."""
+"""What every page begins and ends with: its head, the links to all pages, its own link.
+
+    with page("Manifold", question="What shape do the outputs fill?"):
+        from ui.manifold.controls import MANIFOLD
+        ...
+
+A page imports what it is made of within: torch takes a second, and by then its head is on the
+screen of whoever opens a server just started, and their browser loads plotly.js.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import streamlit as st
 
-from ui.common.link_check import warn_about_link
-from ui.common.links import InLink
-from ui.work import jobs, pool, run_begins, run_ends
+from ui.components.plotly_js import preload
+from ui.work import run_begins, run_ends
 from ui.work.trouble import told
 from ui.work.turns import TURNS
 
+STYLE = Path(__file__).with_suffix(".css")
 ICON = Path(__file__).resolve().parents[2] / "assets" / "icon.png"
 PAGES = {  # by title: file and icon
     "Flat or curved?": ("app.py", ":material/landscape:"),
@@ -31,20 +39,27 @@ run_ends.mend()
 
 @contextmanager
 def page(
-    title: str, controls: Mapping[str, InLink] | None = None, question: str = "", lead: str = ""
+    title: str, question: str = "", lead: str = "", *, pictures: bool = True
 ) -> Iterator[None]:
-    """The page called ``title``, a row of `PAGES`: all that it shows is drawn within.
+    """Draw the page called ``title``, a row of `PAGES`: all that it shows is drawn within.
 
-    What other pages do ends, the links to all pages are drawn, then ``question`` and ``lead``, and
-    what the link says that none of the ``controls`` can be. Whoever comes back finds the page as
-    they left it.
+    Jobs of other pages end; the links to all pages, ``question`` and ``lead`` are drawn. With
+    ``pictures`` the browser begins to load plotly.js. Whoever comes back finds the page as they
+    left it.
     """
-    with TURNS.turn(), _drawn(title, controls or {}, question, lead):
-        yield
+    with TURNS.turn():
+        links = _head(title, question, lead, pictures)
+        with told(title):
+            from ui.work import jobs, pool  # not above: they import torch
+
+            jobs.arrive(title)
+            yield
+            pool.POOL.warm()
+        links[title] = {name: st.query_params.get_all(name) for name in st.query_params}
 
 
-@contextmanager
-def _drawn(title: str, controls: Mapping[str, InLink], question: str, lead: str) -> Iterator[None]:
+def _head(title: str, question: str, lead: str, pictures: bool) -> dict[str, dict[str, list[str]]]:
+    """Draw what stands above every page; the links that its visitor has left other pages with."""
     path, _ = PAGES[title]
     st.set_page_config(
         page_title=f"{title} · gated attention",
@@ -53,20 +68,18 @@ def _drawn(title: str, controls: Mapping[str, InLink], question: str, lead: str)
         initial_sidebar_state="collapsed",
     )
     _return(title, path)
-    pool.POOL.warm()
-    jobs.arrive(title)
+    st.html(STYLE)
     links = st.session_state.setdefault(LINKS, {})
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, key="pages"):
         for name, (other, icon) in PAGES.items():
             st.page_link(other, label=name, icon=icon, query_params=links.get(name))
+        if pictures:
+            preload()
     if question:
         st.title(question, anchor=False)
-        if lead:
-            st.markdown(lead)
-    with told(title):
-        warn_about_link(title, controls)
-        yield
-    links[title] = {name: st.query_params.get_all(name) for name in st.query_params}
+    if lead:
+        st.container(key="lead").markdown(lead)
+    return links
 
 
 def _return(title: str, path: str) -> None:

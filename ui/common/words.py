@@ -12,6 +12,7 @@ from gating_core.training import MeanInterval
 
 SLIGHT = 0.005  # of the area: not worth a sentence
 FIGURES = 6  # written of a number at most; beyond them stand powers of ten
+MOST_ADDED = Decimal("1.1")  # to an error by rounding it up
 LONGEST = 800  # figures of the longest number in double precision, and some more
 
 
@@ -48,10 +49,10 @@ def crease_text() -> str:
 def plus_minus(value: float, error: float, least: float = -math.inf) -> str:
     """``value ± error``, where the error is the smaller of the two; else what both allow.
 
-    The error is rounded up to one figure, to two where it would look as large as the value, which
-    is rounded to the same place. Where that would be more than six figures the error stands apart;
-    where it is not smaller than the value, "between a and b" or, where a is ``least`` or less,
-    "at most b".
+    The error is rounded up to one figure, or to two where one would add more than a tenth to it, or
+    would look as large as the value, which is rounded to the same place. Where that would be more
+    than six figures the error stands apart; where it is not smaller than the value, "between a and
+    b" or, where a is ``least`` or less, "at most b".
     """
     if not (math.isfinite(value) and math.isfinite(error)):
         return UNKNOWN
@@ -61,6 +62,8 @@ def plus_minus(value: float, error: float, least: float = -math.inf) -> str:
     for count in (1, 2):
         shown = _rounded(doubt, _place(doubt, count), ROUND_CEILING)
         shown = _rounded(shown, _place(shown, count), ROUND_CEILING)  # 0.0096 became 0.010
+        if count == 1 and shown > doubt * MOST_ADDED:
+            continue
         # In whole numbers where these are short: 1234 ± 100.
         place = min(_place(shown, count), 0)
         place = place if _places(exact, place) <= FIGURES else _place(shown, count)
@@ -252,6 +255,31 @@ def points_text(difference: MeanInterval) -> str:
     """A difference of shares in percentage points: to one decimal, the error rounded up."""
     tenths, width = _tenths(difference)
     return f"{tenths / 10:.1f} ± {width / 10:.1f}".replace("-", "−")
+
+
+def accuracy_text(accuracy: MeanInterval) -> str:
+    """A mean accuracy in percent with its interval, which ends where accuracies do.
+
+    All of a 95 % interval that can be is as likely to hold the true mean as the whole of it.
+    """
+    mean, half = 100 * accuracy.mean, 100 * accuracy.half_width
+    if not math.isfinite(half):
+        return f"{short(mean)}\u00a0%"
+    if mean - half >= 0 and mean + half <= 100:
+        return f"{plus_minus(mean, half)}\u00a0%"
+    low, high = math.floor(max(mean - half, 0.0)), math.ceil(min(mean + half, 100.0))
+    return f"{mean:.0f}\u00a0% ({low} to {high}\u00a0%)"
+
+
+def paired_text(difference: MeanInterval, count: int, name: str) -> str:
+    """What the paired difference over ``count`` seeds says of ``name``, in a few words."""
+    tenths, width = _tenths(difference)
+    if abs(tenths) <= width:
+        points = points_text(difference)
+        return f"**No difference that {count} seeds can show**: {points} points, paired"
+    verb = "helps" if tenths > 0 else "hurts"
+    by = f"{abs(tenths) / 10:.1f} ± {width / 10:.1f} points"
+    return f"**{name[:1].upper()}{name[1:]} {verb} by {by}**, paired over {count} seeds"
 
 
 def difference_text(difference: MeanInterval, count: int, name: str, against: str) -> str:

@@ -14,13 +14,19 @@ SCRIPTS = {
     "pad": ("wire.js", "svg.js", "pad/picture.js", "pad/pad.js"),
     "rows": ("wire.js", "rows/rows.js"),
     "draw": ("wire.js", "svg.js", "draw/picture.js", "draw/hand.js", "draw/draw.js"),
+    "strip": ("wire.js", "svg.js", "strip/strip.js"),
+    "plotly_js": ("load_plotly.js", "plotly_js/plotly_js.js"),
     "view3d": (
+        "load_plotly.js",
         "view3d/payload.js",
+        "view3d/parts.js",
         "view3d/picture.js",
         "view3d/camera.js",
+        "view3d/edge.js",
         "view3d/notes.js",
         "view3d/playing.js",
         "view3d/pointer.js",
+        "view3d/choices.js",
         "view3d/view3d.js",
     ),
 }
@@ -35,12 +41,16 @@ def declare(name: str) -> Any:
     """Tell Streamlit of the component ``name``; once, when its module is imported."""
     return st.components.v2.component(
         f"gating_{name}",
-        html=_text(f"{name}/{name}.html"),
-        css=_text(f"{name}/{name}.css"),
+        html=_text(f"{name}/{name}.html", instead=""),
+        css=_text(f"{name}/{name}.css", instead=""),
         js=script(name),
         isolate_styles=False,  # isolated ones break the pictures of plotly.js
     )
 
 
-def _text(path: str) -> str:
-    return (HERE / path).read_text(encoding="utf-8")
+def _text(path: str, instead: str | None = None) -> str:
+    """A file's text; where there is no such file, what stands ``instead``."""
+    file = HERE / path
+    if instead is not None and not file.exists():
+        return instead
+    return file.read_text(encoding="utf-8")

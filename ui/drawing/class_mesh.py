@@ -8,6 +8,7 @@ Shapes: T frames (versions of a model), R x C grid points, K classes, F faces, V
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,6 +40,51 @@ def class_mesh(values: np.ndarray, logits: np.ndarray) -> ClassMesh:
     return ClassMesh(_padded(points), *small)
 
 
+def class_triangle(corners: np.ndarray, logits: np.ndarray) -> tuple[ClassMesh, np.ndarray]:
+    """Flat triangles with ``corners`` (T, 3, 3), cut where the likeliest class changes; the cuts.
+
+    Logits are affine on each of them, and ``logits`` (T, 3, K) are those of its corners: the cuts
+    (T, M, 3) are straight lines, exactly where they are. Rows of NaN separate them.
+    """
+    points, faces, kinds, cuts = [], [], [], []
+    for triangle, scores in zip(corners, logits.astype(float), strict=True):
+        regions = _regions(scores, range(scores.shape[1])) or [(0, np.eye(3))]  # all alike
+        shares = [polygon for _, polygon in regions]
+        fans = [_fan(len(polygon)) for polygon in shares]
+        starts = np.cumsum([0, *map(len, shares)])[:-1]
+        points.append(np.concatenate(shares) @ triangle)
+        faces.append(np.concatenate([start + fan for start, fan in zip(starts, fans, strict=True)]))
+        kinds.append(np.repeat([label for label, _ in regions], list(map(len, fans))))
+        cuts.append([side @ triangle for polygon in shares for side in _inner_sides(polygon)])
+    # What is seen through must not be drawn twice: frames with fewer faces have some of one point.
+    longest = max(map(len, faces))
+    whole = [np.concatenate([x, np.zeros((longest - len(x), 3), int)]) for x in faces]
+    small = np.stack(whole).astype(np.uint16), _padded(tuple(kinds)).astype(np.uint8)
+    return ClassMesh(_padded(tuple(points)), *small), _with_gaps(cuts)
+
+
+def _fan(count: int) -> np.ndarray:
+    """(count - 2, 3): triangles that make up a convex polygon of so many corners."""
+    second = np.arange(1, count - 1)
+    return np.stack([np.zeros_like(second), second, second + 1], -1)
+
+
+def _inner_sides(polygon: np.ndarray) -> list[np.ndarray]:
+    """Those sides (2, 3) of a region (M, 3) that are not on the triangle's own."""
+    ends = zip(polygon, np.roll(polygon, -1, 0), strict=True)
+    return [np.stack([a, b]) for a, b in ends if not ((a == 0) & (b == 0)).any()]
+
+
+def _with_gaps(cuts: list[list[np.ndarray]]) -> np.ndarray:
+    """(T, M, 3): sides (2, 3) one after the other with a row of NaN after each, filled up by it."""
+    most = max(map(len, cuts))
+    out = np.full((len(cuts), max(3 * most, 1), 3), np.nan)
+    for row, sides in zip(out, cuts, strict=True):
+        for place, side in enumerate(sides):
+            row[3 * place : 3 * place + 2] = side
+    return out
+
+
 def _cut(
     points: np.ndarray, logits: np.ndarray, faces: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -48,26 +94,30 @@ def _cut(
     more, corners = [points], [faces[whole]]
     classes, count = [likeliest[whole, 0]], len(points)
     for face in faces[~whole]:
-        for label, shares in _regions(logits[face]):
-            fan = np.arange(1, len(shares) - 1)
+        scores = logits[face]
+        for label, shares in _regions(scores, set(scores.argmax(1).tolist())):
+            fan = _fan(len(shares))
             more.append(shares @ points[face])
-            corners.append(count + np.stack([np.zeros_like(fan), fan, fan + 1], -1))
+            corners.append(count + fan)
             classes.append(np.full(len(fan), label))
             count += len(shares)
     return np.concatenate(more), np.concatenate(corners), np.concatenate(classes)
 
 
-def _regions(logits: np.ndarray) -> list[tuple[int, np.ndarray]]:
-    """Where in a triangle with ``logits`` (3, K) the classes of its corners are likeliest.
+def _regions(logits: np.ndarray, classes: Collection[int]) -> list[tuple[int, np.ndarray]]:
+    """Where in a triangle with ``logits`` (3, K) each of ``classes`` is likeliest among them.
 
     Each a convex polygon (M, 3), its corners as shares of the triangle's in order.
     """
-    found, likeliest = [], set(logits.argmax(1).tolist())
-    for label in likeliest:
+    found = []
+    for label in classes:
         polygon = np.eye(3)
-        for other in likeliest:
-            if other != label and len(polygon):
-                polygon = _clipped(polygon, polygon @ (logits[:, label] - logits[:, other]))
+        for other in classes:
+            lead = polygon @ (logits[:, label] - logits[:, other])
+            if not lead.any():  # of two that are equal everywhere the first one counts
+                polygon = polygon[: 0 if other < label else None]
+            else:
+                polygon = _clipped(polygon, lead)
         if len(polygon) > 2:
             found.append((label, polygon))
     return found

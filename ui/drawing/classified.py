@@ -16,13 +16,16 @@ from gating_core.experiments.comparison import DrawnData
 from gating_core.experiments.specimen import COLOURINGS
 from ui.drawing import palette
 from ui.drawing.camera import Camera, best_camera
+from ui.drawing.class_mesh import ClassMesh
 from ui.drawing.colours import ColourScale, colour_scale
 from ui.drawing.lines import border, grid_lines, hatch, lifted
 from ui.drawing.panels import (
     QUIET,
     Panel,
+    by_class,
     chart_layout,
     closed,
+    ground,
     heat,
     line2d,
     line3d,
@@ -81,15 +84,15 @@ def sheet_arrays(sheet: Sheet) -> tuple[dict[str, np.ndarray], dict[str, np.ndar
         spatial["_plane"] = sheet.plane
     if sheet.corners is not None:
         spatial["_ring"] = closed(sheet.corners)
+    if sheet.ground is not None:
+        ground, spatial["_split"] = sheet.ground
+        framed |= _mesh_arrays(f"{name}_ground", ground)
     framed |= {f"{name}_colour": sheet.shown}
     for part, where in spatial.items():
         framed |= {f"{name}{part}_{x}": where[..., i] for i, x in enumerate("xyz")}
     framed |= {f"{name}_curve_{u}": sheet.chart_cuts[..., i] for i, u in enumerate("uv")}
     if sheet.parted:
-        found = sheet.class_mesh
-        framed |= {f"{name}_part_{x}": found.vertices[..., i] for i, x in enumerate("xyz")}
-        framed |= {f"{name}_part_{x}": found.corners[..., i] for i, x in enumerate("ijk")}
-        framed[f"{name}_faces"] = found.classes
+        framed |= _mesh_arrays(f"{name}_part", sheet.class_mesh)
     if sheet.fine is not None:
         framed[f"{name}_fine"] = sheet.fine
     if sheet.field is not None:
@@ -103,6 +106,13 @@ def sheet_arrays(sheet: Sheet) -> tuple[dict[str, np.ndarray], dict[str, np.ndar
     if sheet.fine is not None:
         fixed["fine_axis"] = np.linspace(data.axis[0], data.axis[-1], sheet.fine.shape[1])
     return framed, fixed
+
+
+def _mesh_arrays(prefix: str, found: ClassMesh) -> dict[str, np.ndarray]:
+    """What a mesh `by_class` is drawn from."""
+    arrays = {f"{prefix}_{x}": found.vertices[..., i] for i, x in enumerate("xyz")}
+    arrays |= {f"{prefix}_{x}": found.corners[..., i] for i, x in enumerate("ijk")}
+    return arrays | {f"{prefix}_class": found.classes}
 
 
 def _parts(data: DrawnData) -> list[tuple[str, np.ndarray]]:
@@ -134,8 +144,7 @@ def _scene(sheet: Sheet, look: Look, room: Box) -> Panel:
     name, data = sheet.name, sheet.data
     surface = mesh(name, look.style)
     if sheet.parted:
-        surface |= {part: ref(f"{name}_part_{part}") for part in "xyzijk"}
-        surface |= {"intensity": ref(f"{name}_faces"), "intensitymode": "cell"}
+        surface |= by_class(f"{name}_part")
     traces = [
         surface,
         line3d(f"{name}_grid", palette.GRID_LINE, 2.5),
@@ -153,7 +162,11 @@ def _scene(sheet: Sheet, look: Look, room: Box) -> Panel:
         traces.append(plane_trace(xyz(f"{name}_plane")))
         content = "data, decision curve and the classifier's plane"
     if sheet.corners is not None:
-        traces += value_triangle(f"{name}_ring")
+        traces += value_triangle(
+            f"{name}_ring", sheet.ground and ground(f"{name}_ground", look.style)
+        )
+    if sheet.ground is not None:
+        traces.append(line3d(f"{name}_split", palette.INK, 4))
     return Panel(
         kind="scene",
         label=f"{name} model: surface in representation space, with {content}",

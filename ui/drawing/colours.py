@@ -34,7 +34,7 @@ class ColourScale:
     @property
     def collapsed(self) -> bool:
         """Whether all that is known is zero."""
-        return max(map(abs, self.ends)) <= palette.COLOUR_RANGE_FLOOR * (1 + SLACK)
+        return not self.log and max(map(abs, self.ends)) <= palette.COLOUR_RANGE_FLOOR * (1 + SLACK)
 
     def apply(self, field: np.ndarray) -> np.ndarray:
         if self.log:
@@ -86,6 +86,14 @@ def colour_scale(
         return ColourScale(colours, low, high, soft=soft, beyond=_beyond(fields, end))
     low, high = palette.symmetric_range(max(float(np.quantile(x, QUANTILE)) for x in parts))
     return ColourScale(colours, low if signed else 0.0, high, beyond=_beyond(fields, high))
+
+
+def share_beyond(field: np.ndarray, scale: ColourScale) -> float:
+    """The share of the known points of a ``field`` that the ends of a ``scale`` cut off."""
+    drawn = scale.apply(field[~np.isnan(field)])
+    slack = SLACK * (scale.high - scale.low)
+    beyond = (drawn > scale.high + slack) | (drawn < scale.low - slack)
+    return float(beyond.mean()) if beyond.size else 0.0
 
 
 def _beyond(fields: Sequence[np.ndarray], end: float) -> float:

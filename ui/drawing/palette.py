@@ -11,7 +11,9 @@ from collections.abc import Sequence
 CLASS_COLOURS = ("#2b6cb0", "#e07b1a", "#2a9d63", "#a855c7")  # blue, orange, green, purple
 POINT_COLOURS = ("#0b3c6f", "#8f4300", "#0f5132", "#581c87")  # dark enough on their own class
 SIDE_COLOURS = {"left": "#6b7280", "right": "#a21caf"}  # of what is compared: grey, magenta
+BESIDE = "#0f8f7f"  # variants that are neither left nor right
 NEUTRAL = "#c9c9c9"
+INK = "ink"  # of a line over the page itself: the text's colour, which the browser knows
 LINE = "#1b1b1b"  # decision curve and K = 0, on coloured surfaces
 GRID_LINE = "#5b5f66"
 ACCENT = "#c026d3"  # the picked point, and the triangle of the values

@@ -31,6 +31,8 @@ TICK_ROOM = 0.15  # of an axis at both ends, without numbers: those of two axes 
 FAINT = {
     "color": palette.ACCENT, "opacity": 0.1, "lighting": {"ambient": 1.0, "diffuse": 0.0},
 }  # fmt: skip
+PALE = 0.45  # opaque: a piece of space that a sheet in full colour lies in
+UNDER = "under"  # what has this "meta" is drawn beneath what lies in the same plane
 QUIET = {"hoverinfo": "skip", "showlegend": False}
 
 
@@ -42,7 +44,8 @@ class Panel:
     chart's axis (R,) where the panel is the chart itself; empty where a panel shows no points of
     the chart, and takes the full width. ``notes`` are words with a leader line each; ``inside`` are
     points (M, 3) that a scene's camera keeps in the picture, all of its box unless said. Where the
-    box moves, ``layouts`` has one for every frame.
+    box moves, ``layouts`` has one for every frame, and ``fits`` are such points (M, 3) of all
+    boxes, in units of the camera. What ``plain`` says of a plane stands in its place on a phone.
     """
 
     kind: str
@@ -53,6 +56,8 @@ class Panel:
     notes: tuple[Note, ...] = ()
     inside: list[list[float]] = field(default_factory=list)
     layouts: list[dict[str, Any]] = field(default_factory=list)
+    fits: list[list[float]] = field(default_factory=list)
+    plain: str = ""
 
 
 @dataclass(frozen=True)
@@ -90,7 +95,7 @@ class View:
     camera: dict[str, dict[str, float]]
     colour_range: tuple[float, float]
     beyond: float = field(default=0.0)  # share of points whose colour is cut off
-    edge_on: EdgeOn | None = None
+    edge_on: tuple[EdgeOn, ...] = ()  # one for all columns, or one for each
 
 
 def ref(name: str, flat: bool = False) -> dict[str, Any]:
@@ -114,6 +119,27 @@ def mesh(side: str, style: dict[str, Any]) -> dict[str, Any]:
         "lighting": LIGHTING,
         "lightposition": LIGHT_PLACE,
         "hovertemplate": "y = (%{x:.3g}, %{y:.3g}, %{z:.3g})<extra></extra>",
+    }
+
+
+def by_class(prefix: str) -> dict[str, Any]:
+    """What makes a mesh one of the arrays PREFIX_x to PREFIX_k, coloured by PREFIX_class."""
+    return {name: ref(f"{prefix}_{name}") for name in "xyzijk"} | {
+        "intensity": ref(f"{prefix}_class"), "intensitymode": "cell",
+    }  # fmt: skip
+
+
+def ground(prefix: str, style: dict[str, Any]) -> dict[str, Any]:
+    """A flat piece of space, paler than the sheet in it: the arrays PREFIX_x to PREFIX_class."""
+    return {
+        "type": "mesh3d",
+        **by_class(prefix),
+        **style,
+        "showscale": False,
+        "opacity": PALE,
+        "lighting": {"ambient": 1.0, "diffuse": 0.0},
+        "meta": UNDER,
+        **QUIET,
     }
 
 
@@ -170,12 +196,13 @@ def closed(corners: np.ndarray) -> np.ndarray:
     return np.concatenate([corners, corners[..., :1, :]], -2)
 
 
-def value_triangle(ring: str) -> list[dict[str, Any]]:
+def value_triangle(ring: str, filled: dict[str, Any] | None = None) -> list[dict[str, Any]]:
     """Three value vectors, and the flat space between them: arrays RING_x, RING_y, RING_z.
 
-    In each the three and the first again, see `closed`.
+    In each the three and the first again, see `closed`. The space is ``filled``, faintly unless
+    said.
     """
-    filled = {
+    filled = filled or {
         "type": "mesh3d",
         **xyz(ring),
         **{name: [place] for place, name in enumerate("ijk")},
@@ -211,10 +238,13 @@ def cells(size: int) -> dict[str, np.ndarray]:
     return {f"cells_{name}": corner for name, corner in zip("ijk", triangles(size).T, strict=True)}
 
 
-def scene_layout(low: np.ndarray, high: np.ndarray, names: tuple[str, ...]) -> dict[str, Any]:
+def scene_layout(
+    low: np.ndarray, high: np.ndarray, names: tuple[str, ...], factors: np.ndarray | None = None
+) -> dict[str, Any]:
     """Axes called ``names`` over the box from ``low`` to ``high`` (3,), undistorted.
 
-    Without names nothing is drawn of them.
+    Without names nothing is drawn of them. With ``factors`` (3,) everything is drawn so many times
+    its true size along each axis: only where the page says so beside the picture.
     """
     axes: dict[str, dict[str, Any]] = {
         f"{name}axis": {"range": [low[i], high[i]], "visible": bool(names)}
@@ -223,7 +253,16 @@ def scene_layout(low: np.ndarray, high: np.ndarray, names: tuple[str, ...]) -> d
     for place, name in enumerate(names):
         axis = axes[f"{'xyz'[place]}axis"]
         axis |= {"title": {"text": name}, "tickvals": round_numbers(low[place], high[place])}
-    return {"aspectmode": "manual", "aspectratio": true_aspect(high - low), **plain(axes)}
+        axis["exponentformat"] = "power"
+    seen = high - low if factors is None else (high - low) * factors
+    return {"aspectmode": "manual", "aspectratio": true_aspect(seen), **plain(axes)}
+
+
+def in_camera_units(points: np.ndarray, layout: dict[str, Any]) -> np.ndarray:
+    """(M, 3): where ``points`` (M, 3) of a scene stand in the units of its camera."""
+    low, high = np.array([layout[f"{x}axis"]["range"] for x in "xyz"]).T
+    aspect = np.array([layout["aspectratio"][x] for x in "xyz"])
+    return ((points - low) / (high - low) - 0.5) * aspect
 
 
 def round_numbers(low: float, high: float) -> list[float]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from gating_core.experiments.comparison import ClassifierFrames, DrawnData
 from ui.drawing.axes import Axes
-from ui.drawing.class_mesh import ClassMesh, class_mesh
+from ui.drawing.class_mesh import ClassMesh, class_mesh, class_triangle
 from ui.drawing.lines import class_boundary, lifted
 from ui.drawing.panels import Note, boxed
 from ui.drawing.planes import drawn_planes
@@ -29,7 +29,8 @@ class Sheet:
     ``shown`` (T, R, C) is what the colours show; a ``parted`` mesh shows the likeliest class in its
     place, cut where that changes; ``fine`` (T, F, F), if given, colours the input plane. ``field``
     (T, R, C), if given, is what is read off the chart, hatched where it is NaN. ``corners``
-    (T, 3, 3) are a triangle with the flat space in it. ``lines`` (M, 2) of the chart, if given, are
+    (T, 3, 3) are a triangle with the flat space in it; a ``grounded`` sheet shows what the
+    classifier says of each of its points. ``lines`` (M, 2) of the chart, if given, are
     drawn on the surface in place of its grid, and ``creases``, T curves as `crease_curves` finds
     them, around its most curved part. With ``labelled`` the parts are named in the picture, and
     nothing is written along the axes.
@@ -47,6 +48,7 @@ class Sheet:
     lines: np.ndarray | None = None
     creases: list[np.ndarray] | None = None
     labelled: bool = False
+    grounded: bool = False
 
     @cached_property
     def values(self) -> np.ndarray:
@@ -56,6 +58,18 @@ class Sheet:
     @cached_property
     def class_mesh(self) -> ClassMesh:
         return class_mesh(self.values, self.frames.logits)
+
+    @cached_property
+    def ground(self) -> tuple[ClassMesh, np.ndarray] | None:
+        """The triangle of values by likeliest class, and where that changes; see `class_triangle`.
+
+        ``None`` unless the surfaces lie in it: then logits are affine there.
+        """
+        frames = self.frames
+        if not self.grounded or self.corners is None or frames.averaged is None:
+            return None
+        logits = np.einsum("tnd,tdk->tnk", frames.averaged, frames.weight) + frames.bias[:, None]
+        return class_triangle(self.corners, logits)
 
     @cached_property
     def cuts(self) -> np.ndarray:

@@ -14,6 +14,7 @@ from gating_core.theory import (
     FIRST_RADIUS,
     GALLERY,
     GRAMMAR,
+    LONGEST_FORMULA,
     SHAPES,
 )
 from ui.common.control_table import Controls, table
@@ -28,7 +29,7 @@ from ui.gates.request import OWN, RADII, SPHERE, STEPS, STRENGTHS, GateRequest
 from ui.gates.shapes import SIZES, UNITS, ShapeRequest
 from ui.gates.shipped import picture_file, shipped
 from ui.gates.words import tile_line
-from ui.limits import FORMULA_CHARACTERS, GATED_CHANNELS
+from ui.limits import GATED_CHANNELS
 
 VIEW_KEY = "gates_view"
 FULL = STRENGTHS[-1]
@@ -68,17 +69,17 @@ class FormulaText(Control):
 
     @property
     def wanted(self) -> str:
-        return f"at most {FORMULA_CHARACTERS} letters of a formula of u and v"
+        return f"at most {LONGEST_FORMULA} letters of a formula of u and v"
 
     def parse(self, text: str) -> str | None:
-        fits = len(text) <= FORMULA_CHARACTERS and LETTERS.fullmatch(text)
+        fits = len(text) <= LONGEST_FORMULA and LETTERS.fullmatch(text)
         return text if fits else None
 
     def clean(self, raw: Any) -> str:
         return self.default if not raw else str(raw)
 
     def widget(self, where: Where, **more: Any) -> Any:
-        return where.text_input(self.label, self.default, max_chars=FORMULA_CHARACTERS, **more)
+        return where.text_input(self.label, self.default, max_chars=LONGEST_FORMULA, **more)
 
 
 GATES: Controls = table(
@@ -131,7 +132,8 @@ GATES: Controls = table(
 def front_controls(where: Where) -> tuple[GateRequest, str]:
     """What the chosen case needs, and the colour."""
     case = GATES["case"].value
-    left, right = where.columns([3, 1], vertical_alignment="bottom")
+    row = where.container(key="gates_front")
+    left, right = row.columns([3, 1], vertical_alignment="bottom")
     radius, formula = FIRST_RADIUS, FIRST_FORMULA
     if case == SPHERE:
         radius = GATES["radius"].draw(left)

@@ -110,8 +110,9 @@ def _draw_view(found: FoundGate) -> None:
         on_pick=on_pick,
         on_stop=on_stop if found.measuring is None else lambda: None,
     )  # fmt: skip
-    if found.measuring is not None:
-        measured.EVERY.watch(found.measuring, "Measuring every strength of the gate")
+    with st.container(key="progress"):
+        if found.measuring is not None:
+            measured.EVERY.watch(found.measuring, "Measuring every strength of the gate")
 
 
 def legend_of(picture: GatePicture, shown: str, frames: tuple[GateFrame, ...]) -> Legend:

@@ -20,6 +20,7 @@ from ui.drawing.lines import border, grid_lines, hatch, lifted, zero_curve
 from ui.drawing.panels import (
     LIGHTING,
     MILD,
+    Note,
     Panel,
     View,
     boxed,
@@ -72,9 +73,10 @@ def gate_picture(frames: Sequence[GateFrame], shown: str = "K") -> GatePicture:
     arrays: dict[str, np.ndarray] = {"axis": axis, **cells(len(axis)), **_flat(frames[0])}
     arrays |= {f"{SIDE}_{key}": stacked([each[key] for each in found]) for key in found[0]}
     layouts = _layouts(values)
+    zero = not any(np.nan_to_num(field, nan=1.0).any() for field in fields)
     last = np.where(np.isnan(values[-1]), 0.0, values[-1])
     view = View(
-        columns=[[_scene(values, layouts, scale), _chart(axis, scale, shown), _gate(axis,
+        columns=[[_scene(values, layouts, scale), _chart(axis, scale, shown, zero), _gate(axis,
                                                                                    gate_scale)]],
         arrays=arrays,
         framed=frozenset(name for name in arrays if name.startswith(f"{SIDE}_")),
@@ -174,14 +176,16 @@ def _scene(
         layout=layouts[-1],
         layouts=layouts if len(layouts) > 1 else [],
         pick={letter: f"{SIDE}_{letter}" for letter in "xyz"},
+        notes=(Note("the flat sheet", "flat_edge", 0),) if len(layouts) == 1 else (),
         inside=[] if len(layouts) > 1 or not len(points) else outermost(points).tolist(),
     )
 
 
-def _chart(axis: np.ndarray, scale: ColourScale, shown: str) -> Panel:
+def _chart(axis: np.ndarray, scale: ColourScale, shown: str, zero: bool) -> Panel:
     reading = f"{shown} = %{{customdata:.3g}}"
     return Panel(
         kind="plane",
+        plain=f"{shown} = 0 everywhere" if zero else "",
         label=f"{shown} over the chart, the line K = 0 dashed, what is not known hatched",
         traces=[
             heat(

@@ -6,15 +6,23 @@ from dataclasses import replace
 
 import streamlit as st
 
-from gating_core.experiments.comparison import FIRST_LOOK, LIMITS, STRENGTHS, Setting
+from gating_core.experiments.comparison import (
+    FIRST_LOOK,
+    LIMITS,
+    STRENGTHS,
+    Setting,
+    first_look,
+)
 from ui.common.control_table import Controls, table
 from ui.common.controls import Choice, Fold, Number
+from ui.common.front import front_columns
 from ui.common.link_check import forget
 from ui.common.link_controls import GridPoint
 from ui.components.view3d import clicked, stopped
 from ui.landing.picture import COLOURINGS
 from ui.limits import LANDING_LAYERS
 
+FRONT_WIDTHS = (4, 4, 3, 4)
 VIEW_KEY = "pair_view"
 FULL = STRENGTHS[-1]
 # Few, for a first look.
@@ -43,12 +51,18 @@ FIRST_EXAMPLE = ("task", "beside", "colour", "depth", "gate", "seed")
 
 
 def front_controls() -> tuple[str, str, str]:
-    """Task, what stands on the left, and colour."""
-    columns = st.columns([4, 4, 3])
+    """Draw task, what stands on the left, and colour; beside them where the theorem ends."""
+    *columns, last = front_columns(FRONT_WIDTHS, "bottom", alone=2)
     task, left, colour = (
         LANDING[name].draw(column)
         for name, column in zip(("task", "beside", "colour"), columns, strict=True)
     )
+    last.page_link(
+        "pages/2_Decision_boundary.py", label="Break it: let the values move",
+        icon=":material/heart_broken:", query_params={"from": "tokens"},
+        help="All this holds for fixed values, as memory slots have. Where each token brings its"
+        " own, outputs without a gate curve as well.",
+    )  # fmt: skip
     return task, left, colour
 
 
@@ -59,7 +73,19 @@ def explore_controls(task: str) -> Setting:
     gate = LANDING["gate"].draw(second)
     seed = LANDING["seed"].draw(third)
     fourth.button("Back to the first example", on_click=back_to_the_first_example, width="stretch")
-    return replace(FIRST_LOOK, task=task, depth=depth, variants=("ungated", gate), seed=seed)
+    one = replace(FIRST_LOOK, task=task, variants=("ungated", gate), seed=seed)
+    return landing_setting(one, depth)
+
+
+def landing_setting(like: Setting, depth: int) -> Setting:
+    """Task, variants and seed of ``like`` at a ``depth``, trained as this page trains there."""
+    return replace(first_look(depth), task=like.task, variants=like.variants, seed=like.seed)
+
+
+def go_to_depth(depth: int) -> None:
+    """Choose so many layers."""
+    LANDING["depth"].set(depth)
+    forget()
 
 
 def back_to_the_first_example() -> None:

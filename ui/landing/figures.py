@@ -96,18 +96,3 @@ def learning_curves(ensembles: dict[str, TrainedEnsemble], colours: dict[str, st
         legend={"orientation": "h", "y": 1.12}, margin={"l": 40, "r": 10, "t": 30, "b": 40},
     )  # fmt: skip
     return figure
-
-
-def seed_strip(accuracies: dict[str, np.ndarray], colours: dict[str, str]) -> go.Figure:
-    """Accuracy on new points: a row for each variant, a dot for each seed."""
-    figure = go.Figure()
-    for name, values in accuracies.items():
-        figure.add_scatter(
-            x=100 * values, y=[name] * len(values), mode="markers", name=name, showlegend=False,
-            marker={"color": colours[name], "size": 10, "opacity": 0.55},
-            hovertemplate="%{x:.1f} %<extra></extra>",
-        )  # fmt: skip
-    figure.update_xaxes(title_text="% of new points right", title_standoff=4, nticks=6)
-    figure.update_yaxes(autorange="reversed", ticklabelstandoff=6)
-    figure.update_layout(margin={"l": 90, "r": 10, "t": 4, "b": 40}, height=125)
-    return figure

@@ -13,8 +13,10 @@ from gating_core.experiments.comparison import (
     TrainedRun,
     drawn_data,
     frame_accuracies,
+    load_surface,
     refitted,
     sample,
+    shows_surface,
     strengths_model,
 )
 from gating_core.geometry import Grid, concentration, measure_surface, square_grid
@@ -26,23 +28,39 @@ AT_NOTHING = STRENGTHS.index(0.0)
 
 @dataclass(frozen=True, eq=False)
 class MeasuredPair:
-    """What stands on both sides; the right one at every strength."""
+    """What stands on both sides; the right one at every strength.
+
+    ``seen`` says whether the gated member has a surface to be seen.
+    """
 
     left: Side
     right: Side
+    seen: bool
 
 
 def measured_side(
-    model: Classifier, run: TrainedRun, member: int, grid: Grid | None = None
+    model: Classifier,
+    run: TrainedRun,
+    member: int,
+    grid: Grid | None = None,
+    shipped: str | None = None,
 ) -> Side:
-    """The versions of one member, sampled and measured, with the first of its training points."""
+    """Sample and measure all versions of one member, with the first of its training points.
+
+    The curvature of a ``shipped`` run, one of `SURFACES`, is read and not measured.
+    """
     grid = grid or square_grid()
     first = np.arange(min(DRAWN_POINTS, run.task.train_points.shape[1]))
     data = drawn_data(run, member, grid, train=first, test=first[:0])
-    surface = measure_surface(model.attention, grid)
+    frames = sample(model, grid, data.points)
+    surface = (
+        measure_surface(model.attention, grid)
+        if shipped is None
+        else load_surface(shipped, frames.values, grid)
+    )
     return Side(
         seed=run.setting.seeds[member],
-        frames=sample(model, grid, data.points),
+        frames=frames,
         surface=surface,
         concentration=concentration(surface),
         data=data,
@@ -51,24 +69,20 @@ def measured_side(
     )
 
 
-def measure_pair(left: str, run: TrainedRun, sweep: StrengthSweep) -> MeasuredPair:
-    """The gated member at all strengths; beside it, the same or one trained without a gate."""
-    dialled = sweep.model(run)
-    right = measured_side(dialled, run, sweep.member)
+def measure_pair(
+    left: str, run: TrainedRun, sweep: StrengthSweep, shipped: str | None = None
+) -> MeasuredPair:
+    """Measure the gated member at all strengths; beside it, itself or one trained without a gate.
+
+    ``left`` is "same", the same with its gate taken out, or "own"; ``shipped`` as above.
+    """
+    right = measured_side(sweep.model(run), run, sweep.member, shipped=shipped)
     if left == "same":
-        model, member = _at_nothing(dialled), sweep.member
+        left_side = right.frame(AT_NOTHING)
     else:
         ensemble = run.variants[run.setting.compared[0]].ensemble
         member = ensemble.best
         model = strengths_model(ensemble, member)
         model = refitted(model, run.task.train_points[member], run.task.train_labels[member])
-    return MeasuredPair(measured_side(model, run, member), right)
-
-
-def _at_nothing(dialled: Classifier) -> Classifier:
-    """The version with the gate taken out, alone."""
-    model = Classifier(dialled.attention.member(AT_NOTHING), dialled.bias.shape[-1])
-    model.requires_grad_(False)
-    for own, all_versions in ((model.weight, dialled.weight), (model.bias, dialled.bias)):
-        own.data = all_versions.data[AT_NOTHING : AT_NOTHING + 1]
-    return model
+        left_side = measured_side(model, run, member)
+    return MeasuredPair(left_side, right, shows_surface(run, sweep.member))

@@ -16,21 +16,31 @@ from gating_core.experiments.comparison import (
     TrainedRun,
     sweep_strengths,
 )
-from gating_core.training import TrainedEnsemble, mean_interval
+from gating_core.training import MeanInterval, TrainedEnsemble, mean_interval
 from ui.common import words as common
 from ui.common.figures import figures
+from ui.components.strip import strip
 from ui.components.view3d import Legend, view3d
 from ui.drawing import palette
 from ui.drawing.panels import View
 from ui.landing import measured as cached
 from ui.landing import words
-from ui.landing.controls import VIEW_KEY, arrives, frame_shown, on_pick, on_stop, picked
-from ui.landing.figures import curvature_maps, learning_curves, seed_strip
-from ui.landing.picture import Side, curvature_colours
+from ui.landing.controls import (
+    VIEW_KEY,
+    arrives,
+    frame_shown,
+    go_to_depth,
+    on_pick,
+    on_stop,
+    picked,
+)
+from ui.landing.figures import curvature_maps, learning_curves
+from ui.landing.picture import COLOURINGS, Side, curvature_colours
+from ui.limits import LANDING_LAYERS
 from ui.work import jobs, runs
 from ui.work.together import together
 
-OTHER_PIXELS, WORK_PIXELS = 450, 64  # high: all but the pictures, and what says how work goes
+OTHER_PIXELS = 440  # high: all but the pictures
 JOB, GOOD = "landing", "landing_good"
 SIDE_NAMES = ("Without gate", "With gate")
 SIDE_COLOURS = dict(zip(SIDE_NAMES, palette.SIDE_COLOURS.values(), strict=True))
@@ -54,7 +64,6 @@ class Found:
     sweep: StrengthSweep
     measured: cached.MeasuredPair
     frame: int
-    busy: bool  # whether a row above says how work goes
 
     @property
     def sides(self) -> list[tuple[str, Side, int]]:
@@ -68,6 +77,12 @@ class Found:
         found = (variant.ensemble for variant in self.run.variants.values())
         return dict(zip(SIDE_NAMES, found, strict=True))
 
+    @property
+    def trained(self) -> tuple[MeanInterval, MeanInterval, MeanInterval]:
+        """Mean accuracy on new points without a gate, with one, and of the paired difference."""
+        left, right = (ensemble.test_accuracy[-1] for ensemble in self.ensembles.values())
+        return mean_interval(left), mean_interval(right), mean_interval(right - left)
+
 
 def fetch(shown: LandingRequest) -> Found:
     """Everything for ``shown``, or, where that is not there, for the last experiment that was.
@@ -80,7 +95,7 @@ def fetch(shown: LandingRequest) -> Found:
     st.session_state[GOOD] = good
     assert good.sweep is not None
     measured = cached.measured_pair(good.run.setting, shown.left, good.run, good.sweep)
-    return Found(shown, good.run, good.sweep, measured, frame_shown(), _is_open(shown.setting))
+    return Found(shown, good.run, good.sweep, measured, frame_shown())
 
 
 def _measured(setting: Setting) -> runs.Shown | None:
@@ -129,25 +144,47 @@ def draw_pair(found: Found) -> None:
     """Both surfaces beside their input planes, what plays them, and what reads them."""
     shown, measured = found.shown, found.measured
     setting = found.run.setting
+    lines = words.fair_lines(shown.left, *found.trained, setting.seed_count)
+    sweeps = (None, found.sweep)
+    captions = [
+        words.captions(side, sweep, line) if measured.seen else words.map_captions(side, line)
+        for (_, side, _), sweep, line in zip(found.sides, sweeps, lines, strict=True)
+    ]
+    if not measured.seen:
+        _draw_unseen(setting)
     view = cached.view_of(setting, shown.left, shown.colouring, measured)
     view3d(
         view,
         key=VIEW_KEY,
         headings=(words.LEFT[shown.left], "With its gate"),
-        captions=[words.captions(measured.left), words.captions(measured.right, found.sweep)],
+        captions=captions,
         readings=cached.readings_of(setting, shown.left, measured),
         frame=found.frame,
         frame_labels=[f"λ = {strength:.2f}" for strength in STRENGTHS],
         ends=("no gate", "full gate"),
-        legend=_legend(shown.colouring, view),
+        legend=_legend(shown.colouring if measured.seen else COLOURINGS[0], view),
         pick=picked(),
         scrub=True,
         arrive=arrives(),
-        spare=OTHER_PIXELS + (WORK_PIXELS if found.busy else 0),
+        spare=OTHER_PIXELS,
         scene=f"{setting} {shown.left}",
         stale=words.stale_text(setting, shown.setting),
         on_pick=on_pick,
         on_stop=on_stop,
+    )
+
+
+def _draw_unseen(setting: Setting) -> None:
+    """One sentence, and the way to the nearest depth that shows a surface."""
+    text, way = st.columns([4, 1], vertical_alignment="center")
+    text.info(words.unseen_text(setting.depth))
+    near = cached.nearest_with_surface(setting)
+    if near is None and setting.depth == LANDING_LAYERS[0]:
+        return
+    depth = near or LANDING_LAYERS[0]
+    verb = "See" if near else "Try"
+    way.button(
+        f"{verb} {common.layers_text(depth)}", on_click=go_to_depth, args=(depth,), width="stretch"
     )
 
 
@@ -164,21 +201,20 @@ def _legend(colouring: str, view: View) -> Legend:
 
 
 def draw_control(found: Found) -> None:
-    """What was reached without a gate, every seed a dot, and the marked point."""
-    ensembles = found.ensembles
-    count = found.run.setting.seed_count
-    accuracies = {name: each.test_accuracy[-1] for name, each in ensembles.items()}
-    text, strip = st.columns([3, 2], vertical_alignment="center")
-    without, with_gate = map(mean_interval, accuracies.values())
-    text.markdown(words.control_text(without, with_gate, count))
-    text.caption(words.choice_text(found.measured.right.seed, count))
-    (dots,) = figures(("strip", found.run.setting), lambda: [seed_strip(accuracies, SIDE_COLOURS)])
-    strip.plotly_chart(
-        dots,
-        alt="Accuracy on new points, a dot for every seed, without and with a gate.",
-        key="seed_strip", config={"displayModeBar": False},
-    )  # fmt: skip
-    if point := picked():
+    """Draw how the seed was chosen, what every seed reached, and the marked point."""
+    setting = found.run.setting
+    text, dots = st.columns([3, 2], vertical_alignment="center")
+    text.caption(words.choice_text(found.measured.right.seed, setting.seed_count))
+    with dots:
+        strip(
+            key="seed_strip",
+            label="Accuracy on new points, a dot for every seed, without and with a gate.",
+            title="% of new points right, a dot a seed",
+            accuracies={name: x.test_accuracy[-1] for name, x in found.ensembles.items()},
+            colours=list(SIDE_COLOURS.values()),
+            seeds=setting.seeds,
+        )
+    if found.measured.seen and (point := picked()):
         _draw_pick(found, *point)
 
 
@@ -194,14 +230,24 @@ def _draw_pick(found: Found, row: int, column: int) -> None:
 def draw_details(found: Found) -> None:
     """Behind *Explore*: what the gate is worth, curvature maps, area shares, loss curves."""
     _draw_seeds(found)
+    if found.measured.seen:
+        _draw_curvature(found)
+    (curves,) = figures(
+        ("learning", found.run.setting), lambda: [learning_curves(found.ensembles, SIDE_COLOURS)]
+    )
+    st.plotly_chart(
+        curves,
+        alt="Training loss against steps for every seed, the shown seed thick.",
+        key="learning_curves",
+    )
+
+
+def _draw_curvature(found: Found) -> None:
     surfaces = {name: side.surface for name, side, _ in found.sides}
     frames = {name: frame for name, _, frame in found.sides}
     scale = curvature_colours(found.measured.right.surface)
     what = found.run.setting, found.shown.left, found.frame
     (maps,) = figures(("maps", *what), lambda: [curvature_maps(surfaces, frames, scale)])
-    (curves,) = figures(
-        ("learning", found.run.setting), lambda: [learning_curves(found.ensembles, SIDE_COLOURS)]
-    )
     st.plotly_chart(
         maps,
         alt="Gaussian curvature over the input plane, both sides on one zero-centred scale.",
@@ -222,11 +268,6 @@ def draw_details(found: Found) -> None:
         }
     )
     st.caption("Undecided: |K| is within an error that is not small, or unresolved.")
-    st.plotly_chart(
-        curves,
-        alt="Training loss against steps for every seed, the shown seed thick.",
-        key="learning_curves",
-    )
 
 
 def _percent1(share: float) -> str:
@@ -237,6 +278,6 @@ def _draw_seeds(found: Found) -> None:
     count = found.run.setting.seed_count
     ensembles = found.ensembles
     counts = ", ".join(f"{name.lower()} {e.parameter_count}" for name, e in ensembles.items())
-    left, right = (ensemble.test_accuracy[-1] for ensemble in ensembles.values())
-    difference = common.difference_text(mean_interval(right - left), count, "the gate", "no gate")
-    st.markdown(f"{difference} Parameters: {counts}.")
+    *_, difference = found.trained
+    text = common.difference_text(difference, count, "the gate", "no gate")
+    st.markdown(f"{text} Parameters: {counts}.")

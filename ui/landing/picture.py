@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -43,6 +45,20 @@ class Side:
     test_accuracy: np.ndarray  # (T,)
     value_vectors: np.ndarray  # (3, D): the last layer's
 
+    def frame(self, place: int) -> Side:
+        """Return one strength alone."""
+        here = slice(place, place + 1)
+        frames = self.frames.frame(place)
+        if frames.averaged is None and self.surface.proof[place]:  # alone it is averages of values
+            frames = replace(frames, averaged=self.value_vectors[None])
+        return replace(
+            self,
+            frames=frames,
+            surface=self.surface.frame(place),
+            concentration=self.concentration[here],
+            test_accuracy=self.test_accuracy[here],
+        )
+
 
 def curvature_colours(surface: SurfaceResult) -> ColourScale:
     """Colours of K at full strength, symmetric about zero, an asinh scale."""
@@ -63,8 +79,8 @@ def pair_view(left: Side, right: Side, colouring: str = "class") -> View:
     reading = "p(class 1) = %{z:.2f}" if by_class else "K"
     look = Look(style_of(scale), reading, DISCS, outline=0.6)
     sheets = [_sheet("left", left, scale, by_class), _sheet("right", right, scale, by_class)]
-    room = None
-    if left.value_vectors.tolist() == right.value_vectors.tolist():
+    room, alike = None, left.value_vectors.tolist() == right.value_vectors.tolist()
+    if alike:
         low, high = zip(*(sheet.box for sheet in sheets), strict=True)
         room = np.minimum(*low), np.maximum(*high)
     arrays = {"axis": left.data.axis, **cells(len(left.data.axis))}
@@ -76,19 +92,43 @@ def pair_view(left: Side, right: Side, colouring: str = "class") -> View:
         arrays |= moving | fixed
         framed |= set(moving)
         columns.append(sheet_panels(sheet, look, room))
-    lasts = [sheet.values[-1] for sheet in sheets]
+    pairs = zip((left, right), sheets, strict=True)
+    if alike:  # one plane: seen with one camera, along which the gated surface is broad
+        pairs = zip((left,), sheets[1:], strict=True)
     return View(
         columns=columns,
         arrays=arrays,
         framed=frozenset(framed),
         frames=len(right.frames.values),
         camera=sheets_camera(sheets),
-        edge_on=EdgeOn(
-            edge_on_camera(left.value_vectors, lasts[1]), tuple(left.value_vectors[0].tolist())
+        edge_on=tuple(
+            EdgeOn(edge_on_camera(own.value_vectors, sheet.values[-1]),
+                   tuple(own.value_vectors[0].tolist()))
+            for own, sheet in pairs
         ),
         colour_range=scale.ends,
         beyond=scale.beyond,
-    )
+    )  # fmt: skip
+
+
+def maps_alone(view: View) -> View:
+    """``view`` without its scenes, and without what is drawn in nothing else."""
+    columns = [[panel for panel in panels if panel.kind == "plane"] for panels in view.columns]
+    drawn = set(_names([asdict(panel) for panels in columns for panel in panels]))
+    drawn |= {name for panels in columns for panel in panels for name in panel.pick.values()}
+    arrays = {name: array for name, array in view.arrays.items() if name in drawn}
+    return replace(view, columns=columns, arrays=arrays, framed=view.framed & drawn, edge_on=())
+
+
+def _names(tree: Any) -> Iterator[str]:
+    """Of all arrays that are referred to somewhere in ``tree``."""
+    if isinstance(tree, dict):
+        if "array" in tree:
+            yield tree["array"]
+        tree = list(tree.values())
+    if isinstance(tree, list):
+        for part in tree:
+            yield from _names(part)
 
 
 def _sheet(name: str, side: Side, scale: ColourScale, by_class: bool) -> Sheet:
@@ -110,4 +150,5 @@ def _sheet(name: str, side: Side, scale: ColourScale, by_class: bool) -> Sheet:
         lines=plane_lines(side.frames.values[0], side.data.axis, side.value_vectors),
         creases=None if by_class else crease_curves(side.surface, side.frames.values),
         labelled=True,
+        grounded=by_class,
     )

@@ -19,6 +19,7 @@ from ui.drawing.creases import crease_curves
 from ui.drawing.lines import border, grid_lines, hatch, lifted, zero_curve
 from ui.drawing.panels import closed
 from ui.drawing.sheet import stacked
+from ui.manifold.whole import PLAIN, Frame, Whole
 
 SIMPLEX = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])  # corners of the triangle
 MOST_READ = 8  # weights or gates that are read off at a point
@@ -31,20 +32,37 @@ class DrawnSide:
     """One side of the view: ``frames`` in the drawn ``axes``, with the ``fields`` (R, C) in colour.
 
     ``lines`` (M, 2) of the chart are drawn in place of its grid; ``corners`` (T, 3, 3) are the
-    three values whose plane the ungated side lies in.
+    three values whose plane the side lies in. What is settled before all strengths are measured
+    stands in ``whole``, and in ``frame`` the axes that the side is drawn in.
     """
 
     name: str
     frames: Sequence[MeasuredSpecimen]
     fields: Sequence[np.ndarray]
     axes: Axes
+    whole: Whole
+    frame: Frame = PLAIN
     lines: np.ndarray | None = None
     corners: np.ndarray | None = None
 
     @cached_property
     def values(self) -> np.ndarray:
-        """(T, R, C, 2 or 3)."""
-        return np.stack([self.axes.project(frame.surface.values[0]) for frame in self.frames])
+        """(T, R, C, 2 or 3): in the axes of the side."""
+        return np.stack([self._placed(frame.surface.values[0]) for frame in self.frames])
+
+    @cached_property
+    def reach(self) -> dict[float, np.ndarray]:
+        """(R, C, 2 or 3) by strength: where the surfaces of all strengths lie."""
+        return {strength: self._placed(values) for strength, values in self.whole.values.items()}
+
+    @cached_property
+    def full(self) -> np.ndarray:
+        """(R, C, 2 or 3): the surface at full strength."""
+        return self._placed(self.whole.full.surface.values[0])
+
+    def _placed(self, values: np.ndarray) -> np.ndarray:
+        drawn = self.axes.project(values)
+        return self.frame.place(drawn) if drawn.shape[-1] == 3 else drawn
 
     def arrays(self, scale: ColourScale) -> Arrays:
         """By name, with a frame axis where there are several frames."""

@@ -13,22 +13,33 @@ import numpy as np
 from ui.manifold.arrays import DrawnSide
 
 SMALLEST = 0.35  # of the box's diagonal: what is smaller gets a box of its own
-Box = tuple[np.ndarray, np.ndarray]  # the lowest corner and the highest
+Box = tuple[np.ndarray, np.ndarray]  # the lowest corner and the highest, as they are seen
 
 
-def boxes_of(side: DrawnSide, beside: np.ndarray | None) -> tuple[list[Box], bool]:
-    """The box of a side's scene, or one for every frame, and whether that has room for more.
+def boxes_of(side: DrawnSide, beside: np.ndarray | None) -> tuple[dict[float, Box], bool]:
+    """By strength the box of a side's scene, and whether that has room for more.
 
-    For the points ``beside`` the surface, (M, 3): they are in the box if it is one, and if no
-    surface becomes too small in it.
+    For the points ``beside`` the surface, (M, 3): they are in the box if it is one for all, and if
+    no surface becomes too small in it.
     """
-    boxes = [(surface.min((0, 1)), surface.max((0, 1))) for surface in side.values]
+    boxes = {
+        strength: (seen.min((0, 1)), seen.max((0, 1)))
+        for strength, values in side.reach.items()
+        for seen in [side.frame.drawn(values)]
+    }
     if beside is not None:
-        around = _around([*boxes, (beside.min(0), beside.max(0))])
-        if _fit(boxes, around):
-            return [around], True
-    around = _around(boxes)
-    return ([around] if _fit(boxes, around) else boxes), False
+        seen = side.frame.drawn(beside)
+        around = _around([*boxes.values(), (seen.min(0), seen.max(0))])
+        if _fit(list(boxes.values()), around):
+            return dict.fromkeys(boxes, around), True
+    around = _around(list(boxes.values()))
+    return (dict.fromkeys(boxes, around) if _fit(list(boxes.values()), around) else boxes), False
+
+
+def vary(boxes: dict[float, Box]) -> bool:
+    """Whether each strength has a box of its own."""
+    first, *rest = boxes.values()
+    return any(box is not first for box in rest)
 
 
 def _fit(boxes: Sequence[Box], around: Box) -> bool:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from gating_core.attention import GATE_KINDS, GATE_POSITIONS, NORMS, SOURCES
 from gating_core.experiments.comparison import LIMITS
-from gating_core.experiments.specimen import CHARTS, COLOURINGS
+from gating_core.experiments.specimen import CHARTS, COLOURINGS, SEEDS
 from gating_core.geometry import Matrix
 from ui.common.control_table import Controls, draw_columns, put, read, table
 from ui.common.controls import Choice, Flag, Fold, Number, Tabs, Where
@@ -39,10 +40,21 @@ REVEALED = "manifold_revealed"  # how often the pictures had to come into view
 UNDO = "hold_undo"  # what was dragged, step by step
 
 
+@dataclass(frozen=True, kw_only=True)
+class SeedBox(Number):
+    """A number, or none: then one is chosen."""
+
+    def raw(self, value: Any) -> Any:
+        return None if value is None else super().raw(value)
+
+    def widget(self, where: Where, **more: Any) -> Any:
+        return super().widget(where, placeholder=self.shown_instead, **more)
+
+
 def _depth_moved() -> None:
-    """Principal components stay those of the depth that was shown before."""
+    """Principal components stay those of the depth that was shown before, of the same seed."""
     forget()
-    shown = st.session_state.get(SHOWN_DEPTH)
+    shown = None if MODEL["model"].value is None else st.session_state.get(SHOWN_DEPTH)
     if shown and "axes" not in st.query_params:
         st.query_params["axes"] = str(shown)
 
@@ -70,8 +82,11 @@ MODEL = table(
     Flag("projection", "Output projection", field="output_projection"),
     Number("sharpness", "Sharpness of attention", within=MANIFOLD_SHARPNESS, step=0.5,
         help="A factor on all keys: the larger, the more the softmax saturates."),
-    Number("model", "Seed of the weights", field="seed", within=LIMITS["seed"], step=1,
-        shape="box"),
+    SeedBox("model", "Seed of the weights", field="seed", within=LIMITS["seed"], step=1,
+        shape="box", shown_instead="automatic",
+        help=f"Empty: for each depth, of the seeds 0 to {SEEDS - 1} the one whose sheets, without"
+        " and with a sigmoid gate, are broadest and most evenly curved at D = 3, n = 3. Most"
+        " random stacks collapse to needles."),
     Choice("grid", "Grid", words={str(size): size for size in GRID_POINTS}, shape="slider",
         help="Points along each side of the chart."),
     of=Request(),

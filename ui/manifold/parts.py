@@ -12,9 +12,9 @@ from gating_core.experiments.specimen import COLOURINGS, MeasuredSpecimen, Speci
 from ui.common.explain import explain
 from ui.common.words import percent, short
 from ui.components.view3d import Legend, clicked, stopped, view3d
-from ui.manifold import measured, words
+from ui.manifold import captions, measured, words
 from ui.manifold.controls import REVEALED, SHOWN_DEPTH, Asked, fit_axes, marked, put_strength
-from ui.manifold.dial import dial_of, watch_dial
+from ui.manifold.dial import dial_of, strengths, watch_dial
 from ui.manifold.doubt import draw_doubt as draw_doubts
 from ui.manifold.explain import handles_text, heatmap_text, simplex_text, surfaces_text
 from ui.manifold.hold import can_hold, draw_hold, is_dragging
@@ -22,6 +22,7 @@ from ui.manifold.marked_point import point_rows
 from ui.manifold.picture import ManifoldPicture
 from ui.manifold.request import Metric, Request, Resolved
 from ui.manifold.totals import TOTALS, Totals, watch_totals
+from ui.manifold.whole import Whole, strength_of, whole_of
 from ui.work.job import Job
 
 VIEW_KEY = "manifold_view"
@@ -49,7 +50,7 @@ class ShownSides:
 
     @property
     def strengths(self) -> list[float]:
-        return [_strength(side) for side in self.dial]
+        return [strength_of(side) for side in self.dial]
 
     @property
     def at(self) -> tuple[int, int]:
@@ -77,7 +78,7 @@ def _measure(asked: Asked, request: Request) -> ShownSides:
     resolved = measured.resolved(request)
     sides = [measured.measured(side, resolved.grid) for side in resolved.sides[:1]]
     dial, job = _dial(resolved, not asked.dials or (asked.look.inspect and is_dragging()))
-    sides += [side for side in dial if _strength(side) == request.strength]
+    sides += [side for side in dial if strength_of(side) == request.strength]
     # The last good picture may have fewer layers than the one that was asked for.
     look = replace(asked.look, layer=min(asked.look.layer, request.depth - 1))
     return ShownSides(replace(asked, look=look), resolved, sides, dial, job)
@@ -92,15 +93,9 @@ def _dial(resolved: Resolved, alone: bool) -> tuple[Sequence[MeasuredSpecimen], 
         return (), None
     gated, grid, asked = resolved.sides[1], resolved.grid, resolved.request.strength
     found, job = ((), None) if alone else dial_of(gated, grid)
-    if asked not in map(_strength, found):
-        found = tuple(sorted((*found, measured.measured(gated, grid)), key=_strength))
+    if asked not in map(strength_of, found):
+        found = tuple(sorted((*found, measured.measured(gated, grid)), key=strength_of))
     return found, job
-
-
-def _strength(side: MeasuredSpecimen) -> float:
-    gate = side.specimen.config.gate
-    assert gate is not None
-    return gate.strength
 
 
 def put_notes(found: ShownSides, more_open: bool) -> None:
@@ -121,10 +116,12 @@ def draw_view(found: ShownSides, spare: int = SPARE) -> ManifoldPicture:
     frames = [found.sides[:1], *([found.dial] if found.dial else [])]
     specimens = _specimens(found)
     refined = TOTALS.known(specimens)
-    strengths = tuple(found.strengths)
-    totalled = resolved.request, strengths, tuple(each in refined for each in specimens)
+    there = tuple(found.strengths)
+    totalled = resolved.request, there, tuple(each in refined for each in specimens)
     request = replace(resolved.request, strength=Request().strength)  # of all it has a frame
-    picture = measured.picture((request, strengths), frames, resolved.axes, asked.look)
+    wholes = _wholes(found)
+    settled = tuple(wholes[-1].values)
+    picture = measured.picture((request, there, settled), frames, resolved.axes, asked.look, wholes)
     colouring = COLOURINGS[asked.look.colouring]
     ends = [f"{colouring.symbol} = {short(float(f'{end:.2g}'))}" for end in picture.scale.ends]
     low, high = ("", "") if picture.scale.collapsed else ends
@@ -133,7 +130,13 @@ def draw_view(found: ShownSides, spare: int = SPARE) -> ManifoldPicture:
         picture.view,
         key=VIEW_KEY,
         headings=[words.heading(side) for side in found.sides],
-        captions=measured.captions(totalled, frames, refined),
+        captions=measured.captions(
+            (totalled, settled, asked.look),
+            frames,
+            refined,
+            picture,
+            captions.model_text(resolved),
+        ),
         readings=words.readings(found.sides[0], found.dial),
         readouts=picture.readouts,
         frame=found.frame,
@@ -143,14 +146,25 @@ def draw_view(found: ShownSides, spare: int = SPARE) -> ManifoldPicture:
         scene=str(_scene_of(resolved.request)),
         spare=spare,
         reveal=st.session_state.get(REVEALED, 0),
-        legend=Legend(picture.scale.colours, low, high, words.scale_note(picture, asked.look)),
+        legend=Legend(picture.scale.colours, low, high, words.scale_notes(picture, asked.look)),
         pick=marked(resolved.grid),
         on_pick=_on_pick,
         on_stop=_on_stop,
     )
-    if found.measuring is not None:
-        watch_dial(found.measuring)
+    with st.container(key="progress"):
+        if found.measuring is not None:
+            watch_dial(found.measuring)
     return picture
+
+
+def _wholes(found: ShownSides) -> list[Whole]:
+    """What colours, camera and boxes come from, whichever strengths have been measured so far."""
+    wholes = [whole_of(found.sides[:1])]
+    if found.dial:
+        gated, grid = found.resolved.sides[1], found.resolved.grid
+        every = {*strengths(gated, grid), *found.strengths}
+        wholes.append(measured.whole(gated, grid, tuple(sorted(every))))
+    return wholes
 
 
 def _scene_of(request: Request) -> Request:
@@ -183,7 +197,10 @@ def draw_see(found: ShownSides, stage: DeltaGenerator) -> None:
         st.caption(line)
     _offer_axes(found)
     _explanations(found)
-    watch_totals(_specimens(found), lambda totals: _draw_totals(found, totals))
+    doubtful = tuple(
+        side.specimen for side in found.sides if captions.best_total(side, None) is None
+    )
+    watch_totals(doubtful, lambda totals: _draw_totals(found, totals))
 
 
 def _specimens(found: ShownSides) -> tuple[Specimen, ...]:
@@ -193,12 +210,13 @@ def _specimens(found: ShownSides) -> tuple[Specimen, ...]:
 def _draw_totals(found: ShownSides, totals: Totals) -> None:
     for column, side in zip(st.columns(2), found.sides, strict=False):
         with column:
-            total = totals.get(side.specimen)
+            total = captions.best_total(side, totals.get(side.specimen))
             left, right = st.columns(2)
             name = words.side_name(side)
             left.metric(
-                f"Total curvature, refined, {name[:1].lower()}{name[1:]}",
-                "…" if total is None else words.total_of(side, total), help=words.total_help(side),
+                f"Total curvature, {name[:1].lower()}{name[1:]}",
+                "…" if total is None else captions.total_of(side, total),
+                help=captions.total_help(side),
             )  # fmt: skip
             right.metric(
                 "Undecided area", percent(side.verdict.undecided),
@@ -206,13 +224,13 @@ def _draw_totals(found: ShownSides, totals: Totals) -> None:
                 " surface curves. Where it is known to be flat, it is decided.",
             )  # fmt: skip
             if total is not None:
-                st.caption(words.total_caption(side, total))
+                st.caption(captions.total_caption(side, total))
 
 
 def _asides(found: ShownSides, picture: ManifoldPicture) -> list[str]:
     """The chart, the axes, and the warning where the slice, not the manifold, curves."""
     resolved = found.resolved
-    depth = resolved.request.axes_depth or resolved.request.depth
+    depth = resolved.request.drawn_depth
     lines = [
         words.slice_warning(found.sides[0]),
         words.chart_text(found.sides) + " " + words.axes_text(resolved.axes, picture.shares, depth),
@@ -224,7 +242,7 @@ def _asides(found: ShownSides, picture: ManifoldPicture) -> list[str]:
 def _offer_axes(found: ShownSides) -> None:
     """A way back to the shown depth's own components, where the frozen ones are another's."""
     request = found.resolved.request
-    if found.resolved.axes.principal and request.axes_depth not in (None, request.depth):
+    if found.resolved.axes.principal and request.drawn_depth != request.depth:
         st.button("Fit the axes to this depth", key="fit_axes", on_click=fit_axes)
 
 

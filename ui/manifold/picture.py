@@ -8,7 +8,7 @@ triangle.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,32 +17,24 @@ from gating_core.experiments.specimen import COLOURINGS, MeasuredSpecimen
 from ui.drawing import palette
 from ui.drawing.axes import Axes
 from ui.drawing.camera import best_camera, edge_on_camera
-from ui.drawing.colours import ColourScale, colour_scale
+from ui.drawing.colours import ColourScale, colour_scale, share_beyond
 from ui.drawing.lines import lies_in_a_plane, plane_lines
 from ui.drawing.panels import (
-    LIGHTING,
-    MILD,
     QUIET,
     EdgeOn,
-    Note,
     Panel,
     View,
-    boxed,
     cells,
     chart_layout,
-    ghost,
     heat,
     line2d,
-    line3d,
-    mesh,
     ref,
-    scene_layout,
-    value_triangle,
 )
-from ui.drawing.sheet import outermost
 from ui.manifold.arrays import SIMPLEX, DrawnSide, Readout
 from ui.manifold.boxes import boxes_of
 from ui.manifold.plane import warped
+from ui.manifold.scene import corner_points, scene
+from ui.manifold.whole import ALONG, PLAIN, Whole, frame_of, whole_of
 
 CHART_NAMES = {"inputs": ("x<sub>1</sub>", "x<sub>2</sub>"), "weights": ("u", "v")}
 Sides = Sequence[Sequence[MeasuredSpecimen]]  # each at one or more strengths
@@ -66,35 +58,41 @@ class ManifoldPicture:
     view: View
     scale: ColourScale
     readouts: list[Readout]
-    shares: list[float]  # of each side's variance that the drawn axes show, at its last strength
+    shares: list[float]  # of each side's variance that the drawn axes show, at full strength
+    stretches: list[float]  # how many times broader than true each side is drawn
+    beyond: list[list[float]]  # by side and frame: the share of points that the colours cut off
 
     @property
     def boxes_vary(self) -> bool:
         """Whether each strength of a side is drawn in a box of its own."""
-        return any(panel.layouts for column in self.view.columns for panel in column)
+        return any(panel.fits for column in self.view.columns for panel in column)
 
 
-def manifold_view(sides: Sides, axes: Axes, look: Look) -> ManifoldPicture:
+def manifold_view(
+    sides: Sides, axes: Axes, look: Look, wholes: Sequence[Whole] | None = None
+) -> ManifoldPicture:
     """One column for each of the ``sides``, ungated first, coloured on one scale.
 
     What is drawn on the surfaces are lines that are straight on the ungated sheet, where that lies
-    in a plane. With a surface that is made of averages of three values their triangle is drawn,
-    with any other that flat sheet.
+    in a plane. With a surface that is made of averages of three values their triangle is drawn.
+    Scale, camera and boxes come from ``wholes`` alone; these are the sides themselves unless said.
     """
+    wholes = wholes or [whole_of(side) for side in sides]
     colouring = COLOURINGS[look.colouring]
     fields = [[colouring.field(x, look.layer, look.part) for x in side] for side in sides]
-    scale = colour_scale(colouring, [field for side in fields for field in side], look.asinh)
-    drawn = drawn_sides(sides, fields, axes)
+    ends = [colouring.field(whole.full, look.layer, look.part) for whole in wholes]
+    scale = colour_scale(colouring, ends, look.asinh)
+    drawn = drawn_sides(sides, fields, axes, wholes)
     axis = sides[0][0].surface.axis
     arrays: dict[str, np.ndarray] = {"axis": axis, **cells(len(axis))}
     style = {"colorscale": scale.colours, "cmin": scale.low, "cmax": scale.high}
     solid = axes.basis.shape[1] == 3
     columns, readouts = [], []
-    flat = drawn[0]
     # Where the triangle is whole, it says where a surface is; else numbers along the axes do.
-    names = () if solid and boxes_of(flat, _beside(flat, flat))[1] else axes.names
+    names = () if solid and boxes_of(drawn[0], corner_points(drawn[0]))[1] else axes.names
     for side in drawn:
-        surface = _scene(side, flat, style, names) if solid else warped(side, style)
+        own = names if side.frame is PLAIN else ALONG
+        surface = scene(side, style, own) if solid else warped(side, style)
         panels = [surface, _chart(side, style, colouring.symbol)]
         arrays |= side.arrays(scale)
         read: Readout = [("K", [f"{side.name}_gaussian"]), ("error", [f"{side.name}_error"])]
@@ -108,25 +106,33 @@ def manifold_view(sides: Sides, axes: Axes, look: Look) -> ManifoldPicture:
         columns.append(panels)
         readouts.append(read)
     framed = {side.name for side in drawn if len(side.frames) > 1}
-    lasts = [side.values[-1] for side in drawn]
     view = View(
         columns=columns,
         arrays=arrays,
         framed=frozenset(name for name in arrays if name.split("_")[0] in framed),
         frames=max(map(len, sides)),
-        camera=best_camera(lasts) if solid else {},
+        camera=best_camera([side.frame.drawn(side.full) for side in drawn]) if solid else {},
         colour_range=scale.ends,
         beyond=scale.beyond,
-        edge_on=_edge_on(lasts) if solid and drawn[0].lines is not None else None,
+        edge_on=_edge_on(drawn) if solid and drawn[0].lines is not None else (),
     )
-    shares = [axes.share(side[-1].surface.values) for side in sides]
-    return ManifoldPicture(view, scale, readouts, shares)
+    shares = [axes.share(whole.full.surface.values) for whole in wholes]
+    stretches = [side.frame.stretch for side in drawn]
+    return ManifoldPicture(view, scale, readouts, shares, stretches, _beyond(fields, scale))
+
+
+def _beyond(fields: Sequence[Sequence[np.ndarray]], scale: ColourScale) -> list[list[float]]:
+    return [[share_beyond(field, scale) for field in side] for side in fields]
 
 
 def drawn_sides(
-    sides: Sides, fields: Sequence[Sequence[np.ndarray]], axes: Axes
+    sides: Sides,
+    fields: Sequence[Sequence[np.ndarray]],
+    axes: Axes,
+    wholes: Sequence[Whole] | None = None,
 ) -> list[DrawnSide]:
     """What is drawn of each side, with the same lines on both."""
+    wholes = wholes or [whole_of(side) for side in sides]
     first = sides[0][0]
     values, solid = axes.project(first.surface.values[0]), axes.basis.shape[1] == 3
     corners = [_corners(side, axes) if solid else None for side in sides]
@@ -134,17 +140,20 @@ def drawn_sides(
     if solid and draws_plane(first):
         own = None if corners[0] is None else corners[0][0]
         lines = plane_lines(values, first.surface.axis, own)
+    frames = [frame_of(whole, axes) for whole in wholes]
     return [
         DrawnSide(
             name=name,
             frames=side,
             fields=of_side,
             axes=axes,
+            whole=whole,
+            frame=frame,
             lines=lines,
-            corners=corners[place],
+            corners=None if of_values is None else frame.place(of_values),
         )
-        for place, (name, side, of_side) in enumerate(
-            zip(("left", "right"), sides, fields, strict=False)
+        for name, side, of_side, whole, frame, of_values in zip(
+            ("left", "right"), sides, fields, wholes, frames, corners, strict=False
         )
     ]
 
@@ -170,61 +179,40 @@ def averaged(side: MeasuredSpecimen) -> np.ndarray | None:
     return side.values if plain and config.value_count == 3 and config.heads == 1 else None
 
 
-def _edge_on(lasts: Sequence[np.ndarray]) -> EdgeOn:
-    """From where the first of the surfaces, a flat one, is a line."""
-    sheet = lasts[0]
-    return EdgeOn(edge_on_camera(sheet, lasts[-1]), tuple(sheet[0, 0].tolist()))
+def _edge_on(drawn: Sequence[DrawnSide]) -> tuple[EdgeOn, ...]:
+    """For each side, from where its plane is a line: that of its values, or else the flat sheet's.
 
-
-def _beside(side: DrawnSide, flat: DrawnSide) -> np.ndarray | None:
-    """(M, 3): what is drawn with a surface, the triangle of its values or the flat sheet."""
-    if side.corners is not None:
-        return side.corners.reshape(-1, 3)
-    return flat.values.reshape(-1, 3) if side is not flat and flat.lines is not None else None
-
-
-def _scene(
-    side: DrawnSide, flat: DrawnSide, style: dict[str, Any], names: tuple[str, ...]
-) -> Panel:
-    """The surface in axes called ``names``, and beside it the triangle or the flat sheet."""
-    name = side.name
-    beside = _beside(side, flat)
-    boxes, whole = boxes_of(side, beside)
-    layouts = [scene_layout(*boxed(*box), names) for box in boxes]
-    traces = [
-        mesh(name, style) | {"lighting": LIGHTING | MILD},
-        line3d(f"{name}_grid", palette.GRID_LINE, 2.5),
-        line3d(f"{name}_edge", palette.GRID_LINE, 2.5),
-        line3d(f"{name}_zero", palette.LINE, 6),
-        line3d(f"{name}_crease", palette.CREASE, 5),
+    One for both where that is the same plane, drawn in the same axes.
+    """
+    flat, last = drawn[0], drawn[-1]
+    sheet = flat.axes.project(flat.whole.full.surface.values[0])
+    planes = [
+        side.frame.place(sheet) if side is flat or side.corners is None else side.corners[-1]
+        for side in drawn
     ]
-    notes: tuple[Note, ...] = ()
-    seen = [side.values.reshape(-1, 3)] + ([beside] if whole and beside is not None else [])
-    if side.corners is not None:
-        traces += value_triangle(f"{name}_ring")[: 2 if whole else 1]  # of its edge no odd ends
-        if whole and len(side.frames) == 1:
-            notes = tuple(Note(f"U<sub>{i + 1}</sub>", f"{name}_ring", i) for i in range(3))
-    elif whole:
-        traces += ghost(flat.name)
-    what = "the chart's grid lines" if side.lines is None else "lines of the flat sheet's plane"
-    return Panel(
-        kind="scene",
-        label=f"{name}: the surface in representation space with {what}",
-        traces=traces,
-        layout=layouts[-1],
-        layouts=layouts if len(layouts) > 1 else [],
-        pick={letter: f"{name}_{letter}" for letter in "xyz"},
-        notes=notes,
-        inside=[] if names else outermost(np.concatenate(seen)).tolist(),
-    )
+    own = last is not flat and last.corners is not None and flat.corners is not None
+    moved = own and not np.allclose(planes[-1], np.asarray(flat.corners)[-1])
+    if flat.frame is last.frame and not moved:
+        return (_looking_along(planes[0], last),)
+    found = [_looking_along(plane, side) for plane, side in zip(planes, drawn, strict=True)]
+    if last.corners is None:  # the sheet may lie far outside the gated side's box
+        found[-1] = replace(found[-1], level=tuple(last.full.reshape(-1, 3).mean(0).tolist()))
+    return tuple(found)
+
+
+def _looking_along(plane: np.ndarray, side: DrawnSide) -> EdgeOn:
+    camera = edge_on_camera(side.frame.drawn(plane), side.frame.drawn(side.full))
+    return EdgeOn(camera, tuple(plane.reshape(-1, 3)[0].tolist()))
 
 
 def _chart(side: DrawnSide, style: dict[str, Any], symbol: str) -> Panel:
     name, first = side.name, side.frames[0]
     names = CHART_NAMES[first.specimen.chart]
     reading = f"{symbol} = %{{customdata:.3g}}"
+    known = [np.nan_to_num(field, nan=1.0) for field in side.fields]
     return Panel(
         kind="plane",
+        plain=f"{symbol} = 0 everywhere" if not any(field.any() for field in known) else "",
         label=f"{name}: {symbol} over the chart, the line K = 0 dashed, what is not known hatched",
         traces=[
             heat(f"{name}_shade", style, reading, customdata=ref(f"{name}_field")),

@@ -13,7 +13,7 @@ import numpy as np
 
 from gating_core.attention import AttentionConfig, GateConfig
 from gating_core.experiments import AFFORDABLE, COARSE, cost
-from gating_core.experiments.specimen import Specimen, chart_of
+from gating_core.experiments.specimen import CHOSEN_SEEDS, Specimen, chart_of
 from gating_core.geometry import Matrix, square_grid, whitening
 from ui.common.possible import fitting_heads
 from ui.drawing.axes import DRAWN, Axes, coordinate_axes, principal_axes
@@ -55,13 +55,23 @@ class Request:
     residual: bool = False
     norm: str = "none"
     output_projection: bool = False
-    seed: int = 72
+    seed: int | None = None  # none said: the one that `CHOSEN_SEEDS` has for the depth
     sharpness: float = 1.0
     grid: int = 61
     axes_depth: int | None = None  # layers of the model whose principal components are drawn
     metric: Metric = field(default_factory=Metric)
     values: Matrix | None = None  # what the last layer's values were dragged to
     gate_weight: Matrix | None = None  # what the first layer's gate weights were dragged to
+
+    @property
+    def own_seed(self) -> int:
+        """The seed in force."""
+        return CHOSEN_SEEDS[self.depth] if self.seed is None else self.seed
+
+    @property
+    def drawn_depth(self) -> int:
+        """Layers of the model whose components are drawn; each depth has its own chosen model."""
+        return self.depth if self.seed is None else self.axes_depth or self.depth
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,8 +105,9 @@ def resolve(request: Request) -> Resolved:
     if grid != request.grid:
         notes["grid"] = f"A model of this size is measured on a grid of {grid}, to stay within"
         notes["grid"] += " seconds."
-    depth = request.axes_depth or config.depth
-    own = replace(gated, config=replace(config, depth=depth), values=None, gate_weight=None)
+    own = replace(
+        gated, config=replace(config, depth=request.drawn_depth), values=None, gate_weight=None
+    )
     axes = axes_of(own)  # what is dragged moves before axes that stay put
     covariance = _covariance(request.metric, axes, config.model_dim)
     gated = replace(gated, covariance=covariance)
@@ -164,7 +175,7 @@ def _specimen(request: Request, config: AttentionConfig, notes: dict[str, str]) 
         }.get(True)
         if reason is None:
             try:
-                chart_of(Specimen(replace(config, gate=None), request.seed, chart=chart))
+                chart_of(Specimen(replace(config, gate=None), request.own_seed, chart=chart))
             except ValueError as error:
                 reason = _why(error)
         if reason:
@@ -176,7 +187,7 @@ def _specimen(request: Request, config: AttentionConfig, notes: dict[str, str]) 
         notes["value_count"] = "Dragged values and gates need memory slots and n = 3. Shown: none."
     return Specimen(
         config,
-        request.seed,
+        request.own_seed,
         request.sharpness,
         chart,
         values=_fitting(values, config.value_count, config.model_dim, "values"),

@@ -7,33 +7,28 @@ from collections.abc import Sequence
 import numpy as np
 
 from gating_core.attention import SMALLEST_WEIGHT
-from gating_core.experiments.specimen import COLOURINGS, MeasuredSpecimen
+from gating_core.experiments.specimen import (
+    COLOURINGS,
+    MeasuredSpecimen,
+)
 from gating_core.geometry import (
     CURVED,
     FLAT,
-    MOST_CURVED,
     POINT_TYPES,
-    UNKNOWN,
-    SurfaceIntegrals,
-    concentration,
 )
 from ui.common.words import (
     SLIGHT,
     beyond_text,
-    bound_text,
     crease_text,
-    doubt_text,
-    layers_text,
     percent,
     short,
-    total_text,
     verdict_text,
 )
 from ui.drawing.axes import Axes
+from ui.drawing.panels import View
 from ui.manifold.picture import Look, ManifoldPicture
 from ui.manifold.request import DISTANT, Metric
 
-NARROW = 0.05  # of its length: a surface that is no broader looks like a line
 SIDE_NAMES = ("Without gate", "With gate")
 
 
@@ -44,47 +39,6 @@ def heading(side: MeasuredSpecimen) -> str:
         return SIDE_NAMES[0]
     per = "channel" if gate.granularity == "elementwise" else "head"
     return f"The same with a {gate.record.title} at {gate.position}, one per {per}"
-
-
-def caption(side: MeasuredSpecimen, refined: SurfaceIntegrals | None = None) -> str:
-    """What stands below the heading: the sizes, and how much it curves, and how unevenly.
-
-    The total is the ``refined`` one where that is known, else the grid's.
-    """
-    config = side.specimen.config
-    return (
-        f"{layers_text(config.depth)}, D = {config.model_dim}, n = {config.value_count}"
-        f"{_narrow(side)} · total curvature {_total(side, refined)}"
-    )
-
-
-def _narrow(side: MeasuredSpecimen) -> str:
-    """That a surface is a needle, which looks like one that is seen edge-on."""
-    values = side.surface.values[0].reshape(-1, side.surface.values.shape[-1])
-    spread = np.linalg.svd(values - values.mean(0), compute_uv=False)
-    share = float(spread[1] / spread[0]) if spread[0] > 0 else 1.0
-    if share >= NARROW:
-        return ""
-    times = "more than 1000" if share < 1e-3 else f"{_figures(1 / share)}"
-    return f" · a needle, {times} times as long as broad"
-
-
-def _figures(number: float) -> str:
-    return short(float(f"{number:.2g}"))
-
-
-def _total(side: MeasuredSpecimen, refined: SurfaceIntegrals | None) -> str:
-    if degenerate(side):
-        return f"**{total_of(side)}**: no {'surface' if _on_a_line(side) else 'tangent plane'}"
-    if side.verdict.word == FLAT:
-        return "**0**: flat"
-    text = total_of(side, refined)
-    if text == UNKNOWN and refined is None:
-        return f"**{UNKNOWN}** on this grid, refined below"
-    share = float(concentration(side.surface)[0])
-    if text == UNKNOWN or not share:
-        return f"**{text}**"
-    return f"**{text}**, {percent(share)} of it on {percent(MOST_CURVED)} of the area"
 
 
 def side_name(side: MeasuredSpecimen) -> str:
@@ -100,7 +54,7 @@ def degenerate(side: MeasuredSpecimen) -> bool:
     return side.verdict.proof is None and not bool(side.surface.resolved.any())
 
 
-def _on_a_line(side: MeasuredSpecimen) -> bool:
+def on_a_line(side: MeasuredSpecimen) -> bool:
     """Whether the outputs are averages of values on a line, or of one: there is no surface."""
     config, dimension = side.specimen.config, side.hull_dimension
     plain = config.gate is None and not config.residual and config.norm != "post"
@@ -126,7 +80,7 @@ def _with_gate(side: MeasuredSpecimen) -> str:
 def _sentence(name: str, side: MeasuredSpecimen) -> str:
     if degenerate(side):
         why = "all outputs lie on a line: there is no surface"
-        if not _on_a_line(side):
+        if not on_a_line(side):
             why = "nobody can tell: rounding hides every tangent plane"
         return f"{name} {why}."
     return f"{name} the surface is {verdict_text(side.verdict)}{_bending(side)}."
@@ -229,8 +183,12 @@ def part_note(side: MeasuredSpecimen, look: Look) -> dict[str, str]:
     return {"part": f"The layer has {count} to choose from. Shown: the mean."}
 
 
-def scale_note(picture: ManifoldPicture, look: Look) -> str:
-    """What the strip of colours and the scenes do not show by themselves."""
+def scale_notes(picture: ManifoldPicture, look: Look) -> list[str]:
+    """What the strip of colours and the scenes do not show by themselves, in every frame."""
+    return [_scale_note(picture, look, frame) for frame in range(picture.view.frames)]
+
+
+def _scale_note(picture: ManifoldPicture, look: Look, frame: int) -> str:
     scale, parts = picture.scale, []
     signed = COLOURINGS[look.colouring].range == "signed"
     if signed and scale.collapsed:
@@ -241,41 +199,21 @@ def scale_note(picture: ManifoldPicture, look: Look) -> str:
         parts.append("logarithmic")
     if scale.soft is not None:
         parts.append(f"asinh scale, linear within ±{short(scale.soft)}")
-    if scale.beyond > 0:
-        parts.append(beyond_text(scale.beyond))
-    arrays = picture.view.arrays
-    if _is_drawn(arrays, "_crease_"):
+    beyond = max(side[min(frame, len(side) - 1)] for side in picture.beyond)
+    if beyond > 0:
+        parts.append(beyond_text(beyond))
+    if _is_drawn(picture.view, "_crease_u", frame):
         parts.append(crease_text())
-    if _is_drawn(arrays, "_hatch_"):
+    if _is_drawn(picture.view, "_hatch_u", frame):
         parts.append("hatched: not known")
     if picture.boxes_vary:
         parts.append("each λ in a box of its own")
     return " · ".join(parts)
 
 
-def _is_drawn(arrays: dict[str, np.ndarray], line: str) -> bool:
-    return any(np.isfinite(x).any() for name, x in arrays.items() if line in name)
-
-
-def total_caption(side: MeasuredSpecimen, found: SurfaceIntegrals) -> str:
-    """The doubt under a total."""
-    if degenerate(side):
-        return "no tangent plane is resolved"
-    return doubt_text(found.absolute, side.verdict)
-
-
-def total_of(side: MeasuredSpecimen, found: SurfaceIntegrals | None = None) -> str:
-    """The headline number: the refined one where that is ``found``, else the grid's."""
-    if degenerate(side):
-        return "none" if _on_a_line(side) else UNKNOWN
-    total = side.total if found is None else found.absolute
-    return total_text(total, side.verdict.word == FLAT)
-
-
-def total_help(side: MeasuredSpecimen) -> str:
-    """What a total is, and by which numbers a flat one is called flat."""
-    text = (
-        "The integral of |K| over the surface: how much it curves in all, whatever its size. A"
-        " sphere has 4π ≈ 12.6, the corner of a cube π/2 ≈ 1.57."
+def _is_drawn(view: View, line: str, frame: int) -> bool:
+    return any(
+        np.isfinite(x[frame] if name in view.framed else x).any()
+        for name, x in view.arrays.items()
+        if name.endswith(line)
     )
-    return f"{text} Here: {bound_text(side.verdict)}" if side.verdict.word == FLAT else text

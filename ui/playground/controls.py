@@ -29,6 +29,7 @@ from ui.playground.drawing import Drawing
 from ui.playground.names import DATA, KINDS
 from ui.playground.picture import PAINTS
 from ui.playground.request import FIRST, OWN_SHARE, WHO, Look, Request, TooLong, resolve, setting
+from ui.playground.table_link import LinkedTable
 from ui.playground.tiles import Tiles
 from ui.playground.training import STOPPED
 
@@ -104,6 +105,7 @@ ELSEWHERE = table(
         shown_instead="the typical one",
     ),
     Drawing("drawing"),
+    LinkedTable("table"),
     Fold("setup", "More: data, model, training, picture", reruns=False),
     Fold("own", "Your own data: draw, upload, paste", reruns=False),
     Fold("looking", "Looking inside: every weight and gate"),
@@ -138,9 +140,12 @@ def asked_look() -> Look:
     return read(LOOK, Look)
 
 
-def asked_setting(own: OwnData | None) -> Setting:
-    """The setting, each note said; where it cannot be at all, the last one that could."""
-    request, notes = resolve(read(RUN, Request), own)
+def asked_setting(own: OwnData | None, lost: bool = False) -> Setting:
+    """The setting, each note said; where it cannot be at all, the last one that could.
+
+    ``lost`` says that the link is about a table that did not fit into it.
+    """
+    request, notes = resolve(read(RUN, Request), own, lost)
     for _, note in notes:
         st.caption(f":material/info: {note}")
     try:

@@ -1,4 +1,4 @@
-"""Plain Plotly figures of a run: the strip of seeds, a look inside, and a figure to take home."""
+"""Plain Plotly figures of a run: a look inside, and a figure to take home."""
 
 from __future__ import annotations
 
@@ -15,51 +15,10 @@ from plotly.subplots import make_subplots
 from ui.drawing import palette
 from ui.drawing.panels import View
 
-BESIDE = "#0f8f7f"  # variants that are neither left nor right
 SEPARATOR = " · "  # between the parts of a name; the first is its side
 COLUMNS = 4  # of small multiples: what a phone can show
 ROW_HEIGHT, TITLE_HEIGHT, LARGE_HEIGHT = 150, 56, 460  # pixels
 SCENE_FROM, PLANE_TO, GAP = 0.42, 0.36, 0.02  # of a still's height, and of its width
-JITTER = 0.12  # of a strip's width, so that equal accuracies are both seen
-
-
-def seeds_figure(
-    accuracies: dict[str, np.ndarray], seeds: tuple[int, ...], shown: int
-) -> go.Figure:
-    """Final test accuracy (S,) of every seed, one strip a variant; the shown seed is ringed."""
-    figure = go.Figure()
-    spread = np.linspace(-JITTER, JITTER, len(seeds))
-    colours = [*palette.SIDE_COLOURS.values(), *[BESIDE] * len(accuracies)]
-    for row, (name, values) in enumerate(accuracies.items()):
-        figure.add_scatter(
-            x=100 * values,
-            y=row + spread,
-            mode="markers",
-            name=name,
-            customdata=list(seeds),  # an array of arrays would come back from a click as a dict
-            marker={
-                "size": [15 if i == shown else 9 for i in range(len(seeds))],
-                "color": colours[row],
-                "line": {
-                    "width": [3 if i == shown else 0 for i in range(len(seeds))],
-                    "color": palette.ACCENT,
-                },
-            },
-            hovertemplate="seed %{customdata}: %{x:.1f} %<extra></extra>",
-        )
-    figure.update_layout(
-        height=110 + 55 * len(accuracies),
-        margin={"l": 10, "r": 10, "t": 10, "b": 40},
-        showlegend=False,
-        xaxis={"title": {"text": "test accuracy, % (click a seed to show it)"}},
-        yaxis={
-            "tickvals": list(range(len(accuracies))),
-            "ticktext": list(accuracies),
-            "range": [len(accuracies) - 0.5, -0.5],
-            "automargin": True,
-        },
-    )
-    return figure
 
 
 def inside_figure(
@@ -168,7 +127,12 @@ def still_figure(view: View, frame: int, titles: list[str], caption: str) -> go.
 
 
 def filled(tree: Any, view: View, frame: int) -> Any:
-    """A trace of ``view`` with each reference to an array replaced by that array in ``frame``."""
+    """A trace of ``view`` with each reference to an array replaced by that array in ``frame``.
+
+    Ink is that of white paper.
+    """
+    if isinstance(tree, str):
+        return palette.LINE if tree == palette.INK else tree
     if isinstance(tree, list):
         return [filled(part, view, frame) for part in tree]
     if not isinstance(tree, dict):

@@ -83,9 +83,15 @@ def gaussian_of(shown: Shown, member: int) -> dict[str, np.ndarray]:
 
 def what_is_drawn(shown: Shown, member: int) -> Hashable:
     """Which of what is measured by now the film of a seed shows: another one, another film."""
+    known = gaussian_of(shown, member)
     return tuple(
-        ((name, member) in shown.along, (name, member) in shown.final, _is_whole(shown, name))
-        for name in shown.run.setting.compared
+        (
+            (name, member) in shown.along,
+            side in known,
+            (name, member) in shown.final,
+            _is_whole(shown, name),
+        )
+        for side, name in sides_of(shown.run).items()
     )
 
 

@@ -3,23 +3,45 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gating_core.attention import LAYERS
 from gating_core.experiments.comparison import (
     DRAWN_POINTS,
     ClassifierFrames,
+    Divergence,
     Setting,
     TrainedRun,
     drawn_frames,
 )
+from gating_core.geometry import Integral
 from ui.common.words import layers_text, percent, short
 from ui.drawing.axes import Axes
 from ui.drawing.planes import classifier_planes
 from ui.playground.names import DATA, TITLES
 from ui.playground.request import TYPICAL
-from ui.playground.words import base_shares, base_text, mean_text, verdict
+from ui.playground.words import (
+    NOT_MEASURED,
+    NOT_YET,
+    base_shares,
+    caption_total,
+    decimals_of,
+    guess_text,
+    has_learned,
+    mean_text,
+    plain_verdict,
+    verdict,
+)
 
+if TYPE_CHECKING:  # a worker process needs no Streamlit
+    from ui.work.runs import Shown
+
+MOVING = (
+    "Values come from tokens here and move with the input, so the theorem that averages of fixed"
+    " values are flat does not apply. "
+)
 LOPSIDED = 1.2  # times an even share: what the largest class has where the sentence says so
 WHOSE = {  # why a seed is shown
     TYPICAL: ", whose difference on new points is the typical one (the median of all seeds)",
@@ -31,19 +53,42 @@ WHOSE = {  # why a seed is shown
 }
 
 
-def readings(run: TrainedRun, member: int, chosen: str) -> list[str]:
-    """For every drawn frame: what the seeds say together, and which of them is shown and why."""
-    shown = f"Shown: seed {run.task.seeds[member]}{WHOSE[chosen]}."
-    return [f"{_step_text(run, frame)} {shown}" for frame in drawn_frames(run)]
+def readings(run: TrainedRun) -> list[str]:
+    """For every drawn frame: what the seeds say together; and where the theorem ends."""
+    before = MOVING if values_move(run.setting) else ""
+    if run.divergence is not None:
+        before = f"**{divergence_text(run.divergence)}** {before}"
+    return [before + _step_text(run, frame) for frame in drawn_frames(run)]
+
+
+def divergence_text(found: Divergence) -> str:
+    """Where a run broke off."""
+    return f"{found.text.rstrip('.')}. Shown: what there was before."
+
+
+def values_move(setting: Setting) -> bool:
+    """Whether values depend on the input, so that nothing says that averages of them are flat."""
+    return not LAYERS[setting.source].fixed_values
+
+
+def shown_text(run: TrainedRun, member: int, chosen: str) -> str:
+    """Which seed is shown, and why."""
+    return f"Shown: seed {run.task.seeds[member]}{WHOSE[chosen]}."
 
 
 def _step_text(run: TrainedRun, frame: int) -> str:
-    left, right = run.setting.compared
-    both = {name: run.variants[name].ensemble.test_accuracy[frame] for name in (left, right)}
-    means = [f"{TITLES[name]} {mean_text(100 * found)} %" for name, found in both.items()]
+    both = {name: run.variants[name].ensemble.test_accuracy[frame] for name in run.setting.compared}
+    decimals = decimals_of(run, both, frame)
+    means = [f"{TITLES[name]} {mean_text(found, decimals)}" for name, found in both.items()]
     base = base_shares(run)
+    if not any(has_learned(found, base) for found in both.values()):
+        yet = "" if run.complete and run.steps[frame] == run.steps[-1] else " yet"
+        return (
+            f"Step {run.steps[frame]}. **Neither has learned this{yet}:** {' and '.join(means)} of"
+            f" new points right; {guess_text(run)}. {plain_verdict(run, frame)}"
+        )
     if base.mean() >= LOPSIDED / run.task.class_count:
-        means.append(base_text(run))
+        means.append(guess_text(run))
     text = ", ".join(means)
     return f"Step {run.steps[frame]}, new points right: {text}. {verdict(run, frame)}"
 
@@ -68,9 +113,9 @@ def stale_text(run: TrainedRun, wanted: Setting) -> str:
     return f"Still {before}. {after[0].upper()}{after[1:]} is not there yet."
 
 
-def example_text(run: TrainedRun) -> str:
-    """What is said over the picture of a ``run`` that nobody has asked for, but is there."""
-    return f"An example: {_what(run.setting)}. What you asked for is on its way."
+def coming_text(wanted: Setting) -> str:
+    """What stands in the pictures' place while there is nothing of what is ``wanted`` yet."""
+    return f"{_what(wanted)}: the picture comes with the first steps of training."
 
 
 def _what(setting: Setting) -> str:
@@ -97,28 +142,38 @@ def still_text(run: TrainedRun, place: int) -> str:
     )
 
 
+def heading(run: TrainedRun, name: str, member: int) -> str:
+    """Which variant of which seed stands on a side."""
+    return f"{TITLES[name]} · seed {run.task.seeds[member]}"
+
+
 def captions(
-    run: TrainedRun,
+    shown: Shown,
     name: str,
     member: int,
+    going: bool,
     gaussian: np.ndarray | None = None,
     filled: np.ndarray | None = None,
 ) -> list[str]:
-    """The line over a surface, for every frame.
+    """The line over a surface, for every frame: accuracy, total curvature with its doubt, and more.
 
-    With ``gaussian`` also where that is not known, with ``filled`` (T,) how much of the triangle of
-    its values a flat sheet covers.
+    While work is ``going`` on, what is not measured is about to be. With ``gaussian`` it says also
+    where that is not known, with ``filled`` (T,) how much of the triangle of its values a flat
+    sheet covers.
     """
-    ensemble = run.variants[name].ensemble
-    seed = ensemble.seeds[member]
+    run, frames = shown.run, drawn_frames(shown.run)
     lines = [
-        f"seed {seed} · **{percent(float(accuracy))}** of new points right"
-        for accuracy in ensemble.test_accuracy[drawn_frames(run), member]
+        f"**{percent(float(accuracy))}** of new points right · {total}"
+        for accuracy, total in zip(
+            run.variants[name].ensemble.test_accuracy[frames, member],
+            _totals(shown, (name, member), len(frames), going),
+            strict=True,
+        )
     ]
     if filled is not None:
         lines = [
-            line if np.isnan(share) else f"{line} · fills {percent(float(share))} of its triangle"
-            for line, share in zip(lines, filled, strict=True)
+            line + _filled_text(float(share), int(run.steps[frame]))
+            for line, share, frame in zip(lines, filled, frames, strict=True)
         ]
     if gaussian is None:
         return lines
@@ -127,6 +182,30 @@ def captions(
         line + (f" · K is not known at {percent(float(share))} of the points" if share else "")
         for line, share in zip(lines, unknown, strict=True)
     ]
+
+
+def _totals(shown: Shown, key: tuple[str, int], count: int, going: bool) -> list[str]:
+    """The total curvature in each of ``count`` frames; in the last one as refined at the end."""
+    along, final = shown.along.get(key), shown.final.get(key)
+    found = [NOT_YET if going else NOT_MEASURED] * count
+    if along is not None:
+        total = along.total
+        parts = zip(total.value, total.error, total.complete, along.verdicts, strict=True)
+        found = [caption_total(Integral(*each), verdict) for *each, verdict in parts]
+    if final is not None:
+        found[-1] = caption_total(final.total, final.verdicts[-1])
+    return found
+
+
+def _filled_text(share: float, step: int) -> str:
+    """How much of the triangle of its values a flat sheet covers; nothing where that is a needle.
+
+    The whole triangle is what the layer could reach with these values.
+    """
+    if np.isnan(share):
+        return ""
+    whose = "training uses" if step else "the first weights use"
+    return f" · {whose} {percent(share)} of its triangle"
 
 
 def axes_text(sides: dict[str, ClassifierFrames], axes: dict[str, Axes]) -> str:

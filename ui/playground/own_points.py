@@ -1,6 +1,7 @@
 """*Your own data*: drawn, uploaded or pasted, or refused with row, column and reason.
 
-A drawing stands in the link; a table is this visit's alone.
+A drawing stands in the link, and so does a table that is small enough; a larger one is this visit's
+alone, which the page says before it is lost and afterwards.
 """
 
 from __future__ import annotations
@@ -21,19 +22,38 @@ from ui.common.link_check import forget
 from ui.components.draw import draw, drawn
 from ui.drawing import palette
 from ui.foreign import as_words, printable
-from ui.limits import DRAWN_POINTS_IN_LINK, UPLOAD_MB
+from ui.limits import DRAWN_POINTS_IN_LINK, PASTED_CHARACTERS, UPLOAD_MB
 from ui.playground.controls import PLAYGROUND
 from ui.playground.drawing import NAMES, encoded, own_of
-from ui.playground.request import as_it_comes
+from ui.playground.request import LOST, as_it_comes
+from ui.playground.table_link import TOO_LARGE
+from ui.playground.table_link import encoded as encoded_table
 from ui.playground.words import scaling_text, split_text
 
-TABLE, PROBLEM = "own_table", "own_problem"  # what was read last, and why what came then was not
-DRAWING = PLAYGROUND["drawing"]
+TABLE = "own_table"  # what was read last, if it is too large for the link
+PROBLEM = "own_problem"  # why what came then was not
+DRAWING, LINKED = PLAYGROUND["drawing"], PLAYGROUND["table"]
+IN_LINK = "It stands in the link."
+NOT_IN_LINK = (
+    "It is too large for the link: after a reload it must be given again, and whoever opens the"
+    " link does not have it."
+)
 
 
 def own_data() -> OwnData | None:
     """The visitor's points, if there are any that can be used: the table, or else the drawing."""
-    return st.session_state.get(TABLE) or _drawing()[0]
+    return _table() or _drawing()[0]
+
+
+def table_is_lost() -> bool:
+    """Whether the link is about a table that was too large for it, and is not there any more."""
+    return LINKED.linked == TOO_LARGE and _table() is None
+
+
+def _table() -> OwnData | None:
+    """The table of the link; one that did not fit into it is there in the visit that brought it."""
+    linked = LINKED.linked
+    return st.session_state.get(TABLE) if linked == TOO_LARGE else linked
 
 
 def _drawing() -> tuple[OwnData | None, str]:
@@ -69,17 +89,26 @@ def draw_own() -> None:
                            icon=":material/download:", key="own_example")  # fmt: skip
     with paste:
         st.text_area("A table with columns x, y and label", key="own_text", on_change=_on_text,
-                     placeholder=EXAMPLE_CSV[:60])  # fmt: skip
+                     max_chars=PASTED_CHARACTERS, placeholder=EXAMPLE_CSV[:60])  # fmt: skip
+        st.caption(
+            f"A text of more than {PASTED_CHARACTERS:,} characters is not taken: the box and the"
+            " points stay as they were."
+        )
     own = own_data()
+    if table_is_lost():
+        st.caption(f":material/link_off: {LOST}")
     problem = st.session_state.get(PROBLEM) or ("" if own else _drawing()[1])
     if problem:
         st.error(as_words(problem))
     if own is not None:
         whose = "Still in use, from before" if problem else "In use"
+        fits = own is not st.session_state.get(TABLE)
         st.text(
             f"{whose}: {len(own.points)} points, classes {printable(', '.join(own.names))}."
-            f" {scaling_text(own)}"
+            f" {scaling_text(own)}{f' {IN_LINK}' if fits else ''}"
         )
+        if not fits:
+            st.caption(f":material/link_off: {NOT_IN_LINK}")
         # What the slider under *More* says, which has been drawn by now.
         st.text(split_text(own, st.session_state["share"] or as_it_comes(TASK_NAME)))
 
@@ -91,6 +120,7 @@ def _on_draw() -> None:
         st.query_params[DRAWING.key] = encoded(points, labels)
     if _drawing()[0] is not None:
         st.session_state.pop(TABLE, None)
+        st.query_params.pop(LINKED.key, None)
         _use()
     _forget_problem()
 
@@ -119,9 +149,14 @@ def _on_text() -> None:
 
 def _read(source: bytes | str) -> None:
     try:
-        st.session_state[TABLE] = parse_csv(source)
+        table = parse_csv(source)
     except OwnDataError as error:
         st.session_state[PROBLEM] = str(error)
         return
+    st.query_params[LINKED.key] = text = encoded_table(table)
+    if text == TOO_LARGE:
+        st.session_state[TABLE] = table
+    else:
+        st.session_state.pop(TABLE, None)
     _forget_problem()
     _use()

@@ -11,8 +11,7 @@ from typing import Any
 import streamlit as st
 
 from gating_core.experiments.comparison import (
-    FIRST_LOOK,
-    PRESETS,
+    COMPARISONS,
     DrawnData,
     Setting,
     TrainedRun,
@@ -20,44 +19,49 @@ from gating_core.experiments.comparison import (
     film_data,
 )
 from gating_core.export import log_csv, script_problem, script_text, weights_file
-from ui.common.figures import figures
 from ui.common.words import beyond_text, short
+from ui.components.strip import strip
 from ui.components.view3d import Legend, view3d
 from ui.drawing import palette
 from ui.limits import PLAYGROUND_STEPS
 from ui.playground import film_words, words
 from ui.playground.controls import (
+    LOOK,
     MOVED,
     PLAYGROUND,
     REWINDS,
     REWOUND,
+    RUN,
     VIEW_KEY,
     new_seeds,
     on_stop,
     rewind,
     train_on,
 )
-from ui.playground.figures import seeds_figure, still_figure
+from ui.playground.figures import still_figure
 from ui.playground.film import Film, curves_of, film_of, gaussian_of, sides_of, what_is_drawn
 from ui.playground.names import TITLES
 from ui.playground.request import Look
-from ui.playground.training import JOB, STOPPED, Wish, stopped_frame, what
+from ui.playground.status import draw_empty_stage
+from ui.playground.training import JOB, STOPPED, Wish, draw_others, stopped_frame
 from ui.work import jobs, pool
-from ui.work.job import State
-from ui.work.runs import REDRAWN_SECONDS, Shown, known, newest_run, serial
+from ui.work.runs import REDRAWN_SECONDS, Shown, serial
 from ui.work.shelf import PASSING, shelved
 
 REWOUND_AT = "playground_rewound_at"
 MEANWHILE = "playground_meanwhile"  # the film that was shown last, of what, and since when
 MORE_STEPS = 400
-SPARE, ROW = 450, 60  # pixels for all but the pictures, and for how a run goes or where it stopped
+CHOICES = (*RUN, *LOOK, "picked_seed")  # of the link: what the picture depends on
+SPARE = 410  # pixels for all but the pictures
 
 
 def _make(
     key: object, _run: TrainedRun, member: int, _shown: Shown, look: Look, unfinished: bool
 ) -> Film:
-    curves, gaussian = curves_of(_shown, member), gaussian_of(_shown, member)
-    return pool.POOL.call(film_of, _run, member, curves, gaussian, look, unfinished)
+    about = _run, member, curves_of(_shown, member), gaussian_of(_shown, member), look, unfinished
+    if _run.setting in COMPARISONS.values():  # shipped: first sight waits for no worker
+        return film_of(*about)
+    return pool.POOL.call(film_of, *about)
 
 
 _made, _made_meanwhile = shelved()(_make), shelved(on=PASSING)(_make)
@@ -89,28 +93,26 @@ def _film_meanwhile(shown: Shown, look: Look, member: int, unfinished: bool) -> 
 
 
 @shelved()
-def _readings(key: int, member: int, chosen: str, _run: TrainedRun) -> list[str]:
-    return film_words.readings(_run, member, chosen)
+def _readings(key: int, _run: TrainedRun) -> list[str]:
+    return film_words.readings(_run)
 
 
 def draw_film(shown: Shown | None, look: Look, wished: Wish, wanted: Setting) -> None:
     """Surfaces, input planes and curves, with a timeline to play and drag; total curvatures.
 
-    Of another run than the one that is ``wanted``, as long as that is not there, it says so; the
-    landing page's stands there until a first run does.
+    Of another run than the one that is ``wanted``, as long as that is not there, it says so; until
+    a first run is there, there is nothing.
     """
     job = jobs.current(JOB)
     going = job is not None and not job.over
-    example = shown is None
     if shown is None:
-        if not going:
-            return
-        shown = known(PRESETS.get(wanted.task, FIRST_LOOK))
-        assert shown is not None  # it comes with the app
+        if going:
+            draw_empty_stage(wanted)
+        return
     run = shown.run
-    if run.divergence is not None:
-        st.warning(f"{run.divergence.text.rstrip('.')}. Shown: what there was before.")
     if not len(run.frames):
+        if run.divergence is not None:
+            st.warning(film_words.divergence_text(run.divergence))
         return
     member, names = wished.member(run), sides_of(run)
     film = (_film_meanwhile if going else _film)(shown, look, member, going and not run.ended)
@@ -122,52 +124,40 @@ def draw_film(shown: Shown | None, look: Look, wished: Wish, wanted: Setting) ->
     view3d(
         film.view,
         key=VIEW_KEY,
-        headings=[TITLES[name] for name in names.values()] + ["Along the run"],
+        headings=[film_words.heading(run, name, member) for name in names.values()]
+        + ["Along the run"],
         captions=[
-            film_words.captions(run, n, member, hatched.get(s), filled[s]) for s, n in names.items()
+            film_words.captions(shown, n, member, going, hatched.get(s), filled[s])
+            for s, n in names.items()
         ]
         + [[words.CURVES]],
         readouts=((), (), ()),
-        readings=_readings(serial(run), member, wished.chosen(run), run),
+        readings=_readings(serial(run), run),
         frame=0 if _rewound(run, member) else len(steps) - 1,
         frame_labels=film_words.frame_labels(run),
         places=steps.tolist(),
         legend=_legend(look, film_data(run, member), film, film_words.drawn_text(run)),
         scrub=True,
-        stale=film_words.example_text(run) if example else film_words.stale_text(run, wanted),
+        stale=film_words.stale_text(run, wanted),
+        choices=CHOICES,
         scene=f"{hash(shortest)} {member} {run.ended or not going}",
-        spare=SPARE + (ROW if going or not run.ended else 0),
+        spare=SPARE,
         serial=f"{serial(run)} {member} {rewinds}",
         family=f"{hash(run.setting)} {rewinds}",
         on_stop=lambda: on_stop(run.setting),
     )
     if st.session_state.pop(MOVED, False) and PLAYGROUND["looking"].value:
         st.rerun()  # what is inside is drawn outside this fragment
-    if example:  # whose numbers nobody has asked for
-        return
-    st.caption(" ".join(filter(None, (
-        film.axes, film_words.frames_text(run, len(steps)),
-    ))))  # fmt: skip
-    for column, name in zip(st.columns(2), names.values(), strict=False):
-        found = shown.final.get((name, member))
-        column.metric(
-            f"Total curvature at the end, {TITLES[name]}", words.final_text(found, going),
-            help="∫|K| dA of the last surface of the shown seed, refined where it turns, with"
-            " rigorous bounds on rounding.",
-        )  # fmt: skip
-        column.caption(words.final_doubt(found))
-
-
-def draw_end(job: jobs.Job) -> None:
-    """Why a run is not complete, and where it was stopped: one line beside the way to go on."""
-    items = job.items
-    run = newest_run(items)
-    where = film_words.stopped_text(run) if run is not None and not run.ended else ""
-    text = jobs.end_text(job, what(items), items, where)
-    if job.state is State.FAILED:
-        st.error(text)
-    elif text:
-        st.caption(f":material/stop_circle: {text}")
+    ends = {name: shown.final.get((name, member)) for name in names.values()}
+    st.caption(
+        " ".join(
+            filter(
+                None,
+                (words.ends_text(ends), film.axes, film_words.frames_text(run, len(steps))),
+            )
+        ),
+        help=words.TOTAL_HELP,
+    )
 
 
 def _legend(look: Look, data: DrawnData, film: Film, drawn: str) -> Legend:
@@ -199,7 +189,7 @@ def _rewound(run: TrainedRun, member: int) -> bool:
     return st.session_state.get(REWOUND_AT) == moment
 
 
-def draw_buttons() -> None:
+def draw_buttons(job: jobs.Job, wished: Wish) -> None:
     """What can be done with a run."""
     with st.container(horizontal=True):
         st.button(f"Train on ({MORE_STEPS} steps)", icon=":material/fast_forward:",
@@ -207,6 +197,7 @@ def draw_buttons() -> None:
         st.button("Back to step 0", icon=":material/replay:", on_click=rewind, key="rewind",
                   help="The first weights. The run stays: Play shows it again.")  # fmt: skip
         st.button("New seeds", icon=":material/casino:", on_click=new_seeds, key="new_seeds")
+        draw_others(job, wished)
 
 
 def draw_numbers(shown: Shown, wished: Wish, current: bool) -> None:
@@ -217,26 +208,25 @@ def draw_numbers(shown: Shown, wished: Wish, current: bool) -> None:
             ":material/hourglass_top: From here on: the run before, until the new one is complete."
         )
     st.table(words.table(run))
-    st.caption(words.table_note(run))
-    accuracies = {
-        TITLES[name]: variant.ensemble.test_accuracy[-1] for name, variant in run.variants.items()
-    }
+    st.caption(words.table_note(run), help=words.LEARNED_HELP)
     member = wished.member(run)
-    (strip,) = figures(
-        ("seeds", serial(run), member), lambda: [seeds_figure(accuracies, run.task.seeds, member)]
+    others = len(run.variants) - len(palette.SIDE_COLOURS)
+    strip(
+        key="seed_strip",
+        label="Final test accuracy of every seed; press one to show it.",
+        title="test accuracy, % (click a seed to show it)",
+        accuracies={TITLES[name]: x.ensemble.test_accuracy[-1] for name, x in run.variants.items()},
+        colours=[*palette.SIDE_COLOURS.values(), *[palette.BESIDE] * others],
+        seeds=run.task.seeds,
+        shown=member,
+        on_pick=_on_seed,
     )
-    st.plotly_chart(
-        strip, key="seed_strip",
-        on_select=_on_seed, selection_mode="points",
-        alt="Final test accuracy of every seed; click one to show it.",
-    )  # fmt: skip
+    st.caption(film_words.shown_text(run, member, wished.chosen(run)))
 
 
-def _on_seed() -> None:
-    points = st.session_state["seed_strip"]["selection"]["points"]
-    if points:
-        st.query_params["picked_seed"] = str(int(points[0]["customdata"]))
-        st.session_state["who"] = "picked"
+def _on_seed(seed: int) -> None:
+    st.query_params["picked_seed"] = str(seed)
+    st.session_state["who"] = "picked"
 
 
 def draw_take(shown: Shown, look: Look, wished: Wish) -> None:
@@ -274,8 +264,9 @@ def _figure(shown: Shown, look: Look, member: int) -> str:
     """The frame that the film stands at, as a page of its own."""
     run, place = shown.run, stopped_frame(shown.run)
     names = sides_of(run).values()
-    finals = (film_words.captions(run, name, member)[place].replace("**", "") for name in names)
-    titles = [f"{TITLES[n]}<br>{line}" for n, line in zip(names, finals, strict=True)]
+    finals = (film_words.captions(shown, n, member, False)[place].replace("**", "") for n in names)
+    headings = (film_words.heading(run, name, member) for name in names)
+    titles = [f"{head}<br>{line}" for head, line in zip(headings, finals, strict=True)]
     view = _film(shown, look, member).view
     figure = still_figure(view, place, titles, film_words.still_text(run, place))
     return figure.to_html(include_plotlyjs=True)

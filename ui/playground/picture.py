@@ -73,8 +73,9 @@ def film_view(
             fine = class_colours(frames.fine_logits, discrete)
         corners = _triangle(frames, axes[name])
         sheet = sheets[name] = Sheet(
-            name, frames, data, axes[name], shown, parted, fine, field, corners, labelled=True
-        )
+            name, frames, data, axes[name], shown, parted, fine, field, corners, labelled=True,
+            grounded=by_class,
+        )  # fmt: skip
         moving, fixed = sheet_arrays(sheet)
         arrays, framed = arrays | fixed, framed | moving
         columns.append(sheet_panels(sheet, look))

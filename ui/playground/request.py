@@ -9,15 +9,21 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from gating_core.attention import LAYERS
-from gating_core.experiments.comparison import MATCHED, TOKENS_ONLY, Setting
+from gating_core.experiments.comparison import (
+    FIRST_COMPARISON,
+    MATCHED,
+    TOKENS_ONLY,
+    Setting,
+)
 from gating_core.tasks import TASK_NAME, TASKS, TRAIN_SHARE_RANGE, OwnData
 from gating_core.training import GOOD_START
 from ui.common.possible import fitting_heads
 from ui.limits import TRAINING_NUMBERS
 from ui.playground.names import DATA, TITLES
 
-FIRST = Setting(weight_decay=0.06)  # which keeps surfaces from collapsing altogether
+FIRST = FIRST_COMPARISON
 OWN_SHARE = 0.75
+LOST = "The table of this link was too large to stand in it, and must be pasted or uploaded again."
 LEAST_BALANCE = 0.1
 TYPICAL = "typical"
 WHO = {  # whose choice the shown seed is: one side's best or worst, or nobody's
@@ -75,12 +81,13 @@ class Look:
     tested: bool = True  # the test points, too
 
 
-def resolve(request: Request, own: OwnData | None) -> tuple[Request, Notes]:
+def resolve(request: Request, own: OwnData | None, lost: bool = False) -> tuple[Request, Notes]:
     """The nearest that can be asked for, and in which way it is another.
 
-    Each rule is about what the ones before it have left.
+    Each rule is about what the ones before it have left. ``lost`` says that the link is about a
+    table that did not fit into it: ``own`` is another one's then, or nobody's.
     """
-    request, notes = _data(request, own)
+    request, notes = _data(request, own, lost)
     for rule in (_variants, _heads, _undone, _split):
         request, more = rule(request)
         notes += more
@@ -133,10 +140,13 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _data(request: Request, own: OwnData | None) -> tuple[Request, Notes]:
-    if request.task != TASK_NAME or own is not None:
+def _data(request: Request, own: OwnData | None, lost: bool) -> tuple[Request, Notes]:
+    if request.task != TASK_NAME or (own is not None and not lost):
         return request, []
-    note = f"There are no points of your own yet. Shown: {DATA[FIRST.task].name}."
+    why = LOST if lost else "There are no points of your own yet."
+    if own is not None:
+        return request, [("task", f"{why} Shown: the points that were drawn.")]
+    note = f"{why} Shown: {DATA[FIRST.task].name}."
     return replace(request, task=FIRST.task), [("task", note)]
 
 

@@ -66,13 +66,14 @@ class Wish:
         return self.which if self.which in WHO else TYPICAL
 
     def lacks(self, shown: Shown) -> bool:
-        """Whether there is something to measure of the seed that is looked at."""
+        """Whether there is something to measure of the seeds that are measured."""
         run = shown.run
         if not run.frames:
             return False
-        if self.all_of == run.setting and self.lacks_others(shown):
+        if self.others(run) and self.lacks_others(shown):
             return True
-        return any((name, self.member(run)) not in shown.final for name in run.setting.compared)
+        own = [(name, self.member(run)) for name in run.setting.compared]
+        return any(key not in shown.final or not has_field(shown, key) for key in own)
 
     def lacks_others(self, shown: Shown) -> bool:
         """Whether there is something to measure of other seeds."""
@@ -89,10 +90,13 @@ class Wish:
 
         All but its own along the run can wait: for others' trainings, and their first pictures.
         """
-        run, known, settled = shown.run, set(shown.along), set(shown.final)
+        run, settled = shown.run, set(shown.final)
+        known = {key for key in shown.along if has_field(shown, key)}
+        totals = set(shown.along)  # of other seeds they are enough
         while True:
             looked_at = self.member(run)
-            missing = unmeasured(run, run.setting.compared, looked_at, known, settled)
+            enough = known | {key for key in totals if key[1] != looked_at}
+            missing = unmeasured(run, run.setting.compared, looked_at, enough, settled)
             function, name, member = next(missing, (None, "", 0))
             if function is None or (member != looked_at and not self.others(run)):
                 return
@@ -100,6 +104,12 @@ class Wish:
             first = member == looked_at and function is not final_curvature
             rank = Rank.FIRST if first else Rank.REST
             yield from together(function, run, name, member, rank=rank)
+
+
+def has_field(shown: Shown, key: tuple[str, int]) -> bool:
+    """Whether K itself is known along the run of that variant and member, not its total alone."""
+    found = shown.along.get(key)
+    return found is not None and found.known is not None
 
 
 def stopped_frame(run: TrainedRun) -> int:

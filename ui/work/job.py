@@ -93,6 +93,14 @@ class Job(Generic[T]):
         self._until = inf  # time.monotonic(); it goes on until then without being asked for
         self._thread = threading.Thread(target=self._work, args=(make,), name="job", daemon=True)
 
+    @classmethod
+    def done(cls, items: list[T], *, kind: str = "job", about: object = None) -> Job[T]:
+        """One that had nothing to compute: ``items`` were there already."""
+        job = cls(lambda: iter(()), kind=kind, about=about)
+        job._items.extend(items)
+        job._state = State.DONE
+        return job
+
     def start(self) -> Job[T]:
         """Begin, as soon as its turn comes."""
         with self._lock:
@@ -135,7 +143,9 @@ class Job(Generic[T]):
             self._items = deque(maxlen=0)
 
     def join(self, seconds: float | None = None) -> bool:
-        """Wait for its thread; whether that has ended."""
+        """Wait for its thread, if it has one; whether that has ended."""
+        if not self._started:
+            return self.over
         self._thread.join(seconds)
         return not self._thread.is_alive()
 

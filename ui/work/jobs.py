@@ -107,6 +107,16 @@ def start(
     return job
 
 
+def have(key: str, items: list[T], about: object = None) -> Job[T]:
+    """Put one that is done already, with these ``items``, in place of the job called ``key``."""
+    jobs = _jobs()
+    if key in jobs:
+        jobs[key][0].cancel()
+    job = Job.done(items, kind=key, about=about)
+    jobs[key] = job, st.session_state.get("_page", "")
+    return job
+
+
 def current(key: str) -> Job[Any] | None:
     """The newest job called ``key``, running or over."""
     jobs = _jobs()
@@ -182,7 +192,7 @@ def _draw_progress(job: Job, what: str, share: float | None) -> None:
     if position := job.position:
         begun = f" after {job.elapsed:.0f} s" if job.elapsed else ""
         text = f"{what}: waiting{begun} for a free place, number {position} in the queue"
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with st.container(horizontal=True, vertical_alignment="center", key=f"dock-{_dock_of(job)}"):
         if share is None:
             st.markdown(text)
         else:
@@ -194,6 +204,12 @@ def _draw_progress(job: Job, what: str, share: float | None) -> None:
             args=(True,),
             disabled=job.stopping,
         )
+
+
+def _dock_of(job: Job) -> int:
+    """Its place in the dock at the foot of the window: progress moves nothing on the page."""
+    going = [each for each, _ in _jobs().values() if not each.over]
+    return going.index(job) if job in going else len(going)
 
 
 def draw_end(job: Job, what: str, items: list) -> None:

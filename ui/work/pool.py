@@ -33,14 +33,16 @@ from typing import Any
 
 import psutil
 
-from ui.limits import FIRST_WORKERS, WORKER_BYTES
+from ui.limits import FIRST_WORKERS, WARM_SECONDS, WORKER_BYTES
+from ui.work import log
 from ui.work.job import Place
 from ui.work.parcels import GONE, Receiver, packed, read, unpacked, write
+from ui.work.run_stops import POLL_SECONDS, end_if_stopped
 from ui.work.turns import TURNS
 from ui.work.worker import BEGIN, END, ERROR, ITEM, READY, STOP
 
 ROOT = Path(__file__).resolve().parents[2]
-POLL_SECONDS = 0.1  # whoever waits is asked that often whether it still wants to
+NICENESS = 10  # of workers: the process that serves the pages goes first
 WATCH_SECONDS = 0.5
 DEATHS = 3  # in a row, before a worker was ready: then it is not tried again until somebody asks
 COMMAND = (sys.executable, "-m", "ui.work.worker")
@@ -74,12 +76,16 @@ class _Worker:
 
     def __init__(self, pool: Pool, command: tuple[str, ...]) -> None:
         self.tasks: dict[int, _Task] = {}
+        self.stopping: set[int] = set()  # tasks that it has been told to stop, and may be at still
         self.ready = False
         self.why = "The process that computed this has ended"
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT,
             start_new_session=True,  # Ctrl-C is the server's; workers end with it
         )  # fmt: skip
+        # From its first import on: whoever draws a page at the same moment goes first.
+        with suppress(OSError, psutil.Error, ValueError):
+            psutil.Process(self.process.pid).nice(psutil.Process().nice() + NICENESS)
         # A pipe takes a large task as slowly as a busy process reads: nobody waits for that.
         self._outbox: SimpleQueue[tuple[Any, ...] | None] = SimpleQueue()
         threading.Thread(target=self._tell, name="worker", daemon=True).start()
@@ -89,10 +95,14 @@ class _Worker:
         """Whether all that it has is less urgent."""
         return all(task.rank > rank for task in self.tasks.values())
 
-    def works_on(self) -> tuple[float, int]:
-        """Rank and number of its most urgent task, all others are laid aside; the last if none."""
+    def suits(self) -> tuple[bool, float, int]:
+        """How well it suits a task that it can take: the more, the larger.
+
+        One that still stops comes last, as nobody knows for how long. What counts then are rank and
+        number of its most urgent task, all others are laid aside; most of all, that it has none.
+        """
         tasks = ((task.rank, task.number) for task in self.tasks.values())
-        return min(tasks, default=(math.inf, 0))
+        return not self.stopping, *min(tasks, default=(math.inf, 0))
 
     def send(self, *message: Any) -> None:
         """Tell the process, as soon as it listens."""
@@ -131,15 +141,25 @@ class Pool:
         self._moved = threading.Condition()
         self._numbers = count()
         self._deaths = 0
-        self._watching = self._closed = False
+        self._watching = self._closed = self._warmed = False
 
-    def warm(self) -> None:
-        """Start the first workers, unless there are some: what is asked for soon need not wait."""
-        wanted = min(FIRST_WORKERS, self.size)
-        if len(self._workers) >= wanted:  # as at every run of a page but the first
+    def warm(self, seconds: float = WARM_SECONDS) -> None:
+        """Start the first workers, unless there are some: what is asked for soon need not wait.
+
+        After so many ``seconds``, in which the first visitor's browser draws the first page: it may
+        share the cores. Whoever needs a worker before that gets it at once.
+        """
+        if self._warmed:  # as at every run of a page but the first
             return
+        self._warmed = True
+        timer = threading.Timer(seconds, self._start_first)
+        timer.daemon = True
+        timer.start()
+
+    def _start_first(self) -> None:
         with self._moved:
-            for _ in range(wanted - len(self._workers)):
+            missing = min(FIRST_WORKERS, self.size) - len(self._workers)
+            for _ in range(0 if self._closed else missing):
                 self._start()
 
     def stream(
@@ -153,11 +173,11 @@ class Pool:
         """
         task = _Task(next(self._numbers), rank, packed((function, arguments)))
         receiver = Receiver()
-        with self._moved:
-            self._deaths = 0
-            self._queue(task)
-            self._assign()
-        try:
+        try:  # from before it joins the queue: whatever fails from here on, it leaves again
+            with self._moved:
+                self._deaths = 0
+                self._queue(task)
+                self._assign()
             wait = 0.0
             while not self._has_worker(task, wait):
                 yield Place(self.position(task))
@@ -178,7 +198,7 @@ class Pool:
             self._leave(task)
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """What ``function`` returns, or yields last; a page waits for it."""
+        """What ``function`` returns, or yields last; a page waits for it, as `map` says."""
         return self.map(function, [arguments])[0]
 
     def map(
@@ -186,7 +206,9 @@ class Pool:
     ) -> tuple[Any, ...]:
         """What it returns for each of ``calls``, in their order.
 
-        No more are under way at once than there are cores: others' calls come in between.
+        No more are under way at once than there are cores: others' calls come in between. A run
+        of a page that is stopped meanwhile ends here, and takes back what it has asked for, as soon
+        as nobody needs that: see `ui.work.run_stops`.
         """
         found, under_way = [], deque[Generator[Any]]()
         with TURNS.aside(), ExitStack() as stack:
@@ -226,11 +248,27 @@ class Pool:
             self._moved.wait_for(lambda: task not in self._waiting, seconds)
             return task not in self._waiting
 
-    def _start(self) -> None:
-        self._workers.append(_Worker(self, self._command))
+    def _start(self) -> bool:
+        """Start a process, and say whether the system has allowed it.
+
+        Tasks wait for the others where it has not; where there is no other, they end.
+        """
+        try:
+            self._workers.append(_Worker(self, self._command))
+        except OSError as error:
+            log.write("worker", log.new_id(), error)
+            if not self._workers:
+                self._give_up()
+            return False
         if not self._watching:
             self._watching = True
             threading.Thread(target=self._watch, name="watch", daemon=True).start()
+        return True
+
+    def _give_up(self) -> None:
+        """End all that waits."""
+        _end(self._waiting, "No process could be started to compute this")
+        self._waiting.clear()
 
     def _assign(self) -> None:
         """Give whoever waits to a worker: to an idle one, or where what then stands can best wait.
@@ -241,14 +279,14 @@ class Pool:
             able = [worker for worker in self._workers if worker.can_take(task.rank)]
             if not able:
                 continue
-            worker = max(able, key=_Worker.works_on)
+            worker = max(able, key=_Worker.suits)
             if task.rank is Rank.BRIEF and not self._can_spare(worker):
                 continue
             self._waiting.remove(task)
             task.worker, worker.tasks[task.number] = worker, task
             worker.send(BEGIN, task.number, (int(task.rank), task.parcel))
-        if self._waiting and len(self._workers) < self.size and not self._closed:
-            self._start()
+        room = len(self._workers) < self.size and not self._closed
+        if self._waiting and room and self._start():
             self._assign()
         self._moved.notify_all()
 
@@ -265,6 +303,7 @@ class Pool:
             worker = task.worker
             if worker is not None and worker.tasks.pop(task.number, None) is not None:
                 worker.send(STOP, task.number, None)
+                worker.stopping.add(task.number)
             self._assign()
 
     def _heard(self, worker: _Worker, what: str, number: int, about: Any) -> None:
@@ -275,6 +314,7 @@ class Pool:
             task = worker.tasks.get(number)
             if what != ITEM:
                 worker.tasks.pop(number, None)
+                worker.stopping.discard(number)
                 self._assign()
         if task is not None:
             task.replies.put((what, about))
@@ -293,8 +333,7 @@ class Pool:
             if not given_up:
                 self._start()
             elif not self._workers:
-                _end(self._waiting, "No process could be started to compute this")
-                self._waiting.clear()
+                self._give_up()
             self._assign()
 
     def _queue(self, *tasks: _Task) -> None:
@@ -322,9 +361,10 @@ def _end(tasks: Iterable[_Task], why: str) -> None:
 
 
 def _last(stream: Iterator[Any]) -> Any:
-    """The last item, when all have come."""
+    """The last item, when all have come, to a run of a page that is not stopped meanwhile."""
     found = None
     for item in stream:
+        end_if_stopped()
         found = found if item is None or isinstance(item, Place) else item
     return found
 

@@ -14,8 +14,9 @@ import contextlib
 import itertools
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -23,11 +24,13 @@ import cachetools
 import streamlit as st
 
 from gating_core.experiments.comparison import (
+    COMPARISONS,
     PRESETS,
     CurvatureSummary,
     Setting,
     StrengthSweep,
     TrainedRun,
+    load_measured,
     load_preset,
     load_sweep,
     train_further,
@@ -46,15 +49,41 @@ _serials: WeakKeyDictionary[TrainedRun, int] = WeakKeyDictionary()
 _counter = itertools.count()
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Shown:
-    """A run as far as it got, and what was measured: curvatures by variant and member, a sweep."""
+    """A run as far as it got, and what was measured: curvatures by variant and member, a sweep.
+
+    Other visitors' threads read the same one: it never changes, and what is measured later stands
+    in a new one. (A lock would have to be held for as long as anybody draws.)
+    """
 
     run: TrainedRun
-    along: dict[tuple[str, int], CurvatureSummary] = field(default_factory=dict)
-    final: dict[tuple[str, int], CurvatureSummary] = field(default_factory=dict)
+    along: Mapping[tuple[str, int], CurvatureSummary] = field(default_factory=dict)
+    final: Mapping[tuple[str, int], CurvatureSummary] = field(default_factory=dict)
     sweep: StrengthSweep | None = None
     drawn: float = 0.0  # time.monotonic() of when it came to be shown
+
+    def __post_init__(self) -> None:
+        for name in ("along", "final"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+
+    def grown(self, items: Iterable[Any]) -> Shown:
+        """Add what ``items`` have measured of its run; itself where nothing of that is new."""
+        along, final, sweep = dict(self.along), dict(self.final), self.sweep
+        for item in items:
+            if isinstance(item, CurvatureSummary):
+                place = final if item.known is None else along
+                place[item.variant, item.member] = item
+            elif isinstance(item, StrengthSweep):
+                sweep = item
+        if sweep is self.sweep and _same(along, self.along) and _same(final, self.final):
+            return self
+        return replace(self, along=along, final=final, sweep=sweep)
+
+
+def _same(one: Mapping[Any, Any], other: Mapping[Any, Any]) -> bool:
+    """Whether both hold the same objects."""
+    return one.keys() == other.keys() and all(one[key] is other[key] for key in one)
 
 
 def _size(shown: Shown) -> int:
@@ -73,14 +102,27 @@ def known(setting: Setting) -> Shown | None:
     """The complete run of ``setting``, if it is there already."""
     with _lock:
         found = _known.get(setting)
-        name = next((name for name, shipped in PRESETS.items() if shipped == setting), None)
-        if found is None and name is not None:
-            found = _known[setting] = Shown(load_preset(name), sweep=load_sweep(name))
+        if found is None and (found := _shipped(setting)) is not None:
+            _known[setting] = found
         return found
 
 
+def _shipped(setting: Setting) -> Shown | None:
+    """The run of ``setting``, with what is measured of it, if it comes with the app."""
+    for name in (name for name, shipped in PRESETS.items() if shipped == setting):
+        return Shown(load_preset(name), sweep=load_sweep(name))
+    for name in (name for name, shipped in COMPARISONS.items() if shipped == setting):
+        measured = load_measured(name)
+        return Shown(load_preset(name), measured.along, measured.final)
+    return None
+
+
 def _remember(shown: Shown) -> None:
+    """Let all visitors have it, with what others have measured of the same run meanwhile."""
     with _lock, contextlib.suppress(ValueError):  # one that is larger than all that is kept
+        there = _known.get(shown.run.setting)
+        if there is not None and there.run is shown.run:
+            shown = there.grown([*shown.along.values(), *shown.final.values(), shown.sweep])
         _known[shown.run.setting] = shown
 
 
@@ -95,9 +137,10 @@ def fetch(
 ) -> jobs.Job:
     """The job ``key`` of this session that runs ``setting``: the current one, or a new one.
 
-    Once trained, a run is measured by ``measure``, whose curvatures `shown_of` collects. A job
-    that is done is started again if its run ``lacks`` something; one that the visitor's leaving has
-    stopped goes on; one that they cancelled waits for a click.
+    Once trained, a run is measured by ``measure``, whose curvatures `shown_of` collects. Where all
+    is there already, nothing is started. A job that is done is started again if its run ``lacks``
+    something; one that the visitor's leaving has stopped goes on; one that they cancelled waits for
+    a click.
     """
     job = jobs.current(key)
     if job is not None:
@@ -106,6 +149,8 @@ def fetch(
         before = _begun(key, setting)
         if before is not None:
             st.session_state[last_key(key)] = before
+            if before.run.setting == setting and before.run.ended and not lacks(before):
+                return jobs.have(key, [before.run], about=setting)
         job = jobs.start(
             key, lambda: _work(setting, before, measure), about=setting,
             expected=(TrainingDiverged,), newest=(float, TrainedRun, StrengthSweep),
@@ -135,6 +180,12 @@ def _goes_on(key: str, job: jobs.Job, lacks: Callable[[Shown], bool]) -> bool:
     else:
         return job.over
     return False
+
+
+def waits_for_a_click(key: str, job: jobs.Job) -> bool:
+    """Whether the job ``key`` was stopped by its visitor or has failed, and nobody goes on."""
+    stopped = job.state is State.FAILED or (job.state is State.CANCELLED and job.declined)
+    return stopped and not st.session_state.get(f"{key}_go_on", False)
 
 
 def _go_on(key: str) -> None:
@@ -188,12 +239,7 @@ def shown_of(key: str, job: jobs.Job) -> Shown | None:
     if run is None or (not job.over and _too_soon(run, last)):
         return last
     shown = last if last is not None and last.run is run else Shown(run, drawn=time.monotonic())
-    for item in items:
-        if isinstance(item, CurvatureSummary):
-            place = shown.final if item.known is None else shown.along
-            place[item.variant, item.member] = item
-        elif isinstance(item, StrengthSweep):
-            shown.sweep = item
+    shown = shown.grown(items)
     st.session_state[last_key(key)] = shown
     if job.state is State.DONE and run.setting.own is None:
         _remember(shown)
@@ -206,9 +252,15 @@ def newest_run(items: list[Any]) -> TrainedRun | None:
 
 
 def _too_soon(run: TrainedRun, last: Shown | None) -> bool:
-    """Whether ``run`` is a later moment of what is shown, and others need the workers more."""
+    """Whether ``run`` is a later moment of what is shown, and others need the workers more.
+
+    Or one that is there already: what cannot be trained further, as from a file, begins anew.
+    """
     if last is None or last.run is run or run.ended:
         return False
+    same = replace(last.run.setting, steps=run.setting.steps) == run.setting
+    if same and last.run.frames and run.steps[-1] < last.run.steps[-1]:
+        return True
     before, now = last.run.steps, run.steps
     grown = last.run.setting == run.setting and now[: len(before)].tolist() == before.tolist()
     lately = time.monotonic() - last.drawn < REDRAWN_SECONDS

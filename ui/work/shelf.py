@@ -14,7 +14,7 @@ import inspect
 import threading
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import wraps
 from itertools import compress
 from typing import Any, TypeVar, TypeVarTuple
@@ -24,6 +24,7 @@ import cachetools
 import streamlit as st
 
 from ui.limits import NUMBERS_BYTES, PASSING_BYTES, SHELF_BYTES
+from ui.work.run_stops import POLL_SECONDS, end_if_stopped, making
 from ui.work.turns import TURNS
 
 ENTRY_BYTES = 10_000  # of anything, for its place and its objects
@@ -54,7 +55,7 @@ def bytes_of(item: Any) -> int:
         elif isinstance(part, Mapping):
             waiting += part.values()
         elif is_dataclass(part):
-            waiting += [getattr(part, field.name) for field in fields(part)]
+            waiting += [getattr(part, each.name) for each in fields(part)]
     return sum(found.values())
 
 
@@ -62,6 +63,14 @@ def bytes_of(item: Any) -> int:
 class _Entry:
     item: Any
     size: int
+
+
+@dataclass(eq=False)
+class _Making:
+    """One result on its way: who holds the lock makes it, and so many wait for that."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    waiting: int = 0
 
 
 class Shelf:
@@ -72,7 +81,7 @@ class Shelf:
         self._entries: cachetools.LRUCache[Hashable, _Entry] = cachetools.LRUCache(
             most, lambda entry: entry.size
         )
-        self._making: WeakValueDictionary[Hashable, threading.Lock] = WeakValueDictionary()
+        self._making: WeakValueDictionary[Hashable, _Making] = WeakValueDictionary()
 
     @property
     def bytes(self) -> int:
@@ -98,22 +107,35 @@ class Shelf:
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
         """What is there, or what ``make`` makes; whoever asks meanwhile waits for that.
 
-        What it raises is not kept: the next one tries again.
+        What it raises is not kept: the next one tries again. A run of a page that was stopped
+        neither waits for it nor, unless others do, makes it any longer.
         """
         if found := self.find((key,)):
             return found[key]
         with self._lock:
-            making = self._making.setdefault(key, threading.Lock())
-        with TURNS.aside():
-            making.acquire()
+            here = self._making.setdefault(key, _Making())
+        self._wait_for(here)
         try:
             if found := self.find((key,)):
                 return found[key]
-            item = make()
+            with making(lambda: here.waiting > 0):
+                item = make()
             self.put(key, item)
             return item
         finally:
-            making.release()
+            here.lock.release()
+
+    def _wait_for(self, here: _Making) -> None:
+        """Until nobody else makes it."""
+        with self._lock:
+            here.waiting += 1
+        try:
+            with TURNS.aside():
+                while not here.lock.acquire(timeout=POLL_SECONDS):
+                    end_if_stopped()
+        finally:
+            with self._lock:
+                here.waiting -= 1
 
 
 SHELF = Shelf(SHELF_BYTES)  # for what one looks at

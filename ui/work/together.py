@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Generator, Hashable, Iterator
-from contextlib import ExitStack, closing
-from itertools import zip_longest
+from contextlib import closing
+from queue import SimpleQueue
 from typing import Any
 
 from ui.work import pool
@@ -58,20 +58,62 @@ def share_out(
     a tuple of all results. It waits, as `Place` says, while all that is left does.
     """
     size = min(pool.POOL.size, len(pieces))
+    streams = [together(function, pieces[i::size], *more, rank=rank) for i in range(size)]
     found: list[list[Any]] = [[] for _ in range(size)]
-    with ExitStack() as stack:  # when one fails, nobody wants the others
-        streams = [
-            stack.enter_context(closing(together(function, pieces[i::size], *more, rank=rank)))
-            for i in range(size)
-        ]
-        for items in zip_longest(*streams):
-            left = [item for item in items if item is not None]  # ``None`` is of one that has ended
-            for results, item in zip(found, items, strict=True):
-                if not (item is None or isinstance(item, Place)):
-                    results.append(item)
-                    yield sum(map(len, found)) / len(pieces)
-            yield Place(min(item.position if isinstance(item, Place) else 0 for item in left))
+    left, positions = set(range(size)), dict[int, int]()
+    with closing(_as_they_come(streams)) as items:
+        for number, item in items:
+            positions[number] = item.position if isinstance(item, Place) else 0
+            if item is None:
+                left.remove(number)
+            elif not isinstance(item, Place):
+                found[number].append(item)
+                yield sum(map(len, found)) / len(pieces)
+            if left and left <= positions.keys():
+                yield Place(min(positions[number] for number in left))
     yield tuple(found[i % size][i // size] for i in range(len(pieces)))
+
+
+def _as_they_come(streams: list[Generator[Any]]) -> Generator[tuple[int, Any]]:
+    """Items of all ``streams``, as soon as they come, each with its stream's place among them.
+
+    ``None`` is the end of one. What one raises is raised at once, and closes all others, as the
+    end of this does: to wait for one stream after the other would hold up what the next ones have.
+    """
+    inbox: SimpleQueue[tuple[int, Any, BaseException | None]] = SimpleQueue()
+    over = threading.Event()
+
+    def read(number: int) -> None:
+        error = None
+        try:
+            with closing(streams[number]) as stream:
+                for item in stream:
+                    inbox.put((number, item, None))
+                    if over.is_set():
+                        return
+        except BaseException as caught:
+            error = caught
+        inbox.put((number, None, error))
+
+    readers = [
+        threading.Thread(target=read, args=(number,), name="reader", daemon=True)
+        for number in range(len(streams))
+    ]
+    try:
+        for reader in readers:
+            reader.start()
+        left = len(readers)
+        while left:
+            number, item, error = inbox.get()
+            if error is not None:
+                raise error
+            left -= item is None
+            yield number, item
+    finally:
+        over.set()
+        for reader in readers:
+            if reader.ident is not None:  # it has been started
+                reader.join()
 
 
 class _Stream:

@@ -4,10 +4,10 @@
 
 Its packages are imported, and so the process is settled, before it says that it is ready.
 A task is a function and its arguments. What a generator yields is sent on, ``None`` excepted, and
-what it returns, last; between two items a more urgent task goes first, and a task that is not
-wanted any more is closed. Anything else that a function returns is its one item. Messages come in
-through the standard input, and go out through the standard output; the process ends with the one
-that started it.
+what it returns, last; between two items a more urgent task goes first, and a task that is to stop
+is closed, which it says as well. Anything else that a function returns is its one item. Messages
+come in through the standard input, and go out through the standard output; the process ends with
+the one that started it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from typing import Any, BinaryIO
 from gating_core.memory import keep_at_hand
 from ui.work.parcels import GONE, Sender, packed, read, unpacked, write
 
-NICENESS = 10  # the process that serves the pages goes first
 BEGIN, STOP = "begin", "stop"
 READY, ITEM, END, ERROR = "ready", "item", "end", "error"
 Message = tuple[str, int, Any]  # what, the number of the task, what about it
@@ -96,6 +95,7 @@ def serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
                 tasks[number] = _Running(number, about[0], about[1], send)
             elif number in tasks:
                 tasks.pop(number).close()
+                send(END, number, None)
         number = min(tasks, key=lambda number: tasks[number].order)
         if not tasks[number].advance():
             del tasks[number]
@@ -109,11 +109,14 @@ def _listen(incoming: BinaryIO, inbox: SimpleQueue[Message]) -> None:
     os._exit(0)
 
 
+def settle() -> None:
+    """Set this process up to compute; what its packages set up was set as they were imported."""
+    keep_at_hand()
+
+
 def main() -> None:
     """Serve on the standard streams; whatever else is printed goes to the error stream."""
-    keep_at_hand()
-    with suppress(AttributeError, OSError):
-        os.nice(NICENESS)
+    settle()
     incoming = os.fdopen(os.dup(sys.stdin.fileno()), "rb")
     outgoing = os.fdopen(os.dup(sys.stdout.fileno()), "wb", io.DEFAULT_BUFFER_SIZE)
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())

@@ -7,21 +7,38 @@ import logging
 
 import torch
 
-from gating_core.experiments.comparison.presets import FOLDER, PRESETS, save_run, save_sweep
+from gating_core.experiments.comparison.measured import measured, save_curvatures
+from gating_core.experiments.comparison.presets import (
+    COMPARISONS,
+    FOLDER,
+    PRESETS,
+    SURFACES,
+    save_run,
+    save_surface,
+    save_sweep,
+)
 from gating_core.experiments.comparison.run import TrainedRun, train_setting
 from gating_core.experiments.comparison.sweep import sweep_strengths
+from gating_core.geometry.grid import square_grid
+from gating_core.geometry.surface import measure_surface
 
 
 def main() -> None:
     torch.set_num_threads(1)  # models this small only wait for each other on more
     logging.basicConfig(level=logging.INFO, format="%(message)s")
-    for name, setting in PRESETS.items():
+    for name, setting in {**PRESETS, **COMPARISONS}.items():
         *_, run = train_setting(setting)
         assert isinstance(run, TrainedRun)
         path = FOLDER / f"{name}.safetensors"
         save_run(run, path)
-        *_, sweep = filter(None, sweep_strengths(run))
-        save_sweep(sweep, path.with_suffix(".sweep.safetensors"))
+        if name in COMPARISONS:
+            save_curvatures(measured(run), path.with_suffix(".curvature.safetensors"))
+        else:
+            *_, sweep = filter(None, sweep_strengths(run))
+            save_sweep(sweep, path.with_suffix(".sweep.safetensors"))
+            if name in SURFACES:
+                surface = measure_surface(sweep.model(run).attention, square_grid())
+                save_surface(surface, path.with_suffix(".surface.safetensors"))
         found = {name: variant.ensemble for name, variant in run.variants.items()}
         texts = [f"{name} {float(e.test_accuracy[-1, e.best]):.3f}" for name, e in found.items()]
         logging.info("%s: %s", path.name, ", ".join(texts))

@@ -23,12 +23,16 @@ def filled_shares(frames: ClassifierFrames) -> np.ndarray | None:
     if frames.averaged is None or frames.averaged.shape[1] != 3:
         return None
     return np.array([
-        _share(values, corners)
+        covered_share(values, corners)
         for values, corners in zip(frames.values, frames.averaged, strict=True)
     ])  # fmt: skip
 
 
-def _share(values: np.ndarray, corners: np.ndarray) -> float:
+def covered_share(values: np.ndarray, corners: np.ndarray) -> float:
+    """The part of the triangle with ``corners`` (3, D) that a flat sheet (R, C, D) covers, or NaN.
+
+    NaN where the triangle is a needle.
+    """
     sides = (corners[1:] - corners[0]).T
     extents = np.linalg.svd(sides, compute_uv=False)
     if len(extents) < 2 or extents[1] <= NEEDLE * extents[0]:

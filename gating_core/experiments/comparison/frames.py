@@ -7,7 +7,7 @@ grid points, D model dimension, P data points, K classes, S seeds.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import contourpy
 import numpy as np
@@ -53,6 +53,12 @@ class ClassifierFrames:
     data_values: np.ndarray
     fine_logits: np.ndarray | None = None
     averaged: np.ndarray | None = None
+
+    def frame(self, place: int) -> ClassifierFrames:
+        """Return one frame alone."""
+        parts = {field.name: getattr(self, field.name) for field in fields(self)}
+        here = slice(place, place + 1)
+        return replace(self, **{name: x[here] for name, x in parts.items() if x is not None})
 
     @property
     def margin(self) -> np.ndarray:

@@ -1,5 +1,13 @@
 """What is there to see of one model, looked at closely?"""
 
+from gating_core.experiments.specimen.broadest import (
+    CHOSEN_SEEDS,
+    NEEDLE,
+    SEEDS,
+    broadest_seed,
+    chosen_config,
+    needle,
+)
 from gating_core.experiments.specimen.handles import (
     draggable_gates,
     draggable_values,
@@ -13,18 +21,24 @@ from gating_core.experiments.specimen.measured import (
     integrate_specimen,
     integrate_steps,
     measure_specimen,
+    specimen_values,
 )
 from gating_core.experiments.specimen.model import CHARTS, Specimen, build_specimen, chart_of
 from gating_core.experiments.specimen.quantities import COLOURINGS, Colouring
 
 __all__ = [
     "CHARTS",
+    "CHOSEN_SEEDS",
     "COLOURINGS",
+    "NEEDLE",
+    "SEEDS",
     "Colouring",
     "MeasuredSpecimen",
     "Specimen",
+    "broadest_seed",
     "build_specimen",
     "chart_of",
+    "chosen_config",
     "draggable_gates",
     "draggable_values",
     "gate_arrows",
@@ -33,5 +47,7 @@ __all__ = [
     "link_digits",
     "measure_specimen",
     "moved_gate",
+    "needle",
     "own_values",
+    "specimen_values",
 ]

@@ -5,7 +5,7 @@ Shapes: R x C grid points, D model dimension, H heads, n values, W gates of a la
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -77,6 +77,14 @@ def integrate_specimen(specimen: Specimen) -> SurfaceIntegrals:
 def integrate_steps(specimen: Specimen) -> Generator[None, None, SurfaceIntegrals]:
     """`integrate_specimen`, giving way several times a second."""
     return affordable_steps(chart_of(specimen), specimen.config, specimen.covariance)
+
+
+def specimen_values(specimens: Sequence[Specimen], grid_size: int = 61) -> list[np.ndarray]:
+    """The outputs (R, C, D) of each specimen on a grid, and nothing of its curvature."""
+    grid = square_grid(grid_size)
+    shape = tuple(grid.weights.shape)
+    with torch.no_grad():
+        return [chart_of(each)(grid.points)[0].unflatten(0, shape).numpy() for each in specimens]
 
 
 def measure_specimen(specimen: Specimen, grid_size: int = 61) -> MeasuredSpecimen:

@@ -1,5 +1,6 @@
 """Does the store lose nothing, double nothing, and refuse what is no store?"""
 
+import errno
 import math
 import multiprocessing
 import os
@@ -18,8 +19,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gating_core.claims import ModelRow, Refused, StackRow, Store, default_place, export
+from gating_core.claims import place as place_file
 from gating_core.claims import store as store_file
-from gating_core.claims.place import APPLICATION_ID, VERSION
+from gating_core.claims.place import APPLICATION_ID, VERSION, create
 
 ROOT = Path(__file__).resolve().parents[3]
 ROW = ModelRow(
@@ -249,12 +251,61 @@ def test_a_folder_or_a_missing_file_is_refused(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.fixture(params=["link", "no link"])
+def links(request, monkeypatch):
+    """File systems that know hard links, and others."""
+
+    def refuse(*_):
+        raise PermissionError(errno.EPERM, "Operation not permitted")  # as vfat says
+
+    if request.param == "no link":
+        monkeypatch.setattr(os, "link", refuse)
+
+
+@pytest.mark.usefixtures("links")
 def test_several_that_make_a_store_at_once_have_the_same(path):
-    several = [fork(lambda: Store(path).write([])) for _ in range(4)]
+    several = [fork(write_row, path, number) for number in range(8)]
     for process in several:
         process.join()
-    assert [process.exitcode for process in several] == [0] * 4
+    assert [process.exitcode for process in several] == [0] * 8
     assert [x.name for x in path.parent.iterdir()] == [path.name]
+    with Store(path, readable=True) as store:
+        assert len(store.models()) == 8  # nobody's has taken another's place
+
+
+def write_row(path, number):
+    with Store(path) as store:
+        store.write(rows(number, 1))
+
+
+@pytest.mark.usefixtures("links")
+def test_a_store_that_came_first_stays(path):
+    """Another process makes one between our look and our try."""
+    write_row(path, 0)
+    create(path, [])
+    assert [x.name for x in path.parent.iterdir()] == [path.name]
+    with Store(path, readable=True) as store:
+        assert store.models() == rows(0, 1)
+
+
+def test_where_it_cannot_be_put_there_either_nothing_is_left(path, monkeypatch):
+    def refuse(*_):
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(os, "link", refuse)
+    monkeypatch.setattr(Path, "replace", refuse)
+    with pytest.raises(Refused, match=r"cannot be made: .*Input/output error"):
+        Store(path)
+    assert not list(path.parent.iterdir())
+
+
+def test_a_store_that_is_being_made_is_no_empty_file(whole, monkeypatch):
+    """Where there are no hard links it has its name a moment before it is there."""
+    content = whole.read_bytes()
+    whole.write_bytes(b"")
+    monkeypatch.setattr(place_file.time, "sleep", lambda seconds: whole.write_bytes(content))
+    with Store(whole) as store:
+        assert len(store.models()) == 400
 
 
 def test_the_default_place_is_the_users_own_and_is_made(monkeypatch, tmp_path):

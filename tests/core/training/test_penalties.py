@@ -14,7 +14,7 @@ from gating_core.attention.config import AttentionConfig, GateConfig
 from gating_core.attention.layer import LayerRecord
 from gating_core.pauses import drained
 from gating_core.tasks.task import make_task
-from gating_core.training.penalties import entropy, penalties
+from gating_core.training.penalties import NARROWEST, entropy, log_spread, penalties
 from gating_core.training.recipe import Recipe
 from gating_core.training.trainer import Trainer
 
@@ -44,13 +44,92 @@ def test_bonus_and_penalty_are_weighted_means():
     weights = torch.softmax(torch.randn(2, 1, 7, 3, generator=rng), -1)
     logits = torch.randn(2, 7, 3, generator=rng)
     record = LayerRecord(weights, torch.sigmoid(logits), logits)
-    found = penalties(record, Recipe(entropy_bonus=0.3, gate_penalty=0.2))
+    found = penalties([record], Recipe(entropy_bonus=0.3, gate_penalty=0.2))
     wanted = -0.3 * entropy(weights) + 0.2 * (logits**2).mean((1, 2))
     torch.testing.assert_close(found, wanted)
     bare = LayerRecord(weights, None, None)
     torch.testing.assert_close(
-        penalties(bare, Recipe(entropy_bonus=0.3, gate_penalty=0.2)), -0.3 * entropy(weights)
+        penalties([bare], Recipe(entropy_bonus=0.3, gate_penalty=0.2)), -0.3 * entropy(weights)
     )
+
+
+def triangle(u, v, n=3):
+    """Weights (1, 1, N, n) at middle + u e1 + v e2, with orthonormal e1 and e2 in the simplex."""
+    e1 = torch.tensor([1.0, -1.0] + [0.0] * (n - 2), dtype=torch.float64) / math.sqrt(2)
+    e2 = torch.tensor([1.0, 1.0, -2.0] + [0.0] * (n - 3), dtype=torch.float64) / math.sqrt(6)
+    middle = torch.full((n,), 1 / n, dtype=torch.float64)
+    return (middle + u[:, None] * e1 + v[:, None] * e2)[None, None]
+
+
+@given(st.floats(0, 0.2), st.floats(0, 0.2), st.integers(3, 6))
+def test_the_spread_of_a_cross_is_that_of_its_two_variances(a, b, n):
+    u, v = (torch.tensor(x, dtype=torch.float64) for x in ([a, -a, 0, 0], [0, 0, b, -b]))
+    one, other = ((x**2) / 2 + NARROWEST**2 for x in (a, b))
+    found = log_spread(triangle(u, v, n)).item()
+    assert found == pytest.approx(math.log(one * other) / 2, abs=1e-9)
+
+
+@pytest.mark.parametrize("n", [3, 5])
+@pytest.mark.parametrize("size", [1.0, 1e-3])
+def test_the_slope_of_the_spread_is_that_of_differences(n, size):
+    rng = torch.Generator().manual_seed(7)
+    logits = size * torch.randn(2, 2, 9, n, generator=rng, dtype=torch.float64)
+    logits.requires_grad_(True)
+    assert torch.autograd.gradcheck(lambda z: log_spread(torch.softmax(z, -1)), logits)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_the_spread_is_finite_where_points_lie_on_a_line_or_in_one_place(dtype):
+    u = torch.linspace(-0.3, 0.3, 8, dtype=torch.float64)
+    for weights, wanted in (
+        (triangle(u, 0 * u), math.log(float(u.square().mean()) + NARROWEST**2) / 2),
+        (triangle(0 * u, 0 * u), math.log(NARROWEST)),
+        (triangle(u, 0 * u)[..., :1, :], math.log(NARROWEST)),  # a batch of one point
+    ):
+        x = weights.to(dtype).requires_grad_(True)
+        found = log_spread(x)
+        assert found.item() == pytest.approx(wanted + math.log(NARROWEST), abs=1e-3)
+        found.sum().backward()
+        assert x.grad.isfinite().all()
+
+
+def records(count=3):
+    rng = torch.Generator().manual_seed(5)
+    found = []
+    for _ in range(count):
+        weights = torch.softmax(torch.randn(2, 1, 7, 3, generator=rng), -1)
+        logits = torch.randn(2, 7, 3, generator=rng)
+        found.append(LayerRecord(weights, torch.sigmoid(logits), logits))
+    return found
+
+
+def test_what_is_asked_of_every_layer_adds_up_and_else_the_last_one_answers_alone():
+    recipe = Recipe(entropy_bonus=0.3, gate_penalty=0.2, spread_bonus=0.1)
+    layers = records()
+    alone = [penalties([layer], recipe) for layer in layers]
+    assert torch.equal(penalties(layers, recipe), alone[-1])
+    torch.testing.assert_close(penalties(layers, replace(recipe, every_layer=True)), sum(alone))
+
+
+def test_without_the_new_terms_the_penalty_is_bit_for_bit_what_it_was():
+    recipe, layers = Recipe(entropy_bonus=0.03, gate_penalty=0.003), records()
+    last = layers[-1]
+    before = -recipe.entropy_bonus * entropy(last.weights)
+    before = before + recipe.gate_penalty * last.gate_logits.square().flatten(1).mean(1)
+    assert torch.equal(penalties(layers, recipe), before)
+
+
+def test_attention_spreads_in_every_layer_where_it_is_asked_to():
+    config = replace(GATED, depth=3)
+    found = {}
+    for name, spread in {"asked": 0.1, "not": 0.0}.items():
+        recipe = Recipe(entropy_bonus=0.3, spread_bonus=spread, every_layer=True)
+        task, _, last = trained(recipe, config)
+        model, layers = restore(config, task.seeds, last.state), []
+        model.attention(torch.from_numpy(task.train_points), layers)
+        found[name] = [log_spread(layer.weights).mean() for layer in layers]
+    for asked, not_asked in zip(found["asked"], found["not"], strict=True):
+        assert asked > not_asked + 1
 
 
 def trained(recipe, config=GATED, seeds=(1, 2, 3), steps=120):
@@ -98,8 +177,13 @@ def test_members_do_not_mix():
         np.testing.assert_allclose(together.state[name][1], array[0], atol=1e-4)
 
 
-@pytest.mark.parametrize("name", ["entropy_bonus", "gate_penalty"])
+@pytest.mark.parametrize("name", ["entropy_bonus", "gate_penalty", "spread_bonus"])
 @pytest.mark.parametrize("value", [-0.1, math.nan, math.inf, 11])
 def test_foolish_weights_are_refused(name, value):
     with pytest.raises(ValueError, match=name):
         Recipe(**{name: value})
+
+
+def test_every_layer_is_yes_or_no():
+    with pytest.raises(ValueError, match="every_layer"):
+        Recipe(every_layer=1)

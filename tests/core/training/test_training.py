@@ -1,5 +1,9 @@
 """Do ensembles learn, alone and together?"""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -14,6 +18,7 @@ from gating_core.training.train import snapshot_steps, train_ensemble
 from gating_core.training.trained import mean_interval
 from gating_core.training.trainer import TrainingDiverged
 
+ROOT = Path(__file__).resolve().parents[3]
 SEEDS = (0, 1, 2)
 
 
@@ -146,3 +151,11 @@ def test_intervals_are_student_t():
     assert mean_interval(np.ones(5)).half_width == 0
     with pytest.raises(ValueError, match="S > 1"):
         mean_interval(np.ones(1))
+
+
+def test_an_interval_imports_little():
+    code = "import sys, numpy\n" \
+           "from gating_core.training import mean_interval\n" \
+           "mean_interval(numpy.arange(3.0))\n" \
+           "assert 'scipy.stats' not in sys.modules"  # fmt: skip
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)

@@ -6,7 +6,7 @@ from tests.ui.common.test_link_check import drawn
 from ui.common.link_check import warn_about_link
 
 controls = drawn(st.session_state["table"])
-warn_about_link("link page", controls)
+warn_about_link(controls)
 for control in controls.values():
     if control.label:
         control.draw(st)

@@ -34,7 +34,9 @@ GOOD = {
     "optimiser": "sgd", "rate": "0.001", "batch": "128", "decay": "1", "soft": "0.03",
     "test_points": "false",
     "first": "9999",
-    "drawing": "AAAAehIAeg6Q", "seeds": "32", "setup": "true", "own": "true", "looking": "true",
+    "drawing": "AAAAehIAeg6Q",
+    "table": "q9Cp1MlJTErN4TLQMdBJ5DIEk0Zg0ljHEEgaAMkkoDiINAKTxjpGQBIA",
+    "seeds": "32", "setup": "true", "own": "true", "looking": "true",
     "case": "monkey saddle", "radius": "1.5", "formula": "1/(3+u^2-v)", "tint": "|H|",
     "why": "true", "level": "0.5", "mark": "3.60",
     "maps": "true", "real": "true", "layer_from": "trained", "layer_seed": "9999",
@@ -68,7 +70,8 @@ BAD = {
     "optimiser": "lion", "rate": "0.02000", "batch": "65", "decay": "inf", "soft": "2",
     "test_points": "no",
     "first": "1e3",
-    "drawing": "AAA", "seeds": "1", "setup": "up", "own": "mine", "looking": "glass",
+    "drawing": "AAA", "table": "too large",
+    "seeds": "1", "setup": "up", "own": "mine", "looking": "glass",
     "case": "torus", "radius": "3", "formula": "u; v", "tint": "blue", "why": "because",
     "level": "-1", "mark": "3.61",
     "maps": "some", "real": "not", "layer_from": "somewhere", "layer_seed": "-1",
@@ -169,6 +172,25 @@ def test_a_whole_number_is_digits_alone(page, name, text):
     assert "it must be a whole number" in problem
 
 
+PYTHON_ONLY = ["1_0", "+1", "infinity", "nan", " 1", "1 ", "1\n", "１", "١", "0x1", "1e", "e1",
+               ".", "-", "1.0.0", "--1"]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", PYTHON_ONLY)
+@pytest.mark.parametrize(
+    ("page", "name"), [("landing", "strength"), ("manifold", "sharpness"), ("gates", "radius")]
+)
+def test_a_number_is_written_as_browsers_do(page, name, text):
+    instead, (problem,) = check_link({name: [text]}, PAGES[page])
+    assert instead == {name: []}
+    assert "it must be a number from" in problem
+
+
+@given(st.floats(-3, 3))
+def test_what_a_browser_writes_of_a_number_is_read(number):
+    assert GATES["exp_p"].parse(repr(number)) == number
+
+
 TEXTS = st.one_of(
     st.text(),
     st.sampled_from([*GOOD.values(), *BAD.values()]),
@@ -205,7 +227,9 @@ def test_points_of_the_grid():
     assert parse_pick("0.60", 31) is None
 
 
-@pytest.mark.parametrize("text", ["", "a", "1,", "1;2", "nan", "1,inf", "1e999"])
+@pytest.mark.parametrize(
+    "text", ["", "a", "1,", "1;2", "nan", "1,inf", "1e999", "1_0", "1, +2", "１"]
+)
 def test_numbers_that_are_none(text):
     assert parse_numbers(text) is None
 

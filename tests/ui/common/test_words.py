@@ -26,12 +26,13 @@ from ui.common import words
     ("value", "error", "text"),
     [
         (1.57039, 0.00059, "1.5704 ± 0.0006"),
-        (4.2065, 0.0238, "4.21 ± 0.03"),
-        (22.31, 2.04, "22 ± 3"),
+        (4.2065, 0.0238, "4.206 ± 0.024"),
+        (22.31, 2.04, "22.3 ± 2.1"),
+        (73.21, 4.04, "73.2 ± 4.1"),  # 5 would add a quarter to it,
         (1234.0, 96.0, "1234 ± 100"),
         (0.5, 0.00999, "0.50 ± 0.01"),
         (4.7449, 0.0912, "4.7 ± 0.1"),
-        (4.7449, 0.0021, "4.745 ± 0.003"),
+        (4.7449, 0.0021, "4.7449 ± 0.0021"),
         (512.3, 30, "512 ± 30"),
         (3.0, 0.0, "3"),
         (1.4, 1.3, "1.4 ± 1.3"),  # to one figure the error would be the larger
@@ -49,7 +50,7 @@ from ui.common import words
         (1.0, float("inf"), "cannot tell"),
     ],
 )
-def test_errors_are_rounded_up_to_one_figure(value, error, text):
+def test_errors_are_rounded_up_to_what_adds_little(value, error, text):
     assert words.plus_minus(value, error) == text
 
 
@@ -57,6 +58,33 @@ def test_what_cannot_be_negative_is_at_most_so_much():
     assert words.plus_minus(399.0, 20000.0, least=0.0) == "at most 21000"
     assert words.plus_minus(0.0, 4e9, least=0.0) == "at most 4.0e9"
     assert words.plus_minus(4.21, 0.02, least=0.0) == "4.21 ± 0.02"
+
+
+@pytest.mark.parametrize(
+    ("mean", "half", "text"),
+    [
+        (0.74, 0.0091, "74 ± 1\u00a0%"),
+        (0.888, 0.006, "88.8 ± 0.6\u00a0%"),
+        (0.97, 0.05, "97\u00a0% (92 to 100\u00a0%)"),  # no accuracy is 102 %
+        (0.02, 0.03, "2\u00a0% (0 to 5\u00a0%)"),
+        (1.0, 0.0, "100\u00a0%"),
+        (0.5, math.nan, "50\u00a0%"),  # of one seed
+    ],
+)
+def test_an_accuracy_and_its_interval_stay_within_what_can_be(mean, half, text):
+    assert words.accuracy_text(MeanInterval(mean, half)) == text
+
+
+@pytest.mark.parametrize(
+    ("mean", "half", "text"),
+    [
+        (0.176, 0.0371, "**The gate helps by 17.6 ± 3.8 points**, paired over 16 seeds"),
+        (-0.031, 0.01, "**The gate hurts by 3.1 ± 1.0 points**, paired over 16 seeds"),
+        (0.012, 0.0179, "**No difference that 16 seeds can show**: 1.2 ± 1.8 points, paired"),
+    ],
+)
+def test_a_paired_difference_says_that_it_is_paired(mean, half, text):
+    assert words.paired_text(MeanInterval(mean, half), 16, "the gate") == text
 
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
@@ -99,6 +127,7 @@ def test_every_number_with_its_error_can_be_read_and_reads_back(value, error, po
         assert doubt <= found[1] < abs(found[0])
         assert abs(found[0] - exact) <= found[1]
         assert error < abs(value)
+        assert found[1] <= doubt * Fraction(11, 10)
     elif "error below" in text:
         assert doubt <= found[1]
         assert abs(found[0] - exact) <= abs(exact) * Fraction(1, 10**5)

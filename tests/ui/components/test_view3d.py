@@ -1,12 +1,6 @@
 """Is the payload what the JavaScript side unpacks?"""
 
-import os
-import shutil
-import subprocess
-import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Barrier
 
 import numpy as np
 import pytest
@@ -18,7 +12,7 @@ from tests.ui.payload import arrays_in
 from ui import limits
 from ui.components import large
 from ui.components import view3d as module
-from ui.components.view3d import PLOTLY_SOURCE, Legend, pack, plotly_url
+from ui.components.view3d import Legend, pack
 from ui.drawing.panels import View
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -101,40 +95,3 @@ def test_nan_in_the_header_is_refused():
             view, key="key", headings=(), captions=(), readouts=(), frame=0, frame_labels=(),
             legend=Legend((), "", ""), places=[float("nan")],
         )  # fmt: skip
-
-
-def test_plotly_is_served_from_here():
-    assert plotly_url().startswith("app/static/plotly-")
-
-
-def test_plotly_is_served_from_here_whatever_the_working_directory(tmp_path):
-    code = "from ui.components.view3d import plotly_url; print(plotly_url())"
-    answer = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    served = ROOT / answer.stdout.strip().removeprefix("app/")
-    assert served.read_bytes() == PLOTLY_SOURCE.read_bytes()
-    assert not list(tmp_path.iterdir())
-
-
-def test_first_visitors_may_come_at_once(tmp_path, monkeypatch):
-    """Both have made their copy before either of them puts it in place."""
-    both = Barrier(2)
-    copy = shutil.copyfile
-
-    def copy_and_wait(*paths):
-        copy(*paths)
-        both.wait()
-
-    monkeypatch.setattr(module, "STATIC", tmp_path / "static")
-    monkeypatch.setattr(shutil, "copyfile", copy_and_wait)
-    with ThreadPoolExecutor(2) as visitors:
-        (url,) = set(visitors.map(lambda _: plotly_url(), range(2)))
-    (served,) = (tmp_path / "static").iterdir()
-    assert url.endswith(served.name)
-    assert served.read_bytes() == PLOTLY_SOURCE.read_bytes()

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ui.drawing.class_mesh import class_mesh
+from ui.drawing.class_mesh import class_mesh, class_triangle
 
 SIZE = 15
 AXIS = np.linspace(-1, 1, SIZE)
@@ -50,3 +50,41 @@ def test_two_frames_of_different_counts_repeat_what_is_there():
         assert corners.max() < len(vertices)
         assert areas(vertices, once).sum() == pytest.approx(areas(surface.reshape(-1, 3), np.unique(
             class_mesh(surface[None], still[None]).corners[0], axis=0)).sum())  # fmt: skip
+
+
+NUMBERS = st.floats(-4, 4, allow_subnormal=False)
+
+
+@given(st.lists(st.tuples(NUMBERS, NUMBERS, NUMBERS), min_size=2, max_size=4))
+def test_a_flat_triangle_is_cut_exactly_where_the_likeliest_class_changes(rows):
+    """Also where the class that is likeliest in its middle is so at none of its corners."""
+    logits = np.array(rows).T  # (3, K)
+    triangle = np.array([[0.0, 0.0, 1.0], [2.0, 0.0, 1.0], [0.0, 1.0, 3.0]])
+    mesh, cuts = class_triangle(triangle[None], logits[None])
+    vertices, corners, classes = mesh.vertices[0], mesh.corners[0], mesh.classes[0]
+    whole = np.linalg.norm(np.cross(triangle[1] - triangle[0], triangle[2] - triangle[0])) / 2
+    assert areas(vertices, corners).sum() == pytest.approx(whole)
+
+    def said(points):
+        shares = np.linalg.lstsq(triangle.T, points.T, rcond=None)[0].T
+        return shares @ logits
+
+    found = said(vertices[corners].mean(1))
+    own = np.take_along_axis(found, classes[:, None].astype(int), 1)[:, 0]
+    np.testing.assert_allclose(own, found.max(1), atol=1e-9)
+    ends = cuts[0][~np.isnan(cuts[0][:, 0])]
+    if len(ends):
+        best = np.sort(said(ends), 1)
+        np.testing.assert_allclose(best[:, -1], best[:, -2], atol=1e-9)
+    assert (len(ends) > 0) == (len(np.unique(classes[areas(vertices, corners) > 0])) > 1)
+
+
+def test_a_triangle_of_one_class_in_some_frames_covers_nothing_twice():
+    """What is seen through would be darker there."""
+    triangle = np.eye(3)
+    mixed = np.array([[1.0, -1.0], [-1.0, 1.0], [-1.0, 1.0]])
+    mesh, cuts = class_triangle(np.stack([triangle] * 3), np.stack([mixed, 0 * mixed, abs(mixed)]))
+    for vertices, corners in zip(mesh.vertices, mesh.corners, strict=True):
+        assert areas(vertices, corners).sum() == pytest.approx(np.sqrt(3) / 2)
+    assert np.isfinite(cuts[0]).any()
+    assert np.isnan(cuts[1:]).all()

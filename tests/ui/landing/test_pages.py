@@ -10,13 +10,17 @@ from streamlit.testing.v1 import AppTest
 
 from gating_core.attention.gate_kinds import CONTROL_KINDS
 from gating_core.experiments.comparison import sweep
+from gating_core.experiments.comparison.presets import PRESETS
 from gating_core.experiments.comparison.run import Divergence
 from gating_core.experiments.comparison.setting import FIRST_LOOK
-from tests.ui.opening import ROOT, TIMEOUT_SECONDS, mistakes, open_page, report
+from gating_core.training import mean_interval
+from tests.ui.opening import ROOT, TIMEOUT_SECONDS, component, mistakes, open_page, report
 from tests.ui.payload import unpack
+from ui.common.words import accuracy_text
 from ui.landing.controls import LANDING, VIEW_KEY
 from ui.landing.parts import GOOD, JOB
-from ui.work import runs
+from ui.work import pool, runs
+from ui.work.shelf import SHELF
 
 PAGES = ["app.py", *sorted(f"pages/{path.name}" for path in (ROOT / "pages").glob("*.py"))]
 
@@ -42,8 +46,7 @@ def button(app: AppTest, label: str):
 
 def payload(app: AppTest):
     """What the 3-D view was sent: header and arrays."""
-    (component,) = app.get("bidi_component")
-    return unpack(component.proto.bytes)
+    return unpack(component(app, VIEW_KEY).proto.bytes)
 
 
 def captions(app: AppTest) -> list[list[str]]:
@@ -67,17 +70,43 @@ def test_every_page_opens(page):
 def test_the_first_paint_is_the_shipped_pair():
     app = open_page()
     left, right = captions(app)
-    assert left == ["**66\u00a0%** of new points right · total curvature **0**: flat"]
-    assert right[0] == left[0]
+    flat = "**66\u00a0%** of new points right · total curvature **0**: flat\n"
+    assert left == [f"{flat}The same weights at λ = 0. Trained without a gate: 74 ± 1\u00a0%"]
+    assert right[0].startswith(flat)
     assert right[-1].startswith("**98\u00a0%** of new points right · total curvature **2.8")
     header, arrays = payload(app)
     assert (header["frames"], header["frame"], header["arrive"]) == (21, 20, True)
     assert arrays["right_x"].shape == (21, 61, 61)
     assert "a straight line" in header["readings"][0]
     assert "a closed loop" in header["readings"][-1]
-    text = " ".join(m.value for m in app.markdown)
-    assert "Trained for itself, without a gate" in text
-    assert "still with a straight cut" in text
+
+
+def test_first_sight_takes_no_worker_and_no_second_plotly(monkeypatch):
+    """A server just started has no worker ready, and Streamlit's charts bring their own plotly."""
+    SHELF.clear()
+    monkeypatch.setattr(pool.POOL, "stream", None)  # whoever asks a worker now fails
+    app = open_page()
+    assert not app.error
+    assert app.session_state[GOOD].run.setting == FIRST_LOOK
+    assert not app.get("plotly_chart")
+    assert not app.get("progress")
+
+
+@pytest.mark.parametrize(
+    ("task", "verdict"),
+    [
+        ("circle", "**The gate helps by 17.6 ± 3.8 points**, paired over 16 seeds"),
+        ("moons", "**No difference that 16 seeds can show**: 1.2 ± 1.8 points, paired"),
+    ],
+)
+def test_the_fair_comparison_stands_in_the_first_caption(task, verdict):
+    """What the same weights do without their gate says nothing of training without one."""
+    left, right = captions(open_page(task=task))
+    ensembles = [variant.ensemble for variant in runs.known(PRESETS[task]).run.variants.values()]
+    without, with_gate = (x.test_accuracy[-1] for x in ensembles)
+    assert all(accuracy_text(mean_interval(without)) in line for line in left)
+    assert all(accuracy_text(mean_interval(with_gate)) in line for line in right)
+    assert all(line.endswith(verdict) for line in right)
 
 
 def test_the_legend_of_curvature_says_what_is_drawn():
@@ -88,10 +117,13 @@ def test_the_legend_of_curvature_says_what_is_drawn():
 
 
 def test_without_its_gate_the_right_side_is_the_left_one():
-    """At λ = 0 both sides are one picture, cut, plane, box and all."""
+    """At λ = 0 both sides are one picture, cut, plane, box and all.
+
+    But for what fills the triangle of values: of the right side, which leaves it, it says nothing.
+    """
     header, arrays = payload(open_page())
     for name, array in arrays.items():
-        if name.startswith("left_"):
+        if name.startswith("left_") and not name.startswith(("left_ground_", "left_split_")):
             other = arrays["right_" + name.removeprefix("left_")]
             first = other if other.shape == array.shape else other[0]
             keep = min(array.shape[-1], first.shape[-1])  # padded with NaN to the longest frame
@@ -113,7 +145,7 @@ def test_beside_it_stands_a_model_trained_without_a_gate():
     app = open_page(beside="trained without")
     left, right = captions(app)
     assert len(left) == 1
-    assert left[0].endswith("total curvature **0**: flat")
+    assert "total curvature **0**: flat\nThe best of 16 seeds." in left[0]
     assert right == captions(open_page())[1]
     assert payload(app)[0]["readings"][-1].startswith("**Left, trained without a gate:**")
 
@@ -159,7 +191,7 @@ def test_a_bad_link_does_no_harm(query):
     assert len(said) == len(query)
     for name in query:
         assert any(f"`{name}`" in text and "Shown instead" in text for text in said)
-    assert captions(app)[0][0].endswith("**0**: flat")
+    assert "**0**: flat" in captions(app)[0][0]
     app.segmented_control(key="task").set_value("xor").run()
     assert not app.warning  # said once, then gone
     assert not app.exception
@@ -193,7 +225,7 @@ def test_a_long_training_waits_its_turn_beside_the_last_picture(monkeypatch, inl
         app.number_input(key="seed").set_value(31).run()
         assert not app.exception
         assert header["stale"] == ""
-        assert payload(app)[0]["stale"] == "Still seed 32. Seed 31 is not there yet."
+        assert payload(app)[0]["stale"] == "Still showing seed 32. Seed 31 is on its way."
         assert any("waiting for a free place" in x.proto.text for x in app.get("progress"))
         assert captions(app) == before
         assert payload(app)[0]["columns"] == header["columns"]
@@ -226,7 +258,7 @@ def test_a_training_that_is_no_longer_asked_for_ends(monkeypatch, inline):
 def test_explore_shows_the_maps_and_the_shares():
     app = open_page(explore="true")
     assert not app.exception
-    assert len(app.get("plotly_chart")) == 3
+    assert len(app.get("plotly_chart")) == 2
     assert len(app.table) == 1
     text = " ".join(m.value for m in app.markdown)
     assert "The gate helps by" in text

@@ -19,6 +19,7 @@ from tests.ui.payload import names_in
 from ui.drawing import palette
 from ui.drawing.axes import coordinate_axes
 from ui.drawing.lines import barycentric, grid_lines, lifted, plane_lines, zero_curve
+from ui.drawing.panels import FAINT, UNDER
 from ui.drawing.planes import drawn_planes, plane_patch
 from ui.drawing.sheet import boundaries
 from ui.landing.figures import curvature_maps, learning_curves
@@ -154,6 +155,33 @@ def test_the_last_frame_is_the_trained_model_and_the_first_has_no_gate(pair):
     curved = shares.positive + shares.negative
     np.testing.assert_allclose(curved + shares.flat + shares.undecided, 1, atol=1e-12)
     assert (curved[0], shares.flat[0], shares.undecided[0]) == (0, 1, 0)
+
+
+def test_the_triangle_of_values_says_what_the_classifier_says_where_the_sheet_lies_in_it(pair):
+    """By class, and on the side whose outputs are averages of the three values."""
+    _, left, right = pair
+    for colouring in ("class", "curvature"):
+        view = pair_view(left, right, colouring)
+        (flat, *_), (curved, *_) = view.columns
+        grounds = [[t for t in panel.traces if t.get("meta") == UNDER] for panel in (flat, curved)]
+        assert list(map(len, grounds)) == [colouring == "class", 0]
+        faint = [[t for t in panel.traces if t.get("opacity") == FAINT["opacity"]]
+                 for panel in (flat, curved)]  # fmt: skip
+        assert list(map(len, faint)) == [colouring != "class", 1]
+    alone = pair_view(right.frame(0), right)  # as the page has it
+    assert "left_ground_class" in alone.arrays
+    view = pair_view(left, right)
+    vertices = np.stack([view.arrays[f"left_ground_{x}"] for x in "xyz"], -1)
+    corners = np.stack([view.arrays[f"left_ground_{x}"] for x in "ijk"], -1)
+    middles = vertices[corners].mean(1)
+    margin = middles @ left.frames.normal[0] + left.frames.offset[0]
+    classes = view.arrays["left_ground_class"]
+    assert (classes == (margin > 0)).all()
+    assert set(classes) == {0, 1}
+    split = np.stack([view.arrays[f"left_split_{x}"] for x in "xyz"], -1)
+    split = split[~np.isnan(split[:, 0])]
+    np.testing.assert_allclose(split @ left.frames.normal[0] + left.frames.offset[0], 0, atol=1e-9)
+    assert (np.abs(barycentric(split, left.value_vectors)).min(1) < 1e-9).all()  # to its sides
 
 
 @pytest.mark.parametrize("colouring", ["class", "curvature"])

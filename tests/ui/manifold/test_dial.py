@@ -10,7 +10,7 @@ from gating_core.experiments.specimen import measure_specimen
 from tests.ui.manifold.held import held_in
 from tests.ui.manifold.test_manifold_page import payload
 from tests.ui.opening import TIMEOUT_SECONDS, open_page
-from ui.manifold import dial
+from ui.manifold import dial, totals
 from ui.manifold.request import Request, at_strength, resolve
 from ui.work import together
 from ui.work.job import State
@@ -53,6 +53,46 @@ def test_the_strength_asked_for_is_there_first_then_all(held):
     assert after[0]["scene"] == before[0]["scene"]  # the camera stays, if the visitor has turned it
     for name in ("right_x", "right_gaussian"):
         assert (after[1][name][7] == before[1][name]).all()
+
+
+def settled(app):
+    """What must not change when the strengths arrive: scale, camera, boxes, words of a frame."""
+    header, arrays = payload(app)
+    place = header["frame"]
+    scenes = [column["panels"][0] for column in header["columns"]]
+    shown = [(scene["layouts"] or [scene["layout"]] * (place + 1)) for scene in scenes]
+    return {
+        "scale": {**header["legend"], "note": header["legend"]["note"][place]},
+        "camera": (header["camera"], header["edge_on"], header["scene"]),
+        "seen": [(scene["inside"], scene["fits"], scene["notes"]) for scene in scenes],
+        "traces": [[trace["type"] for trace in scene["traces"]] for scene in scenes],
+        "boxes": [layouts[min(place, len(layouts) - 1)] for layouts in shown],
+        "captions": [
+            column["captions"][min(place, len(column["captions"]) - 1)]
+            for column in header["columns"]
+        ],
+        "reading": header["readings"][place],
+        "colours": arrays["right_shade"].reshape(-1, 31, 31)[place].tolist(),
+    }
+
+
+MODELS = [
+    {}, {"lambda": "0.35"}, {"kind": "silu"}, {"layers": "4", "model": "72"}, {"layers": "2"},
+    {"dim": "8", "layers": "2"}, {"by": "mean"}, {"chart": "weights"}, {"position": "G4"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("link", MODELS, ids=str)
+def test_the_first_picture_is_the_one_that_stays(held, monkeypatch, link):
+    with held_in(totals, totals.TOTALS, monkeypatch):  # that one is on its way is said
+        app = open_page(PAGE, grid="31", **link)
+        assert len(labels(app)) == 1
+        before = settled(app)
+        let_go(app, held)
+        assert len(labels(app)) > 1
+        after = settled(app)
+    for name, each in before.items():
+        assert after[name] == each, name
 
 
 def test_what_is_measured_once_is_there_for_others(held):

@@ -48,6 +48,7 @@ LINKS = {
 @pytest.fixture(autouse=True, scope="module")
 def quick():
     """Few strengths, and totals that are refined for tenths of a second, cached for all tests."""
+    totals.TOTALS.shelf.clear()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(budget, "AFFORDABLE", QUICK_INTEGRALS)
         patch.setattr(dial, "DIAL_COST", QUICK_DIAL)
@@ -144,16 +145,17 @@ def test_the_first_paint_is_a_flat_sheet_beside_a_curved_one(monkeypatch):
         "The same with a sigmoid gate at G1, one per channel",
     ]
     left, right = (column["captions"] for column in header["columns"])
-    assert left == ["1 layer, D = 3, n = 3 · total curvature **0**: flat"]
-    assert right[0] == left[0]
+    chosen = "1 layer, D = 3, n = 3 · seed 614, chosen: the broadest of 1024"
+    assert left == [f"{chosen} · {right[0]}"]
+    assert right[0] == "total curvature **0**: flat"
     assert re.search(
-        r"curvature \*\*3\.5\d+ ± 0\.0\d+\*\*, 37\u00a0% of it on 1\u00a0% of", right[-1]
+        r"curvature \*\*1\.18\d+ ± 0\.0\d+\*\*, 8\u00a0% of it on 1\u00a0% of", right[-1]
     )
     assert header["camera"]["eye"]
     assert header["edge_on"]
     assert (header["frames"], header["frame"], header["scrub"]) == (21, 20, True)
     assert arrays["right_x"].shape == (21, 61, 61)
-    assert "asinh scale" in header["legend"]["note"]
+    assert "asinh scale" in header["legend"]["note"][-1]
 
 
 def test_without_its_gate_the_right_side_is_the_left_one():
@@ -370,7 +372,9 @@ def test_where_rounding_hides_every_tangent_plane_nobody_says_that_there_is_no_s
     assert "With the sigmoid gate at λ = 1.00** nobody can tell" in header["readings"][-1]
 
 
-@pytest.mark.parametrize("query", [{}, dict(layers="4"), {"layers": "2", "lambda": "0"}], ids=str)
+@pytest.mark.parametrize(
+    "query", [{}, dict(layers="4", model="72"), {"layers": "2", "lambda": "0"}], ids=str
+)
 def test_a_total_has_one_source(query):
     """What stands over the shown frame is what stands below it, once that is known."""
     app = open_manifold(grid="31", **query)
@@ -384,19 +388,42 @@ def test_a_total_has_one_source(query):
         assert f"total curvature **{total.value}**" in column["captions"][frame]
 
 
+def test_progress_has_its_place_whether_there_is_any_or_not():
+    for tab in ("See", "Inspect"):
+        app = open_manifold(grid="31", tab=tab)
+        blocks = [x for x in app.main.children.values() if hasattr(x, "children")]
+        ids = []
+        while blocks:
+            block = blocks.pop()
+            ids.append(getattr(block.proto, "id", ""))
+            blocks += [x for x in block.children.values() if hasattr(x, "children")]
+        assert any(each.endswith("progress") for each in ids)
+
+
+def test_a_chart_of_nothing_but_zeros_is_one_line_on_a_phone():
+    left, right = (column["panels"] for column in payload(open_manifold(grid="31"))[0]["columns"])
+    assert [panel["plain"] for panel in left] == ["", "K = 0 everywhere"]
+    assert [panel["plain"] for panel in right] == ["", ""]
+
+
 def test_a_needle_is_called_one():
     """It looks as a sheet does that is seen edge-on."""
     needle, sheet = (payload(open_manifold(grid="31", **query))[0]["columns"]
-                     for query in (dict(layers="4"), {}))  # fmt: skip
-    assert " · a needle, 120 times as long as broad · " in needle[0]["captions"][0]
+                     for query in (dict(layers="4", model="72"), {}))  # fmt: skip
+    said = " · a needle, 120 times as long as broad, **stretched 62 times across: not to scale** · "
+    assert said in needle[0]["captions"][0]
     assert not any("needle" in text for column in sheet for text in column["captions"])
 
 
 def test_the_legend_says_nothing_of_what_is_not_drawn():
     flat = payload(open_manifold(dim="2", grid="31"))[0]["legend"]
-    assert (flat["low"], flat["high"], flat["note"]) == ("", "", "K = 0 wherever it is known")
-    plain, folded = (payload(open_manifold(grid="31", **query))[0]["legend"]["note"]
-                     for query in (dict(model="392"), dict(layers="2")))  # fmt: skip
+    assert (flat["low"], flat["high"], set(flat["note"])) == (
+        "",
+        "",
+        {"K = 0 wherever it is known"},
+    )
+    plain, folded = (payload(open_manifold(grid="31", **query))[0]["legend"]["note"][-1]
+                     for query in (dict(model="392"), dict(layers="2", model="72")))  # fmt: skip
     assert "teal" not in plain
     assert "teal: the most curved 1\u00a0%" in folded
 
@@ -431,8 +458,8 @@ def test_in_two_dimensions_nothing_curves_and_every_number_says_so(link):
 
 def test_what_is_not_known_is_hatched_and_not_painted():
     """The gated surface of eight layers has shrunk until hardly any K is beyond its error."""
-    app = open_manifold(layers="8", grid="31")
-    found = measure_specimen(resolve(Request(depth=8, grid=31)).sides[-1], 31).surface
+    app = open_manifold(layers="8", model="72", grid="31")
+    found = measure_specimen(resolve(Request(depth=8, seed=72, grid=31)).sides[-1], 31).surface
     unknown = np.isnan(found.known[0])
     assert unknown.any()
     header, arrays = payload(app)
@@ -454,14 +481,14 @@ def numbers(text):
 )
 def test_the_point_in_the_link_is_marked_and_its_table_has_the_right_numbers(link):
     row, column = 7, 24
-    app = open_manifold(**link, tab="Inspect", point=f"{row}.{column}", grid="31")
+    app = open_manifold(**link, model="72", tab="Inspect", point=f"{row}.{column}", grid="31")
     assert_well(app)
     assert payload(app)[0]["pick"] == [row, column]
     table = app.table[0].value
     wanted = resolve(
         Request(
             chart=link.get("chart", "inputs"), model_dim=int(link.get("dim", 3)),
-            value_count=int(link.get("n", 3)), grid=31,
+            value_count=int(link.get("n", 3)), grid=31, seed=72,
         )
     )  # fmt: skip
     named = list(table.iloc[:, 0])
@@ -639,7 +666,7 @@ def test_where_there_is_nothing_to_hold_a_sentence_says_so():
 
 
 def test_principal_components_stay_those_of_the_first_depth_until_they_are_fitted():
-    app = open_manifold(dim="4", grid="31", layers="2")
+    app = open_manifold(dim="4", grid="31", layers="2", model="72")
     assert "three principal components of both sides' points together, at 2 layers" in said(app)
     shares = numbers(re.search(r"they show (.*) of the variance", said(app))[1])
     assert all(50 <= share <= 100 for share in shares)

@@ -8,8 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gating_core.experiments.budget import cost
+from gating_core.experiments.specimen.broadest import NEEDLE, needle
 from gating_core.experiments.specimen.measured import measure_specimen
+from tests.ui.payload import names_in
 from ui.drawing.lines import lies_in_a_plane, lifted, plane_lines
+from ui.drawing.palette import ACCENT
+from ui.drawing.panels import in_camera_units
 from ui.limits import DIAL_COST, GRID_POINTS
 from ui.manifold.dial import LEAST_COST, STEPS, strengths
 from ui.manifold.picture import Look, manifold_view
@@ -56,14 +60,14 @@ def test_lines_are_straight_on_the_flat_side_and_the_same_bend_on_the_curved_one
     assert max(map(straightness, flat)) < 3e-2
     assert max(map(straightness, bent)) > 6e-2
     np.testing.assert_array_equal(points(picture, "right_grid", 0), points(picture, "left_grid"))
-    assert picture.view.edge_on is not None
+    assert len(picture.view.edge_on) == 1  # one plane serves both
 
 
 def test_a_side_that_curves_has_the_charts_grid_and_no_edge():
     _, _, picture = pictured(value_count=8)
     rows = pieces(points(picture, "left_grid"))
     assert len(rows) == 2 * len(range(0, SIZE, 6))
-    assert picture.view.edge_on is None
+    assert picture.view.edge_on == ()
 
 
 @given(st.integers(0, 10**6), st.integers(2, 6), st.booleans())
@@ -94,10 +98,10 @@ def test_a_dome_and_a_rolled_sheet_lie_in_no_plane():
 def test_the_triangle_is_whole_with_its_names_where_the_sheet_is_a_good_part_of_it():
     sides, axes, picture = pictured()
     (left, _), (right, _) = picture.view.columns
-    assert [note.text for note in left.notes] == [f"U<sub>{i}</sub>" for i in (1, 2, 3)]
+    assert [note.text for note in left.notes] == [f"value U<sub>{i}</sub>" for i in (1, 2, 3)]
     assert right.notes == ()
     np.testing.assert_allclose(points(picture, "left_ring")[:3], axes.project(sides[0][0].values))
-    _, _, small = pictured(depth=3)
+    _, _, small = pictured(depth=3, seed=72)
     assert small.view.columns[0][0].notes == ()
 
 
@@ -115,17 +119,75 @@ def test_every_point_lies_in_the_box_of_its_frame_and_no_surface_is_lost_in_it(c
             assert (surface <= high).all()
             reach = np.linalg.norm(np.ptp(surface.reshape(-1, 3), axis=0))
             assert reach > 0.3 * np.linalg.norm(high - low)
-        if not scene.layouts and prefix == "right" and picture.view.edge_on:
-            flat = points(picture, "left")  # drawn beside it, where there is room
-            assert (low <= flat).all()
-            assert (flat <= high).all()
     assert picture.boxes_vary == ("depth" in change)
+
+
+def needle_of(picture, prefix, frame=None):
+    """How many times as long as broad a surface is as it is seen, in the units of the camera."""
+    scene = picture.view.columns[prefix == "right"][0]
+    values = points(picture, prefix, frame).reshape(-1, 3)
+    return needle(in_camera_units(values, (scene.layouts or [scene.layout])[-1]))
+
+
+def test_a_needle_is_drawn_broader_along_its_own_axes_and_others_are_not():
+    sides, _, picture = pictured(depth=4, seed=72)
+    left, right = (side[-1].surface.values[0] for side in sides)
+    assert needle(left) > NEEDLE
+    assert needle(right) > NEEDLE
+    for prefix, frame, true, times in zip(
+        ("left", "right"), (None, -1), (left, right), picture.stretches, strict=True
+    ):
+        assert times == pytest.approx(needle(true) / 2, rel=0.1)
+        assert needle_of(picture, prefix, frame) == pytest.approx(2, rel=0.1)
+        # What is drawn is the surface in its true size: only the box is not.
+        drawn = points(picture, prefix, frame).reshape(-1, 3)
+        true = true.reshape(-1, 3)
+        for place in (0, 480):
+            far = np.linalg.norm(drawn - drawn[place], axis=1)
+            np.testing.assert_allclose(far, np.linalg.norm(true - true[place], axis=1), atol=1e-12)
+    scenes = [column[0] for column in picture.view.columns]
+    assert all(x.layout["xaxis"]["title"]["text"] == "along" for x in scenes)
+    _, _, broad = pictured()
+    assert broad.stretches == [1.0, 1.0]
+    layout = broad.view.columns[1][0].layout
+    ranges = np.array([np.ptp(layout[f"{x}axis"]["range"]) for x in "xyz"])
+    aspect = np.array([layout["aspectratio"][x] for x in "xyz"])
+    np.testing.assert_allclose(aspect / ranges, aspect[0] / ranges[0])
+
+
+def test_the_same_things_are_drawn_of_both_sides_at_any_strength():
+    """No faint copy of the other side, which nobody could name."""
+    for change in ({}, dict(depth=4), dict(depth=4, seed=72), dict(position="G4")):
+        sides, axes, picture = pictured(**change)
+        alone = manifold_view([sides[0], sides[1][-1:]], axes, Look())
+        for some in (picture, alone):
+            for side, column in zip(("left", "right"), some.view.columns, strict=True):
+                names = names_in(column[0].traces)
+                assert {x.split("_")[0] for x in names} == {side, "cells"}
+                pink = [x for x in column[0].traces if x.get("color") == ACCENT]
+                assert bool(pink) == bool(column[0].notes)  # named wherever it is drawn
+
+
+@pytest.mark.parametrize("change", [{}, dict(depth=4, seed=72), dict(position="G2")], ids=str)
+def test_edge_on_every_flat_sheet_is_a_line(change):
+    _, _, picture = pictured(**change)
+    edges = picture.view.edge_on
+    assert len(edges) == (1 if change == {} else 2)
+    for place, edge in enumerate(edges):
+        scene = picture.view.columns[place][0]
+        # On the right the sheet without its gate; of G2, whose values move, the gated one.
+        frame = (-1 if change.get("position") else 0) if place else None
+        sheet = points(picture, ("left", "right")[place], frame).reshape(-1, 3)
+        seen = in_camera_units(sheet, (scene.layouts or [scene.layout])[-1])
+        normal = np.linalg.svd(seen - seen.mean(0), full_matrices=False)[2][2]
+        eye = np.array([edge.camera["eye"][x] for x in "xyz"])
+        assert abs(eye @ normal) < 1e-3 * np.linalg.norm(eye)
 
 
 def test_creases_are_drawn_where_one_percent_of_the_area_has_much_of_the_curvature():
     _, _, smooth = pictured(seed=392)
     assert np.isnan(smooth.view.arrays["right_crease_u"]).all()
-    _, _, picture = pictured(depth=2)
+    _, _, picture = pictured(depth=2, seed=72)
     u = picture.view.arrays["right_crease_u"][-1]
     assert np.isfinite(u).sum() > 10
     assert np.isnan(picture.view.arrays["left_crease_u"]).all()

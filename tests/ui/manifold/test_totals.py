@@ -1,13 +1,22 @@
 """Does the page draw before its totals are refined, and are they refined once for everybody?"""
 
-import pytest
+from dataclasses import replace
 
+import pytest
+import torch
+
+from gating_core.experiments.specimen import integrate_specimen, measure_specimen
+from gating_core.geometry import Integral, SurfaceIntegrals
 from tests.ui.manifold.held import held_in
+from tests.ui.manifold.test_manifold_page import payload
 from tests.ui.opening import TIMEOUT_SECONDS, open_page
 from ui.manifold import totals
+from ui.manifold.captions import best_total, caption, total_caption
+from ui.manifold.request import Request, resolve
 from ui.work.job import State
 
 PAGE = "pages/1_Manifold.py"
+FOLDED = dict(layers="4", model="72", grid="31")  # its grid leaves more than a tenth in doubt
 
 
 @pytest.fixture
@@ -25,9 +34,9 @@ def numbers(app):
 
 
 def test_pictures_wait_for_no_totals_and_others_find_them(held):
-    app = open_page(PAGE, grid="31")
+    app = open_page(PAGE, **FOLDED)
     assert app.get("bidi_component")  # the picture is there
-    assert numbers(app) == ["…", "…"]
+    assert numbers(app) == ["0", "…"]
     assert not job_of(app).over
     held.go.set()
     assert job_of(app).join(TIMEOUT_SECONDS)
@@ -37,24 +46,24 @@ def test_pictures_wait_for_no_totals_and_others_find_them(held):
     assert first[0] == "0"
     assert "±" in first[1]
     asked = len(held.asked)
-    assert asked == 2
-    assert numbers(open_page(PAGE, grid="31")) == first
+    assert asked == 1
+    assert numbers(open_page(PAGE, **FOLDED)) == first
     assert len(held.asked) == asked
 
 
 def test_who_cancels_is_asked_and_who_turns_to_another_model_leaves_none_behind(held):
-    app = open_page(PAGE, grid="31")
+    app = open_page(PAGE, **FOLDED)
     first = job_of(app)
     first.cancel(declined=True)
     assert first.join(TIMEOUT_SECONDS)
     app.run()
     assert job_of(app) is first
     assert first.state is State.CANCELLED
-    assert numbers(app) == ["…", "…"]
+    assert numbers(app) == ["0", "…"]
     app.button(key="totals_again_button").click().run()
     second = job_of(app)
     assert second is not first
-    app.number_input(key="model").set_value(7).run()
+    app.number_input(key="model").set_value(3).run()
     assert second.join(TIMEOUT_SECONDS)
     assert second.state is State.CANCELLED
     assert job_of(app).about != second.about
@@ -69,3 +78,53 @@ def test_doubt_says_which_integrals_are_not_there_yet(held):
     app.run()
     assert "…" not in set(app.table[1].value.to_numpy().ravel())
     assert "Difference" in app.table[1].value
+
+
+def test_a_total_that_the_grid_knows_to_a_tenth_is_refined_by_nobody(held):
+    app = open_page(PAGE, grid="31")
+    flat, curved = numbers(app)
+    assert flat == "0"
+    assert "±" in curved
+    assert not held.asked
+    header, _ = payload(app)
+    assert f"total curvature **{curved}**" in header["columns"][1]["captions"][header["frame"]]
+
+
+def measured_with(total, error):
+    """A folded surface whose grid leaves so much in doubt."""
+    side = measure_specimen(resolve(Request(depth=4, seed=72, grid=31)).sides[1], 31)
+    return replace(side, total=integral(total, error))
+
+
+def integral(value, error):
+    numbers = (torch.tensor(value), torch.tensor(error), torch.tensor(True))
+    return Integral(*numbers)
+
+
+def refined_to(value, error):
+    found = integral(value, error)
+    return SurfaceIntegrals(found, found, found, found, found)
+
+
+def test_a_total_is_refined_to_a_tenth_or_the_page_says_that_it_cannot_be():
+    sure, doubtful = measured_with(11.0, 1.0), measured_with(11.0, 5.0)
+    assert best_total(sure, refined_to(12.0, 0.1)) is sure.total
+    assert "**11.0 ± 1.0**" in caption(sure) or "**11 ± 1**" in caption(sure)
+    assert best_total(doubtful, None) is None
+    assert "**11 ± 5** on this grid, refined below" in caption(doubtful)
+    good, bad = refined_to(12.0, 0.1), refined_to(12.0, 3.0)
+    assert "**12.0 ± 0.2**" in caption(doubtful, good)  # one tenth, rounded up
+    assert "not known better" not in caption(doubtful, good)
+    assert "**12 ± 3**, not known better" in caption(doubtful, bad)
+    assert "do not help" in total_caption(doubtful, bad.absolute)
+    assert "do not help" not in total_caption(doubtful, good.absolute)
+
+
+@pytest.mark.parametrize(("depth", "seed", "settles"), [(2, 0, True), (4, 3, False)])
+def test_refining_settles_a_ridge_and_says_so_of_folds_that_it_cannot_follow(depth, seed, settles):
+    specimen = resolve(Request(depth=depth, seed=seed)).sides[1]
+    side = measure_specimen(specimen, 61)
+    assert not side.total.sure()
+    refined = integrate_specimen(specimen)
+    assert bool(refined.absolute.sure()) == settles
+    assert ("not known better" in caption(side, refined)) == (not settles)

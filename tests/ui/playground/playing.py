@@ -1,5 +1,6 @@
 """How does a test open the Decision boundary page, wait for it and read it?"""
 
+import re
 import threading
 import time
 from functools import partial
@@ -72,12 +73,23 @@ def said(app):
     return " ".join(e.value for e in (*app.caption, *app.markdown, *app.get("text")))
 
 
+def totals(app, frame=-1):
+    """What is said of total curvature over both sides in a frame."""
+    captions = [column["captions"] for column in picture(app)[0]["columns"][:2]]
+    return [lines[frame].split(" · ")[1] for lines in captions]
+
+
+def total_shown(app, side):
+    """The total curvature that is quoted over the last frame of a side, without its doubt."""
+    return float(re.search(r"total curvature \*\*([\d.]+) ±", totals(app)[side])[1])
+
+
 def downloads(app):
     return {button.key: button for button in app.get("download_button")}
 
 
 def assert_shown(app):
-    """A picture, a table, two numbers and four things to take home."""
+    """A picture with a total over each side, a table and four things to take home."""
     assert not app.exception
     header, arrays = picture(app)
     assert header["frames"] > 1
@@ -86,7 +98,7 @@ def assert_shown(app):
         assert np.isfinite(arrays[name]).all()
     assert len(app.table) == 1
     assert len(app.table[0].value) == len(run_of(app).setting.variants)
-    assert len(app.metric) == 2
+    assert all("total curvature" in line for line in totals(app))
     assert set(downloads(app)) >= DOWNLOADS
     return header, arrays
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from gating_core.training.trained import mean_interval
+from tests.ui.opening import component
 from tests.ui.playground.playing import (
     Halted,
     assert_shown,
@@ -130,8 +131,8 @@ def test_more_variants_stand_in_the_table_and_the_strip():
             tenths = text.removesuffix(" points").replace("−", "-").split(" ± ")
             assert abs(float(tenths[0]) - found.mean) <= 0.051
             assert 0 <= float(tenths[1]) - found.half_width < 0.1
-    (strip,) = [json.loads(c.proto.spec) for c in app.get("plotly_chart")]
-    assert [trace["name"] for trace in strip["data"]] == titles
+    strip = json.loads(component(app, "seed_strip").proto.json)
+    assert [row["name"] for row in strip["rows"]] == titles
 
 
 def test_new_seeds_are_none_of_the_old():
@@ -176,8 +177,8 @@ def test_looking_differently_trains_nothing():
 def test_a_picked_seed_is_shown():
     for seed in ("5", "6", "7"):
         app = open_playground(seeds="3", first="5", who="picked", picked_seed=seed)
-        caption = picture(app)[0]["columns"][0]["captions"][-1]
-        assert caption.startswith(f"seed {seed} ·")
+        headings = [column["heading"] for column in picture(app)[0]["columns"][:2]]
+        assert headings == [f"no gate · seed {seed}", f"sigmoid gate · seed {seed}"]
     gone = open_playground(seeds="3", first="5", who="picked", picked_seed="8")  # not among them
     best = open_playground(seeds="3", first="5")
     assert picture(gone)[0]["columns"] == picture(best)[0]["columns"]

@@ -5,8 +5,9 @@ import json
 import numpy as np
 import pytest
 
+from gating_core.tasks import LARGEST_BYTES
 from gating_core.tasks.own import EXAMPLE_CSV
-from tests.ui.opening import component, notes
+from tests.ui.opening import component, mistakes, notes
 from tests.ui.playground.playing import (
     assert_shown,
     choose,
@@ -17,6 +18,7 @@ from tests.ui.playground.playing import (
     said,
 )
 from ui.drawing import palette
+from ui.limits import PASTED_CHARACTERS
 
 pytestmark = pytest.mark.usefixtures("quick")
 
@@ -83,6 +85,88 @@ REFUSED = [
     table_of(5001),  # too many
     "\x00\x01",
 ]
+
+
+def large_table():
+    """Forty points with every digit that a number has, and four times as many more."""
+    places = np.random.default_rng(0).normal(size=(200, 2))
+    rows = [f"{x!r},{y!r},{'ab'[i % 2]}" for i, (x, y) in enumerate(places.tolist())]
+    return "\n".join(["x,y,label", *rows])
+
+
+def reloaded(app):
+    """A new visit by the link that stands there."""
+    link = {name: app.query_params[name] for name in app.query_params}
+    return open_playground(**link)
+
+
+def upload(app, text):
+    app.file_uploader(key="own_file").set_value(("points.csv", text.encode(), "text/csv")).run()
+    return finish(app)
+
+
+@pytest.mark.parametrize("give", [paste, upload])
+def test_a_small_table_survives_a_reload(give):
+    app = give(open_playground(own="true"), table_of())
+    assert "It stands in the link." in said(app)
+    again = reloaded(app)
+    assert run_of(again).setting == run_of(app).setting
+    assert "In use: 40 points, classes a, b" in said(again)
+    assert not notes(again)
+    assert not again.error
+    paste(again, "x,y\n1,2")  # what is refused takes nothing away
+    assert "Still in use, from before: 40 points" in said(again)
+    assert run_of(reloaded(again)).setting == run_of(app).setting
+
+
+@pytest.mark.parametrize("give", [paste, upload])
+def test_of_a_table_that_is_too_large_for_the_link_that_is_said_before_and_after(give):
+    app = give(open_playground(own="true"), large_table())
+    assert run_of(app).setting.task == "own"
+    assert "too large for the link: after a reload" in said(app)
+    assert "It stands in the link." not in said(app)
+    assert not notes(app)
+    again = reloaded(app)
+    assert run_of(again).setting.task == "circle"
+    (note,) = notes(again)
+    assert "The table of this link was too large to stand in it" in note
+    assert "must be pasted or uploaded again" in note
+    assert note.endswith("Shown: circle.")
+    assert "There are no points of your own yet" not in said(again)
+    give(again, large_table())
+    assert run_of(again).setting == run_of(app).setting
+    assert not notes(again)
+    paste(again, table_of())  # a small one takes its place, in the link, too
+    assert "In use: 40 points" in said(again)
+    assert run_of(reloaded(again)).setting.own == run_of(again).setting.own
+
+
+def test_a_drawing_that_takes_the_place_of_a_lost_table_is_said_to():
+    app = open_playground(own="true")
+    points = [[0.2 * i - 0.8, 0.5 - (i % 2)] for i in range(9)]
+    draw_points(app, points, [i % 2 for i in range(9)])
+    paste(app, large_table())
+    assert run_of(app).setting.own.names == ("a", "b")
+    again = reloaded(app)
+    assert run_of(again).setting.own.names == ("blue", "orange")
+    (note,) = notes(again)
+    assert "too large to stand in it" in note
+    assert note.endswith("Shown: the points that were drawn.")
+    draw_points(again, points[::-1], [i % 2 for i in range(9)], serial=2)
+    assert "table" not in again.query_params
+    assert not notes(again)
+
+
+@pytest.mark.parametrize("text", ["AAAA", "<b>**", "A" * 5000])
+def test_a_table_of_a_link_that_is_none_gets_one_sentence(text):
+    app = open_playground(data="own", own="true", table=text)
+    (problem,) = mistakes(app)
+    assert "The link says `table`" in problem
+    assert "it must be a table of points, as this page writes it. Shown instead: none." in problem
+    (note,) = notes(app)
+    assert note.endswith("There are no points of your own yet. Shown: circle.")
+    assert "table" not in app.query_params
+    assert_shown(app)
 
 
 def test_a_refused_table_gets_a_sentence_and_the_picture_stays():
@@ -205,6 +289,14 @@ def test_what_is_in_use_beside_a_refused_table_is_said():
     paste(app, "x,y\n1,2")
     assert len(app.error) == 1
     assert "Still in use, from before: 40 points" in said(app)
+
+
+def test_a_pasted_text_is_limited_to_what_is_said():
+    app = open_playground(own="true")
+    assert app.text_area(key="own_text").proto.max_chars == PASTED_CHARACTERS == LARGEST_BYTES
+    assert f"more than {PASTED_CHARACTERS:,} characters is not taken" in said(app)
+    paste(app, table_of() + "\n" * (PASTED_CHARACTERS - len(table_of())))  # blank rows are none
+    assert "In use: 40 points" in said(app)
 
 
 def test_files_are_limited_to_what_is_said():

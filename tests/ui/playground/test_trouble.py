@@ -16,8 +16,10 @@ from tests.ui.playground.playing import (
     finish,
     job_of,
     open_playground,
+    picture,
     run_of,
     said,
+    totals,
     until,
 )
 from ui.drawing.camera import camera_from
@@ -38,16 +40,16 @@ def test_a_run_that_diverges_says_where_and_keeps_what_it_had(monkeypatch):
     app = open_playground(optimiser="sgd", rate="10", steps="400")
     run = run_of(app)
     assert run.divergence is not None
-    (warning,) = [w.value for w in app.warning if "diverged" in w.value]
-    assert f"at step {run.divergence.step} for seed {run.divergence.members[0][1]}" in warning
-    assert "Shown: what there was before" in warning
     header, _ = assert_shown(app)
+    said_first, _, _ = header["readings"][-1].partition("Step ")
+    assert f"at step {run.divergence.step} for seed {run.divergence.members[0][1]}" in said_first
+    assert said_first.endswith("Shown: what there was before.** ")
     assert 1 < header["frames"] == len(run.frames) < 40
     app.segmented_control(key="optimiser").set_value("adam")
     app.select_slider(key="rate").set_value("0.02").run()
     finish(app)
     assert run_of(app).divergence is None
-    assert not app.warning
+    assert "diverged" not in picture(app)[0]["readings"][-1]
 
 
 def test_a_run_that_cannot_start_keeps_the_picture(monkeypatch):
@@ -87,8 +89,8 @@ def test_a_cancelled_run_keeps_its_part_and_goes_on_from_there(monkeypatch):
     header, _ = assert_shown(app)
     assert header["frames"] == len(part.frames)
     assert header["camera"] != camera_from(film.BEGIN_FROM)  # chosen from what there is
-    assert header["spare"] == playground.SPARE + playground.ROW
-    assert [metric.value for metric in app.metric] == ["not measured"] * 2
+    assert header["spare"] == playground.SPARE  # nothing takes room from the pictures
+    assert totals(app) == ["total curvature: not measured"] * 2
     app.run()
     assert run_of(app) is part  # it waits for a click
 
@@ -102,7 +104,7 @@ def test_a_cancelled_run_keeps_its_part_and_goes_on_from_there(monkeypatch):
             np.testing.assert_array_equal(array, whole.variants[name].ensemble.state[key])
     assert not app.info
     assert "go_on" not in [button.key for button in app.button]
-    assert app.metric[0].value == "0"
+    assert totals(app)[0] == "total curvature **0**: flat"
 
 
 def test_a_run_cancelled_while_it_is_measured_goes_on_measuring(nothing_known, monkeypatch):
@@ -120,7 +122,7 @@ def test_a_run_cancelled_while_it_is_measured_goes_on_measuring(nothing_known, m
     app.button(key="go_on").click().run()
     finish(app)
     assert run_of(app) is before
-    assert app.metric[0].value == "0"
+    assert totals(app)[0] == "total curvature **0**: flat"
 
 
 def test_coming_back_after_leaving_in_the_middle_it_goes_on(nothing_known, monkeypatch):

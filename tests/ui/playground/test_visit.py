@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -21,6 +22,9 @@ from tests.ui.playground.playing import (
     open_playground,
     picture,
     run_of,
+    said,
+    total_shown,
+    totals,
 )
 from ui.common.words import plus_minus
 from ui.drawing import palette
@@ -37,16 +41,8 @@ pytestmark = pytest.mark.usefixtures("quick")
 # --- A visit --------------------------------------------------------------------------------------
 
 
-def test_an_example_stands_where_the_first_run_is_on_its_way(nothing_known, inline):
-    with inline.busy():
-        app = open_playground(finished=False)
-        assert not app.exception
-        assert not app.warning
-        header, _ = picture(app)
-        assert header["stale"] == (
-            "An example: circle, no gate beside sigmoid gate. What you asked for is on its way."
-        )
-        assert not app.metric
+def test_a_first_run_is_trained_measured_and_shown(nothing_known):
+    app = open_playground(finished=False)
     finish(app)
     assert picture(app)[0]["stale"] == ""
     header, arrays = assert_shown(app)
@@ -54,14 +50,14 @@ def test_an_example_stands_where_the_first_run_is_on_its_way(nothing_known, inli
     assert header["frames"] == len(run.frames)
     assert header["frame_labels"][-1] == "step 50 · epoch 50"
     assert [c["heading"] for c in header["columns"]] == [
-        "no gate",
-        "sigmoid gate",
+        "no gate · seed 0",
+        "sigmoid gate · seed 0",
         "Along the run",
     ]
     assert len(header["columns"][0]["captions"]) == len(run.frames)
     assert arrays["left_x"].shape == (len(run.frames), GRID, GRID)
     assert "No difference that 2 seeds can show" in header["readings"][-1]
-    assert app.metric[0].value == "0"
+    assert totals(app)[0] == "total curvature **0**: flat"
     assert list(app.table[0].value["Parameters"]) == ["47", "59"]
 
 
@@ -86,13 +82,15 @@ def test_the_totals_are_those_of_the_shown_seed():
     member = training.Wish("worst right").member(shown.run)
     found = shown.final["sigmoid", member].total
     assert float(found.value) > float(found.error) > 0
-    value = float(app.metric[1].value.split(" ±")[0])
+    value = total_shown(app, 1)
     assert abs(value - float(found.value)) <= float(found.error)
     app.selectbox(key="who").set_value("best right").run()
     finish(app)  # another seed's end is measured when somebody looks
-    assert app.session_state[runs.last_key(training.JOB)] is shown
+    before, shown = shown, app.session_state[runs.last_key(training.JOB)]
+    assert shown.run is before.run  # nothing is trained again, and what was measured is there
+    assert shown.final.items() >= before.final.items()
     best = shown.final["sigmoid", training.Wish("best right").member(shown.run)].total
-    value = float(app.metric[1].value.split(" ±")[0])
+    value = total_shown(app, 1)
     assert abs(value - float(best.value)) <= float(best.error)
     job = job_of(app)
     app.selectbox(key="who").set_value("worst right").run()
@@ -112,7 +110,9 @@ def test_the_curve_of_total_curvature_ends_at_the_number_below_it():
         np.testing.assert_array_equal(curve.errors[side][:-1], path.error[:-1])
         np.testing.assert_array_equal(curve.open[side][:-1], ~path.complete[:-1])
         assert curve.open[side][-1] == (not end.complete)
-    assert app.metric[1].value == plus_minus(float(end.value), float(end.error))
+    assert totals(app)[1] == (
+        f"total curvature **{plus_minus(float(end.value), float(end.error))}**"
+    )
 
 
 def test_a_flat_sheet_is_known_to_be_flat_at_every_step_however_it_is_painted():
@@ -120,9 +120,11 @@ def test_a_flat_sheet_is_known_to_be_flat_at_every_step_however_it_is_painted():
     header, arrays = picture(app)
     assert all("not known" not in line for line in header["columns"][0]["captions"])
     assert not arrays["left_field"].any()
-    assert app.metric[0].value == "0"
-    proof = "flat (proved: it lies in the plane of three fixed values)"
-    assert proof in [caption.value for caption in app.caption]
+    assert totals(app)[0] == "total curvature **0**: flat"
+    assert (
+        "At the end, no gate: flat (proved: it lies in the plane of three fixed values)."
+        in said(app)
+    )
 
 
 def test_a_picture_is_not_sent_again_for_every_seed_that_is_measured(monkeypatch):
@@ -130,12 +132,10 @@ def test_a_picture_is_not_sent_again_for_every_seed_that_is_measured(monkeypatch
     app = open_playground(seeds="3")
     shown = app.session_state[runs.last_key(training.JOB)]
     member = training.Wish().member(shown.run)
-    whole = dict(shown.along)
-    pictures = []
-    shown.along.clear()
-    for key in sorted(whole, key=lambda key: (key[1] != member, key)):
-        shown.along[key] = whole[key]
-        curve = film.curves_of(shown, member)[0]
+    pictures, along = [], {}
+    for key in sorted(shown.along, key=lambda key: (key[1] != member, key)):
+        along[key] = shown.along[key]
+        curve = film.curves_of(replace(shown, along=along), member)[0]
         pictures.append({side: values.tobytes() for side, values in curve.by_side.items()})
     assert pictures[1] == pictures[2]
     assert pictures[1] != pictures[0]
@@ -163,7 +163,6 @@ def test_looking_inside():
     app = open_playground(looking="true")
     charts = [json.loads(c.proto.spec) for c in app.get("plotly_chart")]
     assert [len(chart["data"]) for chart in charts] == [
-        2,  # strip of the seeds
         2 * 3,  # ungated: three weights, each with what is clicked
         2 * (3 + 3),  # gated: three weights and three gates
     ]
@@ -208,7 +207,7 @@ def test_a_tile_changes_link_and_run_and_closes_its_menu():
     assert app.query_params["right"] in ("silu", ["silu"])
     assert not [button for button in app.button if button.key.startswith("choose_")]
     heading = picture(app)[0]["columns"][1]["heading"]
-    assert heading == "SiLU gate" == app.table[0].value["Variant"].iloc[1]
+    assert heading.split(" · ")[0] == "SiLU gate" == app.table[0].value["Variant"].iloc[1]
     choose(app, "right", "sigmoid")
     finish(app)
     assert "right" not in app.query_params  # the default: a link says nothing of it

@@ -45,6 +45,13 @@ def closing(path):
             file.write("closed\n")
 
 
+def holding(path):
+    """Yield, then be at one item until there is a file."""
+    yield "begun"
+    while not path.exists():
+        time.sleep(TICK_SECONDS)
+
+
 def share_cleared():
     """See `paging`."""
     return paging.share_cleared()

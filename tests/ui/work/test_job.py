@@ -210,3 +210,13 @@ def test_the_end_of_the_process_stops_a_job_first():
     )  # fmt: skip
     assert ended.stdout == "stopped\n"
     assert ended.returncode == 0
+
+
+def test_what_is_there_already_is_a_job_that_is_done_and_never_ran():
+    job = Job.done(["a", "b"], about="this")
+    assert (job.state, job.over, job.items, job.about) == (State.DONE, True, ["a", "b"], "this")
+    assert job.join(0)
+    job.cancel()
+    assert job.state is State.DONE
+    with pytest.raises(RuntimeError, match="this one is done already"):
+        job.start()

@@ -15,6 +15,7 @@ import pytest
 from tests.ui.opening import ROOT
 from tests.ui.work import tasks
 from tests.ui.work.work import CANCEL_SECONDS, DEADLINE_SECONDS, await_true
+from ui.limits import FIRST_WORKERS
 from ui.work.job import Place, State
 from ui.work.pool import Pool, Rank, WorkerLost
 
@@ -194,6 +195,30 @@ def test_what_is_laid_aside_is_what_can_best_wait(two, other):
         stream.close()
 
 
+@pytest.mark.parametrize("other", [None, Rank.REST])
+def test_a_worker_that_still_stops_is_the_last_choice(two, tmp_path, other):
+    """After one that is free, and after one whose own task can wait."""
+    two.warm(0.0)
+    await_true(lambda: all(worker.ready for worker in two._workers) and len(two._workers) == 2)
+    held = two.stream(tasks.holding, tmp_path / "go")
+    assert first(held) == "begun"
+    busy, free = sorted(two._workers, key=lambda worker: not worker.tasks)
+    rest = two.stream(tasks.counting, rank=other) if other else iter(())
+    assert not other or first(rest) == 0
+    held.close()
+    with closing(two.stream(tasks.process, rank=Rank.VIEW)) as view:
+        assert items(islice(view, 100)) == [free.process.pid]  # before the other has stopped
+    with closing(two.stream(tasks.counting, rank=Rank.VIEW)) as view:
+        assert first(view) == 0
+        last = two.stream(tasks.process, rank=Rank.VIEW)
+        assert next(last) == Place(0)  # there is no other
+        (tmp_path / "go").touch()
+        assert items(last) == [busy.process.pid]
+    await_true(lambda: not any(worker.stopping for worker in two._workers))
+    if other:
+        rest.close()
+
+
 def test_two_work_at_once_and_a_third_waits(two):
     two.call(tasks.process)
     streams = [two.stream(tasks.counting) for _ in range(3)]
@@ -261,7 +286,7 @@ def test_a_task_that_a_busy_worker_takes_slowly_holds_up_nobody(one):
         thread.start()
         thread.join(DEADLINE_SECONDS)
         assert not thread.is_alive()
-        one.warm()
+        one._start_first()
         assert not one.crowded
     finally:
         os.kill(pid, signal.SIGCONT)
@@ -276,6 +301,56 @@ def test_workers_that_cannot_start_are_an_error_and_not_an_endless_loop():
     with pytest.raises(WorkerLost, match="could be started"):  # it is tried again, and ends again
         items(pool.stream(tasks.counting, 1))
     pool.close()
+
+
+def test_the_first_workers_start_a_moment_after_the_first_page_and_once():
+    pool = Pool(size=3)
+    pool.warm(0.0)
+    pool.warm(0.0)
+    await_true(lambda: len(pool._workers) == FIRST_WORKERS)
+    pool.close()
+    late = Pool(size=1)
+    late.warm(DEADLINE_SECONDS)
+    assert not late._workers  # the browser draws first
+    assert late.call(tasks.adding, 1, 2) == 3  # who needs one does not wait for that
+    late.close()
+
+
+def test_where_the_system_starts_no_process_its_task_ends_and_leaves_the_queue(caplog):
+    pool = Pool(size=1, command=("no such program",))
+    for _ in range(2):  # it is tried again, and ends again
+        with pytest.raises(WorkerLost, match="could be started"):
+            items(pool.stream(tasks.counting, 1))
+        assert not pool.crowded
+    assert "FileNotFoundError" in caplog.text
+    pool._start_first()  # nobody waits, and nobody is told
+    pool.close()
+
+
+def test_where_no_further_process_starts_tasks_wait_for_those_there_are(one, monkeypatch):
+    one.call(tasks.process)
+    monkeypatch.setattr(one, "size", 2)
+    monkeypatch.setattr(one, "_command", ("no such program",))
+    with closing(one.stream(tasks.counting)) as ahead:
+        assert first(ahead) == 0
+        after = one.stream(tasks.counting, 3)
+        assert next(after) == Place(1)
+    assert items(after) == [0, 1, 2, 3]
+    assert not one.crowded
+
+
+def test_a_task_leaves_the_queue_whatever_fails_as_it_joins(one, monkeypatch):
+    one.call(tasks.process)
+
+    def fail():
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(one, "_assign", fail)
+        with pytest.raises(MemoryError):
+            next(one.stream(tasks.counting))
+    assert not one.crowded
+    assert one.call(tasks.adding, 1, 1) == 2
 
 
 def test_a_job_says_its_place_and_begins_in_its_turn(one, run):
@@ -298,7 +373,7 @@ from tests.ui.work import tasks
 from ui.work.pool import Pool
 
 pool = Pool(size=2)
-pool.warm()
+pool._start_first()
 stream = pool.stream(tasks.counting)
 while next(stream) != 3:
     pass

@@ -148,9 +148,15 @@ def test_what_is_shared_out_is_as_urgent_as_is_said(source):
 
 def test_what_is_shared_out_waits_only_while_all_that_is_left_does(source, monkeypatch):
     """The first of two workers is free at once, the second when thirty others are."""
+    first = []
 
     def stream(function, pieces, rank):
-        yield from () if pieces[0] == 0 else map(Place, range(30, 0, -1))
+        yield Place(0 if pieces[0] == 0 else 30)
+        if pieces[0] == 0:
+            first.append(threading.current_thread())
+        else:
+            await_true(lambda: first and not first[0].is_alive())  # it has told that it has ended
+            yield from map(Place, range(29, 0, -1))
         yield Place(0)
         for piece in function(pieces):
             yield None
@@ -164,7 +170,51 @@ def test_what_is_shared_out_waits_only_while_all_that_is_left_does(source, monke
     places = [place for place, item in enumerate(said) if getattr(item, "position", 0)]
     assert said.index(3 / 6) < places[0] <= places[-1] < said.index(4 / 6)  # the first has ended
     positions = [said[place].position for place in places]
-    assert positions == list(range(positions[0], 0, -1))
+    assert positions[0] >= 29
+    assert sorted(set(positions), reverse=True) == list(range(positions[0], 0, -1))
+
+
+def test_a_slow_stream_holds_up_no_item_of_the_others(source):
+    """The first has its items when the second has told all of its own."""
+    told = threading.Event()
+
+    def slowly(pieces):
+        for piece in pieces:
+            if piece % 2 == 0:
+                assert told.wait(DEADLINE_SECONDS)
+            yield piece
+
+    items = share_out(slowly, (0, 1, 2, 3, 4, 5))
+    shares = (item for item in items if not isinstance(item, Place))
+    assert [next(shares) for _ in range(3)] == [1 / 6, 2 / 6, 3 / 6]
+    told.set()
+    assert list(shares) == [4 / 6, 5 / 6, 1.0, (0, 1, 2, 3, 4, 5)]
+
+
+def test_an_error_of_a_later_stream_comes_before_items_of_a_slow_one(source):
+    broken = threading.Event()
+
+    def break_at_one(pieces):
+        for piece in pieces:
+            if piece == 1:
+                broken.set()
+                raise ValueError("it broke")
+            assert broken.wait(DEADLINE_SECONDS)
+            yield piece
+
+    items = share_out(break_at_one, (0, 1, 2, 3))
+    with pytest.raises(ValueError, match="it broke"):
+        list(items)
+    assert not module._streams
+
+
+def test_who_leaves_closes_all_streams(source):
+    works = [Work(), Work()]
+    items = share_out(lambda pieces: works[pieces[0]](), (0, 1))
+    await_true(lambda: next(items) and all(work.began.is_set() for work in works))
+    items.close()
+    assert all(work.closed.is_set() for work in works)
+    assert not module._streams
 
 
 def test_who_shares_out_is_told_of_places_in_the_queue(source):

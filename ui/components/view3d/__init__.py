@@ -1,33 +1,25 @@
 """The linked 3-D view: a Streamlit component around plotly.js, fed with raw float32.
 
 It draws a `ui.drawing.panels.View`: any number of columns of 3-D and 2-D panels with one
-camera, one frame, one marked point. plotly.js comes from the installed plotly package and is
-served by Streamlit from ``static/``; nothing is fetched from another host.
+camera, one frame, one marked point.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
-from threading import get_ident
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
-import plotly as plotly_package
 import streamlit as st
 
 from ui.components import large
+from ui.components.plotly_js import plotly_url
 from ui.components.source import declare
 from ui.drawing.panels import View
 from ui.foreign import as_words
-
-STATIC = Path(__file__).resolve().parents[3] / "static"
-PLOTLY_SOURCE = Path(plotly_package.__file__).parent / "package_data" / "plotly.min.js"
 
 SENT_AS = {np.dtype(np.uint8): "u1", np.dtype(np.uint16): "<u2"}
 NOT_WRITTEN = (
@@ -40,30 +32,16 @@ Readout = Sequence[tuple[str, Sequence[str]]]  # label, names of arrays (R, C)
 
 @dataclass(frozen=True)
 class Legend:
-    """A strip of colours with a word at both ends; or ``keys``, a colour for each of some words."""
+    """A strip of colours with a word at both ends; or ``keys``, a colour for each of some words.
+
+    ``note`` is what else is to be known of the picture: one text, or one for each frame.
+    """
 
     scale: Sequence[tuple[float, str]]
     low: str
     high: str
-    note: str = ""
+    note: str | Sequence[str] = ""
     keys: Sequence[tuple[str, str]] = ()
-
-
-def plotly_url() -> str:
-    """A relative URL of plotly.js, copied into ``static/`` the first time.
-
-    ``OSError`` where that cannot be written; nothing of a copy stays behind.
-    """
-    target = STATIC / f"plotly-{plotly_package.__version__}.min.js"
-    if not target.exists() or target.stat().st_size != PLOTLY_SOURCE.stat().st_size:
-        STATIC.mkdir(exist_ok=True)
-        part = target.with_suffix(f".{os.getpid()}.{get_ident()}.part")  # two may come at once
-        try:
-            shutil.copyfile(PLOTLY_SOURCE, part)
-            os.replace(part, target)
-        finally:
-            part.unlink(missing_ok=True)  # or a full disk would be kept full
-    return f"app/static/{target.name}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,6 +104,7 @@ def view3d(
     family: str = "",
     scene: str = "",
     stale: str = "",
+    choices: Sequence[str] = (),
     places: Sequence[float] = (),
     readings: Sequence[str] = (),
     ends: tuple[str, str] | None = None,
@@ -149,10 +128,12 @@ def view3d(
 
     The camera is that of ``view``, as near as all that is drawn fits, until the visitor turns it; a
     new ``scene`` begins with it again. What ``stale`` says lies over pictures that are dimmed, as
-    of what was asked for before. Frames stand at ``places`` along the timeline, evenly unless said;
-    a click on a panel without points of the chart goes to the nearest. ``readings`` are paragraphs,
-    one per frame, ``ends`` what the ends of the timeline are called; in these and in captions **
-    marks what is bold. With ``arrive`` the frames play once by themselves when the page is opened.
+    of what was asked for before; so are pictures while one of their ``choices``, parameters of the
+    link, has changed and is not answered yet. Frames stand at ``places`` along the timeline, evenly
+    unless said; a click on a panel without points of the chart goes to the nearest. ``readings``
+    are paragraphs, one per frame, ``ends`` what the ends of the timeline are called; in these and
+    in captions ** marks what is bold. With ``arrive`` the frames play once by themselves when the
+    page is opened.
     The pictures are as high as the window leaves room when ``spare`` pixels of it are taken by all
     else. They come into the window once for every new number ``reveal``, 0 apart. What takes the
     full width is ``wide_pixels`` high; ``click_does`` is what the hint says of clicks on it.
@@ -180,9 +161,10 @@ def view3d(
         "plotly": plotly,
         "columns": columns,
         "camera": view.camera,
-        "edge_on": asdict(view.edge_on) if view.edge_on else None,
+        "edge_on": [asdict(each) for each in view.edge_on],
         "scene": scene,
         "stale": stale,
+        "choices": list(choices),
         "places": list(map(float, places)),
         "readings": list(readings),
         "ends": ends,

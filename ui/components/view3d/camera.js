@@ -5,6 +5,7 @@ const TURN = 8 * Math.PI / 180; // radians, of an arrow key
 const NEARER = 0.9; // of the way to the middle, of a plus
 const STEEPEST = 1.5; // radians above the ground: overhead, left and right would change places
 const SETTLED_MS = 40; // after which a zoom has been applied
+const SAME = 1e-6; // what two cameras may differ by and be one
 const CAMERAS = (window.__gcCameras ??= {});
 const SCENES = (window.__gcSceneOf ??= {}); // what each camera looks at
 const TURNED = (window.__gcTurned ??= new Set()); // views that the visitor has turned
@@ -18,26 +19,49 @@ const scenesOf = state => state.plots.map(plot => plot.div).filter(div => div.cl
 
 const cameraNow = div => div._fullLayout?.scene?._scene?.getCamera();
 
-// The camera of a view: a copy, or the home of Python until there is one.
-const cameraOf = state => structuredClone(CAMERAS[state.header.key] ??= fitted(state, state.header.camera));
+// The camera of a view: a copy, or the home of Python until there is one. Edge-on, where the planes
+// of two sides are not the same, each ``panel`` has the camera of its column.
+function cameraOf(state, panel = null) {
+  const column = state.apart ? state.header.columns.findIndex(({ panels }) => panels.includes(panel)) : -1;
+  return structuredClone(state.apart?.[column] ?? (CAMERAS[state.header.key] ??= fitted(state, state.header.camera)));
+}
+
+// The panel that a scene shows.
+function panelOf(state, div) {
+  const { c, p } = state.plots.find(plot => plot.div === div);
+  return state.header.columns[c].panels[p];
+}
+
+const near = (a, b) => ['eye', 'center', 'up'].every(
+  part => ['x', 'y', 'z'].every(axis => Math.abs(a[part][axis] - b[part][axis]) < SAME));
 
 function setCamera(state, camera, from = null) {
   CAMERAS[state.header.key] = structuredClone(camera);
+  state.apart = null;
+  showCameras(state, from);
+}
+
+function showCameras(state, from = null) {
   TURNED.add(state.header.key);
   state.plots.forEach(({ div, c, p }) => {
     if (div === from || !div.classList.contains('gc-scene') || !div._fullLayout) return;
     const panel = state.header.columns[c].panels[p];
+    const camera = cameraOf(state, panel);
     const ticks = ['x', 'y', 'z'].map((axis, i) => [`scene.${axis}axis.tickvals`, ticksOf(i, panel, div, camera)]);
-    state.Plotly.relayout(div, { 'scene.camera': structuredClone(camera),
+    state.Plotly.relayout(div, { 'scene.camera': camera,
       'scene.annotations': leaders(panel, state, div), ...Object.fromEntries(ticks) });
   });
 }
 
 // Another picture is better seen from elsewhere; the same one, after a change of pages, as it was.
-function beginScene({ key, scene }) {
+function beginScene(root, state) {
+  const { key, scene } = state.header;
   if (key in SCENES && SCENES[key] !== scene) {
     TURNED.delete(key);
     delete CAMERAS[key];
+    state.apart = null;
+    state.edge = false;
+    root.querySelector('.gc-edge').setAttribute('aria-pressed', false);
   }
   SCENES[key] = scene;
 }
@@ -56,6 +80,7 @@ const inUnits = (point, { layout }) => ['x', 'y', 'z'].map((axis, i) => {
 
 // What must be seen of a scene: the points that Python names, or all of its boxes.
 function mustBeSeen(panel) {
+  if (panel.fits.length) return panel.fits;
   if (panel.inside.length) return panel.inside.map(point => inUnits(point, panel));
   return (panel.layouts.length ? panel.layouts : [panel.layout]).flatMap(layout => {
     const ranges = ['x', 'y', 'z'].map(axis => layout[`${axis}axis`].range);
@@ -84,8 +109,10 @@ function inPicture(point, panel, camera, div) {
 
 // The camera that looks from the same direction, as near as everything fits into every scene.
 // One that is to see a plane as a line stands in it, as high as the point ``level`` of the plane.
-function fitted(state, camera, level = null) {
-  const panels = state.plots.map(({ div, c, p }) => ({ div, panel: state.header.columns[c].panels[p] }))
+// Of one ``column`` alone, where each has a camera of its own.
+function fitted(state, camera, level = null, column = null) {
+  const panels = state.plots.filter(({ c }) => column === null || c === column)
+    .map(({ div, c, p }) => ({ div, panel: state.header.columns[c].panels[p] }))
     .filter(({ panel, div }) => panel.kind === 'scene' && div.clientHeight);
   if (!panels.length || !camera.eye) return camera;
   const towards = unit(vector(camera.eye));
@@ -119,38 +146,12 @@ function refit(state) {
   TURNED.delete(state.header.key);
 }
 
-function lookEdgeOn(root, state) {
-  state.edge = !state.edge;
-  setCamera(state, state.edge
-    ? fitted(state, state.header.edge_on.camera, state.header.edge_on.level)
-    : fitted(state, state.header.camera));
-  root.querySelector('.gc-edge').setAttribute('aria-pressed', state.edge);
-  if (!state.edge) TURNED.delete(state.header.key);
-}
-
-// A page is scrolled over a picture as over anything else: the wheel zooms with Ctrl or once a scene
-// has been clicked, one finger turns it once it has been tapped.
-function letScroll(div) {
-  const mine = () => document.activeElement === div;
-  const pass = event => event.stopPropagation();
-  div.addEventListener('wheel', event => { if (!event.ctrlKey && !mine()) pass(event); }, true);
-  let tapped = false;
-  div.addEventListener('touchstart', event => {
-    tapped = mine();
-    if (!tapped && event.touches.length === 1) pass(event);
-  }, true);
-  for (const name of ['touchmove', 'touchend']) {
-    div.addEventListener(name, event => { if (!tapped && event.touches.length < 2) pass(event); }, true);
-  }
-  if (div.tabIndex === 0) div.addEventListener('click', () => div.focus({ preventScroll: true }), true);
-}
-
 // What turns one scene turns them all.
 function shareCamera(state, div) {
   div.on('plotly_relayouting', e => e['scene.camera'] && setCamera(state, e['scene.camera'], div));
   div.on('plotly_relayout', e => {
     const camera = e['scene.camera'];
-    if (camera && JSON.stringify(camera) !== JSON.stringify(state.camera())) setCamera(state, camera, div);
+    if (camera && !near(camera, state.camera(panelOf(state, div)))) setCamera(state, camera, div);
   });
   // Wheel and touch report before the zoom is applied: read the camera a moment later.
   let waiting = null;
@@ -158,7 +159,7 @@ function shareCamera(state, div) {
     waiting ??= setTimeout(() => {
       waiting = null;
       const camera = cameraNow(div);
-      if (camera) setCamera(state, camera);
+      if (camera && !near(camera, state.camera(panelOf(state, div)))) setCamera(state, camera);
     }, SETTLED_MS);
   };
   for (const name of ['wheel', 'touchend', 'pointerup']) {

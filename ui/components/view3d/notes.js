@@ -9,7 +9,7 @@ const OUTWARDS = 16; // pixels from its point
 
 // Words beside points, with lines between them, none upon another; nothing where a point is not known.
 function leaders(panel, state, div) {
-  const camera = state.camera();
+  const camera = state.camera(panel);
   const known = panel.notes.map(note => ({ ...note, point: pointOf(note, state) }))
     .filter(({ point }) => point.every(Number.isFinite))
     .map(note => ({ ...note, at: inPicture(note.point, panel, camera, div) }));

@@ -5,24 +5,10 @@ const GRID_SHARE = 0.16; // of the text colour in the axes' grid lines
 const MARKER = { size: 7, color: '#c026d3', line: { color: '#ffffff', width: 2 } };
 const PLACES = 9; // of coordinates: a grid's middle is 1e-17 off, which nobody wants to read
 const TICK_PIXELS = 36; // along an axis, for one number
+// Around planes: beside a surface only three numbers stand along each axis.
+const MARGIN = { l: 48, r: 10, t: 12, b: 40 };
+const NARROW = { l: 46, r: 6, t: 8, b: 40 };
 const CLEAR = 'rgba(0,0,0,0)';
-
-// Streamlit's own chart component puts its Plotly on `window.Plotly`: keep ours apart from it.
-const loadPlotly = url => (window.__gcPlotly ??= new Promise((resolve, reject) => {
-  const other = window.Plotly;
-  const script = document.createElement('script');
-  script.src = url;
-  script.onload = () => {
-    const own = window.Plotly;
-    if (other) window.Plotly = other;
-    resolve(own);
-  };
-  script.onerror = () => {
-    window.__gcPlotly = undefined;
-    reject(new Error(`cannot load ${url}`));
-  };
-  document.head.appendChild(script);
-}));
 
 function label(root, state) {
   const { header, frame } = state;
@@ -32,6 +18,8 @@ function label(root, state) {
   });
   write(root.querySelector('.gc-reading'), header.readings[Math.min(frame, header.readings.length - 1)] ?? '');
   root.querySelector('.gc-frame').textContent = header.frame_labels[frame] ?? '';
+  const notes = [header.legend.note].flat();
+  root.querySelector('.gc-note').textContent = notes[Math.min(frame, notes.length - 1)];
   const scrub = root.querySelector('.gc-scrub');
   scrub.value = placeOf(state, frame);
   scrub.setAttribute('aria-valuetext', header.frame_labels[frame] ?? '');
@@ -51,7 +39,7 @@ function marker(panel, state) {
     let lift = 0;
     if (panel.kind === 'scene') {
       const [low, high] = panel.layout[`${axis}axis`].range;
-      lift = LIFT * state.camera().eye[axis] * (high - low) / panel.layout.aspectratio[axis];
+      lift = LIFT * state.camera(panel).eye[axis] * (high - low) / panel.layout.aspectratio[axis];
     }
     return [axis, spots(state).map(spot => at(state.arrays[name], state.frame, spot, axis) + lift)];
   }));
@@ -116,9 +104,9 @@ function layoutOf(root, panel, state, div) {
   if (panel.kind === 'plane') {
     const axes = Object.entries(panel.layout).map(([name, spec]) => [name, { ...spec, gridcolor: grid, linecolor: grid }]);
     // A finger or the wheel scrolls the page: nothing is zoomed here.
-    return { ...base, dragmode: false, margin: { l: 48, r: 10, t: 12, b: 40 }, ...Object.fromEntries(axes) };
+    return { ...base, dragmode: false, margin: linked(panel) ? NARROW : MARGIN, ...Object.fromEntries(axes) };
   }
-  const camera = state.camera();
+  const camera = state.camera(panel);
   const axis = (spec, i) => ({ ...spec, tickvals: ticksOf(i, panel, div, camera), color: font.color, gridcolor: grid, zerolinecolor: grid, showbackground: false, showspikes: false });
   const { xaxis, yaxis, zaxis, ...rest } = panel.layout;
   const annotations = leaders(panel, state, div);
@@ -126,24 +114,9 @@ function layoutOf(root, panel, state, div) {
     scene: { ...rest, annotations, camera, xaxis: axis(xaxis, 0), yaxis: axis(yaxis, 1), zaxis: axis(zaxis, 2) } };
 }
 
-// What Plotly's WebGL draws in a scene; nothing of a plane.
-const partsOf = div => div._fullLayout?.scene?._scene?.glplot.objects ?? [];
-
-// What answers no hover (plane, lines, data) must not hide the surface from the pointer either.
-function seeThrough(div) {
-  partsOf(div).filter(part => part._trace?.data.hoverinfo === 'skip')
-    .forEach(part => { part.drawPick = () => {}; });
-}
-
-// What a mesh says of a triangle that it has no more: nothing. Plotly answers the pointer from the
-// last picture, also while the next one, of fewer triangles, is not drawn yet, and would throw.
-function forgetful(div) {
-  for (const mesh of partsOf(div).filter(part => part.cells)) {
-    mesh.pick = function pick(seen) {
-      const known = seen && this.cells[seen.value[0] + (seen.value[1] << 8) + (seen.value[2] << 16)];
-      return known ? Object.getPrototypeOf(this).pick.call(this, seen) : null;
-    };
-  }
+// Lines over the page itself have the colour of its text.
+function inked(trace, ink) {
+  return trace.line?.color === 'ink' ? { ...trace, line: { ...trace.line, color: ink } } : trace;
 }
 
 // Plotly hears of the window's size alone, and draws 700 pixels wide what has no width yet: a page
@@ -157,6 +130,7 @@ function resize(state, div) {
 
 async function draw(root, state, wanted) {
   const { header, arrays, frame, Plotly } = state;
+  const ink = getComputedStyle(root).getPropertyValue('--st-text-color').trim();
   fitBoxes(state);
   label(root, state);
   readOut(root, state);
@@ -166,12 +140,13 @@ async function draw(root, state, wanted) {
     const spot = { ...marker(panel, state), mode: 'markers', hoverinfo: 'skip',
       type: panel.kind === 'scene' ? 'scatter3d' : 'scatter',
       marker: panel.kind === 'scene' ? MARKER : { ...MARKER, size: 13 } };
-    const traces = fill(panel.traces, arrays, frame);
+    const traces = fill(panel.traces, arrays, frame).map(trace => inked(trace, ink));
     return Plotly.react(plot.div, linked(panel) ? [...traces, spot] : traces,
       layoutOf(root, panel, state, plot.div), { displayModeBar: false }).then(div => {
       // Its panel may have gone meanwhile: what nobody sees must not hold on to a WebGL context.
       if (!root.isConnected || !state.plots.includes(plot)) { Plotly.purge(div); return; }
       seeThrough(div);
+      putUnder(div);
       forgetful(div);
     });
   }));

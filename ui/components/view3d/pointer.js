@@ -137,3 +137,20 @@ function nearest(state, { div, c, p }, event) {
   }
   return best;
 }
+
+// A page is scrolled over a picture as over anything else: the wheel zooms with Ctrl or once a scene
+// has been clicked, one finger turns it once it has been tapped.
+function letScroll(div) {
+  const mine = () => document.activeElement === div;
+  const pass = event => event.stopPropagation();
+  div.addEventListener('wheel', event => { if (!event.ctrlKey && !mine()) pass(event); }, true);
+  let tapped = false;
+  div.addEventListener('touchstart', event => {
+    tapped = mine();
+    if (!tapped && event.touches.length === 1) pass(event);
+  }, true);
+  for (const name of ['touchmove', 'touchend']) {
+    div.addEventListener(name, event => { if (!tapped && event.touches.length < 2) pass(event); }, true);
+  }
+  if (div.tabIndex === 0) div.addEventListener('click', () => div.focus({ preventScroll: true }), true);
+}

@@ -3,7 +3,7 @@
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector('.gc-view');
-  const state = (root.__gc ??= { frame: 0, pick: null, hover: null, draws: 0, plots: [], calls: 0, shown: 0, camera: () => cameraOf(state) });
+  const state = (root.__gc ??= { frame: 0, pick: null, hover: null, draws: 0, plots: [], calls: 0, shown: 0, drawn: 0, camera: panel => cameraOf(state, panel) });
   const header = headerIn(data);
   const call = ++state.calls;
   state.sent ??= [];
@@ -27,13 +27,16 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const others = state.frames !== undefined && state.frames !== header.frames;
     state.frames = header.frames;
     await draw(root, state, () => true);
+    state.drawn = call;
     root.querySelector('.gc-error').textContent = '';
     if (others && !header.family) refit(state); // they may be larger than what was there
     if (!state.wired) listen(root, state);
     state.wired = true;
+    watchChoices(root, state);
     if (arriving) arrive(root, state);
   }).catch(error => {
     if (call < state.calls) return;
+    state.drawn = call;
     root.querySelector('.gc-error').textContent = `The 3-D view could not start: ${error.message}`;
   });
 
@@ -42,6 +45,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     if (root.isConnected) return;
     state.playing = false;
     state.sizes?.disconnect();
+    state.choices?.disconnect();
     if (state.Plotly) state.plots.forEach(plot => state.Plotly.purge(plot.div));
   });
 }
@@ -66,7 +70,7 @@ function adopt(root, state, header) {
     state.pick = header.pick;
   }
   state.frame = Math.min(state.frame, header.frames - 1);
-  beginScene(header);
+  beginScene(root, state);
   build(root, state);
   if (header.reveal && header.reveal !== window.__gcRevealed) {
     window.__gcRevealed = header.reveal;
@@ -100,7 +104,7 @@ function build(root, state) {
         box.append(div);
         state.plots.push({ div, c, p });
       });
-      box.append(element('p', 'gc-readout'));
+      box.append(element('p', 'gc-flat'), element('p', 'gc-readout'));
       return box;
     });
     const wide = box => box.classList.contains('gc-wide');
@@ -109,10 +113,16 @@ function build(root, state) {
   }
   state.plots.forEach(plot => plot.div.setAttribute('aria-label',
     header.columns[plot.c].panels[plot.p].label));
+  // What is the same everywhere needs no picture where there is little room.
+  state.plots.forEach(({ div, c, p }) => div.classList.toggle('gc-even', header.columns[c].panels[p].plain !== ''));
+  root.querySelectorAll('.gc-flat').forEach((node, c) => {
+    node.textContent = header.columns[c].panels.map(panel => panel.plain).filter(Boolean).join(' · ');
+  });
   root.querySelectorAll('.gc-readout').forEach((node, c) => { node.hidden = !header.columns[c].readout.length; });
   root.querySelectorAll('.gc-heading').forEach((node, c) => { node.textContent = header.columns[c].heading; });
   root.classList.toggle('gc-film', header.scrub);
   root.classList.toggle('gc-old', header.stale !== '');
+  root.classList.toggle('gc-maps', !header.columns.some(column => column.panels.some(panel => panel.kind === 'scene')));
   root.classList.toggle('gc-alone', header.frames < 2); // a timeline of one frame would stand at its start
   root.style.setProperty('--gc-spare', `${header.spare}px`);
   root.style.setProperty('--gc-wide', `${header.wide}px`);
@@ -124,11 +134,11 @@ function build(root, state) {
     node.hidden = !header.ends || !plays;
     node.textContent = header.ends?.[i] ?? '';
   });
-  find('.gc-edge').hidden = !header.edge_on;
+  find('.gc-edge').hidden = !header.edge_on.length;
   root.querySelectorAll('.gc-step, .gc-scrub').forEach(node => { node.hidden = !header.scrub || !plays; });
   find('.gc-scrub').min = placeOf(state, 0);
   find('.gc-scrub').max = placeOf(state, header.frames - 1);
-  find('.gc-bar').hidden = !plays && !header.edge_on;
+  find('.gc-bar').hidden = !plays && !header.edge_on.length;
   root.querySelectorAll('.gc-play, .gc-frame, .gc-plays').forEach(node => { node.hidden = !plays; });
   find('.gc-play').disabled = header.frames < 2;
   const keys = header.legend.keys.map(([word, colour]) => {
@@ -140,7 +150,7 @@ function build(root, state) {
   scale.style.background = `linear-gradient(90deg, ${header.legend.scale.map(([at, colour]) => `${colour} ${100 * at}%`).join(', ')})`;
   const ends = [element('span', '', header.legend.low), scale, element('span', '', header.legend.high)];
   find('.gc-legend').replaceChildren(...(keys.length ? keys : ends),
-    element('span', '', header.legend.note));
+    element('span', 'gc-note'));
 }
 
 function element(tag, className, text = '') {

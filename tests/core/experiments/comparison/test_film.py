@@ -26,7 +26,7 @@ from ui.drawing.lines import barycentric
 from ui.drawing.planes import PLANE_TOLERANCE, classifier_planes
 from ui.drawing.sheet import boundaries
 from ui.playground.curves import Curve
-from ui.playground.figures import inside_figure, seeds_figure, span, still_figure
+from ui.playground.figures import inside_figure, span, still_figure
 from ui.playground.picture import PAINTS, film_view
 
 LARGEST_PAYLOAD_MB = 8
@@ -456,7 +456,7 @@ def test_of_several_classes_the_mesh_is_cut_where_the_class_changes(run):
     side = sides["right"]
     likeliest = side.logits.reshape(len(side.logits), 31 * 31, -1).argmax(-1)
     parts = [view.arrays[f"right_part_{x}"] for x in "ijk"]
-    for frame, classes in enumerate(view.arrays["right_faces"]):
+    for frame, classes in enumerate(view.arrays["right_part_class"]):
         for corner in parts:
             own = corner[frame] < 31 * 31  # the grid's points; the others were cut out of its edges
             np.testing.assert_array_equal(
@@ -659,11 +659,3 @@ def test_figures_can_be_sent_and_saved(run):
     for scale in (small["layout"]["coloraxis"], large["layout"]["coloraxis"]):
         assert scale["cmin"] == min(field.min() for field in fields.values())
         assert scale["cmax"] == max(field.max() for field in fields.values())
-
-    finals = {n: run.variants[n].ensemble.test_accuracy[-1] for n in names}
-    strip = seeds_figure(finals, run.task.seeds, MEMBER)
-    assert json.loads(strip.to_json())
-    for trace, values in zip(strip.data, finals.values(), strict=True):
-        np.testing.assert_allclose(trace.x, 100 * values)
-        assert list(trace.customdata) == list(run.task.seeds)
-        assert [size > 9 for size in trace.marker.size] == [False, True, False]

@@ -5,8 +5,26 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gating_core.experiments.comparison.frames import frame_accuracies, strengths_model
-from gating_core.experiments.comparison.presets import PRESETS, load_preset, load_run, save_run
+from gating_core.experiments.comparison.along import curvature_along, final_curvature
+from gating_core.experiments.comparison.frames import (
+    frame_accuracies,
+    strengths_model,
+    typical_member,
+)
+from gating_core.experiments.comparison.measured import (
+    load_curvatures,
+    measured,
+    save_curvatures,
+)
+from gating_core.experiments.comparison.presets import (
+    COMPARISONS,
+    FOLDER,
+    PRESETS,
+    load_measured,
+    load_preset,
+    load_run,
+    save_run,
+)
 from gating_core.experiments.comparison.run import TrainedRun, train_further, train_setting
 from gating_core.experiments.comparison.setting import FIRST_LOOK, Setting
 from gating_core.geometry.grid import square_grid
@@ -14,6 +32,7 @@ from gating_core.geometry.surface import measure_surface
 from gating_core.tasks.own import EXAMPLE_CSV, parse_csv
 from gating_core.tasks.task import make_task
 
+SHIPPED = {**PRESETS, **COMPARISONS}
 QUICK = replace(FIRST_LOOK, task="moons", steps=5, seed_count=2)
 
 
@@ -47,10 +66,10 @@ def test_the_best_member_is_chosen_without_the_test_points():
     assert side.train_loss[-1, best] == side.train_loss[-1, equal].min()
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("name", SHIPPED)
 def test_a_shipped_run_is_what_its_command_makes(name):
-    shipped, made = load_preset(name), run_of(PRESETS[name])
-    assert shipped.setting == PRESETS[name]
+    shipped, made = load_preset(name), run_of(SHIPPED[name])
+    assert shipped.setting == SHIPPED[name]
     assert shipped.complete
     assert shipped.steps.tolist() == made.steps.tolist()
     for variant in made.setting.variants:
@@ -58,6 +77,75 @@ def test_a_shipped_run_is_what_its_command_makes(name):
         assert a.best == b.best
         # Other processors round float32 sums differently: half a point over 600 steps.
         assert abs(a.test_accuracy[-1, a.best] - b.test_accuracy[-1, b.best]) < 0.005
+
+
+@pytest.mark.parametrize("name", COMPARISONS)
+def test_what_is_shipped_of_a_run_is_what_is_measured_of_it(name):
+    """All seeds along the run, and K and the refined end of the one that the page opens with."""
+    run, shipped = load_preset(name), load_measured(name)
+    pair = run.setting.compared
+    typical = typical_member(*(run.variants[variant].ensemble for variant in pair))
+    seeds = range(len(run.task.seeds))
+    assert set(shipped.along) == {(variant, member) for variant in pair for member in seeds}
+    assert set(shipped.final) == {(variant, typical) for variant in pair}
+    for member in (typical, seeds[-1]):
+        for variant in pair:
+            found = result(curvature_along(run, variant, member))
+            own = shipped.along[variant, member]
+            assert_same(own, found)
+            assert (own.known is None) == (member != typical)
+            if own.known is not None:
+                np.testing.assert_allclose(own.known, found.known, rtol=1e-5)
+    for variant in pair:
+        found = result(final_curvature(run, variant, typical))
+        assert_same(shipped.final[variant, typical], found)
+        assert shipped.final[variant, typical].known is None
+
+
+def result(work):
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            return end.value
+
+
+def assert_same(shipped, found):
+    """Numbers that a page shows agree to far more figures than it shows."""
+    assert (shipped.variant, shipped.member) == (found.variant, found.member)
+    for part in ("value", "error"):
+        own, other = getattr(shipped.total, part), getattr(found.total, part)
+        assert own.dtype == other.dtype
+        assert own.shape == other.shape
+        np.testing.assert_allclose(own, other, rtol=1e-6)
+    assert shipped.total.complete.tolist() == found.total.complete.tolist()
+    for own, other in zip(shipped.verdicts, found.verdicts, strict=True):
+        assert (own.word, own.bound_kind, own.proof) == (other.word, other.bound_kind, other.proof)
+        assert own.curved == pytest.approx(other.curved, rel=1e-6)
+        assert own.undecided == pytest.approx(other.undecided, rel=1e-6, abs=1e-9)
+
+
+def test_what_is_shipped_is_small():
+    sizes = [path.stat().st_size for name in COMPARISONS for path in FOLDER.glob(f"{name}.*")]
+    assert len(sizes) == 2
+    assert sum(sizes) < 1_000_000
+
+
+def test_what_is_measured_survives_a_file(tmp_path):
+    found = measured(run_of(replace(QUICK, seed_count=3)))
+    save_curvatures(found, tmp_path / "a.safetensors")
+    back = load_curvatures(tmp_path / "a.safetensors")
+    for part in ("along", "final"):
+        ours, theirs = getattr(found, part), getattr(back, part)
+        assert set(ours) == set(theirs)
+        for key, summary in ours.items():
+            assert_same(theirs[key], summary)
+            assert theirs[key].verdicts == summary.verdicts
+            if summary.known is None:
+                assert theirs[key].known is None
+            else:
+                np.testing.assert_array_equal(theirs[key].known, summary.known)
+    assert {key for key, x in back.along.items() if x.known is not None} == set(back.final)
 
 
 def test_the_first_look_is_flat_without_a_gate_and_curved_with_one():
@@ -106,6 +194,12 @@ def test_a_run_on_own_data_is_not_saved(tmp_path):
     run = run_of(Setting(task="own", own=own, train_share=0.5, seed_count=1, steps=1))
     with pytest.raises(ValueError, match="data of its own"):
         save_run(run, tmp_path / "a.safetensors")
+
+
+def test_a_file_of_weights_is_not_what_is_measured(tmp_path):
+    save_run(run_of(QUICK), tmp_path / "a.safetensors")
+    with pytest.raises(ValueError, match=r"a\.safetensors is not what was measured of a run"):
+        load_curvatures(tmp_path / "a.safetensors")
 
 
 @pytest.mark.parametrize("content", [b"", b"nonsense", b"\x08\x00\x00\x00\x00\x00\x00\x00{}      "])

@@ -9,19 +9,22 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gating_core.experiments.comparison import clearest, sweep
+from gating_core.attention.config import AttentionConfig, GateConfig
+from gating_core.attention.stack import build_attention
+from gating_core.experiments.comparison import clearest, presets, sweep
 from gating_core.experiments.comparison.clearest import (
     clarity,
     clearest_member,
     regularity,
-    surface_area,
     triangle_area,
 )
 from gating_core.experiments.comparison.frames import strengths_model
 from gating_core.experiments.comparison.presets import (
     PRESETS,
     load_preset,
+    load_surface,
     load_sweep,
+    save_surface,
     save_sweep,
 )
 from gating_core.experiments.comparison.refit import SOFTNESS, refitted
@@ -29,6 +32,8 @@ from gating_core.experiments.comparison.run import train_setting
 from gating_core.experiments.comparison.setting import FIRST_LOOK
 from gating_core.experiments.comparison.sweep import STRENGTHS, sweep_strengths
 from gating_core.geometry.adaptive import adaptive_total_absolute_curvature
+from gating_core.geometry.grid import square_grid
+from gating_core.geometry.surface import measure_surface
 from tests.core.experiments.comparison.runs import SETTINGS, run_of
 
 corners = st.lists(st.floats(-3, 3), min_size=12, max_size=12).map(
@@ -106,11 +111,6 @@ def test_areas_of_triangles_are_those_of_the_cross_product(triangle):
     flat[:, 3] = 0
     wanted = np.linalg.norm(np.cross(flat[1, :3] - flat[0, :3], flat[2, :3] - flat[0, :3])) / 2
     assert triangle_area(flat) == pytest.approx(wanted, abs=1e-7)
-
-
-def test_area_of_a_mesh():
-    u, v = np.meshgrid(np.linspace(-1, 1, 9), np.linspace(-1, 1, 9))
-    assert surface_area(np.stack([u, 2 * v, u + 0 * v], -1)) == pytest.approx(8 * np.sqrt(2))
 
 
 def test_the_clearest_is_the_best_by_the_rule_among_the_better_half():
@@ -196,3 +196,35 @@ def test_strengths_are_one_model_and_the_last_is_the_trained_one(sweeps):
     np.testing.assert_array_equal(model.attention(points)[-1], trained.attention(points)[0])
     *_, again = train_setting(run.setting)
     assert clearest_member(again) == found.member
+
+
+def test_the_shipped_curvature_is_what_is_measured():
+    """At every strength: K to double precision, errors at least as large as they are."""
+    run, grid = load_preset("circle"), square_grid()
+    model = load_sweep("circle").model(run).attention
+    measured = measure_surface(model, grid)
+    shipped = load_surface("circle", measured.values, grid)
+    assert shipped.proof == measured.proof
+    assert shipped.bound_kind == measured.bound_kind
+    for name in ("resolved", "complete", "decided", "zero"):  # other processors round otherwise
+        assert (getattr(shipped, name) != getattr(measured, name)).mean() < 1e-3, name
+    off = np.abs(shipped.gaussian - measured.gaussian)
+    assert (off <= shipped.gaussian_error + measured.gaussian_error)[measured.resolved].all()
+    np.testing.assert_allclose(shipped.gaussian_error, measured.gaussian_error, rtol=0.05)
+    np.testing.assert_allclose(shipped.area_element, measured.area_element, rtol=1e-6)
+    np.testing.assert_allclose(shipped.total, measured.total, rtol=1e-9)
+
+
+def test_a_surface_comes_back_from_its_file_with_no_error_made_smaller(tmp_path, monkeypatch):
+    grid = square_grid(5)
+    surface = measure_surface(build_attention(AttentionConfig(gate=GateConfig()), (1, 2)), grid)
+    save_surface(surface, tmp_path / "circle.surface.safetensors")
+    monkeypatch.setattr(presets, "FOLDER", tmp_path)
+    back = load_surface("circle", surface.values, grid)
+    np.testing.assert_array_equal(back.gaussian, surface.gaussian)
+    assert (back.gaussian_error >= surface.gaussian_error).all()
+    assert back.verdicts[0].word == surface.verdicts[0].word
+    with pytest.raises(ValueError, match=r"are \(1, 5, 5, 3\); they must be \(2, 5, 5, 'D'\)"):
+        load_surface("circle", surface.values[:1], grid)
+    with pytest.raises(ValueError, match="preset is 'moons'"):
+        load_surface("moons", surface.values, grid)

@@ -603,10 +603,11 @@ def beside(picture):
 
 
 def test_the_values_are_joined_only_where_all_outputs_are_their_averages():
-    for name in ("gated", "pre-normalised, gated queries"):
-        _, _, picture = pictured(name, Look(inspect=True))
-        averaged = "right_ring" if "queries" in name else "left_edge"
-        assert beside(picture) == [{"left_ring"}, {averaged}]
+    for position, averaged in (("G1", set()), ("G2", {"right_ring"})):
+        gated = Specimen(AttentionConfig(gate=GateConfig(position=position)), 72)
+        sides = [[measure_specimen(side, 7)] for side in (gated.ungated, gated)]
+        picture = manifold_view(sides, coordinate_axes(3), Look(inspect=True))
+        assert beside(picture) == [{"left_ring"}, averaged]
     for change in (dict(residual=True), dict(norm="post"), dict(output_projection=True)):
         side = measure_specimen(Specimen(AttentionConfig(**change), 5), 7)
         picture = manifold_view([[side]], coordinate_axes(3), Look(inspect=True))

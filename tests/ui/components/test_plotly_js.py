@@ -1,0 +1,61 @@
+"""Is plotly.js served from here, whole, whoever comes first, and loaded as a page begins?"""
+
+import os
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import pytest
+
+from tests.ui.opening import ROOT, component, open_page
+from ui.components import plotly_js as module
+from ui.components.plotly_js import PLOTLY_SOURCE, plotly_url
+
+
+def test_plotly_is_served_from_here():
+    assert plotly_url().startswith("app/static/plotly-")
+
+
+def test_plotly_is_served_from_here_whatever_the_working_directory(tmp_path):
+    code = "from ui.components.plotly_js import plotly_url; print(plotly_url())"
+    answer = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    served = ROOT / answer.stdout.strip().removeprefix("app/")
+    assert served.read_bytes() == PLOTLY_SOURCE.read_bytes()
+    assert not list(tmp_path.iterdir())
+
+
+def test_first_visitors_may_come_at_once(tmp_path, monkeypatch):
+    """Both have made their copy before either of them puts it in place."""
+    both = Barrier(2)
+    copy = shutil.copyfile
+
+    def copy_and_wait(*paths):
+        copy(*paths)
+        both.wait()
+
+    monkeypatch.setattr(module, "STATIC", tmp_path / "static")
+    monkeypatch.setattr(shutil, "copyfile", copy_and_wait)
+    with ThreadPoolExecutor(2) as visitors:
+        (url,) = set(visitors.map(lambda _: plotly_url(), range(2)))
+    (served,) = (tmp_path / "static").iterdir()
+    assert url.endswith(served.name)
+    assert served.read_bytes() == PLOTLY_SOURCE.read_bytes()
+
+
+@pytest.mark.parametrize(("page", "loads"), [("app.py", True), ("pages/9_How_to_read.py", False)])
+def test_a_page_with_pictures_loads_it_before_they_are_made(page, loads):
+    """The browser has a second's work with it, in which the server imports torch."""
+    app = open_page(page)
+    assert (component(app, "plotly_js") is not None) == loads
+    if loads:
+        order = [element.proto.id for element in app.get("bidi_component")]
+        assert order[0].endswith("-plotly_js")

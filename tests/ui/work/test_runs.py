@@ -1,0 +1,98 @@
+"""Is what all visitors share of a run never changed under their hands, and never lost?"""
+
+from dataclasses import FrozenInstanceError, dataclass, field
+from types import SimpleNamespace
+
+import cachetools
+import numpy as np
+import pytest
+
+from gating_core.experiments.comparison import FIRST_LOOK, CurvatureSummary, StrengthSweep
+from ui.work import runs
+from ui.work.job import State
+from ui.work.runs import Shown
+
+
+@dataclass
+class Done:
+    """A job that has ended, or has not."""
+
+    items: list
+    state: State = State.DONE
+    over: bool = True
+    about: object = field(default=FIRST_LOOK)
+
+
+def measured(member, *, along=False):
+    """A curvature of a seed, without numbers."""
+    return CurvatureSummary("sigmoid", member, None, (), np.zeros(3) if along else None)
+
+
+@pytest.fixture
+def visitor(monkeypatch):
+    """Be one of several visitors, each with a session of their own."""
+    monkeypatch.setattr(runs, "_known", cachetools.LRUCache(runs.RUNS_BYTES, runs._size))
+    sessions = {}
+
+    def be(name):
+        sessions.setdefault(name, {})
+        monkeypatch.setattr(runs, "st", SimpleNamespace(session_state=sessions[name]))
+
+    return be
+
+
+def look(job):
+    """What the visitor sees of the run that all know."""
+    runs.st.session_state.setdefault(runs.last_key("page"), runs.known(FIRST_LOOK))
+    return runs.shown_of("page", job)
+
+
+def test_what_another_visitor_goes_through_is_not_changed_meanwhile(visitor):
+    run = runs.known(FIRST_LOOK).run
+    visitor("first")
+    first = look(Done([run, measured(0), measured(0, along=True)]))
+    going_through = iter(runs.known(FIRST_LOOK).final), iter(first.along)
+    visitor("second")
+    second = look(Done([run, measured(1), measured(2), measured(1, along=True)]))
+    assert [list(keys) for keys in going_through] == [[("sigmoid", 0)]] * 2
+    assert set(first.final) == set(first.along) == {("sigmoid", 0)}
+    assert set(second.final) >= {("sigmoid", 1), ("sigmoid", 2)}
+
+
+def test_what_two_visitors_measured_of_one_run_is_there_for_a_third(visitor):
+    run, sweep = runs.known(FIRST_LOOK).run, runs.known(FIRST_LOOK).sweep
+    jobs = {name: Done([run, measured(place), measured(place, along=True)])
+            for place, name in enumerate(("first", "second"))}  # fmt: skip
+    for name in jobs:
+        visitor(name)
+        runs.st.session_state[runs.last_key("page")] = runs.known(FIRST_LOOK)
+    for name, job in jobs.items():
+        visitor(name)
+        look(job)
+    found = runs.known(FIRST_LOOK)
+    assert set(found.final) == set(found.along) == {("sigmoid", 0), ("sigmoid", 1)}
+    assert isinstance(found.sweep, StrengthSweep)
+    assert found.sweep is sweep
+
+
+def test_the_same_items_are_the_same_picture_and_newer_ones_another(visitor):
+    run = runs.known(FIRST_LOOK).run
+    visitor("first")
+    job = Done([run, measured(0)], State.RUNNING, over=False)
+    shown = look(job)
+    assert look(job) is shown
+    job.items.append(measured(1))
+    later = look(job)
+    assert later is not shown
+    assert later.run is run
+    assert set(runs.known(FIRST_LOOK).final) == set()  # for all once the job is done
+
+
+def test_what_is_shown_cannot_be_changed():
+    shown = Shown(runs.known(FIRST_LOOK).run, along=(there := {}))
+    with pytest.raises(TypeError):
+        shown.along["sigmoid", 0] = measured(0)
+    with pytest.raises(FrozenInstanceError):
+        shown.sweep = None
+    there["sigmoid", 0] = measured(0)
+    assert not shown.along

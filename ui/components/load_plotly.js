@@ -1,0 +1,17 @@
+// plotly.js, loaded once a tab. Streamlit's own chart component puts its Plotly on `window.Plotly`:
+// keep ours apart from it.
+const loadPlotly = url => (window.__gcPlotly ??= new Promise((resolve, reject) => {
+  const other = window.Plotly;
+  const script = document.createElement('script');
+  script.src = url;
+  script.onload = () => {
+    const own = window.Plotly;
+    if (other) window.Plotly = other;
+    resolve(own);
+  };
+  script.onerror = () => {
+    window.__gcPlotly = undefined;
+    reject(new Error(`cannot load ${url}`));
+  };
+  document.head.appendChild(script);
+}));

@@ -1,0 +1,51 @@
+"""plotly.js for our own pictures: served by this server, once a tab, from the start of a page.
+
+The file comes from the installed plotly package; Streamlit serves a copy from ``static/``. No page
+asks another host for it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from contextlib import suppress
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from threading import get_ident
+
+from ui.components.source import declare
+
+STATIC = Path(__file__).resolve().parents[3] / "static"
+_spec = find_spec("plotly")  # importing the package itself would take as long as a page
+assert _spec is not None
+assert _spec.origin is not None
+PLOTLY_SOURCE = Path(_spec.origin).parent / "package_data" / "plotly.min.js"
+_component = declare("plotly_js")
+
+
+def plotly_url() -> str:
+    """Return a relative URL of plotly.js; copy it into ``static/`` the first time.
+
+    Raises ``OSError`` where that cannot be written; then nothing of a copy stays behind.
+    """
+    target = STATIC / f"plotly-{version('plotly')}.min.js"
+    if not target.exists() or target.stat().st_size != PLOTLY_SOURCE.stat().st_size:
+        STATIC.mkdir(exist_ok=True)
+        part = target.with_suffix(f".{os.getpid()}.{get_ident()}.part")  # two may come at once
+        try:
+            shutil.copyfile(PLOTLY_SOURCE, part)
+            os.replace(part, target)
+        finally:
+            part.unlink(missing_ok=True)  # or a full disk would be kept full
+    return f"app/static/{target.name}"
+
+
+def preload() -> None:
+    """Let the browser load plotly.js while the server prepares the page's pictures.
+
+    Where there is no file to load, whoever draws a picture says so.
+    """
+    with suppress(OSError):
+        _component(key="plotly_js", data=json.dumps(plotly_url()).encode())
