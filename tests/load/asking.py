@@ -26,9 +26,10 @@ from ui.playground.controls import VIEW_KEY as FILM
 from ui.playground.names import TITLES
 from ui.playground.request import FIRST, TYPICAL
 
-STEP = re.compile(r"Step (\d+),")
+STEP = re.compile(r"Step (\d+)\b")
 CLAIM = ClaimRequest().claim
 CLAIM_HEADING = re.compile(r"\*\*C\d: ")
+TOTAL = re.compile(r"total curvature \*\*([-+.\de]+)(?: ± ([-+.\de]+))?\*\*")
 QUEUE = re.compile(r"number \d+ in the queue")
 
 
@@ -55,6 +56,18 @@ class Asked(Protocol):
 DOTS = "…"
 
 
+@dataclass(frozen=True)
+class Total:
+    """A total curvature as it is said: first from a grid, then refined."""
+
+    value: float
+    error: float
+
+    def agrees(self, other: Total) -> bool:
+        """Whether both can be the same number."""
+        return abs(self.value - other.value) <= self.error + other.error
+
+
 @dataclass
 class Ledger:
     """What everybody was told, by what they had asked for."""
@@ -76,7 +89,15 @@ def agree(one: object, other: object) -> bool:
         return True
     if isinstance(one, list | tuple) and isinstance(other, list | tuple):
         return len(one) == len(other) and all(map(agree, one, other))
+    if isinstance(one, Total) and isinstance(other, Total):
+        return one.agrees(other)
     return one == other
+
+
+def _of_caption(text: str) -> tuple[str, Total | str]:
+    """What the film's caption says of accuracy, and of total curvature if that is a number."""
+    found = TOTAL.search(text)
+    return text.split(" · ")[0], Total(float(found[1]), float(found[2] or 0)) if found else DOTS
 
 
 def not_yet(answer: object, inside: bool = True) -> bool:
@@ -116,7 +137,8 @@ class Landing:
         """All numbers that are said."""
         header = session.page.header(VIEW_KEY)
         lines = [line for column in header["columns"] for line in column["captions"]]
-        return header["readings"], lines, session.page.texts[2:4]
+        choice = [text for text in session.page.texts if text.startswith("Shown is seed")]
+        return header["readings"], lines, choice
 
 
 @dataclass(frozen=True)
@@ -332,7 +354,8 @@ class Film:
         header = session.page.header(FILM)
         if header["stale"]:
             return DOTS
-        return header["readings"][-1], [c["captions"][-1] for c in header["columns"][:2]]
+        captions = [column["captions"][-1] for column in header["columns"][:2]]
+        return header["readings"][-1], [_of_caption(text) for text in captions]
 
 
 def is_placed(session: Session) -> bool:

@@ -3,7 +3,7 @@
 import pytest
 from streamlit.proto.Delta_pb2 import Delta
 
-from tests.load.asking import agree
+from tests.load.asking import Total, agree
 from tests.load.shown import Page
 from tests.load.widgets import state_of, texts_of, value_of, was_set
 
@@ -117,6 +117,8 @@ def test_a_widget_is_read_and_spoken_for(drawing, held, other, field, said):
         ([b"xyz", "…".encode() + b"x"], [b"xyz", b"abc"], True),
         ([b"xyz"], [b"abc"], False),
         (["a"], ["a", "b"], False),
+        (Total(4.4, 1.2), Total(3.93, 0.03), True),
+        (Total(4.4, 0.2), Total(3.93, 0.03), False),
     ],
 )
 def test_what_is_still_worked_out_contradicts_nobody(one, other, same):

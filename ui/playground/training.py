@@ -180,6 +180,6 @@ def share_of(items: list[Any]) -> float:
     run = runs.newest_run(items)
     if run is None or not run.ended:
         return jobs.share_of(items)
-    found = sum(isinstance(x, CurvatureSummary) and x.known is not None for x in items)
+    found = sum(isinstance(x, CurvatureSummary) and not x.at_end for x in items)
     seeds = len(run.task.seeds) if asked_wish().others(run) else 1
     return found / (len(run.setting.compared) * seeds)

@@ -78,7 +78,7 @@ class Job(Generic[T]):
         newest: tuple[type, ...] = (),
     ) -> None:
         self.about, self.patience = about, patience
-        self._kind, self._id = kind, log.new_id()
+        self._kind, self.id = kind, log.new_id()
         self.forgotten = self.declined = False
         self.error: BaseException | None = None
         self._expected, self._newest = expected, newest
@@ -179,7 +179,7 @@ class Job(Generic[T]):
         """Why it failed, in words for visitors, without a full stop; empty if it did not."""
         if self.error is None or isinstance(self.error, self._expected):
             return str(self.error or "")
-        return f"an error of ours ({type(self.error).__name__}, in the log as {self._id})"
+        return f"an error of ours ({type(self.error).__name__}, in the log as {self.id})"
 
     @property
     def items(self) -> list[T]:
@@ -241,6 +241,6 @@ class Job(Generic[T]):
             waited = (self._began or self._ended) - self._joined
         ours = None if isinstance(self.error, self._expected) else self.error
         log.write(
-            "job", self._id, ours, kind=self._kind, outcome=self._state.value,
+            "job", self.id, ours, kind=self._kind, outcome=self._state.value,
             waited_seconds=round(waited, 3), seconds=round(self.elapsed, 3),
         )  # fmt: skip

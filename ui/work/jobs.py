@@ -192,7 +192,7 @@ def _draw_progress(job: Job, what: str, share: float | None) -> None:
     if position := job.position:
         begun = f" after {job.elapsed:.0f} s" if job.elapsed else ""
         text = f"{what}: waiting{begun} for a free place, number {position} in the queue"
-    with st.container(horizontal=True, vertical_alignment="center", key=f"dock-{_dock_of(job)}"):
+    with st.container(horizontal=True, vertical_alignment="center", key=_dock_of(job)):
         if share is None:
             st.markdown(text)
         else:
@@ -206,10 +206,13 @@ def _draw_progress(job: Job, what: str, share: float | None) -> None:
         )
 
 
-def _dock_of(job: Job) -> int:
-    """Its place in the dock at the foot of the window: progress moves nothing on the page."""
+def _dock_of(job: Job) -> str:
+    """Key of its place in the dock at the foot of the window: progress moves nothing on the page.
+
+    No other job has this key, even where one that stood below ends while a page is drawn.
+    """
     going = [each for each, _ in _jobs().values() if not each.over]
-    return going.index(job) if job in going else len(going)
+    return f"dock-{going.index(job) if job in going else len(going)}-{job.id}"
 
 
 def draw_end(job: Job, what: str, items: list) -> None:

@@ -72,7 +72,7 @@ class Shown:
         along, final, sweep = dict(self.along), dict(self.final), self.sweep
         for item in items:
             if isinstance(item, CurvatureSummary):
-                place = final if item.known is None else along
+                place = final if item.at_end else along
                 place[item.variant, item.member] = item
             elif isinstance(item, StrengthSweep):
                 sweep = item

@@ -37,9 +37,9 @@ class CurvatureSummary:
     """How much one member of a variant curves, in T frames of its run or at its end alone.
 
     ``total`` is the integral of |K| dA (T,), ``verdicts`` are T. Along a run errors are estimates,
-    and ``known`` (T, R, C) float32 is what is known of K, as in `SurfaceResult`. At the end, T = 1
-    and ``known`` is ``None``: bounds on rounding are rigorous, and the total is refined where the
-    surface turns.
+    and ``known`` (T, R, C) float32 is what is known of K, as in `SurfaceResult`, ``None`` where it
+    is not kept. ``at_end``, the total has no axis, there is one verdict, bounds on rounding are
+    rigorous, and the total is refined where the surface turns.
     """
 
     variant: str
@@ -47,6 +47,7 @@ class CurvatureSummary:
     total: Integral
     verdicts: tuple[Verdict, ...]
     known: np.ndarray | None = None
+    at_end: bool = False
 
 
 def unmeasured(
@@ -105,7 +106,7 @@ def final_curvature(
     jet = yield from _jet(model, grid, "rigorous")
     found = surface_result(model, jet, curvature(jet), grid)
     integrals = yield from affordable_steps(model, ensemble.config)
-    return CurvatureSummary(name, member, integrals.absolute, found.verdicts)
+    return CurvatureSummary(name, member, integrals.absolute, found.verdicts, at_end=True)
 
 
 def _known(found: SurfaceResult) -> np.ndarray:

@@ -110,7 +110,8 @@ def load_curvatures(path: Path) -> Curvatures:
                     own["numbers"].tolist(), own["texts"].tolist(), strict=True
                 )
             )
-            summary = CurvatureSummary(name, member, total, verdicts, own.get("known"))
+            known, at_end = own.get("known"), part == "final"
+            summary = CurvatureSummary(name, member, total, verdicts, known, at_end)
             getattr(found, part)[name, member] = summary
     except (OSError, KeyError, TypeError, IndexError, ValueError, AttributeError) as error:
         raise ValueError(f"{path.name} is not what was measured of a run: {error}") from error

@@ -29,7 +29,7 @@ def drawn(table: str) -> Controls:
 def opened(table: str, link: dict[str, list[str]]) -> AppTest:
     """Every control of this table, on a page that was opened with this link."""
     app = AppTest.from_file(str(DRAWS))
-    app.session_state["table"] = table
+    app.session_state["drawn_table"] = table
     for name, texts in link.items():
         app.query_params[name] = texts
     return app.run()

@@ -113,7 +113,7 @@ def test_a_total_is_refined_to_a_tenth_or_the_page_says_that_it_cannot_be():
     assert best_total(doubtful, None) is None
     assert "**11 ± 5** on this grid, refined below" in caption(doubtful)
     good, bad = refined_to(12.0, 0.1), refined_to(12.0, 3.0)
-    assert "**12.0 ± 0.2**" in caption(doubtful, good)  # one tenth, rounded up
+    assert "**12.00 ± 0.11**" in caption(doubtful, good)  # 0.1 in float32 is more than a tenth
     assert "not known better" not in caption(doubtful, good)
     assert "**12 ± 3**, not known better" in caption(doubtful, bad)
     assert "do not help" in total_caption(doubtful, bad.absolute)

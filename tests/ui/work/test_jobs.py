@@ -129,6 +129,29 @@ def test_a_new_job_takes_the_place_of_the_old_one(visit):
     assert not new.over
 
 
+def two_jobs():
+    import streamlit as st
+
+    from ui.work import jobs
+
+    first, second = st.session_state["both"]
+    jobs.watch(first, lambda items: first.cancel() or first.join(30.0), what="First")
+    jobs.watch(second, lambda items: None, what="Second")
+
+
+def test_a_job_that_ends_while_its_page_is_drawn_leaves_its_place_to_no_other(monkeypatch):
+    monkeypatch.setattr(jobs, "QUIET_SECONDS", 0.0)
+    both = [jobs.Job(Work(), kind=kind).start() for kind in ("first", "second")]
+    app = AppTest.from_function(two_jobs, default_timeout=DEADLINE_SECONDS)
+    app.session_state["both"] = both
+    app.session_state["_jobs"] = {kind: (job, "") for kind, job in zip("ab", both, strict=True)}
+    app.run()
+    assert not app.exception
+    assert labels(app) == ["Cancel", "Cancel"]
+    both[1].cancel()
+    assert both[1].join(DEADLINE_SECONDS)
+
+
 def test_another_page_of_the_session_ends_it(visit):
     app, job = visit(Work())
     app.run()

@@ -23,9 +23,10 @@ class Done:
     about: object = field(default=FIRST_LOOK)
 
 
-def measured(member, *, along=False):
+def measured(member, *, along=False, known=True):
     """A curvature of a seed, without numbers."""
-    return CurvatureSummary("sigmoid", member, None, (), np.zeros(3) if along else None)
+    field = np.zeros(3) if along and known else None
+    return CurvatureSummary("sigmoid", member, None, (), field, at_end=not along)
 
 
 @pytest.fixture
@@ -73,6 +74,11 @@ def test_what_two_visitors_measured_of_one_run_is_there_for_a_third(visitor):
     assert set(found.final) == set(found.along) == {("sigmoid", 0), ("sigmoid", 1)}
     assert isinstance(found.sweep, StrengthSweep)
     assert found.sweep is sweep
+
+
+def test_curvature_along_a_run_is_not_taken_for_that_of_its_end_where_its_field_is_not_kept():
+    shown = Shown(runs.known(FIRST_LOOK).run).grown([measured(0, along=True, known=False)])
+    assert (list(shown.along), list(shown.final)) == ([("sigmoid", 0)], [])
 
 
 def test_the_same_items_are_the_same_picture_and_newer_ones_another(visitor):

@@ -32,8 +32,8 @@ def measured(run, first=0, **known):
     pieces = unmeasured(run, run.setting.compared, first, **known)
     found = [drained(function(run, name, member)) for function, name, member in pieces]
     assert all(isinstance(x, CurvatureSummary) for x in found)
-    paths = {(x.variant, x.member): x for x in found if x.known is not None}
-    finals = {(x.variant, x.member): x for x in found if x.known is None}
+    paths = {(x.variant, x.member): x for x in found if not x.at_end}
+    finals = {(x.variant, x.member): x for x in found if x.at_end}
     assert len(paths) + len(finals) == len(found)
     return paths, finals
 
