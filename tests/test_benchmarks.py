@@ -6,6 +6,7 @@ import importlib
 import sys
 import threading
 from dataclasses import replace
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -62,6 +63,12 @@ def import_pages() -> None:
 def import_benchmarks(names: list[str]) -> None:
     for name in names:
         importlib.import_module(f"tests.benchmarks.{name}")
+
+
+@pytest.fixture(autouse=True)
+def plain_main_module(monkeypatch):
+    """A page that a test ran before has stayed the main module, which a spawned process imports."""
+    monkeypatch.setitem(sys.modules, "__main__", ModuleType("__main__"))
 
 
 @pytest.mark.parametrize(

@@ -173,7 +173,12 @@ def test_a_clock_that_jumps_changes_no_job(monkeypatch):
 @pytest.mark.parametrize("page", [path for path, _ in PAGES.values()])
 def test_a_page_asks_nobody_outside(monkeypatch, page):
     asked = []
-    monkeypatch.setattr(socket.socket, "connect", lambda _, address: asked.append(address))
+
+    def connect(_, address):
+        if address[0] != "127.0.0.1":  # which a test's scheduler, gone by now, may be asked for
+            asked.append(address)
+
+    monkeypatch.setattr(socket.socket, "connect", connect)
     monkeypatch.setattr(socket, "getaddrinfo", lambda *names, **_: asked.append(names))
     app = open_page(page)
     assert not app.exception

@@ -19,7 +19,7 @@ from .looking import (
     assert_stacked,
     extents,
 )
-from .pointing import click_until_marked, place
+from .pointing import click_until_marked, place, surface_spots
 from .visiting import (
     DESK,
     await_view,
@@ -41,7 +41,6 @@ LOOKING_CLOSELY = f"{COARSE}&tab=Inspect&point=15.10"
 GRID = 31
 TURN = np.radians(8)
 SLIDER = ".gc-scrub"
-SPOTS = [(0.5 + x, 0.5 + y) for x in (0, 0.07, -0.07, 0.14) for y in (0, 0.06, -0.06, 0.12)]
 STATE = "document.querySelector('.gc-view').__gc"
 ARRAY = f"""name => {{
   const {{ values, framed, size }} = {STATE}.arrays[name];
@@ -239,11 +238,13 @@ def pixel(page, chart, x, y):
 
 def point_at_the_surface(page, scene):
     """Move the pointer until it is on the surface; the pixel where that is."""
-    for spot in SPOTS:
-        page.mouse.move(*place(scene, *spot), steps=3)
-        with suppress(TimeoutError):  # beside the surface
+    scene.scroll_into_view_if_needed()
+    spots = surface_spots(scene)
+    for spot in spots[len(spots) // 2 :]:
+        page.mouse.move(*spot, steps=3)
+        with suppress(TimeoutError):  # behind a fold
             page.wait_for_function(f"{STATE}.hover !== null", timeout=2_000)
-            return place(scene, *spot)
+            return spot
     pytest.fail("the surface is nowhere")
 
 
@@ -280,7 +281,7 @@ def test_pictures_have_the_size_of_their_places_when_these_change_without_the_wi
 
 def test_pointing_at_what_is_not_known_says_so(desk):
     """Plotly would write "NaN"; here a point of the right-hand chart whose K nobody knows."""
-    go_to(desk, "?layers=8&grid=31")
+    go_to(desk, "?layers=8&model=0&grid=31")
     resize(desk, 900, 1500)
     unknown = np.isnan(array(desk, "right_gaussian")).reshape(31, 31)
     row, column = np.argwhere(unknown)[unknown.sum() // 2].tolist()
@@ -558,13 +559,17 @@ def test_a_click_on_any_panel_marks_the_point_in_all_of_them_and_in_the_link(wid
     seen = set()
     for name, panel in panels.items():
         panel.scroll_into_view_if_needed()
-        spots = SPOTS
+        box = panel.bounding_box()
+        spots = [(0.5 + x, 0.5 + y) for x in (0, 0.07, -0.07) for y in (0, 0.06, -0.06)]
+        if name == "surface":
+            inside = surface_spots(panel)
+            spots = [((x - box["x"]) / box["width"], (y - box["y"]) / box["height"])
+                     for x, y in inside[len(inside) // 2 :]]  # fmt: skip
         if name == "triangle":  # on the chart's image in it, away from what is marked
             rows, columns = np.divmod(np.arange(GRID**2), GRID)
             inner = (rows == 10) & (columns == 20)
             x, y = (array(wide, f"right_simplex_{x}")[inner][0] for x in "xy")
             across, down = pixel(wide, 3, float(x), float(y))
-            box = panel.bounding_box()
             at = (across - box["x"]) / box["width"], (down - box["y"]) / box["height"]
             spots = [at]
         row, column = click_until_marked(wide, panel, spots, point_of)

@@ -18,7 +18,7 @@ from .looking import (
     assert_on_the_first_screen,
     assert_scrolls_only_down,
 )
-from .pointing import place
+from .pointing import place, surface_spots
 from .test_draw import mode, stroke
 from .visiting import become_phone, follow_link, open_page, resize, settle, visit
 
@@ -148,23 +148,6 @@ def test_on_a_narrow_screen_they_stand_one_below_the_other(wide):
     assert plane["width"] == pytest.approx(sheet["width"], abs=1)
 
 
-# Where the shown sheet's points are in the middle of its scene, as the page's pixels.
-SPOTS = """side => {
-  const div = document.querySelectorAll('.gc-columns .gc-scene')[side];
-  const { left, top, width, height } = div.getBoundingClientRect();
-  const { scene } = div._fullLayout;
-  const { model, view, projection } = scene._scene.glplot.cameraParams;
-  const times = (m, v) => [0, 1, 2, 3].map(r => v.reduce((sum, x, c) => sum + m[4 * c + r] * x, 0));
-  const { x, y, z } = div.data[0];
-  const size = Math.sqrt(x.length);
-  const places = Array.from(x, (_, i) => {
-    const point = [x[i], y[i], z[i]].map((value, k) => value * scene._scene.dataScale[k]);
-    const seen = times(projection, times(view, times(model, [...point, 1])));
-    return [left + width * (1 + seen[0] / seen[3]) / 2, top + height * (1 - seen[1] / seen[3]) / 2];
-  });
-  const inner = places.filter((_, i) => i % size > size / 3 && i % size < 2 * size / 3);
-  return inner.filter((_, i) => i % 7 === 0);
-}"""
 PANELS = 4  # two sheets, two planes
 
 
@@ -190,7 +173,9 @@ def test_what_the_pointer_is_at_is_marked_in_all_pictures_without_the_server(wid
         assert_marked(wide, wide.evaluate(f"{STATE}.hover"))
         wide.mouse.move(1, 1)
         wide.wait_for_function(f"({MARKERS})().slice(0, {PANELS}).every(mark => !mark.length)")
-        for spot in wide.evaluate(SPOTS, side):  # behind a fold another point is meant
+        for spot in surface_spots(
+            wide.locator(".gc-columns .gc-scene").nth(side)
+        ):  # behind a fold another point is meant
             wide.mouse.move(*spot, steps=3)
             try:
                 wide.wait_for_function(f"{STATE}.hover !== null", timeout=2_000)
