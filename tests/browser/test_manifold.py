@@ -483,6 +483,11 @@ def test_turning_with_the_pointer_turns_both_surfaces_and_marks_nothing(wide):
     assert_same_camera(left, right)
     assert left["eye"]["x"] != pytest.approx(before["eye"]["x"], abs=1e-3)
     assert point_of(wide.url) is None
+    point_at_the_surface(wide, scene)  # a marker comes, and leaves the scene as it stands
+    settle(wide)
+    for camera in wide.evaluate(CAMERAS):
+        assert_same_camera(camera, left)
+    wide.mouse.move(1, 1)
     scene.focus()
     wide.keyboard.press("Home")
     settle(wide)

@@ -80,6 +80,8 @@ def later(monkeypatch):
 def visit(tmp_path, monkeypatch):
     """Start runs of a page, each of a visitor of its own; in the end all are stopped."""
     monkeypatch.setattr(Runtime, "_instance", MagicMock(spec=Runtime))
+    # What the first page of a process decides for all: the app's is beside its folder of pages.
+    monkeypatch.setattr(PagesManager, "uses_pages_directory", False)
     path = tmp_path / "page.py"
     path.write_text("__args[0]()")
     runs = []

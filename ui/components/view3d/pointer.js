@@ -24,9 +24,10 @@ function pointer(root, state) {
       marking = false;
     }
   };
-  const letGo = () => {
+  const letGo = div => {
     release = setTimeout(() => {
       state.held = false;
+      keepTurn(state, div);
       if (again) remark();
     }, AFTER_RELEASE_MS);
   };
@@ -41,11 +42,11 @@ function pointer(root, state) {
       remark();
       state.report('pick', { row, column });
     },
-    hold: () => {
+    hold: div => {
       state.held = true;
       clearTimeout(release);
       for (const name of ['pointerup', 'pointercancel']) {
-        window.addEventListener(name, letGo, { once: true, capture: true });
+        window.addEventListener(name, () => letGo(div), { once: true, capture: true });
       }
     },
   };
@@ -74,7 +75,7 @@ function pointAtScene(state, div, { point, select, hold }) {
   div.on('plotly_unhover', () => { hit = null; point(null); });
   div.addEventListener('pointerdown', e => {
     down = [e.clientX, e.clientY];
-    hold();
+    hold(div);
   }, true);
   div.addEventListener('pointerup', e => {
     const still = down && Math.hypot(e.clientX - down[0], e.clientY - down[1]) < CLICK_PIXELS;
