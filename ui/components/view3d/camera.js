@@ -12,7 +12,7 @@ const TURNED = (window.__gcTurned ??= new Set()); // views that the visitor has 
 
 const FIELD = Math.PI / 4; // radians: what Plotly's cameras see, from below to above
 const ROOM = 0.9; // of half the panel, for what is drawn
-const NOTES_ROOM = 28; // pixels at each edge, with words at the corners of what is drawn
+const NOTES_ROOM = 28; // pixels at least at each edge, with words at the corners of what is drawn
 const AXES_ROOM = 0.62; // with numbers and titles along the axes
 
 const scenesOf = state => state.plots.map(plot => plot.div).filter(div => div.classList.contains('gc-scene'));
@@ -120,8 +120,9 @@ function fitted(state, camera, level = null, column = null) {
   const over = cross(towards, right);
   const seen = panels.flatMap(({ div, panel }) => {
     const room = panel.layout.xaxis.visible ? AXES_ROOM : ROOM;
-    const [wide, tall] = [div.clientWidth, div.clientHeight].map(size => Math.tan(FIELD / 2) / div.clientHeight
-      * (panel.notes.length ? size - 2 * NOTES_ROOM : size * room));
+    const notes = [Math.max(NOTES_ROOM, ...panel.notes.filter(atCorner).map(roomOf)), NOTES_ROOM];
+    const [wide, tall] = [div.clientWidth, div.clientHeight].map((size, i) => Math.tan(FIELD / 2) / div.clientHeight
+      * (panel.notes.length ? size - 2 * notes[i] : size * room));
     return mustBeSeen(panel).map(p => [dot(p, right) / wide, dot(p, over) / tall, dot(p, towards), wide, tall]);
   });
   // In the plane of the picture the nearest place from which both edges are seen, then the other.

@@ -7,13 +7,17 @@ const MOST_STEPS = 12; // that a word goes to be free
 const PAPER = 0.7; // opaque, behind a word
 const OUTWARDS = 16; // pixels from its point
 
+const atCorner = note => !note.right && !note.down;
+const widthOf = text => LETTER * text.replace(/<[^>]*>/g, '').length;
+const roomOf = ({ text }) => OUTWARDS + widthOf(text) / 2; // pixels beside its corner
+
 // Words beside points, with lines between them, none upon another; nothing where a point is not known.
 function leaders(panel, state, div) {
   const camera = state.camera(panel);
   const known = panel.notes.map(note => ({ ...note, point: pointOf(note, state) }))
     .filter(({ point }) => point.every(Number.isFinite))
     .map(note => ({ ...note, at: inPicture(note.point, panel, camera, div) }));
-  const outer = known.filter(note => !note.right && !note.down);
+  const outer = known.filter(atCorner);
   const middle = [0, 1].map(i => outer.reduce((sum, { at: place }) => sum + place[i] / outer.length, 0));
   const placed = [];
   const background = getComputedStyle(div).getPropertyValue('--st-background-color').trim();
@@ -30,13 +34,14 @@ function pointOf({ prefix, place }, state) {
 }
 
 // Out of the way of those that have been placed.
-function leader({ text, point: [x, y, z], at: [across, below], right, down }, middle, placed, paper) {
+function leader(note, middle, placed, paper) {
+  const { text, point: [x, y, z], at: [across, below], right, down } = note;
   const away = [across - middle[0], below - middle[1]];
   const inwards = across > 0 ? -1 : 1;
-  const outer = !right && !down;
+  const outer = atCorner(note);
   const ax = outer ? OUTWARDS * away[0] / (Math.hypot(...away) || 1) : inwards * right;
   let ay = outer ? OUTWARDS * away[1] / (Math.hypot(...away) || 1) : down;
-  const wide = LETTER * text.replace(/<[^>]*>/g, '').length;
+  const wide = widthOf(text);
   const xanchor = outer ? 'center' : inwards > 0 ? 'left' : 'right';
   const left = across + ax - { left: 0, center: wide / 2, right: wide }[xanchor];
   const isFree = () => placed.every(other => left > other.left + other.wide || other.left > left + wide
