@@ -4,7 +4,11 @@ import streamlit as st
 
 from ui.common.page import page
 
-with page("Depth", question="How does depth add up?"):
+with page(
+    "Depth",
+    question="How does depth add up?",
+    lead="Trained stacks add each layer's output to its input: they curve **without** a gate, too.",
+):
     from ui.common.link_check import warn_about_link
     from ui.depth.controls import DEPTH, asked_request
     from ui.depth.parts import (

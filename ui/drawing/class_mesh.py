@@ -15,6 +15,8 @@ import numpy as np
 
 from ui.drawing.lines import triangles
 
+ROUNDING = 1e-15  # of a triangle's height
+
 
 @dataclass(frozen=True, eq=False)
 class ClassMesh:
@@ -48,7 +50,9 @@ def class_triangle(corners: np.ndarray, logits: np.ndarray) -> tuple[ClassMesh, 
     """
     points, faces, kinds, cuts = [], [], [], []
     for triangle, scores in zip(corners, logits.astype(float), strict=True):
-        regions = _regions(scores, range(scores.shape[1])) or [(0, np.eye(3))]  # all alike
+        found = _regions(scores, range(scores.shape[1]))
+        alike = int(scores.mean(0).argmax()), np.eye(3)
+        regions = _without_slivers(found) or [alike]
         shares = [polygon for _, polygon in regions]
         fans = [_fan(len(polygon)) for polygon in shares]
         starts = np.cumsum([0, *map(len, shares)])[:-1]
@@ -61,6 +65,12 @@ def class_triangle(corners: np.ndarray, logits: np.ndarray) -> tuple[ClassMesh, 
     whole = [np.concatenate([x, np.zeros((longest - len(x), 3), int)]) for x in faces]
     small = np.stack(whole).astype(np.uint16), _padded(tuple(kinds)).astype(np.uint8)
     return ClassMesh(_padded(tuple(points)), *small), _with_gaps(cuts)
+
+
+def _without_slivers(regions: list[tuple[int, np.ndarray]]) -> list[tuple[int, np.ndarray]]:
+    """The ``regions`` (M, 3) that are broader than rounding; a smaller share of a corner is none."""
+    whole = [(label, np.where(shares < ROUNDING, 0.0, shares)) for label, shares in regions]
+    return [(label, shares) for label, shares in whole if (shares.max(0) > 0).all()]
 
 
 def _fan(count: int) -> np.ndarray:

@@ -25,11 +25,12 @@ LIGHTING = {
     "vertexnormalsepsilon": 0, "facenormalsepsilon": 0,
 }  # fmt: skip
 MILD = {"ambient": 0.5, "diffuse": 0.55}  # what faces away from the light has a colour, too
+UNSHADED = {"ambient": 1.0, "diffuse": 0.0}  # as on a map
 LIGHT_PLACE = {"x": 1e5, "y": 1e5, "z": 1e5}
 MOST_TICKS = 3  # numbers along an axis
 TICK_ROOM = 0.15  # of an axis at both ends, without numbers: those of two axes would meet there
 FAINT = {
-    "color": palette.ACCENT, "opacity": 0.1, "lighting": {"ambient": 1.0, "diffuse": 0.0},
+    "color": palette.ACCENT, "opacity": 0.1, "lighting": UNSHADED,
 }  # fmt: skip
 PALE = 0.45  # opaque: a piece of space that a sheet in full colour lies in
 UNDER = "under"  # what has this "meta" is drawn beneath what lies in the same plane
@@ -137,7 +138,7 @@ def ground(prefix: str, style: dict[str, Any]) -> dict[str, Any]:
         **style,
         "showscale": False,
         "opacity": PALE,
-        "lighting": {"ambient": 1.0, "diffuse": 0.0},
+        "lighting": UNSHADED,
         "meta": UNDER,
         **QUIET,
     }
@@ -154,7 +155,7 @@ def plane_trace(corners: dict[str, Any]) -> dict[str, Any]:
         "color": palette.PLANE,
         "opacity": 0.28,
         "flatshading": True,
-        "lighting": {"ambient": 1.0, "diffuse": 0.0},
+        "lighting": UNSHADED,
         **QUIET,
     }
 

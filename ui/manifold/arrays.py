@@ -16,7 +16,7 @@ from gating_core.experiments.specimen import MeasuredSpecimen
 from ui.drawing.axes import Axes
 from ui.drawing.colours import ColourScale
 from ui.drawing.creases import crease_curves
-from ui.drawing.lines import border, grid_lines, hatch, lifted, zero_curve
+from ui.drawing.lines import border, grid_lines, hatch, lies_in_a_plane, lifted, zero_curve
 from ui.drawing.panels import closed
 from ui.drawing.sheet import stacked
 from ui.manifold.whole import PLAIN, Frame, Whole
@@ -25,6 +25,12 @@ SIMPLEX = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])  # corners of
 MOST_READ = 8  # weights or gates that are read off at a point
 Arrays = dict[str, np.ndarray]
 Readout = list[tuple[str, list[str]]]
+
+
+def draws_plane(ungated: MeasuredSpecimen) -> bool:
+    """Whether lines are drawn that are straight on the ungated sheet: it is flat, in one plane."""
+    values = ungated.surface.values[0]
+    return values.shape[-1] > 2 and bool(ungated.surface.flat[0]) and lies_in_a_plane(values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +50,11 @@ class DrawnSide:
     frame: Frame = PLAIN
     lines: np.ndarray | None = None
     corners: np.ndarray | None = None
+
+    @property
+    def flat(self) -> bool:
+        """Whether lines are drawn on it that are straight there."""
+        return self.lines is not None and all(map(draws_plane, self.frames))
 
     @cached_property
     def values(self) -> np.ndarray:

@@ -16,7 +16,8 @@ from gating_core.experiments.specimen import (
 from gating_core.geometry import HOLONOMY_LIMIT, TILT_LIMIT, SurfaceIntegrals
 from ui.common.explain import beats
 from ui.common.words import curvature_text, percent, plus_minus, short, vector_text
-from ui.manifold.picture import Look, averaged, draws_plane
+from ui.manifold.arrays import draws_plane
+from ui.manifold.picture import Look, averaged
 
 SUBSCRIPTS = "₁₂₃"
 

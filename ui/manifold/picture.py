@@ -18,7 +18,7 @@ from ui.drawing import palette
 from ui.drawing.axes import Axes
 from ui.drawing.camera import best_camera, edge_on_camera
 from ui.drawing.colours import ColourScale, colour_scale, share_beyond
-from ui.drawing.lines import lies_in_a_plane, plane_lines
+from ui.drawing.lines import plane_lines
 from ui.drawing.panels import (
     QUIET,
     EdgeOn,
@@ -30,7 +30,7 @@ from ui.drawing.panels import (
     line2d,
     ref,
 )
-from ui.manifold.arrays import SIMPLEX, DrawnSide, Readout
+from ui.manifold.arrays import SIMPLEX, DrawnSide, Readout, draws_plane
 from ui.manifold.boxes import boxes_of
 from ui.manifold.plane import warped
 from ui.manifold.scene import corner_points, scene
@@ -156,12 +156,6 @@ def drawn_sides(
             ("left", "right"), sides, fields, wholes, frames, corners, strict=False
         )
     ]
-
-
-def draws_plane(ungated: MeasuredSpecimen) -> bool:
-    """Whether lines are drawn that are straight on the ungated sheet: it is flat, in one plane."""
-    values = ungated.surface.values[0]
-    return values.shape[-1] > 2 and bool(ungated.surface.flat[0]) and lies_in_a_plane(values)
 
 
 def _corners(side: Sequence[MeasuredSpecimen], axes: Axes) -> np.ndarray | None:

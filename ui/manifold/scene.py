@@ -11,6 +11,7 @@ from ui.drawing import palette
 from ui.drawing.panels import (
     LIGHTING,
     MILD,
+    UNSHADED,
     Note,
     Panel,
     boxed,
@@ -48,7 +49,8 @@ def scene(side: DrawnSide, style: dict[str, Any], names: tuple[str, ...]) -> Pan
         if names:
             fits = [in_camera_units(_ends(y), y) for y in own.values()]
     traces = [
-        mesh(name, style) | {"lighting": LIGHTING | MILD},
+        # Shades would say nothing of a plane, and it is dark from one of its sides.
+        mesh(name, style) | {"lighting": UNSHADED if side.flat else LIGHTING | MILD},
         line3d(f"{name}_grid", palette.GRID_LINE, 2.5),
         line3d(f"{name}_edge", palette.GRID_LINE, 2.5),
         line3d(f"{name}_zero", palette.LINE, 6),

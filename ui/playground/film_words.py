@@ -84,7 +84,7 @@ def _step_text(run: TrainedRun, frame: int) -> str:
     if not any(has_learned(found, base) for found in both.values()):
         yet = "" if run.complete and run.steps[frame] == run.steps[-1] else " yet"
         return (
-            f"Step {run.steps[frame]}. **Neither has learned this{yet}:** {' and '.join(means)} of"
+            f"Step {run.steps[frame]}. **Neither has learned much{yet}:** {' and '.join(means)} of"
             f" new points right; {guess_text(run)}. {plain_verdict(run, frame)}"
         )
     if base.mean() >= LOPSIDED / run.task.class_count:

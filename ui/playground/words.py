@@ -27,7 +27,7 @@ from ui.playground.names import TITLES
 FEW_SEEDS = 6
 HALFWAY = 0.5  # from the base rate to 100 %: who surely stays below has learned nothing much
 LEARNED_HELP = (
-    "Whoever always guesses the largest class is right at the base rate. “Neither has learned this”"
+    "Whoever always guesses the largest class is right at the base rate. “Neither has learned much”"
     " stands where even the upper ends of both accuracies' 95 % intervals stay below halfway from"
     " there to 100 %. Differences are paired: each seed's own, right less left, and their mean."
 )

@@ -224,11 +224,11 @@ def test_that_neither_has_learned_is_said_first_beside_the_base_rate():
     low, high = np.array([0.6, 0.61, 0.62]), np.array([0.64, 0.66, 0.65])
     reading = film_words.readings(_with(run, low, high))[-1]
     assert reading == (
-        "Step 20. **Neither has learned this:** no gate 61.0 ± 2.5\u00a0% and sigmoid gate 65.0 ±"
+        "Step 20. **Neither has learned much:** no gate 61.0 ± 2.5\u00a0% and sigmoid gate 65.0 ±"
         " 2.5\u00a0% of new points right; always guessing the larger class gets"
         f" {percent(base)}. Their difference, the mean of the 3 seeds' own: 4.0 ± 2.5 points."
     )
-    assert "**Neither has learned this yet:**" in film_words.readings(_with(run, low, high))[0]
+    assert "**Neither has learned much yet:**" in film_words.readings(_with(run, low, high))[0]
     better = film_words.readings(_with(run, low, high + 0.3))[-1]
     assert better.startswith("Step 20, new points right: no gate 61.0 ± 2.5\u00a0%, sigmoid")
     assert "**Sigmoid gate helps by 34.0 ± 2.5 points**" in better

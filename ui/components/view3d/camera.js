@@ -147,13 +147,6 @@ function refit(state) {
   TURNED.delete(state.header.key);
 }
 
-// Write down how a scene stands that was let go. Plotly 7.1 does so in the layout that it was first
-// given, not in the one of now: the next marker would turn it back.
-function keepTurn(state, div) {
-  const now = cameraNow(div);
-  if (now && !near(now, div.layout.scene.camera)) setCamera(state, now);
-}
-
 // What turns one scene turns them all.
 function shareCamera(state, div) {
   div.on('plotly_relayouting', e => e['scene.camera'] && setCamera(state, e['scene.camera'], div));

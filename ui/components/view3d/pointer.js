@@ -5,6 +5,13 @@ const CLICK_MS = 600; // that a click may wait for the surface to be asked
 const REACH_PIXELS = 24;
 const AFTER_RELEASE_MS = 120; // the camera has been read and written down by then
 
+// Write down how a scene stands that was let go. Plotly 7.1 does so in the layout that it was first
+// given, not in the one of now: the next marker would turn it back.
+function keepTurn(state, div) {
+  const now = cameraNow(div);
+  if (now && !near(now, div.layout.scene.camera)) setCamera(state, now);
+}
+
 // One move of the markers at a time; the last wish wins.
 function pointer(root, state) {
   let marking = false;
