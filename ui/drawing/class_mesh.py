@@ -68,7 +68,7 @@ def class_triangle(corners: np.ndarray, logits: np.ndarray) -> tuple[ClassMesh, 
 
 
 def _without_slivers(regions: list[tuple[int, np.ndarray]]) -> list[tuple[int, np.ndarray]]:
-    """The ``regions`` (M, 3) that are broader than rounding; a smaller share of a corner is none."""
+    """The ``regions`` (M, 3) that are broader than rounding; a smaller share of a corner is 0."""
     whole = [(label, np.where(shares < ROUNDING, 0.0, shares)) for label, shares in regions]
     return [(label, shares) for label, shares in whole if (shares.max(0) > 0).all()]
 

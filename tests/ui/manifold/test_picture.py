@@ -13,7 +13,7 @@ from gating_core.experiments.specimen.measured import measure_specimen
 from tests.ui.payload import names_in
 from ui.drawing.lines import lies_in_a_plane, lifted, plane_lines
 from ui.drawing.palette import ACCENT
-from ui.drawing.panels import in_camera_units
+from ui.drawing.panels import UNSHADED, in_camera_units
 from ui.limits import DIAL_COST, GRID_POINTS
 from ui.manifold.dial import LEAST_COST, STEPS, strengths
 from ui.manifold.picture import Look, manifold_view
@@ -68,6 +68,15 @@ def test_a_side_that_curves_has_the_charts_grid_and_no_edge():
     rows = pieces(points(picture, "left_grid"))
     assert len(rows) == 2 * len(range(0, SIZE, 6))
     assert picture.view.edge_on == ()
+
+
+@pytest.mark.parametrize(("change", "flat"), [({}, True), ({"value_count": 8}, False)])
+def test_only_a_sheet_that_is_flat_is_drawn_without_shades(change, flat):
+    """It is dark from one of its sides, and looked like a sail."""
+    _, _, picture = pictured(**change)
+    shades = [panels[0].traces[0]["lighting"] for panels in picture.view.columns]
+    assert (shades[0] == UNSHADED) == flat
+    assert shades[1]["diffuse"] > 0
 
 
 @given(st.integers(0, 10**6), st.integers(2, 6), st.booleans())
