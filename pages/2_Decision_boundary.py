@@ -1,4 +1,4 @@
-"""Decision boundary: a playground that trains sixteen seeds of two models and scrubs in time."""
+"""Decision boundary: a boundary that trains sixteen seeds of two models and scrubs in time."""
 
 import streamlit as st
 
@@ -11,26 +11,26 @@ with page(
     " the run, drag it back, draw points of your own.",
 ):
     from ui.common.link_check import warn_about_link
-    from ui.playground import training
-    from ui.playground.controls import (
-        PLAYGROUND,
+    from ui.decision_boundary import training
+    from ui.decision_boundary.controls import (
+        DECISION_BOUNDARY,
         asked_look,
         asked_setting,
         front_controls,
         more_controls,
     )
-    from ui.playground.inside import draw_inside
-    from ui.playground.own_points import draw_own, own_data, table_is_lost
-    from ui.playground.parts import draw_buttons, draw_film, draw_numbers, draw_take
-    from ui.playground.status import dock, draw_end
+    from ui.decision_boundary.inside import draw_inside
+    from ui.decision_boundary.own_points import draw_own, own_data, table_is_lost
+    from ui.decision_boundary.parts import draw_buttons, draw_film, draw_numbers, draw_take
+    from ui.decision_boundary.status import dock, draw_end
     from ui.work import jobs
 
-    warn_about_link(PLAYGROUND)
+    warn_about_link(DECISION_BOUNDARY)
     front_controls()
     stage, folds = st.container(), st.container()
-    with folds, PLAYGROUND["setup"].draw(st):
+    with folds, DECISION_BOUNDARY["setup"].draw(st):
         more_controls()
-    with folds, PLAYGROUND["own"].draw(st):
+    with folds, DECISION_BOUNDARY["own"].draw(st):
         draw_own()
     with stage:
         setting, look = asked_setting(own_data(), table_is_lost()), asked_look()
@@ -49,7 +49,7 @@ with page(
     if shown is not None:
         draw_buttons(job, wished)
         draw_numbers(shown, wished, shown.run.setting == setting)
-        looking = PLAYGROUND["looking"].draw(st)
+        looking = DECISION_BOUNDARY["looking"].draw(st)
         if looking.open:
             with looking:
                 draw_inside(shown, wished)

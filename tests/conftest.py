@@ -17,7 +17,7 @@ from gating_core.memory import keep_at_hand
 TOGETHER = (
     ("browser",),
     ("load",),
-    ("ui/playground",),
+    ("ui/decision_boundary",),
     ("ui/landing",),
     ("ui/manifold",),
 )

@@ -16,12 +16,12 @@ from gating_core.experiments.specimen import COLOURINGS
 from ui.claims.controls import CLAIMED
 from ui.common.page import PAGES as TITLES
 from ui.components import view3d  # noqa: F401  (components are made at import)
+from ui.decision_boundary.controls import DECISION_BOUNDARY
 from ui.depth.controls import DEPTH
 from ui.gates.controls import GATES
 from ui.landing.controls import LANDING
 from ui.manifold.controls import IN_LINK, MANIFOLD
 from ui.manifold.explain import QUANTITIES as EXPLAINED
-from ui.playground.controls import PLAYGROUND
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("gating_core", "ui", "pages")
@@ -51,7 +51,7 @@ UI_MAY_IMPORT = {  # rooms of the interface, besides themselves; a page's room i
     "work": {"limits"},
     "common": {"components", "work", "limits", "foreign"},
 }
-PAGES = {"claims", "depth", "gates", "landing", "manifold", "playground"}
+PAGES = {"claims", "depth", "gates", "landing", "manifold", "boundary"}
 PURE = ("chart.py", "picture.py", "replay.py", "request.py", "words.py")  # without Streamlit
 FACES = ("gating_core", *(f"gating_core.{room}" for room in MAY_IMPORT),
          "gating_core.experiments.comparison", "gating_core.experiments.depth",
@@ -251,7 +251,7 @@ STATES = {  # links that show all of a page's controls between them
     ),
     "pages/9_How_to_read.py": ({},),
 }
-TABLES = {"Flat or curved?": LANDING, "Manifold": MANIFOLD, "Decision boundary": PLAYGROUND,
+TABLES = {"Flat or curved?": LANDING, "Manifold": MANIFOLD, "Decision boundary": DECISION_BOUNDARY,
           "Which gates curve?": GATES, "Depth": DEPTH, "Claims": CLAIMED}  # fmt: skip
 SECONDS = 60
 

@@ -108,7 +108,7 @@ def test_settings_say_all_that_on_purpose():
 RUNS_TEXT = {"eval", "exec", "compile", "__import__"}
 RUNS_DATA = {"pickle", "cloudpickle", "dill", "marshal", "shelve", "joblib", "_pickle"}
 RUNS_PROGRAMS = {"os.system", "os.popen", "os.execv", "subprocess", "multiprocessing"}
-PICKLES = Path("ui/work/parcels.py")  # what travels to our own worker processes and back
+PICKLES = Path("ui/work/messages.py")  # what travels to our own worker processes and back
 STARTS = (  # processes of ours, by commands whose first words are constant
     Path("ui/claims/running.py"),
     Path("ui/work/pool.py"),
@@ -205,5 +205,5 @@ def test_one_file_alone_unpickles_and_only_for_our_own_workers():
              if imported(path.read_text(encoding="utf-8")) & RUNS_DATA]  # fmt: skip
     assert found == [PICKLES]
     using = {path.relative_to(ROOT) for path in SOURCES
-             if "ui.work.parcels" in path.read_text(encoding="utf-8")}  # fmt: skip
+             if "ui.work.messages" in path.read_text(encoding="utf-8")}  # fmt: skip
     assert using == {Path("ui/work/pool.py"), Path("ui/work/worker.py")}

@@ -114,7 +114,7 @@ def _two_threads(what: str, chosen: Callable[[Tasks], tuple[Task, ...]]) -> Row:
 
 
 def _whole_run() -> Row:
-    """What the playground does for sixteen seeds with and without gate, against one model."""
+    """What Decision boundary does for sixteen seeds with and without gate, against one model."""
 
     def settings(number: int) -> tuple[Setting, Setting]:
         seed = 16 * number

@@ -15,6 +15,9 @@ from gating_core.experiments.comparison import FIRST_LOOK, STRENGTHS
 from tests.load.session import Session, nothing_wrong
 from tests.load.tab import Wrong
 from ui.claims.request import Request as ClaimRequest
+from ui.decision_boundary.controls import VIEW_KEY as FILM
+from ui.decision_boundary.names import TITLES
+from ui.decision_boundary.request import FIRST, TYPICAL
 from ui.depth.controls import VIEW_KEY as DEPTH_VIEW
 from ui.depth.controls import WORDS as QUANTITIES
 from ui.gates.controls import VIEW_KEY as GATES_VIEW
@@ -22,9 +25,6 @@ from ui.gates.request import SPHERE as FIRST_CASE
 from ui.landing.controls import LEFT_SIDES, VIEW_KEY
 from ui.manifold.parts import VIEW_KEY as MANIFOLD_VIEW
 from ui.manifold.request import Request
-from ui.playground.controls import VIEW_KEY as FILM
-from ui.playground.names import TITLES
-from ui.playground.request import FIRST, TYPICAL
 
 STEP = re.compile(r"Step (\d+)\b")
 CLAIM = ClaimRequest().claim

@@ -13,8 +13,8 @@ from tests.load.session import Session
 from tests.load.shown import Node
 from tests.load.tab import Wrong
 from tests.load.visitor import Over, Visitor
-from ui.playground.controls import SEEDS
-from ui.playground.request import WHO
+from ui.decision_boundary.controls import SEEDS
+from ui.decision_boundary.request import WHO
 
 TASKS = ("circle", "xor", "moons", "spiral")
 GATES = ("sigmoid", "silu", "headwise")

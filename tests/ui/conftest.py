@@ -11,8 +11,8 @@ from tests.ui.opening import TIMEOUT_SECONDS
 from tests.ui.payload import KEPT
 from tests.ui.unchanged import changed, digest, digests_of
 from ui.components import large
-from ui.work import log, pool, trouble
-from ui.work.shelf import NUMBERS, PASSING, SHELF, Shelf
+from ui.work import errors, log, pool
+from ui.work.cache import CACHE, NUMBERS_CACHE, PASSING_CACHE, Cache
 
 keep_at_hand()  # as a process of tests does: the one that serves pages, just imported, does not
 
@@ -39,7 +39,7 @@ class Loud:
 def loud():
     """Errors are the test's."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(trouble, "log", Loud)
+        patch.setattr(errors, "log", Loud)
         yield
 
 
@@ -47,7 +47,7 @@ def loud():
 def patient():
     """Pages wait for all strengths of a gate: this one thread measures them more slowly."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ui.work.kept.AT_ONCE_SECONDS", TIMEOUT_SECONDS)
+        patch.setattr("ui.work.cached_jobs.AT_ONCE_SECONDS", TIMEOUT_SECONDS)
         yield
 
 
@@ -77,14 +77,14 @@ def kept():
 @pytest.fixture(scope="session", autouse=True)
 def shelves():
     """What stands there is nobody's to change: in the end all of it is what was put there."""
-    digests = {shelf: digests_of(shelf) for shelf in (SHELF, PASSING, NUMBERS)}
-    put = Shelf.put
+    digests = {shelf: digests_of(shelf) for shelf in (CACHE, PASSING_CACHE, NUMBERS_CACHE)}
+    put = Cache.put
 
     def note_and_put(shelf, key, item):
         digests.get(shelf, {})[key] = digest(item)
         put(shelf, key, item)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Shelf, "put", note_and_put)
+        patch.setattr(Cache, "put", note_and_put)
         yield
     assert not [key for shelf, before in digests.items() for key in changed(before, shelf)]

@@ -5,8 +5,8 @@ import pickle
 import threading
 from contextlib import contextmanager
 
-from ui.work.job import Place
-from ui.work.parcels import Receiver, Sender
+from ui.work.job import QueuePosition
+from ui.work.messages import Receiver, Sender
 from ui.work.pool import Pool, Rank
 
 
@@ -23,8 +23,8 @@ class Inline(Pool):
     def stream(self, function, *arguments, rank=Rank.FIRST):
         while self._others and rank != Rank.VIEW:
             threading.Event().wait(0.01)
-            yield Place(1)
-        yield Place(0)
+            yield QueuePosition(1)
+        yield QueuePosition(0)
         sender, receiver = Sender(), Receiver()
         found = function(*pickle.loads(pickle.dumps(arguments)))
         if inspect.isgenerator(found):

@@ -16,9 +16,9 @@ from tests.ui.foreign_words import HOSTILE
 from tests.ui.opening import ROOT, component, open_page
 from tests.ui.payload import unpack
 from ui.common.links import check_link
+from ui.decision_boundary import parts, words
+from ui.decision_boundary.request import Look
 from ui.foreign import as_code, as_words, in_plot, printable
-from ui.playground import parts, words
-from ui.playground.request import Look
 
 TEXTS = st.one_of(
     st.text(), st.sampled_from(HOSTILE), st.lists(st.sampled_from(HOSTILE)).map("".join)
@@ -130,7 +130,7 @@ def test_names_of_classes_reach_no_markdown(shown):
 
 
 def test_names_of_classes_are_no_marks_in_pictures(shown):
-    header, _ = unpack(component(shown, "playground_view").proto.bytes)
+    header, _ = unpack(component(shown, "boundary_view").proto.bytes)
     templates = re.findall(r'"hovertemplate": "((?:\\.|[^"\\])*)"', json.dumps(header["columns"]))
     assert any("far.test" in text for text in templates)
     for text in templates:
@@ -140,7 +140,7 @@ def test_names_of_classes_are_no_marks_in_pictures(shown):
 
 
 def test_what_is_taken_home_runs_nothing_of_theirs(shown):
-    run = shown.session_state["playground_complete"].run
+    run = shown.session_state["boundary_complete"].run
     assert run.setting.own.names[0] in {" ".join(name.split()) for name in NAMES}
     ensemble = run.variants["sigmoid"].ensemble
     script = script_text(ensemble, ensemble.seeds[0])
@@ -153,21 +153,21 @@ def test_what_is_taken_home_runs_nothing_of_theirs(shown):
 
 @pytest.mark.parametrize("seed", [*HOSTILE, "0", 0.5, None])
 def test_a_script_is_of_a_seed_that_there_is(shown, seed):
-    ensemble = shown.session_state["playground_complete"].run.variants["sigmoid"].ensemble
+    ensemble = shown.session_state["boundary_complete"].run.variants["sigmoid"].ensemble
     with pytest.raises(ValueError, match="seed is"):
         script_text(ensemble, seed)
 
 
 @pytest.mark.parametrize("name", [*HOSTILE, "a/b.safetensors", "a b.safetensors"])
 def test_a_script_reads_a_file_of_a_plain_name(shown, name):
-    ensemble = shown.session_state["playground_complete"].run.variants["sigmoid"].ensemble
+    ensemble = shown.session_state["boundary_complete"].run.variants["sigmoid"].ensemble
     with pytest.raises(ValueError, match="weights_name is"):
         script_text(ensemble, ensemble.seeds[0], name)
 
 
 def test_a_figure_that_is_taken_home_has_no_marks_of_theirs(shown, monkeypatch):
     monkeypatch.setattr(parts.st, "session_state", {})  # nobody has stopped it anywhere
-    text = parts._figure(shown.session_state["playground_complete"], Look(), 0)
+    text = parts._figure(shown.session_state["boundary_complete"], Look(), 0)
     assert "far.test" in text
     assert text.count("</script>") == text.count("<script")
     assert not {"img", "a"} & set(Marks(text).tags)

@@ -15,24 +15,24 @@ from gating_core.theory import LONGEST_FORMULA, FormulaError, parse_formula
 from tests.test_boundaries import ui_sources
 from tests.ui.opening import ROOT, open_page
 from ui import limits
+from ui.decision_boundary.request import Request, TooLong, setting
 from ui.gates.controls import GATES
 from ui.limits import (
+    BOUNDARY_SEEDS,
+    BOUNDARY_STEPS,
+    CACHE_BYTES,
     GRID_POINTS,
     MANIFOLD_CHANNELS,
     MANIFOLD_HEADS,
     MANIFOLD_LAYERS,
     MANIFOLD_VALUES,
-    PLAYGROUND_SEEDS,
-    PLAYGROUND_STEPS,
-    SHELF_BYTES,
     TRAINING_NUMBERS,
 )
 from ui.manifold import dial, measured
 from ui.manifold.doubt import TOO_LARGE
 from ui.manifold.request import Request as ManifoldRequest
 from ui.manifold.request import at_strength, resolve
-from ui.playground.request import Request, TooLong, setting
-from ui.work.shelf import bytes_of
+from ui.work.cache import bytes_of
 
 CONFIG = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
 BOUNDED = {"max_entries", "maxsize", "maxlen", "max_upload_size", "max_chars", "most", "within"}
@@ -110,7 +110,7 @@ def test_the_largest_model_at_every_strength_has_room_on_the_shelf(source):
     found = [measure_specimen(at_strength(gated, x), FEW) for x in strengths]
     few = bytes_of(dial.without_copies(tuple(found)))
     finest = few * (GRID_POINTS[-1] / FEW) ** 2
-    assert SHELF_BYTES / 10 < finest < SHELF_BYTES
+    assert CACHE_BYTES / 10 < finest < CACHE_BYTES
 
 
 # --- Second opinions ------------------------------------------------------------------------------
@@ -161,7 +161,7 @@ def test_a_training_that_takes_minutes_is_refused_in_one_sentence():
 
 
 def test_the_longest_training_of_small_models_is_not():
-    most = Request(steps=PLAYGROUND_STEPS[1], seed_count=PLAYGROUND_SEEDS[1])
+    most = Request(steps=BOUNDARY_STEPS[1], seed_count=BOUNDARY_SEEDS[1])
     assert setting(most, None).training_numbers <= TRAINING_NUMBERS
     with pytest.raises(TooLong):
         setting(replace(most, model_dim=16, depth=4), None)

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from tests.ui.unchanged import changed, digest
-from ui.work.shelf import Shelf
+from ui.work.cache import Cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,7 @@ def retype(item):
     "change", [set_nan, add_in_place, append, rename, change_deep_inside, retype]
 )
 def test_each_kind_of_change_is_noticed_and_an_equal_object_is_not(change):
-    shelf, item = Shelf(1e6), MappingProxyType({"it": [result()]})
+    shelf, item = Cache(1e6), MappingProxyType({"it": [result()]})
     shelf.put("key", item)
     assert not changed({"key": digest(MappingProxyType({"it": [result()]}))}, shelf)
     digests = {"key": digest(item)}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ui.work.shelf import Shelf
+from ui.work.cache import Cache
 
 
 def digest(item: Any) -> bytes:
@@ -44,13 +44,13 @@ def _parts(item: Any) -> list[Any]:
     return []
 
 
-def digests_of(shelf: Shelf) -> dict[Any, bytes]:
+def digests_of(shelf: Cache) -> dict[Any, bytes]:
     """Of all that stands on ``shelf``, by key."""
     with shelf._lock:
         there = dict(shelf._entries.items())
     return {key: digest(entry.item) for key, entry in there.items()}
 
 
-def changed(before: Mapping[Any, bytes], shelf: Shelf) -> list[Any]:
+def changed(before: Mapping[Any, bytes], shelf: Cache) -> list[Any]:
     """Keys on ``shelf`` under which something else stands than that of which ``before`` tells."""
     return [key for key, now in digests_of(shelf).items() if now != before[key]]

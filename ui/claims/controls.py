@@ -17,7 +17,7 @@ from ui.common.control_table import Controls, draw_columns, read, table
 from ui.common.controls import Choice, Choices, Control, Flag, Fold, Number, Where
 from ui.common.front import front_columns
 from ui.common.link_check import forget
-from ui.limits import ADDRESS_CHARACTERS, PLAYGROUND_STEPS
+from ui.limits import ADDRESS_CHARACTERS, BOUNDARY_STEPS
 
 PICTURES = {"sigmoid": False, "all": True}
 WITH_VARIANTS = ("C3", "C4")  # claims of which more can be drawn than what decides
@@ -72,7 +72,7 @@ CLAIMED: Controls = table(
         shape="selectbox",
         help="What a claim needs, and what is trained in one batch with that: nothing else."),
     Number("many", "Seeds", field="seed_count", within=LIMITS["seed_count"], step=1),
-    Number("study_steps", "Steps", field="steps", within=PLAYGROUND_STEPS, step=50,
+    Number("study_steps", "Steps", field="steps", within=BOUNDARY_STEPS, step=50,
         help="Of training. Verdicts go by the number of steps that most rows have; rows of others"
         " are set aside."),
     Flag("product", "Complete product",

@@ -21,7 +21,7 @@ from ui.claims.store_place import store_place
 from ui.common.figures import figures
 from ui.limits import STORE_STAMPS_SECONDS
 from ui.work import pool
-from ui.work.shelf import shelved
+from ui.work.cache import cached
 
 _lock = threading.Lock()
 _so_far: cachetools.LRUCache[str, tuple[Source, Judged]] = cachetools.LRUCache(1)
@@ -29,7 +29,7 @@ _judging: set[str] = set()  # places whose rows are being judged
 _seen: dict[Path, tuple[float, bool, tuple[int, ...]]] = {}  # when, of a running study, which
 
 
-@shelved("Judging every row …")
+@cached("Judging every row …")
 def judged(source: Source) -> Judged:
     """The verdicts; `Refused` where the store cannot be read."""
     return pool.POOL.call(judge, source) if source.path else load_judged()
@@ -60,7 +60,7 @@ def _judge(source: Source) -> None:
             _judging.discard(source.path)
 
 
-@shelved("Reading every row …")
+@cached("Reading every row …")
 def models(source: Source) -> dict[str, ModelRow]:
     """All trained models, by their keys; `Refused` where the store cannot be read."""
     return pool.POOL.call(models_of, source)

@@ -13,7 +13,7 @@ from ui.claims.request import HERE, command
 from ui.claims.running import State, Status
 from ui.claims.store_place import scheduler_trouble, silence_trouble, store_place
 from ui.foreign import as_words
-from ui.work.turns import TURNS
+from ui.work.semaphore import SCRIPTS
 
 EVERY_SECONDS = 1.0
 TROUBLE = "claims_trouble"
@@ -64,7 +64,7 @@ def _there(rows: str, status: Status) -> object:
 
 def _look(before: Status, rows: str, shown: object) -> None:
     """A fragment: only this runs again while the study does, the page when there is more to see."""
-    with TURNS.turn():
+    with SCRIPTS.acquired():
         status = running.look(store_place())
         if status.state != before.state:
             st.rerun()

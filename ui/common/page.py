@@ -18,8 +18,8 @@ import streamlit as st
 
 from ui.components.plotly_js import preload
 from ui.work import run_begins, run_ends
-from ui.work.trouble import told
-from ui.work.turns import TURNS
+from ui.work.errors import reported
+from ui.work.semaphore import SCRIPTS
 
 STYLE = Path(__file__).with_suffix(".css")
 ICON = Path(__file__).resolve().parents[2] / "assets" / "icon.png"
@@ -47,9 +47,9 @@ def page(
     ``pictures`` the browser begins to load plotly.js. Whoever comes back finds the page as they
     left it.
     """
-    with TURNS.turn():
+    with SCRIPTS.acquired():
         links = _head(title, question, lead, pictures)
-        with told(title):
+        with reported(title):
             from ui.work import jobs, pool  # not above: they import torch
 
             jobs.arrive(title)

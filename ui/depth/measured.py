@@ -28,10 +28,10 @@ from ui.depth.replay import REPLAY_GRID, Replay, replay_view
 from ui.depth.request import SHIPPED, UNTRAINED, Request
 from ui.limits import TRAINED_KEPT
 from ui.work import jobs, pool
+from ui.work.cache import NUMBERS_CACHE, cached
+from ui.work.cached_jobs import CachedJobs
 from ui.work.job import Job
-from ui.work.kept import Kept
-from ui.work.shelf import NUMBERS, shelved
-from ui.work.together import together
+from ui.work.shared import shared_stream
 
 TRAINING = "depth_training"
 
@@ -40,10 +40,10 @@ _trained: cachetools.LRUCache[TrainedRequest, TrainedDepths] = cachetools.LRUCac
 
 
 def _measure(name: str) -> Iterator[Any]:
-    return together(measure_regimes, UNTRAINED, (name,))
+    return shared_stream(measure_regimes, UNTRAINED, (name,))
 
 
-RESULTS: Kept[str, DepthResult] = Kept("depth_measuring", _measure, NUMBERS)
+RESULTS: CachedJobs[str, DepthResult] = CachedJobs("depth_measuring", _measure, NUMBERS_CACHE)
 
 
 @st.cache_resource(show_spinner=False)
@@ -72,7 +72,7 @@ def train(request: TrainedRequest) -> None:
 
 
 def _train(request: TrainedRequest) -> Iterator[Any]:
-    for item in together(train_depths, request):
+    for item in shared_stream(train_depths, request):
         if isinstance(item, TrainedDepths):
             with _lock:
                 _trained[request] = item
@@ -92,7 +92,7 @@ def watch_training(job: Job) -> None:
     jobs.watch(job, lambda items: None, what="Training", share=jobs.share_of, ends=False)
 
 
-@shelved("Measuring curvature …")
+@cached("Measuring curvature …")
 def replayed(name: str, layers: int, member: int, first_seed: int, here: bool,
              _trained: TrainedDepths | None) -> SurfaceResult:  # fmt: skip
     """One stack's surface after every layer; of one that is trained where these are given.
@@ -104,7 +104,7 @@ def replayed(name: str, layers: int, member: int, first_seed: int, here: bool,
     return pool.POOL.call(replay_trained, _trained, name, layers, member, REPLAY_GRID)
 
 
-@shelved()
+@cached()
 def view_of(name: str, layers: int, member: int, first_seed: int, here: bool,
             _surface: SurfaceResult, sheet: bool) -> Replay:  # fmt: skip
     """The linked view of a replayed stack."""

@@ -11,29 +11,29 @@ from ui.gates.picture import GatePicture, gate_picture
 from ui.gates.request import GRID, STRENGTHS, GateRequest
 from ui.gates.shapes import FittedGate, ShapeRequest, fit_shape, measure_design, shape_frames
 from ui.work import pool
-from ui.work.kept import Kept
+from ui.work.cache import CACHE, NUMBERS_CACHE, cached
+from ui.work.cached_jobs import CachedJobs
 from ui.work.pool import Rank
-from ui.work.shelf import NUMBERS, SHELF, shelved
-from ui.work.together import share_out, together
+from ui.work.shared import shared_stream, split_over_workers
 
 Frames = tuple[GateFrame, ...]
 
 
-@shelved()
+@cached()
 def single(request: GateRequest, strength: float) -> GateFrame:
     """A gate at one strength: a tenth of a second."""
     (found,) = pool.POOL.call(measure_frames, request, (strength,))
     return found
 
 
-EVERY: Kept[GateRequest, Frames] = Kept(
+EVERY: CachedJobs[GateRequest, Frames] = CachedJobs(
     "gate_strengths",
-    lambda request: share_out(measure_one_by_one, STRENGTHS, request, rank=Rank.BRIEF),
-    SHELF,
+    lambda request: split_over_workers(measure_one_by_one, STRENGTHS, request, rank=Rank.BRIEF),
+    CACHE,
 )
 
 
-@shelved()
+@cached()
 def picture(request: GateRequest, strengths: tuple[float, ...], shown: str,
             _frames: Frames) -> GatePicture:  # fmt: skip
     """The linked view of a gate at ``strengths``."""
@@ -42,35 +42,35 @@ def picture(request: GateRequest, strengths: tuple[float, ...], shown: str,
 
 # --- The folded parts -----------------------------------------------------------------------------
 
-LAYERS: Kept[LayerRequest, TrainedLayer] = Kept(
-    "gate_layer", lambda request: together(train_layer, request), NUMBERS,
+LAYERS: CachedJobs[LayerRequest, TrainedLayer] = CachedJobs(
+    "gate_layer", lambda request: shared_stream(train_layer, request), NUMBERS_CACHE,
     (TrainingDiverged,),
 )  # fmt: skip
-SHAPED: Kept[ShapeRequest, FittedGate] = Kept(
-    "gate_fit", lambda request: together(fit_shape, request), SHELF
+SHAPED: CachedJobs[ShapeRequest, FittedGate] = CachedJobs(
+    "gate_fit", lambda request: shared_stream(fit_shape, request), CACHE
 )
 
 
-@shelved()
+@cached()
 def layer(request: LayerRequest, _trained: TrainedLayer | None) -> MeasuredLayer:
     """A layer's conic against its K: some tenth of a second."""
     return pool.POOL.call(measure_layer, request, _trained)
 
 
-@shelved("Measuring the counterexamples …")
+@cached("Measuring the counterexamples …")
 def counterexamples(names: tuple[str, ...], seed: int) -> tuple[MeasuredCounterexample, ...]:
     """Ungated models that curve, each with its twin: a third of a second each."""
     grid = square_grid(GRID)
     return pool.POOL.map(measure_counterexample, [(name, seed, grid) for name in names])
 
 
-@shelved()
+@cached()
 def designed(shape: str, size: float) -> Design:
     """The gate for a shape, and what it makes of the sheet: some tenth of a second."""
     return pool.POOL.call(measure_design, ShapeRequest(shape, size))
 
 
-@shelved()
+@cached()
 def shape_picture(
     request: ShapeRequest, fitted: bool, _wanted: Design, _fit: FittedGate | None
 ) -> tuple[dict[str, GateFrame], GatePicture]:

@@ -20,10 +20,10 @@ from ui.landing.picture import maps_alone, pair_view
 from ui.landing.words import map_readings, readings
 from ui.limits import LANDING_LAYERS
 from ui.work import pool, runs
-from ui.work.shelf import shelved
+from ui.work.cache import cached
 
 
-@shelved("Measuring curvature …")
+@cached("Measuring curvature …")
 def measured_pair(
     setting: Setting, left: str, _run: TrainedRun, _sweep: StrengthSweep
 ) -> MeasuredPair:
@@ -34,7 +34,7 @@ def measured_pair(
     return pool.POOL.call(measure_pair, left, _run, _sweep)
 
 
-@shelved()
+@cached()
 def view_of(setting: Setting, left: str, colouring: str, _measured: MeasuredPair) -> View:
     """The linked view of a measured pair; its maps alone where there is no surface to be seen."""
     if not _measured.seen:
@@ -42,7 +42,7 @@ def view_of(setting: Setting, left: str, colouring: str, _measured: MeasuredPair
     return pair_view(_measured.left, _measured.right, colouring)
 
 
-@shelved()
+@cached()
 def readings_of(setting: Setting, left: str, _measured: MeasuredPair) -> list[str]:
     """What is said below a measured pair, at every strength."""
     if not _measured.seen:

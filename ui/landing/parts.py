@@ -38,7 +38,7 @@ from ui.landing.figures import curvature_maps, learning_curves
 from ui.landing.picture import COLOURINGS, Side, curvature_colours
 from ui.limits import LANDING_LAYERS
 from ui.work import jobs, runs
-from ui.work.together import together
+from ui.work.shared import shared_stream
 
 OTHER_PIXELS = 440  # high: all but the pictures
 JOB, GOOD = "landing", "landing_good"
@@ -127,7 +127,7 @@ def _lacks_totals(shown: runs.Shown) -> bool:
 
 
 def _measure(shown: runs.Shown) -> Iterator[Any]:
-    return together(sweep_strengths, shown.run)
+    return shared_stream(sweep_strengths, shown.run)
 
 
 def _what(items: list[Any]) -> str:

@@ -16,10 +16,10 @@ from gating_core.experiments import cost
 from gating_core.experiments.specimen import MeasuredSpecimen, Specimen, measure_specimen
 from ui.limits import DIAL_COST
 from ui.manifold.request import at_strength
+from ui.work.cache import CACHE
+from ui.work.cached_jobs import CachedJobs
 from ui.work.job import Job
-from ui.work.kept import Kept
-from ui.work.shelf import SHELF
-from ui.work.together import share_out
+from ui.work.shared import split_over_workers
 
 STEPS = (20, 10, 5, 2, 1)  # from no gate to a full one
 LEAST_COST = 128.0  # what a point costs at least: some of the work is the same for all models
@@ -56,7 +56,7 @@ def watch_dial(job: Job) -> None:
 
 def _measure(wanted: Wanted) -> Iterator[Any]:
     each = tuple(at_strength(wanted.specimen, place) for place in wanted.places)
-    for item in share_out(_measure_all, each, wanted.grid):
+    for item in split_over_workers(_measure_all, each, wanted.grid):
         yield without_copies(item) if isinstance(item, tuple) else item
 
 
@@ -79,4 +79,4 @@ def _measure_all(specimens: tuple[Specimen, ...], grid: int) -> Iterator[Measure
         yield measure_specimen(specimen, grid)
 
 
-DIALS: Kept[Wanted, Dial] = Kept("strengths", _measure, SHELF)
+DIALS: CachedJobs[Wanted, Dial] = CachedJobs("strengths", _measure, CACHE)

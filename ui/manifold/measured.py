@@ -25,7 +25,7 @@ from ui.manifold.request import Request, Resolved, at_strength, resolve
 from ui.manifold.totals import Totals
 from ui.manifold.whole import Whole
 from ui.work import pool
-from ui.work.shelf import shelved
+from ui.work.cache import cached
 
 
 @st.cache_resource(max_entries=RESOLVED_KEPT, show_spinner=False)
@@ -34,13 +34,13 @@ def resolved(request: Request) -> Resolved:
     return resolve(request)
 
 
-@shelved("Measuring curvature …")
+@cached("Measuring curvature …")
 def measured(specimen: Specimen, grid: int) -> MeasuredSpecimen:
     """A specimen on a grid, with rigorous bounds."""
     return pool.POOL.call(measure_specimen, specimen, grid)
 
 
-@shelved("Asking for second opinions …")
+@cached("Asking for second opinions …")
 def opinion(specimen: Specimen, grid: int, step: float) -> SecondOpinion:
     """What finite differences, the mesh and the paper's proxy say about a specimen."""
     return pool.POOL.call(_opinion, specimen, grid, step)
@@ -50,7 +50,7 @@ def _opinion(specimen: Specimen, grid: int, step: float) -> SecondOpinion:
     return second_opinion(chart_of(specimen), square_grid(grid), step, specimen.covariance)
 
 
-@shelved()
+@cached()
 def whole(specimen: Specimen, grid: int, strengths: tuple[float, ...]) -> Whole:
     """What is settled before all ``strengths`` of a gated specimen are measured."""
     each = tuple(at_strength(specimen, strength) for strength in strengths)
@@ -59,7 +59,7 @@ def whole(specimen: Specimen, grid: int, strengths: tuple[float, ...]) -> Whole:
     return Whole(full, dict(zip(strengths, found, strict=True)))
 
 
-@shelved()
+@cached()
 def picture(
     key: Hashable, _sides: Sides, _axes: Axes, look: Look, _wholes: Sequence[Whole]
 ) -> ManifoldPicture:
@@ -67,7 +67,7 @@ def picture(
     return manifold_view(_sides, _axes, look, _wholes)
 
 
-@shelved()
+@cached()
 def captions(
     key: Hashable, _sides: Sides, _refined: Totals, _picture: ManifoldPicture, _first: str
 ) -> list[list[str]]:

@@ -10,19 +10,19 @@ from typing import Any
 
 from gating_core.experiments.specimen import Specimen, integrate_steps
 from gating_core.geometry import SurfaceIntegrals
-from ui.work.kept import Kept
+from ui.work.cache import NUMBERS_CACHE
+from ui.work.cached_jobs import CachedJobs
 from ui.work.pool import Rank
-from ui.work.shelf import NUMBERS
-from ui.work.together import together
+from ui.work.shared import shared_stream
 
 Totals = Mapping[Specimen, SurfaceIntegrals]
 
 
 def _refine(specimen: Specimen) -> Iterator[Any]:
-    return together(integrate_steps, specimen, rank=Rank.REST)
+    return shared_stream(integrate_steps, specimen, rank=Rank.REST)
 
 
-TOTALS: Kept[Specimen, SurfaceIntegrals] = Kept("totals", _refine, NUMBERS)
+TOTALS: CachedJobs[Specimen, SurfaceIntegrals] = CachedJobs("totals", _refine, NUMBERS_CACHE)
 
 
 def watch_totals(specimens: tuple[Specimen, ...], draw: Callable[[Totals], None]) -> None:

@@ -39,7 +39,7 @@ def _end_all() -> None:
 
 
 @dataclass(frozen=True)
-class Place:
+class QueuePosition:
     """What a generator yields that waits: its ``position`` in a queue, 0 once its turn has come."""
 
     position: int
@@ -59,8 +59,8 @@ class Job(Generic[T]):
     """A generator that runs in a thread.
 
     It stops between two items only, so a generator that can be cancelled within half a second
-    yields more often than that: ``None`` where it has nothing to say, or its `Place`, which are not
-    kept. Of the items the newest ``kept`` are, and of each type in ``newest`` the newest alone.
+    yields more often than that: ``None`` where it has nothing to report, or its `QueuePosition`;
+    neither is kept. The newest ``kept`` items are, and of each type in ``newest`` only the newest.
     ``expected`` are the errors whose text is meant for visitors; any other is in the log with its
     traceback. A job cancels itself once nobody has called `ask` for ``patience`` seconds.
     ``about`` is for whoever looks: what it computes; ``kind`` is what the log calls it.
@@ -68,7 +68,7 @@ class Job(Generic[T]):
 
     def __init__(
         self,
-        make: Callable[[], Iterator[T | Place | None]],
+        make: Callable[[], Iterator[T | QueuePosition | None]],
         *,
         kind: str = "job",
         about: object = None,
@@ -187,7 +187,7 @@ class Job(Generic[T]):
         with self._lock:
             return list(self._items)
 
-    def _work(self, make: Callable[[], Iterator[T | Place | None]]) -> None:
+    def _work(self, make: Callable[[], Iterator[T | QueuePosition | None]]) -> None:
         try:
             self._end(self._consume(make))
         except BaseException as error:
@@ -198,12 +198,12 @@ class Job(Generic[T]):
         finally:
             self._heard.set()
 
-    def _consume(self, make: Callable[[], Iterator[T | Place | None]]) -> State:
+    def _consume(self, make: Callable[[], Iterator[T | QueuePosition | None]]) -> State:
         items = make()
         try:
             for item in items:
                 self._note(item)
-                if item is not None and not isinstance(item, Place):
+                if item is not None and not isinstance(item, QueuePosition):
                     self._keep(item)
                 self._give_up_if_deserted()
                 if self._stop.is_set():
@@ -213,10 +213,10 @@ class Job(Generic[T]):
             if hasattr(items, "close"):
                 items.close()
 
-    def _note(self, item: T | Place | None) -> None:
+    def _note(self, item: T | QueuePosition | None) -> None:
         """Whether it waits for its turn; once it has begun it is running, even if it waits."""
         with self._lock:
-            self._position = item.position if isinstance(item, Place) else 0
+            self._position = item.position if isinstance(item, QueuePosition) else 0
             if self._state is State.WAITING and not self._position:
                 self._state = State.RUNNING
                 self._began = time.monotonic()

@@ -24,10 +24,10 @@ import streamlit as st
 
 from ui.limits import DEPARTED_KEPT, PATIENCE_SECONDS, RETURN_SECONDS
 from ui.work import pool
+from ui.work.errors import reported
 from ui.work.job import Job, State
 from ui.work.pool import WorkerLost
-from ui.work.trouble import told
-from ui.work.turns import TURNS
+from ui.work.semaphore import SCRIPTS
 
 POLL_SECONDS = 0.25
 QUIET_SECONDS = 1.0  # what takes no longer shows neither progress nor a Cancel button
@@ -170,7 +170,7 @@ def _look(
     phase: str,
     ends: bool,
 ) -> None:
-    with TURNS.turn():
+    with SCRIPTS.acquired():
         _jobs()
         _ask(job)
         if _phase(job, what) != phase:
@@ -183,7 +183,7 @@ def _look(
                     draw_end(job, name, items)
             elif phase == "queued" or job.elapsed >= QUIET_SECONDS:
                 _draw_progress(job, name, share and (share(items) if items else 0.0))
-        with told(name):
+        with reported(name):
             draw(items)
 
 

@@ -35,10 +35,10 @@ import psutil
 
 from ui.limits import FIRST_WORKERS, WARM_SECONDS, WORKER_BYTES
 from ui.work import log
-from ui.work.job import Place
-from ui.work.parcels import GONE, Receiver, packed, read, unpacked, write
+from ui.work.job import QueuePosition
+from ui.work.messages import GONE, Receiver, packed, read, unpacked, write
 from ui.work.run_stops import POLL_SECONDS, end_if_stopped
-from ui.work.turns import TURNS
+from ui.work.semaphore import SCRIPTS
 from ui.work.worker import BEGIN, END, ERROR, ITEM, READY, STOP
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -167,8 +167,8 @@ class Pool:
     ) -> Generator[Any]:
         """What ``function`` yields and returns, computed by a worker.
 
-        Yields ``None`` where there is nothing yet, about ten times a second, and its `Place` in the
-        queue while it waits, 0 when its turn has come. What the function raises is raised; its
+        Yields ``None`` where there is nothing yet, about ten times a second. While it waits it
+        yields its `QueuePosition`, 0 once a worker has it. What the function raises is raised; its
         worker's end is a `WorkerLost`. It is stopped when this is closed.
         """
         task = _Task(next(self._numbers), rank, packed((function, arguments)))
@@ -180,9 +180,9 @@ class Pool:
                 self._assign()
             wait = 0.0
             while not self._has_worker(task, wait):
-                yield Place(self.position(task))
+                yield QueuePosition(self.position(task))
                 wait = POLL_SECONDS
-            yield Place(0)
+            yield QueuePosition(0)
             while True:
                 try:
                     what, about = task.replies.get(timeout=POLL_SECONDS)
@@ -211,7 +211,7 @@ class Pool:
         as nobody needs that: see `ui.work.run_stops`.
         """
         found, under_way = [], deque[Generator[Any]]()
-        with TURNS.aside(), ExitStack() as stack:
+        with SCRIPTS.released(), ExitStack() as stack:
             for arguments in calls:
                 if len(under_way) == self.size:
                     found.append(_last(under_way.popleft()))
@@ -365,7 +365,7 @@ def _last(stream: Iterator[Any]) -> Any:
     found = None
     for item in stream:
         end_if_stopped()
-        found = found if item is None or isinstance(item, Place) else item
+        found = found if item is None or isinstance(item, QueuePosition) else item
     return found
 
 

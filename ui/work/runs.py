@@ -40,7 +40,7 @@ from gating_core.training import TrainingDiverged
 from ui.limits import RUNS_BYTES
 from ui.work import jobs, pool
 from ui.work.job import State
-from ui.work.together import together
+from ui.work.shared import shared_stream
 
 REDRAWN_SECONDS = 1.0  # a picture of several megabytes is not sent more often while it trains
 
@@ -210,14 +210,14 @@ def _work(setting: Setting, before: Shown | None, measure: Measure) -> Iterator[
     run: TrainedRun | None = None
     events: Iterator[Any]
     if before is None:
-        events = together(train_setting, setting)
+        events = shared_stream(train_setting, setting)
     else:
         run = before.run
         if run.setting == setting:  # a shorter one is complete, and this is not
             yield run
         done = run.divergence is not None or run.frames[-1].step == setting.steps
         more = setting.steps - run.frames[-1].step
-        events = iter(()) if done else together(train_further, run, more)
+        events = iter(()) if done else shared_stream(train_further, run, more)
     for event in events:
         run = event if isinstance(event, TrainedRun) else run
         yield event

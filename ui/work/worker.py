@@ -24,7 +24,7 @@ from queue import SimpleQueue
 from typing import Any, BinaryIO
 
 from gating_core.memory import keep_at_hand
-from ui.work.parcels import GONE, Sender, packed, read, unpacked, write
+from ui.work.messages import GONE, Sender, packed, read, unpacked, write
 
 BEGIN, STOP = "begin", "stop"
 READY, ITEM, END, ERROR = "ready", "item", "end", "error"

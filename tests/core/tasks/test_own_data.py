@@ -13,7 +13,7 @@ from gating_core.experiments.comparison.variants import VARIANTS
 from gating_core.tasks.own import EXAMPLE_CSV, TRAIN_SHARE, drawn_data, own_task, parse_csv
 from gating_core.tasks.table import COLUMNS, OwnDataError
 from gating_core.training.train import train_ensemble
-from ui.playground.words import scaling_text, split_text
+from ui.decision_boundary.words import scaling_text, split_text
 
 ROWS = [
     "0,0,cat", "4,0,cat", "0,2,dog", "4,2,dog", "1,1,cat", "2,1,cat", "3,1,dog", "2,2,dog",

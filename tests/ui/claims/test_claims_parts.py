@@ -19,9 +19,9 @@ from ui.claims.shipped import FOLDER, load_rows, save_rows
 from ui.claims.shipped_verdicts import load_judged
 from ui.claims.store_place import scheduler_trouble, store_place
 from ui.common.links import check_link
-from ui.playground.controls import PLAYGROUND, RUN
-from ui.playground.request import Request as RunRequest
-from ui.playground.request import resolve, setting
+from ui.decision_boundary.controls import DECISION_BOUNDARY, RUN
+from ui.decision_boundary.request import Request as RunRequest
+from ui.decision_boundary.request import resolve, setting
 
 MOST_SHIPPED = 1_000_000  # bytes
 
@@ -61,7 +61,7 @@ def test_what_is_saved_is_read_again(shipped, tmp_path):
 def opened(row):
     """The setting of the Decision boundary page whose link is that of ``row``."""
     link = {name: [text] for name, text in model_link(row).items()}
-    assert check_link(link, PLAYGROUND) == ({}, [])
+    assert check_link(link, DECISION_BOUNDARY) == ({}, [])
     given = {RUN[name].feeds: RUN[name].parse(text) for name, (text,) in link.items()
              if name in RUN}  # fmt: skip
     request, notes = resolve(RunRequest(**given), None)

@@ -11,13 +11,13 @@ from tests.ui.common.test_links import BAD, EVERY, GOOD, PAGES
 from ui.common.control_table import put, read
 from ui.common.controls import Choice, Choices, Flag
 from ui.common.link_controls import Numbers
+from ui.decision_boundary import controls as boundary
+from ui.decision_boundary.request import Look as BoundaryLook
+from ui.decision_boundary.request import Request as BoundaryRequest
 from ui.landing.controls import LANDING, back_to_the_first_example
 from ui.manifold import controls as manifold
 from ui.manifold.request import Metric
 from ui.manifold.request import Request as ManifoldRequest
-from ui.playground import controls as playground
-from ui.playground.request import Look as PlaygroundLook
-from ui.playground.request import Request as PlaygroundRequest
 
 DRAWN = [(page, name) for page, name in EVERY if PAGES[page][name].label]
 
@@ -69,10 +69,10 @@ KINDS = pytest.mark.parametrize(
     ("kind", "table"),
     [
         (ManifoldRequest, manifold.MODEL),
-        (PlaygroundRequest, playground.RUN),
-        (PlaygroundLook, playground.LOOK),
+        (BoundaryRequest, boundary.RUN),
+        (BoundaryLook, boundary.LOOK),
     ],
-    ids=["manifold", "playground", "look"],
+    ids=["manifold", "boundary", "look"],
 )
 
 
@@ -104,10 +104,10 @@ def test_what_the_controls_are_set_to_is_what_they_say(kind, table, data):
         assert session(monkeypatch, request, table) == request
 
 
-@pytest.mark.parametrize("kind", [ManifoldRequest, PlaygroundRequest, PlaygroundLook])
+@pytest.mark.parametrize("kind", [ManifoldRequest, BoundaryRequest, BoundaryLook])
 def test_before_anything_is_said_a_request_is_the_first_example(kind, monkeypatch):
-    table = {ManifoldRequest: manifold.MODEL, PlaygroundRequest: playground.RUN,
-             PlaygroundLook: playground.LOOK}[kind]  # fmt: skip
+    table = {ManifoldRequest: manifold.MODEL, BoundaryRequest: boundary.RUN,
+             BoundaryLook: boundary.LOOK}[kind]  # fmt: skip
     monkeypatch.setattr(streamlit, "session_state", {})
     monkeypatch.setattr(streamlit, "query_params", {})
     assert read(table, kind) == kind()

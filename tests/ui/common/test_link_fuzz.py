@@ -19,6 +19,9 @@ from ui.claims.request import Request as ClaimsRequest
 from ui.claims.request import command
 from ui.common.control_table import Controls
 from ui.common.links import check_link
+from ui.decision_boundary.request import Request as RunRequest
+from ui.decision_boundary.request import TooLong, setting
+from ui.decision_boundary.request import resolve as resolve_run
 from ui.depth.request import Request as DepthRequest
 from ui.gates.request import GateRequest, case_of
 from ui.gates.request import resolve as resolve_gate
@@ -26,9 +29,6 @@ from ui.landing.controls import LANDING
 from ui.limits import QUOTED_CHARACTERS, TRAINING_NUMBERS
 from ui.manifold.request import Request as ManifoldRequest
 from ui.manifold.request import resolve as resolve_manifold
-from ui.playground.request import Request as RunRequest
-from ui.playground.request import TooLong, setting
-from ui.playground.request import resolve as resolve_run
 
 OPENED = (
     "app.py",
@@ -93,7 +93,7 @@ def fed(controls: Controls, link: dict[str, list[str]], kind: type):
 @settings(max_examples=EXAMPLES)
 @given(LINKS)
 def test_any_link_to_decision_boundary_is_a_run_within_limits_or_a_sentence(link):
-    request, notes = resolve_run(fed(PAGES["playground"], link, RunRequest), None)
+    request, notes = resolve_run(fed(PAGES["boundary"], link, RunRequest), None)
     assert all(note.endswith(".") and note.isprintable() for _, note in notes)
     try:
         found = setting(request, None)

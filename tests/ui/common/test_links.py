@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 from ui.claims.controls import CLAIMED
 from ui.common.controls import Number
 from ui.common.links import GRID_SIZE, check_link, parse_numbers, parse_pick
+from ui.decision_boundary.controls import DECISION_BOUNDARY
 from ui.depth.controls import DEPTH
 from ui.gates.controls import GATES
 from ui.landing.controls import LANDING
 from ui.manifold.controls import MANIFOLD
-from ui.playground.controls import PLAYGROUND
 
-PAGES = {"landing": LANDING, "manifold": MANIFOLD, "playground": PLAYGROUND, "gates": GATES,
+PAGES = {"landing": LANDING, "manifold": MANIFOLD, "boundary": DECISION_BOUNDARY, "gates": GATES,
          "depth": DEPTH, "claims": CLAIMED}  # fmt: skip
 GOOD = {
     "beside": "trained without",
@@ -105,17 +105,17 @@ def test_good_values_are_quiet_and_bad_ones_get_one_sentence(page, name):
 
 
 def test_of_several_values_each_bad_one_gets_its_sentence():
-    instead, said = check_link({"also": ["silu", "relu", "tanh", "maybe"]}, PLAYGROUND)
+    instead, said = check_link({"also": ["silu", "relu", "tanh", "maybe"]}, DECISION_BOUNDARY)
     assert instead == {"also": ["silu", "tanh"]}
     assert [("relu" in text, "maybe" in text) for text in said] == [(True, False), (False, True)]
     assert all("Shown instead: silu, tanh." in text for text in said)
-    assert check_link({"also": ["silu", "tanh", "silu"]}, PLAYGROUND) == ({}, [])
-    assert check_link({"also": [""]}, PLAYGROUND) == ({}, [])
+    assert check_link({"also": ["silu", "tanh", "silu"]}, DECISION_BOUNDARY) == ({}, [])
+    assert check_link({"also": [""]}, DECISION_BOUNDARY) == ({}, [])
 
 
 def test_more_values_than_fit_are_said():
     words = ["silu", "tanh", "headwise", "half", "additive"]
-    instead, (problem,) = check_link({"also": words}, PLAYGROUND)
+    instead, (problem,) = check_link({"also": words}, DECISION_BOUNDARY)
     assert instead == {"also": words[:4]}
     assert problem == (
         "The link says `also` 5 times; it can say that 4 times at most. Shown instead: silu, tanh,"
@@ -137,8 +137,8 @@ def test_a_parameter_that_stands_there_twice_is_no_value():
         ("manifold", "lambda", "1e-3", "0"),
         ("manifold", "sharpness", "59.8", "60"),
         ("manifold", "variance", "0.06", "0.05"),
-        ("playground", "steps", "80", "100"),
-        ("playground", "points", "65", "64"),
+        ("boundary", "steps", "80", "100"),
+        ("boundary", "points", "65", "64"),
     ],
 )
 def test_between_two_steps_of_a_slider_the_nearer_one_is_shown(page, name, text, shown):
@@ -164,7 +164,7 @@ def test_defaults_can_be_shown(page, name):
 @pytest.mark.parametrize("text", ["1_0", "+3", " 3", "3 ", "٣", "²", "3.0", "--3"])
 @pytest.mark.parametrize(
     ("page", "name"),
-    [("playground", "seeds"), ("playground", "first"), ("landing", "seed"), ("manifold", "model")],
+    [("boundary", "seeds"), ("boundary", "first"), ("landing", "seed"), ("manifold", "model")],
 )
 def test_a_whole_number_is_digits_alone(page, name, text):
     instead, (problem,) = check_link({name: [text]}, PAGES[page])

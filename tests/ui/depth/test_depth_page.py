@@ -9,7 +9,7 @@ from tests.ui.payload import unpack
 from ui.depth import measured
 from ui.depth.controls import VIEW_KEY
 from ui.depth.request import SHIPPED
-from ui.work import kept
+from ui.work import cached_jobs
 
 PAGE = "pages/4_Depth.py"
 
@@ -76,7 +76,7 @@ def test_every_stack_is_measured_and_told(stacked, said):
 
 
 def test_until_a_stack_is_measured_the_last_one_is_shown_and_named(monkeypatch, inline):
-    monkeypatch.setattr(kept, "AT_ONCE_SECONDS", 0.0)
+    monkeypatch.setattr(cached_jobs, "AT_ONCE_SECONDS", 0.0)
     measured.RESULTS.shelf.clear()
     with inline.busy():
         app = open_page(PAGE, stacked="random gates", quantity="diameter")
@@ -166,7 +166,7 @@ def test_a_training_that_is_cancelled_says_that_nothing_is_there(monkeypatch, in
 
 
 def test_a_measuring_that_is_cancelled_waits_for_a_click(monkeypatch, inline):
-    monkeypatch.setattr(kept, "AT_ONCE_SECONDS", 0.0)
+    monkeypatch.setattr(cached_jobs, "AT_ONCE_SECONDS", 0.0)
     measured.RESULTS.shelf.clear()
     with inline.busy():
         app = open_page(PAGE, stacked="random gates")

@@ -20,7 +20,7 @@ from ui.common.words import accuracy_text
 from ui.landing.controls import LANDING, VIEW_KEY
 from ui.landing.parts import GOOD, JOB
 from ui.work import pool, runs
-from ui.work.shelf import SHELF
+from ui.work.cache import CACHE
 
 PAGES = ["app.py", *sorted(f"pages/{path.name}" for path in (ROOT / "pages").glob("*.py"))]
 
@@ -83,7 +83,7 @@ def test_the_first_paint_is_the_shipped_pair():
 
 def test_first_sight_takes_no_worker_and_no_second_plotly(monkeypatch):
     """A server just started has no worker ready, and Streamlit's charts bring their own plotly."""
-    SHELF.clear()
+    CACHE.clear()
     monkeypatch.setattr(pool.POOL, "stream", None)  # whoever asks a worker now fails
     app = open_page()
     assert not app.error

@@ -3,8 +3,8 @@
 import threading
 from contextlib import contextmanager
 
-from ui.work import kept
-from ui.work.job import Place
+from ui.work import cached_jobs
+from ui.work.job import QueuePosition
 
 
 class Held:
@@ -16,7 +16,7 @@ class Held:
     def __call__(self, function, about, *more, rank=None):
         self.asked.append(about)
         while not self.go.wait(0.01):
-            yield Place(0)  # as `together`
+            yield QueuePosition(0)  # as `together`
         if (returned := (yield from function(about, *more))) is not None:
             yield returned
 
@@ -27,7 +27,7 @@ def held_in(module, results, monkeypatch):
     results.shelf.clear()
     held = Held()
     monkeypatch.setattr(module, "together", held)
-    monkeypatch.setattr(kept, "AT_ONCE_SECONDS", 0.01)
+    monkeypatch.setattr(cached_jobs, "AT_ONCE_SECONDS", 0.01)
     yield held
     held.go.set()
     results.shelf.clear()

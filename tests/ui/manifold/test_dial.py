@@ -12,9 +12,9 @@ from tests.ui.manifold.test_manifold_page import payload
 from tests.ui.opening import TIMEOUT_SECONDS, open_page
 from ui.manifold import dial, totals
 from ui.manifold.request import Request, at_strength, resolve
-from ui.work import together
+from ui.work import shared
+from ui.work.cache import bytes_of
 from ui.work.job import State
-from ui.work.shelf import bytes_of
 
 PAGE = "pages/1_Manifold.py"
 ALL = [f"λ = {i / 20:.2f}" for i in range(21)]
@@ -22,7 +22,7 @@ ALL = [f"λ = {i / 20:.2f}" for i in range(21)]
 
 @pytest.fixture
 def held(monkeypatch):
-    with held_in(together, dial.DIALS, monkeypatch) as held:
+    with held_in(shared, dial.DIALS, monkeypatch) as held:
         yield held
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.ui.opening import ROOT
 from tests.ui.work.work import CANCEL_SECONDS, DEADLINE_SECONDS, Work, await_true, failing, tick
-from ui.work.job import Job, Place, State
+from ui.work.job import Job, QueuePosition, State
 
 
 def test_items_are_kept_in_order(run):
@@ -99,11 +99,11 @@ def test_of_some_types_only_the_newest_item_is_kept(run):
 def waiting(turn, places=(3, 2, 1)):
     """It says its place until its turn has come, then counts."""
     for position in places:
-        yield Place(position)
+        yield QueuePosition(position)
     while not turn.is_set():
         tick()
-        yield Place(places[-1])
-    yield Place(0)
+        yield QueuePosition(places[-1])
+    yield QueuePosition(0)
     yield from Work()()
 
 
@@ -120,7 +120,7 @@ def test_a_job_that_waits_says_so_and_its_waiting_is_no_computing(run, clock):
     assert job.elapsed == 3.0
     job.cancel()
     assert job.join(DEADLINE_SECONDS)
-    assert not any(isinstance(item, Place) for item in job.items)
+    assert not any(isinstance(item, QueuePosition) for item in job.items)
 
 
 def test_a_job_that_waits_in_between_has_begun(run):
@@ -128,7 +128,7 @@ def test_a_job_that_waits_in_between_has_begun(run):
         yield "begun"
         while True:
             tick()
-            yield Place(2)
+            yield QueuePosition(2)
 
     job = run(work)
     await_true(lambda: job.position == 2)

@@ -5,7 +5,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.ui.work.work import CANCEL_SECONDS, DEADLINE_SECONDS, Work, await_true, failing, tick
 from ui.work import jobs
-from ui.work.job import Place, State
+from ui.work.job import QueuePosition, State
 
 
 def page():
@@ -94,7 +94,7 @@ def test_the_place_in_the_queue_is_shown(visit):
     def queued():
         while True:
             tick()
-            yield Place(1)
+            yield QueuePosition(1)
 
     app, job = visit(queued)
     waiting = "Work: waiting for a free place, number 1 in the queue"
@@ -109,7 +109,7 @@ def test_a_job_that_waits_in_between_says_so_too(visit, monkeypatch):
         yield "begun"
         while True:
             tick()
-            yield Place(4)
+            yield QueuePosition(4)
 
     app, job = visit(paused)
     await_true(lambda: job.position == 4)

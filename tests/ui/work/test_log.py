@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.ui.work import tasks
 from tests.ui.work.work import DEADLINE_SECONDS, Work, await_true, failing
-from ui.work import log, trouble
+from ui.work import errors, log
 
 
 def lines(caplog):
@@ -26,14 +26,14 @@ def written(caplog):
     ("make", "outcome"), [(lambda: iter("ab"), "done"), (failing, "failed"), (Work(), "cancelled")]
 )
 def test_each_job_has_one_line_with_its_outcome_and_its_times(run, written, make, outcome):
-    job = run(make, kind="playground", about="seed 4711", expected=(ZeroDivisionError,))
+    job = run(make, kind="boundary", about="seed 4711", expected=(ZeroDivisionError,))
     await_true(lambda: job.items)
     if outcome == "cancelled":
         job.cancel()
     assert job.join(DEADLINE_SECONDS)
     (line,) = written()
     assert re.fullmatch("[0-9a-f]{8}", line["id"])
-    assert (line["event"], line["kind"], line["outcome"]) == ("job", "playground", outcome)
+    assert (line["event"], line["kind"], line["outcome"]) == ("job", "boundary", outcome)
     assert 0 <= line["seconds"] < DEADLINE_SECONDS
     assert 0 <= line["waited_seconds"] < DEADLINE_SECONDS
     assert "traceback" not in line
@@ -54,16 +54,16 @@ def test_an_error_of_ours_has_its_traceback_also_from_a_worker_and_an_id_on_the_
 def page():
     import streamlit as st
 
-    from ui.work.trouble import told
+    from ui.work.errors import reported
 
-    with told("Somewhere"):
+    with reported("Somewhere"):
         st.text("before")
         raise ZeroDivisionError("secret of a visitor")
     st.text("after")
 
 
 def test_an_error_of_a_page_is_a_sentence_with_its_id(written, monkeypatch):
-    monkeypatch.setattr(trouble, "log", log)
+    monkeypatch.setattr(errors, "log", log)
     app = AppTest.from_function(page, default_timeout=DEADLINE_SECONDS).run()
     assert not app.exception
     (line,) = written()

@@ -16,17 +16,17 @@ from tests.ui.opening import ROOT
 from tests.ui.work import tasks
 from tests.ui.work.work import CANCEL_SECONDS, DEADLINE_SECONDS, await_true
 from ui.limits import FIRST_WORKERS
-from ui.work.job import Place, State
+from ui.work.job import QueuePosition, State
 from ui.work.pool import Pool, Rank, WorkerLost
 
 
 def items(stream):
-    return [item for item in stream if item is not None and not isinstance(item, Place)]
+    return [item for item in stream if item is not None and not isinstance(item, QueuePosition)]
 
 
 def first(stream):
     """The first item; the stream goes on."""
-    return next(item for item in stream if item is not None and not isinstance(item, Place))
+    return next(item for item in stream if item is not None and not isinstance(item, QueuePosition))
 
 
 def pids(pool):
@@ -119,11 +119,11 @@ def test_of_one_rank_whoever_came_first_is_first_and_others_know_their_place(one
     streams = [one.stream(tasks.counting, last) for last in (None, 3, 3, 3)]
     assert first(streams[0]) == 0
     places = [next(stream) for stream in streams[1:]]
-    assert places == [Place(1), Place(2), Place(3)]
+    assert places == [QueuePosition(1), QueuePosition(2), QueuePosition(3)]
     view = one.stream(tasks.counting, 1, rank=Rank.VIEW)
-    assert next(view) == Place(0)
+    assert next(view) == QueuePosition(0)
     streams[1].close()
-    assert next(streams[2]) == Place(1)
+    assert next(streams[2]) == QueuePosition(1)
     assert items(view) == [0, 1]
     streams[0].close()
     assert items(streams[2]) == [0, 1, 2, 3]
@@ -135,7 +135,7 @@ def test_what_is_brief_goes_before_what_takes_long_and_after_a_view(one, tmp_pat
     training = one.stream(tasks.noting, order, "training", 100)
     assert first(training) == "training"
     waiting = one.stream(tasks.noting, order, "waiting")
-    assert next(waiting) == Place(1)
+    assert next(waiting) == QueuePosition(1)
     brief = one.stream(tasks.noting, order, "brief", 100, rank=Rank.BRIEF)
     assert first(brief) == "brief"
     assert one.call(tasks.noting, order, "view", 3) == "view"
@@ -154,9 +154,9 @@ def test_however_much_is_brief_a_worker_is_left_to_what_takes_long(two):
     two.call(tasks.process)
     briefs = [two.stream(tasks.counting, rank=Rank.BRIEF) for _ in range(3)]
     assert [first(stream) for stream in briefs[:2]] == [0, 0]  # nobody else is there
-    assert next(briefs[2]) == Place(1)
+    assert next(briefs[2]) == QueuePosition(1)
     training = two.stream(tasks.counting, 5)
-    assert next(training) == Place(2)
+    assert next(training) == QueuePosition(2)
     briefs[0].close()
     assert items(islice(training, 100)) == [0, 1, 2, 3, 4, 5]  # and no third brief task before it
     assert first(briefs[2]) == 0
@@ -170,7 +170,7 @@ def test_a_worker_that_nobody_with_long_work_wants_is_free_for_what_is_brief(two
     assert [first(stream) for stream in trainings] == [0, 0]
     briefs = [two.stream(tasks.counting, rank=Rank.BRIEF) for _ in range(2)]
     assert first(briefs[0]) == 0
-    assert next(briefs[1]) == Place(1)  # the other worker is left to its training
+    assert next(briefs[1]) == QueuePosition(1)  # the other worker is left to its training
     trainings.pop(0).close()
     assert items(islice(briefs[1], 100))[:1] == [0]  # though the other training is laid aside
     for stream in [*trainings, *briefs]:
@@ -187,7 +187,7 @@ def test_what_is_laid_aside_is_what_can_best_wait(two, other):
     assert first(younger) == 0
     briefs = [two.stream(tasks.counting, rank=Rank.BRIEF) for _ in range(2)]
     assert first(briefs[0]) == 0
-    assert next(briefs[1]) == Place(1)
+    assert next(briefs[1]) == QueuePosition(1)
     goes_on, aside = sorted(two._workers, key=lambda worker: len(worker.tasks))
     assert (len(goes_on.tasks), len(aside.tasks)) == (1, 2)
     assert min(goes_on.tasks) < min(aside.tasks)  # tasks are numbered as they come
@@ -211,7 +211,7 @@ def test_a_worker_that_still_stops_is_the_last_choice(two, tmp_path, other):
     with closing(two.stream(tasks.counting, rank=Rank.VIEW)) as view:
         assert first(view) == 0
         last = two.stream(tasks.process, rank=Rank.VIEW)
-        assert next(last) == Place(0)  # there is no other
+        assert next(last) == QueuePosition(0)  # there is no other
         (tmp_path / "go").touch()
         assert items(last) == [busy.process.pid]
     await_true(lambda: not any(worker.stopping for worker in two._workers))
@@ -223,7 +223,7 @@ def test_two_work_at_once_and_a_third_waits(two):
     two.call(tasks.process)
     streams = [two.stream(tasks.counting) for _ in range(3)]
     assert [first(stream) for stream in streams[:2]] == [0, 0]
-    assert next(streams[2]) == Place(1)
+    assert next(streams[2]) == QueuePosition(1)
     assert len({tuple(worker.tasks) for worker in two._workers}) == 2
     streams[0].close()
     assert first(streams[2]) == 0
@@ -334,7 +334,7 @@ def test_where_no_further_process_starts_tasks_wait_for_those_there_are(one, mon
     with closing(one.stream(tasks.counting)) as ahead:
         assert first(ahead) == 0
         after = one.stream(tasks.counting, 3)
-        assert next(after) == Place(1)
+        assert next(after) == QueuePosition(1)
     assert items(after) == [0, 1, 2, 3]
     assert not one.crowded
 

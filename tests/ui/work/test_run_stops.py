@@ -13,9 +13,9 @@ from streamlit.testing.v1.local_script_runner import LocalScriptRunner
 from tests.ui.work import tasks
 from tests.ui.work.work import DEADLINE_SECONDS, Clock, await_true
 from ui.work import run_stops
-from ui.work.job import Place
+from ui.work.cache import Cache, cached
+from ui.work.job import QueuePosition
 from ui.work.pool import Rank
-from ui.work.shelf import Shelf, shelved
 
 
 class Run(LocalScriptRunner):
@@ -106,9 +106,9 @@ def go(tmp_path):
 @pytest.fixture
 def held(one, go):
     """A function that many can ask for, at which the one worker is until it is let ``go``."""
-    made, shelf = [], Shelf(1e6)
+    made, shelf = [], Cache(1e6)
 
-    @shelved(on=shelf)
+    @cached(on=shelf)
     def measured(name):
         made.append(name)
         return one.call(tasks.holding, go)
@@ -124,14 +124,14 @@ def who_wait(shelf):
 
 def test_of_ten_quick_moves_the_last_alone_is_computed(one, visit, later, go, tmp_path):
     order = tmp_path / "order"
-    kept = Shelf(1e6)
+    kept = Cache(1e6)
 
-    @shelved(on=kept)
+    @cached(on=kept)
     def measured(seed):
         return one.call(tasks.noting, order, seed, 1)
 
     with closing(one.stream(tasks.holding, go, rank=Rank.VIEW)) as ahead:
-        while isinstance(next(ahead), Place | None):
+        while isinstance(next(ahead), QueuePosition | None):
             pass
         moves = []
         for seed in range(10):
@@ -184,7 +184,7 @@ def test_a_stopped_run_goes_on_as_long_as_another_visitor_waits(one, visit, late
 
 def test_what_a_part_is_made_for_counts_as_well(one, visit, later, held, go):
     """A run makes a part of the whole that another waits for."""
-    wholes = Shelf(1e6)
+    wholes = Cache(1e6)
 
     def whole():
         return wholes.get("whole", lambda: held("part"))

@@ -9,10 +9,10 @@ from ui.manifold.controls import MANIFOLD, apply_request
 from ui.manifold.fooled.cases import FOOLED, Case
 from ui.manifold.fooled.makers import Fooled
 from ui.work import pool
-from ui.work.shelf import shelved
+from ui.work.cache import cached
 
 
-@shelved("Looking twice …")
+@cached("Looking twice …")
 def made(name: str) -> Fooled:
     """A case's picture and number."""
     return pool.POOL.call(FOOLED[name].make)

@@ -19,15 +19,15 @@ from gating_core.training.trained import TrainedEnsemble
 from tests.core.experiments.comparison.runs import SETTINGS, SMALL, run_of
 from tests.ui.payload import arrays_in, names_in
 from ui.components.view3d import pack
+from ui.decision_boundary.curves import Curve
+from ui.decision_boundary.figures import inside_figure, span, still_figure
+from ui.decision_boundary.picture import PAINTS, film_view
 from ui.drawing import palette
 from ui.drawing.axes import film_axes
 from ui.drawing.classified import curvature_scale
 from ui.drawing.lines import barycentric
 from ui.drawing.planes import PLANE_TOLERANCE, classifier_planes
 from ui.drawing.sheet import boundaries
-from ui.playground.curves import Curve
-from ui.playground.figures import inside_figure, span, still_figure
-from ui.playground.picture import PAINTS, film_view
 
 LARGEST_PAYLOAD_MB = 8
 MEMBER = 1

@@ -1,0 +1,489 @@
+"""Does Decision boundary train, scrub, play, take own points, and give things away?"""
+
+import json
+import re
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from playwright.sync_api import TimeoutError
+
+from gating_core.export.weights import load_weights
+from gating_core.tasks.own import EXAMPLE_CSV
+
+from .looking import (
+    MARKERS,
+    WATCH_FRAMES,
+    assert_drawn,
+    assert_on_the_first_screen,
+    assert_scrolls_only_down,
+)
+from .pointing import place, surface_spots
+from .test_draw import mode, stroke
+from .visiting import become_phone, follow_link, open_page, resize, settle, visit
+
+pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
+
+ADDRESS = "/Decision_boundary?seeds=2&steps=50&points=64"
+WIDE = {"viewport": {"width": 800, "height": 1400}}
+UNFOLDED = f"{ADDRESS}&setup=true&own=true&looking=true"
+LONG = "/Decision_boundary?steps=4000&seeds=12&from=tokens&slots=4"
+STATE = "document.querySelector('.gc-view').__gc"
+SCENES = """() => [...document.querySelectorAll('.gc-scene')]
+  .map(div => [...div.data[0].x].slice(0, 200))"""
+NOW = "() => document.querySelector('.gc-wide .gc-plane').data.at(-1).x[0]"
+MEASURED = """() => {
+  const totals = [...document.querySelectorAll('.gc-columns .gc-caption')];
+  return totals.length === 2 && totals.every(({ innerText: text }) =>
+    text.includes('total curvature') && !text.includes('being measured'))
+    && !document.body.innerText.includes('the run before, until');
+}"""
+
+
+@pytest.fixture(scope="module")
+def wide(browser, served, watch):
+    """A visitor with a wide window, shared by the tests that leave the page usable."""
+    with open_page(browser, watch, **WIDE) as page:
+        visit(page, watch, served.url + ADDRESS, await_run)
+        yield page
+
+
+@pytest.fixture(scope="module")
+def phone(wide):
+    """The same visitor, now with a phone and everything unfolded."""
+    become_phone(wide)
+    follow_link(wide, UNFOLDED)
+    wide.wait_for_selector(".gc-draw", state="attached")  # behind another tab, perhaps
+    await_run(wide)
+    return wide
+
+
+def await_run(page):
+    """Wait for the end of a run: then there is a table, and nothing polls."""
+    page.wait_for_selector(".gc-view[data-n]")
+    page.get_by_test_id("stTable").wait_for()
+    page.wait_for_function(MEASURED)
+    settle(page)
+
+
+def frame(page):
+    return int(page.locator(".gc-view").get_attribute("data-frame"))
+
+
+def last_frame(page):
+    return page.evaluate(f"{STATE}.header.frames") - 1
+
+
+def show_last(page):
+    page.locator(".gc-scrub").focus()
+    page.keyboard.press("End")
+    page.wait_for_selector(f".gc-view[data-frame='{last_frame(page)}']")
+    settle(page)
+
+
+def serial(page):
+    return page.evaluate(f"{STATE}.header.serial")
+
+
+def await_another(page, before):
+    page.wait_for_function(f"before => {STATE}.header.serial !== before", arg=before)
+    await_run(page)
+
+
+def test_a_run_is_trained_and_drawn(wide):
+    assert frame(wide) == last_frame(wide) > 20
+    assert wide.locator(".gc-frame").inner_text() == "step 50 · epoch 50"
+    assert wide.locator(".gc-scene:has(canvas)").count() == 2
+    for scene in wide.locator(".gc-scene").all():
+        assert_drawn(scene)
+
+
+def test_scrubbing_back_shows_the_past_without_the_server(wide):
+    show_last(wide)
+    after, url = wide.evaluate(SCENES), wide.url
+    wide.locator(".gc-scrub").focus()
+    wide.keyboard.press("Home")
+    wide.wait_for_selector(".gc-view[data-frame='0']")
+    settle(wide)
+    assert wide.locator(".gc-frame").inner_text() == "step 0 · epoch 0"
+    for then, now in zip(wide.evaluate(SCENES), after, strict=True):
+        assert np.abs(np.subtract(then, now)).max() > 1e-3
+    assert wide.evaluate(NOW) == 0
+    assert wide.url == url
+    show_last(wide)
+    assert wide.evaluate(SCENES) == after
+    assert wide.evaluate(NOW) == 50
+
+
+SIZES = """selector => [...document.querySelectorAll(`.gc-columns ${selector}`)].map(div => {
+  const { width, height } = div.getBoundingClientRect();
+  const across = div._fullLayout.xaxis?._length ?? width;
+  return [width, height, across];
+})"""
+
+
+@pytest.mark.parametrize("size", [(1400, 900), (1366, 768)])
+def test_one_screen_tells_it_and_a_map_is_as_large_as_its_sheet(wide, size):
+    """Without scrolling: question, controls, Play, both surfaces and planes, and the sentence."""
+    resize(wide, *size)
+    try:
+        parts = (".gc-bar", ".gc-columns .gc-scene", ".gc-columns .gc-plane", ".gc-reading")
+        assert wide.locator(", ".join(parts)).count() == 6
+        assert_on_the_first_screen(wide, "h1", ".st-key-who", *parts)
+        reading = wide.locator(".gc-reading").inner_text()
+        assert reading.startswith("Step 50, new points right: no gate")
+        sheets, maps = (wide.evaluate(SIZES, f".gc-{kind}") for kind in ("scene", "plane"))
+        for sheet, plane in zip(sheets, maps, strict=True):
+            assert plane[0] == pytest.approx(sheet[0], abs=1)
+            assert plane[2] > 0.75 * sheet[0]  # what is drawn of it, without numbers beside it
+    finally:
+        resize(wide, 800, 1400)
+
+
+def test_on_a_narrow_screen_they_stand_one_below_the_other(wide):
+    boxes = [wide.locator(f".gc-columns .gc-{kind}").first.bounding_box()
+             for kind in ("scene", "plane")]  # fmt: skip
+    sheet, plane = boxes
+    assert plane["y"] >= sheet["y"] + sheet["height"]
+    assert plane["width"] == pytest.approx(sheet["width"], abs=1)
+
+
+PANELS = 4  # two sheets, two planes
+
+
+def assert_marked(page, spot):
+    """Every picture has a mark at this point of the chart, and at no other."""
+    marks = page.evaluate(MARKERS)[:PANELS]
+    assert [len(mark) for mark in marks] == [2] * PANELS  # x and y of one point
+    axis = np.linspace(-1, 1, 31)
+    for plane in marks[1::2]:
+        assert plane == pytest.approx([axis[spot[1]], axis[spot[0]]], abs=1e-6)
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_what_the_pointer_is_at_is_marked_in_all_pictures_without_the_server(wide, side):
+    show_last(wide)
+    resize(wide, 1400, 900)
+    try:
+        runs = wide.evaluate("window.testScript.runs")
+        plane = wide.locator(".gc-columns .gc-plane").nth(side)
+        wide.mouse.move(*place(plane, 0.6, 0.3), steps=3)
+        wide.wait_for_function(f"{STATE}.hover !== null")
+        wide.wait_for_function(f"({MARKERS})()[0].length === 2")
+        assert_marked(wide, wide.evaluate(f"{STATE}.hover"))
+        wide.mouse.move(1, 1)
+        wide.wait_for_function(f"({MARKERS})().slice(0, {PANELS}).every(mark => !mark.length)")
+        for spot in surface_spots(
+            wide.locator(".gc-columns .gc-scene").nth(side)
+        ):  # behind a fold another point is meant
+            wide.mouse.move(*spot, steps=3)
+            try:
+                wide.wait_for_function(f"{STATE}.hover !== null", timeout=2_000)
+                break
+            except TimeoutError:
+                continue
+        wide.wait_for_function(f"({MARKERS})()[1].length === 2")
+        assert_marked(wide, wide.evaluate(f"{STATE}.hover"))
+        wide.mouse.move(1, 1)
+        wide.wait_for_function(f"({MARKERS})().slice(0, {PANELS}).every(mark => !mark.length)")
+        assert wide.evaluate("window.testScript.runs") == runs
+        wide.mouse.click(*place(plane, 0.6, 0.3))
+        wide.wait_for_function(f"{STATE}.pick !== null")
+        wide.mouse.move(1, 1)
+        settle(wide)
+        assert_marked(wide, wide.evaluate(f"{STATE}.pick"))
+    finally:
+        wide.evaluate(f"() => {{ {STATE}.pick = null; }}")
+        resize(wide, 800, 1400)
+
+
+def test_the_timeline_is_linear_in_steps_and_a_click_on_a_curve_goes_there(wide):
+    show_last(wide)
+    scrub = wide.locator(".gc-scrub")
+    assert (scrub.get_attribute("min"), scrub.get_attribute("max")) == ("0", "50")
+    curves = wide.locator(".gc-wide .gc-plane")
+    curves.scroll_into_view_if_needed()
+    settle(wide)
+    spot = wide.evaluate("""() => {
+      const div = document.querySelector('.gc-wide .gc-plane');
+      const { left, top, height } = div.getBoundingClientRect();
+      const { xaxis } = div._fullLayout;
+      return [left + xaxis._offset + xaxis.d2p(24.6), top + height / 2];
+    }""")
+    wide.mouse.click(*spot)
+    wide.wait_for_function(f"{STATE}.frame < {STATE}.header.frames - 1")
+    settle(wide)
+    steps = np.array(wide.evaluate(f"{STATE}.header.places"))
+    nearest = steps[np.abs(steps - 24.6).argmin()]
+    assert wide.evaluate(NOW) == nearest
+    assert float(scrub.input_value()) == nearest
+    before = frame(wide)
+    scrub.focus()
+    wide.keyboard.press("ArrowLeft")
+    wide.wait_for_selector(f".gc-view[data-frame='{before - 1}']")
+    settle(wide)
+    assert wide.evaluate(NOW) == steps[steps < nearest][-1]
+    show_last(wide)
+
+
+def test_steps_back_and_forth(wide):
+    show_last(wide)
+    last = last_frame(wide)
+    back, forth = (wide.get_by_label(f"One step {way}") for way in ("back", "forward"))
+    for wanted, button in ((last - 1, back), (last - 2, back), (last - 1, forth), (last, forth)):
+        button.click()
+        wide.wait_for_selector(f".gc-view[data-frame='{wanted}']")
+    forth.click()
+    settle(wide)
+    assert frame(wide) == last
+
+
+def test_play_runs_to_the_end(wide):
+    show_last(wide)
+    wide.evaluate(WATCH_FRAMES)
+    wide.locator(".gc-play").click()
+    wide.wait_for_function(
+        "last => window.testFrames.length > last && window.testFrames.at(-1) === last",
+        arg=last_frame(wide),
+    )
+    settle(wide)
+    seen = wide.evaluate("window.testFrames")
+    last = last_frame(wide)
+    assert [*dict.fromkeys(seen)] == list(range(last + 1))  # the last again when Python answers
+    assert "Play" in wide.locator(".gc-play").inner_text()
+
+
+def test_a_click_on_the_strip_picks_a_seed(wide):
+    before = serial(wide)
+    wide.locator(".st-key-seed_strip").scroll_into_view_if_needed()
+    settle(wide)
+    wide.locator(".st-key-seed_strip .gc-dot:not(.gc-shown)").first.click()
+    await_another(wide, before)
+    wide.wait_for_url(lambda url: "picked_seed=" in url and "who=picked" in url)
+    seed = re.search(r"picked_seed=(\d+)", wide.url)[1]
+    assert wide.locator(".gc-heading").first.inner_text() == f"no gate · seed {seed}"
+
+
+def test_weights_and_figure_can_be_taken(wide, tmp_path):
+    for name, file in (("Weights", "model.safetensors"), ("Figure", "figure.html"),
+                       ("Log", "log.csv"), ("Script", "rerun.py")):  # fmt: skip
+        with wide.expect_download() as download:
+            wide.get_by_role("button", name=name).click()
+        assert download.value.suggested_filename == file
+        download.value.save_as(tmp_path / file)
+    ensemble = load_weights((tmp_path / "model.safetensors").read_bytes())
+    assert ensemble.seeds == (0, 1)
+    assert "mesh3d" in (tmp_path / "figure.html").read_text(encoding="utf-8")
+    assert (tmp_path / "log.csv").read_text().startswith("variant,step,seed")
+    compile((tmp_path / "rerun.py").read_text(encoding="utf-8"), "rerun.py", "exec")
+
+
+def test_whoever_comes_back_finds_the_page_as_it_was(wide):
+    chosen = wide.get_by_role("combobox", name="Seed that is shown")
+    chosen.scroll_into_view_if_needed()
+    settle(wide)  # scrolling would close the list
+    chosen.click()
+    wide.get_by_role("option", name="worst right").click()
+    wide.wait_for_url(lambda url: "who=worst+right" in url)
+    settle(wide)
+    before, link = serial(wide), wide.url
+    wide.get_by_test_id("stPageLink").filter(has_text="How to read it").click()
+    wide.get_by_role("heading", name="How to read the pictures").wait_for()
+    wide.go_back()
+    wide.wait_for_url(lambda url: "who=worst+right" in url)
+    await_run(wide)
+    assert serial(wide) == before
+    assert sorted(wide.url.split("?")[1].split("&")) == sorted(link.split("?")[1].split("&"))
+    wide.get_by_test_id("stPageLink").filter(has_text="How to read it").click()
+    wide.get_by_role("heading", name="How to read the pictures").wait_for()
+    wide.get_by_test_id("stPageLink").filter(has_text="Decision boundary").click()
+    wide.wait_for_url(lambda url: "who=worst+right" in url)
+    await_run(wide)
+    assert serial(wide) == before
+    wide.go_back()
+    wide.get_by_role("heading", name="How to read the pictures").wait_for()
+    wide.go_forward()
+    wide.wait_for_url(lambda url: "who=worst+right" in url)
+    await_run(wide)
+    assert serial(wide) == before
+
+
+# Whether the picture is dimmed, and which one it is, whenever that changes from now on.
+WATCH_DIMMED = f"""() => {{
+  const view = document.querySelector('.gc-view');
+  window.testDimmed = [];
+  new MutationObserver(() => window.testDimmed.push([
+    ['gc-old', 'gc-waits'].some(name => view.classList.contains(name)), {STATE}.header.serial,
+  ])).observe(view, {{ attributes: true, attributeFilter: ['class'] }});
+}}"""
+
+
+def test_under_a_new_choice_the_old_picture_is_dimmed_until_its_own_is_there(wide):
+    """Also where the new one is known already, and nothing is said of it."""
+    before = serial(wide)
+    wide.get_by_role("combobox", name="Seed that is shown").scroll_into_view_if_needed()
+    settle(wide)
+    wide.evaluate(WATCH_DIMMED)
+    wide.get_by_role("combobox", name="Seed that is shown").click()
+    wide.get_by_role("option", name="best left").click()
+    wide.wait_for_url(lambda url: "who=best+left" in url)
+    settle(wide)
+    dimmed = wide.evaluate("window.testDimmed")
+    assert [True, before] in dimmed
+    assert not dimmed[-1][0]
+    wide.evaluate(WATCH_DIMMED)
+    wide.locator(".gc-play").focus()
+    show_last(wide)
+    assert not any(dim for dim, _ in wide.evaluate("window.testDimmed"))  # another frame is known
+
+
+def test_a_small_multiple_is_enlarged_by_a_click(wide):
+    wide.get_by_text("Looking inside: every weight").click()
+    small = wide.locator(".st-key-inside_small_left .js-plotly-plot")
+    small.wait_for()
+    settle(wide)
+    small.scroll_into_view_if_needed()
+    wide.mouse.click(*place(small.locator(".heatmaplayer image").nth(1), 0.5, 0.5))
+    wide.locator(".st-key-inside_large .js-plotly-plot").wait_for()
+    assert wide.locator(".st-key-inside_large .js-plotly-plot .heatmaplayer image").count() == 1
+    wide.get_by_role("button", name="Show all").click()
+    small.wait_for()
+    settle(wide)
+
+
+def test_drawn_points_are_trained(wide):
+    before = serial(wide)
+    wide.get_by_text("Your own data: draw").click()
+    wide.wait_for_selector(".gc-draw-paper[width]")
+    wide.locator(".gc-draw").scroll_into_view_if_needed()
+    settle(wide)
+    mode(wide, "blue").check()
+    stroke(wide, (-0.7, 0.5), (0.7, 0.5))
+    wide.get_by_text("all points are of the class").wait_for()
+    settle(wide)
+    assert serial(wide) == before  # the picture stays
+    mode(wide, "orange").check()
+    stroke(wide, (-0.7, -0.5), (0.7, -0.5))
+    await_another(wide, before)
+    wide.get_by_text("classes blue, orange").wait_for()
+    wide.wait_for_url(lambda url: "data=own" in url)
+    drawn = len(wide.evaluate("document.querySelector('.gc-draw').__gc.picture"))
+    wide.get_by_text(f"{drawn} points, classes").wait_for()
+
+
+def test_an_uploaded_file_is_trained_or_refused(wide):
+    before = serial(wide)
+    wide.get_by_role("tab", name="Upload").click()
+    chooser = wide.locator(".st-key-own_file input[type=file]")
+    bad = {"name": "bad.csv", "mimeType": "text/csv", "buffer": b"x,y\n1,2\n"}
+    chooser.set_input_files([bad])
+    wide.get_by_test_id("stAlert").wait_for()
+    settle(wide)
+    assert serial(wide) == before
+    good = {"name": "good.csv", "mimeType": "text/csv", "buffer": EXAMPLE_CSV.encode()}
+    chooser.set_input_files([good])
+    await_another(wide, before)
+    wide.get_by_text("classes ripe, unripe").wait_for()
+    assert wide.get_by_test_id("stAlert").count() == 0
+
+
+def test_train_on(wide):
+    before = serial(wide)
+    wide.get_by_role("button", name="Train on").click()
+    await_another(wide, before)
+    wide.wait_for_url(lambda url: "steps=450" in url)
+    assert wide.locator(".gc-frame").inner_text().startswith("step 450 ·")
+
+
+def test_a_phone_scrolls_only_down(phone):
+    assert_scrolls_only_down(phone)
+
+
+def test_the_keyboard_reaches_everything(phone):
+    phone.locator(".gc-play").focus()  # first of what is in the view
+    wanted = {
+        "gc-scrub",
+        "gc-scene",
+        "Train on",
+        "Back to step 0",
+        "New seeds",
+        "Weights",
+        "Figure",
+    }
+    reached = set()
+    for _ in range(120):
+        phone.keyboard.press("Tab")
+        text = phone.evaluate(
+            "(e => e.className + ' ' + (e.innerText ?? ''))(document.activeElement)"
+        )
+        reached |= {word for word in wanted if word in text}
+        if reached == wanted:
+            break
+    assert reached == wanted, json.dumps(sorted(wanted - reached))
+
+
+def test_who_looks_at_the_past_stays_there_while_the_run_grows(phone):
+    before = serial(phone)
+    follow_link(phone, LONG)
+    # The picture may be made anew meanwhile.
+    phone.wait_for_function(f"before => ({STATE}?.header.serial ?? before) !== before", arg=before)
+    phone.wait_for_function(f"{STATE}?.wired && {STATE}.header.frames > 2")
+    phone.locator(".gc-scrub").focus()
+    phone.keyboard.press("Home")
+    phone.wait_for_selector(".gc-view[data-frame='0']")
+    known = last_frame(phone)
+    phone.wait_for_function(f"known => {STATE}.header.frames > known + 1", arg=known)
+    assert frame(phone) == 0
+
+
+PLACE = "document.querySelector('.gc-columns').getBoundingClientRect().top"
+
+
+def test_how_a_run_goes_and_where_it_was_stopped_moves_no_picture(browser, served, watch):
+    """Neither the progress, nor the way to go on after a click on Cancel."""
+    with open_page(browser, watch, **WIDE) as page:
+        visit(page, watch, served.url + ADDRESS, await_run)
+        before = page.evaluate(PLACE)
+        follow_link(page, f"{LONG}&first=900")
+        page.get_by_test_id("stProgress").wait_for()
+        assert page.evaluate(PLACE) == before
+        page.get_by_role("button", name="Cancel").click()
+        page.get_by_role("button", name="Go on").wait_for()
+        settle(page)
+        assert page.evaluate(PLACE) == before
+        box = page.get_by_role("button", name="Go on").bounding_box()
+        assert 0 < box["y"] < WIDE["viewport"]["height"] - box["height"]
+
+
+SLOW = """() => {
+  const {fetch} = window;
+  window.asked = [];
+  window.fetch = async (address, ...rest) => {
+    if (!String(address).endsWith('.bin')) return fetch(address, ...rest);
+    const ask = {address, from: performance.now(), to: Infinity};
+    window.asked.push(ask);
+    await new Promise(resolve => { setTimeout(resolve, 2000); });
+    const answer = await fetch(address, ...rest);
+    ask.to = performance.now();
+    return answer;
+  };
+}"""
+
+ANSWERED = "() => window.asked.filter(ask => ask.to < Infinity).length > 2"
+
+
+def test_a_slow_browser_gets_the_newest_film_that_it_can_while_the_run_grows(
+    browser, served, watch
+):
+    with open_page(browser, watch, **WIDE) as page:
+        page.add_init_script(f"({SLOW})()")
+        visit(
+            page,
+            watch,
+            f"{served.url}{LONG}&seed=7",
+            lambda page: page.wait_for_selector(".gc-view"),
+        )
+        page.wait_for_function(ANSWERED)
+        asked = page.evaluate("window.asked")
+    assert all(before["to"] <= after["from"] for before, after in pairwise(asked))
+    assert len({ask["address"] for ask in asked}) == len(asked)

@@ -1,0 +1,291 @@
+"""Do the sentences about runs say what is in the numbers, in words that one needs not learn?"""
+
+import re
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+import torch
+
+from gating_core.experiments.comparison import (
+    VARIANTS,
+    CurvatureSummary,
+    Setting,
+    TrainedRun,
+    film_data,
+    film_frames,
+    train_setting,
+)
+from gating_core.geometry import CURVED, FLAT, UNKNOWN, Integral, Verdict
+from gating_core.tasks import TASK_NAME, TASKS
+from ui.common.words import percent
+from ui.decision_boundary import film_words, words
+from ui.decision_boundary.names import DATA, KINDS
+from ui.decision_boundary.picture import _reading
+from ui.decision_boundary.request import TYPICAL, WHO
+from ui.drawing.axes import film_axes
+from ui.work.runs import Shown
+
+SMALL = Setting(seed_count=3, steps=20, points=400)
+
+
+@cache
+def run_of(setting: Setting) -> TrainedRun:
+    *_, run = train_setting(setting)
+    assert isinstance(run, TrainedRun)
+    return run
+
+
+def test_what_can_be_reached_without_learning_is_said(monkeypatch):
+    run = run_of(replace(SMALL, balance=0.1))
+    base = np.maximum((run.task.test_labels == 0).mean(1), (run.task.test_labels == 1).mean(1))
+    assert abs(base.mean() - 0.9) < 0.04
+    gains = {"ungated": 0.0, "sigmoid": 0.05}
+    monkeypatch.setattr(words, "_finals", lambda run, name: base + gains[name])
+    text = f"Always guessing the larger class gets {100 * base.mean():.0f}\u00a0%."
+    assert f"{text} No better than that: no gate." in words.table_note(run)
+    gains["ungated"] = 0.04
+    assert words.table_note(run).endswith(text)
+
+
+def test_of_more_classes_it_is_the_largest():
+    note = words.table_note(run_of(replace(SMALL, task="blobs3", points=300)))
+    assert "Always guessing the largest class gets " in note
+
+
+@pytest.mark.parametrize(
+    ("word", "shares", "start"),
+    [
+        (UNKNOWN, (0.0, 0.0, 0.0, 1.0), "∫|K| dA as measured; at no point is it known"),
+        (FLAT, (0.0, 0.0, 1.0, 0.0), "flat: no curvature beyond rounding error"),
+        (CURVED, (0.5, 0.3, 0.2, 0.0), "curved, dome-like on 50\u00a0% and saddle-like on 30"),
+    ],
+)
+def test_the_line_under_a_total_follows_the_verdict(word, shares, start):
+    total = Integral(torch.tensor([4.0]), torch.tensor([0.1]), torch.tensor([True]))
+    verdict = Verdict(word, *shares, 0.0, 1e-9, "rigorous", None)
+    assert words.final_doubt(CurvatureSummary("silu", 0, total, (verdict,))).startswith(start)
+
+
+def _exact(number):
+    return torch.tensor(number, dtype=torch.bool if isinstance(number, bool) else torch.float64)
+
+
+@pytest.mark.parametrize(
+    ("word", "total", "text"),
+    [
+        (FLAT, (4.0, 0.1, True), "total curvature **0**: flat"),
+        (CURVED, (4.0, 0.1, True), "total curvature **4.0 ± 0.1**"),
+        (CURVED, (4.0, 0.1, False), "total curvature **at least 4.0 ± 0.1**"),
+        (CURVED, (4.0, 3.0, True), "total curvature: cannot tell, it folds too sharply"),
+    ],
+)
+def test_the_total_over_a_picture_has_its_doubt(word, total, text):
+    verdict = Verdict(word, 1.0, 0.0, 0.0, 0.0, 0.0, 1e-9, "rigorous", None)
+    assert words.caption_total(Integral(*map(_exact, total)), verdict) == text
+
+
+def test_totals_along_a_run_stand_over_their_frames():
+    """Each frame has its own; what is refined stands over the last, what is not there is said."""
+    run = run_of(SMALL)
+    count = len(run.frames)
+    shown = Shown(run)
+    assert all(words.NOT_YET in line for line in film_words.captions(shown, "sigmoid", 0, True))
+    lines = film_words.captions(shown, "sigmoid", 0, False)
+    assert all(words.NOT_MEASURED in line for line in lines)
+    verdict = Verdict(CURVED, 1.0, 0.0, 0.0, 0.0, 0.0, 1e-9, "estimate", None)
+    values = torch.arange(count) + 2.0
+    error, complete = torch.full((count,), 0.1, dtype=torch.float64), torch.arange(count) != 1
+    along = Integral(values, error, complete)
+    end = Integral(*map(_exact, (9.0, 0.2, True)))
+    key = "sigmoid", 0
+    path = {key: CurvatureSummary(*key, along, (verdict,) * count)}
+    shown = Shown(run, path, {key: CurvatureSummary(*key, end, (verdict,))})
+    lines = film_words.captions(shown, "sigmoid", 0, False, filled=np.full(count, 0.02))
+    accuracy = run.variants["sigmoid"].ensemble.test_accuracy[:, 0]
+    for frame, line in enumerate(lines):
+        total = "9.0 ± 0.2" if frame == count - 1 else f"{frame + 2}.0 ± 0.1"
+        total = f"at least {total}" if frame == 1 else total
+        whose = "training uses" if frame else "the first weights use"
+        assert line == (
+            f"**{percent(accuracy[frame])}** of new points right · total curvature **{total}**"
+            f" · {whose} 2\u00a0% of its triangle"
+        )
+    ends = words.ends_text({"ungated": None, "sigmoid": shown.final["sigmoid", 0]})
+    assert ends.startswith("At the end, sigmoid gate: curved, dome-like on 100")
+    assert words.ends_text({"ungated": None, "sigmoid": None}) == ""
+
+
+@pytest.mark.parametrize(
+    ("shares", "text"),
+    [
+        ([0.72, 0.74], "73.0 ± 12.8\u00a0%"),
+        ([0.6, 0.61, 0.62], "61.0 ± 2.5\u00a0%"),
+        ([0.98, 0.99, 1.0], "99\u00a0% (96 to 100\u00a0%)"),
+        ([0.7], "70.0\u00a0%"),
+    ],
+)
+def test_a_mean_accuracy_has_one_decimal_and_ends_where_accuracies_do(shares, text):
+    assert words.mean_text(np.array(shares)) == text
+
+
+def test_numbers_of_a_sentence_subtract_to_the_difference_that_it_says():
+    """73.44 and 85.77 would be 73.4 and 85.8, and their difference is 12.3."""
+    spread = np.array([-0.01, 0.0, 0.01])
+    run = _with(run_of(SMALL), 0.7344 + spread, 0.8577 + spread)
+    reading = film_words.readings(run)[-1]
+    assert "no gate 73.44 ± 2.49\u00a0%, sigmoid gate 85.77 ± 2.49\u00a0%." in reading
+    assert "helps by 12.3 ± 0.0 points" in reading
+    assert words.table(run)["Accuracy on new points"] == [
+        "73.44 ± 2.49\u00a0%", "85.77 ± 2.49\u00a0%",
+    ]  # fmt: skip
+    run = _with(run_of(SMALL), 0.7344 + spread, 0.8574 + spread)
+    assert (
+        "no gate 73.4 ± 2.5\u00a0%, sigmoid gate 85.7 ± 2.5\u00a0%."
+        in (film_words.readings(run)[-1])
+    )
+
+
+def test_steps_that_are_not_drawn_are_counted():
+    run = run_of(SMALL)
+    count = len(run.frames)
+    assert film_words.frames_text(run, count) == ""
+    assert (
+        film_words.frames_text(run, count - 1) == f"{count - 1} of {count} saved steps are shown."
+    )
+
+
+def test_a_plane_that_three_components_cannot_show_is_named():
+    run = run_of(replace(SMALL, model_dim=8, task="spiral", variants=("ungated", "sigmoid")))
+    sides = {
+        side: film_frames(run, name, 0)
+        for side, name in zip(("left", "right"), run.setting.compared, strict=True)
+    }
+    assert film_words.axes_text(sides, film_axes(sides)).endswith(
+        "On the left and the right no plane: three components cannot show it."
+    )
+
+
+def test_a_point_says_its_probability():
+    assert _reading(film_data(run_of(SMALL), 0)) == "p(class 1) = %{z:.2f}"
+
+
+def test_a_sentence_for_every_frame_says_what_the_seeds_say(monkeypatch):
+    run = run_of(SMALL)
+    monkeypatch.setattr(film_words, "has_learned", lambda *_: True)
+    readings = film_words.readings(run)
+    assert len(readings) == len(run.frames)
+    for frame, reading in enumerate(readings):
+        assert reading.startswith(f"Step {run.steps[frame]}, new points right: no gate ")
+        assert reading.endswith(words.verdict(run, frame))
+    assert readings[0] != readings[-1].replace(str(run.steps[-1]), "0")
+
+
+def test_which_seed_is_shown_and_why_is_said():
+    assert film_words.shown_text(run_of(SMALL), 1, TYPICAL) == (
+        "Shown: seed 1, whose difference on new points is the typical one (the median of all"
+        " seeds)."
+    )
+    assert set(film_words.WHOSE) == {*WHO, "picked"}
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "learned"),
+    [
+        ([0.73, 0.74, 0.75], True),  # 0.74 ± 0.025: its end is beyond 0.75
+        ([0.735, 0.74, 0.745], True),  # 0.74 ± 0.0124
+        ([0.739, 0.74, 0.741], False),  # 0.74 ± 0.0025
+        ([0.60, 0.60, 0.60], False),
+        ([0.75], True),
+        ([0.749], False),
+    ],
+)
+def test_nothing_is_learned_where_an_interval_ends_below_halfway_to_all(accuracy, learned):
+    base = np.full(len(accuracy), 0.5)
+    assert words.has_learned(np.array(accuracy), base) is learned
+    raised = np.array(accuracy) + 0.1  # of a base rate of 0.7, halfway is 0.85
+    assert words.has_learned(raised, base + 0.2) is learned
+
+
+def _with(run, left, right):
+    """``run`` with other final accuracies, the same for all seeds."""
+    frames = [replace(frame, snapshots=dict(frame.snapshots)) for frame in run.frames]
+    for name, share in zip(run.setting.compared, (left, right), strict=True):
+        last = frames[-1].snapshots
+        last[name] = replace(last[name], test_accuracy=np.array(share))
+    return replace(run, frames=tuple(frames))
+
+
+def test_that_neither_has_learned_is_said_first_beside_the_base_rate():
+    run = run_of(SMALL)
+    base = words.base_shares(run).mean()
+    assert abs(base - 0.5) < 0.03
+    low, high = np.array([0.6, 0.61, 0.62]), np.array([0.64, 0.66, 0.65])
+    reading = film_words.readings(_with(run, low, high))[-1]
+    assert reading == (
+        "Step 20. **Neither has learned much:** no gate 61.0 ± 2.5\u00a0% and sigmoid gate 65.0 ±"
+        " 2.5\u00a0% of new points right; always guessing the larger class gets"
+        f" {percent(base)}. Their difference, the mean of the 3 seeds' own: 4.0 ± 2.5 points."
+    )
+    assert "**Neither has learned much yet:**" in film_words.readings(_with(run, low, high))[0]
+    better = film_words.readings(_with(run, low, high + 0.3))[-1]
+    assert better.startswith("Step 20, new points right: no gate 61.0 ± 2.5\u00a0%, sigmoid")
+    assert "**Sigmoid gate helps by 34.0 ± 2.5 points**" in better
+
+
+def test_where_values_move_the_first_sentence_says_that_the_theorem_ends():
+    for source, moves in (("memory", False), ("tokens", True)):
+        run = run_of(replace(SMALL, source=source, steps=5))
+        for reading in film_words.readings(run):
+            assert reading.startswith(film_words.MOVING) is moves
+            assert "difference" in reading or "helps" in reading or "hurts" in reading
+    assert "the theorem that averages of fixed values are flat does not apply" in film_words.MOVING
+
+
+def test_epochs_are_those_that_were_trained():
+    """Of 100 training points a batch of 64 is 0.64 epochs; of fewer points each is a whole one."""
+    assert film_words.frame_labels(run_of(SMALL))[-1] == "step 20 · epoch 12.8"
+    few = run_of(replace(SMALL, points=100))
+    assert film_words.frame_labels(few)[-1] == "step 20 · epoch 20"
+
+
+def test_a_picture_that_is_out_of_date_says_of_what_it_is():
+    run = run_of(SMALL)
+    assert film_words.stale_text(run, run.setting) == ""
+    assert film_words.stale_text(run, replace(SMALL, steps=60)) == ""  # the same run, further
+    text = film_words.stale_text(run, replace(SMALL, task="xor"))
+    assert text.startswith("Still circle, no gate beside sigmoid gate. Xor, ")
+    assert film_words.stale_text(run, replace(SMALL, seed=9)).startswith("The run before.")
+
+
+def test_every_data_set_and_every_kind_of_attention_has_a_name_and_a_line_of_its_own():
+    assert set(DATA) == {*TASKS, TASK_NAME}
+    assert set(KINDS) == set(VARIANTS)
+    for names in (DATA, KINDS):
+        assert len({named.name for named in names.values()}) == len(names)
+        assert len({named.line for named in names.values()}) == len(names)
+
+
+def test_the_sentence_says_the_base_rate_where_one_class_is_clearly_larger(monkeypatch):
+    monkeypatch.setattr(film_words, "has_learned", lambda *_: True)
+    lopsided = run_of(replace(SMALL, balance=0.1))
+    for reading in film_words.readings(lopsided):
+        assert f", {words.guess_text(lopsided)}. " in reading
+    assert words.guess_text(lopsided) == "always guessing the larger class gets 90\u00a0%"
+    for even in (SMALL, replace(SMALL, task="blobs3", points=300)):
+        assert all("always" not in text for text in film_words.readings(run_of(even)))
+
+
+def test_sentence_and_table_round_a_difference_alike():
+    run = run_of(SMALL)
+    _, gap = next(rows for name, rows in words.table(run).items() if name.startswith("Against"))
+    assert re.fullmatch(r"−?\d+\.\d ± \d+\.\d points", gap)
+    value, error = gap.removesuffix(" points").split(" ± ")
+    assert f"{value.removeprefix('−')} ± {error}" in words.verdict(run)
+
+
+@pytest.mark.parametrize(("depth", "said"), [(1, "1 layer, "), (2, "2 layers, ")])
+def test_a_figure_counts_its_layers(depth, said):
+    run = run_of(replace(SMALL, depth=depth))
+    assert said in film_words.still_text(run, 0)

@@ -1,0 +1,169 @@
+"""How is what several visitors ask for computed once? They read one stream, each from its start.
+
+Whoever comes later is given what there was; the stream is closed when nobody reads it any more.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Generator, Hashable, Iterator
+from contextlib import closing
+from queue import SimpleQueue
+from typing import Any
+
+from ui.work import pool
+from ui.work.job import QueuePosition
+from ui.work.pool import Rank
+
+WAIT_SECONDS = 0.1  # for an item that another reader fetches
+
+_lock = threading.Lock()
+_streams: dict[Hashable, _Stream] = {}
+
+
+def shared_stream(
+    function: Callable[..., Any], *arguments: Hashable, rank: Rank = Rank.FIRST
+) -> Generator[Any]:
+    """As `Pool.stream`; whoever asks for the same at the same time is given the same objects.
+
+    Where there is nothing yet it yields its `QueuePosition`, never ``None``.
+    """
+    key = function, arguments, rank
+    with _lock:
+        stream = _streams.get(key)
+        if stream is None:
+            stream = _streams[key] = _Stream(pool.POOL.stream(function, *arguments, rank=rank))
+        stream.readers += 1
+    try:
+        yield from stream.read()
+    finally:
+        with _lock:
+            stream.readers -= 1
+            last = not stream.readers
+            if last:
+                del _streams[key]
+        if last:
+            stream.source.close()
+
+
+def split_over_workers(
+    function: Callable[..., Any],
+    pieces: tuple[Hashable, ...],
+    *more: Hashable,
+    rank: Rank = Rank.FIRST,
+) -> Iterator[Any]:
+    """``function(some, *more)`` of all ``pieces``, some of them for every worker.
+
+    It yields a result for each of its pieces, in their order. Here come shares done, 0 to 1, then
+    a tuple of all results. It waits, as `QueuePosition` says, while all that is left does.
+    """
+    size = min(pool.POOL.size, len(pieces))
+    streams = [shared_stream(function, pieces[i::size], *more, rank=rank) for i in range(size)]
+    found: list[list[Any]] = [[] for _ in range(size)]
+    left, positions = set(range(size)), dict[int, int]()
+    with closing(_as_they_come(streams)) as items:
+        for number, item in items:
+            positions[number] = item.position if isinstance(item, QueuePosition) else 0
+            if item is None:
+                left.remove(number)
+            elif not isinstance(item, QueuePosition):
+                found[number].append(item)
+                yield sum(map(len, found)) / len(pieces)
+            if left and left <= positions.keys():
+                yield QueuePosition(min(positions[number] for number in left))
+    yield tuple(found[i % size][i // size] for i in range(len(pieces)))
+
+
+def _as_they_come(streams: list[Generator[Any]]) -> Generator[tuple[int, Any]]:
+    """Items of all ``streams``, as soon as they come, each with its stream's place among them.
+
+    ``None`` is the end of one. What one raises is raised at once, and closes all others, as the
+    end of this does: to wait for one stream after the other would hold up what the next ones have.
+    """
+    inbox: SimpleQueue[tuple[int, Any, BaseException | None]] = SimpleQueue()
+    over = threading.Event()
+
+    def read(number: int) -> None:
+        error = None
+        try:
+            with closing(streams[number]) as stream:
+                for item in stream:
+                    inbox.put((number, item, None))
+                    if over.is_set():
+                        return
+        except BaseException as caught:
+            error = caught
+        inbox.put((number, None, error))
+
+    readers = [
+        threading.Thread(target=read, args=(number,), name="reader", daemon=True)
+        for number in range(len(streams))
+    ]
+    try:
+        for reader in readers:
+            reader.start()
+        left = len(readers)
+        while left:
+            number, item, error = inbox.get()
+            if error is not None:
+                raise error
+            left -= item is None
+            yield number, item
+    finally:
+        over.set()
+        for reader in readers:
+            if reader.ident is not None:  # it has been started
+                reader.join()
+
+
+class _Stream:
+    """One computation, and the items that it has yielded."""
+
+    def __init__(self, source: Any) -> None:
+        self.source, self.readers = source, 0
+        self._items: list[Any] = []
+        self._place = QueuePosition(0)
+        self._moved = threading.Condition()
+        self._fetching = self._over = False
+        self._error: BaseException | None = None
+
+    def read(self) -> Iterator[Any]:
+        """All items, as they come; the place in the queue where there is none yet.
+
+        Whichever reader comes first fetches the next one; the others wait for it.
+        """
+        seen = 0
+        while True:
+            with self._moved:
+                if seen == len(self._items) and self._fetching:
+                    self._moved.wait(WAIT_SECONDS)
+                items, over = self._items[seen:], self._over
+                fetch = not (items or over or self._fetching)
+                self._fetching = self._fetching or fetch
+            seen += len(items)
+            if items:
+                yield from items
+            elif over:
+                if self._error is not None:
+                    raise self._error.with_traceback(None)
+                return
+            else:
+                if fetch:
+                    self._fetch()
+                yield self._place
+
+    def _fetch(self) -> None:
+        item, error, over = None, None, False
+        try:
+            item = next(self.source)
+        except StopIteration:
+            over = True
+        except Exception as caught:
+            error, over = caught, True
+        with self._moved:
+            self._error, self._over, self._fetching = error, over, False
+            if isinstance(item, QueuePosition):
+                self._place = item
+            elif item is not None:
+                self._items.append(item)
+            self._moved.notify_all()
