@@ -51,7 +51,7 @@ UI_MAY_IMPORT = {  # rooms of the interface, besides themselves; a page's room i
     "work": {"limits"},
     "common": {"components", "work", "limits", "foreign"},
 }
-PAGES = {"claims", "depth", "gates", "landing", "manifold", "boundary"}
+PAGES = {"claims", "depth", "gates", "landing", "manifold", "decision_boundary"}
 PURE = ("chart.py", "picture.py", "replay.py", "request.py", "words.py")  # without Streamlit
 FACES = ("gating_core", *(f"gating_core.{room}" for room in MAY_IMPORT),
          "gating_core.experiments.comparison", "gating_core.experiments.depth",

@@ -1,0 +1,41 @@
+"""The fixed texts of the pages, from ``assets/lessons``, with numbers filled in.
+
+A lesson is a Markdown file. A line ``## name`` begins a section; a field is ``[[name]]``, which
+neither Markdown nor LaTeX uses.
+
+    section("manifold", "area")
+    section("depth", "replay", layers=4)
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+LESSONS = Path(__file__).resolve().parents[2] / "assets" / "lessons"
+SECTION = re.compile(r"^## (\w+)\n", re.MULTILINE)
+FIELD = re.compile(r"\[\[(\w+)\]\]")
+
+
+@cache
+def sections(lesson: str) -> dict[str, str]:
+    """Return the sections of ``lesson`` by name; what stands above the first one is a comment."""
+    _, *parts = SECTION.split((LESSONS / f"{lesson}.md").read_text(encoding="utf-8"))
+    return {name: text.strip() for name, text in zip(parts[::2], parts[1::2], strict=True)}
+
+
+def section(lesson: str, name: str, **fields: object) -> str:
+    """Return a section of ``lesson``, each field replaced by its value.
+
+    A line break within a paragraph becomes a space. ``KeyError`` for a section that does not exist
+    or a field without a value; ``ValueError`` for a value without a field.
+    """
+    text = sections(lesson)[name]
+    unused = set(fields) - set(FIELD.findall(text))
+    if unused:
+        raise ValueError(
+            f"section {name!r} of {lesson}.md has no field {', '.join(sorted(unused))}"
+        )
+    text = re.sub(r"(?<!\n)\n(?![\n*|-])", " ", text)
+    return FIELD.sub(lambda field: str(fields[field[1]]), text)
