@@ -10,6 +10,7 @@ the screen before that, and the browser loads plotly.js meanwhile.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -64,12 +65,22 @@ def page(
     with SCRIPTS.acquired():
         links = _head(title, question, lead, pictures)
         with reported(title):
-            from ui.work import jobs, pool  # not above: they import torch
-
+            with _without_collecting():
+                from ui.work import jobs, pool  # not above: they import torch
             jobs.arrive(title)
             yield
             pool.POOL.warm()
         links[title] = {name: st.query_params.get_all(name) for name in st.query_params}
+
+
+@contextmanager
+def _without_collecting() -> Iterator[None]:
+    """Look for no garbage: imports make objects that stay, see `ui.work.runtime`."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def _head(title: str, question: str, lead: str, pictures: bool) -> dict[str, dict[str, list[str]]]:
