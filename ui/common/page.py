@@ -116,7 +116,7 @@ def draw_links(group: str, links: dict[str, dict[str, list[str]]]) -> None:
         here = page.group in (group, "")
         if here or page.group not in others:
             others |= set() if here else {page.group}
-            label, icon = (title, page.icon) if here else (page.group, ":material/arrow_forward:")
+            label, icon = (title, page.icon) if here else (f"{page.group} →", None)
             st.page_link(
                 page.path, label=label, icon=icon, query_params=packed(links.get(title, {}))
             )
