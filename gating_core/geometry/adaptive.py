@@ -13,8 +13,13 @@ import torch
 from gating_core.checks import check_number
 from gating_core.geometry.curvature import curvature, second_fundamental_form
 from gating_core.geometry.flatness import flatness_proofs
-from gating_core.geometry.holonomy import loop_holonomy
-from gating_core.geometry.integrals import DENSITIES, Integral, SurfaceIntegrals, density_of
+from gating_core.geometry.integrals import (
+    DENSITIES,
+    Integral,
+    SurfaceIntegrals,
+    density_of,
+    loop_holonomy,
+)
 from gating_core.jets.second_order import second_order_jet
 from gating_core.pauses import drained
 

@@ -14,11 +14,14 @@ import numpy as np
 import torch
 
 from gating_core.geometry.curvature import CurvatureField, curvature
-from gating_core.geometry.differences import difference_curvature
+from gating_core.geometry.discrete import (
+    difference_curvature,
+    mesh_curvature,
+    paper_proxy,
+    proxy_limit,
+)
 from gating_core.geometry.grid import square_grid
-from gating_core.geometry.mesh import mesh_curvature
 from gating_core.geometry.metric import whitened
-from gating_core.geometry.proxy import paper_proxy, proxy_limit
 from gating_core.geometry.surface import diameter
 from gating_core.jets.second_order import second_order_jet
 

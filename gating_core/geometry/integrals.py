@@ -1,9 +1,10 @@
-"""Integrals of curvature over a chart that is sampled on a grid, with the doubt about them.
+"""Integrals of curvature over a chart that is sampled on a grid, with their errors.
 
 By the trapezoid rule; `gating_core.geometry.adaptive` refines where a grid would miss ridges. The
-integral of K has a second, independent value: the holonomy sum, which adds up how a tangent frame
-turns when it is carried round each cell. Where a tangent plane is unresolved its share is left
-out, values are lower estimates, and the result says so.
+integral of K has a second, independent value from first derivatives alone: the holonomy sum adds up
+how a tangent frame turns when it is carried round each cell (do Carmo, *Differential Geometry of
+Curves and Surfaces*, 4-5). Unresolved points are left out; values are lower estimates then, and
+``complete`` is False.
 """
 
 from __future__ import annotations
@@ -14,8 +15,29 @@ from dataclasses import dataclass, replace
 import torch
 
 from gating_core.geometry.curvature import CurvatureField, curvature, second_fundamental_form
-from gating_core.geometry.holonomy import loop_holonomy
 from gating_core.jets.second_order import SecondOrderJet
+
+# --- Holonomy -------------------------------------------------------------------------------------
+
+
+def frame_turn(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """The angle (...) by which frame ``b`` (..., D, 2) is turned against ``a``, aligned polarly."""
+    m = a.mT @ b
+    return torch.atan2(m[..., 1, 0] - m[..., 0, 1], m[..., 0, 0] + m[..., 1, 1])
+
+
+def loop_holonomy(frames: list[torch.Tensor]) -> torch.Tensor:
+    """The integral of K inside a loop of points, from the frames (..., D, 2) met along it.
+
+    Counter-clockwise in the chart; between -pi and pi. What a frame lacks of a full turn when it
+    is carried round the loop.
+    """
+    turns = sum(frame_turn(a, b) for a, b in zip(frames, [*frames[1:], frames[0]], strict=True))
+    # The frames of the chart turn by `turns` against a carried one, up to whole turns.
+    return -torch.remainder(torch.as_tensor(turns) + torch.pi, 2 * torch.pi) + torch.pi
+
+
+# --- Integrals on a grid --------------------------------------------------------------------------
 
 NOT_SETTLED = 0.5  # relative error above which a total is no number to quote
 SURE = 0.1  # relative error above which a total should be refined

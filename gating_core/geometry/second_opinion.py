@@ -14,7 +14,13 @@ import numpy as np
 import torch
 
 from gating_core.geometry.curvature import CurvatureField, curvature
-from gating_core.geometry.differences import DIFFERENCE_STEP, difference_curvature
+from gating_core.geometry.discrete import (
+    DIFFERENCE_STEP,
+    difference_curvature,
+    mesh_curvature,
+    paper_proxy,
+    proxy_limit,
+)
 from gating_core.geometry.error_curves import (
     MESH_SIZES,
     STEPS,
@@ -28,9 +34,7 @@ from gating_core.geometry.error_curves import (
     proxy_errors,
 )
 from gating_core.geometry.grid import Grid
-from gating_core.geometry.mesh import mesh_curvature
 from gating_core.geometry.metric import whitened
-from gating_core.geometry.proxy import paper_proxy, proxy_limit
 from gating_core.geometry.surface import surface_result
 from gating_core.jets.second_order import second_order_jet
 

@@ -17,8 +17,8 @@ import torch
 from gating_core.checks import check_choice, check_number
 from gating_core.geometry.grid import Grid
 from gating_core.geometry.surface import SurfaceResult, measure_surface
+from gating_core.theory.law import sheet
 from gating_core.theory.measure import MeasuredGate, measure_any_gate
-from gating_core.theory.sheet import sheet
 
 SIZE_RANGE = (0.05, 5.0)
 ROOM = 0.75  # the largest value of a gate that was scaled so that a sigmoid reaches it

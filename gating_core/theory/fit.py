@@ -18,7 +18,7 @@ from gating_core.checks import check_integer
 from gating_core.geometry.grid import square_grid
 from gating_core.jets.blocks import one_thread
 from gating_core.randomness import generator
-from gating_core.theory.sheet import Gate, sheet
+from gating_core.theory.law import Gate, sheet
 
 UNITS_RANGE = (1, 64)
 STEPS_RANGE = (1, 1000)

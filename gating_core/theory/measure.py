@@ -19,8 +19,7 @@ from gating_core.geometry.verdict import FLAT
 from gating_core.jets.bounded import Bounded
 from gating_core.jets.second_order import SecondOrderJet, second_order_jet
 from gating_core.theory.gallery import Exact, GateCase
-from gating_core.theory.law import law
-from gating_core.theory.sheet import Gate, GatedSheet, gate_fails, gate_values
+from gating_core.theory.law import Gate, GatedSheet, gate_fails, gate_values, law
 
 PLANE, BENT, POSITIVE, NEGATIVE, MIXED, UNDECIDED = VERDICTS = (
     "flat", "bent, not curved", "positively curved", "negatively curved", "mixed", "undecided",

@@ -18,7 +18,7 @@ from gating_core.experiments.comparison import (
     drawn_frames,
     train_setting,
 )
-from gating_core.experiments.comparison.along import curvature_along
+from gating_core.experiments.comparison.run_curvature import curvature_along
 from gating_core.pauses import drained
 from tests.benchmarks.process import LIBRARY, SERVER, WORKER, started
 from tests.benchmarks.table import Row, compare

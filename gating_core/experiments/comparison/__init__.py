@@ -1,13 +1,6 @@
 """What happens when several kinds of attention learn the same task?"""
 
-from gating_core.experiments.comparison.along import (
-    CurvatureSummary,
-    along_cost,
-    final_curvature,
-    unmeasured,
-)
-from gating_core.experiments.comparison.clearest import shows_surface
-from gating_core.experiments.comparison.filled import filled_shares
+from gating_core.experiments.comparison.coverage import filled_shares
 from gating_core.experiments.comparison.frames import (
     DRAWN_POINTS,
     FILM_GRID,
@@ -26,7 +19,6 @@ from gating_core.experiments.comparison.frames import (
     strengths_model,
     typical_member,
 )
-from gating_core.experiments.comparison.measured import Curvatures
 from gating_core.experiments.comparison.presets import (
     COMPARISONS,
     PRESETS,
@@ -36,23 +28,37 @@ from gating_core.experiments.comparison.presets import (
     load_surface,
     load_sweep,
 )
-from gating_core.experiments.comparison.refit import refitted
 from gating_core.experiments.comparison.run import (
     Divergence,
     TrainedRun,
     train_further,
     train_setting,
 )
+from gating_core.experiments.comparison.run_curvature import (
+    Curvatures,
+    CurvatureSummary,
+    along_cost,
+    final_curvature,
+    unmeasured,
+)
 from gating_core.experiments.comparison.setting import (
     FIRST_COMPARISON,
     FIRST_LOOK,
     LIMITS,
+    MATCHED,
+    TOKENS_ONLY,
+    VARIANTS,
     Setting,
     TooLarge,
     first_look,
 )
-from gating_core.experiments.comparison.sweep import STRENGTHS, StrengthSweep, sweep_strengths
-from gating_core.experiments.comparison.variants import MATCHED, TOKENS_ONLY, VARIANTS
+from gating_core.experiments.comparison.sweep import (
+    STRENGTHS,
+    StrengthSweep,
+    refitted,
+    shows_surface,
+    sweep_strengths,
+)
 
 __all__ = [
     "COMPARISONS",

@@ -7,17 +7,18 @@ import logging
 
 import torch
 
-from gating_core.experiments.comparison.measured import measured, save_curvatures
 from gating_core.experiments.comparison.presets import (
     COMPARISONS,
     FOLDER,
     PRESETS,
     SURFACES,
+    save_curvatures,
     save_run,
     save_surface,
     save_sweep,
 )
 from gating_core.experiments.comparison.run import TrainedRun, train_setting
+from gating_core.experiments.comparison.run_curvature import measured
 from gating_core.experiments.comparison.sweep import sweep_strengths
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.surface import measure_surface

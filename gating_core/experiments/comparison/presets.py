@@ -1,14 +1,16 @@
-"""Which runs are shipped, and how does a run become a file and a file a run?
+"""The shipped runs and their files: weights, gate sweeps, surfaces and curvatures.
 
-A file holds every frame: tensors are called ``VARIANT.NAME``, weights with the frames as their
-leading axis. Setting and seconds stand in the metadata as JSON. The data are drawn again. Beside
-each run stands its gate's sweep, and beside the first one the curvature of every strength: a server
-just started shows it before any process could have measured it.
+The file of a run holds every frame: tensors are called ``VARIANT.NAME``, weights with the frames as
+their leading axis. Setting and seconds stand in the metadata as JSON; the data are drawn again.
+Tensors of curvatures are called ``along.VARIANT.MEMBER.PART`` and ``final.VARIANT.MEMBER.PART``.
+All numbers are float64, except K along a run, which is float32 (it is only drawn). The metadata
+lists each text of a verdict once; verdicts hold indices into that list.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from collections.abc import Iterable
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +18,8 @@ import numpy as np
 import torch
 
 from gating_core.checks import check_choice
-from gating_core.experiments.comparison.measured import Curvatures, load_curvatures
 from gating_core.experiments.comparison.run import Frame, TrainedRun
+from gating_core.experiments.comparison.run_curvature import Curvatures, CurvatureSummary
 from gating_core.experiments.comparison.setting import FIRST_COMPARISON, FIRST_LOOK, Setting
 from gating_core.experiments.comparison.sweep import StrengthSweep
 from gating_core.export.weights import (
@@ -29,6 +31,7 @@ from gating_core.export.weights import (
 from gating_core.geometry.grid import Grid
 from gating_core.geometry.integrals import Integral
 from gating_core.geometry.surface import SurfaceResult
+from gating_core.geometry.verdict import Verdict
 from gating_core.training.ensemble import batches_of
 from gating_core.training.trainer import Snapshot
 
@@ -146,3 +149,73 @@ def load_measured(name: str) -> Curvatures:
     """What is measured of the shipped run called ``name``."""
     check_choice("comparison", name, COMPARISONS)
     return load_curvatures(FOLDER / f"{name}.curvature.safetensors")
+
+
+# --- Curvature along a run
+
+PARTS = ("along", "final")
+TEXTS = ("word", "bound_kind", "proof")  # fields of a verdict
+NUMBERS = tuple(each.name for each in fields(Verdict) if each.name not in TEXTS)
+
+
+def save_curvatures(found: Curvatures, path: Path) -> None:
+    """Write ``found`` to a safetensors file."""
+    texts: list[str | None] = [None]
+    tensors: dict[str, np.ndarray] = {}
+    for part in PARTS:
+        for (name, member), summary in getattr(found, part).items():
+            prefix = f"{part}.{name}.{member}."
+            total, verdicts = summary.total, summary.verdicts
+            numbers = [[getattr(v, each) for each in NUMBERS] for v in verdicts]
+            said = [[_place(texts, getattr(v, each)) for each in TEXTS] for v in verdicts]
+            tensors |= {
+                f"{prefix}value": total.value.numpy(),
+                f"{prefix}error": total.error.numpy(),
+                f"{prefix}complete": total.complete.numpy(),
+                f"{prefix}numbers": np.array(numbers, dtype=np.float64),
+                f"{prefix}texts": np.array(said, dtype=np.uint8),
+            }
+            if summary.known is not None:
+                tensors[f"{prefix}known"] = summary.known
+    path.write_bytes(tensor_file(tensors, {"texts": texts}))
+
+
+def load_curvatures(path: Path) -> Curvatures:
+    """Read what `save_curvatures` wrote; ``ValueError`` if the file is not that."""
+    try:
+        tensors, about = tensors_and_metadata(path.read_bytes())
+        found = Curvatures()
+        for part, name, member in _keys(tensors):
+            whole = f"{part}.{name}.{member}."
+            own = {k.removeprefix(whole): x for k, x in tensors.items() if k.startswith(whole)}
+            shape = (-1,) if part == "along" else ()  # a file has no numbers without an axis
+            numbers = (own[x].reshape(shape) for x in ("value", "error", "complete"))
+            total = Integral(*map(torch.from_numpy, numbers))
+            verdicts = tuple(
+                Verdict(
+                    **dict(zip(NUMBERS, shares, strict=True)),
+                    **{x: about["texts"][place] for x, place in zip(TEXTS, places, strict=True)},
+                )
+                for shares, places in zip(
+                    own["numbers"].tolist(), own["texts"].tolist(), strict=True
+                )
+            )
+            known, at_end = own.get("known"), part == "final"
+            summary = CurvatureSummary(name, member, total, verdicts, known, at_end)
+            getattr(found, part)[name, member] = summary
+    except (OSError, KeyError, TypeError, IndexError, ValueError, AttributeError) as error:
+        raise ValueError(f"{path.name} is not what was measured of a run: {error}") from error
+    return found
+
+
+def _place(texts: list[str | None], text: str | None) -> int:
+    """Where ``text`` stands among ``texts``, at the end if it is new."""
+    if text not in texts:
+        texts.append(text)
+    return texts.index(text)
+
+
+def _keys(names: Iterable[str]) -> list[tuple[str, str, int]]:
+    """Part, variant and member of all tensors."""
+    split = (name.split(".") for name in names)
+    return sorted({(part, variant, int(member)) for part, variant, member, _ in split})

@@ -1,4 +1,8 @@
-"""What is a comparison? One frozen setting: data, models, optimiser, seeds."""
+"""The setting of a comparison: variants, data, models, optimiser, seeds.
+
+Variants of one comparison differ in the gate alone: same seed, data, optimiser. The one exception
+is "matched", which has no gate and is wide enough to have at least as many parameters.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gating_core.attention.classifier import parameter_count
-from gating_core.attention.config import AttentionConfig
+from gating_core.attention.config import MODEL_DIM_RANGE, AttentionConfig, GateConfig
 from gating_core.checks import check_choice, check_integer, check_number
-from gating_core.experiments.comparison.variants import VARIANTS, variant_config
 from gating_core.tasks.own import TASK_NAME, OwnData, own_task
 from gating_core.tasks.rules import TASKS
 from gating_core.tasks.task import (
@@ -22,6 +25,54 @@ from gating_core.tasks.task import (
 )
 from gating_core.training.recipe import BATCH_SIZE, LEARNING_RATE, Recipe
 from gating_core.training.train import snapshot_steps
+
+MATCHED = "matched"
+VARIANTS: dict[str, GateConfig | None] = {
+    "ungated": None,
+    "sigmoid": GateConfig("sigmoid", "elementwise"),
+    "headwise": GateConfig("sigmoid", "headwise"),
+    "silu": GateConfig("silu"),
+    "tanh": GateConfig("tanh"),
+    "value": GateConfig("sigmoid", "elementwise", "G2"),
+    "half": GateConfig("constant"),
+    "additive": GateConfig("additive"),
+    "pointwise": GateConfig("pointwise"),
+    MATCHED: None,
+}
+TOKENS_ONLY = ("value",)  # a slot has no state to be gated by
+
+
+def variant_config(
+    name: str, base: AttentionConfig, class_count: int = 2, like: str = "sigmoid"
+) -> AttentionConfig:
+    """``base`` as the variant called ``name``, whatever gate it has had.
+
+    "matched" is the narrowest ungated model, no narrower than ``base`` and of its n and heads, that
+    has at least as many parameters as the variant ``like``, the classifier's included.
+    ``ValueError`` for unknown names, for a value gate on memory slots, and where the matched model
+    would have to be too wide.
+    """
+    check_choice("variant", name, VARIANTS)
+    if name in TOKENS_ONLY and base.layer.fixed_values:
+        raise ValueError(
+            f"source is {base.source!r}; the variant {name!r} needs 'tokens', because a memory"
+            " slot has no state that a gate could read"
+        )
+    config = replace(base, gate=VARIANTS[name])
+    if name != MATCHED:
+        return config
+    wanted = parameter_count(variant_config(like, base, class_count), class_count)
+    for dim in range(base.model_dim, MODEL_DIM_RANGE[1] + 1, base.heads):
+        wider = replace(config, model_dim=dim)
+        if parameter_count(wider, class_count) >= wanted:
+            return wider
+    raise ValueError(
+        f"model_dim is {base.model_dim}; the parameter-matched model would need more than"
+        f" {MODEL_DIM_RANGE[1]}"
+    )
+
+
+# --- Settings -------------------------------------------------------------------------------------
 
 # What a comparison can be, by field; its parts alone could be larger.
 LIMITS = {

@@ -1,7 +1,7 @@
-"""What does a trained gate do as it is dialled up? One member, strength by strength.
+"""One member of a trained run at every gate strength, with refitted classifiers and totals.
 
-Its weights stay as they were trained. At every strength the classifier is the best one for the
-surface that there is (`refitted`), and the total curvature is refined until it is settled.
+The weights stay as they were trained. At every strength the classifier is the best linear one for
+the surface, and the total curvature is refined until it is settled.
 
 Shapes: T strengths, D model dimension, C classes.
 """
@@ -16,11 +16,94 @@ import torch
 
 from gating_core.attention.classifier import Classifier
 from gating_core.experiments.budget import affordable_steps
-from gating_core.experiments.comparison.clearest import clearest_member
+from gating_core.experiments.comparison.coverage import covered_share, surface_seen
 from gating_core.experiments.comparison.frames import strengths_model
-from gating_core.experiments.comparison.refit import refitted
 from gating_core.experiments.comparison.run import TrainedRun
+from gating_core.geometry.concentration import concentration
+from gating_core.geometry.grid import square_grid
 from gating_core.geometry.integrals import Integral
+from gating_core.geometry.surface import measure_surface
+from gating_core.training.trained import TrainedEnsemble
+
+# --- The shown member -----------------------------------------------------------------------------
+
+GRID = 31  # points along each side: enough to compare areas
+
+
+def clearest_member(run: TrainedRun) -> int:
+    """The member of the second variant of ``run``, of one with three fixed values, by the rule."""
+    ensemble = run.variants[run.setting.compared[1]].ensemble
+    candidates = ensemble.ranking[: (len(ensemble.seeds) + 1) // 2]
+    return int(max(candidates, key=lambda member: clarity(ensemble, int(member))))
+
+
+def shows_surface(run: TrainedRun, member: int) -> bool:
+    """Whether that member has a surface to be seen, by the rule of `surface_seen`."""
+    return clarity(run.variants[run.setting.compared[1]].ensemble, member)[0]
+
+
+def clarity(ensemble: TrainedEnsemble, member: int) -> tuple[bool, float]:
+    """Of a gated member: whether it is seen, and the product of the three numbers, 0 to 1."""
+    model = strengths_model(ensemble, member, [0.0, 1.0]).attention
+    surface = measure_surface(model, square_grid(GRID), bound="estimate")
+    corners = model.blocks[-1].slot_values()[0].numpy()
+    flat, gated = surface.values
+    covered = float(np.nan_to_num(covered_share(flat, corners)))
+    even = 1.0 - float(concentration(surface)[1])
+    return surface_seen(flat, gated, corners), covered * regularity(corners) * even
+
+
+def triangle_area(corners: np.ndarray) -> float:
+    """Of a triangle with ``corners`` (3, D)."""
+    first, second = corners[1:] - corners[0]
+    square = (first @ first) * (second @ second) - (first @ second) ** 2
+    return float(np.sqrt(max(square, 0.0))) / 2
+
+
+def regularity(corners: np.ndarray) -> float:
+    """4 sqrt(3) area / sum of squared sides: 1 for an equilateral triangle, 0 for a needle."""
+    sides = corners - np.roll(corners, 1, axis=0)
+    squares = float((sides**2).sum())
+    return 4 * np.sqrt(3.0) * triangle_area(corners) / squares if squares > 0 else 0.0
+
+
+# --- The read-out ---------------------------------------------------------------------------------
+
+SOFTNESS = 1e-4  # weight of the squares of the weights: one answer, too, where classes separate
+
+
+def refitted(model: Classifier, points: np.ndarray, labels: np.ndarray) -> Classifier:
+    """``model`` with the read-outs that fit ``labels`` (P,) at ``points`` (P, 2) best.
+
+    Each member's representations of the points are centred and divided by their root mean square
+    distance from the centre first, so that its size does not matter. Labels go from 0 to C - 1.
+    """
+    values = model.attention(torch.from_numpy(points)).numpy()
+    found = [_read_out(surface, labels, model.bias.shape[-1]) for surface in values]
+    weight, bias = (np.stack(parts) for parts in zip(*found, strict=True))
+    out = Classifier(model.attention, model.bias.shape[-1]).requires_grad_(False)
+    out.weight.data, out.bias.data = torch.from_numpy(weight), torch.from_numpy(bias)
+    return out
+
+
+def _read_out(
+    values: np.ndarray, labels: np.ndarray, classes: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Weights (D, C) and bias (C,) for representations (P, D)."""
+    from sklearn.linear_model import LogisticRegression  # here: slow to import
+
+    centre = values.mean(0)
+    scale = max(float(np.sqrt(((values - centre) ** 2).sum(1).mean())), np.finfo(float).tiny)
+    fit = LogisticRegression(C=1 / (SOFTNESS * len(labels)), max_iter=1000, tol=1e-8)
+    fit.fit((values - centre) / scale, labels)
+    slopes, offsets = fit.coef_.T / scale, fit.intercept_
+    if classes == 2:  # the fit has one margin; the model one logit for each class
+        slopes, offsets = np.concatenate([-slopes, slopes], 1) / 2, np.tile(offsets, 2) / 2
+        offsets = offsets * [-1, 1]
+    return slopes, offsets - centre @ slopes
+
+
+# --- The sweep ------------------------------------------------------------------------------------
 
 STEPS = 20
 POINTS = 40_000  # for the total at one strength: half a second, a layer

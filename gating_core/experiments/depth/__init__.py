@@ -1,6 +1,14 @@
 """How does curvature add up with depth?"""
 
-from gating_core.experiments.depth.arrangements import ARRANGEMENTS, Arrangement
+from gating_core.experiments.depth.curves import (
+    QUARTILES,
+    SMALL,
+    Curve,
+    DepthResult,
+    measure_regime,
+    measure_regimes,
+    replay,
+)
 from gating_core.experiments.depth.exponents import (
     GROWS,
     SATURATES,
@@ -12,25 +20,23 @@ from gating_core.experiments.depth.exponents import (
     Course,
     Exponent,
 )
-from gating_core.experiments.depth.measured import (
-    QUARTILES,
-    SMALL,
-    Curve,
-    DepthResult,
-    measure_regime,
-    measure_regimes,
-    replay,
-)
 from gating_core.experiments.depth.quantities import QUANTITIES, Quantity
-from gating_core.experiments.depth.regimes import REGIMES, Regime
-from gating_core.experiments.depth.request import DepthRequest, StackRequest, TrainedRequest
-from gating_core.experiments.depth.sheets import MOST_CURVATURE, cap_curvature
-from gating_core.experiments.depth.shipped import load_depths, load_shipped, save_depths
+from gating_core.experiments.depth.regimes import MOST_CURVATURE, REGIMES, Regime, cap_curvature
+from gating_core.experiments.depth.request import (
+    ARRANGEMENTS,
+    Arrangement,
+    DepthRequest,
+    StackRequest,
+    TrainedRequest,
+)
 from gating_core.experiments.depth.trained import (
     VARIANTS,
     TrainedDepths,
+    load_depths,
+    load_shipped,
     measure_through,
     replay_trained,
+    save_depths,
     train_depths,
 )
 

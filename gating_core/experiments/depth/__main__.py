@@ -8,10 +8,11 @@ import logging
 import torch
 
 from gating_core.experiments.depth.request import TrainedRequest
-from gating_core.experiments.depth.shipped import SHIPPED, save_depths
 from gating_core.experiments.depth.trained import (
+    SHIPPED,
     VARIANTS,
     TrainedDepths,
+    save_depths,
     train_depths,
 )
 

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from gating_core.experiments import budget
-from gating_core.experiments.specimen.measured import measure_specimen
-from gating_core.experiments.specimen.quantities import COLOURINGS
+from gating_core.experiments.specimen.measured import COLOURINGS, measure_specimen
 from gating_core.geometry.point_types import POINT_TYPES
 from tests.ui.opening import TIMEOUT_SECONDS, component, mistakes, notes, open_page, report
 from tests.ui.payload import unpack

@@ -13,15 +13,16 @@ from hypothesis import strategies as st
 from gating_core.attention.config import GATE_GRANULARITIES, GATE_POSITIONS, NORMS, SOURCES
 from gating_core.attention.gate_kinds import GATE_KINDS
 from gating_core.experiments.budget import AFFORDABLE, cost
-from gating_core.experiments.specimen.handles import (
+from gating_core.experiments.specimen.measured import measure_specimen
+from gating_core.experiments.specimen.model import (
+    CHARTS,
+    build_specimen,
     draggable_gates,
     draggable_values,
     gate_arrows,
     moved_gate,
     own_values,
 )
-from gating_core.experiments.specimen.measured import measure_specimen
-from gating_core.experiments.specimen.model import CHARTS, build_specimen
 from ui.drawing.axes import coordinate_axes, principal_axes
 from ui.limits import GRID_POINTS, LARGEST_DRAGGED
 from ui.manifold.hold import moved_value, value_positions

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gating_core.experiments.comparison.filled import covered_area, filled_shares
+from gating_core.experiments.comparison.coverage import covered_area, filled_shares
 from gating_core.experiments.comparison.frames import ClassifierFrames
 
 AXIS = np.linspace(-1, 1, 31)

@@ -5,27 +5,28 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gating_core.experiments.comparison.along import curvature_along, final_curvature
 from gating_core.experiments.comparison.frames import (
     frame_accuracies,
     strengths_model,
     typical_member,
 )
-from gating_core.experiments.comparison.measured import (
-    load_curvatures,
-    measured,
-    save_curvatures,
-)
 from gating_core.experiments.comparison.presets import (
     COMPARISONS,
     FOLDER,
     PRESETS,
+    load_curvatures,
     load_measured,
     load_preset,
     load_run,
+    save_curvatures,
     save_run,
 )
 from gating_core.experiments.comparison.run import TrainedRun, train_further, train_setting
+from gating_core.experiments.comparison.run_curvature import (
+    curvature_along,
+    final_curvature,
+    measured,
+)
 from gating_core.experiments.comparison.setting import FIRST_LOOK, Setting
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.surface import measure_surface

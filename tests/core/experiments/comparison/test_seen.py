@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gating_core.experiments.comparison.clearest import clearest_member, shows_surface
-from gating_core.experiments.comparison.presets import PRESETS, load_preset, load_sweep
-from gating_core.experiments.comparison.run import train_setting
-from gating_core.experiments.comparison.seen import (
+from gating_core.experiments.comparison.coverage import (
     LEAST_BREADTH,
     LEAST_COVERED,
     breadth,
     surface_seen,
 )
+from gating_core.experiments.comparison.presets import PRESETS, load_preset, load_sweep
+from gating_core.experiments.comparison.run import train_setting
 from gating_core.experiments.comparison.setting import FIRST_LOOK, first_look
+from gating_core.experiments.comparison.sweep import clearest_member, shows_surface
 
 AXIS = np.linspace(-1, 1, 31)
 U, V = np.meshgrid(AXIS, AXIS)

@@ -11,13 +11,7 @@ from hypothesis import strategies as st
 
 from gating_core.attention.config import AttentionConfig, GateConfig
 from gating_core.attention.stack import build_attention
-from gating_core.experiments.comparison import clearest, presets, sweep
-from gating_core.experiments.comparison.clearest import (
-    clarity,
-    clearest_member,
-    regularity,
-    triangle_area,
-)
+from gating_core.experiments.comparison import presets, sweep
 from gating_core.experiments.comparison.frames import strengths_model
 from gating_core.experiments.comparison.presets import (
     PRESETS,
@@ -27,10 +21,18 @@ from gating_core.experiments.comparison.presets import (
     save_surface,
     save_sweep,
 )
-from gating_core.experiments.comparison.refit import SOFTNESS, refitted
 from gating_core.experiments.comparison.run import train_setting
 from gating_core.experiments.comparison.setting import FIRST_LOOK
-from gating_core.experiments.comparison.sweep import STRENGTHS, sweep_strengths
+from gating_core.experiments.comparison.sweep import (
+    SOFTNESS,
+    STRENGTHS,
+    clarity,
+    clearest_member,
+    refitted,
+    regularity,
+    sweep_strengths,
+    triangle_area,
+)
 from gating_core.geometry.adaptive import adaptive_total_absolute_curvature
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.surface import measure_surface
@@ -125,7 +127,7 @@ def test_the_clearest_is_the_best_by_the_rule_among_the_better_half():
 def test_test_points_do_not_choose(monkeypatch):
     run = small()
     blind = replace(run.task, test_labels=1 - run.task.test_labels)
-    monkeypatch.setattr(clearest, "GRID", 15)
+    monkeypatch.setattr(sweep, "GRID", 15)
     assert clearest_member(replace(run, task=blind)) == clearest_member(run)
 
 

@@ -15,7 +15,7 @@ from gating_core.experiments.depth import (
     measure_regime,
 )
 from gating_core.experiments.depth.exponents import exponent
-from gating_core.experiments.depth.sheets import (
+from gating_core.experiments.depth.regimes import (
     MILD,
     STRONG,
     aligned_sheets,

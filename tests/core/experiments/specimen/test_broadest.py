@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from gating_core.attention.stack import build_attention
-from gating_core.experiments.specimen.broadest import (
+from gating_core.experiments.specimen.measured import measure_specimen
+from gating_core.experiments.specimen.model import Specimen
+from gating_core.experiments.specimen.selection import (
     CHOSEN_SEEDS,
     NEEDLE,
     SEEDS,
@@ -14,8 +16,6 @@ from gating_core.experiments.specimen.broadest import (
     merits,
     needle,
 )
-from gating_core.experiments.specimen.measured import measure_specimen
-from gating_core.experiments.specimen.model import Specimen
 
 SOME = 64  # seeds that are looked at again, evenly over all
 

@@ -1,4 +1,4 @@
-"""How much does each seed's surface curve while it learns, and how much at the end?
+"""The curvature of each seed's surface along a run, and after its last step.
 
 Shapes: T frames, R x C grid points, D model dimension, S seeds.
 """
@@ -6,7 +6,7 @@ Shapes: T frames, R x C grid points, D model dimension, S seeds.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Generator, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
@@ -18,6 +18,7 @@ from gating_core.experiments.comparison.frames import (
     drawn_frames,
     steps_model,
     strengths_model,
+    typical_member,
 )
 from gating_core.experiments.comparison.run import TrainedRun
 from gating_core.geometry.curvature import curvature
@@ -121,3 +122,38 @@ def _jet(model: Attention, grid: Grid, bound: str) -> Generator[None, None, Seco
     jet = yield from jet_by_parts(model, grid.points, bound, part)
     yield
     return jet
+
+
+@dataclass(frozen=True, eq=False)
+class Curvatures:
+    """What is measured of a run, by variant and member: along it, and at its end."""
+
+    along: dict[Key, CurvatureSummary] = field(default_factory=dict)
+    final: dict[Key, CurvatureSummary] = field(default_factory=dict)
+
+
+def measured(run: TrainedRun) -> Curvatures:
+    """Of both compared variants: all seeds along ``run``, the typical one at its end as well.
+
+    Of the others K itself is left out, which nobody sees before they choose one of them.
+    """
+    found = Curvatures()
+    pair = [run.variants[name].ensemble for name in run.setting.compared]
+    typical = typical_member(pair[0], pair[1])
+    for measure, name, member in unmeasured(run, run.setting.compared, typical):
+        summary = _result(measure(run, name, member))
+        if measure is final_curvature:
+            found.final[name, member] = summary
+        else:
+            known = summary.known if member == typical else None
+            found.along[name, member] = replace(summary, known=known)
+    return found
+
+
+def _result(work: Generator[None, None, CurvatureSummary]) -> CurvatureSummary:
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            summary: CurvatureSummary = end.value
+            return summary

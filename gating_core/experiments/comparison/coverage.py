@@ -1,11 +1,12 @@
-"""How much of the triangle of its values does a flat sheet fill?
+"""How much of the triangle of its values a flat sheet covers, and how broad a sheet is.
 
-Shapes: T frames (versions of a model), R x C grid points, D model dimension.
+Shapes: T frames (versions of a model), R x C grid points, D model dimension, F triangles.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from scipy.spatial.distance import pdist
 
 from gating_core.experiments.comparison.frames import ClassifierFrames
 
@@ -89,3 +90,34 @@ def _union(starts: np.ndarray, ends: np.ndarray) -> float:
     starts, ends = starts[order], np.maximum.accumulate(ends[order])
     before = np.concatenate([starts[:1], ends[:-1]])
     return float(np.maximum(ends - np.maximum(starts, before), 0).sum())
+
+
+# --- Breadth --------------------------------------------------------------------------------------
+
+LEAST_COVERED = 0.05  # of the triangle of the values, without the gate
+LEAST_BREADTH = 0.04  # area of a shadow by the square of its length
+
+
+def surface_seen(flat: np.ndarray, gated: np.ndarray, corners: np.ndarray) -> bool:
+    """Whether the rule holds for ``flat`` and ``gated`` (R, C, D), flat between ``corners`` (3, D).
+
+    The same sheet without its gate and with it.
+    """
+    covered = covered_share(flat, corners)  # NaN, which is not enough, where they are a needle
+    return covered >= LEAST_COVERED and min(breadth(flat), breadth(gated)) >= LEAST_BREADTH
+
+
+def breadth(values: np.ndarray) -> float:
+    """How broad a sheet (R, C, D) is for its length: 0 of a curve, pi / 4 at most, of a disc.
+
+    The area of its shadow on the plane of its two largest principal components, where folds count
+    once, by the square of its longest extent in that plane.
+    """
+    points = values.reshape(-1, values.shape[-1])
+    centred = points - points.mean(0)
+    axes = np.linalg.svd(centred, full_matrices=False)[2][:2]
+    shadow = centred @ axes.T
+    length = pdist(shadow).max()
+    if not length > 0 or shadow.shape[1] < 2:
+        return 0.0
+    return covered_area((shadow / length).reshape(*values.shape[:2], 2))
