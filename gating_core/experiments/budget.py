@@ -15,10 +15,10 @@ from gating_core.geometry.metric import Matrix
 from gating_core.jets.second_order import jet_by_parts
 from gating_core.pauses import drained
 
-AFFORDABLE = 1e8  # of `cost` times points: some five seconds of one core, bounds included
+AFFORDABLE_COST = 1e8  # of `cost` times points: some five seconds of one core, bounds included
 PART_COST = 4e6  # of `cost` times points, done without giving way: a fifth of a second
 FEWEST_REFINED = 24_000  # points: twice what the first cells and their quarters take
-COARSE = 19  # points along each side, where a model is too large for more: with all grid lines
+COARSEST_GRID = 19  # points along each side, where a model is too large for more: with all grid lines
 TOLERANCE = 0.02  # relative, of the total curvature
 Chart = Callable[..., torch.Tensor]
 
@@ -42,10 +42,10 @@ def affordable_steps(
     points: int = LARGEST_SAMPLE,
 ) -> Generator[None, None, SurfaceIntegrals]:
     """`affordable_integrals` from ``points`` at most, giving way several times a second."""
-    sample = min(int(AFFORDABLE / cost(config)), points)
+    sample = min(int(AFFORDABLE_COST / cost(config)), points)
     part = max(int(PART_COST / cost(config)), 1)
     if sample < FEWEST_REFINED:  # not even the first cells: then a coarse grid as it is
-        grid = square_grid(COARSE)
+        grid = square_grid(COARSEST_GRID)
         jet = yield from jet_by_parts(chart, grid.points, "rigorous", part)
         found = grid_integrals(jet, grid.weights, covariance)
         return found.of_flat() if any(flatness_proofs(chart, jet.value)) else found

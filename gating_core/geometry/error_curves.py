@@ -27,7 +27,7 @@ from gating_core.jets.second_order import second_order_jet
 
 Function = Callable[[torch.Tensor], torch.Tensor]
 
-STEPS = tuple(float(f"{10 ** (i / 3):.3g}") for i in range(-18, -2))  # 1e-6 to 1e-1
+DIFFERENCE_STEPS = tuple(float(f"{10 ** (i / 3):.3g}") for i in range(-18, -2))  # 1e-6 to 1e-1
 MESH_SIZES = (21, 31, 41, 61, 81, 121)
 HIGH_QUANTILE = 0.95
 
@@ -93,7 +93,7 @@ def difference_errors(
     function: Function,
     points: torch.Tensor,
     exact: CurvatureField,
-    steps: Iterable[float] = STEPS,
+    steps: Iterable[float] = DIFFERENCE_STEPS,
     covariance: object = None,
     dtype: torch.dtype = torch.float64,
     scale: Scale | None = None,
@@ -161,7 +161,7 @@ def mesh_errors(
 
 
 def proxy_errors(
-    function: Function, points: torch.Tensor, steps: Iterable[float] = STEPS
+    function: Function, points: torch.Tensor, steps: Iterable[float] = DIFFERENCE_STEPS
 ) -> ErrorCurve | None:
     """How far the paper's proxy, averaged over ``points``, is from its limit, relative to it.
 

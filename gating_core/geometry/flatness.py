@@ -57,7 +57,7 @@ def affine_hull(values: torch.Tensor, relative_tolerance: float | None = None) -
 # --- Proofs ---------------------------------------------------------------------------------------
 
 SPACES = {2: "plane", 3: "space"}  # by dimension
-NUMBERS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}
+COUNT_WORDS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}
 Span = tuple[torch.Tensor, ...]  # (n, d) each: outputs are averages of each, side by side
 
 
@@ -73,7 +73,7 @@ def flatness_proofs(
     proof only where D = ``dimension``.
     """
     count, ambient = values.shape[:-2].numel(), values.shape[-1]
-    full = f"it has only {NUMBERS[dimension]} dimensions to lie in"
+    full = f"it has only {COUNT_WORDS[dimension]} dimensions to lie in"
     spans = function.spans() if hasattr(function, "spans") else [None] * count
     proofs: list[str | None] = []
     for span in spans:
@@ -83,7 +83,7 @@ def flatness_proofs(
         elif ambient == dimension:
             proofs.append(full)
         elif span is not None and within == dimension:
-            vectors = NUMBERS.get(len(span[0]), str(len(span[0])))
+            vectors = COUNT_WORDS.get(len(span[0]), str(len(span[0])))
             of = f"of {vectors} {function.spanned_by}"  # type: ignore[attr-defined]
             if len(span) > 1:
                 of = f"that the {function.spanned_by} of its heads span"  # type: ignore[attr-defined]

@@ -22,8 +22,8 @@ from gating_core.geometry.discrete import (
     proxy_limit,
 )
 from gating_core.geometry.error_curves import (
+    DIFFERENCE_STEPS,
     MESH_SIZES,
-    STEPS,
     ErrorCurve,
     Function,
     Scale,
@@ -87,7 +87,9 @@ def opinion_evaluations(side: int, dim: int) -> int:
     """
     grid, sampled = side**2, min(side, SAMPLE_SIDE) ** 2
     meshes = sum(size**2 for size in MESH_SIZES) if dim == 3 else 0
-    differences = 2 * grid + 3 * len(STEPS) * sampled  # K twice and the proxy, at every step
+    differences = (
+        2 * grid + 3 * len(DIFFERENCE_STEPS) * sampled
+    )  # K twice and the proxy, at every step
     return STENCIL * differences + JET_WORTH * (grid + sampled + meshes)
 
 
@@ -116,7 +118,7 @@ def second_opinion(
     keep = _sample(grid)
     points, thinned = grid.points[keep], _thinned(field, keep)
     curves = [
-        difference_errors(function, points, thinned, STEPS, covariance, dtype, scale)
+        difference_errors(function, points, thinned, DIFFERENCE_STEPS, covariance, dtype, scale)
         for dtype in (torch.float64, torch.float32)
     ]
     assert curves[0] is not None
@@ -145,7 +147,7 @@ def second_opinion(
 def _sample(grid: Grid) -> torch.Tensor:
     """Indices of the grid points that the curves over steps use."""
     edge = torch.minimum(grid.axis - grid.axis[0], grid.axis[-1] - grid.axis)
-    inside = torch.nonzero(edge >= min(max(STEPS), float(edge.max()))).flatten()
+    inside = torch.nonzero(edge >= min(max(DIFFERENCE_STEPS), float(edge.max()))).flatten()
     inside = inside[:: -(-len(inside) // SAMPLE_SIDE)]
     return (inside[:, None] * len(grid.axis) + inside).flatten()
 

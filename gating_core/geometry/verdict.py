@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-CURVED, FLAT, UNKNOWN = WORDS = ("curved", "flat", "cannot tell")
+CURVED, FLAT, UNKNOWN = VERDICT_WORDS = ("curved", "flat", "cannot tell")
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class AreaShares:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is known of one surface: one of `WORDS`, and the numbers that it is said from.
+    """What is known of one surface: one of `VERDICT_WORDS`, and the numbers that it is said from.
 
     ``positive``, ``negative``, ``flat`` and ``undecided`` are shares of the area and add up to
     one; ``unresolved`` is a share of the points. ``typical_error`` is the median error of K
@@ -78,7 +78,7 @@ def area_shares(
 
 
 def word_for(proved: bool, curves: bool, zero: bool) -> str:
-    """One of `WORDS`: from a proof of flatness, a point that curves, and K = 0 everywhere."""
+    """Return one of `VERDICT_WORDS`, from a proof, a curved point, and K = 0 everywhere."""
     if proved:
         return FLAT
     if curves:

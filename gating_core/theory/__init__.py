@@ -12,7 +12,7 @@ from gating_core.theory.conic import (
 )
 from gating_core.theory.counterexamples import (
     COUNTEREXAMPLES,
-    POINTS,
+    THEOREM_GAPS,
     Counterexample,
     MeasuredCounterexample,
     measure_counterexample,
@@ -61,9 +61,9 @@ __all__ = [
     "GALLERY",
     "GRAMMAR",
     "LONGEST_FORMULA",
-    "POINTS",
     "RADIUS_RANGE",
     "SHAPES",
+    "THEOREM_GAPS",
     "VERDICTS",
     "ConicResult",
     "Counterexample",

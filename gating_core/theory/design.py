@@ -20,7 +20,7 @@ from gating_core.geometry.surface import SurfaceResult, measure_surface
 from gating_core.theory.law import sheet
 from gating_core.theory.measure import MeasuredGate, measure_any_gate
 
-SIZE_RANGE = (0.05, 5.0)
+SHAPE_SIZE_RANGE = (0.05, 5.0)
 ROOM = 0.75  # the largest value of a gate that was scaled so that a sigmoid reaches it
 BUMPS = 0.12  # their height, of the sphere's radius
 WAVES = 4.0  # how many radians the bumps' waves turn through on the way from -1 to 1
@@ -78,7 +78,7 @@ class DesignedGate:
 
     def __post_init__(self) -> None:
         check_choice("shape", self.name, SHAPES)
-        check_number("size", self.size, *SIZE_RANGE)
+        check_number("size", self.size, *SHAPE_SIZE_RANGE)
 
     def __call__(self, points: torch.Tensor) -> torch.Tensor:
         y = sheet(points)

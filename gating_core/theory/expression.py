@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 SUM, PRODUCT, SIGN, POWER, ATOM = range(5)  # how tightly a node binds, loosest first
-DIGITS = 4  # significant, of coordinates that are written as numbers
+COORDINATE_DIGITS = 4  # significant, of coordinates that are written as numbers
 Values = dict[str, float]  # of u and v, to be written in their place
 
 
@@ -104,7 +104,7 @@ class Coordinate(Expression):
     def text(self, values: Values | None = None) -> str:
         if values is None or self.name not in values:
             return self.name
-        number = f"{values[self.name]:.{DIGITS}g}"
+        number = f"{values[self.name]:.{COORDINATE_DIGITS}g}"
         return f"({number})" if number.startswith("-") else number
 
     @property

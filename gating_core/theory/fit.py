@@ -21,9 +21,9 @@ from gating_core.randomness import generator
 from gating_core.theory.law import Gate, sheet
 
 UNITS_RANGE = (1, 64)
-STEPS_RANGE = (1, 1000)
+FIT_STEPS_RANGE = (1, 1000)
 STEPS_AT_ONCE = 10  # between two moments at which it gives way
-GRID_SIZE = 31  # points along a side that the network learns from
+FIT_GRID = 31  # points along a side that the network learns from
 FIRST_DAMPING = 1e-2
 DAMPING_RANGE = (1e-12, 1e12)
 EASIER, HARDER = 0.3, 4.0  # what the damping is multiplied by after a good and a bad step
@@ -86,8 +86,8 @@ def fit_gate(gate: Gate, seed: int = 0, units: int = 32, steps: int = 300) -> It
     which no sigmoid reaches.
     """
     check_integer("units", units, *UNITS_RANGE)
-    check_integer("steps", steps, *STEPS_RANGE)
-    points = square_grid(GRID_SIZE).points
+    check_integer("steps", steps, *FIT_STEPS_RANGE)
+    points = square_grid(FIT_GRID).points
     with torch.no_grad():
         wanted = gate(points)
     if not ((wanted > 0) & (wanted < 1)).all():

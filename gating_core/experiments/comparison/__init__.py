@@ -4,7 +4,7 @@ from gating_core.experiments.comparison.coverage import filled_shares
 from gating_core.experiments.comparison.frames import (
     DRAWN_POINTS,
     FILM_GRID,
-    SHOWN,
+    SEED_CHOICES,
     ClassifierFrames,
     DrawnData,
     cut_of,
@@ -21,8 +21,8 @@ from gating_core.experiments.comparison.frames import (
 )
 from gating_core.experiments.comparison.presets import (
     COMPARISONS,
+    MEASURED_PRESETS,
     PRESETS,
-    SURFACES,
     load_measured,
     load_preset,
     load_surface,
@@ -68,10 +68,10 @@ __all__ = [
     "FIRST_LOOK",
     "LIMITS",
     "MATCHED",
+    "MEASURED_PRESETS",
     "PRESETS",
-    "SHOWN",
+    "SEED_CHOICES",
     "STRENGTHS",
-    "SURFACES",
     "TOKENS_ONLY",
     "VARIANTS",
     "ClassifierFrames",

@@ -10,8 +10,8 @@ import torch
 from gating_core.experiments.comparison.presets import (
     COMPARISONS,
     FOLDER,
+    MEASURED_PRESETS,
     PRESETS,
-    SURFACES,
     save_curvatures,
     save_run,
     save_surface,
@@ -37,7 +37,7 @@ def main() -> None:
         else:
             *_, sweep = filter(None, sweep_strengths(run))
             save_sweep(sweep, path.with_suffix(".sweep.safetensors"))
-            if name in SURFACES:
+            if name in MEASURED_PRESETS:
                 surface = measure_surface(sweep.model(run).attention, square_grid())
                 save_surface(surface, path.with_suffix(".surface.safetensors"))
         found = {name: variant.ensemble for name, variant in run.variants.items()}

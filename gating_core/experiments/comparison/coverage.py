@@ -12,7 +12,7 @@ from gating_core.experiments.comparison.frames import ClassifierFrames
 
 LINES = 256  # that sweep a folded sheet
 TRIANGLE = 0.5  # its area in coordinates along its sides
-NEEDLE = 1e-9  # of a triangle's longest extent: what is narrower has no area to fill
+THINNEST_TRIANGLE = 1e-9  # of a triangle's longest extent: what is narrower has no area to fill
 
 
 def filled_shares(frames: ClassifierFrames) -> np.ndarray | None:
@@ -36,7 +36,7 @@ def covered_share(values: np.ndarray, corners: np.ndarray) -> float:
     """
     sides = (corners[1:] - corners[0]).T
     extents = np.linalg.svd(sides, compute_uv=False)
-    if len(extents) < 2 or extents[1] <= NEEDLE * extents[0]:
+    if len(extents) < 2 or extents[1] <= THINNEST_TRIANGLE * extents[0]:
         return float("nan")
     return covered_area((values - corners[0]) @ np.linalg.pinv(sides).T) / TRIANGLE
 

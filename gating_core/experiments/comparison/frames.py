@@ -26,8 +26,8 @@ FINER = (3, 2)  # times as many for the decision boundary: the first of them tha
 DRAWN_POINTS = 150  # of the training points, and of the test points as many again
 MOST_FRAMES = 48  # so that a film stays below 8 MB
 FEWEST_FRAMES = 8
-AFFORDABLE = 2.5e8  # of `cost` times points and frames: about half a second
-SHOWN = ("best", "median", "worst")
+FRAMES_COST = 2.5e8  # of `cost` times points and frames: about half a second
+SEED_CHOICES = ("best", "median", "worst")
 EQUAL_DECIMALS = 12  # to which accuracies are equal
 
 
@@ -156,7 +156,7 @@ def drawn_frames(run: TrainedRun) -> np.ndarray:
     All, unless there are too many to send or, of a large model, to compute at once.
     """
     dearest = max(cost(variant.ensemble.config) for variant in run.variants.values())
-    most = min(MOST_FRAMES, max(FEWEST_FRAMES, int(AFFORDABLE / (dearest * FILM_GRID**2))))
+    most = min(MOST_FRAMES, max(FEWEST_FRAMES, int(FRAMES_COST / (dearest * FILM_GRID**2))))
     count = len(run.frames)
     return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(int))
 
@@ -214,7 +214,7 @@ def film_frames(run: TrainedRun, name: str, member: int) -> ClassifierFrames:
     found = sample(model, square_grid(FILM_GRID), film_data(run, member).points)
     dear = cost(model.attention.config) * len(model.attention.seeds)
     sizes = (times * (FILM_GRID - 1) + 1 for times in FINER)
-    size = next((size for size in sizes if dear * size**2 <= AFFORDABLE), None)
+    size = next((size for size in sizes if dear * size**2 <= FRAMES_COST), None)
     if size is None:
         return found
     finer = square_grid(size)

@@ -37,7 +37,7 @@ from gating_core.training.trainer import Snapshot
 
 FOLDER = Path(__file__).resolve().parents[3] / "assets" / "presets"
 PRESETS = {task: replace(FIRST_LOOK, task=task) for task in ("circle", "xor", "moons", "linear")}
-SURFACES = ("circle",)  # whose curvature is shipped, too: half a megabyte each
+MEASURED_PRESETS = ("circle",)  # whose curvature is shipped, too: half a megabyte each
 COMPARISONS = {"comparison": FIRST_COMPARISON}  # shipped with what is measured of them, unswept
 
 
@@ -128,11 +128,11 @@ def save_surface(surface: SurfaceResult, path: Path) -> None:
 
 
 def load_surface(name: str, values: np.ndarray, grid: Grid) -> SurfaceResult:
-    """What was measured of the shipped run ``name``, one of `SURFACES`, at all strengths.
+    """What was measured of the shipped run ``name``, one of `MEASURED_PRESETS`, at all strengths.
 
     ``values`` (T, R, C, D) are its points on ``grid``, which must be the one it was measured on.
     """
-    check_choice("preset", name, SURFACES)
+    check_choice("preset", name, MEASURED_PRESETS)
     parts, about = tensors_and_metadata((FOLDER / f"{name}.surface.safetensors").read_bytes())
     if parts["gaussian"].shape != values.shape[:3]:
         shape = (*parts["gaussian"].shape, "D")
@@ -153,21 +153,21 @@ def load_measured(name: str) -> Curvatures:
 
 # --- Curvature along a run
 
-PARTS = ("along", "final")
-TEXTS = ("word", "bound_kind", "proof")  # fields of a verdict
-NUMBERS = tuple(each.name for each in fields(Verdict) if each.name not in TEXTS)
+CURVATURE_PARTS = ("along", "final")
+VERDICT_TEXTS = ("word", "bound_kind", "proof")  # fields of a verdict
+VERDICT_NUMBERS = tuple(each.name for each in fields(Verdict) if each.name not in VERDICT_TEXTS)
 
 
 def save_curvatures(found: Curvatures, path: Path) -> None:
     """Write ``found`` to a safetensors file."""
     texts: list[str | None] = [None]
     tensors: dict[str, np.ndarray] = {}
-    for part in PARTS:
+    for part in CURVATURE_PARTS:
         for (name, member), summary in getattr(found, part).items():
             prefix = f"{part}.{name}.{member}."
             total, verdicts = summary.total, summary.verdicts
-            numbers = [[getattr(v, each) for each in NUMBERS] for v in verdicts]
-            said = [[_place(texts, getattr(v, each)) for each in TEXTS] for v in verdicts]
+            numbers = [[getattr(v, each) for each in VERDICT_NUMBERS] for v in verdicts]
+            said = [[_place(texts, getattr(v, each)) for each in VERDICT_TEXTS] for v in verdicts]
             tensors |= {
                 f"{prefix}value": total.value.numpy(),
                 f"{prefix}error": total.error.numpy(),
@@ -193,8 +193,11 @@ def load_curvatures(path: Path) -> Curvatures:
             total = Integral(*map(torch.from_numpy, numbers))
             verdicts = tuple(
                 Verdict(
-                    **dict(zip(NUMBERS, shares, strict=True)),
-                    **{x: about["texts"][place] for x, place in zip(TEXTS, places, strict=True)},
+                    **dict(zip(VERDICT_NUMBERS, shares, strict=True)),
+                    **{
+                        x: about["texts"][place]
+                        for x, place in zip(VERDICT_TEXTS, places, strict=True)
+                    },
                 )
                 for shares, places in zip(
                     own["numbers"].tolist(), own["texts"].tolist(), strict=True

@@ -27,7 +27,7 @@ from gating_core.training.trained import TrainedEnsemble
 
 # --- The shown member -----------------------------------------------------------------------------
 
-GRID = 31  # points along each side: enough to compare areas
+SCORE_GRID = 31  # points along each side: enough to compare areas
 
 
 def clearest_member(run: TrainedRun) -> int:
@@ -45,7 +45,7 @@ def shows_surface(run: TrainedRun, member: int) -> bool:
 def clarity(ensemble: TrainedEnsemble, member: int) -> tuple[bool, float]:
     """Of a gated member: whether it is seen, and the product of the three numbers, 0 to 1."""
     model = strengths_model(ensemble, member, [0.0, 1.0]).attention
-    surface = measure_surface(model, square_grid(GRID), bound="estimate")
+    surface = measure_surface(model, square_grid(SCORE_GRID), bound="estimate")
     corners = model.blocks[-1].slot_values()[0].numpy()
     flat, gated = surface.values
     covered = float(np.nan_to_num(covered_share(flat, corners)))
@@ -105,9 +105,9 @@ def _read_out(
 
 # --- The sweep ------------------------------------------------------------------------------------
 
-STEPS = 20
-POINTS = 40_000  # for the total at one strength: half a second, a layer
-STRENGTHS = tuple(round(i / STEPS, 2) for i in range(STEPS + 1))
+SWEEP_STEPS = 20
+SWEEP_POINTS = 40_000  # for the total at one strength: half a second, a layer
+STRENGTHS = tuple(round(i / SWEEP_STEPS, 2) for i in range(SWEEP_STEPS + 1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,9 +151,9 @@ def sweep_strengths(run: TrainedRun) -> Iterator[StrengthSweep | None]:
         np.zeros(len(STRENGTHS), dtype=bool),
     )
     yield found
-    for place in (STEPS, 0, *range(STEPS - 1, 0, -1)):
+    for place in (SWEEP_STEPS, 0, *range(SWEEP_STEPS - 1, 0, -1)):
         alone = strengths_model(ensemble, member, [STRENGTHS[place]]).attention
-        integrals = yield from affordable_steps(alone, ensemble.config, points=POINTS)
+        integrals = yield from affordable_steps(alone, ensemble.config, points=SWEEP_POINTS)
         found = _with_total(found, place, integrals.absolute)
         yield found
 

@@ -2,7 +2,7 @@
 
 from gating_core.experiments.depth.curves import (
     QUARTILES,
-    SMALL,
+    STRUCTURED_LIMIT,
     Curve,
     DepthResult,
     measure_regime,
@@ -10,12 +10,12 @@ from gating_core.experiments.depth.curves import (
     replay,
 )
 from gating_core.experiments.depth.exponents import (
+    COURSES,
     GROWS,
     SATURATES,
     SHRINKS,
     STEADY,
     UNDECIDED,
-    WORDS,
     ZERO,
     Course,
     Exponent,
@@ -30,7 +30,7 @@ from gating_core.experiments.depth.request import (
     TrainedRequest,
 )
 from gating_core.experiments.depth.trained import (
-    VARIANTS,
+    DEPTH_VARIANTS,
     TrainedDepths,
     load_depths,
     load_shipped,
@@ -42,6 +42,8 @@ from gating_core.experiments.depth.trained import (
 
 __all__ = [
     "ARRANGEMENTS",
+    "COURSES",
+    "DEPTH_VARIANTS",
     "GROWS",
     "MOST_CURVATURE",
     "QUANTITIES",
@@ -49,11 +51,9 @@ __all__ = [
     "REGIMES",
     "SATURATES",
     "SHRINKS",
-    "SMALL",
     "STEADY",
+    "STRUCTURED_LIMIT",
     "UNDECIDED",
-    "VARIANTS",
-    "WORDS",
     "ZERO",
     "Arrangement",
     "Course",

@@ -9,8 +9,8 @@ import torch
 
 from gating_core.experiments.depth.request import TrainedRequest
 from gating_core.experiments.depth.trained import (
+    DEPTH_VARIANTS,
     SHIPPED,
-    VARIANTS,
     TrainedDepths,
     save_depths,
     train_depths,
@@ -23,7 +23,7 @@ def main() -> None:
     *_, trained = train_depths(TrainedRequest())
     assert isinstance(trained, TrainedDepths)
     save_depths(trained, SHIPPED)
-    for variant in VARIANTS:
+    for variant in DEPTH_VARIANTS:
         total = trained.results[variant].curves["total"]
         rows = zip(total.depths, total.median, trained.accuracy(variant).mean(0), strict=True)
         texts = [f"{depth}: {median:.3g} ({share:.3f})" for depth, median, share in rows]

@@ -26,7 +26,9 @@ from gating_core.geometry.grid import square_grid
 from gating_core.geometry.surface import SurfaceResult, measure_surface
 from gating_core.jets.second_order import jet_by_parts
 
-SMALL = 0.05  # L eps max(u^2 + v^2), up to which scalar gates are in their structured regime
+STRUCTURED_LIMIT = (
+    0.05  # L eps max(u^2 + v^2), up to which scalar gates are in their structured regime
+)
 QUARTILES = (0.25, 0.75)  # of the seeds: the band round the median
 PART_POINTS = 250_000  # of all surfaces together, at a time: about a second
 REPLAY_GRID = 31
@@ -136,7 +138,7 @@ def measure_regime(request: DepthRequest, name: str) -> Generator[None, None, De
     depths = np.arange(1, request.depth + 1)
     if isinstance(layers, Sheets):
         eps, size = layers.eps.numpy(), layers.size
-        return depth_result(name, request, found, depths, size <= SMALL, eps, size)
+        return depth_result(name, request, found, depths, size <= STRUCTURED_LIMIT, eps, size)
     return depth_result(name, request, found, depths)
 
 

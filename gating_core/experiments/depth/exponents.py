@@ -20,7 +20,7 @@ BENT = 0.5  # late slope relative to the early one: below it growth has ended
 
 LEVEL = 0.05  # slopes between minus this and this are hardly any: 15 % over 16 layers
 
-GROWS, SATURATES, SHRINKS, STEADY, ZERO, UNDECIDED = WORDS = (
+GROWS, SATURATES, SHRINKS, STEADY, ZERO, UNDECIDED = COURSES = (
     "grows like a power", "saturates", "shrinks", "hardly changes", "stays zero", "undecided",
 )  # fmt: skip
 
@@ -75,7 +75,7 @@ def _slopes(depths: np.ndarray, values: np.ndarray, fitted: np.ndarray) -> np.nd
 
 @dataclass(frozen=True, eq=False)
 class Course:
-    """What a quantity does along all depths: one of `WORDS`, and the slopes it is said from.
+    """What a quantity does along all depths: one of `COURSES`, and the slopes it is said from.
 
     ``early`` is fitted up to the depth in the middle of the logarithmic axis, ``late`` from half of
     the greatest depth on; ``bend`` is late minus early, seed by seed.

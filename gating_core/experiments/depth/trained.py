@@ -38,7 +38,7 @@ from gating_core.training.recipe import Recipe
 from gating_core.training.trained import TrainedEnsemble
 from gating_core.training.trainer import Snapshot, Trainer
 
-VARIANTS = {"ungated": False, "gated": True}  # whether there is a gate
+DEPTH_VARIANTS = {"ungated": False, "gated": True}  # whether there is a gate
 MEASURING = 0.5  # of a depth's training: what measuring counts, where shares done are told
 PART_POINTS = 60_000  # of all surfaces together, at a time: a fifth of a second
 REPLAY_GRID = 31
@@ -51,7 +51,7 @@ class TrainedDepths:
     """Trained stacks of every depth, by variant: their weights, and what was found on them.
 
     ``ensembles`` have one snapshot, the last; ``results`` tell of the final surfaces, at the
-    request's depths. Both have the keys of `VARIANTS`.
+    request's depths. Both have the keys of `DEPTH_VARIANTS`.
     """
 
     request: TrainedRequest
@@ -64,11 +64,11 @@ class TrainedDepths:
 
     def accuracy(self, variant: str) -> np.ndarray:
         """(S, L): on test points."""
-        check_choice("variant", variant, VARIANTS)
+        check_choice("variant", variant, DEPTH_VARIANTS)
         return np.stack([found.test_accuracy[-1] for found in self.ensembles[variant]], 1)
 
     def _ensemble(self, variant: str, depth: int) -> TrainedEnsemble:
-        check_choice("variant", variant, VARIANTS)
+        check_choice("variant", variant, DEPTH_VARIANTS)
         if depth not in self.request.depths:
             raise ValueError(f"depth is {depth!r}; it must be one of {self.request.depths}")
         return self.ensembles[variant][self.request.depths.index(depth)]
@@ -84,18 +84,19 @@ def train_depths(request: TrainedRequest) -> Iterator[Event]:
     Raises `TrainingDiverged` where a loss is no longer finite.
     """
     task = make_task(request.task, request.points, seeds=request.seeds)
-    ensembles: dict[str, list[TrainedEnsemble]] = {variant: [] for variant in VARIANTS}
-    found: dict[str, list[Measured]] = {variant: [] for variant in VARIANTS}
+    ensembles: dict[str, list[TrainedEnsemble]] = {variant: [] for variant in DEPTH_VARIANTS}
+    found: dict[str, list[Measured]] = {variant: [] for variant in DEPTH_VARIANTS}
     whole, done = (1 + MEASURING) * sum(request.depths), 0.0
     for depth in request.depths:
         configs = [
-            request.stack(depth, VARIANTS[variant], request.arrangement) for variant in VARIANTS
+            request.stack(depth, DEPTH_VARIANTS[variant], request.arrangement)
+            for variant in DEPTH_VARIANTS
         ]
         trainer = Trainer(configs, task, Recipe(batch_size=min(64, request.points)))
         for _ in trainer.advance(request.steps):
             yield (done + depth * trainer.step / request.steps) / whole
         snapshots = yield from _told(trainer.snapshots(), (done + depth) / whole)
-        for variant, config, snapshot in zip(VARIANTS, configs, snapshots, strict=True):
+        for variant, config, snapshot in zip(DEPTH_VARIANTS, configs, snapshots, strict=True):
             ensemble = _ended(config, task, snapshot)
             ensembles[variant].append(ensemble)
             told = _told(_final(ensemble, request.grid), (done + depth) / whole)
@@ -118,7 +119,7 @@ def trained_depths(
     depths = np.array(request.depths)
     results = {
         variant: depth_result(f"trained_{variant}", request, found[variant], depths)
-        for variant in VARIANTS
+        for variant in DEPTH_VARIANTS
     }
     return TrainedDepths(request, ensembles, results)
 
@@ -187,7 +188,7 @@ def save_depths(trained: TrainedDepths, path: Path) -> None:
     """Write ``trained`` to a safetensors file."""
     tensors: dict[str, np.ndarray] = {}
     kinds = {}
-    for variant in VARIANTS:
+    for variant in DEPTH_VARIANTS:
         for depth, ensemble in zip(trained.request.depths, trained.ensembles[variant], strict=True):
             tensors |= ensemble_tensors(ensemble, f"{variant}.{depth}.")
         result = trained.results[variant]
@@ -215,13 +216,13 @@ def load_depths(path: Path) -> TrainedDepths:
             variant: tuple(
                 ensemble_from_tensors(
                     tensors,
-                    request.stack(depth, VARIANTS[variant], request.arrangement),
+                    request.stack(depth, DEPTH_VARIANTS[variant], request.arrangement),
                     request.seeds,
                     f"{variant}.{depth}.",
                 )
                 for depth in request.depths
             )
-            for variant in VARIANTS
+            for variant in DEPTH_VARIANTS
         }
         found = {
             variant: Measured(
@@ -232,7 +233,7 @@ def load_depths(path: Path) -> TrainedDepths:
                 proved=tensors[f"{variant}.found.proved"],
                 bound_kind=about["bound_kinds"][variant],
             )
-            for variant in VARIANTS
+            for variant in DEPTH_VARIANTS
         }
     except (OSError, KeyError, TypeError, AttributeError, ValueError) as error:
         raise ValueError(f"{path.name} holds no trained stacks: {error}") from error

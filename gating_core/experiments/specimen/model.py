@@ -89,7 +89,7 @@ def chart_of(specimen: Specimen, model: Attention | None = None) -> Attention | 
 
 # --- Handles --------------------------------------------------------------------------------------
 
-DIGITS = 4  # after the point: what a link keeps of a dragged number
+LINK_DIGITS = 4  # after the point: what a link keeps of a dragged number
 
 
 def draggable_values(config: AttentionConfig) -> bool:
@@ -129,4 +129,4 @@ def moved_gate(specimen: Specimen, index: int, place: tuple[float, float]) -> Ma
 
 
 def link_digits(array: np.ndarray) -> Matrix:
-    return tuple(tuple(round(float(x), DIGITS) for x in row) for row in array)
+    return tuple(tuple(round(float(x), LINK_DIGITS) for x in row) for row in array)

@@ -22,7 +22,7 @@ from gating_core.geometry.grid import square_grid
 from gating_core.geometry.integrals import SURE
 from gating_core.geometry.surface import measure_surface
 
-GRID = 31  # points along each side: enough to compare models
+SCORE_GRID = 31  # points along each side: enough to compare models
 NEEDLE = 10.0  # times as long as broad, from where on a surface is one
 SEEDS = 1024  # the rule looks at so many, from 0
 # What the rule chooses, by depth, with one sigmoid gate per channel at G1 and `AttentionConfig`'s
@@ -43,7 +43,7 @@ def broadest_seed(config: AttentionConfig, seeds: Sequence[int]) -> int:
 
 def merits(config: AttentionConfig, seeds: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
     """(S,) each, by seed: whether both sheets are broad, and the rule's product, 0 to 1."""
-    grid = square_grid(GRID)
+    grid = square_grid(SCORE_GRID)
     ungated = build_attention(replace(config, gate=None), tuple(seeds))
     with torch.no_grad():
         sheets = ungated(grid.points).unflatten(1, tuple(grid.weights.shape)).numpy()

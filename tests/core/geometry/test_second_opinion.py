@@ -15,7 +15,7 @@ from gating_core.geometry.classics import SURFACES
 from gating_core.geometry.curvature import curvature
 from gating_core.geometry.discrete import difference_curvature, difference_jet, mesh_curvature
 from gating_core.geometry.error_curves import (
-    STEPS,
+    DIFFERENCE_STEPS,
     ErrorCurve,
     Scale,
     curvature_scale,
@@ -360,7 +360,7 @@ def test_curves_over_steps_never_leave_the_chart():
         return SURFACES["torus"].chart(p)
 
     second_opinion(chart, GRID, 1e-5)
-    assert len(reached) > 9 * len(STEPS)
+    assert len(reached) > 9 * len(DIFFERENCE_STEPS)
     assert max(reached) <= 1 + 1.001e-5  # the map of the chosen step, at the edge
 
 

@@ -21,7 +21,7 @@ QUICK = dict(seeds="2", steps="50", points="64")
 GRID = 15
 # Measured on fewer points; the default experiment is measured as visitors see it.
 QUICKLY = (
-    (budget, "AFFORDABLE", 1e6),
+    (budget, "AFFORDABLE_COST", 1e6),
     (frames, "FILM_GRID", GRID),
     (run_curvature, "FILM_GRID", GRID),
     (run_curvature, "FINAL_GRID", 31),

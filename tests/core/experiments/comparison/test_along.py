@@ -47,7 +47,7 @@ def alone(run, name, member, frame, size, bound):
 
 def test_every_seed_and_frame_is_measured_as_if_alone(run, monkeypatch):
     # How far totals are refined, and on how many points one measures, proves nothing here.
-    monkeypatch.setattr(budget, "AFFORDABLE", 1e6)
+    monkeypatch.setattr(budget, "AFFORDABLE_COST", 1e6)
     monkeypatch.setattr(run_curvature, "FILM_GRID", 15)
     monkeypatch.setattr(run_curvature, "FINAL_GRID", 21)
     paths, finals = measured(run, 1)

@@ -184,7 +184,11 @@ def of_accuracies(accuracy, loss):
 )
 def test_best_median_worst(accuracy, loss, best, median, worst):
     ensemble = of_accuracies(accuracy, loss)
-    assert [film.shown_member(ensemble, which) for which in film.SHOWN] == [best, median, worst]
+    assert [film.shown_member(ensemble, which) for which in film.SEED_CHOICES] == [
+        best,
+        median,
+        worst,
+    ]
     assert ensemble.best == best
 
 
@@ -217,7 +221,7 @@ def test_no_member_is_nearer_to_the_median_difference(pairs):
 def test_nobody_looks_at_the_test_points(circle):
     ensemble = circle.variants["sigmoid"].ensemble
     blind = replace(ensemble, test_accuracy=1 - ensemble.test_accuracy)
-    for which in film.SHOWN:
+    for which in film.SEED_CHOICES:
         assert film.shown_member(ensemble, which) == film.shown_member(blind, which)
 
 

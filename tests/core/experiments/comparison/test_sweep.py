@@ -127,7 +127,7 @@ def test_the_clearest_is_the_best_by_the_rule_among_the_better_half():
 def test_test_points_do_not_choose(monkeypatch):
     run = small()
     blind = replace(run.task, test_labels=1 - run.task.test_labels)
-    monkeypatch.setattr(sweep, "GRID", 15)
+    monkeypatch.setattr(sweep, "SCORE_GRID", 15)
     assert clearest_member(replace(run, task=blind)) == clearest_member(run)
 
 
