@@ -15,7 +15,7 @@ TRIANGLE = 0.5  # its area in coordinates along its sides
 THINNEST_TRIANGLE = 1e-9  # of a triangle's longest extent: what is narrower has no area to fill
 
 
-def filled_shares(frames: ClassifierFrames) -> np.ndarray | None:
+def covered_shares(frames: ClassifierFrames) -> np.ndarray | None:
     """(T,): the part of the triangle of values that the sheet covers; NaN where that is a needle.
 
     What several folds cover counts once. ``None`` where the outputs are not averages of three fixed
@@ -98,7 +98,7 @@ LEAST_COVERED = 0.05  # of the triangle of the values, without the gate
 LEAST_BREADTH = 0.04  # area of a shadow by the square of its length
 
 
-def surface_seen(flat: np.ndarray, gated: np.ndarray, corners: np.ndarray) -> bool:
+def surface_visible(flat: np.ndarray, gated: np.ndarray, corners: np.ndarray) -> bool:
     """Whether the rule holds for ``flat`` and ``gated`` (R, C, D), flat between ``corners`` (3, D).
 
     The same sheet without its gate and with it.

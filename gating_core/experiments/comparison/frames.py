@@ -16,12 +16,12 @@ import torch
 from gating_core.attention.classifier import Classifier, restore
 from gating_core.experiments.budget import cost
 from gating_core.experiments.comparison.run import TrainedRun
-from gating_core.experiments.inside import look_inside
+from gating_core.experiments.layers import layer_fields
 from gating_core.geometry.grid import Grid, square_grid
 from gating_core.training.scores import accuracy
 from gating_core.training.trained import TrainedEnsemble
 
-FILM_GRID = 31  # points along each side
+FRAME_GRID = 31  # points along each side
 FINER = (3, 2)  # times as many for the decision boundary: the first of them that is affordable
 DRAWN_POINTS = 150  # of the training points, and of the test points as many again
 MOST_FRAMES = 48  # so that a film stays below 8 MB
@@ -156,7 +156,7 @@ def drawn_frames(run: TrainedRun) -> np.ndarray:
     All, unless there are too many to send or, of a large model, to compute at once.
     """
     dearest = max(cost(variant.ensemble.config) for variant in run.variants.values())
-    most = min(MOST_FRAMES, max(FEWEST_FRAMES, int(FRAMES_COST / (dearest * FILM_GRID**2))))
+    most = min(MOST_FRAMES, max(FEWEST_FRAMES, int(FRAMES_COST / (dearest * FRAME_GRID**2))))
     count = len(run.frames)
     return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(int))
 
@@ -197,10 +197,10 @@ def drawn_data(
     )
 
 
-def film_data(run: TrainedRun, member: int) -> DrawnData:
+def training_data(run: TrainedRun, member: int) -> DrawnData:
     """The points that seed ``member`` was trained on and tested with, as many as are drawn."""
     train, test = (_some(x.shape[1]) for x in (run.task.train_points, run.task.test_points))
-    return drawn_data(run, member, square_grid(FILM_GRID), train, test)
+    return drawn_data(run, member, square_grid(FRAME_GRID), train, test)
 
 
 def _some(count: int) -> np.ndarray:
@@ -208,12 +208,12 @@ def _some(count: int) -> np.ndarray:
     return np.linspace(0, count - 1, min(count, DRAWN_POINTS)).round().astype(int)
 
 
-def film_frames(run: TrainedRun, name: str, member: int) -> ClassifierFrames:
+def training_frames(run: TrainedRun, name: str, member: int) -> ClassifierFrames:
     """Variant ``name`` of seed ``member`` along the run, in the drawn frames."""
     model = steps_model(run, name, member)
-    found = sample(model, square_grid(FILM_GRID), film_data(run, member).points)
+    found = sample(model, square_grid(FRAME_GRID), training_data(run, member).points)
     dear = cost(model.attention.config) * len(model.attention.seeds)
-    sizes = (times * (FILM_GRID - 1) + 1 for times in FINER)
+    sizes = (times * (FRAME_GRID - 1) + 1 for times in FINER)
     size = next((size for size in sizes if dear * size**2 <= FRAMES_COST), None)
     if size is None:
         return found
@@ -253,7 +253,7 @@ def cut_of(margin: np.ndarray, axis: np.ndarray) -> Cut:
     return Cut(closed, len(lines) - closed)
 
 
-def inside(run: TrainedRun, name: str, member: int, frame: int = -1) -> dict[str, np.ndarray]:
+def layer_maps(run: TrainedRun, name: str, member: int, frame: int = -1) -> dict[str, np.ndarray]:
     """What goes on inside a model: every attention weight and gate, (R, C) by name.
 
     At the ``frame`` among those of the run; the last one unless said.
@@ -263,7 +263,7 @@ def inside(run: TrainedRun, name: str, member: int, frame: int = -1) -> dict[str
     ensemble = variant.ensemble
     model = restore(ensemble.config, ensemble.seeds, states).attention.member(member)
     fields = {}
-    for layer, found in enumerate(look_inside(model, square_grid(FILM_GRID)), 1):
+    for layer, found in enumerate(layer_fields(model, square_grid(FRAME_GRID)), 1):
         heads = len(found.weights)
         for head, weights in enumerate(found.weights, 1):
             for slot in range(weights.shape[-1]):

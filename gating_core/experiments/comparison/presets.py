@@ -20,7 +20,7 @@ import torch
 from gating_core.checks import check_choice
 from gating_core.experiments.comparison.run import Frame, TrainedRun
 from gating_core.experiments.comparison.run_curvature import Curvatures, CurvatureSummary
-from gating_core.experiments.comparison.setting import FIRST_COMPARISON, FIRST_LOOK, Setting
+from gating_core.experiments.comparison.setting import FIRST_COMPARISON, FIRST_SETTING, Setting
 from gating_core.experiments.comparison.sweep import StrengthSweep
 from gating_core.export.weights import (
     ensemble_from_tensors,
@@ -36,7 +36,7 @@ from gating_core.training.ensemble import batches_of
 from gating_core.training.trainer import Snapshot
 
 FOLDER = Path(__file__).resolve().parents[3] / "assets" / "presets"
-PRESETS = {task: replace(FIRST_LOOK, task=task) for task in ("circle", "xor", "moons", "linear")}
+PRESETS = {task: replace(FIRST_SETTING, task=task) for task in ("circle", "xor", "moons", "linear")}
 MEASURED_PRESETS = ("circle",)  # whose curvature is shipped, too: half a megabyte each
 COMPARISONS = {"comparison": FIRST_COMPARISON}  # shipped with what is measured of them, unswept
 

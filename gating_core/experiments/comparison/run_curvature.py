@@ -14,7 +14,7 @@ import torch
 from gating_core.attention.stack import Attention
 from gating_core.experiments.budget import PART_COST, affordable_steps, cost
 from gating_core.experiments.comparison.frames import (
-    FILM_GRID,
+    FRAME_GRID,
     drawn_frames,
     steps_model,
     strengths_model,
@@ -51,7 +51,7 @@ class CurvatureSummary:
     at_end: bool = False
 
 
-def unmeasured(
+def pending_measurements(
     run: TrainedRun,
     names: tuple[str, ...],
     first: int,
@@ -74,7 +74,7 @@ def along_cost(run: TrainedRun) -> float:
 
     `cost` times points, all drawn frames together.
     """
-    points = len(drawn_frames(run)) * FILM_GRID**2
+    points = len(drawn_frames(run)) * FRAME_GRID**2
     return points * sum(cost(run.setting.configs[name]) for name in run.setting.compared)
 
 
@@ -86,7 +86,7 @@ def curvature_along(
     The error of a total is what halving the grid changes, or what holonomy sees between its points
     and they do not, if that is more.
     """
-    model, grid = steps_model(run, name, member).attention, square_grid(FILM_GRID)
+    model, grid = steps_model(run, name, member).attention, square_grid(FRAME_GRID)
     jet = yield from _jet(model, grid, "estimate")
     field = curvature(jet)
     found = surface_result(model, jet, field, grid)
@@ -140,7 +140,7 @@ def measured(run: TrainedRun) -> Curvatures:
     found = Curvatures()
     pair = [run.variants[name].ensemble for name in run.setting.compared]
     typical = typical_member(pair[0], pair[1])
-    for measure, name, member in unmeasured(run, run.setting.compared, typical):
+    for measure, name, member in pending_measurements(run, run.setting.compared, typical):
         summary = _result(measure(run, name, member))
         if measure is final_curvature:
             found.final[name, member] = summary

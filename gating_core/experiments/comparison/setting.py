@@ -253,7 +253,7 @@ class Setting:
 
 # What a visitor sees first: 512 training and 1,000 test points of each seed. What is asked beside
 # being right, and some weight decay, keeps surfaces broad and the gate from making creases.
-FIRST_LOOK = Setting(
+FIRST_SETTING = Setting(
     points=1512, train_share=512 / 1512, seed=32, steps=800, weight_decay=0.02,
     entropy_bonus=0.03, gate_penalty=0.003,
 )  # fmt: skip
@@ -267,8 +267,8 @@ FIRST_COMPARISON = Setting(weight_decay=0.06)
 DEEP: dict[str, Any] = {"entropy_bonus": 0.3, "spread_bonus": 0.1, "every_layer": True}
 
 
-def first_look(depth: int = 1) -> Setting:
-    """`FIRST_LOOK` at a ``depth``: as it is of one layer, with `DEEP` of several."""
+def first_setting(depth: int = 1) -> Setting:
+    """`FIRST_SETTING` at a ``depth``: as it is of one layer, with `DEEP` of several."""
     if depth == 1:
-        return FIRST_LOOK
-    return replace(FIRST_LOOK, depth=depth, **DEEP)
+        return FIRST_SETTING
+    return replace(FIRST_SETTING, depth=depth, **DEEP)

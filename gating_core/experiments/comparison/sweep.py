@@ -16,7 +16,7 @@ import torch
 
 from gating_core.attention.classifier import Classifier
 from gating_core.experiments.budget import affordable_steps
-from gating_core.experiments.comparison.coverage import covered_share, surface_seen
+from gating_core.experiments.comparison.coverage import covered_share, surface_visible
 from gating_core.experiments.comparison.frames import strengths_model
 from gating_core.experiments.comparison.run import TrainedRun
 from gating_core.geometry.concentration import concentration
@@ -30,19 +30,19 @@ from gating_core.training.trained import TrainedEnsemble
 SCORE_GRID = 31  # points along each side: enough to compare areas
 
 
-def clearest_member(run: TrainedRun) -> int:
+def select_member(run: TrainedRun) -> int:
     """The member of the second variant of ``run``, of one with three fixed values, by the rule."""
     ensemble = run.variants[run.setting.compared[1]].ensemble
     candidates = ensemble.ranking[: (len(ensemble.seeds) + 1) // 2]
-    return int(max(candidates, key=lambda member: clarity(ensemble, int(member))))
+    return int(max(candidates, key=lambda member: member_score(ensemble, int(member))))
 
 
 def shows_surface(run: TrainedRun, member: int) -> bool:
-    """Whether that member has a surface to be seen, by the rule of `surface_seen`."""
-    return clarity(run.variants[run.setting.compared[1]].ensemble, member)[0]
+    """Whether that member has a surface to be seen, by the rule of `surface_visible`."""
+    return member_score(run.variants[run.setting.compared[1]].ensemble, member)[0]
 
 
-def clarity(ensemble: TrainedEnsemble, member: int) -> tuple[bool, float]:
+def member_score(ensemble: TrainedEnsemble, member: int) -> tuple[bool, float]:
     """Of a gated member: whether it is seen, and the product of the three numbers, 0 to 1."""
     model = strengths_model(ensemble, member, [0.0, 1.0]).attention
     surface = measure_surface(model, square_grid(SCORE_GRID), bound="estimate")
@@ -50,7 +50,7 @@ def clarity(ensemble: TrainedEnsemble, member: int) -> tuple[bool, float]:
     flat, gated = surface.values
     covered = float(np.nan_to_num(covered_share(flat, corners)))
     even = 1.0 - float(concentration(surface)[1])
-    return surface_seen(flat, gated, corners), covered * regularity(corners) * even
+    return surface_visible(flat, gated, corners), covered * regularity(corners) * even
 
 
 def triangle_area(corners: np.ndarray) -> float:
@@ -137,7 +137,7 @@ def sweep_strengths(run: TrainedRun) -> Iterator[StrengthSweep | None]:
 
     The ends of the dial are measured first.
     """
-    member = clearest_member(run)
+    member = select_member(run)
     yield None
     ensemble = run.variants[run.setting.compared[1]].ensemble
     points, labels = run.task.train_points[member], run.task.train_labels[member]

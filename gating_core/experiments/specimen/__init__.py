@@ -25,9 +25,9 @@ from gating_core.experiments.specimen.selection import (
     CHOSEN_SEEDS,
     NEEDLE,
     SEEDS,
-    broadest_seed,
     chosen_config,
     needle,
+    select_seed,
 )
 
 __all__ = [
@@ -39,7 +39,6 @@ __all__ = [
     "Colouring",
     "MeasuredSpecimen",
     "Specimen",
-    "broadest_seed",
     "build_specimen",
     "chart_of",
     "chosen_config",
@@ -53,5 +52,6 @@ __all__ = [
     "moved_gate",
     "needle",
     "own_values",
+    "select_seed",
     "specimen_values",
 ]

@@ -14,7 +14,7 @@ import torch
 from gating_core.attention.charts import WeightChart
 from gating_core.checks import check_weights
 from gating_core.experiments.budget import affordable_steps
-from gating_core.experiments.inside import look_inside
+from gating_core.experiments.layers import layer_fields
 from gating_core.experiments.specimen.model import Specimen, build_specimen, chart_of
 from gating_core.geometry.curvature import curvature, second_fundamental_form
 from gating_core.geometry.flatness import affine_hull
@@ -103,7 +103,7 @@ def measure_specimen(specimen: Specimen, grid_size: int = 61) -> MeasuredSpecime
         found, error = form.principal_curvatures()
         principal = found.reshape(*shape, 2).numpy()
         principal_error = error.reshape(shape).numpy()
-    fields = look_inside(chart, grid)
+    fields = layer_fields(chart, grid)
     unseen = unseen_curvature(jet, field, grid.weights, specimen.covariance).numpy()
     error = np.maximum(surface.total_error, np.where(surface.flat, 0.0, unseen))
     reach = None

@@ -35,13 +35,13 @@ def chosen_config(depth: int) -> AttentionConfig:
     return AttentionConfig(depth=depth, gate=GateConfig())
 
 
-def broadest_seed(config: AttentionConfig, seeds: Sequence[int]) -> int:
+def select_seed(config: AttentionConfig, seeds: Sequence[int]) -> int:
     """Choose by the rule among ``seeds`` of models of a gated ``config``: the first of equals."""
-    broad, merit = merits(config, seeds)
+    broad, merit = seed_scores(config, seeds)
     return seeds[int(np.argmax(np.where(broad, 1.0 + merit, merit)))]
 
 
-def merits(config: AttentionConfig, seeds: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+def seed_scores(config: AttentionConfig, seeds: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
     """(S,) each, by seed: whether both sheets are broad, and the rule's product, 0 to 1."""
     grid = square_grid(SCORE_GRID)
     ungated = build_attention(replace(config, gate=None), tuple(seeds))

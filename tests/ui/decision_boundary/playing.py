@@ -22,8 +22,8 @@ GRID = 15
 # Measured on fewer points; the default experiment is measured as visitors see it.
 QUICKLY = (
     (budget, "AFFORDABLE_COST", 1e6),
-    (frames, "FILM_GRID", GRID),
-    (run_curvature, "FILM_GRID", GRID),
+    (frames, "FRAME_GRID", GRID),
+    (run_curvature, "FRAME_GRID", GRID),
     (run_curvature, "FINAL_GRID", 31),
 )
 AS_IT_IS = [(module, name, getattr(module, name)) for module, name, _ in QUICKLY]

@@ -27,14 +27,14 @@ from gating_core.experiments.comparison.run_curvature import (
     final_curvature,
     measured,
 )
-from gating_core.experiments.comparison.setting import FIRST_LOOK, Setting
+from gating_core.experiments.comparison.setting import FIRST_SETTING, Setting
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.surface import measure_surface
 from gating_core.tasks.own import EXAMPLE_CSV, parse_csv
 from gating_core.tasks.task import make_task
 
 SHIPPED = {**PRESETS, **COMPARISONS}
-QUICK = replace(FIRST_LOOK, task="moons", steps=5, seed_count=2)
+QUICK = replace(FIRST_SETTING, task="moons", steps=5, seed_count=2)
 
 
 def run_of(setting):
@@ -44,14 +44,17 @@ def run_of(setting):
 
 
 def test_the_first_look_has_512_points_to_train_on_and_1000_to_be_tested_with():
-    task, wanted = FIRST_LOOK.make_task(), make_task("circle", points=512, seeds=FIRST_LOOK.seeds)
+    task, wanted = (
+        FIRST_SETTING.make_task(),
+        make_task("circle", points=512, seeds=FIRST_SETTING.seeds),
+    )
     for part in ("train_points", "train_labels", "test_points", "test_labels"):
         np.testing.assert_array_equal(getattr(task, part), getattr(wanted, part))
     assert task.test_points.shape[1] == 1000
 
 
 def test_a_first_look_differs_in_the_gate_alone():
-    run = run_of(replace(FIRST_LOOK, task="xor", steps=40, seed_count=3))
+    run = run_of(replace(FIRST_SETTING, task="xor", steps=40, seed_count=3))
     ungated, gated = (variant.ensemble for variant in run.variants.values())
     for name, value in ungated.state.items():
         assert gated.state[name].shape == value.shape
@@ -59,7 +62,7 @@ def test_a_first_look_differs_in_the_gate_alone():
 
 
 def test_the_best_member_is_chosen_without_the_test_points():
-    run = run_of(replace(FIRST_LOOK, task="xor", steps=60, seed_count=6))
+    run = run_of(replace(FIRST_SETTING, task="xor", steps=60, seed_count=6))
     side = run.variants["sigmoid"].ensemble
     best = side.best
     assert side.train_accuracy[-1, best] == side.train_accuracy[-1].max()

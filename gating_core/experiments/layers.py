@@ -27,7 +27,7 @@ class LayerFields:
     gates: np.ndarray | None
 
 
-def look_inside(chart: Callable[..., torch.Tensor], grid: Grid) -> list[LayerFields]:
+def layer_fields(chart: Callable[..., torch.Tensor], grid: Grid) -> list[LayerFields]:
     """What every layer of one model did at the points of ``grid``.
 
     ``chart`` is a model or an attention-weight chart, an ensemble of one.
