@@ -87,6 +87,7 @@ def difference_curvature(
 
 # --- Triangle meshes ------------------------------------------------------------------------------
 
+INSTALL = 'pip install "gating-curvature[opinion]"'
 SLIVER = 1e-12  # area over squared sides: a triangle below it has no angles
 
 
@@ -98,9 +99,13 @@ def mesh_curvature(values: np.ndarray) -> np.ndarray:
     way: where they flip, as a mesher that picks the shorter one does, the errors of single
     vertices do not get smaller with the grid. NaN on the boundary, where the angle means
     something else, and beside triangles without area, which PyVista counts as flat.
-    ``ValueError`` unless ``values`` is (R, C, 3), R and C at least 3, and finite.
+    ``ValueError`` unless ``values`` is (R, C, 3), R and C at least 3, and finite; ``ImportError``
+    without PyVista, which is an extra.
     """
-    import pyvista  # here: a second to import, and no picture waits for it
+    try:
+        import pyvista  # here: an extra, and a second to import
+    except ImportError as error:
+        raise ImportError(f"a triangle mesh needs PyVista: {INSTALL}") from error
 
     values = np.asarray(values, dtype=float)
     if values.ndim != 3 or values.shape[-1] != 3 or min(values.shape[:2]) < 3:

@@ -6,7 +6,6 @@ Shapes: T frames (versions of a model), R x C grid points, D model dimension, F 
 from __future__ import annotations
 
 import numpy as np
-from scipy.spatial.distance import pdist
 
 from gating_core.experiments.comparison.frames import ClassifierFrames
 
@@ -113,6 +112,8 @@ def breadth(values: np.ndarray) -> float:
     The area of its shadow on the plane of its two largest principal components, where folds count
     once, by the square of its longest extent in that plane.
     """
+    from scipy.spatial.distance import pdist  # here: half a second to import
+
     points = values.reshape(-1, values.shape[-1])
     centred = points - points.mean(0)
     axes = np.linalg.svd(centred, full_matrices=False)[2][:2]
