@@ -1,4 +1,4 @@
-"""How much measuring is affordable? What a point costs, and totals within a few seconds."""
+"""The cost of measuring a model, and integrals that take a few seconds at most."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes on inside a model? Every attention weight and gate over a grid.
+"""Attention weights and gates of every layer over a grid.
 
 Shapes: R x C grid points, H heads, n values, W gates of a layer.
 """

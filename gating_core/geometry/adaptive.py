@@ -1,4 +1,4 @@
-"""What are the integrals of curvature over a whole chart, refined where a grid would miss some?
+"""Integrals of curvature over a whole chart, refined where a grid would miss some.
 
 For surfaces whose curvature sits in narrow ridges: square cells are halved where they are in doubt.
 """

@@ -1,4 +1,4 @@
-"""How unevenly is curvature spread? Its share where the surface curves most."""
+"""Concentration of curvature: its share where the surface curves most."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far off is another way of measuring, depending on its step or grid spacing?
+"""Errors of other ways of measuring curvature, against their step or grid spacing.
 
 Shapes: N points, D outputs, M steps or grid spacings. A function is a torch callable
 (N, 2) -> (N, D) or (1, N, D): one surface. Steps and spacings are lengths in the chart.

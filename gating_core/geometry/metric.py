@@ -1,4 +1,4 @@
-"""In which metric is length measured? A covariance, and what whitens it."""
+"""Metrics: a covariance, and the matrix that whitens it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What do other ways of measuring say about the same surface?
+"""A second opinion: one surface, measured in several independent ways.
 
 Four ways: exact derivatives (`gating_core.jets`), central differences in float64 and in float32,
 the discrete curvature of a triangle mesh, and the paper's proxy. The first needs no step; the

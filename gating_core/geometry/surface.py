@@ -1,4 +1,4 @@
-"""What is known of a sampled surface: where does it curve, where is it flat, and how sure is that?
+"""A sampled surface, measured: where it curves, where it is flat, and how sure that is.
 
 What is said of a point is defined here, what is said of a whole surface in `verdict` (and
 *settled*, of a total, in `Integral`), and nowhere else. At a point K is *within* its error or

@@ -1,4 +1,4 @@
-"""Is a surface curved, is it flat, or can nobody tell? One grammar for all who speak of it.
+"""The verdict on a surface: curved, flat, or cannot tell.
 
 A surface is *curved* where |K| exceeds its error at any point; *flat* where a theorem says so, or
 where K is within its error at all points and that is small; of any other nobody can tell. Its area

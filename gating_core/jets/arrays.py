@@ -1,4 +1,4 @@
-"""What can be done alike with plain tensors and with `Bounded` ones? What the rules are made of."""
+"""Operations that act alike on plain tensors and on `Bounded` ones; the rules consist of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How is work on many points shared? In blocks, by as many threads as torch may use.
+"""Work on many points, in blocks, by as many threads as torch may use.
 
 Blocks are cut without a look at the number of threads, and each is worked on by one thread with
 torch's own threads at one: so the numbers are the same, to the last bit, however many share them.

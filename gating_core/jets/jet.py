@@ -1,4 +1,4 @@
-"""A tensor with its derivatives, and the table in which every torch operation's rule stands.
+"""A tensor with its derivatives, and the table of rules for torch operations.
 
 A jet has a value, k first derivatives and k (k + 1) / 2 second derivatives; the derivatives'
 axis comes first, the tensor's own axes after it. ``second`` is ``None`` while the jet is affine

@@ -1,4 +1,4 @@
-"""Where does a real gated layer not curve? On a conic in its attention weights.
+"""The conic in attention weights on which a real gated layer does not curve.
 
 One layer, one head, n = 3 values, a headwise sigmoid gate. The gate's logit is affine in the
 hidden state, and so in the logarithms of the attention weights a that the state produces:

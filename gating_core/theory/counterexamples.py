@@ -1,4 +1,4 @@
-"""What does the flatness theorem not say? Ungated layers that curve, each beside one that does not.
+"""Ungated layers that curve: what the flatness theorem leaves open.
 
 The theorem is about all attention weights with fixed values, and one layer. On the query chart,
 whose coordinates are the input plane, it leaves three things open: `THEOREM_GAPS`. Every

@@ -1,4 +1,4 @@
-"""Which gate turns the sheet into a given shape?
+"""Gates that turn the sheet into a given shape.
 
 A star-shaped surface is a radius R for every direction. The gate g = R(y/|y|) / |y| moves every
 point y of the sheet along its ray to the surface: its image is the part of the shape that the

@@ -1,4 +1,4 @@
-"""How well does a small gate network learn a given gate?
+"""A small gate network, fitted to a given gate.
 
 The network is what stands in a gated layer with one hidden layer more: a sigmoid of a linear map
 of tanh units that read the state y = (u, v, 1). It is fitted to the gate's values on a grid by

@@ -1,4 +1,4 @@
-"""Which gates are worth a look? One record for each, the sphere by gating first.
+"""A gallery of gates with what is known of them, the sphere by gating first.
 
 All act on the sheet (u, v, 1) over [-1, 1]^2, and all are formulas: one for a scalar gate, three
 for one gate per channel. Where K is known in closed form it stands beside, derived by hand and not

@@ -1,4 +1,4 @@
-"""What does a gate do to the sheet: how much does it curve, does it bend, and how sure is that?
+"""What a gate does to the sheet, measured: curvature, bending, and errors.
 
 Measured twice, by the geometry of the map (u, v) -> g (u, v, 1), which knows nothing of gates, and
 by the law; where K is known in closed form it is held against that, too.

@@ -1,4 +1,4 @@
-"""What do the versions of one model look like? Steps of its training, or strengths of its gate.
+"""Versions of one model as frames: steps of its training, or strengths of its gate.
 
 Versions are evaluated as one ensemble whose members they are. Shapes: T frames (versions), R x C
 grid points, D model dimension, P data points, K classes, S seeds.

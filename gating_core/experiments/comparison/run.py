@@ -1,4 +1,4 @@
-"""How does a run come about, and what is left of it? Its frames, and all it takes to go on.
+"""A training run: its frames, and the checkpoints to train it further from.
 
 Shapes: S seeds, T frames.
 """

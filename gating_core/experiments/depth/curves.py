@@ -1,4 +1,4 @@
-"""How do quantities of a surface go with depth, and with which exponent? One result a regime.
+"""Quantities of a surface against depth, with exponents: one result for each regime.
 
 Shapes: S seeds, L depths, R x R grid points, D model dimension.
 """

@@ -1,4 +1,4 @@
-"""How does a quantity grow with depth? Its exponent, with an interval, and a word for its course.
+"""Growth of a quantity with depth: its exponent with an interval, and one of six courses.
 
 The exponent is the slope of log quantity against log depth, by least squares for each seed; its
 interval is Student's over the seeds, which are independent where the depths of one model are not.

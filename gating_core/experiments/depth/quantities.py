@@ -1,4 +1,4 @@
-"""What is measured of every surface on the way through the layers, and how far off may it be?
+"""Quantities that are measured of every surface on the way through the layers, with errors.
 
 Shapes: S seeds, L depths, N = R x R grid points.
 """

@@ -1,4 +1,4 @@
-"""Which random model shows best what a gate does? One rule, so that nobody has to choose by hand.
+"""Selection of the random model that shows best what a gate does, by one rule.
 
 Random gated stacks without a residual collapse with depth: most of their surfaces are needles, or
 ribbons. A model is broad if neither its ungated sheet nor its gated one is ten times as long as
