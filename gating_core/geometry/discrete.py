@@ -92,13 +92,12 @@ SLIVER = 1e-12  # area over squared sides: a triangle below it has no angles
 
 
 def mesh_curvature(values: np.ndarray) -> np.ndarray:
-    """PyVista's discrete K (R, C) of the triangulated grid ``values`` (R, C, 3).
+    """Compute PyVista's discrete K (R, C) of the triangulated grid ``values`` (R, C, 3).
 
     The angle that a vertex lacks of a full turn, over a third of the area of its triangles
     (Meyer et al., *Discrete differential-geometry operators*, 2003). All diagonals run the same
-    way: where they flip, as a mesher that picks the shorter one does, the errors of single
-    vertices do not get smaller with the grid. NaN on the boundary, where the angle means
-    something else, and beside triangles without area, which PyVista counts as flat.
+    way, because errors at single vertices do not shrink with the grid where diagonals flip. NaN on
+    the boundary, and beside triangles without area, which PyVista counts as flat.
     ``ValueError`` unless ``values`` is (R, C, 3), R and C at least 3, and finite; ``ImportError``
     without PyVista, which is an extra.
     """
@@ -115,18 +114,18 @@ def mesh_curvature(values: np.ndarray) -> np.ndarray:
     shape = values.shape[:2]
     vertices, corners = np.ascontiguousarray(values).reshape(-1, 3), _triangles(*shape)
     mesh = pyvista.PolyData.from_regular_faces(vertices, corners)
-    found = np.array(mesh.curvature("gaussian")).reshape(shape)
+    gaussian = np.array(mesh.curvature("gaussian")).reshape(shape)
 
     a, b, c = (vertices[corner] for corner in corners.T)
     area = np.linalg.norm(np.cross(b - a, c - a), axis=-1)
     sides = ((b - a) ** 2 + (c - a) ** 2).sum(-1)
-    found.flat[corners[area <= SLIVER * sides].ravel()] = np.nan
-    found[[0, -1]] = found[:, [0, -1]] = np.nan
-    return found
+    gaussian.flat[corners[area <= SLIVER * sides].ravel()] = np.nan
+    gaussian[[0, -1]] = gaussian[:, [0, -1]] = np.nan
+    return gaussian
 
 
 def _triangles(rows: int, columns: int) -> np.ndarray:
-    """(2 (R - 1) (C - 1), 3): two triangles for every cell of a grid counted by rows."""
+    """(2 (R - 1) (C - 1), 3): two triangles for every cell of a grid in row order."""
     a = (np.arange(rows - 1)[:, None] * columns + np.arange(columns - 1)).ravel()
     b, c, d = a + 1, a + columns, a + columns + 1
     return np.concatenate([np.stack([a, b, c], -1), np.stack([b, d, c], -1)])
@@ -164,7 +163,7 @@ def paper_proxy(
 
 
 def proxy_limit(jet: SecondOrderJet) -> Proxy:
-    """What `paper_proxy` tends to as the step goes to zero, from exact derivatives."""
+    """Compute the limit of `paper_proxy` for a step of zero, from exact derivatives."""
     first, second = jet.first, jet.second
     seconds = (second[..., 0, 0], second[..., 0, 1], second[..., 1, 1])
     return _proxy(seconds, (first[..., 0], first[..., 1]), 0.0)

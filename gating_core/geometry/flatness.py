@@ -64,13 +64,12 @@ Span = tuple[torch.Tensor, ...]  # (n, d) each: outputs are averages of each, si
 def flatness_proofs(
     function: Callable[[torch.Tensor], torch.Tensor], values: torch.Tensor, dimension: int = 2
 ) -> tuple[str | None, ...]:
-    """Why each of the surfaces whose sampled ``values`` are (..., N, D) is flat, in order.
+    """Return for each surface with sampled ``values`` (..., N, D) why it is flat, or ``None``.
 
-    ``dimension`` is that of the chart. A reason ends a sentence: "it lies in the plane of three
-    fixed values"; ``None`` where nothing is proved. ``function`` says what it averages by a method
-    ``spans`` that returns one tuple of vectors (n, d) for each surface, or ``None`` for those
-    that are no averages, and calls the vectors ``spanned_by``. Functions without it are flat by
-    proof only where D = ``dimension``.
+    ``dimension`` is that of the chart. A reason is a clause: "it lies in the plane of three fixed
+    values". A ``function`` whose outputs are averages has a method ``spans``, which returns for
+    each surface a tuple of the averaged vectors (n, d), or ``None`` where there are none, and the
+    vectors' name ``spanned_by``. Without ``spans`` only D = ``dimension`` is a proof.
     """
     count, ambient = values.shape[:-2].numel(), values.shape[-1]
     full = f"it has only {COUNT_WORDS[dimension]} dimensions to lie in"
@@ -97,8 +96,8 @@ def _dimension(span: Span, most: int) -> int:
     """The dimension of all averages of a ``span``, or more than ``most`` if it is larger."""
     if not all(part.isfinite().all() for part in span):
         return most + 1
-    found = sum(affine_hull(part).dimension for part in span)
-    return found if found != most else sum(_exact_dimension(part, most) for part in span)
+    dimension = sum(affine_hull(part).dimension for part in span)
+    return dimension if dimension != most else sum(_exact_dimension(part, most) for part in span)
 
 
 def _exact_dimension(values: torch.Tensor, most: int) -> int:
@@ -112,9 +111,9 @@ def _exact_dimension(values: torch.Tensor, most: int) -> int:
         pivot = next((row for row in rows if any(row)), None)
         if pivot is None:
             return rank
-        place = next(i for i, x in enumerate(pivot) if x)
+        column = next(i for i, x in enumerate(pivot) if x)
         rows = [
-            [x - y * (row[place] / pivot[place]) for x, y in zip(row, pivot, strict=True)]
+            [x - y * (row[column] / pivot[column]) for x, y in zip(row, pivot, strict=True)]
             for row in rows
             if row is not pivot
         ]

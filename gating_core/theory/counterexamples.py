@@ -84,7 +84,7 @@ COUNTEREXAMPLES: dict[str, Counterexample] = {
 
 @dataclass(frozen=True, eq=False)
 class MeasuredCounterexample:
-    """A counterexample and its twin, measured; T = 1 in each. ``exact`` is K where it is known."""
+    """A counterexample and its twin, measured (T = 1); ``exact`` is K where it is known."""
 
     surface: SurfaceResult
     twin: SurfaceResult

@@ -47,7 +47,7 @@ class GatedSheet:
         check_number("strength", self.strength, 0.0, 1.0)
 
     def factor(self, points: torch.Tensor) -> torch.Tensor:
-        """(N, 1) or (N, 3): what the sheet is multiplied by."""
+        """(N, 1) or (N, 3): the factor in force."""
         if self.strength == 0:
             return torch.ones(len(points), 1, dtype=torch.float64)
         gate = self.gate(points)
@@ -59,21 +59,18 @@ class GatedSheet:
 
 
 def gate_values(gate: Gate, grid: Grid) -> np.ndarray:
-    """(R, C, 1) or (R, C, 3): the gate itself, at full strength, on the ``grid``.
+    """(R, C, 1) or (R, C, 3): the gate at full strength on ``grid``.
 
-    In the grid's middle it is asked at 0, of which that is a rounding: there it may be none.
+    Coordinates that are 0 but for rounding are set to 0, where a gate may be undefined.
     """
     points = torch.where(grid.points.abs() < ROUNDING, 0.0, grid.points)
     with torch.no_grad():
-        found = gate(points).to(torch.float64)
-    return found.reshape(*grid.weights.shape, -1).numpy()
+        values = gate(points).to(torch.float64)
+    return values.reshape(*grid.weights.shape, -1).numpy()
 
 
 def gate_fails(values: np.ndarray) -> np.ndarray:
-    """(R, C): where a gate with these ``values`` (R, C, channels) is none.
-
-    It must be a positive, finite number, and between 1e-60 and 1e60 to be measured.
-    """
+    """(R, C): where ``values`` (R, C, channels) of a gate are not between 1e-60 and 1e60."""
     inside = (values > 1 / LARGEST_GATE) & (values < LARGEST_GATE)
     return np.asarray(~inside.all(-1))
 
@@ -83,7 +80,7 @@ def gate_fails(values: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class WithError:
-    """A number and how far rounding may have put it off."""
+    """A number and the bound on its rounding error."""
 
     value: float
     error: float
@@ -91,7 +88,7 @@ class WithError:
 
 @dataclass(frozen=True)
 class LawAtPoint:
-    """All that stands in the law at one point (u, v), in the order in which it is computed."""
+    """All terms of the law at one point (u, v), in the order in which they are computed."""
 
     u: float
     v: float
@@ -126,7 +123,7 @@ class LawField:
 
     @property
     def gaussian_error(self) -> torch.Tensor:
-        """(N,): how far K may be off."""
+        """(N,): the error bound of K."""
         return self.errors["gaussian"]
 
     def point(self, index: int) -> LawAtPoint:
@@ -140,7 +137,7 @@ class LawField:
 
 
 def law(gate: Gate, points: torch.Tensor, strength: float = 1.0) -> LawField:
-    """The law for a scalar ``gate`` at chart ``points`` (N, 2), at a ``strength`` from 0 to 1.
+    """Evaluate the law for a scalar ``gate`` at ``points`` (N, 2), ``strength`` from 0 to 1.
 
     ``ValueError`` for a gate of several channels, and for one that uses an operation without an
     error rule.
@@ -165,18 +162,18 @@ def law(gate: Gate, points: torch.Tensor, strength: float = 1.0) -> LawField:
     foot = rho - u * rho_u - v * rho_v
     normal = rho_u * rho_u + rho_v * rho_v + foot * foot
     ratio = rho * rho / normal
-    found = dict(
+    parts = dict(
         gate=Bounded(jet.stack[0, 0], jet.errors[0, 0]),
         rho=rho, rho_u=rho_u, rho_v=rho_v, rho_uu=rho_uu, rho_uv=rho_uv, rho_vv=rho_vv,
         hessian=hessian, foot=foot, normal_square=normal, gaussian=ratio * ratio * hessian,
     )  # fmt: skip
     return LawField(
         points,
-        {name: part.value for name, part in found.items()},
-        {name: part.bound for name, part in found.items()},
+        {name: part.value for name, part in parts.items()},
+        {name: part.bound for name, part in parts.items()},
     )
 
 
 def law_at(gate: Gate, u: float, v: float, strength: float = 1.0) -> LawAtPoint:
-    """The law at one point, with every number that stands in it; errors as `law`."""
+    """Evaluate the law at one point, with all of its terms; errors as `law`."""
     return law(gate, torch.tensor([[u, v]], dtype=torch.float64), strength).point(0)
