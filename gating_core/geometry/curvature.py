@@ -67,8 +67,8 @@ def curvature(jet: SecondOrderJet, covariance: object = None) -> CurvatureField:
     ``covariance`` gives the metric: None (the identity), a positive number, D positive variances,
     or a symmetric positive definite (D, D) matrix. Errors are bounds if the jet
     carries bounds, otherwise an estimate: the tangent plane tilts by t = 1e3 eps / sin(angle of y_u
-    and y_v), second derivatives err by t |y_ab|. ``ValueError`` for jets of three coordinates and for any other
-    covariance.
+    and y_v), second derivatives err by t |y_ab|. ``ValueError`` for jets of three coordinates and
+    for any other covariance.
     """
     fields = _by_blocks(_curvature, jet, covariance)
     gaussian, error, mean, area, area_error, tilt = fields

@@ -202,7 +202,7 @@ def test_a_run_on_own_data_is_not_saved(tmp_path):
 
 def test_a_file_of_weights_is_not_what_is_measured(tmp_path):
     save_run(run_of(QUICK), tmp_path / "a.safetensors")
-    with pytest.raises(ValueError, match=r"a\.safetensors is not what was measured of a run"):
+    with pytest.raises(ValueError, match=r"a\.safetensors holds no curvatures of a run"):
         load_curvatures(tmp_path / "a.safetensors")
 
 
