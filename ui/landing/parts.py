@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from gating_core.experiments.comparison import (
-    FIRST_LOOK,
+    FIRST_SETTING,
     STRENGTHS,
     Setting,
     StrengthSweep,
@@ -90,7 +90,7 @@ def fetch(shown: LandingRequest) -> Found:
     How the work goes is said where this is called.
     """
     runs.leave(JOB, shown.setting)
-    good = _measured(shown.setting) or st.session_state.get(GOOD) or runs.known(FIRST_LOOK)
+    good = _measured(shown.setting) or st.session_state.get(GOOD) or runs.known(FIRST_SETTING)
     assert good is not None  # the first look is shipped
     st.session_state[GOOD] = good
     assert good.sweep is not None

@@ -31,7 +31,7 @@ from gating_core.attention.config import (
 )
 from gating_core.attention.gate_kinds import CONTROL_KINDS, GATE_KINDS
 from gating_core.experiments.comparison.presets import FOLDER
-from gating_core.experiments.comparison.variants import TOKENS_ONLY, VARIANTS, variant_config
+from gating_core.experiments.comparison.setting import TOKENS_ONLY, VARIANTS, variant_config
 from gating_core.export import script as export_script
 from gating_core.export.script import script_problem, script_text
 from gating_core.export.weights import load_weights, log_csv, weights_file

@@ -11,7 +11,7 @@ from scipy import stats
 
 from gating_core.attention.classifier import build_classifier, restore
 from gating_core.attention.config import AttentionConfig, GateConfig
-from gating_core.experiments.comparison.variants import VARIANTS
+from gating_core.experiments.comparison.setting import VARIANTS
 from gating_core.tasks.task import make_task
 from gating_core.training.scores import accuracy
 from gating_core.training.train import snapshot_steps, train_ensemble

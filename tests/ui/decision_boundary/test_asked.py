@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gating_core.experiments.comparison.variants import TOKENS_ONLY, VARIANTS
+from gating_core.experiments.comparison.setting import TOKENS_ONLY, VARIANTS
 from gating_core.tasks.rules import TASKS
 from gating_core.training.recipe import OPTIMISERS
 from tests.ui.decision_boundary.playing import (

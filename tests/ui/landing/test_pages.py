@@ -12,7 +12,7 @@ from gating_core.attention.gate_kinds import CONTROL_KINDS
 from gating_core.experiments.comparison import sweep
 from gating_core.experiments.comparison.presets import PRESETS
 from gating_core.experiments.comparison.run import Divergence
-from gating_core.experiments.comparison.setting import FIRST_LOOK
+from gating_core.experiments.comparison.setting import FIRST_SETTING
 from gating_core.training import mean_interval
 from tests.ui.opening import ROOT, TIMEOUT_SECONDS, component, mistakes, open_page, report
 from tests.ui.payload import unpack
@@ -87,7 +87,7 @@ def test_first_sight_takes_no_worker_and_no_second_plotly(monkeypatch):
     monkeypatch.setattr(pool.POOL, "stream", None)  # whoever asks a worker now fails
     app = open_page()
     assert not app.error
-    assert app.session_state[GOOD].run.setting == FIRST_LOOK
+    assert app.session_state[GOOD].run.setting == FIRST_SETTING
     assert not app.get("plotly_chart")
     assert not app.get("progress")
 
@@ -204,7 +204,7 @@ def test_diverged_training_keeps_what_was_there(monkeypatch):
     def diverge(setting):
         yield 0.5
         text = "sigmoid: training diverged at step 31 for seed 4"
-        run = replace(runs.known(FIRST_LOOK).run, setting=setting)
+        run = replace(runs.known(FIRST_SETTING).run, setting=setting)
         yield replace(run, divergence=Divergence(31, (("sigmoid", 4),), text))
 
     monkeypatch.setattr(runs, "train_setting", diverge)
@@ -252,7 +252,7 @@ def test_a_training_that_is_no_longer_asked_for_ends(monkeypatch, inline):
         assert not app.exception
         assert job.over
         assert not app.get("progress")
-        assert app.session_state[GOOD].run.setting == FIRST_LOOK
+        assert app.session_state[GOOD].run.setting == FIRST_SETTING
 
 
 def test_explore_shows_the_maps_and_the_shares():
@@ -270,7 +270,7 @@ def test_back_to_the_first_example():
     app = finish(open_page(**EXPERIMENT, strength="0.5", pick="1.1"))
     button(app, "Back to the first example").click().run()
     assert not app.exception
-    assert app.number_input(key="seed").value == FIRST_LOOK.seed
+    assert app.number_input(key="seed").value == FIRST_SETTING.seed
     assert payload(app)[0]["frame"] == 20
     assert captions(app) == captions(open_page())
     assert payload(app)[0]["pick"] is None

@@ -12,16 +12,17 @@ from hypothesis import strategies as st
 
 from gating_core.attention.config import GATE_GRANULARITIES, GATE_POSITIONS, NORMS, SOURCES
 from gating_core.attention.gate_kinds import GATE_KINDS
-from gating_core.experiments.budget import AFFORDABLE, cost
-from gating_core.experiments.specimen.handles import (
+from gating_core.experiments.budget import AFFORDABLE_COST, cost
+from gating_core.experiments.specimen.measured import measure_specimen
+from gating_core.experiments.specimen.model import (
+    CHARTS,
+    build_specimen,
     draggable_gates,
     draggable_values,
     gate_arrows,
     moved_gate,
     own_values,
 )
-from gating_core.experiments.specimen.measured import measure_specimen
-from gating_core.experiments.specimen.model import CHARTS, build_specimen
 from ui.drawing.axes import coordinate_axes, principal_axes
 from ui.limits import GRID_POINTS, LARGEST_DRAGGED
 from ui.manifold.hold import moved_value, value_positions
@@ -244,7 +245,7 @@ def test_a_heavy_model_is_measured_on_fewer_points_and_says_so():
     assert f"on a grid of {found.grid}" in found.notes["grid"]
     light = resolve(Request(grid=151))
     assert light.grid == 151
-    assert cost(light.sides[-1].config) * 151**2 <= AFFORDABLE
+    assert cost(light.sides[-1].config) * 151**2 <= AFFORDABLE_COST
     assert cost(found.sides[-1].config) > cost(resolve(replace(heavy, depth=1)).sides[-1].config)
 
 
