@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 import torch
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gating_core.attention.config import GATE_GRANULARITIES, GATE_POSITIONS, NORMS, SOURCES
@@ -23,12 +23,12 @@ from gating_core.experiments.specimen.model import (
     moved_gate,
     own_values,
 )
+from tests.profiles import fuzz
 from ui.drawing.axes import coordinate_axes, principal_axes
 from ui.limits import GRID_POINTS, LARGEST_DRAGGED
 from ui.manifold.hold import moved_value, value_positions
 from ui.manifold.request import Metric, Request, resolve, turned_covariance
 
-MANY = max(100, settings().max_examples)  # the combinations are many
 SMALL = 5  # points along each side of the grids measured here
 ROUNDED = 5e-5  # what four digits after the point leave of a dragged number
 CONTROLS = {"position", "chart", "value_count", "heads", "grid"}  # where a sentence can stand
@@ -80,7 +80,7 @@ def is_sentence(note: str) -> bool:
     return not note[0].islower() and note.endswith(".") and len(note) < 260
 
 
-@settings(max_examples=MANY)
+@fuzz()
 @given(POSSIBLE)
 def test_something_is_shown_for_every_combination_and_differences_are_said(request):
     found = resolve(request)
@@ -109,7 +109,7 @@ def test_something_is_shown_for_every_combination_and_differences_are_said(reque
         assert (gate.kind, gate.granularity, gate.position, gate.strength) == wanted
 
 
-@settings(max_examples=MANY)
+@fuzz()
 @given(ANYTHING)
 @example(replace(Request(), metric=Metric(kind="turned", ratio=math.inf), model_dim=2))
 def test_nothing_but_a_value_error_with_a_sentence_ever_comes_back(request):
