@@ -21,7 +21,7 @@ import streamlit as st
 from ui.common.link_check import ARRIVED
 from ui.common.links import packed
 from ui.components.plotly_js import preload
-from ui.work import run_begins, run_ends
+from ui.work import streamlit_fixes
 from ui.work.errors import reported
 from ui.work.semaphore import SCRIPTS
 
@@ -48,8 +48,7 @@ PAGES = {  # by title; a new page is its file, its folder in ui/ and a row here
     "How to read it": Page("pages/9_How_to_read.py", ":material/menu_book:", ""),
 }
 LINKS = "_links"
-run_begins.mend()
-run_ends.mend()
+streamlit_fixes.apply()
 
 
 @contextmanager
