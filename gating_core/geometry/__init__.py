@@ -1,4 +1,4 @@
-"""How curved is what a function draws? (No model is known here.)"""
+"""How curved is the surface that a function draws? (This package knows no model.)"""
 
 from gating_core.geometry.adaptive import (
     HOLONOMY_LIMIT,
