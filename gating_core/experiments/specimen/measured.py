@@ -157,31 +157,9 @@ def _resolved(m: MeasuredSpecimen, field: np.ndarray) -> np.ndarray:
     return np.where(m.surface.resolved[0], field, np.nan)
 
 
-def _gaussian(m: MeasuredSpecimen, layer: int, part: int | None) -> np.ndarray:
-    return m.surface.known[0]
-
-
-def _gaussian_size(m: MeasuredSpecimen, layer: int, part: int | None) -> np.ndarray:
-    return np.abs(_gaussian(m, layer, part))
-
-
-def _mean(m: MeasuredSpecimen, layer: int, part: int | None) -> np.ndarray:
-    return _resolved(m, m.mean_norm)
-
-
-def _area(m: MeasuredSpecimen, layer: int, part: int | None) -> np.ndarray:
-    return np.nan_to_num(m.surface.area_element[0])
-
-
-def _error(m: MeasuredSpecimen, layer: int, part: int | None) -> np.ndarray:
-    return _resolved(m, m.surface.gaussian_error[0])
-
-
 def _gate(m: MeasuredSpecimen, layer: int, part: int | None) -> np.ndarray:
     """The gate, or 1 without a gate."""
-    if not m.gates:
-        return np.ones_like(m.mean_norm)
-    return _part(m.gates[layer], part)
+    return _part(m.gates[layer], part) if m.gates else np.ones_like(m.mean_norm)
 
 
 def _part(stack: np.ndarray, part: int | None) -> np.ndarray:
@@ -197,11 +175,18 @@ def _entropy(m: MeasuredSpecimen, layer: int, part: int | None) -> np.ndarray:
 
 
 COLOURINGS: dict[str, Colouring] = {
-    "curvature": Colouring("Gaussian curvature", "K", _gaussian, "signed"),
-    "size": Colouring("size of the curvature", "|K|", _gaussian_size),
-    "mean": Colouring("mean curvature", "|H|", _mean),
-    "area": Colouring("area element", "√det g", _area),
+    "curvature": Colouring("Gaussian curvature", "K", lambda m, *_: m.surface.known[0], "signed"),
+    "size": Colouring("size of the curvature", "|K|", lambda m, *_: np.abs(m.surface.known[0])),
+    "mean": Colouring("mean curvature", "|H|", lambda m, *_: _resolved(m, m.mean_norm)),
+    "area": Colouring(
+        "area element", "√det g", lambda m, *_: np.nan_to_num(m.surface.area_element[0])
+    ),
     "gate": Colouring("how open the gate is", "gate", _gate, "least to largest", inner="channel"),
     "entropy": Colouring("attention entropy", "entropy", _entropy, inner="head"),
-    "error": Colouring("bound on the error of K", "error of K", _error, "logarithm"),
+    "error": Colouring(
+        "bound on the error of K",
+        "error of K",
+        lambda m, *_: _resolved(m, m.surface.gaussian_error[0]),
+        "logarithm",
+    ),
 }
