@@ -120,7 +120,7 @@ def _monkey(u: Bounded, v: Bounded) -> Bounded:
     return -36 * (t * (ratio * ratio))
 
 
-# --- Cases with parameters ------------------------------------------------------------------
+# --- Cases with parameters ------------------------------------------------------------------------
 
 
 def sphere_case(radius: float = FIRST_RADIUS) -> GateCase:

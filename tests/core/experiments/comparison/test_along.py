@@ -17,7 +17,7 @@ from gating_core.experiments.comparison.run_curvature import (
     final_curvature,
     pending_measurements,
 )
-from gating_core.geometry.adaptive import adaptive_total_absolute_curvature
+from gating_core.geometry.adaptive import adaptive_integrals
 from gating_core.geometry.curvature import curvature
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.integrals import unseen_curvature
@@ -107,7 +107,7 @@ def test_the_final_total_says_how_sure_it_is(circle):
     paths = {(name, member) for name in circle.setting.compared for member in range(3)}
     for member in range(3):
         _, finals = measured(circle, member, known=paths)
-        refined = adaptive_total_absolute_curvature(model.member(member), None, 1e-4)
+        refined = adaptive_integrals(model.member(member), None, 1e-4).absolute
         total = finals["sigmoid", member].total
         allowed = float(total.error) + float(refined.error)
         assert abs(float(total.value) - float(refined.value)) <= allowed

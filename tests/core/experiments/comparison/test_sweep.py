@@ -33,7 +33,7 @@ from gating_core.experiments.comparison.sweep import (
     sweep_strengths,
     triangle_area,
 )
-from gating_core.geometry.adaptive import adaptive_total_absolute_curvature
+from gating_core.geometry.adaptive import adaptive_integrals
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.surface import measure_surface
 from tests.core.experiments.comparison.runs import SETTINGS, run_of
@@ -162,7 +162,7 @@ def test_shipped_totals_are_those_of_another_refinement():
     ensemble = run.variants["sigmoid"].ensemble
     for place in (4, 20):
         model = strengths_model(ensemble, shipped.member, [STRENGTHS[place]]).attention
-        again = adaptive_total_absolute_curvature(model, relative_tolerance=1e-3, bound="rigorous")
+        again = adaptive_integrals(model, relative_tolerance=1e-3, bound="rigorous").absolute
         gap = abs(again.value - shipped.total.value[place])
         assert gap <= again.error + shipped.total.error[place]
 

@@ -18,7 +18,7 @@ from gating_core.experiments.depth import (
     save_depths,
     train_depths,
 )
-from gating_core.experiments.depth.quantities import measured
+from gating_core.experiments.depth.quantities import measure_quantities
 from gating_core.geometry import square_grid
 from gating_core.jets import second_order_jet
 from gating_core.pauses import drained
@@ -126,7 +126,7 @@ def test_what_is_shipped_is_what_the_command_makes():
     assert shipped.accuracy("gated").shape == (16, 6)
     model = shipped.layers("gated", 2).model
     grid = square_grid(shipped.request.grid)
-    found = measured(model, second_order_jet(model, grid.points, "rigorous"), grid)
+    found = measure_quantities(model, second_order_jet(model, grid.points, "rigorous"), grid)
     for name in QUANTITIES:
         curve = shipped.results["gated"].curves[name]
         assert np.allclose(curve.values[:, 1], found.values[name], rtol=1e-6)
