@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from gating_core.experiments.comparison import (
     PRESETS,
-    SURFACES,
     Setting,
     StrengthSweep,
     TrainedRun,
@@ -28,7 +27,7 @@ def measured_pair(
     setting: Setting, left: str, _run: TrainedRun, _sweep: StrengthSweep
 ) -> MeasuredPair:
     """Measure a pair, as `measure_pair` does; what is shipped takes no worker."""
-    name = next((name for name in SURFACES if PRESETS[name] == setting), None)
+    name = next((name for name, preset in PRESETS.items() if preset == setting), None)
     if name is not None and left == "same":
         return measure_pair(left, _run, _sweep, shipped=name)
     return pool.POOL.call(measure_pair, left, _run, _sweep)

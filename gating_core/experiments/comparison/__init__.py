@@ -30,7 +30,6 @@ from gating_core.experiments.comparison.measured import Curvatures
 from gating_core.experiments.comparison.presets import (
     COMPARISONS,
     PRESETS,
-    SURFACES,
     load_measured,
     load_preset,
     load_surface,
@@ -65,7 +64,6 @@ __all__ = [
     "PRESETS",
     "SHOWN",
     "STRENGTHS",
-    "SURFACES",
     "TOKENS_ONLY",
     "VARIANTS",
     "ClassifierFrames",

@@ -12,7 +12,6 @@ from gating_core.experiments.comparison.presets import (
     COMPARISONS,
     FOLDER,
     PRESETS,
-    SURFACES,
     save_run,
     save_surface,
     save_sweep,
@@ -36,9 +35,8 @@ def main() -> None:
         else:
             *_, sweep = filter(None, sweep_strengths(run))
             save_sweep(sweep, path.with_suffix(".sweep.safetensors"))
-            if name in SURFACES:
-                surface = measure_surface(sweep.model(run).attention, square_grid())
-                save_surface(surface, path.with_suffix(".surface.safetensors"))
+            surface = measure_surface(sweep.model(run).attention, square_grid())
+            save_surface(surface, path.with_suffix(".surface.safetensors"))
         found = {name: variant.ensemble for name, variant in run.variants.items()}
         texts = [f"{name} {float(e.test_accuracy[-1, e.best]):.3f}" for name, e in found.items()]
         logging.info("%s: %s", path.name, ", ".join(texts))

@@ -2,8 +2,8 @@
 
 A file holds every frame: tensors are called ``VARIANT.NAME``, weights with the frames as their
 leading axis. Setting and seconds stand in the metadata as JSON. The data are drawn again. Beside
-each run stands its gate's sweep, and beside the first one the curvature of every strength: a server
-just started shows it before any process could have measured it.
+each run stands its gate's sweep and the curvature of every strength (1.3 MB): a server just started
+shows it before any process could have measured it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,6 @@ from gating_core.training.trainer import Snapshot
 
 FOLDER = Path(__file__).resolve().parents[3] / "assets" / "presets"
 PRESETS = {task: replace(FIRST_LOOK, task=task) for task in ("circle", "xor", "moons", "linear")}
-SURFACES = ("circle",)  # whose curvature is shipped, too: half a megabyte each
 COMPARISONS = {"comparison": FIRST_COMPARISON}  # shipped with what is measured of them, unswept
 
 
@@ -125,11 +124,11 @@ def save_surface(surface: SurfaceResult, path: Path) -> None:
 
 
 def load_surface(name: str, values: np.ndarray, grid: Grid) -> SurfaceResult:
-    """What was measured of the shipped run ``name``, one of `SURFACES`, at all strengths.
+    """What was measured of the shipped run ``name``, one of `PRESETS`, at all strengths.
 
     ``values`` (T, R, C, D) are its points on ``grid``, which must be the one it was measured on.
     """
-    check_choice("preset", name, SURFACES)
+    check_choice("preset", name, PRESETS)
     parts, about = tensors_and_metadata((FOLDER / f"{name}.surface.safetensors").read_bytes())
     if parts["gaussian"].shape != values.shape[:3]:
         shape = (*parts["gaussian"].shape, "D")
