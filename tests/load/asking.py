@@ -18,8 +18,8 @@ from ui.claims.request import Request as ClaimRequest
 from ui.decision_boundary.controls import VIEW_KEY as FILM
 from ui.decision_boundary.names import TITLES
 from ui.decision_boundary.request import FIRST, TYPICAL
+from ui.depth.controls import QUANTITY_WORDS as QUANTITIES
 from ui.depth.controls import VIEW_KEY as DEPTH_VIEW
-from ui.depth.controls import WORDS as QUANTITIES
 from ui.gates.controls import VIEW_KEY as GATES_VIEW
 from ui.gates.request import SPHERE as FIRST_CASE
 from ui.landing.controls import LEFT_SIDES, VIEW_KEY
