@@ -17,7 +17,7 @@ from pathlib import Path
 import streamlit as st
 
 from ui.components.plotly_js import preload
-from ui.work import run_begins, run_ends
+from ui.work import streamlit_fixes
 from ui.work.errors import reported
 from ui.work.semaphore import SCRIPTS
 
@@ -33,8 +33,7 @@ PAGES = {  # by title: file and icon
     "How to read it": ("pages/9_How_to_read.py", ":material/menu_book:"),
 }
 LINKS = "_links"
-run_begins.mend()
-run_ends.mend()
+streamlit_fixes.apply()
 
 
 @contextmanager

@@ -82,7 +82,7 @@ def results_of(selection: DepthSelection) -> dict[str, DepthResult] | None:
     if selection.is_trained:
         stacks = trained(selection.trained)
         return stacks.results if stacks else None
-    results = RESULTS.known(selection.curves)
+    results = RESULTS.cached(selection.curves)
     return results if len(results) == len(selection.curves) else None
 
 

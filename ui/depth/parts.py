@@ -93,7 +93,8 @@ def fetch(requested: DepthSelection) -> DepthView:
 def _measure(names: tuple[str, ...], what: str) -> None:
     _, job = measured.RESULTS.fetch_all(names)
     if job is not None:
-        measured.RESULTS.watch(job, what, again="Measure")
+        with jobs.dock(measured.RESULTS.name, names):
+            measured.RESULTS.watch(job, what, again="Measure")
 
 
 def draw_chart(view: DepthView) -> None:
@@ -168,7 +169,7 @@ def draw_folds(view: DepthView) -> None:
             _draw_every(view)
     with DEPTH["theory"].draw(st) as theory:
         if theory.open:
-            st.markdown(words.theory_text(measured.RESULTS.known(REGIMES)))
+            st.markdown(words.theory_text(measured.RESULTS.cached(REGIMES)))
             st.caption(words.spread(view.curves))
 
 
@@ -211,7 +212,7 @@ def _draw_every(view: DepthView) -> None:
     if view.shown == view.requested:
         _measure(tuple(REGIMES), "Measuring all stacks")
     trained = measured.trained(view.shown.trained) or measured.shipped()
-    results = {REGIMES[name].title: x for name, x in measured.RESULTS.known(REGIMES).items()}
+    results = {REGIMES[name].title: x for name, x in measured.RESULTS.cached(REGIMES).items()}
     results |= {f"trained, {name}": result for name, result in trained.results.items()}
     quantity = QUANTITIES[view.shown.quantity]
     st.markdown(f"**{quantity.title.capitalize()}** ({quantity.symbol})")

@@ -52,7 +52,7 @@ def readings_of(setting: Setting, left: str, _measured: MeasuredPair) -> list[st
 def nearest_with_surface(setting: Setting) -> int | None:
     """The depth nearest to that of ``setting`` whose run is known to show a surface, if any."""
     for depth in sorted(LANDING_LAYERS, key=lambda depth: (abs(depth - setting.depth), depth)):
-        found = runs.known(landing_setting(setting, depth))
+        found = runs.cached_run(landing_setting(setting, depth))
         if found and found.sweep and shows_surface(found.run, found.sweep.member):
             return depth
     return None

@@ -48,12 +48,12 @@ LINKS = {
 @pytest.fixture(autouse=True, scope="module")
 def quick():
     """Few strengths, and totals that are refined for tenths of a second, cached for all tests."""
-    totals.TOTALS.shelf.clear()
+    totals.TOTALS.cache.clear()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(budget, "AFFORDABLE", QUICK_INTEGRALS)
         patch.setattr(dial, "DIAL_COST", QUICK_DIAL)
         yield
-    totals.TOTALS.shelf.clear()
+    totals.TOTALS.cache.clear()
 
 
 def open_manifold(**query):
