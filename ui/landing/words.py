@@ -98,7 +98,7 @@ def _surface_text(model: MeasuredModel, frame: int) -> str:
         how = f"cuts it in a straight line ({bent})"
     else:
         how = f"cuts it in {cut.text}"
-    return f"the sheet is {shape}; the best plane {how}; {_accuracy_text(model, frame)}"
+    return f"the sheet is {shape}. The best plane {how}; {_accuracy_text(model, frame)}"
 
 
 def _boundary_text(model: MeasuredModel, frame: int) -> str:
