@@ -54,7 +54,6 @@ CACHED_FIGURES = 96  # of Plotly, some three for each model: 0.1 to 0.3 MB at fi
 CACHED_DRAWINGS = 32  # points of a link, as data
 CACHED_ADDRESSES = 48  # of arrays sent lately, 1 MB each; two workers make two films a second
 CACHED_TILES = 14  # one picture for each task, one for own points
-CACHED_STACKS = 6  # trainings of stacks of six depths: 0.3 MB each
 STORE_STAMPS_SECONDS = 10.0  # between two looks at the rows of a running study: verdicts take two
 CACHE_BYTES = 300_000_000  # of surfaces and pictures: two dozen models of Manifold
 PASSING_BYTES = 80_000_000  # of films of what still trains: one a second for each worker, 6 MB each

@@ -73,7 +73,7 @@ def landing_view() -> Callable[[], Any]:
     pair = _landing_pair()
 
     def work() -> Any:
-        view = picture.pair_view(pair.left, pair.right)
+        view = picture.pair_view(pair)
         return view3d.pack(view.arrays, view.framed)
 
     return work
@@ -82,7 +82,7 @@ def landing_view() -> Callable[[], Any]:
 def landing_words() -> Callable[[], Any]:
     """What it says below it, at every strength."""
     words, pair = import_module("ui.landing.words"), _landing_pair()
-    return lambda: words.readings(pair.left, pair.right, "same")
+    return lambda: words.readings(pair, "same")
 
 
 @cache

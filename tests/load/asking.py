@@ -18,11 +18,11 @@ from ui.claims.request import Request as ClaimRequest
 from ui.decision_boundary.controls import VIEW_KEY as FILM
 from ui.decision_boundary.names import TITLES
 from ui.decision_boundary.request import FIRST, TYPICAL
+from ui.depth.controls import QUANTITY_WORDS as QUANTITIES
 from ui.depth.controls import VIEW_KEY as DEPTH_VIEW
-from ui.depth.controls import WORDS as QUANTITIES
 from ui.gates.controls import VIEW_KEY as GATES_VIEW
 from ui.gates.request import SPHERE as FIRST_CASE
-from ui.landing.controls import LEFT_SIDES, VIEW_KEY
+from ui.landing.controls import LEFT_MODELS, VIEW_KEY
 from ui.manifold.parts import VIEW_KEY as MANIFOLD_VIEW
 from ui.manifold.request import Request
 
@@ -126,7 +126,7 @@ class Landing:
     def wrong(self, session: Session) -> str:
         """What of the page is not what was asked for."""
         header = session.page.header(VIEW_KEY)
-        scene = f"{replace(FIRST_SETTING, task=self.task)} {LEFT_SIDES[self.beside]}"
+        scene = f"{replace(FIRST_SETTING, task=self.task)} {LEFT_MODELS[self.beside]}"
         legend = header["legend"]["low"].startswith("class") == (self.colour == "class")
         found = (header["scene"] == scene, header["stale"] == "", header["frame"] == self.frame)
         if not (all(found) and legend):

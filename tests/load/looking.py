@@ -10,8 +10,8 @@ from gating_core.experiments.comparison import LIMITS, STRENGTHS
 from tests.load.asking import Claims, Depths, Gates, Landing, Manifold
 from tests.load.session import Session
 from tests.load.visitor import Visitor
+from ui.depth.controls import QUANTITY_WORDS as QUANTITIES
 from ui.depth.controls import VIEW_KEY as DEPTH_VIEW
-from ui.depth.controls import WORDS as QUANTITIES
 from ui.gates.controls import VIEW_KEY as GATES_VIEW
 from ui.gates.request import STRENGTHS as GATE_STRENGTHS
 from ui.landing.controls import OFFERED_TASKS, VIEW_KEY

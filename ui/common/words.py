@@ -196,6 +196,13 @@ def total_text(total: Integral, flat: bool) -> str:
     return text if bool(total.complete) else f"at least {text}"
 
 
+def settled_total_text(total: Integral, flat: bool) -> str:
+    """Return `total_text`, with a word where that is known to a half of itself, not to a tenth."""
+    text = total_text(total, flat)
+    doubtful = not flat and bool(total.settled()) and not bool(total.sure())
+    return f"{text}, not known better" if doubtful else text
+
+
 def doubt_text(total: Integral, verdict: Verdict) -> str:
     """Say how sure a total is, in the line below it."""
     if verdict.proof is not None:

@@ -10,7 +10,6 @@ import torch
 from gating_core.experiments.comparison.presets import (
     COMPARISONS,
     FOLDER,
-    MEASURED_PRESETS,
     PRESETS,
     save_curvatures,
     save_run,
@@ -37,9 +36,8 @@ def main() -> None:
         else:
             *_, sweep = filter(None, sweep_strengths(run))
             save_sweep(sweep, path.with_suffix(".sweep.safetensors"))
-            if name in MEASURED_PRESETS:
-                surface = measure_surface(sweep.model(run).attention, square_grid())
-                save_surface(surface, path.with_suffix(".surface.safetensors"))
+            surface = measure_surface(sweep.model(run).attention, square_grid())
+            save_surface(surface, path.with_suffix(".surface.safetensors"))
         ensembles = {name: variant.ensemble for name, variant in run.variants.items()}
         texts = [f"{name} {e.test_accuracy[-1, e.best]:.3f}" for name, e in ensembles.items()]
         logging.info("%s: %s", path.name, ", ".join(texts))

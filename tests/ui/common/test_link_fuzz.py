@@ -23,7 +23,7 @@ from ui.common.links import check_link
 from ui.decision_boundary.request import Request as RunRequest
 from ui.decision_boundary.request import TooLong, setting
 from ui.decision_boundary.request import resolve as resolve_run
-from ui.depth.request import Request as DepthRequest
+from ui.depth.request import DepthSelection
 from ui.gates.request import GateRequest, case_of
 from ui.gates.request import resolve as resolve_gate
 from ui.landing.controls import LANDING
@@ -129,7 +129,7 @@ def test_any_link_to_the_gates_is_a_gate_or_a_sentence(link):
 @fuzz()
 @given(LINKS)
 def test_any_link_to_depth_names_a_stack_that_there_is(link):
-    request = fed(PAGES["depth"], link, DepthRequest)
+    request = fed(PAGES["depth"], link, DepthSelection)
     assert request.replayed in request.curves
     assert request.trained.depths[-1] >= request.layers
     assert 1 <= request.depth <= 16
