@@ -1,11 +1,13 @@
-"""What can be taken hold of? Value vectors and the arrows of gates: surface and curvature follow.
+"""Handles to drag: value vectors and the arrows of gates. Surface and curvature follow.
 
 What was dragged stands in the link, so that it can be shared; every drag can be undone.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from itertools import cycle
 
 import numpy as np
 import streamlit as st
@@ -27,121 +29,107 @@ from ui.drawing import palette
 from ui.drawing.axes import Axes
 from ui.manifold.controls import PAIR, PAIRS, UNDO, link_of
 
-CURRENT, IN_LINK = "hold_current", "hold_in_link"
-DRAGGING = "hold_dragging"
+VALUES, GATES = "handles_values", "handles_gates"  # the pads
+CURRENT, IN_LINK, DRAGGING = "handles_current", "handles_in_link", "handles_dragging"
 PARAMETERS = ("values", "gates")
 PAD_WIDTH = 320  # pixels, where there is room
 SMALLEST_EXTENT = 2.0  # doubled until all handles fit
 GATE_COLOURS = ("#0f766e", "#b45309", "#4338ca", "#be185d", "#4d7c0f", "#475569")
+NO_ARROWS = (
+    "The gate's arrows can be dragged only where a gate of the first layer reads the input: G1, G4"
+    " or G5 without pre-normalisation."
+)
 
 
-def draw_hold(side: MeasuredSpecimen, axes: Axes) -> None:
-    """Both pads, side by side where there is room, and the way back.
+def draw_handles(variant: MeasuredSpecimen, axes: Axes) -> None:
+    """Draw both pads, beside each other where there is room, and the way back.
 
-    ``side`` is the gated one, or the only one there is; one that `can_hold`.
+    ``variant`` is the gated one, or the only one there is; one that `can_drag`.
     """
     st.session_state[IN_LINK] = {name: st.query_params.get(name) for name in PARAMETERS}
     with st.container(horizontal=True):
         with st.container(width=PAD_WIDTH, gap="xsmall"):
-            _draw_values(side, axes)
+            _draw_values(variant, axes)
         with st.container(width=PAD_WIDTH, gap="xsmall"):
-            _draw_gates(side.specimen)
+            if draggable_gates(variant.specimen.config):
+                arrows = gate_arrows(variant.specimen)
+                _draw_pad(GATES, "Gates of the first layer", "g", arrows, GATE_COLOURS,
+                          ("x1", "x2"), _on_gate)  # fmt: skip
+            else:
+                st.caption(NO_ARROWS)
             _draw_way_back()
 
 
-def can_hold(side: MeasuredSpecimen) -> bool:
-    """Whether there is something to take hold of: values that can be dragged."""
-    return draggable_values(side.specimen.config) and side.values is not None
+def can_drag(variant: MeasuredSpecimen) -> bool:
+    """Return whether there are handles: values that can be dragged."""
+    return draggable_values(variant.specimen.config) and variant.values is not None
+
+
+def is_dragging() -> bool:
+    """Return whether a handle is in the visitor's hand."""
+    return bool(st.session_state.get(DRAGGING))
 
 
 def _draw_way_back() -> None:
     with st.container(horizontal=True, gap="xsmall"):
         st.button(
-            "Undo", key="hold_undo_button", icon=":material/undo:", on_click=_undo,
+            "Undo", key="handles_undo", icon=":material/undo:", on_click=_undo,
             disabled=not st.session_state.get(UNDO),
         )  # fmt: skip
         st.button(
-            "Reset", key="hold_reset", on_click=_reset, help="Back to the seed's own",
+            "Reset", key="handles_reset", on_click=_reset, help="Back to the seed's own",
             disabled=not any(name in st.query_params for name in PARAMETERS),
         )  # fmt: skip
 
 
-def is_dragging() -> bool:
-    """Whether a handle is in the visitor's hand."""
-    return bool(st.session_state.get(DRAGGING))
-
-
-def _draw_values(side: MeasuredSpecimen, axes: Axes) -> None:
+def _draw_values(variant: MeasuredSpecimen, axes: Axes) -> None:
     drawn = axes.basis.shape[1]
     pairs = {name: pair for name, pair in PAIRS.items() if max(pair) < drawn}
     pair = replace(PAIR, words=pairs).draw(st, label_visibility="collapsed")
-    own = own_values(side.specimen)  # before a gate at G2 scales them
-    places = value_positions(own, axes, pair)
-    st.session_state[CURRENT] = (own, axes, pair, side.specimen)
-    pad(
-        key="hold_values",
-        handles=[
-            Handle(f"U{i + 1}", float(x), float(y), palette.ACCENT)
-            for i, (x, y) in enumerate(places)
-        ],
-        extent=_extent(places),
-        label="Values of the last layer",
-        x_name=_plain(axes.names[pair[0]]),
-        y_name=_plain(axes.names[pair[1]]),
-        polygon=True,
-        on_move=_on_value,
-    )
+    own = own_values(variant.specimen)  # before a gate at G2 scales them
+    st.session_state[CURRENT] = (own, axes, pair, variant.specimen)
+    x_name, y_name = (axes.names[i].replace("<sub>", "").replace("</sub>", "") for i in pair)
+    _draw_pad(VALUES, "Values of the last layer", "U", value_positions(own, axes, pair),
+              (palette.ACCENT,), (x_name, y_name), _on_value, polygon=True)  # fmt: skip
 
 
-def _draw_gates(specimen: Specimen) -> None:
-    if not draggable_gates(specimen.config):
-        st.caption(
-            "The gate's arrows: only where a gate of the first layer reads the input (G1, G4, G5"
-            " without pre-normalisation)."
-        )
-        return
-    arrows = gate_arrows(specimen)
-    pad(
-        key="hold_gates",
-        handles=[
-            Handle(f"g{i + 1}", float(x), float(y), GATE_COLOURS[i % len(GATE_COLOURS)], True)
-            for i, (x, y) in enumerate(arrows)
-        ],
-        extent=_extent(arrows),
-        label="Gates of the first layer",
-        x_name="x1",
-        y_name="x2",
-        on_move=_on_gate,
-    )
-
-
-def _extent(places: np.ndarray) -> float:
+def _draw_pad(
+    key: str, label: str, letter: str, positions: np.ndarray, colours: tuple[str, ...],
+    names: tuple[str, str], on_move: Callable[[], None], polygon: bool = False,
+) -> None:  # fmt: skip
+    """A pad with a handle at each of ``positions`` (M, 2); arrows, or the corners of a polygon."""
     extent = SMALLEST_EXTENT
-    while abs(places).max() > 0.9 * extent:
+    while abs(positions).max() > 0.9 * extent:
         extent *= 2
-    return extent
-
-
-def _plain(name: str) -> str:
-    return name.replace("<sub>", "").replace("</sub>", "")
+    handles = [
+        Handle(f"{letter}{i}", float(x), float(y), colour, not polygon)
+        for i, ((x, y), colour) in enumerate(zip(positions, cycle(colours), strict=False), 1)
+    ]
+    pad(
+        key=key, handles=handles, extent=extent, label=label, x_name=names[0], y_name=names[1],
+        polygon=polygon, on_move=on_move,
+    )  # fmt: skip
 
 
 def _on_value() -> None:
-    moved = st.session_state["hold_values"]["moved"]
+    moved = st.session_state[VALUES]["moved"]
     own, axes, pair, _ = st.session_state[CURRENT]
-    place = (float(moved["x"]), float(moved["y"]))
-    _keep("values", link_of(moved_value(own, axes, pair, moved["index"], place)), moved)
+    matrix = moved_value(own, axes, pair, moved["index"], _position(moved))
+    _put_dragged("values", link_of(matrix), moved)
 
 
 def _on_gate() -> None:
-    moved = st.session_state["hold_gates"]["moved"]
-    specimen = st.session_state[CURRENT][3]
-    place = (float(moved["x"]), float(moved["y"]))
-    matrix = moved_gate(specimen, moved["index"], place)
-    _keep("gates", link_of(matrix, transposed=True), moved)
+    moved = st.session_state[GATES]["moved"]
+    specimen: Specimen = st.session_state[CURRENT][3]
+    matrix = moved_gate(specimen, moved["index"], _position(moved))
+    _put_dragged("gates", link_of(matrix, transposed=True), moved)
 
 
-def _keep(name: str, text: str, moved: dict) -> None:
+def _position(moved: dict) -> tuple[float, float]:
+    return float(moved["x"]), float(moved["y"])
+
+
+def _put_dragged(name: str, text: str, moved: dict) -> None:
     """Put the new numbers into the link; one drag is one step to undo."""
     before = st.session_state[IN_LINK]
     if not is_dragging():
@@ -154,7 +142,7 @@ def _keep(name: str, text: str, moved: dict) -> None:
 def _put(matrices: dict[str, str | None]) -> None:
     """Put these into the link.
 
-    They are kept here, too: a hurried browser asks for the next run with a link that is older.
+    The session has them, too: a hurried browser asks for the next run with a link that is older.
     """
     st.session_state[IN_LINK] = matrices
     for name, text in matrices.items():

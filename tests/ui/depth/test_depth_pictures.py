@@ -24,8 +24,7 @@ from ui.depth.explain import why_text
 from ui.depth.replay import GAP, REPLAY_GRID, replay_view
 from ui.depth.request import CURVES, STACKED, UNTRAINED, Request, manifold_link
 from ui.manifold.controls import MANIFOLD
-from ui.manifold.request import Request as ManifoldRequest
-from ui.manifold.request import resolve
+from ui.manifold.request import ManifoldRequest, resolve
 
 QUICK = DepthRequest(depth=8, seed_count=6, grid=7)
 
@@ -82,7 +81,7 @@ def test_manifold_is_sent_the_same_stack(around, gated):
     link = manifold_link(request, 3)
     assert check_link({name: [text] for name, text in link.items()}, MANIFOLD) == ({}, [])
     fed = {MANIFOLD[name].feeds: MANIFOLD[name].parse(text) for name, text in link.items()}
-    side = resolve(ManifoldRequest(grid=31, **fed)).sides[gated]
+    side = resolve(ManifoldRequest(grid=31, **fed)).variants[gated]
     found = measure_specimen(side, 31).surface.values[0]
     wanted = replay(UNTRAINED, request.replayed, request.member).values[2]
     np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-14)

@@ -1,1 +1,1 @@
-"""Which pictures fooled us? The gallery on the Manifold page."""
+"""Which pictures lie? The gallery on the Manifold page."""
