@@ -24,7 +24,7 @@ from ui.gates.controls import VIEW_KEY as GATES_VIEW
 from ui.gates.request import SPHERE as FIRST_CASE
 from ui.landing.controls import LEFT_MODELS, VIEW_KEY
 from ui.manifold.parts import VIEW_KEY as MANIFOLD_VIEW
-from ui.manifold.request import Request
+from ui.manifold.request import ManifoldRequest
 
 STEP = re.compile(r"Step (\d+)\b")
 CLAIM = ClaimRequest().claim
@@ -145,7 +145,7 @@ class Landing:
 class Manifold:
     """What is asked of the Manifold page."""
 
-    request: Request = field(default_factory=Request)
+    request: ManifoldRequest = field(default_factory=ManifoldRequest)
     tab: str = "See"
     address: ClassVar[str] = "Manifold"
 

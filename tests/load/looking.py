@@ -16,7 +16,7 @@ from ui.gates.controls import VIEW_KEY as GATES_VIEW
 from ui.gates.request import STRENGTHS as GATE_STRENGTHS
 from ui.landing.controls import OFFERED_TASKS, VIEW_KEY
 from ui.manifold.parts import VIEW_KEY as MANIFOLD_VIEW
-from ui.manifold.request import Request
+from ui.manifold.request import ManifoldRequest
 
 KINDS = ("sigmoid", "silu", "tanh")
 DEPTHS = (1, 2, 3)
@@ -165,7 +165,7 @@ class Looker(Visitor):
                                                      if t != asked.tab]))  # fmt: skip
         return new, session.change(new.wrong, tab=new.tab), new.tab != "Doubt"
 
-    def _another(self, request: Request) -> Request:
+    def _another(self, request: ManifoldRequest) -> ManifoldRequest:
         """A model that nobody else looks at."""
         kind = self.random.choice(KINDS)
         return replace(

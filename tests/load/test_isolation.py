@@ -17,7 +17,7 @@ from tests.load.training import button, is_stopped
 from ui.decision_boundary.film_words import readings
 from ui.decision_boundary.request import FIRST
 from ui.manifold.captions import best_total, total_of
-from ui.manifold.request import Request, resolve
+from ui.manifold.request import ManifoldRequest, resolve
 
 SEEDS = (3, 104, 205, 306)
 REFINED_SECONDS = 60.0
@@ -65,7 +65,7 @@ def refining(session):
 
 def test_a_seed_stays_with_its_visitor_and_its_numbers_are_the_cores(served):
     """Four look at a model each, all at the same time, and go on to another one."""
-    asked = [Manifold(Request(seed=seed, depth=1 + n % 2)) for n, seed in enumerate(SEEDS)]
+    asked = [Manifold(ManifoldRequest(seed=seed, depth=1 + n % 2)) for n, seed in enumerate(SEEDS)]
     after = [replace(x, request=replace(x.request, seed=x.request.seed + 50)) for x in asked]
 
     async def visit(first, second):
@@ -80,7 +80,7 @@ def test_a_seed_stays_with_its_visitor_and_its_numbers_are_the_cores(served):
     found = together(*map(visit, asked, after))
     for pair, said in zip(zip(asked, after, strict=True), found, strict=True):
         for question, metrics in zip(pair, said, strict=True):
-            gated = resolve(question.request).sides[1]
+            gated = resolve(question.request).variants[1]
             measured = measure_specimen(gated, question.request.grid)
             total = best_total(measured, integrate_specimen(gated))
             assert metrics[2][1] == total_of(measured, total)
@@ -141,7 +141,10 @@ def test_a_cancel_stays_with_its_visitor(served):
 def test_somebody_elses_numbers_are_noticed(served, monkeypatch):
     """The check itself: the right page with another's seed is wrong."""
     monkeypatch.setattr(session_module, "SECOND_RUN_SECONDS", 2.0)
-    asked, shown = Manifold(Request(seed=SEEDS[0])), Manifold(Request(seed=SEEDS[1]))
+    asked, shown = (
+        Manifold(ManifoldRequest(seed=SEEDS[0])),
+        Manifold(ManifoldRequest(seed=SEEDS[1])),
+    )
 
     async def visit():
         async with Session(served.url, shown.address, shown.link) as session:

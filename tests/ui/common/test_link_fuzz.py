@@ -28,7 +28,7 @@ from ui.gates.request import GateRequest, case_of
 from ui.gates.request import resolve as resolve_gate
 from ui.landing.controls import LANDING
 from ui.limits import QUOTED_CHARACTERS, TRAINING_NUMBERS
-from ui.manifold.request import Request as ManifoldRequest
+from ui.manifold.request import ManifoldRequest
 from ui.manifold.request import resolve as resolve_manifold
 
 OPENED = (
@@ -112,7 +112,7 @@ def test_any_link_to_manifold_is_two_models_within_limits_or_a_sentence(link):
     except ValueError as error:
         said = [str(error)]
     else:
-        assert 1 <= len(found.sides) <= 2
+        assert 1 <= len(found.variants) <= 2
         said = [*found.notes.values()]
     assert all(text.isprintable() and len(text) < LONGEST_SENTENCE for text in said)
 

@@ -13,7 +13,7 @@ from tests.profiles import fuzz
 from ui.common.possible import fitting_heads
 from ui.decision_boundary.controls import DECISION_BOUNDARY
 from ui.decision_boundary.request import FIRST, Request, resolve, setting
-from ui.manifold.request import Request as ManifoldRequest
+from ui.manifold.request import ManifoldRequest
 from ui.manifold.request import resolve as resolve_manifold
 
 ANYTHING = st.builds(
@@ -60,7 +60,7 @@ def test_whatever_is_asked_for_there_is_a_run_and_a_sentence_for_each_difference
 def test_both_pages_answer_alike_how_many_heads_there_are(heads, dim):
     found, notes = resolve(Request(heads=heads, model_dim=dim), None)
     manifold = resolve_manifold(ManifoldRequest(heads=heads, model_dim=dim, grid=31))
-    assert found.heads == manifold.sides[0].config.heads
+    assert found.heads == manifold.variants[0].config.heads
     assert dim % found.heads == 0
     assert dict(notes).get("heads") == manifold.notes.get("heads")
 

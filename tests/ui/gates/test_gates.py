@@ -16,10 +16,10 @@ from gating_core.theory import (
     sphere_case,
 )
 from tests.ui.opening import component, mistakes, open_page, report
-from ui.gates.frames import LAW_PARTS, measure_frames
+from ui.gates.frames import LAW_PARTS, measured_frames
 from ui.gates.measured import EVERY
 from ui.gates.picture import gate_picture
-from ui.gates.request import GRID, STRENGTHS, GateRequest, resolve
+from ui.gates.request import GRID_SIZE, STRENGTHS, GateRequest, resolve
 from ui.gates.shipped import numbers_of, picture_file, shipped
 from ui.gates.tile_pictures import SIZE
 from ui.gates.words import caption, law_latex, law_sentence, range_text, reading
@@ -34,7 +34,7 @@ SLACK = 1e-9  # relative: other machines round exp and its like differently
 
 @pytest.mark.parametrize("name", GALLERY)
 def test_a_tile_says_what_is_measured_afresh(name):
-    fresh = numbers_of(measure_gate(GALLERY[name], 1.0, square_grid(GRID)))
+    fresh = numbers_of(measure_gate(GALLERY[name], 1.0, square_grid(GRID_SIZE)))
     said = shipped()[name]
     assert said.verdict == fresh.verdict
     assert (said.least, said.largest) == pytest.approx((fresh.least, fresh.largest), SLACK, 1e-12)
@@ -69,7 +69,7 @@ def test_all_strengths_of_a_gate_are_measured_before_trainings(monkeypatch):
 
 
 def test_the_sphere_turns_flat_and_is_one_over_r_squared():
-    flat, mixed, full = measure_frames(GateRequest(radius=0.5), (0.0, 0.5, 1.0), 31)
+    flat, mixed, full = measured_frames(GateRequest(radius=0.5), (0.0, 0.5, 1.0), 31)
     assert (flat.verdict, full.verdict) == ("flat", "positively curved")
     assert mixed.verdict == measure_gate(sphere_case(0.5), 0.5, square_grid(31)).verdict
     assert full.range == pytest.approx((4.0, 4.0), 1e-12)
@@ -81,13 +81,13 @@ def test_the_sphere_turns_flat_and_is_one_over_r_squared():
 
 
 def test_a_gate_with_several_channels_has_no_law():
-    (frame,) = measure_frames(GateRequest("ruled"), (1.0,), 31)
+    (frame,) = measured_frames(GateRequest("ruled"), (1.0,), 31)
     assert frame.law is None
     assert "gate for each channel" in reading(frame, "")
 
 
 def test_where_a_formula_is_no_gate_nothing_is_drawn_and_it_is_said():
-    frames = measure_frames(GateRequest("own", formula="u"), (0.0, 1.0), 31)
+    frames = measured_frames(GateRequest("own", formula="u"), (0.0, 1.0), 31)
     arrays = gate_picture(frames).view.arrays
     lost = np.isnan(arrays["gated_gate"][1])
     assert lost.mean() == pytest.approx(frames[1].share_lost)
@@ -100,7 +100,7 @@ def test_where_a_formula_is_no_gate_nothing_is_drawn_and_it_is_said():
 
 def test_the_law_is_read_off_with_its_numbers_at_every_point():
     """Of the sphere: rho = |y|/r, and so det Hess rho = 1/(r² |y|⁴) and |m|² = 1/r²."""
-    frames = measure_frames(GateRequest(radius=0.5), (0.0, 1.0), 31)
+    frames = measured_frames(GateRequest(radius=0.5), (0.0, 1.0), 31)
     arrays = gate_picture(frames).view.arrays
     u, v = np.meshgrid(arrays["axis"], arrays["axis"])
     square = 1 + u**2 + v**2
@@ -114,16 +114,16 @@ def test_the_law_is_read_off_with_its_numbers_at_every_point():
 
 
 def test_what_is_zero_within_its_error_is_read_off_as_zero_only_where_that_is_small():
-    (bent,) = measure_frames(GateRequest("own", formula="1/(3+u^2+v)"), (1.0,), 31)
+    (bent,) = measured_frames(GateRequest("own", formula="1/(3+u^2+v)"), (1.0,), 31)
     assert not bent.law_parts["hessian"].any()
     assert not bent.law_parts["gaussian"].any()
-    (steep,) = measure_frames(GateRequest("own", formula="exp(20*u)"), (1.0,), 31)
+    (steep,) = measured_frames(GateRequest("own", formula="exp(20*u)"), (1.0,), 31)
     np.testing.assert_array_equal(np.isnan(steep.law_parts["hessian"]), np.isnan(steep.known))
     assert np.isnan(steep.known).any()
 
 
 def test_what_is_not_known_does_not_count_among_what_is_known_to():
-    (frame,) = measure_frames(GateRequest("own", formula="(u+1e-14)*exp(v)"), (1.0,), 31)
+    (frame,) = measured_frames(GateRequest("own", formula="(u+1e-14)*exp(v)"), (1.0,), 31)
     known = np.isfinite(frame.known)
     assert frame.largest_error == frame.error[known].max()
     assert frame.largest_error < max(frame.range)
@@ -131,7 +131,7 @@ def test_what_is_not_known_does_not_count_among_what_is_known_to():
 
 
 def test_of_a_formula_that_is_no_gate_the_law_says_nothing():
-    flat, lost = measure_frames(GateRequest("own", formula="u*exp(v)"), (0.0, 1.0), 31)
+    flat, lost = measured_frames(GateRequest("own", formula="u*exp(v)"), (0.0, 1.0), 31)
     assert 0.4 < lost.share_lost < 0.6
     for name in LAW_PARTS:
         np.testing.assert_array_equal(np.isnan(lost.law_parts[name]), np.isnan(lost.gate))
@@ -148,19 +148,19 @@ def test_what_is_read_off_is_sent(case):
     for each in column["readout"]:
         assert set(each["arrays"]) <= set(header["arrays"])
         assert each["label"].count("{}") in (0, len(each["arrays"]))
-    assert header["rest"] == [GRID // 2, GRID // 2]
+    assert header["rest"] == [GRID_SIZE // 2, GRID_SIZE // 2]
 
 
 def test_what_is_too_far_away_to_draw_is_left_open_and_said():
-    picture = gate_picture(measure_frames(GateRequest("own", formula="exp(20*u)"), (0.0, 1.0), 31))
+    picture = gate_picture(measured_frames(GateRequest("own", formula="exp(20*u)"), (0.0, 1.0), 31))
     assert picture.cut
     assert np.nanmax(np.abs(picture.view.arrays["gated_x"])) <= 1e6
 
 
 def test_an_image_much_smaller_than_the_sheet_has_a_box_of_its_own():
     request = GateRequest("own", formula="0.01")
-    assert gate_picture(measure_frames(request, (0.0, 1.0), 31)).boxes_vary
-    assert not gate_picture(measure_frames(GateRequest(), (0.0, 1.0), 31)).boxes_vary
+    assert gate_picture(measured_frames(request, (0.0, 1.0), 31)).boxes_vary
+    assert not gate_picture(measured_frames(GateRequest(), (0.0, 1.0), 31)).boxes_vary
 
 
 # --- Words ----------------------------------------------------------------------------------------

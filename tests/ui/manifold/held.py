@@ -16,7 +16,7 @@ class Held:
     def __call__(self, function, about, *more, rank=None):
         self.asked.append(about)
         while not self.go.wait(0.01):
-            yield QueuePosition(0)  # as `together`
+            yield QueuePosition(0)  # as `shared_stream`
         if (returned := (yield from function(about, *more))) is not None:
             yield returned
 
@@ -26,7 +26,7 @@ def held_in(module, results, monkeypatch):
     """None of ``results`` are known, no page waits, and jobs of ``module`` wait for the test."""
     results.cache.clear()
     held = Held()
-    monkeypatch.setattr(module, "together", held)
+    monkeypatch.setattr(module, "shared_stream", held)
     monkeypatch.setattr(cached_jobs, "AT_ONCE_SECONDS", 0.01)
     yield held
     held.go.set()
