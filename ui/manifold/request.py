@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields, replace
 import numpy as np
 
 from gating_core.attention import AttentionConfig, GateConfig
-from gating_core.experiments import AFFORDABLE_COST, cost
+from gating_core.experiments import AFFORDABLE_COST, COARSEST_GRID, cost
 from gating_core.experiments.specimen import CHOSEN_SEEDS, Specimen, chart_of
 from gating_core.geometry import Matrix, square_grid, whitening
 from ui.common.possible import fitting_heads
