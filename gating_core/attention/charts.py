@@ -1,4 +1,4 @@
-"""Which outputs belong to which attention weights? The attention-weight chart.
+"""The attention-weight chart: the outputs that belong to given attention weights.
 
 It prescribes the first layer's weights on an affine slice of the simplex: the setting of the
 flatness theorem ([BJ]). The *query chart* is a model itself: its coordinates are the input plane.

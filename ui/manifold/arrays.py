@@ -12,6 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
+from gating_core.attention import AttentionConfig
 from gating_core.experiments.specimen import MeasuredSpecimen
 from ui.drawing.axes import Axes
 from ui.drawing.colours import ColourScale
@@ -31,6 +32,11 @@ def draws_plane(ungated: MeasuredSpecimen) -> bool:
     """Whether lines are drawn that are straight on the ungated sheet: it is flat, in one plane."""
     values = ungated.surface.values[0]
     return values.shape[-1] > 2 and bool(ungated.surface.flat[0]) and lies_in_a_plane(values)
+
+
+def draws_simplex(config: AttentionConfig) -> bool:
+    """Whether the weights are drawn as points of a triangle."""
+    return config.value_count == 3 and config.layer.weights_on_simplex
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,7 +164,7 @@ def _inner_arrays(side: MeasuredSpecimen, layer: int, head: int) -> Arrays:
     arrays = {
         f"{label}{i}": x for label, stack in parts.items() for i, x in enumerate(stack[:MOST_READ])
     }
-    if weights.shape[-1] == 3:
+    if draws_simplex(side.specimen.config):
         flat = weights @ SIMPLEX
         lines = grid_lines(flat[None])[0]
         for i, letter in enumerate("xy"):

@@ -68,6 +68,8 @@ def _without_gate(config: AttentionConfig) -> str:
     """What an ungated model of this kind computes."""
     if not config.layer.fixed_values:
         return "Without a gate y is an average, too, but of values that move with the input."
+    if not config.layer.weights_on_simplex:
+        return r"Without a gate $\sum_i \alpha_i U_i$: a sum, whose weights do not add up to one."
     after = [
         word
         for word, there in (

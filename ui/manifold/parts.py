@@ -13,6 +13,7 @@ from ui.common.explain import explain
 from ui.common.words import percent, short
 from ui.components.view3d import Legend, clicked, stopped, view3d
 from ui.manifold import captions, measured, words
+from ui.manifold.arrays import draws_simplex
 from ui.manifold.controls import REVEALED, SHOWN_DEPTH, Asked, fit_axes, marked, put_strength
 from ui.manifold.dial import dial_of, strengths, watch_dial
 from ui.manifold.doubt import draw_doubt as draw_doubts
@@ -251,7 +252,7 @@ def _explanations(found: ShownSides) -> None:
     with st.container(horizontal=True):
         explain("the surfaces", surfaces_text(sides, at))
         explain("the heatmaps", heatmap_text(sides, look, at))
-        if look.inspect and sides[0].specimen.config.value_count == 3:
+        if look.inspect and draws_simplex(sides[0].specimen.config):
             explain("the triangles", simplex_text(sides, look, at))
         if look.inspect and can_hold(sides[-1]):
             explain("the handles", handles_text(sides[-1].specimen))

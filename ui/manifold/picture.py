@@ -30,7 +30,7 @@ from ui.drawing.panels import (
     line2d,
     ref,
 )
-from ui.manifold.arrays import SIMPLEX, DrawnSide, Readout, draws_plane
+from ui.manifold.arrays import SIMPLEX, DrawnSide, Readout, draws_plane, draws_simplex
 from ui.manifold.boxes import boxes_of
 from ui.manifold.plane import warped
 from ui.manifold.scene import corner_points, scene
@@ -101,7 +101,7 @@ def manifold_view(
             inner, more = side.inner_arrays(look.layer, head)
             arrays |= inner
             read += more
-            if side.frames[0].specimen.config.value_count == 3:
+            if draws_simplex(side.frames[0].specimen.config):
                 panels.append(_simplex(side.name))
         columns.append(panels)
         readouts.append(read)
@@ -170,6 +170,7 @@ def averaged(side: MeasuredSpecimen) -> np.ndarray | None:
     gate = config.gate
     plain = not config.residual and config.norm != "post" and not config.output_projection
     plain = plain and (gate is None or gate.position in ("G2", "G3", "G4"))
+    plain = plain and config.layer.weights_on_simplex
     return side.values if plain and config.value_count == 3 and config.heads == 1 else None
 
 

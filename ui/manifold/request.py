@@ -139,16 +139,14 @@ def _config(request: Request, notes: dict[str, str]) -> AttentionConfig:
     )
     if config.layer.fixed_values and gate.position in ("G2", "G3"):
         what = "values" if gate.position == "G2" else "keys"
+        stay = _still_flat(config, "fixed vectors stay in a flat space")
         notes["position"] = (
             f"On memory slots {gate.position} reads the slot's own vector, so it is a constant: it"
-            f" only moves the fixed {what}, and averages of fixed vectors stay in a flat"
-            f" space{_afterwards(config)}. Choose tokens to see it depend on the input."
+            f" only moves the fixed {what}{stay}. Choose tokens to see it depend on the input."
         )
     elif config.layer.fixed_values and gate.position == "G4":
-        notes["position"] = (
-            "G4 gates the query: it only moves the attention weights, and averages of the values"
-            f" stay in the same flat space{_afterwards(config)}."
-        )
+        stay = _still_flat(config, "the values stay in the same flat space")
+        notes["position"] = f"G4 gates the query: it only moves the attention weights{stay}."
     elif gate.position == "G5" and not config.output_projection:
         notes["position"] = (
             "Without an output projection there is nothing between G1 and G5: they are the same"
@@ -157,12 +155,14 @@ def _config(request: Request, notes: dict[str, str]) -> AttentionConfig:
     return config
 
 
-def _afterwards(config: AttentionConfig) -> str:
-    """What may still curve what a constant gate leaves flat."""
+def _still_flat(config: AttentionConfig, where: str) -> str:
+    """Where averages stay, if outputs are averages, and what may still curve them."""
+    if not config.layer.weights_on_simplex:
+        return ""
     residual, norm = config.residual, config.norm == "post"
     what = {(True, True): "residual and normalisation come", (True, False): "the residual comes",
             (False, True): "normalisation comes"}.get((residual, norm))  # fmt: skip
-    return f" ({what} after that)" if what else ""
+    return f", and averages of {where}" + (f" ({what} after that)" if what else "")
 
 
 def _specimen(request: Request, config: AttentionConfig, notes: dict[str, str]) -> Specimen:

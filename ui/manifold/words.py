@@ -104,6 +104,11 @@ def slice_warning(side: MeasuredSpecimen) -> str:
             "Curved without a gate: the values are computed from the input and move with it, so"
             " the flatness theorem, which is about fixed values, does not apply."
         )
+    if not config.layer.weights_on_simplex:
+        return (
+            "Curved without a gate: the weights do not add up to one, so an output is no average of"
+            " the values, and the flatness theorem, which is about averages, does not apply."
+        )
     if config.norm == "post":
         return (
             "Curved without a gate: normalisation puts every output on a sphere of radius √D."

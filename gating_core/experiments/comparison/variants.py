@@ -10,19 +10,17 @@ from dataclasses import replace
 
 from gating_core.attention.classifier import parameter_count
 from gating_core.attention.config import MODEL_DIM_RANGE, AttentionConfig, GateConfig
+from gating_core.attention.gate_kinds import CONTROL_NAMES, GATE_KINDS, GATE_NAMES
 from gating_core.checks import check_choice
 
 MATCHED = "matched"
-VARIANTS: dict[str, GateConfig | None] = {
+VARIANTS: dict[str, GateConfig | None] = {  # every gate kind, and what is made of them
     "ungated": None,
-    "sigmoid": GateConfig("sigmoid", "elementwise"),
+    "sigmoid": GateConfig("sigmoid"),
     "headwise": GateConfig("sigmoid", "headwise"),
-    "silu": GateConfig("silu"),
-    "tanh": GateConfig("tanh"),
-    "value": GateConfig("sigmoid", "elementwise", "G2"),
-    "half": GateConfig("constant"),
-    "additive": GateConfig("additive"),
-    "pointwise": GateConfig("pointwise"),
+    **{name: GateConfig(name) for name in GATE_NAMES},
+    "value": GateConfig("sigmoid", position="G2"),
+    **{GATE_KINDS[name].variant or name: GateConfig(name) for name in CONTROL_NAMES},
     MATCHED: None,
 }
 TOKENS_ONLY = ("value",)  # a slot has no state to be gated by

@@ -61,11 +61,16 @@ class MeasuredSpecimen:
     def hull_dimension(self) -> int | None:
         """Dimension of the flat space that the last layer's outputs fill without their gate.
 
-        With several heads each contributes its own values' rank. ``None`` with tokens.
+        With several heads each contributes its own values' rank. Where weights do not add up to
+        one, outputs fill the values' linear span: the flat space through the origin as well.
+        ``None`` with tokens.
         """
         if self.values is None:
             return None
-        heads = np.split(self.values, self.specimen.config.heads, axis=1)
+        values, config = self.values, self.specimen.config
+        if not config.layer.weights_on_simplex:
+            values = np.concatenate([values, np.zeros_like(values[:1])])
+        heads = np.split(values, config.heads, axis=1)
         return sum(affine_hull(torch.from_numpy(part)).dimension for part in heads)
 
 

@@ -67,8 +67,10 @@ def _part(stack: np.ndarray, part: int | None) -> np.ndarray:
 
 
 def _entropy(m: MeasuredSpecimen, layer: int, part: int | None) -> np.ndarray:
-    """In nats: 0 where one value takes all, log n where all weigh the same."""
+    """In nats, of the weights as shares of their sum: from 0 (one value takes all) to log n."""
     weights = m.weights[layer]
+    if not m.specimen.config.layer.weights_on_simplex:
+        weights = weights / weights.sum(-1, keepdims=True)
     logs = np.log(np.where(weights > 0, weights, 1.0))
     return _part(-(weights * logs).sum(-1), part)
 

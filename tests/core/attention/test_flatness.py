@@ -8,7 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gating_core.attention.charts import weight_chart
-from gating_core.attention.config import SOURCES, AttentionConfig, GateConfig
+from gating_core.attention.config import AttentionConfig, GateConfig
+from gating_core.attention.mechanisms import MECHANISMS
 from gating_core.attention.stack import build_attention
 from gating_core.jets.second_order import second_order_jet
 from tests.core.flat import GRID, assert_flat, curved, field_of, through_logs, warp
@@ -97,7 +98,7 @@ def test_rms_norm_puts_a_plane_on_a_sphere(dim, gate, chart):
     assert error[sure].median() < 1e-12
 
 
-@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("source", MECHANISMS)
 def test_two_dimensions_are_flat_for_every_map(source):
     config = AttentionConfig(source=source, model_dim=2, gate=GateConfig())
     field = field_of(build_attention(config, range(4)))

@@ -8,7 +8,7 @@ import pytest
 from streamlit.elements.lib import policies
 from streamlit.testing.v1 import AppTest
 
-from gating_core.attention.gate_kinds import CONTROL_KINDS
+from gating_core.attention.gate_kinds import CONTROL_NAMES
 from gating_core.experiments.comparison import sweep
 from gating_core.experiments.comparison.presets import PRESETS
 from gating_core.experiments.comparison.run import Divergence
@@ -171,7 +171,7 @@ def test_a_link_restores_an_experiment_and_what_one_visitor_trained_another_sees
 
 def test_controls_are_offered_by_no_first_look():
     assert LANDING["gate"].words == ("sigmoid", "headwise")
-    assert not set(LANDING["gate"].words) & set(CONTROL_KINDS)
+    assert not set(LANDING["gate"].words) & set(CONTROL_NAMES)
 
 
 BAD_LINKS = [
