@@ -20,11 +20,11 @@ class EveryLayer:
     """
 
     pure = True  # as the model is
-    spanned_by = Attention.spanned_by
 
     def __init__(self, model: Attention) -> None:
         check_weights(model)
         self.model = model
+        self.spanned_by = model.spanned_by
 
     def __call__(self, points: torch.Tensor) -> torch.Tensor:
         return torch.stack(list(self.model.states(self.model.embed(points))))

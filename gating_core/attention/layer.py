@@ -100,6 +100,11 @@ class AttentionLayer(nn.Module):
         return 1
 
     @staticmethod
+    def mixed_count(config: LayerConfig) -> int:
+        """How many fixed vectors a head mixes at most, with fixed values: n, or fewer."""
+        return config.value_count
+
+    @staticmethod
     def cost(config: LayerConfig) -> int:
         """Roughly what attending costs at one point, in numbers touched."""
         return config.model_dim * config.value_count
@@ -138,6 +143,10 @@ class AttentionLayer(nn.Module):
     def slot_values(self) -> torch.Tensor:
         """(S, n, D): the fixed values in force, gated by themselves at G2."""
         raise NotImplementedError
+
+    def mixed_values(self) -> torch.Tensor:
+        """(S, `mixed_count`, D): the fixed vectors that each head mixes; `slot_values`, if n."""
+        return self.slot_values()
 
     def logit_map(self) -> torch.Tensor:
         """(S, H, D, n): the linear map from hidden states to logits, query and keys in one."""

@@ -1,13 +1,18 @@
 """Linear attention over learned slots: the weight of slot j is phi(q) . phi(k_j).
 
 Source: Katharopoulos et al., *Transformers are RNNs*, arXiv 2006.16236, equations 4 and 7. As
-there, logits are neither scaled nor offset. Shapes: as in `gating_core.attention.memory`.
+there, logits are neither scaled nor offset.
+
+A head of d channels mixes d fixed vectors at most, however many slots there are: channel c of
+phi(q) weighs the sum over slots of phi(k_jc) U_j. Normalised, with one head and d = 3, outputs lie
+in a plane for every n. Shapes: as in `gating_core.attention.memory`.
 """
 
 from __future__ import annotations
 
 import torch
 
+from gating_core.attention.layer import LayerConfig
 from gating_core.attention.memory import SCRIPT, SlotLayer
 from gating_core.points_last import product
 
@@ -37,6 +42,10 @@ class UnnormalisedLinearLayer(SlotLayer):
     no_weight_chart = "the weights of unnormalised linear attention do not add up to one"
     script = SCRIPT.format("Unnormalised linear attention", KERNEL)
 
+    @staticmethod
+    def mixed_count(config: LayerConfig) -> int:
+        return min(config.value_count, config.model_dim // config.heads)
+
     def weights(self, hidden: torch.Tensor) -> torch.Tensor:
         query = self.gated("G4", product(hidden, self.query), hidden)
         features = feature_map(self.by_head(query))  # (S, H, N, d)
@@ -53,6 +62,14 @@ class LinearLayer(UnnormalisedLinearLayer):
     script = SCRIPT.format(
         "Linear attention", f"{KERNEL}\n    weights = weights / weights.sum(-1, keepdim=True)"
     )
+
+    def mixed_values(self) -> torch.Tensor:
+        values = self.slot_values()
+        if self.mixed_count(self.config) == self.config.value_count:
+            return values
+        features = feature_map(self.by_head(self.slot_keys())).mT  # (S, H, d, n)
+        means = features / features.sum(-1, keepdim=True) @ self.by_head(values)
+        return means.transpose(1, 2).flatten(-2)
 
     def weights(self, hidden: torch.Tensor) -> torch.Tensor:
         weights = super().weights(hidden)

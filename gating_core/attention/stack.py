@@ -36,7 +36,6 @@ class Attention(nn.Module):
     """
 
     pure = True  # several threads may call it: it changes nothing while it computes
-    spanned_by = "fixed values"  # what `spans` gives
 
     def __init__(
         self,
@@ -131,6 +130,12 @@ class Attention(nn.Module):
         """
         return self.run(self.embed(points), None, records, mask, readout)
 
+    @property
+    def spanned_by(self) -> str:
+        """What `spans` gives."""
+        few = self.config.layer.mixed_count(self.config) < self.config.value_count
+        return "fixed averages of values" if few else "fixed values"
+
     def spans(self, index: int = -1) -> list[tuple[torch.Tensor, ...] | None]:
         """For each member, by head, the fixed vectors (n, d) whose averages its outputs are.
 
@@ -141,7 +146,7 @@ class Attention(nn.Module):
         true = last.averages_fixed_values.expand(len(self.seeds)).tolist()
         if not any(true):
             return [None] * len(true)
-        heads = last.slot_values().unflatten(-1, (self.config.heads, -1)).unbind(-2)
+        heads = last.mixed_values().unflatten(-1, (self.config.heads, -1)).unbind(-2)
         return [
             tuple(head[i] for head in heads) if averages else None
             for i, averages in enumerate(true)

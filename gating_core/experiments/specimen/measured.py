@@ -68,10 +68,11 @@ class MeasuredSpecimen:
         if self.values is None:
             return None
         values, config = self.values, self.specimen.config
+        most = config.layer.mixed_count(config) - 1
         if not config.layer.weights_on_simplex:
-            values = np.concatenate([values, np.zeros_like(values[:1])])
+            values, most = np.concatenate([values, np.zeros_like(values[:1])]), most + 1
         heads = np.split(values, config.heads, axis=1)
-        return sum(affine_hull(torch.from_numpy(part)).dimension for part in heads)
+        return sum(min(affine_hull(torch.from_numpy(part)).dimension, most) for part in heads)
 
 
 def integrate_specimen(specimen: Specimen) -> SurfaceIntegrals:

@@ -55,6 +55,8 @@ NOT_FLAT = {
     "tokens": AttentionConfig(source="tokens"),
     "two tokens": AttentionConfig(source="tokens", value_count=2),
     "tokens, one head, six dimensions": AttentionConfig(source="tokens", model_dim=6, depth=2),
+    "linear attention": AttentionConfig(source="linear", model_dim=6, value_count=4),
+    "unnormalised linear attention": AttentionConfig(source="unnormalised"),
 }
 # Gates that move or weigh fixed values, and none at all: they do not curve what is flat.
 INNOCENT = [None, *(GateConfig(position=position) for position in ("G2", "G3", "G4"))]

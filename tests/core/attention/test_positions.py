@@ -212,7 +212,7 @@ def test_gates_of_values_keys_and_queries_leave_the_weight_chart_flat(
 
 
 @given(
-    gate=HARMLESS, depth=st.integers(1, 16), dim=st.integers(3, 8), seed=st.integers(0, 10**6),
+    gate=HARMLESS, depth=st.integers(1, 6), dim=st.integers(3, 8), seed=st.integers(0, 10**6),
     norm=st.sampled_from(["none", "pre"]), projection=st.booleans(),
 )  # fmt: skip
 def test_they_leave_one_head_and_three_values_flat_on_the_query_chart_at_every_depth(

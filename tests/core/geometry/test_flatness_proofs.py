@@ -84,6 +84,10 @@ FLAT = {
     "D = 2": AttentionConfig(model_dim=2, value_count=6),
     "D = 2, gated": AttentionConfig(model_dim=2, gate=GateConfig()),
     "D = 2, tokens": AttentionConfig(source="tokens", model_dim=2, residual=True),
+    "linear attention": AttentionConfig(source="linear", depth=2),
+    "linear attention, three channels": AttentionConfig(source="linear", value_count=8),
+    "linear attention, two by two": AttentionConfig(source="linear", model_dim=4, heads=2),
+    "D = 2, unnormalised": AttentionConfig(source="unnormalised", model_dim=2),
 }
 
 
@@ -103,6 +107,10 @@ UNPROVED = {
     "two heads, three values": AttentionConfig(model_dim=6, heads=2),
     "four values": AttentionConfig(value_count=4),
     "tokens": AttentionConfig(source="tokens"),
+    "unnormalised": AttentionConfig(source="unnormalised"),
+    "linear attention, two heads": AttentionConfig(source="linear", model_dim=6, heads=2),
+    "linear attention, a line": AttentionConfig(source="linear", model_dim=2),
+    "linear attention, four values": AttentionConfig(source="linear", model_dim=4, value_count=4),
     "G1": AttentionConfig(gate=GateConfig()),
     "G1, hardly": AttentionConfig(gate=GateConfig(strength=1e-9)),
     "G5": AttentionConfig(gate=GateConfig(position="G5")),

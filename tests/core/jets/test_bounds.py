@@ -127,11 +127,9 @@ def saturated(config: AttentionConfig, seed: int, scale: float, collapse: float 
     """A random model: logits ``scale`` times as large, one slot favoured, gates ``steep``."""
     model = build_attention(config, (seed,))
     for layer in model.blocks:
+        layer.sharpen(scale)
         if config.source == "memory":
-            layer.keys.data *= scale
             layer.bias.data[:, :, 0] += collapse
-        else:
-            layer.key_map.data *= scale
         if layer.gate is not None:
             layer.gate.weight.data *= steep
     return model
