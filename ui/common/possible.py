@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import math
 
+from gating_core.attention import MECHANISMS
+
+SOURCES_HELP = "Slots are the same for all inputs; tokens move with the input. " + " ".join(
+    f"*{name}*: {mechanism.come_from}." for name, mechanism in MECHANISMS.items()
+)
+
 
 def fitting_heads(heads: int, dim: int) -> tuple[int, str]:
     """Return the most heads that divide both numbers, and a sentence if they are fewer."""

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from gating_core.attention import GATE_KINDS, GATE_POSITIONS, NORMS, SOURCES
+from gating_core.attention import GATE_NAMES, GATE_POSITIONS, MECHANISMS, NORMS
 from gating_core.experiments.comparison import LIMITS
 from gating_core.experiments.specimen import CHARTS, COLOURINGS, SEEDS
 from gating_core.geometry import Matrix
@@ -18,6 +18,7 @@ from ui.common.front import front_columns
 from ui.common.link_check import change_link, forget
 from ui.common.link_controls import GridPoint, Numbers
 from ui.common.links import parse_pick
+from ui.common.possible import SOURCES_HELP
 from ui.limits import (
     GRID_POINTS,
     MANIFOLD_CHANNELS,
@@ -60,16 +61,15 @@ def _depth_moved() -> None:
 
 
 MODEL = table(
-    Choice("kind", "Gate", words=GATE_KINDS, width="stretch",
+    Choice("kind", "Gate", words=GATE_NAMES, width="stretch",
         help="The function of the gate: the output is multiplied by it. SiLU and tanh can"
         " also turn signs."),
     Number("layers", "Layers", field="depth", within=MANIFOLD_LAYERS, on_move=_depth_moved),
     Choice("chart", "Chart", words=CHARTS, width="stretch",
         help="Which two numbers sweep the surface. *inputs*: the input square. *weights*: the"
         " attention weights themselves, on a flat slice: the setting of the theorem."),
-    Choice("source", "Keys and values from", words=SOURCES, width="stretch",
-        help="*memory*: learned slots, fixed for all inputs. *tokens*: self-attention, where"
-        " keys and values move with the input."),
+    Choice("source", "Keys and values from", words=tuple(MECHANISMS), width="stretch",
+        help=SOURCES_HELP),
     Choice("position", "Gate sits at", words=GATE_POSITIONS, width="stretch",
         help="G1 after attention, G2 on values, G3 on keys, G4 on queries, G5 after the output"
         " projection."),

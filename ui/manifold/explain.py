@@ -60,6 +60,8 @@ def _without_gate(config: AttentionConfig) -> str:
     """What an ungated model of this kind computes."""
     if not config.layer.fixed_values:
         return section("manifold", "ungated_tokens")
+    if not config.layer.weights_on_simplex:
+        return section("manifold", "ungated_off_simplex")
     parts = {
         "an output projection": config.output_projection,
         "the residual": config.residual,

@@ -21,6 +21,7 @@ from ui.manifold.measured import TOTALS, Totals, watch_totals
 from ui.manifold.picture import ManifoldPicture, ManifoldView
 from ui.manifold.request import ManifoldRequest, Metric, Resolved
 from ui.manifold.settled import Settled, settled_by, strength_of
+from ui.manifold.variants import draws_simplex
 from ui.work.job import Job
 
 VIEW_KEY = "manifold_view"
@@ -235,7 +236,7 @@ def _draw_explanations(result: ManifoldResult) -> None:
     with st.container(horizontal=True):
         explain("the surfaces", surfaces_text(variants, at))
         explain("the heatmaps", heatmap_text(variants, view, at))
-        if view.inspect and variants[0].specimen.config.value_count == 3:
+        if view.inspect and draws_simplex(variants[0].specimen.config):
             explain("the triangles", simplex_text(variants, view, at))
         if view.inspect and can_drag(variants[-1]):
             explain("the handles", handles_text(variants[-1].specimen))

@@ -44,7 +44,14 @@ from ui.drawing.surfaces import (
     style_of,
 )
 from ui.manifold.settled import ALONG, SHARED_AXES, Settled, settled_by, strength_of
-from ui.manifold.variants import SIMPLEX, DrawnVariant, Readout, Variants, drawn_variants
+from ui.manifold.variants import (
+    SIMPLEX,
+    DrawnVariant,
+    Readout,
+    Variants,
+    drawn_variants,
+    draws_simplex,
+)
 
 CHART_NAMES = {"inputs": ("x<sub>1</sub>", "x<sub>2</sub>"), "weights": ("u", "v")}
 SMALLEST = 0.35  # of a box's diagonal: a surface that is smaller gets a box of its own
@@ -112,7 +119,7 @@ def manifold_picture(
             inner, more = variant.inner_arrays(view.layer, head)
             arrays |= inner
             readout += more
-            if variant.frames[0].specimen.config.value_count == 3:
+            if draws_simplex(variant.frames[0].specimen.config):
                 panels.append(_simplex(name))
         columns.append(panels)
         readouts.append(readout)

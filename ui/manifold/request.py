@@ -144,18 +144,18 @@ def _position_note(config: AttentionConfig, gate: GateConfig) -> str:
         (True, False): " (the residual comes after that)",
         (False, True): " (normalisation comes after that)",
     }.get((config.residual, config.norm == "post"), "")
+    averages = config.layer.weights_on_simplex
     if fixed and position in ("G2", "G3"):
         what = "values" if position == "G2" else "keys"
+        stay = f", and averages of fixed vectors stay in a flat space{what_follows}"
         return (
-            f"On memory slots {position} reads the slot's own vector, so it is a constant: it only"
-            f" moves the fixed {what}, and averages of fixed vectors stay in a flat"
-            f" space{what_follows}. Choose tokens to see it depend on the input."
+            f"On slots {position} reads the slot's own vector, so it is a constant: it only"
+            f" moves the fixed {what}{stay if averages else ''}. Choose tokens to see it depend on"
+            " the input."
         )
     if fixed and position == "G4":
-        return (
-            "G4 gates the query: it only moves the attention weights, and averages of the values"
-            f" stay in the same flat space{what_follows}."
-        )
+        stay = f", and averages of the values stay in the same flat space{what_follows}"
+        return f"G4 gates the query: it only moves the attention weights{stay if averages else ''}."
     if position == "G5" and not config.output_projection:
         alike = gate.granularity == "elementwise" or config.heads == 1
         return (

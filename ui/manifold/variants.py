@@ -12,6 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
+from gating_core.attention import AttentionConfig
 from gating_core.experiments.specimen import MeasuredSpecimen
 from ui.drawing.axes import Axes
 from ui.drawing.colours import ColourScale
@@ -35,11 +36,17 @@ def draws_plane(ungated: MeasuredSpecimen) -> bool:
     return values.shape[-1] > 2 and bool(ungated.surface.flat[0]) and lies_in_a_plane(values)
 
 
+def draws_simplex(config: AttentionConfig) -> bool:
+    """Return whether the weights are drawn as points of a triangle."""
+    return config.value_count == 3 and config.layer.weights_on_simplex
+
+
 def averaged(variant: MeasuredSpecimen) -> np.ndarray | None:
     """(3, D): the last layer's three values, where the outputs are averages of them and no more."""
     config, gate = variant.specimen.config, variant.specimen.config.gate
     plain = not config.residual and config.norm != "post" and not config.output_projection
     plain = plain and (gate is None or gate.position in ("G2", "G3", "G4"))
+    plain = plain and config.layer.weights_on_simplex
     return variant.values if plain and config.value_count == 3 and config.heads == 1 else None
 
 

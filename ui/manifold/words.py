@@ -96,6 +96,8 @@ def slice_warning(variant: MeasuredSpecimen) -> str:
         return ""
     if not config.layer.fixed_values:
         return section("manifold", "slice_tokens")
+    if not config.layer.weights_on_simplex:
+        return section("manifold", "slice_off_simplex")
     if config.norm == "post":
         return section("manifold", "slice_normalised")
     if config.residual:

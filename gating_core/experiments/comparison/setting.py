@@ -11,6 +11,7 @@ from typing import Any
 
 from gating_core.attention.classifier import parameter_count
 from gating_core.attention.config import MODEL_DIM_RANGE, AttentionConfig, GateConfig
+from gating_core.attention.gate_kinds import CONTROL_NAMES, GATE_KINDS, GATE_NAMES
 from gating_core.checks import check_choice, check_integer, check_number
 from gating_core.tasks.own import TASK_NAME, OwnData, own_task
 from gating_core.tasks.rules import TASKS
@@ -27,16 +28,13 @@ from gating_core.training.recipe import BATCH_SIZE, LEARNING_RATE, Recipe
 from gating_core.training.train import snapshot_steps
 
 MATCHED = "matched"
-VARIANTS: dict[str, GateConfig | None] = {
+VARIANTS: dict[str, GateConfig | None] = {  # every gate kind, and what is made of them
     "ungated": None,
-    "sigmoid": GateConfig("sigmoid", "elementwise"),
+    "sigmoid": GateConfig("sigmoid"),
     "headwise": GateConfig("sigmoid", "headwise"),
-    "silu": GateConfig("silu"),
-    "tanh": GateConfig("tanh"),
-    "value": GateConfig("sigmoid", "elementwise", "G2"),
-    "half": GateConfig("constant"),
-    "additive": GateConfig("additive"),
-    "pointwise": GateConfig("pointwise"),
+    **{name: GateConfig(name) for name in GATE_NAMES},
+    "value": GateConfig("sigmoid", position="G2"),
+    **{GATE_KINDS[name].variant or name: GateConfig(name) for name in CONTROL_NAMES},
     MATCHED: None,
 }
 TOKENS_ONLY = ("value",)  # a slot has no state to be gated by

@@ -61,12 +61,18 @@ class MeasuredSpecimen:
     def hull_dimension(self) -> int | None:
         """Dimension of the flat space that the last layer's outputs fill without their gate.
 
-        With several heads each contributes its own values' rank. ``None`` with tokens.
+        With several heads each contributes its own values' rank. Where weights do not add up to
+        one, outputs fill the values' linear span: the flat space through the origin as well.
+        ``None`` with tokens.
         """
         if self.values is None:
             return None
-        heads = np.split(self.values, self.specimen.config.heads, axis=1)
-        return sum(affine_hull(torch.from_numpy(part)).dimension for part in heads)
+        values, config = self.values, self.specimen.config
+        most = config.layer.mixed_count(config) - 1
+        if not config.layer.weights_on_simplex:
+            values, most = np.concatenate([values, np.zeros_like(values[:1])]), most + 1
+        heads = np.split(values, config.heads, axis=1)
+        return sum(min(affine_hull(torch.from_numpy(part)).dimension, most) for part in heads)
 
 
 def integrate_specimen(specimen: Specimen) -> SurfaceIntegrals:
@@ -168,8 +174,10 @@ def _part(stack: np.ndarray, part: int | None) -> np.ndarray:
 
 
 def _entropy(m: MeasuredSpecimen, layer: int, part: int | None) -> np.ndarray:
-    """In nats: 0 where one weight is 1, log n where all weights are equal."""
+    """In nats, of the weights as shares of their sum: 0 if one is 1, log n if all are equal."""
     weights = m.weights[layer]
+    if not m.specimen.config.layer.weights_on_simplex:
+        weights = weights / weights.sum(-1, keepdims=True)
     logs = np.log(np.where(weights > 0, weights, 1.0))
     return _part(-(weights * logs).sum(-1), part)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gating_core.attention import NORMS, SOURCES
+from gating_core.attention import MECHANISMS, NORMS
 from gating_core.experiments.comparison import VARIANTS
 from gating_core.tasks import TASK_NAME, TASKS
 from tests.profiles import fuzz
@@ -26,7 +26,7 @@ ANYTHING = st.builds(
     noise=st.floats(0, 0.5),
     label_noise=st.floats(0, 0.5),
     balance=st.floats(0, 0.9),
-    source=st.sampled_from(SOURCES),
+    source=st.sampled_from(tuple(MECHANISMS)),
     model_dim=st.integers(3, 16),
     heads=st.integers(1, 4),
     residual=st.booleans(),

@@ -8,7 +8,7 @@ import pytest
 from streamlit.elements.lib import policies
 from streamlit.testing.v1 import AppTest
 
-from gating_core.attention.gate_kinds import CONTROL_KINDS
+from gating_core.attention.gate_kinds import CONTROL_NAMES
 from gating_core.experiments.comparison import sweep
 from gating_core.experiments.comparison.presets import PRESETS
 from gating_core.experiments.comparison.run import Divergence
@@ -228,7 +228,7 @@ def test_a_bad_link_does_no_harm(query):
 
 def test_controls_are_offered_by_no_first_look():
     assert LANDING["gate"].words == ("sigmoid", "headwise")
-    assert not set(LANDING["gate"].words) & set(CONTROL_KINDS)
+    assert not set(LANDING["gate"].words) & set(CONTROL_NAMES)
 
 
 # --- While it trains, and when that fails ---------------------------------------------------------

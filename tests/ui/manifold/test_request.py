@@ -10,8 +10,9 @@ import torch
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gating_core.attention.config import GATE_GRANULARITIES, GATE_POSITIONS, NORMS, SOURCES
-from gating_core.attention.gate_kinds import GATE_KINDS
+from gating_core.attention.config import NORMS
+from gating_core.attention.gate_kinds import GATE_GRANULARITIES, GATE_NAMES, GATE_POSITIONS
+from gating_core.attention.mechanisms import MECHANISMS
 from gating_core.experiments.budget import AFFORDABLE_COST, cost
 from gating_core.experiments.specimen.measured import measure_specimen
 from gating_core.experiments.specimen.model import (
@@ -35,11 +36,11 @@ CONTROLS = {"position", "chart", "value_count", "heads", "grid"}  # where a sent
 
 POSSIBLE = st.builds(
     ManifoldRequest,
-    kind=st.sampled_from(GATE_KINDS),
+    kind=st.sampled_from(GATE_NAMES),
     strength=st.sampled_from([0.0, 0.35, 1.0]),
     depth=st.integers(1, 3),
     chart=st.sampled_from(CHARTS),
-    source=st.sampled_from(SOURCES),
+    source=st.sampled_from(tuple(MECHANISMS)),
     position=st.sampled_from(GATE_POSITIONS),
     granularity=st.sampled_from(GATE_GRANULARITIES),
     model_dim=st.integers(2, 8),
