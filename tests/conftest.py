@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import HealthCheck, settings
 from threadpoolctl import threadpool_limits
 from xdist.scheduler import LoadScopeScheduling
 
 from gating_core.memory import keep_at_hand
+from tests.profiles import load_profile
 
 # These share what is dear: a served app and a browser, or the pages' caches. Longest first.
 TOGETHER = (
@@ -26,17 +26,14 @@ TOGETHER = (
 _folder = tempfile.TemporaryDirectory(prefix="claims")
 os.environ["GATING_CLAIMS_STORE"] = str(Path(_folder.name) / "claims.sqlite")
 
+load_profile()
+
 # They compute, more than they keep.
 keep_at_hand()
 
 # pytest-xdist runs several processes: one thread in each.
 torch.set_num_threads(1)
 threadpool_limits(1)
-
-_COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "print_blob": True}
-settings.register_profile("default", max_examples=25, derandomize=True, **_COMMON)
-settings.register_profile("soak", max_examples=1000, **_COMMON)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
 def row_of(nodeid: str) -> int:

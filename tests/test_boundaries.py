@@ -258,8 +258,8 @@ SECONDS = 60
 
 def test_every_page_is_a_row_and_every_row_a_page():
     files = [ROOT / "app.py", *(ROOT / "pages").glob("*.py")]
-    assert {path for path, _ in TITLES.values()} == {named(path) for path in files} == set(STATES)
-    for title, (path, _) in TITLES.items():
+    assert {page.path for page in TITLES.values()} == {named(path) for path in files} == set(STATES)
+    for title, (path, *_) in TITLES.items():
         assert f'"{title}"' in (ROOT / path).read_text(encoding="utf-8")
 
 
@@ -294,7 +294,7 @@ def jobs_of(app):
 
 @pytest.mark.parametrize("title", TITLES)
 def test_what_a_link_may_say_is_what_a_page_draws(title):
-    path, _ = TITLES[title]
+    path = TITLES[title].path
     found = set()
     for query in STATES[path]:
         app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=SECONDS).run()

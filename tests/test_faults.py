@@ -170,7 +170,7 @@ def test_a_clock_that_jumps_changes_no_job(monkeypatch):
     assert 0 <= job.elapsed < EXIT_SECONDS
 
 
-@pytest.mark.parametrize("page", [path for path, _ in PAGES.values()])
+@pytest.mark.parametrize("page", [page.path for page in PAGES.values()])
 def test_a_page_asks_nobody_outside(monkeypatch, page):
     asked = []
 

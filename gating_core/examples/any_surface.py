@@ -1,4 +1,4 @@
-"""Can the core measure a surface that has nothing to do with attention? (notebook-style script)
+"""Measure surfaces that have nothing to do with attention (notebook-style script).
 
 Run it as it stands, ``python -m gating_core.examples.any_surface``, or cell by cell in an editor
 that knows ``# %%``. It measures a closed form and a small neural network.

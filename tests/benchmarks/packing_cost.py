@@ -89,7 +89,7 @@ def landing_words() -> Callable[[], Any]:
 def _landing_pair() -> Any:
     comparison = import_module("gating_core.experiments.comparison")
     runs, pair = import_module("ui.work.runs"), import_module("ui.landing.pair")
-    shown = runs.known(comparison.FIRST_LOOK)
+    shown = runs.cached_run(comparison.FIRST_SETTING)
     return pair.measure_pair("same", shown.run, shown.sweep)
 
 

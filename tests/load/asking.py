@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from math import cos, sin
 from typing import ClassVar, Protocol
 
-from gating_core.experiments.comparison import FIRST_LOOK, STRENGTHS
+from gating_core.experiments.comparison import FIRST_SETTING, STRENGTHS
 from tests.load.session import Session, nothing_wrong
 from tests.load.tab import Wrong
 from ui.claims.request import Request as ClaimRequest
@@ -126,7 +126,7 @@ class Landing:
     def wrong(self, session: Session) -> str:
         """What of the page is not what was asked for."""
         header = session.page.header(VIEW_KEY)
-        scene = f"{replace(FIRST_LOOK, task=self.task)} {LEFT_SIDES[self.beside]}"
+        scene = f"{replace(FIRST_SETTING, task=self.task)} {LEFT_SIDES[self.beside]}"
         legend = header["legend"]["low"].startswith("class") == (self.colour == "class")
         found = (header["scene"] == scene, header["stale"] == "", header["frame"] == self.frame)
         if not (all(found) and legend):

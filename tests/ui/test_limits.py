@@ -90,7 +90,7 @@ def test_the_server_refuses_what_the_page_refuses(name):
     assert CONFIG["server"][MEANT_FOR_THE_SERVER[name]] == getattr(limits, name)
     assert LARGEST_BYTES <= limits.UPLOAD_MB * 1e6 < LARGEST_BYTES + 1e6
     assert limits.PASTED_CHARACTERS == LARGEST_BYTES
-    assert len(TASKS) + 1 == limits.TILES_KEPT
+    assert len(TASKS) + 1 == limits.CACHED_TILES
 
 
 # --- What is kept ---------------------------------------------------------------------------------

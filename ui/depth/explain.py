@@ -9,7 +9,7 @@ from gating_core.experiments.depth import (
     QUANTITIES,
     QUARTILES,
     REGIMES,
-    SMALL,
+    STRUCTURED_LIMIT,
     DepthResult,
     cap_curvature,
 )
@@ -66,9 +66,9 @@ def why_text(results: dict[str, DepthResult]) -> str:
         " same in all layers (*aligned*); the sheet is (u, v, 1), and each seed draws ε.",
         "**Aligned gates add up.** After L of them the sheet is (u, v, 1) times G ="
         " 1 − Lε(u² + v²) + …, so |K(0)| = 4L²ε² exactly: exponent 2 for K, and 1 for the paper's"
-        f" proxy, as long as L·ε·max(u² + v²) ≤ {SMALL:g}. The mean of |K| is fitted a little above"
-        " 2, because it has terms of the next order: over a square it is steeper by about 4a/3,"
-        " a = 2Lε.",
+        f" proxy, as long as L·ε·max(u² + v²) ≤ {STRUCTURED_LIMIT:g}. The mean of |K| is fitted a"
+        " little above 2, because it has terms of the next order: over a square it is steeper"
+        " by about 4a/3, a = 2Lε.",
         "**Random gates walk.** With coefficients of mean zero, drawn anew for every layer,"
         " Hessians add up like a random walk: as √L, so K as L. Exponents 1 and ½, not 2 and 1:"
         " it is the alignment that makes growth systematic.",

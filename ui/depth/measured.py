@@ -26,7 +26,7 @@ from gating_core.geometry import SurfaceResult
 from gating_core.training import TrainingDiverged
 from ui.depth.replay import REPLAY_GRID, Replay, replay_view
 from ui.depth.request import SHIPPED, UNTRAINED, Request
-from ui.limits import TRAINED_KEPT
+from ui.limits import CACHED_STACKS
 from ui.work import jobs, pool
 from ui.work.cache import NUMBERS_CACHE, cached
 from ui.work.cached_jobs import CachedJobs
@@ -36,7 +36,7 @@ from ui.work.shared import shared_stream
 TRAINING = "depth_training"
 
 _lock = threading.Lock()  # of what is trained
-_trained: cachetools.LRUCache[TrainedRequest, TrainedDepths] = cachetools.LRUCache(TRAINED_KEPT)
+_trained: cachetools.LRUCache[TrainedRequest, TrainedDepths] = cachetools.LRUCache(CACHED_STACKS)
 
 
 def _measure(name: str) -> Iterator[Any]:

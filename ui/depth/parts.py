@@ -89,7 +89,7 @@ def _results(request: Request) -> dict[str, DepthResult] | None:
     if request.is_trained:
         found = measured.trained(request.trained)
         return found.results if found else None
-    results = measured.RESULTS.known(names)
+    results = measured.RESULTS.cached(names)
     return results if len(results) == len(names) else None
 
 
@@ -240,7 +240,7 @@ def draw_every(found: Found) -> None:
         quantity = found.shown.quantity
         rows = [
             words.row(REGIMES[name].title, result.curves[quantity])
-            for name, result in measured.RESULTS.known(REGIMES).items()
+            for name, result in measured.RESULTS.cached(REGIMES).items()
         ]
         trained = measured.trained(found.shown.trained) or measured.shipped()
         rows += [
@@ -262,5 +262,5 @@ def draw_why(found: Found) -> None:
     """Theory, where growth ends, and what is only our reading."""
     fold = DEPTH["theory"].draw(st)
     if fold.open:
-        fold.markdown(why_text(measured.RESULTS.known(REGIMES)))
+        fold.markdown(why_text(measured.RESULTS.cached(REGIMES)))
         fold.caption(words.spread(found.drawn))

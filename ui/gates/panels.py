@@ -11,7 +11,7 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from gating_core.theory import COUNTEREXAMPLES, POINTS, SHAPES, Design
+from gating_core.theory import COUNTEREXAMPLES, SHAPES, THEOREM_GAPS, Design
 from ui.common.figures import figures
 from ui.common.words import error_text, short
 from ui.components.view3d import view3d
@@ -127,7 +127,7 @@ def draw_premises(found: FoundGate) -> None:
         (figure,) = figures(("gates premise", name, seed), make)
         said = words.counterexample_text(surface, each.twin, each.exact)
         with column:
-            st.markdown(f"**{place + 1}. {POINTS[record.point]}**  \n{record.why}")
+            st.markdown(f"**{place + 1}. {THEOREM_GAPS[record.point]}**  \n{record.why}")
             _chart(figure, f"K of an ungated layer with {record.title}", f"gates_premise_{place}",
                    said.replace("*", ""))  # fmt: skip
             st.markdown(said)

@@ -6,8 +6,8 @@ What is cached here is frozen and shared by all visitors, so nothing may change 
 from __future__ import annotations
 
 from gating_core.experiments.comparison import (
+    MEASURED_PRESETS,
     PRESETS,
-    SURFACES,
     Setting,
     StrengthSweep,
     TrainedRun,
@@ -28,7 +28,7 @@ def measured_pair(
     setting: Setting, left: str, _run: TrainedRun, _sweep: StrengthSweep
 ) -> MeasuredPair:
     """Measure a pair, as `measure_pair` does; what is shipped takes no worker."""
-    name = next((name for name in SURFACES if PRESETS[name] == setting), None)
+    name = next((name for name in MEASURED_PRESETS if PRESETS[name] == setting), None)
     if name is not None and left == "same":
         return measure_pair(left, _run, _sweep, shipped=name)
     return pool.POOL.call(measure_pair, left, _run, _sweep)
@@ -53,7 +53,7 @@ def readings_of(setting: Setting, left: str, _measured: MeasuredPair) -> list[st
 def nearest_with_surface(setting: Setting) -> int | None:
     """The depth nearest to that of ``setting`` whose run is known to show a surface, if any."""
     for depth in sorted(LANDING_LAYERS, key=lambda depth: (abs(depth - setting.depth), depth)):
-        found = runs.known(landing_setting(setting, depth))
+        found = runs.cached_run(landing_setting(setting, depth))
         if found and found.sweep and shows_surface(found.run, found.sweep.member):
             return depth
     return None

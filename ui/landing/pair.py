@@ -47,7 +47,7 @@ def measured_side(
 ) -> Side:
     """Sample and measure all versions of one member, with the first of its training points.
 
-    The curvature of a ``shipped`` run, one of `SURFACES`, is read and not measured.
+    The curvature of a ``shipped`` run, one of `MEASURED_PRESETS`, is read and not measured.
     """
     grid = grid or square_grid()
     first = np.arange(min(DRAWN_POINTS, run.task.train_points.shape[1]))

@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from gating_core.experiments.comparison import (
-    FIRST_LOOK,
+    FIRST_SETTING,
     STRENGTHS,
     Setting,
     StrengthSweep,
@@ -90,7 +90,7 @@ def fetch(shown: LandingRequest) -> Found:
     How the work goes is said where this is called.
     """
     runs.leave(JOB, shown.setting)
-    good = _measured(shown.setting) or st.session_state.get(GOOD) or runs.known(FIRST_LOOK)
+    good = _measured(shown.setting) or st.session_state.get(GOOD) or runs.cached_run(FIRST_SETTING)
     assert good is not None  # the first look is shipped
     st.session_state[GOOD] = good
     assert good.sweep is not None
@@ -103,7 +103,7 @@ def _measured(setting: Setting) -> runs.Shown | None:
 
     A sweep may still lack totals.
     """
-    found = runs.known(setting)
+    found = runs.cached_run(setting)
     if _is_open(setting):
         job = runs.fetch(JOB, setting, _measure, _lacks_totals)
         jobs.watch(job, lambda items: None, what=_what, share=_share)
@@ -118,7 +118,7 @@ def _measured(setting: Setting) -> runs.Shown | None:
 
 
 def _is_open(setting: Setting) -> bool:
-    found = runs.known(setting)
+    found = runs.cached_run(setting)
     return found is None or _lacks_totals(found)
 
 

@@ -18,7 +18,7 @@ from gating_core.experiments.specimen import (
 )
 from gating_core.geometry import SecondOpinion, second_opinion, square_grid
 from ui.drawing.axes import Axes
-from ui.limits import RESOLVED_KEPT
+from ui.limits import CACHED_RESOLVED
 from ui.manifold.captions import caption
 from ui.manifold.picture import Look, ManifoldPicture, Sides, manifold_view
 from ui.manifold.request import Request, Resolved, at_strength, resolve
@@ -28,7 +28,7 @@ from ui.work import pool
 from ui.work.cache import cached
 
 
-@st.cache_resource(max_entries=RESOLVED_KEPT, show_spinner=False)
+@st.cache_resource(max_entries=CACHED_RESOLVED, show_spinner=False)
 def resolved(request: Request) -> Resolved:
     """What can be shown of a request; its ``ValueError`` is not kept."""
     return resolve(request)

@@ -116,7 +116,7 @@ def draw_view(found: ShownSides, spare: int = SPARE) -> ManifoldPicture:
     asked, resolved = found.asked, found.resolved
     frames = [found.sides[:1], *([found.dial] if found.dial else [])]
     specimens = _specimens(found)
-    refined = TOTALS.known(specimens)
+    refined = TOTALS.cached(specimens)
     there = tuple(found.strengths)
     totalled = resolved.request, there, tuple(each in refined for each in specimens)
     request = replace(resolved.request, strength=Request().strength)  # of all it has a frame

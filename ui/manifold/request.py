@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from gating_core.attention import AttentionConfig, GateConfig
-from gating_core.experiments import AFFORDABLE, COARSE, cost
+from gating_core.experiments import AFFORDABLE_COST, COARSEST_GRID, cost
 from gating_core.experiments.specimen import CHOSEN_SEEDS, Specimen, chart_of
 from gating_core.geometry import Matrix, square_grid, whitening
 from ui.common.possible import fitting_heads
@@ -99,8 +99,8 @@ def resolve(request: Request) -> Resolved:
     config = _config(request, notes)
     gated = _specimen(request, config, notes)
     grid = request.grid
-    sizes = (COARSE, *GRID_POINTS)
-    while cost(config) * grid**2 > AFFORDABLE and grid > COARSE:
+    sizes = (COARSEST_GRID, *GRID_POINTS)
+    while cost(config) * grid**2 > AFFORDABLE_COST and grid > COARSEST_GRID:
         grid = sizes[sizes.index(grid) - 1]
     if grid != request.grid:
         notes["grid"] = f"A model of this size is measured on a grid of {grid}, to stay within"

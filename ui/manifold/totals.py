@@ -32,4 +32,4 @@ def watch_totals(specimens: tuple[Specimen, ...], draw: Callable[[Totals], None]
         draw(found)
     else:
         TOTALS.watch(job, "Refining totals", again="Refine", beside=False,
-                     draw=lambda: draw(TOTALS.known(specimens)))  # fmt: skip
+                     draw=lambda: draw(TOTALS.cached(specimens)))  # fmt: skip

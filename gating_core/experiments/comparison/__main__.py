@@ -7,17 +7,18 @@ import logging
 
 import torch
 
-from gating_core.experiments.comparison.measured import measured, save_curvatures
 from gating_core.experiments.comparison.presets import (
     COMPARISONS,
     FOLDER,
+    MEASURED_PRESETS,
     PRESETS,
-    SURFACES,
+    save_curvatures,
     save_run,
     save_surface,
     save_sweep,
 )
 from gating_core.experiments.comparison.run import TrainedRun, train_setting
+from gating_core.experiments.comparison.run_curvature import measured
 from gating_core.experiments.comparison.sweep import sweep_strengths
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.surface import measure_surface
@@ -36,7 +37,7 @@ def main() -> None:
         else:
             *_, sweep = filter(None, sweep_strengths(run))
             save_sweep(sweep, path.with_suffix(".sweep.safetensors"))
-            if name in SURFACES:
+            if name in MEASURED_PRESETS:
                 surface = measure_surface(sweep.model(run).attention, square_grid())
                 save_surface(surface, path.with_suffix(".surface.safetensors"))
         found = {name: variant.ensemble for name, variant in run.variants.items()}

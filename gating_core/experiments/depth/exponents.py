@@ -1,4 +1,4 @@
-"""How does a quantity grow with depth? Its exponent, with an interval, and a word for its course.
+"""Growth of a quantity with depth: its exponent with an interval, and one of six courses.
 
 The exponent is the slope of log quantity against log depth, by least squares for each seed; its
 interval is Student's over the seeds, which are independent where the depths of one model are not.
@@ -20,7 +20,7 @@ BENT = 0.5  # late slope relative to the early one: below it growth has ended
 
 LEVEL = 0.05  # slopes between minus this and this are hardly any: 15 % over 16 layers
 
-GROWS, SATURATES, SHRINKS, STEADY, ZERO, UNDECIDED = WORDS = (
+GROWS, SATURATES, SHRINKS, STEADY, ZERO, UNDECIDED = COURSES = (
     "grows like a power", "saturates", "shrinks", "hardly changes", "stays zero", "undecided",
 )  # fmt: skip
 
@@ -75,7 +75,7 @@ def _slopes(depths: np.ndarray, values: np.ndarray, fitted: np.ndarray) -> np.nd
 
 @dataclass(frozen=True, eq=False)
 class Course:
-    """What a quantity does along all depths: one of `WORDS`, and the slopes it is said from.
+    """What a quantity does along all depths: one of `COURSES`, and the slopes it is said from.
 
     ``early`` is fitted up to the depth in the middle of the logarithmic axis, ``late`` from half of
     the greatest depth on; ``bend`` is late minus early, seed by seed.

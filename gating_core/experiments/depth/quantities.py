@@ -1,4 +1,4 @@
-"""What is measured of every surface on the way through the layers, and how far off may it be?
+"""Quantities that are measured of every surface on the way through the layers, with errors.
 
 Shapes: S seeds, L depths, N = R x R grid points.
 """
@@ -12,10 +12,10 @@ import numpy as np
 import torch
 
 from gating_core.geometry.curvature import curvature
+from gating_core.geometry.discrete import proxy_limit
 from gating_core.geometry.flatness import flatness_proofs
 from gating_core.geometry.grid import Grid
 from gating_core.geometry.integrals import grid_integral, unseen_curvature
-from gating_core.geometry.proxy import proxy_limit
 from gating_core.geometry.surface import diameter
 from gating_core.jets.second_order import SecondOrderJet
 

@@ -1,4 +1,4 @@
-"""What is asked about depth? Frozen requests: which stacks, with which seeds, how deep, how fine.
+"""Requests about depth: which stacks, with which seeds, how deep, on how fine a grid.
 
 Shapes: S seeds, L depths, R x R grid points, D model dimension.
 """
@@ -9,9 +9,25 @@ from dataclasses import dataclass, field
 
 from gating_core.attention.config import DEPTH_RANGE, AttentionConfig, GateConfig
 from gating_core.checks import check_choice, check_integer
-from gating_core.experiments.depth.arrangements import ARRANGEMENTS
 from gating_core.tasks.rules import TASKS
 from gating_core.tasks.task import POINTS_RANGE
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """What a stack has beside attention and its gate, and how one says so after a comma."""
+
+    residual: bool
+    normalised: bool
+    words: str
+
+
+ARRANGEMENTS: dict[str, Arrangement] = {
+    "plain": Arrangement(False, False, "nothing else"),
+    "norm": Arrangement(False, True, "normalisation"),
+    "residual": Arrangement(True, False, "residual"),
+    "both": Arrangement(True, True, "residual and normalisation"),
+}
 
 GRID_RANGE = (5, 61)  # points along each side
 SEED_COUNT_RANGE = (1, 64)  # with one there are no intervals

@@ -1,11 +1,11 @@
-"""What is found on one model: its surface, measured on a grid, and what its layers do there.
+"""The measured surface of one model, and the quantities that can colour it.
 
 Shapes: R x C grid points, D model dimension, H heads, n values, W gates of a layer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,11 +14,11 @@ import torch
 from gating_core.attention.charts import WeightChart
 from gating_core.checks import check_weights
 from gating_core.experiments.budget import affordable_steps
-from gating_core.experiments.inside import look_inside
+from gating_core.experiments.layers import layer_fields
 from gating_core.experiments.specimen.model import Specimen, build_specimen, chart_of
 from gating_core.geometry.curvature import curvature, second_fundamental_form
+from gating_core.geometry.flatness import affine_hull
 from gating_core.geometry.grid import square_grid
-from gating_core.geometry.hull import affine_hull
 from gating_core.geometry.integrals import Integral, SurfaceIntegrals, unseen_curvature
 from gating_core.geometry.point_types import point_types
 from gating_core.geometry.surface import SurfaceResult, surface_result
@@ -109,7 +109,7 @@ def measure_specimen(specimen: Specimen, grid_size: int = 61) -> MeasuredSpecime
         found, error = form.principal_curvatures()
         principal = found.reshape(*shape, 2).numpy()
         principal_error = error.reshape(shape).numpy()
-    fields = look_inside(chart, grid)
+    fields = layer_fields(chart, grid)
     unseen = unseen_curvature(jet, field, grid.weights, specimen.covariance).numpy()
     error = np.maximum(surface.total_error, np.where(surface.flat, 0.0, unseen))
     reach = None
@@ -135,3 +135,78 @@ def measure_specimen(specimen: Specimen, grid_size: int = 61) -> MeasuredSpecime
         if specimen.config.layer.fixed_values
         else None,
     )
+
+
+# --- Colourings -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Colouring:
+    """A quantity over the chart. ``inner``: a layer's own, with channels or heads to choose."""
+
+    title: str  # in words
+    symbol: str
+    field: Callable[[MeasuredSpecimen, int, int | None], np.ndarray]
+    range: str = "from zero"  # or "signed", "least to largest", "logarithm"
+    inner: str = ""  # "head", "channel" or nothing
+
+    @property
+    def name(self) -> str:
+        """Title and symbol, where that is not one of its words."""
+        return self.title if self.symbol in self.title else f"{self.title} {self.symbol}"
+
+
+def _resolved(m: MeasuredSpecimen, field: np.ndarray) -> np.ndarray:
+    return np.where(m.surface.resolved[0], field, np.nan)
+
+
+def _gaussian(m: MeasuredSpecimen, layer: int, part: int | None) -> np.ndarray:
+    return m.surface.known[0]
+
+
+def _gaussian_size(m: MeasuredSpecimen, layer: int, part: int | None) -> np.ndarray:
+    return np.abs(_gaussian(m, layer, part))
+
+
+def _mean(m: MeasuredSpecimen, layer: int, part: int | None) -> np.ndarray:
+    return _resolved(m, m.mean_norm)
+
+
+def _area(m: MeasuredSpecimen, layer: int, part: int | None) -> np.ndarray:
+    return np.nan_to_num(m.surface.area_element[0])
+
+
+def _error(m: MeasuredSpecimen, layer: int, part: int | None) -> np.ndarray:
+    return _resolved(m, m.surface.gaussian_error[0])
+
+
+def _gate(m: MeasuredSpecimen, layer: int, part: int | None) -> np.ndarray:
+    """Without a gate: 1, which changes nothing."""
+    if not m.gates:
+        return np.ones_like(m.mean_norm)
+    return _part(m.gates[layer], part)
+
+
+def _part(stack: np.ndarray, part: int | None) -> np.ndarray:
+    """One head or channel of ``stack``; the mean over all if ``part`` is none of them."""
+    return stack.mean(0) if part is None or part >= len(stack) else stack[part]
+
+
+def _entropy(m: MeasuredSpecimen, layer: int, part: int | None) -> np.ndarray:
+    """In nats, of the weights as shares of their sum: from 0 (one value takes all) to log n."""
+    weights = m.weights[layer]
+    if not m.specimen.config.layer.weights_on_simplex:
+        weights = weights / weights.sum(-1, keepdims=True)
+    logs = np.log(np.where(weights > 0, weights, 1.0))
+    return _part(-(weights * logs).sum(-1), part)
+
+
+COLOURINGS: dict[str, Colouring] = {
+    "curvature": Colouring("Gaussian curvature", "K", _gaussian, "signed"),
+    "size": Colouring("size of the curvature", "|K|", _gaussian_size),
+    "mean": Colouring("mean curvature", "|H|", _mean),
+    "area": Colouring("area element", "√det g", _area),
+    "gate": Colouring("how open the gate is", "gate", _gate, "least to largest", inner="channel"),
+    "entropy": Colouring("attention entropy", "entropy", _entropy, inner="head"),
+    "error": Colouring("bound on the error of K", "error of K", _error, "logarithm"),
+}

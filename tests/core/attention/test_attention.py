@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 import torch
-from hypothesis import settings
 
 from gating_core.attention.config import NORMS, AttentionConfig, GateConfig
 from gating_core.attention.gate_kinds import GATE_GRANULARITIES, GATE_NAMES, GATE_POSITIONS
@@ -14,6 +13,7 @@ from gating_core.attention.mechanisms import MECHANISMS
 from gating_core.attention.stack import build_attention
 from gating_core.randomness import generator, normal
 from tests.core import exact
+from tests.profiles import SOAK
 
 POINTS = torch.rand(9, 2, generator=generator(0, "test"), dtype=torch.float64) * 2 - 1
 
@@ -53,7 +53,7 @@ def assert_plain(config: AttentionConfig, points: torch.Tensor, seeds: tuple = (
 @pytest.mark.parametrize(("source", "position"), PLACES)
 def test_against_the_plain_reference(source, position):
     """Each part with each other, in 1296 combinations; 53 shares no factor with that number."""
-    step = 1 if settings.get_current_profile_name() == "soak" else 53
+    step = 1 if SOAK else 53
     for config in combinations(source, position)[::step]:
         assert_plain(config, POINTS[:2])
 

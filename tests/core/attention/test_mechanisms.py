@@ -17,8 +17,7 @@ from gating_core.attention.gate_kinds import CONTROL_NAMES, GATE_KINDS, GATE_NAM
 from gating_core.attention.layer import AttentionLayer
 from gating_core.attention.mechanisms import MECHANISMS
 from gating_core.attention.stack import build_attention
-from gating_core.experiments.comparison.setting import Setting
-from gating_core.experiments.comparison.variants import variant_config
+from gating_core.experiments.comparison.setting import Setting, variant_config
 from gating_core.experiments.specimen.measured import measure_specimen
 from gating_core.experiments.specimen.model import Specimen
 from gating_core.export.script import script_problem

@@ -16,8 +16,8 @@ from gating_core.attention.layer import LayerRecord
 from gating_core.attention.mechanisms import MECHANISMS
 from gating_core.attention.stack import build_attention
 from gating_core.geometry.curvature import curvature
+from gating_core.geometry.flatness import affine_hull
 from gating_core.geometry.grid import square_grid
-from gating_core.geometry.hull import affine_hull
 from gating_core.geometry.solids import solid_curvature
 from gating_core.jets.second_order import second_order_jet
 from gating_core.randomness import generator

@@ -8,7 +8,7 @@ import mpmath
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gating_core.attention.charts import weight_chart
@@ -25,6 +25,7 @@ from gating_core.jets.elementary import FUNCTIONS
 from gating_core.jets.jet import Jet
 from gating_core.jets.second_order import nested_jet, second_order_jet
 from tests.core import exact
+from tests.profiles import SOAK
 
 
 class Torch:
@@ -194,7 +195,7 @@ EVERY_GATE = [
     (*cell, kind)
     for at, cell in enumerate(CELLS)
     for number, kind in enumerate(GATE_NAMES)
-    if (at - number) % len(GATE_NAMES) == 0 or settings.get_current_profile_name() == "soak"
+    if (at - number) % len(GATE_NAMES) == 0 or SOAK
 ]
 
 

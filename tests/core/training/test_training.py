@@ -9,7 +9,7 @@ from scipy import stats
 
 from gating_core.attention.classifier import build_classifier
 from gating_core.attention.config import AttentionConfig, GateConfig
-from gating_core.experiments.comparison.variants import VARIANTS
+from gating_core.experiments.comparison.setting import VARIANTS
 from gating_core.tasks.task import make_task
 from gating_core.training import trained
 from gating_core.training.train import snapshot_steps, train_ensemble

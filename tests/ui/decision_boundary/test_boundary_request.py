@@ -3,12 +3,13 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gating_core.attention import MECHANISMS, NORMS
 from gating_core.experiments.comparison import VARIANTS
 from gating_core.tasks import TASK_NAME, TASKS
+from tests.profiles import fuzz
 from ui.common.possible import fitting_heads
 from ui.decision_boundary.controls import DECISION_BOUNDARY
 from ui.decision_boundary.request import FIRST, Request, resolve, setting
@@ -39,7 +40,7 @@ def test_the_default_has_nothing_to_excuse():
     assert setting(Request(), None) == FIRST
 
 
-@settings(max_examples=200)
+@fuzz()
 @given(ANYTHING)
 def test_whatever_is_asked_for_there_is_a_run_and_a_sentence_for_each_difference(request):
     found, notes = resolve(request, None)

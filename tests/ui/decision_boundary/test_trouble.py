@@ -73,7 +73,7 @@ def test_a_run_that_cannot_start_keeps_the_picture(monkeypatch):
 
 def test_a_cancelled_run_keeps_its_part_and_goes_on_from_there(monkeypatch):
     whole = run_of(open_boundary(first="60"))
-    runs._known.clear()
+    runs.CACHED_RUNS.clear()
     app = open_boundary()
     halt = Halted(monkeypatch, 20)
     app.number_input(key="first").set_value(60).run()
@@ -82,7 +82,7 @@ def test_a_cancelled_run_keeps_its_part_and_goes_on_from_there(monkeypatch):
     finish(app)
     assert job_of(app).state is State.CANCELLED
     assert "Training was cancelled after" in said(app)
-    assert f", at step {run_of(app).steps[-1]} of 50. What it had by then is kept." in said(app)
+    assert f", at step {run_of(app).steps[-1]} of 50. Results so far are kept." in said(app)
     part = run_of(app)
     assert part.setting.seeds == (60, 61)
     assert 3 <= len(part.frames) < len(whole.frames)

@@ -77,7 +77,7 @@ def test_every_stack_is_measured_and_told(stacked, said):
 
 def test_until_a_stack_is_measured_the_last_one_is_shown_and_named(monkeypatch, inline):
     monkeypatch.setattr(cached_jobs, "AT_ONCE_SECONDS", 0.0)
-    measured.RESULTS.shelf.clear()
+    measured.RESULTS.cache.clear()
     with inline.busy():
         app = open_page(PAGE, stacked="random gates", quantity="diameter")
         assert not app.exception
@@ -167,7 +167,7 @@ def test_a_training_that_is_cancelled_says_that_nothing_is_there(monkeypatch, in
 
 def test_a_measuring_that_is_cancelled_waits_for_a_click(monkeypatch, inline):
     monkeypatch.setattr(cached_jobs, "AT_ONCE_SECONDS", 0.0)
-    measured.RESULTS.shelf.clear()
+    measured.RESULTS.cache.clear()
     with inline.busy():
         app = open_page(PAGE, stacked="random gates")
         job, _ = app.session_state["_jobs"][measured.RESULTS.name]

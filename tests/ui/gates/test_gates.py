@@ -242,7 +242,7 @@ def test_a_formula_of_ones_own_is_typed_and_a_bad_one_is_explained():
     assert "bent, not curved" in shown(app)
     app.text_input[0].set_value("1/(3+u^2+").run()
     assert not app.exception
-    assert "breaks off at place" in app.error[0].value
+    assert "breaks off at position" in app.error[0].value
     app.text_input[0].set_value("u").run()
     assert "is no gate" in shown(app)
     app.text_input[0].set_value("sqrt(u^2+v^2)").run()  # which is 0 in the marked middle

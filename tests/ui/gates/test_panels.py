@@ -242,7 +242,7 @@ def test_the_page_designs_fits_and_shows_the_fit():
     assert not app.exception
     assert "**A sigmoid reaches it**" in texts(app)
     assert "K, fitted less exact" in texts(app)
-    (found,) = measured.SHAPED.known([ShapeRequest("ellipsoid", units=4)]).values()
+    (found,) = measured.SHAPED.cached([ShapeRequest("ellipsoid", units=4)]).values()
     assert fit_text(found) in texts(app)
 
 

@@ -12,7 +12,7 @@ from gating_core.attention.gate_kinds import CONTROL_NAMES
 from gating_core.experiments.comparison import sweep
 from gating_core.experiments.comparison.presets import PRESETS
 from gating_core.experiments.comparison.run import Divergence
-from gating_core.experiments.comparison.setting import FIRST_LOOK
+from gating_core.experiments.comparison.setting import FIRST_SETTING
 from gating_core.training import mean_interval
 from tests.ui.opening import ROOT, TIMEOUT_SECONDS, component, mistakes, open_page, report
 from tests.ui.payload import unpack
@@ -20,7 +20,7 @@ from ui.common.words import accuracy_text
 from ui.landing.controls import LANDING, VIEW_KEY
 from ui.landing.parts import GOOD, JOB
 from ui.work import pool, runs
-from ui.work.cache import CACHE
+from ui.work.cache import CACHE, Cache
 
 PAGES = ["app.py", *sorted(f"pages/{path.name}" for path in (ROOT / "pages").glob("*.py"))]
 
@@ -57,7 +57,7 @@ def captions(app: AppTest) -> list[list[str]]:
 @pytest.fixture(autouse=True)
 def quick_captions(monkeypatch):
     """What is not shipped is measured on a coarse grid: seconds less for every run."""
-    monkeypatch.setattr(sweep, "POINTS", 400)
+    monkeypatch.setattr(sweep, "SWEEP_POINTS", 400)
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -87,7 +87,7 @@ def test_first_sight_takes_no_worker_and_no_second_plotly(monkeypatch):
     monkeypatch.setattr(pool.POOL, "stream", None)  # whoever asks a worker now fails
     app = open_page()
     assert not app.error
-    assert app.session_state[GOOD].run.setting == FIRST_LOOK
+    assert app.session_state[GOOD].run.setting == FIRST_SETTING
     assert not app.get("plotly_chart")
     assert not app.get("progress")
 
@@ -102,7 +102,9 @@ def test_first_sight_takes_no_worker_and_no_second_plotly(monkeypatch):
 def test_the_fair_comparison_stands_in_the_first_caption(task, verdict):
     """What the same weights do without their gate says nothing of training without one."""
     left, right = captions(open_page(task=task))
-    ensembles = [variant.ensemble for variant in runs.known(PRESETS[task]).run.variants.values()]
+    ensembles = [
+        variant.ensemble for variant in runs.cached_run(PRESETS[task]).run.variants.values()
+    ]
     without, with_gate = (x.test_accuracy[-1] for x in ensembles)
     assert all(accuracy_text(mean_interval(without)) in line for line in left)
     assert all(accuracy_text(mean_interval(with_gate)) in line for line in right)
@@ -204,7 +206,7 @@ def test_diverged_training_keeps_what_was_there(monkeypatch):
     def diverge(setting):
         yield 0.5
         text = "sigmoid: training diverged at step 31 for seed 4"
-        run = replace(runs.known(FIRST_LOOK).run, setting=setting)
+        run = replace(runs.cached_run(FIRST_SETTING).run, setting=setting)
         yield replace(run, divergence=Divergence(31, (("sigmoid", 4),), text))
 
     monkeypatch.setattr(runs, "train_setting", diverge)
@@ -218,7 +220,7 @@ def test_diverged_training_keeps_what_was_there(monkeypatch):
 
 def test_a_long_training_waits_its_turn_beside_the_last_picture(monkeypatch, inline):
     """Nobody is kept from seeing what there is, and what is asked for can be cancelled."""
-    monkeypatch.setattr(runs, "_known", {})
+    monkeypatch.setattr(runs, "CACHED_RUNS", Cache(1e9))
     app = open_page()
     before, (header, _) = captions(app), payload(app)
     with inline.busy():
@@ -226,11 +228,11 @@ def test_a_long_training_waits_its_turn_beside_the_last_picture(monkeypatch, inl
         assert not app.exception
         assert header["stale"] == ""
         assert payload(app)[0]["stale"] == "Still showing seed 32. Seed 31 is on its way."
-        assert any("waiting for a free place" in x.proto.text for x in app.get("progress"))
+        assert any("waiting for a free worker" in x.proto.text for x in app.get("progress"))
         assert captions(app) == before
         assert payload(app)[0]["columns"] == header["columns"]
         button(app, "Cancel").click().run()
-        assert "cancelled before its turn came" in app.info[0].value
+        assert "cancelled before it began" in app.info[0].value
         assert captions(app) == before
     button(app, "Go on").click().run()
     finish(app)
@@ -241,7 +243,7 @@ def test_a_long_training_waits_its_turn_beside_the_last_picture(monkeypatch, inl
 
 def test_a_training_that_is_no_longer_asked_for_ends(monkeypatch, inline):
     """Going back to what is known leaves no job behind that nobody can see or cancel."""
-    monkeypatch.setattr(runs, "_known", {})
+    monkeypatch.setattr(runs, "CACHED_RUNS", Cache(1e9))
     app = open_page()
     with inline.busy():
         app.number_input(key="seed").set_value(33).run()
@@ -252,7 +254,7 @@ def test_a_training_that_is_no_longer_asked_for_ends(monkeypatch, inline):
         assert not app.exception
         assert job.over
         assert not app.get("progress")
-        assert app.session_state[GOOD].run.setting == FIRST_LOOK
+        assert app.session_state[GOOD].run.setting == FIRST_SETTING
 
 
 def test_explore_shows_the_maps_and_the_shares():
@@ -270,7 +272,7 @@ def test_back_to_the_first_example():
     app = finish(open_page(**EXPERIMENT, strength="0.5", pick="1.1"))
     button(app, "Back to the first example").click().run()
     assert not app.exception
-    assert app.number_input(key="seed").value == FIRST_LOOK.seed
+    assert app.number_input(key="seed").value == FIRST_SETTING.seed
     assert payload(app)[0]["frame"] == 20
     assert captions(app) == captions(open_page())
     assert payload(app)[0]["pick"] is None

@@ -24,10 +24,10 @@ class Held:
 @contextmanager
 def held_in(module, results, monkeypatch):
     """None of ``results`` are known, no page waits, and jobs of ``module`` wait for the test."""
-    results.shelf.clear()
+    results.cache.clear()
     held = Held()
     monkeypatch.setattr(module, "together", held)
     monkeypatch.setattr(cached_jobs, "AT_ONCE_SECONDS", 0.01)
     yield held
     held.go.set()
-    results.shelf.clear()
+    results.cache.clear()

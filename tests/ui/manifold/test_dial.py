@@ -138,7 +138,7 @@ def test_doubt_measures_no_strength_but_the_one_asked_for(held):
 
 def test_what_is_done_while_the_page_is_drawn_is_drawn_with_it(monkeypatch):
     """The job ends after the page has looked for all strengths, before it would watch the job."""
-    dial.DIALS.shelf.clear()
+    dial.DIALS.cache.clear()
     real, answers = dial.DIALS.known, [{}, {}]
 
     def known(wanted):

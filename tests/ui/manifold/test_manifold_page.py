@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from gating_core.experiments import budget
-from gating_core.experiments.specimen.measured import measure_specimen
-from gating_core.experiments.specimen.quantities import COLOURINGS
+from gating_core.experiments.specimen.measured import COLOURINGS, measure_specimen
 from gating_core.geometry.point_types import POINT_TYPES
 from tests.ui.opening import TIMEOUT_SECONDS, component, mistakes, notes, open_page, report
 from tests.ui.payload import unpack
@@ -22,7 +21,7 @@ from ui.manifold.request import Request, resolve
 PAGE = "pages/1_Manifold.py"
 VIEW, VALUES_PAD, GATES_PAD = "manifold_view", "hold_values", "hold_gates"
 QUICK_DIAL, FULL_DIAL = 1e6, dial.DIAL_COST  # two strengths on 61 x 61 points, and 21
-QUICK_INTEGRALS = 1e6  # in place of `budget.AFFORDABLE`
+QUICK_INTEGRALS = 1e6  # in place of `budget.AFFORDABLE_COST`
 DRAGGED = "1,0.5,-0.25,-1.5,0.75,0.5,0.25,-1,2"
 GATES = "0.5,1.5,-0.5,-1,0.25,1,2,-0.75,1.25"
 # Small grids where the size makes no difference.
@@ -48,12 +47,12 @@ LINKS = {
 @pytest.fixture(autouse=True, scope="module")
 def quick():
     """Few strengths, and totals that are refined for tenths of a second, cached for all tests."""
-    totals.TOTALS.shelf.clear()
+    totals.TOTALS.cache.clear()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(budget, "AFFORDABLE", QUICK_INTEGRALS)
+        patch.setattr(budget, "AFFORDABLE_COST", QUICK_INTEGRALS)
         patch.setattr(dial, "DIAL_COST", QUICK_DIAL)
         yield
-    totals.TOTALS.shelf.clear()
+    totals.TOTALS.cache.clear()
 
 
 def open_manifold(**query):
@@ -286,7 +285,7 @@ NOTES = {
 @pytest.mark.parametrize("name", NOTES)
 def test_a_sentence_stands_beside_the_control_that_cannot_be_followed(name, monkeypatch):
     if name == "grid":  # a coarser one takes over sooner, with less to measure
-        monkeypatch.setattr(request, "AFFORDABLE", request.AFFORDABLE / 10)
+        monkeypatch.setattr(request, "AFFORDABLE_COST", request.AFFORDABLE_COST / 10)
     link, words, key = NOTES[name]
     app = open_manifold(**link)
     assert_well(app)

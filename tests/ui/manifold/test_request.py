@@ -7,28 +7,29 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 import torch
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gating_core.attention.config import NORMS
 from gating_core.attention.gate_kinds import GATE_GRANULARITIES, GATE_NAMES, GATE_POSITIONS
 from gating_core.attention.mechanisms import MECHANISMS
-from gating_core.experiments.budget import AFFORDABLE, cost
-from gating_core.experiments.specimen.handles import (
+from gating_core.experiments.budget import AFFORDABLE_COST, cost
+from gating_core.experiments.specimen.measured import measure_specimen
+from gating_core.experiments.specimen.model import (
+    CHARTS,
+    build_specimen,
     draggable_gates,
     draggable_values,
     gate_arrows,
     moved_gate,
     own_values,
 )
-from gating_core.experiments.specimen.measured import measure_specimen
-from gating_core.experiments.specimen.model import CHARTS, build_specimen
+from tests.profiles import fuzz
 from ui.drawing.axes import coordinate_axes, principal_axes
 from ui.limits import GRID_POINTS, LARGEST_DRAGGED
 from ui.manifold.hold import moved_value, value_positions
 from ui.manifold.request import Metric, Request, resolve, turned_covariance
 
-MANY = max(100, settings().max_examples)  # the combinations are many
 SMALL = 5  # points along each side of the grids measured here
 ROUNDED = 5e-5  # what four digits after the point leave of a dragged number
 CONTROLS = {"position", "chart", "value_count", "heads", "grid"}  # where a sentence can stand
@@ -80,7 +81,7 @@ def is_sentence(note: str) -> bool:
     return not note[0].islower() and note.endswith(".") and len(note) < 260
 
 
-@settings(max_examples=MANY)
+@fuzz()
 @given(POSSIBLE)
 def test_something_is_shown_for_every_combination_and_differences_are_said(request):
     found = resolve(request)
@@ -109,7 +110,7 @@ def test_something_is_shown_for_every_combination_and_differences_are_said(reque
         assert (gate.kind, gate.granularity, gate.position, gate.strength) == wanted
 
 
-@settings(max_examples=MANY)
+@fuzz()
 @given(ANYTHING)
 @example(replace(Request(), metric=Metric(kind="turned", ratio=math.inf), model_dim=2))
 def test_nothing_but_a_value_error_with_a_sentence_ever_comes_back(request):
@@ -245,7 +246,7 @@ def test_a_heavy_model_is_measured_on_fewer_points_and_says_so():
     assert f"on a grid of {found.grid}" in found.notes["grid"]
     light = resolve(Request(grid=151))
     assert light.grid == 151
-    assert cost(light.sides[-1].config) * 151**2 <= AFFORDABLE
+    assert cost(light.sides[-1].config) * 151**2 <= AFFORDABLE_COST
     assert cost(found.sides[-1].config) > cost(resolve(replace(heavy, depth=1)).sides[-1].config)
 
 

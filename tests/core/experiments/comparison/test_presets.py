@@ -5,35 +5,36 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gating_core.experiments.comparison.along import curvature_along, final_curvature
 from gating_core.experiments.comparison.frames import (
     frame_accuracies,
     strengths_model,
     typical_member,
 )
-from gating_core.experiments.comparison.measured import (
-    load_curvatures,
-    measured,
-    save_curvatures,
-)
 from gating_core.experiments.comparison.presets import (
     COMPARISONS,
     FOLDER,
     PRESETS,
+    load_curvatures,
     load_measured,
     load_preset,
     load_run,
+    save_curvatures,
     save_run,
 )
 from gating_core.experiments.comparison.run import TrainedRun, train_further, train_setting
-from gating_core.experiments.comparison.setting import FIRST_LOOK, Setting
+from gating_core.experiments.comparison.run_curvature import (
+    curvature_along,
+    final_curvature,
+    measured,
+)
+from gating_core.experiments.comparison.setting import FIRST_SETTING, Setting
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.surface import measure_surface
 from gating_core.tasks.own import EXAMPLE_CSV, parse_csv
 from gating_core.tasks.task import make_task
 
 SHIPPED = {**PRESETS, **COMPARISONS}
-QUICK = replace(FIRST_LOOK, task="moons", steps=5, seed_count=2)
+QUICK = replace(FIRST_SETTING, task="moons", steps=5, seed_count=2)
 
 
 def run_of(setting):
@@ -43,14 +44,17 @@ def run_of(setting):
 
 
 def test_the_first_look_has_512_points_to_train_on_and_1000_to_be_tested_with():
-    task, wanted = FIRST_LOOK.make_task(), make_task("circle", points=512, seeds=FIRST_LOOK.seeds)
+    task, wanted = (
+        FIRST_SETTING.make_task(),
+        make_task("circle", points=512, seeds=FIRST_SETTING.seeds),
+    )
     for part in ("train_points", "train_labels", "test_points", "test_labels"):
         np.testing.assert_array_equal(getattr(task, part), getattr(wanted, part))
     assert task.test_points.shape[1] == 1000
 
 
 def test_a_first_look_differs_in_the_gate_alone():
-    run = run_of(replace(FIRST_LOOK, task="xor", steps=40, seed_count=3))
+    run = run_of(replace(FIRST_SETTING, task="xor", steps=40, seed_count=3))
     ungated, gated = (variant.ensemble for variant in run.variants.values())
     for name, value in ungated.state.items():
         assert gated.state[name].shape == value.shape
@@ -58,7 +62,7 @@ def test_a_first_look_differs_in_the_gate_alone():
 
 
 def test_the_best_member_is_chosen_without_the_test_points():
-    run = run_of(replace(FIRST_LOOK, task="xor", steps=60, seed_count=6))
+    run = run_of(replace(FIRST_SETTING, task="xor", steps=60, seed_count=6))
     side = run.variants["sigmoid"].ensemble
     best = side.best
     assert side.train_accuracy[-1, best] == side.train_accuracy[-1].max()
@@ -198,7 +202,7 @@ def test_a_run_on_own_data_is_not_saved(tmp_path):
 
 def test_a_file_of_weights_is_not_what_is_measured(tmp_path):
     save_run(run_of(QUICK), tmp_path / "a.safetensors")
-    with pytest.raises(ValueError, match=r"a\.safetensors is not what was measured of a run"):
+    with pytest.raises(ValueError, match=r"a\.safetensors holds no curvatures of a run"):
         load_curvatures(tmp_path / "a.safetensors")
 
 

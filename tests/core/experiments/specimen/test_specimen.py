@@ -14,9 +14,8 @@ from hypothesis.extra.numpy import arrays
 
 from gating_core.attention.config import AttentionConfig, GateConfig
 from gating_core.attention.stack import build_attention
-from gating_core.experiments.specimen.measured import measure_specimen
+from gating_core.experiments.specimen.measured import COLOURINGS, measure_specimen
 from gating_core.experiments.specimen.model import Specimen, build_specimen, chart_of
-from gating_core.experiments.specimen.quantities import COLOURINGS
 from gating_core.geometry.classics import SURFACES
 from gating_core.geometry.curvature import (
     CurvatureField,

@@ -1,4 +1,4 @@
-"""Which random model shows best what a gate does? One rule, so that nobody has to choose by hand.
+"""Selection of the random model that shows best what a gate does, by one rule.
 
 Random gated stacks without a residual collapse with depth: most of their surfaces are needles, or
 ribbons. A model is broad if neither its ungated sheet nor its gated one is ten times as long as
@@ -22,7 +22,7 @@ from gating_core.geometry.grid import square_grid
 from gating_core.geometry.integrals import SURE
 from gating_core.geometry.surface import measure_surface
 
-GRID = 31  # points along each side: enough to compare models
+SCORE_GRID = 31  # points along each side: enough to compare models
 NEEDLE = 10.0  # times as long as broad, from where on a surface is one
 SEEDS = 1024  # the rule looks at so many, from 0
 # What the rule chooses, by depth, with one sigmoid gate per channel at G1 and `AttentionConfig`'s
@@ -35,15 +35,15 @@ def chosen_config(depth: int) -> AttentionConfig:
     return AttentionConfig(depth=depth, gate=GateConfig())
 
 
-def broadest_seed(config: AttentionConfig, seeds: Sequence[int]) -> int:
+def select_seed(config: AttentionConfig, seeds: Sequence[int]) -> int:
     """Choose by the rule among ``seeds`` of models of a gated ``config``: the first of equals."""
-    broad, merit = merits(config, seeds)
+    broad, merit = seed_scores(config, seeds)
     return seeds[int(np.argmax(np.where(broad, 1.0 + merit, merit)))]
 
 
-def merits(config: AttentionConfig, seeds: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+def seed_scores(config: AttentionConfig, seeds: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
     """(S,) each, by seed: whether both sheets are broad, and the rule's product, 0 to 1."""
-    grid = square_grid(GRID)
+    grid = square_grid(SCORE_GRID)
     ungated = build_attention(replace(config, gate=None), tuple(seeds))
     with torch.no_grad():
         sheets = ungated(grid.points).unflatten(1, tuple(grid.weights.shape)).numpy()

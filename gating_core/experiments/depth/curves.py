@@ -1,4 +1,4 @@
-"""How do quantities of a surface go with depth, and with which exponent? One result a regime.
+"""Quantities of a surface against depth, with exponents: one result for each regime.
 
 Shapes: S seeds, L depths, R x R grid points, D model dimension.
 """
@@ -20,14 +20,15 @@ from gating_core.experiments.depth.exponents import (
     settled,
 )
 from gating_core.experiments.depth.quantities import QUANTITIES, Measured, measured
-from gating_core.experiments.depth.regimes import REGIMES, Layers
+from gating_core.experiments.depth.regimes import REGIMES, Layers, Sheets
 from gating_core.experiments.depth.request import DepthRequest, StackRequest
-from gating_core.experiments.depth.sheets import Sheets
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.surface import SurfaceResult, measure_surface
 from gating_core.jets.second_order import jet_by_parts
 
-SMALL = 0.05  # L eps max(u^2 + v^2), up to which scalar gates are in their structured regime
+STRUCTURED_LIMIT = (
+    0.05  # L eps max(u^2 + v^2), up to which scalar gates are in their structured regime
+)
 QUARTILES = (0.25, 0.75)  # of the seeds: the band round the median
 PART_POINTS = 250_000  # of all surfaces together, at a time: about a second
 REPLAY_GRID = 31
@@ -137,7 +138,7 @@ def measure_regime(request: DepthRequest, name: str) -> Generator[None, None, De
     depths = np.arange(1, request.depth + 1)
     if isinstance(layers, Sheets):
         eps, size = layers.eps.numpy(), layers.size
-        return depth_result(name, request, found, depths, size <= SMALL, eps, size)
+        return depth_result(name, request, found, depths, size <= STRUCTURED_LIMIT, eps, size)
     return depth_result(name, request, found, depths)
 
 

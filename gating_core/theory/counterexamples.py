@@ -1,8 +1,8 @@
-"""What does the flatness theorem not say? Ungated layers that curve, each beside one that does not.
+"""Ungated layers that curve: what the flatness theorem leaves open.
 
 The theorem is about all attention weights with fixed values, and one layer. On the query chart,
-whose coordinates are the input plane, it leaves three things open: `POINTS`. Every counterexample
-differs in one part from a model that is flat by the theorem.
+whose coordinates are the input plane, it leaves three things open: `THEOREM_GAPS`. Every
+counterexample differs in one part from a model that is flat by the theorem.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gating_core.checks import check_choice, check_integer
 from gating_core.geometry.grid import Grid
 from gating_core.geometry.surface import SurfaceResult, measure_surface
 
-POINTS = {
+THEOREM_GAPS = {
     "slice": "A surface inside a flat space can be curved.",
     "normalisation": "A gate is not the only way to curve.",
     "values": "Values that move with the input are not covered.",
@@ -30,7 +30,8 @@ PLAIN = AttentionConfig()  # one layer, one head, three fixed values, D = 3
 class Counterexample:
     """An ungated model that curves, and its twin that is flat; both on the query chart.
 
-    ``point`` is a key of `POINTS`; ``why`` one line. ``exact`` is K, a constant, if it is known.
+    ``point`` is a key of `THEOREM_GAPS`; ``why`` one line; ``exact`` is K, if it is
+    known and constant.
     """
 
     title: str
@@ -83,7 +84,7 @@ COUNTEREXAMPLES: dict[str, Counterexample] = {
 
 @dataclass(frozen=True, eq=False)
 class MeasuredCounterexample:
-    """A counterexample and its twin, measured; T = 1 in each. ``exact`` is K where it is known."""
+    """A counterexample and its twin, measured (T = 1); ``exact`` is K where it is known."""
 
     surface: SurfaceResult
     twin: SurfaceResult

@@ -1,4 +1,4 @@
-"""What goes on inside a model? Every attention weight and gate over a grid.
+"""Attention weights and gates of every layer over a grid.
 
 Shapes: R x C grid points, H heads, n values, W gates of a layer.
 """
@@ -17,18 +17,18 @@ from gating_core.geometry.grid import Grid
 
 @dataclass(frozen=True, eq=False)
 class LayerFields:
-    """What one layer did: ``weights`` (H, R, C, n) and ``gates`` (W, R, C).
+    """One layer's ``weights`` (H, R, C, n) and ``gates`` (W, R, C).
 
-    ``gates`` is ``None`` where the layer has none, and where the chart prescribes the weights and
-    leaves the gate nothing to do.
+    ``gates`` is ``None`` where the layer has no gate, and where the chart prescribes the weights
+    and the gate has no effect.
     """
 
     weights: np.ndarray
     gates: np.ndarray | None
 
 
-def look_inside(chart: Callable[..., torch.Tensor], grid: Grid) -> list[LayerFields]:
-    """What every layer of one model did at the points of ``grid``.
+def layer_fields(chart: Callable[..., torch.Tensor], grid: Grid) -> list[LayerFields]:
+    """Compute the weights and gates of every layer at the points of ``grid``.
 
     ``chart`` is a model or an attention-weight chart, an ensemble of one.
     """
