@@ -174,7 +174,7 @@ def _part(stack: np.ndarray, part: int | None) -> np.ndarray:
 
 
 def _entropy(m: MeasuredSpecimen, layer: int, part: int | None) -> np.ndarray:
-    """In nats, of the weights as shares of their sum: 0 if one is 1, log n if all are equal."""
+    """In nats, of the weights as shares of their sum: from 0 (one value takes all) to log n."""
     weights = m.weights[layer]
     if not m.specimen.config.layer.weights_on_simplex:
         weights = weights / weights.sum(-1, keepdims=True)
