@@ -57,7 +57,7 @@ def captions(app: AppTest) -> list[list[str]]:
 @pytest.fixture(autouse=True)
 def quick_captions(monkeypatch):
     """What is not shipped is measured on a coarse grid: seconds less for every run."""
-    monkeypatch.setattr(sweep, "POINTS", 400)
+    monkeypatch.setattr(sweep, "SWEEP_POINTS", 400)
 
 
 @pytest.mark.parametrize("page", PAGES)

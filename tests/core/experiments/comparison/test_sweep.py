@@ -137,7 +137,7 @@ def test_test_points_do_not_choose(monkeypatch):
 @pytest.fixture(scope="module")
 def sweeps():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sweep, "POINTS", 400)
+        patch.setattr(sweep, "SWEEP_POINTS", 400)
         return [found for found in sweep_strengths(small()) if found is not None]
 
 
@@ -171,7 +171,7 @@ def test_shipped_totals_are_those_of_another_refinement():
 def test_a_shipped_sweep_belongs_to_its_run(name, monkeypatch):
     run, shipped = load_preset(name), load_sweep(name)
     assert shipped.measured.all()
-    monkeypatch.setattr(sweep, "POINTS", 400)
+    monkeypatch.setattr(sweep, "SWEEP_POINTS", 400)
     fresh = next(found for found in sweep_strengths(run) if found is not None)
     assert shipped.member == fresh.member  # the clearest
     np.testing.assert_allclose(shipped.weight, fresh.weight, rtol=1e-4, atol=1e-4)
