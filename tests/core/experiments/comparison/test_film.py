@@ -399,8 +399,9 @@ def test_one_basis_for_both_where_they_have_as_many_dimensions():
 # --- The view -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("discrete", [False, True])
-@pytest.mark.parametrize("paint", PAINTS)
+@pytest.mark.parametrize(
+    ("paint", "discrete"), [*((paint, False) for paint in PAINTS), ("class", True)]
+)
 def test_colours(run, paint, discrete):
     sides, view = picture(run, paint=paint, discrete=discrete)
     low, high = view.colour_range

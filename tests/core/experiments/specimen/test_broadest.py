@@ -20,7 +20,7 @@ from gating_core.experiments.specimen.selection import (
 )
 
 SOAK = os.environ.get("HYPOTHESIS_PROFILE") == "soak"
-CANDIDATES = SEEDS if SOAK else 64  # evenly over all
+CANDIDATES = SEEDS if SOAK else 32  # evenly over all
 
 
 @pytest.mark.parametrize("depth", CHOSEN_SEEDS)
