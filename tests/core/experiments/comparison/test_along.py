@@ -95,7 +95,7 @@ def assert_known(found, wanted):
 
 def test_noise_on_a_flat_surface_is_not_painted():
     """A saturated ungated layer is flat; its K is rounding noise of any size."""
-    run = run_of(replace(SMALL, task="xor", steps=1500, learning_rate=0.05, seed_count=2))
+    run = run_of(replace(SMALL, task="xor", steps=300, learning_rate=0.1, seed_count=2))
     for member in range(2):
         assert not np.nan_to_num(drained(curvature_along(run, "ungated", member)).known).any()
 
@@ -105,9 +105,9 @@ def test_the_final_total_says_how_sure_it_is(circle):
     ensemble = circle.variants["sigmoid"].ensemble
     model = restore(ensemble.config, ensemble.seeds, ensemble.state).attention
     paths = {(name, member) for name in circle.setting.compared for member in range(3)}
-    for member in range(3):
+    for member in (1, 2):
         _, finals = measured(circle, member, known=paths)
-        refined = adaptive_integrals(model.member(member), None, 1e-4).absolute
+        refined = adaptive_integrals(model.member(member), None, 1e-3).absolute
         total = finals["sigmoid", member].total
         allowed = float(total.error) + float(refined.error)
         assert abs(float(total.value) - float(refined.value)) <= allowed
@@ -161,6 +161,9 @@ def test_it_gives_way_often_enough_to_be_cancelled():
 
 
 def test_parts_change_no_number(circle, monkeypatch):
+    monkeypatch.setattr(budget, "AFFORDABLE_COST", 1e6)
+    monkeypatch.setattr(run_curvature, "FRAME_GRID", 15)
+    monkeypatch.setattr(run_curvature, "FINAL_GRID", 21)
     others = {(name, member) for name in circle.setting.compared for member in (1, 2)}
     whole = measured(circle, known=others)
     for module in (run_curvature, budget):

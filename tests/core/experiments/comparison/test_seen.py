@@ -23,8 +23,8 @@ from gating_core.experiments.comparison.sweep import select_member, shows_surfac
 AXIS = np.linspace(-1, 1, 31)
 U, V = np.meshgrid(AXIS, AXIS)
 CORNERS = np.array([[-1.0, -1, 0], [3, -1, 0], [-1, 3, 0]])  # twice the square
-ALL = list(product((2, 3, 4), ("sigmoid", "headwise"), PRESETS))
 SOAK = os.environ.get("HYPOTHESIS_PROFILE") == "soak"
+ALL = list(product((2, 3, 4), ("sigmoid", "headwise"), PRESETS)) if SOAK else []
 
 
 def rotation(seed):
@@ -100,21 +100,19 @@ def test_one_layer_is_trained_as_ever_and_several_are_asked_for_more():
         assert recipe.spread_bonus == deep.spread_bonus > 0
 
 
-def clearest_of(depth, gate, task):
-    """The run of 16 models that the first page trains there, and its clearest member."""
+def selected_of(depth, gate, task):
+    """The run of 16 models that the first page trains there, and its selected member."""
     *_, run = train_setting(replace(first_setting(depth), task=task, variants=("ungated", gate)), 2)
     # The larger class has six tenths of the points at most.
     assert run.variants[gate].ensemble.test_accuracy[-1].mean() > 0.82
     return run, select_member(run)
 
 
-@pytest.mark.parametrize(("depth", "task"), [(2, "xor"), (4, "circle")])
-def test_what_was_a_string_of_dots_has_a_surface(depth, task):
-    """There are several members to choose from: no rounding decides."""
-    assert shows_surface(*clearest_of(depth, "sigmoid", task))
+def test_a_deep_example_has_a_surface_and_nearly_all_have_in_a_long_run():
+    """There are several members to select from, so that rounding decides nothing.
 
-
-@pytest.mark.skipif(not SOAK, reason="minutes: 24 trainings of 32 models")
-def test_nearly_all_deep_examples_have_a_surface():
-    """23 of 24 when this was written; one lies at the edge of the rule, where processors differ."""
-    assert sum(shows_surface(*clearest_of(*which)) for which in ALL) >= 20
+    In the soak run all examples: 23 of 24 when this was written; one lies at the edge of the rule,
+    where processors differ.
+    """
+    assert shows_surface(*selected_of(2, "sigmoid", "xor"))
+    assert sum(not shows_surface(*selected_of(*which)) for which in ALL) <= 4

@@ -1,4 +1,6 @@
-"""Is the model that a page shows first the one that its rule takes?"""
+"""Is the model that a page shows first the one that its rule selects?"""
+
+import os
 
 import numpy as np
 import pytest
@@ -17,18 +19,15 @@ from gating_core.experiments.specimen.selection import (
     select_seed,
 )
 
-SOME = 64  # seeds that are looked at again, evenly over all
+SOAK = os.environ.get("HYPOTHESIS_PROFILE") == "soak"
+CANDIDATES = SEEDS if SOAK else 32  # evenly over all
 
 
 @pytest.mark.parametrize("depth", CHOSEN_SEEDS)
-def test_the_table_has_what_the_rule_takes_among_some(depth):
+def test_the_table_has_what_the_rule_selects(depth):
     chosen = CHOSEN_SEEDS[depth]
-    seeds = sorted({*range(0, SEEDS, SEEDS // SOME), chosen})
+    seeds = sorted({*range(0, SEEDS, SEEDS // CANDIDATES), chosen})
     assert select_seed(chosen_config(depth), seeds) == chosen
-
-
-def test_the_table_has_what_the_rule_takes_among_all():
-    assert select_seed(chosen_config(2), range(SEEDS)) == CHOSEN_SEEDS[2]
 
 
 @pytest.mark.parametrize("depth", range(1, 7))
@@ -42,7 +41,7 @@ def test_both_sheets_of_a_chosen_model_are_broad(depth):
 
 
 def test_broad_models_come_before_all_others():
-    config, seeds = chosen_config(2), range(256)
+    config, seeds = chosen_config(2), range(64)
     broad, merit = seed_scores(config, seeds)
     assert 0 < broad.sum() < len(seeds)
     assert merit[~broad].max() > merit[broad].min()

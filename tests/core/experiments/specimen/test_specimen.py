@@ -3,6 +3,7 @@
 import itertools
 import math
 from dataclasses import replace
+from functools import cache
 
 import mpmath
 import numpy as np
@@ -14,7 +15,8 @@ from hypothesis.extra.numpy import arrays
 
 from gating_core.attention.config import AttentionConfig, GateConfig
 from gating_core.attention.stack import build_attention
-from gating_core.experiments.specimen.measured import COLOURINGS, measure_specimen
+from gating_core.experiments.specimen import measured
+from gating_core.experiments.specimen.measured import COLOURINGS
 from gating_core.experiments.specimen.model import Specimen, build_specimen, chart_of
 from gating_core.geometry.classics import SURFACES
 from gating_core.geometry.curvature import (
@@ -34,6 +36,7 @@ from ui.drawing.colours import QUANTILE, colour_scale
 from ui.manifold.picture import ManifoldView, manifold_picture
 from ui.manifold.request import axes_of
 
+measure_specimen = cache(measured.measure_specimen)
 SIGMOID = AttentionConfig(gate=GateConfig())
 FULL = ((2.0, 0.3, 0.0, 0.1), (0.3, 1.0, -0.2, 0.0), (0.0, -0.2, 0.7, 0.2), (0.1, 0.0, 0.2, 3.0))
 VALUES = ((1.0, 0.5, -0.25), (-1.5, 0.75, 0.5), (0.25, -1.0, 2.0))
