@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from gating_core.experiments.specimen import measure_specimen
-from tests.ui.manifold.held import held_in
+from tests.ui.held import held_in
 from tests.ui.manifold.test_manifold_page import payload
 from tests.ui.opening import TIMEOUT_SECONDS, open_page
 from ui.manifold import dial, measured
@@ -41,7 +41,7 @@ def let_go(app, held):
     assert not app.exception
 
 
-def test_the_strength_asked_for_is_there_first_then_all(held):
+def test_the_requested_strength_is_there_first_then_all(held):
     app = open_page(PAGE, grid="31", **{"lambda": "0.35"})
     assert labels(app) == ["λ = 0.35"]
     before = payload(app)
@@ -77,8 +77,8 @@ def settled(app):
 
 
 MODELS = [
-    {}, {"lambda": "0.35"}, {"kind": "silu"}, {"layers": "4", "model": "72"}, {"layers": "2"},
-    {"dim": "8", "layers": "2"}, {"by": "mean"}, {"chart": "weights"}, {"position": "G4"},
+    {"lambda": "0.35", "kind": "silu"}, {"layers": "4", "model": "72"}, {"chart": "weights"},
+    {"dim": "8", "layers": "2", "by": "mean"}, {"position": "G4"},
 ]  # fmt: skip
 
 
@@ -130,7 +130,7 @@ def test_another_model_ends_what_is_measured_of_the_last(held):
     assert job_of(app).about != first.about
 
 
-def test_doubt_measures_no_strength_but_the_one_asked_for(held):
+def test_doubt_measures_no_strength_but_the_requested_one(held):
     app = open_page(PAGE, grid="31", tab="Doubt")
     assert not app.exception
     assert not held.asked

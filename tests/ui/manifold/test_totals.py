@@ -5,9 +5,10 @@ from dataclasses import replace
 import pytest
 import torch
 
+from gating_core.experiments import budget
 from gating_core.experiments.specimen import integrate_specimen, measure_specimen
 from gating_core.geometry import Integral, SurfaceIntegrals
-from tests.ui.manifold.held import held_in
+from tests.ui.held import held_in
 from tests.ui.manifold.test_manifold_page import payload
 from tests.ui.opening import TIMEOUT_SECONDS, open_page
 from ui.manifold import measured
@@ -21,6 +22,8 @@ FOLDED = dict(layers="4", model="72", grid="31")  # its grid leaves more than a 
 
 @pytest.fixture
 def held(monkeypatch):
+    """Jobs that wait, and refine for tenths of a second."""
+    monkeypatch.setattr(budget, "AFFORDABLE", 1e6)
     with held_in(measured, measured.TOTALS, monkeypatch) as held:
         yield held
 
@@ -120,11 +123,10 @@ def test_a_total_is_refined_to_a_tenth_or_the_page_says_that_it_cannot_be():
     assert "do not help" not in total_caption(doubtful, good.absolute)
 
 
-@pytest.mark.parametrize(("depth", "seed", "settles"), [(2, 0, True), (4, 3, False)])
-def test_refining_settles_a_ridge_and_says_so_of_folds_that_it_cannot_follow(depth, seed, settles):
-    specimen = resolve(ManifoldRequest(depth=depth, seed=seed)).variants[1]
-    side = measure_specimen(specimen, 61)
-    assert not side.total.sure()
+def test_refining_settles_a_ridge():
+    specimen = resolve(ManifoldRequest(depth=2, seed=0)).variants[1]
+    variant = measure_specimen(specimen, 61)
+    assert not variant.total.sure()
     refined = integrate_specimen(specimen)
-    assert bool(refined.absolute.sure()) == settles
-    assert ("not known better" in caption(side, refined)) == (not settles)
+    assert bool(refined.absolute.sure())
+    assert "not known better" not in caption(variant, refined)
