@@ -1,6 +1,5 @@
 """Does the rule tell surfaces from curves, and do the first examples have one at every depth?"""
 
-import os
 from dataclasses import replace
 from itertools import product
 
@@ -24,7 +23,6 @@ AXIS = np.linspace(-1, 1, 31)
 U, V = np.meshgrid(AXIS, AXIS)
 CORNERS = np.array([[-1.0, -1, 0], [3, -1, 0], [-1, 3, 0]])  # twice the square
 ALL = list(product((2, 3, 4), ("sigmoid", "headwise"), PRESETS))
-SOAK = os.environ.get("HYPOTHESIS_PROFILE") == "soak"
 
 
 def rotation(seed):
@@ -114,7 +112,7 @@ def test_what_was_a_string_of_dots_has_a_surface(depth, task):
     assert shows_surface(*clearest_of(depth, "sigmoid", task))
 
 
-@pytest.mark.skipif(not SOAK, reason="minutes: 24 trainings of 32 models")
+@pytest.mark.soak  # 24 trainings of 32 models
 def test_nearly_all_deep_examples_have_a_surface():
     """23 of 24 when this was written; one lies at the edge of the rule, where processors differ."""
     assert sum(shows_surface(*clearest_of(*which)) for which in ALL) >= 20
