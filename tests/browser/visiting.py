@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, R
 from .serving import HOST
 
 WAIT_MS = 60_000  # software rendering on a busy machine
-TIMER_MS = 500  # a timer of at most so long is one that the page's own scripts report or draw after
+TIMER_MS = 500  # a timer of at most so long: the page reports or draws when it is over
 QUIET_FRAMES = 6  # in which nothing changes, and no such timer is pending
 DESK = {"viewport": {"width": 1400, "height": 900}}
 PHONE = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark"}
