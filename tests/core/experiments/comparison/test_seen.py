@@ -1,6 +1,5 @@
 """Does the rule tell surfaces from curves, and do the first examples have one at every depth?"""
 
-import os
 from dataclasses import replace
 from itertools import product
 
@@ -23,8 +22,12 @@ from gating_core.experiments.comparison.sweep import select_member, shows_surfac
 AXIS = np.linspace(-1, 1, 31)
 U, V = np.meshgrid(AXIS, AXIS)
 CORNERS = np.array([[-1.0, -1, 0], [3, -1, 0], [-1, 3, 0]])  # twice the square
+<<<<<<< HEAD
 SOAK = os.environ.get("HYPOTHESIS_PROFILE") == "soak"
 ALL = list(product((2, 3, 4), ("sigmoid", "headwise"), PRESETS)) if SOAK else []
+=======
+ALL = list(product((2, 3, 4), ("sigmoid", "headwise"), PRESETS))
+>>>>>>> area8
 
 
 def rotation(seed):
@@ -108,11 +111,12 @@ def selected_of(depth, gate, task):
     return run, select_member(run)
 
 
-def test_a_deep_example_has_a_surface_and_nearly_all_have_in_a_long_run():
-    """There are several members to select from, so that rounding decides nothing.
-
-    In the soak run all examples: 23 of 24 when this was written; one lies at the edge of the rule,
-    where processors differ.
-    """
+def test_a_deep_example_has_a_surface():
+    """There are several members to select from, so that rounding decides nothing."""
     assert shows_surface(*selected_of(2, "sigmoid", "xor"))
-    assert sum(not shows_surface(*selected_of(*which)) for which in ALL) <= 4
+
+
+@pytest.mark.soak  # 24 trainings of 32 models
+def test_nearly_all_deep_examples_have_a_surface():
+    """23 of 24 when this was written; one lies at the edge of the rule, where processors differ."""
+    assert sum(shows_surface(*selected_of(*which)) for which in ALL) >= 20
