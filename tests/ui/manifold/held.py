@@ -26,7 +26,7 @@ def held_in(module, results, monkeypatch):
     """None of ``results`` are known, no page waits, and jobs of ``module`` wait for the test."""
     results.cache.clear()
     held = Held()
-    monkeypatch.setattr(module, "together", held)
+    monkeypatch.setattr(module, "shared_stream", held)
     monkeypatch.setattr(cached_jobs, "AT_ONCE_SECONDS", 0.01)
     yield held
     held.go.set()
