@@ -30,7 +30,7 @@ def asked(monkeypatch):
         asked.append((function, name, member, rank))
         yield None
 
-    monkeypatch.setattr(training, "together", together)
+    monkeypatch.setattr(training, "shared_stream", together)
     return asked
 
 

@@ -23,7 +23,7 @@ FOLDED = dict(layers="4", model="72", grid="31")  # its grid leaves more than a 
 @pytest.fixture
 def held(monkeypatch):
     """Jobs that wait, and refine for tenths of a second."""
-    monkeypatch.setattr(budget, "AFFORDABLE", 1e6)
+    monkeypatch.setattr(budget, "AFFORDABLE_COST", 1e6)
     with held_in(measured, measured.TOTALS, monkeypatch) as held:
         yield held
 

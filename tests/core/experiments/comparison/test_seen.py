@@ -22,12 +22,7 @@ from gating_core.experiments.comparison.sweep import select_member, shows_surfac
 AXIS = np.linspace(-1, 1, 31)
 U, V = np.meshgrid(AXIS, AXIS)
 CORNERS = np.array([[-1.0, -1, 0], [3, -1, 0], [-1, 3, 0]])  # twice the square
-<<<<<<< HEAD
-SOAK = os.environ.get("HYPOTHESIS_PROFILE") == "soak"
-ALL = list(product((2, 3, 4), ("sigmoid", "headwise"), PRESETS)) if SOAK else []
-=======
 ALL = list(product((2, 3, 4), ("sigmoid", "headwise"), PRESETS))
->>>>>>> area8
 
 
 def rotation(seed):

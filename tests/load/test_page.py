@@ -1,11 +1,10 @@
-"""Does a tab keep of a page what a browser keeps, and say of widgets what a browser says?"""
+"""The page that a session holds, and its widgets, as in a browser."""
 
 import pytest
 from streamlit.proto.Delta_pb2 import Delta
 
-from tests.load.asking import Total, agree
-from tests.load.shown import Page
-from tests.load.widgets import state_of, texts_of, value_of, was_set
+from tests.load.page import Page, state_of, texts_of, value_of, was_set
+from tests.load.requests import Total, agree
 
 
 def text(body, fragment=""):
@@ -45,20 +44,20 @@ def test_elements_stand_in_their_order():
     assert filled().texts == ["inside", "in a fragment", "last"]
 
 
-def test_an_element_takes_the_place_of_all_that_lay_in_a_block():
+def test_an_element_replaces_a_block_and_its_content():
     page = filled()
     page.put(text("instead"), (0, 0), "first")
     assert page.texts == ["instead", "in a fragment", "last"]
 
 
-def test_what_a_run_did_not_draw_again_goes():
+def test_elements_that_a_run_did_not_draw_again_go():
     page = filled()
     page.put(text("anew"), (0, 2), "second")
     page.end_run("second", [])
     assert page.texts == ["anew"]
 
 
-def test_a_run_of_a_fragment_takes_away_its_own_alone():
+def test_a_run_of_a_fragment_removes_its_own_elements_alone():
     page = filled()
     page.end_run("second", ["f"])
     assert page.texts == ["inside", "last"]
@@ -84,7 +83,7 @@ def test_troubles_are_exceptions_errors_and_warnings():
     assert page.troubles == ["KeyError: x", "no", "mind"]
 
 
-WIDGETS = [  # as drawn, what the browser holds, another value, its field, what the link says
+WIDGETS = [  # as drawn, its value, another value, that one's field and texts in the link
     (dict(slider=dict(default=[3.0])), 3.0, 4.0, "double_array_value", ["4"]),
     (dict(slider=dict(default=[1.0], options=["a", "b"])), ["b"], ["a"], "string_array_value",
      ["a"]),
@@ -98,13 +97,13 @@ WIDGETS = [  # as drawn, what the browser holds, another value, its field, what 
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("drawing", "held", "other", "field", "said"), WIDGETS)
-def test_a_widget_is_read_and_spoken_for(drawing, held, other, field, said):
+@pytest.mark.parametrize(("drawing", "value", "other", "field", "texts"), WIDGETS)
+def test_a_widget_has_its_value_its_state_and_its_texts(drawing, value, other, field, texts):
     node = drawn(**drawing)
-    assert value_of(node) == held
+    assert value_of(node) == value
     assert was_set(node) == ("set_value" in next(iter(drawing.values())))
     assert state_of(node, other).WhichOneof("value") == field
-    assert texts_of(node, other) == said
+    assert texts_of(node, other) == texts
 
 
 @pytest.mark.parametrize(
@@ -121,5 +120,5 @@ def test_a_widget_is_read_and_spoken_for(drawing, held, other, field, said):
         (Total(4.4, 0.2), Total(3.93, 0.03), False),
     ],
 )
-def test_what_is_still_worked_out_contradicts_nobody(one, other, same):
+def test_answers_agree_where_one_is_still_computed(one, other, same):
     assert agree(one, other) == agree(other, one) == same
