@@ -14,7 +14,7 @@ from tests.load.run import in_a_thread
 from tests.load.session import Session
 from tests.load.tab import Wrong
 from tests.load.training import button, is_stopped
-from ui.decision_boundary.film_words import readings
+from ui.decision_boundary.frame_words import readings
 from ui.decision_boundary.request import FIRST
 from ui.manifold.captions import best_total, total_of
 from ui.manifold.request import Request, resolve
