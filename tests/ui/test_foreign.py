@@ -17,7 +17,7 @@ from tests.ui.opening import ROOT, component, open_page
 from tests.ui.payload import unpack
 from ui.common.links import check_link
 from ui.decision_boundary import parts, words
-from ui.decision_boundary.request import Look
+from ui.decision_boundary.request import BoundaryView
 from ui.foreign import as_code, as_words, in_plot, printable
 
 TEXTS = st.one_of(
@@ -167,7 +167,7 @@ def test_a_script_reads_a_file_of_a_plain_name(shown, name):
 
 def test_a_figure_that_is_taken_home_has_no_marks_of_theirs(shown, monkeypatch):
     monkeypatch.setattr(parts.st, "session_state", {})  # nobody has stopped it anywhere
-    text = parts._figure(shown.session_state["boundary_complete"], Look(), 0)
+    text = parts.figure_page(shown.session_state["boundary_complete"], BoundaryView(), 0)
     assert "far.test" in text
     assert text.count("</script>") == text.count("<script")
     assert not {"img", "a"} & set(Marks(text).tags)

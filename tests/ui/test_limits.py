@@ -15,7 +15,7 @@ from gating_core.theory import LONGEST_FORMULA, FormulaError, parse_formula
 from tests.test_boundaries import ui_sources
 from tests.ui.opening import ROOT, open_page
 from ui import limits
-from ui.decision_boundary.request import Request, TooLong, setting
+from ui.decision_boundary.request import BoundaryRequest, TooLong, setting
 from ui.gates.controls import GATES
 from ui.limits import (
     BOUNDARY_SEEDS,
@@ -146,10 +146,10 @@ def test_a_second_opinion_that_takes_minutes_is_refused_in_one_sentence(monkeypa
 # --- Training -------------------------------------------------------------------------------------
 
 LONG = dict(steps="4000", seeds="32", width="16", stack="4", batch="128")
-HEAVY = Request(source="tokens", model_dim=16, value_count=8, heads=4, depth=4)
+HEAVY = BoundaryRequest(source="tokens", model_dim=16, value_count=8, heads=4, depth=4)
 LONG_REFUSED = (
-    "Too long for this page: fewer steps, points, seeds, layers or dimensions. Shown: the last that"
-    " could be trained."
+    "Too long for this page. Choose fewer steps, points, seeds, layers or dimensions. Shown: the"
+    " last run that could be trained."
 )
 
 
@@ -160,7 +160,7 @@ def test_a_training_that_takes_minutes_is_refused_in_one_sentence():
 
 
 def test_the_longest_training_of_small_models_is_not():
-    most = Request(steps=BOUNDARY_STEPS[1], seed_count=BOUNDARY_SEEDS[1])
+    most = BoundaryRequest(steps=BOUNDARY_STEPS[1], seed_count=BOUNDARY_SEEDS[1])
     assert setting(most, None).training_numbers <= TRAINING_NUMBERS
     with pytest.raises(TooLong):
         setting(replace(most, model_dim=16, depth=4), None)
