@@ -240,11 +240,15 @@ def handles_text(specimen: Specimen) -> str:
             r" A gate opens with $w\cdot x$ and an offset: the arrow is $w$, for the first gate"
             f" {vector_text(gates[0])}."
         )
+    config = specimen.config
+    averages = config.layer.weights_on_simplex and config.heads == 1
+    plain = averages and not config.residual and config.norm != "post"
+    stays = " and stays in their plane" if plain else ""
     return beats(
         drawn,
         formula,
-        "Without a gate the sheet follows its values and stays in their plane. A gate opens where"
-        " its arrow points: the longer the arrow, the steeper.",
+        f"Without a gate the sheet follows its values{stays}. A gate opens where its arrow points:"
+        " the longer the arrow, the steeper.",
         "A value's place here is a projection: two that coincide may differ along an axis that is"
         " not shown. With several layers both pads move the same surface, at its two ends.",
     )

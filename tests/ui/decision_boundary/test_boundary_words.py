@@ -234,11 +234,12 @@ def test_that_neither_has_learned_is_said_first_beside_the_base_rate():
     assert "**Sigmoid gate helps by 34.0 ± 2.5 points**" in better
 
 
-def test_where_values_move_the_first_sentence_says_that_the_theorem_ends():
-    for source, moves in (("memory", False), ("tokens", True)):
+def test_where_outputs_are_no_averages_of_fixed_values_the_first_sentence_says_so():
+    texts = {"memory": "Step", "tokens": film_words.MOVING, "unnormalised": film_words.NO_AVERAGES}
+    for source, text in texts.items():
         run = run_of(replace(SMALL, source=source, steps=5))
         for reading in film_words.readings(run):
-            assert reading.startswith(film_words.MOVING) is moves
+            assert reading.startswith(text)
             assert "difference" in reading or "helps" in reading or "hurts" in reading
     assert "the theorem that averages of fixed values are flat does not apply" in film_words.MOVING
 
