@@ -14,6 +14,7 @@ from gating_core.experiments.comparison import (
     FIRST_COMPARISON,
     MATCHED,
     TOKENS_ONLY,
+    VARIANTS,
     Setting,
 )
 from gating_core.tasks import TASK_NAME, TASKS, TRAIN_SHARE_RANGE, OwnData
@@ -193,8 +194,9 @@ def _remarks(request: BoundaryRequest, own: OwnData | None) -> Notes:
     """Return notes on what can be trained but may surprise."""
     notes: Notes = []
     names = (request.left, request.right, *request.also)
-    alike = [name for name in names
-             if name == "half" or (name == "headwise" and request.heads == 1)]  # fmt: skip
+    gates = {name: gate for name in names if (gate := VARIANTS[name]) is not None}
+    alike = [name for name, gate in gates.items() if gate.record.constant
+             or (gate.granularity == "headwise" and request.heads == 1)]  # fmt: skip
     if request.norm == "post" and not request.residual and alike:
         whose = _capital(" and ".join(TITLES[name] for name in alike))
         notes.append(("norm", page_text("undone", names=whose)))
