@@ -20,9 +20,8 @@ from ui.drawing import palette
 from ui.limits import OPINION_COST
 from ui.manifold import measured
 from ui.manifold.controls import MANIFOLD, WHOSE
-from ui.manifold.disagreement import error_curves, error_maps
+from ui.manifold.doubt_pictures import curvature_histogram, error_curves, error_maps
 from ui.manifold.explain import error_curves_text, error_maps_text, histogram_text, integrals_text
-from ui.manifold.histogram import curvature_histogram
 from ui.manifold.request import Resolved
 from ui.manifold.words import VARIANT_NAMES
 
@@ -127,9 +126,7 @@ def _difference(left: Integral, right: Integral) -> str:
 def _draw_histogram(variants: list[MeasuredSpecimen], grid: int) -> None:
     surfaces = {n: x.surface for n, x in zip(VARIANT_NAMES, variants, strict=False)}
     key = "histogram", grid, tuple(variant.specimen for variant in variants)
-    (figure,) = figures(
-        key, lambda: [curvature_histogram(surfaces, dict.fromkeys(surfaces, 0), COLOURS)]
-    )
+    (figure,) = figures(key, lambda: [curvature_histogram(surfaces, COLOURS)])
     st.plotly_chart(
         figure,
         alt="Share of each surface's area over values of Gaussian curvature; hatched: undecided.",
