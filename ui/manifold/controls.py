@@ -130,16 +130,11 @@ ELSEWHERE = table(
     Tabs("tab", words=TABS, default=TABS[0]),
     PAIR,
     WHOSE,
-    Choice(
-        "step",
-        "Step of the finite differences",
-        words=DIFFERENCE_STEPS,
-        default=1e-4,
-        shape="slider",
-    ),
+    Choice("step", "Step of the finite differences", words=DIFFERENCE_STEPS, default=1e-4,
+        shape="slider"),
     Fold("gallery", "Seven pictures that lie, and the numbers that do not"),
     Choice("fooled", "Which one?", words=tuple(LYING), default=next(iter(LYING)), shape="pills"),
-)
+)  # fmt: skip
 MANIFOLD: Controls = MODEL | COLOURS | METRIC | IN_LINK | ELSEWHERE
 FRONT = (["kind"], ["layers"], ["chart"], ["by"])
 MORE = (

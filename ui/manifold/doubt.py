@@ -20,8 +20,9 @@ from ui.drawing import palette
 from ui.limits import OPINION_COST
 from ui.manifold import measured
 from ui.manifold.controls import MANIFOLD, WHOSE
-from ui.manifold.doubt_pictures import curvature_histogram, error_curves, error_maps
+from ui.manifold.disagreement import error_curves, error_maps
 from ui.manifold.explain import error_curves_text, error_maps_text, histogram_text, integrals_text
+from ui.manifold.histogram import curvature_histogram
 from ui.manifold.request import Resolved
 from ui.manifold.words import VARIANT_NAMES
 
