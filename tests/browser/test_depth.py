@@ -16,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 ALIGNED = "/Depth?stacked=aligned+gates"
 FIRST_LAYER = "&after=1"  # the sheet is largest: later ones stand in the same box
 SENTENCE = "text=/^Total absolute curvature: /"
-NORMALISED = "/Depth?stacked=random+stacks&around=residual+and+normalisation"
+EVERY = "/Depth?every=true"  # takes some seconds to measure
 STRIP = ".gc-wide .gc-plane"
 DOCK = "[class*=st-key-dock-]"
 FRAME = "document.querySelector('.gc-view').dataset.frame"
@@ -95,20 +95,22 @@ def test_a_job_and_its_end_move_no_picture(browser, served, watch):
         def boxes():
             return [page.locator(part).first.bounding_box() for part in (".gc-scene", STRIP)]
 
+        def assert_dock_moves_nothing():
+            page.wait_for_selector(".gc-view[data-n]")
+            assert boxes() == [pytest.approx(box, abs=1) for box in before]
+            dock = page.locator(DOCK).bounding_box()
+            assert dock["y"] + dock["height"] < DESK["viewport"]["height"]
+
         visit(page, watch, f"{served.url}/Depth")
         before = boxes()
-        page.goto(served.url + NORMALISED)
+        visit(page, watch, served.url + EVERY, lambda page: page.wait_for_selector(DOCK))
+        assert_dock_moves_nothing()
         page.get_by_role("button", name="Cancel").click()
-        page.get_by_text("was cancelled").wait_for()
+        page.get_by_text("Measuring all stacks was cancelled").wait_for()
         settle(page)
-        stale = "Still showing trained stacks. Random stacks are not measured yet."
-        assert page.locator(".gc-stale").inner_text() == stale
-        dock = page.locator(DOCK).bounding_box()
-        assert dock["y"] + dock["height"] < DESK["viewport"]["height"]
-        # The note above the chart stands in another column.
-        assert boxes() == [pytest.approx(box, abs=1) for box in before]
+        assert_dock_moves_nothing()
         page.get_by_role("button", name="Measure").click()
-        page.wait_for_selector(DOCK)
-        assert boxes() == [pytest.approx(box, abs=1) for box in before]
+        page.get_by_text("Measuring all stacks was cancelled").wait_for(state="detached")
         page.wait_for_selector(DOCK, state="detached")
-        page.wait_for_selector("text=/^Random stacks are not measured yet/", state="detached")
+        settle(page)
+        assert boxes() == [pytest.approx(box, abs=1) for box in before]
