@@ -1,4 +1,4 @@
-"""Are covered area and breadth of a sheet what closed forms say, and have the first examples both?"""
+"""Are coverage and breadth of a sheet what closed forms say, and have the first examples both?"""
 
 import os
 from dataclasses import replace
