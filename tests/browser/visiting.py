@@ -47,7 +47,8 @@ _LISTEN = """(() => {
     return [];
   };
   const timers = new Set();
-  const script = window.testScript = { asked: false, running: false, runs: 0, polls: false, timers };
+  const script = { asked: false, running: false, runs: 0, polls: false, timers };
+  window.testScript = script;
   let polling = false;  // says the run that goes on
   const hear = ({ data }) => {
     const [what, value] = kind(new Uint8Array(data));
