@@ -22,7 +22,7 @@ with page(
     from ui.decision_boundary.inside import draw_inside
     from ui.decision_boundary.own_points import draw_own, own_data, table_is_lost
     from ui.decision_boundary.parts import draw_buttons, draw_film, draw_numbers, draw_take
-    from ui.decision_boundary.status import dock, draw_end
+    from ui.decision_boundary.status import draw_end
     from ui.work import jobs
 
     warn_about_link(DECISION_BOUNDARY)
@@ -35,7 +35,7 @@ with page(
     with stage:
         setting, look = asked_setting(own_data(), table_is_lost()), asked_look()
         wished = training.wish(look.which)
-        with dock(setting):
+        with jobs.dock(training.JOB, setting):
             job = training.fetch(setting, wished)
             draw_end(job)
         jobs.watch(

@@ -17,7 +17,7 @@ import numpy as np
 from gating_core.tasks import OwnData, drawn_data
 from ui.common.controls import Control, Where
 from ui.components.draw import DIGITS, Point
-from ui.limits import DRAWINGS_KEPT, DRAWN_POINTS_IN_LINK
+from ui.limits import CACHED_DRAWINGS, DRAWN_POINTS_IN_LINK
 
 NAMES = ("blue", "orange", "green", "purple")
 UNITS = 10**DIGITS  # from the middle of the square to its edge
@@ -59,7 +59,7 @@ def _coordinate(place: int) -> float:
     return round(place / UNITS - 1, DIGITS) + 0.0  # no -0
 
 
-@lru_cache(maxsize=DRAWINGS_KEPT)
+@lru_cache(maxsize=CACHED_DRAWINGS)
 def own_of(drawing: Points) -> OwnData:
     """The drawing as data to learn; `OwnDataError` where it cannot be.
 

@@ -13,10 +13,10 @@ import numpy as np
 
 from gating_core.experiments.comparison import (
     TrainedRun,
+    covered_shares,
     drawn_frames,
-    filled_shares,
-    film_data,
-    film_frames,
+    training_data,
+    training_frames,
 )
 from ui.decision_boundary.curves import Curve
 from ui.decision_boundary.film_words import axes_text
@@ -63,15 +63,15 @@ def film_of(
 
     Of one that is ``unfinished`` the camera stands where it does for all of them.
     """
-    sides = {side: film_frames(run, name, member) for side, name in sides_of(run).items()}
+    sides = {side: training_frames(run, name, member) for side, name in sides_of(run).items()}
     axes = film_axes(sides)
     view = film_view(
-        sides, film_data(run, member), run.steps[drawn_frames(run)], axes, curves, look.paint,
+        sides, training_data(run, member), run.steps[drawn_frames(run)], axes, curves, look.paint,
         look.discrete, look.tested, gaussian,
     )  # fmt: skip
     if unfinished:  # the best one would turn with every step
         view = replace(view, camera=camera_from(BEGIN_FROM))
-    filled = {side: filled_shares(frames) for side, frames in sides.items()}
+    filled = {side: covered_shares(frames) for side, frames in sides.items()}
     return Film(view, len(gaussian) == len(sides), filled, axes_text(sides, axes))
 
 

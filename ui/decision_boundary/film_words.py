@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gating_core.attention import LAYERS
+from gating_core.attention import MECHANISMS
 from gating_core.experiments.comparison import (
     DRAWN_POINTS,
     ClassifierFrames,
@@ -42,6 +42,10 @@ MOVING = (
     "Values come from tokens here and move with the input, so the theorem that averages of fixed"
     " values are flat does not apply. "
 )
+NO_AVERAGES = (
+    "Weights do not add up to one here, so the theorem that averages of fixed values are flat does"
+    " not apply. "
+)
 LOPSIDED = 1.2  # times an even share: what the largest class has where the sentence says so
 WHOSE = {  # why a seed is shown
     TYPICAL: ", whose difference on new points is the typical one (the median of all seeds)",
@@ -55,7 +59,7 @@ WHOSE = {  # why a seed is shown
 
 def readings(run: TrainedRun) -> list[str]:
     """For every drawn frame: what the seeds say together; and where the theorem ends."""
-    before = MOVING if values_move(run.setting) else ""
+    before = theorem_text(run.setting)
     if run.divergence is not None:
         before = f"**{divergence_text(run.divergence)}** {before}"
     return [before + _step_text(run, frame) for frame in drawn_frames(run)]
@@ -66,9 +70,12 @@ def divergence_text(found: Divergence) -> str:
     return f"{found.text.rstrip('.')}. Shown: what there was before."
 
 
-def values_move(setting: Setting) -> bool:
-    """Whether values depend on the input, so that nothing says that averages of them are flat."""
-    return not LAYERS[setting.source].fixed_values
+def theorem_text(setting: Setting) -> str:
+    """Why the flatness theorem, which is about averages of fixed values, does not apply."""
+    mechanism = MECHANISMS[setting.source]
+    if not mechanism.fixed_values:
+        return MOVING
+    return "" if mechanism.weights_on_simplex else NO_AVERAGES
 
 
 def shown_text(run: TrainedRun, member: int, chosen: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from gating_core.experiments.comparison import drawn_frames, inside
+from gating_core.experiments.comparison import drawn_frames, layer_maps
 from ui.common.words import short
 from ui.decision_boundary.figures import SEPARATOR, inside_figure, span
 from ui.decision_boundary.film import sides_of
@@ -23,7 +23,7 @@ def draw_inside(shown: Shown, wished: Wish) -> None:
     """Small multiples of weights and gates of both models where the film stands; or one of them."""
     run, member = shown.run, wished.member(shown.run)
     frame = int(drawn_frames(run)[stopped_frame(run)])
-    found = {s: inside(run, name, member, frame) for s, name in sides_of(run).items()}
+    found = {s: layer_maps(run, name, member, frame) for s, name in sides_of(run).items()}
     fields = {f"{s}{SEPARATOR}{place}": x for s, own in found.items() for place, x in own.items()}
     low, high = span(fields)
     st.caption(

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from gating_core.experiments.comparison import VARIANTS
 from gating_core.tasks import TASK_NAME
 
-RECORDS = {name: gate.record.title for name, gate in VARIANTS.items() if gate is not None}
-
 
 @dataclass(frozen=True)
 class Named:
@@ -40,28 +38,17 @@ DATA = {
     TASK_NAME: Named("your own points", "drawn, uploaded or pasted below"),
 }
 KINDS = {
-    "ungated": Named("no gate", "averages of the values, nothing else", r"o = \alpha U"),
-    "sigmoid": Named(
-        RECORDS["sigmoid"], "every channel times its own factor, 0 to 1", r"o \odot \sigma(Wh + b)"
-    ),
+    name: Named(gate.record.title, gate.record.line, gate.record.formula)
+    for name, gate in VARIANTS.items()
+    if gate is not None
+} | {
+    "ungated": Named("no gate", "weighted values, nothing else", r"o = \alpha U"),
     "headwise": Named(
         "sigmoid gate, one per head", "one factor for all channels of a head", r"o\,\sigma(wh + b)"
     ),
-    "silu": Named(
-        RECORDS["silu"], "factors that may grow, and turn negative",
-        r"o \odot \mathrm{SiLU}(Wh + b)",
-    ),
-    "tanh": Named(RECORDS["tanh"], "factors from −1 to 1: channels flip", r"o \odot \tanh(Wh + b)"),
     "value": Named(
         "gate on the values (G2)", "before they are averaged; of tokens only",
         r"\alpha\,(U \odot \sigma(Wh + b))",
-    ),
-    "half": Named(RECORDS["half"], "a control: the factor never changes", r"\tfrac12\,o"),
-    "additive": Named(
-        RECORDS["additive"], "a control: added, where a gate multiplies", r"o + \sigma(Wh + b)"
-    ),
-    "pointwise": Named(
-        RECORDS["pointwise"], "a control: nonlinear, but reads no state", r"\mathrm{SiLU}(o)"
     ),
     "matched": Named(
         "no gate, parameters matched", "a control: no gate, but wider", r"o = \alpha U \in R^{D'}"

@@ -16,7 +16,7 @@ from gating_core.experiments.comparison import (
     Setting,
     TrainedRun,
     drawn_frames,
-    film_data,
+    training_data,
 )
 from gating_core.export import log_csv, script_problem, script_text, weights_file
 from ui.common.words import beyond_text, short
@@ -136,7 +136,7 @@ def draw_film(shown: Shown | None, look: Look, wished: Wish, wanted: Setting) ->
         frame=0 if _rewound(run, member) else len(steps) - 1,
         frame_labels=film_words.frame_labels(run),
         places=steps.tolist(),
-        legend=_legend(look, film_data(run, member), film, film_words.drawn_text(run)),
+        legend=_legend(look, training_data(run, member), film, film_words.drawn_text(run)),
         scrub=True,
         stale=film_words.stale_text(run, wanted),
         choices=CHOICES,

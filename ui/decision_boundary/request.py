@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from gating_core.attention import LAYERS
+from gating_core.attention import MECHANISMS
 from gating_core.experiments.comparison import (
     FIRST_COMPARISON,
     MATCHED,
@@ -152,7 +152,7 @@ def _data(request: Request, own: OwnData | None, lost: bool) -> tuple[Request, N
 
 def _variants(request: Request) -> tuple[Request, Notes]:
     notes: Notes = []
-    impossible = TOKENS_ONLY if LAYERS[request.source].fixed_values else ()
+    impossible = TOKENS_ONLY if MECHANISMS[request.source].fixed_values else ()
     names = {"left": request.left, "right": request.right}
     for (side, name), instead in zip(names.items(), FIRST.variants, strict=True):
         if name in impossible:

@@ -19,7 +19,7 @@ from typing import Any
 
 from gating_core.tasks import LARGEST_BYTES, OwnData, OwnDataError, parse_csv
 from ui.common.controls import Control, Where
-from ui.limits import DRAWINGS_KEPT, TABLE_LETTERS_IN_LINK
+from ui.limits import CACHED_DRAWINGS, TABLE_LETTERS_IN_LINK
 
 TOO_LARGE = "too-large"  # what stands in the link for a table that does not fit
 LETTERS = re.compile(r"[A-Za-z0-9_-]+")
@@ -39,7 +39,7 @@ def encoded(table: OwnData) -> str:
     return text if len(text) <= TABLE_LETTERS_IN_LINK else TOO_LARGE
 
 
-@lru_cache(maxsize=DRAWINGS_KEPT)
+@lru_cache(maxsize=CACHED_DRAWINGS)
 def decoded(text: str) -> OwnData | None:
     """The table of an `encoded` text; ``None`` if it is none, or too large.
 

@@ -18,7 +18,7 @@ from ui.common.link_check import forget
 from ui.components.tiles import Tile, draw_tiles
 from ui.decision_boundary.names import Named
 from ui.drawing import palette
-from ui.limits import TILES_KEPT
+from ui.limits import CACHED_TILES
 
 POINTS = 260  # of a picture
 SIZE, DOT = 100, 2.6  # of a picture and of a point, in units of the picture
@@ -73,7 +73,7 @@ def _tile(word: str, named: Named) -> Tile:
     return Tile(named.name, named.line, picture, named.formula)
 
 
-@st.cache_data(max_entries=TILES_KEPT, show_spinner=False)
+@st.cache_data(max_entries=CACHED_TILES, show_spinner=False)
 def data_picture(name: str) -> str:
     """An SVG of a data set's points in the colours of their classes; of one's own, a frame."""
     if name == TASK_NAME:

@@ -19,9 +19,9 @@ from gating_core.experiments.comparison import (
     along_cost,
     drawn_frames,
     final_curvature,
+    pending_measurements,
     shown_member,
     typical_member,
-    unmeasured,
 )
 from ui.decision_boundary.request import TYPICAL, WHO
 from ui.limits import OTHERS_COST
@@ -96,7 +96,7 @@ class Wish:
         while True:
             looked_at = self.member(run)
             enough = known | {key for key in totals if key[1] != looked_at}
-            missing = unmeasured(run, run.setting.compared, looked_at, enough, settled)
+            missing = pending_measurements(run, run.setting.compared, looked_at, enough, settled)
             function, name, member = next(missing, (None, "", 0))
             if function is None or (member != looked_at and not self.others(run)):
                 return

@@ -9,7 +9,7 @@ from dataclasses import fields
 
 import numpy as np
 
-from gating_core.experiments.comparison import FILM_GRID, CurvatureSummary, TrainedRun
+from gating_core.experiments.comparison import FRAME_GRID, CurvatureSummary, TrainedRun
 from gating_core.geometry import CURVED, FLAT, UNKNOWN, Integral, Verdict
 from gating_core.tasks import OwnData, quote, train_counts
 from gating_core.training import mean_interval
@@ -34,8 +34,8 @@ LEARNED_HELP = (
 COARSE_BELOW = 20  # test points: one more or less right shows in the accuracy
 CURVES = (
     "grey left, magenta right · thick: the shown seed; band: 10 to 90 % of the seeds · total"
-    f" curvature: on {FILM_GRID} × {FILM_GRID} points, of the shown seed's last step refined; bars:"
-    " its estimated error; rings: a lower estimate, some points are unresolved"
+    f" curvature: on {FRAME_GRID} × {FRAME_GRID} points, of the shown seed's last step refined;"
+    " bars: its estimated error; rings: a lower estimate, some points are unresolved"
 )
 TOTAL_HELP = (
     "Total curvature is ∫|K| dA of the shown seed's surface, free of units. At the last step it is"

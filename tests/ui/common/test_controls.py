@@ -17,8 +17,7 @@ from ui.decision_boundary.request import Look as BoundaryLook
 from ui.decision_boundary.request import Request as BoundaryRequest
 from ui.landing.controls import LANDING, back_to_the_first_example
 from ui.manifold import controls as manifold
-from ui.manifold.request import Metric
-from ui.manifold.request import Request as ManifoldRequest
+from ui.manifold.request import ManifoldRequest, Metric
 
 DRAWN = [(page, name) for page, name in EVERY if PAGES[page][name].label]
 

@@ -5,6 +5,7 @@ import pytest
 from tests.ui.decision_boundary.playing import QUICKLY, open_boundary
 from ui.decision_boundary import training
 from ui.work import runs
+from ui.work.cache import Cache
 
 
 @pytest.fixture(scope="package")
@@ -13,7 +14,7 @@ def first_run():
     with pytest.MonkeyPatch.context() as patch:
         for place in QUICKLY:
             patch.setattr(*place)
-        patch.setattr(runs, "_known", {})
+        patch.setattr(runs, "CACHED_RUNS", Cache(1e9))
         return open_boundary().session_state[runs.last_key(training.JOB)]
 
 
@@ -23,10 +24,11 @@ def quick(monkeypatch, first_run):
     for place in QUICKLY:
         monkeypatch.setattr(*place)
     known = runs.Shown(first_run.run, dict(first_run.along), dict(first_run.final))
-    monkeypatch.setattr(runs, "_known", {first_run.run.setting: known})
+    monkeypatch.setattr(runs, "CACHED_RUNS", Cache(1e9))
+    runs.CACHED_RUNS.put(first_run.run.setting, known)
 
 
 @pytest.fixture
 def nothing_known(quick):
     """Not even the first run."""
-    runs._known.clear()
+    runs.CACHED_RUNS.clear()

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gating_core.experiments.comparison.variants import TOKENS_ONLY, VARIANTS
+from gating_core.experiments.comparison.setting import TOKENS_ONLY, VARIANTS
 from gating_core.tasks.rules import TASKS
 from gating_core.training.recipe import OPTIMISERS
 from tests.ui.decision_boundary.playing import (
@@ -50,7 +50,7 @@ def test_a_link_restores_an_experiment():
     assert setting.momentum == 0.9
     header, arrays = assert_shown(app)
     assert header["legend"]["low"].startswith("K =")
-    runs._known.clear()  # trained once more
+    runs.CACHED_RUNS.clear()  # trained once more
     another = open_boundary(**query)
     assert run_of(another) is not run_of(app)
     again_header, again = picture(another)

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gating_core.attention import NORMS, SOURCES
+from gating_core.attention import MECHANISMS, NORMS
 from gating_core.experiments.comparison import VARIANTS
 from gating_core.tasks import TASK_NAME, TASKS
 from tests.profiles import fuzz
 from ui.common.possible import fitting_heads
 from ui.decision_boundary.controls import DECISION_BOUNDARY
 from ui.decision_boundary.request import FIRST, Request, resolve, setting
-from ui.manifold.request import Request as ManifoldRequest
+from ui.manifold.request import ManifoldRequest
 from ui.manifold.request import resolve as resolve_manifold
 
 ANYTHING = st.builds(
@@ -26,7 +26,7 @@ ANYTHING = st.builds(
     noise=st.floats(0, 0.5),
     label_noise=st.floats(0, 0.5),
     balance=st.floats(0, 0.9),
-    source=st.sampled_from(SOURCES),
+    source=st.sampled_from(tuple(MECHANISMS)),
     model_dim=st.integers(3, 16),
     heads=st.integers(1, 4),
     residual=st.booleans(),
@@ -60,7 +60,7 @@ def test_whatever_is_asked_for_there_is_a_run_and_a_sentence_for_each_difference
 def test_both_pages_answer_alike_how_many_heads_there_are(heads, dim):
     found, notes = resolve(Request(heads=heads, model_dim=dim), None)
     manifold = resolve_manifold(ManifoldRequest(heads=heads, model_dim=dim, grid=31))
-    assert found.heads == manifold.sides[0].config.heads
+    assert found.heads == manifold.variants[0].config.heads
     assert dim % found.heads == 0
     assert dict(notes).get("heads") == manifold.notes.get("heads")
 

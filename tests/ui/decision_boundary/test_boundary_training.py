@@ -8,7 +8,7 @@ from gating_core.experiments.comparison import (
     final_curvature,
     train_setting,
 )
-from gating_core.experiments.comparison.along import curvature_along
+from gating_core.experiments.comparison.run_curvature import curvature_along
 from ui.decision_boundary import training
 from ui.decision_boundary.training import Wish
 from ui.work.pool import Rank
@@ -30,7 +30,7 @@ def asked(monkeypatch):
         asked.append((function, name, member, rank))
         yield None
 
-    monkeypatch.setattr(training, "together", together)
+    monkeypatch.setattr(training, "shared_stream", together)
     return asked
 
 

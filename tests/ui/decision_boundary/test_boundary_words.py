@@ -13,9 +13,9 @@ from gating_core.experiments.comparison import (
     CurvatureSummary,
     Setting,
     TrainedRun,
-    film_data,
-    film_frames,
     train_setting,
+    training_data,
+    training_frames,
 )
 from gating_core.geometry import CURVED, FLAT, UNKNOWN, Integral, Verdict
 from gating_core.tasks import TASK_NAME, TASKS
@@ -159,7 +159,7 @@ def test_steps_that_are_not_drawn_are_counted():
 def test_a_plane_that_three_components_cannot_show_is_named():
     run = run_of(replace(SMALL, model_dim=8, task="spiral", variants=("ungated", "sigmoid")))
     sides = {
-        side: film_frames(run, name, 0)
+        side: training_frames(run, name, 0)
         for side, name in zip(("left", "right"), run.setting.compared, strict=True)
     }
     assert film_words.axes_text(sides, film_axes(sides)).endswith(
@@ -168,7 +168,7 @@ def test_a_plane_that_three_components_cannot_show_is_named():
 
 
 def test_a_point_says_its_probability():
-    assert _reading(film_data(run_of(SMALL), 0)) == "p(class 1) = %{z:.2f}"
+    assert _reading(training_data(run_of(SMALL), 0)) == "p(class 1) = %{z:.2f}"
 
 
 def test_a_sentence_for_every_frame_says_what_the_seeds_say(monkeypatch):

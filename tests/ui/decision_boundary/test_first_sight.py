@@ -23,13 +23,14 @@ from ui.decision_boundary.training import Wish
 from ui.drawing import palette
 from ui.drawing.panels import PALE, UNDER
 from ui.work import job, runs
+from ui.work.cache import Cache
 from ui.work.job import State
 
 
 @pytest.fixture
 def fresh(monkeypatch):
     """A server just started."""
-    monkeypatch.setattr(runs, "_known", {})
+    monkeypatch.setattr(runs, "CACHED_RUNS", Cache(1e9))
 
 
 def refuse(*_, **__):
@@ -38,9 +39,9 @@ def refuse(*_, **__):
 
 def test_the_default_is_shown_without_any_job(fresh, monkeypatch):
     with monkeypatch.context() as patch:
-        for name in ("train_setting", "train_further", "together"):
+        for name in ("train_setting", "train_further", "shared_stream"):
             patch.setattr(runs, name, refuse)
-        patch.setattr(training, "together", refuse)
+        patch.setattr(training, "shared_stream", refuse)
         patch.setattr(job.Job, "start", refuse)
         app = open_page(PAGE)
         assert not app.exception
@@ -59,7 +60,7 @@ def test_the_default_is_shown_without_any_job(fresh, monkeypatch):
 
 
 def test_what_is_known_of_the_default_is_complete(fresh):
-    shown = runs.known(FIRST)
+    shown = runs.cached_run(FIRST)
     assert not Wish().lacks(shown)
     assert not list(Wish().measure(shown))
     left, right = (shown.run.variants[name].ensemble for name in FIRST.compared)
@@ -106,7 +107,7 @@ def test_before_a_first_run_there_is_a_place_and_no_other_picture(fresh, inline)
 
 
 def test_colours_of_curvature_have_k_at_once(fresh, monkeypatch):
-    monkeypatch.setattr(training, "together", refuse)
+    monkeypatch.setattr(training, "shared_stream", refuse)
     header, arrays = picture(open_page(PAGE, paint="curvature"))
     assert header["legend"]["note"] != "K is not measured yet"
     assert abs(arrays["right_field"]).max() > 0

@@ -41,7 +41,7 @@ def test_numbers_are_those_of_a_complete_run_and_say_whose(monkeypatch):
 
 
 def test_numbers_are_there_while_curvature_is_measured(monkeypatch):
-    monkeypatch.setattr(training, "together", endless)
+    monkeypatch.setattr(training, "shared_stream", endless)
     app = open_boundary(finished=False, first="70")
     until(lambda: training.what(job_of(app).items) != "Training", app)
     app.run()
