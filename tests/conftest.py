@@ -14,13 +14,16 @@ from gating_core.memory import keep_at_hand
 from tests.profiles import SOAK, load_profile
 
 # Folders whose tests run in one worker: they share a served app and a browser, or cached results.
-SAME_WORKER = ("browser", "load", "ui/decision_boundary", "ui/landing", "ui/manifold")
-# Folders and files that take longest after these. Short files come last, so that both workers are
+SAME_WORKER = (
+    "browser", "load", "ui/decision_boundary", "ui/claims", "ui/manifold", "ui/landing", "ui/gates",
+    "ui/depth", "ui/common",
+)  # fmt: skip
+# Folders and files that take longest after these. Short files come last, so that all workers are
 # busy to the end.
 LONG = (
-    "core/experiments", "ui/work", "ui/claims", "test_faults.py", "test_benchmarks.py",
-    "test_boundaries.py", "test_security.py", "core/claims", "core/training", "core/jets",
-    "core/export", "test_packaging.py",
+    "core/experiments", "ui/work", "test_faults.py", "test_benchmarks.py", "test_boundaries.py",
+    "test_security.py", "core/claims", "core/training", "core/jets", "core/export",
+    "test_packaging.py",
 )  # fmt: skip
 ORDER = (*SAME_WORKER, *LONG)
 

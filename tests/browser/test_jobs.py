@@ -1,4 +1,4 @@
-"""Does a real browser see a job go on, wait, end and fail, and does leaving stop the thread?"""
+"""A real browser sees a job go on, wait, end and fail; leaving stops its thread."""
 
 import re
 import time

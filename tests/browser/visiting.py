@@ -1,4 +1,4 @@
-"""How does a test open a page, wait for its pictures, and notice whatever goes wrong there?"""
+"""Opening a page, waiting for its pictures, and noticing whatever goes wrong there."""
 
 import itertools
 import json
