@@ -1,6 +1,6 @@
-"""A square to draw in: the visitor paints points of two to four classes, and rubs them out.
+"""A square to draw in: the visitor paints points of two to four classes and erases them.
 
-The browser owns the picture while it is drawn; Python hears of all points after each stroke.
+The browser has the picture while it is drawn; Python receives all points after each stroke.
 """
 
 from __future__ import annotations
@@ -33,26 +33,26 @@ def draw(
 ) -> None:
     """Show ``points`` of [-1, 1]^2 in a square and let the visitor draw more, or erase some.
 
-    ``labels`` are places in ``class_names``, of which there are two to four; ``colours`` are any
+    ``labels`` are indices of ``class_names``, of which there are two to four; ``colours`` are any
     CSS colours. At most ``most`` points fit. After a stroke, a tap, an undo or a clearing,
-    ``on_change`` is called; it asks `drawn` for all the points there are now and keeps them,
-    because what is shown are always ``points`` and ``labels`` again, except for what Python has
-    not heard of yet. Raises ``ValueError`` for points and classes that cannot be shown.
+    ``on_change`` is called; it gets all points from `drawn` and stores them, as the next run shows
+    ``points`` and ``labels`` again, except for strokes that Python has not received yet. Raises
+    ``ValueError`` for points and classes that cannot be shown.
     """
     _check(points, labels, class_names, colours, most)
 
-    def hear() -> None:
+    def receive() -> None:
         message = st.session_state[key]["drawn"]
         sound = _cleaned(message, len(class_names), most)
         if sound is not None:
-            wire.keep(key, message["serial"])
+            wire.set_heard(key, message["serial"])
             st.session_state[_drawn_key(key)] = sound
             on_change()
 
     _component(
         key=key,
         data={
-            # Rounded as the browser's are, or they would come back as news.
+            # Rounded as in the browser, or they would come back as changes.
             "points": [[_rounded(x), _rounded(y)] for x, y in points],
             "labels": [int(label) for label in labels],
             "class_names": list(class_names),
@@ -60,12 +60,12 @@ def draw(
             "most": most,
             "heard": wire.heard(key),
         },
-        on_drawn_change=hear,
+        on_drawn_change=receive,
     )
 
 
 def drawn(key: str) -> tuple[tuple[Point, ...], tuple[int, ...]]:
-    """Points and labels as `draw`'s visitor left them; for its ``on_change``.
+    """Return points and labels as the visitor of `draw` left them; for its ``on_change``.
 
     Checked, rounded to three digits, and hashable, so that they can be a cache's key.
     """
