@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+from gating_core.experiments import cost
 from gating_core.experiments.comparison import Setting
 from gating_core.experiments.specimen import measure_specimen
 from gating_core.geometry import opinion_evaluations, second_opinion, square_grid
@@ -28,7 +29,7 @@ from ui.limits import (
     MANIFOLD_VALUES,
     TRAINING_NUMBERS,
 )
-from ui.manifold import dial, measured
+from ui.manifold import dial, doubt, measured
 from ui.manifold.doubt import TOO_LARGE
 from ui.manifold.request import Request as ManifoldRequest
 from ui.manifold.request import at_strength, resolve
@@ -96,16 +97,16 @@ def test_the_server_refuses_what_the_page_refuses(name):
 # --- Caches ---------------------------------------------------------------------------------------
 
 FEW = 9  # points along each side, instead of the most
+LARGEST = ManifoldRequest(
+    source="tokens", depth=MANIFOLD_LAYERS[1], heads=MANIFOLD_HEADS[1],
+    model_dim=MANIFOLD_CHANNELS[1], value_count=MANIFOLD_VALUES[1],
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("source", ["memory", "tokens"])
 def test_the_largest_model_at_all_strengths_fits_into_the_cache(source):
     """Otherwise it would be measured again and again."""
-    largest = ManifoldRequest(
-        source=source, depth=MANIFOLD_LAYERS[1], heads=MANIFOLD_HEADS[1],
-        model_dim=MANIFOLD_CHANNELS[1], value_count=MANIFOLD_VALUES[1],
-    )  # fmt: skip
-    gated = resolve(largest).sides[1]
+    gated = resolve(replace(LARGEST, source=source)).sides[1]
     strengths = dial.strengths(gated, GRID_POINTS[-1])
     measured = [measure_specimen(at_strength(gated, x), FEW) for x in strengths]
     few = bytes_of(dial.without_copies(tuple(measured)))
@@ -133,12 +134,13 @@ def test_evaluations_of_a_second_opinion_are_counted(side, dim):
     assert opinion_evaluations(side, 3) > 1.5 * opinion_evaluations(side, 4)  # meshes
 
 
-LARGEST = dict(layers="8", dim="16", n="12", heads="4", source="tokens", grid="31")
-
-
 def test_a_second_opinion_of_minutes_is_refused_in_one_sentence(monkeypatch):
+    config = resolve(LARGEST).sides[1].config
+    least, dim = GRID_POINTS[0], MANIFOLD_CHANNELS[1]
+    assert cost(config) * opinion_evaluations(least, dim) > limits.OPINION_COST
+    monkeypatch.setattr(doubt, "OPINION_COST", 1.0)
     monkeypatch.setattr(measured, "opinion", lambda *_: pytest.fail("it was computed"))
-    app = open_page("pages/1_Manifold.py", tab="Doubt", **LARGEST)
+    app = open_page("pages/1_Manifold.py", tab="Doubt")
     assert not app.exception
     assert [box.value for box in app.info] == [TOO_LARGE]
     assert not [chart for chart in app.get("plotly_chart") if "error" in chart.proto.id]
