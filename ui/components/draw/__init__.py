@@ -42,11 +42,10 @@ def draw(
     _check(points, labels, class_names, colours, most)
 
     def receive() -> None:
-        message = st.session_state[key]["drawn"]
-        sound = _cleaned(message, len(class_names), most)
-        if sound is not None:
-            wire.set_heard(key, message["serial"])
-            st.session_state[_drawn_key(key)] = sound
+        message = wire.receive(key, "drawn", lambda x: _is_sound(x, len(class_names), most))
+        if message:
+            drawn_points = tuple((_rounded(x), _rounded(y)) for x, y in message["points"])
+            st.session_state[_drawn_key(key)] = drawn_points, tuple(message["labels"])
             on_change()
 
     _component(
@@ -104,25 +103,17 @@ def _check(
             )
 
 
-def _cleaned(
-    message: Any, classes: int, most: int
-) -> tuple[tuple[Point, ...], tuple[int, ...]] | None:
-    """Points and labels of a browser's message, if our own script could have sent it."""
-    try:
-        points, labels, serial = message["points"], message["labels"], message["serial"]
-        sound = (
-            isinstance(points, list)
-            and isinstance(labels, list)
-            and len(points) == len(labels) <= most
-            and all(type(x) in (int, float) and abs(x) <= 1 for point in points for x in point)
-            and all(type(label) is int and 0 <= label < classes for label in labels)
-            and wire.is_serial(serial)
-        )
-        return (
-            (tuple((_rounded(x), _rounded(y)) for x, y in points), tuple(labels)) if sound else None
-        )
-    except (TypeError, KeyError, ValueError):
-        return None
+def _is_sound(message: Any, classes: int, most: int) -> bool:
+    """Whether our own script could have sent this message."""
+    points, labels = message["points"], message["labels"]
+    return (
+        isinstance(points, list)
+        and isinstance(labels, list)
+        and len(points) == len(labels) <= most
+        and all(len(point) == 2 for point in points)
+        and all(type(x) in (int, float) and abs(x) <= 1 for point in points for x in point)
+        and all(type(label) is int and 0 <= label < classes for label in labels)
+    )
 
 
 def _rounded(x: float) -> float:

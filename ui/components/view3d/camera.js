@@ -15,8 +15,6 @@ const ROOM = 0.9; // share of half the panel, for the scene
 const NOTES_ROOM = 28; // pixels at each edge at least, with words at the corners of the scene
 const AXES_ROOM = 0.62; // with numbers and titles along the axes
 
-const scenesOf = state => state.plots.map(plot => plot.div).filter(div => div.classList.contains('gc-scene'));
-
 const cameraNow = div => div._fullLayout?.scene?._scene?.getCamera();
 
 // A copy of the view's camera, which is Python's at first. Edge-on, where the planes of two columns
