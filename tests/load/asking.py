@@ -14,7 +14,7 @@ from typing import ClassVar, Protocol
 from gating_core.experiments.comparison import FIRST_LOOK, STRENGTHS
 from tests.load.session import Session, nothing_wrong
 from tests.load.tab import Wrong
-from ui.claims.request import Request as ClaimRequest
+from ui.claims.request import StudyRequest as ClaimRequest
 from ui.decision_boundary.controls import VIEW_KEY as FILM
 from ui.decision_boundary.names import TITLES
 from ui.decision_boundary.request import FIRST, TYPICAL
