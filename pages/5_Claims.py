@@ -11,7 +11,7 @@ with page(
     " learn tasks in the plane.",
     pictures=False,
 ):
-    from ui.claims.controls import CLAIMED, asked_request
+    from ui.claims.controls import CLAIMED, read_request
     from ui.claims.parts import (
         draw_accuracies,
         draw_models,
@@ -27,20 +27,20 @@ with page(
     warn_about_link(CLAIMED)
     controls, progress, stage, folds = (st.container() for _ in range(4))
     with controls:
-        asked = asked_request()
+        request = read_request()
     status = study_status()
     with progress:
-        draw_progress(status, asked.rows)
-    found = fetch(asked, status)
+        draw_progress(status, request.rows)
+    result = fetch(request, status)
     with stage:
         table, picture = st.columns([5, 7])
         with table:
-            draw_table(found)
+            draw_table(result)
         with picture.container(gap="xsmall"):
-            draw_picture(found)
+            draw_picture(result)
     with folds:
         draw_study(status)
-        draw_models(found)
-        draw_numbers(found)
-        draw_report(found)
-        draw_accuracies(found)
+        draw_models(result)
+        draw_numbers(result)
+        draw_report(result)
+        draw_accuracies(result)

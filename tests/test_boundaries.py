@@ -56,8 +56,9 @@ PURE = ("chart.py", "picture.py", "replay.py", "request.py", "words.py")  # with
 FACES = ("gating_core", *(f"gating_core.{room}" for room in MAY_IMPORT),
          "gating_core.experiments.comparison", "gating_core.experiments.depth",
          "gating_core.experiments.specimen",
-         *(f"gating_core.claims.{room}" for room in ("charts", "models", "pairs", "pictures",
-           "published", "relations", "slopes", "thresholds", "units", "wording")))  # fmt: skip
+         *(f"gating_core.claims.{room}" for room in ("__main__", "bounds", "claim", "design",
+           "equality", "gain", "growth", "models", "relation", "selection", "text",
+           "units")))  # fmt: skip
 
 
 def imports(path: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -121,12 +122,58 @@ def test_the_core_runs_without_an_interface():
            "import gating_core.experiments.depth, gating_core.experiments.specimen\n" \
            "import gating_core.claims\n" \
            "assert not {'streamlit', 'plotly', 'ui'} & set(sys.modules)\n" \
-           "assert not {'dask', 'distributed'} & set(sys.modules)\n"  # fmt: skip
+           f"assert not {set(ALONE)} & set(sys.modules)\n"  # fmt: skip
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
+
+
+def test_what_an_extra_lacks_is_one_sentence_where_it_is_used():
+    code = f"import sys; sys.modules.update(dict.fromkeys({sorted(ALONE)}))\n" \
+           "import gating_core.claims as claims\n" \
+           "assert len(claims.verdicts([], [])) == 7\n" \
+           "for name in claims.NEED_EXTRA:\n" \
+           "    try: getattr(claims, name)\n" \
+           "    except ImportError as error: text = str(error)\n" \
+           "    assert text.startswith('the study needs the package sqlalchemy, which is not')\n" \
+           "    assert text.endswith('pip install \"gating-curvature[claims]\"')\n"  # fmt: skip
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
 
 
 ALONE = {"dask": "workers.py", "distributed": "workers.py", "sqlalchemy": "store.py",
-         "pandas": "export.py", "pyarrow": "export.py"}  # fmt: skip
+         "pandas": "table_files.py", "pyarrow": "table_files.py"}  # fmt: skip
+# What only a Plotly figure says of itself: its parts, and how its points look and answer.
+FIGURE_KEYS = {"hovertemplate", "customdata", "colorscale", "xaxis", "yaxis", "scene", "showlegend"}
+TRACES = {"scatter", "scatter3d", "scattergl", "surface", "mesh3d", "heatmap", "contour", "bar",
+          "isosurface", "volume", "histogram", "box", "violin"}  # fmt: skip
+
+
+def drawings(source: str) -> Iterator[str]:
+    """Dictionaries that are figures of Plotly or parts of them, as text."""
+    for node in ast.walk(ast.parse(source)):
+        pairs: list[tuple[object, ast.expr]] = []
+        if isinstance(node, ast.Dict):
+            pairs = [(key.value, value) for key, value in zip(node.keys, node.values, strict=True)
+                     if isinstance(key, ast.Constant)]  # fmt: skip
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "dict":
+            pairs = [(keyword.arg, keyword.value) for keyword in node.keywords]
+        keys = {key for key, _ in pairs}
+        kinds = {value.value for key, value in pairs
+                 if key == "type" and isinstance(value, ast.Constant)}  # fmt: skip
+        if {"data", "layout"} <= keys or keys & FIGURE_KEYS or kinds & TRACES:
+            yield ast.unparse(node)
+
+
+@pytest.mark.parametrize("source", [
+    '{"type": "scatter", "x": [1]}', 'dict(type="surface", z=z)', '{"data": [], "layout": {}}',
+    'trace | {"hovertemplate": "%{x}"}',
+])  # fmt: skip
+def test_a_figure_is_seen_though_it_imports_nothing(source):
+    assert [*drawings(source)]
+    assert not [*drawings('{"type": "rows", "data": [1]}')]
+
+
+@pytest.mark.parametrize("path", core_sources(), ids=named)
+def test_the_core_draws_nothing_not_even_as_dictionaries(path):
+    assert not [*drawings(path.read_text(encoding="utf-8"))]
 
 
 @pytest.mark.parametrize("path", core_sources(), ids=named)

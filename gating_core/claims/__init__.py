@@ -1,37 +1,61 @@
-"""Does the paper hold here? A study that can say no."""
+"""Does the paper hold here? A study that can say no.
 
-from gating_core.claims.export import export
-from gating_core.claims.grid import CLAIMS, LINEAR, NONLINEAR, PARTS, SELECTIONS, Selection, Size
-from gating_core.claims.pictures import DARK, LIGHT, Figure, Palette, figures
-from gating_core.claims.place import default_place
-from gating_core.claims.refusals import Refused, Unreachable
-from gating_core.claims.report import report, write_report
+Verdicts need NumPy and SciPy alone. The store, tables of rows and running need the packages of the
+extra "claims", which are imported when they are used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from gating_core.claims.claim import THRESHOLDS, WORDS, Claim, Needs, Thresholds
+from gating_core.claims.design import FULL_TASKS, LINEAR, NONLINEAR, PARTS
+from gating_core.claims.errors import Refused, Unreachable
+from gating_core.claims.report import Illustrations, write_report
+from gating_core.claims.report_formats import Picture
 from gating_core.claims.rows import ModelRow, StackRow
-from gating_core.claims.rules import RULES, Rule
-from gating_core.claims.run import Progress, progress_of, run_study
-from gating_core.claims.store import Store
-from gating_core.claims.thresholds import THRESHOLDS, WORDS, Thresholds
-from gating_core.claims.verdicts import Verdict, verdicts
-from gating_core.claims.version import code_version
-from gating_core.claims.wording import Table
+from gating_core.claims.selection import SELECTIONS, Selection, Size
+from gating_core.claims.store_location import default_path
+from gating_core.claims.text import Table
+from gating_core.claims.units import STUDY_VERSION
+from gating_core.claims.verdicts import CLAIMS, Verdict, accuracies, verdicts
+
+if TYPE_CHECKING:
+    from gating_core.claims.run import Progress, progress_of, run_study
+    from gating_core.claims.store import Store
+    from gating_core.claims.table_files import export
+
+NEED_EXTRA = {  # names, and the modules that they are imported from when they are used
+    "Progress": "run",
+    "Store": "store",
+    "export": "table_files",
+    "progress_of": "run",
+    "run_study": "run",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in NEED_EXTRA:
+        return getattr(import_module(f"{__name__}.{NEED_EXTRA[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "CLAIMS",
-    "DARK",
-    "LIGHT",
+    "FULL_TASKS",
     "LINEAR",
     "NONLINEAR",
     "PARTS",
-    "RULES",
     "SELECTIONS",
+    "STUDY_VERSION",
     "THRESHOLDS",
     "WORDS",
-    "Figure",
+    "Claim",
+    "Illustrations",
     "ModelRow",
-    "Palette",
+    "Needs",
+    "Picture",
     "Progress",
     "Refused",
-    "Rule",
     "Selection",
     "Size",
     "StackRow",
@@ -40,12 +64,10 @@ __all__ = [
     "Thresholds",
     "Unreachable",
     "Verdict",
-    "code_version",
-    "default_place",
+    "accuracies",
+    "default_path",
     "export",
-    "figures",
     "progress_of",
-    "report",
     "run_study",
     "verdicts",
     "write_report",

@@ -16,18 +16,20 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from gating_core.claims.export import export
-from gating_core.claims.grid import CLAIMS, PARTS, SELECTIONS, Selection
-from gating_core.claims.place import default_place
-from gating_core.claims.refusals import Refused, Unreachable
-from gating_core.claims.report import report
+from gating_core.claims.design import PARTS
+from gating_core.claims.errors import Refused, Unreachable
+from gating_core.claims.report import PLAIN, Illustrations, write_report
 from gating_core.claims.run import Progress, progress_of, run_study
+from gating_core.claims.selection import SELECTIONS, Selection
 from gating_core.claims.store import Store
+from gating_core.claims.store_location import default_path
+from gating_core.claims.table_files import export
+from gating_core.claims.verdicts import CLAIMS
 
 COMPLETE, INCOMPLETE, WRONG, REFUSED, NO_SCHEDULER, STOPPED = 0, 1, 2, 3, 4, 130
 COMMAND = "python -m gating_core.claims"
@@ -36,17 +38,18 @@ WORKERS_PER_CORE = 4  # more would only wait for each other
 CLEAR_LINE = "\r\x1b[K"
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Do what ``arguments`` say, and return the exit code."""
+def main(arguments: Sequence[str] | None = None, illustrations: Illustrations = PLAIN) -> int:
+    """Do what ``arguments`` say, and return the exit code; a report gets ``illustrations``."""
     parser = _parser()
-    asked = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    options.illustrations = illustrations
     try:
-        asked.selection = _selection(asked)
+        options.selection = _selection(options)
     except ValueError as error:
         parser.error(str(error))
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # workers are ended, too
     try:
-        return asked.does(asked)
+        return options.does(options)
     except Refused as error:
         return _failed(error, REFUSED)
     except Unreachable as error:
@@ -55,51 +58,56 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _failed("stopped; the same command goes on from here", STOPPED)
 
 
-def _run(asked: argparse.Namespace) -> int:
+def _run(options: argparse.Namespace) -> int:
     """Do what is missing; a line on stderr shows how far it is."""
-    with Store(asked.store) as store:
-        study = run_study(asked.selection, store, asked.scheduler, asked.workers)
+    with Store(options.store) as store:
+        study = run_study(options.selection, store, options.scheduler, options.workers)
         with closing(study):  # type: ignore[type-var]
-            for found in study:
-                _show(found, asked.json)
-    if not asked.json:
+            for progress in study:
+                _show(progress, options.json)
+    if not options.json:
         sys.stderr.write("\n")
-    for failure in found.failures:
+    for failure in progress.failures:
         _failed(failure, INCOMPLETE)
-    return COMPLETE if found.complete else INCOMPLETE
+    return COMPLETE if progress.complete else INCOMPLETE
 
 
-def _status(asked: argparse.Namespace) -> int:
+def _status(options: argparse.Namespace) -> int:
     """Say how far it is."""
-    with Store(asked.store, readable=True) as store:
-        found, counts = progress_of(asked.selection, store, asked.workers), store.counts()
-    if asked.json:
-        _write(json.dumps(_numbers(found) | {"store": str(asked.store), "rows": counts}))
+    with Store(options.store, readable=True) as store:
+        progress = progress_of(options.selection, store, options.workers)
+        counts = store.counts()
+    if options.json:
+        _write(json.dumps(_numbers(progress) | {"store": str(options.store), "rows": counts}))
     else:
-        _write(f"{asked.store}: {counts['models']} models and {counts['stacks']} stacks")
-        _write(_text(found))
-    return COMPLETE if found.complete else INCOMPLETE
+        _write(f"{options.store}: {counts['models']} models and {counts['stacks']} stacks")
+        _write(_text(progress))
+    return COMPLETE if progress.complete else INCOMPLETE
 
 
-def _export(asked: argparse.Namespace) -> int:
+def _export(options: argparse.Namespace) -> int:
     """Write all rows as CSV and Parquet."""
-    with Store(asked.store, readable=True) as store:
-        try:
-            paths = export(store, asked.folder)
-        except OSError as error:
-            return _failed(f"{asked.folder} cannot be written to: {error.strerror}", INCOMPLETE)
-    _write(json.dumps([str(path) for path in paths]) if asked.json else "\n".join(map(str, paths)))
-    return COMPLETE
+    return _write_files(options, export)
 
 
-def _report(asked: argparse.Namespace) -> int:
+def _report(options: argparse.Namespace) -> int:
     """Write the report: one file of HTML that needs no network, and Markdown beside it."""
-    with Store(asked.store, readable=True) as store:
+    about = {"store": options.store.name, "command": f"{COMMAND} {' '.join(sys.argv[1:])}"}
+    return _write_files(options, lambda store, folder: write_report(
+        folder, store.models(), store.stacks(), about, options.illustrations
+    ))  # fmt: skip
+
+
+def _write_files(
+    options: argparse.Namespace, write: Callable[[Store, Path], Iterable[Path]]
+) -> int:
+    """Write files of the store's rows, and say where they are."""
+    with Store(options.store, readable=True) as store:
         try:
-            paths = report(store, asked.folder, {"command": f"{COMMAND} {' '.join(sys.argv[1:])}"})
+            paths = [str(path) for path in write(store, options.folder)]
         except OSError as error:
-            return _failed(f"{asked.folder} cannot be written to: {error.strerror}", INCOMPLETE)
-    _write(json.dumps([str(path) for path in paths]) if asked.json else "\n".join(map(str, paths)))
+            return _failed(f"{options.folder} cannot be written to: {error.strerror}", INCOMPLETE)
+    _write(json.dumps(paths) if options.json else "\n".join(paths))
     return COMPLETE
 
 
@@ -143,17 +151,17 @@ def _add_options(command: argparse.ArgumentParser) -> None:
     add("--parts", type=names, help=f"of the grid: some of {','.join(PARTS)}")
     add("--seeds", type=int, dest="seed_count", help="how many, from 0")
     add("--steps", type=int, help="of training")
-    add("--store", type=Path, default=default_place(), help="the file; by default %(default)s")
+    add("--store", type=Path, default=default_path(), help="the file; by default %(default)s")
     add("--scheduler", help="address of a Dask cluster; by default this machine works")
     add("--workers", type=_workers, default=2, help="processes of this machine (%(default)s)")
     add("--json", action="store_true", help="for programs: JSON, a line each time")
 
 
-def _selection(asked: argparse.Namespace) -> Selection:
-    """The named grid with what was asked otherwise."""
+def _selection(options: argparse.Namespace) -> Selection:
+    """Return the named grid, changed by the options that were given."""
     names = ("only", "tasks", "variants", "parts", "seed_count", "steps")
-    given = {name: getattr(asked, name) for name in names if getattr(asked, name) is not None}
-    return replace(SELECTIONS[asked.grid], **given)
+    given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
+    return replace(SELECTIONS[options.grid], **given)
 
 
 def _workers(text: str) -> int:
@@ -166,34 +174,34 @@ def _workers(text: str) -> int:
     return int(text)
 
 
-def _show(found: Progress, as_json: bool) -> None:
+def _show(progress: Progress, as_json: bool) -> None:
     if as_json:
-        _write(json.dumps(_numbers(found)))
+        _write(json.dumps(_numbers(progress)))
     elif sys.stderr.isatty():
-        filled = BAR_SIGNS * found.done // max(found.total, 1)
+        filled = BAR_SIGNS * progress.done // max(progress.total, 1)
         bar = "█" * filled + "·" * (BAR_SIGNS - filled)
-        sys.stderr.write(f"{CLEAR_LINE}{bar} {_text(found)}")
-    elif found.arrived or found.complete:
-        sys.stderr.write(f"{_text(found)}\n")
+        sys.stderr.write(f"{CLEAR_LINE}{bar} {_text(progress)}")
+    elif progress.arrived or progress.complete:
+        sys.stderr.write(f"{_text(progress)}\n")
     sys.stderr.flush()
 
 
-def _text(found: Progress) -> str:
-    rows = f"{found.done} of {found.total} rows"
-    if found.complete:
+def _text(progress: Progress) -> str:
+    rows = f"{progress.done} of {progress.total} rows"
+    if progress.complete:
         return f"{rows}: complete"
-    minutes, seconds = divmod(round(found.seconds_left), 60)
-    failures = f", {len(found.failures)} failed" if found.failures else ""
+    minutes, seconds = divmod(round(progress.seconds_left), 60)
+    failures = f", {len(progress.failures)} failed" if progress.failures else ""
     return f"{rows}, about {minutes}:{seconds:02} left{failures}"
 
 
-def _numbers(found: Progress) -> dict:
+def _numbers(progress: Progress) -> dict:
     return {
-        "done": found.done,
-        "total": found.total,
-        "seconds_left": round(found.seconds_left, 1),
-        "complete": found.complete,
-        "failures": list(found.failures),
+        "done": progress.done,
+        "total": progress.total,
+        "seconds_left": round(progress.seconds_left, 1),
+        "complete": progress.complete,
+        "failures": list(progress.failures),
     }
 
 

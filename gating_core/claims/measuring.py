@@ -1,4 +1,4 @@
-"""What is found on the trained members of one ensemble? Their curvature, and the paper's proxy.
+"""Measuring the trained members of one ensemble: their curvature, and the paper's proxy.
 
 All members are measured together on a grid that most of them need no finer; those whose total is
 in doubt, one by one, on a finer one. Shapes: S members, N grid points.
@@ -27,20 +27,20 @@ FINER_GRID = 81  # where the total is in doubt
 IN_DOUBT = 0.1  # relative error of a total
 CHART_GRID = 15  # for a yes or no: the attention-weight chart has no totals
 
-Found = dict[str, Any]  # parts of a `ModelRow` by name
-Work = Generator[None, None, list[Found]]
+Numbers = dict[str, Any]  # parts of a `ModelRow` by name
+Work = Generator[None, None, list[Numbers]]
 
 
 def measured(model: Attention) -> Work:
-    """What a `ModelRow` says of the surfaces of all S members; gives way in between."""
-    found = yield from on_grid(model, GRID)
-    for member, coarse in enumerate(found):
+    """Measure what a `ModelRow` says of the surfaces of all S members; yields in between."""
+    surfaces = yield from on_grid(model, GRID)
+    for member, coarse in enumerate(surfaces):
         if _in_doubt(coarse):
             (finer,) = yield from on_grid(model.member(member), FINER_GRID)
             proxies = {name: coarse[name] for name in ("proxy", "normalised_proxy")}
-            found[member] = finer | proxies  # those are means over points: of the same for all
+            surfaces[member] = finer | proxies  # those are means over points: of the same for all
     charts = yield from _on_charts(model)
-    return [one | other for one, other in zip(found, charts, strict=True)]
+    return [one | other for one, other in zip(surfaces, charts, strict=True)]
 
 
 def on_grid(model: Attention, size: int) -> Work:
@@ -83,10 +83,10 @@ def _on_charts(model: Attention) -> Work:
         if len(model.seeds) == 1:
             names = ("chart_flat", "chart_largest", "chart_bound", "chart_positive_share")
             return [dict.fromkeys(names)]
-    found = []
+    charts = []
     for member in range(len(model.seeds)):
-        found += yield from _on_charts(model.member(member))
-    return found
+        charts += yield from _on_charts(model.member(member))
+    return charts
 
 
 def _on_chart(model: Attention) -> Work:
@@ -132,22 +132,22 @@ def _largest(surface: SurfaceResult) -> tuple[np.ndarray, np.ndarray]:
     size = np.where(surface.resolved, np.abs(surface.gaussian), -1.0).reshape(
         len(surface.proof), -1
     )
-    place = size.argmax(1)[:, None]
-    bound = np.take_along_axis(surface.gaussian_error.reshape(size.shape), place, 1)[:, 0]
-    value = np.take_along_axis(size, place, 1)[:, 0]
+    largest = size.argmax(1)[:, None]
+    bound = np.take_along_axis(surface.gaussian_error.reshape(size.shape), largest, 1)[:, 0]
+    value = np.take_along_axis(size, largest, 1)[:, 0]
     return np.where(value < 0, np.nan, value), np.where(value < 0, np.nan, bound)
 
 
-def _in_doubt(found: Found) -> bool:
+def _in_doubt(numbers: Numbers) -> bool:
     """Whether a finer grid is worth its time; unresolved points stay so on any grid."""
-    total, error = found["total_curvature"], found["total_error"]
-    known = isinstance(total, float) and isinstance(error, float) and found["total_complete"]
+    total, error = numbers["total_curvature"], numbers["total_error"]
+    known = isinstance(total, float) and isinstance(error, float) and numbers["total_complete"]
     return bool(known) and error > IN_DOUBT * total
 
 
-def _rows(columns: dict[str, np.ndarray], count: int) -> list[Found]:
+def _rows(columns: dict[str, np.ndarray], count: int) -> list[Numbers]:
     """One dictionary for each member; ``None`` for what is no number."""
-    rows: list[Found] = []
+    rows: list[Numbers] = []
     for member in range(count):
         values = {name: column[member] for name, column in columns.items()}
         values = {name: x.item() if isinstance(x, np.generic) else x for name, x in values.items()}

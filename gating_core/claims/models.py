@@ -1,28 +1,21 @@
-"""Which trained model stands where? By setting, task, variant and seed, one each.
+"""The trained models of a study, by conditions, task, variant and seed, one each.
 
-A store may hold rows of several versions of the code, and models that were trained for several
-selections. Pairs must differ in the gate alone, so one version and one number of steps is used, and
-one row of each place; how many are set aside is counted, and said in the report.
+A store may hold rows of several versions of the study, and models that were trained for several
+selections. Pairs must differ in the gate alone: so one version and one number of steps is used, and
+one row of each cell. The report says how many rows are set aside.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
-from gating_core.claims.grid import LINEAR
 from gating_core.claims.rows import ModelRow
-
-UNGATED = "ungated"
-PRIMARY = "sigmoid"  # the gate that verdicts are about: the elementwise one that the paper studies
-GATED = (PRIMARY, "headwise", "silu", "tanh", "value")  # all that multiply by what reads a state
-WITHOUT_GATE = (UNGATED, "matched")  # the theorem's models
-NEITHER = ("blobs3", "blobs4")  # pieces of straight lines bound their classes
 
 
 @dataclass(frozen=True, order=True)
-class Place:
+class Conditions:
     """What is varied, each alone: the setting of a model but for its task and variant."""
 
     source: str = "memory"
@@ -31,7 +24,7 @@ class Place:
 
     @property
     def text(self) -> str:
-        """As one says it: how it differs from the base."""
+        """How they differ from the base."""
         parts = [
             (self.source != BASE.source, self.source),
             (self.depth != BASE.depth, f"depth {self.depth}"),
@@ -40,8 +33,8 @@ class Place:
         return ", ".join(text for differs, text in parts if differs) or "base"
 
 
-BASE = Place()
-Cell = tuple[Place, str, str]  # with task and variant
+BASE = Conditions()
+Cell = tuple[Conditions, str, str]  # with task and variant
 
 
 @dataclass(frozen=True)
@@ -56,85 +49,72 @@ class Gap:
 
 @dataclass(frozen=True, eq=False)
 class Models:
-    """The models of one version of the code and one number of steps: by cell, then by seed."""
+    """The models of one version of the study and one number of steps: by cell, then by seed."""
 
     cells: dict[Cell, dict[int, ModelRow]]
-    set_aside: int = 0  # rows of other versions or steps, and second ones of a place
-    code: str = ""
+    set_aside: int = 0  # rows of other versions or steps, and second ones of a cell
+    code: str = ""  # the version
     steps: int = 0
+    seeds: tuple[int, ...] = ()  # all that any model of the base has
+    variants: tuple[str, ...] = ()  # of the base, in order of their first row
 
-    def at(self, place: Place, task: str, variant: str) -> dict[int, ModelRow]:
-        """By seed; empty if there are none."""
-        return self.cells.get((place, task, variant), {})
+    def of_tasks(self, tasks: Sequence[str]) -> Models:
+        """The same with these ``tasks`` alone."""
+        return replace(self, cells={k: rows for k, rows in self.cells.items() if k[1] in tasks})
 
-    @property
-    def places(self) -> list[Place]:
-        """Settings, the base first."""
-        return sorted({place for place, _, _ in self.cells}, key=lambda x: (x != BASE, x))
-
-    def tasks(self, place: Place = BASE) -> list[str]:
-        """In order of their first row."""
-        return list(dict.fromkeys(task for here, task, _ in self.cells if here == place))
-
-    def variants(self, place: Place = BASE) -> list[str]:
-        """In order of their first row."""
-        return list(dict.fromkeys(variant for here, _, variant in self.cells if here == place))
+    def at(self, conditions: Conditions, task: str, variant: str) -> dict[int, ModelRow]:
+        """Rows by seed; empty if there are none."""
+        return self.cells.get((conditions, task, variant), {})
 
     @property
-    def seeds(self) -> list[int]:
-        """All that any model of the base has."""
-        return sorted(
-            {s for (place, *_), found in self.cells.items() if place == BASE for s in found}
-        )
+    def conditions(self) -> list[Conditions]:
+        """All that there are, the base first."""
+        return sorted({cell[0] for cell in self.cells}, key=lambda x: (x != BASE, x))
 
-    def gaps(self, tasks: Iterable[str], variants: Iterable[str]) -> tuple[Gap, ...]:
+    def tasks(self, conditions: Conditions = BASE) -> list[str]:
+        """In order of their first row."""
+        return list(dict.fromkeys(task for here, task, _ in self.cells if here == conditions))
+
+    def gaps(self, variants: Iterable[str]) -> tuple[Gap, ...]:
         """Models of the base that failed, and those of others' seeds that are not done.
 
-        Only of tasks and variants that there is any row of.
+        Only of ``variants``, and of tasks and variants that there is any row of.
         """
-        return tuple(self._gaps(list(tasks), list(variants)))
-
-    def _gaps(self, tasks: list[str], variants: list[str]) -> Iterator[Gap]:
-        seeds = self.seeds
-        for (place, task, variant), found in self.cells.items():
-            if place == BASE and task in tasks and variant in variants:
-                for seed in seeds:
-                    row = found.get(seed)
-                    if row is None:
-                        yield Gap(task, variant, seed)
-                    elif row.error is not None:
-                        yield Gap(task, variant, seed, row.error)
+        wanted, gaps = set(variants), list[Gap]()
+        for (conditions, task, variant), rows in self.cells.items():
+            if conditions == BASE and variant in wanted:
+                absent = [Gap(task, variant, seed) for seed in self.seeds if seed not in rows]
+                failed = [Gap(task, variant, s, row.error) for s, row in rows.items() if row.error]
+                gaps += sorted(absent + failed, key=lambda gap: gap.seed)
+        return tuple(gaps)
 
 
 def sorted_out(rows: Iterable[ModelRow]) -> Models:
-    """One row of each place: of the version and number of steps that most rows have.
+    """One row of each cell and seed: of the version and number of steps that most rows have.
 
-    Of equal versions the first by name; of several rows of one place that of the part "base", and
-    of these the first by key: nothing that was found has a say in it.
+    Of equal versions the first by name; of several rows of one model that of the part "base", and
+    of these the first by key: nothing that was measured has a say in it.
     """
     rows = list(rows)
     if not rows:
         return Models({})
     counts = Counter((row.code, row.steps) for row in rows)
     code, steps = min(counts, key=lambda name: (-counts[name], name))
-    cells: dict[Cell, dict[int, ModelRow]] = {}
-    kept = [row for row in rows if (row.code, row.steps) == (code, steps)]
-    for row in sorted(kept, key=lambda x: (x.part != "base", x.key)):
-        place = Place(row.source, row.depth, row.values)
-        cells.setdefault((place, row.task, row.variant), {}).setdefault(row.seed, row)
-    ordered = {cell: cells[cell] for cell in dict.fromkeys(map(_cell, kept))}
-    return Models(ordered, len(rows) - sum(map(len, cells.values())), code, steps)
+    used = [row for row in rows if (row.code, row.steps) == (code, steps)]
+    cells: dict[Cell, dict[int, ModelRow]] = {_cell(row): {} for row in used}
+    for row in sorted(used, key=lambda x: (x.part != "base", x.key)):
+        cells[_cell(row)].setdefault(row.seed, row)
+    cells = {cell: dict(sorted(members.items())) for cell, members in cells.items()}
+    base = [cell for cell in cells if cell[0] == BASE]
+    return Models(
+        cells,
+        len(rows) - sum(map(len, cells.values())),
+        code,
+        steps,
+        tuple(sorted({seed for cell in base for seed in cells[cell]})),
+        tuple(dict.fromkeys(variant for _, _, variant in base)),
+    )
 
 
 def _cell(row: ModelRow) -> Cell:
-    return Place(row.source, row.depth, row.values), row.task, row.variant
-
-
-def nonlinear(tasks: Iterable[str]) -> list[str]:
-    """Those whose decision boundary is curved or bent."""
-    return [task for task in tasks if task not in LINEAR + NEITHER]
-
-
-def linear(tasks: Iterable[str]) -> list[str]:
-    """Those whose decision boundary is a straight line."""
-    return [task for task in tasks if task in LINEAR]
+    return Conditions(row.source, row.depth, row.values), row.task, row.variant

@@ -1,4 +1,4 @@
-"""What does the study keep of one trained model, and of one stack of the structured regime?"""
+"""The rows of a study: one trained model, or one stack of the structured regime."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ModelRow:
-    """One trained model: what it was (a configuration), and what was found.
+    """One trained model: what it was (a configuration), and what was measured.
 
     Everything that is measured is ``None`` where ``error`` says why there is nothing, in a
     sentence. Curvature is that of the surface over the query chart, [-1, 1]^2, after the last
@@ -15,8 +15,8 @@ class ModelRow:
     attention-weight chart, ``None`` where a model has none.
     """
 
-    key: str  # hash of the configuration and of the code's version
-    code: str  # the code's version
+    key: str  # hash of the configuration and of the version
+    code: str  # the version of the study, `units.STUDY_VERSION`
     part: str  # of the grid: "base", "depth", "values", "tokens" (what is varied), or "all"
     task: str  # a key of TASKS
     variant: str  # a key of the comparison's VARIANTS
@@ -69,3 +69,6 @@ class StackRow:
     proxy: float
     small: bool  # whether depth * eps * max(u^2 + v^2) <= 0.05, where exponents are fitted
     seconds: float
+
+
+Row = ModelRow | StackRow

@@ -1,4 +1,4 @@
-"""How does a study run? As an iterator: whoever drives it sees how far it is, and may stop it.
+"""Running a study, as an iterator: whoever drives it sees how far it is, and may stop it.
 
 To pause is not to ask for more, to stop is to close the iterator, and to resume is to begin again:
 what the store has is not done twice.
@@ -13,9 +13,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gating_core.claims.grid import Selection
-from gating_core.claims.refusals import Refused
-from gating_core.claims.store import LEASE_SECONDS, Row, Store
+from gating_core.claims.errors import Refused
+from gating_core.claims.rows import Row
+from gating_core.claims.selection import Selection
+from gating_core.claims.store import LEASE_SECONDS, Store
 from gating_core.claims.units import Unit
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class Progress:
 
 
 def progress_of(selection: Selection, store: Store, workers: int = 2) -> Progress:
-    """How far ``selection`` is in ``store``, and how long the rest would take ``workers``."""
+    """Return how far ``selection`` is in ``store``, and how long ``workers`` need for the rest."""
     return _Study(selection, store, workers).progress()
 
 
@@ -83,14 +84,14 @@ def _work(study: _Study, team: Workers, leases: _Leases) -> Iterator[Progress]:
             running[unit.dumped()] = unit
             team.submit(unit.dumped())
         arrived: list[Row] = []
-        for text, found in team.finished(LOOK_SECONDS):
+        for text, result in team.finished(LOOK_SECONDS):
             unit = running.pop(text)
-            if isinstance(found, str):
-                study.failed(unit, found)
+            if isinstance(result, str):
+                study.failed(unit, result)
             else:
-                study.store.write(found)
+                study.store.write(result)
                 study.finished(unit)
-                arrived += found
+                arrived += result
             leases.release(unit.key)
         study.seconds += time.perf_counter() - begin
         yield study.progress(tuple(arrived))

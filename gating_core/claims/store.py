@@ -1,4 +1,4 @@
-"""Where is what was found kept, so that nothing is lost? One SQLite file, one row per model.
+"""The store of a study: one SQLite file, one row per model.
 
 Rows of one unit are written in one transaction: a process that is killed leaves all of them or
 none. Two processes may write: what is there already stays, and a unit is done by whoever has its
@@ -19,18 +19,18 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from types import TracebackType
 
-import sqlalchemy as sa
-from sqlalchemy.dialects.sqlite import insert
+from gating_core.claims.errors import Refused, extra_packages
+from gating_core.claims.rows import ModelRow, Row, StackRow
+from gating_core.claims.store_location import address, check_file, create, reading_mode
 
-from gating_core.claims.place import address, check_file, create, reading_mode
-from gating_core.claims.refusals import Refused
-from gating_core.claims.rows import ModelRow, StackRow
+with extra_packages():
+    import sqlalchemy as sa
+    from sqlalchemy.dialects.sqlite import insert
 
 LEASE_SECONDS = 15.0  # after which a unit is anybody's, unless its owner has renewed the lease
 BUSY_SECONDS = 30.0  # for another process to finish its transaction
 BATCH = 500  # keys asked for at a time: SQLite allows some thousand numbers in a statement
 
-Row = ModelRow | StackRow
 TYPES = {"str": sa.Text, "int": sa.Integer, "float": sa.Float, "bool": sa.Boolean}
 
 
@@ -80,7 +80,7 @@ class Store:
     # --- Rows ---
 
     def write(self, rows: Sequence[Row]) -> None:
-        """All ``rows`` or none of them; a row whose key is there already stays as it is."""
+        """Write all ``rows`` or none of them; a row whose key is there already stays as it is."""
         with self._begin() as connection:
             for kind, table in TABLES.items():
                 values = [asdict(row) for row in rows if isinstance(row, kind)]
@@ -97,13 +97,13 @@ class Store:
 
     def present(self, keys: Iterable[str]) -> set[str]:
         """Which of ``keys`` have a row."""
-        keys, found = list(keys), set()
+        keys, present = list(keys), set()
         with self._begin() as connection:
             for table in TABLES.values():
                 for first in range(0, len(keys), BATCH):
                     some = table.c.key.in_(keys[first : first + BATCH])
-                    found |= set(connection.scalars(sa.select(table.c.key).where(some)))
-        return found
+                    present |= set(connection.scalars(sa.select(table.c.key).where(some)))
+        return present
 
     def counts(self) -> dict[str, int]:
         """How many rows there are, by table."""
@@ -159,8 +159,8 @@ class Store:
 
     def _all(self, table: sa.Table) -> list[dict]:
         with self._begin() as connection:
-            found = connection.execute(sa.select(table).order_by(table.c.key))
-            return [dict(row) for row in found.mappings()]
+            rows = connection.execute(sa.select(table).order_by(table.c.key))
+            return [dict(row) for row in rows.mappings()]
 
     @contextmanager
     def _begin(self) -> Iterator[sa.Connection]:

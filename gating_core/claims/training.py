@@ -1,4 +1,4 @@
-"""What does one unit of work find? Its ensemble is trained, and every member measured.
+"""The work of one unit: its ensemble is trained, and every member measured.
 
 No member's failure loses the others. Where training diverges, the members it happened to are
 reported with the sentence that says so, and all others are trained again without them.
@@ -7,20 +7,22 @@ reported with the sentence that says so, and all others are trained again withou
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import asdict, replace
 from itertools import groupby
+from typing import Any
+
+import torch
 
 from gating_core.attention.classifier import parameter_count, restore
-from gating_core.claims.measuring import Found, measured
-from gating_core.claims.rows import ModelRow, StackRow
-from gating_core.claims.units import REGIME, ModelUnit, StackUnit, Unit
-from gating_core.claims.version import code_version
+from gating_core.claims.measuring import Numbers, measured
+from gating_core.claims.rows import ModelRow, Row, StackRow
+from gating_core.claims.units import REGIME, STUDY_VERSION, ModelUnit, StackUnit, Unit, loaded
 from gating_core.experiments.comparison import Setting, TrainedRun, train_setting
 from gating_core.experiments.depth import measure_regime
+from gating_core.memory import keep_at_hand
 from gating_core.training.ensemble import batches_of
 
-Row = ModelRow | StackRow
 Member = tuple[str, int]  # variant, seed
 MEASURED = (
     "train_accuracy test_accuracy train_loss test_loss total_curvature total_error total_complete"
@@ -30,22 +32,43 @@ MEASURED = (
 ).split()
 
 
+def work_on(text: str, pause: Callable[[], None] = lambda: None) -> list[dict[str, Any]]:
+    """Do the unit that ``text`` describes, in a worker process; returns its rows for `received`.
+
+    ``pause`` is called several times a second, and ends the work if it raises.
+    """
+    keep_at_hand()
+    torch.set_num_threads(1)  # models this small only wait for each other on more
+    work = unit_rows(loaded(text))
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            return [asdict(row) for row in end.value]
+        pause()
+
+
+def received(rows: list[dict[str, Any]]) -> list[Row]:
+    """Return the rows that `work_on` has sent."""
+    return [(ModelRow if "task" in row else StackRow)(**row) for row in rows]
+
+
 def unit_rows(unit: Unit) -> Generator[None, None, list[Row]]:
-    """The rows of ``unit``, one for each of its keys; gives way several times a second."""
+    """Compute the rows of ``unit``, one for each of its keys; yields several times a second."""
     if isinstance(unit, StackUnit):
         return (yield from _stack_rows(unit))
-    found: dict[Member, Row] = {}
+    rows: dict[Member, Row] = {}
     waiting = [unit.setting]
     while waiting:
         setting = waiting.pop()
         run = yield from _trained(setting)
         if run.divergence is None:
-            yield from _measure(unit, run, found)
+            yield from _measure(unit, run, rows)
             continue
         for member in run.divergence.members:
-            found[member] = _row(unit, setting, member, {}, error=run.divergence.text)
+            rows[member] = _row(unit, setting, member, {}, error=run.divergence.text)
         waiting += list(_without(setting, set(run.divergence.members)))
-    return [found[member] for member in unit.keys]
+    return [rows[member] for member in unit.keys]
 
 
 def _trained(setting: Setting) -> Generator[None, None, TrainedRun]:
@@ -57,12 +80,12 @@ def _trained(setting: Setting) -> Generator[None, None, TrainedRun]:
 
 
 def _without(setting: Setting, gone: set[Member]) -> Iterator[Setting]:
-    """What is left of ``setting``: neighbouring seeds that have the same variants go together."""
+    """Yield what is left of ``setting``; neighbouring seeds of the same variants stay together."""
 
-    def kept(seed: int) -> tuple[str, ...]:
+    def left(seed: int) -> tuple[str, ...]:
         return tuple(name for name in setting.variants if (name, seed) not in gone)
 
-    for names, group in groupby(setting.seeds, kept):
+    for names, group in groupby(setting.seeds, left):
         seeds = list(group)
         some = replace(setting, seed=seeds[0], seed_count=len(seeds)) if names else setting
         for batch in batches_of(replace(some, variants=names).configs) if names else ():
@@ -70,56 +93,56 @@ def _without(setting: Setting, gone: set[Member]) -> Iterator[Setting]:
 
 
 def _measure(
-    unit: ModelUnit, run: TrainedRun, found: dict[Member, Row]
+    unit: ModelUnit, run: TrainedRun, rows: dict[Member, Row]
 ) -> Generator[None, None, None]:
-    """Add a row for every member of ``run`` to what is ``found``."""
+    """Add a row for every member of ``run`` to ``rows``."""
     for name, variant in run.variants.items():
         ensemble, begin = variant.ensemble, time.perf_counter()
         surfaces = yield from _surfaces(run, name)
         seconds = time.perf_counter() - begin + variant.seconds
-        for place, seed in enumerate(ensemble.seeds):
-            surface = surfaces[place]
-            member = {
-                "train_accuracy": ensemble.train_accuracy[-1, place].item(),
-                "test_accuracy": ensemble.test_accuracy[-1, place].item(),
-                "train_loss": ensemble.train_loss[-1, place].item(),
-                "test_loss": variant.test_loss[-1, place].item(),
+        for member, seed in enumerate(ensemble.seeds):
+            surface = surfaces[member]
+            trained = {
+                "train_accuracy": ensemble.train_accuracy[-1, member].item(),
+                "test_accuracy": ensemble.test_accuracy[-1, member].item(),
+                "train_loss": ensemble.train_loss[-1, member].item(),
+                "test_loss": variant.test_loss[-1, member].item(),
                 "seconds": seconds / len(ensemble.seeds),
             }
             error = surface if isinstance(surface, str) else None
-            numbers = {} if isinstance(surface, str) else member | surface
-            found[name, seed] = _row(unit, run.setting, (name, seed), numbers, error)
+            numbers = {} if isinstance(surface, str) else trained | surface
+            rows[name, seed] = _row(unit, run.setting, (name, seed), numbers, error)
 
 
-def _surfaces(run: TrainedRun, name: str) -> Generator[None, None, list[Found | str]]:
-    """What is measured of each member, or why nothing is; all together, or else one by one."""
+def _surfaces(run: TrainedRun, name: str) -> Generator[None, None, list[Numbers | str]]:
+    """Measure all members at once, or else one by one; a text says why one cannot be measured."""
     ensemble = run.variants[name].ensemble
     model = restore(ensemble.config, ensemble.seeds, ensemble.state).attention
     try:
         return [*(yield from measured(model))]
     except (ValueError, ArithmeticError, RuntimeError, MemoryError):
         pass
-    found: list[Found | str] = []
-    for place in range(len(ensemble.seeds)):
+    surfaces: list[Numbers | str] = []
+    for member in range(len(ensemble.seeds)):
         try:
-            found += yield from measured(model.member(place))
+            surfaces += yield from measured(model.member(member))
         except (ValueError, ArithmeticError, RuntimeError, MemoryError) as error:
-            found.append(f"it could not be measured: {error}")
-    return found
+            surfaces.append(f"it could not be measured: {error}")
+    return surfaces
 
 
 def _row(
     unit: ModelUnit,
     setting: Setting,
     member: Member,
-    numbers: Found,
+    numbers: Numbers,
     error: str | None = None,
 ) -> ModelRow:
     name, seed = member
     config = setting.configs[name]
     return ModelRow(
         key=unit.keys[member],
-        code=code_version(),
+        code=STUDY_VERSION,
         part=unit.part,
         task=setting.task,
         variant=name,
@@ -144,20 +167,20 @@ def _stack_rows(unit: StackUnit) -> Generator[None, None, list[Row]]:
     total, centre, proxy = (result.curves[name] for name in ("total", "centre", "proxy"))
     rows: list[Row] = []
     for (seed, depth), key in unit.keys.items():
-        place = seed - request.seed, depth - 1
+        at = seed - request.seed, depth - 1
         rows.append(
             StackRow(
                 key=key,
-                code=code_version(),
+                code=STUDY_VERSION,
                 seed=seed,
                 depth=depth,
-                strength=result.eps[place[0]].item(),
-                total_curvature=total.values[place].item(),
-                total_error=total.errors[place].item(),
-                centre_curvature=centre.values[place].item(),
-                centre_bound=centre.errors[place].item(),
-                proxy=proxy.values[place].item(),
-                small=total.small[place].item(),
+                strength=result.eps[at[0]].item(),
+                total_curvature=total.values[at].item(),
+                total_error=total.errors[at].item(),
+                centre_curvature=centre.values[at].item(),
+                centre_bound=centre.errors[at].item(),
+                proxy=proxy.values[at].item(),
+                small=total.small[at].item(),
                 seconds=seconds,
             )
         )

@@ -1,85 +1,83 @@
-"""What follows from the rows, claim by claim? Seven verdicts, each with its evidence."""
+"""The seven claims of the first edition, and their verdicts, each with its evidence.
+
+A next edition is another such table: with `dataclasses.replace` of these claims, or new ones.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gating_core.claims.charts import Charts, charts
-from gating_core.claims.models import Gap, Models, sorted_out
-from gating_core.claims.pairs import (
-    Differences,
-    Equivalences,
-    accuracy_differences,
-    curvature_differences,
-    equivalences,
-)
-from gating_core.claims.relations import Relations, relations
+from gating_core.claims.bounds import C1, C2
+from gating_core.claims.claim import THRESHOLDS, Claim, Thresholds
+from gating_core.claims.equality import C5
+from gating_core.claims.gain import C3, C4
+from gating_core.claims.growth import C7
+from gating_core.claims.models import BASE, Models, sorted_out
+from gating_core.claims.relation import C6
 from gating_core.claims.rows import ModelRow, StackRow
-from gating_core.claims.rules import RULES
-from gating_core.claims.said import WORDING, Wording
-from gating_core.claims.slopes import Slopes, slopes
-from gating_core.claims.thresholds import THRESHOLDS, Thresholds
-from gating_core.claims.wording import Table, gap_lines
+from gating_core.claims.statistics import paired
+from gating_core.claims.text import Table, fixed, fixed_interval, gap_lines
 
-Evidence = Charts | Differences | Equivalences | Relations | Slopes
+CLAIMS: dict[str, Claim[Any]] = {claim.name: claim for claim in (C1, C2, C3, C4, C5, C6, C7)}
 
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """One claim's: ``word`` is one of `WORDS`, ``sentences`` say it with the numbers.
+    """The verdict of one claim: ``word`` is one of `WORDS`, ``sentences`` have the numbers.
 
     ``changes`` says what would change it, ``gaps`` which models are not there and why.
     """
 
-    claim: str  # a key of RULES
+    claim: Claim[Any]
     word: str
+    summary: str  # the evidence, as short as a table needs it
     sentences: str
     table: Table
     changes: str
     gaps: tuple[str, ...]
-    evidence: Evidence
+    evidence: Any  # what the claim's own function makes of the rows
     thresholds: Thresholds
-
-    @property
-    def title(self) -> str:
-        """The claim in a few words."""
-        return RULES[self.claim].title
 
     @property
     def rule(self) -> dict[str, str]:
         """The rule that it was decided by, in sentences."""
-        return RULES[self.claim].texts(self.thresholds)
+        return self.claim.rule(self.thresholds)
 
 
 def verdicts(
-    rows: Iterable[ModelRow], stacks: Iterable[StackRow], t: Thresholds = THRESHOLDS
+    rows: Iterable[ModelRow],
+    stacks: Iterable[StackRow],
+    t: Thresholds = THRESHOLDS,
+    claims: Mapping[str, Claim[Any]] = CLAIMS,
 ) -> dict[str, Verdict]:
-    """Of all seven claims, by name, from whatever rows there are."""
+    """Return the verdicts of all ``claims``, by name, from whatever rows there are."""
     models, stacks = sorted_out(rows), list(stacks)
-    return {claim: verdict(claim, models, stacks, t) for claim in RULES}
+    return {name: verdict(claim, models, stacks, t) for name, claim in claims.items()}
 
 
 def verdict(
-    claim: str, models: Models, stacks: Iterable[StackRow], t: Thresholds = THRESHOLDS
+    claim: Claim[Any], models: Models, stacks: Iterable[StackRow], t: Thresholds = THRESHOLDS
 ) -> Verdict:
-    """Of one claim."""
-    evidence = EVIDENCE[claim](models, stacks, t)
-    word = RULES[claim].decide(evidence, t)
-    wording: Wording = WORDING[claim](evidence, word, t)
-    gaps: tuple[Gap, ...] = getattr(evidence, "gaps", ())
+    """Return the verdict of one claim; models of tasks that it does not need do not count."""
+    evidence = claim.evidence(models.of_tasks(claim.needs.tasks), list(stacks), t)
+    word = claim.decide(evidence, t)
+    wording = claim.wording(evidence, word, t)
     return Verdict(
-        claim, word, wording.sentences, wording.table, wording.changes, gap_lines(gaps), evidence, t
-    )
+        claim, word, claim.summary(evidence, t), wording.sentences, wording.table, wording.changes,
+        gap_lines(getattr(evidence, "gaps", ())), evidence, t,
+    )  # fmt: skip
 
 
-EVIDENCE: dict[str, Callable[[Models, Iterable[StackRow], Thresholds], Any]] = {
-    "C1": lambda models, _stacks, t: charts(models, t),
-    "C2": lambda models, _stacks, t: charts(models, t),
-    "C3": lambda models, _stacks, t: curvature_differences(models, t),
-    "C4": lambda models, _stacks, t: accuracy_differences(models, t),
-    "C5": lambda models, _stacks, t: equivalences(models, t),
-    "C6": lambda models, _stacks, t: relations(models, t),
-    "C7": lambda models, stacks, _t: slopes(stacks, models.code),
-}
+def accuracies(models: Models) -> Table:
+    """Return the mean test accuracies of the base, with their intervals over seeds."""
+    rows = []
+    for (conditions, task, variant), members in models.cells.items():
+        values = {seed: row.test_accuracy for seed, row in members.items()
+                  if row.test_accuracy is not None}  # fmt: skip
+        if conditions == BASE and values:
+            of = paired([*values], [*values.values()])
+            ends = fixed_interval(of.low, of.high, 3)
+            rows.append((task, variant, fixed(of.mean, 3), ends, str(of.count)))
+    return Table(("task", "variant", "mean", "95 % interval", "seeds"), tuple(rows))

@@ -1,12 +1,13 @@
-"""Who computes? Dask workers: processes on this machine, or an existing cluster.
+"""The workers of a study: Dask's, processes of this machine or an existing cluster.
 
 The one file that knows Dask. What is sent is a function by value and a text, so that neither the
-scheduler nor its workers need know our package beforehand: a worker whose package is missing, or of
-another version, takes the one that was uploaded. Nothing listens but on the loopback.
+scheduler nor its workers need know our package beforehand: those of a cluster use the package that
+was uploaded, whichever they have. Nothing listens but on the loopback.
 """
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import os
 import queue
@@ -16,20 +17,22 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Any
-from zipfile import ZipFile
+from zipfile import ZipFile, ZipInfo
 
-import psutil
-from distributed import Client, Future, KilledWorker, SpecCluster, SubprocessCluster
+from gating_core.claims.errors import Unreachable, extra_packages
+from gating_core.claims.rows import Row
+from gating_core.claims.training import received
 
-from gating_core.claims.refusals import Unreachable
-from gating_core.claims.remote import Sent, received
-from gating_core.claims.training import Row
-from gating_core.claims.version import PACKAGE, code_version
+with extra_packages():
+    import psutil
+    from distributed import Client, Future, KilledWorker, SpecCluster, SubprocessCluster
 
+PACKAGE = "gating_core"
 LOOPBACK = "127.0.0.1"
 START_SECONDS = 60.0  # for processes of this machine to start
 CONNECT_SECONDS = 5.0  # for an address to answer as a scheduler does
@@ -42,7 +45,7 @@ QUIET = {  # what processes of this machine do otherwise than Dask would
     "DASK_DISTRIBUTED__SCHEDULER__WORKER_SATURATION": "1.0",
 }
 
-Task = Callable[[str], Sent]
+Task = Callable[[str], list[dict[str, Any]]]
 
 
 class Workers:
@@ -50,7 +53,7 @@ class Workers:
 
     Those of the cluster at address ``scheduler``, or else ``count`` processes of this machine, one
     thread each. `Unreachable` within ten seconds where no scheduler answers. ``task`` is what is
-    done with a text; unless said, `remote.work_on`.
+    done with a text; unless given, `training.work_on`.
     """
 
     def __init__(
@@ -61,23 +64,22 @@ class Workers:
         self._count = count
         self._finished: queue.SimpleQueue[tuple[str, Future]] = queue.SimpleQueue()
         self._running: set[Future] = set()
-        root = None
         if scheduler is None:
-            root = str(Path(str(files(PACKAGE))).parent)
             self._cluster, self._client = _local(count)
         else:
             self._client = _connected(scheduler)
         try:
             if scheduler is None:
                 self._end_with_us()
+                source = str(Path(str(files(PACKAGE))).parent)
             else:
-                self._upload()
+                source = self._upload()
         except BaseException as error:
             self.close()
             if isinstance(error, TimeoutError):
                 raise Unreachable("no workers have started on this machine in a minute") from error
             raise
-        self._task = task or _carried(root, _archive_name(), code_version())
+        self._task = task or _carried(source)
 
     @property
     def threads(self) -> int:
@@ -130,13 +132,18 @@ class Workers:
         self._client.wait_for_workers(self._count, timeout=START_SECONDS)
         self._client.run(watch, nanny=True)
 
-    def _upload(self) -> None:
+    def _upload(self) -> str:
+        """Send the package to all workers; returns the name of the archive."""
+        data = BytesIO()
+        with ZipFile(data, "w") as package:
+            for name, source in _sources(PACKAGE, files(PACKAGE)):
+                package.writestr(ZipInfo(name), source.read_bytes())
+        digest = hashlib.sha256(data.getvalue()).hexdigest()[:12]  # another package: another name
         with TemporaryDirectory() as folder:
-            archive = Path(folder) / _archive_name()
-            with ZipFile(archive, "w") as package:
-                for name, source in _sources(PACKAGE, files(PACKAGE)):
-                    package.writestr(name, source.read_bytes())
+            archive = Path(folder) / f"{PACKAGE}-{digest}.zip"
+            archive.write_bytes(data.getvalue())
             self._client.upload_file(str(archive), load=False)
+        return archive.name
 
 
 def _result(future: Future) -> list[Row] | str:
@@ -148,10 +155,13 @@ def _result(future: Future) -> list[Row] | str:
         return f"it failed: {type(error).__name__}: {error}"
 
 
-def _carried(root: str | None, archive: str, version: str) -> Task:
-    """What a worker does with a text. It refers to nothing here, so that it is sent by value."""
+def _carried(source: str) -> Task:
+    """What a worker does with a text. It refers to nothing here, so that it is sent by value.
 
-    def task(text: str) -> Sent:
+    ``source`` is the folder of the package, or the name of an archive that was uploaded.
+    """
+
+    def task(text: str) -> list[dict[str, Any]]:
         import sys
         import threading
         from importlib import import_module, invalidate_caches
@@ -161,26 +171,21 @@ def _carried(root: str | None, archive: str, version: str) -> Task:
 
         worker = get_worker()
         lock = worker.__dict__.setdefault("_gating_core_lock", threading.Lock())
-
-        def known() -> bool:
-            try:
-                return import_module("gating_core.claims.version").code_version() == version
-            except ImportError:
-                return False
-
+        root = str(Path(worker.local_directory) / source)  # of a whole path that path itself
         with lock:
-            if not known():
+            package = sys.modules.get("gating_core")
+            if package is None or not str(package.__file__).startswith(root):
                 old = [name for name in sys.modules if name.split(".")[0] == "gating_core"]
                 for name in old:
                     del sys.modules[name]
-                sys.path.insert(0, root or str(Path(worker.local_directory) / archive))
+                sys.path.insert(0, root)
                 invalidate_caches()
-            work_on = import_module("gating_core.claims.remote").work_on
+            work_on = import_module("gating_core.claims.training").work_on
         key = worker.get_current_task()
 
         def pause() -> None:
-            known = worker.state.tasks.get(key)
-            if known is None or known.state == "cancelled":
+            own = worker.state.tasks.get(key)
+            if own is None or own.state == "cancelled":
                 raise RuntimeError("nobody waits for it any more")
 
         return work_on(text, pause)
@@ -241,17 +246,17 @@ def _connected(address: str) -> Client:
     )
     if not ADDRESS.fullmatch(address):
         raise refused
-    found: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
     def connect() -> None:
         try:
-            found.put(Client(address, timeout=CONNECT_SECONDS, set_as_default=False))
+            answers.put(Client(address, timeout=CONNECT_SECONDS, set_as_default=False))
         except Exception as error:
-            found.put(error)
+            answers.put(error)
 
     threading.Thread(target=connect, daemon=True).start()
     try:
-        client = found.get(timeout=CONNECT_SECONDS + 1)
+        client = answers.get(timeout=CONNECT_SECONDS + 1)
     except queue.Empty:
         client = None
     if not isinstance(client, Client):
@@ -259,12 +264,8 @@ def _connected(address: str) -> Client:
     return client
 
 
-def _archive_name() -> str:
-    return f"{PACKAGE}-{code_version()}.zip"
-
-
-def _sources(name: str, place: Traversable) -> Iterator[tuple[str, Traversable]]:
-    for entry in place.iterdir():
+def _sources(name: str, folder: Traversable) -> Iterator[tuple[str, Traversable]]:
+    for entry in folder.iterdir():
         inner = f"{name}/{entry.name}"
         if entry.is_dir():
             yield from _sources(inner, entry)

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from gating_core.experiments.comparison import FIRST_SETTING, STRENGTHS
 from tests.load.session import Session, Wrong, nothing_wrong
-from ui.claims.request import Request as ClaimRequest
+from ui.claims.request import StudyRequest as ClaimRequest
 from ui.decision_boundary.controls import VIEW_KEY as BOUNDARY_VIEW
 from ui.decision_boundary.names import TITLES
 from ui.decision_boundary.request import FIRST, TYPICAL

@@ -1,33 +1,35 @@
-"""Run the full study, as far as it is not done; its rows and verdicts go to ``assets/claims``.
+"""The study's command line with pictures in its report; without arguments, what the app ships.
 
-python -m ui.claims
+python -m ui.claims report report   # as python -m gating_core.claims report, with pictures
+python -m ui.claims                 # run the full study; rows and verdicts go to assets/claims
 """
 
 import sys
-from pathlib import Path
 
-from gating_core.claims import SELECTIONS, Store, default_place, run_study
-from ui.claims.judged import Source, judge
-from ui.claims.shipped import save_rows
-from ui.claims.shipped_verdicts import save_judged
+from gating_core.claims import SELECTIONS, Store, default_path, run_study
+from gating_core.claims.__main__ import main
+from ui.claims.report_pictures import illustrations
+from ui.claims.sources import Source, judge_rows, save_judged, save_rows
 
 
-def main(place: Path) -> None:
-    """Only the rows of the full study are written; ``place`` may have others."""
+def ship() -> int:
+    """Do what is missing of the full study, and write its rows and verdicts; others stay here."""
     selection = SELECTIONS["full"]
-    with Store(place) as store:
+    with Store(default_path()) as store:
         for progress in run_study(selection, store):
             sys.stderr.write(f"\r{progress.done} of {progress.total} rows")
         sys.stderr.write("\n")
         if not progress.complete:
-            sys.exit("\n".join(progress.failures))
+            sys.stderr.write("\n".join(progress.failures) + "\n")
+            return 1
         keys = {key for unit in selection.units() for key in unit.keys.values()}
         save_rows(
             [row for row in store.models() if row.key in keys],
             [row for row in store.stacks() if row.key in keys],
         )
-        save_judged(judge(Source()))
+    save_judged(judge_rows(Source()))
+    return 0
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else default_place())
+    sys.exit(main(illustrations=illustrations()) if len(sys.argv) > 1 else ship())

@@ -11,8 +11,8 @@ from streamlit.delta_generator import DeltaGenerator
 from gating_core.claims import CLAIMS, PARTS
 from gating_core.experiments.comparison import LIMITS, VARIANTS
 from gating_core.tasks import TASKS
-from ui.claims.request import ALL_CLAIMS, HERE, MEASURES, SHIPPED, STUDIES, Request
-from ui.claims.store_place import ADDRESS
+from ui.claims.request import ALL_CLAIMS, HERE, MEASURES, SHIPPED, STUDIES, StudyRequest
+from ui.claims.server import ADDRESS
 from ui.common.control_table import Controls, draw_columns, read, table
 from ui.common.controls import Choice, Choices, Control, Flag, Fold, Number, Where
 from ui.common.front import front_columns
@@ -27,7 +27,7 @@ FULL_STUDY = "those of the full study"
 
 @dataclass(frozen=True, kw_only=True)
 class Address(Control):
-    """A scheduler's, as text; whether it may be used is said when the study is to run."""
+    """The address of a scheduler; whether it may be used is checked when a study starts."""
 
     default: str = ""
     shown_instead: str = "this machine"
@@ -50,11 +50,11 @@ class Address(Control):
 CLAIMED: Controls = table(
     Choice("claim", "Claim", words=tuple(CLAIMS), width="stretch"),
     Choice("rows", "Rows", words=(SHIPPED, HERE), width="stretch",
-        help="Shipped: those of a full study that come with the app. Here: those of the studies"
-        " that were run here, on this server, also while one runs."),
+        help="Shipped: the rows of a full study, which come with the app. Here: the rows of studies"
+        " on this server, also while one runs."),
     Choice("wide", "Drawn", words=PICTURES, width="stretch",
-        help="The verdict goes by the sigmoid gate. Other gates and the controls are drawn with"
-        " all: they do not decide, they say what a gain can be due to."),
+        help="The sigmoid gate decides the verdict. All: other gates and the controls are drawn,"
+        " too. They do not decide; they show what else can explain a gain."),
     Choice("measure", "Measure", words=MEASURES, width="stretch",
         help="The paper's proxy for local nonlinearity, or the total absolute curvature."),
     Choice("study", "Study", words=STUDIES, width="stretch",
@@ -67,43 +67,43 @@ CLAIMED: Controls = table(
     Choices("study_parts", "Parts of the grid", field="parts", words=PARTS, most=len(PARTS),
         shown_instead=FULL_STUDY,
         help="Base: one layer, n = 3, from memory. Depth, values (n) and tokens are varied each"
-        " alone, of four tasks, ungated and sigmoid. Stacks: the structured regime. None: all."),
+        " alone, for four tasks, ungated and sigmoid. Stacks: the structured regime. None: all."),
     Choice("only", "For", words={ALL_CLAIMS: "", **{name: name for name in CLAIMS}},
         shape="selectbox",
-        help="What a claim needs, and what is trained in one batch with that: nothing else."),
+        help="Only what one claim needs, and what is trained in the same batch."),
     Number("many", "Seeds", field="seed_count", within=LIMITS["seed_count"], step=1),
     Number("study_steps", "Steps", field="steps", within=BOUNDARY_STEPS, step=50,
-        help="Of training. Verdicts go by the number of steps that most rows have; rows of others"
+        help="Of training. Verdicts use the rows with the most common number of steps; other rows"
         " are set aside."),
     Flag("product", "Complete product",
-        help="Every task and variant in every setting: depth × n × source. Parts then say only"
-        " whether stacks are there, too."),
+        help="Every task and variant in every setting: depth × n × source. Then Parts decide only"
+        " whether stacks are included."),
     Address("scheduler", "Address of a Dask scheduler",
         help="Empty: two processes of this machine."),
     Fold("run_study", "Run the study here: quick, full, or your own selection"),
-    Fold("numbers", "All numbers of the claim, what is missing, and the rest of its rule"),
-    Fold("models", "The models behind it: each opens on *Decision boundary*"),
-    Fold("accuracies", "How our accuracies differ from the theory document's"),
-    Fold("report", "Take it home: a report, and all rows"),
-    of=Request(),
+    Fold("numbers", "All numbers of the claim, its whole rule, and what is missing"),
+    Fold("models", "The trained models: each opens on *Decision boundary*"),
+    Fold("accuracies", "Test accuracies of all tasks and variants"),
+    Fold("report", "Download a report, or all rows"),
+    of=StudyRequest(),
 )  # fmt: skip
 
 
-def asked_request() -> Request:
-    """The claim, the rows, and what is drawn; what would run comes from `study_controls`."""
+def read_request() -> StudyRequest:
+    """Draw the controls of claim, rows and picture; what would run comes from `study_controls`."""
     columns = front_columns([6.5, 3, 4])
     claim = CLAIMED["claim"].draw(columns[0])
     CLAIMED["rows"].draw(columns[1])
-    given: dict[str, Any] = {"wide": False, "measure": Request().measure}
+    given: dict[str, Any] = {"wide": False, "measure": StudyRequest().measure}
     if claim in WITH_VARIANTS:
         given["wide"] = CLAIMED["wide"].draw(columns[2])
     elif claim == WITH_MEASURES:
         given["measure"] = CLAIMED["measure"].draw(columns[2])
-    return read(CLAIMED, Request, **given)
+    return read(CLAIMED, StudyRequest, **given)
 
 
-def study_controls(where: DeltaGenerator) -> Request:
-    """What would be run."""
+def study_controls(where: DeltaGenerator) -> StudyRequest:
+    """Draw the controls of the study, and return what it would run."""
     kind, address = where.columns([5, 4], vertical_alignment="bottom")
     study = CLAIMED["study"].draw(kind)
     CLAIMED["scheduler"].draw(address)
@@ -113,20 +113,20 @@ def study_controls(where: DeltaGenerator) -> Request:
             CLAIMED[name].draw(column, placeholder=FULL_STUDY)
         draw_columns(CLAIMED, where.columns([2, 3, 3, 2], vertical_alignment="center"),
                      (["only"], ["many"], ["study_steps"], ["product"]))  # fmt: skip
-    return read(CLAIMED, Request)
+    return read(CLAIMED, StudyRequest)
 
 
 def choose_claim(name: str) -> None:
-    """Another claim is shown; for callbacks only."""
+    """Show another claim; for callbacks only."""
     CLAIMED["claim"].set(name)
     forget()
 
 
 def show_own_rows() -> None:
-    """A study begins: its results are shown; for callbacks only."""
+    """Show the rows of this server; for callbacks only."""
     CLAIMED["rows"].set(HERE)
 
 
 def is_dark() -> bool:
-    """Whether the visitor's theme is the dark one."""
+    """Say whether the visitor's theme is the dark one."""
     return st.context.theme.type == "dark"

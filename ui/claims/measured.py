@@ -1,4 +1,4 @@
-"""What follows from the rows, kept for all visitors, and when is it found out again?"""
+"""The verdicts of rows, cached for all visitors, and renewed when rows may have come."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from streamlit.runtime import exists, get_instance
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from gating_core.claims import ModelRow, Refused
-from ui.claims.judged import Judged, Picture, Source, file_bytes, judge, models_of
+from ui.claims.judged import Judged, Picture
 from ui.claims.picture import figure_of
 from ui.claims.request import HERE
 from ui.claims.running import Status
-from ui.claims.shipped_verdicts import load_judged
-from ui.claims.store_place import store_place
+from ui.claims.server import store_path
+from ui.claims.sources import Source, file_bytes, judge_rows, load_judged, models_of
 from ui.common.figures import figures
 from ui.limits import STORE_STAMPS_SECONDS
 from ui.work import pool
@@ -25,36 +25,36 @@ from ui.work.cache import cached
 
 _lock = threading.Lock()
 _so_far: cachetools.LRUCache[str, tuple[Source, Judged]] = cachetools.LRUCache(1)
-_judging: set[str] = set()  # places whose rows are being judged
-_seen: dict[Path, tuple[float, bool, tuple[int, ...]]] = {}  # when, of a running study, which
+_judging: set[str] = set()  # stores whose rows are being judged
+_seen: dict[Path, tuple[float, bool, tuple[int, ...]]] = {}  # when, whether a study ran, stamp
 
 
 @cached("Judging every row …")
 def judged(source: Source) -> Judged:
-    """The verdicts; `Refused` where the store cannot be read."""
-    return pool.POOL.call(judge, source) if source.path else load_judged()
+    """Return the verdicts; `Refused` where the store cannot be read."""
+    return pool.POOL.call(judge_rows, source) if source.path else load_judged()
 
 
 def judged_so_far(source: Source) -> tuple[Source, Judged] | None:
-    """The newest verdicts of the place of ``source`` that are there; newer ones are on their way.
+    """Return the newest verdicts of the store of ``source`` that are done, and start newer ones.
 
-    So that whoever looks at a running study does not wait at every step.
+    So a visitor of a running study does not wait at every step.
     """
     with _lock:
-        found = _so_far.get(source.path)
-        if (found is None or found[0] != source) and source.path not in _judging:
+        newest = _so_far.get(source.path)
+        if (newest is None or newest[0] != source) and source.path not in _judging:
             _judging.add(source.path)
             threading.Thread(target=_judge, args=(source,), name="judge", daemon=True).start()
-    return found
+    return newest
 
 
 def _judge(source: Source) -> None:
     try:
-        found = source, pool.POOL.call(judge, source)
+        judged = source, pool.POOL.call(judge_rows, source)
         with _lock:
-            _so_far[source.path] = found
+            _so_far[source.path] = judged
     except (Refused, pool.WorkerLost):
-        pass  # which is said once the study has ended
+        pass  # the page says so once the study has ended
     finally:
         with _lock:
             _judging.discard(source.path)
@@ -62,64 +62,64 @@ def _judge(source: Source) -> None:
 
 @cached("Reading every row …")
 def models(source: Source) -> dict[str, ModelRow]:
-    """All trained models, by their keys; `Refused` where the store cannot be read."""
+    """Return all trained models, by their keys; `Refused` where the store cannot be read."""
     return pool.POOL.call(models_of, source)
 
 
 def source_of(rows: str, status: Status) -> Source:
-    """Where the rows come from; those of a running study are looked at again now and then."""
+    """Return the source of the rows; that of a running study changes every few seconds."""
     if rows != HERE:
         return Source()
-    place = store_place()
-    return Source(str(place), _stamp(place, status.lives))
+    path = store_path()
+    return Source(str(path), _stamp(path, status.lives))
 
 
-def _stamp(place: Path, lives: bool) -> tuple[int, ...]:
-    """Another one when rows may have come; while a study runs, at most every few seconds."""
+def _stamp(store: Path, lives: bool) -> tuple[int, ...]:
+    """A stamp that changes when rows may have come; while a study runs, only now and then."""
     with _lock:
-        when, ran, stamp = _seen.get(place, (0.0, False, ()))
+        when, ran, stamp = _seen.get(store, (0.0, False, ()))
         now = time.monotonic()
         if not (lives and ran and now - when < STORE_STAMPS_SECONDS):
-            stamp = _read_stamp(place)
-            _seen[place] = now, lives, stamp
+            stamp = _read_stamp(store)
+            _seen[store] = now, lives, stamp
         return stamp
 
 
-def _read_stamp(place: Path) -> tuple[int, ...]:
-    found: list[int] = []
-    for path in (place, place.with_name(f"{place.name}-wal")):
+def _read_stamp(store: Path) -> tuple[int, ...]:
+    numbers: list[int] = []
+    for path in (store, store.with_name(f"{store.name}-wal")):
         try:
-            about = path.stat()
-            found += [about.st_mtime_ns, about.st_size]
+            stat = path.stat()
+            numbers += [stat.st_mtime_ns, stat.st_size]
         except OSError:
-            found += [0, 0]
-    return tuple(found)
+            numbers += [0, 0]
+    return tuple(numbers)
 
 
 def has_rows() -> bool:
-    """Whether this server has a store."""
-    return store_place().exists()
+    """Say whether this server has a store."""
+    return store_path().exists()
 
 
-def chart(source: Source, claim: str, place: int, picture: Picture, dark: bool) -> go.Figure:
-    """A picture as Plotly draws it."""
-    key = ("claims", source, claim, place, picture.wide, dark)
+def chart(source: Source, claim: str, number: int, picture: Picture, dark: bool) -> go.Figure:
+    """Return a picture as Plotly draws it, in the colours of the theme."""
+    key = ("claims", source, claim, number, picture.wide, dark)
     return figures(key, lambda: [figure_of(picture.text, dark, picture.wide)])[0]
 
 
 def file(source: Source, name: str) -> bytes:
-    """A file to take home."""
+    """Return one of `sources.FILES`."""
     return pool.POOL.call(file_bytes, source, name)
 
 
 def visitor() -> str:
-    """The session of whoever looks."""
+    """Return the session of the visitor."""
     context = get_script_run_ctx()
     return context.session_id if context is not None else ""
 
 
 def may_stop(status: Status) -> bool:
-    """Whether this visitor started the study, or nobody is here who did."""
+    """Say whether this visitor started the study, or whoever did is gone."""
     if status.owner == visitor():
         return True
     return not (exists() and get_instance().is_active_session(status.owner))

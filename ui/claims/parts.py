@@ -1,4 +1,4 @@
-"""The page of claims: what is fetched for it, and how it is laid out."""
+"""The parts of the page of claims, and what is fetched for them."""
 
 from __future__ import annotations
 
@@ -6,68 +6,68 @@ from dataclasses import dataclass
 from functools import partial
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
-from gating_core.claims import ModelRow, Refused, code_version
+from gating_core.claims import ModelRow, Refused, Table
 from ui.claims import measured, words
 from ui.claims.controls import CLAIMED, choose_claim, is_dark
-from ui.claims.judged import FILES, Judged, Judgement, Picture, Source
-from ui.claims.request import HERE, SHIPPED, Request, model_link
+from ui.claims.judged import Judged, Judgement, Picture
+from ui.claims.request import HERE, SHIPPED, StudyRequest, model_link
 from ui.claims.running import Status
+from ui.claims.sources import FILES, Source
 from ui.common.explain import explain
+from ui.common.lessons import section
 from ui.components.rows import rows
 from ui.foreign import as_words
 
 CHART = "claims_chart"
 MODELS_SHOWN = 400  # pixels of the table of models
-PLAIN = {"displayModeBar": False}
+NO_MODE_BAR = {"displayModeBar": False}
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
-    """What there is to show, from which rows, and what is said of them."""
+class ClaimsResult:
+    """What there is to show: verdicts, and from which rows they follow."""
 
-    asked: Request
-    status: Status
+    request: StudyRequest
     source: Source
     judged: Judged
-    where: str
     note: str = ""
 
     @property
     def claim(self) -> Judgement:
         """The chosen one."""
-        return self.judged.claims[self.asked.claim]
+        return self.judged.claims[self.request.claim]
 
     @property
     def picture(self) -> tuple[int, Picture] | None:
-        """The one that decides the claim, and its place among the pictures."""
-        pictures = self.claim.shown(self.asked.wide)
+        """The picture that decides the claim, and its number among them."""
+        pictures = self.claim.shown(self.request.wide)
         if not pictures:
             return None
-        place = min(self.asked.measure, len(pictures) - 1)
-        return place, pictures[place]
+        number = min(self.request.measure, len(pictures) - 1)
+        return number, pictures[number]
 
 
-def fetch(asked: Request, status: Status) -> Found:
-    """The verdicts of the rows that were asked for; where there are none, of those shipped."""
+def fetch(request: StudyRequest, status: Status) -> ClaimsResult:
+    """Return the verdicts of the requested rows, or of the shipped ones where there are none."""
     note = ""
-    if asked.rows == HERE and not measured.has_rows():
+    if request.rows == HERE and not measured.has_rows():
         note = "No study has been run here yet."
-    elif asked.rows == HERE:
+    elif request.rows == HERE:
         source = measured.source_of(HERE, status)
         try:
             source, judged = _judged(source, status)
             if judged is None or (status.lives and not _any(judged)):
-                note = "The first rows of the study here are on their way."
+                note = "The study here has no rows yet: the first are being computed."
             elif _any(judged):
-                return Found(asked, status, source, judged, "trained here")
+                return ClaimsResult(request, source, judged)
             else:
                 note = "The study here has no rows yet."
         except Refused as error:
             note = f"The rows here cannot be read: {error}."
-    source = Source()
-    return Found(asked, status, source, measured.judged(source), SHIPPED,
-                 f"{note} Shown: the shipped rows." if note else "")  # fmt: skip
+    note = f"{note} Shown: the shipped rows." if note else ""
+    return ClaimsResult(request, Source(), measured.judged(Source()), note)
 
 
 def _any(judged: Judged) -> bool:
@@ -75,71 +75,70 @@ def _any(judged: Judged) -> bool:
 
 
 def _judged(source: Source, status: Status) -> tuple[Source, Judged | None]:
-    """Of a running study what is there by now."""
+    """The verdicts; of a running study those that are done."""
     if status.lives:
         return measured.judged_so_far(source) or (source, None)
     return source, measured.judged(source)
 
 
-def draw_table(found: Found) -> None:
-    """Claim, evidence and verdict of all seven, and the rule of the chosen one."""
-    if found.note:
-        st.caption(f":material/info: {found.note}")
-    chosen = found.asked.claim
+def draw_table(result: ClaimsResult) -> None:
+    """Draw claim, evidence and verdict of all seven, and the rule of the chosen one."""
+    if result.note:
+        st.caption(f":material/info: {result.note}")
+    chosen, judged = result.request.claim, result.judged
     rows(
         key="claims_table", label="Claims: choose one", columns=("Claim", "Evidence", "Verdict"),
         cells={
             name: (f"{name} {one.title}", one.evidence,
                    f"{words.SIGNS[one.word]}\u00a0{one.word}")
-            for name, one in found.judged.claims.items()
+            for name, one in judged.claims.items()
         },
         chosen=chosen, on_choose=choose_claim,
     )  # fmt: skip
-    rule = found.claim.rule
+    rule = result.claim.rule
     st.caption(f"**The rule of {chosen}, written before the numbers.** {rule['The verdict']}")
-    judged = found.judged
-    st.caption(
-        " ".join([
-            words.rows_text(judged.model_count, judged.stack_count, judged.seeds, judged.code,
-                            found.where),
-            words.aside_text(judged.set_aside), words.code_text(judged.code, code_version()),
-        ])
+    shipped = not result.source.path
+    parts = (
+        words.rows_text(judged.model_count, judged.stack_count, judged.seeds,
+                        SHIPPED if shipped else "trained here"),
+        words.version_text(judged.code, shipped),
+        words.aside_text(judged.set_aside),
     )  # fmt: skip
+    st.caption(" ".join(filter(None, parts)))
 
 
-def draw_picture(found: Found) -> None:
-    """The picture that decides, the sentence with its numbers, and the model that was clicked."""
-    one = found.claim
+def draw_picture(result: ClaimsResult) -> None:
+    """Draw the picture that decides, the sentence with its numbers, and the clicked model."""
+    one = result.claim
     st.markdown(f"**{one.claim}: {one.rule['The claim']}**")
-    shown = found.picture
+    shown = result.picture
     if shown is None:
         st.info(f"There is no picture of {one.claim} yet. {one.sentences}")
         return
-    place, picture = shown
-    figure = measured.chart(found.source, one.claim, place, picture, is_dark())
-    drawn, told = st.container(), st.container()
-    if picture.wide:  # which is higher than a screen
-        drawn, told = told, drawn
-    event = drawn.plotly_chart(
-        figure, key=f"{CHART}_{one.claim}_{place}_{picture.wide}", alt=picture.alt,
-        on_select="rerun", selection_mode="points", config=PLAIN,
+    number, picture = shown
+    figure = measured.chart(result.source, one.claim, number, picture, is_dark())
+    above, below = st.container(), st.container()
+    chart, text = (below, above) if picture.wide else (above, below)  # wide: higher than a screen
+    event = chart.plotly_chart(
+        figure, key=f"{CHART}_{one.claim}_{number}_{picture.wide}", alt=picture.alt,
+        on_select="rerun", selection_mode="points", config=NO_MODE_BAR,
     )  # fmt: skip
-    told.markdown(f"{words.SIGNS[one.word]} **{one.word}**: {one.sentences}")
-    with told.container(horizontal=True):
+    text.markdown(f"{words.SIGNS[one.word]} **{one.word}**: {one.sentences}")
+    with text.container(horizontal=True):
         explain(f"{one.claim}, {picture.title}", picture.explain)
-    _draw_clicked(found, event)
+    _draw_clicked(result, event)
 
 
-def _draw_clicked(found: Found, event: object) -> None:
-    """The model behind a point."""
+def _draw_clicked(result: ClaimsResult, event: object) -> None:
+    """Draw the model behind a point."""
     points = event["selection"]["points"] if event else ()  # type: ignore[index]
     keys = [point.get("customdata") for point in points]
-    models = measured.models(found.source) if keys else {}
+    models = measured.models(result.source) if keys else {}
     behind = [models[key] for key in map(_key, keys) if key in models]
     for row in behind[:1]:
         draw_model(row)
     if keys and not behind:
-        st.caption("No trained model stands behind this point.")
+        st.caption("This point is no trained model.")
 
 
 def _key(customdata: object) -> str:
@@ -147,38 +146,35 @@ def _key(customdata: object) -> str:
 
 
 def draw_model(row: ModelRow) -> None:
-    """One model's numbers, and the way to it."""
+    """Draw one model's numbers, and the link to it."""
     st.markdown(words.model_text(row))
     st.page_link(
         "pages/2_Decision_boundary.py", icon=":material/gesture:", query_params=model_link(row),
-        label="This model on *Decision boundary*", help=words.LINK_TEXT,
+        label="This model on *Decision boundary*", help=section("claims", "link"),
     )  # fmt: skip
 
 
-def draw_numbers(found: Found) -> None:
-    """Every number of the claim."""
+def draw_numbers(result: ClaimsResult) -> None:
+    """Draw every number of the claim."""
     fold = CLAIMED["numbers"].draw(st)
     if not fold.open:
         return
-    one = found.claim
+    one = result.claim
     for about, text in one.rule.items():
         fold.markdown(f"**{about}.** {text}")
     fold.markdown(f"**What would change it.** {one.changes}")
-    fold.dataframe(
-        [dict(zip(one.table.columns, row, strict=True)) for row in one.table.rows],
-        hide_index=True,
-    )
+    _draw_rows(fold, one.table)
     if one.gaps:
         fold.markdown("**Models that are not there.** " + as_words("; ".join(one.gaps)) + ".")
 
 
-def draw_models(found: Found) -> None:
-    """All trained models as a table to choose from."""
+def draw_models(result: ClaimsResult) -> None:
+    """Draw all trained models as a table to choose from."""
     fold = CLAIMED["models"].draw(st)
     if not fold.open:
         return
     trained = sorted(
-        measured.models(found.source).values(),
+        measured.models(result.source).values(),
         key=lambda row: (row.task, row.part, row.depth, row.values, row.variant, row.seed),
     )
     event = fold.dataframe(
@@ -197,33 +193,31 @@ def draw_models(found: Found) -> None:
         if chosen and chosen[0] < len(trained):
             draw_model(trained[chosen[0]])
         else:
-            st.caption("Choose a row to open its model; or click a point of the picture.")
+            st.caption("Choose a row to open its model, or click a point of the picture.")
 
 
-def draw_accuracies(found: Found) -> None:
-    """Ours beside others."""
+def draw_accuracies(result: ClaimsResult) -> None:
+    """Draw the mean accuracies of all tasks and variants."""
     fold = CLAIMED["accuracies"].draw(st)
-    if not fold.open:
-        return
-    fold.markdown(found.judged.compared)
-    table = found.judged.compared_table
-    if table is not None:
-        fold.table([dict(zip(table.columns, row, strict=True)) for row in table.rows],
-                   hide_index=True)  # fmt: skip
+    if fold.open:
+        fold.caption(section("claims", "accuracies"))
+        _draw_rows(fold, result.judged.accuracies)
 
 
-def draw_report(found: Found) -> None:
-    """Files to take home, made when they are asked for."""
+def _draw_rows(where: DeltaGenerator, table: Table) -> None:
+    rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+    where.dataframe(rows, hide_index=True)
+
+
+def draw_report(result: ClaimsResult) -> None:
+    """Draw the buttons of the files to download, which are made on a click."""
     fold = CLAIMED["report"].draw(st)
     if not fold.open:
         return
-    fold.caption(
-        "The report holds verdicts, rules, pictures, numbers, settings, versions and seeds; the"
-        " HTML file needs no network. The other files hold every row with all digits."
-    )
+    fold.caption(section("claims", "report"))
     with fold.container(horizontal=True):
         for name, mime in FILES.items():
             st.download_button(
-                name, partial(measured.file, found.source, name), name, mime,
+                name, partial(measured.file, result.source, name), name, mime,
                 key=f"claims_{name}", on_click="ignore", icon=":material/download:",
             )  # fmt: skip

@@ -1,4 +1,4 @@
-"""How does a figure of the core fit the page: its height, its colours, its number of traces?"""
+"""Figures made to fit the page: their height, their colours, their number of traces."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from gating_core.claims.pictures import DARK, LIGHT, colours
+from ui.claims.style import DARK, LIGHT, colours
 
 HEIGHT = 300  # pixels, so that the picture stands on the first screen
 LINE_PIXELS = 30  # of a forest plot that shows everything, below the first screen
@@ -34,15 +34,15 @@ def figure_of(text: str, dark: bool, wide: bool) -> go.Figure:
 def merged(figure: dict[str, Any]) -> dict[str, Any]:
     """The same picture with as few traces as possible: each costs a browser and a server time.
 
-    Joined are traces that look alike and are not told apart by a legend; between two lines stands
-    a gap.
+    Joined are traces that look alike and have no names of their own in a legend; a gap stands
+    between two lines.
     """
     shows = figure["layout"].get("showlegend", True)
-    found: dict[str, dict[str, Any]] = {}
+    joined: dict[str, dict[str, Any]] = {}
     for trace in figure["data"]:
         key = _looks(trace, shows)
-        found[key] = _joined(found[key], trace) if key in found else _listed(trace)
-    data = [*found.values()]
+        joined[key] = _joined(joined[key], trace) if key in joined else _listed(trace)
+    data = [*joined.values()]
     named = {trace["name"] for trace in data if trace.get("showlegend", shows)}
     if shows and len(named) > MOST_NAMES:
         data = _with_short_legend(data, figure["layout"]["font"]["color"])
@@ -50,7 +50,7 @@ def merged(figure: dict[str, Any]) -> dict[str, Any]:
 
 
 def _with_short_legend(data: list[dict[str, Any]], ink: str) -> list[dict[str, Any]]:
-    """Groups are called "task, variant": a colour for each task, a symbol for each variant."""
+    """Name a colour for each task and a symbol for each variant; groups are "task, variant"."""
     tasks: dict[str, str] = {}
     variants: dict[str, str] = {}
     for trace in data:
@@ -97,8 +97,8 @@ def _joined(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
     for name, value in marker.items():
         if isinstance(value, list):
             marker[name] = [*value, *(value[:1] * len(gap)), *other["marker"][name]]
-    found = one | lists | ({"marker": marker} if marker else {})
+    joined = one | lists | ({"marker": marker} if marker else {})
     if "error_x" in one:
         array = [*one["error_x"]["array"], *other["error_x"]["array"]]
-        found["error_x"] = one["error_x"] | {"array": array}
-    return found
+        joined["error_x"] = one["error_x"] | {"array": array}
+    return joined

@@ -1,4 +1,4 @@
-"""What does a visitor ask of the study: which claim to see, from which rows, and what to run?"""
+"""The request of a visitor: which claim to see, from which rows, and what to run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from gating_core.claims import SELECTIONS, ModelRow, Selection, default_place
+from gating_core.claims import SELECTIONS, ModelRow, Selection, default_path
+from gating_core.claims.selection import UNIT_SEEDS
 from gating_core.claims.units import ModelUnit
 from ui.limits import CLAIMS_SECONDS
 
@@ -15,18 +16,17 @@ SHIPPED, HERE = "shipped", "here"
 OWN = "own"
 STUDIES = {"quick": "quick", "full": "full", "own selection": OWN}
 COMMAND = ("python", "-m", "gating_core.claims", "run")
-MEASURES = {"proxy": 0, "∫|K| dA": 1}  # places of C6's pictures
+MEASURES = {"proxy": 0, "∫|K| dA": 1}  # C6's pictures, in order
 FULL = SELECTIONS["full"]
 ALL_CLAIMS = "all claims"
 CORES = 2  # that a study has on this machine
 # The study tests on 1,000 points and the page on what is left of the training share, in steps of 4
 # points and 5 %: these train on the same 256.
 LINK_POINTS, LINK_SHARE = 1280, 0.2
-TOGETHER = 16  # seeds of one batch of the study
 
 
 @dataclass(frozen=True)
-class Request:
+class StudyRequest:
     """The controls of the page."""
 
     claim: str = "C4"
@@ -65,12 +65,12 @@ class Request:
 
     @property
     def trouble(self) -> str:
-        """Why that is not run from a page, in a sentence; empty: it may be."""
+        """Why a page does not run it, in a sentence; empty: it may."""
         size = self.selection.size
         if not size.models + size.stacks:
             return (
-                f"{self.only} needs nothing of what is chosen: it stands on other tasks, variants"
-                " or parts of the grid."
+                f"{self.only} needs nothing of what is chosen: it needs other tasks, variants or"
+                " parts of the grid."
             )
         if self.seconds > CLAIMS_SECONDS:
             return (
@@ -81,11 +81,11 @@ class Request:
 
     @property
     def options(self) -> tuple[str, ...]:
-        """What the command line is told, but for the store: how it differs from the full study."""
+        """The options of the command line but for the store: how it differs from the full study."""
         if self.study != OWN:
-            said = [f"--{self.study}"]
+            words = [f"--{self.study}"]
         else:
-            said = ["--grid", "all"] if self.product else ["--full"]
+            words = ["--grid", "all"] if self.product else ["--full"]
             given = {
                 "only": self.only, "tasks": ",".join(self.tasks),
                 "variants": ",".join(self.variants), "parts": ",".join(self.parts),
@@ -94,14 +94,14 @@ class Request:
             usual = {"seeds": str(FULL.seed_count), "steps": str(FULL.steps)}
             for name, value in given.items():
                 if value and value != usual.get(name):
-                    said += [f"--{name}", value]
-        return (*said, "--scheduler", self.scheduler) if self.scheduler else tuple(said)
+                    words += [f"--{name}", value]
+        return (*words, "--scheduler", self.scheduler) if self.scheduler else tuple(words)
 
 
-def command(request: Request, store: Path) -> str:
-    """What one types into a shell for the same."""
-    place = () if store == default_place() else ("--store", str(store))
-    return shlex.join((*COMMAND, *request.options, *place))
+def command(request: StudyRequest, store: Path) -> str:
+    """Return what does the same in a shell."""
+    other = () if store == default_path() else ("--store", str(store))
+    return shlex.join((*COMMAND, *request.options, *other))
 
 
 def model_link(row: ModelRow) -> dict[str, str]:
@@ -109,12 +109,12 @@ def model_link(row: ModelRow) -> dict[str, str]:
     (unit,) = Selection((row.task,), ("ungated",), ("base",), 1, row.steps).units()
     assert isinstance(unit, ModelUnit)
     base = unit.setting
-    sides = ("ungated", "sigmoid") if row.variant == "ungated" else ("ungated", row.variant)
+    right = "sigmoid" if row.variant == "ungated" else row.variant
     return {
-        "data": row.task, "left": sides[0], "right": sides[1], "steps": str(row.steps),
+        "data": row.task, "left": "ungated", "right": right, "steps": str(row.steps),
         "points": str(LINK_POINTS), "share": f"{LINK_SHARE:g}", "flip": f"{base.label_noise:g}",
         "decay": f"{base.weight_decay:g}", "from": row.source, "width": str(base.model_dim),
-        "slots": str(row.values), "stack": str(row.depth), "seeds": str(TOGETHER),
-        "first": str(row.seed // TOGETHER * TOGETHER), "who": "picked",
+        "slots": str(row.values), "stack": str(row.depth), "seeds": str(UNIT_SEEDS),
+        "first": str(row.seed // UNIT_SEEDS * UNIT_SEEDS), "who": "picked",
         "picked_seed": str(row.seed),
     }  # fmt: skip

@@ -1,7 +1,7 @@
-"""Which study runs on this server? One for all visitors, in a process that outlives every tab.
+"""The study of this server: one for all visitors, in a process that outlives every tab.
 
-It is the command line, in a session of its own. Beside the store stand a record of it and what it
-has said, so that a server that is started anew finds it. To pause is to end the process: the store
+It is the command line, in a session of its own. A record of it and its output are files beside the
+store, so that a server that is started anew finds it. To pause is to end the process: the store
 keeps every row, and the same command goes on from there.
 """
 
@@ -21,14 +21,14 @@ from pathlib import Path
 
 import psutil
 
-from gating_core.claims import default_place
+from gating_core.claims import default_path
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULE = "gating_core.claims"
 STOP_SECONDS = 15.0  # for a study to end its workers, before its processes are killed
 REST_SECONDS = 60.0  # after a stop, in which what it left is looked for
 SAME_SECONDS = 1.0  # between two readings of when a process began
-LAST_BYTES = 4096  # of what was said: its last line is shorter
+LAST_BYTES = 4096  # of its output: the last line is shorter
 LOWER_PRIORITY = 10  # pages go first
 
 _lock = threading.Lock()
@@ -84,7 +84,7 @@ def start(options: tuple[str, ...], owner: str, store: Path) -> str:
         if look(store).lives:
             return "A study runs here already, and is shown."
         try:
-            if store == default_place():
+            if store == default_path():
                 store.parent.mkdir(parents=True, exist_ok=True)
             with _beside(store, "out").open("wb") as out, _beside(store, "err").open("wb") as err:
                 child = subprocess.Popen(
@@ -158,8 +158,8 @@ def _write(store: Path, record: Record) -> None:
 
 def _read(store: Path) -> Record | None:
     try:
-        found = json.loads(_beside(store, "json").read_text(encoding="utf-8"))
-        record = Record(**found | {"options": tuple(found["options"])})
+        saved = json.loads(_beside(store, "json").read_text(encoding="utf-8"))
+        record = Record(**saved | {"options": tuple(saved["options"])})
         State(record.stop or State.NONE)
         return record if isinstance(record.pid, int) and record.pid > 1 else None
     except (OSError, ValueError, TypeError, KeyError):
@@ -197,14 +197,13 @@ def _last_line(path: Path) -> str:
 
 def _last_progress(store: Path) -> dict:
     with suppress(ValueError):
-        found = json.loads(_last_line(_beside(store, "out")))
-        if isinstance(found, dict):
-            return found
+        last = json.loads(_last_line(_beside(store, "out")))
+        if isinstance(last, dict):
+            return last
     return {}
 
 
 def _trouble(store: Path, failures: tuple[str, ...]) -> str:
     if failures:
         return f"{len(failures)} of its units could not be done; the first: {failures[0]}"
-    said = _last_line(_beside(store, "err"))
-    return said or "its process was ended from outside"
+    return _last_line(_beside(store, "err")) or "its process was ended from outside"

@@ -1,4 +1,4 @@
-"""How does a visitor run the study, see how far it is, pause, cancel and resume it?"""
+"""The controls of the study: run it, see how far it is, pause, cancel and resume it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ui.claims import measured, running, words
 from ui.claims.controls import CLAIMED, show_own_rows, study_controls
 from ui.claims.request import HERE, command
 from ui.claims.running import State, Status
-from ui.claims.store_place import scheduler_trouble, silence_trouble, store_place
+from ui.claims.server import scheduler_trouble, silence_trouble, store_path
 from ui.foreign import as_words
 from ui.work.semaphore import SCRIPTS
 
@@ -19,23 +19,24 @@ EVERY_SECONDS = 1.0
 TROUBLE = "claims_trouble"
 SEEN, CLOSED = "claims_study_seen", "claims_study_closed"  # when the study began that was
 ENDS = {
-    State.PAUSED: "The study is paused: every row that was found is kept.",
-    State.CANCELLED: "The study was cancelled: every row that was found is kept.",
+    State.PAUSED: "The study is paused: every row that was done is kept.",
+    State.CANCELLED: "The study was cancelled: every row that was done is kept.",
     State.COMPLETE: "The study is complete.",
 }
+DOCK = "dock-0-study"  # at the foot of the window, where it moves nothing on the page
 RESUMABLE = (State.PAUSED, State.ENDED)
 
 
 def study_status() -> Status:
-    """How this server's study is."""
-    return running.look(store_place())
+    """Return how this server's study is."""
+    return running.look(store_path())
 
 
 def draw_progress(status: Status, rows: str) -> None:
-    """How far the server's study is, for everybody, and what ended it, until that is closed.
+    """Draw how far the server's study is, for everybody, and its end, until that is closed.
 
-    An end that asks for nothing is told to those alone who have seen the study run; the fold that
-    starts one tells it to all.
+    An end that needs no answer is shown only to those who have seen the study run; the fold that
+    starts a study shows it to all.
     """
     if trouble := st.session_state.pop(TROUBLE, ""):
         st.error(trouble)
@@ -45,7 +46,7 @@ def draw_progress(status: Status, rows: str) -> None:
     if status.state == State.NONE or not seen or _is(CLOSED, status):
         return
     if status.lives:
-        st.fragment(_look, run_every=EVERY_SECONDS)(status, rows, _there(rows, status))
+        st.fragment(_look, run_every=EVERY_SECONDS)(status, rows, _judged_so_far(rows, status))
     else:
         _draw_end(status)
 
@@ -54,43 +55,43 @@ def _is(name: str, status: Status) -> bool:
     return st.session_state.get(name) == status.began
 
 
-def _there(rows: str, status: Status) -> object:
-    """Which rows have been judged of a running study, if they are to be seen."""
+def _judged_so_far(rows: str, status: Status) -> object:
+    """Which rows of a running study have been judged, if the page shows them."""
     if rows != HERE or not status.lives:
         return None
-    found = measured.judged_so_far(measured.source_of(rows, status))
-    return found and found[0]
+    newest = measured.judged_so_far(measured.source_of(rows, status))
+    return newest and newest[0]
 
 
 def _look(before: Status, rows: str, shown: object) -> None:
-    """A fragment: only this runs again while the study does, the page when there is more to see."""
+    """A fragment: it runs again and again, the page only when there is more to see."""
     with SCRIPTS.acquired():
-        status = running.look(store_place())
+        status = running.look(store_path())
         if status.state != before.state:
             st.rerun()
-        if _there(rows, status) != shown:
+        if _judged_so_far(rows, status) != shown:
             st.rerun()
-        with _line():
+        with st.container(), _line(DOCK):
             _draw_running(status)
 
 
-def _line() -> DeltaGenerator:
-    return st.container(horizontal=True, vertical_alignment="center")
+def _line(key: str | None = None) -> DeltaGenerator:
+    return st.container(horizontal=True, vertical_alignment="center", key=key)
 
 
 def _draw_running(status: Status) -> None:
     share = status.done / status.total if status.total else 0.0
-    told = words.progress_text(status.done, status.total, status.seconds_left)
+    text = words.progress_text(status.done, status.total, status.seconds_left)
     if not status.total:
-        told = "its processes start"
-    st.progress(share, text=f"Study {_options(status)}: {told}")
+        text = "its processes start"
+    st.progress(share, text=f"Study {_options(status)}: {text}")
     stopping, mine = status.state == State.STOPPING, measured.may_stop(status)
-    about = None if mine else "Whoever started it is here, and alone may stop it."
+    about = None if mine else "Only the visitor who started it may stop it, while still here."
     for label, why in (("Pause", State.PAUSED), ("Cancel", State.CANCELLED)):
         st.button(
             "Stopping …" if stopping and label == "Pause" else label, key=f"claims_{label}",
             disabled=stopping or not mine, help=about, on_click=running.stop,
-            args=(store_place(), why),
+            args=(store_path(), why),
         )  # fmt: skip
 
 
@@ -115,7 +116,7 @@ def _end(status: Status) -> str:
 
 
 def _close(began: float) -> None:
-    """What ended has been read; for callbacks only."""
+    """Hide the message of an end; for callbacks only."""
     st.session_state[CLOSED] = began
 
 
@@ -124,11 +125,11 @@ def _options(status: Status) -> str:
 
 
 def _start(options: tuple[str, ...], scheduler: str = "") -> None:
-    """Start it, or say why not; for callbacks only."""
+    """Start a study, or say why not; for callbacks only."""
     trouble = ""
     if scheduler:
         trouble = scheduler_trouble(scheduler) or silence_trouble(scheduler)
-    trouble = trouble or running.start(options, measured.visitor(), store_place())
+    trouble = trouble or running.start(options, measured.visitor(), store_path())
     if trouble:
         st.session_state[TROUBLE] = trouble
     else:
@@ -136,7 +137,7 @@ def _start(options: tuple[str, ...], scheduler: str = "") -> None:
 
 
 def draw_study(status: Status) -> None:
-    """What to run, the button that runs it, and the command that does the same."""
+    """Draw what to run, the button that runs it, and the command that does the same."""
     fold = CLAIMED["run_study"].draw(st)
     if not fold.open:
         return
@@ -157,4 +158,4 @@ def draw_study(status: Status) -> None:
             f"{words.size_text(request.selection.size, request.seconds)} It goes on when this tab"
             " is closed, and whoever comes back finds it. The same from a shell:"
         )
-    fold.code(command(request, store_place()), language="bash")
+    fold.code(command(request, store_path()), language="bash")

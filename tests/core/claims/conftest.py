@@ -5,7 +5,7 @@ import time
 import pytest
 
 from gating_core.claims import Selection, Store
-from gating_core.claims.remote import received, work_on
+from gating_core.claims.training import received, work_on
 
 TINY = Selection(tasks=("xor", "linear"), variants=("ungated", "sigmoid", "half"),
                  parts=("base", "stacks"), seed_count=2, steps=3)  # fmt: skip

@@ -1,6 +1,5 @@
 """Is a report whole in itself, true to the rows, and safe whatever a text contains?"""
 
-import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -8,14 +7,12 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from gating_core.claims import html
-from gating_core.claims.markdown import escaped
+from gating_core.claims import Illustrations, Picture
 from gating_core.claims.models import sorted_out
-from gating_core.claims.published import PUBLISHED, difference_sentence, differences
 from gating_core.claims.report import write_report
-from gating_core.claims.rules import RULES
-from gating_core.claims.verdicts import verdicts
-from gating_core.claims.wording import Table, gap_lines, number, probability, spans
+from gating_core.claims.report_formats import escaped
+from gating_core.claims.text import Table, gap_lines, number, probability, spans
+from gating_core.claims.verdicts import accuracies, verdicts
 from tests.core.claims.made_rows import failed, made, stacks
 
 NASTY = "<script>alert('x')</script> & </script> | `a` *b* [c](d) \n# e"
@@ -51,7 +48,8 @@ def written(tmp_path_factory):
     rows = made()
     rows[0] = replace(failed(rows[0]), error=NASTY)
     rows[1] = replace(rows[1], key=NASTY)
-    paths = write_report(folder / "new", rows, stacks(), {"command": NASTY})
+    drawn = Illustrations(lambda one: [Picture(NASTY, one.claim.title, "<i>drawn</i>")], "<b></b>")
+    paths = write_report(folder / "new", rows, stacks(), {"command": NASTY}, drawn)
     return rows, *(path.read_text(encoding="utf-8") for path in paths)
 
 
@@ -60,41 +58,18 @@ def test_both_say_every_claim_with_its_verdict_and_rule(written):
     text = re.sub(r"\s+", " ", Page(page).text)
     plain = re.sub(r"\\([^\w\s])", r"\1", markdown)
     for claim, one in verdicts(rows, stacks()).items():
-        for told in (f"{claim} {one.title}: {one.word}", one.sentences, *one.rule.values()):
+        for told in (f"{claim} {one.claim.title}: {one.word}", one.sentences, *one.rule.values()):
             assert told in text
             assert told in plain
         for row in one.table.rows:
             assert all(cell in text and cell in plain for cell in row)
 
 
-def test_the_page_fetches_nothing(written):
-    _, page, _ = written
-    for tag, attributes in Page(page).tags:
-        assert tag not in ("link", "img", "iframe", "object", "embed", "base")
-        assert not {"src", "href", "srcset", "data"} & set(attributes)
-    own = page.replace(html.plotly_js(), "")
-    assert "http" not in own
-    assert "@import" not in own
-    assert "url(" not in own
-
-
-def test_the_library_stands_inside_whole(written):
-    _, page, _ = written
-    assert html.plotly_js() in page
-    assert "</script" not in html.plotly_js().lower()
-
-
-def test_figures_are_the_ones_of_the_verdicts(written):
-    rows, page, _ = written
-    (data,) = [json.loads(text) for text in Page(page).scripts if text.startswith('{"figures"')]
-    assert len(data["figures"]) == len(RULES) + 1  # two of C6
-    places = [
-        attributes for _, attributes in Page(page).tags if attributes.get("class") == "figure"
-    ]
-    assert [one["id"] for one in places] == [f"figure-{i}" for i in range(len(data["figures"]))]
-    keys = {key for f in data["figures"] for trace in f["data"] for key in
-            trace.get("customdata", ())}  # fmt: skip
-    assert {row.key for row in rows if row.error is None} <= keys
+def test_pictures_are_those_that_it_was_given(written):
+    _, page, markdown = written
+    assert page.count("<i>drawn</i>") == 7
+    assert "<b></b></head>" in page
+    assert markdown.count("(in the HTML report)") == 7
 
 
 def test_no_text_becomes_a_tag(written):
@@ -110,14 +85,6 @@ def test_a_failure_is_named(written):
     _, page, markdown = written
     assert "failed: linear, ungated, seed 0" in page
     assert "failed: linear, ungated, seed 0" in markdown
-
-
-def test_without_the_library_the_report_says_so(tmp_path, monkeypatch):
-    monkeypatch.setattr(html, "find_spec", lambda name: None)
-    path, _ = write_report(tmp_path, made(seeds=range(2)), [], {})
-    page = path.read_text(encoding="utf-8")
-    assert html.WITHOUT in page
-    assert "<script" not in page
 
 
 def test_of_nothing_there_is_a_report(tmp_path):
@@ -146,31 +113,13 @@ def test_markdown_is_escaped(text, expected):
     assert escaped(text) == expected
 
 
-# --- Beside the theory's table --------------------------------------------------------------------
-
-
-def test_the_table_of_the_theory():
-    """Corners and some more of section 6, read off by hand."""
-    assert len(PUBLISHED) == 30
-    assert PUBLISHED["linear", "ungated"] == 0.995
-    assert PUBLISHED["rings", "additive"] == 0.538
-    assert PUBLISHED["spiral", "silu"] == 0.859
-    assert PUBLISHED["circle", "pointwise"] == 0.734
-
-
-def test_differences_from_it_have_their_interval():
+def test_accuracies_have_their_interval():
     rows = made(lambda t, v, s, r: {"test_accuracy": 0.9 + 0.01 * (s % 2)}, tasks=("xor",))
-    found = {one.variant: one for one in differences(sorted_out(rows))}
-    assert set(found) == {"ungated", "sigmoid", "additive"}
-    assert found["ungated"].ours == pytest.approx(0.905)
+    table = accuracies(sorted_out(rows))
+    assert [row[1] for row in table.rows] == ["ungated", "sigmoid", "matched", "additive"]
     half = 2.131449545559323 * np.std([0, 0.01] * 8, ddof=1) / 4
-    assert found["ungated"].high - found["ungated"].low == pytest.approx(2 * half)
-    assert found["ungated"].outside
-    said = difference_sentence(tuple(found.values()))
-    assert said.startswith(
-        "3 of 3 of its means lie outside our 95 % intervals; ours are higher in 1"
-    )
-    assert "None" in difference_sentence(())
+    ends = f"[{0.905 - half:.3f}, {0.905 + half:.3f}]"
+    assert table.rows[0] == ("xor", "ungated", "0.905", ends, "16")
 
 
 # --- Words ----------------------------------------------------------------------------------------

@@ -18,10 +18,17 @@ import sqlalchemy as sa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gating_core.claims import ModelRow, Refused, StackRow, Store, default_place, export
-from gating_core.claims import place as place_file
+from gating_core.claims import (
+    ModelRow,
+    Refused,
+    StackRow,
+    Store,
+    default_path,
+    export,
+    store_location,
+)
 from gating_core.claims import store as store_file
-from gating_core.claims.place import APPLICATION_ID, VERSION, create
+from gating_core.claims.store_location import APPLICATION_ID, VERSION, create
 
 ROOT = Path(__file__).resolve().parents[3]
 ROW = ModelRow(
@@ -303,16 +310,16 @@ def test_a_store_that_is_being_made_is_no_empty_file(whole, monkeypatch):
     """Where there are no hard links it has its name a moment before it is there."""
     content = whole.read_bytes()
     whole.write_bytes(b"")
-    monkeypatch.setattr(place_file.time, "sleep", lambda seconds: whole.write_bytes(content))
+    monkeypatch.setattr(store_location.time, "sleep", lambda seconds: whole.write_bytes(content))
     with Store(whole) as store:
         assert len(store.models()) == 400
 
 
-def test_the_default_place_is_the_users_own_and_is_made(monkeypatch, tmp_path):
+def test_the_default_path_is_the_users_own_and_is_made(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     monkeypatch.setenv("LOCALAPPDATA", str(tmp_path))
     monkeypatch.setattr(Path, "home", lambda: tmp_path)
-    place = default_place()
+    place = default_path()
     assert tmp_path in place.parents
     Store(place).close()
     assert place.is_file()

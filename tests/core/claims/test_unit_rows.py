@@ -9,7 +9,7 @@ import torch
 
 from gating_core.attention import build_attention, weight_chart
 from gating_core.attention.classifier import restore
-from gating_core.claims import ModelRow, code_version, training
+from gating_core.claims import STUDY_VERSION, ModelRow, training
 from gating_core.claims.measuring import FINER_GRID, GRID, measured
 from gating_core.claims.training import unit_rows
 from gating_core.claims.units import ModelUnit, StackUnit
@@ -37,7 +37,7 @@ def rows():
 def test_there_is_a_row_for_every_key_in_order(rows):
     assert [row.key for row in rows] == list(UNIT.keys.values())
     assert [(row.variant, row.seed) for row in rows] == list(UNIT.keys)
-    assert {row.code for row in rows} == {code_version()}
+    assert {row.code for row in rows} == {STUDY_VERSION}
     assert {row.together for row in rows} == {6}
     assert {row.error for row in rows} == {None}
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from ui.claims.store_place import PLACE
+from ui.claims.server import STORE
 
 
 @pytest.fixture
 def store(tmp_path, monkeypatch):
     """The place of this server's store, where there is none yet."""
     path = tmp_path / "claims.sqlite"
-    monkeypatch.setenv(PLACE, str(path))
+    monkeypatch.setenv(STORE, str(path))
     return path

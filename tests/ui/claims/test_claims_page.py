@@ -11,11 +11,11 @@ import pandas as pd
 import pytest
 from streamlit.delta_generator import DeltaGenerator
 
-from gating_core.claims import WORDS, Store, code_version
+from gating_core.claims import STUDY_VERSION, WORDS, Store
 from tests.ui.opening import component, mistakes, open_page, report
 from ui.claims import measured, running, study
-from ui.claims.judged import FILES, Source, file_bytes, judge, rows_of
 from ui.claims.running import State, Status
+from ui.claims.sources import FILES, Source, file_bytes, judge_rows, rows_of
 
 PAGE = "pages/5_Claims.py"
 TABLE = "claims_table"
@@ -155,11 +155,14 @@ def test_bad_links_are_one_sentence_each():
     assert len(charts(app)) == 1
 
 
-def test_rows_of_another_version_are_named(first, monkeypatch):
-    monkeypatch.setattr("ui.claims.parts.code_version", lambda: "another")
-    assert said(open_page(PAGE), "another version of the code")
-    monkeypatch.setattr("ui.claims.parts.code_version", lambda: measured.judged(Source()).code)
-    assert not said(open_page(PAGE), "another version of the code")
+def test_rows_of_an_older_version_are_shown_and_named(store, rows, first):
+    version = f"Version {STUDY_VERSION} of the study: recomputed sample identical."
+    assert said(first, f"shipped. {version}")
+    with Store(store) as opened:
+        opened.write([replace(row, code="d1d7abe7b131") for row in rows[0][:20]])
+    app = open_page(PAGE, rows="here")
+    assert said(app, "They are of version d1d7abe7b131 of the study; version 1 runs here.")
+    assert said(app, "Rows: 20 trained models")
 
 
 def test_without_a_study_here_the_shipped_rows_are_shown_and_named(store):
@@ -182,7 +185,7 @@ def test_rows_that_have_no_say_are_counted(store, rows, first):
     others = [replace(row, key=f"{row.key}x", steps=50) for row in some[:5]]
     with Store(store) as opened:
         opened.write([*some, *others])
-    assert said(open_page(PAGE, rows="here"), "Set aside: 5 models, of another version")
+    assert said(open_page(PAGE, rows="here"), "Set aside: 5 models of another version")
     assert not said(first, "Set aside")
 
 
@@ -222,7 +225,7 @@ def test_a_clicked_point_opens_its_model(monkeypatch, rows):
 def test_a_clicked_point_without_a_model_is_said(monkeypatch):
     event = {"selection": {"points": [{"x": 1.0}]}}
     monkeypatch.setattr(DeltaGenerator, "plotly_chart", lambda *a, **k: event)
-    assert said(open_page(PAGE), "No trained model stands behind this point.")
+    assert said(open_page(PAGE), "This point is no trained model.")
 
 
 # --- The study ------------------------------------------------------------------------------------
@@ -308,7 +311,7 @@ def test_results_are_shown_while_they_arrive(monkeypatch, store, rows):
     measured._so_far.clear()
     measured._seen.clear()
     app = open_page(PAGE, rows="here")
-    assert said(app, "The first rows of the study here are on their way.")
+    assert said(app, "The study here has no rows yet: the first are being computed.")
     awaited(lambda: not measured._judging)
     app.run()
     assert said(app, "Rows: 20 trained models")
@@ -367,7 +370,7 @@ def test_what_cannot_be_run_from_a_page_is_said_and_its_command_still_shown(monk
     assert "--grid all" in app.code[0].value
     app = open_page(PAGE, run_study="true", study="own selection", tasks="xor", many="8")
     assert not app.warning
-    assert said(app, "144 models and 128 stacks, less what is there already: about")
+    assert said(app, "144 models and 128 stacks, without those that are there already: about")
 
 
 # --- What is taken home ---------------------------------------------------------------------------
@@ -389,7 +392,7 @@ def test_the_report_is_made_of_what_is_shown(store, rows):
     source = Source(str(store), (1,))
     report = file_bytes(source, "claims.md").decode()
     assert report.startswith("# Does the paper hold here?")
-    for word, one in ((one.word, one) for one in judge(source).claims.values()):
+    for word, one in ((one.word, one) for one in judge_rows(source).claims.values()):
         assert f"{one.claim} {one.title}: {word}\n" in report
 
 
@@ -407,13 +410,7 @@ def test_every_fold_opens():
     assert not app.exception
     assert said(app, "What would change it.")
     assert len(app.get("download_button")) == len(FILES)
-    assert len(app.table) == 1
-
-
-def test_the_version_that_runs_is_named_by_the_core(first):
-    code = measured.judged(Source()).code
-    assert said(first, f"code {code}")
-    assert said(first, code_version()) or code == code_version()
+    assert [len(x.value) for x in app.dataframe] == [14, 64]  # differences, and 8 × 8 accuracies
 
 
 def test_the_page_is_short():

@@ -7,17 +7,23 @@ from urllib.parse import urlencode
 import numpy as np
 import pytest
 
-from gating_core.claims import SELECTIONS, default_place
+from gating_core.claims import SELECTIONS, STUDY_VERSION, default_path
 from gating_core.claims.__main__ import _parser, _selection
 from gating_core.claims.units import ModelUnit
 from gating_core.training.ensemble import batches_of
 from ui.claims import words
-from ui.claims.judged import Source, judge, rows_of
 from ui.claims.picture import HEIGHT, figure_of, merged
-from ui.claims.request import MEASURES, STUDIES, Request, command, model_link
-from ui.claims.shipped import FOLDER, load_rows, save_rows
-from ui.claims.shipped_verdicts import load_judged
-from ui.claims.store_place import scheduler_trouble, store_place
+from ui.claims.request import MEASURES, STUDIES, StudyRequest, command, model_link
+from ui.claims.server import scheduler_trouble, store_path
+from ui.claims.sources import (
+    SHIPPED_FOLDER,
+    Source,
+    judge_rows,
+    load_judged,
+    load_rows,
+    rows_of,
+    save_rows,
+)
 from ui.common.links import check_link
 from ui.decision_boundary.controls import DECISION_BOUNDARY, RUN
 from ui.decision_boundary.request import BoundaryRequest, resolve, setting
@@ -39,11 +45,11 @@ def test_shipped_rows_are_a_study_and_small(shipped):
     assert len(models) in {chosen.size.models for chosen in SELECTIONS.values()}
     assert stacks
     assert len({row.key for row in models}) == len(models)
-    assert sum(path.stat().st_size for path in FOLDER.iterdir()) < MOST_SHIPPED
+    assert sum(path.stat().st_size for path in SHIPPED_FOLDER.iterdir()) < MOST_SHIPPED
 
 
 def test_shipped_verdicts_are_those_of_the_shipped_rows():
-    assert load_judged() == judge(Source())
+    assert load_judged() == judge_rows(Source())
 
 
 def test_what_is_saved_is_read_again(shipped, tmp_path):
@@ -127,13 +133,13 @@ def test_the_seed_is_among_those_that_are_trained(shipped, seed):
 
 
 def test_the_command_names_the_store_only_where_it_is_another():
-    assert command(Request(), default_place()) == "python -m gating_core.claims run --quick"
+    assert command(StudyRequest(), default_path()) == "python -m gating_core.claims run --quick"
 
 
 def test_the_place_is_the_one_that_the_server_is_told(store, monkeypatch):
-    assert store_place() == store
+    assert store_path() == store
     monkeypatch.delenv("GATING_CLAIMS_STORE")
-    assert store_place() == default_place()
+    assert store_path() == default_path()
 
 
 OWN = (
@@ -149,14 +155,14 @@ OWN = (
 @pytest.mark.parametrize("asked", [*({"study": x} for x in STUDIES.values()), *OWN])
 def test_the_command_line_reads_the_same_selection(asked):
     """Whatever the page can choose."""
-    request = Request(**{"study": "own"} | asked)
+    request = StudyRequest(**{"study": "own"} | asked)
     found = _parser().parse_args(["run", *request.options])
     assert _selection(found) == request.selection
     assert (found.scheduler or "") == request.scheduler
 
 
 def test_what_is_chosen_takes_as_long_as_its_units_say():
-    chosen = Request(study="own", tasks=("xor", "linear"), seed_count=20, steps=100)
+    chosen = StudyRequest(study="own", tasks=("xor", "linear"), seed_count=20, steps=100)
     units = list(chosen.selection.units())
     assert chosen.seconds == pytest.approx(sum(unit.seconds for unit in units) / 2)
     size = chosen.selection.size
@@ -176,7 +182,7 @@ def test_what_is_chosen_takes_as_long_as_its_units_say():
     ],
 )
 def test_a_study_too_long_or_of_nothing_is_a_sentence(asked, said):
-    trouble = Request(study="own", **asked).trouble
+    trouble = StudyRequest(study="own", **asked).trouble
     assert said in trouble
     assert bool(said) == bool(trouble)
 
@@ -296,7 +302,7 @@ def test_rows_without_anything_have_words_too(tmp_path):
     with Store(tmp_path / "empty.sqlite") as store:
         found = verdicts(store.models(), store.stacks())
     for one in found.values():
-        assert words.evidence_text(one)
+        assert one.summary
         assert one.word == "not enough data"
         assert one.word in words.SIGNS
 
@@ -321,8 +327,10 @@ def test_time_is_said(seconds, said):
 
 
 def test_versions_are_compared():
-    assert words.code_text("a", "a") == words.code_text("", "a") == ""
-    assert "b" in words.code_text("a", "b")
+    assert words.version_text("", False) == ""
+    assert words.version_text(STUDY_VERSION, False) == f"Version {STUDY_VERSION} of the study."
+    assert "recomputed sample identical" in words.version_text(STUDY_VERSION, True)
+    assert "A new run adds its own rows" in words.version_text("d1d7abe7b131", False)
 
 
 def test_rows_of_shipped_and_source_agree(shipped):

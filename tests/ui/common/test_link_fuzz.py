@@ -16,7 +16,7 @@ from tests.profiles import fuzz
 from tests.ui.common.test_links import BAD, GOOD, PAGES
 from tests.ui.foreign_words import HOSTILE
 from tests.ui.opening import mistakes, open_page
-from ui.claims.request import Request as ClaimsRequest
+from ui.claims.request import StudyRequest as ClaimsRequest
 from ui.claims.request import command
 from ui.common.control_table import Controls
 from ui.common.links import check_link

@@ -1,7 +1,7 @@
-"""Is a file a store of this study, whole and of a version that we know? Found out without a trace.
+"""The file of a store: its place, how it is made, and whether it is whole and of a known version.
 
-The store's kind and version stand in the head of its file, which is read as bytes, before SQLite
-opens anything.
+A file that is refused stays as it was. The store's kind and version stand in the head of its file,
+which is read as bytes, before SQLite opens anything.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from contextlib import closing, suppress
 from pathlib import Path
 from urllib.parse import quote
 
-from gating_core.claims.refusals import Refused
+from gating_core.claims.errors import Refused
 
 APPLICATION_ID = 0x47435543  # "GCUC", in the head of the file
 VERSION = 1  # of the tables
 MAGIC = b"SQLite format 3\0"
 HEAD_BYTES = 100  # source: "Database File Format", section 1.3, of SQLite's documentation
-VERSION_PLACE, ID_PLACE = 60, 68  # of four bytes each
+VERSION_OFFSET, ID_OFFSET = 60, 68  # of four bytes each
 LOOKS, LOOK_SECONDS = 10, 0.02  # at a file that is empty, until it is taken for one
 FOLDER, FILE = "gating-curvature", "claims.sqlite"
 
 
-def default_place() -> Path:
-    """The file in the user's data folder, which is the same for the page and the command line."""
+def default_path() -> Path:
+    """Return the file in the user's data folder, the same for the page and the command line."""
     home = Path.home()
     if sys.platform == "win32":
         base = Path(os.environ.get("LOCALAPPDATA", home / "AppData" / "Local"))
@@ -53,7 +53,7 @@ def reading_mode(path: Path) -> str:
 
 def create(path: Path, schema: Iterable[str]) -> None:
     """Make an empty store: a whole one or none, also if two processes do it at once."""
-    if path == default_place():
+    if path == default_path():
         path.parent.mkdir(parents=True, exist_ok=True)
     if not path.parent.is_dir():
         raise Refused(f"{path} cannot be made: there is no folder {path.parent}")
@@ -66,15 +66,15 @@ def create(path: Path, schema: Iterable[str]) -> None:
                 connection.execute(statement)
             connection.execute("PRAGMA journal_mode = WAL")
         with suppress(FileExistsError):  # another process was first
-            _name(new, path)
+            _link(new, path)
     except (OSError, sqlite3.Error) as error:
         raise Refused(f"{path} cannot be made: {error}") from error
     finally:
         new.unlink(missing_ok=True)
 
 
-def _name(new: Path, path: Path) -> None:
-    """Call the file ``new`` ``path``, too, unless there is one: `FileExistsError` then."""
+def _link(new: Path, path: Path) -> None:
+    """Make ``path`` a second name of ``new``; `FileExistsError` if there is such a file."""
     try:
         os.link(new, path)
     except FileExistsError:
@@ -106,17 +106,17 @@ def check_file(path: Path, readable: bool = False) -> None:
         raise Refused(f"{path} cannot be read: {error.strerror}") from error
     if not head:
         raise Refused(f"{path} is empty; it was left as it is: remove it, or name another file")
-    kind = int.from_bytes(head[ID_PLACE : ID_PLACE + 4], "big")
+    kind = int.from_bytes(head[ID_OFFSET : ID_OFFSET + 4], "big")
     if not head.startswith(MAGIC) or kind != APPLICATION_ID:
         raise Refused(f"{path} is no store of a study; it was left as it is: name another file")
-    version = int.from_bytes(head[VERSION_PLACE : VERSION_PLACE + 4], "big")
+    version = int.from_bytes(head[VERSION_OFFSET : VERSION_OFFSET + 4], "big")
     if version > VERSION:
         raise Refused(
             f"{path} is a store of version {version}, and this program knows {VERSION} and below;"
             " it was left as it is: use a newer program, or name another file"
         )
-    for place, what in ((path, "it"), (path.parent, "its folder")):
-        if not readable and not os.access(place, os.W_OK):
+    for each, what in ((path, "it"), (path.parent, "its folder")):
+        if not readable and not os.access(each, os.W_OK):
             raise Refused(f"{path} cannot be written to: {what} is read-only; name another file")
     damage = _damage(path)
     if damage:
@@ -132,15 +132,15 @@ def _damage(path: Path) -> str:
     somebody is writing has a second file with its latest rows; to one that begins while we look
     without it, a second look is due.
     """
-    found = ""
+    answer = ""
     for _ in range(2):
         log = path.with_name(f"{path.name}-wal")
         try:
-            place = address(path, "ro" if log.exists() else "immutable")
-            with closing(sqlite3.connect(place, uri=True)) as connection:
-                found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+            uri = address(path, "ro" if log.exists() else "immutable")
+            with closing(sqlite3.connect(uri, uri=True)) as connection:
+                answer = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
         except sqlite3.Error as error:
-            found = str(error)
-        if found == "ok":
+            answer = str(error)
+        if answer == "ok":
             return ""
-    return found.splitlines()[-1]
+    return answer.splitlines()[-1]

@@ -1,4 +1,4 @@
-"""Which models does the study train? Selections: the quick one, the full one, one's own.
+"""The models that a study trains: the quick selection, the full one, one's own.
 
 Every model is one member of a batched ensemble, and a `Unit` of work is such an ensemble: some
 variants of one setting with up to 16 seeds. The study begins with the first 16 seeds of all
@@ -14,61 +14,29 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from gating_core.checks import check_choice, check_flag, check_integer
+from gating_core.claims.design import (
+    BASE_SETTING,
+    BASE_VARIANTS,
+    FULL_TASKS,
+    LABEL_NOISE,
+    LINEAR,
+    PARTS,
+    PRODUCT,
+    STACKS,
+    VARIED,
+    VARIED_TASKS,
+    VARIED_VARIANTS,
+)
 from gating_core.claims.units import ModelUnit, StackUnit, Unit
+from gating_core.claims.verdicts import CLAIMS
 from gating_core.experiments.comparison import LIMITS, VARIANTS, Setting
 from gating_core.experiments.depth import DepthRequest
 from gating_core.tasks import TASKS
 from gating_core.training.ensemble import batches_of
 
-LINEAR = ("linear", "offset")  # the tasks whose decision boundary is a straight line
-NONLINEAR = ("xor", "circle", "spiral", "checkerboard", "rings", "moons")
-# Without wrong labels to learn from, linear tasks are at their ceiling: 99.5 % (section 6 of the
-# theory), where no difference could show. Test labels are always right.
-LABEL_NOISE = 0.1
-CONTROLS = ("additive", "pointwise", "half", "matched")
-BASE_VARIANTS = ("ungated", "sigmoid", "headwise", "silu", *CONTROLS)
-VARIED_TASKS = ("linear", "xor", "circle", "spiral")
-VARIED_VARIANTS = ("ungated", "sigmoid")
-TRAIN_POINTS, TEST_POINTS = 256, 1000  # of each seed
-BASE = dict(
-    points=TRAIN_POINTS + TEST_POINTS,
-    train_share=TRAIN_POINTS / (TRAIN_POINTS + TEST_POINTS),
-    model_dim=8,
-    value_count=3,
-    depth=1,
-)
-VARIED: dict[str, tuple[dict, ...]] = {  # by part of the grid: what is set otherwise there
-    "base": ({},),
-    "depth": ({"depth": 2}, {"depth": 3}),
-    "values": ({"value_count": 4}, {"value_count": 8}),
-    "tokens": ({"source": "tokens"},),
-}
-STACKS = "stacks"  # the part of the structured regime
-PARTS = (*VARIED, STACKS)
-PRODUCT = {"source": ("memory", "tokens"), "depth": (1, 2, 3), "value_count": (3, 4, 8)}
-TOGETHER = 16  # seeds of one unit
+UNIT_SEEDS = 16
 STACK_DEPTH = 16
-SIZES_KEPT = 64  # three numbers each
-
-
-@dataclass(frozen=True)
-class Needed:
-    """What a claim is decided by: tasks, variants and parts of the grid."""
-
-    tasks: tuple[str, ...] = (*LINEAR, *NONLINEAR)
-    variants: tuple[str, ...] = BASE_VARIANTS
-    parts: tuple[str, ...] = tuple(VARIED)
-
-
-CLAIMS: dict[str, Needed] = {
-    "C1": Needed(variants=("ungated",), parts=("base",)),
-    "C2": Needed(variants=("sigmoid", "headwise", "silu"), parts=("base",)),
-    "C3": Needed(),
-    "C4": Needed(tasks=NONLINEAR),
-    "C5": Needed(tasks=LINEAR),
-    "C6": Needed(),
-    "C7": Needed(parts=(STACKS,)),
-}
+SIZES_CACHED = 64  # three numbers each
 
 
 @dataclass(frozen=True)
@@ -91,7 +59,7 @@ class Selection:
     here; ``ValueError`` says what must be.
     """
 
-    tasks: tuple[str, ...] = (*LINEAR, *NONLINEAR)  # keys of TASKS
+    tasks: tuple[str, ...] = FULL_TASKS  # keys of TASKS
     variants: tuple[str, ...] = BASE_VARIANTS  # keys of VARIANTS
     parts: tuple[str, ...] = PARTS
     seed_count: int = 32  # 1 to 64
@@ -105,19 +73,19 @@ class Selection:
         check_integer("steps", self.steps, *LIMITS["steps"])
         if self.only is not None:
             check_choice("only", self.only, CLAIMS)
-        for name, known in (("tasks", TASKS), ("variants", VARIANTS), ("parts", PARTS)):
-            asked = getattr(self, name)
-            if not isinstance(asked, tuple) or not asked or len(set(asked)) < len(asked):
-                raise ValueError(f"{name} is {asked!r}; it must name at least one, each once")
-            for each in asked:
-                check_choice(name, each, known)
+        for name, choices in (("tasks", TASKS), ("variants", VARIANTS), ("parts", PARTS)):
+            chosen = getattr(self, name)
+            if not isinstance(chosen, tuple) or not chosen or len(set(chosen)) < len(chosen):
+                raise ValueError(f"{name} is {chosen!r}; it must name at least one, each once")
+            for each in chosen:
+                check_choice(name, each, choices)
         for _ in self._settings(0, 1):  # which checks what goes together
             pass
 
     def units(self) -> Iterator[Unit]:
-        """All that is to be done, in order."""
-        for first in range(0, self.seed_count, TOGETHER):
-            count = min(TOGETHER, self.seed_count - first)
+        """Yield all that is to be done, in order."""
+        for first in range(0, self.seed_count, UNIT_SEEDS):
+            count = min(UNIT_SEEDS, self.seed_count - first)
             if STACKS in self.parts and self._needs_stacks:
                 yield StackUnit(DepthRequest(depth=STACK_DEPTH, seed=first, seed_count=count))
             for part, setting in self._settings(first, count):
@@ -128,21 +96,21 @@ class Selection:
 
     @property
     def size(self) -> Size:
-        """How much it is."""
+        """The models and stacks, and roughly the time."""
         return _size(self)
 
     def _settings(self, first: int, count: int) -> Iterator[tuple[str, Setting]]:
-        for part, varied, task in self._cells():
+        for part, varied, task in self._grid():
             base = part in ("base", "all")
             names = tuple(x for x in self.variants if base or x in VARIED_VARIANTS)
             if names and (base or task in VARIED_TASKS):
                 noise = LABEL_NOISE if task in LINEAR else 0.0
                 yield part, Setting(
                     task=task, variants=names, label_noise=noise, seed=first, seed_count=count,
-                    steps=self.steps, **(BASE | varied),
+                    steps=self.steps, **(BASE_SETTING | varied),
                 )  # fmt: skip
 
-    def _cells(self) -> Iterator[tuple[str, dict, str]]:
+    def _grid(self) -> Iterator[tuple[str, dict, str]]:
         """The part of the grid, what is varied there, and a task."""
         if self.product:
             for values in itertools.product(*PRODUCT.values()):
@@ -156,20 +124,20 @@ class Selection:
 
     @property
     def _needs_stacks(self) -> bool:
-        return self.only is None or STACKS in CLAIMS[self.only].parts
+        return self.only is None or STACKS in CLAIMS[self.only].needs.parts
 
     def _is_needed(self, unit: ModelUnit) -> bool:
         if self.only is None:
             return True
-        needed, setting = CLAIMS[self.only], unit.setting
+        needed, setting = CLAIMS[self.only].needs, unit.setting
         parts = (*needed.parts, "all") if needed.parts != (STACKS,) else ()
         inside = unit.part in parts and setting.task in needed.tasks
         return inside and bool(set(setting.variants) & set(needed.variants))
 
 
-@lru_cache(maxsize=SIZES_KEPT)
+@lru_cache(maxsize=SIZES_CACHED)
 def _size(selection: Selection) -> Size:
-    """Kept: to list the complete product takes a fifth of a second."""
+    """Cached: to list the complete product takes a fifth of a second."""
     models, stacks, seconds = 0, 0, 0.0
     for unit in selection.units():
         if isinstance(unit, ModelUnit):
@@ -185,6 +153,6 @@ QUICK = Selection(
     tasks=("linear", "offset", "xor", "circle"),
     variants=("ungated", "sigmoid", "silu", "additive"),
     parts=("base", STACKS),
-    seed_count=TOGETHER,
+    seed_count=UNIT_SEEDS,
 )
 SELECTIONS = {"quick": QUICK, "full": FULL, "all": Selection(product=True)}

@@ -4,15 +4,15 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gating_core.claims import CLAIMS, LINEAR, NONLINEAR, SELECTIONS, Selection, code_version
-from gating_core.claims import version as version_file
-from gating_core.claims.grid import BASE_VARIANTS, LABEL_NOISE, TOGETHER
+from gating_core.claims import CLAIMS, FULL_TASKS, SELECTIONS, Selection, units
+from gating_core.claims.design import BASE_VARIANTS, LABEL_NOISE, LINEAR
+from gating_core.claims.selection import UNIT_SEEDS
 from gating_core.claims.units import ModelUnit, StackUnit, loaded
 from gating_core.experiments.comparison import Setting
 from tests.core.claims.conftest import TINY
@@ -40,12 +40,12 @@ def test_the_full_study_is_what_the_issue_asks_for():
     base = {cell[1:] for cell in found if cell[0] == "base"}
     assert base == {
         (task, name, "memory", 1, 3, seed)
-        for task in (*LINEAR, *NONLINEAR)
+        for task in FULL_TASKS
         for name in BASE_VARIANTS
         for seed in range(32)
     }
-    assert len(LINEAR) == 2
-    assert len(NONLINEAR) >= 6
+    assert set(LINEAR) < set(FULL_TASKS)
+    assert len(FULL_TASKS) == 8
     assert {"additive", "pointwise", "half", "matched"} <= set(BASE_VARIANTS)
     varied = {cell[1:] for cell in found if cell[0] != "base"}
     assert varied == {
@@ -74,7 +74,7 @@ def test_the_quick_study_is_done_when_the_full_one_has_begun():
 def test_every_setting_has_its_first_seeds_before_any_has_more():
     firsts = [unit.setting.seed for unit in models(FULL)]
     assert firsts == sorted(firsts)
-    assert max(unit.setting.seed_count for unit in models(FULL)) == TOGETHER
+    assert max(unit.setting.seed_count for unit in models(FULL)) == UNIT_SEEDS
 
 
 def test_the_complete_product_holds_the_full_study():
@@ -86,14 +86,14 @@ def test_the_complete_product_holds_the_full_study():
 
 
 def test_seeds_that_fill_no_whole_unit_make_a_smaller_one():
-    found = models(replace(TINY, seed_count=TOGETHER + 3, parts=("base",), tasks=("xor",)))
+    found = models(replace(TINY, seed_count=UNIT_SEEDS + 3, parts=("base",), tasks=("xor",)))
     assert [unit.setting.seed_count for unit in found] == [16, 16, 3, 3]
     assert found[-1].setting.seeds == (16, 17, 18)
 
 
 @pytest.mark.parametrize("claim", CLAIMS)
 def test_a_claim_gets_all_that_it_needs_and_units_without_it_are_left_out(claim):
-    needed = CLAIMS[claim]
+    needed = CLAIMS[claim].needs
     some = list(replace(FULL, only=claim).units())
     keys = {unit.key for unit in some}
     assert some
@@ -188,23 +188,15 @@ def test_keys_are_the_same_in_every_process():
     assert answer.stdout.split() == own
 
 
-def test_keys_change_with_the_sources_that_decide_numbers_and_with_no_others(tmp_path, monkeypatch):
-    class Source:
-        def __init__(self, text):
-            self.text = text
+def test_keys_change_with_the_version_and_not_with_a_field_at_its_default(monkeypatch):
+    @dataclass(frozen=True)
+    class WiderSetting(Setting):
+        more: float = 0.0
 
-        def read_text(self, encoding):
-            return self.text
-
-    real = dict(version_file.deciding_sources())
-    assert {"geometry/curvature.py", "claims/measuring.py", "randomness.py"} <= set(real)
-    assert not {"claims/store.py", "claims/workers.py", "claims/__main__.py"} & set(real)
-
-    def version(sources):
-        monkeypatch.setattr(version_file, "deciding_sources", lambda: iter(sources.items()))
-        return version_file.code_version.__wrapped__()
-
-    assert version(real) == code_version()
-    changed = real | {"checks.py": Source(real["checks.py"].read_text("utf-8") + "# more\n")}
-    renamed = {f"new/{name}" if name == "checks.py" else name: x for name, x in real.items()}
-    assert len({version(x) for x in (real, changed, renamed)}) == 3
+    (unit, *_) = models(TINY)
+    wider = WiderSetting(**asdict(unit.setting))
+    key = unit.key
+    assert ModelUnit("base", wider).key == key
+    assert ModelUnit("base", replace(wider, more=1.0)).key != key
+    monkeypatch.setattr(units, "STUDY_VERSION", "other")
+    assert unit.key != key

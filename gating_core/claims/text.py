@@ -1,4 +1,4 @@
-"""How are the numbers of a verdict written? With their doubt, in few digits, a dash for NaN."""
+"""Numbers as text, with their doubt, in few digits; a dash for NaN. Tables of such texts."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ def interval(low: float, high: float, digits: int = 3) -> str:
     return _between(number, low, high, digits)
 
 
-def _between(said: Callable[[float, int], str], low: float, high: float, digits: int) -> str:
+def _between(text: Callable[[float, int], str], low: float, high: float, digits: int) -> str:
     if np.isnan(low) or np.isnan(high):
         return MISSING
-    return f"[{said(low, digits)}, {said(high, digits)}]"
+    return f"[{text(low, digits)}, {text(high, digits)}]"
 
 
 def fixed(value: float, places: int = 2) -> str:

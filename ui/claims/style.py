@@ -1,7 +1,6 @@
-"""What is a picture made of, and in which colours? Plain data in Plotly's figure format.
+"""The look of all pictures of claims: Plotly figures as dictionaries, in the colours of a palette.
 
-A figure is a dictionary of ``data`` and ``layout``. Colours are the caller's, so that they suit its
-theme: every public function of this package takes a `Palette`. Colour is never the only channel.
+A figure is a dictionary of ``data`` and ``layout``. Colour is never the only channel.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ class Figure:
 
 
 def colours(palette: Palette) -> tuple[str, ...]:
-    """All of a palette's, in one order: so that one theme's can be put for another's."""
+    """Return all colours of a palette, in one order: one theme's can be put for another's."""
     own = (palette.ink, palette.faint, palette.gated, palette.ungated, palette.control)
     return (*own, palette.band, *palette.tasks)
 
@@ -63,11 +62,25 @@ def layout_of(palette: Palette, x: str, y: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def rows_axis(labels: list[str], below: float, above: float) -> dict[str, Any]:
+    """One labelled row for each of ``labels``, from the bottom up, with room at both ends."""
+    return {"tickvals": [*range(len(labels))], "ticktext": labels, "showgrid": False,
+            "range": [-below, len(labels) - above], "automargin": True}  # fmt: skip
+
+
+def markers(name: str, x: Any, y: Any, **more: Any) -> dict[str, Any]:
+    return {"type": "scatter", "mode": "markers", "name": name, "x": x, "y": y, **more}
+
+
+def lines(name: str, x: Any, y: Any, **more: Any) -> dict[str, Any]:
+    return {"type": "scatter", "mode": "lines", "name": name, "x": x, "y": y, **more}
+
+
 def vertical(x: float, colour: str, dash: str = "solid") -> dict[str, Any]:
     return {"type": "line", "xref": "x", "yref": "paper", "x0": x, "x1": x, "y0": 0, "y1": 1,
             "line": {"color": colour, "width": 1, "dash": dash}}  # fmt: skip
 
 
-def jittered(place: int, count: int) -> list[float]:
-    """Heights of single seeds round their line, in order, so that equal ones stay apart."""
-    return (place + SPREAD * np.linspace(-1, 1, count) * (count > 1)).tolist()
+def jittered(row: int, count: int) -> list[float]:
+    """Heights of single seeds round their row, in order, so that equal ones stay apart."""
+    return (row + SPREAD * np.linspace(-1, 1, count) * (count > 1)).tolist()

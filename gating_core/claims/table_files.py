@@ -1,4 +1,4 @@
-"""How does everything that was found leave the store? As tables that other programs read."""
+"""The rows of a store as files that other programs read: CSV and Parquet."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
 
-import pandas as pd
-import pyarrow as pa
-from pyarrow import parquet
+from gating_core.claims.errors import extra_packages
+from gating_core.claims.rows import ModelRow, Row, StackRow
+from gating_core.claims.store import Store
 
-from gating_core.claims.rows import ModelRow, StackRow
-from gating_core.claims.store import Row, Store
+with extra_packages():
+    import pandas as pd
+    import pyarrow as pa
+    from pyarrow import parquet
 
 PANDAS = {"str": "string", "int": "Int64", "float": "Float64", "bool": "boolean"}
 
@@ -24,12 +26,12 @@ def table(rows: Sequence[Row], kind: type[Row]) -> pd.DataFrame:
 
 
 def export(store: Store, folder: Path) -> list[Path]:
-    """All rows as ``models`` and ``stacks``, CSV and Parquet, in ``folder``, made if need be.
+    """Write all rows as ``models`` and ``stacks``, CSV and Parquet, in ``folder``, made if need be.
 
     Numbers are written with all their digits. ``OSError`` where the folder cannot be written to.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    found = []
+    paths = []
     tables = {"models": table(store.models(), ModelRow), "stacks": table(store.stacks(), StackRow)}
     for name, frame in tables.items():
         for suffix in ("csv", "parquet"):
@@ -38,5 +40,5 @@ def export(store: Store, folder: Path) -> list[Path]:
                 frame.to_csv(path, index=False)
             else:
                 parquet.write_table(pa.Table.from_pandas(frame, preserve_index=False), path)
-            found.append(path)
-    return found
+            paths.append(path)
+    return paths

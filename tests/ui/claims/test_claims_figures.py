@@ -8,11 +8,13 @@ import plotly.graph_objects as go
 import pytest
 from scipy import stats
 
-from gating_core.claims.pictures import DARK, LIGHT, Palette, colours, figures
-from gating_core.claims.pictures.relation import fitted
-from gating_core.claims.rules import RULES
-from gating_core.claims.verdicts import verdicts
+from gating_core.claims.report import write_report
+from gating_core.claims.verdicts import CLAIMS, verdicts
 from tests.core.claims.made_rows import SEEDS, failed, made, stacks
+from tests.core.claims.test_report import NASTY, Page
+from ui.claims.figures import figures, fitted
+from ui.claims.report_pictures import illustrations, plotly_js
+from ui.claims.style import DARK, LIGHT, Palette, colours
 
 ROWS = made()
 FOUND = verdicts(ROWS, stacks())
@@ -27,7 +29,7 @@ def test_nothing_is_drawn_where_there_is_nothing():
     assert all(figures(one) == () for one in verdicts([], []).values())
 
 
-@pytest.mark.parametrize("claim", RULES)
+@pytest.mark.parametrize("claim", CLAIMS)
 @pytest.mark.parametrize("palette", [LIGHT, DARK])
 def test_plotly_understands_every_figure(claim, palette):
     some = figures(FOUND[claim], palette)
@@ -40,7 +42,7 @@ def test_plotly_understands_every_figure(claim, palette):
         assert "does not show" in one.explain or "shows no" in one.explain
 
 
-@pytest.mark.parametrize("claim", RULES)
+@pytest.mark.parametrize("claim", CLAIMS)
 def test_one_seed_and_failed_rows_can_be_drawn(claim):
     rows = [failed(row) if row.task == "xor" else row for row in made(seeds=(3,))]
     for one in figures(verdicts(rows, stacks(seeds=(3,)))[claim]):
@@ -181,7 +183,7 @@ def test_open_marks_are_outside_the_regime():
 def test_every_colour_of_one_theme_has_one_of_the_other():
     light, dark = colours(LIGHT), colours(DARK)
     assert len(light) == len(dark) == len(set(light)) == len(set(dark))
-    for claim in RULES:
+    for claim in CLAIMS:
         drawn = json.dumps([one.figure for one in figures(FOUND[claim], LIGHT)])
         assert not any(f'"{colour}"' in drawn for colour in dark)
         changed = drawn
@@ -204,3 +206,42 @@ def test_marks_stand_out_from_their_paper(palette, paper):
     for colour in marks:
         one, other = sorted((luminance(colour), luminance(paper)))
         assert (other + 0.05) / (one + 0.05) >= 3, colour
+
+
+# --- In a report ----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    """Rows, the HTML file, and the Markdown."""
+    rows = made()
+    rows[0] = replace(failed(rows[0]), error=NASTY)
+    rows[1] = replace(rows[1], key=NASTY)
+    paths = write_report(tmp_path_factory.mktemp("report"), rows, stacks(), {}, illustrations())
+    return rows, *(path.read_text(encoding="utf-8") for path in paths)
+
+
+def test_a_report_with_pictures_fetches_nothing_and_holds_the_library(report):
+    _, page, _ = report
+    for tag, attributes in Page(page).tags:
+        assert tag not in ("link", "img", "iframe", "object", "embed", "base")
+        assert not {"src", "href", "srcset", "data"} & set(attributes)
+    assert plotly_js() in page
+    assert "</script" not in plotly_js().lower()
+    own = page.replace(plotly_js(), "")
+    assert "http" not in own
+    assert "@import" not in own
+    assert "url(" not in own
+    assert "<script>alert" not in own
+
+
+def test_a_report_has_the_figures_of_the_verdicts(report):
+    rows, page, markdown = report
+    found = Page(page)
+    drawn = [json.loads(text) for text in found.scripts if text.startswith('{"data"')]
+    assert len(drawn) == len(CLAIMS) + 1  # two of C6
+    ids = [x["id"] for tag, x in found.tags if tag == "div" and x.get("class") == "figure"]
+    assert ids == [f"figure-{i}" for i in range(len(drawn))]
+    keys = {key for one in drawn for trace in one["data"] for key in trace.get("customdata", ())}
+    assert {row.key for row in rows if row.error is None} <= keys
+    assert markdown.count("(in the HTML report)") == len(drawn)

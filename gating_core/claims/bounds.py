@@ -1,0 +1,209 @@
+"""Claims C1 and C2: is a model flat on the attention-weight chart? Decided from bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gating_core.claims.claim import (
+    NOT_DONE,
+    NOT_ENOUGH,
+    NOT_SUPPORTED,
+    PARTLY,
+    SUPPORTED,
+    Claim,
+    Needs,
+    Thresholds,
+    Wording,
+)
+from gating_core.claims.design import GATED, WITHOUT_GATE
+from gating_core.claims.models import BASE, Gap, Models
+from gating_core.claims.rows import ModelRow, StackRow
+from gating_core.claims.text import Table, counted, listed, number
+
+FLAT, CURVED, UNDECIDED, NO_CHART, FAILED = CHART_WORDS = (
+    "flat", "curved", "undecided", "no chart", "failed",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Charts:
+    """All models of the base, by variant, for what is known on the attention-weight chart."""
+
+    models: dict[str, tuple[ModelRow, ...]]
+    flat_bound: float  # on |K|, 1 / length^2
+    gaps: tuple[Gap, ...] = ()
+
+    def count(self, variants: Sequence[str], word: str) -> int:
+        """How many of ``variants`` are one of `CHART_WORDS`."""
+        return sum(chart_word(row, self.flat_bound) == word for row in self.of(variants))
+
+    def of(self, variants: Sequence[str]) -> list[ModelRow]:
+        """The rows of ``variants``."""
+        return [row for name in variants for row in self.models.get(name, ())]
+
+    def positive(self, variants: Sequence[str]) -> int:
+        """How many are known to have K > 0 somewhere."""
+        return sum((row.chart_positive_share or 0.0) > 0 for row in self.of(variants))
+
+
+def chart_word(row: ModelRow, flat_bound: float) -> str:
+    """One of `CHART_WORDS`. Flat: |K| is below its bound at every point, and that is small."""
+    if row.error is not None:
+        return FAILED
+    if row.chart_flat is None:
+        return NO_CHART
+    if not row.chart_flat:
+        return CURVED
+    if row.chart_largest is None or row.chart_bound is None:
+        return UNDECIDED  # no point is resolved
+    return FLAT if row.chart_bound <= flat_bound else UNDECIDED
+
+
+def charts(models: Models, _stacks: Sequence[StackRow], t: Thresholds) -> Charts:
+    """Collect the models of the base."""
+    by_variant: dict[str, tuple[ModelRow, ...]] = {}
+    for (conditions, _, variant), rows in models.cells.items():
+        if conditions == BASE:
+            by_variant[variant] = (*by_variant.get(variant, ()), *rows.values())
+    return Charts(by_variant, t.flat_bound, models.gaps(by_variant))
+
+
+def _chart_table(evidence: Charts) -> Table:
+    columns = ("variant", "models", *CHART_WORDS, "K > 0 known", "median max |K|", "largest bound")
+    rows = []
+    for name, models in evidence.models.items():
+        largest = [row.chart_largest for row in models if row.chart_largest is not None]
+        bounds = [row.chart_bound for row in models if row.chart_bound is not None]
+        rows.append((
+            name, str(len(models)), *(str(evidence.count((name,), word)) for word in CHART_WORDS),
+            str(evidence.positive((name,))), number(float(np.median(largest)) if largest else None),
+            number(max(bounds, default=None)),
+        ))  # fmt: skip
+    return Table(columns, tuple(rows))
+
+
+# --- C1 -------------------------------------------------------------------------------------------
+
+
+def flat_without_gate(evidence: Charts, t: Thresholds) -> str:
+    """Decide C1: one model known to be curved is enough to contradict it."""
+    models, flat = evidence.of(WITHOUT_GATE), evidence.count(WITHOUT_GATE, FLAT)
+    if evidence.count(WITHOUT_GATE, CURVED):
+        return NOT_SUPPORTED
+    if flat < t.fewest_seeds:
+        return NOT_ENOUGH
+    return SUPPORTED if flat == len(models) else PARTLY
+
+
+def _flat_wording(evidence: Charts, word: str, t: Thresholds) -> Wording:
+    models = evidence.of(WITHOUT_GATE)
+    flat, curved = evidence.count(WITHOUT_GATE, FLAT), evidence.count(WITHOUT_GATE, CURVED)
+    if not models:
+        text = "There is no trained model without a gate."
+    else:
+        text = f"{flat:,} of {counted(len(models), 'trained model')} without a gate are flat on the"
+        text += f" attention-weight chart, and {curved:,} are known to be curved."
+        bounds = [row.chart_bound for row in models if row.chart_bound is not None]
+        if bounds:
+            text += f" The bound on |K| is at most {number(max(bounds))}."
+        gated = evidence.count(GATED, CURVED)
+        if gated:
+            every = counted(len(evidence.of(GATED)), "gated model")
+            text += f" The same test finds {gated:,} of {every} curved, so it can tell."
+    change = (
+        "One model without a gate whose |K| exceeds its bound on this chart would contradict it."
+        if not curved
+        else "Nothing that is added would: one such model is enough."
+    )
+    return Wording(text, _chart_table(evidence), change)
+
+
+def _flat_summary(evidence: Charts, _: Thresholds) -> str:
+    flat, count = evidence.count(WITHOUT_GATE, FLAT), len(evidence.of(WITHOUT_GATE))
+    return f"{flat} of {count} models flat, {evidence.count(WITHOUT_GATE, CURVED)} curved"
+
+
+C1 = Claim(
+    name="C1",
+    title="Without a gate, flat",
+    claim="The surface of one layer of ungated attention with fixed values is flat: an open piece"
+    " of an affine subspace.",
+    test="Every trained model without a gate (ungated, and ungated with matched parameters), on the"
+    " attention-weight chart, which is the theorem's setting: |K| must be below its rigorous"
+    " bound on rounding at every point, and that bound at most {t.flat_bound:g}. There is no"
+    " p-value: bounds are not statistics.",
+    verdict="Supported: all such models are flat, at least {t.fewest_seeds}. Not supported here: a"
+    " single one is known to be curved. Partly: none is curved, but some failed or could not be"
+    " decided. Not enough data: fewer than {t.fewest_seeds} are known to be flat.",
+    failures="A model that failed or could not be measured keeps the verdict from being"
+    " “supported”: the claim is about every model." + NOT_DONE,
+    needs=Needs(variants=("ungated",), parts=("base",)),
+    evidence=charts,
+    decide=flat_without_gate,
+    wording=_flat_wording,
+    summary=_flat_summary,
+)
+
+# --- C2 -------------------------------------------------------------------------------------------
+
+
+def curved_with_gate(evidence: Charts, t: Thresholds) -> str:
+    """Decide C2."""
+    curved = evidence.count(GATED, CURVED)
+    if sum(evidence.count(GATED, word) for word in (CURVED, FLAT, UNDECIDED)) < t.fewest_seeds:
+        return NOT_ENOUGH
+    if not curved:
+        return NOT_SUPPORTED
+    enough = curved >= t.curved_share * len(evidence.of(GATED))
+    return SUPPORTED if enough and evidence.positive(GATED) else PARTLY
+
+
+def _curved_wording(evidence: Charts, word: str, t: Thresholds) -> Wording:
+    models, curved = evidence.of(GATED), evidence.count(GATED, CURVED)
+    if not models:
+        text = "There is no trained model with a gate."
+    else:
+        text = f"{curved:,} of {counted(len(models), 'gated model')} are known to be curved, and"
+        text += f" {evidence.positive(GATED):,} have K > 0 on some of their area."
+        others = [n for n in ("additive", "pointwise") if evidence.count((n,), CURVED)]
+        if others:
+            verb = "curve" if len(others) > 1 else "curves"
+            text += f" The {listed(others)} control {verb}, too: gating is one way among others."
+    few = f"{t.curved_share:.0%} of gated models were known to be curved"
+    if word == SUPPORTED:
+        change = f"It would fall if fewer than {few}, or none had K > 0."
+    elif word == NOT_ENOUGH:
+        change = f"At least {t.fewest_seeds} gated models, trained."
+    else:
+        change = f"It would be supported if at least {few}, and one had K > 0."
+    return Wording(text, _chart_table(evidence), change)
+
+
+def _curved_summary(evidence: Charts, _: Thresholds) -> str:
+    curved, count = evidence.count(GATED, CURVED), len(evidence.of(GATED))
+    return f"{curved} of {count} curved, {evidence.positive(GATED)} with K > 0 somewhere"
+
+
+C2 = Claim(
+    name="C2",
+    title="With a gate, curved; positive, too",
+    claim="A multiplicative gate makes the surface curve, and strictly positive curvature can be"
+    " reached.",
+    test="Every trained model with a multiplicative gate, on the attention-weight chart: |K| above"
+    " its rigorous bound at some point is known curvature, K above its bound is known positive"
+    " curvature. There is no p-value.",
+    verdict="Supported: at least {t.curved_share:.0%} of at least {t.fewest_seeds} gated models are"
+    " known to be curved, and at least one of them has K > 0 on some of its area. Partly: some"
+    " are curved, but fewer, or none positively. Not supported here: none is curved. Not enough"
+    " data: fewer models.",
+    failures="Failed and undecided models, and those without such a chart, count as not known to be"
+    " curved." + NOT_DONE,
+    needs=Needs(variants=("sigmoid", "headwise", "silu"), parts=("base",)),
+    evidence=charts,
+    decide=curved_with_gate,
+    wording=_curved_wording,
+    summary=_curved_summary,
+)

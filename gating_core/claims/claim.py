@@ -1,0 +1,114 @@
+"""The parts of a claim: what it needs, its rule, its evidence and its text.
+
+A claim is one `Claim` in a file of this package, listed in `verdicts.CLAIMS`. A rule's text is made
+from the same `Thresholds` that its function compares with, so that the two cannot disagree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from gating_core.claims.design import BASE_VARIANTS, COUNTED, VARIED
+from gating_core.claims.models import Models
+from gating_core.claims.rows import StackRow
+from gating_core.claims.text import Table
+
+SUPPORTED, PARTLY, NOT_SUPPORTED, NOT_ENOUGH = WORDS = (
+    "supported", "partly", "not supported here", "not enough data",
+)  # fmt: skip
+NOT_DONE = " Seeds that are not done yet are left out, and named."
+Evidence = TypeVar("Evidence")
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """The numbers of all rules, set before any result was seen.
+
+    But for `lost_margins`, which came after a review; no pair of the shipped study had failed.
+    Accuracies and the margin are shares, 0 to 1; a point is 0.01.
+    """
+
+    level: float = 0.05  # of tests, two-sided where a rule does not say otherwise
+    fewest_seeds: int = 8  # or models, below which nothing is said
+    fewest_tasks: int = 2
+    flat_bound: float = 1e-6  # on |K|, 1 / length^2: a larger one lets curvature hide below it
+    curved_share: float = 0.95  # of gated models that must be known to be curved
+    margin: float = 0.01  # of accuracy: one point
+    power: float = 0.8  # below it, failing to show equivalence says nothing
+    lost_margins: float = 4.0  # C5: so far off, at least, counts a pair that failed
+    most_failed: float = 1 / 16  # of models, where a failed one cannot be counted against a claim
+    paper_r: float = 0.79  # Bathula & Joshi, arXiv 2604.14702
+    curvature_slope: float = 2.0  # of log |K(0)| against log depth: K(0) = 4 L^2 eps^2
+    curvature_tolerance: float = 0.02
+    proxy_slope: float = 1.0
+    proxy_tolerance: float = 0.05
+
+    @property
+    def confidence(self) -> float:
+        """Of intervals."""
+        return 1 - self.level
+
+    @property
+    def margin_points(self) -> float:
+        """The margin, in points."""
+        return 100 * self.margin
+
+
+THRESHOLDS = Thresholds()
+
+
+@dataclass(frozen=True)
+class Needs:
+    """Tasks, variants and parts of the grid that decide a claim. Other tasks do not count."""
+
+    tasks: tuple[str, ...] = COUNTED
+    variants: tuple[str, ...] = BASE_VARIANTS
+    parts: tuple[str, ...] = tuple(VARIED)
+
+
+@dataclass(frozen=True)
+class Wording:
+    """The text of a verdict; ``changes`` says what would change it."""
+
+    sentences: str
+    table: Table
+    changes: str
+
+
+@dataclass(frozen=True)
+class Claim(Generic[Evidence]):
+    """One claim in our words, and how it is decided. Texts may contain fields of `Thresholds`."""
+
+    name: str  # C1 to C7
+    title: str
+    claim: str
+    test: str
+    verdict: str
+    failures: str
+    needs: Needs
+    evidence: Callable[[Models, Sequence[StackRow], Thresholds], Evidence]
+    decide: Callable[[Evidence, Thresholds], str]  # one of `WORDS`
+    wording: Callable[[Evidence, str, Thresholds], Wording]  # from the verdict's word, too
+    summary: Callable[[Evidence, Thresholds], str]  # the evidence, as short as a table needs it
+
+    def rule(self, t: Thresholds = THRESHOLDS) -> dict[str, str]:
+        """Return claim, test, rule of the verdict and treatment of failures, as sentences."""
+        return {
+            "The claim": self.claim.format(t=t),
+            "The test": self.test.format(t=t),
+            "The verdict": self.verdict.format(t=t),
+            "What failed": self.failures.format(t=t),
+        }
+
+
+def guarded(measured: str, worst: str) -> str:
+    """Return the verdict as measured, unless what failed might have spoken against it.
+
+    Then it is "partly" where that much holds in the worst case, and else "not enough data":
+    failures are no evidence against a claim, but must not be evidence for it.
+    """
+    if measured in (NOT_SUPPORTED, NOT_ENOUGH) or WORDS.index(worst) <= WORDS.index(measured):
+        return measured
+    return PARTLY if worst == PARTLY else NOT_ENOUGH

@@ -1,0 +1,198 @@
+"""Claim C7: curvature adds up with depth in a structured regime. Decided by exponents.
+
+Shapes: S seeds, L depths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gating_core.claims.claim import (
+    NOT_ENOUGH,
+    NOT_SUPPORTED,
+    PARTLY,
+    SUPPORTED,
+    Claim,
+    Needs,
+    Thresholds,
+    Wording,
+)
+from gating_core.claims.design import STACKS
+from gating_core.claims.models import Models
+from gating_core.claims.rows import StackRow
+from gating_core.claims.text import MISSING, Table, fixed, fixed_interval, spans
+from gating_core.experiments.depth import STRUCTURED_LIMIT, Exponent
+from gating_core.experiments.depth.exponents import exponent, settled
+
+CENTRE, PROXY, TOTAL = QUANTITIES = ("centre_curvature", "proxy", "total_curvature")
+TITLES = {CENTRE: "|K(0)|", PROXY: "the paper's proxy", TOTAL: "∫|K| dA"}
+ERRORS = {CENTRE: "centre_bound", TOTAL: "total_error"}  # the proxy's is rounding: nothing
+
+
+@dataclass(frozen=True, eq=False)
+class Slopes:
+    """Values (S, L) of every quantity, NaN where there is no row, and their exponents over seeds.
+
+    ``seeds`` (S,), ``depths`` (L,); ``small`` (S, L) is where exponents are fitted.
+    """
+
+    seeds: np.ndarray
+    depths: np.ndarray
+    values: dict[str, np.ndarray]
+    small: np.ndarray
+    exponents: dict[str, Exponent]
+    keys: np.ndarray  # (S, L) of str
+
+    @property
+    def without(self) -> tuple[int, ...]:
+        """Seeds that have too few depths for a slope of the curvature."""
+        missing = np.isnan(self.exponents[CENTRE].slopes)
+        return tuple(int(seed) for seed in self.seeds[missing])
+
+    @property
+    def fewest_slopes(self) -> int:
+        """How many seeds have a slope, of the curvature or of the proxy: the fewer of the two."""
+        both = (self.exponents[name].slopes for name in (CENTRE, PROXY))
+        return min(int(np.isfinite(slopes).sum()) for slopes in both)
+
+
+def slopes(models: Models, stacks: Sequence[StackRow], _: Thresholds) -> Slopes:
+    """Fit the stacks of the models' version if there are any, else of that with the most rows.
+
+    A value is fitted where the regime's condition holds and its error is below half of it.
+    """
+    versions = [row.code for row in stacks]
+    most = max(sorted(set(versions)), key=versions.count, default="")
+    version = models.code if models.code in versions else most
+    used = {(row.seed, row.depth): row
+            for row in sorted(stacks, key=lambda x: x.key, reverse=True)
+            if row.code == version}  # fmt: skip
+    seeds = np.unique(np.array([seed for seed, _ in used], dtype=int))
+    depths = np.unique(np.array([depth for _, depth in used], dtype=int))
+    shape = len(seeds), len(depths)
+    values = {name: np.full(shape, np.nan) for name in QUANTITIES}
+    errors = {name: np.zeros(shape) for name in QUANTITIES}
+    small, keys = np.zeros(shape, dtype=bool), np.full(shape, "", dtype=object)
+    for (seed, depth), row in used.items():
+        at = np.searchsorted(seeds, seed), np.searchsorted(depths, depth)
+        small[at], keys[at] = row.small, row.key
+        for name in QUANTITIES:
+            values[name][at] = abs(getattr(row, name))
+            errors[name][at] = getattr(row, ERRORS[name]) if name in ERRORS else 0.0
+    exponents = {
+        name: exponent(depths, values[name], small & settled(values[name], errors[name], small))
+        if len(seeds)
+        else Exponent(np.zeros(0), None, None)
+        for name in QUANTITIES
+    }
+    return Slopes(seeds, depths, values, small, exponents, keys)
+
+
+def expected(t: Thresholds) -> dict[str, tuple[float, float]]:
+    """Return the slopes that the claim speaks of, each with its tolerance."""
+    return {
+        CENTRE: (t.curvature_slope, t.curvature_tolerance),
+        PROXY: (t.proxy_slope, t.proxy_tolerance),
+    }
+
+
+def grow_with_depth(evidence: Slopes, t: Thresholds) -> str:
+    """Decide by both exponents: their whole intervals must be within the tolerance."""
+    if evidence.fewest_slopes < t.fewest_seeds:
+        return NOT_ENOUGH
+    within = [
+        all(
+            abs(end - slope) <= tolerance
+            for end in (evidence.exponents[name].low, evidence.exponents[name].high)
+        )
+        for name, (slope, tolerance) in expected(t).items()
+    ]
+    if all(within):
+        return SUPPORTED
+    return PARTLY if any(within) else NOT_SUPPORTED
+
+
+# --- Text -----------------------------------------------------------------------------------------
+
+
+def _wording(evidence: Slopes, word: str, t: Thresholds) -> Wording:
+    if not len(evidence.seeds):
+        text = "There are no stacks of the structured regime."
+        return Wording(text, _table(evidence, t), "Stacks of the structured regime.")
+    parts = []
+    for name, (slope, tolerance) in expected(t).items():
+        of = evidence.exponents[name]
+        mean = np.nan if of.interval is None else of.interval.mean
+        ends = fixed_interval(of.low, of.high, 4)
+        parts.append(
+            f"{TITLES[name]} grows with exponent {fixed(mean, 4)} {ends}, where {slope:g} ±"
+            f" {tolerance:g} is wanted"
+        )
+    text = "; ".join(parts) + "."
+    text = text[0].upper() + text[1:]
+    if evidence.without:
+        text += f" Without a slope: seed {spans(evidence.without)}."
+    text += " Other stacks need not do this: random ones collapse with depth."
+    return Wording(text, _table(evidence, t), _changes(word, t))
+
+
+def _changes(word: str, t: Thresholds) -> str:
+    if word == SUPPORTED:
+        return "An interval that leaves its tolerance."
+    if word == NOT_ENOUGH:
+        return f"Slopes of at least {t.fewest_seeds} seeds, of K and of the proxy."
+    return "Intervals of both exponents within their tolerance would support it."
+
+
+def _table(evidence: Slopes, t: Thresholds) -> Table:
+    columns = ("quantity", "seeds", "depths", "mean slope", "95 % interval", "farthest seed")
+    rows = []
+    for name in QUANTITIES:
+        of = evidence.exponents[name]
+        count = str(int(np.isfinite(of.slopes).sum()))
+        if of.interval is None or of.depths is None:
+            rows.append((TITLES[name], count, *[MISSING] * 4))
+            continue
+        aim, _ = expected(t).get(name, (of.interval.mean, 0.0))
+        farthest = int(np.nanargmax(np.abs(of.slopes - aim)))
+        rows.append((
+            TITLES[name], count, f"{of.depths[0]} to {of.depths[1]}",
+            fixed(of.interval.mean, 4), fixed_interval(of.low, of.high, 4),
+            f"{fixed(float(of.slopes[farthest]), 4)} (seed {evidence.seeds[farthest]})",
+        ))  # fmt: skip
+    return Table(columns, tuple(rows))
+
+
+def _summary(evidence: Slopes, _: Thresholds) -> str:
+    if not len(evidence.seeds):
+        return "no stacks"
+    parts = []
+    for name, words in ((CENTRE, "of K(0)"), (PROXY, "of the proxy")):
+        of = evidence.exponents[name]
+        mean = MISSING if of.interval is None else fixed(of.interval.mean, 3)
+        parts.append(f"{mean} {fixed_interval(of.low, of.high, 3)} {words}")
+    return "exponents " + ", ".join(parts)
+
+
+C7 = Claim(
+    name="C7",
+    title="Curvature adds up with depth, in a structured regime",
+    claim="In a structured regime curvature accumulates with depth. Our reading of that regime:"
+    " the flat sheet (u, v, 1), multiplied in each layer by 1 − ε·(first two coordinates)².",
+    test="The slopes of log |K(0)| and of the log of the paper's proxy against log depth, for each"
+    " seed, which draws ε; only where depth·ε·max(u² + v²) is at most"
+    f" {STRUCTURED_LIMIT:g}, with a Student interval over seeds.",
+    verdict="Supported: the whole interval is within {t.curvature_tolerance:g} of"
+    " {t.curvature_slope:g} for K and within {t.proxy_tolerance:g} of {t.proxy_slope:g} for"
+    " the proxy. Partly: one of them. Not supported here: neither. Not enough data: fewer than"
+    " {t.fewest_seeds} seeds have both slopes.",
+    failures="Seeds without a slope are left out, and named.",
+    needs=Needs(parts=(STACKS,)),
+    evidence=slopes,
+    decide=grow_with_depth,
+    wording=_wording,
+    summary=_summary,
+)

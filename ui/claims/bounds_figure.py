@@ -1,0 +1,143 @@
+"""The picture of claims C1 and C2: is |K| below its bound?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gating_core.claims import ModelRow, Verdict
+from gating_core.claims.bounds import CURVED, FLAT, Charts, chart_word
+from gating_core.claims.design import CONTROLS, GATED, WITHOUT_GATE
+from gating_core.claims.text import counted
+from ui.claims.style import Figure, Palette, layout_of, lines, markers
+from ui.common.lessons import section
+
+OUTERMOST = 0.05  # share of each kind's models at either end that may lie beyond: some collapse
+ROOM = 1.0  # decades round the others
+# Arrowheads at the frame, by where a point lies: left, within or right, and below, within or above.
+ARROWS = {(-1, -1): "sw", (-1, 0): "left", (-1, 1): "nw", (0, -1): "down", (0, 1): "up",
+          (1, -1): "se", (1, 0): "right", (1, 1): "ne"}  # fmt: skip
+
+Frame = tuple[tuple[float, float], tuple[float, float]]  # ends of both axes, powers of ten
+
+
+@dataclass(frozen=True, eq=False)
+class Kind:
+    """Models that are drawn alike; ``logs`` (M, 2) are log10 of bound and of |K|."""
+
+    name: str
+    rows: list[ModelRow]
+    logs: np.ndarray
+    colour: str
+    symbol: str
+
+    def within(self, frame: Frame) -> dict[str, Any]:
+        """The models within ``frame``."""
+        inside = ~np.any(self._side(frame), axis=1)
+        rows = [row for row, here in zip(self.rows, inside, strict=True) if here]
+        sizes = [row.chart_bound for row in rows], [row.chart_largest for row in rows]
+        return self._trace(self.name, rows, *sizes, {"symbol": self.symbol})
+
+    def beyond(self, frame: Frame) -> dict[str, Any] | None:
+        """The models beyond ``frame``, as arrowheads at its edge, if there are any."""
+        sides = self._side(frame)
+        out = np.any(sides, axis=1)
+        if not out.any():
+            return None
+        rows = [row for row, there in zip(self.rows, out, strict=True) if there]
+        x, y = (10 ** np.clip(self.logs[out], *np.transpose(frame))).T
+        arrows = [f"triangle-{ARROWS[tuple(side)]}" for side in sides[out].tolist()]
+        trace = self._trace(self.name, rows, x.tolist(), y.tolist(), {"symbol": arrows})
+        return trace | {"legendgroup": "beyond", "cliponaxis": False}
+
+    def _side(self, frame: Frame) -> np.ndarray:
+        """(M, 2): -1 below the frame's ends, 1 above, 0 within."""
+        low, high = np.transpose(frame)
+        return (self.logs > high).astype(int) - (self.logs < low)
+
+    def _trace(
+        self, name: str, rows: list[ModelRow], x: list[Any], y: list[Any], marker: dict[str, Any]
+    ) -> dict[str, Any]:
+        return markers(
+            name, x, y, customdata=[row.key for row in rows], text=[_hover(row) for row in rows],
+            hovertemplate="%{text}<extra></extra>",
+            marker={"color": self.colour, "size": 7, "line": {"width": 1.2}} | marker,
+        )  # fmt: skip
+
+
+def bounds(verdict: Verdict, palette: Palette) -> tuple[Figure, ...]:
+    kinds, zeros = _kinds(verdict.evidence, palette)
+    if not kinds:
+        return ()
+    frame = _frame(kinds)
+    far = [trace for kind in kinds if (trace := kind.beyond(frame)) is not None]
+    count = sum(len(trace["x"]) for trace in far)
+    for trace in far:  # of all kinds, named once
+        trace |= {"name": f"{count} beyond the frame", "showlegend": trace is far[0]}
+    ends = [10.0 ** max(low for low, _ in frame), 10.0 ** min(high for _, high in frame)]
+    line = lines("|K| = bound", ends, ends, hoverinfo="skip",
+                 line={"color": palette.ink, "dash": "dash", "width": 1})  # fmt: skip
+    layout = layout_of(palette, "largest bound on the error of K", "largest |K|")
+    for axis, range_ in zip(("xaxis", "yaxis"), frame, strict=True):
+        layout[axis] |= {"type": "log", "exponentformat": "power", "nticks": 7,
+                         "range": list(range_)}  # fmt: skip
+    data = [*(kind.within(frame) for kind in kinds), *far, line]
+    cut = _beyond_text(count, frame) + _zero_text(zeros)
+    return (Figure("|K| against its bound", {"data": data, "layout": layout}, verdict.sentences,
+                   section("claims", "bounds", cut=cut)),)  # fmt: skip
+
+
+def _kinds(evidence: Charts, palette: Palette) -> tuple[list[Kind], int]:
+    """What is drawn, and how many models have no place on logarithmic axes."""
+    controls = tuple(name for name in CONTROLS if name not in WITHOUT_GATE)
+    groups = {
+        "without a gate": (WITHOUT_GATE, palette.ungated, "circle"),
+        "gated": (GATED, palette.gated, "diamond"),
+        "controls": (controls, palette.control, "square"),
+    }
+    kinds, zeros = [], 0
+    for name, (variants, colour, symbol) in groups.items():
+        for word in (FLAT, CURVED):
+            rows = [row for row in evidence.of(variants)
+                    if chart_word(row, evidence.flat_bound) == word]  # fmt: skip
+            drawn = [row for row in rows if row.chart_largest and row.chart_bound]
+            zeros += len(rows) - len(drawn)
+            if drawn:
+                sizes = [(row.chart_bound, row.chart_largest) for row in drawn]
+                logs = np.log10(np.array(sizes, dtype=float))
+                sign = symbol + "-open" * (word == FLAT)
+                kinds.append(Kind(f"{name}: {word}", drawn, logs, colour, sign))
+    return kinds, zeros
+
+
+def _frame(kinds: Sequence[Kind]) -> Frame:
+    """Whole decades that hold all but the outermost of each kind, with some room.
+
+    By kinds, so that those of which there are many do not decide for the others.
+    """
+    ends = np.array([np.quantile(kind.logs, [OUTERMOST, 1 - OUTERMOST], axis=0) for kind in kinds])
+    low, high = np.floor(ends[:, 0].min(axis=0) - ROOM), np.ceil(ends[:, 1].max(axis=0) + ROOM)
+    return (float(low[0]), float(high[0])), (float(low[1]), float(high[1]))
+
+
+def _hover(row: ModelRow) -> str:
+    name = f"{row.task}, {row.variant}, seed {row.seed}"
+    return f"{name}<br>|K| {row.chart_largest:.3g}, bound {row.chart_bound:.3g}"
+
+
+def _beyond_text(count: int, frame: Frame) -> str:
+    if not count:
+        return ""
+    (left, right), (bottom, top) = frame
+    return (
+        f" The axes are cut at 10^{left:.0f} and 10^{right:.0f} for bounds, 10^{bottom:.0f} and"
+        f" 10^{top:.0f} for |K|: {counted(count, 'model')} beyond, whose numbers are extreme, are"
+        " triangles at the edge that point to where they lie; hover over one to read its numbers."
+    )
+
+
+def _zero_text(zeros: int) -> str:
+    return f" {zeros} with K exactly 0, or without a bound, cannot be drawn here." * bool(zeros)
