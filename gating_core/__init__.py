@@ -9,7 +9,7 @@ from gating_core.attention.config import AttentionConfig, GateConfig
 from gating_core.attention.stack import Attention, build_attention
 from gating_core.experiments.comparison.run import TrainedRun, train_further, train_setting
 from gating_core.experiments.comparison.setting import VARIANTS, Setting
-from gating_core.geometry.adaptive import adaptive_integrals, adaptive_total_absolute_curvature
+from gating_core.geometry.adaptive import adaptive_integrals
 from gating_core.geometry.curvature import (
     CurvatureField,
     FundamentalForm,
@@ -58,7 +58,6 @@ __all__ = [
     "TrainingDiverged",
     "WeightChart",
     "adaptive_integrals",
-    "adaptive_total_absolute_curvature",
     "affine_hull",
     "build_attention",
     "curvature",

@@ -1,9 +1,8 @@
-"""How curved is what a function draws? (No model is known here.)"""
+"""How curved is the surface that a function draws? (This package knows no model.)"""
 
 from gating_core.geometry.adaptive import (
     HOLONOMY_LIMIT,
     adaptive_integrals,
-    adaptive_total_absolute_curvature,
 )
 from gating_core.geometry.classics import SURFACES, stretched_sphere
 from gating_core.geometry.concentration import MOST_CURVED, concentration, crease_levels
@@ -61,7 +60,6 @@ __all__ = [
     "SurfaceResult",
     "Verdict",
     "adaptive_integrals",
-    "adaptive_total_absolute_curvature",
     "affine_hull",
     "concentration",
     "crease_levels",

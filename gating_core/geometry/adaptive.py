@@ -131,16 +131,6 @@ def adaptive_steps(
     return integrals.of_flat() if flat else integrals
 
 
-def adaptive_total_absolute_curvature(
-    function: Callable[[torch.Tensor], torch.Tensor],
-    covariance: object = None,
-    relative_tolerance: float = 0.01,
-    bound: str = "estimate",
-) -> Integral:
-    """Compute the integral of |K| dA alone; arguments as `adaptive_integrals`."""
-    return adaptive_integrals(function, covariance, relative_tolerance, bound).absolute
-
-
 def _by_parts(
     function: Callable,
     covariance: object,

@@ -17,7 +17,7 @@ import torch
 
 SUM, PRODUCT, SIGN, POWER, ATOM = range(5)  # how tightly a node binds, loosest first
 COORDINATE_DIGITS = 4  # significant, of coordinates that are written as numbers
-Values = dict[str, float]  # of u and v, to be written in their place
+Values = dict[str, float]  # of u and v, which are written instead of their names
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Expression:
         raise NotImplementedError
 
     def latex(self, values: Values | None = None) -> str:
-        """As LaTeX, with ``values`` in the place of the coordinates that they name."""
+        """As LaTeX, with ``values`` for the coordinates that they name."""
         raise NotImplementedError
 
     def text(self, values: Values | None = None) -> str:

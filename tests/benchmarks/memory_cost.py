@@ -1,4 +1,4 @@
-"""What does it cost to ask the system for memory again and again, while curvature is measured?
+"""The cost of asking the system for memory again and again, while curvature is measured.
 
 Three processes measure by turns: a worker, which has memory at hand; one that leaves the allocator
 as it is; and one set up as the process that serves pages, which gives memory back.

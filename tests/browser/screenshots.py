@@ -1,4 +1,4 @@
-"""What does every page look like, light and dark, on screens of four sizes?
+"""Pictures of every page, light and dark, on screens of four sizes.
 
     python -m tests.browser.screenshots [--out FOLDER] [--page NAME ...] [--sizes 1400,390]
                                         [--light | --dark] [--full] [--cold]

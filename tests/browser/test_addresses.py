@@ -1,4 +1,4 @@
-"""Do the pictures and the text of all pages cover every page, in states that there are?"""
+"""Pictures and texts of all pages cover every page, in states that the pages understand."""
 
 from urllib.parse import parse_qs, urlsplit
 

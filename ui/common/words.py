@@ -60,15 +60,14 @@ def plus_minus(value: float, error: float, least: float = -math.inf) -> str:
         return short(value)
     exact, doubt = Decimal(repr(float(value))), Decimal(repr(float(error)))
     for count in (1, 2):
-        shown = _rounded(doubt, _place(doubt, count), ROUND_CEILING)
-        shown = _rounded(shown, _place(shown, count), ROUND_CEILING)  # 0.0096 became 0.010
+        shown = _rounded_up(doubt, count)
         if count == 1 and shown > doubt * MOST_ADDED:
             continue
         # In whole numbers where these are short: 1234 ± 100.
         place = min(_place(shown, count), 0)
         place = place if _places(exact, place) <= FIGURES else _place(shown, count)
         if _places(exact, place) > FIGURES:
-            return f"{_text(_figures(exact, FIGURES))} (error below {error_text(error)})"
+            return f"{_text(_figures(exact, FIGURES))} (error below {rounded_error(error)})"
         rounded = _rounded(exact, place, ROUND_HALF_EVEN)
         if shown < abs(rounded) and doubt < abs(exact):
             long = place > 0
@@ -81,6 +80,19 @@ def plus_minus(value: float, error: float, least: float = -math.inf) -> str:
     if low <= least:
         return f"at most {highest}"
     return f"between {_text(_rounded(low, place, ROUND_FLOOR))} and {highest}"
+
+
+def rounded_error(error: float) -> str:
+    """``error`` > 0 rounded up to one figure, or to two where one would add more than a tenth."""
+    doubt = Decimal(repr(float(error)))
+    shown = _rounded_up(doubt, 1)
+    return _text(shown if shown <= doubt * MOST_ADDED else _rounded_up(doubt, 2))
+
+
+def _rounded_up(number: Decimal, count: int) -> Decimal:
+    """``number`` > 0 rounded up to ``count`` figures."""
+    shown = _rounded(number, _place(number, count), ROUND_CEILING)
+    return _rounded(shown, _place(shown, count), ROUND_CEILING)  # 0.0096 became 0.010
 
 
 def _place(number: Decimal, count: int) -> int:
@@ -194,6 +206,13 @@ def total_text(total: Integral, flat: bool) -> str:
         return UNKNOWN
     text = plus_minus(float(total.value), float(total.error))
     return text if bool(total.complete) else f"at least {text}"
+
+
+def settled_total_text(total: Integral, flat: bool) -> str:
+    """Return `total_text`, with a word where that is known to a half of itself, not to a tenth."""
+    text = total_text(total, flat)
+    doubtful = not flat and bool(total.settled()) and not bool(total.sure())
+    return f"{text}, not known better" if doubtful else text
 
 
 def doubt_text(total: Integral, verdict: Verdict) -> str:

@@ -21,7 +21,6 @@ from gating_core.experiments.comparison.frames import (
 )
 from gating_core.experiments.comparison.presets import (
     COMPARISONS,
-    MEASURED_PRESETS,
     PRESETS,
     load_measured,
     load_preset,
@@ -68,7 +67,6 @@ __all__ = [
     "FRAME_GRID",
     "LIMITS",
     "MATCHED",
-    "MEASURED_PRESETS",
     "PRESETS",
     "SEED_CHOICES",
     "STRENGTHS",

@@ -1,4 +1,4 @@
-"""Train what is shipped, from nothing but its settings, and write it to ``assets/presets``.
+"""Train the shipped runs from their settings, and write them to ``assets/presets``.
 
 python -m gating_core.experiments.comparison
 """
@@ -10,7 +10,6 @@ import torch
 from gating_core.experiments.comparison.presets import (
     COMPARISONS,
     FOLDER,
-    MEASURED_PRESETS,
     PRESETS,
     save_curvatures,
     save_run,
@@ -37,11 +36,10 @@ def main() -> None:
         else:
             *_, sweep = filter(None, sweep_strengths(run))
             save_sweep(sweep, path.with_suffix(".sweep.safetensors"))
-            if name in MEASURED_PRESETS:
-                surface = measure_surface(sweep.model(run).attention, square_grid())
-                save_surface(surface, path.with_suffix(".surface.safetensors"))
-        found = {name: variant.ensemble for name, variant in run.variants.items()}
-        texts = [f"{name} {float(e.test_accuracy[-1, e.best]):.3f}" for name, e in found.items()]
+            surface = measure_surface(sweep.model(run).attention, square_grid())
+            save_surface(surface, path.with_suffix(".surface.safetensors"))
+        ensembles = {name: variant.ensemble for name, variant in run.variants.items()}
+        texts = [f"{name} {e.test_accuracy[-1, e.best]:.3f}" for name, e in ensembles.items()]
         logging.info("%s: %s", path.name, ", ".join(texts))
 
 

@@ -3,8 +3,10 @@
 The file of a run holds every frame: tensors are called ``VARIANT.NAME``, weights with the frames as
 their leading axis. Setting and seconds stand in the metadata as JSON; the data are drawn again.
 Tensors of curvatures are called ``along.VARIANT.MEMBER.PART`` and ``final.VARIANT.MEMBER.PART``.
-All numbers are float64, except K along a run, which is float32 (it is only drawn). The metadata
-lists each text of a verdict once; verdicts hold indices into that list.
+Beside each run stand its gate's sweep and the curvature of every strength (1.3 MB), so that a
+server just started shows it at once. All numbers are float64, except K along a run, which is
+float32 (it is only drawn). The metadata lists each text of a verdict once; verdicts hold indices
+into that list.
 """
 
 from __future__ import annotations
@@ -36,7 +38,6 @@ from gating_core.training.trainer import Snapshot
 
 FOLDER = Path(__file__).resolve().parents[3] / "assets" / "presets"
 PRESETS = {task: replace(FIRST_SETTING, task=task) for task in ("circle", "xor", "moons", "linear")}
-MEASURED_PRESETS = ("circle",)  # with shipped curvature of all strengths: half a megabyte each
 COMPARISONS = {"comparison": FIRST_COMPARISON}  # with shipped curvature along the run, no sweep
 
 
@@ -127,11 +128,11 @@ def save_surface(surface: SurfaceResult, path: Path) -> None:
 
 
 def load_surface(name: str, values: np.ndarray, grid: Grid) -> SurfaceResult:
-    """Load the curvature of the shipped run ``name``, one of `MEASURED_PRESETS`, at all strengths.
+    """Load the curvature of the shipped run ``name``, one of `PRESETS`, at all strengths.
 
     ``values`` (T, R, C, D) are its points on ``grid``, the grid that it was measured on.
     """
-    check_choice("preset", name, MEASURED_PRESETS)
+    check_choice("preset", name, PRESETS)
     parts, about = tensors_and_metadata((FOLDER / f"{name}.surface.safetensors").read_bytes())
     if parts["gaussian"].shape != values.shape[:3]:
         shape = (*parts["gaussian"].shape, "D")

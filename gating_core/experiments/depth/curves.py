@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from gating_core.experiments.depth.exponents import (
     exponent,
     settled,
 )
-from gating_core.experiments.depth.quantities import QUANTITIES, Measured, measured
+from gating_core.experiments.depth.quantities import QUANTITIES, Quantities, measure_quantities
 from gating_core.experiments.depth.regimes import REGIMES, Layers, Sheets
 from gating_core.experiments.depth.request import DepthRequest, StackRequest
 from gating_core.geometry.grid import square_grid
@@ -29,16 +30,16 @@ from gating_core.jets.second_order import jet_by_parts
 STRUCTURED_LIMIT = (
     0.05  # L eps max(u^2 + v^2), up to which scalar gates are in their structured regime
 )
-QUARTILES = (0.25, 0.75)  # of the seeds: the band round the median
-PART_POINTS = 250_000  # of all surfaces together, at a time: about a second
+QUARTILES = (0.25, 0.75)  # of the seeds: the band around the median
+LAYERS_PART_POINTS = 250_000  # of all surfaces together, between two yields: about a second
 REPLAY_GRID = 31
 
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """One quantity against depth: ``values``, ``errors`` and ``known`` (S, L), as `Measured`.
+    """One quantity against depth: ``values``, ``errors`` and ``known`` (S, L), as in `Quantities`.
 
-    ``depths`` (L,); ``small`` (S, L) is where the structured regime's condition holds, all of it
+    ``depths`` (L,); ``small`` (S, L) is where the structured regime's condition holds, everywhere
     for stacks, which have none.
     """
 
@@ -51,17 +52,17 @@ class Curve:
 
     @property
     def count(self) -> np.ndarray:
-        """(L,): how many seeds' values are known."""
+        """(L,): number of seeds with known values."""
         return self.known.sum(0)
 
     @property
     def median(self) -> np.ndarray:
-        """(L,): over the seeds that are known; NaN where these are fewer than half."""
+        """(L,): median over the known seeds; NaN where these are fewer than half."""
         return self._quantiles(0.5)
 
     @property
     def band(self) -> np.ndarray:
-        """(2, L): lower and upper quartile, as the median."""
+        """(2, L): lower and upper quartile, otherwise as the median."""
         return np.stack([self._quantiles(share) for share in QUARTILES])
 
     def _quantiles(self, share: float) -> np.ndarray:
@@ -71,7 +72,7 @@ class Curve:
 
     @cached_property
     def fitted(self) -> np.ndarray:
-        """(S, L): the points that the exponent is fitted to."""
+        """(S, L): the points to which the exponent is fitted."""
         return self.small & settled(self.values, self.errors, self.known)
 
     @cached_property
@@ -81,7 +82,7 @@ class Curve:
 
     @cached_property
     def course(self) -> Course:
-        """What it does along all depths, whether or not the condition holds."""
+        """The course along all depths, whether or not the condition holds."""
         return course(self.depths, self.values, self.errors, self.known)
 
 
@@ -105,82 +106,82 @@ class DepthResult:
 
 
 Event = float | DepthResult
+T = TypeVar("T")
 
 
 def measure_regimes(
     request: DepthRequest, names: Iterable[str] = tuple(REGIMES)
 ) -> Iterator[Event]:
-    """The regimes called ``names``, one after the other: yields shares done, 0 to 1, and results.
+    """Measure the regimes ``names`` in turn: yields shares done, 0 to 1, and results.
 
     A share comes several times a second, and after each `DepthResult`.
     """
     names = tuple(names)
     for name in names:
         check_choice("regime", name, REGIMES)
-    for place, name in enumerate(names):
-        yield place / len(names)
-        work = measure_regime(request, name)
-        while True:
-            try:
-                next(work)
-            except StopIteration as end:
-                yield end.value
-                break
-            yield (place + 0.5) / len(names)
+    for index, name in enumerate(names):
+        yield index / len(names)
+        work = with_share(measure_regime(request, name), (index + 0.5) / len(names))
+        yield (yield from work)
     yield 1.0
 
 
+def with_share(work: Generator[None, None, T], share: float) -> Generator[float, None, T]:
+    """Run ``work``, yielding ``share`` whenever it yields."""
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            return end.value
+        yield share
+
+
 def measure_regime(request: DepthRequest, name: str) -> Generator[None, None, DepthResult]:
-    """One regime; gives way in between. Rounding errors are followed through all layers."""
+    """Measure one regime with rigorous bounds, yielding in between."""
     check_choice("regime", name, REGIMES)
     layers = REGIMES[name].build(request)
-    found = yield from measure_layers(layers, request.grid)
+    quantities = yield from measure_layers(layers, request.grid)
     depths = np.arange(1, request.depth + 1)
     if isinstance(layers, Sheets):
         eps, size = layers.eps.numpy(), layers.size
-        return depth_result(name, request, found, depths, size <= STRUCTURED_LIMIT, eps, size)
-    return depth_result(name, request, found, depths)
+        return depth_result(name, request, quantities, depths, size <= STRUCTURED_LIMIT, eps, size)
+    return depth_result(name, request, quantities, depths)
 
 
-def measure_layers(layers: Layers, grid_size: int) -> Generator[None, None, Measured]:
-    """Every surface on the way through ``layers``, on a grid; gives way in between."""
+def measure_layers(layers: Layers, grid_size: int) -> Generator[None, None, Quantities]:
+    """Measure every surface on the way through ``layers`` on a grid, yielding in between."""
     grid = square_grid(grid_size)
     surfaces = layers(grid.points[:1]).shape[:2].numel()
-    part = PART_POINTS // surfaces
+    part = LAYERS_PART_POINTS // surfaces
     jet = yield from jet_by_parts(layers, grid.points, "rigorous", part)
     yield
-    return measured(layers, jet, grid)
+    return measure_quantities(layers, jet, grid)
 
 
 def depth_result(
     name: str,
     request: StackRequest,
-    found: Measured,
+    quantities: Quantities,
     depths: np.ndarray,
     small: np.ndarray | None = None,
     eps: np.ndarray | None = None,
     size: np.ndarray | None = None,
 ) -> DepthResult:
-    """What was ``found`` at ``depths``, with its curves; without ``small`` all may be fitted."""
-    where = np.ones_like(found.proved) if small is None else small
+    """Build curves from ``quantities`` at ``depths``; without ``small`` all points are fitted."""
+    q, where = quantities, np.ones_like(quantities.proved) if small is None else small
     curves = {
-        quantity: Curve(
-            quantity, depths, found.values[quantity], found.errors[quantity],
-            found.known[quantity], where,
-        )
-        for quantity in QUANTITIES
-    }  # fmt: skip
-    return DepthResult(
-        name, request, curves, found.unresolved, found.proved, found.bound_kind, eps, size
-    )
+        each: Curve(each, depths, q.values[each], q.errors[each], q.known[each], where)
+        for each in QUANTITIES
+    }
+    return DepthResult(name, request, curves, q.unresolved, q.proved, q.bound_kind, eps, size)
 
 
 def replay(
     request: DepthRequest, name: str, member: int, grid_size: int = REPLAY_GRID
 ) -> SurfaceResult:
-    """One seed's surface after every layer: as many frames as layers, with K and its bounds.
+    """Measure one seed's surface after every layer, with bounds; the layers are its frames.
 
-    ``member`` counts the request's seeds from 0. Frames are intermediate outputs of one model.
+    ``member`` counts the request's seeds from 0.
     """
     check_choice("regime", name, REGIMES)
     check_integer("member", member, 0, request.seed_count - 1)

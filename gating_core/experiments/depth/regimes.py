@@ -34,10 +34,10 @@ from gating_core.randomness import generator
 
 # --- Sheets under scalar gates --------------------------------------------------------------------
 
-MILD = (2e-4, 1.5e-3)  # eps, between which a seed draws it: small enough for all 16 layers
-STRONG = (0.08, 0.16)  # eps: 16 layers come to the end of growth, and below 1/6 none folds
+MILD = (2e-4, 1.5e-3)  # range of eps that is small enough for all 16 layers
+STRONG = (0.08, 0.16)  # range of eps whose growth ends within 16 layers; below 1/6 none folds
 LARGEST_SQUARE = 2.0  # u^2 + v^2 at a corner of the chart
-MOST_CURVATURE = 2 * math.pi  # which the integral of K tends to, for aligned gates
+MOST_CURVATURE = 2 * math.pi  # limit of the integral of K for aligned gates
 
 
 class Sheets:
@@ -54,14 +54,14 @@ class Sheets:
 
     def __call__(self, points: torch.Tensor) -> torch.Tensor:
         y = torch.cat([points, 0 * points[..., :1] + 1], -1).unsqueeze(0)  # (1, N, 3)
-        found = []
+        outputs = []
         for form in self.forms * self.eps.unsqueeze(-1):  # (S, 3)
             first, second = y[..., 0:1], y[..., 1:2]
             a, b, c = form.reshape(-1, 3, 1, 1).unbind(1)
             gate = 1 + (a * (first * first) + b * (first * second) + c * (second * second))
             y = y * gate
-            found.append(y)
-        return torch.stack(found)
+            outputs.append(y)
+        return torch.stack(outputs)
 
     @property
     def size(self) -> np.ndarray:
@@ -71,15 +71,16 @@ class Sheets:
 
 
 def aligned_sheets(seeds: tuple[int, ...], depth: int, between: tuple[float, float]) -> Sheets:
-    """Gates 1 - eps (y_1^2 + y_2^2) in all layers."""
+    """Build sheets with gates 1 - eps (y_1^2 + y_2^2) in all layers."""
     form = torch.tensor([-1.0, 0.0, -1.0], dtype=torch.float64)
     return Sheets(drawn_eps(seeds, between), form.expand(depth, len(seeds), 3))
 
 
 def random_sheets(seeds: tuple[int, ...], depth: int, between: tuple[float, float]) -> Sheets:
-    """Gates 1 + eps q, each q a quadratic form with independent normal coefficients, mean zero.
+    """Build sheets with gates 1 + eps q, with new normal coefficients of q in every layer.
 
-    Of variance 1 for both squares and 2 for the product: no direction is preferred.
+    Of mean zero, and of variance 1 for both squares and 2 for the product, so that q prefers no
+    direction.
     """
     scale = torch.tensor([1.0, math.sqrt(2), 1.0], dtype=torch.float64)
     draws = [
@@ -90,7 +91,7 @@ def random_sheets(seeds: tuple[int, ...], depth: int, between: tuple[float, floa
 
 
 def drawn_eps(seeds: tuple[int, ...], between: tuple[float, float]) -> torch.Tensor:
-    """(S,): each seed's eps, its logarithm uniform ``between`` two numbers."""
+    """(S,): draw each seed's eps, its logarithm uniform ``between`` two numbers."""
     draws = [
         torch.rand((), generator=generator(seed, "depth.eps"), dtype=torch.float64)
         for seed in seeds
@@ -100,7 +101,7 @@ def drawn_eps(seeds: tuple[int, ...], between: tuple[float, float]) -> torch.Ten
 
 
 def cap_curvature(a: float | np.ndarray) -> np.ndarray:
-    """The integral of K over the sheet under (1 + a r^2)^(-1/2), on [-1, 1]^2: at most 2 pi.
+    """Compute the integral of K over the sheet under (1 + a r^2)^(-1/2) on [-1, 1]^2.
 
     The integral of (1 + X^2 + Y^2)^(-3/2) over [-a, a]^2: the solid angle of that square at a
     distance of one.

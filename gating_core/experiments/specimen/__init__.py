@@ -1,4 +1,4 @@
-"""What is there to see of one model, looked at closely?"""
+"""What is the surface of one model, at each of its points?"""
 
 from gating_core.experiments.specimen.measured import (
     COLOURINGS,

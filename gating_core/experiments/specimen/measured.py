@@ -29,13 +29,13 @@ from gating_core.pauses import drained
 
 @dataclass(frozen=True, eq=False)
 class MeasuredSpecimen:
-    """A specimen's surface, sampled and measured on a grid, and what its layers did there.
+    """A specimen's surface, sampled and measured on a grid, with its layers' weights and gates.
 
-    ``surface`` has one frame. ``total`` is its integral of |K| dA as the grid shows it: the error
-    is what halving the grid changes, or what holonomy sees between its points, if that is more.
+    ``surface`` has one frame. ``total`` is its integral of |K| dA on the grid; the error is its
+    change under halving of the grid, or its difference from the holonomy sum, whichever is larger.
     Fields are (R, C): ``mean_norm`` |H| (1 / length), ``bending`` |II| (1 / length), ``types``
     codes of `POINT_TYPES`. ``principal`` (R, C, 2) and its error, larger first, for D = 3 only.
-    ``weights`` (H, R, C, n) and ``gates`` (W, R, C) stand in the order of the layers; ``gates`` is
+    ``weights`` (H, R, C, n) and ``gates`` (W, R, C) are in the order of the layers; ``gates`` is
     empty without a gate.
     """
 
@@ -54,7 +54,7 @@ class MeasuredSpecimen:
 
     @property
     def verdict(self) -> Verdict:
-        """Whether the surface is curved or flat, and on which shares of its area."""
+        """The verdict on the surface, with shares of its area."""
         return self.surface.verdicts[0]
 
     @property
@@ -76,17 +76,17 @@ class MeasuredSpecimen:
 
 
 def integrate_specimen(specimen: Specimen) -> SurfaceIntegrals:
-    """All integrals over the chart, refined as far as a few seconds allow; errors as `chart_of`."""
+    """Compute all integrals over the chart within a few seconds; errors as `chart_of`."""
     return drained(integrate_steps(specimen))
 
 
 def integrate_steps(specimen: Specimen) -> Generator[None, None, SurfaceIntegrals]:
-    """`integrate_specimen`, giving way several times a second."""
+    """Compute `integrate_specimen`, yielding several times a second."""
     return affordable_steps(chart_of(specimen), specimen.config, specimen.covariance)
 
 
 def specimen_values(specimens: Sequence[Specimen], grid_size: int = 61) -> list[np.ndarray]:
-    """The outputs (R, C, D) of each specimen on a grid, and nothing of its curvature."""
+    """Evaluate the outputs (R, C, D) of each specimen on a grid, without its curvature."""
     grid = square_grid(grid_size)
     shape = tuple(grid.weights.shape)
     with torch.no_grad():
@@ -106,8 +106,8 @@ def measure_specimen(specimen: Specimen, grid_size: int = 61) -> MeasuredSpecime
     form = second_fundamental_form(jet, specimen.covariance)
     principal = principal_error = None
     if specimen.config.model_dim == 3:
-        found, error = form.principal_curvatures()
-        principal = found.reshape(*shape, 2).numpy()
+        curvatures, error = form.principal_curvatures()
+        principal = curvatures.reshape(*shape, 2).numpy()
         principal_error = error.reshape(shape).numpy()
     fields = layer_fields(chart, grid)
     unseen = unseen_curvature(jet, field, grid.weights, specimen.covariance).numpy()
@@ -124,10 +124,10 @@ def measure_specimen(specimen: Specimen, grid_size: int = 61) -> MeasuredSpecime
         types=point_types(field, form, float(surface.diagonal[0])).reshape(shape).numpy(),
         principal=principal,
         principal_error=principal_error,
-        weights=[found.weights for found in fields],
+        weights=[each.weights for each in fields],
         gates=[
-            np.ones((layer.gate.weight.shape[-1], *shape)) if found.gates is None else found.gates
-            for layer, found in zip(model.blocks, fields, strict=True)
+            np.ones((layer.gate.weight.shape[-1], *shape)) if each.gates is None else each.gates
+            for layer, each in zip(model.blocks, fields, strict=True)
             if layer.gate is not None
         ],
         reach=reach,
@@ -142,7 +142,10 @@ def measure_specimen(specimen: Specimen, grid_size: int = 61) -> MeasuredSpecime
 
 @dataclass(frozen=True)
 class Colouring:
-    """A quantity over the chart. ``inner``: a layer's own, with channels or heads to choose."""
+    """A quantity over the chart, NaN where it is not known; ``inner`` if a layer's own.
+
+    An inner quantity has a part for each channel or head of a layer.
+    """
 
     title: str  # in words
     symbol: str
@@ -152,7 +155,7 @@ class Colouring:
 
     @property
     def name(self) -> str:
-        """Title and symbol, where that is not one of its words."""
+        """The title, and the symbol if the title does not contain it."""
         return self.title if self.symbol in self.title else f"{self.title} {self.symbol}"
 
 
@@ -160,35 +163,13 @@ def _resolved(m: MeasuredSpecimen, field: np.ndarray) -> np.ndarray:
     return np.where(m.surface.resolved[0], field, np.nan)
 
 
-def _gaussian(m: MeasuredSpecimen, layer: int, part: int | None) -> np.ndarray:
-    return m.surface.known[0]
-
-
-def _gaussian_size(m: MeasuredSpecimen, layer: int, part: int | None) -> np.ndarray:
-    return np.abs(_gaussian(m, layer, part))
-
-
-def _mean(m: MeasuredSpecimen, layer: int, part: int | None) -> np.ndarray:
-    return _resolved(m, m.mean_norm)
-
-
-def _area(m: MeasuredSpecimen, layer: int, part: int | None) -> np.ndarray:
-    return np.nan_to_num(m.surface.area_element[0])
-
-
-def _error(m: MeasuredSpecimen, layer: int, part: int | None) -> np.ndarray:
-    return _resolved(m, m.surface.gaussian_error[0])
-
-
 def _gate(m: MeasuredSpecimen, layer: int, part: int | None) -> np.ndarray:
-    """Without a gate: 1, which changes nothing."""
-    if not m.gates:
-        return np.ones_like(m.mean_norm)
-    return _part(m.gates[layer], part)
+    """The gate, or 1 without a gate."""
+    return _part(m.gates[layer], part) if m.gates else np.ones_like(m.mean_norm)
 
 
 def _part(stack: np.ndarray, part: int | None) -> np.ndarray:
-    """One head or channel of ``stack``; the mean over all if ``part`` is none of them."""
+    """Select one head or channel of ``stack``, or the mean over all for any other ``part``."""
     return stack.mean(0) if part is None or part >= len(stack) else stack[part]
 
 
@@ -202,11 +183,18 @@ def _entropy(m: MeasuredSpecimen, layer: int, part: int | None) -> np.ndarray:
 
 
 COLOURINGS: dict[str, Colouring] = {
-    "curvature": Colouring("Gaussian curvature", "K", _gaussian, "signed"),
-    "size": Colouring("size of the curvature", "|K|", _gaussian_size),
-    "mean": Colouring("mean curvature", "|H|", _mean),
-    "area": Colouring("area element", "√det g", _area),
+    "curvature": Colouring("Gaussian curvature", "K", lambda m, *_: m.surface.known[0], "signed"),
+    "size": Colouring("size of the curvature", "|K|", lambda m, *_: np.abs(m.surface.known[0])),
+    "mean": Colouring("mean curvature", "|H|", lambda m, *_: _resolved(m, m.mean_norm)),
+    "area": Colouring(
+        "area element", "√det g", lambda m, *_: np.nan_to_num(m.surface.area_element[0])
+    ),
     "gate": Colouring("how open the gate is", "gate", _gate, "least to largest", inner="channel"),
     "entropy": Colouring("attention entropy", "entropy", _entropy, inner="head"),
-    "error": Colouring("bound on the error of K", "error of K", _error, "logarithm"),
+    "error": Colouring(
+        "bound on the error of K",
+        "error of K",
+        lambda m, *_: _resolved(m, m.surface.gaussian_error[0]),
+        "logarithm",
+    ),
 }

@@ -1,10 +1,11 @@
 """Selection of the random model that shows best what a gate does, by one rule.
 
-Random gated stacks without a residual collapse with depth: most of their surfaces are needles, or
+Random gated stacks without a residual collapse with depth: most of their surfaces are needles or
 ribbons. A model is broad if neither its ungated sheet nor its gated one is ten times as long as
-broad. Of the broad ones, or of all where there are none, the rule takes the largest product of four
-numbers from 0 to 1: the breadth of both sheets; how little of the curvature sits on the most curved
-part of the area; and the total curvature, up to 1. Totals that are not known to a tenth count as 0.
+broad. Among the broad ones, or among all if there are none, the rule selects the largest product of
+four numbers from 0 to 1: the breadth of both sheets; one minus the share of the curvature on the
+most curved part of the area; and the total curvature, up to 1. Totals that are not known to a tenth
+count as 0.
 """
 
 from __future__ import annotations
@@ -23,20 +24,20 @@ from gating_core.geometry.integrals import SURE
 from gating_core.geometry.surface import measure_surface
 
 SCORE_GRID = 31  # points along each side: enough to compare models
-NEEDLE = 10.0  # times as long as broad, from where on a surface is one
-SEEDS = 1024  # the rule looks at so many, from 0
-# What the rule chooses, by depth, with one sigmoid gate per channel at G1 and `AttentionConfig`'s
-# sizes: some seconds for each. Of seven layers and more no model is broad.
+NEEDLE = 10.0  # length by breadth above which a surface is a needle
+SEEDS = 1024  # candidates of the rule, from 0
+# Selected by the rule for each depth, with one sigmoid gate per channel at G1 and the sizes of
+# `AttentionConfig`, in some seconds each. With seven layers or more no model is broad.
 CHOSEN_SEEDS = {1: 614, 2: 543, 3: 892, 4: 808, 5: 59, 6: 557, 7: 149, 8: 149}
 
 
 def chosen_config(depth: int) -> AttentionConfig:
-    """The models that the rule looked at."""
+    """Return the configuration of the candidates with ``depth`` layers."""
     return AttentionConfig(depth=depth, gate=GateConfig())
 
 
 def select_seed(config: AttentionConfig, seeds: Sequence[int]) -> int:
-    """Choose by the rule among ``seeds`` of models of a gated ``config``: the first of equals."""
+    """Select among ``seeds`` of a gated ``config`` by the rule; the first of equals."""
     broad, merit = seed_scores(config, seeds)
     return seeds[int(np.argmax(np.where(broad, 1.0 + merit, merit)))]
 
@@ -49,7 +50,7 @@ def seed_scores(config: AttentionConfig, seeds: Sequence[int]) -> tuple[np.ndarr
         sheets = ungated(grid.points).unflatten(1, tuple(grid.weights.shape)).numpy()
     gated = measure_surface(build_attention(config, tuple(seeds)), grid, bound="estimate")
     before, after = (
-        np.array([breadth(sheet) for sheet in side]) for side in (sheets, gated.values)
+        np.array([breadth(sheet) for sheet in several]) for several in (sheets, gated.values)
     )
     total = np.where(gated.total_error <= SURE * gated.total, gated.total, 0.0)
     merit = before * after * (1 - concentration(gated)) * np.minimum(total, 1.0)
@@ -57,10 +58,10 @@ def seed_scores(config: AttentionConfig, seeds: Sequence[int]) -> tuple[np.ndarr
 
 
 def breadth(sheet: np.ndarray) -> float:
-    """Say how broad a sheet (R, C, D) is for its length: 0 for a line, 1 for a square.
+    """Compute breadth by length of a sheet (R, C, D): 0 for a line, 1 for a square.
 
-    For a rectangle its breadth by its length. The smaller of two numbers: the inverse of `needle`,
-    and the area by the square of the length, which is small for a bent ribbon, too.
+    The smaller of two numbers: the inverse of `needle`, and the area by the square of the length,
+    which is small for a bent ribbon, too.
     """
     points = sheet.reshape(-1, sheet.shape[-1])
     length = 12 * float(np.linalg.svd(points - points.mean(0), compute_uv=False)[0]) ** 2
@@ -72,9 +73,9 @@ def breadth(sheet: np.ndarray) -> float:
 
 
 def needle(values: np.ndarray) -> float:
-    """Say how many times as long as broad the points ``values`` (..., D) are.
+    """Compute length by breadth of the points ``values`` (..., D).
 
-    By the standard deviations along their first two principal components; 1 for a single point,
+    From the standard deviations along their first two principal components; 1 for a single point,
     infinite on a line.
     """
     points = values.reshape(-1, values.shape[-1])

@@ -20,15 +20,14 @@ from ui.claims.request import Request as ClaimsRequest
 from ui.claims.request import command
 from ui.common.control_table import Controls
 from ui.common.links import check_link
-from ui.decision_boundary.request import Request as RunRequest
-from ui.decision_boundary.request import TooLong, setting
+from ui.decision_boundary.request import BoundaryRequest, TooLong, setting
 from ui.decision_boundary.request import resolve as resolve_run
-from ui.depth.request import Request as DepthRequest
+from ui.depth.request import DepthSelection
 from ui.gates.request import GateRequest, case_of
 from ui.gates.request import resolve as resolve_gate
 from ui.landing.controls import LANDING
 from ui.limits import QUOTED_CHARACTERS, TRAINING_NUMBERS
-from ui.manifold.request import Request as ManifoldRequest
+from ui.manifold.request import ManifoldRequest
 from ui.manifold.request import resolve as resolve_manifold
 
 OPENED = (
@@ -93,11 +92,11 @@ def fed(controls: Controls, link: dict[str, list[str]], kind: type):
 @fuzz()
 @given(LINKS)
 def test_any_link_to_decision_boundary_is_a_run_within_limits_or_a_sentence(link):
-    request, notes = resolve_run(fed(PAGES["boundary"], link, RunRequest), None)
+    request, notes = resolve_run(fed(PAGES["boundary"], link, BoundaryRequest), None)
     assert all(note.endswith(".") and note.isprintable() for _, note in notes)
     try:
         found = setting(request, None)
-    except (TooLarge, TooLong):  # one sentence each, see `asked_setting`
+    except (TooLarge, TooLong):  # one sentence each, see `read_setting`
         return
     assert found.training_numbers <= TRAINING_NUMBERS
 
@@ -112,7 +111,7 @@ def test_any_link_to_manifold_is_two_models_within_limits_or_a_sentence(link):
     except ValueError as error:
         said = [str(error)]
     else:
-        assert 1 <= len(found.sides) <= 2
+        assert 1 <= len(found.variants) <= 2
         said = [*found.notes.values()]
     assert all(text.isprintable() and len(text) < LONGEST_SENTENCE for text in said)
 
@@ -129,7 +128,7 @@ def test_any_link_to_the_gates_is_a_gate_or_a_sentence(link):
 @fuzz()
 @given(LINKS)
 def test_any_link_to_depth_names_a_stack_that_there_is(link):
-    request = fed(PAGES["depth"], link, DepthRequest)
+    request = fed(PAGES["depth"], link, DepthSelection)
     assert request.replayed in request.curves
     assert request.trained.depths[-1] >= request.layers
     assert 1 <= request.depth <= 16

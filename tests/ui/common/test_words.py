@@ -245,6 +245,20 @@ def test_totals_carry_their_doubt(total, flat, text):
     assert words.total_text(total, flat) == text
 
 
+@pytest.mark.parametrize(
+    ("total", "flat", "text"),
+    [
+        (integral(7.0, 3.0), False, "7 ± 3, not known better"),
+        (integral(7.0, 3.0, False), False, "at least 7 ± 3, not known better"),
+        (integral(7.0, 0.5), False, "7.0 ± 0.5"),
+        (integral(7.0, 5.0), False, "cannot tell"),
+        (integral(7.0, 3.0), True, "0"),
+    ],
+)
+def test_a_settled_total_that_is_not_sure_says_so(total, flat, text):
+    assert words.settled_total_text(total, flat) == text
+
+
 FLAT, TORUS = (
     measure_surface(SURFACES[name].chart, square_grid(21)) for name in ("warped plane", "torus")
 )

@@ -18,30 +18,30 @@ from gating_core.experiments.depth import (
     save_depths,
     train_depths,
 )
-from gating_core.experiments.depth.quantities import measured
+from gating_core.experiments.depth.quantities import measure_quantities
 from gating_core.geometry import square_grid
 from gating_core.jets import second_order_jet
 from gating_core.pauses import drained
 from gating_core.tasks import make_task
 from gating_core.training import train_ensemble
 
-STRUCTURED_LIMIT = TrainedRequest(depths=(1, 3), seed_count=3, steps=8, points=64, grid=9)
+REQUEST = TrainedRequest(depths=(1, 3), seed_count=3, steps=8, points=64, grid=9)
 
 
 @cache
 def small() -> tuple[list[float], TrainedDepths]:
-    *shares, trained = train_depths(STRUCTURED_LIMIT)
+    *shares, trained = train_depths(REQUEST)
     return shares, trained
 
 
 def test_they_are_trained_as_any_ensemble_is():
     """One after the other, by the trainer's plain face; float32, so within rounding."""
     _, trained = small()
-    task = make_task("circle", 64, seeds=STRUCTURED_LIMIT.seeds)
+    task = make_task("circle", 64, seeds=REQUEST.seeds)
     for variant, gated in DEPTH_VARIANTS.items():
-        for place, depth in enumerate(STRUCTURED_LIMIT.depths):
-            config = STRUCTURED_LIMIT.stack(depth, gated, "residual")
-            *_, snapshot = train_ensemble(config, task, STRUCTURED_LIMIT.seeds, 8, batch_size=64)
+        for place, depth in enumerate(REQUEST.depths):
+            config = REQUEST.stack(depth, gated, "residual")
+            *_, snapshot = train_ensemble(config, task, REQUEST.seeds, 8, batch_size=64)
             found = trained.ensembles[variant][place]
             assert found.config == config
             assert set(found.state) == set(snapshot.state)
@@ -126,7 +126,7 @@ def test_what_is_shipped_is_what_the_command_makes():
     assert shipped.accuracy("gated").shape == (16, 6)
     model = shipped.layers("gated", 2).model
     grid = square_grid(shipped.request.grid)
-    found = measured(model, second_order_jet(model, grid.points, "rigorous"), grid)
+    found = measure_quantities(model, second_order_jet(model, grid.points, "rigorous"), grid)
     for name in QUANTITIES:
         curve = shipped.results["gated"].curves[name]
         assert np.allclose(curve.values[:, 1], found.values[name], rtol=1e-6)
