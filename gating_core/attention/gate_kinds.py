@@ -33,7 +33,7 @@ class GateKind:
     variant: str | None = None  # its name among the compared variants, where that is another
 
 
-GATE_KINDS = {
+GATE_KINDS = {  # a new kind is one more row: pages, variants, tests and scripts follow
     "sigmoid": GateKind(
         "sigmoid gate",
         torch.sigmoid,

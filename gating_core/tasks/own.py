@@ -118,15 +118,8 @@ def drawn_data(
     used, indices = np.unique(np.asarray(labels, dtype=np.int64), return_inverse=True)
     used_names = tuple(names[index] for index in used)
     _check_enough(indices, used_names)
-    return OwnData(
-        originals,
-        indices.astype(np.int64),
-        used_names,
-        originals,
-        np.zeros(2),
-        np.ones(2),
-        tuple(used.tolist()),
-    )
+    indices, colours = indices.astype(np.int64), tuple(used.tolist())
+    return OwnData(originals, indices, used_names, originals, np.zeros(2), np.ones(2), colours)
 
 
 def _check_enough(labels: np.ndarray, names: Sequence[str]) -> None:

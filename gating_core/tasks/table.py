@@ -102,9 +102,8 @@ def _cells(text: str, delimiter: str) -> list[_Cells]:
     cells: list[_Cells] = []
     for row, fields in rows:
         if len(fields) != len(header):
-            raise OwnDataError(
-                f"the number of fields is {len(fields)}; in the first row it is {len(header)}", row
-            )
+            reason = f"the number of fields is {len(fields)}; in the first row it is {len(header)}"
+            raise OwnDataError(reason, row)
         if len(cells) == MOST_POINTS:
             raise OwnDataError(f"more than {MOST_POINTS:,} points, which is too many", row)
         cells.append(_Cells(row, *(fields[index] for index in indices)))
@@ -169,11 +168,8 @@ def _column_indices(header: list[str], row: int) -> list[int]:
         if column not in names:
             names_text = ", ".join(map(quote, header[:MOST_QUOTES]))
             names_text += ", …" * (len(header) > MOST_QUOTES)
-            raise OwnDataError(
-                f"missing; the first row must name x, y and label, and says {names_text}",
-                row,
-                column,
-            )
+            reason = f"missing; the first row must name x, y and label, and says {names_text}"
+            raise OwnDataError(reason, row, column)
         if names.count(column) > 1:
             raise OwnDataError("named more than once in the first row", row, column)
     return [names.index(column) for column in COLUMNS]

@@ -52,8 +52,8 @@ def assert_plain(config: AttentionConfig, points: torch.Tensor, seeds: tuple = (
 
 @pytest.mark.parametrize(("source", "position"), PLACES)
 def test_against_the_plain_reference(source, position):
-    """Each part with each other, in 1296 combinations; 53 shares no factor with that number."""
-    step = 1 if SOAK else 53
+    """Each part with each other, in 1296 combinations; 97 shares no factor with that number."""
+    step = 1 if SOAK else 97
     for config in combinations(source, position)[::step]:
         assert_plain(config, POINTS[:2])
 
@@ -84,7 +84,7 @@ def test_odd_shapes_against_the_plain_reference(name, source):
     if not config.layer.weights_on_simplex:  # deep sums without normalisation grow beyond bounds
         config = replace(config, depth=min(config.depth, 4))
     points = POINTS if config.input_dim == 2 else torch.cat([POINTS, POINTS[:, :1] ** 2], -1)
-    assert_plain(config, points)
+    assert_plain(config, points[:3])
 
 
 def test_ungated_numbers_are_those_of_torch_scaled_dot_product_attention():

@@ -66,7 +66,7 @@ INNOCENT = [None, *(GateConfig(position=position) for position in ("G2", "G3", "
 @pytest.mark.parametrize("name", sorted(NOT_FLAT))
 def test_what_curves_without_a_gate(name, gate):
     """A slice of a flat space can curve; so do residuals, norms and tokens: no gate needed."""
-    model = build_attention(replace(NOT_FLAT[name], gate=gate), range(4))
+    model = build_attention(replace(NOT_FLAT[name], gate=gate), range(2))
     assert curved(model).all()
 
 
@@ -87,8 +87,8 @@ def test_a_second_layer_curves_the_weight_chart_unless_one_head_reads_three_valu
 
 
 @pytest.mark.parametrize("chart", [lambda model: model, weight_chart], ids=["query", "weights"])
-@pytest.mark.parametrize("gate", INNOCENT, ids=lambda gate: gate.position if gate else "ungated")
-@pytest.mark.parametrize("dim", [3, 5, 8])
+@pytest.mark.parametrize("gate", INNOCENT[::2], ids=["ungated", "G3"])
+@pytest.mark.parametrize("dim", [3, 8])
 def test_rms_norm_puts_a_plane_on_a_sphere(dim, gate, chart):
     """K = +1/D exactly: unit gain, epsilon 0."""
     config = AttentionConfig(model_dim=dim, norm="post", gate=gate)

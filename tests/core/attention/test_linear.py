@@ -70,7 +70,8 @@ def test_derivatives_are_those_of_nested_forward_mode_within_rigorous_bounds(con
     gate = GateConfig("silu", "headwise", "G4")
     config = replace(config, model_dim=4, heads=2, depth=2, residual=True, gate=gate)
     model = build_attention(config, (0, 1))
-    jet, nested = second_order_jet(model, GRID.points, "rigorous"), nested_jet(model, GRID.points)
+    points = GRID.points[::17]
+    jet, nested = second_order_jet(model, points, "rigorous"), nested_jet(model, points)
     assert jet.bound_kind == "rigorous"
     own = 1e-12 * nested.stack.abs().amax((1, 2, 3), keepdim=True)
     assert ((jet.stack - nested.stack).abs() <= jet.errors + own).all()

@@ -40,22 +40,21 @@ def pair(source: str, gate: GateConfig, seeds: tuple = (0, 5), **parts):
 # --- A gate that does nothing does nothing ---
 
 
-@pytest.mark.parametrize("granularity", GATE_GRANULARITIES)
-@pytest.mark.parametrize("kind", GATE_NAMES)
 @pytest.mark.parametrize(("source", "position"), PLACES)
-def test_strength_zero_equals_no_gate_bit_for_bit(source, position, kind, granularity):
-    gate = GateConfig(kind, granularity, position, 0.0)
-    ungated, off = pair(source, gate, **EVERYTHING)
-    assert torch.equal(off(POINTS), ungated(POINTS))
-    _, on = pair(source, replace(gate, strength=1.0), **EVERYTHING)
-    assert not torch.isclose(on(POINTS), ungated(POINTS), rtol=1e-3).all(-1).any()
+def test_strength_zero_equals_no_gate_bit_for_bit(source, position):
+    for kind, granularity in zip(GATE_NAMES, itertools.cycle(GATE_GRANULARITIES), strict=False):
+        gate = GateConfig(kind, granularity, position, 0.0)
+        ungated, off = pair(source, gate, **EVERYTHING)
+        assert torch.equal(off(POINTS), ungated(POINTS))
+        _, on = pair(source, replace(gate, strength=1.0), **EVERYTHING)
+        assert not torch.isclose(on(POINTS), ungated(POINTS), rtol=1e-3).all(-1).any()
 
 
-@pytest.mark.parametrize("granularity", GATE_GRANULARITIES)
-@pytest.mark.parametrize("kind", ["sigmoid", "tanh"])
 @pytest.mark.parametrize(("source", "position"), PLACES)
-def test_a_gate_frozen_at_one_equals_no_gate_bit_for_bit(source, position, kind, granularity):
-    for strength in (0.1, 0.3, 0.7, 1.0):
+def test_a_gate_frozen_at_one_equals_no_gate_bit_for_bit(source, position):
+    for strength, kind, granularity in (
+        (0.1, "sigmoid", "headwise"), (0.3, "tanh", "elementwise"), (1.0, "sigmoid", "elementwise"),
+    ):  # fmt: skip
         gate = GateConfig(kind, granularity, position, strength)
         ungated, gated = pair(source, gate, **EVERYTHING)
         for layer in gated.blocks:
@@ -117,7 +116,7 @@ def test_looks_are_those_of_the_plain_reference(source, position, granularity):
                 heads = 1 if position == "G5" else 2
                 width = 6 if granularity == "elementwise" else heads
                 assert look.gate.shape == (len(model.seeds), len(POINTS), width)
-        for s, at in itertools.product(range(len(model.seeds)), (0, 8)):
+        for s, at in enumerate((0, 8)):
             _, plain = exact.attention(math, model, POINTS[at].tolist(), s)
             assert_looks(looks, plain, s, at)
     assert (looks[0].gate[0] == 1).all()  # the sweep at strength 0
@@ -235,10 +234,10 @@ def test_they_leave_one_head_and_three_values_flat_on_the_query_chart_at_every_d
 def test_gates_of_the_output_curve_both_charts(position, kind, granularity):
     gate = GateConfig(kind, granularity, position)
     for depth in (1, 2):
-        model = build_attention(AttentionConfig(depth=depth, gate=gate), range(6))
+        model = build_attention(AttentionConfig(depth=depth, gate=gate), range(2))
         assert curved(model).all()
         assert curved(weight_chart(model)).all()
-    model = build_attention(AttentionConfig(model_dim=6, value_count=5, gate=gate), range(6))
+    model = build_attention(AttentionConfig(model_dim=6, value_count=5, gate=gate), range(2))
     assert curved(weight_chart(model)).all()
 
 
