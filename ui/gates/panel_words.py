@@ -135,4 +135,4 @@ def fit_text(fit: FittedGate) -> str:
     )
     if apart <= error:
         return f"{text} That is within their errors."
-    return f"{text} {section('gates', 'second_derivatives')}"
+    return text + " " + section("gates", "second_derivatives")

@@ -123,8 +123,8 @@ def handles_text(specimen: Specimen) -> str:
     if gate is not None and draggable_gates(specimen.config):
         one = "channel" if gate.granularity == "elementwise" else "head"
         first = vector_text(gate_arrows(specimen)[0])
-        arrows = f" {section('manifold', 'handles_arrows', one=one)}"
-        weights = f" {section('manifold', 'handles_weights', gate=first)}"
+        arrows = " " + section("manifold", "handles_arrows", one=one)
+        weights = " " + section("manifold", "handles_weights", gate=first)
     return _beats("handles", values=values, arrows=arrows, weights=weights)
 
 
