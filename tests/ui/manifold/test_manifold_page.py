@@ -635,3 +635,13 @@ def test_every_lying_picture_opens_and_shows_its_model():
         app.button_group(key="fooled").set_value(name).run()
         assert_well(app)
         assert not [button for button in app.button if "lying_show" in (button.key or "")]
+
+
+def test_a_model_of_the_gallery_is_shown_where_there_are_pictures():
+    name = next(iter(LYING))
+    app = open_manifold(gallery="true", tab="Doubt")
+    assert component(app, VIEW) is None
+    app.button(key=f"lying_show_{name}").click().run()
+    assert_well(app)
+    assert "tab" not in app.query_params
+    assert payload(app)[0]["scene"] == str(_scene_of(LYING[name].request))
