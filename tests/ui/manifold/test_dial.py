@@ -77,8 +77,8 @@ def settled(app):
 
 
 MODELS = [
-    {"lambda": "0.35", "kind": "silu"}, {"layers": "4", "model": "72"}, {"chart": "weights"},
-    {"dim": "8", "layers": "2", "by": "mean"}, {"position": "G4"},
+    {"lambda": "0.35", "kind": "silu"}, {"layers": "4", "model": "72"},
+    {"chart": "weights", "position": "G4"}, {"dim": "8", "layers": "2", "by": "mean"},
 ]  # fmt: skip
 
 
