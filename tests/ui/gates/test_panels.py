@@ -44,7 +44,7 @@ def layer():
 
 
 def test_every_coloured_point_has_the_colour_of_the_nearest_measured_one(layer):
-    weights = layer.conic.weights
+    weights = layer.weights
     place, across, up = nearest_points(weights)
     x, y = np.meshgrid(across, up)
     corners = weights @ CORNERS
@@ -70,7 +70,7 @@ def test_on_the_line_the_formula_is_zero_and_no_weight_is_too_small(layer):
 
 
 def test_the_line_stands_where_the_colours_change(layer):
-    figure = triangle_figure(layer.conic)
+    figure = triangle_figure(layer)
     heat, line = figure.data[0], figure.data[1]
     shade = np.asarray(heat.z, float)
     x, y = np.asarray(line.x), np.asarray(line.y)
@@ -88,22 +88,22 @@ def test_the_line_stands_where_the_colours_change(layer):
 
 def test_signs_are_counted_not_claimed(layer):
     agree, differ, undecided = (
-        layer.conic.agreeing,
-        layer.conic.disagreeing,
-        layer.conic.undecided,
+        layer.agreeing,
+        layer.disagreeing,
+        layer.undecided,
     )
     assert (differ, undecided) == (0, 0)
     assert f"agree at {agree} of {agree}" in signs_text(layer)
-    turned = replace(layer, conic=replace(layer.conic, form=-layer.conic.form))
+    turned = replace(layer, form=-layer.form)
     assert f"agree at 0 of {agree}" in signs_text(turned)
-    nothing = replace(layer, conic=replace(layer.conic, decided=np.zeros_like(layer.conic.decided)))
+    nothing = replace(layer, decided=np.zeros_like(layer.decided))
     assert "undecided at all" in signs_text(nothing)
     assert "Nothing is known" in line_text(nothing)
 
 
 def test_whether_the_line_crosses_is_said_from_k(layer):
     assert "changes its sign" in line_text(layer)
-    one = replace(layer, conic=replace(layer.conic, gaussian=np.abs(layer.conic.gaussian)))
+    one = replace(layer, gaussian=np.abs(layer.gaussian))
     assert "K is positive at every decided point" in line_text(one)
 
 
@@ -112,7 +112,7 @@ def test_a_gate_set_by_hand_has_those_exponents():
     found = measure_layer(request, size=11)
     same = measure_conic(with_exponents(gated_layer(request.seed, 3), -0.7, 1.2, 0.3), 11)
     assert (found.exponents.p, found.exponents.q) == pytest.approx((-0.7, 1.2), abs=1e-12)
-    np.testing.assert_array_equal(found.conic.gaussian, same.gaussian)
+    np.testing.assert_array_equal(found.gaussian, same.gaussian)
     assert request.as_trained == LayerRequest()  # sliders that do nothing
 
 
