@@ -298,11 +298,10 @@ def test_pointing_at_what_is_not_known_says_so(desk):
     desk.mouse.move(1, 1)
 
 
-@pytest.mark.parametrize("link", ["?grid=31&gallery=true", "?grid=31&gallery=true&tab=Doubt"])
-def test_the_model_of_a_picture_that_lies_is_shown_where_one_sees_it(desk, link):
+def test_the_model_of_a_picture_that_lies_is_shown_where_one_sees_it(desk):
     go_to(desk, "?grid=31")
     resize(desk, *SIZES["desk"])
-    follow_link(desk, ADDRESS + link)
+    follow_link(desk, f"{ADDRESS}?grid=31&gallery=true")
     desk.get_by_role("button", name="Show this model on the page").click()
     desk.wait_for_function("document.querySelector('.gc-view')?.__gc?.header.reveal > 0")
     await_view(desk)

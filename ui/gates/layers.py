@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from gating_core.attention import AttentionConfig, GateConfig, restore
 from gating_core.tasks import make_task
-from gating_core.theory import ConicResult, Exponents, gated_layer, measure_conic, with_exponents
+from gating_core.theory import ConicResult, gated_layer, measure_conic, with_exponents
 from gating_core.training import train_ensemble
 
 LAYER_SOURCES = ("random", "trained")
@@ -50,29 +50,17 @@ class TrainedLayer:
     test_accuracy: float
 
 
-@dataclass(frozen=True, eq=False)
-class MeasuredLayer:
-    """A layer's conic and K over the triangle of its weights."""
-
-    request: LayerRequest
-    conic: ConicResult
-
-    @property
-    def exponents(self) -> Exponents:
-        return self.conic.exponents
-
-
 def measure_layer(
     request: LayerRequest, trained: TrainedLayer | None = None, size: int = TRIANGLE_POINTS
-) -> MeasuredLayer:
-    """Measure K of the requested layer, and its conic."""
+) -> ConicResult:
+    """Measure K of the requested layer over the triangle of its weights, and its conic."""
     if trained is None:
         model = gated_layer(request.seed, request.width)
     else:
         model = restore(trained.config, trained.seeds, trained.state).attention.member(trained.best)
     if request.by_hand:
         model = with_exponents(model, request.p, request.q, request.log_scale)
-    return MeasuredLayer(request, measure_conic(model, size))
+    return measure_conic(model, size)
 
 
 def train_layer(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from gating_core.geometry import square_grid
-from gating_core.theory import Design, MeasuredCounterexample, measure_counterexample
+from gating_core.theory import ConicResult, Design, MeasuredCounterexample, measure_counterexample
 from gating_core.training import TrainingDiverged
 from ui.gates.frames import GateFrame, measure_frames, measured_frames
-from ui.gates.layers import LayerRequest, MeasuredLayer, TrainedLayer, measure_layer, train_layer
+from ui.gates.layers import LayerRequest, TrainedLayer, measure_layer, train_layer
 from ui.gates.picture import GatePicture, gate_picture, settled_by
 from ui.gates.request import GRID_SIZE, SETTLING, STRENGTHS, GateRequest
 from ui.gates.shapes import FittedGate, ShapeRequest, fit_shape, measure_design, shape_frames
@@ -57,7 +57,7 @@ SHAPED: CachedJobs[ShapeRequest, FittedGate] = CachedJobs(
 
 
 @cached()
-def layer(request: LayerRequest, _trained: TrainedLayer | None) -> MeasuredLayer:
+def layer(request: LayerRequest, _trained: TrainedLayer | None) -> ConicResult:
     """A layer's conic and its K: some tenth of a second."""
     return pool.POOL.call(measure_layer, request, _trained)
 

@@ -5,27 +5,27 @@ from __future__ import annotations
 import numpy as np
 
 from gating_core.geometry import SurfaceResult
-from gating_core.theory import Design
+from gating_core.theory import ConicResult, Design
 from ui.common.lessons import section
 from ui.common.words import error_text, percent, rounded_error, short, verdict_text
-from ui.gates.layers import TASK, TRAINED_SEEDS, TRAINING_STEPS, MeasuredLayer, TrainedLayer
+from ui.gates.layers import TASK, TRAINED_SEEDS, TRAINING_STEPS, TrainedLayer
 from ui.gates.shapes import FittedGate
 from ui.gates.words import range_text
 
 # --- The law for a real layer ---------------------------------------------------------------------
 
 
-def exponents_text(layer: MeasuredLayer) -> str:
+def exponents_text(conic: ConicResult) -> str:
     """p, q, r and c of the layer's gate."""
-    e = layer.exponents
+    e = conic.exponents
     parts = [f"{name} = {short(value)}" for name, value in (("p", e.p), ("q", e.q), ("r", e.r))]
     return f"{', '.join(parts)} (each ± {rounded_error(e.error)}), log c = {short(e.log_scale)}"
 
 
-def signs_text(layer: MeasuredLayer) -> str:
+def signs_text(conic: ConicResult) -> str:
     """At how many points the two signs agree, and at how many that cannot be told."""
-    agree, undecided = layer.conic.agreeing, layer.conic.undecided
-    decided = agree + layer.conic.disagreeing
+    agree, undecided = conic.agreeing, conic.undecided
+    decided = agree + conic.disagreeing
     count = decided + undecided
     if not decided:
         return (
@@ -39,9 +39,9 @@ def signs_text(layer: MeasuredLayer) -> str:
     )
 
 
-def line_text(layer: MeasuredLayer) -> str:
+def line_text(conic: ConicResult) -> str:
     """Whether the conic meets the triangle, and what K is there."""
-    ends = np.where(layer.conic.decided, layer.conic.gaussian, np.nan)
+    ends = np.where(conic.decided, conic.gaussian, np.nan)
     if not np.isfinite(ends).any():
         return "Nothing is known of a line K = 0."
     low, high = float(np.nanmin(ends)), float(np.nanmax(ends))
@@ -135,4 +135,4 @@ def fit_text(fit: FittedGate) -> str:
     )
     if apart <= error:
         return f"{text} That is within their errors."
-    return f"{text} {section('gates', 'second_derivatives')}"
+    return text + " " + section("gates", "second_derivatives")

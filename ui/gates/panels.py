@@ -104,16 +104,16 @@ def _draw_real() -> None:
         if job is not None:
             measured.LAYERS.watch(job, "Training a gated layer")
             return
-        layer = measured.layer(request, trained)
-        text = f"{words.signs_text(layer)} {words.line_text(layer)}"
+        conic = measured.layer(request, trained)
+        text = f"{words.signs_text(conic)} {words.line_text(conic)}"
         st.latex(section("gates", "layer_law"))
-        st.markdown(words.exponents_text(layer))
+        st.markdown(words.exponents_text(conic))
         st.markdown(text)
         if trained is not None:
             st.caption(words.trained_text(trained))
         st.caption(section("gates", "layer"))
     with right:
-        (figure,) = figures(("gates layer", request), lambda: [triangle_figure(layer.conic)])
+        (figure,) = figures(("gates layer", request), lambda: [triangle_figure(conic)])
         title = "**K over the triangle of attention weights**; black: the conic, from the formula"
         _draw_chart(figure, title, "gates_triangle", text)
 

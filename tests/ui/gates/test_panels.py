@@ -44,7 +44,7 @@ def layer():
 
 
 def test_every_coloured_point_has_the_colour_of_the_nearest_measured_one(layer):
-    weights = layer.conic.weights
+    weights = layer.weights
     place, across, up = nearest_points(weights)
     x, y = np.meshgrid(across, up)
     corners = weights @ CORNERS
@@ -70,7 +70,7 @@ def test_on_the_line_the_formula_is_zero_and_no_weight_is_too_small(layer):
 
 
 def test_the_line_stands_where_the_colours_change(layer):
-    figure = triangle_figure(layer.conic)
+    figure = triangle_figure(layer)
     heat, line = figure.data[0], figure.data[1]
     shade = np.asarray(heat.z, float)
     x, y = np.asarray(line.x), np.asarray(line.y)
@@ -88,22 +88,22 @@ def test_the_line_stands_where_the_colours_change(layer):
 
 def test_signs_are_counted_not_claimed(layer):
     agree, differ, undecided = (
-        layer.conic.agreeing,
-        layer.conic.disagreeing,
-        layer.conic.undecided,
+        layer.agreeing,
+        layer.disagreeing,
+        layer.undecided,
     )
     assert (differ, undecided) == (0, 0)
     assert f"agree at {agree} of {agree}" in signs_text(layer)
-    turned = replace(layer, conic=replace(layer.conic, form=-layer.conic.form))
+    turned = replace(layer, form=-layer.form)
     assert f"agree at 0 of {agree}" in signs_text(turned)
-    nothing = replace(layer, conic=replace(layer.conic, decided=np.zeros_like(layer.conic.decided)))
+    nothing = replace(layer, decided=np.zeros_like(layer.decided))
     assert "undecided at all" in signs_text(nothing)
     assert "Nothing is known" in line_text(nothing)
 
 
 def test_whether_the_line_crosses_is_said_from_k(layer):
     assert "changes its sign" in line_text(layer)
-    one = replace(layer, conic=replace(layer.conic, gaussian=np.abs(layer.conic.gaussian)))
+    one = replace(layer, gaussian=np.abs(layer.gaussian))
     assert "K is positive at every decided point" in line_text(one)
 
 
@@ -112,7 +112,7 @@ def test_a_gate_set_by_hand_has_those_exponents():
     found = measure_layer(request, size=11)
     same = measure_conic(with_exponents(gated_layer(request.seed, 3), -0.7, 1.2, 0.3), 11)
     assert (found.exponents.p, found.exponents.q) == pytest.approx((-0.7, 1.2), abs=1e-12)
-    np.testing.assert_array_equal(found.conic.gaussian, same.gaussian)
+    np.testing.assert_array_equal(found.gaussian, same.gaussian)
     assert request.as_trained == LayerRequest()  # sliders that do nothing
 
 
@@ -130,16 +130,6 @@ def test_a_trained_layer_is_the_best_of_its_seeds_and_is_measured_itself():
     assert trained.exponents.p != other.exponents.p
 
 
-def test_the_page_shows_the_law_of_a_real_layer():
-    app = open_page(PAGE, real="true", layer_seed="4")
-    assert not app.exception
-    said = measure_layer(LayerRequest(seed=4))
-    assert signs_text(said) in texts(app)
-    assert f"p = {short(said.exponents.p)}" in texts(app)
-    app.number_input(key="layer_seed").set_value(2).run()
-    assert signs_text(measure_layer(LayerRequest(seed=2))) in texts(app)
-
-
 def test_a_layer_is_trained_in_a_job_and_then_shown():
     app = open_page(PAGE, real="true", layer_from="trained", layer_seed="31")
     for job, *_ in app.session_state["_jobs"].values():
@@ -147,21 +137,6 @@ def test_a_layer_is_trained_in_a_job_and_then_shown():
     app.run()
     assert not app.exception
     assert re.search(r"seed (3[1-9]|4[0-6])\), after 400 steps on \*circle\*", texts(app))
-
-
-# --- The theorem ----------------------------------------------------------------------------------
-
-
-def test_each_counterexample_says_what_it_and_its_twin_do():
-    app = open_page(PAGE, premises="true", slice_by="two heads", premise_seed="3")
-    assert not app.exception
-    text = texts(app)
-    assert text.count("Without it: **flat") == 3
-    for name in ("two heads", "rms norm"):
-        known = measure_counterexample(name, 3, square_grid(GRID_SIZE)).surface.known[-1]
-        assert short(float(f"{np.nanmin(known):.3g}")) in text
-    assert "dome-like on 0" not in text
-    assert "**not within" not in text
 
 
 # --- A gate for a shape ---------------------------------------------------------------------------
@@ -217,18 +192,6 @@ def scenes(app) -> int:
     )
 
 
-def test_no_page_holds_more_than_two_live_scenes():
-    assert scenes(open_page(PAGE)) == 1
-    folds = dict.fromkeys(("why", "maps", "real", "premises", "shaping"), "true")
-    app = open_page(PAGE, **folds)
-    for job, *_ in app.session_state["_jobs"].values():
-        assert job.join(60)
-    app.run()
-    assert not app.exception
-    assert len(app.get("plotly_chart")) == 3 + 1 + 3 + 2  # everything is open
-    assert scenes(app) == 2
-
-
 def test_a_gate_beyond_one_is_no_sigmoids_and_a_smaller_shape_is_fitted():
     small, large = (measure_design(ShapeRequest(size=size), 21) for size in (0.75, 1.5))
     assert "**A sigmoid reaches it**" in design_text(small, small.reachable.size)
@@ -238,28 +201,49 @@ def test_a_gate_beyond_one_is_no_sigmoids_and_a_smaller_shape_is_fitted():
     assert f"the shape has size {short(large.reachable.size)}" in said
 
 
-def test_the_page_designs_fits_and_shows_the_fit():
-    app = open_page(PAGE, shaping="true", target="ellipsoid", fit_units="4")
+# --- The page -------------------------------------------------------------------------------------
+
+
+def test_all_folded_parts_show_what_is_measured_in_two_scenes():
+    """Of a gate with three channels, a layer, three counterexamples, and a shape."""
+    folds = dict.fromkeys(("why", "maps", "real", "premises", "shaping"), "true")
+    own = dict(case="channelwise", layer_seed="4", slice_by="two heads", premise_seed="3")
+    app = open_page(PAGE, **folds, **own, target="ellipsoid", fit_units="4")
     for job, *_ in app.session_state["_jobs"].values():
         assert job.join(60)
     app.run()
     assert not app.exception
-    assert "**A sigmoid reaches it**" in texts(app)
-    assert "K, fitted less exact" in texts(app)
-    (found,) = measured.SHAPED.cached([ShapeRequest("ellipsoid", units=4)]).values()
-    assert fit_text(found) in texts(app)
+    assert len(app.get("plotly_chart")) == 5 + 1 + 3 + 2
+    assert scenes(app) == 2
+    text = texts(app)
 
-
-# --- The open gate --------------------------------------------------------------------------------
-
-
-def test_every_channel_has_its_own_map():
-    app = open_page(PAGE, case="channelwise", maps="true")
     (frame,) = measured_frames(GateRequest("channelwise"), (1.0,))
     assert frame.channels.shape[-1] == 3
-    for place, name in enumerate(("y₁", "y₂", "y₃")):
-        low, high = frame.channels[..., place].min(), frame.channels[..., place].max()
-        assert f"**gate of {name}**: {short(float(low))} to {short(float(high))}" in texts(app)
-    scalar = open_page(PAGE, maps="true")
-    assert "**gate** in use" in texts(scalar)
-    assert "gate of y" not in texts(scalar)
+    for number, name in enumerate(("y₁", "y₂", "y₃")):
+        low, high = frame.channels[..., number].min(), frame.channels[..., number].max()
+        assert f"**gate of {name}**: {short(float(low))} to {short(float(high))}" in text
+
+    layer = measure_layer(LayerRequest(seed=4))
+    assert signs_text(layer) in text
+    assert f"p = {short(layer.exponents.p)}" in text
+
+    assert text.count("Without it: **flat") == 3
+    for name in ("two heads", "rms norm"):
+        known = measure_counterexample(name, 3, square_grid(GRID_SIZE)).surface.known[-1]
+        assert short(float(f"{np.nanmin(known):.3g}")) in text
+    assert "dome-like on 0" not in text
+    assert "**not within" not in text
+
+    assert "**A sigmoid reaches it**" in text
+    assert "K, fitted less exact" in text
+    (fit,) = measured.SHAPED.cached([ShapeRequest("ellipsoid", units=4)]).values()
+    assert fit_text(fit) in text
+
+
+def test_a_gate_for_all_channels_has_one_map():
+    app = open_page(PAGE, maps="true", real="true")
+    assert "**gate** in use" in texts(app)
+    assert "gate of y" not in texts(app)
+    app.number_input(key="layer_seed").set_value(4).run()
+    assert signs_text(measure_layer(LayerRequest(seed=4))) in texts(app)
+    assert scenes(app) == 1

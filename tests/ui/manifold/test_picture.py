@@ -1,6 +1,7 @@
 """Does flat look flat, strength by strength, in boxes that hold what is drawn?"""
 
 import itertools
+from functools import cache
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ SIZE = 31
 STRENGTHS = (0.0, 0.5, 1.0)
 
 
+@cache
 def pictured(**change):
     """The picture of a request at three strengths, and what it was made of."""
     resolved = resolve(ManifoldRequest(grid=SIZE, **change))
