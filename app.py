@@ -12,7 +12,8 @@ with page(
 ):
     from ui.common.link_check import warn_about_link
     from ui.landing.controls import LANDING, explore_controls, front_controls
-    from ui.landing.parts import LandingRequest, draw_control, draw_details, draw_pair, fetch
+    from ui.landing.measured import LandingRequest, fetch
+    from ui.landing.parts import draw_details, draw_pair, draw_seeds
 
     warn_about_link(LANDING)
     task, left, colouring = front_controls()
@@ -21,10 +22,10 @@ with page(
         setting = explore_controls(task)
         details = st.container()
     with status:
-        found = fetch(LandingRequest(setting, left, colouring))
+        result = fetch(LandingRequest(setting, left, colouring))
     with stage:
-        draw_pair(found)
-        draw_control(found)
+        draw_pair(result)
+        draw_seeds(result)
     if explore.open:
         with details:
-            draw_details(found)
+            draw_details(result)

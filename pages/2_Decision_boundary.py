@@ -23,7 +23,7 @@ with page(
     from ui.decision_boundary.own_points import draw_own, own_data, table_is_lost
     from ui.decision_boundary.parts import draw_buttons, draw_downloads, draw_numbers
     from ui.decision_boundary.stage import draw_frames
-    from ui.decision_boundary.status import dock, draw_end
+    from ui.decision_boundary.status import draw_end
     from ui.work import jobs
 
     warn_about_link(DECISION_BOUNDARY)
@@ -36,7 +36,7 @@ with page(
     with stage:
         setting, view = read_setting(own_data(), table_is_lost()), read_view()
         measurement = training.read_measurement(view.which)
-        with dock(setting):
+        with jobs.dock(training.JOB, setting):
             job = training.fetch(setting, measurement)
             draw_end(job)
         jobs.watch(

@@ -10,32 +10,19 @@ with page(
     lead="Trained stacks add each layer's output to its input: they curve **without** a gate, too.",
 ):
     from ui.common.link_check import warn_about_link
-    from ui.depth.controls import DEPTH, asked_request
-    from ui.depth.parts import (
-        draw_chart,
-        draw_elsewhere,
-        draw_every,
-        draw_explanations,
-        draw_replay,
-        draw_training,
-        draw_why,
-        fetch,
-    )
+    from ui.depth.controls import DEPTH, read_selection
+    from ui.depth.parts import draw_chart, draw_folds, draw_replay, fetch
 
     warn_about_link(DEPTH)
     controls, stage, folds = st.container(), st.container(), st.container()
     with controls:
-        asked = asked_request(below=folds)
+        selection = read_selection(below=folds)
     with stage:
-        found = fetch(asked)
+        view = fetch(selection)
         chart, replay = st.columns([5, 7])
         with chart:
-            draw_chart(found)
+            draw_chart(view)
         with replay:
-            draw_replay(found)
+            draw_replay(view)
     with folds:
-        draw_training(found)
-        draw_explanations(found)
-        draw_elsewhere(found)
-        draw_every(found)
-        draw_why(found)
+        draw_folds(view)

@@ -49,12 +49,11 @@ VARIANTS_BESIDE = 4  # trained for the table, beside the two that are drawn
 # --- What is kept for all visitors, until something newer needs the place -------------------------
 # Few where an entry is large, many where it is small; measured sizes stand beside them.
 
-RESOLVED_KEPT = 256  # requests of Manifold: kilobytes
-FIGURES_KEPT = 96  # of Plotly, some three for each model: 0.1 to 0.3 MB at first sight
-DRAWINGS_KEPT = 32  # points of a link, as data
-ADDRESSES_KEPT = 48  # of arrays sent lately, 1 MB each; two workers make two films a second
-TILES_KEPT = 14  # one picture for each task, one for own points
-TRAINED_KEPT = 6  # trainings of stacks of six depths: 0.3 MB each
+CACHED_RESOLVED = 256  # requests of Manifold: kilobytes
+CACHED_FIGURES = 96  # of Plotly, some three for each model: 0.1 to 0.3 MB at first sight
+CACHED_DRAWINGS = 32  # points of a link, as data
+CACHED_ADDRESSES = 48  # of arrays sent lately, 1 MB each; two workers make two films a second
+CACHED_TILES = 14  # one picture for each task, one for own points
 STORE_STAMPS_SECONDS = 10.0  # between two looks at the rows of a running study: verdicts take two
 CACHE_BYTES = 300_000_000  # of surfaces and pictures: two dozen models of Manifold
 PASSING_BYTES = 80_000_000  # of films of what still trains: one a second for each worker, 6 MB each
@@ -64,12 +63,12 @@ RUNS_BYTES = 150_000_000  # of arrays: some hundred runs like the first one
 # --- What is done at once, and for how long -------------------------------------------------------
 
 SCRIPTS_AT_ONCE = 3  # of pages, in the one interpreter of the server; others wait for a turn,
-TURN_SECONDS = 5.0  # but not for longer
+SCRIPT_WAIT_SECONDS = 5.0  # but not for longer
 FIRST_WORKERS = 2  # processes that compute, at the start; one for each core at most
 WARM_SECONDS = 4.0  # after the first page was drawn: then they start, though nobody needs them
 WORKER_BYTES = 2_000_000_000  # of memory for each: the largest that is offered needs half of that
-ITEMS_KEPT = 1000  # of a job: what it yields beyond that takes the place of the oldest
-DEPARTED_KEPT = 8  # jobs of ended sessions that keep their items, for a visitor who reconnects
+JOB_ITEMS = 1000  # of a job: what it yields beyond that takes the place of the oldest
+DEPARTED_JOBS = 8  # jobs of ended sessions that keep their items, for a visitor who reconnects
 ADDRESS_SECONDS = 20.0  # for a slow browser to ask for what it was sent
 RETURN_SECONDS = 2.0  # a lost connection is usually back by then
 # Measured in Chromium: a hidden tab polls once a second, and once a minute after a while.

@@ -1,4 +1,4 @@
-"""What does one stack write, layer by layer? Its intermediate outputs, as one function.
+"""The outputs of one stack after each of its layers, as one function.
 
 Not separately built models: every surface is that of the same weights, a layer further on.
 Shapes: L layers, S seeds, N points, D model dimension.
@@ -20,16 +20,16 @@ class EveryLayer:
     """
 
     pure = True  # as the model is
-    spanned_by = Attention.spanned_by
 
     def __init__(self, model: Attention) -> None:
         check_weights(model)
         self.model = model
+        self.spanned_by = model.spanned_by
 
     def __call__(self, points: torch.Tensor) -> torch.Tensor:
         return torch.stack(list(self.model.states(self.model.embed(points))))
 
     def spans(self) -> list[tuple[torch.Tensor, ...] | None]:
         """As `Attention.spans`, of all layers: the members of the first one come first."""
-        places = range(len(self.model.blocks))
-        return [span for place in places for span in self.model.spans(place)]
+        layers = range(len(self.model.blocks))
+        return [span for layer in layers for span in self.model.spans(layer)]

@@ -1,4 +1,4 @@
-"""What kind of point is this: elliptic, hyperbolic, parabolic, planar, or not decided?
+"""Types of points: elliptic, hyperbolic, parabolic, planar, undecided.
 
 Source: do Carmo, *Differential Geometry of Curves and Surfaces*, section 3-2; here every word is
 said only where the bounds allow it. In codimension above one the sign of K stands for that of the

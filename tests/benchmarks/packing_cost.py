@@ -73,7 +73,7 @@ def landing_view() -> Callable[[], Any]:
     pair = _landing_pair()
 
     def work() -> Any:
-        view = picture.pair_view(pair.left, pair.right)
+        view = picture.pair_view(pair)
         return view3d.pack(view.arrays, view.framed)
 
     return work
@@ -82,24 +82,24 @@ def landing_view() -> Callable[[], Any]:
 def landing_words() -> Callable[[], Any]:
     """What it says below it, at every strength."""
     words, pair = import_module("ui.landing.words"), _landing_pair()
-    return lambda: words.readings(pair.left, pair.right, "same")
+    return lambda: words.readings(pair, "same")
 
 
 @cache
 def _landing_pair() -> Any:
     comparison = import_module("gating_core.experiments.comparison")
     runs, pair = import_module("ui.work.runs"), import_module("ui.landing.pair")
-    shown = runs.known(comparison.FIRST_LOOK)
+    shown = runs.cached_run(comparison.FIRST_SETTING)
     return pair.measure_pair("same", shown.run, shown.sweep)
 
 
 def manifold_view() -> Callable[[], Any]:
     """What Manifold sends when it is opened and all strengths are measured."""
     picture, view3d = import_module("ui.manifold.picture"), import_module("ui.components.view3d")
-    resolved, sides = _manifold_sides()
+    resolved, variants = _manifold_variants()
 
     def work() -> Any:
-        view = picture.manifold_view(sides, resolved.axes, picture.Look()).view
+        view = picture.manifold_picture(variants, resolved.axes, picture.ManifoldView()).view
         return view3d.pack(view.arrays, view.framed)
 
     return work
@@ -108,19 +108,19 @@ def manifold_view() -> Callable[[], Any]:
 def manifold_words() -> Callable[[], Any]:
     """What it says above and below at every strength."""
     words, above = import_module("ui.manifold.words"), import_module("ui.manifold.captions")
-    _, sides = _manifold_sides()
+    _, variants = _manifold_variants()
     return lambda: (
-        words.readings(sides[0][0], sides[1]),
-        [[above.caption(side) for side in each] for each in sides],
+        words.readings(variants[0][0], variants[1]),
+        [[above.caption(frame) for frame in frames] for frames in variants],
     )
 
 
 @cache
-def _manifold_sides() -> tuple[Any, Any]:
+def _manifold_variants() -> tuple[Any, Any]:
     request, dial = import_module("ui.manifold.request"), import_module("ui.manifold.dial")
     specimen = import_module("gating_core.experiments.specimen")
-    resolved = request.resolve(request.Request())
-    ungated, gated = resolved.sides
+    resolved = request.resolve(request.ManifoldRequest())
+    ungated, gated = resolved.variants
     places = dial.strengths(gated, resolved.grid)
     models = [ungated, *(request.at_strength(gated, place) for place in places)]
     measured = [specimen.measure_specimen(model, resolved.grid) for model in models]

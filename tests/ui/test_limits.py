@@ -30,8 +30,7 @@ from ui.limits import (
 )
 from ui.manifold import dial, measured
 from ui.manifold.doubt import TOO_LARGE
-from ui.manifold.request import Request as ManifoldRequest
-from ui.manifold.request import at_strength, resolve
+from ui.manifold.request import ManifoldRequest, at_strength, resolve
 from ui.work.cache import bytes_of
 
 CONFIG = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
@@ -90,7 +89,7 @@ def test_the_server_refuses_what_the_page_refuses(name):
     assert CONFIG["server"][MEANT_FOR_THE_SERVER[name]] == getattr(limits, name)
     assert LARGEST_BYTES <= limits.UPLOAD_MB * 1e6 < LARGEST_BYTES + 1e6
     assert limits.PASTED_CHARACTERS == LARGEST_BYTES
-    assert len(TASKS) + 1 == limits.TILES_KEPT
+    assert len(TASKS) + 1 == limits.CACHED_TILES
 
 
 # --- What is kept ---------------------------------------------------------------------------------
@@ -105,7 +104,7 @@ def test_the_largest_model_at_every_strength_has_room_on_the_shelf(source):
         source=source, depth=MANIFOLD_LAYERS[1], heads=MANIFOLD_HEADS[1],
         model_dim=MANIFOLD_CHANNELS[1], value_count=MANIFOLD_VALUES[1],
     )  # fmt: skip
-    gated = resolve(largest).sides[1]
+    gated = resolve(largest).variants[1]
     strengths = dial.strengths(gated, GRID_POINTS[-1])
     found = [measure_specimen(at_strength(gated, x), FEW) for x in strengths]
     few = bytes_of(dial.without_copies(tuple(found)))

@@ -13,7 +13,7 @@ from time import monotonic
 from streamlit.runtime import get_instance
 from streamlit.runtime.media_file_manager import MediaFileManager
 
-from ui.limits import ADDRESS_SECONDS, ADDRESSES_KEPT
+from ui.limits import ADDRESS_SECONDS, CACHED_ADDRESSES
 
 HEAD = 16  # bytes before what is meant
 MEDIA_TYPE = "application/octet-stream"
@@ -51,5 +51,5 @@ def _hold(files: MediaFileManager, name: str) -> None:
             del lately[place]
         lately[f"{now} {name}"] = name
         for place in list(lately):
-            if float(place.split()[0]) < now - ADDRESS_SECONDS or len(lately) > ADDRESSES_KEPT:
+            if float(place.split()[0]) < now - ADDRESS_SECONDS or len(lately) > CACHED_ADDRESSES:
                 del lately[place]

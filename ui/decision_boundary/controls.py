@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from gating_core.attention import NORMS, SOURCES
+from gating_core.attention import MECHANISMS, NORMS
 from gating_core.experiments.comparison import LIMITS, VARIANTS, Setting, TooLarge
 from gating_core.tasks import TASK_NAME, TASKS, OwnData
 from gating_core.training import GOOD_START, OPTIMISERS
@@ -13,6 +13,7 @@ from ui.common.control_table import Controls, draw_columns, read, table
 from ui.common.controls import Choice, Choices, Flag, Fold, Number
 from ui.common.front import front_columns
 from ui.common.link_check import forget
+from ui.common.possible import SOURCES_HELP
 from ui.common.words import percent
 from ui.components.tiles import STYLE
 from ui.decision_boundary.names import DATA, KINDS, page_text
@@ -62,7 +63,8 @@ RUN = table(
     Number("flip", "Wrong training labels", field="label_noise", within=(0.0, 0.5), step=0.02),
     Number("balance", "Share of class 0 (0: automatic)", within=(0.0, 0.9), step=0.1,
         shown_instead="automatic"),
-    Choice("from", "Keys and values from", field="source", words=SOURCES, width="stretch"),
+    Choice("from", "Keys and values from", field="source", words=tuple(MECHANISMS),
+        width="stretch", help=SOURCES_HELP),
     Number("width", "Dimension D", field="model_dim", within=limits.BOUNDARY_CHANNELS),
     Number("slots", "Values n", field="value_count", within=limits.BOUNDARY_VALUES),
     Number("attention_heads", "Heads", field="heads", within=limits.BOUNDARY_HEADS),

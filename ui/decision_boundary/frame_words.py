@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gating_core.attention import LAYERS
+from gating_core.attention import MECHANISMS
 from gating_core.experiments.comparison import (
     DRAWN_POINTS,
     ClassifierFrames,
@@ -37,7 +37,6 @@ from ui.drawing.planes import classifier_planes
 if TYPE_CHECKING:  # a worker process needs no Streamlit
     from ui.work.runs import Shown
 
-MOVING = f"{page_text('moving')} "
 NOT_YET = "total curvature is being measured …"
 NOT_MEASURED = "total curvature: not measured"
 LOPSIDED = 1.2  # times an even share: what the largest class has where the sentence says so
@@ -45,7 +44,7 @@ LOPSIDED = 1.2  # times an even share: what the largest class has where the sent
 
 def readings(run: TrainedRun) -> list[str]:
     """Return, for every drawn frame, what the seeds show together."""
-    before = MOVING if values_move(run.setting) else ""
+    before = theorem_text(run.setting)
     if run.divergence is not None:
         before = f"**{divergence_text(run.divergence)}** {before}"
     return [before + _step_text(run, frame) for frame in drawn_frames(run)]
@@ -56,9 +55,12 @@ def divergence_text(divergence: Divergence) -> str:
     return f"{divergence.text.rstrip('.')}. Shown: what there was before."
 
 
-def values_move(setting: Setting) -> bool:
-    """Whether values depend on the input, so that nothing says that averages of them are flat."""
-    return not LAYERS[setting.source].fixed_values
+def theorem_text(setting: Setting) -> str:
+    """Return why the flatness theorem, on averages of fixed values, does not apply, if so."""
+    mechanism = MECHANISMS[setting.source]
+    if not mechanism.fixed_values:
+        return f"{page_text('moving')} "
+    return "" if mechanism.weights_on_simplex else f"{page_text('no_averages')} "
 
 
 def shown_text(run: TrainedRun, member: int, chosen: str) -> str:

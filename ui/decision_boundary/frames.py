@@ -13,10 +13,10 @@ import numpy as np
 
 from gating_core.experiments.comparison import (
     TrainedRun,
+    covered_shares,
     drawn_frames,
-    filled_shares,
-    film_data,
-    film_frames,
+    training_data,
+    training_frames,
 )
 from ui.decision_boundary.frame_words import axes_text
 from ui.decision_boundary.picture import SIDES, Curve, training_picture
@@ -63,15 +63,15 @@ def frames_of(
     All ``unfinished`` runs are seen from the same direction: the best one would turn with every
     step.
     """
-    variants = {side: film_frames(run, name, member) for side, name in variants_of(run).items()}
+    variants = {s: training_frames(run, name, member) for s, name in variants_of(run).items()}
     axes = film_axes(variants)
     picture = training_picture(
-        variants, film_data(run, member), run.steps[drawn_frames(run)], axes, curves, view.paint,
-        view.discrete, view.tested, gaussian,
+        variants, training_data(run, member), run.steps[drawn_frames(run)], axes, curves,
+        view.paint, view.discrete, view.tested, gaussian,
     )  # fmt: skip
     if unfinished:
         picture = replace(picture, camera=camera_from(BEGIN_FROM))
-    filled = {side: filled_shares(frames) for side, frames in variants.items()}
+    filled = {side: covered_shares(frames) for side, frames in variants.items()}
     measured = len(gaussian) == len(variants)
     return TrainingFrames(picture, measured, filled, axes_text(variants, axes))
 

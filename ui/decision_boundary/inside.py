@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 import streamlit as st
 from plotly.subplots import make_subplots
 
-from gating_core.experiments.comparison import drawn_frames, inside
+from gating_core.experiments.comparison import drawn_frames, layer_maps
 from ui.common.words import short
 from ui.decision_boundary.frames import variants_of
 from ui.decision_boundary.names import TITLES, page_text
@@ -34,7 +34,7 @@ def draw_inside(shown: Shown, measurement: MeasurementRequest) -> None:
     variants = variants_of(run)
     maps = {
         side: {f"{side}{SEPARATOR}{part}": field
-               for part, field in inside(run, name, member, frame).items()}
+               for part, field in layer_maps(run, name, member, frame).items()}
         for side, name in variants.items()
     }  # fmt: skip
     fields = {name: field for own in maps.values() for name, field in own.items()}

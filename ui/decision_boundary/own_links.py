@@ -23,7 +23,7 @@ import numpy as np
 from gating_core.tasks import LARGEST_BYTES, OwnData, OwnDataError, drawn_data, parse_csv
 from ui.common.controls import Control, Where
 from ui.components.draw import DIGITS, Point
-from ui.limits import DRAWINGS_KEPT, DRAWN_POINTS_IN_LINK, TABLE_LETTERS_IN_LINK
+from ui.limits import CACHED_DRAWINGS, DRAWN_POINTS_IN_LINK, TABLE_LETTERS_IN_LINK
 
 NAMES = ("blue", "orange", "green", "purple")
 UNITS = 10**DIGITS  # from the middle of the square to its edge
@@ -67,7 +67,7 @@ def _coordinate(position: int) -> float:
     return round(position / UNITS - 1, DIGITS) + 0.0  # no -0
 
 
-@lru_cache(maxsize=DRAWINGS_KEPT)
+@lru_cache(maxsize=CACHED_DRAWINGS)
 def drawn_own(drawing: Points) -> OwnData:
     """Return a drawing as data to learn; `OwnDataError` where it cannot be.
 
@@ -90,7 +90,7 @@ def encode_table(table: OwnData) -> str:
     return text if len(text) <= TABLE_LETTERS_IN_LINK else TOO_LARGE
 
 
-@lru_cache(maxsize=DRAWINGS_KEPT)
+@lru_cache(maxsize=CACHED_DRAWINGS)
 def decode_table(text: str) -> OwnData | None:
     """Return the table of an encoded text; ``None`` if it is none, or too large.
 

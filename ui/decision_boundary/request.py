@@ -9,11 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from gating_core.attention import LAYERS
+from gating_core.attention import MECHANISMS
 from gating_core.experiments.comparison import (
     FIRST_COMPARISON,
     MATCHED,
     TOKENS_ONLY,
+    VARIANTS,
     Setting,
 )
 from gating_core.tasks import TASK_NAME, TASKS, TRAIN_SHARE_RANGE, OwnData
@@ -143,7 +144,7 @@ def _with_data(
 
 def _with_variants(request: BoundaryRequest) -> tuple[BoundaryRequest, Notes]:
     notes: Notes = []
-    impossible = TOKENS_ONLY if LAYERS[request.source].fixed_values else ()
+    impossible = TOKENS_ONLY if MECHANISMS[request.source].fixed_values else ()
     pair = {"left": request.left, "right": request.right}
     for (side, name), instead in zip(pair.items(), FIRST.variants, strict=True):
         if name in impossible:
@@ -193,8 +194,9 @@ def _remarks(request: BoundaryRequest, own: OwnData | None) -> Notes:
     """Return notes on what can be trained but may surprise."""
     notes: Notes = []
     names = (request.left, request.right, *request.also)
-    alike = [name for name in names
-             if name == "half" or (name == "headwise" and request.heads == 1)]  # fmt: skip
+    gates = {name: gate for name in names if (gate := VARIANTS[name]) is not None}
+    alike = [name for name, gate in gates.items() if gate.record.constant
+             or (gate.granularity == "headwise" and request.heads == 1)]  # fmt: skip
     if request.norm == "post" and not request.residual and alike:
         whose = _capital(" and ".join(TITLES[name] for name in alike))
         notes.append(("norm", page_text("undone", names=whose)))

@@ -14,12 +14,12 @@ import streamlit as st
 
 from gating_core.experiments.comparison import (
     COMPARISONS,
-    FILM_GRID,
+    FRAME_GRID,
     DrawnData,
     Setting,
     TrainedRun,
     drawn_frames,
-    film_data,
+    training_data,
 )
 from ui.common.words import beyond_text, short
 from ui.components.view3d import Legend, view3d
@@ -147,7 +147,7 @@ def draw_frames(
         frame=0 if _rewound(run, member) else len(steps) - 1,
         frame_labels=frame_words.frame_labels(run),
         places=steps.tolist(),
-        legend=_legend(view, film_data(run, member), frames, frame_words.drawn_text(run)),
+        legend=_legend(view, training_data(run, member), frames, frame_words.drawn_text(run)),
         scrub=True,
         stale=frame_words.stale_text(run, requested, going),
         choices=CHOICES,
@@ -161,7 +161,7 @@ def draw_frames(
         st.rerun()  # what is inside is drawn outside this fragment
     ends = ends_text({name: shown.final.get((name, member)) for name in variants.values()})
     texts = (ends, frames.axes, frame_words.frames_text(run, len(steps)))
-    st.caption(" ".join(filter(None, texts)), help=page_text("total_help", grid=FILM_GRID))
+    st.caption(" ".join(filter(None, texts)), help=page_text("total_help", grid=FRAME_GRID))
 
 
 def _legend(view: BoundaryView, data: DrawnData, frames: TrainingFrames, drawn: str) -> Legend:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
-
 import streamlit as st
 
 from gating_core.experiments.comparison import Setting
 from ui.decision_boundary.frame_words import coming_text
-from ui.decision_boundary.training import JOB, what
-from ui.work import jobs, runs
+from ui.decision_boundary.training import what
+from ui.work import jobs
 from ui.work.job import State
 from ui.work.runs import newest_run
 
@@ -22,17 +20,6 @@ def draw_empty_stage(requested: Setting) -> None:
         height=STAGE, border=True, horizontal_alignment="center", vertical_alignment="center"
     ):
         st.markdown(coming_text(requested), width="content")
-
-
-def dock(setting: Setting) -> AbstractContextManager[object]:
-    """Where the way to go on stands, if the run of ``setting`` was stopped or has failed.
-
-    It is where progress stood: at the foot of the window, where it moves no picture.
-    """
-    job = jobs.current(JOB)
-    if job is None or job.about != setting or not runs.waits_for_a_click(JOB, job):
-        return nullcontext()
-    return st.container(horizontal=True, vertical_alignment="center", key="dock-ended")
 
 
 def draw_end(job: jobs.Job) -> None:

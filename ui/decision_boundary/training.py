@@ -18,9 +18,9 @@ from gating_core.experiments.comparison import (
     along_cost,
     drawn_frames,
     final_curvature,
+    pending_measurements,
     shown_member,
     typical_member,
-    unmeasured,
 )
 from ui.decision_boundary.names import page_text
 from ui.decision_boundary.request import TYPICAL, WHO
@@ -99,7 +99,7 @@ class MeasurementRequest:
         run, seed = shown.run, self.member(shown.run)
         enough = along | {key for key in shown.along if key[1] != seed or has_field(shown, key)}
         settled = final | set(shown.final)
-        work = next(unmeasured(run, run.setting.compared, seed, enough, settled), None)
+        work = next(pending_measurements(run, run.setting.compared, seed, enough, settled), None)
         return work if work is not None and (work[2] == seed or self.others(run)) else None
 
 

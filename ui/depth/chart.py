@@ -1,4 +1,4 @@
-"""How is a quantity drawn against depth? Medians with bands, a fitted line, and theory's slope.
+"""The chart of a quantity against depth: medians with bands, fitted lines, theory's slope.
 
 Shapes: S seeds, L depths.
 """
@@ -34,8 +34,8 @@ DECADES_DRAWN = 12.0  # below the largest: what has collapsed further is cut off
 
 
 @dataclass(frozen=True, eq=False)
-class Drawn:
-    """One curve of the chart: a regime's quantity, what it is called, and its colour."""
+class ChartCurve:
+    """One curve of the chart: a quantity of a regime, with its name and colour."""
 
     regime: str
     title: str
@@ -52,24 +52,32 @@ class Drawn:
         return THEORY.get(self.regime, {}).get(self.quantity)
 
     @property
-    def ends(self) -> bool:
+    def limited(self) -> bool:
         """Whether theory says where its growth ends."""
         return self.regime == "strong" and self.quantity == "total"
 
 
-def depth_chart(drawn: list[Drawn], member: int, seed: int) -> go.Figure:
-    """Curves on log-log axes; of the ``member`` called ``seed`` a thin line.
+def depth_chart(drawn: list[ChartCurve], member: int, seed: int) -> go.Figure:
+    """Draw curves on logarithmic axes, and one seed as a thin line.
 
-    A curve ends where fewer than half of its seeds are known; zero is on no logarithmic axis.
+    A curve ends where fewer than half of its seeds are known. Zero is not drawn.
+
+    Args:
+        drawn: Curves of one quantity.
+        member: Index of the seed with a thin line.
+        seed: What it is called.
     """
     traces = [_band(each) for each in drawn]
-    for place, each in enumerate(drawn):
-        traces += _curve(each, member, dash=DASHES[place - len(drawn)])
+    for each, dash in zip(drawn, DASHES[-len(drawn) :], strict=True):
+        traces += _curve(each, member, dash)
         traces += _fit(each)
-    for each in drawn:
-        if each.ends:
-            traces += _end(each)
+    traces += [trace for each in drawn if each.limited for trace in _limits(each)]
     depths = drawn[0].curve.depths
+    lines = (
+        f"median of {len(drawn[0].curve.values)} seeds, band: middle half",
+        f"thin: seed {seed}, dashed: fitted",
+    )  # two, as the chart may be narrow
+    key = "<br>".join(f"<sub>{line}</sub>" for line in lines)
     quantity = QUANTITIES[drawn[0].quantity]
     low, high = _range(drawn)
     step = max(1, int(np.ceil((high - low) / 6)))
@@ -82,7 +90,7 @@ def depth_chart(drawn: list[Drawn], member: int, seed: int) -> go.Figure:
         "hovermode": "closest",
         "xaxis": {
             "type": "log", "tickvals": [1, 2, 3, 4, 6, 8, 12, 16],
-            "title": {"text": f"layers<br>{_key(drawn[0], seed)}", "standoff": 4},
+            "title": {"text": f"layers<br>{key}", "standoff": 4},
             "range": [np.log10(0.93), np.log10(depths[-1] * 1.08)],
         },
         "yaxis": {
@@ -92,56 +100,45 @@ def depth_chart(drawn: list[Drawn], member: int, seed: int) -> go.Figure:
     }})  # fmt: skip
 
 
-def _key(each: Drawn, seed: int) -> str:
-    """What lines and bands are, in two lines: the chart may be narrow."""
-    count = len(each.curve.values)
-    lines = f"median of {count} seeds, band: middle half", f"thin: seed {seed}, dashed: fitted"
-    return "<br>".join(f"<sub>{line}</sub>" for line in lines)
-
-
 def _positive(values: np.ndarray) -> np.ndarray:
-    """NaN for what is on no logarithmic axis."""
+    """NaN where a value has no place on a logarithmic axis."""
     return np.where(values > 0, values, np.nan)
 
 
-def _own(curve: Curve, member: int) -> np.ndarray:
-    """What is known of one seed."""
-    return np.where(curve.known[member], curve.values[member], np.nan)
-
-
-def _range(drawn: list[Drawn]) -> tuple[float, float]:
-    """Where the axis begins and ends, as powers of ten: for medians and bands, not one seed."""
+def _range(drawn: list[ChartCurve]) -> tuple[float, float]:
+    """Powers of ten at both ends of the axis, which holds medians and bands."""
     parts = [_positive(x).ravel() for each in drawn for x in (each.curve.median, each.curve.band)]
     logs = np.log10(np.concatenate(parts))
     logs = logs[np.isfinite(logs)]
     if not logs.size:
         return -1.0, 1.0
     high = float(logs.max())
-    if any(each.ends for each in drawn):
+    if any(each.limited for each in drawn):
         high = max(high, float(np.log10(MOST_CURVATURE)))
     low = max(float(logs.min()), high - DECADES_DRAWN)
     room = 0.06 * max(high - low, 0.3)
     return low - room, high + 2 * room
 
 
-def _band(each: Drawn) -> dict[str, Any]:
+def _band(each: ChartCurve) -> dict[str, Any]:
     curve = each.curve
     low, high = _positive(curve.band[0]), _positive(curve.band[1])
-    there = np.isfinite(low) & np.isfinite(high)
-    depths = curve.depths[there]
+    finite = np.isfinite(low) & np.isfinite(high)
+    depths = curve.depths[finite]
     return {
         "type": "scatter", "mode": "lines", **QUIET,
         "x": np.concatenate([depths, depths[::-1]]),
-        "y": np.concatenate([low[there], high[there][::-1]]),
+        "y": np.concatenate([low[finite], high[finite][::-1]]),
         "line": {"width": 0}, "fill": "toself", "fillcolor": f"{each.colour}33",
     }  # fmt: skip
 
 
-def _curve(each: Drawn, member: int, dash: str) -> list[dict[str, Any]]:
+def _curve(each: ChartCurve, member: int, dash: str) -> list[dict[str, Any]]:
     curve = each.curve
+    values = np.where(curve.known[member], curve.values[member], np.nan)
     one = {
         "type": "scatter", "mode": "lines", **QUIET,
-        "x": curve.depths, "y": _positive(_own(curve, member)),
+        "x": curve.depths, "y": _positive(values),
         "line": {"color": each.colour, "width": 1}, "opacity": 0.7,
     }  # fmt: skip
     whole = curve.count == len(curve.values)
@@ -159,17 +156,16 @@ def _curve(each: Drawn, member: int, dash: str) -> list[dict[str, Any]]:
     return [one, middle]
 
 
-def _fit(each: Drawn) -> list[dict[str, Any]]:
-    """The fitted line through the middle of what it is fitted to, and theory's beside it."""
-    curve = each.curve
-    found = curve.exponent
-    if found.interval is None or found.depths is None:
+def _fit(each: ChartCurve) -> list[dict[str, Any]]:
+    """The fitted line, through the middle of what it is fitted to, and theory's beside it."""
+    curve, exponent = each.curve, each.curve.exponent
+    if exponent.interval is None or exponent.depths is None:
         return []
-    used = curve.fitted & np.isfinite(found.slopes)[:, None]
+    used = curve.fitted & np.isfinite(exponent.slopes)[:, None]
     middle = np.log(np.where(used, curve.depths, 1)).sum() / used.sum()
     height = np.log(np.where(used, curve.values, 1)).sum() / used.sum()
-    ends = np.array(found.depths, dtype=float)
-    lines = [(found.interval.mean, each.colour, "dash", 0.0, f"{each.title}, fitted")]
+    ends = np.array(exponent.depths, dtype=float)
+    lines = [(exponent.interval.mean, each.colour, "dash", 0.0, f"{each.title}, fitted")]
     if each.theory is not None:
         lift = 0.35 * max(each.theory, 0.5)  # beside the curve, to be seen
         lines.append((each.theory, REFERENCE, "dashdot", lift, f"slope {each.theory:g} (theory)"))
@@ -184,8 +180,8 @@ def _fit(each: Drawn) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def _end(each: Drawn) -> list[dict[str, Any]]:
-    """The cap that strong gates come to where their steps are small, and the most it can have."""
+def _limits(each: ChartCurve) -> list[dict[str, Any]]:
+    """The cap that strong gates tend to where their steps are small, and the most it can have."""
     depths, eps = each.curve.depths, each.result.eps
     assert eps is not None  # of scalar gates
     cap = np.median(cap_curvature(2 * eps[:, None] * depths), 0)

@@ -1,18 +1,17 @@
-"""What is known of depth already, and how does the page come to the rest? In jobs; others share it.
+"""What the Depth page shows: cached for all visitors, or made in jobs.
 
-What was measured or trained once is kept for all visitors.
+Curves are measured in a job as soon as they are requested; stacks are trained on a click.
 """
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from typing import Any
 
-import cachetools
 import streamlit as st
 
 from gating_core.experiments.depth import (
+    REGIMES,
     DepthResult,
     TrainedDepths,
     TrainedRequest,
@@ -25,8 +24,7 @@ from gating_core.experiments.depth import (
 from gating_core.geometry import SurfaceResult
 from gating_core.training import TrainingDiverged
 from ui.depth.replay import REPLAY_GRID, Replay, replay_view
-from ui.depth.request import SHIPPED, UNTRAINED, Request
-from ui.limits import TRAINED_KEPT
+from ui.depth.request import SHIPPED, UNTRAINED, DepthSelection
 from ui.work import jobs, pool
 from ui.work.cache import NUMBERS_CACHE, cached
 from ui.work.cached_jobs import CachedJobs
@@ -34,9 +32,7 @@ from ui.work.job import Job
 from ui.work.shared import shared_stream
 
 TRAINING = "depth_training"
-
-_lock = threading.Lock()  # of what is trained
-_trained: cachetools.LRUCache[TrainedRequest, TrainedDepths] = cachetools.LRUCache(TRAINED_KEPT)
+ReplayKey = tuple[str, int, int, int, bool]  # regime, layers, member, first seed, trained here
 
 
 def _measure(name: str) -> Iterator[Any]:
@@ -48,25 +44,22 @@ RESULTS: CachedJobs[str, DepthResult] = CachedJobs("depth_measuring", _measure, 
 
 @st.cache_resource(show_spinner=False)
 def shipped() -> TrainedDepths:
-    """The stacks that the app brings."""
+    """Load the stacks that come with the app."""
     return load_shipped()
 
 
+def trained_here(request: TrainedRequest) -> TrainedDepths | None:
+    """Return the stacks that were trained on this server, if they are cached."""
+    return NUMBERS_CACHE.find([(TRAINING, request)]).get((TRAINING, request))
+
+
 def trained(request: TrainedRequest) -> TrainedDepths | None:
-    """The trained stacks, if they are there: trained on this server, or shipped."""
-    with _lock:
-        found = _trained.get(request)
-    return shipped() if found is None and request == SHIPPED else found
-
-
-def trained_here(request: TrainedRequest) -> bool:
-    """Whether they were trained on this server."""
-    with _lock:
-        return request in _trained
+    """Return the stacks that were trained on this server, or shipped, if there are any."""
+    return trained_here(request) or (shipped() if request == SHIPPED else None)
 
 
 def train(request: TrainedRequest) -> None:
-    """Train the stacks of ``request`` as a job: for callbacks."""
+    """Train the stacks of ``request`` in a job; a callback."""
     jobs.start(TRAINING, lambda: _train(request), about=request,
                expected=(TrainingDiverged,), newest=(float,))  # fmt: skip
 
@@ -74,45 +67,47 @@ def train(request: TrainedRequest) -> None:
 def _train(request: TrainedRequest) -> Iterator[Any]:
     for item in shared_stream(train_depths, request):
         if isinstance(item, TrainedDepths):
-            with _lock:
-                _trained[request] = item
+            NUMBERS_CACHE.put((TRAINING, request), item)
         else:
             yield item
 
 
 def training() -> Job | None:
-    """The newest training of this visit."""
+    """Return the newest training of this visit."""
     return jobs.current(TRAINING)
 
 
-def watch_training(job: Job) -> None:
-    """How far it is, or how it ended; the page is run again at the end."""
-    if job.over:
-        jobs.draw_end(job, "Training", [])
-    jobs.watch(job, lambda items: None, what="Training", share=jobs.share_of, ends=False)
+def results_of(selection: DepthSelection) -> dict[str, DepthResult] | None:
+    """Return the results of all regimes of ``selection``, if all are there."""
+    if selection.is_trained:
+        stacks = trained(selection.trained)
+        return stacks.results if stacks else None
+    results = RESULTS.cached(selection.curves)
+    return results if len(results) == len(selection.curves) else None
+
+
+def replay_key(selection: DepthSelection) -> ReplayKey:
+    """Return what a replay is cached by.
+
+    Stacks trained on this server differ from the shipped ones, if only in the last digits.
+    """
+    first, here = UNTRAINED.seed, False
+    if selection.is_trained:
+        first, here = selection.first_seed, trained_here(selection.trained) is not None
+    return selection.replayed, selection.depth, selection.member, first, here
 
 
 @cached("Measuring curvature …")
-def replayed(name: str, layers: int, member: int, first_seed: int, here: bool,
-             _trained: TrainedDepths | None) -> SurfaceResult:  # fmt: skip
-    """One stack's surface after every layer; of one that is trained where these are given.
-
-    What was trained ``here`` is not what was shipped, if only in its last digits.
-    """
+def replayed(key: ReplayKey, _trained: TrainedDepths | None) -> SurfaceResult:
+    """Measure one stack's surface after every layer: a trained one, where these are given."""
+    name, layers, member, *_ = key
     if _trained is None:
         return pool.POOL.call(replay, UNTRAINED, name, member, REPLAY_GRID)
     return pool.POOL.call(replay_trained, _trained, name, layers, member, REPLAY_GRID)
 
 
 @cached()
-def view_of(name: str, layers: int, member: int, first_seed: int, here: bool,
-            _surface: SurfaceResult, sheet: bool) -> Replay:  # fmt: skip
-    """The linked view of a replayed stack."""
-    return replay_view(_surface, sheet)
-
-
-def key_of(request: Request) -> tuple[str, int, int, int, bool]:
-    """What a replay is kept under."""
-    here = request.is_trained and trained_here(request.trained)
-    first = request.first_seed if request.is_trained else UNTRAINED.seed
-    return request.replayed, request.depth, request.member, first, here
+def view_of(key: ReplayKey, _surface: SurfaceResult) -> Replay:
+    """Draw a replayed stack."""
+    regime = REGIMES.get(key[0])
+    return replay_view(_surface, sheet=regime is not None and regime.arrangement is None)

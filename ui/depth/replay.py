@@ -1,4 +1,4 @@
-"""Which lines, colours and frames show how one stack's surface changes from layer to layer?
+"""The picture of one stack's surface after every layer, with its maps.
 
 Shapes: L layers, R x R grid points, M points of a line in which rows of NaN separate pieces.
 """
@@ -32,8 +32,8 @@ from ui.drawing.panels import (
 from ui.drawing.sheet import outermost, stacked
 
 REPLAY_GRID = 31
-ALIKE = 0.25  # of the largest diagonal: where no surface is smaller all are drawn in one box
-GAP = 4  # of the strip, in cells between two maps
+ALIKE = 0.25  # of the largest diagonal: where no surface is smaller, all are drawn to one scale
+GAP = 4  # cells between two maps of the strip
 SMALLEST = np.finfo(float).tiny
 NAMES = ("x<sub>1</sub>", "x<sub>2</sub>"), ("u", "v")  # of the chart: of stacks and of sheets
 Arrays = dict[str, np.ndarray]
@@ -41,10 +41,10 @@ Arrays = dict[str, np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class Replay:
-    """The linked view of one stack, its ``diameters`` (L,), and whether all have one size in it.
+    """The linked view of one stack, and the ``diameters`` (L,) of its surfaces.
 
-    Where surfaces are ``enlarged`` to one size, colours are those of the shapes that are drawn: of
-    K times the square of the surface's diameter.
+    Where surfaces are ``enlarged`` to one size, colours show the curvature of what is drawn: K
+    times the square of the surface's diameter.
     """
 
     view: View
@@ -57,27 +57,24 @@ class Replay:
 
 
 def replay_view(surface: SurfaceResult, sheet: bool) -> Replay:
-    """What is drawn of ``surface``, whose frames are layers; a ``sheet``'s chart is (u, v)."""
+    """Draw a surface whose frames are layers; the chart of a ``sheet`` is (u, v)."""
     sizes = surface.diagonal
     enlarged = bool(sizes.min() < ALIKE * sizes.max())
     field, values, diameters = surface.known, surface.values, surface.diameter
+    symbol = "K·d²" if enlarged else "K"
     if enlarged:
         field = field * diameters[:, None, None] ** 2
         centre = (values.max((1, 2), keepdims=True) + values.min((1, 2), keepdims=True)) / 2
         values = (values - centre) / np.maximum(sizes, SMALLEST)[:, None, None, None]
     scale = _scale(field)
-    axis, names = surface.axis, NAMES[sheet]
-    symbol = "K·d²" if enlarged else "K"
     style = {"colorscale": scale.colours, "cmin": scale.low, "cmax": scale.high}
-    arrays = {"axis": axis, **cells(len(axis))}
-    moving = _moving(surface, values, field, scale)
-    strip, still = _strip(moving["sheet_shade"], field, style, symbol)
-    now = _rings(len(values))
-    arrays |= moving | still | now
+    framed = _framed(surface, values, field, scale)
+    strip, still = _strip(framed["sheet_shade"], field, style, symbol)
+    chart = _chart(surface.axis, style, symbol, NAMES[sheet])
     view = View(
-        columns=[[_scene(values, style)], [_chart(axis, style, symbol, names)], [strip]],
-        arrays=arrays,
-        framed=frozenset({*moving, *now}),
+        columns=[[_scene(values, style)], [chart], [strip]],
+        arrays={"axis": surface.axis, **cells(len(surface.axis)), **framed, **still},
+        framed=frozenset(framed),
         frames=len(values),
         camera=best_camera([values[0], values[-1]]),
         colour_range=scale.ends,
@@ -87,7 +84,7 @@ def replay_view(surface: SurfaceResult, sheet: bool) -> Replay:
 
 
 def _scale(field: np.ndarray) -> ColourScale:
-    """One asinh scale for all layers, as far as 98 % of the points of each reach."""
+    """One asinh scale for all layers, which holds 98 % of the points of each."""
     sizes = [np.abs(each[np.isfinite(each)]) for each in field]
     sizes = [each for each in sizes if each.size]
     if not sizes:
@@ -102,10 +99,10 @@ def _scale(field: np.ndarray) -> ColourScale:
     return ColourScale(palette.SIGNED_SCALE, -high, high, soft=soft, beyond=beyond)
 
 
-def _moving(
+def _framed(
     surface: SurfaceResult, values: np.ndarray, field: np.ndarray, scale: ColourScale
 ) -> Arrays:
-    """What has a frame for every layer."""
+    """The arrays with a frame for every layer."""
     axis = surface.axis
     shade = np.clip(scale.apply(field), scale.low, scale.high)
     zeros = [
@@ -121,8 +118,9 @@ def _moving(
     in_chart = {
         "zero": stacked([curve for curve, _ in zeros]),
         "hatch": stacked([hatch(unknown, axis) for unknown in np.isnan(field)]),
+        "now": _frames(len(values)),
     }
-    found = {
+    arrays = {
         "sheet_shade": shade,
         "sheet_colour": np.nan_to_num(shade, nan=0.0),
         "sheet_field": field,
@@ -130,10 +128,10 @@ def _moving(
         "sheet_error": surface.known_error,
     }
     for name, points in on_surface.items():
-        found |= {f"{name}_{x}": points[..., i] for i, x in enumerate("xyz")}
+        arrays |= {f"{name}_{x}": points[..., i] for i, x in enumerate("xyz")}
     for name, points in in_chart.items():
-        found |= {f"{name}_{u}": points[..., i] for i, u in enumerate("uv")}
-    return found
+        arrays |= {f"{name}_{u}": points[..., i] for i, u in enumerate("uv")}
+    return arrays
 
 
 def _scene(values: np.ndarray, style: dict[str, Any]) -> Panel:
@@ -171,24 +169,18 @@ def _chart(axis: np.ndarray, style: dict[str, Any], symbol: str, names: tuple[st
 def _strip(
     shade: np.ndarray, field: np.ndarray, style: dict[str, Any], symbol: str
 ) -> tuple[Panel, Arrays]:
-    """One map for every layer, side by side; what is not known is left open."""
+    """One map for every layer, side by side; what is not known is left blank."""
     count, size = shade.shape[:2]
-    width = size + GAP
-    step = 1 / width
-    rows = []
-    for maps in (shade, field):
-        row = np.full((size, count * width), np.nan)
-        for place, each in enumerate(maps):
-            first = place * width + GAP // 2
-            row[:, first : first + size] = each
-        rows.append(row)
+    step = 1 / (size + GAP)
+    gaps = ((0, 0), (0, 0), (GAP // 2, GAP - GAP // 2))
+    both = (np.pad(maps, gaps, constant_values=np.nan) for maps in (shade, field))
+    row, field_row = (np.concatenate(list(maps), axis=1) for maps in both)
     arrays = {
-        "strip": rows[0],
-        "strip_field": rows[1],
-        "strip_x": 0.5 + (np.arange(count * width) + 0.5) * step,
+        "strip": row,
+        "strip_field": field_row,
+        "strip_x": 0.5 + (np.arange(row.shape[1]) + 0.5) * step,
         "strip_y": (np.arange(size) - (size - 1) / 2) * step,
     }
-    half = step * width / 2
     bare = {"constrain": "domain", "zeroline": False, "showgrid": False}
     panel = Panel(
         kind="plane",
@@ -200,13 +192,13 @@ def _strip(
                 "hovertemplate": f"layer %{{x:.0f}}<br>{symbol} = %{{customdata:.3g}}"
                 "<extra></extra>",
             },
-            line2d("now_x", "now_y", palette.ACCENT, 3),
+            line2d("now_u", "now_v", palette.ACCENT, 3),
         ],
         layout={
             "xaxis": {
                 **bare, "range": [0.5, count + 0.5], "tickvals": list(range(1, count + 1)),
             },
-            "yaxis": {**bare, "range": [-half, half], "scaleanchor": "x", "visible": False},
+            "yaxis": {**bare, "range": [-0.5, 0.5], "scaleanchor": "x", "visible": False},
             "margin": {"l": 4, "r": 4, "t": 4, "b": 22},
         },
         pick={},
@@ -214,10 +206,8 @@ def _strip(
     return panel, arrays
 
 
-def _rings(count: int) -> Arrays:
-    """A frame round the map of each layer: (L, 5)."""
+def _frames(count: int) -> np.ndarray:
+    """A square round the map of each layer: (L, 5, 2)."""
     half = 0.5 - 1 / (2 * (REPLAY_GRID + GAP))
-    across = np.array([-half, half, half, -half, -half])
-    up = np.array([-half, -half, half, half, -half])
-    layers = np.arange(1, count + 1)[:, None]
-    return {"now_x": layers + across, "now_y": np.tile(up, (count, 1))}
+    square = half * np.array([[-1, -1], [1, -1], [1, 1], [-1, 1], [-1, -1]])
+    return square + np.array([[[layer, 0]] for layer in range(1, count + 1)])

@@ -1,4 +1,4 @@
-"""What someone asked to see of depth, and which curves and which stack belong to it?"""
+"""What is selected on the Depth page, and the curves and the stack that belong to it."""
 
 from __future__ import annotations
 
@@ -7,15 +7,21 @@ from dataclasses import dataclass
 from gating_core.experiments.depth import ARRANGEMENTS, DepthRequest, TrainedRequest
 from ui.limits import MANIFOLD_LAYERS
 
-UNTRAINED = DepthRequest()  # what is measured of all regimes that nobody has trained
-SHIPPED = TrainedRequest()  # what the app brings
+UNTRAINED = DepthRequest()  # what is measured of all regimes that need no training
+SHIPPED = TrainedRequest()  # the stacks that come with the app
 TRAINED = "trained"
 DEPTHS = SHIPPED.depths
-MEMBERS = (0, UNTRAINED.seed_count - 1)  # places of the seeds
+MEMBERS = (0, UNTRAINED.seed_count - 1)  # indices of the seeds
+STACKED = {
+    "aligned gates": "aligned",
+    "random gates": "random",
+    "random stacks": "stacks",
+    "trained stacks": TRAINED,
+}
 
 
 @dataclass(frozen=True)
-class Request:
+class DepthSelection:
     """The page's controls."""
 
     stacked: str = TRAINED  # a value of STACKED
@@ -24,12 +30,12 @@ class Request:
     strong: bool = True  # of aligned gates: which of both is replayed
     gated: bool = True  # of stacks, the same
     layers: int = DEPTHS[-1]  # of the trained stack that is replayed, one of DEPTHS
-    member: int = 0  # which of the seeds is replayed
+    member: int = 0  # index of the seed that is replayed
     first_seed: int = SHIPPED.seed  # of the trained stacks
 
     @property
     def trained(self) -> TrainedRequest:
-        """The stacks that are to be trained."""
+        """The stacks to train."""
         return TrainedRequest(seed=self.first_seed)
 
     @property
@@ -38,16 +44,20 @@ class Request:
 
     @property
     def curves(self) -> dict[str, str]:
-        """The names of the curves that are compared, by the name of their regime."""
-        return CURVES[self.stacked](self.around)
+        """Titles of the curves that are compared, by regime."""
+        if self.stacked == "aligned":
+            return {"aligned": "weak gates", "strong": "strong gates"}
+        if self.stacked == "random":
+            return {"random": "random gates"}
+        end = "" if self.is_trained else f"_{self.around}"
+        return {f"{name}{end}": name for name in ("ungated", "gated")}
 
     @property
     def replayed(self) -> str:
-        """The regime whose surface is replayed, one of `curves`."""
-        names = tuple(self.curves)
-        if len(names) == 1:
-            return names[0]
-        return names[self.strong if self.stacked == "aligned" else self.gated]
+        """The regime whose surface is replayed, a key of `curves`."""
+        first, *second = self.curves
+        other = self.strong if self.stacked == "aligned" else self.gated
+        return second[0] if second and other else first
 
     @property
     def seed(self) -> int:
@@ -60,28 +70,17 @@ class Request:
         return self.layers if self.is_trained else UNTRAINED.depth
 
 
-STACKED = {
-    "aligned gates": "aligned",
-    "random gates": "random",
-    "random stacks": "stacks",
-    "trained stacks": TRAINED,
-}
-CURVES = {
-    "aligned": lambda around: {"aligned": "weak gates", "strong": "strong gates"},
-    "random": lambda around: {"random": "random gates"},
-    "stacks": lambda around: {f"ungated_{around}": "ungated", f"gated_{around}": "gated"},
-    TRAINED: lambda around: {"ungated": "ungated", "gated": "gated"},
-}
+def manifold_link(selection: DepthSelection, layer: int) -> dict[str, str]:
+    """Return the parameters of a link to Manifold, for a random stack up to ``layer``.
 
-
-def manifold_link(request: Request, layer: int) -> dict[str, str]:
-    """What a link to Manifold says for a random stack, up to ``layer`` or as deep as it goes."""
-    around = ARRANGEMENTS[request.around]
+    Manifold shows no more layers than `MANIFOLD_LAYERS`.
+    """
+    around = ARRANGEMENTS[selection.around]
     return {
         "layers": f"{min(layer, MANIFOLD_LAYERS[1])}",
         "dim": f"{UNTRAINED.model_dim}",
         "n": f"{UNTRAINED.value_count}",
-        "model": f"{request.seed}",
+        "model": f"{selection.seed}",
         "residual": f"{around.residual}".lower(),
         "norm": UNTRAINED.norm if around.normalised else "none",
     }

@@ -1,4 +1,4 @@
-"""What do the fitted numbers say of depth? Every word is the core's, every number has its doubt."""
+"""Sentences of the Depth page that are built from its numbers."""
 
 from __future__ import annotations
 
@@ -6,122 +6,120 @@ import numpy as np
 
 from gating_core.experiments.depth import (
     GROWS,
+    MOST_CURVATURE,
     QUANTITIES,
+    QUARTILES,
+    REGIMES,
     SATURATES,
     SHRINKS,
     STEADY,
+    STRUCTURED_LIMIT,
     UNDECIDED,
     ZERO,
     Curve,
+    DepthResult,
     Exponent,
+    cap_curvature,
 )
 from gating_core.geometry import UNKNOWN, Integral, SurfaceResult
-from gating_core.training import MeanInterval, mean_interval
+from gating_core.training import mean_interval
+from ui.common.lessons import section
 from ui.common.words import (
+    curvature_text,
     layers_text,
+    percent,
     plus_minus,
     short,
     total_text,
     verdict_text,
 )
-from ui.depth.chart import Drawn
-from ui.depth.request import Request
+from ui.depth.chart import ChartCurve
+from ui.depth.request import STACKED, UNTRAINED, DepthSelection
 
 FEWEST = 0.5  # of the seeds: below it nothing is said of all
-ADVERBS = {GROWS: "grows like a power of depth", SATURATES: "saturates", SHRINKS: "shrinks",
-           STEADY: "hardly changes", ZERO: "stays zero"}  # fmt: skip
+VERBS = {GROWS: "grows like a power of depth", SATURATES: "saturates", SHRINKS: "shrinks",
+         STEADY: "hardly changes", ZERO: "stays zero"}  # fmt: skip
 
 
-def exponent_text(found: Exponent) -> str:
-    """An exponent with its interval, or that there is none."""
-    if found.interval is None:
+def exponent_text(exponent: Exponent) -> str:
+    """Return an exponent with its interval, or "none"."""
+    if exponent.interval is None:
         return "none"
-    return plus_minus(found.interval.mean, found.interval.half_width)
+    return plus_minus(exponent.interval.mean, exponent.interval.half_width)
 
 
-def clause(each: Drawn) -> str:
-    """What one curve does: its word, and the numbers it is said from."""
-    curve = each.curve
-    word = curve.course.word
-    text = each.title if word == UNDECIDED else f"{each.title}: **{ADVERBS[word]}**"
-    if word == ZERO:
-        return text
-    if word == SATURATES:
-        early, late = curve.course.early, curve.course.late
-        text += f", {_way(curve)}, exponent {exponent_text(early)} at first"
-        return f"{text} and {exponent_text(late)} at the end"
-    found = curve.exponent if curve.exponent.interval is not None else curve.course.whole
-    if found.interval is None:
-        return f"{text}, too few seeds are known for an exponent"
-    low, high = found.depths or (0, 0)
-    text += f", exponent **{exponent_text(found)}** (layers {low} to {high}"
-    if each.theory is not None:
-        text += f"; theory {each.theory:g}"
-    return f"{text})"
+# --- The chart ------------------------------------------------------------------------------------
 
 
-def _way(curve: Curve) -> str:
-    known = np.flatnonzero(np.isfinite(curve.median))
-    first, last = known[0], known[-1]
-    return f"from {short(curve.median[first])} to {short(curve.median[last])}"
-
-
-def summary(drawn: list[Drawn]) -> str:
-    """What is systematic and what these seeds do not decide, with the exponents."""
+def summary(drawn: list[ChartCurve]) -> str:
+    """Return what the seeds show of the curves and what they do not decide, with exponents."""
     title = QUANTITIES[drawn[0].quantity].title.removeprefix("the ")
-    sure = [clause(each) for each in drawn if each.curve.course.word != UNDECIDED]
-    unsure = [clause(each) for each in drawn if each.curve.course.word == UNDECIDED]
-    parts = []
-    if sure:
-        parts.append(f"Systematic in the {title}: {'; '.join(sure)}.")
-    if unsure:
-        where = "" if sure else f" in the {title}"
-        parts.append(f"Undecided by these seeds{where}: {'; '.join(unsure)}.")
-    compared = _compared(drawn)
-    return " ".join([*parts, compared] if compared else parts)
+    title = title[:1].upper() + title[1:]
+    decided = [_clause(each) for each in drawn if each.curve.course.word != UNDECIDED]
+    undecided = [_clause(each) for each in drawn if each.curve.course.word == UNDECIDED]
+    parts = [f"{title}: {'; '.join(decided)}."] if decided else []
+    if undecided:
+        lead = "Undecided" if decided else f"{title}, undecided"
+        parts.append(f"{lead} by these seeds: {'; '.join(undecided)}.")
+    return " ".join([*parts, *_gate_effect(drawn)])
 
 
-def _compared(drawn: list[Drawn]) -> str:
-    """Whether a gate changes the exponent, seed by seed."""
-    if len(drawn) < 2 or drawn[0].title != "ungated":
-        return ""
-    slopes = [each.curve.course.whole.slopes for each in drawn]
-    change = slopes[1] - slopes[0]
-    change = change[np.isfinite(change)]
-    if len(change) < max(2, FEWEST * len(slopes[0])):
-        return ""
-    found = mean_interval(change)
-    if abs(found.mean) <= found.half_width:
+def _clause(drawn: ChartCurve) -> str:
+    """What one curve does, and the numbers that show it."""
+    course, exponent = drawn.curve.course, drawn.curve.exponent
+    text = f"*{drawn.title}*"
+    if course.word != UNDECIDED:
+        text = f"**{VERBS[course.word]}** for {text}"
+    if course.word == ZERO:
+        return text
+    if course.word == SATURATES:
+        known = drawn.curve.median[np.isfinite(drawn.curve.median)]
         return (
-            f"No difference that {len(change)} seeds can show between their exponents:"
-            f" {_signed(found)}."
+            f"{text}, from {short(known[0])} to {short(known[-1])}, exponent"
+            f" {exponent_text(course.early)} at first and {exponent_text(course.late)} at the end"
         )
-    return f"The gate changes the exponent by {_signed(found)}."
+    shown = exponent if exponent.interval is not None else course.whole
+    if shown.interval is None:
+        return f"{text}, too few seeds are known for an exponent"
+    low, high = shown.depths or (0, 0)
+    theory = "" if drawn.theory is None else f"; theory {drawn.theory:g}"
+    return f"{text}, exponent **{exponent_text(shown)}** (layers {low} to {high}{theory})"
 
 
-def _signed(found: MeanInterval) -> str:
-    return plus_minus(found.mean, found.half_width)
+def _gate_effect(drawn: list[ChartCurve]) -> list[str]:
+    """Whether a gate changes the exponent, seed by seed; nothing where too few seeds are known."""
+    if len(drawn) < 2 or drawn[0].title != "ungated":
+        return []
+    without, with_gate = (each.curve.course.whole.slopes for each in drawn)
+    change = with_gate - without
+    change = change[np.isfinite(change)]
+    if len(change) < max(2, FEWEST * len(without)):
+        return []
+    mean = mean_interval(change)
+    text = plus_minus(mean.mean, mean.half_width)
+    if abs(mean.mean) <= mean.half_width:
+        return [f"No difference between their exponents that {len(change)} seeds can show: {text}."]
+    return [f"The gate changes the exponent by {text}."]
 
 
-def doubts(drawn: list[Drawn]) -> str:
-    """Where seeds are missing, and what becomes of a curve there; nothing where none is."""
-    found = []
-    for each in drawn:
-        curve, count = each.curve, len(each.curve.values)
-        if (curve.count < count).any():
-            first = int(curve.depths[np.argmax(curve.count < count)])
-            found.append(f"{each.title} from {layers_text(first)} on")
-    if not found:
+def missing_seeds(drawn: list[ChartCurve]) -> str:
+    """Return what the open rings mean; nothing where no seed is missing."""
+    first = {
+        each.title: int(each.curve.depths[np.argmax(each.curve.count < len(each.curve.values))])
+        for each in drawn
+        if (each.curve.count < len(each.curve.values)).any()
+    }
+    if not first:
         return ""
+    where = ", ".join(f"{title} from {layers_text(depth)} on" for title, depth in first.items())
     return (
-        f"Open rings: not all of {len(drawn[0].curve.values)} seeds are known"
-        f" ({', '.join(found)}); what is left are survivors, and where fewer than half are, the"
-        " curve ends."
+        f"Open rings: not all of {len(drawn[0].curve.values)} seeds are known ({where}). The median"
+        " is that of the others. Where fewer than half are known, the curve ends."
     )
 
 
-def spread(drawn: list[Drawn]) -> str:
-    """How far single seeds are from their mean exponent."""
+def spread(drawn: list[ChartCurve]) -> str:
+    """Return the range of single seeds' exponents."""
     parts = []
     for each in drawn:
         slopes = each.curve.course.whole.slopes
@@ -131,8 +129,48 @@ def spread(drawn: list[Drawn]) -> str:
     return f"Exponents of single seeds: {', '.join(parts)}." if parts else ""
 
 
+def alt_text(drawn: list[ChartCurve]) -> str:
+    """Return the finding, for those who do not see the chart."""
+    title = QUANTITIES[drawn[0].quantity].title
+    return f"{title[:1].upper()}{title[1:]} against layers: " + "; ".join(
+        f"{each.title} {each.curve.course.word}, exponent"
+        f" {exponent_text(each.curve.course.whole)}" for each in drawn
+    )  # fmt: skip
+
+
+def chart_text(drawn: list[ChartCurve]) -> str:
+    """Return the explanation of the curves."""
+    quantity = QUANTITIES[drawn[0].quantity]
+    low, high = map(percent, QUARTILES)
+    fits = [f"{each.title}: {exponent_text(each.curve.exponent)}" for each in drawn]
+    return section(
+        "depth", "chart", quantity=quantity.title, symbol=quantity.symbol, low=low, high=high,
+        count=len(drawn[0].curve.values), exponents="; ".join(fits),
+    )  # fmt: skip
+
+
+def row(regime: str, curve: Curve) -> dict[str, str]:
+    """Return one row of the table of all stacks."""
+    least, most = int(curve.count.min()), int(curve.count.max())
+    fitted = curve.exponent.interval is not None
+    shown = curve.exponent if fitted else curve.course.whole
+    layers = "–" if shown.depths is None else "{} to {}".format(*shown.depths)
+    if shown.interval is not None and not fitted and not curve.small.all():
+        layers += " (all layers)"
+    return {
+        "Stack": regime,
+        "With depth": curve.course.word,
+        "Exponent": exponent_text(shown),
+        "Layers fitted": layers,
+        "Seeds known": f"{f'{least} to ' if least < most else ''}{most} of {len(curve.values)}",
+    }
+
+
+# --- The replay -----------------------------------------------------------------------------------
+
+
 def captions(surface: SurfaceResult, diameters: np.ndarray) -> list[str]:
-    """What stands above the surface after every layer, whose ``diameters`` (L,) are these."""
+    """Return the line above the surface after every layer; ``diameters`` (L,) are theirs."""
     return [_caption(surface, frame, size) for frame, size in enumerate(diameters.tolist())]
 
 
@@ -146,65 +184,82 @@ def _caption(surface: SurfaceResult, frame: int, diameter: float) -> str:
 
 
 def readings(surface: SurfaceResult) -> list[str]:
-    """What is said below the pictures, after every layer."""
+    """Return the sentence below the pictures after every layer."""
     layers = len(surface.total)
     return [
-        f"**After layer {frame + 1} of {layers}:** a surface that is"
-        f" {verdict_text(surface.verdicts[frame])}."
-        for frame in range(layers)
+        f"**After layer {layer} of {layers}** the surface is {verdict_text(verdict)}."
+        for layer, verdict in enumerate(surface.verdicts, 1)
     ]
 
 
-def heading(request: Request) -> str:
-    """Which stack is replayed."""
-    title = request.curves[request.replayed]
-    return f"One stack, {title}, seed {request.seed}"
+def heading(selection: DepthSelection) -> str:
+    """Return which stack is replayed."""
+    title = selection.curves[selection.replayed]
+    return f"One stack, {title}, seed {selection.seed}"
 
 
-def stale_text(shown: Request, wanted: Request) -> str:
-    """What is said over the picture of something else than what is ``wanted``."""
-    if shown == wanted:
+def replay_text(surface: SurfaceResult, frame: int) -> str:
+    """Return the explanation of the surface and its maps."""
+    middle = len(surface.axis) // 2
+    centre = curvature_text(surface, (frame, middle, middle))
+    return section("depth", "replay", layer=frame + 1, centre=centre)
+
+
+def stale_text(shown: DepthSelection, requested: DepthSelection) -> str:
+    """Return the note over pictures of another selection than the one ``requested``."""
+    if shown == requested:
         return ""
-    return f"Still {_what(shown)}. {_what(wanted).capitalize()}: not there yet."
+    verb = "trained" if requested.is_trained else "measured"
+    return f"Still showing {_name(shown)}. {_name(requested).capitalize()} are not {verb} yet."
 
 
-def _what(request: Request) -> str:
-    names = {"aligned": "aligned gates", "random": "random gates", "stacks": "random stacks",
-             "trained": "trained stacks"}  # fmt: skip
-    more = f" from seed {request.first_seed}" if request.is_trained and request.first_seed else ""
-    return names[request.stacked] + more
+def _name(selection: DepthSelection) -> str:
+    name = next(name for name, value in STACKED.items() if value == selection.stacked)
+    later = selection.is_trained and selection.first_seed
+    return f"{name} from seed {selection.first_seed}" if later else name
 
 
-def alt_text(drawn: list[Drawn]) -> str:
-    """The finding, for those who do not see the chart."""
-    title = QUANTITIES[drawn[0].quantity].title
-    return f"{title[:1].upper()}{title[1:]} against layers: " + "; ".join(
-        f"{each.title} {each.curve.course.word}, exponent"
-        f" {exponent_text(each.curve.course.whole)}" for each in drawn
-    )  # fmt: skip
-
-
-def row(regime: str, curve: Curve) -> dict[str, str]:
-    """One row of the table of all regimes."""
-    least, most = int(curve.count.min()), int(curve.count.max())
-    found = curve.exponent if curve.exponent.interval is not None else curve.course.whole
-    reached = "–" if found.depths is None else "{} to {}".format(*found.depths)
-    word = "all layers" if curve.exponent.interval is None and found.interval is not None else ""
-    return {
-        "Stack": regime,
-        "It": curve.course.word,
-        "Exponent": exponent_text(found),
-        "Layers fitted": reached + (f" ({word})" if word and not curve.small.all() else ""),
-        "Seeds known": f"{f'{least} to ' if least < most else ''}{most} of {len(curve.values)}",
-    }
-
-
-def again_text(before: dict[str, Curve], after: dict[str, Curve]) -> str:
-    """How far stacks that were trained again are from those that are shipped, in a median."""
+def trained_again_text(before: dict[str, Curve], after: dict[str, Curve]) -> str:
+    """Return how far the medians of stacks trained here are from those of the shipped ones."""
     apart = max(
         float(np.nanmax(np.abs(after[name].median / before[name].median - 1))) for name in before
     )
     return (
-        "Trained again on this server; the medians differ from the shipped ones by at most"
+        "Trained again on this server. The medians differ from the shipped ones by at most"
         f" {short(100 * apart)}\u00a0%."
     )
+
+
+# --- Theory ---------------------------------------------------------------------------------------
+
+
+def theory_text(results: dict[str, DepthResult]) -> str:
+    """Return the theory, its limits and our reading, with the numbers of ``results``, by regime."""
+    measured = cap = ""
+    if "aligned" in results and "random" in results:
+        exponents = [
+            f"{name} {exponent_text(results[name].curves[quantity].exponent)} ({quantity})"
+            for name in ("aligned", "random")
+            for quantity in ("total", "centre", "proxy")
+        ]
+        measured = f"Measured: {', '.join(exponents)}."
+    strong = results.get("strong")
+    if strong is not None and strong.eps is not None:
+        curve = strong.curves["total"]
+        depth = int(curve.depths[-1])
+        ellipsoid = np.median(cap_curvature(2 * depth * strong.eps))
+        cap = (
+            f"Strong gates, after {depth} layers: the measured median is {short(curve.median[-1])},"
+            f" the cap of equally small steps has {short(ellipsoid)}."
+        )
+    stacks = [
+        f"{REGIMES[name].title}: diameter {result.curves['diameter'].course.word}, total curvature"
+        f" {result.curves['total'].course.word}"
+        for name, result in results.items()
+        if REGIMES[name].arrangement is not None
+    ]
+    return section(
+        "depth", "theory", small=f"{STRUCTURED_LIMIT:g}", measured=measured,
+        most=f"{MOST_CURVATURE:.2f}", cap=cap, dimension=UNTRAINED.model_dim,
+        stacks=f"Measured: {'; '.join(stacks)}." if stacks else "",
+    )  # fmt: skip

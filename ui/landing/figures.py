@@ -1,4 +1,4 @@
-"""From results to plain Plotly figures: curvature maps and learning curves."""
+"""Plain Plotly figures of the landing page: curvature maps and learning curves."""
 
 from __future__ import annotations
 
@@ -18,49 +18,46 @@ TITLE_SIZE = 16  # pixels
 GAP = 0.1  # between two panels, of the width
 
 
-def curvature_maps(
-    surfaces: dict[str, SurfaceResult], frames: dict[str, int], scale: ColourScale
-) -> go.Figure:
-    """K over the chart, one panel a surface, one zero-centred scale, the line K = 0 dashed.
+def curvature_maps(surfaces: dict[str, SurfaceResult], scale: ColourScale) -> go.Figure:
+    """Draw K over the chart, one panel for each surface of one frame, with the line K = 0 dashed.
 
-    Points where K is not known are left open; the line is drawn only where |K| exceeds its error:
+    Points where K is not known are left blank. The line is drawn only where |K| exceeds its error;
     elsewhere the sign is rounding.
     """
     traces, layout = [], _maps_layout(list(surfaces), scale)
-    for place, (name, surface) in enumerate(surfaces.items()):
-        frame, axis, on = frames[name], surface.axis, subplot(place)
-        known = surface.known[frame]
+    for index, surface in enumerate(surfaces.values()):
+        axis, axes, (known,) = surface.axis, subplot(index), surface.known
         traces.append({
             "type": "heatmap", "x": axis, "y": axis, "z": scale.apply(known), "customdata": known,
-            "coloraxis": "coloraxis", **on,
+            "coloraxis": "coloraxis", **axes,
             "hovertemplate": "x = (%{x:.2f}, %{y:.2f})<br>K = %{customdata:.3g}<extra></extra>",
             "hovertemplatefallback": "not known",
         })  # fmt: skip
-        if surface.verdicts[frame].word == CURVED:
-            decided = surface.gaussian_where(surface.decided)[frame]
-            line, _ = zero_curve(decided, axis, surface.values[frame])
+        if surface.verdicts[0].word == CURVED:
+            (decided,) = surface.gaussian_where(surface.decided)
+            line, _ = zero_curve(decided, axis, surface.values[0])
             traces.append({
                 "type": "scatter", "x": line[:, 0], "y": line[:, 1], "mode": "lines",
                 "name": "K = 0", "line": {"color": palette.LINE, "dash": "dash", "width": 1.5},
-                "hoverinfo": "skip", "showlegend": False, **on,
+                "hoverinfo": "skip", "showlegend": False, **axes,
             })  # fmt: skip
     return go.Figure({"data": traces, "layout": layout})
 
 
 def _maps_layout(names: list[str], scale: ColourScale) -> dict[str, Any]:
-    """Square panels beside each other, each under its name, and one bar of colours below."""
+    """Square panels side by side, each under its name, and one colour bar below."""
     square = {"constrain": "domain", "range": [-1, 1], "tickvals": [-1, 0, 1], "zeroline": False}
     width = (1 - GAP * (len(names) - 1)) / len(names)
     layout: dict[str, Any] = {"annotations": []}
-    for place, name in enumerate(names):
-        x, y = subplot(place).values()
-        left = place * (width + GAP)
+    for index, name in enumerate(names):
+        x, y = subplot(index).values()
+        left = index * (width + GAP)
         layout[f"xaxis{x[1:]}"] = square | {
             "domain": [left, left + width], "anchor": y, "title": {"text": "x<sub>1</sub>"},
         }  # fmt: skip
         layout[f"yaxis{y[1:]}"] = square | {
-            "anchor": x, "scaleanchor": x, "showticklabels": not place,
-            **({} if place else {"title": {"text": "x<sub>2</sub>"}}),
+            "anchor": x, "scaleanchor": x, "showticklabels": not index,
+            **({} if index else {"title": {"text": "x<sub>2</sub>"}}),
         }  # fmt: skip
         layout["annotations"].append(subplot_title(name, left + width / 2, 1, TITLE_SIZE))
     layout["coloraxis"] = {
@@ -75,7 +72,7 @@ def _maps_layout(names: list[str], scale: ColourScale) -> dict[str, Any]:
 
 
 def learning_curves(ensembles: dict[str, TrainedEnsemble], colours: dict[str, str]) -> go.Figure:
-    """Training loss against steps: every seed thin, the shown one thick."""
+    """Draw training loss against steps: every seed thin, the shown one thick."""
     figure = go.Figure()
     for name, ensemble in ensembles.items():
         losses, steps = ensemble.train_loss, ensemble.steps

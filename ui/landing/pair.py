@@ -1,14 +1,19 @@
-"""What stands on the landing page's two sides, sampled and measured?"""
+"""The two models of the landing page, sampled and measured.
+
+Shapes: T frames, which are strengths of a gate.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from gating_core.attention import Classifier
 from gating_core.experiments.comparison import (
     STRENGTHS,
+    ClassifierFrames,
+    DrawnData,
     StrengthSweep,
     TrainedRun,
     drawn_data,
@@ -19,35 +24,57 @@ from gating_core.experiments.comparison import (
     shows_surface,
     strengths_model,
 )
-from gating_core.geometry import Grid, concentration, measure_surface, square_grid
-from ui.landing.picture import Side
+from gating_core.geometry import Grid, SurfaceResult, concentration, measure_surface, square_grid
 
 DRAWN_POINTS = 200
-AT_NOTHING = STRENGTHS.index(0.0)
+NO_GATE = STRENGTHS.index(0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredModel:
+    """One model of the pair."""
+
+    seed: int
+    frames: ClassifierFrames
+    surface: SurfaceResult
+    concentration: np.ndarray  # (T,): the share of |K| on the most curved part
+    data: DrawnData
+    test_accuracy: np.ndarray  # (T,)
+    value_vectors: np.ndarray  # (3, D): the last layer's
+
+    def frame(self, index: int) -> MeasuredModel:
+        """Return the model at one strength alone."""
+        frames = self.frames.frame(index)
+        if frames.averaged is None and self.surface.proof[index]:  # outputs are averages of values
+            frames = replace(frames, averaged=self.value_vectors[None])
+        return replace(
+            self,
+            frames=frames,
+            surface=self.surface.frame(index),
+            concentration=self.concentration[index : index + 1],
+            test_accuracy=self.test_accuracy[index : index + 1],
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class MeasuredPair:
-    """What stands on both sides; the right one at every strength.
+    """The models on the left and on the right, and whether the gated one has a surface to see."""
 
-    ``seen`` says whether the gated member has a surface to be seen.
-    """
-
-    left: Side
-    right: Side
+    left: MeasuredModel
+    right: MeasuredModel  # at every strength
     seen: bool
 
 
-def measured_side(
+def measure_model(
     model: Classifier,
     run: TrainedRun,
     member: int,
     grid: Grid | None = None,
     shipped: str | None = None,
-) -> Side:
-    """Sample and measure all versions of one member, with the first of its training points.
+) -> MeasuredModel:
+    """Sample and measure all frames of one member, with the first of its training points.
 
-    The curvature of a ``shipped`` run, one of `SURFACES`, is read and not measured.
+    The curvature of a ``shipped`` run, one of `PRESETS`, is loaded and not measured.
     """
     grid = grid or square_grid()
     first = np.arange(min(DRAWN_POINTS, run.task.train_points.shape[1]))
@@ -58,7 +85,7 @@ def measured_side(
         if shipped is None
         else load_surface(shipped, frames.values, grid)
     )
-    return Side(
+    return MeasuredModel(
         seed=run.setting.seeds[member],
         frames=frames,
         surface=surface,
@@ -72,17 +99,18 @@ def measured_side(
 def measure_pair(
     left: str, run: TrainedRun, sweep: StrengthSweep, shipped: str | None = None
 ) -> MeasuredPair:
-    """Measure the gated member at all strengths; beside it, itself or one trained without a gate.
+    """Measure the gated member at all strengths, and the model beside it.
 
-    ``left`` is "same", the same with its gate taken out, or "own"; ``shipped`` as above.
+    ``left`` is "same", the member with its gate taken out, or "own", the best member that was
+    trained without one. ``shipped``: see `measure_model`.
     """
-    right = measured_side(sweep.model(run), run, sweep.member, shipped=shipped)
+    right = measure_model(sweep.model(run), run, sweep.member, shipped=shipped)
     if left == "same":
-        left_side = right.frame(AT_NOTHING)
+        beside = right.frame(NO_GATE)
     else:
         ensemble = run.variants[run.setting.compared[0]].ensemble
         member = ensemble.best
         model = strengths_model(ensemble, member)
         model = refitted(model, run.task.train_points[member], run.task.train_labels[member])
-        left_side = measured_side(model, run, member)
-    return MeasuredPair(left_side, right, shows_surface(run, sweep.member))
+        beside = measure_model(model, run, member)
+    return MeasuredPair(beside, right, shows_surface(run, sweep.member))

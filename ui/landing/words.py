@@ -1,4 +1,4 @@
-"""What does the landing page say about its numbers?"""
+"""Sentences of the landing page that are built from its numbers."""
 
 from __future__ import annotations
 
@@ -10,135 +10,117 @@ from ui.common.words import (
     layers_text,
     paired_text,
     percent,
-    total_text,
+    settled_total_text,
     verdict_text,
 )
-from ui.landing.picture import Side
+from ui.landing.pair import MeasuredModel, MeasuredPair
 
 LEFT = {"same": "Gate taken out", "own": "Trained without a gate"}
 
 
-def captions(side: Side, sweep: StrengthSweep | None, second: str) -> list[str]:
-    """Return what stands above a surface at every strength; without a ``sweep`` it has no gate.
+# --- Above the pictures ---------------------------------------------------------------------------
 
-    The line ``second`` is the same at all of them.
+
+def captions(
+    model: MeasuredModel, sweep: StrengthSweep | None, seen: bool, second: str
+) -> list[str]:
+    """Return the two lines above a model's pictures, at every strength.
+
+    Args:
+        model: The model.
+        sweep: Its total curvatures, measured or not yet; ``None`` for a model without a gate.
+        seen: Whether there is a surface to see; else the lines say nothing of its curvature.
+        second: The second line, the same at all strengths.
     """
-    frames = range(len(side.test_accuracy))
-    return [f"{_caption(side, frame, sweep)}\n{second}" for frame in frames]
+    lines = []
+    for frame, accuracy in enumerate(model.test_accuracy):
+        curvature = f" · {_total_text(model, frame, sweep)}" if seen else ""
+        lines.append(f"**{percent(accuracy)}** of new points right{curvature}\n{second}")
+    return lines
 
 
-def unseen_text(depth: int) -> str:
-    """What is said where training leaves no surface to be seen."""
-    return (
-        f"**At {layers_text(depth)} training leaves no surface to be seen:** its points lie on a"
-        " curve, or nearly so. Shown: the maps alone, coloured by class."
-    )
-
-
-def map_captions(side: Side, second: str) -> list[str]:
-    """Return what stands above a map at every strength, where there is no surface to be seen."""
-    return [f"**{percent(share)}** of new points right\n{second}" for share in side.test_accuracy]
-
-
-def map_readings(left: Side, right: Side, which: str) -> list[str]:
-    """The paragraph for every strength where there is no surface to be seen."""
-    first = f"**Left, {LEFT[which].lower()}:** {_boundary_text(left, 0)}."
-    return [
-        f"{first} **Right, gate at λ = {strength:.2f}:** {_boundary_text(right, frame)}."
-        for frame, strength in enumerate(STRENGTHS)
-    ]
-
-
-def _boundary_text(side: Side, frame: int) -> str:
-    found = cut_of(side.frames.margin[frame], side.data.axis)
-    where = f"the boundary is {found.text}" if found.count else "there is no boundary"
-    return f"{where}, and {percent(side.test_accuracy[frame])} of new points are right"
-
-
-def _caption(side: Side, frame: int, sweep: StrengthSweep | None) -> str:
-    accuracy = f"**{percent(side.test_accuracy[frame])}** of new points right"
-    if side.surface.flat[frame]:
-        return f"{accuracy} · total curvature **0**: flat"
+def _total_text(model: MeasuredModel, frame: int, sweep: StrengthSweep | None) -> str:
+    if model.surface.flat[frame]:
+        return "total curvature **0**: flat"
     if sweep is None or not sweep.measured[frame]:
-        return f"{accuracy} · total curvature is being measured …"
-    text = total_text(_at(sweep.total, frame), flat=False)
+        return "total curvature is being measured …"
+    total = sweep.total
+    total = Integral(total.value[frame], total.error[frame], total.complete[frame])
+    text = settled_total_text(total, flat=False)
     if text == UNKNOWN:
-        return f"{accuracy} · total curvature: {text}, it folds too sharply"
-    most = f"{percent(side.concentration[frame])} of it on {percent(MOST_CURVED)} of the area"
-    return f"{accuracy} · total curvature **{text}**, {most}"
-
-
-def _at(total: Integral, frame: int) -> Integral:
-    parts = (total.value, total.error, total.complete)
-    return Integral(*(part[frame] for part in parts))
-
-
-def readings(left: Side, right: Side, which: str) -> list[str]:
-    """One paragraph for every strength that says what is on the screen."""
-    weights = "the same weights, " if which == "same" else ""
-    first = f"**Left, {LEFT[which].lower()}:** {_surface_text(left, 0)}."
-    return [
-        f"{first} **Right, gate at λ = {strength:.2f}:** {weights}{_surface_text(right, frame)}."
-        for frame, strength in enumerate(STRENGTHS)
-    ]
-
-
-def _surface_text(side: Side, frame: int) -> str:
-    verdict = side.surface.verdicts[frame]
-    shape = "provably flat" if verdict.proof else verdict_text(verdict)
-    return (
-        f"a sheet that is {shape}; the best plane {_cut_text(side, frame)},"
-        f" and {percent(side.test_accuracy[frame])} of new points are right"
-    )
-
-
-def _cut_text(side: Side, frame: int) -> str:
-    found = cut_of(side.frames.margin[frame], side.data.axis)
-    if not found.count:
-        return "misses it"
-    if side.surface.flat[frame]:  # two planes meet in a line
-        several = f" ({found.text} in the input plane)" if found.count > 1 else ""
-        return f"cuts it in a straight line{several or ' (attention bends it in the inputs)'}"
-    return f"cuts it in {found.text}"
-
-
-def stale_text(shown: Setting, wanted: Setting) -> str:
-    """Return what is said over the picture of a setting other than the one ``wanted``."""
-    parts = [
-        (before, after)
-        for before, after in zip(_parts(shown), _parts(wanted), strict=True)
-        if before != after
-    ]
-    if shown == wanted:
-        return ""
-    if not parts:
-        return "Still showing the last model. The next one is on its way."
-    before, after = (", ".join(side) for side in zip(*parts, strict=True))
-    return f"Still showing {before}. {after[0].upper()}{after[1:]} is on its way."
-
-
-def _parts(setting: Setting) -> tuple[str, ...]:
-    gate = f"{setting.compared[1]} gate"
-    return setting.task, layers_text(setting.depth), gate, f"seed {setting.seed}"
+        return f"total curvature: {text}, it folds too sharply"
+    most = f"{percent(model.concentration[frame])} of it on {percent(MOST_CURVED)} of the area"
+    return f"total curvature **{text}**, {most}"
 
 
 def fair_lines(
-    which: str, ungated: MeanInterval, gated: MeanInterval, difference: MeanInterval, count: int
+    left: str, ungated: MeanInterval, gated: MeanInterval, difference: MeanInterval, count: int
 ) -> tuple[str, str]:
-    """Return the second lines of both captions: what was reached by training, a fair comparison.
+    """Return the second lines of both captions: a fair comparison, of what training reaches.
 
-    Accuracies are means over ``count`` seeds, the ``difference`` is the mean of the seeds' own.
+    Args:
+        left: What stands on the left, a key of `LEFT`.
+        ungated: Mean accuracy of models trained without a gate.
+        gated: The same of models trained with one.
+        difference: Mean of the differences, seed by seed.
+        count: Number of seeds.
     """
-    first = "The same weights at λ = 0." if which == "same" else f"The best of {count} seeds."
-    left = f"{first} Trained without a gate: {accuracy_text(ungated)}"
+    first = "The same weights at λ = 0." if left == "same" else f"The best of {count} seeds."
     worth = paired_text(difference, count, "the gate")
-    return left, f"Trained with it: {accuracy_text(gated)}. {worth}"
-
-
-def choice_text(seed: int, count: int) -> str:
-    """How the shown seed was chosen."""
     return (
-        f"Shown is seed {seed}: of the {(count + 1) // 2} of {count} seeds that are best on the"
-        " training points, the one whose sheet is broad and smooth. Accuracies of training are"
-        f" means of {count} seeds with 95 % intervals."
+        f"{first} Trained without a gate: {accuracy_text(ungated)}",
+        f"Trained with it: {accuracy_text(gated)}. {worth}",
     )
+
+
+# --- Below them -----------------------------------------------------------------------------------
+
+
+def readings(pair: MeasuredPair, left: str) -> list[str]:
+    """Return the paragraph below the pictures at every strength; ``left`` is a key of `LEFT`."""
+    describe = _surface_text if pair.seen else _boundary_text
+    first = f"**Left, {LEFT[left].lower()}:** {describe(pair.left, 0)}."
+    weights = "the same weights; " if pair.seen and left == "same" else ""
+    return [
+        f"{first} **Right, gate at λ = {strength:.2f}:** {weights}{describe(pair.right, frame)}."
+        for frame, strength in enumerate(STRENGTHS)
+    ]
+
+
+def _surface_text(model: MeasuredModel, frame: int) -> str:
+    verdict = model.surface.verdicts[frame]
+    shape = "provably flat" if verdict.proof else verdict_text(verdict)
+    cut = cut_of(model.frames.margin[frame], model.data.axis)
+    if not cut.count:
+        how = "misses it"
+    elif model.surface.flat[frame]:  # two planes meet in a line
+        bent = "attention bends it in the inputs" if cut.count == 1 else f"{cut.text} in the inputs"
+        how = f"cuts it in a straight line ({bent})"
+    else:
+        how = f"cuts it in {cut.text}"
+    return f"the sheet is {shape}. The best plane {how}; {_accuracy_text(model, frame)}"
+
+
+def _boundary_text(model: MeasuredModel, frame: int) -> str:
+    cut = cut_of(model.frames.margin[frame], model.data.axis)
+    boundary = f"the boundary is {cut.text}" if cut.count else "there is no boundary"
+    return f"{boundary}; {_accuracy_text(model, frame)}"
+
+
+def _accuracy_text(model: MeasuredModel, frame: int) -> str:
+    return f"{percent(model.test_accuracy[frame])} of new points are right"
+
+
+def stale_text(shown: Setting, requested: Setting) -> str:
+    """Return the note over the picture of another setting than the one ``requested``."""
+    if shown == requested:
+        return ""
+    pairs = zip(_names(shown), _names(requested), strict=True)
+    differing = [pair for pair in pairs if pair[0] != pair[1]] or [("the last model", "the next")]
+    before, after = (", ".join(names) for names in zip(*differing, strict=True))
+    return f"Still showing {before}. {after[0].upper()}{after[1:]} is not ready yet."
+
+
+def _names(setting: Setting) -> tuple[str, ...]:
+    gate = f"{setting.compared[1]} gate"
+    return setting.task, layers_text(setting.depth), gate, f"seed {setting.seed}"

@@ -1,11 +1,10 @@
-"""What is made once for all visitors, and for how long is it there? As long as there is room.
+"""Caches of results that all visitors share, each bounded by the bytes of its entries.
 
     @cached("Measuring curvature …")
     def measured(specimen, grid): ...
 
-They stand on a shelf, which takes so many bytes: what nobody has asked for longest makes room. So
-whatever visitors look at has the place, and all of it a bound, which a number of results would not
-be: one of the largest model takes two hundred times one of a small.
+The least recently used entries make room. A bound on their number would not do: a result of the
+largest model takes two hundred times the memory of a small one.
 """
 
 from __future__ import annotations
@@ -27,19 +26,19 @@ from ui.limits import CACHE_BYTES, NUMBERS_BYTES, PASSING_BYTES
 from ui.work.run_stops import POLL_SECONDS, end_if_stopped, making
 from ui.work.semaphore import SCRIPTS
 
-ENTRY_BYTES = 10_000  # of anything, for its place and its objects
+ENTRY_BYTES = 10_000  # added to the size of every entry, for its key and its Python objects
 
-Asked = TypeVarTuple("Asked")
+Arguments = TypeVarTuple("Arguments")
 T = TypeVar("T")
 
 
 def bytes_of(item: Any) -> int:
-    """Bytes of all arrays, tensors and texts in dataclasses, sequences and mappings.
+    """Count the bytes of all arrays, tensors and texts in dataclasses, sequences and mappings.
 
-    Of what stands there twice once.
+    An object that occurs several times is counted once.
     """
-    found: dict[int, int] = {}
-    seen: dict[int, Any] = {}  # and alive, so that no other gets the same id
+    total = 0
+    seen: dict[int, Any] = {}  # holds each object, so that no other gets its id
     waiting = [item]
     while waiting:
         part = waiting.pop()
@@ -47,16 +46,16 @@ def bytes_of(item: Any) -> int:
             continue
         seen[id(part)] = part
         if hasattr(part, "nbytes"):
-            found[id(part)] = part.nbytes
+            total += part.nbytes
         elif isinstance(part, str | bytes):
-            found[id(part)] = len(part)
+            total += len(part)
         elif isinstance(part, list | tuple):
             waiting += part
         elif isinstance(part, Mapping):
             waiting += part.values()
         elif is_dataclass(part):
             waiting += [getattr(part, each.name) for each in fields(part)]
-    return sum(found.values())
+    return total
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,14 +66,14 @@ class _Entry:
 
 @dataclass(eq=False)
 class _Making:
-    """One result on its way: who holds the lock makes it, and so many wait for that."""
+    """A result that is being made: by the holder of the lock, while ``waiting`` threads wait."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     waiting: int = 0
 
 
 class Cache:
-    """Results by key, ``most`` bytes of them as `bytes_of` counts; nobody changes them."""
+    """Results by key, at most ``most`` bytes of them as `bytes_of` counts; they never change."""
 
     def __init__(self, most: float) -> None:
         self._lock = threading.Lock()
@@ -85,39 +84,40 @@ class Cache:
 
     @property
     def bytes(self) -> int:
-        """How much stands there."""
+        """The size of all entries."""
         return int(self._entries.currsize)
 
     def find(self, keys: Iterable[Hashable]) -> dict[Any, Any]:
-        """What is there of ``keys``."""
+        """Return the cached results among ``keys``."""
         with self._lock:
             return {key: self._entries[key].item for key in keys if key in self._entries}
 
     def put(self, key: Hashable, item: Any) -> None:
-        """Keep ``item``, unless it is larger than the shelf."""
+        """Cache ``item``, unless it is larger than the whole cache."""
         entry = _Entry(item, ENTRY_BYTES + bytes_of(item))
         with self._lock, suppress(ValueError):
             self._entries[key] = entry
 
     def clear(self) -> None:
-        """Have room for other things."""
+        """Remove all entries."""
         with self._lock:
             self._entries.clear()
 
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
-        """What is there, or what ``make`` makes; whoever asks meanwhile waits for that.
+        """Return the cached result, or call ``make`` and cache what it returns.
 
-        What it raises is not kept: the next one tries again. A run of a page that was stopped
-        neither waits for it nor, unless others do, makes it any longer.
+        Threads that request the same key meanwhile wait for that result. Errors are not cached: the
+        next request calls ``make`` again. A page run that was stopped ceases to wait, and also to
+        make the result unless others wait for it: see `ui.work.run_stops`.
         """
-        if found := self.find((key,)):
-            return found[key]
+        if cached := self.find((key,)):
+            return cached[key]
         with self._lock:
             here = self._making.setdefault(key, _Making())
         self._wait_for(here)
         try:
-            if found := self.find((key,)):
-                return found[key]
+            if cached := self.find((key,)):
+                return cached[key]
             with making(lambda: here.waiting > 0):
                 item = make()
             self.put(key, item)
@@ -126,7 +126,6 @@ class Cache:
             here.lock.release()
 
     def _wait_for(self, here: _Making) -> None:
-        """Until nobody else makes it."""
         with self._lock:
             here.waiting += 1
         try:
@@ -138,34 +137,32 @@ class Cache:
                 here.waiting -= 1
 
 
-CACHE = Cache(CACHE_BYTES)  # for what one looks at
-PASSING_CACHE = Cache(PASSING_BYTES)  # for what a moment later is there in a newer form
-NUMBERS_CACHE = Cache(
-    NUMBERS_BYTES
-)  # for what takes long and has no size: pictures do not displace it
+CACHE = Cache(CACHE_BYTES)  # surfaces and pictures
+PASSING_CACHE = Cache(PASSING_BYTES)  # pictures of a training that goes on: soon out of date
+NUMBERS_CACHE = Cache(NUMBERS_BYTES)  # small results that took long: pictures do not displace them
 
 
 def cached(
     spinner: str = "", *, on: Cache = CACHE
-) -> Callable[[Callable[[*Asked], T]], Callable[[*Asked], T]]:
-    """Keep what a function of positional arguments returns; a ``spinner`` is shown meanwhile.
+) -> Callable[[Callable[[*Arguments], T]], Callable[[*Arguments], T]]:
+    """Decorate a function of positional arguments: its results are cached.
 
-    Parameters whose names begin with _ follow from the others, which are hashable.
+    Parameters whose names begin with ``_`` follow from the others and are not part of the key; the
+    others must be hashable. A ``spinner`` with this text is shown while the function runs.
     """
 
-    def of(function: Callable[[*Asked], T]) -> Callable[[*Asked], T]:
-        names = inspect.signature(function).parameters
-        says = [not name.startswith("_") for name in names]
+    def decorate(function: Callable[[*Arguments], T]) -> Callable[[*Arguments], T]:
+        in_key = [not name.startswith("_") for name in inspect.signature(function).parameters]
 
         @wraps(function)
-        def kept(*arguments: *Asked) -> T:
+        def through_cache(*arguments: *Arguments) -> T:
             def make() -> T:
                 with st.spinner(spinner) if spinner else nullcontext():
                     return function(*arguments)
 
-            asked: tuple[Any, ...] = arguments
-            return on.get((function, *compress(asked, says)), make)
+            values: tuple[Any, ...] = arguments
+            return on.get((function, *compress(values, in_key)), make)
 
-        return kept
+        return through_cache
 
-    return of
+    return decorate

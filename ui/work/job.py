@@ -1,7 +1,7 @@
-"""How does a long computation run beside the pages: started, watched, cancelled, in its turn?
+"""A long computation beside the pages: started, watched and cancelled.
 
 A `Job` runs a generator in a thread of its own, which waits for what a worker process computes
-(`ui.work.pool`). It knows no Streamlit.
+(`ui.work.pool`). It uses no Streamlit.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from math import inf
 from typing import Generic, TypeVar
 from weakref import WeakSet
 
-from ui.limits import ITEMS_KEPT
+from ui.limits import JOB_ITEMS
 from ui.work import log
 
-HEARD_SECONDS = 0.05  # what a job says at once is known when it has been started
-END_SECONDS = 1.0  # at the end of the process, for all jobs to stop in
+FIRST_SECONDS = 0.05  # `start` waits so long for the first item
+END_SECONDS = 1.0  # at the end of the process, for all jobs to stop
 
 T = TypeVar("T")
 _running: WeakSet[Job] = WeakSet()
@@ -29,7 +29,7 @@ _running: WeakSet[Job] = WeakSet()
 
 @atexit.register
 def _end_all() -> None:
-    """A thread that is torn out of a computation can take the whole process down with a crash."""
+    """Stop all threads: one that is cut off while it computes can crash the process."""
     deadline = time.monotonic() + END_SECONDS
     jobs = list(_running)
     for job in jobs:
@@ -40,13 +40,13 @@ def _end_all() -> None:
 
 @dataclass(frozen=True)
 class QueuePosition:
-    """What a generator yields that waits: its ``position`` in a queue, 0 once its turn has come."""
+    """What a waiting generator yields: 1 for the next in the queue, 0 when it does not wait."""
 
     position: int
 
 
 class State(Enum):
-    """What a job is doing."""
+    """The states of a job."""
 
     WAITING = "waiting"
     RUNNING = "running"
@@ -58,12 +58,13 @@ class State(Enum):
 class Job(Generic[T]):
     """A generator that runs in a thread.
 
-    It stops between two items only, so a generator that can be cancelled within half a second
-    yields more often than that: ``None`` where it has nothing to report, or its `QueuePosition`;
-    neither is kept. The newest ``kept`` items are, and of each type in ``newest`` only the newest.
-    ``expected`` are the errors whose text is meant for visitors; any other is in the log with its
-    traceback. A job cancels itself once nobody has called `ask` for ``patience`` seconds.
-    ``about`` is for whoever looks: what it computes; ``kind`` is what the log calls it.
+    It stops between two items only: to stop within half a second, a generator yields more often
+    than that, ``None`` where it has nothing to report, or its `QueuePosition`; neither is an item.
+
+    ``expected`` are the errors whose text is meant for visitors; any other is logged with its
+    traceback. A job cancels itself when `keep_alive` was not called for ``patience`` seconds. Of
+    its items the newest ``most`` are there, and of each type in ``newest`` only the newest one.
+    ``about`` says what it computes, for its caller; ``kind`` is its name in the log.
     """
 
     def __init__(
@@ -74,76 +75,73 @@ class Job(Generic[T]):
         about: object = None,
         expected: tuple[type[Exception], ...] = (),
         patience: float = inf,
-        kept: int = ITEMS_KEPT,
+        most: int = JOB_ITEMS,
         newest: tuple[type, ...] = (),
     ) -> None:
         self.about, self.patience = about, patience
         self._kind, self.id = kind, log.new_id()
-        self.forgotten = self.declined = False
+        self.forgotten = self._by_visitor = False
         self.error: BaseException | None = None
         self._expected, self._newest = expected, newest
         self._lock = threading.Lock()
-        self._items: deque[T] = deque(maxlen=kept)
+        self._items: deque[T] = deque(maxlen=most)
         self._state = State.WAITING
         self._stop = threading.Event()
-        self._heard = threading.Event()  # set at the first that it says
+        self._yielded = threading.Event()
         self._started = False
         self._position = 0
         self._joined = self._began = self._ended = 0.0  # time.monotonic()
-        self._until = inf  # time.monotonic(); it goes on until then without being asked for
+        self._until = inf  # time.monotonic(); then it cancels itself
         self._thread = threading.Thread(target=self._work, args=(make,), name="job", daemon=True)
 
     @classmethod
     def done(cls, items: list[T], *, kind: str = "job", about: object = None) -> Job[T]:
-        """One that had nothing to compute: ``items`` were there already."""
+        """Return a job that had nothing to compute: its ``items`` were there already."""
         job = cls(lambda: iter(()), kind=kind, about=about)
         job._items.extend(items)
         job._state = State.DONE
         return job
 
     def start(self) -> Job[T]:
-        """Begin, as soon as its turn comes."""
+        """Start the thread."""
         with self._lock:
             if self._started or self.over:
                 raise RuntimeError(f"a job starts once; this one is {self._state.value} already")
             self._started = True
             self._joined = time.monotonic()
-        self.ask()
+        self.keep_alive()
         _running.add(self)
         self._thread.start()
-        self._heard.wait(HEARD_SECONDS)
+        self._yielded.wait(FIRST_SECONDS)
         return self
 
-    def cancel(self, declined: bool = False) -> None:
-        """End it: at once while it waits, otherwise after the item that is being computed.
-
-        ``declined`` says that the visitor asked for it.
-        """
+    def cancel(self, by_visitor: bool = False) -> None:
+        """Stop: at once while it waits, otherwise after the item that is being computed."""
         with self._lock:
             self._stop.set()
-            self.declined = self.declined or declined
+            self._by_visitor = self._by_visitor or by_visitor
             if self._state is State.WAITING:
                 self._state = State.CANCELLED
 
-    def ask(self) -> None:
-        """Somebody is looking: go on for as long as ``patience`` says."""
+    def keep_alive(self) -> None:
+        """Go on for another ``patience`` seconds: somebody is looking."""
         with self._lock:
             self._until = time.monotonic() + self.patience
 
-    def desert(self, seconds: float) -> None:
-        """Nobody can be looking any more: go on so long at most, unless somebody asks again."""
+    def expire(self, seconds: float) -> None:
+        """Cancel itself after so many seconds, unless `keep_alive` is called again."""
         with self._lock:
             self._until = min(self._until, time.monotonic() + seconds)
 
     def forget(self) -> None:
-        """Stop, and drop all items for good."""
+        """Stop, and drop all items."""
         self.cancel()
         with self._lock:
             self.forgotten = True
             self._items = deque(maxlen=0)
 
     def join(self, seconds: float | None = None) -> bool:
-        """Wait for its thread, if it has one; whether that has ended."""
+        """Wait for its thread, if it was started; return whether that has ended."""
         if not self._started:
             return self.over
         self._thread.join(seconds)
@@ -151,7 +149,7 @@ class Job(Generic[T]):
 
     @property
     def state(self) -> State:
-        """What it is doing; ``CANCELLED`` only when it has indeed stopped."""
+        """Its state; ``CANCELLED`` once it has stopped."""
         return self._state
 
     @property
@@ -161,29 +159,35 @@ class Job(Generic[T]):
 
     @property
     def stopping(self) -> bool:
-        """Whether it has been told to stop."""
+        """Whether it was cancelled."""
         return self._stop.is_set()
 
     @property
+    def needs_click(self) -> bool:
+        """Whether only a click starts it again: its visitor cancelled it, or it failed."""
+        cancelled = self._state is State.CANCELLED and self._by_visitor
+        return cancelled or self._state is State.FAILED
+
+    @property
     def position(self) -> int:
-        """Its place in the queue, 1 for the next; 0 when it does not wait."""
+        """Its position in the queue, 1 for the next; 0 when it does not wait."""
         return 0 if self.over else self._position
 
     @property
     def elapsed(self) -> float:
-        """Seconds of computing so far, without the waiting."""
+        """Seconds since it began to compute, without the waiting before."""
         return (self._ended or time.monotonic()) - self._began if self._began else 0.0
 
     @property
-    def trouble(self) -> str:
-        """Why it failed, in words for visitors, without a full stop; empty if it did not."""
+    def error_text(self) -> str:
+        """Why it failed, for visitors, without a full stop; empty if it did not."""
         if self.error is None or isinstance(self.error, self._expected):
             return str(self.error or "")
         return f"an error of ours ({type(self.error).__name__}, in the log as {self.id})"
 
     @property
     def items(self) -> list[T]:
-        """What the generator has yielded, oldest first."""
+        """The items so far, oldest first."""
         with self._lock:
             return list(self._items)
 
@@ -196,16 +200,17 @@ class Job(Generic[T]):
             # The traceback would keep every local variable of the computation alive.
             error.with_traceback(None)
         finally:
-            self._heard.set()
+            self._yielded.set()
 
     def _consume(self, make: Callable[[], Iterator[T | QueuePosition | None]]) -> State:
         items = make()
         try:
             for item in items:
-                self._note(item)
+                self._note_position(item)
                 if item is not None and not isinstance(item, QueuePosition):
-                    self._keep(item)
-                self._give_up_if_deserted()
+                    self._add(item)
+                if time.monotonic() > self._until:
+                    self.cancel()
                 if self._stop.is_set():
                     return State.CANCELLED
             return State.DONE
@@ -213,34 +218,30 @@ class Job(Generic[T]):
             if hasattr(items, "close"):
                 items.close()
 
-    def _note(self, item: T | QueuePosition | None) -> None:
-        """Whether it waits for its turn; once it has begun it is running, even if it waits."""
+    def _note_position(self, item: T | QueuePosition | None) -> None:
+        # Once it has begun it is running, even if it waits again.
         with self._lock:
             self._position = item.position if isinstance(item, QueuePosition) else 0
             if self._state is State.WAITING and not self._position:
                 self._state = State.RUNNING
                 self._began = time.monotonic()
-        self._heard.set()
+        self._yielded.set()
 
-    def _keep(self, item: T) -> None:
+    def _add(self, item: T) -> None:
         with self._lock:
             if type(item) in self._newest:
                 others = (x for x in self._items if type(x) is not type(item))
                 self._items = deque(others, self._items.maxlen)
             self._items.append(item)
 
-    def _give_up_if_deserted(self) -> None:
-        if time.monotonic() > self._until:
-            self.cancel()
-
     def _end(self, state: State) -> None:
         with self._lock:
             self._ended = time.monotonic()
-            if self._state is not State.CANCELLED:  # while it waited
+            if self._state is not State.CANCELLED:  # as it is if it was cancelled in the queue
                 self._state = state
             waited = (self._began or self._ended) - self._joined
-        ours = None if isinstance(self.error, self._expected) else self.error
+        unexpected = None if isinstance(self.error, self._expected) else self.error
         log.write(
-            "job", self.id, ours, kind=self._kind, outcome=self._state.value,
+            "job", self.id, unexpected, kind=self._kind, outcome=self._state.value,
             waited_seconds=round(waited, 3), seconds=round(self.elapsed, 3),
         )  # fmt: skip

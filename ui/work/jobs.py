@@ -1,4 +1,4 @@
-"""How does a page start long work, show how it goes, and end it when the visitor leaves?
+"""Long work of a page: started, shown, and ended when the visitor leaves.
 
     if st.button("Train"):
         jobs.start("training", lambda: POOL.stream(train, config), expected=(TrainingDiverged,))
@@ -6,10 +6,9 @@
     if job is not None:
         jobs.watch(job, draw_snapshots, what="Training", share=lambda items: items[-1].done)
 
-What runs knows no Streamlit and yields often, if only ``None`` (see `Job`); what takes time is
-computed by a worker process (`ui.work.pool`). A session has one job
-per key. Three things end it when the visitor leaves: a script run of another page (`arrive`), the
-end of the browser's connection, and, should both go unnoticed, nobody having looked for long.
+A job's generator calls no Streamlit and yields often, if only ``None`` (see `Job`); worker
+processes compute (`ui.work.pool`). A session has one job per key. It ends when a script of another
+page runs (`arrive`), when the browser's connection ends, or when nobody has looked for long.
 """
 
 from __future__ import annotations
@@ -17,12 +16,13 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import streamlit as st
 
-from ui.limits import DEPARTED_KEPT, PATIENCE_SECONDS, RETURN_SECONDS
+from ui.limits import DEPARTED_JOBS, PATIENCE_SECONDS, RETURN_SECONDS
 from ui.work import pool
 from ui.work.errors import reported
 from ui.work.job import Job, State
@@ -30,9 +30,9 @@ from ui.work.pool import WorkerLost
 from ui.work.semaphore import SCRIPTS
 
 POLL_SECONDS = 0.25
-QUIET_SECONDS = 1.0  # what takes no longer shows neither progress nor a Cancel button
-QUEUE_POLL_SECONDS = 1.0  # thirty who wait must not slow down the two who compute
-CROWD_POLL_SECONDS = 0.6  # nor those who look: how a job goes, while others wait for a worker
+QUIET_SECONDS = 1.0  # a shorter job shows neither progress nor a Cancel button
+QUEUE_POLL_SECONDS = 1.0  # of a job that waits in the queue
+CROWD_POLL_SECONDS = 0.6  # of a job that runs while others wait for a worker
 
 T = TypeVar("T")
 Draw = Callable[[list[T]], None]
@@ -44,7 +44,7 @@ _departed: deque[Job] = deque()  # oldest first
 
 @dataclass
 class _Visit:
-    """A connection of a browser: Streamlit releases it when that ends."""
+    """A browser's connection: Streamlit calls `_depart` when it ends."""
 
     jobs: dict[str, tuple[Job, str]] = field(default_factory=dict)  # each with its page
 
@@ -52,10 +52,10 @@ class _Visit:
 def _depart(visit: _Visit) -> None:
     with _lock:
         for job, _ in list(visit.jobs.values()):  # its own thread may be adding one
-            job.desert(RETURN_SECONDS)
+            job.expire(RETURN_SECONDS)
             if job not in _departed:
                 _departed.append(job)
-        while len(_departed) > DEPARTED_KEPT:
+        while len(_departed) > DEPARTED_JOBS:
             _departed.popleft().forget()
 
 
@@ -65,21 +65,21 @@ def _visit() -> _Visit:
 
 
 def _jobs() -> dict[str, tuple[Job, str]]:
-    # They live with the session, which outlasts a connection that breaks and comes back.
+    # They belong to the session, which outlasts a connection that breaks and comes back.
     visit = _visit()
     visit.jobs = st.session_state.setdefault("_jobs", {})
     return visit.jobs
 
 
-def _ask(job: Job) -> None:
-    job.ask()
+def _keep_alive(job: Job) -> None:
+    job.keep_alive()
     with _lock:
         if job in _departed:
             _departed.remove(job)
 
 
 def arrive(page: str) -> None:
-    """Say which page this script run is; jobs of other pages are cancelled."""
+    """Note which page this script run draws, and cancel the jobs of other pages."""
     st.session_state["_page"] = page
     for job, home in _jobs().values():
         if home != page:
@@ -95,7 +95,7 @@ def start(
     patience: float = PATIENCE_SECONDS,
     newest: tuple[type, ...] = (),
 ) -> Job[T]:
-    """Start a job in place of the one called ``key``, if any; see `Job` for the arguments."""
+    """Start a job in place of the one called ``key``, if any. Arguments: see `Job`."""
     jobs = _jobs()
     if key in jobs:
         jobs[key][0].cancel()
@@ -108,7 +108,7 @@ def start(
 
 
 def have(key: str, items: list[T], about: object = None) -> Job[T]:
-    """Put one that is done already, with these ``items``, in place of the job called ``key``."""
+    """Put a job that is done already, with these ``items``, in place of the one called ``key``."""
     jobs = _jobs()
     if key in jobs:
         jobs[key][0].cancel()
@@ -118,12 +118,12 @@ def have(key: str, items: list[T], about: object = None) -> Job[T]:
 
 
 def current(key: str) -> Job[Any] | None:
-    """The newest job called ``key``, running or over."""
+    """Return the newest job called ``key``, running or over."""
     jobs = _jobs()
     if key not in jobs:
         return None
     job, _ = jobs[key]
-    _ask(job)
+    _keep_alive(job)
     if job.forgotten:
         del jobs[key]
         return None
@@ -139,20 +139,22 @@ def watch(
     every: float = POLL_SECONDS,
     ends: bool = True,
 ) -> None:
-    """Show how ``job`` goes and ``draw`` its items so far, again and again until it is over.
+    """Show how far ``job`` is and ``draw`` its items so far, until it is over.
 
-    This is a fragment: only it runs again while the job does; the whole page once when the job's
-    turn comes after a wait, when ``what`` changes, and at the end. ``draw`` hears an empty list
-    before the first item. ``what`` opens its sentences ("Training"), or says from the items what
-    does; ``share`` tells from them, which are one at least, how much is done. Unless it ``ends``
-    with a word about a job that was cancelled or failed, that is the page's: `draw_end`.
+    This is a fragment: while the job runs, only the fragment is run again. The whole page is run
+    once when the job leaves the queue, when ``what`` changes, and at the end.
+
+    ``draw`` is called with an empty list before the first item. ``what`` begins the sentences
+    ("Training"), or is a function of the items. ``share`` returns from at least one item the share
+    done, 0 to 1. With ``ends``, a sentence says how a job was cancelled or failed; without, the
+    page calls `draw_end`.
     """
     name = (lambda items: what) if isinstance(what, str) else what
     phase = _phase(job, name)
     # Only a run of the whole page changes the interval of a fragment, or stops its timer.
     busy = max(every, CROWD_POLL_SECONDS) if pool.POOL.crowded else every
     seconds = {"queued": max(every, QUEUE_POLL_SECONDS), "over": None}.get(phase, busy)
-    st.fragment(_look, run_every=seconds)(job, draw, name, share, phase, ends)
+    st.fragment(_draw, run_every=seconds)(job, draw, name, share, phase, ends)
 
 
 def _phase(job: Job[T], name: Callable[[list[T]], str]) -> str:
@@ -162,7 +164,7 @@ def _phase(job: Job[T], name: Callable[[list[T]], str]) -> str:
     return "queued" if waits else f"busy {name(job.items)}"
 
 
-def _look(
+def _draw(
     job: Job[T],
     draw: Draw[T],
     what: Callable[[list[T]], str],
@@ -172,12 +174,12 @@ def _look(
 ) -> None:
     with SCRIPTS.acquired():
         _jobs()
-        _ask(job)
+        _keep_alive(job)
         if _phase(job, what) != phase:
             st.rerun()
         items = job.items
         name = what(items)
-        with st.container():  # always there: a picture whose place in the page shifts is made anew
+        with st.container():  # always there: else the picture below would be created anew
             if job.over:
                 if ends:
                     draw_end(job, name, items)
@@ -191,7 +193,7 @@ def _draw_progress(job: Job, what: str, share: float | None) -> None:
     text = f"{what} … {job.elapsed:.0f} s"
     if position := job.position:
         begun = f" after {job.elapsed:.0f} s" if job.elapsed else ""
-        text = f"{what}: waiting{begun} for a free place, number {position} in the queue"
+        text = f"{what}: waiting{begun} for a free worker, number {position} in the queue"
     with st.container(horizontal=True, vertical_alignment="center", key=_dock_of(job)):
         if share is None:
             st.markdown(text)
@@ -207,33 +209,71 @@ def _draw_progress(job: Job, what: str, share: float | None) -> None:
 
 
 def _dock_of(job: Job) -> str:
-    """Key of its place in the dock at the foot of the window: progress moves nothing on the page.
+    """Return the key of the job's container at the foot of the window, where it moves no picture.
 
-    No other job has this key, even where one that stood below ends while a page is drawn.
+    The key is unique, even if another job ends while the page is drawn.
     """
     going = [each for each, _ in _jobs().values() if not each.over]
     return f"dock-{going.index(job) if job in going else len(going)}-{job.id}"
 
 
+def dock(key: str, about: object) -> AbstractContextManager[object]:
+    """Return a container at the foot of the window for the end of the job ``key``.
+
+    It is for the sentence on how the job ended and for the button that starts it again: they stand
+    where its progress stood and move no picture. While the job needs no click, or is not ``about``
+    this, whatever is drawn within stands where it is called.
+
+        with jobs.dock("training", config):
+            job = fetch(config)
+            jobs.draw_end(job, "Training", job.items)
+    """
+    job = current(key)
+    clicked = st.session_state.get(_again(key), False)
+    if job is None or job.about != about or clicked or not job.needs_click:
+        return nullcontext()
+    return st.container(horizontal=True, vertical_alignment="center", key=f"dock-ended-{key}")
+
+
+def draw_again(key: str, label: str, icon: str, button: str, hint: str | None = None) -> None:
+    """Draw the button, with the key ``button``, that starts the job ``key`` again."""
+    st.button(label, icon=f":material/{icon}:", key=button, help=hint,
+              on_click=st.session_state.update, args=({_again(key): True},))  # fmt: skip
+
+
+def clicked_again(key: str) -> bool:
+    """Whether the visitor has clicked that button; a click counts once."""
+    return st.session_state.pop(_again(key), False)
+
+
+def starts_again(job: Job, clicked: bool) -> bool:
+    """Whether a job is over and is to be started again, by itself or as the visitor ``clicked``."""
+    return job.over and (clicked or not job.needs_click)
+
+
+def _again(key: str) -> str:
+    return f"{key}_again"
+
+
 def draw_end(job: Job, what: str, items: list) -> None:
-    """Say of a job that it was cancelled or failed, and what there is of it: ``items``."""
+    """Draw the sentence about a job that was cancelled or failed; ``items`` are what it made."""
     text = end_text(job, what, items)
     if text:
         (st.error if job.state is State.FAILED else st.info)(text)
 
 
 def share_of(items: list[Any]) -> float:
-    """How much is done, where floats among the items say so."""
+    """Return the share done: the last float among the items."""
     return next((item for item in reversed(items) if isinstance(item, float)), 0.0)
 
 
 def end_text(job: Job, what: str, items: list, where: str = "") -> str:
-    """What is said of a job that was cancelled or failed, perhaps ``where``; nothing of others."""
-    kept = "What it had by then is kept." if items else "There was nothing to show yet."
+    """Return the sentence about a job that was cancelled, perhaps ``where``, or failed."""
+    kept = "Results so far are kept." if items else "There are no results yet."
     if job.state is State.CANCELLED and not job.elapsed:
-        return f"{what} was cancelled before its turn came."
+        return f"{what} was cancelled before it began."
     if job.state is State.CANCELLED:
         return f"{what} was cancelled after {job.elapsed:.0f} s{where}. {kept}"
     if job.state is State.FAILED:
-        return f"{what} failed: {job.trouble}. {kept}"
+        return f"{what} failed: {job.error_text}. {kept}"
     return ""

@@ -1,16 +1,16 @@
-"""Who computes? Worker processes beside the one that serves the pages, the most urgent task first.
+"""Worker processes beside the one that serves the pages; the most urgent task is computed first.
 
     for item in POOL.stream(train_setting, setting):  # in a thread that may wait
         ...
-    found = POOL.call(measure_specimen, specimen, grid)
+    measured = POOL.call(measure_specimen, specimen, grid)
 
-Functions, arguments and items must be picklable. A worker has one task of a rank at a time, and
-lays it aside, between two items, for more urgent ones; whatever has no worker yet waits in its
-turn. Brief work leaves the last of several workers to a training that waits for it or is there.
-A worker that dies, or takes more memory than it may, takes its tasks along, and is replaced.
+Functions, arguments and items must be picklable. A worker has at most one task of each rank, and
+pauses it, between two items, for a more urgent one; tasks without a worker wait in a queue. Brief
+tasks leave the last of several workers to a training that waits or runs. A worker that dies, or
+takes more memory than allowed, ends its tasks with an error and is replaced.
 
-No library's own pool does this: those of `concurrent.futures` and loky send nothing before the end
-and lose all tasks with one worker, and none of them, nor Dask, lays work aside for more urgent.
+No library's pool does this: those of `concurrent.futures` and loky send nothing before the end and
+lose all tasks with one worker, and none of them, nor Dask, pauses tasks for more urgent ones.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from ui.work.worker import BEGIN, END, ERROR, ITEM, READY, STOP
 ROOT = Path(__file__).resolve().parents[2]
 NICENESS = 10  # of workers: the process that serves the pages goes first
 WATCH_SECONDS = 0.5
-DEATHS = 3  # in a row, before a worker was ready: then it is not tried again until somebody asks
+DEATHS = 3  # in a row, of workers that were not ready yet: the next request tries again
 COMMAND = (sys.executable, "-m", "ui.work.worker")
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
@@ -53,75 +53,80 @@ class Rank(IntEnum):
     """How urgent a task is."""
 
     VIEW = 0  # without it a page cannot be drawn
-    BRIEF = 1  # a second at most: whoever asked would have gone on before its turn among trainings
-    FIRST = 2  # a visitor waits for it, and sees how it goes
-    REST = 3  # a visitor may look at it later
+    BRIEF = 1  # it takes a second at most
+    FIRST = 2  # a visitor waits for it and sees its progress
+    REST = 3  # nobody waits for it
 
 
 class WorkerLost(RuntimeError):
-    """The process that computed is gone; the text says why, to visitors."""
+    """The process that computed is gone; the text tells visitors why."""
 
 
 @dataclass(eq=False)
 class _Task:
     number: int
     rank: Rank
-    parcel: bytes
+    message: bytes
     replies: SimpleQueue[tuple[str, Any]] = field(default_factory=SimpleQueue)
     worker: _Worker | None = None
 
 
 class _Worker:
-    """A process and what it has been given; all but its two threads under the pool's lock."""
+    """A process and its tasks; the pool's lock guards all but its two threads."""
 
     def __init__(self, pool: Pool, command: tuple[str, ...]) -> None:
         self.tasks: dict[int, _Task] = {}
-        self.stopping: set[int] = set()  # tasks that it has been told to stop, and may be at still
+        self.stopping: set[int] = set()  # tasks that it was told to stop and has not left yet
         self.ready = False
         self.why = "The process that computed this has ended"
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT,
             start_new_session=True,  # Ctrl-C is the server's; workers end with it
         )  # fmt: skip
-        # From its first import on: whoever draws a page at the same moment goes first.
+        # Before its first import: drawing pages goes first.
         with suppress(OSError, psutil.Error, ValueError):
             psutil.Process(self.process.pid).nice(psutil.Process().nice() + NICENESS)
-        # A pipe takes a large task as slowly as a busy process reads: nobody waits for that.
+        # A busy process reads a large task slowly: a thread of its own waits for that.
         self._outbox: SimpleQueue[tuple[Any, ...] | None] = SimpleQueue()
-        threading.Thread(target=self._tell, name="worker", daemon=True).start()
-        threading.Thread(target=self._listen, args=(pool,), name="worker", daemon=True).start()
+        try:
+            _start_thread("worker", self._write)
+            _start_thread("worker", self._read, pool)
+        except OSError:
+            self._outbox.put(None)
+            self.process.kill()
+            self.process.wait()
+            raise
 
     def can_take(self, rank: Rank) -> bool:
-        """Whether all that it has is less urgent."""
+        """Whether all its tasks are less urgent."""
         return all(task.rank > rank for task in self.tasks.values())
 
     def suits(self) -> tuple[bool, float, int]:
-        """How well it suits a task that it can take: the more, the larger.
+        """Return how well it suits a task that it can take; larger is better.
 
-        One that still stops comes last, as nobody knows for how long. What counts then are rank and
-        number of its most urgent task, all others are laid aside; most of all, that it has none.
+        A worker that is still stopping a task comes last: nobody knows for how long. Among the
+        others an idle one is best, then the one whose most urgent task can best wait.
         """
         tasks = ((task.rank, task.number) for task in self.tasks.values())
         return not self.stopping, *min(tasks, default=(math.inf, 0))
 
     def send(self, *message: Any) -> None:
-        """Tell the process, as soon as it listens."""
+        """Send the process a message; return at once."""
         self._outbox.put(message)
 
-    def _tell(self) -> None:
-        """A process that is gone hears nothing: `_listen` finds that out."""
+    def _write(self) -> None:
         assert self.process.stdin is not None
-        with suppress(*GONE):
+        with suppress(*GONE):  # `_read` handles the end of the process
             while (message := self._outbox.get()) is not None:
                 write(message, self.process.stdin)
 
-    def _listen(self, pool: Pool) -> None:
+    def _read(self, pool: Pool) -> None:
         stream = self.process.stdout
         assert stream is not None
         with suppress(*GONE):
             while True:
                 what, number, about = read(stream)
-                pool._heard(self, what, number, about)
+                pool._receive(self, what, number, about)
         self.process.kill()
         self.process.wait()
         self._outbox.put(None)
@@ -137,17 +142,17 @@ class Pool:
         self.size, self.memory = size, memory
         self._command = command
         self._workers: list[_Worker] = []
-        self._waiting: list[_Task] = []  # in the order of their turns
+        self._waiting: list[_Task] = []  # the queue
         self._moved = threading.Condition()
         self._numbers = count()
         self._deaths = 0
         self._watching = self._closed = self._warmed = False
 
     def warm(self, seconds: float = WARM_SECONDS) -> None:
-        """Start the first workers, unless there are some: what is asked for soon need not wait.
+        """Start the first workers after so many ``seconds``, unless there are some.
 
-        After so many ``seconds``, in which the first visitor's browser draws the first page: it may
-        share the cores. Whoever needs a worker before that gets it at once.
+        The visitor's browser draws the first page meanwhile and may share the cores. A task that
+        comes earlier starts its worker at once.
         """
         if self._warmed:  # as at every run of a page but the first
             return
@@ -165,21 +170,21 @@ class Pool:
     def stream(
         self, function: Callable[..., Any], *arguments: Any, rank: Rank = Rank.FIRST
     ) -> Generator[Any]:
-        """What ``function`` yields and returns, computed by a worker.
+        """Yield what ``function`` yields, and last what it returns, computed by a worker.
 
-        Yields ``None`` where there is nothing yet, about ten times a second. While it waits it
-        yields its `QueuePosition`, 0 once a worker has it. What the function raises is raised; its
-        worker's end is a `WorkerLost`. It is stopped when this is closed.
+        Yields ``None`` about ten times a second while there is nothing new, and a `QueuePosition`
+        while the task waits, 0 once a worker has it. Raises what the function raises, or
+        `WorkerLost`. Closing this stops the task.
         """
         task = _Task(next(self._numbers), rank, packed((function, arguments)))
         receiver = Receiver()
-        try:  # from before it joins the queue: whatever fails from here on, it leaves again
+        try:  # before it joins the queue, so that it leaves the queue whatever fails
             with self._moved:
                 self._deaths = 0
                 self._queue(task)
                 self._assign()
             wait = 0.0
-            while not self._has_worker(task, wait):
+            while not self._wait_for_worker(task, wait):
                 yield QueuePosition(self.position(task))
                 wait = POLL_SECONDS
             yield QueuePosition(0)
@@ -198,40 +203,37 @@ class Pool:
             self._leave(task)
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """What ``function`` returns, or yields last; a page waits for it, as `map` says."""
+        """Return what ``function`` returns or yields last, while a page waits: see `map`."""
         return self.map(function, [arguments])[0]
 
     def map(
         self, function: Callable[..., Any], calls: Iterable[tuple[Any, ...]]
     ) -> tuple[Any, ...]:
-        """What it returns for each of ``calls``, in their order.
+        """Return what ``function`` returns, or yields last, for each of ``calls``, in their order.
 
-        No more are under way at once than there are cores: others' calls come in between. A run
-        of a page that is stopped meanwhile ends here, and takes back what it has asked for, as soon
-        as nobody needs that: see `ui.work.run_stops`.
+        At most as many tasks as workers run at once, so that other visitors' tasks come in between.
+        If the page run that calls this is stopped, it ends here, and its tasks are stopped unless
+        others need them: see `ui.work.run_stops`.
         """
-        found, under_way = [], deque[Generator[Any]]()
+        results, running = [], deque[Generator[Any]]()
         with SCRIPTS.released(), ExitStack() as stack:
             for arguments in calls:
-                if len(under_way) == self.size:
-                    found.append(_last(under_way.popleft()))
+                if len(running) == self.size:
+                    results.append(_last(running.popleft()))
                 stream = self.stream(function, *arguments, rank=Rank.VIEW)
                 stack.enter_context(closing(stream))
                 next(stream)  # it joins the queue
-                under_way.append(stream)
-            found += map(_last, under_way)
-        return tuple(found)
+                running.append(stream)
+            results += map(_last, running)
+        return tuple(results)
 
     @property
     def crowded(self) -> bool:
-        """Whether somebody waits for a worker."""
+        """Whether a task waits for a worker."""
         return bool(self._waiting)
 
     def position(self, task: _Task) -> int:
-        """Its place in the queue; 0 when it does not wait.
-
-        Brief tasks before it count, though some may have to let it pass.
-        """
+        """Return the position of ``task`` in the queue, 1 for the next; 0 when it does not wait."""
         with self._moved:
             return self._waiting.index(task) + 1 if task in self._waiting else 0
 
@@ -242,41 +244,46 @@ class Pool:
             for worker in self._workers:
                 worker.process.kill()
 
-    def _has_worker(self, task: _Task, seconds: float) -> bool:
-        """Whether it has one, as soon as it has, or after so many seconds."""
+    def _wait_for_worker(self, task: _Task, seconds: float) -> bool:
+        """Wait until the task has one, at most so many seconds; return whether it has."""
         with self._moved:
             self._moved.wait_for(lambda: task not in self._waiting, seconds)
             return task not in self._waiting
 
     def _start(self) -> bool:
-        """Start a process, and say whether the system has allowed it.
+        """Start a process; return whether the system has allowed it.
 
-        Tasks wait for the others where it has not; where there is no other, they end.
+        If not, tasks wait for the other workers; where there is none, they end with an error.
         """
         try:
+            if not self._watching:
+                _start_thread("watch", self._watch)
+                self._watching = True
             self._workers.append(_Worker(self, self._command))
         except OSError as error:
             log.write("worker", log.new_id(), error)
             if not self._workers:
                 self._give_up()
             return False
-        if not self._watching:
-            self._watching = True
-            threading.Thread(target=self._watch, name="watch", daemon=True).start()
         return True
 
     def _give_up(self) -> None:
-        """End all that waits."""
+        """End all waiting tasks."""
         _end(self._waiting, "No process could be started to compute this")
         self._waiting.clear()
 
-    def _assign(self) -> None:
-        """Give whoever waits to a worker: to an idle one, or where what then stands can best wait.
+    def _assign(self, may_start: bool = True) -> None:
+        """Give waiting tasks to workers: to idle ones, or where the paused task can best wait.
 
-        So the oldest training goes on while a younger one is laid aside.
+        So the oldest training goes on while a younger one is paused. Where there is room for a new
+        process, no task waits for a worker that is still stopping another one.
         """
+        room = may_start and len(self._workers) < self.size and not self._closed
         for task in list(self._waiting):
-            able = [worker for worker in self._workers if worker.can_take(task.rank)]
+            able = [
+                worker for worker in self._workers
+                if worker.can_take(task.rank) and not (room and worker.stopping)
+            ]  # fmt: skip
             if not able:
                 continue
             worker = max(able, key=_Worker.suits)
@@ -284,17 +291,16 @@ class Pool:
                 continue
             self._waiting.remove(task)
             task.worker, worker.tasks[task.number] = worker, task
-            worker.send(BEGIN, task.number, (int(task.rank), task.parcel))
-        room = len(self._workers) < self.size and not self._closed
-        if self._waiting and room and self._start():
-            self._assign()
+            worker.send(BEGIN, task.number, (int(task.rank), task.message))
+        if self._waiting and room:
+            self._assign(may_start=self._start())
         self._moved.notify_all()
 
     def _can_spare(self, worker: _Worker) -> bool:
-        """Whether no long work wants ``worker``, or another is left to it."""
-        wanted = [task.rank for task in (*worker.tasks.values(), *self._waiting)]
+        """Whether no training needs ``worker``, or another worker is left to it."""
+        ranks = [task.rank for task in (*worker.tasks.values(), *self._waiting)]
         given = [task.rank for each in self._workers for task in each.tasks.values()]
-        return Rank.FIRST not in wanted or given.count(Rank.BRIEF) < max(self.size - 1, 1)
+        return Rank.FIRST not in ranks or given.count(Rank.BRIEF) < max(self.size - 1, 1)
 
     def _leave(self, task: _Task) -> None:
         with self._moved:
@@ -306,7 +312,7 @@ class Pool:
                 worker.stopping.add(task.number)
             self._assign()
 
-    def _heard(self, worker: _Worker, what: str, number: int, about: Any) -> None:
+    def _receive(self, worker: _Worker, what: str, number: int, about: Any) -> None:
         with self._moved:
             if what == READY:
                 worker.ready, self._deaths = True, 0
@@ -320,7 +326,7 @@ class Pool:
             task.replies.put((what, about))
 
     def _lost(self, worker: _Worker) -> None:
-        """Replace a process that is gone; what it had begun hears why, all else waits again."""
+        """Replace a process that is gone: its tasks end, or wait again if it was never ready."""
         with self._moved:
             self._workers.remove(worker)
             left, worker.tasks = list(worker.tasks.values()), {}
@@ -341,7 +347,7 @@ class Pool:
         self._waiting.sort(key=lambda task: (task.rank, task.number))
 
     def _watch(self) -> None:
-        """End whichever process has taken more memory than it may."""
+        """Kill processes that take too much memory."""
         while not self._closed:
             threading.Event().wait(WATCH_SECONDS)
             with self._moved:
@@ -354,23 +360,31 @@ class Pool:
                         worker.process.kill()
 
 
+def _start_thread(name: str, target: Callable[..., None], *arguments: Any) -> None:
+    """Start a daemon thread; raise `OSError` where the system allows no further one."""
+    try:
+        threading.Thread(target=target, args=arguments, name=name, daemon=True).start()
+    except RuntimeError as error:
+        raise OSError(str(error)) from error
+
+
 def _end(tasks: Iterable[_Task], why: str) -> None:
-    """Tell them that nobody computes them any more."""
+    """End ``tasks`` with an error."""
     for task in tasks:
         task.replies.put((ERROR, WorkerLost(why)))
 
 
 def _last(stream: Iterator[Any]) -> Any:
-    """The last item, when all have come, to a run of a page that is not stopped meanwhile."""
-    found = None
+    """Return the last item of ``stream``; end the page run that waits if it is stopped."""
+    last = None
     for item in stream:
         end_if_stopped()
-        found = found if item is None or isinstance(item, QueuePosition) else item
-    return found
+        last = last if item is None or isinstance(item, QueuePosition) else item
+    return last
 
 
 def _memory(pid: int) -> int:
-    """Bytes of memory that a process holds; none if it is gone."""
+    """Return the bytes of memory of a process; 0 if it is gone."""
     with suppress(psutil.Error):
         return psutil.Process(pid).memory_info().rss
     return 0

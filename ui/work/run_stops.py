@@ -1,12 +1,12 @@
-"""When does a run of a page end that was stopped while it waits? Once nobody needs what it makes.
+"""The end of a page run that was stopped while it waits: once nobody needs what it makes.
 
-Streamlit 1.67 stops a run, since the visitor has moved a control or has left, at the next thing
-that it draws or looks up. One that waits for a worker does neither: it would wait to the end, and
-what it asked for would stand in the queue before all that somebody still looks at. So whoever
-waits calls `end_if_stopped` again and again.
+Streamlit 1.67 stops a run, because the visitor has moved a control or has left, at its next call of
+Streamlit. A run that waits for a worker makes none: it would wait to the end, and its task would
+stand in the queue before those of visitors who still look. So whoever waits calls `end_if_stopped`
+again and again.
 
-What one run makes, others may wait for: it says so by `making`, and goes on while they do. It also
-goes on for a moment, as the run that takes its place often asks for the same.
+Others may wait for what a run makes: it declares that with `making`, and goes on while they do. It
+also goes on for a moment, as the run that takes its place often requests the same.
 """
 
 from __future__ import annotations
@@ -20,16 +20,18 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequestType
 
-POLL_SECONDS = 0.1  # whoever waits looks that often whether it was stopped
-AGAIN_SECONDS = 0.5  # for the next run of the same visitor to come to the same place
+POLL_SECONDS = 0.1  # between two checks whether the run was stopped
+AGAIN_SECONDS = 0.5  # for the next run of the same visitor to request the same
 
 
 class _Own(threading.local):
-    """What is known of the run in this thread."""
+    """State of the run in this thread."""
 
     def __init__(self) -> None:
-        self.needed: list[Callable[[], bool]] = []  # of all that it makes, the outermost first
-        self.since: float | None = None  # time.monotonic() of when it was first seen to be useless
+        self.needed: list[
+            Callable[[], bool]
+        ] = []  # for each thing that it makes, the outermost first
+        self.since: float | None = None  # time.monotonic() of when it was first useless
 
 
 _own = _Own()
@@ -37,7 +39,7 @@ _own = _Own()
 
 @contextmanager
 def making(needed: Callable[[], bool]) -> Iterator[None]:
-    """Make something within, which somebody else waits for as long as it is ``needed``."""
+    """Declare that something is made within; ``needed`` says whether others wait for it."""
     _own.needed.append(needed)
     try:
         yield
@@ -48,7 +50,7 @@ def making(needed: Callable[[], bool]) -> Iterator[None]:
 def end_if_stopped() -> None:
     """End the run of a page in this thread if it was stopped and nobody needs what it makes.
 
-    Other threads, those of jobs among them, are left alone.
+    Other threads, such as those of jobs, are not affected.
     """
     if not _stopped() or any(needed() for needed in _own.needed):
         _own.since = None

@@ -1,4 +1,4 @@
-"""How does each of our processes behave: threads, memory, garbage collection?
+"""Set-up of each of our processes: threads, memory, garbage collection.
 
 Imported once, before anything is computed.
 """
@@ -26,18 +26,16 @@ from gating_core.memory import M_MMAP_THRESHOLD, OTHER_ALLOCATOR
 torch.set_num_threads(1)
 threadpool_limits(1)
 
-# Arrays come and go in the threads of thirty visitors. The GNU allocator would keep what one thread
-# has freed from all others, in a place for each of many.
-# Nor would it give back what was as large as a film: it learns from each to keep the next.
-# What is smaller stays with the process, in holes between what is kept, unless it is told to look;
-# and the holes grow, as each new array finds none that is large enough.
-# A worker, which computes, keeps more at hand between two looks: see `gating_core.memory`.
+# Arrays come and go in the threads of thirty visitors. The GNU allocator would keep the memory that
+# one thread has freed from the others, and large blocks for later use. Small blocks leave holes
+# between what stays, which grow until the allocator is told to trim them.
+# A worker keeps more memory between two trims: see `gating_core.memory`.
 M_ARENA_MAX = -8  # as in malloc.h
-LARGE_BYTES = 64_000  # of an array that has its own place and leaves no hole: on 91 x 91 points
-TRIM_SECONDS = 20.0  # between two looks, which take milliseconds
+LARGE_BYTES = 64_000  # of an array with a block of its own, which leaves no hole: 91 x 91 points
+TRIM_SECONDS = 20.0  # between two trims, which take milliseconds
 
 
-def _look(trim: Callable[[int], int]) -> None:
+def _trim_again(trim: Callable[[int], int]) -> None:
     while True:
         time.sleep(TRIM_SECONDS)
         trim(0)
@@ -47,23 +45,25 @@ with suppress(*OTHER_ALLOCATOR):
     _library = ctypes.CDLL(None)
     _library.mallopt(M_ARENA_MAX, 2)
     _library.mallopt(M_MMAP_THRESHOLD, LARGE_BYTES)
-    threading.Thread(target=_look, args=(_library.malloc_trim,), name="trim", daemon=True).start()
+    threading.Thread(
+        target=_trim_again, args=(_library.malloc_trim,), name="trim", daemon=True
+    ).start()
 
-# The thread that hears browsers and answers them gives the interpreter up at every message, and
-# would wait for it ten times as long as a message takes while scripts and workers' results come in.
+# The thread that talks to browsers gives the interpreter up at every message. With the default
+# interval it would wait for it ten times as long as a message takes.
 SWITCH_SECONDS = 0.0005
 sys.setswitchinterval(SWITCH_SECONDS)
 
-# Streamlit collects garbage fully after every run. What the imports made never becomes garbage.
-gc.collect()
+# Streamlit collects garbage fully after every run. What the imports made never becomes garbage: it
+# is frozen without a look, which would take as long as a page.
 gc.freeze()
 
 
 def tensor_array(item: Any) -> np.ndarray | None:
-    """The numbers of a plain tensor, without a copy; ``None`` of anything else."""
+    """Return a plain tensor as an array without a copy; ``None`` for anything else."""
     return item.numpy() if type(item) is torch.Tensor and not item.requires_grad else None
 
 
 def array_tensor(numbers: np.ndarray) -> torch.Tensor:
-    """The tensor that `tensor_array` was given."""
+    """Return the tensor that `tensor_array` was given."""
     return torch.from_numpy(numbers)

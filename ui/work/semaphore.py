@@ -1,12 +1,12 @@
-"""How many page scripts run at once? A few: they share one interpreter, as all threads do.
+"""A semaphore of page scripts: a few run at once, as all threads share one interpreter.
 
-    with SCRIPTS.acquired():  # round a script
+    with SCRIPTS.acquired():  # around a script
         ...
-        with SCRIPTS.released():  # while it waits for somebody else
+        with SCRIPTS.released():  # while it waits for a worker or a lock
             ...
 
-With more of them each waits for all others at every step, and so does the one thread that hears
-browsers and answers them: with thirty visitors it came too late to pass on what was drawn.
+With more scripts at once, each would wait for all others at every step, and so would the thread
+that talks to the browsers: with thirty visitors it came too late.
 """
 
 from __future__ import annotations
@@ -15,24 +15,26 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ui.limits import SCRIPTS_AT_ONCE, TURN_SECONDS
+from ui.limits import SCRIPT_WAIT_SECONDS, SCRIPTS_AT_ONCE
 
 
 class ScriptSemaphore:
-    """At most ``places`` scripts run; one that has waited for ``patience`` seconds does anyway.
+    """A semaphore for ``places`` threads; a wait ends after ``patience`` seconds in any case.
 
-    So nobody waits for good for somebody who waits for them.
+    So two threads that wait for each other do not wait for ever.
     """
 
-    def __init__(self, places: int = SCRIPTS_AT_ONCE, patience: float = TURN_SECONDS) -> None:
+    def __init__(
+        self, places: int = SCRIPTS_AT_ONCE, patience: float = SCRIPT_WAIT_SECONDS
+    ) -> None:
         self.places, self.patience = places, patience
         self._inside = 0
         self._moved = threading.Condition()
-        self._own = threading.local()  # .depth: whether this thread has a turn, and how often
+        self._own = threading.local()  # .depth: how often this thread has acquired it
 
     @contextmanager
     def acquired(self) -> Iterator[None]:
-        """Wait for a turn, unless this thread has one."""
+        """Acquire it, unless this thread has done so."""
         depth = getattr(self._own, "depth", 0)
         if not depth:
             self._enter(self.patience)
@@ -46,7 +48,7 @@ class ScriptSemaphore:
 
     @contextmanager
     def released(self) -> Iterator[None]:
-        """Let another go on meanwhile. It comes back at once: others may need what it holds."""
+        """Release it within, then acquire it without waiting: others may need what it holds."""
         depth = getattr(self._own, "depth", 0)
         if not depth:
             yield
@@ -61,7 +63,7 @@ class ScriptSemaphore:
 
     @property
     def inside(self) -> int:
-        """How many run."""
+        """How many threads have acquired it."""
         return self._inside
 
     def _enter(self, seconds: float) -> None:

@@ -1,6 +1,6 @@
-"""How is what several visitors ask for computed once? They read one stream, each from its start.
+"""Streams of the worker pool that several visitors read, so that each is computed once.
 
-Whoever comes later is given what there was; the stream is closed when nobody reads it any more.
+A later reader gets all items from the start. The stream is closed when its last reader leaves.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ui.work import pool
 from ui.work.job import QueuePosition
 from ui.work.pool import Rank
 
-WAIT_SECONDS = 0.1  # for an item that another reader fetches
+WAIT_SECONDS = 0.1  # at a time, for an item that another reader fetches
 
 _lock = threading.Lock()
 _streams: dict[Hashable, _Stream] = {}
@@ -24,9 +24,9 @@ _streams: dict[Hashable, _Stream] = {}
 def shared_stream(
     function: Callable[..., Any], *arguments: Hashable, rank: Rank = Rank.FIRST
 ) -> Generator[Any]:
-    """As `Pool.stream`; whoever asks for the same at the same time is given the same objects.
+    """Yield as `Pool.stream` does; concurrent calls with the same arguments get the same objects.
 
-    Where there is nothing yet it yields its `QueuePosition`, never ``None``.
+    While there is nothing new it yields its `QueuePosition`, never ``None``.
     """
     key = function, arguments, rank
     with _lock:
@@ -52,14 +52,14 @@ def split_over_workers(
     *more: Hashable,
     rank: Rank = Rank.FIRST,
 ) -> Iterator[Any]:
-    """``function(some, *more)`` of all ``pieces``, some of them for every worker.
+    """Compute ``function(some, *more)`` for all ``pieces``, a part of them on every worker.
 
-    It yields a result for each of its pieces, in their order. Here come shares done, 0 to 1, then
-    a tuple of all results. It waits, as `QueuePosition` says, while all that is left does.
+    The function yields one result for each of its pieces, in their order. This yields shares done,
+    0 to 1, a `QueuePosition` while all remaining parts wait, and last the tuple of all results.
     """
     size = min(pool.POOL.size, len(pieces))
     streams = [shared_stream(function, pieces[i::size], *more, rank=rank) for i in range(size)]
-    found: list[list[Any]] = [[] for _ in range(size)]
+    results: list[list[Any]] = [[] for _ in range(size)]
     left, positions = set(range(size)), dict[int, int]()
     with closing(_as_they_come(streams)) as items:
         for number, item in items:
@@ -67,18 +67,17 @@ def split_over_workers(
             if item is None:
                 left.remove(number)
             elif not isinstance(item, QueuePosition):
-                found[number].append(item)
-                yield sum(map(len, found)) / len(pieces)
+                results[number].append(item)
+                yield sum(map(len, results)) / len(pieces)
             if left and left <= positions.keys():
                 yield QueuePosition(min(positions[number] for number in left))
-    yield tuple(found[i % size][i // size] for i in range(len(pieces)))
+    yield tuple(results[i % size][i // size] for i in range(len(pieces)))
 
 
 def _as_they_come(streams: list[Generator[Any]]) -> Generator[tuple[int, Any]]:
-    """Items of all ``streams``, as soon as they come, each with its stream's place among them.
+    """Yield the items of all ``streams`` as they come, each with the index of its stream.
 
-    ``None`` is the end of one. What one raises is raised at once, and closes all others, as the
-    end of this does: to wait for one stream after the other would hold up what the next ones have.
+    ``None`` is the end of a stream. An error of one is raised at once and closes all others.
     """
     inbox: SimpleQueue[tuple[int, Any, BaseException | None]] = SimpleQueue()
     over = threading.Event()
@@ -117,20 +116,20 @@ def _as_they_come(streams: list[Generator[Any]]) -> Generator[tuple[int, Any]]:
 
 
 class _Stream:
-    """One computation, and the items that it has yielded."""
+    """A computation and its items so far."""
 
     def __init__(self, source: Any) -> None:
         self.source, self.readers = source, 0
         self._items: list[Any] = []
-        self._place = QueuePosition(0)
+        self._position = QueuePosition(0)
         self._moved = threading.Condition()
         self._fetching = self._over = False
         self._error: BaseException | None = None
 
     def read(self) -> Iterator[Any]:
-        """All items, as they come; the place in the queue where there is none yet.
+        """Yield all items as they come, and the position in the queue while there is none.
 
-        Whichever reader comes first fetches the next one; the others wait for it.
+        The first reader that needs the next item fetches it; the others wait for that.
         """
         seen = 0
         while True:
@@ -150,7 +149,7 @@ class _Stream:
             else:
                 if fetch:
                     self._fetch()
-                yield self._place
+                yield self._position
 
     def _fetch(self) -> None:
         item, error, over = None, None, False
@@ -163,7 +162,7 @@ class _Stream:
         with self._moved:
             self._error, self._over, self._fetching = error, over, False
             if isinstance(item, QueuePosition):
-                self._place = item
+                self._position = item
             elif item is not None:
                 self._items.append(item)
             self._moved.notify_all()

@@ -1,13 +1,12 @@
-"""What does a worker process do? It runs tasks, a moment of the most urgent one at a time.
+"""A worker process: it runs tasks, at each moment one item of the most urgent one.
 
     python -m ui.work.worker
 
-Its packages are imported, and so the process is settled, before it says that it is ready.
-A task is a function and its arguments. What a generator yields is sent on, ``None`` excepted, and
-what it returns, last; between two items a more urgent task goes first, and a task that is to stop
-is closed, which it says as well. Anything else that a function returns is its one item. Messages
-come in through the standard input, and go out through the standard output; the process ends with
-the one that started it.
+A task is a function and its arguments. What a generator yields is sent, except ``None``, and last
+what it returns; any other function's value is the one item. Between two items a more urgent task
+goes first, and a task that is to stop is closed, which is reported too. Messages come through the
+standard input and leave through the standard output. The process is set up by its imports before
+it reports that it is ready, and ends with the process that started it.
 """
 
 from __future__ import annotations
@@ -28,26 +27,26 @@ from ui.work.messages import GONE, Sender, packed, read, unpacked, write
 
 BEGIN, STOP = "begin", "stop"
 READY, ITEM, END, ERROR = "ready", "item", "end", "error"
-Message = tuple[str, int, Any]  # what, the number of the task, what about it
+Message = tuple[str, int, Any]  # kind, number of the task, content
 
 
 class _Running:
-    """A task that has begun."""
+    """A task that was begun."""
 
-    def __init__(self, number: int, rank: int, parcel: bytes, send: Callable[..., None]) -> None:
+    def __init__(self, number: int, rank: int, message: bytes, send: Callable[..., None]) -> None:
         self.order = rank, number
         self._number, self._send, self._sender = number, send, Sender()
-        self._work = self._items(parcel)
+        self._work = self._items(message)
 
-    def _items(self, parcel: bytes) -> Iterator[Any]:
-        function, arguments = unpacked(parcel)
-        found = function(*arguments)
-        if inspect.isgenerator(found):
-            found = yield from found
-        yield found
+    def _items(self, message: bytes) -> Iterator[Any]:
+        function, arguments = unpacked(message)
+        result = function(*arguments)
+        if inspect.isgenerator(result):
+            result = yield from result
+        yield result
 
     def advance(self) -> bool:
-        """Go on to the next item; whether there may be more."""
+        """Compute and send the next item; return whether there may be more."""
         try:
             item = next(self._work)
             if item is not None:
@@ -60,28 +59,28 @@ class _Running:
         return False
 
     def close(self) -> None:
-        """Leave it as it is."""
+        """Stop."""
         with suppress(Exception):
             self._work.close()  # type: ignore[attr-defined]
 
 
 def _packed_error(error: BaseException) -> bytes:
-    """``error`` with its traceback as a note; its text alone where it cannot travel."""
+    """Pack ``error`` with its traceback as a note; its text alone where it cannot be pickled."""
     error.add_note("".join(traceback.format_exception(error)))
     try:
-        parcel = packed(error)
-        unpacked(parcel)  # some can be written, and not read
-        return parcel
+        message = packed(error)
+        unpacked(message)  # some can be pickled but not unpickled
+        return message
     except Exception:
-        told = RuntimeError(f"{type(error).__name__}: {error}")
-        told.__notes__ = error.__notes__
-        return packed(told)
+        plain = RuntimeError(f"{type(error).__name__}: {error}")
+        plain.__notes__ = error.__notes__
+        return packed(plain)
 
 
 def serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
-    """Run what is asked for until ``incoming`` ends; then the process does."""
+    """Run tasks until ``incoming`` ends; then end the process."""
     inbox: SimpleQueue[Message] = SimpleQueue()
-    threading.Thread(target=_listen, args=(incoming, inbox), daemon=True).start()
+    threading.Thread(target=_receive, args=(incoming, inbox), daemon=True).start()
 
     def send(*message: Any) -> None:
         write(message, outgoing)
@@ -101,8 +100,8 @@ def serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
             del tasks[number]
 
 
-def _listen(incoming: BinaryIO, inbox: SimpleQueue[Message]) -> None:
-    """Hear while something is computed, too. Nobody is left to compute for at the end."""
+def _receive(incoming: BinaryIO, inbox: SimpleQueue[Message]) -> None:
+    """Receive messages also while a task computes; end the process with the stream."""
     with suppress(*GONE):
         while True:
             inbox.put(read(incoming))
@@ -110,12 +109,12 @@ def _listen(incoming: BinaryIO, inbox: SimpleQueue[Message]) -> None:
 
 
 def settle() -> None:
-    """Set this process up to compute; what its packages set up was set as they were imported."""
+    """Set up the memory of this process; its imports have set up the rest."""
     keep_at_hand()
 
 
 def main() -> None:
-    """Serve on the standard streams; whatever else is printed goes to the error stream."""
+    """Serve on the standard streams; what libraries print goes to the error stream."""
     settle()
     incoming = os.fdopen(os.dup(sys.stdin.fileno()), "rb")
     outgoing = os.fdopen(os.dup(sys.stdout.fileno()), "wb", io.DEFAULT_BUFFER_SIZE)

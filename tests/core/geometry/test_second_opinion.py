@@ -13,9 +13,9 @@ from gating_core.attention.config import AttentionConfig, GateConfig
 from gating_core.attention.stack import build_attention
 from gating_core.geometry.classics import SURFACES
 from gating_core.geometry.curvature import curvature
-from gating_core.geometry.differences import difference_curvature, difference_jet
+from gating_core.geometry.discrete import difference_curvature, difference_jet, mesh_curvature
 from gating_core.geometry.error_curves import (
-    STEPS,
+    DIFFERENCE_STEPS,
     ErrorCurve,
     Scale,
     curvature_scale,
@@ -25,7 +25,6 @@ from gating_core.geometry.error_curves import (
 )
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.integrals import grid_integrals
-from gating_core.geometry.mesh import mesh_curvature
 from gating_core.geometry.second_opinion import second_opinion
 from gating_core.geometry.surface import measure_surface
 from gating_core.jets.second_order import second_order_jet
@@ -361,7 +360,7 @@ def test_curves_over_steps_never_leave_the_chart():
         return SURFACES["torus"].chart(p)
 
     second_opinion(chart, GRID, 1e-5)
-    assert len(reached) > 9 * len(STEPS)
+    assert len(reached) > 9 * len(DIFFERENCE_STEPS)
     assert max(reached) <= 1 + 1.001e-5  # the map of the chosen step, at the edge
 
 

@@ -82,9 +82,9 @@ def test_what_was_shown_a_moment_ago_can_still_be_asked_for(monkeypatch):
 
 def test_no_more_is_held_than_its_limit(monkeypatch):
     served = Served(monkeypatch)
-    sent = [served.run(str(n).encode())[0] for n in range(limits.ADDRESSES_KEPT + 5)]
+    sent = [served.run(str(n).encode())[0] for n in range(limits.CACHED_ADDRESSES + 5)]
     held = [each for each in sent if served.serves(each)]
-    assert held == sent[-limits.ADDRESSES_KEPT :]
+    assert held == sent[-limits.CACHED_ADDRESSES :]
 
 
 def test_nan_in_the_header_is_refused():

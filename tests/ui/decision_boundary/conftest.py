@@ -4,12 +4,13 @@ import pytest
 
 from tests.ui.decision_boundary.playing import QUICKLY
 from ui.work import runs
+from ui.work.cache import Cache
 
 
 @pytest.fixture(scope="package")
 def trained():
     """Complete runs of tests before: a setting is trained and measured once."""
-    return {}
+    return Cache(1e9)
 
 
 @pytest.fixture
@@ -17,12 +18,10 @@ def quick(monkeypatch, trained):
     """What is measured is measured quickly."""
     for grid in QUICKLY:
         monkeypatch.setattr(*grid)
-    monkeypatch.setattr(runs, "_known", dict(trained))
-    yield
-    trained |= runs._known
+    monkeypatch.setattr(runs, "CACHED_RUNS", trained)
 
 
 @pytest.fixture
 def nothing_known(quick):
     """No run is there."""
-    runs._known.clear()
+    runs.CACHED_RUNS.clear()

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from gating_core.experiments import budget
-from gating_core.experiments.comparison import along, frames
+from gating_core.experiments.comparison import frames, run_curvature
 from gating_core.experiments.comparison.run import TrainedRun
 from tests.ui.opening import TIMEOUT_SECONDS, component, open_page, report
 from tests.ui.payload import unpack
@@ -21,10 +21,10 @@ QUICK = dict(seeds="2", steps="50", points="64")
 GRID = 15
 # Measured on fewer points; the default experiment is measured as visitors see it.
 QUICKLY = (
-    (budget, "AFFORDABLE", 1e6),
-    (frames, "FILM_GRID", GRID),
-    (along, "FILM_GRID", GRID),
-    (along, "FINAL_GRID", 31),
+    (budget, "AFFORDABLE_COST", 1e6),
+    (frames, "FRAME_GRID", GRID),
+    (run_curvature, "FRAME_GRID", GRID),
+    (run_curvature, "FINAL_GRID", 31),
 )
 AS_IT_IS = [(module, name, getattr(module, name)) for module, name, _ in QUICKLY]
 DOWNLOADS = {"take_weights", "take_script", "take_log", "take_figure"}

@@ -3,8 +3,13 @@
 import numpy as np
 import pytest
 
-from gating_core.experiments.comparison import TOKENS_ONLY, VARIANTS, Setting, train_setting
-from gating_core.experiments.comparison import inside as inside_maps
+from gating_core.experiments.comparison import (
+    TOKENS_ONLY,
+    VARIANTS,
+    Setting,
+    layer_maps,
+    train_setting,
+)
 from gating_core.tasks import TASKS
 from tests.ui.decision_boundary.playing import assert_shown, finish, open_boundary, picture, run_of
 from tests.ui.opening import mistakes, notes
@@ -44,7 +49,7 @@ def test_a_link_restores_an_experiment():
     assert setting.momentum == 0.9
     header, arrays = assert_shown(app)
     assert header["legend"]["low"].startswith("K =")
-    runs._known.clear()  # trained once more
+    runs.CACHED_RUNS.clear()  # trained once more
     another = open_boundary(**query)
     assert run_of(another) is not run_of(app)
     again_header, again = picture(another)
@@ -131,5 +136,5 @@ def test_every_task(task):
 def test_every_variant(right):
     source = "tokens" if right in TOKENS_ONLY else "memory"
     run = drawn(variants=("ungated", right), source=source)
-    maps = inside_maps(run, right, 0, -1)
+    maps = layer_maps(run, right, 0, -1)
     assert len([x for x in inside_figure(maps).data if x.type == "heatmap"]) == len(maps) >= 3

@@ -8,7 +8,7 @@ from gating_core.experiments.comparison import (
     final_curvature,
     train_setting,
 )
-from gating_core.experiments.comparison.along import curvature_along
+from gating_core.experiments.comparison.run_curvature import curvature_along
 from tests.ui.decision_boundary.playing import QUICKLY
 from ui.decision_boundary import training
 from ui.decision_boundary.request import TYPICAL, WHO

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gating_core.attention import NORMS, SOURCES
+from gating_core.attention import MECHANISMS, NORMS
 from gating_core.experiments.comparison import VARIANTS
 from gating_core.tasks import TASK_NAME, TASKS
+from tests.profiles import fuzz
 from ui.decision_boundary.controls import DECISION_BOUNDARY
 from ui.decision_boundary.request import FIRST, BoundaryRequest, resolve, setting
 
@@ -22,7 +23,7 @@ ANYTHING = st.builds(
     noise=st.floats(0, 0.5),
     label_noise=st.floats(0, 0.5),
     balance=st.floats(0, 0.9),
-    source=st.sampled_from(SOURCES),
+    source=st.sampled_from(tuple(MECHANISMS)),
     model_dim=st.integers(3, 16),
     heads=st.integers(1, 4),
     residual=st.booleans(),
@@ -36,6 +37,7 @@ def test_the_default_has_nothing_to_excuse():
     assert setting(BoundaryRequest(), None) == FIRST
 
 
+@fuzz()
 @given(ANYTHING)
 def test_whatever_is_asked_for_there_is_a_run_and_a_note_for_each_difference(request):
     resolved, notes = resolve(request, None)

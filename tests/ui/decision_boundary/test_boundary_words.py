@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 import torch
 
+from gating_core.attention import MECHANISMS
 from gating_core.experiments.comparison import (
     VARIANTS,
     CurvatureSummary,
     Setting,
     TrainedRun,
-    film_data,
-    film_frames,
     train_setting,
+    training_data,
+    training_frames,
 )
 from gating_core.geometry import CURVED, FLAT, UNKNOWN, Integral, Verdict
 from gating_core.tasks import TASK_NAME, TASKS
@@ -162,7 +163,7 @@ def test_steps_that_are_not_drawn_are_counted():
 def test_a_plane_that_three_components_cannot_show_is_named():
     run = run_of(replace(SMALL, model_dim=8, task="spiral", variants=("ungated", "sigmoid")))
     sides = {
-        side: film_frames(run, name, 0)
+        side: training_frames(run, name, 0)
         for side, name in zip(("left", "right"), run.setting.compared, strict=True)
     }
     assert frame_words.axes_text(sides, film_axes(sides)).endswith(
@@ -171,7 +172,7 @@ def test_a_plane_that_three_components_cannot_show_is_named():
 
 
 def test_a_point_says_its_probability():
-    assert _reading(film_data(run_of(SMALL), 0)) == "p(class 1) = %{z:.2f}"
+    assert _reading(training_data(run_of(SMALL), 0)) == "p(class 1) = %{z:.2f}"
 
 
 def test_a_sentence_for_every_frame_says_what_the_seeds_say(monkeypatch):
@@ -247,15 +248,17 @@ def test_a_short_run_of_a_hard_task_has_not_learned_much(task):
     assert f" of new points right; {words.guess_text(run)}. Their difference, the mean" in reading
 
 
-def test_where_values_move_the_first_sentence_says_that_the_theorem_ends():
+def test_where_the_theorem_does_not_apply_the_first_sentence_says_so():
     for source, moves in (("memory", False), ("tokens", True)):
         run = run_of(replace(SMALL, source=source, steps=5))
         for reading in frame_words.readings(run):
-            assert reading.startswith(frame_words.MOVING) is moves
+            assert reading.startswith("Values come from tokens here") is moves
             assert "difference" in reading or "helps" in reading or "hurts" in reading
-    assert (
-        "the theorem that averages of fixed values are flat does not apply." in frame_words.MOVING
-    )
+    for name, mechanism in MECHANISMS.items():
+        text = frame_words.theorem_text(replace(SMALL, source=name))
+        assert ("does not apply." in text) is not (
+            mechanism.fixed_values and mechanism.weights_on_simplex
+        )
 
 
 def test_epochs_are_those_that_were_trained():

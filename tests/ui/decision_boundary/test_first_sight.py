@@ -23,13 +23,14 @@ from ui.decision_boundary.training import MeasurementRequest
 from ui.drawing import palette
 from ui.drawing.panels import PALE, UNDER
 from ui.work import job, runs
+from ui.work.cache import Cache
 from ui.work.job import State
 
 
 @pytest.fixture
 def fresh(monkeypatch):
     """A server just started."""
-    monkeypatch.setattr(runs, "_known", {})
+    monkeypatch.setattr(runs, "CACHED_RUNS", Cache(1e9))
 
 
 def refuse(*_, **__):
@@ -59,7 +60,7 @@ def test_the_default_is_shown_without_any_job(fresh, monkeypatch):
 
 
 def test_what_is_known_of_the_default_is_complete(fresh):
-    shown = runs.known(FIRST)
+    shown = runs.cached_run(FIRST)
     assert not MeasurementRequest().lacks(shown)
     assert not list(MeasurementRequest().measure(shown))
     left, right = (shown.run.variants[name].ensemble for name in FIRST.compared)

@@ -47,7 +47,7 @@ def test_train_on_is_what_a_long_run_would_have_been(monkeypatch):
     assert app.query_params["steps"] in ("100", ["100"])
     assert longer.setting.steps == longer.steps[-1] == 100
     assert longer.steps[: len(short.frames)].tolist() == short.steps.tolist()
-    runs._known.clear()  # or that one would be found again
+    runs.CACHED_RUNS.clear()  # or that one would be found again
     whole = run_of(open_boundary(steps="100"))
     assert whole is not longer
     for name, variant in longer.variants.items():

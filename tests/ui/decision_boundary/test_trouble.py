@@ -74,16 +74,16 @@ def test_a_run_that_cannot_start_keeps_the_picture(monkeypatch):
 
 def test_a_cancelled_run_keeps_its_part_and_goes_on_from_there(monkeypatch):
     whole = run_of(open_boundary(first="60"))
-    runs._known.clear()
+    runs.CACHED_RUNS.clear()
     app = open_boundary()
     halt = Halted(monkeypatch, 20)
     app.number_input(key="first").set_value(60).run()
     at_a_halt(app, 3)
-    job_of(app).cancel(declined=True)
+    job_of(app).cancel(by_visitor=True)
     finish(app)
     assert job_of(app).state is State.CANCELLED
     assert "Training was cancelled after" in texts_of(app)
-    assert f", at step {run_of(app).steps[-1]} of 50. What it had by then is kept." in texts_of(app)
+    assert f", at step {run_of(app).steps[-1]} of 50. Results so far are kept." in texts_of(app)
     part = run_of(app)
     assert part.setting.seeds == (60, 61)
     assert 3 <= len(part.frames) < len(whole.frames)
@@ -114,7 +114,7 @@ def test_a_run_cancelled_while_it_is_measured_goes_on_measuring(nothing_known, m
     app = open_boundary(finished=False)
     at_a_halt(app, 1)
     until(lambda: training.what(job_of(app).items) != "Training", app)
-    job_of(app).cancel(declined=True)
+    job_of(app).cancel(by_visitor=True)
     finish(app)
     assert "Measuring curvature was cancelled" in texts_of(app)
     before = run_of(app)

@@ -1,4 +1,4 @@
-"""Do chart, replay and sentences of the page of depth say what the numbers say?"""
+"""Do chart, replay and sentences of the Depth page agree with the numbers?"""
 
 from functools import cache
 
@@ -18,16 +18,15 @@ from gating_core.experiments.specimen import measure_specimen
 from tests.ui.payload import names_in
 from ui.common.links import check_link
 from ui.depth import words
-from ui.depth.chart import THEORY, Drawn, depth_chart
-from ui.depth.controls import WORDS
-from ui.depth.explain import why_text
+from ui.depth.chart import THEORY, ChartCurve, depth_chart
+from ui.depth.controls import QUANTITY_WORDS
 from ui.depth.replay import GAP, REPLAY_GRID, replay_view
-from ui.depth.request import CURVES, STACKED, UNTRAINED, Request, manifold_link
+from ui.depth.request import STACKED, UNTRAINED, DepthSelection, manifold_link
 from ui.manifold.controls import MANIFOLD
-from ui.manifold.request import Request as ManifoldRequest
-from ui.manifold.request import resolve
+from ui.manifold.request import ManifoldRequest, resolve
 
-QUICK = DepthRequest(depth=8, seed_count=6, grid=7)
+GRID = 7
+QUICK = DepthRequest(depth=8, seed_count=6, grid=GRID)
 
 
 @cache
@@ -36,9 +35,13 @@ def results() -> dict[str, DepthResult]:
     return {x.regime: x for x in measure_regimes(QUICK, names) if isinstance(x, DepthResult)}
 
 
-def drawn(*names: str, quantity: str = "total") -> list[Drawn]:
-    titles = {name: title for curves in CURVES.values() for name, title in curves("plain").items()}
-    return [Drawn(name, titles[name], results()[name], quantity, "#123456") for name in names]
+def drawn(*names: str, quantity: str = "total") -> list[ChartCurve]:
+    titles = {
+        name: title
+        for stacked in STACKED.values()
+        for name, title in DepthSelection(stacked=stacked, around="plain").curves.items()
+    }
+    return [ChartCurve(name, titles[name], results()[name], quantity, "#123456") for name in names]
 
 
 @cache
@@ -47,46 +50,46 @@ def surface(name: str, grid: int = REPLAY_GRID):
 
 
 def test_every_quantity_can_be_chosen_and_nothing_else():
-    assert set(WORDS.values()) == set(QUANTITIES)
-    assert set(STACKED.values()) == set(CURVES)
+    assert set(QUANTITY_WORDS.values()) == set(QUANTITIES)
     assert all(set(of) <= set(QUANTITIES) for of in THEORY.values())
 
 
 @pytest.mark.parametrize(
-    ("request_", "name"),
+    ("controls", "name"),
     [
-        (Request(), "gated"),
-        (Request(gated=False), "ungated"),
-        (Request(stacked="aligned", strong=False, gated=True), "aligned"),
-        (Request(stacked="aligned", gated=False), "strong"),
-        (Request(stacked="random", gated=False, strong=False), "random"),
-        (Request(stacked="stacks", around="both", gated=False), "ungated_both"),
+        ({}, "gated"),
+        (dict(gated=False), "ungated"),
+        (dict(stacked="aligned", strong=False, gated=True), "aligned"),
+        (dict(stacked="aligned", gated=False), "strong"),
+        (dict(stacked="random", gated=False, strong=False), "random"),
+        (dict(stacked="stacks", around="both", gated=False), "ungated_both"),
     ],
+    ids=str,
 )
-def test_a_request_replays_what_its_switch_says(request_, name):
-    assert request_.replayed == name
+def test_a_selection_replays_what_its_switch_says(controls, name):
+    assert DepthSelection(**controls).replayed == name
 
 
 def test_only_trained_stacks_have_layers_and_seeds_of_their_own():
-    asked = dict(layers=3, first_seed=40, member=2)
-    assert (Request(**asked).depth, Request(**asked).seed) == (3, 42)
-    other = Request(stacked="random", **asked)
+    controls = dict(layers=3, first_seed=40, member=2)
+    trained, other = DepthSelection(**controls), DepthSelection(stacked="random", **controls)
+    assert (trained.depth, trained.seed) == (3, 42)
     assert (other.depth, other.seed) == (UNTRAINED.depth, 2)
 
 
 @pytest.mark.parametrize("around", ARRANGEMENTS)
-@pytest.mark.parametrize("gated", [False, True])
-def test_manifold_is_sent_the_same_stack(around, gated):
+def test_manifold_is_sent_the_same_stack(around):
     """Its surface there is that of the replay, after the same layer."""
-    request = Request(stacked="stacks", around=around, gated=gated, member=5)
-    link = manifold_link(request, 3)
-    assert check_link({name: [text] for name, text in link.items()}, MANIFOLD) == ({}, [])
-    fed = {MANIFOLD[name].feeds: MANIFOLD[name].parse(text) for name, text in link.items()}
-    side = resolve(ManifoldRequest(grid=31, **fed)).sides[gated]
-    found = measure_specimen(side, 31).surface.values[0]
-    wanted = replay(UNTRAINED, request.replayed, request.member).values[2]
-    np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-14)
-    assert manifold_link(request, 16)["layers"] == "8"
+    for gated in (False, True):
+        selection = DepthSelection(stacked="stacks", around=around, gated=gated, member=5)
+        link = manifold_link(selection, 3)
+        assert check_link({name: [text] for name, text in link.items()}, MANIFOLD) == ({}, [])
+        fed = {MANIFOLD[name].feeds: MANIFOLD[name].parse(text) for name, text in link.items()}
+        side = resolve(ManifoldRequest(grid=31, **fed)).variants[gated]
+        found = measure_specimen(side, GRID).surface.values[0]
+        wanted = replay(UNTRAINED, selection.replayed, selection.member, GRID).values[2]
+        np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-14)
+        assert manifold_link(selection, 16)["layers"] == "8"
 
 
 # --- The chart ------------------------------------------------------------------------------------
@@ -163,7 +166,7 @@ def test_the_strip_is_the_map_of_every_layer_and_the_ring_stands_round_the_shown
         part = view.arrays["strip"][:, first : first + REPLAY_GRID]
         np.testing.assert_array_equal(part, view.arrays["sheet_shade"][layer])
         across = view.arrays["strip_x"][first : first + REPLAY_GRID]
-        ring = view.arrays["now_x"][layer]
+        ring = view.arrays["now_u"][layer]
         assert ring.min() < across.min() < layer + 1 < across.max() < ring.max()
 
 
@@ -199,34 +202,34 @@ def test_sheets_of_one_size_are_drawn_to_scale():
 # --- Sentences ------------------------------------------------------------------------------------
 
 
-def test_what_is_systematic_is_said_from_the_word_of_the_core():
+def test_what_seeds_show_is_said_from_the_word_of_the_core():
     text = words.summary(drawn("aligned", "strong"))
-    assert text.startswith("Systematic in the total absolute curvature: weak gates: **grows like")
+    assert text.startswith("Total absolute curvature: **grows like a power of depth** for *weak")
     assert "theory 2" in text
-    assert "strong gates: **saturates**" in text
+    assert "**saturates** for *strong gates*" in text
     mean = drawn("aligned")[0].curve.exponent.interval.mean
     assert abs(mean - 2) < 0.02
 
 
-def test_what_is_undecided_is_not_called_systematic():
-    each = Drawn("ungated", "ungated", load_shipped().results["ungated"], "centre", "#000000")
+def test_what_is_undecided_has_no_verb():
+    each = ChartCurve("ungated", "ungated", load_shipped().results["ungated"], "centre", "#000000")
     assert each.curve.course.word == "undecided"
     text = words.summary([each])
-    assert text.startswith("Undecided by these seeds in the curvature at the centre")
-    assert "Systematic" not in text
+    assert text.startswith("Curvature at the centre, without its sign, undecided by these seeds:")
+    assert not any(verb in text for verb in words.VERBS.values())
 
 
 def test_missing_seeds_are_said_and_whole_curves_say_nothing():
-    assert words.doubts(drawn("aligned", "strong")) == ""
+    assert words.missing_seeds(drawn("aligned", "strong")) == ""
     trained = load_shipped().results["gated"]
-    assert words.doubts([Drawn("gated", "gated", trained, "total", "#000000")]) == ""
+    assert words.missing_seeds([ChartCurve("gated", "gated", trained, "total", "#000000")]) == ""
     each = drawn("ungated_plain")
-    if (each[0].curve.count < QUICK.seed_count).any():
-        assert "survivors" in words.doubts(each)
+    assert (each[0].curve.count < QUICK.seed_count).any()
+    assert words.missing_seeds(each).startswith("Open rings: not all of 6 seeds are known (ungated")
 
 
 def test_an_empty_lower_estimate_is_no_number():
-    found = replay(UNTRAINED, "gated_plain", 0, 7)
+    found = replay(UNTRAINED, "gated_plain", 0, GRID)
     lines = words.captions(found, found.diameter)
     assert not [line for line in lines if "at least 0" in line]
     assert "cannot tell" in lines[-1]
@@ -234,8 +237,8 @@ def test_an_empty_lower_estimate_is_no_number():
 
 
 def test_the_explanation_has_the_numbers_that_are_known():
-    assert "Measured" not in why_text({})
-    text = why_text(results())
+    assert "Measured" not in words.theory_text({})
+    text = words.theory_text(results())
     assert "Measured: aligned" in text
     assert "Strong gates, after 8 layers" in text
     assert "gated, nothing else: diameter shrinks" in text
@@ -244,6 +247,6 @@ def test_the_explanation_has_the_numbers_that_are_known():
 
 def test_a_row_of_the_table_has_exponent_and_word():
     row = words.row("aligned gates", results()["aligned"].curves["centre"])
-    assert row["It"] == "grows like a power"
+    assert row["With depth"] == "grows like a power"
     assert row["Exponent"].startswith("2")
     assert row["Seeds known"] == "6 of 6"

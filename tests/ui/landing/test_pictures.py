@@ -10,7 +10,7 @@ import torch
 from gating_core.attention.classifier import restore
 from gating_core.experiments.comparison.frames import cut_of, strengths_model
 from gating_core.experiments.comparison.run import train_setting
-from gating_core.experiments.comparison.setting import FIRST_LOOK
+from gating_core.experiments.comparison.setting import FIRST_SETTING
 from gating_core.geometry.classics import SURFACES
 from gating_core.geometry.concentration import crease_levels
 from gating_core.geometry.grid import square_grid
@@ -23,7 +23,7 @@ from ui.drawing.panels import FAINT, UNDER
 from ui.drawing.planes import drawn_planes, plane_patch
 from ui.drawing.sheet import boundaries
 from ui.landing.figures import curvature_maps, learning_curves
-from ui.landing.pair import measured_side
+from ui.landing.pair import MeasuredPair, measure_model
 from ui.landing.picture import curvature_colours, pair_view
 
 AXIS = np.linspace(-1, 1, 21)
@@ -31,11 +31,11 @@ AXIS = np.linspace(-1, 1, 21)
 
 @pytest.fixture(scope="module")
 def pair():
-    *_, run = train_setting(replace(FIRST_LOOK, task="xor", steps=60, seed_count=3))
+    *_, run = train_setting(replace(FIRST_SETTING, task="xor", steps=60, seed_count=3))
     grid = square_grid(21)
     gated = run.variants["sigmoid"].ensemble
     models = (strengths_model(gated, gated.best, x) for x in ([0.0], [0.0, 0.5, 1.0]))
-    left, right = (measured_side(model, run, gated.best, grid) for model in models)
+    left, right = (measure_model(model, run, gated.best, grid) for model in models)
     return run, left, right
 
 
@@ -161,16 +161,16 @@ def test_the_triangle_of_values_says_what_the_classifier_says_where_the_sheet_li
     """By class, and on the side whose outputs are averages of the three values."""
     _, left, right = pair
     for colouring in ("class", "curvature"):
-        view = pair_view(left, right, colouring)
+        view = pair_view(MeasuredPair(left, right, True), colouring)
         (flat, *_), (curved, *_) = view.columns
         grounds = [[t for t in panel.traces if t.get("meta") == UNDER] for panel in (flat, curved)]
         assert list(map(len, grounds)) == [colouring == "class", 0]
         faint = [[t for t in panel.traces if t.get("opacity") == FAINT["opacity"]]
                  for panel in (flat, curved)]  # fmt: skip
         assert list(map(len, faint)) == [colouring != "class", 1]
-    alone = pair_view(right.frame(0), right)  # as the page has it
+    alone = pair_view(MeasuredPair(right.frame(0), right, True))  # as the page has it
     assert "left_ground_class" in alone.arrays
-    view = pair_view(left, right)
+    view = pair_view(MeasuredPair(left, right, True))
     vertices = np.stack([view.arrays[f"left_ground_{x}"] for x in "xyz"], -1)
     corners = np.stack([view.arrays[f"left_ground_{x}"] for x in "ijk"], -1)
     middles = vertices[corners].mean(1)
@@ -186,7 +186,7 @@ def test_the_triangle_of_values_says_what_the_classifier_says_where_the_sheet_li
 
 @pytest.mark.parametrize("colouring", ["class", "curvature"])
 def test_the_view_names_every_array_it_uses(pair, colouring):
-    view = pair_view(*pair[1:], colouring)
+    view = pair_view(MeasuredPair(*pair[1:], True), colouring)
     panels = [panel for column in view.columns for panel in column]
     used = names_in([p.traces for p in panels]).union(*(p.pick.values() for p in panels))
     used |= {f"{note.prefix}_{x}" for p in panels for note in p.notes for x in "xyz"}
@@ -197,7 +197,7 @@ def test_the_view_names_every_array_it_uses(pair, colouring):
 
 def test_colours_of_k_are_symmetric_shared_and_say_what_they_cut_off(pair):
     _, left, right = pair
-    view = pair_view(left, right, "curvature")
+    view = pair_view(MeasuredPair(left, right, True), "curvature")
     low, high = view.colour_range
     assert low == -high
     drawn = {
@@ -224,7 +224,7 @@ def test_a_constant_sphere_is_not_blank():
     sphere = measure_surface(SURFACES["sphere by gating"].chart, square_grid(21))
     scale = curvature_colours(sphere)
     assert abs(scale.ends[1] - 1 / 0.49) < 1e-9
-    figure = curvature_maps({"sphere": sphere}, {"sphere": 0}, scale)
+    figure = curvature_maps({"sphere": sphere}, scale)
     axis = figure.layout.coloraxis
     assert (axis.cmin, axis.cmax) == (scale.low, scale.high) == (-scale.high, scale.high)
     assert figure.data[0].z.min() == pytest.approx(scale.high)
@@ -234,7 +234,7 @@ def test_the_zero_line_is_drawn_only_where_the_sign_means_something():
     grid = square_grid(21)
     torus = measure_surface(lambda p: SURFACES["torus"].chart(p), grid)
     flat = measure_surface(SURFACES["warped plane"].chart, grid)
-    figure = curvature_maps({"a": torus, "b": flat}, {"a": 0, "b": 0}, curvature_colours(torus))
+    figure = curvature_maps({"a": torus, "b": flat}, curvature_colours(torus))
     lines = [trace for trace in figure.data if trace.type == "scatter"]
     assert len(lines) == 1
     v = lines[0].y[~np.isnan(np.array(lines[0].y, dtype=float))]
@@ -243,7 +243,7 @@ def test_the_zero_line_is_drawn_only_where_the_sign_means_something():
 
 def test_creases_are_where_the_curvature_is_and_on_the_picture_of_curvature_only(pair):
     _, left, right = pair
-    view = pair_view(left, right, "curvature")
+    view = pair_view(MeasuredPair(left, right, True), "curvature")
     levels = crease_levels(right.surface)
     assert np.isfinite(levels).any()  # else nothing is tested
     for frame, level in enumerate(levels):
@@ -256,7 +256,7 @@ def test_creases_are_where_the_curvature_is_and_on_the_picture_of_curvature_only
         on_surface = lifted(curve[:, :2], AXIS, right.frames.values[frame][None])[0]
         np.testing.assert_allclose(curve[:, 2:], on_surface, atol=1e-12)
     assert np.isnan(view.arrays["left_crease_x"]).all()
-    assert not any("crease" in name for name in pair_view(left, right).arrays)
+    assert not any("crease" in name for name in pair_view(MeasuredPair(left, right, True)).arrays)
 
 
 def test_grid_lines_are_rows_and_columns_of_the_surface():
@@ -279,4 +279,4 @@ def test_learning_curves_show_every_seed(pair):
 
 def test_wrong_colourings_are_refused(pair):
     with pytest.raises(ValueError, match="colouring"):
-        pair_view(*pair[1:], "rainbow")
+        pair_view(MeasuredPair(*pair[1:], True), "rainbow")

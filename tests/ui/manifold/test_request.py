@@ -7,38 +7,40 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 import torch
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gating_core.attention.config import GATE_GRANULARITIES, GATE_POSITIONS, NORMS, SOURCES
-from gating_core.attention.gate_kinds import GATE_KINDS
-from gating_core.experiments.budget import AFFORDABLE, cost
-from gating_core.experiments.specimen.handles import (
+from gating_core.attention.config import NORMS
+from gating_core.attention.gate_kinds import GATE_GRANULARITIES, GATE_NAMES, GATE_POSITIONS
+from gating_core.attention.mechanisms import MECHANISMS
+from gating_core.experiments.budget import AFFORDABLE_COST, cost
+from gating_core.experiments.specimen.measured import measure_specimen
+from gating_core.experiments.specimen.model import (
+    CHARTS,
+    build_specimen,
     draggable_gates,
     draggable_values,
     gate_arrows,
     moved_gate,
     own_values,
 )
-from gating_core.experiments.specimen.measured import measure_specimen
-from gating_core.experiments.specimen.model import CHARTS, build_specimen
+from tests.profiles import fuzz
 from ui.drawing.axes import coordinate_axes, principal_axes
 from ui.limits import GRID_POINTS, LARGEST_DRAGGED
-from ui.manifold.hold import moved_value, value_positions
-from ui.manifold.request import Metric, Request, resolve, turned_covariance
+from ui.manifold.handles import moved_value, value_positions
+from ui.manifold.request import ManifoldRequest, Metric, resolve, turned_covariance
 
-MANY = max(100, settings().max_examples)  # the combinations are many
 SMALL = 5  # points along each side of the grids measured here
 ROUNDED = 5e-5  # what four digits after the point leave of a dragged number
 CONTROLS = {"position", "chart", "value_count", "heads", "grid"}  # where a sentence can stand
 
 POSSIBLE = st.builds(
-    Request,
-    kind=st.sampled_from(GATE_KINDS),
+    ManifoldRequest,
+    kind=st.sampled_from(GATE_NAMES),
     strength=st.sampled_from([0.0, 0.35, 1.0]),
     depth=st.integers(1, 3),
     chart=st.sampled_from(CHARTS),
-    source=st.sampled_from(SOURCES),
+    source=st.sampled_from(tuple(MECHANISMS)),
     position=st.sampled_from(GATE_POSITIONS),
     granularity=st.sampled_from(GATE_GRANULARITIES),
     model_dim=st.integers(2, 8),
@@ -79,21 +81,21 @@ def is_sentence(note: str) -> bool:
     return not note[0].islower() and note.endswith(".") and len(note) < 260
 
 
-@settings(max_examples=MANY)
+@fuzz()
 @given(POSSIBLE)
 def test_something_is_shown_for_every_combination_and_differences_are_said(request):
     found = resolve(request)
     assert set(found.notes) <= CONTROLS
     assert all(map(is_sentence, found.notes.values()))
-    ungated, *gated = found.sides
+    ungated, *gated = found.variants
     assert ungated.config.gate is None
     assert [side.ungated for side in gated] == [ungated] * len(gated)
-    for side in found.sides:  # whatever is shown can be measured
+    for side in found.variants:  # whatever is shown can be measured
         measured = measure_specimen(side, SMALL)
         assert np.isfinite(measured.surface.values).all()
         verdict = measured.verdict
         assert verdict.curved + verdict.flat + verdict.undecided == pytest.approx(1, abs=1e-12)
-    config = found.sides[-1].config
+    config = found.variants[-1].config
     assert config.heads == request.heads or "Shown" in found.notes["heads"]
     assert ungated.chart == request.chart or "Shown: inputs." in found.notes["chart"]
     assert gated or "Shown: the ungated surface only." in found.notes["chart"]
@@ -108,9 +110,9 @@ def test_something_is_shown_for_every_combination_and_differences_are_said(reque
         assert (gate.kind, gate.granularity, gate.position, gate.strength) == wanted
 
 
-@settings(max_examples=MANY)
+@fuzz()
 @given(ANYTHING)
-@example(replace(Request(), metric=Metric(kind="turned", ratio=math.inf), model_dim=2))
+@example(replace(ManifoldRequest(), metric=Metric(kind="turned", ratio=math.inf), model_dim=2))
 def test_nothing_but_a_value_error_with_a_sentence_ever_comes_back(request):
     found = None
     try:
@@ -120,7 +122,7 @@ def test_nothing_but_a_value_error_with_a_sentence_ever_comes_back(request):
     if found is None:
         assert re.match(r"The (grid|covariance|dragged (values|gate weights)) .*\.$", said)
         return
-    for side in found.sides:
+    for side in found.variants:
         measured = measure_specimen(side, 3)
         assert np.isfinite(measured.surface.values).all()
 
@@ -172,24 +174,24 @@ def test_nothing_but_a_value_error_with_a_sentence_ever_comes_back(request):
     ids=str,
 )
 def test_each_combination_that_cannot_be_gets_its_sentence(change, control, words):
-    found = resolve(replace(Request(), **change))
+    found = resolve(ManifoldRequest(**change))
     assert words in found.notes[control]
     assert is_sentence(found.notes[control])
-    for side in found.sides:
+    for side in found.variants:
         measure_specimen(side, 3)
 
 
 @pytest.mark.parametrize("position", ["G2", "G3", "G4"])
 def test_where_the_note_says_flat_it_is_flat(position):
     for depth in (1, 2):
-        found = resolve(Request(position=position, depth=depth))
-        assert all(measure_specimen(side, 11).surface.flat[0] for side in found.sides)
+        found = resolve(ManifoldRequest(position=position, depth=depth))
+        assert all(measure_specimen(side, 11).surface.flat[0] for side in found.variants)
 
 
 def test_the_default_has_nothing_to_excuse_and_two_sides():
-    found = resolve(Request())
+    found = resolve(ManifoldRequest())
     assert found.notes == {}
-    assert len(found.sides) == 2
+    assert len(found.variants) == 2
     assert found.grid == 61
     assert not found.axes.principal
 
@@ -227,25 +229,29 @@ THREE_ROWS = ((1.0, 2.0, 3.0),) * 3
 )
 def test_what_cannot_be_shown_at_all_is_refused_in_one_sentence(change, words):
     with pytest.raises(ValueError, match=re.escape(words)):
-        resolve(replace(Request(), **change))
+        resolve(ManifoldRequest(**change))
 
 
 def test_the_largest_dragged_numbers_can_still_be_measured():
     edge = ((LARGEST_DRAGGED, 0.0, -LARGEST_DRAGGED), (0.0, LARGEST_DRAGGED, 1.0), (1.0, 2.0, 3.0))
     for change in (dict(values=edge), dict(gate_weight=edge)):
-        for side in resolve(replace(Request(), **change)).sides:
+        for side in resolve(ManifoldRequest(**change)).variants:
             assert np.isfinite(measure_specimen(side, SMALL).surface.values).all()
 
 
 def test_a_heavy_model_is_measured_on_fewer_points_and_says_so():
-    heavy = Request(source="tokens", depth=8, model_dim=16, value_count=12, heads=4, grid=151)
+    heavy = ManifoldRequest(
+        source="tokens", depth=8, model_dim=16, value_count=12, heads=4, grid=151
+    )
     found = resolve(heavy)
     assert found.grid < 61
     assert f"on a grid of {found.grid}" in found.notes["grid"]
-    light = resolve(Request(grid=151))
+    light = resolve(ManifoldRequest(grid=151))
     assert light.grid == 151
-    assert cost(light.sides[-1].config) * 151**2 <= AFFORDABLE
-    assert cost(found.sides[-1].config) > cost(resolve(replace(heavy, depth=1)).sides[-1].config)
+    assert cost(light.variants[-1].config) * 151**2 <= AFFORDABLE_COST
+    assert cost(found.variants[-1].config) > cost(
+        resolve(replace(heavy, depth=1)).variants[-1].config
+    )
 
 
 # --- Axes ---
@@ -253,7 +259,7 @@ def test_a_heavy_model_is_measured_on_fewer_points_and_says_so():
 
 def test_up_to_three_dimensions_the_axes_are_the_coordinates():
     for dim in (2, 3):
-        axes = resolve(Request(model_dim=dim)).axes
+        axes = resolve(ManifoldRequest(model_dim=dim)).axes
         np.testing.assert_array_equal(axes.basis, np.eye(dim))
         assert axes.names == tuple(f"y<sub>{i + 1}</sub>" for i in range(dim))
         points = np.random.default_rng(0).normal(size=(4, dim))
@@ -287,7 +293,7 @@ def test_a_single_point_shows_all_of_its_variance():
 
 @pytest.mark.parametrize("chart", CHARTS)
 def test_the_axes_stay_put_while_strength_depth_and_what_is_dragged_move(chart):
-    first = Request(model_dim=6, chart=chart, depth=2, seed=72)
+    first = ManifoldRequest(model_dim=6, chart=chart, depth=2, seed=72)
     axes = resolve(first).axes
     assert axes.principal
     rows = ((1.0, -2.0, 0.5, 0.0, 3.0, 1.0),) * 3
@@ -304,9 +310,11 @@ def test_the_axes_stay_put_while_strength_depth_and_what_is_dragged_move(chart):
 @pytest.mark.parametrize(("angle", "ratio"), [(0.0, 4.0), (30.0, 0.05), (90.0, 20.0), (137.0, 2.5)])
 @pytest.mark.parametrize("dim", [2, 3, 6])
 def test_a_turned_covariance_stretches_along_its_direction_and_nowhere_else(dim, angle, ratio):
-    found = resolve(Request(model_dim=dim, metric=Metric("turned", angle=angle, ratio=ratio)))
-    sigma = np.array(found.sides[0].covariance)
-    assert found.sides[0].covariance == found.sides[1].covariance
+    found = resolve(
+        ManifoldRequest(model_dim=dim, metric=Metric("turned", angle=angle, ratio=ratio))
+    )
+    sigma = np.array(found.variants[0].covariance)
+    assert found.variants[0].covariance == found.variants[1].covariance
     np.testing.assert_allclose(sigma, turned_covariance(found.axes, angle, ratio))
     np.testing.assert_allclose(np.linalg.eigvalsh(sigma), sorted([ratio] + [1.0] * (dim - 1)))
     turn = math.radians(angle)
@@ -318,17 +326,23 @@ def test_a_turned_covariance_stretches_along_its_direction_and_nowhere_else(dim,
 
 
 def test_covariances_are_what_was_asked_for():
-    assert resolve(Request()).sides[0].covariance is None
-    isotropic = resolve(Request(metric=Metric(variance=2.5))).sides[0].covariance
+    assert resolve(ManifoldRequest()).variants[0].covariance is None
+    isotropic = resolve(ManifoldRequest(metric=Metric(variance=2.5))).variants[0].covariance
     np.testing.assert_array_equal(isotropic, 2.5 * np.eye(3))
     variances = (0.5, 2.0, 7.0)
-    diagonal = resolve(Request(metric=Metric("diagonal", variances=variances))).sides[0].covariance
+    diagonal = (
+        resolve(ManifoldRequest(metric=Metric("diagonal", variances=variances)))
+        .variants[0]
+        .covariance
+    )
     np.testing.assert_array_equal(diagonal, np.diag(variances))
 
 
 def test_k_is_multiplied_by_an_isotropic_variance():
     plain, scaled = (
-        measure_specimen(resolve(Request(metric=Metric(variance=s))).sides[1], SMALL).surface
+        measure_specimen(
+            resolve(ManifoldRequest(metric=Metric(variance=s))).variants[1], SMALL
+        ).surface
         for s in (1.0, 4.0)
     )
     np.testing.assert_allclose(scaled.gaussian, 4 * plain.gaussian, rtol=1e-9)
@@ -339,8 +353,8 @@ def test_k_is_multiplied_by_an_isotropic_variance():
 
 
 def specimen_of(**change):
-    found = resolve(replace(Request(), **change))
-    return found.sides[-1], found.axes
+    found = resolve(ManifoldRequest(**change))
+    return found.variants[-1], found.axes
 
 
 @pytest.mark.parametrize("pair", [(0, 1), (0, 2), (1, 2)])
@@ -408,7 +422,7 @@ def test_what_can_be_dragged_is_what_resolve_accepts():
         dict(), dict(source="tokens"), dict(value_count=4), dict(norm="pre"), dict(position="G2"),
         dict(position="G5"), dict(model_dim=2), dict(depth=3), dict(chart="weights"),
     ):  # fmt: skip
-        request = replace(Request(), **change)
+        request = ManifoldRequest(**change)
         specimen, axes = specimen_of(**change)
         assert draggable_values(specimen.config) == (
             request.source == "memory" and request.value_count == 3
@@ -416,16 +430,18 @@ def test_what_can_be_dragged_is_what_resolve_accepts():
         if draggable_values(specimen.config):
             own = own_values(specimen)
             values = moved_value(own, axes, (0, 1), 2, (0.5, 0.5))
-            assert resolve(replace(request, values=values)).sides[0].values == values
+            assert resolve(replace(request, values=values)).variants[0].values == values
         if draggable_gates(specimen.config):
             weights = moved_gate(specimen, 0, (0.5, 0.5))
             again = resolve(replace(request, gate_weight=weights))
-            assert again.sides[-1].gate_weight == weights
-            assert again.sides[0].gate_weight is None
+            assert again.variants[-1].gate_weight == weights
+            assert again.variants[0].gate_weight is None
     assert not draggable_gates(specimen_of(norm="pre")[0].config)
     assert not draggable_gates(specimen_of(position="G3")[0].config)
 
 
 def test_coordinates_have_names_and_requests_have_defaults_for_everything():
     assert coordinate_axes(2).names == ("y<sub>1</sub>", "y<sub>2</sub>")
-    assert all(field.default is not None or field.name != "kind" for field in fields(Request))
+    assert all(
+        field.default is not None or field.name != "kind" for field in fields(ManifoldRequest)
+    )

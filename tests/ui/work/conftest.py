@@ -1,4 +1,4 @@
-"""What do the tests of jobs share? That no thread is left behind, a clock, and a pool."""
+"""Fixtures of the tests of jobs: no thread left behind, a clock, and a pool."""
 
 import pytest
 
@@ -24,7 +24,7 @@ def clock(monkeypatch):
 
 @pytest.fixture
 def run(nothing_is_left):
-    """Start jobs that are cancelled in the end, whatever comes."""
+    """Start jobs that are cancelled at the end of the test."""
     started = []
 
     def start(make, **options):

@@ -1,4 +1,4 @@
-"""What do worker processes compute in tests?"""
+"""Tasks of worker processes in tests."""
 
 import os
 import time
@@ -14,7 +14,7 @@ TICK_SECONDS = 0.01
 
 
 class Unreadable(Exception):
-    """An error that can be written, and not read again."""
+    """An error that can be pickled, and not unpickled."""
 
     def __init__(self, number, text):
         super().__init__(f"{number}: {text}")
@@ -59,10 +59,10 @@ def share_cleared():
 
 def growing(frames):
     """A tuple that grows by an array each time, as a run does."""
-    found = ()
+    arrays = ()
     for number in range(frames):
-        found = (*found, np.full(1000, float(number)))
-        yield found
+        arrays = (*arrays, np.full(1000, float(number)))
+        yield arrays
         yield None
 
 
@@ -94,7 +94,7 @@ def failing(error, items=1):
 
 
 def talking():
-    """Print, as libraries do: it must not reach the server as an item."""
+    """Print, as libraries do."""
     print("a word")
     os.write(1, b"another one\n")
     yield "item"

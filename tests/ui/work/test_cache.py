@@ -1,4 +1,4 @@
-"""Is what is made once there for all, as long as there is room, and never more than that?"""
+"""Caches: each result is made once for all, and their size is bounded."""
 
 import threading
 from dataclasses import dataclass
@@ -7,9 +7,10 @@ from types import MappingProxyType
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.profiles import fuzz
 from tests.ui.work.work import DEADLINE_SECONDS, await_true
 from ui.work import cache
 from ui.work.cache import ENTRY_BYTES, Cache, bytes_of, cached
@@ -29,11 +30,11 @@ def numbers(count):
 
 @pytest.fixture
 def own():
-    """A shelf for three results of a thousand bytes."""
+    """A cache for three results of a thousand bytes."""
     return Cache(3 * (ENTRY_BYTES + 1000))
 
 
-# --- How much is it? ------------------------------------------------------------------------------
+# --- Sizes ---------------------------------------------------------------------------------------
 
 
 def test_bytes_of_a_result_are_those_of_its_arrays_and_texts():
@@ -43,7 +44,7 @@ def test_bytes_of_a_result_are_those_of_its_arrays_and_texts():
     assert bytes_of(MappingProxyType({"a": b"ab"})) == 2
 
 
-def test_what_stands_there_twice_is_counted_once():
+def test_an_object_that_occurs_twice_is_counted_once():
     shared = numbers(100)
     assert bytes_of([shared, Result(shared), shared.copy()]) == 200
 
@@ -54,59 +55,57 @@ def test_a_sequence_that_holds_itself_and_a_class_have_a_size():
     assert bytes_of(around) == 100
 
 
-@settings(max_examples=50)
+@fuzz()
 @given(st.lists(st.tuples(st.integers(0, 8), st.integers(0, 40_000)), max_size=40))
-def test_there_is_never_more_than_the_shelf_takes(puts):
-    kept = Cache(100_000)
+def test_the_size_is_bounded(puts):
+    small = Cache(100_000)
     for key, size in puts:
-        kept.put(key, numbers(size))
-        there = kept.find(range(9))
-        assert kept.bytes == sum(ENTRY_BYTES + len(item) for item in there.values()) <= 100_000
+        small.put(key, numbers(size))
+        there = small.find(range(9))
+        assert small.bytes == sum(ENTRY_BYTES + len(item) for item in there.values()) <= 100_000
         assert len(there[key]) == size  # the newest is there
 
 
-def test_the_one_that_was_not_asked_for_longest_makes_room():
-    kept = Cache(3 * (ENTRY_BYTES + 1000))
+def test_the_least_recently_used_makes_room(own):
     for key in "abc":
-        kept.put(key, numbers(1000))
-    kept.get("a", pytest.fail)
-    kept.find("b")
-    kept.put("d", numbers(1000))
-    assert set(kept.find("abcd")) == set("abd")
+        own.put(key, numbers(1000))
+    own.get("a", pytest.fail)
+    own.find("b")
+    own.put("d", numbers(1000))
+    assert set(own.find("abcd")) == set("abd")
 
 
-def test_what_is_larger_than_the_shelf_is_made_and_not_kept():
-    kept = Cache(ENTRY_BYTES + 1000)
-    kept.put("a", numbers(1000))
-    assert len(kept.get("b", lambda: numbers(1001))) == 1001
-    assert set(kept.find("ab")) == {"a"}
+def test_a_result_larger_than_the_cache_is_made_and_not_cached():
+    small = Cache(ENTRY_BYTES + 1000)
+    small.put("a", numbers(1000))
+    assert len(small.get("b", lambda: numbers(1001))) == 1001
+    assert set(small.find("ab")) == {"a"}
 
 
-# --- Who makes it? --------------------------------------------------------------------------------
+# --- Making ---------------------------------------------------------------------------------------
 
 
-def test_visitors_who_ask_at_once_are_given_the_same_and_let_others_go_on(own, monkeypatch):
-    monkeypatch.setattr(
-        cache, "SCRIPTS", turns := ScriptSemaphore(places=1, patience=DEADLINE_SECONDS)
-    )
-    go, asked, made, got = threading.Event(), [], [], []
+def test_concurrent_visitors_get_the_same_result_and_let_others_go_on(own, monkeypatch):
+    scripts = ScriptSemaphore(places=1, patience=DEADLINE_SECONDS)
+    monkeypatch.setattr(cache, "SCRIPTS", scripts)
+    go, entered, made, got = threading.Event(), [], [], []
 
     def make():
         made.append(numbers(10))
-        with turns.released():  # as whoever asks a worker
+        with scripts.released():  # as a script does that waits for a worker
             assert go.wait(DEADLINE_SECONDS)
         return made[0]
 
     def visit():
-        with turns.acquired():
-            asked.append(1)
+        with scripts.acquired():
+            entered.append(1)
             got.append(own.get("a", make))
 
     visitors = [threading.Thread(target=visit) for _ in range(3)]
     for visitor in visitors:
         visitor.start()
-    await_true(lambda: len(asked) == 3)  # each has had the one turn, while the first still makes
-    await_true(lambda: not turns.inside)
+    await_true(lambda: len(entered) == 3)  # all, while the first still makes it
+    await_true(lambda: not scripts.inside)
     go.set()
     for visitor in visitors:
         visitor.join(DEADLINE_SECONDS)
@@ -114,7 +113,7 @@ def test_visitors_who_ask_at_once_are_given_the_same_and_let_others_go_on(own, m
     assert [item is made[0] for item in got] == [True] * 3
 
 
-def test_an_error_is_the_makers_and_the_next_one_tries_again(own):
+def test_an_error_is_not_cached(own):
     def fail():
         raise ZeroDivisionError
 
@@ -123,14 +122,14 @@ def test_an_error_is_the_makers_and_the_next_one_tries_again(own):
     assert own.get("a", lambda: "there") == "there"
 
 
-def test_nothing_stays_of_what_was_made_once_it_has_made_room(own):
+def test_nothing_is_left_of_results_that_have_made_room(own):
     for key in range(100):
         own.get(key, lambda: numbers(1000))
     assert own.bytes == 3 * (ENTRY_BYTES + 1000)
     assert not own._making
 
 
-def test_a_function_is_called_once_for_what_its_arguments_say(own):
+def test_a_function_is_called_once_for_each_key(own):
     calls = []
 
     @cached("Making …", on=own)

@@ -1,4 +1,4 @@
-"""Is what takes a second made once for all, cancelled on demand, and begun again only on demand?"""
+"""Results made in jobs: made once for all, cancelled and started again on request."""
 
 import threading
 
@@ -19,11 +19,11 @@ def page():
 
     state = st.session_state
     jobs.arrive("home")
-    found, job = state["kept"].fetch(state["wanted"])
-    if found is not None:
-        st.text(f"found {found}")
+    result, job = state["results"].fetch(state["request"])
+    if result is not None:
+        st.text(f"result {result}")
     if job is not None:
-        state["kept"].watch(job, "Making")
+        state["results"].watch(job, "Making")
 
 
 def page_of_several():
@@ -33,10 +33,10 @@ def page_of_several():
 
     state = st.session_state
     jobs.arrive("home")
-    found, job = state["kept"].fetch_all(state["wanted"])
-    st.text(f"found {found}")
+    results, job = state["results"].fetch_all(state["request"])
+    st.text(f"results {results}")
     if job is not None:
-        state["kept"].watch(job, "Making", again="Make the rest")
+        state["results"].watch(job, "Making", again="Make the rest")
 
 
 def page_that_draws():
@@ -44,19 +44,19 @@ def page_that_draws():
 
     from ui.work import jobs
 
-    state, wanted = st.session_state, st.session_state["wanted"]
+    state, request = st.session_state, st.session_state["request"]
     jobs.arrive("home")
 
     def draw():
-        st.text(f"drawn {state['kept'].known(wanted)}")
+        st.text(f"drawn {state['results'].cached(request)}")
 
-    _, job = state["kept"].fetch_all(wanted)
+    _, job = state["results"].fetch_all(request)
     if job is not None:
-        state["kept"].watch(job, "Making", beside=False, draw=draw)
+        state["results"].watch(job, "Making", beside=False, draw=draw)
 
 
 class Made:
-    """Says its ``share``, waits until it is let on, and then has, or is, what ``ends`` it."""
+    """Yields its ``share``, waits until it is let on, then yields or raises ``ends``."""
 
     def __init__(self, ends="it"):
         self.ends, self.begun, self.let_on = ends, 0, threading.Semaphore(0)
@@ -74,25 +74,25 @@ class Made:
 
 @pytest.fixture
 def made():
-    """How each thing is made that can be wanted."""
+    """The work for each request."""
     return {"a": Made(), "b": Made("other"), "c": Made("third")}
 
 
 @pytest.fixture
 def visit(monkeypatch, made):
-    """A visitor's page that wants what is made; all visitors share the same results."""
+    """Open a visitor's page with a request; all visitors share the results."""
     monkeypatch.setattr(cached_jobs, "AT_ONCE_SECONDS", 0.0)
     monkeypatch.setattr(jobs, "QUIET_SECONDS", 0.0)
     shared = CachedJobs(
-        "kept", lambda wanted: made[wanted](), Cache(2.5 * ENTRY_BYTES), (ZeroDivisionError,)
+        "made", lambda request: made[request](), Cache(2.5 * ENTRY_BYTES), (ZeroDivisionError,)
     )
     opened = []
 
-    def open_it(wanted, page=page):
+    def open_it(request, page=page):
         app = AppTest.from_function(page, default_timeout=DEADLINE_SECONDS)
-        app.session_state["kept"] = shared
+        app.session_state["results"] = shared
         opened.append(app)
-        return ask(app, wanted)
+        return ask(app, request)
 
     yield open_it
     for app in opened:
@@ -102,13 +102,13 @@ def visit(monkeypatch, made):
     await_true(lambda: not living())
 
 
-def ask(app, wanted):
-    app.session_state["wanted"] = wanted
+def ask(app, request):
+    app.session_state["request"] = request
     return app.run()
 
 
 def job_of(app):
-    return app.session_state["_jobs"]["kept"][0]
+    return app.session_state["_jobs"]["made"][0]
 
 
 def press(app, label):
@@ -141,31 +141,31 @@ def texts(app):
     return [text.value for text in app.text]
 
 
-# --- One thing ------------------------------------------------------------------------------------
+# --- One result -----------------------------------------------------------------------------------
 
 
-def test_what_is_made_is_shown_and_kept_for_the_next_visitor(visit, made):
+def test_a_result_is_shown_and_cached_for_the_next_visitor(visit, made):
     app = visit("a")
     assert progress(app) == 50
     assert labels(app) == ["Cancel"]
     made["a"].let_on.release()
     ended(app)
-    assert texts(app) == ["found it"]
+    assert texts(app) == ["result it"]
     assert not labels(app)
     other = visit("a")
-    assert texts(other) == ["found it"]
+    assert texts(other) == ["result it"]
     assert not other.session_state["_jobs"]
     assert made["a"].begun == 1
 
 
-def test_who_cancels_is_asked_before_the_same_is_begun_again(visit, made):
+def test_a_cancelled_job_starts_again_at_a_click(visit, made):
     app = visit("a")
     press(app, "Cancel")
     ended(app)
     assert job_of(app).state is State.CANCELLED
     for _ in range(2):
         app.run()
-        assert app.info[0].value.startswith("Making was cancelled after 0 s. There was nothing")
+        assert app.info[0].value.startswith("Making was cancelled after 0 s. There are no")
         assert labels(app) == ["Go on"]
         assert made["a"].begun == 1
     press(app, "Go on")
@@ -173,12 +173,12 @@ def test_who_cancels_is_asked_before_the_same_is_begun_again(visit, made):
     assert not app.info
     made["a"].let_on.release()
     ended(app)
-    assert texts(app) == ["found it"]
+    assert texts(app) == ["result it"]
     app.run()
     assert (labels(app), made["a"].begun) == ([], 2)
 
 
-def test_each_wish_to_go_on_counts_once(visit, made):
+def test_each_click_counts_once(visit, made):
     app = visit("a")
     press(app, "Cancel")
     ended(app)
@@ -189,7 +189,7 @@ def test_each_wish_to_go_on_counts_once(visit, made):
     assert (labels(app), made["a"].begun) == (["Go on"], 2)
 
 
-def test_what_failed_is_said_and_begun_again_on_demand_alone(visit, made):
+def test_a_failed_job_is_reported_and_starts_again_at_a_click(visit, made):
     made["a"].ends = ZeroDivisionError("the loss is not a number")
     app = visit("a")
     made["a"].let_on.release()
@@ -201,17 +201,17 @@ def test_what_failed_is_said_and_begun_again_on_demand_alone(visit, made):
     press(app, "Go on")
     made["a"].let_on.release()
     ended(app)
-    assert texts(app) == ["found it"]
+    assert texts(app) == ["result it"]
 
 
-def test_what_ended_because_the_visitor_went_away_begins_again_by_itself(visit, made):
+def test_a_job_that_ended_as_the_visitor_left_starts_again_by_itself(visit, made):
     app = visit("a")
     job_of(app).cancel()
     ended(app)
     assert (labels(app), made["a"].begun) == (["Cancel"], 2)
 
 
-def test_a_cancelled_wish_stands_in_no_others_way(visit, made):
+def test_another_request_starts_after_a_cancelled_one(visit, made):
     app = visit("a")
     press(app, "Cancel")
     ended(app)
@@ -219,7 +219,7 @@ def test_a_cancelled_wish_stands_in_no_others_way(visit, made):
     assert (labels(app), made["b"].begun) == (["Cancel"], 1)
 
 
-def test_who_asks_for_something_else_ends_what_was_asked_before(visit, made):
+def test_another_request_ends_the_job_before(visit, made):
     app = visit("a")
     before = job_of(app)
     ask(app, "b")
@@ -227,87 +227,87 @@ def test_who_asks_for_something_else_ends_what_was_asked_before(visit, made):
     assert before.state is State.CANCELLED
     made["b"].let_on.release()
     ended(app)
-    assert texts(app) == ["found other"]
+    assert texts(app) == ["result other"]
     ask(app, "a")
     before = job_of(app)
     assert not before.over
-    ask(app, "b")  # which is kept
-    assert texts(app) == ["found other"]
+    ask(app, "b")  # which is cached
+    assert texts(app) == ["result other"]
     assert before.join(DEADLINE_SECONDS)
     assert before.state is State.CANCELLED
     assert made["b"].begun == 1
 
 
-def test_where_more_is_made_than_is_kept_the_oldest_goes(visit, made):
+def test_the_oldest_result_makes_room(visit, made):
     app = visit("a")
-    for wanted in "abc":
-        ask(app, wanted)
-        made[wanted].let_on.release()
+    for request in "abc":
+        ask(app, request)
+        made[request].let_on.release()
         ended(app)
-    assert app.session_state["kept"].known("abc") == {"b": "other", "c": "third"}
+    assert app.session_state["results"].cached("abc") == {"b": "other", "c": "third"}
 
 
-# --- Several things -------------------------------------------------------------------------------
+# --- Several results ------------------------------------------------------------------------------
 
 
-def test_what_is_wanted_twice_is_made_once_and_enough(visit, made):
+def test_a_request_that_occurs_twice_is_made_once(visit, made):
     app = visit(("a", "a"), page_of_several)
     made["a"].let_on.release()
     ended(app)
-    assert (texts(app), made["a"].begun) == (["found {'a': 'it'}"], 1)
+    assert (texts(app), made["a"].begun) == (["results {'a': 'it'}"], 1)
 
 
-def test_each_of_several_is_kept_as_it_comes(visit, made):
+def test_each_of_several_is_cached_as_it_comes(visit, made):
     app = visit(("a", "b"), page_of_several)
-    assert (texts(app), progress(app)) == (["found {}"], 25)
+    assert (texts(app), progress(app)) == (["results {}"], 25)
     let_on(app, made["a"], 0.75)
-    assert (texts(app), progress(app)) == (["found {'a': 'it'}"], 75)
-    assert texts(visit("a")) == ["found it"]
+    assert (texts(app), progress(app)) == (["results {'a': 'it'}"], 75)
+    assert texts(visit("a")) == ["result it"]
     made["b"].let_on.release()
     ended(app)
-    assert texts(app) == ["found {'a': 'it', 'b': 'other'}"]
+    assert texts(app) == ["results {'a': 'it', 'b': 'other'}"]
     assert not labels(app)
 
 
-def test_what_is_known_of_several_is_not_made_again(visit, made):
+def test_cached_ones_of_several_are_not_made_again(visit, made):
     app = visit("a")
     made["a"].let_on.release()
     ended(app)
     both = visit(("a", "b"), page_of_several)
-    assert (texts(both), progress(both)) == (["found {'a': 'it'}"], 50)
+    assert (texts(both), progress(both)) == (["results {'a': 'it'}"], 50)
     made["b"].let_on.release()
     ended(both)
     assert [made[one].begun for one in "ab"] == [1, 1]
 
 
-def test_what_another_has_made_meanwhile_is_not_made_again(visit, made):
+def test_results_of_another_job_are_not_made_again(visit, made):
     both, other = visit(("a", "b"), page_of_several), visit("b")
     made["b"].let_on.release()
     ended(other)
-    assert texts(other) == ["found other"]
+    assert texts(other) == ["result other"]
     made["a"].let_on.release()
     ended(both)
-    assert texts(both) == ["found {'a': 'it', 'b': 'other'}"]
+    assert texts(both) == ["results {'a': 'it', 'b': 'other'}"]
     assert [made[one].begun for one in "ab"] == [1, 1]
 
 
-def test_who_cancels_keeps_what_there_is_and_goes_on_with_the_rest(visit, made):
+def test_a_cancelled_job_keeps_its_results_and_goes_on_with_the_rest(visit, made):
     app = visit(("a", "b"), page_of_several)
     let_on(app, made["a"], 0.75)
     press(app, "Cancel")
     ended(app)
     app.run()
-    assert texts(app) == ["found {'a': 'it'}"]
-    assert app.info[0].value.endswith("What it had by then is kept.")
+    assert texts(app) == ["results {'a': 'it'}"]
+    assert app.info[0].value.endswith("Results so far are kept.")
     assert (labels(app), made["b"].begun) == (["Make the rest"], 1)
     press(app, "Make the rest")
     made["b"].let_on.release()
     ended(app)
-    assert texts(app) == ["found {'a': 'it', 'b': 'other'}"]
+    assert texts(app) == ["results {'a': 'it', 'b': 'other'}"]
     assert [made[one].begun for one in "ab"] == [1, 2]
 
 
-def test_what_there_is_is_drawn_in_place_of_a_bar(visit, made):
+def test_results_so_far_are_drawn_in_place_of_a_bar(visit, made):
     app = visit(("a", "b"), page_that_draws)
     assert texts(app) == ["drawn {}"]
     let_on(app, made["a"], 0.75)
@@ -316,7 +316,7 @@ def test_what_there_is_is_drawn_in_place_of_a_bar(visit, made):
     assert app.markdown[0].value.startswith("Making … ")
 
 
-def test_an_end_that_is_not_said_beside_the_button_is_said_below_once(visit, made):
+def test_an_end_can_stand_below_the_button(visit, made):
     made["b"].ends = ZeroDivisionError("the loss is not a number")
     made["a"].share = made["b"].share = None
     app = visit(("a", "b"), page_that_draws)
@@ -324,54 +324,54 @@ def test_an_end_that_is_not_said_beside_the_button_is_said_below_once(visit, mad
     made["b"].let_on.release()
     ended(app)
     app.run()
-    (said,) = app.error
-    assert said.value == "Making failed: the loss is not a number. What it had by then is kept."
+    (error,) = app.error
+    assert error.value == "Making failed: the loss is not a number. Results so far are kept."
     assert not app.info
     assert (labels(app), texts(app)) == (["Go on"], ["drawn {'a': 'it'}"])
 
 
-# --- Where there is no room -----------------------------------------------------------------------
+# --- Without room in the cache---------------------------------------------------------------------
 
 
 @pytest.fixture
 def no_room(monkeypatch):
-    """Nothing that is made finds a place, or keeps it until the page looks."""
+    """Nothing is cached."""
     monkeypatch.setattr(Cache, "put", lambda self, key, item: None)
 
 
 @pytest.mark.usefixtures("no_room")
-def test_what_finds_no_room_is_shown_and_not_made_for_ever(visit, made):
+def test_a_result_without_room_is_shown_and_made_once(visit, made):
     app = visit("a")
     made["a"].let_on.release()
     ended(app)
-    assert (texts(app), made["a"].begun) == (["found it"], 1)
+    assert (texts(app), made["a"].begun) == (["result it"], 1)
     assert not labels(app)
 
 
 @pytest.mark.usefixtures("no_room")
-def test_all_of_several_are_shown_that_find_no_room_together(visit, made):
+def test_all_of_several_without_room_are_shown(visit, made):
     app = visit(("a", "b"), page_of_several)
     for one in "ab":
         made[one].let_on.release()
     ended(app)
-    assert texts(app) == ["found {'a': 'it', 'b': 'other'}"]
+    assert texts(app) == ["results {'a': 'it', 'b': 'other'}"]
     assert [made[one].begun for one in "ab"] == [1, 1]
 
 
-def test_what_was_there_at_first_and_had_to_make_room_is_shown(visit, made):
+def test_a_result_that_made_room_meanwhile_is_shown(visit, made):
     app = visit("a")
     made["a"].let_on.release()
     ended(app)
     both = visit(("a", "b"), page_of_several)
-    both.session_state["kept"].shelf.clear()
+    both.session_state["results"].cache.clear()
     made["b"].let_on.release()
     ended(both)
-    assert texts(both) == ["found {'a': 'it', 'b': 'other'}"]
+    assert texts(both) == ["results {'a': 'it', 'b': 'other'}"]
     assert [made[one].begun for one in "ab"] == [1, 1]
 
 
 @pytest.mark.usefixtures("no_room")
-def test_a_job_holds_nothing_any_more_once_it_is_shown(visit, made):
+def test_a_job_is_emptied_once_it_is_shown(visit, made):
     app = visit("a")
     job = job_of(app)
     made["a"].let_on.release()

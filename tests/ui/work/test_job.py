@@ -1,4 +1,4 @@
-"""Does a job keep what it computes, stop when it is told to, and end when nobody looks?"""
+"""Jobs: their items, their states, cancelling, and the end when nobody looks."""
 
 import logging
 import re
@@ -14,7 +14,7 @@ from tests.ui.work.work import CANCEL_SECONDS, DEADLINE_SECONDS, Work, await_tru
 from ui.work.job import Job, QueuePosition, State
 
 
-def test_items_are_kept_in_order(run):
+def test_items_are_in_order(run):
     job = run(work := Work(step=True))
     for count in range(1, 6):
         work.let_on.release()
@@ -25,17 +25,17 @@ def test_items_are_kept_in_order(run):
 
 
 @pytest.mark.parametrize("items", ["abc", ["a", None, "b", None, "c"]])
-def test_an_end_is_an_end_and_none_is_not_kept(run, items):
+def test_a_job_ends_with_its_generator_and_none_is_no_item(run, items):
     job = run(lambda: iter(items))
     assert job.join(DEADLINE_SECONDS)
     assert (job.state, job.over) == (State.DONE, True)
     assert job.items == ["a", "b", "c"]
-    assert (job.error, job.trouble, job.position) == (None, "", 0)
+    assert (job.error, job.error_text, job.position) == (None, "", 0)
     assert job.elapsed == job.elapsed >= 0
 
 
 def test_of_too_many_items_the_newest_stay(run):
-    job = run(lambda: iter(range(7)), kept=5)
+    job = run(lambda: iter(range(7)), most=5)
     assert job.join(DEADLINE_SECONDS)
     assert job.items == [2, 3, 4, 5, 6]
     job.forget()
@@ -48,10 +48,10 @@ def unmakeable():
 
 @pytest.mark.parametrize(("make", "items"), [(failing, ["kept", "too"]), (unmakeable, [])])
 @pytest.mark.parametrize(
-    ("expected", "foreseen"),
+    ("expected", "is_expected"),
     [((ZeroDivisionError,), True), ((ArithmeticError,), True), ((), False), ((KeyError,), False)],
 )
-def test_a_failure_keeps_what_came_before(run, caplog, make, items, expected, foreseen):
+def test_a_failed_job_keeps_its_items(run, caplog, make, items, expected, is_expected):
     with caplog.at_level(logging.ERROR):
         job = run(make, expected=expected)
         assert job.join(DEADLINE_SECONDS)
@@ -59,9 +59,9 @@ def test_a_failure_keeps_what_came_before(run, caplog, make, items, expected, fo
     assert job.items == items
     assert isinstance(job.error, ZeroDivisionError)
     assert job.error.__traceback__ is None
-    ours = r"an error of ours \(ZeroDivisionError, in the log as [0-9a-f]{8}\)"
-    assert re.fullmatch("the count went astray" if foreseen else ours, job.trouble)
-    assert ("ZeroDivisionError: the count" in caplog.text) != foreseen
+    unexpected = r"an error of ours \(ZeroDivisionError, in the log as [0-9a-f]{8}\)"
+    assert re.fullmatch("the count went astray" if is_expected else unexpected, job.error_text)
+    assert ("ZeroDivisionError: the count" in caplog.text) != is_expected
 
 
 def test_even_an_exit_is_an_end(run):
@@ -96,24 +96,24 @@ def test_of_some_types_only_the_newest_item_is_kept(run):
     assert job.items == ["a", "b", 3, 4.0]
 
 
-def waiting(turn, places=(3, 2, 1)):
-    """It says its place until its turn has come, then counts."""
-    for position in places:
+def waiting(go, positions=(3, 2, 1)):
+    """Yield positions until it may go, then count."""
+    for position in positions:
         yield QueuePosition(position)
-    while not turn.is_set():
+    while not go.is_set():
         tick()
-        yield QueuePosition(places[-1])
+        yield QueuePosition(positions[-1])
     yield QueuePosition(0)
     yield from Work()()
 
 
-def test_a_job_that_waits_says_so_and_its_waiting_is_no_computing(run, clock):
-    turn = threading.Event()
-    job = run(lambda: waiting(turn))
+def test_waiting_is_a_state_and_does_not_count_as_computing(run, clock):
+    go = threading.Event()
+    job = run(lambda: waiting(go))
     await_true(lambda: job.position == 1)
     clock.now += 7.0
     assert (job.state, job.elapsed, job.items) == (State.WAITING, 0, [])
-    turn.set()
+    go.set()
     await_true(lambda: job.items)
     assert (job.state, job.position) == (State.RUNNING, 0)
     clock.now += 3.0
@@ -159,11 +159,11 @@ def test_a_job_starts_once(run):
 
 
 @pytest.mark.parametrize("waits", [False, True])
-def test_a_job_that_nobody_asks_for_ends(run, clock, waits):
+def test_a_job_ends_when_it_is_not_kept_alive(run, clock, waits):
     job = run((lambda: waiting(threading.Event())) if waits else Work(), patience=5.0)
     for _ in range(4):
         seen = len(job.items)
-        job.ask()
+        job.keep_alive()
         clock.now += 4.0
         await_true(lambda seen=seen: waits or len(job.items) > seen + 2)
         assert not job.over
@@ -172,14 +172,14 @@ def test_a_job_that_nobody_asks_for_ends(run, clock, waits):
     assert job.state is State.CANCELLED
 
 
-def test_a_deserted_job_goes_on_if_somebody_comes_back_in_time(run, clock):
+def test_a_job_that_expires_goes_on_if_it_is_kept_alive_in_time(run, clock):
     job = run(Work(), patience=90.0)
-    job.desert(2.0)
-    job.ask()
+    job.expire(2.0)
+    job.keep_alive()
     clock.now += 3.0
     seen = len(job.items)
     await_true(lambda: len(job.items) > seen + 2)
-    job.desert(2.0)
+    job.expire(2.0)
     clock.now += 2.1
     assert job.join(DEADLINE_SECONDS)
     assert job.state is State.CANCELLED
@@ -212,7 +212,7 @@ def test_the_end_of_the_process_stops_a_job_first():
     assert ended.returncode == 0
 
 
-def test_what_is_there_already_is_a_job_that_is_done_and_never_ran():
+def test_a_job_can_be_done_from_the_start():
     job = Job.done(["a", "b"], about="this")
     assert (job.state, job.over, job.items, job.about) == (State.DONE, True, ["a", "b"], "this")
     assert job.join(0)

@@ -1,4 +1,4 @@
-"""Does a page show how its job goes and how it ended, and does leaving end it?"""
+"""Jobs on a page: their progress, their end, and the visitor's leaving."""
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -69,7 +69,7 @@ def test_a_page_follows_a_job_to_its_end(visit):
     app.run()
     assert labels(app) == ["Start"]
     assert app.text[0].value == "drawn [0, 1]"
-    assert "Work was cancelled after 0 s. What it had by then is kept." in app.info[0].value
+    assert "Work was cancelled after 0 s. Results so far are kept." in app.info[0].value
 
 
 def test_a_finished_job_leaves_only_its_picture(visit):
@@ -85,26 +85,26 @@ def test_a_failure_is_a_sentence(visit):
     app, job = visit(failing)
     assert job.join(DEADLINE_SECONDS)
     app.run()
-    assert app.error[0].value == "Work failed: the count went astray. What it had by then is kept."
+    assert app.error[0].value == "Work failed: the count went astray. Results so far are kept."
     assert app.text[0].value == "drawn ['kept', 'too']"
     assert not app.exception
 
 
-def test_the_place_in_the_queue_is_shown(visit):
+def test_the_position_in_the_queue_is_shown(visit):
     def queued():
         while True:
             tick()
             yield QueuePosition(1)
 
     app, job = visit(queued)
-    waiting = "Work: waiting for a free place, number 1 in the queue"
+    waiting = "Work: waiting for a free worker, number 1 in the queue"
     assert app.get("progress")[0].proto.text == waiting
     press(app, "Cancel")
     assert job.state is State.CANCELLED
-    assert app.info[0].value == "Work was cancelled before its turn came."
+    assert app.info[0].value == "Work was cancelled before it began."
 
 
-def test_a_job_that_waits_in_between_says_so_too(visit, monkeypatch):
+def test_a_wait_in_between_is_shown(visit, monkeypatch):
     def paused():
         yield "begun"
         while True:
@@ -116,11 +116,11 @@ def test_a_job_that_waits_in_between_says_so_too(visit, monkeypatch):
     app.run()
     text = app.get("progress")[0].proto.text
     assert text.startswith("Work: waiting after ")
-    assert text.endswith(" s for a free place, number 4 in the queue")
+    assert text.endswith(" s for a free worker, number 4 in the queue")
     assert app.text[0].value == "drawn ['begun']"
 
 
-def test_a_new_job_takes_the_place_of_the_old_one(visit):
+def test_a_new_job_replaces_the_old_one(visit):
     app, old = visit(Work())
     press(app, "Start")
     assert old.join(CANCEL_SECONDS)
@@ -139,7 +139,7 @@ def two_jobs():
     jobs.watch(second, lambda items: None, what="Second")
 
 
-def test_a_job_that_ends_while_its_page_is_drawn_leaves_its_place_to_no_other(monkeypatch):
+def test_the_keys_of_two_jobs_differ_although_one_ends_meanwhile(monkeypatch):
     monkeypatch.setattr(jobs, "QUIET_SECONDS", 0.0)
     both = [jobs.Job(Work(), kind=kind).start() for kind in ("first", "second")]
     app = AppTest.from_function(two_jobs, default_timeout=DEADLINE_SECONDS)
@@ -152,7 +152,42 @@ def test_a_job_that_ends_while_its_page_is_drawn_leaves_its_place_to_no_other(mo
     assert both[1].join(DEADLINE_SECONDS)
 
 
-def test_another_page_of_the_session_ends_it(visit):
+def keys(node):
+    """The protos of all containers, whose ids contain their keys."""
+    children = getattr(node, "children", {}).values()
+    return " ".join([str(node.proto), *map(keys, children)])
+
+
+def page_with_dock():
+    import streamlit as st
+
+    from ui.work import jobs
+
+    with jobs.dock("work", "this"):
+        job = jobs.current("work")
+        if jobs.starts_again(job, jobs.clicked_again("work")):
+            st.text("started again")
+        elif job.needs_click:
+            jobs.draw_again("work", "Go on", "play_arrow", "go_on")
+
+
+@pytest.mark.parametrize("about", ["this", "that"])
+def test_the_end_of_a_job_is_docked_until_a_click(run, about):
+    job = run(Work(), about=about)
+    await_true(lambda: job.items)
+    job.cancel(True)
+    assert job.join(DEADLINE_SECONDS)
+    app = AppTest.from_function(page_with_dock, default_timeout=DEADLINE_SECONDS)
+    app.session_state["_jobs"] = {"work": (job, "")}
+    app.run()
+    (button,) = app.button
+    assert ("dock-ended-work" in keys(app.main)) == (about == "this")
+    button.click().run()
+    assert [text.value for text in app.text] == ["started again"]
+    assert "dock-ended" not in keys(app.main)
+
+
+def test_another_page_of_the_session_ends_the_job(visit):
     app, job = visit(Work())
     app.run()
     assert not job.stopping
@@ -163,7 +198,7 @@ def test_another_page_of_the_session_ends_it(visit):
 
 
 def test_jobs_of_ended_sessions_do_not_pile_up(visit, monkeypatch):
-    monkeypatch.setattr(jobs, "DEPARTED_KEPT", 2)
+    monkeypatch.setattr(jobs, "DEPARTED_JOBS", 2)
     ended = []
     for _ in range(4):
         app, job = visit(lambda: iter("ab"))
@@ -171,7 +206,7 @@ def test_jobs_of_ended_sessions_do_not_pile_up(visit, monkeypatch):
         jobs._depart(jobs._Visit(app.session_state["_jobs"]))
         ended.append((app, job))
     kept = [job for _, job in ended if job.items]
-    assert kept == [job for _, job in ended[-jobs.DEPARTED_KEPT :]]
+    assert kept == [job for _, job in ended[-jobs.DEPARTED_JOBS :]]
     assert list(jobs._departed) == kept
     returning, job = ended[-1]
     returning.run()
@@ -183,7 +218,7 @@ def test_jobs_of_ended_sessions_do_not_pile_up(visit, monkeypatch):
     assert "work" not in late.session_state["_jobs"]
 
 
-def test_a_session_that_ended_takes_its_job_along(visit, clock):
+def test_the_end_of_a_session_ends_its_job(visit, clock):
     app, job = visit(Work())
     jobs._depart(jobs._Visit(app.session_state["_jobs"]))
     assert not job.over

@@ -1,4 +1,4 @@
-"""Is there a line for each job and each error, and nothing about anybody?"""
+"""The log: a line for each job and each error, and nothing about visitors."""
 
 import json
 import logging
@@ -46,7 +46,7 @@ def test_an_error_of_ours_has_its_traceback_also_from_a_worker_and_an_id_on_the_
     job = run(lambda: one.stream(tasks.failing, "zero"))
     assert job.join(DEADLINE_SECONDS)
     (line,) = written()
-    assert line["id"] in job.trouble
+    assert line["id"] in job.error_text
     assert "ZeroDivisionError: the count went astray" in line["traceback"]
     assert "in failing" in line["traceback"]  # where it happened, in the other process
 
@@ -67,20 +67,20 @@ def test_an_error_of_a_page_is_a_sentence_with_its_id(written, monkeypatch):
     app = AppTest.from_function(page, default_timeout=DEADLINE_SECONDS).run()
     assert not app.exception
     (line,) = written()
-    (said,) = app.error
-    ours = f"an error of ours (ZeroDivisionError, in the log as {line['id']})"
-    assert said.value == f"This could not be drawn: {ours}. All else goes on."
+    (shown,) = app.error
+    error = f"an error of ours (ZeroDivisionError, in the log as {line['id']})"
+    assert shown.value == f"This could not be drawn: {error}. The rest of the page works."
     assert [text.value for text in app.text] == ["before", "after"]
     assert "secret of a visitor" in line["traceback"]
     assert (line["event"], line["where"]) == ("page", "Somewhere")
 
 
-def test_tests_hear_of_an_error_of_a_page():
+def test_in_tests_an_error_of_a_page_is_raised():
     app = AppTest.from_function(page, default_timeout=DEADLINE_SECONDS).run()
     assert app.exception
 
 
-def test_what_is_written_is_json_with_the_time_first():
+def test_a_line_is_json_with_the_time_first():
     handler = log.LOG.handlers[0]
     record = logging.makeLogRecord({"msg": "%s", "args": ('{"event": "job"}',), "created": 0.0})
     line = json.loads(handler.format(record))

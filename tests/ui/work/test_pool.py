@@ -1,4 +1,4 @@
-"""Do worker processes compute what they are asked, the most urgent first, and are they replaced?"""
+"""Worker processes: the most urgent task first, and replaced when they die."""
 
 import os
 import signal
@@ -7,6 +7,7 @@ import sys
 import threading
 from contextlib import closing, suppress
 from itertools import islice, pairwise
+from unittest.mock import Mock
 
 import numpy as np
 import psutil
@@ -33,15 +34,34 @@ def pids(pool):
     return [worker.process.pid for worker in pool._workers]
 
 
-@pytest.fixture
-def two():
-    """A pool of two worker processes, which are not shared."""
+@pytest.fixture(scope="module")
+def pool_of_two():
     pool = Pool(size=2)
     yield pool
     pool.close()
 
 
-def test_what_a_function_yields_and_returns_comes_in_order(one):
+@pytest.fixture
+def two(pool_of_two):
+    """A pool of two worker processes, both ready and idle."""
+    pool_of_two._start_first()
+    await_true(lambda: len(pool_of_two._workers) == 2 and all(map(is_idle, pool_of_two._workers)))
+    return pool_of_two
+
+
+def is_idle(worker):
+    return worker.ready and not (worker.tasks or worker.stopping)
+
+
+@pytest.fixture
+def fresh():
+    """A pool for two worker processes, of which none is started."""
+    pool = Pool(size=2)
+    yield pool
+    pool.close()
+
+
+def test_items_and_results_come_in_order(one):
     assert items(one.stream(tasks.counting, 4)) == [0, 1, 2, 3, 4]
     assert items(one.stream(tasks.returning, 6)) == [7]
     assert items(one.stream(tasks.adding, 3, 4)) == [7]
@@ -60,13 +80,13 @@ def test_it_is_another_process_of_low_priority_with_one_thread(one):
     assert one.call(tasks.share_cleared) < 0.1  # its memory is at hand
 
 
-def test_what_was_one_object_stays_one(one):
+def test_an_object_stays_one_object(one):
     """Nothing is sent twice, however often a growing run is."""
-    found = items(one.stream(tasks.growing, 5))
-    assert [len(x) for x in found] == [1, 2, 3, 4, 5]
-    for before, after in pairwise(found):
+    tuples = items(one.stream(tasks.growing, 5))
+    assert [len(x) for x in tuples] == [1, 2, 3, 4, 5]
+    for before, after in pairwise(tuples):
         assert all(x is y for x, y in zip(before, after, strict=False))
-    np.testing.assert_array_equal(found[-1][3], np.full(1000, 3.0))
+    np.testing.assert_array_equal(tuples[-1][3], np.full(1000, 3.0))
 
 
 @pytest.mark.parametrize(
@@ -77,20 +97,19 @@ def test_what_was_one_object_stays_one(one):
         ("unreadable", RuntimeError, "Unreadable: 7: cannot travel"),
     ],
 )
-def test_an_error_comes_after_what_came_before_with_its_traceback(one, error, kind, text):
-    stream, found = one.stream(tasks.failing, error, 2), []
+def test_an_error_of_a_task_comes_with_its_traceback(one, error, kind, text):
     with pytest.raises(kind, match=text) as caught:
-        found += items(iter(lambda: next(stream), object()))
+        items(one.stream(tasks.failing, error, 2))
     assert "in failing" in "".join(caught.value.__notes__)
 
 
-def test_a_function_that_cannot_travel_is_refused_at_once(one):
+def test_a_function_that_cannot_be_pickled_is_refused_at_once(one):
     with pytest.raises(Exception, match="pickle"):
         next(one.stream(lambda: 1))
     assert one.call(tasks.adding, 1, 1) == 2
 
 
-def test_what_is_printed_is_no_item(one, capfd):
+def test_printed_text_is_no_item(one, capfd):
     assert items(one.stream(tasks.talking)) == ["item"]
     assert one.call(tasks.adding, 1, 1) == 2
 
@@ -115,11 +134,11 @@ def test_the_most_urgent_goes_first_and_the_others_go_on(one, tmp_path):
     assert lines[-1] == "rest"
 
 
-def test_of_one_rank_whoever_came_first_is_first_and_others_know_their_place(one):
+def test_tasks_of_one_rank_are_done_in_order_and_know_their_position(one):
     streams = [one.stream(tasks.counting, last) for last in (None, 3, 3, 3)]
     assert first(streams[0]) == 0
-    places = [next(stream) for stream in streams[1:]]
-    assert places == [QueuePosition(1), QueuePosition(2), QueuePosition(3)]
+    positions = [next(stream) for stream in streams[1:]]
+    assert positions == [QueuePosition(1), QueuePosition(2), QueuePosition(3)]
     view = one.stream(tasks.counting, 1, rank=Rank.VIEW)
     assert next(view) == QueuePosition(0)
     streams[1].close()
@@ -130,7 +149,7 @@ def test_of_one_rank_whoever_came_first_is_first_and_others_know_their_place(one
     assert items(streams[3]) == [0, 1, 2, 3]
 
 
-def test_what_is_brief_goes_before_what_takes_long_and_after_a_view(one, tmp_path):
+def test_brief_tasks_go_before_trainings_and_after_views(one, tmp_path):
     order = tmp_path / "order"
     training = one.stream(tasks.noting, order, "training", 100)
     assert first(training) == "training"
@@ -150,8 +169,7 @@ def test_what_is_brief_goes_before_what_takes_long_and_after_a_view(one, tmp_pat
     assert "training" not in lines[since : len(lines) - lines[::-1].index("brief")]
 
 
-def test_however_much_is_brief_a_worker_is_left_to_what_takes_long(two):
-    two.call(tasks.process)
+def test_brief_tasks_leave_a_worker_to_trainings(two):
     briefs = [two.stream(tasks.counting, rank=Rank.BRIEF) for _ in range(3)]
     assert [first(stream) for stream in briefs[:2]] == [0, 0]  # nobody else is there
     assert next(briefs[2]) == QueuePosition(1)
@@ -164,23 +182,21 @@ def test_however_much_is_brief_a_worker_is_left_to_what_takes_long(two):
         stream.close()
 
 
-def test_a_worker_that_nobody_with_long_work_wants_is_free_for_what_is_brief(two):
-    two.call(tasks.process)
+def test_brief_tasks_take_all_workers_that_no_training_waits_for(two):
     trainings = [two.stream(tasks.counting) for _ in range(2)]
     assert [first(stream) for stream in trainings] == [0, 0]
     briefs = [two.stream(tasks.counting, rank=Rank.BRIEF) for _ in range(2)]
     assert first(briefs[0]) == 0
     assert next(briefs[1]) == QueuePosition(1)  # the other worker is left to its training
     trainings.pop(0).close()
-    assert items(islice(briefs[1], 100))[:1] == [0]  # though the other training is laid aside
+    assert items(islice(briefs[1], 100))[:1] == [0]  # though the other training is paused
     for stream in [*trainings, *briefs]:
         stream.close()
 
 
 @pytest.mark.parametrize("other", [Rank.FIRST, Rank.REST])
-def test_what_is_laid_aside_is_what_can_best_wait(two, other):
-    """Of two trainings the younger one, and what nobody waits for before a training."""
-    two.call(tasks.process)
+def test_the_task_is_paused_that_can_best_wait(two, other):
+    """Of two trainings the younger one; a task that nobody waits for before a training."""
     training = two.stream(tasks.counting)
     assert first(training) == 0
     younger = two.stream(tasks.counting, rank=other)
@@ -188,9 +204,9 @@ def test_what_is_laid_aside_is_what_can_best_wait(two, other):
     briefs = [two.stream(tasks.counting, rank=Rank.BRIEF) for _ in range(2)]
     assert first(briefs[0]) == 0
     assert next(briefs[1]) == QueuePosition(1)
-    goes_on, aside = sorted(two._workers, key=lambda worker: len(worker.tasks))
-    assert (len(goes_on.tasks), len(aside.tasks)) == (1, 2)
-    assert min(goes_on.tasks) < min(aside.tasks)  # tasks are numbered as they come
+    goes_on, paused = sorted(two._workers, key=lambda worker: len(worker.tasks))
+    assert (len(goes_on.tasks), len(paused.tasks)) == (1, 2)
+    assert min(goes_on.tasks) < min(paused.tasks)  # tasks are numbered as they come
     for stream in (training, younger, *briefs):
         stream.close()
 
@@ -198,8 +214,6 @@ def test_what_is_laid_aside_is_what_can_best_wait(two, other):
 @pytest.mark.parametrize("other", [None, Rank.REST])
 def test_a_worker_that_still_stops_is_the_last_choice(two, tmp_path, other):
     """After one that is free, and after one whose own task can wait."""
-    two.warm(0.0)
-    await_true(lambda: all(worker.ready for worker in two._workers) and len(two._workers) == 2)
     held = two.stream(tasks.holding, tmp_path / "go")
     assert first(held) == "begun"
     busy, free = sorted(two._workers, key=lambda worker: not worker.tasks)
@@ -219,8 +233,18 @@ def test_a_worker_that_still_stops_is_the_last_choice(two, tmp_path, other):
         rest.close()
 
 
+def test_no_task_waits_for_a_worker_that_stops_while_there_is_room(fresh, tmp_path):
+    held = fresh.stream(tasks.holding, tmp_path / "go")
+    assert first(held) == "begun"
+    (busy,) = pids(fresh)
+    held.close()
+    with closing(fresh.stream(tasks.process, rank=Rank.VIEW)) as view:
+        (pid,) = items(islice(view, 1000))
+    assert pid != busy
+    (tmp_path / "go").touch()
+
+
 def test_two_work_at_once_and_a_third_waits(two):
-    two.call(tasks.process)
     streams = [two.stream(tasks.counting) for _ in range(3)]
     assert [first(stream) for stream in streams[:2]] == [0, 0]
     assert next(streams[2]) == QueuePosition(1)
@@ -232,16 +256,16 @@ def test_two_work_at_once_and_a_third_waits(two):
 
 
 def test_closing_a_stream_closes_what_computes_it(one, tmp_path):
-    said = tmp_path / "said"
-    stream = one.stream(tasks.closing, said)
+    closed = tmp_path / "closed"
+    stream = one.stream(tasks.closing, closed)
     assert first(stream) == 0
     stream.close()
-    await_true(said.exists)
+    await_true(closed.exists)
     assert one.call(tasks.adding, 1, 1) == 2
     assert not any(worker.tasks for worker in one._workers)
 
 
-def test_a_worker_that_dies_ends_its_tasks_with_a_sentence_and_is_replaced(two):
+def test_a_worker_that_dies_ends_its_tasks_and_is_replaced(two):
     other = two.stream(tasks.counting)
     assert first(other) == 0
     before = set(pids(two))
@@ -255,12 +279,12 @@ def test_a_worker_that_dies_ends_its_tasks_with_a_sentence_and_is_replaced(two):
     assert two.call(tasks.adding, 1, 1) == 2
 
 
-def test_a_job_whose_worker_is_killed_fails_in_words(one, run):
+def test_a_job_whose_worker_is_killed_fails_with_a_sentence(one, run):
     job = run(lambda: one.stream(tasks.counting), expected=(WorkerLost,))
     await_true(lambda: len(job.items) > 2)
     os.kill(pids(one)[0], signal.SIGKILL)
     assert job.join(DEADLINE_SECONDS)
-    assert (job.state, job.trouble) == (State.FAILED, "The process that computed this has ended")
+    assert (job.state, job.error_text) == (State.FAILED, "The process that computed this has ended")
     assert len(job.items) > 2
 
 
@@ -275,8 +299,8 @@ def test_a_worker_that_takes_too_much_memory_is_replaced():
         pool.close()
 
 
-def test_a_task_that_a_busy_worker_takes_slowly_holds_up_nobody(one):
-    """A pipe holds little: whoever gives a large task to a worker must not wait until it reads."""
+def test_a_large_task_for_a_busy_worker_does_not_block_the_pool(one):
+    """A pipe holds little: giving a large task to a worker must not wait until that reads it."""
     one.call(tasks.process)
     pid = pids(one)[0]
     os.kill(pid, signal.SIGSTOP)  # it reads nothing
@@ -316,15 +340,55 @@ def test_the_first_workers_start_a_moment_after_the_first_page_and_once():
     late.close()
 
 
-def test_where_the_system_starts_no_process_its_task_ends_and_leaves_the_queue(caplog):
+def test_where_no_process_starts_tasks_end_and_leave_the_queue(caplog):
     pool = Pool(size=1, command=("no such program",))
     for _ in range(2):  # it is tried again, and ends again
         with pytest.raises(WorkerLost, match="could be started"):
             items(pool.stream(tasks.counting, 1))
         assert not pool.crowded
     assert "FileNotFoundError" in caplog.text
-    pool._start_first()  # nobody waits, and nobody is told
+    pool._start_first()  # no task waits
     pool.close()
+
+
+@pytest.mark.parametrize("allowed", [0, 1, 2])
+def test_where_a_thread_cannot_start_no_process_is_left(fresh, monkeypatch, allowed):
+    """The pool starts a thread of its own, then a process and two threads for it."""
+    processes, left = [], [allowed]
+    start, popen = threading.Thread.start, subprocess.Popen
+
+    def start_or_fail(thread):
+        left[0] -= 1
+        if left[0] < 0:
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    def note(*arguments, **options):
+        processes.append(popen(*arguments, **options))
+        return processes[-1]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", start_or_fail)
+        patch.setattr(subprocess, "Popen", note)
+        with pytest.raises(WorkerLost, match="could be started"):
+            items(fresh.stream(tasks.process))
+    assert len(processes) == (allowed > 0)
+    assert all(process.poll() is not None for process in processes)
+    assert not fresh._workers
+    assert not fresh.crowded
+    assert allowed < 2 or fresh.call(tasks.adding, 1, 2) == 3  # it is tried again
+
+
+def test_where_no_thread_starts_for_a_new_worker_tasks_go_to_the_others(two, monkeypatch):
+    with monkeypatch.context() as patch, closing(two.stream(tasks.counting)) as task:
+        assert first(task) == 0
+        patch.setattr("ui.work.pool._start_thread", Mock(side_effect=OSError("no thread")))
+        (busy,) = (worker for worker in two._workers if worker.tasks)
+        waiting = [two.stream(tasks.counting, 3) for _ in range(2)]
+        assert [next(stream) for stream in waiting] == [QueuePosition(0), QueuePosition(1)]
+        busy.process.kill()
+        assert items(waiting[0]) == items(waiting[1]) == [0, 1, 2, 3]
+        assert len(two._workers) == 1
 
 
 def test_where_no_further_process_starts_tasks_wait_for_those_there_are(one, monkeypatch):
@@ -353,7 +417,7 @@ def test_a_task_leaves_the_queue_whatever_fails_as_it_joins(one, monkeypatch):
     assert one.call(tasks.adding, 1, 1) == 2
 
 
-def test_a_job_says_its_place_and_begins_in_its_turn(one, run):
+def test_a_job_knows_its_position_and_begins_in_order(one, run):
     with closing(one.stream(tasks.counting)) as ahead:
         assert first(ahead) == 0
         job = run(lambda: one.stream(tasks.counting, 2))

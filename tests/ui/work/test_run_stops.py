@@ -1,4 +1,4 @@
-"""Does a run of a page that was stopped cease to wait, and to make what nobody else needs?"""
+"""Page runs that were stopped: they cease to wait, and to make what nobody else needs."""
 
 import threading
 from contextlib import closing
@@ -19,14 +19,14 @@ from ui.work.pool import Rank
 
 
 class Run(LocalScriptRunner):
-    """A run of a page that draws nothing: it calls a function, and keeps what that returns."""
+    """A page run that draws nothing: it calls a function and notes what that returns."""
 
     def __init__(self, path, function, *arguments):
-        self.found, self.arrived = [], threading.Event()
+        self.results, self.arrived = [], threading.Event()
 
         def draw():
             self.arrived.set()
-            self.found.append(function(*arguments))
+            self.results.append(function(*arguments))
 
         state = SafeSessionState(SessionState(), lambda: None)
         pages = PagesManager(str(path), setup_watcher=False)
@@ -40,7 +40,7 @@ class Run(LocalScriptRunner):
 
 
 class Later:
-    """Time passes: more than the moment in which the next run may ask for the same."""
+    """Lets time pass: more than the moment in which the next run may request the same."""
 
     def __init__(self, clock, looks):
         self._clock, self._looks = clock, looks
@@ -106,27 +106,26 @@ def go(tmp_path):
 @pytest.fixture
 def held(one, go):
     """A function that many can ask for, at which the one worker is until it is let ``go``."""
-    made, shelf = [], Cache(1e6)
+    made, cache = [], Cache(1e6)
 
-    @cached(on=shelf)
+    @cached(on=cache)
     def measured(name):
         made.append(name)
         return one.call(tasks.holding, go)
 
-    measured.made, measured.shelf = made, shelf
+    measured.made, measured.cache = made, cache
     return measured
 
 
-def who_wait(shelf):
-    """How many wait for what others make."""
-    return sum(each.waiting for each in list(shelf._making.values()))
+def waiting(cache):
+    """How many threads wait for what others make."""
+    return sum(each.waiting for each in list(cache._making.values()))
 
 
 def test_of_ten_quick_moves_the_last_alone_is_computed(one, visit, later, go, tmp_path):
     order = tmp_path / "order"
-    kept = Cache(1e6)
 
-    @cached(on=kept)
+    @cached(on=Cache(1e6))
     def measured(seed):
         return one.call(tasks.noting, order, seed, 1)
 
@@ -143,47 +142,47 @@ def test_of_ten_quick_moves_the_last_alone_is_computed(one, visit, later, go, tm
         assert len(one._waiting) == 1
         go.touch()
         await_true(lambda: moves[-1].over)
-    assert [run.found for run in moves] == [[]] * 9 + [[9]]
+    assert [run.results for run in moves] == [[]] * 9 + [[9]]
     assert order.read_text().split() == ["9"]
 
 
-def test_the_run_that_takes_its_place_may_ask_for_the_same(one, visit, later, held, go):
+def test_the_next_run_may_request_the_same(one, visit, later, held, go):
     before = visit(held, "a")
     await_true(lambda: held.made)
     before.request_stop()
     later.not_yet()
     after = visit(held, "a")
-    await_true(lambda: who_wait(held.shelf) == 1)
+    await_true(lambda: waiting(held.cache) == 1)
     later.often()
     go.touch()
     await_true(lambda: after.over)
     assert held.made == ["a"]
-    assert len(after.found) == 1
-    assert before.found == after.found  # it has made it, and ends at the next thing that it draws
+    assert len(after.results) == 1
+    assert before.results == after.results  # it has made it, and ends as it draws next
 
 
 def test_a_stopped_run_goes_on_as_long_as_another_visitor_waits(one, visit, later, held, go):
     first = visit(held, "a")
     await_true(lambda: held.made)
     second, third = visit(held, "a"), visit(held, "a")
-    await_true(lambda: who_wait(held.shelf) == 2)
+    await_true(lambda: waiting(held.cache) == 2)
     first.request_stop()
     third.request_stop()
-    later.until(lambda: third.over)  # who only waits may go
+    later.until(lambda: third.over)  # it only waits
     assert not first.over
     second.request_stop()
     later.until(lambda: first.over and second.over)
-    assert first.found == second.found == third.found == []
+    assert first.results == second.results == third.results == []
     assert not any(worker.tasks for worker in one._workers)
     fourth = visit(held, "a")
     go.touch()
     await_true(lambda: fourth.over)
-    assert len(fourth.found) == 1
+    assert len(fourth.results) == 1
     assert held.made == ["a", "a"]
 
 
-def test_what_a_part_is_made_for_counts_as_well(one, visit, later, held, go):
-    """A run makes a part of the whole that another waits for."""
+def test_a_run_goes_on_that_makes_a_part_for_another(one, visit, later, held, go):
+    """It makes a part of the whole that the other waits for."""
     wholes = Cache(1e6)
 
     def whole():
@@ -192,17 +191,17 @@ def test_what_a_part_is_made_for_counts_as_well(one, visit, later, held, go):
     first = visit(whole)
     await_true(lambda: held.made)
     second = visit(whole)
-    await_true(lambda: who_wait(wholes) == 1)
+    await_true(lambda: waiting(wholes) == 1)
     first.request_stop()
     later.often()
     go.touch()
     await_true(lambda: first.over and second.over)
-    assert len(second.found) == 1
+    assert len(second.results) == 1
     assert held.made == ["part"]
 
 
 def test_a_run_that_was_not_stopped_and_a_thread_without_one_go_on(one, visit, later):
     run = visit(one.call, tasks.counting, 30)
     later.until(lambda: run.over)
-    assert run.found == [30]
+    assert run.results == [30]
     assert one.call(tasks.counting, 3) == 3

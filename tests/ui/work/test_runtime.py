@@ -1,4 +1,4 @@
-"""Does a process give back what it has freed, also where it lies between what is kept?"""
+"""Memory that a process frees goes back to the system, also between blocks in use."""
 
 import subprocess
 import sys
@@ -26,14 +26,14 @@ print((resident() - before) / (full - before))
 """
 
 
-def share_kept(seconds):
-    """How much of the memory a process holds, of which a quarter is in use."""
-    found = subprocess.run(
+def share_held(seconds):
+    """Return the share of the memory that a process holds, of which a quarter is in use."""
+    process = subprocess.run(
         [sys.executable, "-c", FREES.format(seconds=seconds)],
         cwd=ROOT, capture_output=True, text=True, timeout=120, check=True,
     )  # fmt: skip
-    return float(found.stdout)
+    return float(process.stdout)
 
 
-def test_what_is_freed_between_what_is_kept_goes_back_to_the_system():
-    assert share_kept(0.1) < 0.5 < 0.9 < share_kept(1000)
+def test_freed_memory_goes_back_to_the_system():
+    assert share_held(0.1) < 0.5 < 0.9 < share_held(1000)

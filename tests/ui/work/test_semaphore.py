@@ -1,4 +1,4 @@
-"""Do a few scripts run at a time, does nobody wait for good, and does all of it end?"""
+"""The semaphore of page scripts: few at once, and no deadlock."""
 
 import threading
 import time
@@ -12,7 +12,7 @@ LONG = 30.0
 
 
 def in_threads(count, work):
-    """Run ``work`` of each number at the same time; all must end, and none may fail."""
+    """Run ``work`` of each number at the same time; all must end without an error."""
     with ThreadPoolExecutor(count) as pool:
         for done in [pool.submit(work, i) for i in range(count)]:
             done.result(LONG)
@@ -20,90 +20,90 @@ def in_threads(count, work):
 
 @pytest.mark.parametrize("places", [1, 3])
 def test_no_more_run_at_once_than_there_are_places(places):
-    turns, most, lock = ScriptSemaphore(places, LONG), [0], threading.Lock()
+    semaphore, most, lock = ScriptSemaphore(places, LONG), [0], threading.Lock()
 
     def run(_):
-        with turns.acquired():
+        with semaphore.acquired():
             with lock:
-                most[0] = max(most[0], turns.inside)
+                most[0] = max(most[0], semaphore.inside)
             time.sleep(0.01)
 
     in_threads(4 * places, run)
     assert most == [places]
-    assert turns.inside == 0
+    assert semaphore.inside == 0
 
 
-def test_a_part_of_a_script_has_its_turn_already():
-    turns = ScriptSemaphore(1, LONG)
-    with turns.acquired(), turns.acquired():
-        assert turns.inside == 1
-    assert turns.inside == 0
+def test_a_thread_acquires_it_once():
+    semaphore = ScriptSemaphore(1, LONG)
+    with semaphore.acquired(), semaphore.acquired():
+        assert semaphore.inside == 1
+    assert semaphore.inside == 0
 
 
-def test_whoever_waits_for_a_worker_lets_another_run():
-    turns, aside, passed = ScriptSemaphore(1, LONG), threading.Event(), threading.Event()
+def test_a_thread_that_waits_lets_another_run():
+    semaphore, released, passed = ScriptSemaphore(1, LONG), threading.Event(), threading.Event()
 
     def run(number):
         if number:
-            assert aside.wait(LONG)
-            with turns.acquired():
+            assert released.wait(LONG)
+            with semaphore.acquired():
                 passed.set()
             return
-        with turns.acquired():
-            with turns.released():
-                aside.set()
+        with semaphore.acquired():
+            with semaphore.released():
+                released.set()
                 assert passed.wait(LONG / 2)
-            assert turns.inside == 1
+            assert semaphore.inside == 1
 
     in_threads(2, run)
 
 
-def test_whoever_comes_back_need_not_wait_for_those_who_wait_for_them():
-    """One holds a lock and waits for a worker; another has the only turn, and wants that lock."""
-    turns, lock = ScriptSemaphore(1, LONG), threading.Lock()
-    held, wanted = threading.Event(), threading.Event()
+def test_a_thread_goes_on_without_waiting_for_one_that_waits_for_it():
+    """One holds a lock and waits for a worker; the other runs and waits for the lock."""
+    semaphore, lock = ScriptSemaphore(1, LONG), threading.Lock()
+    held, waits = threading.Event(), threading.Event()
 
     def run(number):
         if number:
             assert held.wait(LONG)
-            with turns.acquired():
-                wanted.set()
+            with semaphore.acquired():
+                waits.set()
                 assert lock.acquire(timeout=LONG / 2)
             return
-        with turns.acquired(), lock:
-            with turns.released():
+        with semaphore.acquired(), lock:
+            with semaphore.released():
                 held.set()
-                assert wanted.wait(LONG / 2)
-            assert turns.inside == 2
+                assert waits.wait(LONG / 2)
+            assert semaphore.inside == 2
 
     in_threads(2, run)
 
 
-def test_nobody_waits_longer_than_patience():
-    turns, entered, over = ScriptSemaphore(1, 0.05), threading.Barrier(3), threading.Event()
+def test_a_wait_ends_after_patience():
+    semaphore, entered, over = ScriptSemaphore(1, 0.05), threading.Barrier(3), threading.Event()
 
     def run(_):
-        with turns.acquired():
+        with semaphore.acquired():
             entered.wait(LONG)
             assert over.wait(LONG)
 
     others = [threading.Thread(target=run, args=(i,)) for i in range(2)]
-    with turns.acquired():
+    with semaphore.acquired():
         for other in others:
             other.start()
         entered.wait(LONG)  # all three are in
-        assert turns.inside == 3
+        assert semaphore.inside == 3
         over.set()
         for other in others:
             other.join(LONG)
-    assert turns.inside == 0
+    assert semaphore.inside == 0
 
 
-def test_an_error_leaves_the_place_to_others():
-    turns = ScriptSemaphore(1, LONG)
-    with pytest.raises(KeyError), turns.acquired(), turns.released():
+def test_an_error_releases_it():
+    semaphore = ScriptSemaphore(1, LONG)
+    with pytest.raises(KeyError), semaphore.acquired(), semaphore.released():
         raise KeyError
-    with turns.acquired():
-        assert turns.inside == 1
-    with turns.released():  # without a turn there is nothing to leave
-        assert turns.inside == 0
+    with semaphore.acquired():
+        assert semaphore.inside == 1
+    with semaphore.released():  # not acquired: nothing to release
+        assert semaphore.inside == 0

@@ -1,4 +1,4 @@
-"""Is what several ask for at once computed once, and as long as anybody wants it?"""
+"""Shared streams: computed once for all readers, and no longer than one of them reads."""
 
 import threading
 
@@ -7,19 +7,19 @@ import pytest
 from tests.ui.work.work import DEADLINE_SECONDS, Work, await_true
 from ui.work import pool
 from ui.work import shared as module
-from ui.work.job import QueuePosition, State
+from ui.work.job import QueuePosition
 from ui.work.pool import Rank
 from ui.work.shared import shared_stream, split_over_workers
 
 
 class Source:
-    """A pool that counts how often it was asked, and streams what the function makes here."""
+    """A pool that notes requests and runs the function in this thread."""
 
     def __init__(self):
-        self.asked, self.size = [], 2
+        self.requests, self.size = [], 2
 
     def stream(self, function, *arguments, rank):
-        self.asked.append((function, arguments, rank))
+        self.requests.append((function, arguments, rank))
         yield QueuePosition(0)
         yield from function(*arguments)
 
@@ -32,26 +32,25 @@ def source(monkeypatch):
     assert not module._streams
 
 
-def test_ten_who_ask_for_the_same_are_given_the_same_objects(source, run):
+def test_ten_concurrent_readers_get_the_same_objects(source, run):
+    ten = threading.Event()
+
     def make(number):
+        assert ten.wait(DEADLINE_SECONDS)
         for _ in range(number):
             yield object()
             yield None
 
-    barrier = threading.Barrier(10)
-
-    def reader():
-        barrier.wait(DEADLINE_SECONDS)
-        yield from shared_stream(make, 7)
-
-    found = [run(reader) for _ in range(10)]
-    assert all(job.join(DEADLINE_SECONDS) for job in found)
-    assert {job.state for job in found} == {State.DONE}
-    assert len({tuple(map(id, job.items)) for job in found}) == len(source.asked)
-    assert {len(job.items) for job in found} == {7}
+    jobs = [run(lambda: shared_stream(make, 7)) for _ in range(10)]
+    await_true(lambda: [stream.readers for stream in list(module._streams.values())] == [10])
+    ten.set()
+    assert all(job.join(DEADLINE_SECONDS) for job in jobs)
+    assert len(source.requests) == 1
+    assert len({tuple(map(id, job.items)) for job in jobs}) == 1
+    assert len(jobs[0].items) == 7
 
 
-def test_whoever_comes_later_is_given_what_there_was(source, run):
+def test_a_later_reader_gets_all_items(source, run):
     work = Work(step=True)
     early = run(lambda: shared_stream(work))
     for _ in range(3):
@@ -59,11 +58,11 @@ def test_whoever_comes_later_is_given_what_there_was(source, run):
     await_true(lambda: len(early.items) == 3)
     late = run(lambda: shared_stream(work))
     await_true(lambda: len(late.items) == 3)
-    assert len(source.asked) == 1
+    assert len(source.requests) == 1
     early.cancel()
     work.let_on.release()
     assert early.join(DEADLINE_SECONDS)
-    assert not work.closed.is_set()  # somebody still wants it
+    assert not work.closed.is_set()  # the other still reads
     work.let_on.release()
     await_true(lambda: len(late.items) >= 4)
     late.cancel()
@@ -72,29 +71,27 @@ def test_whoever_comes_later_is_given_what_there_was(source, run):
     assert work.closed.is_set()
 
 
-def test_what_differs_is_computed_twice(source):
+def test_other_arguments_or_ranks_are_other_streams(source):
     def make(number):
         yield number
 
-    found = list(shared_stream(make, 1, rank=Rank.REST))
-    assert [item for item in found if item != QueuePosition(0)] == [1]
     streams = [
         shared_stream(make, 1),
         shared_stream(make, 2),
         shared_stream(make, 1, rank=Rank.REST),
     ]
     assert [next(stream) for stream in streams] == [QueuePosition(0)] * 3
-    assert len(source.asked) == 4
+    assert len(source.requests) == 3
     for stream in streams:
         stream.close()
 
 
-def test_who_reads_is_told_of_a_place_where_there_is_nothing_yet(source):
-    found = list(shared_stream(lambda: iter((None, 1, None))))
-    assert [item for item in found if not isinstance(item, QueuePosition)] == [1]
+def test_a_position_is_yielded_where_there_is_no_item(source):
+    items = list(shared_stream(lambda: iter((None, 1, None))))
+    assert [item for item in items if not isinstance(item, QueuePosition)] == [1]
 
 
-def test_an_error_is_everybodys_and_is_not_kept(source, run):
+def test_all_readers_get_an_error_and_the_next_one_starts_anew(source, run):
     gate = threading.Event()
 
     def broken():
@@ -106,15 +103,15 @@ def test_an_error_is_everybodys_and_is_not_kept(source, run):
     await_true(lambda: all(job.items == [1] for job in jobs))
     gate.set()
     assert all(job.join(DEADLINE_SECONDS) for job in jobs)
-    assert [job.trouble for job in jobs] == ["astray"] * 3
-    assert len(source.asked) == 1
+    assert [job.error_text for job in jobs] == ["astray"] * 3
+    assert len(source.requests) == 1
     again = run(lambda: shared_stream(broken), expected=(ZeroDivisionError,))
     assert again.join(DEADLINE_SECONDS)
-    assert len(source.asked) == 2
+    assert len(source.requests) == 2
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 8])
-def test_pieces_are_shared_out_among_workers_and_come_back_in_their_order(source, size):
+def test_pieces_are_split_over_workers_and_results_come_in_order(source, size):
     def tenfold(pieces, added):
         for piece in pieces:
             yield None
@@ -122,16 +119,16 @@ def test_pieces_are_shared_out_among_workers_and_come_back_in_their_order(source
 
     source.size = size
     items = split_over_workers(tenfold, (0, 1, 2, 3, 4), 7)
-    *shares, found = (item for item in items if not isinstance(item, QueuePosition | None))
-    assert found == (7, 17, 27, 37, 47)
+    *shares, results = (item for item in items if not isinstance(item, QueuePosition | None))
+    assert results == (7, 17, 27, 37, 47)
     assert shares == [0.2, 0.4, 0.6, 0.8, 1.0]
-    parts = [part for _, (part, _), _ in source.asked]
+    parts = [part for _, (part, _), _ in source.requests]
     assert len(parts) == min(size, 5)
     assert sorted(sum(parts, ())) == [0, 1, 2, 3, 4]
     assert max(map(len, parts)) - min(map(len, parts)) <= 1
 
 
-def test_where_one_worker_fails_the_others_are_let_go_at_once(source):
+def test_an_error_of_one_worker_closes_all_streams(source):
     def fail_at_one(pieces):
         for piece in pieces:
             if piece == 1:
@@ -140,17 +137,17 @@ def test_where_one_worker_fails_the_others_are_let_go_at_once(source):
 
     with pytest.raises(ValueError, match="it broke") as caught:
         list(split_over_workers(fail_at_one, (0, 1, 2, 3)))
-    assert caught.tb  # which still holds whatever was not let go
+    assert caught.tb  # which holds the generators
     assert not module._streams
 
 
-def test_what_is_shared_out_is_as_urgent_as_is_said(source):
+def test_the_rank_is_that_of_all_parts(source):
     list(split_over_workers(lambda pieces: iter(pieces), (1, 2, 3)))
     list(split_over_workers(lambda pieces: iter(pieces), (1, 2, 3), rank=Rank.BRIEF))
-    assert [rank for _, _, rank in source.asked] == [Rank.FIRST] * 2 + [Rank.BRIEF] * 2
+    assert [rank for _, _, rank in source.requests] == [Rank.FIRST] * 2 + [Rank.BRIEF] * 2
 
 
-def test_what_is_shared_out_waits_only_while_all_that_is_left_does(source, monkeypatch):
+def test_it_waits_only_while_all_remaining_parts_wait(source, monkeypatch):
     """The first of two workers is free at once, the second when thirty others are."""
     first = []
 
@@ -159,7 +156,7 @@ def test_what_is_shared_out_waits_only_while_all_that_is_left_does(source, monke
         if pieces[0] == 0:
             first.append(threading.current_thread())
         else:
-            await_true(lambda: first and not first[0].is_alive())  # it has told that it has ended
+            await_true(lambda: first and not first[0].is_alive())  # it has ended
             yield from map(QueuePosition, range(29, 0, -1))
         yield QueuePosition(0)
         for piece in function(pieces):
@@ -167,31 +164,33 @@ def test_what_is_shared_out_waits_only_while_all_that_is_left_does(source, monke
             yield piece
 
     monkeypatch.setattr(source, "stream", stream)
-    *said, found = split_over_workers(lambda pieces: iter(pieces), (0, 1, 2, 3, 4, 5))
-    assert found == (0, 1, 2, 3, 4, 5)
-    shares = [item for item in said if isinstance(item, float)]
-    assert shares == [place / 6 for place in range(1, 7)]
-    places = [place for place, item in enumerate(said) if getattr(item, "position", 0)]
-    assert said.index(3 / 6) < places[0] <= places[-1] < said.index(4 / 6)  # the first has ended
-    positions = [said[place].position for place in places]
+    *progress, results = split_over_workers(lambda pieces: iter(pieces), (0, 1, 2, 3, 4, 5))
+    assert results == (0, 1, 2, 3, 4, 5)
+    shares = [item for item in progress if isinstance(item, float)]
+    assert shares == [count / 6 for count in range(1, 7)]
+    waits = [index for index, item in enumerate(progress) if getattr(item, "position", 0)]
+    assert (
+        progress.index(3 / 6) < waits[0] <= waits[-1] < progress.index(4 / 6)
+    )  # the first has ended
+    positions = [progress[index].position for index in waits]
     assert positions[0] >= 29
     assert sorted(set(positions), reverse=True) == list(range(positions[0], 0, -1))
 
 
-def test_a_slow_stream_holds_up_no_item_of_the_others(source):
-    """The first has its items when the second has told all of its own."""
-    told = threading.Event()
+def test_a_slow_stream_does_not_delay_the_others(source):
+    """The first stream has its items when all of the second have come."""
+    finished = threading.Event()
 
     def slowly(pieces):
         for piece in pieces:
             if piece % 2 == 0:
-                assert told.wait(DEADLINE_SECONDS)
+                assert finished.wait(DEADLINE_SECONDS)
             yield piece
 
     items = split_over_workers(slowly, (0, 1, 2, 3, 4, 5))
     shares = (item for item in items if not isinstance(item, QueuePosition))
     assert [next(shares) for _ in range(3)] == [1 / 6, 2 / 6, 3 / 6]
-    told.set()
+    finished.set()
     assert list(shares) == [4 / 6, 5 / 6, 1.0, (0, 1, 2, 3, 4, 5)]
 
 
@@ -212,14 +211,10 @@ def test_an_error_of_a_later_stream_comes_before_items_of_a_slow_one(source):
     assert not module._streams
 
 
-def test_who_leaves_closes_all_streams(source):
+def test_closing_it_closes_all_streams(source):
     works = [Work(), Work()]
     items = split_over_workers(lambda pieces: works[pieces[0]](), (0, 1))
     await_true(lambda: next(items) and all(work.began.is_set() for work in works))
     items.close()
     assert all(work.closed.is_set() for work in works)
     assert not module._streams
-
-
-def test_who_shares_out_is_told_of_places_in_the_queue(source):
-    assert QueuePosition(0) in list(split_over_workers(lambda pieces: iter(pieces), (1,)))

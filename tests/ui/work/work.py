@@ -1,4 +1,4 @@
-"""What do the tests of jobs compute? A count that a test lets on, stops, and sees closed."""
+"""Work of the jobs in tests: counts that a test lets on, stops, and sees closed."""
 
 import threading
 import time
@@ -53,7 +53,7 @@ def living():
 
 
 class Clock:
-    """Time for `ui.job` that passes only when it is told to."""
+    """Time that passes only when a test changes ``now``."""
 
     def __init__(self):
         self.now = 1.0

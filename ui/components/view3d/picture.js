@@ -128,6 +128,14 @@ function resize(state, div) {
   if (off(drawn.width, clientWidth) || off(drawn.height, clientHeight)) state.Plotly.Plots.resize(div);
 }
 
+// Whether a panel's size is not the one that it was last drawn or fitted at; that is known from then on.
+function hasNewSize(div) {
+  const size = `${div.clientWidth} ${div.clientHeight}`;
+  const changed = div.__gcSize !== size;
+  div.__gcSize = size;
+  return changed;
+}
+
 async function draw(root, state, wanted) {
   const { header, arrays, frame, Plotly } = state;
   const ink = getComputedStyle(root).getPropertyValue('--st-text-color').trim();
@@ -137,6 +145,7 @@ async function draw(root, state, wanted) {
   await Promise.all(state.plots.map(plot => {
     const panel = header.columns[plot.c].panels[plot.p];
     if (!wanted(panel)) return null;
+    plot.div.__gcSize ??= `${plot.div.clientWidth} ${plot.div.clientHeight}`;
     const spot = { ...marker(panel, state), mode: 'markers', hoverinfo: 'skip',
       type: panel.kind === 'scene' ? 'scatter3d' : 'scatter',
       marker: panel.kind === 'scene' ? MARKER : { ...MARKER, size: 13 } };

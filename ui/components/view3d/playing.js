@@ -111,21 +111,23 @@ function goWhereClicked(state, div, chase) {
 
 const ARRIVAL_MS = 2000; // from the first frame to the last when the page is opened
 const LONGEST_LEAP = 4; // frames, where drawing them all would take longer
+const nextFrame = () => new Promise(requestAnimationFrame);
 const still = () => window.matchMedia('(prefers-reduced-motion: reduce)').matches;
 
 // Once for each tab, by itself: as many frames as can be drawn in time. A touch ends it.
 async function arrive(root, state) {
   const { frames } = state.header;
-  const begun = performance.now();
   state.playing = true;
   let touched = false;
   const touch = () => { touched = true; };
   const touches = ['pointerdown', 'keydown', 'wheel', 'touchstart'];
   touches.forEach(name => root.addEventListener(name, touch, { capture: true, passive: true }));
+  for (let i = 0; i < 2; i += 1) await nextFrame(); // the first picture is on the screen before it moves
+  const begun = performance.now();
   while (!touched && state.playing && root.isConnected && state.frame < frames - 1) {
     const due = Math.round((performance.now() - begun) / ARRIVAL_MS * (frames - 1));
     await show(root, state, Math.max(Math.min(due, state.frame + LONGEST_LEAP), state.frame));
-    await new Promise(done => requestAnimationFrame(done));
+    await nextFrame();
   }
   touches.forEach(name => root.removeEventListener(name, touch, { capture: true }));
   state.playing = false;

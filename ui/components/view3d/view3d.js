@@ -165,7 +165,9 @@ function listen(root, state) {
   const chase = chaser(root, state);
   listenToBar(root, state, chase);
   state.sizes = new ResizeObserver(entries => {
-    entries.forEach(({ target }) => resize(state, target));
+    const changed = entries.filter(({ target }) => hasNewSize(target));
+    if (!changed.length) return; // as when it begins to observe
+    changed.forEach(({ target }) => resize(state, target));
     refit(state);
     if (spots(state).length) mark(root, state); // they stand a little before the surface, as it is seen
   });

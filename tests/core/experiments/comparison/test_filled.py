@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gating_core.experiments.comparison.filled import covered_area, filled_shares
+from gating_core.experiments.comparison.coverage import covered_area, covered_shares
 from gating_core.experiments.comparison.frames import ClassifierFrames
 
 AXIS = np.linspace(-1, 1, 31)
@@ -39,7 +39,7 @@ def test_a_smaller_triangle_within_fills_its_square_whatever_the_space(size, dim
     u, v = (GRID + 1).transpose(2, 0, 1) / 2
     shares = np.stack([1 - u, u * (1 - v), u * v], -1)
     values = corners[0] + size * (shares @ corners - corners[0])
-    found = filled_shares(frames_of(values[None], corners[None]))
+    found = covered_shares(frames_of(values[None], corners[None]))
     assert found == pytest.approx([size**2], rel=1e-6)
 
 
@@ -47,6 +47,6 @@ def test_a_needle_has_nothing_to_fill_and_what_is_no_average_of_three_has_no_tri
     line = np.array([[[0.0, 0, 0], [1, 1, 1], [2, 2, 2]]])
     values = np.zeros((1, 31, 31, 3))
     frames = frames_of(values, line)
-    assert np.isnan(filled_shares(frames)).all()
-    assert filled_shares(replace(frames, averaged=None)) is None
-    assert filled_shares(replace(frames, averaged=np.zeros((1, 4, 3)))) is None
+    assert np.isnan(covered_shares(frames)).all()
+    assert covered_shares(replace(frames, averaged=None)) is None
+    assert covered_shares(replace(frames, averaged=np.zeros((1, 4, 3)))) is None

@@ -1,7 +1,8 @@
-"""Is the film what the models compute: every frame, line, plane and number of it?"""
+"""Are the training frames what the models compute: every frame, line, plane and number?"""
 
 import json
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from scipy.special import softmax
 
 from gating_core.attention.classifier import restore
 from gating_core.experiments.comparison import frames as film
-from gating_core.experiments.comparison.frames import inside
+from gating_core.experiments.comparison.frames import layer_maps
 from gating_core.experiments.comparison.setting import Setting
 from gating_core.geometry.grid import square_grid
 from gating_core.training.trained import TrainedEnsemble
@@ -33,10 +34,11 @@ LARGEST_PAYLOAD_MB = 8
 MEMBER = 1
 
 
+@cache
 def both(run, member=MEMBER):
-    """Both sides of the film, as the page asks for them."""
+    """The frames of both variants, as the page requests them."""
     names = zip(("left", "right"), run.setting.variants, strict=True)
-    return {side: film.film_frames(run, name, member) for side, name in names}
+    return {side: film.training_frames(run, name, member) for side, name in names}
 
 
 def steps_of(run):
@@ -59,10 +61,12 @@ def fields_of(sides):
     return fields
 
 
+@cache
 def picture(run, member=MEMBER, **look):
     sides = both(run, member)
     return sides, training_picture(
-        sides, film.film_data(run, member), steps_of(run), film_axes(sides), curves_of(run, member),
+        sides, film.training_data(run, member), steps_of(run), film_axes(sides),
+        curves_of(run, member),
         gaussian=fields_of(sides), **look,
     )  # fmt: skip
 
@@ -71,14 +75,14 @@ def picture(run, member=MEMBER, **look):
 
 
 @pytest.mark.parametrize("frame", [0, 7, -1])
-@pytest.mark.parametrize("place", [0, 1])
-def test_a_frame_is_the_model_at_its_step(run, place, frame):
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_a_frame_is_the_model_at_its_step(run, side, frame):
     """Each snapshot is restored by itself, with all seeds, and evaluated without derivatives."""
-    name = run.setting.variants[place]
-    side = film.film_frames(run, name, MEMBER)
+    name = run.setting.variants[side == "right"]
+    side = both(run)[side]
     config = run.variants[name].ensemble.config
     model = restore(config, run.task.seeds, run.frames[frame].snapshots[name].state)
-    points = square_grid(film.FILM_GRID).points
+    points = square_grid(film.FRAME_GRID).points
 
     values = model.attention(points)[MEMBER].numpy().reshape(side.values.shape[1:])
     np.testing.assert_allclose(side.values[frame], values, rtol=0, atol=1e-12)
@@ -86,14 +90,14 @@ def test_a_frame_is_the_model_at_its_step(run, place, frame):
     np.testing.assert_allclose(side.logits[frame], logits, rtol=0, atol=1e-11)
     np.testing.assert_array_equal(side.weight[frame], model.weight[MEMBER].numpy())
     np.testing.assert_array_equal(side.bias[frame], model.bias[MEMBER].numpy())
-    data = torch.from_numpy(film.film_data(run, MEMBER).points)
+    data = torch.from_numpy(film.training_data(run, MEMBER).points)
     on_surface = model.attention(data)[MEMBER].numpy()
     np.testing.assert_allclose(side.data_values[frame], on_surface, rtol=0, atol=1e-12)
 
 
 def test_every_frame_is_there_and_rows_are_the_second_coordinate(run):
-    side = film.film_frames(run, run.setting.variants[1], MEMBER)
-    data = film.film_data(run, MEMBER)
+    side = both(run)["right"]
+    data = film.training_data(run, MEMBER)
     assert len(side.values) == len(run.frames)
     assert steps_of(run).tolist() == run.steps.tolist()
     name = run.setting.variants[1]
@@ -106,7 +110,7 @@ def test_every_frame_is_there_and_rows_are_the_second_coordinate(run):
 
 def test_the_ungated_film_with_three_values_stays_flat(circle):
     """Weights of three values fill a plane: the flatness theorem, at every step."""
-    side = film.film_frames(circle, "ungated", 0)
+    side = both(circle, 0)["left"]
     spread = side.values.reshape(len(side.values), -1, 3)
     for cloud in spread:
         singular = np.linalg.svd(cloud - cloud.mean(0), compute_uv=False)
@@ -147,7 +151,7 @@ def test_flat_sheets_are_drawn_in_their_triangle_and_no_others(circle):
 
 
 def test_the_points_are_those_of_the_seed(run):
-    data, task = film.film_data(run, MEMBER), run.task
+    data, task = film.training_data(run, MEMBER), run.task
     train = min(film.DRAWN_POINTS, task.train_points.shape[1])
     test = min(film.DRAWN_POINTS, task.test_points.shape[1])
     assert data.tested.tolist() == [False] * train + [True] * test
@@ -184,7 +188,11 @@ def of_accuracies(accuracy, loss):
 )
 def test_best_median_worst(accuracy, loss, best, median, worst):
     ensemble = of_accuracies(accuracy, loss)
-    assert [film.shown_member(ensemble, which) for which in film.SHOWN] == [best, median, worst]
+    assert [film.shown_member(ensemble, which) for which in film.SEED_CHOICES] == [
+        best,
+        median,
+        worst,
+    ]
     assert ensemble.best == best
 
 
@@ -217,7 +225,7 @@ def test_no_member_is_nearer_to_the_median_difference(pairs):
 def test_nobody_looks_at_the_test_points(circle):
     ensemble = circle.variants["sigmoid"].ensemble
     blind = replace(ensemble, test_accuracy=1 - ensemble.test_accuracy)
-    for which in film.SHOWN:
+    for which in film.SEED_CHOICES:
         assert film.shown_member(ensemble, which) == film.shown_member(blind, which)
 
 
@@ -249,9 +257,9 @@ def test_a_thinned_film_keeps_step_and_state_together(circle):
     ))  # fmt: skip
     frames = film.drawn_frames(longer)
     assert len(frames) < len(longer.frames)
-    side = film.film_frames(longer, "sigmoid", 0)
+    side = film.training_frames(longer, "sigmoid", 0)
     assert steps_of(longer).tolist() == (10 * frames).tolist()
-    whole = film.film_frames(circle, "sigmoid", 0)
+    whole = both(circle, 0)["right"]
     again = whole.values[frames % len(circle.frames)]
     np.testing.assert_allclose(side.values, again, rtol=0, atol=1e-14)
 
@@ -274,7 +282,7 @@ def margin_at(logits, axis, spots):
 def test_boundaries_are_where_two_classes_are_equally_likely(run):
     sides, view = picture(run)
     axes = film_axes(sides)
-    axis = film.film_data(run, MEMBER).axis
+    axis = film.training_data(run, MEMBER).axis
     found = 0
     fine_axis = view.arrays["fine_axis"]
     assert len(fine_axis) == 91
@@ -355,7 +363,7 @@ def test_an_ungated_plane_is_honest_in_any_dimension_and_a_gated_one_need_not_be
     """Three values span a plane, which principal components of the last step show whole."""
     setting = replace(SMALL, variants=("ungated", "sigmoid"), model_dim=6, value_count=3)
     run = run_of(setting)
-    alone = {"left": film.film_frames(run, "ungated", MEMBER)}
+    alone = {"left": film.training_frames(run, "ungated", MEMBER)}
     assert classifier_planes(alone["left"], film_axes(alone)["left"])[2][-1]
     sides = both(run)
     axes = film_axes(sides)
@@ -391,8 +399,9 @@ def test_one_basis_for_both_where_they_have_as_many_dimensions():
 # --- The view -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("discrete", [False, True])
-@pytest.mark.parametrize("paint", PAINTS)
+@pytest.mark.parametrize(
+    ("paint", "discrete"), [*((paint, False) for paint in PAINTS), ("class", True)]
+)
 def test_colours(run, paint, discrete):
     sides, view = picture(run, paint=paint, discrete=discrete)
     low, high = view.colour_range
@@ -426,7 +435,7 @@ def test_the_scale_of_curvature_is_the_last_steps(circle):
     left, right = np.zeros(shape), np.full(shape, 100.0)
     left[-1], right[-1] = 0.5, np.linspace(-1, 1, 31)[:, None]
     left[-1, 0, 0], right[-1, 0, 0], right[-1, 0, 1] = np.nan, np.inf, -7.0
-    rest = film.film_data(circle, MEMBER), circle.steps, film_axes(sides), curves_of(circle)
+    rest = film.training_data(circle, MEMBER), circle.steps, film_axes(sides), curves_of(circle)
     view = training_picture(
         sides, *rest, paint="curvature", gaussian={"left": left, "right": right}
     )
@@ -444,7 +453,7 @@ def test_the_scale_of_curvature_is_the_last_steps(circle):
 
 
 def test_names_of_classes_are_no_mark_up(circle):
-    sides, data = both(circle), film.film_data(circle, MEMBER)
+    sides, data = both(circle), film.training_data(circle, MEMBER)
     odd = replace(data, names=("a", "<b>%{x}</b>"))
     view = training_picture(sides, odd, circle.steps, film_axes(sides), curves_of(circle))
     heat = view.columns[0][1].traces[0]
@@ -468,7 +477,7 @@ def test_of_several_classes_the_mesh_is_cut_where_the_class_changes(run):
 
 def test_what_is_unresolved_is_hatched_and_nothing_else(circle):
     sides, view = picture(circle, paint="curvature")
-    axis = film.film_data(circle, MEMBER).axis
+    axis = film.training_data(circle, MEMBER).axis
     field = fields_of(sides)["right"]
     strokes = np.stack([view.arrays[f"right_hatch_{u}"] for u in "uv"], -1)
     for frame in (0, 1, 4):
@@ -482,7 +491,7 @@ def test_what_is_unresolved_is_hatched_and_nothing_else(circle):
 
 def test_what_is_not_measured_yet_is_neutral(circle):
     sides = both(circle)
-    rest = film.film_data(circle, MEMBER), circle.steps, film_axes(sides), curves_of(circle)
+    rest = film.training_data(circle, MEMBER), circle.steps, film_axes(sides), curves_of(circle)
     view = training_picture(sides, *rest, paint="curvature")
     assert not view.arrays["right_colour"].any()
     assert view.colour_range[0] == -view.colour_range[1] < 0
@@ -529,7 +538,7 @@ def test_the_band_says_nothing_until_all_seeds_are_known(circle):
     totals = np.full((len(circle.frames), 3), np.nan)
     totals[:, MEMBER] = 1.0
     curve = Curve("total curvature", {"left": totals}, MEMBER)
-    data, axes = film.film_data(circle, MEMBER), film_axes(sides)
+    data, axes = film.training_data(circle, MEMBER), film_axes(sides)
     arrays = training_picture(sides, data, circle.steps, axes, [curve]).arrays
     assert np.isnan(arrays["curve0_left_low"]).all()
     assert (arrays["curve0_left_shown"] == 1).all()
@@ -547,7 +556,7 @@ def test_a_curve_shows_its_error_and_where_it_is_a_lower_estimate(circle):
     lower = {"left": np.zeros(frames, dtype=bool), "right": np.arange(frames) > 5}
     curve = Curve("total curvature", totals, MEMBER,
                   {"right": np.full(frames, 0.25)}, lower)  # fmt: skip
-    data, axes = film.film_data(circle, MEMBER), film_axes(sides)
+    data, axes = film.training_data(circle, MEMBER), film_axes(sides)
     view = training_picture(sides, data, circle.steps, axes, [curve])
     traces = view.columns[-1][0].traces
     (bars,) = [trace for trace in traces if "error_y" in trace]
@@ -559,13 +568,12 @@ def test_a_curve_shows_its_error_and_where_it_is_a_lower_estimate(circle):
     np.testing.assert_array_equal(ringed, np.arange(frames) > 5)
 
 
-@pytest.mark.parametrize("task", ["circle", "blobs4", "checkerboard"])
-@pytest.mark.parametrize("paint", PAINTS)
-def test_the_default_film_is_below_eight_megabytes(task, paint):
-    """All frames that a page can ask for, with as many points as are ever drawn."""
-    run = run_of(Setting(task=task, seed_count=2))
-    run = replace(run, frames=(run.frames * 2)[:60])
-    _, view = picture(run, member=0, paint=paint)
+@pytest.mark.parametrize("task", ["blobs4", "checkerboard"])
+def test_all_frames_are_below_eight_megabytes(task):
+    """All frames that a page can request, with as many points as are ever drawn."""
+    run = run_of(Setting(task=task, seed_count=2, steps=100))
+    run = replace(run, frames=(run.frames * 60)[:60])
+    _, view = picture(run, member=0, paint="curvature")
     assert view.frames == film.MOST_FRAMES
     entries, content = pack(view.arrays, view.framed)
     assert len(content) < LARGEST_PAYLOAD_MB * 1e6
@@ -579,7 +587,7 @@ def test_the_default_film_is_below_eight_megabytes(task, paint):
 def test_a_look_inside_shows_every_weight_and_gate(run):
     for name in run.setting.variants:
         config = run.variants[name].ensemble.config
-        fields = inside(run, name, MEMBER)
+        fields = layer_maps(run, name, MEMBER)
         weights = {k: v for k, v in fields.items() if "α" in k}
         assert len(weights) == config.depth * config.heads * config.value_count
         for layer in range(1, config.depth + 1):
@@ -592,17 +600,17 @@ def test_a_look_inside_shows_every_weight_and_gate(run):
         gates = len(fields) - len(weights)
         assert (gates > 0) == (config.gate is not None), name
         for field in fields.values():
-            assert field.shape == (film.FILM_GRID, film.FILM_GRID)
+            assert field.shape == (film.FRAME_GRID, film.FRAME_GRID)
 
 
 def test_a_look_inside_is_that_of_its_seed(circle):
     ensemble = circle.variants["sigmoid"].ensemble
     model = restore(ensemble.config, ensemble.seeds, ensemble.state).attention
-    hidden = model.embed(square_grid(film.FILM_GRID).points)
+    hidden = model.embed(square_grid(film.FRAME_GRID).points)
     gate = model.blocks[0].gate.values(hidden, hidden)
     weights = model.blocks[0].weights(hidden)
     for member in range(3):
-        fields = inside(circle, "sigmoid", member)
+        fields = layer_maps(circle, "sigmoid", member)
         for channel in range(3):
             wanted = gate[member, :, channel].reshape(31, 31).numpy()
             found = fields[f"layer 1 · gate {channel + 1}"]
@@ -612,7 +620,7 @@ def test_a_look_inside_is_that_of_its_seed(circle):
 
 
 def test_a_sigmoid_gate_has_a_field_for_every_channel(circle):
-    fields = inside(circle, "sigmoid", 0)
+    fields = layer_maps(circle, "sigmoid", 0)
     gates = [fields[f"layer 1 · gate {channel}"] for channel in (1, 2, 3)]
     assert np.min(gates) > 0
     assert np.max(gates) < 1
@@ -642,7 +650,7 @@ def test_figures_can_be_sent_and_saved(run):
         np.testing.assert_array_equal(in_plane[1].x, view.arrays[f"{side}_curve_u"][-1])
     assert "<html>" in figure.to_html(include_plotlyjs=False)
 
-    fields = inside(run, names[1], MEMBER)
+    fields = layer_maps(run, names[1], MEMBER)
     small = json.loads(inside_figure(fields).to_json())
     assert len([trace for trace in small["data"] if trace["type"] == "heatmap"]) == len(fields)
     clicked = [trace["customdata"] for trace in small["data"] if trace["type"] == "scatter"]

@@ -1,6 +1,5 @@
 """Does the rule tell surfaces from curves, and do the first examples have one at every depth?"""
 
-import os
 from dataclasses import replace
 from itertools import product
 
@@ -9,22 +8,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gating_core.experiments.comparison.clearest import clearest_member, shows_surface
-from gating_core.experiments.comparison.presets import PRESETS, load_preset, load_sweep
-from gating_core.experiments.comparison.run import train_setting
-from gating_core.experiments.comparison.seen import (
+from gating_core.experiments.comparison.coverage import (
     LEAST_BREADTH,
     LEAST_COVERED,
     breadth,
-    surface_seen,
+    surface_visible,
 )
-from gating_core.experiments.comparison.setting import FIRST_LOOK, first_look
+from gating_core.experiments.comparison.presets import PRESETS, load_preset, load_sweep
+from gating_core.experiments.comparison.run import train_setting
+from gating_core.experiments.comparison.setting import FIRST_SETTING, first_setting
+from gating_core.experiments.comparison.sweep import select_member, shows_surface
 
 AXIS = np.linspace(-1, 1, 31)
 U, V = np.meshgrid(AXIS, AXIS)
 CORNERS = np.array([[-1.0, -1, 0], [3, -1, 0], [-1, 3, 0]])  # twice the square
 ALL = list(product((2, 3, 4), ("sigmoid", "headwise"), PRESETS))
-SOAK = os.environ.get("HYPOTHESIS_PROFILE") == "soak"
 
 
 def rotation(seed):
@@ -65,8 +63,8 @@ def test_a_surface_is_seen_where_both_sheets_are_broad_and_one_covers_its_triang
     flat, gated, seen
 ):
     sheets = [np.stack([a * U, b * V, 0 * U], -1) for a, b in (flat, gated)]
-    assert surface_seen(*sheets, CORNERS) == seen
-    assert not surface_seen(*sheets, CORNERS[[0, 1, 1]])  # no triangle at all
+    assert surface_visible(*sheets, CORNERS) == seen
+    assert not surface_visible(*sheets, CORNERS[[0, 1, 1]])  # no triangle at all
 
 
 def test_the_edges_of_the_rule_are_those_it_states():
@@ -76,11 +74,11 @@ def test_the_edges_of_the_rule_are_those_it_states():
     just, short = (sheet(1, factor * LEAST_BREADTH) for factor in (1.01, 0.99))
     small = CORNERS * 0.6 / np.sqrt(2) + [-0.4, -0.4, 0]  # of area 1.44
     for values, seen in ((just, True), (short, False)):
-        assert surface_seen(values, values, small) == seen
+        assert surface_visible(values, values, small) == seen
     side = np.sqrt(LEAST_COVERED * 8 / 4)  # of the triangle's area, 8
     for factor, seen in ((1.01, True), (0.99, False)):
         values = sheet(factor * side, factor * side)
-        assert surface_seen(values, values, CORNERS) == seen
+        assert surface_visible(values, values, CORNERS) == seen
 
 
 @pytest.mark.parametrize("task", PRESETS)
@@ -90,31 +88,30 @@ def test_what_is_shipped_shows_a_surface(task):
 
 
 def test_one_layer_is_trained_as_ever_and_several_are_asked_for_more():
-    assert first_look() == first_look(1) == FIRST_LOOK
-    assert (FIRST_LOOK.spread_bonus, FIRST_LOOK.every_layer) == (0, False)
+    assert first_setting() == first_setting(1) == FIRST_SETTING
+    assert (FIRST_SETTING.spread_bonus, FIRST_SETTING.every_layer) == (0, False)
     for depth in (2, 3, 4):
-        deep = first_look(depth)
+        deep = first_setting(depth)
         assert deep.depth == depth
         recipe = deep.recipe(512)
         assert recipe.every_layer
         assert recipe.spread_bonus == deep.spread_bonus > 0
 
 
-def clearest_of(depth, gate, task):
-    """The run of 16 models that the first page trains there, and its clearest member."""
-    *_, run = train_setting(replace(first_look(depth), task=task, variants=("ungated", gate)), 2)
+def selected_of(depth, gate, task):
+    """The run of 16 models that the first page trains there, and its selected member."""
+    *_, run = train_setting(replace(first_setting(depth), task=task, variants=("ungated", gate)), 2)
     # The larger class has six tenths of the points at most.
     assert run.variants[gate].ensemble.test_accuracy[-1].mean() > 0.82
-    return run, clearest_member(run)
+    return run, select_member(run)
 
 
-@pytest.mark.parametrize(("depth", "task"), [(2, "xor"), (4, "circle")])
-def test_what_was_a_string_of_dots_has_a_surface(depth, task):
-    """There are several members to choose from: no rounding decides."""
-    assert shows_surface(*clearest_of(depth, "sigmoid", task))
+def test_a_deep_example_has_a_surface():
+    """There are several members to select from, so that rounding decides nothing."""
+    assert shows_surface(*selected_of(2, "sigmoid", "xor"))
 
 
-@pytest.mark.skipif(not SOAK, reason="minutes: 24 trainings of 32 models")
+@pytest.mark.soak  # 24 trainings of 32 models
 def test_nearly_all_deep_examples_have_a_surface():
     """23 of 24 when this was written; one lies at the edge of the rule, where processors differ."""
-    assert sum(shows_surface(*clearest_of(*which)) for which in ALL) >= 20
+    assert sum(shows_surface(*selected_of(*which)) for which in ALL) >= 20

@@ -11,13 +11,7 @@ from hypothesis import strategies as st
 
 from gating_core.attention.config import AttentionConfig, GateConfig
 from gating_core.attention.stack import build_attention
-from gating_core.experiments.comparison import clearest, presets, sweep
-from gating_core.experiments.comparison.clearest import (
-    clarity,
-    clearest_member,
-    regularity,
-    triangle_area,
-)
+from gating_core.experiments.comparison import presets, sweep
 from gating_core.experiments.comparison.frames import strengths_model
 from gating_core.experiments.comparison.presets import (
     PRESETS,
@@ -27,11 +21,19 @@ from gating_core.experiments.comparison.presets import (
     save_surface,
     save_sweep,
 )
-from gating_core.experiments.comparison.refit import SOFTNESS, refitted
 from gating_core.experiments.comparison.run import train_setting
-from gating_core.experiments.comparison.setting import FIRST_LOOK
-from gating_core.experiments.comparison.sweep import STRENGTHS, sweep_strengths
-from gating_core.geometry.adaptive import adaptive_total_absolute_curvature
+from gating_core.experiments.comparison.setting import FIRST_SETTING
+from gating_core.experiments.comparison.sweep import (
+    SOFTNESS,
+    STRENGTHS,
+    member_score,
+    refitted,
+    regularity,
+    select_member,
+    sweep_strengths,
+    triangle_area,
+)
+from gating_core.geometry.adaptive import adaptive_integrals
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.surface import measure_surface
 from tests.core.experiments.comparison.runs import SETTINGS, run_of
@@ -43,7 +45,7 @@ corners = st.lists(st.floats(-3, 3), min_size=12, max_size=12).map(
 
 @cache
 def small():
-    return run_of(replace(FIRST_LOOK, task="xor", steps=60, seed_count=4))
+    return run_of(replace(FIRST_SETTING, task="xor", steps=60, seed_count=4))
 
 
 # --- The best plane -------------------------------------------------------------------------------
@@ -117,16 +119,16 @@ def test_the_clearest_is_the_best_by_the_rule_among_the_better_half():
     run = small()
     ensemble = run.variants["sigmoid"].ensemble
     half = ensemble.ranking[:2]
-    found = clearest_member(run)
+    found = select_member(run)
     assert found in half
-    assert clarity(ensemble, found) == max(clarity(ensemble, int(m)) for m in half)
+    assert member_score(ensemble, found) == max(member_score(ensemble, int(m)) for m in half)
 
 
 def test_test_points_do_not_choose(monkeypatch):
     run = small()
     blind = replace(run.task, test_labels=1 - run.task.test_labels)
-    monkeypatch.setattr(clearest, "GRID", 15)
-    assert clearest_member(replace(run, task=blind)) == clearest_member(run)
+    monkeypatch.setattr(sweep, "SCORE_GRID", 15)
+    assert select_member(replace(run, task=blind)) == select_member(run)
 
 
 # --- The sweep ------------------------------------------------------------------------------------
@@ -135,7 +137,7 @@ def test_test_points_do_not_choose(monkeypatch):
 @pytest.fixture(scope="module")
 def sweeps():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sweep, "POINTS", 400)
+        patch.setattr(sweep, "SWEEP_POINTS", 400)
         return [found for found in sweep_strengths(small()) if found is not None]
 
 
@@ -160,7 +162,7 @@ def test_shipped_totals_are_those_of_another_refinement():
     ensemble = run.variants["sigmoid"].ensemble
     for place in (4, 20):
         model = strengths_model(ensemble, shipped.member, [STRENGTHS[place]]).attention
-        again = adaptive_total_absolute_curvature(model, relative_tolerance=1e-3, bound="rigorous")
+        again = adaptive_integrals(model, relative_tolerance=1e-3, bound="rigorous").absolute
         gap = abs(again.value - shipped.total.value[place])
         assert gap <= again.error + shipped.total.error[place]
 
@@ -169,7 +171,7 @@ def test_shipped_totals_are_those_of_another_refinement():
 def test_a_shipped_sweep_belongs_to_its_run(name, monkeypatch):
     run, shipped = load_preset(name), load_sweep(name)
     assert shipped.measured.all()
-    monkeypatch.setattr(sweep, "POINTS", 400)
+    monkeypatch.setattr(sweep, "SWEEP_POINTS", 400)
     fresh = next(found for found in sweep_strengths(run) if found is not None)
     assert shipped.member == fresh.member  # the clearest
     np.testing.assert_allclose(shipped.weight, fresh.weight, rtol=1e-4, atol=1e-4)
@@ -195,24 +197,30 @@ def test_strengths_are_one_model_and_the_last_is_the_trained_one(sweeps):
     trained = strengths_model(run.variants["sigmoid"].ensemble, found.member)
     np.testing.assert_array_equal(model.attention(points)[-1], trained.attention(points)[0])
     *_, again = train_setting(run.setting)
-    assert clearest_member(again) == found.member
+    assert select_member(again) == found.member
 
 
-def test_the_shipped_curvature_is_what_is_measured():
-    """At every strength: K to double precision, errors at least as large as they are."""
-    run, grid = load_preset("circle"), square_grid()
-    model = load_sweep("circle").model(run).attention
-    measured = measure_surface(model, grid)
-    shipped = load_surface("circle", measured.values, grid)
-    assert shipped.proof == measured.proof
-    assert shipped.bound_kind == measured.bound_kind
-    for name in ("resolved", "complete", "decided", "zero"):  # other processors round otherwise
-        assert (getattr(shipped, name) != getattr(measured, name)).mean() < 1e-3, name
-    off = np.abs(shipped.gaussian - measured.gaussian)
-    assert (off <= shipped.gaussian_error + measured.gaussian_error)[measured.resolved].all()
-    np.testing.assert_allclose(shipped.gaussian_error, measured.gaussian_error, rtol=0.05)
-    np.testing.assert_allclose(shipped.area_element, measured.area_element, rtol=1e-6)
-    np.testing.assert_allclose(shipped.total, measured.total, rtol=1e-9)
+@pytest.mark.parametrize("name", PRESETS)
+def test_the_shipped_curvature_is_what_is_measured(name):
+    """At every fifth strength: K to double precision, errors at least as large as they are."""
+    run, grid, few = load_preset(name), square_grid(), range(0, len(STRENGTHS), 5)
+    member = load_sweep(name).member
+    model = strengths_model(run.variants["sigmoid"].ensemble, member, STRENGTHS).attention
+    values = model(grid.points).unflatten(1, grid.weights.shape).numpy()
+    whole = load_surface(name, values, grid)
+    some = [STRENGTHS[place] for place in few]
+    model = strengths_model(run.variants["sigmoid"].ensemble, member, some).attention
+    found = measure_surface(model, grid)
+    for shipped, measured in ((whole.frame(n), found.frame(i)) for i, n in enumerate(few)):
+        assert shipped.proof == measured.proof
+        assert shipped.bound_kind == measured.bound_kind
+        for part in ("resolved", "complete", "decided", "zero"):  # other processors round otherwise
+            assert (getattr(shipped, part) != getattr(measured, part)).mean() < 1e-3, part
+        off = np.abs(shipped.gaussian - measured.gaussian)
+        assert (off <= shipped.gaussian_error + measured.gaussian_error)[measured.resolved].all()
+        np.testing.assert_allclose(shipped.gaussian_error, measured.gaussian_error, rtol=0.05)
+        np.testing.assert_allclose(shipped.area_element, measured.area_element, rtol=1e-6)
+        np.testing.assert_allclose(shipped.total, measured.total, rtol=1e-9)
 
 
 def test_a_surface_comes_back_from_its_file_with_no_error_made_smaller(tmp_path, monkeypatch):
@@ -226,5 +234,5 @@ def test_a_surface_comes_back_from_its_file_with_no_error_made_smaller(tmp_path,
     assert back.verdicts[0].word == surface.verdicts[0].word
     with pytest.raises(ValueError, match=r"are \(1, 5, 5, 3\); they must be \(2, 5, 5, 'D'\)"):
         load_surface("circle", surface.values[:1], grid)
-    with pytest.raises(ValueError, match="preset is 'moons'"):
-        load_surface("moons", surface.values, grid)
+    with pytest.raises(ValueError, match="preset is 'comparison'"):
+        load_surface("comparison", surface.values, grid)
