@@ -28,7 +28,6 @@ from ui.decision_boundary.words import (
     guess_text,
     has_learned,
     mean_text,
-    plain_verdict,
     verdict,
 )
 from ui.drawing.axes import Axes
@@ -84,7 +83,7 @@ def _step_text(run: TrainedRun, frame: int) -> str:
         yet = "" if run.complete and run.steps[frame] == run.steps[-1] else " yet"
         return (
             f"Step {run.steps[frame]}. **Neither has learned much{yet}:** {' and '.join(means)} of"
-            f" new points right; {guess_text(run)}. {plain_verdict(run, frame)}"
+            f" new points right; {guess_text(run)}. {verdict(run, frame, learned=False)}"
         )
     if base.mean() >= LOPSIDED / run.task.class_count:
         means.append(guess_text(run))

@@ -84,15 +84,13 @@ def gaussian_of(shown: Shown, member: int) -> dict[str, np.ndarray]:
 
 def drawn_key(shown: Shown, member: int) -> Hashable:
     """Return a key that changes when something is measured that the frames of a seed show."""
-    fields = gaussian_of(shown, member)
-    return tuple(
-        (
-            (name, member) in shown.along,
-            side in fields,
-            (name, member) in shown.final,
-            _is_whole(shown, name),
-        )
-        for side, name in variants_of(shown.run).items()
+    names = shown.run.setting.compared
+    keys = [(name, member) for name in names]
+    return (
+        *(key in shown.along for key in keys),
+        *(key in shown.final for key in keys),
+        *gaussian_of(shown, member),
+        *(_is_whole(shown, name) for name in names),
     )
 
 
