@@ -21,9 +21,8 @@ with page(
     )
     from ui.decision_boundary.inside import draw_inside
     from ui.decision_boundary.own_points import draw_own, own_data, table_is_lost
-    from ui.decision_boundary.parts import draw_buttons, draw_downloads, draw_numbers
+    from ui.decision_boundary.parts import draw_buttons, draw_downloads, draw_end, draw_numbers
     from ui.decision_boundary.stage import draw_frames
-    from ui.decision_boundary.status import draw_end
     from ui.work import jobs
 
     warn_about_link(DECISION_BOUNDARY)

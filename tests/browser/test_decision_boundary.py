@@ -1,4 +1,4 @@
-"""Does Decision boundary train, scrub, play, take own points, and give things away?"""
+"""Decision boundary trains, scrubs, plays, takes own points, and gives things away."""
 
 import json
 import re
@@ -136,6 +136,20 @@ def test_one_screen_tells_it_and_a_map_is_as_large_as_its_sheet(wide, size):
         for sheet, plane in zip(sheets, maps, strict=True):
             assert plane[0] == pytest.approx(sheet[0], abs=1)
             assert plane[2] > 0.75 * sheet[0]  # what is drawn of it, without numbers beside it
+    finally:
+        resize(wide, 800, 1400)
+
+
+def test_on_a_phone_the_first_screen_shows_a_picture(wide):
+    """Below the question and the controls, without scrolling."""
+    resize(wide, 390, 844)
+    try:
+        wide.locator("h1").scroll_into_view_if_needed()
+        settle(wide)
+        box = wide.locator(".gc-columns .gc-scene").first.bounding_box()
+        assert box["width"] >= 300
+        assert 0 < box["y"] < box["y"] + box["height"] <= 844, box
+        assert_drawn(wide.locator(".gc-columns .gc-scene").first)
     finally:
         resize(wide, 800, 1400)
 
@@ -436,21 +450,21 @@ def test_who_looks_at_the_past_stays_there_while_the_run_grows(phone):
     assert frame(phone) == 0
 
 
-PLACE = "document.querySelector('.gc-columns').getBoundingClientRect().top"
+TOP = "document.querySelector('.gc-columns').getBoundingClientRect().top"
 
 
 def test_how_a_run_goes_and_where_it_was_stopped_moves_no_picture(browser, served, watch):
     """Neither the progress, nor the way to go on after a click on Cancel."""
     with open_page(browser, watch, **WIDE) as page:
         visit(page, watch, served.url + ADDRESS, await_run)
-        before = page.evaluate(PLACE)
+        before = page.evaluate(TOP)
         follow_link(page, f"{LONG}&first=900")
         page.get_by_test_id("stProgress").wait_for()
-        assert page.evaluate(PLACE) == before
+        assert page.evaluate(TOP) == pytest.approx(before, abs=1)
         page.get_by_role("button", name="Cancel").click()
         page.get_by_role("button", name="Go on").wait_for()
         settle(page)
-        assert page.evaluate(PLACE) == before
+        assert page.evaluate(TOP) == pytest.approx(before, abs=1)
         box = page.get_by_role("button", name="Go on").bounding_box()
         assert 0 < box["y"] < WIDE["viewport"]["height"] - box["height"]
 

@@ -28,7 +28,6 @@ from ui.decision_boundary.words import (
     guess_text,
     has_learned,
     mean_text,
-    plain_verdict,
     verdict,
 )
 from ui.drawing.axes import Axes
@@ -56,11 +55,11 @@ def divergence_text(divergence: Divergence) -> str:
 
 
 def theorem_text(setting: Setting) -> str:
-    """Say why the theorem on averages of fixed values does not apply; empty where it does."""
+    """Return why the flatness theorem, on averages of fixed values, does not apply, if so."""
     mechanism = MECHANISMS[setting.source]
     if not mechanism.fixed_values:
         return f"{page_text('moving')} "
-    return "" if mechanism.weights_on_simplex else f"{page_text('off_simplex')} "
+    return "" if mechanism.weights_on_simplex else f"{page_text('no_averages')} "
 
 
 def shown_text(run: TrainedRun, member: int, chosen: str) -> str:
@@ -84,7 +83,7 @@ def _step_text(run: TrainedRun, frame: int) -> str:
         yet = "" if run.complete and run.steps[frame] == run.steps[-1] else " yet"
         return (
             f"Step {run.steps[frame]}. **Neither has learned much{yet}:** {' and '.join(means)} of"
-            f" new points right; {guess_text(run)}. {plain_verdict(run, frame)}"
+            f" new points right; {guess_text(run)}. {verdict(run, frame, learned=False)}"
         )
     if base.mean() >= LOPSIDED / run.task.class_count:
         means.append(guess_text(run))

@@ -63,12 +63,11 @@ def frames_of(
     All ``unfinished`` runs are seen from the same direction: the best one would turn with every
     step.
     """
-    variants = {side: training_frames(run, name, member) for side, name in variants_of(run).items()}
+    variants = {s: training_frames(run, name, member) for s, name in variants_of(run).items()}
     axes = film_axes(variants)
     picture = training_picture(
         variants, training_data(run, member), run.steps[drawn_frames(run)], axes, curves,
-        view.paint,
-        view.discrete, view.tested, gaussian,
+        view.paint, view.discrete, view.tested, gaussian,
     )  # fmt: skip
     if unfinished:
         picture = replace(picture, camera=camera_from(BEGIN_FROM))
@@ -85,15 +84,13 @@ def gaussian_of(shown: Shown, member: int) -> dict[str, np.ndarray]:
 
 def drawn_key(shown: Shown, member: int) -> Hashable:
     """Return a key that changes when something is measured that the frames of a seed show."""
-    fields = gaussian_of(shown, member)
-    return tuple(
-        (
-            (name, member) in shown.along,
-            side in fields,
-            (name, member) in shown.final,
-            _is_whole(shown, name),
-        )
-        for side, name in variants_of(shown.run).items()
+    names = shown.run.setting.compared
+    keys = [(name, member) for name in names]
+    return (
+        *(key in shown.along for key in keys),
+        *(key in shown.final for key in keys),
+        *gaussian_of(shown, member),
+        *(_is_whole(shown, name) for name in names),
     )
 
 

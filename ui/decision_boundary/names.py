@@ -28,18 +28,19 @@ class Named:
 
 def _table(name: str) -> dict[str, Named]:
     """Return a table of the lesson by its first column."""
-    rows = (row.strip("|") for row in page_text(name).splitlines())
-    return dict(_named(*map(str.strip, CELL_END.split(row))) for row in rows)
+    rows = [CELL_END.split(row.strip("|")) for row in page_text(name).splitlines()]
+    return {word.strip(): Named(*map(str.strip, cells)) for word, *cells in rows}
 
 
-def _named(word: str, *texts: str) -> tuple[str, Named]:
-    return word, Named(*texts)
+def _kinds() -> dict[str, Named]:
+    """Return the kinds of attention, those without a row as the records of their gates say."""
+    kinds = _table("kinds")
+    for word, gate in VARIANTS.items():
+        if gate is not None:
+            record = gate.record
+            kinds.setdefault(word, Named(record.title, record.line, record.formula))
+    return {word: kinds[word] for word in VARIANTS}
 
 
-DATA = _table("data")
-KINDS = {
-    name: Named(gate.record.title, gate.record.line, gate.record.formula)
-    for name, gate in VARIANTS.items()
-    if gate is not None
-} | _table("kinds")
+DATA, KINDS = _table("data"), _kinds()
 TITLES = {word: kind.name for word, kind in KINDS.items()}

@@ -1,4 +1,4 @@
-"""Parts of the page below the pictures: buttons, numbers, seeds, and what can be downloaded."""
+"""Parts of the page beside the pictures: how a run ended, buttons, numbers, seeds, downloads."""
 
 from __future__ import annotations
 
@@ -16,14 +16,29 @@ from ui.decision_boundary.frames import variants_of
 from ui.decision_boundary.names import TITLES, page_text
 from ui.decision_boundary.request import BoundaryView
 from ui.decision_boundary.stage import frames_for
-from ui.decision_boundary.training import MeasurementRequest, draw_others, stopped_frame
+from ui.decision_boundary.training import MeasurementRequest, draw_others, stopped_frame, what
 from ui.drawing import palette
 from ui.drawing.panels import View
 from ui.work import jobs
-from ui.work.runs import Shown
+from ui.work.job import State
+from ui.work.runs import Shown, newest_run
 
 MORE_STEPS = 400
 SCENE_FROM, PLANE_TO, GAP = 0.42, 0.36, 0.02  # of a still's height, and of its width
+
+
+def draw_end(job: jobs.Job) -> None:
+    """Draw why a run is not complete, and where it was stopped, beside the way to go on."""
+    items = job.items
+    run = newest_run(items)
+    where = ""
+    if run is not None and not run.ended:
+        where = f", at step {run.steps[-1]} of {run.setting.steps}"
+    text = jobs.end_text(job, what(items), items, where)
+    if job.state is State.FAILED:
+        st.error(text)
+    elif text:
+        st.caption(f":material/stop_circle: {text}")
 
 
 def draw_buttons(job: jobs.Job, measurement: MeasurementRequest) -> None:

@@ -43,7 +43,6 @@ from ui.decision_boundary.frames import (
 )
 from ui.decision_boundary.names import page_text
 from ui.decision_boundary.request import BoundaryView
-from ui.decision_boundary.status import draw_empty_stage
 from ui.decision_boundary.training import JOB, STOPPED, MeasurementRequest
 from ui.decision_boundary.words import ends_text
 from ui.drawing import palette
@@ -55,6 +54,7 @@ from ui.work.runs import REDRAWN_SECONDS, Shown, serial
 REWOUND_AT = "boundary_rewound_at"
 MEANWHILE = "boundary_meanwhile"  # the frames that were shown last, of what, and since when
 SPARE = 410  # pixels for all but the pictures
+STAGE = 400  # pixels of the pictures' place while there are none
 
 
 def _make(
@@ -116,7 +116,7 @@ def draw_frames(
     going = job is not None and not job.over
     if shown is None:
         if going:
-            draw_empty_stage(requested)
+            _draw_empty_stage(requested)
         return
     run = shown.run
     if not len(run.frames):
@@ -162,6 +162,13 @@ def draw_frames(
     ends = ends_text({name: shown.final.get((name, member)) for name in variants.values()})
     texts = (ends, frames.axes, frame_words.frames_text(run, len(steps)))
     st.caption(" ".join(filter(None, texts)), help=page_text("total_help", grid=FRAME_GRID))
+
+
+def _draw_empty_stage(requested: Setting) -> None:
+    with st.container(
+        height=STAGE, border=True, horizontal_alignment="center", vertical_alignment="center"
+    ):
+        st.markdown(frame_words.coming_text(requested), width="content")
 
 
 def _legend(view: BoundaryView, data: DrawnData, frames: TrainingFrames, drawn: str) -> Legend:

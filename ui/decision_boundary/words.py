@@ -29,30 +29,19 @@ HALFWAY = 0.5  # from the base rate to 100 %: below it nothing much is learned
 COARSE_BELOW = 20  # test points: one more or less right shows in the accuracy
 
 
-def verdict(run: TrainedRun, frame: int = -1) -> str:
-    """Return what the paired difference of test accuracies shows after a step."""
+def verdict(run: TrainedRun, frame: int = -1, learned: bool = True) -> str:
+    """Return what the paired difference of test accuracies shows after a step.
+
+    Without a judgement where neither has ``learned`` much.
+    """
     left, right = run.setting.compared
-    gaps = _gaps(run, frame)
-    if len(gaps) < 2:
+    before, after = (run.variants[n].ensemble.test_accuracy[frame] for n in (left, right))
+    if len(before) < 2:
         return "One seed cannot show a difference."
-    return difference_text(mean_interval(gaps), len(gaps), TITLES[right], TITLES[left])
-
-
-def plain_verdict(run: TrainedRun, frame: int = -1) -> str:
-    """Return the same difference without a judgement, for where neither has learned much."""
-    gaps = _gaps(run, frame)
-    if len(gaps) < 2:
-        return "One seed cannot show a difference."
-    return (
-        f"Their difference, the mean of the {len(gaps)} seeds' own:"
-        f" {points_text(mean_interval(gaps))} points."
-    )
-
-
-def _gaps(run: TrainedRun, frame: int) -> np.ndarray:
-    """(S,): right-hand less left-hand test accuracy of each seed."""
-    left, right = (run.variants[n].ensemble.test_accuracy[frame] for n in run.setting.compared)
-    return right - left
+    gap, count = mean_interval(after - before), len(before)
+    if learned:
+        return difference_text(gap, count, TITLES[right], TITLES[left])
+    return f"Their difference, the mean of the {count} seeds' own: {points_text(gap)} points."
 
 
 def has_learned(accuracy: np.ndarray, base: np.ndarray) -> bool:

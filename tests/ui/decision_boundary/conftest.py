@@ -9,7 +9,7 @@ from ui.work.cache import Cache
 
 @pytest.fixture(scope="package")
 def trained():
-    """The cache of runs of all tests: a setting is trained and measured once."""
+    """Complete runs of tests before: a setting is trained and measured once."""
     return Cache(1e9)
 
 
@@ -22,6 +22,6 @@ def quick(monkeypatch, trained):
 
 
 @pytest.fixture
-def nothing_known(quick, monkeypatch):
+def nothing_known(quick):
     """No run is there."""
-    monkeypatch.setattr(runs, "CACHED_RUNS", Cache(1e9))
+    runs.CACHED_RUNS.clear()

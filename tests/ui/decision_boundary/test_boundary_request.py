@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from gating_core.attention import MECHANISMS, NORMS
 from gating_core.experiments.comparison import VARIANTS
 from gating_core.tasks import TASK_NAME, TASKS
+from tests.profiles import fuzz
 from ui.decision_boundary.controls import DECISION_BOUNDARY
 from ui.decision_boundary.request import FIRST, BoundaryRequest, resolve, setting
 
@@ -36,6 +37,7 @@ def test_the_default_has_nothing_to_excuse():
     assert setting(BoundaryRequest(), None) == FIRST
 
 
+@fuzz()
 @given(ANYTHING)
 def test_whatever_is_asked_for_there_is_a_run_and_a_note_for_each_difference(request):
     resolved, notes = resolve(request, None)

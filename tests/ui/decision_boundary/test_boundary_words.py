@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from gating_core.attention import MECHANISMS
 from gating_core.experiments.comparison import (
     VARIANTS,
     CurvatureSummary,
@@ -247,19 +248,17 @@ def test_a_short_run_of_a_hard_task_has_not_learned_much(task):
     assert f" of new points right; {words.guess_text(run)}. Their difference, the mean" in reading
 
 
-def test_where_values_move_the_first_sentence_says_that_the_theorem_ends():
-    beginnings = {
-        "memory": "",
-        "linear": "",
-        "unnormalised": "Weights do not add up to one here. So the theorem",
-        "tokens": "Values come from tokens here and move with the input. So the theorem",
-    }
-    for source, beginning in beginnings.items():
+def test_where_the_theorem_does_not_apply_the_first_sentence_says_so():
+    for source, moves in (("memory", False), ("tokens", True)):
         run = run_of(replace(SMALL, source=source, steps=5))
         for reading in frame_words.readings(run):
-            assert reading.startswith(beginning)
-            assert ("theorem" in reading) is bool(beginning)
+            assert reading.startswith("Values come from tokens here") is moves
             assert "difference" in reading or "helps" in reading or "hurts" in reading
+    for name, mechanism in MECHANISMS.items():
+        text = frame_words.theorem_text(replace(SMALL, source=name))
+        assert ("does not apply." in text) is not (
+            mechanism.fixed_values and mechanism.weights_on_simplex
+        )
 
 
 def test_epochs_are_those_that_were_trained():

@@ -83,7 +83,7 @@ def test_a_cancelled_run_keeps_its_part_and_goes_on_from_there(monkeypatch):
     finish(app)
     assert job_of(app).state is State.CANCELLED
     assert "Training was cancelled after" in texts_of(app)
-    assert f", at step {run_of(app).steps[-1]} of 50. What it had by then is kept." in texts_of(app)
+    assert f", at step {run_of(app).steps[-1]} of 50. Results so far are kept." in texts_of(app)
     part = run_of(app)
     assert part.setting.seeds == (60, 61)
     assert 3 <= len(part.frames) < len(whole.frames)
