@@ -8,24 +8,23 @@ from gating_core.attention.classifier import Classifier, restore
 from gating_core.attention.config import AttentionConfig, GateConfig
 from gating_core.attention.stack import Attention, build_attention
 from gating_core.experiments.comparison.run import TrainedRun, train_further, train_setting
-from gating_core.experiments.comparison.setting import Setting
-from gating_core.experiments.comparison.variants import VARIANTS
-from gating_core.geometry.adaptive import adaptive_integrals, adaptive_total_absolute_curvature
+from gating_core.experiments.comparison.setting import VARIANTS, Setting
+from gating_core.geometry.adaptive import adaptive_integrals
 from gating_core.geometry.curvature import (
     CurvatureField,
     FundamentalForm,
     curvature,
     second_fundamental_form,
 )
+from gating_core.geometry.discrete import Proxy, paper_proxy, proxy_limit
+from gating_core.geometry.flatness import AffineHull, affine_hull
 from gating_core.geometry.grid import Grid, square_grid
-from gating_core.geometry.hull import AffineHull, affine_hull
 from gating_core.geometry.integrals import (
     Integral,
     SurfaceIntegrals,
     grid_integrals,
     total_absolute_curvature,
 )
-from gating_core.geometry.proxy import Proxy, paper_proxy, proxy_limit
 from gating_core.geometry.solids import SolidCurvature, solid_curvature
 from gating_core.jets.second_order import SecondOrderJet, second_order_jet
 from gating_core.tasks.rules import TASKS
@@ -59,7 +58,6 @@ __all__ = [
     "TrainingDiverged",
     "WeightChart",
     "adaptive_integrals",
-    "adaptive_total_absolute_curvature",
     "affine_hull",
     "build_attention",
     "curvature",

@@ -1,4 +1,4 @@
-"""What is a legal argument? One sentence for each that is not: what arrived, and what must be."""
+"""Checks of arguments. Each error says in one sentence what arrived and what must be."""
 
 from __future__ import annotations
 

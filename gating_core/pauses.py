@@ -1,7 +1,6 @@
-"""How does long work let itself be stopped? It gives way: a generator that yields in between.
+"""Long work that can be stopped: a generator that yields between its parts.
 
-What it computes is its return value: ``result = yield from work``, or `drained` by whoever does
-not mind waiting.
+Its result is its return value: ``result = yield from work``, or ``drained(work)`` to wait for it.
 """
 
 from __future__ import annotations
@@ -10,13 +9,13 @@ import time
 from collections.abc import Generator, Iterator
 from typing import TypeVar
 
-PAUSE_SECONDS = 0.1  # between two moments at which long work gives way
+PAUSE_SECONDS = 0.1  # between two yields
 
 T = TypeVar("T")
 
 
 class Pause:
-    """Knows when it is time to give way: ``yield from pause()`` yields once, or not at all."""
+    """A clock: ``yield from pause()`` yields if `PAUSE_SECONDS` have passed since the last time."""
 
     def __init__(self) -> None:
         self._resumed = time.perf_counter()
@@ -28,7 +27,7 @@ class Pause:
 
 
 def drained(work: Generator[None, None, T]) -> T:
-    """What ``work`` returns, without giving way."""
+    """Run ``work`` to its end and return its result."""
     while True:
         try:
             next(work)

@@ -1,9 +1,9 @@
-"""Do points stay neighbours in memory, from one product to the next?
+"""Products and softmax that keep points next to each other in memory.
 
-A tensor (..., N, D) is "points last" when its N points lie next to each other in memory, as in
-the transpose of a contiguous (..., D, N). With many points and few channels everything is several
-times faster that way. What comes in points last goes out points last; anything else is computed
-as torch would. Jets pass through: their own rules follow the same order.
+A tensor (..., N, D) is "points last" when its N points are neighbours in memory, as in the
+transpose of a contiguous (..., D, N). With many points and few channels that is several times
+faster. Results are points last if arguments are; else they are computed as torch does. Jets pass
+through: their own rules follow the same order.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where random numbers come from: one generator per (seed, name), never a global state.
+"""Random numbers: one generator per (seed, name), never a global state.
 
 Two models that share a parameter's name and a seed share that parameter bit for bit, whatever
 else they contain and however many are made together.

@@ -7,20 +7,20 @@ from ui.common.page import page
 with page(
     "Manifold",
     question="What shape do the outputs fill?",
-    lead="Random models, looked at closely: left without a gate, right the same weights with one.",
+    lead="A random model, twice: left without a gate, right the same weights with a gate.",
 ):
     from ui.common.link_check import warn_about_link
     from ui.manifold.controls import (
         MANIFOLD,
-        Asked,
-        asked_look,
-        asked_request,
         front_controls,
         metric_controls,
         more_controls,
+        read_request,
+        read_view,
     )
-    from ui.manifold.fooled.gallery import draw_fooled
-    from ui.manifold.parts import draw_doubt, draw_inspect, draw_see, fetch, put_notes
+    from ui.manifold.doubt import draw_doubt
+    from ui.manifold.lying.gallery import draw_lying_pictures
+    from ui.manifold.parts import draw_inspect, draw_see, fetch, put_notes
 
     warn_about_link(MANIFOLD)
     slots = front_controls()
@@ -31,20 +31,20 @@ with page(
             slots |= more_controls()
     with doubt:
         metric = metric_controls()
-    request = asked_request(metric)
-    look = asked_look(request.depth, bool(inspect.open))
-    found = fetch(Asked(request, look, slots, dials=not doubt.open))
-    put_notes(found, bool(unfolded.open))
+    request = read_request(metric)
+    view = read_view(request.depth, bool(inspect.open))
+    result = fetch(request, view, dials=not doubt.open)
+    put_notes(result, slots, bool(unfolded.open))
     gallery = MANIFOLD["gallery"].draw(st)
     if see.open:
         with see:
-            draw_see(found, stage)
+            draw_see(result, stage)
     if inspect.open:
         with inspect:
-            draw_inspect(found, stage)
+            draw_inspect(result, stage)
     if doubt.open:
         with doubt:
-            draw_doubt(found)
+            draw_doubt(result.resolved, result.variants)
     if gallery.open:
         with gallery:
-            draw_fooled()
+            draw_lying_pictures()

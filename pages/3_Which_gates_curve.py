@@ -7,8 +7,8 @@ from ui.common.page import page
 with page(
     "Which gates curve?",
     question="Which gates curve?",
-    lead="A gate multiplies every point of the flat sheet (u, v, 1). Some gates curve it, some only"
-    " bend it, some do neither: the law says which.",
+    lead="A gate multiplies every point of the flat sheet (u, v, 1). Some gates curve it. Some only"
+    " bend it. Some do neither. The law says which.",
 ):
     from ui.common.link_check import warn_about_link
     from ui.gates.controls import GATES
@@ -16,9 +16,9 @@ with page(
     from ui.gates.parts import draw_explanations, draw_gallery, draw_why
 
     warn_about_link(GATES)
-    found = draw_gallery()
-    draw_explanations(found)
+    result = draw_gallery()
+    draw_explanations(result)
     with GATES["why"].draw(st) as why:
         if why.open:
-            draw_why(found)
-    draw_panels(found)
+            draw_why(result)
+    draw_panels(result)

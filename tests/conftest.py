@@ -7,24 +7,31 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import HealthCheck, settings
 from threadpoolctl import threadpool_limits
 from xdist.scheduler import LoadScopeScheduling
 
 from gating_core.memory import keep_at_hand
+from tests.profiles import SOAK, load_profile
 
-# These share what is dear: a served app and a browser, or the pages' caches. Longest first.
-TOGETHER = (
-    ("browser",),
-    ("load",),
-    ("ui/decision_boundary",),
-    ("ui/landing",),
-    ("ui/manifold",),
-)
+# Folders whose tests run in one worker: they share a served app and a browser, or cached results.
+SAME_WORKER = (
+    "browser", "load", "ui/decision_boundary", "ui/claims", "ui/manifold", "ui/landing", "ui/gates",
+    "ui/depth", "ui/common",
+)  # fmt: skip
+# Folders and files that take longest after these. Short files come last, so that all workers are
+# busy to the end.
+LONG = (
+    "core/experiments", "ui/work", "test_faults.py", "test_benchmarks.py", "test_boundaries.py",
+    "test_security.py", "core/claims", "core/training", "core/jets", "core/export",
+    "test_packaging.py",
+)  # fmt: skip
+ORDER = (*SAME_WORKER, *LONG)
 
 # No test sees the user's study, nor does an app that one starts.
 _folder = tempfile.TemporaryDirectory(prefix="claims")
 os.environ["GATING_CLAIMS_STORE"] = str(Path(_folder.name) / "claims.sqlite")
+
+load_profile()
 
 # They compute, more than they keep.
 keep_at_hand()
@@ -33,35 +40,31 @@ keep_at_hand()
 torch.set_num_threads(1)
 threadpool_limits(1)
 
-_COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "print_blob": True}
-settings.register_profile("default", max_examples=25, derandomize=True, **_COMMON)
-settings.register_profile("soak", max_examples=1000, **_COMMON)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+def rank(nodeid: str) -> int:
+    """The position in `ORDER` of the test's folder or file; the length of `ORDER` for others."""
+    path = f"{nodeid.split('::')[0].removeprefix('tests/')}/"
+    return next((n for n, name in enumerate(ORDER) if path.startswith(f"{name}/")), len(ORDER))
 
 
-def row_of(nodeid: str) -> int:
-    """The first row of `TOGETHER` that names the test's file or folder; their number for none."""
-    place = f"{nodeid.split('::')[0].removeprefix('tests/')}/"
-    rows = (n for n, names in enumerate(TOGETHER) if any(place.startswith(f"{x}/") for x in names))
-    return next(rows, len(TOGETHER))
-
-
-class RowsTogether(LoadScopeScheduling):
-    """One process runs a row of `TOGETHER`; all other tests go where there is time.
+class SchedulingByFolder(LoadScopeScheduling):
+    """One worker runs a folder of `SAME_WORKER`; other tests are given out file by file.
 
     (Marks of ``--dist loadgroup`` get lost between pytest-xdist 3.8 and pytest 9.)
     """
 
     def _split_scope(self, nodeid: str) -> str:
-        row = row_of(nodeid)
-        return f"row {row}" if row < len(TOGETHER) else nodeid
+        position = rank(nodeid)
+        return ORDER[position] if position < len(SAME_WORKER) else nodeid.split("::")[0]
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> RowsTogether:
-    return RowsTogether(config, log)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> SchedulingByFolder:
+    return SchedulingByFolder(config, log)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """They come first, the longest before the others."""
-    items.sort(key=lambda item: row_of(item.nodeid))
+    """Longest first; tests marked ``soak`` run in `make soak` only."""
+    if not SOAK:
+        items[:] = [item for item in items if not item.get_closest_marker("soak")]
+    items.sort(key=lambda item: rank(item.nodeid))

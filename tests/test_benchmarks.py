@@ -1,4 +1,4 @@
-"""Does a benchmark run in its users' process, and does a slower ratio stand out?"""
+"""Benchmarks run in processes like the users', and what is slower stands out."""
 
 import ctypes
 import gc
@@ -11,12 +11,20 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from tests.benchmarks import last
-from tests.benchmarks.__main__ import report
-from tests.benchmarks.last import MARK, NEW, Table, change, changes, gone
+from tests.benchmarks import last, packing_cost
+from tests.benchmarks.__main__ import OTHER_MACHINE, report
+from tests.benchmarks.last import NEW, Table, change, changes, gone
 from tests.benchmarks.measuring import BENCHMARKS
-from tests.benchmarks.process import LIBRARY, PLAIN_SERVER, SERVER, WORKER, measured_in
-from tests.benchmarks.table import Row
+from tests.benchmarks.process import (
+    LIBRARY,
+    PLAIN_SERVER,
+    SERVER,
+    WORKER,
+    _run,
+    measured_in,
+    started,
+)
+from tests.benchmarks.table import MARK, Row
 from tests.benchmarks.timing import Spread
 
 # This module imports nothing of the pages: processes that a test starts import it.
@@ -49,20 +57,18 @@ def own_places(count: int) -> float:
     return (library.mallinfo2().hblks - before) / len(arrays)
 
 
-def settings() -> tuple[bool, bool, bool, float]:
-    """Whether this process has the pages' settings, two of them, and how arrays are placed."""
+def settings() -> tuple[bool, bool, bool, bool]:
+    """Whether this process has the pages' settings, two of them, and gives arrays back."""
     importlib.import_module("gating_core")
     trims = any(thread.name == "trim" for thread in threading.enumerate())
-    return "ui" in sys.modules, gc.get_freeze_count() > 0, trims, own_places(BYTES)
+    return "ui" in sys.modules, gc.get_freeze_count() > 0, trims, own_places(BYTES) > 0.5
 
 
-def import_pages() -> None:
-    importlib.import_module("ui.limits")
-
-
-def import_benchmarks(names: list[str]) -> None:
-    for name in names:
+def library_settings(benchmarks: list[str]) -> tuple[bool, bool, bool, bool]:
+    """The same of a process that has imported the library's benchmarks."""
+    for name in benchmarks:
         importlib.import_module(f"tests.benchmarks.{name}")
+    return settings()
 
 
 @pytest.fixture(autouse=True)
@@ -71,29 +77,35 @@ def plain_main_module(monkeypatch):
     monkeypatch.setitem(sys.modules, "__main__", ModuleType("__main__"))
 
 
-@pytest.mark.parametrize(
-    ("process", "app", "trims"),
-    [(LIBRARY, False, False), (WORKER, True, True), (SERVER, True, True),
-     (PLAIN_SERVER, True, False)],
-)  # fmt: skip
-def test_a_process_is_set_up_as_its_users_is(process, app, trims):
-    pages, frozen, trimming, places = measured_in(process, settings)
-    assert (pages, frozen, trimming) == (app, app, trims)
-    assert places > 0.5 if process == SERVER else places == 0
-
-
-def test_a_benchmark_of_the_library_that_sets_up_a_page_is_refused():
-    with pytest.raises(RuntimeError, match="process settings"):
-        measured_in(LIBRARY, import_pages)
+def test_processes_are_set_up_as_their_users_are():
+    expected = {
+        WORKER: (True, True, True, False),
+        SERVER: (True, True, True, True),
+        PLAIN_SERVER: (True, True, False, False),
+    }
+    with started(*expected) as processes:
+        results = {name: each.submit(settings) for name, each in processes.items()}
+        assert {name: result.result() for name, result in results.items()} == expected
 
 
 def test_benchmarks_of_the_library_import_no_page():
     names = [module for module, processes in BENCHMARKS.values() if LIBRARY in processes]
-    measured_in(LIBRARY, import_benchmarks, names)
+    assert measured_in(LIBRARY, library_settings, names) == (False, False, False, False)
+
+
+def test_a_benchmark_of_the_library_that_sets_up_a_page_is_refused(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ui", ModuleType("ui"))
+    with pytest.raises(RuntimeError, match="process settings"):
+        _run(LIBRARY, lambda: None, ())
+
+
+@pytest.mark.parametrize("part", packing_cost.PARTS.values())
+def test_what_is_timed_of_the_pages_is_there(part):
+    assert packing_cost._work(part)()
 
 
 @pytest.mark.parametrize(
-    ("row", "now", "said"),
+    ("row", "now", "text"),
     [
         (ROW, ratio(2.0), f"x 2.00 slower {MARK}"),
         (ROW, ratio(0.5), "x 0.50 faster"),
@@ -104,8 +116,8 @@ def test_benchmarks_of_the_library_import_no_page():
         (SPEED, ratio(2.0), "x 2.00 faster"),
     ],
 )
-def test_a_change_beyond_the_rounds_own_spread_is_marked(row, now, said):
-    assert change(replace(row, ratio=now), row) == said
+def test_a_change_beyond_the_rounds_own_spread_is_marked(row, now, text):
+    assert change(replace(row, ratio=now), row) == text
 
 
 def test_rows_are_matched_by_process_names_and_sizes():
@@ -120,9 +132,9 @@ def test_rows_are_matched_by_process_names_and_sizes():
 def test_the_table_that_was_written_is_the_last_one(tmp_path):
     path = tmp_path / "last.json"
     assert last.load(path) == {}
-    last.keep({"mesh": [ROW], "training": [SPEED]}, path)
+    last.save({"mesh": [ROW], "training": [SPEED]}, path)
     slower = replace(ROW, ratio=ratio(2.0))
-    last.keep({"mesh": [slower]}, path)
+    last.save({"mesh": [slower]}, path)
     tables = last.load(path)
     assert tables["mesh"].rows == (slower,)
     assert tables["training"].rows == (SPEED,)
@@ -142,5 +154,17 @@ def test_the_report_marks_says_what_is_gone_and_when_the_last_table_was_made():
     assert [line for line in lines if line.startswith("Gone")] == [
         "Gone since the last table: library: jet, old / mesh (N 100)"
     ]
-    assert "Last table: 2026-01-02, a machine." in lines
-    assert "another" not in text
+    assert lines[-2:] == ["Last table: 2026-01-02, a machine.", OTHER_MACHINE]
+    assert "2026-01-03" not in text
+
+
+def test_a_table_of_this_machine_is_compared_without_a_warning():
+    here = Table(last.machine(), "2026-01-02", (ROW,))
+    assert report({"mesh": [ROW]}, {"mesh": here}).splitlines()[-1].startswith("Last table")
+
+
+def test_a_ratio_above_its_goal_is_marked_and_named():
+    slow, quick = (replace(ROW, ratio=ratio(median), goal=1.5) for median in (1.6, 1.4))
+    lines = report({"mesh": [slow, quick]}, {}).splitlines()
+    assert [MARK in line for line in lines[2:4]] == [True, False]
+    assert f"Above its goal of 1.5: jet: 1.60 {MARK}" in lines

@@ -14,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from gating_core.experiments.specimen import COLOURINGS
 from ui.claims.controls import CLAIMED
+from ui.common.lessons import sections
 from ui.common.page import PAGES as TITLES
 from ui.components import view3d  # noqa: F401  (components are made at import)
 from ui.decision_boundary.controls import DECISION_BOUNDARY
@@ -21,7 +22,6 @@ from ui.depth.controls import DEPTH
 from ui.gates.controls import GATES
 from ui.landing.controls import LANDING
 from ui.manifold.controls import IN_LINK, MANIFOLD
-from ui.manifold.explain import QUANTITIES as EXPLAINED
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("gating_core", "ui", "pages")
@@ -258,8 +258,8 @@ SECONDS = 60
 
 def test_every_page_is_a_row_and_every_row_a_page():
     files = [ROOT / "app.py", *(ROOT / "pages").glob("*.py")]
-    assert {path for path, _ in TITLES.values()} == {named(path) for path in files} == set(STATES)
-    for title, (path, _) in TITLES.items():
+    assert {page.path for page in TITLES.values()} == {named(path) for path in files} == set(STATES)
+    for title, (path, *_) in TITLES.items():
         assert f'"{title}"' in (ROOT / path).read_text(encoding="utf-8")
 
 
@@ -294,7 +294,7 @@ def jobs_of(app):
 
 @pytest.mark.parametrize("title", TITLES)
 def test_what_a_link_may_say_is_what_a_page_draws(title):
-    path, _ = TITLES[title]
+    path = TITLES[title].path
     found = set()
     for query in STATES[path]:
         app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=SECONDS).run()
@@ -315,7 +315,7 @@ def test_what_a_link_may_say_is_what_a_page_draws(title):
 
 
 def test_every_quantity_is_explained():
-    assert set(EXPLAINED) == set(COLOURINGS)
+    assert {f"quantity_{name}" for name in COLOURINGS} <= set(sections("manifold"))
 
 
 # --- Faces ----------------------------------------------------------------------------------------

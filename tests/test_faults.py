@@ -1,4 +1,4 @@
-"""What becomes of the app where something round it fails: a clear sentence, or it goes on?"""
+"""Faults around the app: it shows a clear sentence, or goes on."""
 
 import ast
 import errno
@@ -8,17 +8,20 @@ import shutil
 import socket
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import plotly
 import pytest
 
 from tests.browser.serving import free_port
-from tests.served import ROOT, ask, command, errors, heard, session_of, started, visit
+from tests.load.session import Session, nothing_wrong, visited
+from tests.served import ROOT, ask, command, started
 from tests.test_boundaries import SOURCES, named
 from tests.ui.opening import component, open_page
 from ui.common.page import PAGES
 from ui.components import plotly_js, view3d
+from ui.components.plotly_js import PLOTLY_SOURCE
 from ui.foreign import as_words
 from ui.work.job import Job, State
 
@@ -40,23 +43,19 @@ def copied(tmp_path):
 
 @pytest.fixture(scope="module")
 def server():
-    with started() as found:
-        yield found
+    with started() as server:
+        yield server
 
 
-def drawn(socket) -> tuple[list[str], list[str], bytes]:
-    """What one script run shows: exceptions, red boxes, and what the linked view was sent."""
-    elements = [m.delta.new_element for m in heard(socket) if m.WhichOneof("type") == "delta"]
-    exceptions = [e.exception.message for e in elements if e.WhichOneof("type") == "exception"]
-    boxes = [e.alert.body for e in elements if e.WhichOneof("type") == "alert"]
-    views = [e.bidi_component.bytes for e in elements if e.WhichOneof("type") == "bidi_component"]
-    return exceptions, boxes, b"".join(views)
+def shown(session: Session) -> tuple[list[str], str, bytes]:
+    """What a page shows: its troubles, the id of its session, and the linked view's message."""
+    return session.page.troubles, session.session_id, session.page.widget(VIEW).message.bytes
 
 
 # --- The server -----------------------------------------------------------------------------------
 
 
-def test_a_port_that_is_taken_is_said_and_nothing_starts():
+def test_a_port_in_use_is_reported_and_nothing_starts():
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -68,7 +67,7 @@ def test_a_port_that_is_taken_is_said_and_nothing_starts():
     assert "Traceback" not in done.stdout + done.stderr
 
 
-def test_make_app_shows_what_the_server_says():
+def test_make_app_shows_the_output_of_the_server():
     """Nothing is put between them that could hide its words or its exit status."""
     lines = (ROOT / "Makefile").read_text(encoding="utf-8").split("\napp: ")[1].splitlines()
     assert lines[1].strip() == "$(BIN)/streamlit run app.py"
@@ -76,40 +75,37 @@ def test_make_app_shows_what_the_server_says():
 
 def test_a_server_that_was_killed_serves_again_with_its_folder_whole(copied):
     port, name = free_port(), f"plotly-{plotly.__version__}.min.js"
-    whole = plotly_js.PLOTLY_SOURCE.read_bytes()
-    with started(copied, port) as first, visit(port) as visitor:
-        assert drawn(visitor)[:2] == ([], [])
+    with started(copied, port) as first:
         first.kill()
-    (copied / "static" / name).write_bytes(whole[:1000])  # as if it had been copied in place
-    with started(copied, port), visit(port) as visitor:
-        assert drawn(visitor)[:2] == ([], [])
-        assert ask(port, "GET", f"/app/static/{name}")[1] == whole
+    (copied / "static" / name).write_bytes(b"cut off")  # as if it had been copied in place
+    with started(copied, port) as second:
+        assert visited(second.url, shown)[0] == []
+        assert ask(second.url, "GET", f"/app/static/{name}")[1] == PLOTLY_SOURCE.read_bytes()
     assert [path.name for path in (copied / "static").iterdir()] == [name]
 
 
 def test_two_tabs_of_one_visitor_do_not_know_each_other(server):
-    alone = []
-    for task in ("xor", "moons"):
-        with visit(server.port, f"task={task}") as tab:
-            alone.append(drawn(tab))
-    assert alone[0] != alone[1]
-    assert alone[0][:2] == ([], [])
-    with visit(server.port, "task=xor") as one, visit(server.port, "task=moons") as other:
-        assert [drawn(one), drawn(other)] == alone
-    with visit(server.port) as one, visit(server.port) as other:
-        assert session_of(one) != session_of(other)
+    links = ("task=xor", "task=moons")
+    alone = [visited(server.url, shown, link) for link in links]
+    with ThreadPoolExecutor(2) as threads:
+        beside = list(threads.map(lambda link: visited(server.url, shown, link), links))
+    tasks = [view for _, _, view in alone]
+    assert tasks[0] != tasks[1]
+    assert tasks == [view for _, _, view in beside]
+    assert [troubles for troubles, _, _ in alone + beside] == [[]] * 4
+    assert len({session for _, session, _ in alone + beside}) == 4
 
 
 # --- The disk -------------------------------------------------------------------------------------
 
 
 def not_written(code):
-    """What is said on such a disk."""
+    """The sentence about such a disk."""
     return view3d.NOT_WRITTEN.format(as_words(os.strerror(code)))
 
 
 def cannot(code):
-    """Writing that fails as on such a disk, after some of it was done."""
+    """A copying function that fails as on such a disk, after some of it was written."""
 
     def copyfile(source, target):
         Path(target).write_bytes(b"some of it")
@@ -120,7 +116,7 @@ def cannot(code):
 
 @pytest.mark.parametrize("code", [errno.EROFS, errno.EACCES, errno.ENOSPC, errno.EDQUOT, errno.EIO])
 @pytest.mark.parametrize("page", ["app.py", "pages/1_Manifold.py"])
-def test_where_static_cannot_be_written_a_sentence_says_so(monkeypatch, tmp_path, code, page):
+def test_a_sentence_says_that_static_cannot_be_written(monkeypatch, tmp_path, code, page):
     monkeypatch.setattr(plotly_js, "STATIC", tmp_path / "static")
     monkeypatch.setattr(plotly_js.shutil, "copyfile", cannot(code))
     app = open_page(page)
@@ -138,13 +134,12 @@ def test_on_a_full_disk_the_app_starts_and_says_so(copied):
     if shutil.which("mount") is None or subprocess.run(mount, capture_output=True).returncode:
         pytest.skip("nothing can be mounted here: the test above has the same with a patched copy")
     try:
-        with started(copied) as server, visit(server.port) as visitor:
-            exceptions, boxes, _ = drawn(visitor)
+        with started(copied) as server:
+            text = visited(server.url, nothing_wrong)
             assert not list(static.iterdir())
     finally:
         subprocess.run(["umount", str(static)], check=True)
-    assert exceptions == []
-    assert boxes == [not_written(errno.ENOSPC)]
+    assert text == not_written(errno.ENOSPC)
 
 
 # --- The clock and the network --------------------------------------------------------------------
@@ -154,10 +149,10 @@ CLOCKS = {"time.time", "time.localtime", "time.gmtime", "datetime.now", "datetim
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=named)
-def test_nothing_goes_by_a_clock_that_can_be_set(path):
+def test_no_code_reads_a_clock_that_can_be_set(path):
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    found = {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    assert not found & CLOCKS
+    calls = {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    assert not calls & CLOCKS
 
 
 def test_a_clock_that_jumps_changes_no_job(monkeypatch):
@@ -170,27 +165,26 @@ def test_a_clock_that_jumps_changes_no_job(monkeypatch):
     assert 0 <= job.elapsed < EXIT_SECONDS
 
 
-@pytest.mark.parametrize("page", [path for path, _ in PAGES.values()])
-def test_a_page_asks_nobody_outside(monkeypatch, page):
-    asked = []
+@pytest.mark.parametrize("page", [page.path for page in PAGES.values()])
+def test_a_page_connects_to_nobody_outside(monkeypatch, page):
+    addresses = []
 
     def connect(_, address):
-        if address[0] != "127.0.0.1":  # which a test's scheduler, gone by now, may be asked for
-            asked.append(address)
+        if address[0] != "127.0.0.1":  # where a test's scheduler was
+            addresses.append(address)
 
     monkeypatch.setattr(socket.socket, "connect", connect)
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *names, **_: asked.append(names))
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *names, **_: addresses.append(names))
     app = open_page(page)
     assert not app.exception
-    assert asked == []
+    assert addresses == []
     if page == "app.py":
         assert component(app, VIEW) is not None
 
 
-def test_all_that_a_browser_is_told_to_fetch_is_the_servers_own(server):
-    _, body, _ = ask(server.port, "GET", "/")
+def test_a_browser_fetches_everything_from_the_server(server):
+    _, body, _ = ask(server.url, "GET", "/")
     links = re.findall(r'(?:src|href)="([^"]*)"', body.decode())
     assert links
     assert not [link for link in links if re.match(r"[a-z]+:|//", link)]
-    with visit(server.port) as visitor:
-        assert errors(visitor)[1] == []
+    assert visited(server.url, shown)[0] == []

@@ -21,6 +21,29 @@ BUILD = "import sys; from setuptools import build_meta; build_meta.build_wheel(s
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
+EXTRAS = PROJECT["optional-dependencies"]
+HEAVY = ["pandas", "pyvista", "scipy.spatial", "scipy.stats", "sklearn"]
+WITHOUT_EXTRAS = """
+import sys
+for name in EXTRAS:
+    sys.modules[name] = None  # as if it were not installed
+import gating_core
+print(gating_core.__file__)
+print([name for name in HEAVY if sys.modules.get(name)])
+import gating_core.theory, gating_core.experiments.depth, gating_core.experiments.specimen
+from gating_core import Setting, geometry, train_setting
+*_, run = train_setting(Setting(steps=1, seed_count=1, points=16))
+model = gating_core.restore(*(getattr(run.variants["ungated"].ensemble, part)
+                              for part in ("config", "seeds", "state"))).attention
+grid = geometry.square_grid(3)
+print(geometry.measure_surface(model, grid).verdicts[0].word)
+try:
+    geometry.second_opinion(model, grid)
+except ImportError as error:
+    print(error)
+"""
+
+
 def requirements(lines):
     return {found.name: found for found in map(Requirement, lines)}
 
@@ -49,28 +72,48 @@ def test_every_module_of_the_core_is_installed_and_nothing_else(installed):
     }
 
 
-def test_the_core_is_imported_from_any_folder(installed, tmp_path):
-    code = "import gating_core, gating_core.experiments.specimen; print(gating_core.__file__)"
+def test_the_core_works_from_any_folder_without_the_extras(installed, tmp_path):
+    """It is imported, trains and measures; what needs an extra names it in one sentence."""
+    extras = sorted(import_name(x) for names in EXTRAS.values() for x in requirements(names))
+    code = f"EXTRAS, HEAVY = {[*extras, 'dask', 'vtk']!r}, {HEAVY!r}\n{WITHOUT_EXTRAS}"
     place = {"cwd": tmp_path, "env": os.environ | {"PYTHONPATH": str(installed)}}
     answer = subprocess.run([sys.executable, "-c", code], **place, check=True, text=True,
                             stdout=subprocess.PIPE)  # fmt: skip
-    assert Path(answer.stdout.strip()) == installed / CORE / "__init__.py"
+    assert answer.stdout.splitlines() == [
+        str(installed / CORE / "__init__.py"),
+        "[]",  # of what is slow to import nothing is loaded
+        "flat",
+        'a triangle mesh needs PyVista: pip install "gating-curvature[opinion]"',
+    ]
 
 
 def test_it_depends_on_what_it_imports_in_versions_that_the_app_pins():
-    asked = requirements(PROJECT["dependencies"])
+    asked = {"": requirements(PROJECT["dependencies"])}
+    asked |= {extra: requirements(names) for extra, names in EXTRAS.items()}
     lines = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
     pinned = requirements(line.split("#")[0] for line in lines if line.split("#")[0])
+    study = {path for path in SOURCES if path.is_relative_to(ROOT / CORE / "claims")}
+    core, claims = distributions(set(SOURCES) - study), distributions(study)
+    assert set(asked["opinion"]) == {"pyvista"} < core
+    assert set(asked[""]) == core - {"pyvista"}
+    assert set(asked["claims"]) == claims - core
+    for name, wanted in {k: v for names in asked.values() for k, v in names.items()}.items():
+        (pin,) = pinned[name].specifier
+        assert pin.operator == "=="
+        assert wanted.specifier.contains(pin.version), wanted
+
+
+def distributions(paths):
+    """What has to be installed for the modules that the files at ``paths`` import."""
     modules = set()
-    for node in (n for path in SOURCES for n in ast.walk(ast.parse(path.read_text("utf-8")))):
+    for node in (n for path in paths for n in ast.walk(ast.parse(path.read_text("utf-8")))):
         if isinstance(node, ast.Import):
             modules |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             modules.add(str(node.module).split(".")[0])
-    distributions = packages_distributions()
-    foreign = modules - sys.stdlib_module_names - {CORE}
-    assert set(asked) == {distributions[name][0] for name in foreign}
-    for name, wanted in asked.items():
-        (pin,) = pinned[name].specifier
-        assert pin.operator == "=="
-        assert wanted.specifier.contains(pin.version), wanted
+    found = packages_distributions()
+    return {found[name][0] for name in modules - sys.stdlib_module_names - {CORE}}
+
+
+def import_name(distribution):
+    return next(x for x, names in packages_distributions().items() if distribution in names)

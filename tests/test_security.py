@@ -1,4 +1,4 @@
-"""Is each protection that SECURITY.md lists on, in the server as it is started?"""
+"""The protections that SECURITY.md lists, in the server as it is started."""
 
 import ast
 import socket
@@ -10,26 +10,27 @@ import pytest
 from websockets.exceptions import InvalidStatus
 
 from tests.browser.serving import HOST
-from tests.served import ROOT, ask, errors, session_of, started, token, upload, visit
+from tests.load.session import nothing_wrong, visited
+from tests.served import ROOT, ask, send_file, started, token
 from tests.test_boundaries import SOURCES, named
 from ui.claims import running
 
 MB = 1024 * 1024  # as Streamlit counts
 CONFIG = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
 LIMIT = CONFIG["server"]["maxUploadSize"] * MB
-ELSEWHERE = "127.0.0.2"  # this machine, too, but not the address that is listened on
+ELSEWHERE = "127.0.0.2"  # an address of this machine that is not listened on
 
 
 @pytest.fixture(scope="module")
 def server():
-    with started() as found:
-        yield found
+    with started() as server:
+        yield server
 
 
 # --- The server -----------------------------------------------------------------------------------
 
 
-def test_nobody_but_this_machine_is_listened_to(server):
+def test_only_the_loopback_address_is_listened_on(server):
     socket.create_connection((HOST, server.port), 5).close()
     with pytest.raises(OSError, match=r"refused|unreachable|timed out"):
         socket.create_connection((ELSEWHERE, server.port), 5)
@@ -37,37 +38,36 @@ def test_nobody_but_this_machine_is_listened_to(server):
 
 def test_a_page_of_another_site_gets_no_connection(server):
     for origin in ("http://far.test", "https://127.0.0.1.far.test", "null"):
-        with pytest.raises(InvalidStatus) as refused, visit(server.port, origin=origin):
-            pass
+        with pytest.raises(InvalidStatus) as refused:
+            visited(server.url, nothing_wrong, origin=origin)
         assert refused.value.response.status_code == 403
-    with visit(server.port) as own:
-        assert errors(own)[1] == []
 
 
 def test_a_page_of_another_site_may_read_no_answer(server):
-    _, _, headers = ask(
-        server.port, "GET", "/_stcore/health", headers={"Origin": "http://far.test"}
-    )
+    _, _, headers = ask(server.url, "GET", "/_stcore/health", headers={"Origin": "http://far.test"})
     allowed = {text for name, text in headers.items() if "allow-origin" in name.lower()}
     assert not allowed & {"*", "http://far.test"}
 
 
-def test_an_upload_needs_the_token_of_the_pages_own_visitor(server):
-    with visit(server.port) as own:
-        session, mine, other = session_of(own), token(server.port), token(server.port)
-        assert mine
-        assert mine != other
-        for handed, cookie in (("", ""), ("", mine), (mine, ""), ("2|a|b|1", mine)):
-            assert upload(server.port, session, b"x,y,label\n", handed, cookie) == 403
-        assert upload(server.port, session, b"x,y,label\n", mine, mine) == 204
-        assert upload(server.port, "nobody", b"x,y,label\n", mine, mine) == 400
+def test_an_upload_needs_the_token_of_its_session_and_has_a_limit(server):
+    mine, other = token(server.url), token(server.url)
+    assert mine
+    assert mine != other
 
+    def statuses(session):
+        def upload(content, header, cookie, session_id=session.session_id):
+            path = f"/_stcore/upload_file/{session_id}/f1"
+            return send_file(server.url, path, content, header, cookie)
 
-def test_an_upload_above_the_limit_is_refused(server):
-    with visit(server.port) as own:
-        session, mine = session_of(own), token(server.port)
-        assert upload(server.port, session, bytes(LIMIT - MB // 2), mine, mine) == 204
-        assert upload(server.port, session, bytes(LIMIT + 1), mine, mine) == 413
+        for header, cookie in (("", ""), ("", mine), (mine, ""), ("2|a|b|1", mine)):
+            assert upload(b"x,y,label\n", header, cookie) == 403
+        assert upload(b"x,y,label\n", mine, mine) == 204
+        assert upload(b"x,y,label\n", mine, mine, "nobody") == 400
+        assert upload(bytes(LIMIT - MB // 2), mine, mine) == 204
+        assert upload(bytes(LIMIT + 1), mine, mine) == 413
+        return nothing_wrong(session)
+
+    assert visited(server.url, statuses) == ""
 
 
 @pytest.mark.parametrize("path", ["app.py", "README.md", ".streamlit/config.toml", ".git/HEAD"])
@@ -75,10 +75,10 @@ def test_an_upload_above_the_limit_is_refused(server):
     "way", ["../", "..%2f", "%2e%2e/", "%2e%2e%2f", "..\\", "..%5c", "%252e%252e/", "./../", "//"]
 )  # fmt: skip
 def test_of_files_only_those_in_static_are_served(server, way, path):
-    wanted = (ROOT / path).read_bytes() if (ROOT / path).is_file() else b"ref: refs/heads"
+    content = (ROOT / path).read_bytes() if (ROOT / path).is_file() else b"ref: refs/heads"
     for start in ("/app/static/", "/app/static/x/../", "/"):
-        _, body, _ = ask(server.port, "GET", start + way + path)
-        assert wanted[:60] not in body
+        _, body, _ = ask(server.url, "GET", start + way + path)
+        assert content[:60] not in body
 
 
 def test_a_link_out_of_static_is_not_followed(server, tmp_path):
@@ -86,14 +86,14 @@ def test_a_link_out_of_static_is_not_followed(server, tmp_path):
     (tmp_path / "secret.txt").write_text("far from static")
     link.symlink_to(tmp_path / "secret.txt")
     try:
-        _, body, _ = ask(server.port, "GET", f"/app/static/{link.name}")
+        _, body, _ = ask(server.url, "GET", f"/app/static/{link.name}")
     finally:
         link.unlink()
     assert b"far from static" not in body
 
 
 def test_settings_say_all_that_on_purpose():
-    """Not because it happens to be Streamlit's default today."""
+    """And not by default."""
     server = CONFIG["server"]
     assert server["address"] == HOST
     assert server["enableCORS"] is True
@@ -108,7 +108,7 @@ def test_settings_say_all_that_on_purpose():
 RUNS_TEXT = {"eval", "exec", "compile", "__import__"}
 RUNS_DATA = {"pickle", "cloudpickle", "dill", "marshal", "shelve", "joblib", "_pickle"}
 RUNS_PROGRAMS = {"os.system", "os.popen", "os.execv", "subprocess", "multiprocessing"}
-PICKLES = Path("ui/work/messages.py")  # what travels to our own worker processes and back
+PICKLES = Path("ui/work/messages.py")  # messages to and from our own worker processes
 STARTS = (  # processes of ours, by commands whose first words are constant
     Path("ui/claims/running.py"),
     Path("ui/work/pool.py"),
@@ -116,24 +116,24 @@ STARTS = (  # processes of ours, by commands whose first words are constant
 
 
 def calls(source: str) -> list[tuple[str, ast.Call]]:
-    """Every call with the dotted name of what is called."""
+    """All calls, each with the dotted name of its function."""
     return [(ast.unparse(node.func), node) for node in ast.walk(ast.parse(source))
             if isinstance(node, ast.Call)]  # fmt: skip
 
 
 def imported(source: str) -> set[str]:
     """Roots of all imported modules."""
-    found = set()
+    roots = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            found |= {alias.name.split(".")[0] for alias in node.names}
+            roots |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            found.add((node.module or "").split(".")[0])
-    return found
+            roots.add((node.module or "").split(".")[0])
+    return roots
 
 
 def problems(source: str) -> list[str]:
-    """What in a file could run, or draw as HTML, what somebody else wrote."""
+    """What in a file could run foreign text, or draw it as HTML."""
     found = sorted(imported(source) & RUNS_PROGRAMS)
     for name, call in calls(source):
         words = {k.arg: k.value for k in call.keywords}
@@ -154,13 +154,13 @@ def problems(source: str) -> list[str]:
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=named)
-def test_nothing_of_somebody_elses_is_run_or_drawn_as_html(path):
+def test_no_foreign_text_is_run_or_drawn_as_html(path):
     allowed = ["subprocess"] if path.relative_to(ROOT) in STARTS else []
     assert problems(path.read_text(encoding="utf-8")) == allowed
 
 
 @pytest.mark.parametrize("path", STARTS, ids=str)
-def test_no_shell_reads_what_is_started(path):
+def test_processes_are_started_without_a_shell(path):
     source = (ROOT / path).read_text(encoding="utf-8")
     found = [(name, call) for name, call in calls(source) if name.startswith("subprocess.")]
     assert [name for name, _ in found] == ["subprocess.Popen"]
@@ -174,15 +174,15 @@ def test_a_study_is_one_command_whatever_is_chosen(tmp_path, monkeypatch):
         pass
 
     def popen(command, **_):
-        asked.append(command)
+        commands.append(command)
         raise Halted(0, "halted")
 
-    asked = []
+    commands = []
     monkeypatch.setattr(running.subprocess, "Popen", popen)
-    said = running.start(("--tasks", "xor; rm -rf ~"), "somebody", tmp_path / "store.sqlite")
-    assert "halted" in said
+    text = running.start(("--tasks", "xor; rm -rf ~"), "somebody", tmp_path / "store.sqlite")
+    assert "halted" in text
     words = ("run", "--tasks", "xor; rm -rf ~", "--json", "--store", str(tmp_path / "store.sqlite"))
-    assert asked == [(sys.executable, "-m", "gating_core.claims", *words)]
+    assert commands == [(sys.executable, "-m", "gating_core.claims", *words)]
 
 
 @pytest.mark.parametrize(
@@ -192,15 +192,15 @@ def test_a_study_is_one_command_whatever_is_chosen(tmp_path, monkeypatch):
      "st.html(f'<b>{x}</b>')", "np.load(f, allow_pickle=True)", "st.html()",
      "st.components.v1.html(x)", "st.html(STYLE, unsafe_allow_javascript=True)"],
 )  # fmt: skip
-def test_what_would_be_found(source):
+def test_dangerous_calls_are_found(source):
     assert problems(source)
 
 
-def test_what_may_be():
+def test_harmless_calls_are_not():
     assert not problems("st.html(STYLE); re.compile(x); torch.load(f, weights_only=True)")
 
 
-def test_one_file_alone_unpickles_and_only_for_our_own_workers():
+def test_one_file_unpickles_and_only_for_our_own_workers():
     found = [path.relative_to(ROOT) for path in SOURCES
              if imported(path.read_text(encoding="utf-8")) & RUNS_DATA]  # fmt: skip
     assert found == [PICKLES]

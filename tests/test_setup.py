@@ -1,8 +1,8 @@
-"""Is every requirement pinned for a reason, and does the container run the app without rights?"""
+"""Requirements are pinned, and the container runs the app without rights."""
 
-import fnmatch
-import re
 import shlex
+import tomllib
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -15,17 +15,14 @@ STEPS = [line.split(maxsplit=1) for line in DOCKERFILE.splitlines() if line and 
 
 
 @pytest.mark.parametrize("name", LISTS)
-def test_every_requirement_is_pinned_and_says_why(name):
+def test_every_requirement_is_pinned_and_installed(name):
     lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
-    found = [line for line in lines if line and line[0] not in "#-"]
-    assert len(found) > 8
-    for line in found:
-        pin, _, why = line.partition("  # ")
-        (version,) = Requirement(pin).specifier
-        assert version.operator == "==", line
-        assert len(why) > 10, line
-    names = [line.split("==")[0] for line in found]
-    assert names == sorted(names, key=str.lower)
+    pins = [line.partition("  # ")[0] for line in lines if line and line[0] not in "#-"]
+    assert pins
+    for pin in map(Requirement, pins):
+        (exact,) = pin.specifier
+        assert exact.operator == "=="
+        assert pin.specifier.contains(version(pin.name)), pin
 
 
 def arguments(step):
@@ -43,31 +40,18 @@ def test_the_container_serves_as_a_user_without_rights():
 
 
 def test_the_container_binds_to_all_addresses_and_the_folder_does_not():
-    """What a container shows to the world is said where it is run."""
+    """What a container shows to the world is decided where it is run."""
     words = shlex.split(arguments("CMD")[1].strip("[]").replace(",", " "))
-    assert words[:3] == ["streamlit", "run", "app.py"]
-    assert words[words.index("--server.address") + 1] == "0.0.0.0"
-    assert 'address = "127.0.0.1"' in (ROOT / ".streamlit" / "config.toml").read_text("utf-8")
-    assert "/_stcore/health" in arguments("HEALTHCHECK")[1]
-    (run,) = re.findall(r"docker run (.*)`", (ROOT / "Dockerfile").read_text(encoding="utf-8"))
-    assert "127.0.0.1:8501:8501" in run
-    assert "--read-only" in run
+    options = dict(zip(words[3::2], words[4::2], strict=True))
+    assert (words[:3], options["--server.address"]) == (["streamlit", "run", "app.py"], "0.0.0.0")
+    settings = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text("utf-8"))
+    assert settings["server"]["address"] == "127.0.0.1"
 
 
 def test_the_image_has_what_the_app_runs_with_and_nothing_else():
     lines = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
-    assert lines[1] == "*"
-    kept = {line[1:] for line in lines if line.startswith("!")}
-    assert {
-        "app.py",
-        "pages",
-        "ui",
-        "gating_core",
-        "assets",
-        "requirements.txt",
-        ".streamlit",
-    } <= kept
-    assert all((ROOT / name).exists() for name in kept)
-    assert not [
-        name for name in kept if fnmatch.fnmatch(name, "*.git*") or name in (".venv", "tests")
-    ]
+    included = {line[1:] for line in lines if line.startswith("!")}
+    packages = {"app.py", "pages", "ui", "gating_core", "assets", "requirements.txt", ".streamlit"}
+    assert "*" in lines
+    assert packages <= included <= packages | {"LICENSE"}
+    assert all((ROOT / name).exists() for name in included)

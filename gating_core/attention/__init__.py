@@ -7,26 +7,18 @@ from gating_core.attention.charts import (
     weight_chart,
 )
 from gating_core.attention.classifier import Classifier, restore
-from gating_core.attention.config import (
-    GATE_POSITIONS,
-    LAYERS,
-    NORMS,
-    SOURCES,
-    AttentionConfig,
-    GateConfig,
-)
-from gating_core.attention.every_layer import EveryLayer
-from gating_core.attention.gate_kinds import GATE_KINDS, GATES
-from gating_core.attention.stack import Attention, build_attention
+from gating_core.attention.config import NORMS, AttentionConfig
+from gating_core.attention.gate_kinds import GATE_KINDS, GATE_NAMES, GATE_POSITIONS, GateConfig
+from gating_core.attention.mechanisms import MECHANISMS
+from gating_core.attention.stack import Attention, EveryLayer, build_attention, causal_mask
 
 __all__ = [
-    "GATES",
     "GATE_KINDS",
+    "GATE_NAMES",
     "GATE_POSITIONS",
-    "LAYERS",
+    "MECHANISMS",
     "NORMS",
     "SMALLEST_WEIGHT",
-    "SOURCES",
     "Attention",
     "AttentionConfig",
     "Classifier",
@@ -34,6 +26,7 @@ __all__ = [
     "GateConfig",
     "WeightChart",
     "build_attention",
+    "causal_mask",
     "restore",
     "through_logs",
     "weight_chart",

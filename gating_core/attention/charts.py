@@ -1,4 +1,4 @@
-"""Which outputs belong to which attention weights? The attention-weight chart.
+"""The attention-weight chart: the outputs that belong to given attention weights.
 
 It prescribes the first layer's weights on an affine slice of the simplex: the setting of the
 flatness theorem ([BJ]). The *query chart* is a model itself: its coordinates are the input plane.
@@ -119,7 +119,7 @@ class WeightChart:
     @property
     def spanned_by(self) -> str:
         """What `spans` gives."""
-        return "fixed values" if self.model.config.depth > 1 else "fixed averages of values"
+        return self.model.spanned_by if self.model.config.depth > 1 else "fixed averages of values"
 
     def spans(self) -> list[tuple[torch.Tensor, ...] | None]:
         """As `Attention.spans`; of one layer, the outputs at k + 1 points of the slice.

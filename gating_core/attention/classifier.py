@@ -1,4 +1,4 @@
-"""What turns a surface into classes? An attention ensemble with a linear read-out.
+"""A classifier: an attention ensemble with a linear read-out.
 
 Shapes: S seeds, N points, D model dimension, C classes.
 """

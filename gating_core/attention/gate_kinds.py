@@ -1,4 +1,4 @@
-"""Which gates are there, and what is held against them? One record for each: `GATES`."""
+"""The kinds of gates and of their controls, one record each, and the configuration of one gate."""
 
 from __future__ import annotations
 
@@ -7,53 +7,118 @@ from dataclasses import dataclass
 
 import torch
 
+from gating_core.checks import check_choice, check_number
+
+GATE_GRANULARITIES = ("elementwise", "headwise")
+GATE_POSITIONS = ("G1", "G2", "G3", "G4", "G5")
+
 
 @dataclass(frozen=True)
 class GateKind:
-    """What stands at a gate's place, and all that the rest of the house says about it.
+    """What stands at a gate's place, and everything that the app says about it.
 
-    It makes ``sigma(z)`` of z = W h + b, or of what it acts on where it does not read the state h.
+    It computes ``sigma(z)`` of z = W h + b, or of what it acts on where it does not read the
+    state h. A control stands in a gate's place to show what a gate is not needed for.
     """
 
-    title: str  # as in a sentence
+    title: str  # as within a sentence
     sigma: Callable[[torch.Tensor], torch.Tensor]
-    script: str | None  # sigma of {0} in plain PyTorch; None: there is no script of it yet
-    reads_state: bool = True  # by weights of its own
+    script: str | None  # sigma of z in plain PyTorch; None: there is no exported script
+    line: str = ""  # what it does, for the tiles of Decision boundary
+    formula: str = ""  # in TeX; o is what attention gives, h the state that the gate reads
+    reads_state: bool = True  # it has weights of its own
     constant: bool = False  # the same number everywhere
-    additive: bool = False  # added to what it acts on, which a gate multiplies
-    control: str | None = None  # None for a gate; else what a script calls it, in place of a gate
+    additive: bool = False  # added to what it acts on; a gate multiplies
+    control: str | None = None  # None for a gate; else its name in the exported script
+    variant: str | None = None  # its name among the compared variants, where that is another
 
 
-GATES = {
-    "sigmoid": GateKind("sigmoid gate", torch.sigmoid, "torch.sigmoid({0})"),
+GATE_KINDS = {
+    "sigmoid": GateKind(
+        "sigmoid gate",
+        torch.sigmoid,
+        "torch.sigmoid(z)",
+        "every channel times its own factor, 0 to 1",
+        r"o \odot \sigma(Wh + b)",
+    ),
     "silu": GateKind(
         "SiLU gate",
         lambda z: z * torch.sigmoid(z),  # not F.silu: torch.func cannot differentiate it twice
-        "torch.nn.functional.silu({0})",
+        "torch.nn.functional.silu(z)",
+        "factors that may grow, and turn negative",
+        r"o \odot \mathrm{SiLU}(Wh + b)",
     ),
-    "tanh": GateKind("tanh gate", torch.tanh, "torch.tanh({0})"),
+    "tanh": GateKind(
+        "tanh gate",
+        torch.tanh,
+        "torch.tanh(z)",
+        "factors from −1 to 1: channels flip",
+        r"o \odot \tanh(Wh + b)",
+    ),
     "constant": GateKind(
         "constant gate of ½",
         lambda z: torch.tensor(0.5, dtype=z.dtype),
-        "0.5",
+        "torch.full_like(z, 0.5)",
+        "a control: the factor never changes",
+        r"\tfrac12\,o",
         reads_state=False,
         constant=True,
         control="constant factor 1/2",
+        variant="half",
     ),
     "additive": GateKind(
         "additive control",
         torch.sigmoid,
-        "torch.sigmoid({0})",
+        "torch.sigmoid(z)",
+        "a control: added, where a gate multiplies",
+        r"o + \sigma(Wh + b)",
         additive=True,
         control="added sigmoid",
     ),
     "pointwise": GateKind(
         "pointwise SiLU",
         torch.sigmoid,  # SiLU(x) is x times the sigmoid of x
-        "torch.sigmoid({0})",
+        "torch.sigmoid(z)",
+        "a control: nonlinear, but reads no state",
+        r"\mathrm{SiLU}(o)",
         reads_state=False,
         control="SiLU",
     ),
 }
-GATE_KINDS = tuple(name for name, kind in GATES.items() if kind.control is None)
-CONTROL_KINDS = tuple(name for name, kind in GATES.items() if kind.control is not None)
+GATE_NAMES = tuple(name for name, kind in GATE_KINDS.items() if kind.control is None)
+CONTROL_NAMES = tuple(name for name, kind in GATE_KINDS.items() if kind.control is not None)
+
+
+@dataclass(frozen=True)
+class GateConfig:
+    """A multiplicative gate ``y * ((1 - strength) + strength * sigma(W h + b))``.
+
+    Positions (Qiu et al., arXiv 2505.06708, figure 1): G1 after attention, G2 on the values, G3 on
+    the keys, G4 on the queries, G5 after the output projection. The gate reads the state that the
+    query is made from (G1, G4, G5) or that of each token (G2, G3). Slots have no state: there G2
+    and G3 read the slot's own vector and are constants.
+
+    Controls are elementwise at G1: "constant" multiplies by 1/2; "additive" gives
+    ``y + strength * sigmoid(W h + b)``; "pointwise" is SiLU(y), a sigmoid gate that reads y itself.
+    """
+
+    kind: str = "sigmoid"  # a key of GATE_KINDS
+    granularity: str = "elementwise"  # one gate per channel; "headwise": per head (G5: one in all)
+    position: str = "G1"  # GATE_POSITIONS
+    strength: float = 1.0  # 0 (no gate at all) to 1
+
+    def __post_init__(self) -> None:
+        check_choice("gate.kind", self.kind, GATE_KINDS)
+        check_choice("gate.granularity", self.granularity, GATE_GRANULARITIES)
+        check_choice("gate.position", self.position, GATE_POSITIONS)
+        check_number("gate.strength", self.strength, 0.0, 1.0)
+        if self.record.control and (self.granularity, self.position) != ("elementwise", "G1"):
+            raise ValueError(
+                f"gate is {self.granularity} at {self.position}; the control {self.kind!r} must be"
+                " elementwise at G1"
+            )
+
+    @property
+    def record(self) -> GateKind:
+        """What this kind of gate is."""
+        return GATE_KINDS[self.kind]

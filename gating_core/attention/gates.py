@@ -1,4 +1,4 @@
-"""The multiplicative gate, and its controls: a part of a layer that is there or is ``None``.
+"""The multiplicative gate and its controls: a part of a layer that is there or is ``None``.
 
 Shapes: S seeds, D model dimension, H heads of d = D / H channels; dots stand for axes of points,
 slots or tokens.
@@ -7,16 +7,13 @@ slots or tokens.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import torch
 from torch import nn
 
+from gating_core.attention.gate_kinds import GateConfig
 from gating_core.points_last import product
 from gating_core.randomness import normal
-
-if TYPE_CHECKING:
-    from gating_core.attention.config import GateConfig
 
 BIAS_SCALE = 0.1
 

@@ -1,4 +1,4 @@
-"""What do all attention layers do? Gate, projection, residual, normalisation round a mechanism.
+"""One attention layer: gate, projection, residual and normalisation round a mechanism.
 
 Shapes: S seeds (the leading axis of every parameter), N points, D model dimension, H heads of
 d = D / H channels, n values. Hidden states are (S, ..., N, D), with the axes between that
@@ -10,26 +10,44 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import torch
 from torch import nn
 
+from gating_core.attention.gate_kinds import GateConfig
 from gating_core.attention.gates import Gate
 from gating_core.points_last import product
 from gating_core.randomness import normal
 
-if TYPE_CHECKING:
-    from gating_core.attention.config import AttentionConfig
-
 BEFORE_MIXING = ("G2", "G3", "G4")  # gates of what is mixed, and of what it is mixed by
 OFFSET_SCALE = 0.5  # standard deviation of the input offset and of the slot biases
+Given = torch.Tensor | None
+Mixed = tuple[torch.Tensor, torch.Tensor]  # mixed values, and attention weights (S, H, N, n)
 Draw = Callable[[str, tuple[int, ...], float], nn.Parameter]  # of a name, a shape, a scale
 
 
 def rms_normalise(states: torch.Tensor) -> torch.Tensor:
     """States (..., D) divided by their root mean square: unit gain, epsilon 0."""
     return states / (states * states).mean(-1, keepdim=True).sqrt()
+
+
+@dataclass(frozen=True)
+class LayerConfig:
+    """The sizes and parts of a stack of layers; `AttentionConfig` checks them.
+
+    Sizes: ``model_dim`` D, ``heads`` H of D / H channels each, ``value_count`` n, ``depth`` L.
+    """
+
+    source: str = "memory"  # where keys and values come from: a key of MECHANISMS
+    input_dim: int = 2  # 2 or 3: surfaces or solids
+    model_dim: int = 3  # D, 1 to 256
+    value_count: int = 3  # n slots or tokens, 2 to 64
+    heads: int = 1  # H, must divide D
+    depth: int = 1  # L, 1 to 16
+    residual: bool = False
+    norm: str = "none"  # RMSNorm "pre" (of what query and gate read) or "post" (of the output)
+    output_projection: bool = False
+    gate: GateConfig | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,29 +57,39 @@ class LayerRecord:
     With tokens both are those of token 1; a gate that reads slots or tokens (G2, G3) is averaged
     over them. ``gate`` is ``None`` without a gate, and where the weights were prescribed and no
     state is known that it could read; of an additive control it is what is added. ``gate_logits``
-    (S, ..., N, D or H) are the W h + b of a gate that reads states, of all tokens.
+    (S, ..., N, D or H) are the W h + b of a gate that reads states, of all tokens. ``on_simplex``
+    says whether the weights of a head add up to one.
     """
 
     weights: torch.Tensor
     gate: torch.Tensor | None
     gate_logits: torch.Tensor | None
+    on_simplex: bool = True
+
+    @property
+    def shares(self) -> torch.Tensor:
+        """(S, H, N, n): the weights as shares of their sum."""
+        return self.weights if self.on_simplex else self.weights / self.weights.sum(-1, True)
 
 
 class AttentionLayer(nn.Module):
-    """One layer round a mechanism, which is a subclass in a file of its own and a row of `LAYERS`.
+    """One layer round a mechanism: a subclass in a file of its own and a row of MECHANISMS.
 
     A mechanism makes its weights in `make_weights`, mixes values in `attend`, gating them, its
-    keys and its queries where it has them (G2 to G4), and says of itself what others must know.
+    keys and its queries where it has them (G2 to G4), and says what it can in class attributes.
     """
 
     # --- What a mechanism says of itself ---
 
+    title: str  # as at the beginning of a sentence
     come_from: str  # "Keys and values come from ..."
     fixed_values: bool  # values are learned vectors: the layer has `values` and `slot_values`
+    weights_on_simplex: bool  # the weights of a head are never negative and add up to one
     no_weight_chart: str | None  # why there is no attention-weight chart; with one, `logit_map`
+    script: str | None = None  # ``attend(state, w)`` in plain PyTorch, for the exported script
 
     @staticmethod
-    def state_axes(config: AttentionConfig) -> tuple[int, ...]:
+    def state_axes(config: LayerConfig) -> tuple[int, ...]:
         """The axes of hidden states between seeds and points: none, or one for tokens.
 
         Each token has an input map of its own, and token 1 is read out.
@@ -69,12 +97,17 @@ class AttentionLayer(nn.Module):
         return ()
 
     @staticmethod
-    def step_numbers(config: AttentionConfig) -> int:
+    def step_numbers(config: LayerConfig) -> int:
         """How many numbers the largest tensor holds for each point and channel."""
         return 1
 
     @staticmethod
-    def cost(config: AttentionConfig) -> int:
+    def mixed_count(config: LayerConfig) -> int:
+        """How many fixed vectors a head mixes at most, with fixed values: n, or fewer."""
+        return config.value_count
+
+    @staticmethod
+    def cost(config: LayerConfig) -> int:
         """Roughly what attending costs at one point, in numbers touched."""
         return config.model_dim * config.value_count
 
@@ -84,16 +117,13 @@ class AttentionLayer(nn.Module):
         """Draw the weights of queries, keys and values; ``draw`` names and makes them."""
         raise NotImplementedError
 
-    def attend(
-        self,
-        asking: torch.Tensor | None,
-        states: torch.Tensor | None,
-        weights: torch.Tensor | None,
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """The mixed values for the states that ask, and the attention weights (S, H, N, n).
+    def attend(self, query_states: Given, states: Given, weights: Given, mask: Given) -> Mixed:
+        """The mixed values for the ``query_states``, and the attention weights (S, H, N, n).
 
-        Without tokens, all ``states`` (S, N, D) ask. Given ``weights`` stand for computed ones,
-        and then there may be no states; nobody gives them where there is no weight chart.
+        Without tokens, ``query_states`` are all ``states`` (S, N, D). ``weights`` replace computed
+        ones, and then there may be no states; they are given only where there is a weight chart.
+        ``mask`` (n, n), true where the token of a row reads that of a column, is given only where
+        there are tokens.
         """
         raise NotImplementedError
 
@@ -110,6 +140,10 @@ class AttentionLayer(nn.Module):
         """(S, n, D): the fixed values in force, gated by themselves at G2."""
         raise NotImplementedError
 
+    def mixed_values(self) -> torch.Tensor:
+        """(S, `mixed_count`, D): the fixed vectors that each head mixes; `slot_values`, if n."""
+        return self.slot_values()
+
     def logit_map(self) -> torch.Tensor:
         """(S, H, D, n): the linear map from hidden states to logits, query and keys in one."""
         raise NotImplementedError
@@ -118,7 +152,7 @@ class AttentionLayer(nn.Module):
 
     def __init__(
         self,
-        config: AttentionConfig,
+        config: LayerConfig,
         seeds: tuple[int, ...],
         name: str,
         strengths: Sequence[float] | None = None,
@@ -138,7 +172,7 @@ class AttentionLayer(nn.Module):
         if config.output_projection:
             self.projection = draw("projection", (dim, dim), dim**-0.5)
 
-    def gated(self, position: str, x: torch.Tensor, states: torch.Tensor | None) -> torch.Tensor:
+    def gated(self, position: str, x: torch.Tensor, states: Given) -> torch.Tensor:
         """``x`` (S, ..., D), gated by ``states`` if this is where the layer's gate sits."""
         if self.gate is None or self.gate.config.position != position:
             return x
@@ -156,13 +190,14 @@ class AttentionLayer(nn.Module):
         return self.no_weight_chart is None and only and not self.config.residual
 
     @property
-    def only_averages(self) -> torch.Tensor:
+    def averages_fixed_values(self) -> torch.Tensor:
         """(S,) or (): whether outputs are fixed linear images of averages of fixed values.
 
-        One average for each head. With slots, gates before the mixing leave it so: they are
-        constants, or move the weights alone.
+        One average for each head: values are fixed, and weights lie on the simplex. Gates before
+        the mixing leave it so: with fixed values they are constants, or move the weights alone.
         """
-        plain = self.fixed_values and not self.config.residual and self.config.norm != "post"
+        plain = self.fixed_values and self.weights_on_simplex
+        plain = plain and not self.config.residual and self.config.norm != "post"
         gate = self.gate
         if not plain or gate is None or gate.config.position in BEFORE_MIXING:
             return torch.tensor(plain)
@@ -170,43 +205,45 @@ class AttentionLayer(nn.Module):
 
     def forward(
         self,
-        hidden: torch.Tensor | None,
-        weights: torch.Tensor | None = None,
-        last: bool = False,
+        hidden: Given,
+        weights: Given = None,
+        first_only: bool = False,
         records: list[LayerRecord] | None = None,
+        mask: Given = None,
     ) -> torch.Tensor:
         """The next hidden states; given ``weights`` (S, H, N, n) replace the computed ones.
 
         Weights can be given where there is a weight chart; ``hidden`` may then be ``None`` when
-        ``reads_only_weights`` holds. Of tokens, the ``last`` layer returns token 1 alone,
-        (S, 1, N, D). What the layer did is appended to ``records`` if that is given.
+        ``reads_only_weights`` holds. Of tokens, ``first_only`` returns token 1 alone,
+        (S, 1, N, D), and ``mask`` is as in `attend`. What the layer did is appended to
+        ``records`` if that is given.
         """
         assert weights is None or self.no_weight_chart is None
         assert hidden is not None or self.reads_only_weights
         states = None if hidden is None else self.read(hidden)
-        asking = states
-        if last and self.state_axes(self.config) and hidden is not None and states is not None:
-            hidden, asking = hidden[:, :1], states[:, :1]
-        mixed, weights = self.attend(asking, states, weights)
-        out = self.gated("G1", mixed, asking)
+        queries = states
+        if first_only and self.state_axes(self.config) and hidden is not None:
+            assert states is not None
+            hidden, queries = hidden[:, :1], states[:, :1]
+        mixed, weights = self.attend(queries, states, weights, mask)
+        out = self.gated("G1", mixed, queries)
         if self.projection is not None:
             lifted = self.projection if out.ndim == 3 else self.projection.unsqueeze(1)
             out = product(out, lifted)
-        if asking is not None:
-            out = self.gated("G5", out, asking)
+        if queries is not None:
+            out = self.gated("G5", out, queries)
         if hidden is not None and self.config.residual:
             out = out + hidden
         if records is not None:
-            records.append(
-                LayerRecord(weights, self.seen_gate(states, mixed), self._gate_logits(states))
-            )
+            gate, logits = self.seen_gate(states, mixed), self._gate_logits(states)
+            records.append(LayerRecord(weights, gate, logits, self.weights_on_simplex))
         return rms_normalise(out) if self.config.norm == "post" else out
 
-    def _gate_logits(self, states: torch.Tensor | None) -> torch.Tensor | None:
+    def _gate_logits(self, states: Given) -> Given:
         reads = self.gate is not None and self.gate.config.record.reads_state
         return self.gate.logits(states) if self.gate and reads and states is not None else None
 
-    def seen_gate(self, states: torch.Tensor | None, mixed: torch.Tensor) -> torch.Tensor | None:
+    def seen_gate(self, states: Given, mixed: torch.Tensor) -> Given:
         """(S, ..., N, D or H): the gate in force where values were ``mixed``; see `LayerRecord`."""
         if self.gate is None:
             return None

@@ -15,11 +15,17 @@ from torch import nn
 
 from gating_core.attention.config import AttentionConfig
 from gating_core.attention.layer import OFFSET_SCALE, AttentionLayer, LayerRecord
-from gating_core.checks import check_integer, check_seeds
+from gating_core.checks import check_choice, check_integer, check_seeds, check_weights
 from gating_core.points_last import product
 from gating_core.randomness import normal
 
 INPUT_SCALE = 1.5  # standard deviation of the input map times sqrt(2)
+READOUTS = ("token1", "all")
+
+
+def causal_mask(count: int) -> torch.Tensor:
+    """(n, n): each of ``count`` tokens reads itself and those before it."""
+    return torch.ones(count, count, dtype=torch.bool).tril()
 
 
 class Attention(nn.Module):
@@ -30,7 +36,6 @@ class Attention(nn.Module):
     """
 
     pure = True  # several threads may call it: it changes nothing while it computes
-    spanned_by = "fixed values"  # what `spans` gives
 
     def __init__(
         self,
@@ -78,46 +83,70 @@ class Attention(nn.Module):
         hidden: torch.Tensor | None,
         weights: torch.Tensor | None = None,
         records: list[LayerRecord] | None = None,
+        mask: torch.Tensor | None = None,
+        readout: str = "token1",
     ) -> Iterator[torch.Tensor]:
-        """(S, N, D) after each layer in order, token 1's with tokens; arguments as `run`."""
+        """The outputs after each layer in order; arguments and shapes as `run`."""
+        check_choice("readout", readout, READOUTS)
+        first = readout == "token1"
+        if not self._tokens and (mask is not None or not first):
+            raise ValueError(
+                f"source is {self.config.source!r}; a mask and the readout 'all' need tokens"
+            )
         final = len(self.layers) - 1
         for depth, layer in enumerate(self.blocks):
-            hidden = layer(hidden, weights if depth == 0 else None, depth == final, records)
+            last = first and depth == final  # then nobody reads the other tokens
+            hidden = layer(hidden, weights if depth == 0 else None, last, records, mask)
             assert hidden is not None
-            yield hidden[:, 0] if self._tokens else hidden
+            yield hidden[:, 0] if self._tokens and first else hidden
 
     def run(
         self,
         hidden: torch.Tensor | None,
         weights: torch.Tensor | None = None,
         records: list[LayerRecord] | None = None,
+        mask: torch.Tensor | None = None,
+        readout: str = "token1",
     ) -> torch.Tensor:
-        """(S, N, D): all layers, the first one with prescribed ``weights`` if they are given."""
-        for state in self.states(hidden, weights, records):
+        """All layers, the first with prescribed ``weights`` if they are given; see `forward`."""
+        for state in self.states(hidden, weights, records, mask, readout):
             out = state
         return out
 
     def forward(
-        self, points: torch.Tensor, records: list[LayerRecord] | None = None
+        self,
+        points: torch.Tensor,
+        records: list[LayerRecord] | None = None,
+        mask: torch.Tensor | None = None,
+        readout: str = "token1",
     ) -> torch.Tensor:
         """Representations (S, N, D) of points (N, input_dim) or (S, N, input_dim).
 
-        What each layer did is appended to ``records`` if that is given.
+        What each layer did is appended to ``records`` if that is given. With tokens, ``mask``
+        (n, n) is true where the token of a row may read that of a column: `causal_mask`, or any
+        other with at least one true entry in each row. ``readout="all"`` returns all tokens'
+        representations (S, n, N, D) in place of token 1's. ``ValueError`` for either without
+        tokens.
         """
-        return self.run(self.embed(points), records=records)
+        return self.run(self.embed(points), None, records, mask, readout)
 
-    def spans(self, place: int = -1) -> list[tuple[torch.Tensor, ...] | None]:
+    @property
+    def spanned_by(self) -> str:
+        """What `spans` gives."""
+        few = self.config.layer.mixed_count(self.config) < self.config.value_count
+        return "fixed averages of values" if few else "fixed values"
+
+    def spans(self, index: int = -1) -> list[tuple[torch.Tensor, ...] | None]:
         """For each member, by head, the fixed vectors (n, d) whose averages its outputs are.
 
-        Up to a fixed linear map; ``None`` for members whose outputs are anything else. Whatever
-        stands before the last layer only moves the weights. The same of what another layer writes,
-        whose ``place`` in the stack is given.
+        Up to a fixed linear map; ``None`` for members whose outputs are anything else. Layers
+        before the last one only move the weights. ``index`` chooses the outputs of another layer.
         """
-        last = self.blocks[place]
-        true = last.only_averages.expand(len(self.seeds)).tolist()
+        last = self.blocks[index]
+        true = last.averages_fixed_values.expand(len(self.seeds)).tolist()
         if not any(true):
             return [None] * len(true)
-        heads = last.slot_values().unflatten(-1, (self.config.heads, -1)).unbind(-2)
+        heads = last.mixed_values().unflatten(-1, (self.config.heads, -1)).unbind(-2)
         return [
             tuple(head[i] for head in heads) if averages else None
             for i, averages in enumerate(true)
@@ -137,6 +166,29 @@ class Attention(nn.Module):
         for own, parameter in zip(self.parameters(), out.parameters(), strict=True):
             parameter.data = own.data[index : index + 1].expand(copies, *own.shape[1:])
         return out.requires_grad_(False)
+
+
+class EveryLayer:
+    """A callable (N, 2) -> (L, S, N, D): the outputs of ``model`` after each of its layers.
+
+    With tokens they are token 1's. The last of them is the model's own output. ``ValueError`` for
+    a model with weights that are not finite.
+    """
+
+    pure = True  # as the model is
+
+    def __init__(self, model: Attention) -> None:
+        check_weights(model)
+        self.model = model
+        self.spanned_by = model.spanned_by
+
+    def __call__(self, points: torch.Tensor) -> torch.Tensor:
+        return torch.stack(list(self.model.states(self.model.embed(points))))
+
+    def spans(self) -> list[tuple[torch.Tensor, ...] | None]:
+        """As `Attention.spans`, of all layers: the members of the first one come first."""
+        layers = range(len(self.model.blocks))
+        return [span for layer in layers for span in self.model.spans(layer)]
 
 
 def build_attention(config: AttentionConfig, seeds: Iterable[int] = (0,)) -> Attention:

@@ -1,39 +1,47 @@
-"""What is attention among tokens? Keys and values are computed from the input, and move with it.
+"""Attention among tokens: keys and values are computed from the input, and move with it.
 
 Shapes: S seeds, N points, D model dimension, H heads of d = D / H channels, n tokens, of which m
-ask: all, or in the last layer token 1; hidden states are (S, n, N, D).
+have queries: all, or in the last layer token 1; hidden states are (S, n, N, D).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import torch
 
-from gating_core.attention.layer import AttentionLayer, Draw
+from gating_core.attention.layer import AttentionLayer, Draw, Given, LayerConfig, Mixed
 from gating_core.points_last import product
-
-if TYPE_CHECKING:
-    from gating_core.attention.config import AttentionConfig
 
 
 class TokenLayer(AttentionLayer):
-    """Softmax self-attention without mask or positions."""
+    """Softmax self-attention without positions; all tokens read each other unless a mask is given.
 
+    Masked logits are minus infinity, which jets have no finite error bound for.
+    """
+
+    title = "Softmax attention among tokens, read out at the first"
     come_from = "tokens, each an affine map of the input"
     fixed_values = False
+    weights_on_simplex = True
     no_weight_chart = "tokens' values move with their weights"
+    script = '''\
+def attend(state, w):
+    """Softmax attention among n tokens: the mixed values (N, H, n, d) of states (N, n, D)."""
+    query = by_head(gated("G4", state @ w["query"], state, w))  # (N, H, n, d)
+    keys = by_head(gated("G3", state @ w["key_map"], state, w))
+    values = by_head(gated("G2", state @ w["value_map"], state, w))
+    logits = query @ keys.mT / keys.shape[-1] ** 0.5  # (N, H, n, n)
+    return logits.softmax(-1) @ values'''
 
     @staticmethod
-    def state_axes(config: AttentionConfig) -> tuple[int, ...]:
+    def state_axes(config: LayerConfig) -> tuple[int, ...]:
         return (config.value_count,)
 
     @staticmethod
-    def step_numbers(config: AttentionConfig) -> int:
+    def step_numbers(config: LayerConfig) -> int:
         return config.value_count**2
 
     @staticmethod
-    def cost(config: AttentionConfig) -> int:
+    def cost(config: LayerConfig) -> int:
         return config.model_dim * config.value_count**2 * 8  # they look at each other in pairs
 
     def make_weights(self, draw: Draw) -> None:
@@ -42,27 +50,27 @@ class TokenLayer(AttentionLayer):
         self.key_map = draw("key_map", (dim, dim), dim**-0.5)
         self.value_map = draw("value_map", (dim, dim), dim**-0.5)
 
-    def attend(
-        self,
-        asking: torch.Tensor | None,
-        states: torch.Tensor | None,
-        weights: torch.Tensor | None,
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        assert asking is not None
+    def attend(self, query_states: Given, states: Given, weights: Given, mask: Given) -> Mixed:
+        assert query_states is not None
         assert states is not None
-        weights = self.weights(asking, states)
+        weights = self.weights(query_states, states, mask)
         return self.mix(weights, states), weights[:, :, 0].transpose(-1, -2)
 
     def sharpen(self, factor: float) -> None:
         self.key_map.data *= factor
 
-    def weights(self, asking: torch.Tensor, states: torch.Tensor) -> torch.Tensor:
-        """(S, H, m, n, N): how the m ``asking`` tokens (S, m, N, D) weigh all n ``states``."""
-        query = self.gated("G4", product(asking, self.query.unsqueeze(1)), asking)
+    def weights(
+        self, query_states: torch.Tensor, states: torch.Tensor, mask: Given = None
+    ) -> torch.Tensor:
+        """(S, H, m, n, N): how the m tokens of ``query_states`` (S, m, N, D) weigh all n."""
+        query = self.gated("G4", product(query_states, self.query.unsqueeze(1)), query_states)
         keys = self.gated("G3", product(states, self.key_map.unsqueeze(1)), states)
         query, keys = self._by_head(query), self._by_head(keys)
-        products = query.transpose(2, 3) @ keys.permute(0, 1, 3, 4, 2)  # (S, H, N, m, n)
-        return torch.softmax(products * query.shape[-1] ** -0.5, -1).permute(0, 1, 3, 4, 2)
+        logits = query.transpose(2, 3) @ keys.permute(0, 1, 3, 4, 2)  # (S, H, N, m, n)
+        logits = logits * query.shape[-1] ** -0.5
+        if mask is not None:
+            logits = torch.where(mask[: query_states.shape[1]], logits, -torch.inf)
+        return torch.softmax(logits, -1).permute(0, 1, 3, 4, 2)
 
     def mix(self, weights: torch.Tensor, states: torch.Tensor) -> torch.Tensor:
         """(S, m, N, D): the tokens' values averaged with ``weights`` (S, H, m, n, N)."""
@@ -75,7 +83,7 @@ class TokenLayer(AttentionLayer):
         """(S, n, N, D) to (S, H, n, N, d)."""
         return states.unflatten(-1, (self.config.heads, -1)).permute(0, 3, 1, 2, 4)
 
-    def seen_gate(self, states: torch.Tensor | None, mixed: torch.Tensor) -> torch.Tensor | None:
+    def seen_gate(self, states: Given, mixed: torch.Tensor) -> Given:
         gate = super().seen_gate(states, mixed)
         if self.gate is None or gate is None:
             return None

@@ -16,9 +16,9 @@ from gating_core.attention.config import AttentionConfig
 from gating_core.attention.stack import Attention
 from gating_core.experiments.budget import PART_COST, cost
 from gating_core.geometry.curvature import CurvatureField, curvature
+from gating_core.geometry.discrete import proxy_limit
 from gating_core.geometry.grid import Grid, square_grid
 from gating_core.geometry.integrals import grid_integral, unseen_curvature
-from gating_core.geometry.proxy import proxy_limit
 from gating_core.geometry.surface import SurfaceResult, surface_result
 from gating_core.jets.second_order import SecondOrderJet, jet_by_parts
 

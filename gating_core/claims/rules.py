@@ -30,7 +30,7 @@ from gating_core.claims.thresholds import (
     WORDS,
     Thresholds,
 )
-from gating_core.experiments.depth import SMALL
+from gating_core.experiments.depth import STRUCTURED_LIMIT
 
 
 def guarded(measured: str, worst: str) -> str:
@@ -154,10 +154,10 @@ class Rule:
     def texts(self, t: Thresholds = THRESHOLDS) -> dict[str, str]:
         """Claim, test, rule of the verdict and what is done about failures, as sentences."""
         return {
-            "The claim": self.claim.format(t=t, small=SMALL),
-            "The test": self.test.format(t=t, small=SMALL),
-            "The verdict": self.verdict.format(t=t, small=SMALL),
-            "What failed": self.failures.format(t=t, small=SMALL),
+            "The claim": self.claim.format(t=t, small=STRUCTURED_LIMIT),
+            "The test": self.test.format(t=t, small=STRUCTURED_LIMIT),
+            "The verdict": self.verdict.format(t=t, small=STRUCTURED_LIMIT),
+            "What failed": self.failures.format(t=t, small=STRUCTURED_LIMIT),
         }
 
 

@@ -1,7 +1,7 @@
-"""Can the core measure a surface that has nothing to do with attention? (notebook-style script)
+"""Measure surfaces that have nothing to do with attention (notebook-style script).
 
-Run it as it stands, ``python -m gating_core.examples.any_surface``, or cell by cell in an editor
-that knows ``# %%``. It measures a closed form and a small neural network.
+Run it as a whole, ``python -m gating_core.examples.any_surface``, or cell by cell in an editor
+that supports ``# %%``. It measures a closed form and a small neural network.
 """
 
 # %% A torus, whose curvature is known: K = cos v / (r (R + r cos v)), total |K| of a patch
@@ -19,14 +19,14 @@ RING, TUBE = 2.0, 1.0
 
 
 def torus(p: torch.Tensor) -> torch.Tensor:
-    """(N, 2) to (N, 3): angles u (round the ring) and v (round the tube), in radians."""
+    """Map (N, 2) to (N, 3): angles u (round the ring) and v (round the tube), in radians."""
     u, v = p.unbind(-1)
     ring = RING + TUBE * torch.cos(v)
     return torch.stack([ring * torch.cos(u), ring * torch.sin(u), TUBE * torch.sin(v)], -1)
 
 
 def compare_torus() -> float:
-    """The largest distance between measured and exact K, in units of the bound."""
+    """Return the largest distance between measured and exact K, in units of the bound."""
     points = square_grid(61).points
     jet = second_order_jet(torus, points, bound="rigorous")
     field = curvature(jet)
@@ -45,7 +45,7 @@ def compare_torus() -> float:
 
 # %% A small network: three outputs of two inputs, so again a surface in space
 def small_network(seed: int = 0) -> torch.nn.Module:
-    """A multilayer perceptron 2 -> 16 -> 3 with tanh, weights from a generator of its own."""
+    """Build a multilayer perceptron 2 -> 16 -> 3 with tanh, from a generator of its own."""
     rng = torch.Generator().manual_seed(seed)
     net = torch.nn.Sequential(torch.nn.Linear(2, 16), torch.nn.Tanh(), torch.nn.Linear(16, 3))
     for weight in net.parameters():
@@ -54,7 +54,7 @@ def small_network(seed: int = 0) -> torch.nn.Module:
 
 
 def measure_network() -> tuple[float, float]:
-    """Total absolute curvature of the network's surface over [-1, 1]^2, and its error."""
+    """Return total absolute curvature of the network's surface over [-1, 1]^2, and its error."""
     total = adaptive_integrals(small_network(), bound="rigorous").absolute
     log.info("network: total |K| = %.3f +- %.3f", total.value, total.error)
     return float(total.value), float(total.error)

@@ -1,6 +1,6 @@
-"""What happens when attention learns, and how does its surface curve? One folder a question."""
+"""What happens when attention learns, and how does its surface curve? One folder per question."""
 
-from gating_core.experiments.budget import AFFORDABLE, COARSE, cost
-from gating_core.experiments.inside import LayerFields, look_inside
+from gating_core.experiments.budget import AFFORDABLE_COST, COARSEST_GRID, cost
+from gating_core.experiments.layers import LayerFields, layer_fields
 
-__all__ = ["AFFORDABLE", "COARSE", "LayerFields", "cost", "look_inside"]
+__all__ = ["AFFORDABLE_COST", "COARSEST_GRID", "LayerFields", "cost", "layer_fields"]

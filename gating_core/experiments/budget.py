@@ -1,4 +1,4 @@
-"""How much measuring is affordable? What a point costs, and totals within a few seconds."""
+"""The cost of measuring a model, and integrals that take a few seconds at most."""
 
 from __future__ import annotations
 
@@ -13,26 +13,20 @@ from gating_core.geometry.grid import square_grid
 from gating_core.geometry.integrals import SurfaceIntegrals, grid_integrals
 from gating_core.geometry.metric import Matrix
 from gating_core.jets.second_order import jet_by_parts
-from gating_core.pauses import drained
 
-AFFORDABLE = 1e8  # of `cost` times points: some five seconds of one core, bounds included
-PART_COST = 4e6  # of `cost` times points, done without giving way: a fifth of a second
+AFFORDABLE_COST = 1e8  # of `cost` times points: some five seconds of one core, bounds included
+PART_COST = 4e6  # of `cost` times points, between two yields: a fifth of a second
 FEWEST_REFINED = 24_000  # points: twice what the first cells and their quarters take
-COARSE = 19  # points along each side, where a model is too large for more: with all grid lines
+COARSEST_GRID = (
+    19  # points along each side, where a model is too large for more: with all grid lines
+)
 TOLERANCE = 0.02  # relative, of the total curvature
 Chart = Callable[..., torch.Tensor]
 
 
 def cost(config: AttentionConfig) -> float:
-    """Roughly what one point costs, in numbers touched."""
+    """Estimate the cost of one point, in numbers touched."""
     return config.depth * (config.layer.cost(config) + config.model_dim**2)
-
-
-def affordable_integrals(
-    chart: Chart, config: AttentionConfig, covariance: Matrix | None = None
-) -> SurfaceIntegrals:
-    """All integrals over a chart of a model that ``config`` describes, within a few seconds."""
-    return drained(affordable_steps(chart, config, covariance))
 
 
 def affordable_steps(
@@ -41,14 +35,17 @@ def affordable_steps(
     covariance: Matrix | None = None,
     points: int = LARGEST_SAMPLE,
 ) -> Generator[None, None, SurfaceIntegrals]:
-    """`affordable_integrals` from ``points`` at most, giving way several times a second."""
-    sample = min(int(AFFORDABLE / cost(config)), points)
+    """Compute all integrals over a chart of a model with ``config``, within a few seconds.
+
+    From ``points`` at most; yields several times a second.
+    """
+    sample = min(int(AFFORDABLE_COST / cost(config)), points)
     part = max(int(PART_COST / cost(config)), 1)
     if sample < FEWEST_REFINED:  # not even the first cells: then a coarse grid as it is
-        grid = square_grid(COARSE)
+        grid = square_grid(COARSEST_GRID)
         jet = yield from jet_by_parts(chart, grid.points, "rigorous", part)
-        found = grid_integrals(jet, grid.weights, covariance)
-        return found.of_flat() if any(flatness_proofs(chart, jet.value)) else found
+        integrals = grid_integrals(jet, grid.weights, covariance)
+        return integrals.of_flat() if any(flatness_proofs(chart, jet.value)) else integrals
     return (
         yield from adaptive_steps(
             chart, covariance, TOLERANCE, "rigorous", sample, min(part, PART_POINTS)

@@ -1,52 +1,34 @@
-"""What is a trained model without this project? A short script of plain PyTorch.
+"""A trained model without this project: one static program of plain PyTorch.
 
-The script has only the lines that its model needs, `gating_core.export.script_lines` says which.
+The program reads sizes and parts of its model from the metadata of its weights file
+(`gating_core.export.weights`). Two functions are put in: how the mechanism attends, and what the
+kind of gate computes; both stand in their own records.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import fields
 from string import Template
 from textwrap import fill
 
 from gating_core.attention.config import AttentionConfig, GateConfig
-from gating_core.attention.gate_kinds import GATES
-from gating_core.export.script_lines import (
-    GATED,
-    MECHANISMS,
-    by_head_lines,
-    embedding_lines,
-    gate_in_force,
-    layer_lines,
-    state_shape,
-)
+from gating_core.attention.gate_kinds import GATE_KINDS
 from gating_core.training.trained import TrainedEnsemble
 
 LINE_LENGTH = 100
 WEIGHTS_NAME = "model.safetensors"
 PLAIN_NAME = re.compile(r"[\w-]+\.safetensors", re.ASCII)
-
-
-# The fields that a script has lines for, and of words those that it knows; what is added to
-# `gating_core.attention.config` is refused until its lines are written.
-KNOWN: dict[type, dict[str, tuple[str, ...] | None]] = {
-    AttentionConfig: {
-        "source": tuple(MECHANISMS), "norm": ("none", "pre", "post"),
-        "input_dim": None, "model_dim": None, "value_count": None, "heads": None, "depth": None,
-        "residual": None, "output_projection": None, "gate": None,
-    },
-    GateConfig: {
-        "kind": tuple(name for name, kind in GATES.items() if kind.script is not None),
-        "granularity": ("elementwise", "headwise"), "position": tuple(GATED), "strength": None,
-    },
-}  # fmt: skip
-PLACES = {
+WHERE = {
     "G1": "after attention",
     "G2": "on the values",
     "G3": "on the keys",
     "G4": "on the queries",
     "G5": "after the output projection",
+}
+NORM_TEXTS = {
+    "none": "",
+    "pre": "RMSNorm before query and gate",
+    "post": "RMSNorm after each layer",
 }
 
 SCRIPT = Template('''\
@@ -58,17 +40,21 @@ SCRIPT = Template('''\
 It rebuilds the model from its weights and measures it again; it does not train.
 
 $description
-N points, D = $dim model dimension, n = $count_n $slots$heads_note.
+N points, D model dimension, H heads of d = D / H channels, n slots or tokens.
 """
 
+import json
 from pathlib import Path
 
-${import_torch}from safetensors.torch import load_file
+import torch
+from safetensors import safe_open
 
-MEMBER = $member  # which of the file's $count models, one for each seed
-LAYERS = $depth
-$heads_constant
-file = load_file(Path(__file__).with_name("$weights_name"))
+SEED = $seed
+
+with safe_open(Path(__file__).with_name("$weights_name"), "pt") as file:
+    tensors = {name: file.get_tensor(name) for name in file.keys()}
+    metadata = {name: json.loads(text) for name, text in file.metadata().items()}
+config, member = metadata["config"], metadata["seeds"].index(SEED)
 
 
 def part_of(tensors, prefix):
@@ -76,31 +62,66 @@ def part_of(tensors, prefix):
     return {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}
 
 
-weights = {name: tensor[MEMBER] for name, tensor in part_of(file, "state.").items()}
+weights = {name: tensor[member] for name, tensor in part_of(tensors, "state.").items()}
 
-$by_head
+
+def gated(position, x, state, w):
+    """x (..., D), gated by the state (..., D) if this is where the gate sits."""
+    gate = config["gate"]
+    if gate is None or gate["position"] != position or gate["strength"] == 0:
+        return x
+    strength = gate["strength"]
+    z = state @ w["gate.weight"] + w["gate.bias"] if "gate.weight" in w else x
+    value = $sigma
+    value = value.repeat_interleave(x.shape[-1] // value.shape[-1], -1)  # one gate per head
+    return $gated
+
+
+def normalised(x):
+    """x (..., D) divided by its root mean square."""
+    return x / x.square().mean(-1, keepdim=True).sqrt()
+
+
+def by_head(x):
+    """(..., D) to (H, ..., d), with the axis before the last one kept beside it."""
+    return x.unflatten(-1, (config["heads"], -1)).transpose(-3, -2)
+
+
+$attend
+
+
 def layer(h, w):
-    """The next hidden states $states from h $states, with the layer's weights w."""
-    $layer
-    return y
+    """The next hidden states from h, with the layer's weights w."""
+    state = normalised(h) if config["norm"] == "pre" else h
+    y = attend(state, w).transpose(-3, -2).flatten(-2)
+    y = gated("G1", y, state, w)
+    if config["output_projection"]:
+        y = y @ w["projection"]
+    y = gated("G5", y, state, w)
+    if config["residual"]:
+        y = y + h
+    return normalised(y) if config["norm"] == "post" else y
 
 
 def model(points):
-    """Logits (N, $classes) of points (N, $inputs)."""
-    $embedding
-    for index in range(LAYERS):
+    """Logits (N, classes) of points (N, input_dim)."""
+    h = torch.einsum("Ni,...iD->N...D", points, weights["attention.input_map"])
+    h = h + weights["attention.input_bias"]  # (N, D) with slots, (N, n, D) with tokens
+    for index in range(config["depth"]):
         h = layer(h, part_of(weights, f"attention.layers.{index}."))
-    return $read_out @ weights["weight"] + weights["bias"]
+    h = h if h.ndim == 2 else h[:, 0]  # token 1 is read out
+    return h @ weights["weight"] + weights["bias"]
 
 
 def accuracy(part):
     """The share of the file's "train" or "test" points whose class the model finds."""
-    points, labels = file[f"{part}_points"][MEMBER], file[f"{part}_labels"][MEMBER]
+    points, labels = tensors[f"{part}_points"][member], tensors[f"{part}_labels"][member]
     return (model(points).argmax(-1) == labels).double().mean().item()
 
 
 if __name__ == "__main__":
-    for part, before in (("train", $train), ("test", $test)):
+    for part in ("train", "test"):
+        before = tensors[f"{part}_accuracy"][-1, member].item()
         print(f"{part} accuracy {accuracy(part):.6f}; right after training {before:.6f}")
 ''')
 
@@ -109,7 +130,8 @@ def script_text(ensemble: TrainedEnsemble, seed: int, weights_name: str = WEIGHT
     """The text of a script that rebuilds the member with ``seed`` and measures it again.
 
     It needs torch and safetensors, and beside it the file of `export.weights_file`, called
-    ``weights_name``. ``ValueError`` for a model that it has no lines for, see `script_problem`.
+    ``weights_name``. ``ValueError`` for a model that has no script (`script_problem`), an unknown
+    seed, and a name that is not plain.
     """
     config = ensemble.config
     problem = script_problem(config)
@@ -119,76 +141,48 @@ def script_text(ensemble: TrainedEnsemble, seed: int, weights_name: str = WEIGHT
         raise ValueError(f"seed is {seed!r}; it must be one of {ensemble.seeds}")
     if not PLAIN_NAME.fullmatch(weights_name):
         raise ValueError(f"weights_name is {weights_name!r}; it must be like {WEIGHTS_NAME!r}")
-    member = ensemble.seeds.index(seed)
-    several, mechanism = config.heads > 1, MECHANISMS[config.source]
-    embedding, layer = embedding_lines(config), layer_lines(config)
+    kind = (config.gate or GateConfig()).record
     return SCRIPT.substitute(
         seed=seed,
         steps=int(ensemble.steps[-1]),
         weights_name=weights_name,
         description=_description(config),
-        dim=config.model_dim,
-        count_n=config.value_count,
-        slots=mechanism.values,
-        heads_note=f", H = {config.heads} heads" if several else "",
-        member=member,
-        count=len(ensemble.seeds),
-        depth=config.depth,
-        heads_constant=f"HEADS = {config.heads}\n" if several else "",
-        by_head="\n".join(["", *by_head_lines(config), "", ""]) if several else "",
-        states=state_shape(config),
-        import_torch="import torch\n" if "torch." in "".join(embedding + layer) else "",
-        layer="\n    ".join(layer),
-        embedding="\n    ".join(embedding),
-        read_out=mechanism.read_out,
-        classes=ensemble.state["bias"].shape[-1],
-        inputs=config.input_dim,
-        train=f"{ensemble.train_accuracy[-1, member]:.6f}",
-        test=f"{ensemble.test_accuracy[-1, member]:.6f}",
+        sigma=kind.script,
+        gated="x + strength * value" if kind.additive else "x * (1 - strength + strength * value)",
+        attend=config.layer.script,
     )
 
 
 def script_problem(config: AttentionConfig) -> str | None:
-    """Why there is no script for ``config``, in a sentence; ``None`` if there is one.
-
-    There is one for every model of today. Of a later version's fields only the defaults will do,
-    and none of its new words: better no script than a wrong one.
-    """
-    for prefix, part in (("", config), ("gate.", config.gate)):
-        for field in fields(part) if part is not None else ():
-            value = getattr(part, field.name)
-            allowed = KNOWN[type(part)].get(field.name, (field.default,))
-            if allowed is not None and value not in allowed:
-                words = ", ".join(map(repr, allowed))
-                return f"{prefix}{field.name} is {value!r}; there is a script for {words} only"
+    """Why there is no script for ``config``, in a sentence; ``None`` if there is one."""
+    if config.layer.script is None:
+        return f"source is {config.source!r}; its mechanism has no script"
+    if config.gate is not None and GATE_KINDS[config.gate.kind].script is None:
+        return f"gate.kind is {config.gate.kind!r}; this kind of gate has no script"
     return None
 
 
 def _description(config: AttentionConfig) -> str:
+    """One sentence: the mechanism, its size and its parts."""
     parts = [
         f"{config.depth} layer" + "s" * (config.depth > 1),
         f"{config.heads} head" + "s" * (config.heads > 1),
         _gate_description(config),
     ]
-    if config.output_projection:
-        parts.append("output projection")
-    if config.residual:
-        parts.append("residual")
-    if config.norm != "none":
-        where = {"pre": "before query and gate", "post": "after each layer"}[config.norm]
-        parts.append(f"RMSNorm {where}")
-    return fill(f"{MECHANISMS[config.source].title}: {', '.join(parts)}.", LINE_LENGTH)
+    parts += ["output projection"] * config.output_projection + ["residual"] * config.residual
+    parts += [NORM_TEXTS[config.norm]]
+    sizes = f"D = {config.model_dim}, n = {config.value_count}"
+    return fill(f"{config.layer.title}: {', '.join(filter(None, parts))}. {sizes}.", LINE_LENGTH)
 
 
 def _gate_description(config: AttentionConfig) -> str:
-    gate = gate_in_force(config)
-    if gate is None:
+    gate = config.gate
+    if gate is None or gate.strength == 0:
         return "no gate"
-    control = gate.record.control
-    name = control or gate.record.title
+    name = gate.record.control or gate.record.title
     name += f" of strength {gate.strength:g}" if gate.strength < 1 else ""
-    if control:
+    if gate.record.control:
         return f"{name} in place of a gate"
     position = gate.position if config.output_projection or gate.position != "G5" else "G1"
     one = gate.position == "G5" and gate.granularity == "headwise"  # whatever the heads
-    return f"{'single' if one else gate.granularity} {name} {PLACES[position]}"
+    return f"{'single' if one else gate.granularity} {name} {WHERE[position]}"

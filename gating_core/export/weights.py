@@ -1,7 +1,7 @@
-"""How does the visitor take a trained model home? As weights, as a log, and as a script.
+"""A trained ensemble as a weights file and as a log.
 
-`weights_file` and `script` belong together: the script rebuilds one model from the file with
-PyTorch alone. S seeds, T snapshots; tensors in the file have the seeds as their leading axis.
+The script of `gating_core.export.script` rebuilds one model from the file with PyTorch alone.
+S seeds, T snapshots; tensors in the file have the seeds as their leading axis.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ def weights_file(
 ) -> bytes:
     """A safetensors file: weights, history, and the points that were learned and tested.
 
-    Its metadata are JSON: ``config`` and ``seeds`` of the ensemble, the ``task``'s name, and
-    whatever is to be told ``about`` the run. Points are float32, as the trainer saw them.
+    Its metadata are JSON: ``config`` and ``seeds`` of the ensemble, the ``task``'s name, and any
+    notes ``about`` the run. Points are float32, as in training.
     """
     if task.seeds != ensemble.seeds:
         raise ValueError(f"task has the seeds {task.seeds}; it must have {ensemble.seeds}")

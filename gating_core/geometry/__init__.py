@@ -1,9 +1,8 @@
-"""How curved is what a function draws? (No model is known here.)"""
+"""How curved is the surface that a function draws? (This package knows no model.)"""
 
 from gating_core.geometry.adaptive import (
     HOLONOMY_LIMIT,
     adaptive_integrals,
-    adaptive_total_absolute_curvature,
 )
 from gating_core.geometry.classics import SURFACES, stretched_sphere
 from gating_core.geometry.concentration import MOST_CURVED, concentration, crease_levels
@@ -14,10 +13,16 @@ from gating_core.geometry.curvature import (
     curvature,
     second_fundamental_form,
 )
-from gating_core.geometry.differences import DIFFERENCE_STEP, difference_curvature
+from gating_core.geometry.discrete import (
+    DIFFERENCE_STEP,
+    Proxy,
+    difference_curvature,
+    paper_proxy,
+    proxy_limit,
+)
 from gating_core.geometry.error_curves import ErrorCurve
+from gating_core.geometry.flatness import AffineHull, affine_hull
 from gating_core.geometry.grid import Grid, square_grid
-from gating_core.geometry.hull import AffineHull, affine_hull
 from gating_core.geometry.integrals import (
     Integral,
     SurfaceIntegrals,
@@ -26,7 +31,6 @@ from gating_core.geometry.integrals import (
 )
 from gating_core.geometry.metric import Matrix, whitening
 from gating_core.geometry.point_types import POINT_TYPES
-from gating_core.geometry.proxy import Proxy, paper_proxy, proxy_limit
 from gating_core.geometry.second_opinion import SecondOpinion, opinion_evaluations, second_opinion
 from gating_core.geometry.solids import SolidCurvature, solid_curvature
 from gating_core.geometry.surface import SurfaceResult, measure_surface
@@ -56,7 +60,6 @@ __all__ = [
     "SurfaceResult",
     "Verdict",
     "adaptive_integrals",
-    "adaptive_total_absolute_curvature",
     "affine_hull",
     "concentration",
     "crease_levels",

@@ -1,6 +1,7 @@
-"""What are the integrals of curvature over a whole chart, refined where a grid would miss some?
+"""Integrals of curvature over a whole chart, refined where a grid would miss some.
 
-For surfaces whose curvature sits in narrow ridges: square cells are halved where they are in doubt.
+For surfaces whose curvature sits in narrow ridges: square cells are halved where their error is
+large.
 """
 
 from __future__ import annotations
@@ -13,21 +14,26 @@ import torch
 from gating_core.checks import check_number
 from gating_core.geometry.curvature import curvature, second_fundamental_form
 from gating_core.geometry.flatness import flatness_proofs
-from gating_core.geometry.holonomy import loop_holonomy
-from gating_core.geometry.integrals import DENSITIES, Integral, SurfaceIntegrals, density_of
+from gating_core.geometry.integrals import (
+    DENSITIES,
+    Integral,
+    SurfaceIntegrals,
+    density_of,
+    loop_holonomy,
+)
 from gating_core.jets.second_order import second_order_jet
 from gating_core.pauses import drained
 
 FIRST_CELLS = 16  # cells along each side before any refinement
 DEEPEST = 14  # halvings of a first cell, to a width of about 1e-5
-LARGEST_SAMPLE = 300_000  # points, after which the refinement stops where it is
+LARGEST_SAMPLE = 300_000  # points, after which the refinement stops
 PART_POINTS = 5_000  # sampled at a time
-TURNING_LIMIT = 0.8  # sine of the angle between tangent planes within a cell: beyond it, lost
+TURNING_LIMIT = 0.8  # sine of the angle between tangent planes in a cell: no holonomy beyond
 HOLONOMY_LIMIT = 0.2  # radians, above which a cell is refined
 SIMPSON = torch.tensor([1.0, 4.0, 1.0], dtype=torch.float64) / 6
 QUARTERS = ((0, 1, 4, 3), (1, 2, 5, 4), (3, 4, 7, 6), (4, 5, 8, 7))
 RIM = (0, 1, 2, 5, 8, 7, 6, 3)  # the nodes round a cell, row by row, counter-clockwise
-# Area is not in doubt where curvature may hide; every integral of K is.
+# Unseen curvature adds to the error of every integral of K, and not to that of the area.
 COUNTS_DOUBT = torch.tensor([[0.0], [1.0], [1.0], [1.0], [1.0]], dtype=torch.float64)
 
 
@@ -38,8 +44,8 @@ class _Cells:
     values: torch.Tensor  # (4, M)
     rounding: torch.Tensor  # (4, M)
     holonomy: torch.Tensor  # (M,)
-    swept: torch.Tensor  # (M,): the holonomies of its quarters, without their signs, added up
-    scatter: torch.Tensor  # (M,): area of the tangent planes' scatter, where holonomy is lost
+    swept: torch.Tensor  # (M,): sum of the absolute holonomies of its quarters
+    scatter: torch.Tensor  # (M,): area over which tangent planes scatter, where holonomy fails
     complete: bool
     points: int
 
@@ -51,15 +57,15 @@ def adaptive_integrals(
     bound: str = "estimate",
     largest_sample: int = LARGEST_SAMPLE,
 ) -> SurfaceIntegrals:
-    """All integrals over [-1, 1]^2 for one surface, refined where the total |K| is uncertain.
+    """Compute all integrals over [-1, 1]^2 of one surface, refined where total |K| is uncertain.
 
     ``function`` is a torch callable (N, 2) -> (1, N, D) or (N, D). Cells are halved in both
-    directions, the most doubtful first, until the summed doubt is below the tolerance (of the
-    integral of |K|) or below rounding, or ``largest_sample`` points or 14 halvings are spent;
-    ``error`` is that sum plus rounding, so it says which of these it was. A cell is in doubt by the
-    change between it and its quarters, by what the holonomies of its own quarters show and its
-    sample points do not, and, where its tangent planes are so far apart that holonomy is lost, by
-    the area over which they scatter; cells whose holonomy exceeds 0.2 are refined in any case. An
+    directions, those of the largest error first, until the summed error is below the tolerance (of
+    the integral of |K|) or below rounding, or until ``largest_sample`` points or 14 halvings are
+    spent; ``error`` is that sum plus rounding. The error of a cell is the largest of three: the
+    change between it and its quarters; the curvature that the holonomies of its quarters show and
+    its sample points do not; and, where its tangent planes are too far apart for holonomy, the area
+    over which they scatter. Cells whose holonomy exceeds 0.2 are always refined. This is an
     estimate, not a bound: what cancels between all points is not seen. Source: Davis & Rabinowitz,
     *Methods of Numerical Integration*, 2nd ed., chapter 6.
     """
@@ -74,7 +80,7 @@ def adaptive_steps(
     largest_sample: int = LARGEST_SAMPLE,
     part: int = PART_POINTS,
 ) -> Generator[None, None, SurfaceIntegrals]:
-    """`adaptive_integrals`, giving way after every ``part`` points or so."""
+    """Compute `adaptive_integrals`, yielding after about every ``part`` points."""
     check_number("relative_tolerance", relative_tolerance, 1e-6, 1.0)
     flat = any(flatness_proofs(function, function(torch.zeros(1, 2, dtype=torch.float64))))
     if flat:  # what would be refined is rounding
@@ -100,7 +106,7 @@ def adaptive_steps(
         unseen = torch.maximum((parts.swept - parts.values[2]).abs(), parts.scatter)
         doubt = torch.maximum(change[2], unseen.reshape(-1, 4).sum(-1))
         turning = (after[4].abs() > HOLONOMY_LIMIT).any(-1)
-        # Keep the least doubtful cells, as many as fit into half of what the tolerance leaves.
+        # Finish the cells of least error, as many as fit into half of the tolerance left.
         order = torch.where(turning, torch.inf, doubt).argsort()
         total = values[2] + after[2].sum()
         allowed = relative_tolerance * total + rounding[2] + noise[2].sum() - errors[2]
@@ -116,23 +122,13 @@ def adaptive_steps(
         before = after[:, rest].flatten(1)
     flag = torch.tensor(complete)
     names = ("area", "gaussian", "absolute", "positive", "holonomy")
-    found = SurfaceIntegrals(
+    integrals = SurfaceIntegrals(
         **{
             name: Integral(value, error, flag)
             for name, value, error in zip(names, values, errors + rounding, strict=True)
         }
     )
-    return found.of_flat() if flat else found
-
-
-def adaptive_total_absolute_curvature(
-    function: Callable[[torch.Tensor], torch.Tensor],
-    covariance: object = None,
-    relative_tolerance: float = 0.01,
-    bound: str = "estimate",
-) -> Integral:
-    """The integral of |K| dA alone; arguments as `adaptive_integrals`."""
-    return adaptive_integrals(function, covariance, relative_tolerance, bound).absolute
+    return integrals.of_flat() if flat else integrals
 
 
 def _by_parts(
@@ -143,23 +139,23 @@ def _by_parts(
     width: float,
     part: int,
 ) -> Generator[None, None, _Cells]:
-    """`_sampled_cells`, giving way after every ``part`` points or so."""
-    found = []
+    """Sample all cells, yielding after about every ``part`` points."""
+    blocks = []
     for some in corners.split(max(part // 9, 1)):
-        found.append(_sampled_cells(function, covariance, bound, some, width))
+        blocks.append(_sampled_cells(function, covariance, bound, some, width))
         yield
     names = ("values", "rounding", "holonomy", "swept", "scatter")
     return _Cells(
-        **{name: torch.cat([getattr(cells, name) for cells in found], -1) for name in names},
-        complete=all(cells.complete for cells in found),
-        points=sum(cells.points for cells in found),
+        **{name: torch.cat([getattr(cells, name) for cells in blocks], -1) for name in names},
+        complete=all(cells.complete for cells in blocks),
+        points=sum(cells.points for cells in blocks),
     )
 
 
 def _sampled_cells(
     function: Callable, covariance: object, bound: str, corners: torch.Tensor, width: float
 ) -> _Cells:
-    """Simpson's rule on the nine nodes of each of the square cells at ``corners`` (M, 2)."""
+    """Apply Simpson's rule to the nine nodes of each square cell at ``corners`` (M, 2)."""
     ticks = torch.tensor([0.0, 0.5, 1.0], dtype=torch.float64) * width
     v, u = torch.meshgrid(ticks, ticks, indexing="ij")
     offsets = torch.stack([u.flatten(), v.flatten()], -1)
@@ -178,7 +174,7 @@ def _sampled_cells(
     frame = second_fundamental_form(jet, covariance).frame
     frame = frame.reshape(len(corners), 9, -1, 2)
     middle = frame[:, 4, None]
-    # What of each node's tangents points out of the middle node's tangent plane.
+    # Components of each node's tangents outside the middle node's tangent plane.
     off = torch.nan_to_num(frame - middle @ (middle.mT @ frame), nan=1.0)
     loops = torch.stack([loop_holonomy([frame[:, i] for i in loop]) for loop in QUARTERS])
     return _Cells(
@@ -195,8 +191,8 @@ def _sampled_cells(
 def _scatter(off: torch.Tensor) -> torch.Tensor:
     """(M,): the area over which tangent planes scatter, from their parts ``off`` (M, 9, D, 2).
 
-    Zero for cells whose planes stay together. A crease that turns about one line has many planes
-    and still no area: it is the product of the two largest spreads that counts.
+    The product of the two largest spreads, so that a crease about one line has none; zero for
+    cells whose planes stay together.
     """
     lost = torch.linalg.vector_norm(off, dim=(-2, -1)).amax(-1) > TURNING_LIMIT
     columns = off[lost].movedim(-2, 1).flatten(2)

@@ -1,4 +1,4 @@
-"""How unevenly is curvature spread? Its share where the surface curves most."""
+"""Concentration of curvature: its share where the surface curves most."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ CREASE = 0.25  # of the curvature, on that part
 def concentration(surface: SurfaceResult, part: float = MOST_CURVED) -> np.ndarray:
     """(T,): the share of the integral of |K| dA on the most curved ``part`` of the area.
 
-    Of the grid points that are resolved; ``part`` where |K| is the same everywhere, near 1 where
-    the surface is flat but for a crease, 0 where nothing is known to curve.
+    From decided grid points: ``part`` where |K| is the same everywhere, near 1 where the surface is
+    flat but for a crease, 0 where nothing is known to curve.
     """
     size, area, counted = _most_curved(surface, part)
     total = (size * area).sum(1)
@@ -32,7 +32,7 @@ def crease_levels(surface: SurfaceResult, part: float = MOST_CURVED) -> np.ndarr
 
 
 def _most_curved(surface: SurfaceResult, part: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(T, R C) each, the most curved first: |K|, the area of each point, and what of it counts."""
+    """(T, R C) each, most curved first: |K|, area of each point, and its share within ``part``."""
     size = np.where(surface.decided, np.abs(surface.gaussian), 0.0)
     size = size.reshape(len(size), -1)
     area = np.nan_to_num(surface.area_element) * surface.quadrature
@@ -41,4 +41,4 @@ def _most_curved(surface: SurfaceResult, part: float) -> tuple[np.ndarray, np.nd
     size, area = (np.take_along_axis(x, order, 1) for x in (size, area))
     before = np.cumsum(area, 1) - area
     whole = area.sum(1, keepdims=True)
-    return size, area, np.clip(part * whole - before, 0.0, area)  # of the last only what is left
+    return size, area, np.clip(part * whole - before, 0.0, area)

@@ -1,4 +1,4 @@
-"""The curvature of a surface, from its derivatives: knows no model, only jets.
+"""The curvature of a surface, from the jet of any function.
 
 Shapes: N points, D outputs; leading axes (seeds) pass through. The metric is the Fisher-Rao
 metric of Gaussians N(y, Sigma) with fixed covariance, pulled back: g = J^T Sigma^-1 J.
@@ -8,9 +8,8 @@ second derivatives: K = (<n_uu, n_vv> - |n_uv|^2) / det g (do Carmo, *Riemannian
 chapter 6). The tangent frame comes from a pivoted, re-orthogonalised Gram-Schmidt process: the
 textbook formula in g_ab and its derivatives loses seven digits more on flat surfaces.
 
-The error of K follows from two things: how far the tangent plane may tilt, and how far the second
-derivatives may be off. Both are bounded where the jet brings bounds, and guessed where it does
-not; the algebra from there is the same and stands in `_curvature`.
+The error of K follows from the tilt of the tangent plane and the errors of the second derivatives.
+Both are bounds where the jet has bounds, and estimates where it has none; see `_curvature`.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from gating_core.jets.blocks import even, one_thread, shared
 from gating_core.jets.bounded import INFLATION, TINY, U
 from gating_core.jets.second_order import SecondOrderJet
 
-TILT_LIMIT = 0.1  # radians: above it the tangent plane is not known and the point is unresolved
+TILT_LIMIT = 0.1  # radians: above it the point is unresolved
 TILT_FACTOR = 1e3 * torch.finfo(torch.float64).eps
 BLOCK_NUMBERS = 120_000  # of one derivative: smaller blocks cost more in calls than a cache saves
 
@@ -37,9 +36,9 @@ class CurvatureField:
 
     ``gaussian`` K and its ``gaussian_error`` (1 / length^2); ``mean_norm`` |H|, H half the trace
     of the second fundamental form (1 / length); ``area_element`` sqrt(det g) and ``area_error``;
-    ``tilt``, how far the tangent plane may be off in radians, and ``resolved``, whether that is
-    below 0.1. Where it is not, nothing else means anything, and may be NaN. ``bound_kind``:
-    "rigorous" where every error is a bound, "estimate" where it is a guess.
+    ``tilt``, the error of the tangent plane in radians, and ``resolved``, whether that is below
+    0.1; at other points all else is meaningless, and may be NaN. ``bound_kind`` is "rigorous" if
+    every error is a bound, else "estimate".
     """
 
     gaussian: torch.Tensor
@@ -53,23 +52,23 @@ class CurvatureField:
 
     @property
     def flat(self) -> torch.Tensor:
-        """Whether |K| is within its error: nothing here says that the surface curves."""
+        """Whether |K| is within its error."""
         return self.gaussian.abs() <= self.gaussian_error
 
     @property
     def decided(self) -> torch.Tensor:
-        """Whether the sign of K is known: the point is resolved, and |K| exceeds its error."""
+        """Whether the sign of K is known: a resolved point whose |K| exceeds its error."""
         return self.resolved & ~self.flat
 
 
 def curvature(jet: SecondOrderJet, covariance: object = None) -> CurvatureField:
-    """Curvature of the surface that ``jet`` (k = 2) samples, in the metric of ``covariance``.
+    """Compute the curvature of the surface that ``jet`` (k = 2) samples.
 
-    ``covariance`` is None (the identity), a positive number, D positive variances, or a symmetric
-    positive definite (D, D) matrix. Errors are bounds if the jet carries bounds, otherwise an
-    estimate: the tangent plane tilts by t = 1e3 eps / sin(angle of y_u and y_v), second
-    derivatives err by t |y_ab|. ``ValueError`` for jets of three coordinates and for anything
-    else as covariance.
+    ``covariance`` gives the metric: None (the identity), a positive number, D positive variances,
+    or a symmetric positive definite (D, D) matrix. Errors are bounds if the jet
+    carries bounds, otherwise an estimate: the tangent plane tilts by t = 1e3 eps / sin(angle of y_u
+    and y_v), second derivatives err by t |y_ab|. ``ValueError`` for jets of three coordinates and
+    for any other covariance.
     """
     fields = _by_blocks(_curvature, jet, covariance)
     gaussian, error, mean, area, area_error, tilt = fields
@@ -105,7 +104,7 @@ class FundamentalForm:
 
     @property
     def norm_error(self) -> torch.Tensor:
-        """(..., N): how far |II| may be off."""
+        """(..., N): the error of |II|."""
         e11, e12, e22 = self.second_form_error.square().unbind(-1)
         slack = self.norm * 64 * U
         return ((e11 + 2 * e12 + e22).sqrt() + slack) * INFLATION
@@ -130,7 +129,7 @@ class FundamentalForm:
 
 
 def second_fundamental_form(jet: SecondOrderJet, covariance: object = None) -> FundamentalForm:
-    """Second fundamental form and mean curvature vector; arguments and errors as `curvature`."""
+    """Compute second fundamental form and mean curvature vector; arguments as `curvature`."""
     frame, tilt, form, form_error, mean, mean_error = _by_blocks(_forms, jet, covariance)
     return FundamentalForm(
         frame=frame.mT.movedim(0, -1),
@@ -144,7 +143,7 @@ def second_fundamental_form(jet: SecondOrderJet, covariance: object = None) -> F
 
 
 def _by_blocks(work: Callable, jet: SecondOrderJet, covariance: object) -> list[torch.Tensor]:
-    """``work`` on blocks of (whitened) derivatives, points last; the results joined."""
+    """Apply ``work`` to blocks of (whitened) derivatives, points last, and join the results."""
     if jet.k != 2:
         raise ValueError(f"jet has k = {jet.k} coordinates; Gaussian curvature needs k = 2")
     dim, count = jet.stack.shape[-2:]
@@ -168,12 +167,12 @@ def _by_blocks(work: Callable, jet: SecondOrderJet, covariance: object) -> list[
 
 
 class _Parts:
-    """Tangent frame and normal parts of one block of derivatives (5, ..., D, n), with doubts.
+    """Tangent frame and normal parts of one block of derivatives (5, ..., D, n), with errors.
 
     (long, short) = (e1, e2) R with R = [[r11, slope r11], [0, r22]]; the longer tangent comes
     first. ``normals`` (3, ..., D, n) are the normal parts of the second derivatives uu, uv, vv,
-    ``spreads`` (3, ..., n) how far each may be off in norm, ``sizes`` their norms; ``tilt`` the
-    angle by which the plane may be off, ``relative`` the relative error of r11 r22.
+    ``spreads`` (3, ..., n) their errors in norm, ``sizes`` their norms; ``tilt`` is the error of
+    the plane in radians, ``relative`` the relative error of r11 r22.
     """
 
     def __init__(self, d: torch.Tensor, errors: torch.Tensor | None) -> None:
@@ -203,7 +202,7 @@ class _Parts:
             self._bound(_norm(errors), squares.sqrt(), wholes)
 
     def _bound(self, errors: torch.Tensor, lengths: torch.Tensor, wholes: torch.Tensor) -> None:
-        """Doubts from the errors (5, ..., n) of the derivatives, in norm.
+        """Compute tilt and spreads from the errors (5, ..., n) of the derivatives, in norm.
 
         With A, B the exact tangents, a, b the computed ones, f_a = |A - a| + rounding of the
         frame: a unit vector of the exact plane is alpha A + beta B with |alpha| <= 1/(|a| sin),

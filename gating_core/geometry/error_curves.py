@@ -1,4 +1,4 @@
-"""How far off is another way of measuring, depending on its step or grid spacing?
+"""Errors of other ways of measuring curvature, against their step or grid spacing.
 
 Shapes: N points, D outputs, M steps or grid spacings. A function is a torch callable
 (N, 2) -> (N, D) or (1, N, D): one surface. Steps and spacings are lengths in the chart.
@@ -14,24 +14,27 @@ import numpy as np
 import torch
 
 from gating_core.geometry.curvature import CurvatureField, curvature
-from gating_core.geometry.differences import difference_curvature
+from gating_core.geometry.discrete import (
+    difference_curvature,
+    mesh_curvature,
+    paper_proxy,
+    proxy_limit,
+)
 from gating_core.geometry.grid import square_grid
-from gating_core.geometry.mesh import mesh_curvature
 from gating_core.geometry.metric import whitened
-from gating_core.geometry.proxy import paper_proxy, proxy_limit
 from gating_core.geometry.surface import diameter
 from gating_core.jets.second_order import second_order_jet
 
 Function = Callable[[torch.Tensor], torch.Tensor]
 
-STEPS = tuple(float(f"{10 ** (i / 3):.3g}") for i in range(-18, -2))  # 1e-6 to 1e-1
+DIFFERENCE_STEPS = tuple(float(f"{10 ** (i / 3):.3g}") for i in range(-18, -2))  # 1e-6 to 1e-1
 MESH_SIZES = (21, 31, 41, 61, 81, 121)
 HIGH_QUANTILE = 0.95
 
 
 @dataclass(frozen=True)
 class Scale:
-    """What errors are divided by, in the unit of the quantity, and what that is.
+    """The number that errors are divided by, in the unit of the quantity, and its kind.
 
     ``kind`` "mean |K|": averaged over the surface's area. "1 / diameter^2": on a surface where
     that mean is within its error; the diameter is the largest distance between sampled points.
@@ -44,11 +47,11 @@ class Scale:
 
 @dataclass(frozen=True, eq=False)
 class ErrorCurve:
-    """How far one way of measuring is off, for M steps or grid spacings ``x`` (chart lengths).
+    """The error of one way of measuring, for M steps or grid spacings ``x`` (chart lengths).
 
-    ``median`` and ``high`` (the 95 % quantile) of |error| / ``scale`` over points, every point
-    counting the same; infinite where that many points have no value at all, NaN where no point
-    is resolved. The proxy's are one number a step, so both are the same.
+    ``median`` and ``high`` (the 95 % quantile) of |error| / ``scale`` over points; infinite where
+    that many points have no value, NaN where no point is resolved. Those of the proxy are equal,
+    because it is one number for each step.
     """
 
     name: str
@@ -68,7 +71,7 @@ class ErrorCurve:
 def curvature_scale(
     field: CurvatureField, values: torch.Tensor, weights: torch.Tensor | None = None
 ) -> Scale:
-    """What errors of K on one surface are divided by: see `Scale`.
+    """Choose the scale of errors of K on one surface: see `Scale`.
 
     ``field`` and ``values`` (N, D), whitened where the field is, belong to the same points;
     ``weights`` are N quadrature weights over the chart, without them all points count the same.
@@ -90,12 +93,12 @@ def difference_errors(
     function: Function,
     points: torch.Tensor,
     exact: CurvatureField,
-    steps: Iterable[float] = STEPS,
+    steps: Iterable[float] = DIFFERENCE_STEPS,
     covariance: object = None,
     dtype: torch.dtype = torch.float64,
     scale: Scale | None = None,
 ) -> ErrorCurve | None:
-    """The error of `difference_curvature` over ``steps``, against the field ``exact`` (N points).
+    """Measure the error of `difference_curvature` over ``steps`` against ``exact`` (N points).
 
     In float32 a copy of the module is evaluated, its weights rounded as well, which is part of
     the error; None where the function is no ``nn.Module``, and so cannot be cast. Points that
@@ -113,8 +116,8 @@ def difference_errors(
     steps = np.sort(np.array(list(steps), dtype=float))
     gaps = []
     for step in steps.tolist():
-        found = one_surface(difference_curvature(run, points, step, covariance, dtype), count)
-        gaps.append(np.abs(found - gaussian)[resolved])
+        value = one_surface(difference_curvature(run, points, step, covariance, dtype), count)
+        gaps.append(np.abs(value - gaussian)[resolved])
     name = f"differences, {str(dtype).removeprefix('torch.')}"
     return _curve(name, steps, "step", gaps, scale)
 
@@ -126,13 +129,13 @@ def mesh_errors(
     ends: tuple[float, float] = (-1.0, 1.0),
     scale: Scale | None = None,
 ) -> ErrorCurve | None:
-    """The error of `mesh_curvature` against exact K, on square grids of these odd ``sizes``.
+    """Measure the error of `mesh_curvature` against exact K, on square grids of odd ``sizes``.
 
     Over resolved interior points; without ``scale``, that of the finest grid. With a covariance
     the mesh is that of the whitened surface. None unless D = 3 and all values are finite.
     """
     if function(square_grid(3, *ends).points).shape[-1] != 3:
-        return None  # before the derivatives of what has no mesh
+        return None
     spacings, gaps = [], []
     for size in sorted(sizes, reverse=True):
         grid = square_grid(size, *ends)
@@ -146,21 +149,21 @@ def mesh_errors(
             one_surface(field.resolved, size**2),
         )
         scale = scale or curvature_scale(field, values, grid.weights)
-        found = mesh_curvature(values.reshape(size, size, 3).numpy())
+        discrete = mesh_curvature(values.reshape(size, size, 3).numpy())
         inside = np.zeros((size, size), dtype=bool)
         inside[1:-1, 1:-1] = True
         keep = resolved & inside.ravel()
         spacings.append(float(grid.axis[1] - grid.axis[0]))
-        gaps.append(np.abs(found.ravel() - gaussian)[keep])
+        gaps.append(np.abs(discrete.ravel() - gaussian)[keep])
     if scale is None:
         raise ValueError("sizes is empty; it must name at least one size")
     return _curve("triangle mesh", np.array(spacings), "grid spacing", gaps, scale)
 
 
 def proxy_errors(
-    function: Function, points: torch.Tensor, steps: Iterable[float] = STEPS
+    function: Function, points: torch.Tensor, steps: Iterable[float] = DIFFERENCE_STEPS
 ) -> ErrorCurve | None:
-    """How far the paper's proxy, averaged over ``points``, is from its limit, relative to it.
+    """Measure the distance of the paper's mean proxy from its limit, relative to the limit.
 
     None where the limit is exactly zero: on affine surfaces in affine charts.
     """
@@ -179,20 +182,19 @@ def proxy_errors(
 def _curve(
     name: str, x: np.ndarray, x_name: str, gaps: list[np.ndarray], scale: Scale
 ) -> ErrorCurve:
-    """From the errors at the points, (P,) for each of M values of ``x``."""
+    """Build a curve from errors (P,) at the points, one array for each value of ``x``."""
     levels = (0.5, HIGH_QUANTILE)
-    found = np.full((len(gaps), len(levels)), np.nan)
-    for row, gap in zip(found, gaps, strict=True):
+    rows = np.full((len(gaps), len(levels)), np.nan)
+    for row, gap in zip(rows, gaps, strict=True):
         if gap.size:
-            # No value at all is the largest error; taking sample values keeps infinity out of
-            # the others.
+            # A missing value is the largest error; sample values keep infinity out of the others.
             gap = np.where(np.isnan(gap), np.inf, gap)
             row[:] = np.quantile(gap, levels, method="inverted_cdf") / scale.value
-    return ErrorCurve(name, x, x_name, found[:, 0], found[:, 1], scale)
+    return ErrorCurve(name, x, x_name, rows[:, 0], rows[:, 1], scale)
 
 
 def one_surface(x: torch.Tensor, count: int) -> np.ndarray:
-    """(N,), one surface's numbers, from (N,) or (1, N); ``ValueError`` for several surfaces."""
+    """Return the (N,) numbers of one surface from (N,) or (1, N), or raise ``ValueError``."""
     if x.numel() != count:
         raise ValueError(f"function returned {x.numel() // count} surfaces; it must be one")
     return x.detach().flatten().numpy()

@@ -1,4 +1,4 @@
-"""Which surfaces are flat, whatever the numbers say?
+"""Proofs that a surface is flat, from the vectors that its points are averages of.
 
 Averages of fixed vectors lie in the vectors' affine hull, and so do fixed linear images of such
 averages in its image. A surface in a plane is an open piece of that plane: K = 0 exactly, wherever
@@ -10,30 +10,69 @@ there is no surface. The same holds of solids in a space of three dimensions.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 
 import torch
 
-from gating_core.geometry.hull import affine_hull
+
+@dataclass(frozen=True, eq=False)
+class AffineHull:
+    """``dimension`` of the affine hull of values in R^``ambient``.
+
+    ``spreads`` are the singular values of the centred sample, largest first; those above
+    ``tolerance`` count.
+    """
+
+    dimension: int
+    ambient: int
+    spreads: torch.Tensor
+    tolerance: float
+
+
+def affine_hull(values: torch.Tensor, relative_tolerance: float | None = None) -> AffineHull:
+    """The affine hull of ``values`` (N, D).
+
+    The tolerance is relative to the largest spread, by default max(N, D) eps: the usual one of
+    numerical rank (Golub & Van Loan, *Matrix Computations*, 4th ed., section 5.4.1). For the
+    manifold of all attention weights give the value vectors themselves: a sample near one of
+    them has a smaller hull. ``ValueError`` unless values are finite and (N, D) with N > 0.
+    """
+    values = torch.as_tensor(values, dtype=torch.float64)
+    if values.ndim != 2 or not len(values) or not values.isfinite().all():
+        raise ValueError(
+            f"values has shape {tuple(values.shape)}; it must be (N, D), N > 0, all finite"
+        )
+    count, ambient = values.shape
+    centred = values - values.mean(0)
+    spreads = torch.linalg.svdvals(centred)
+    if relative_tolerance is None:
+        relative_tolerance = max(count, ambient) * torch.finfo(torch.float64).eps
+    # Centring itself rounds relative to the values' size, not to their spread.
+    floor = values.abs().max() * torch.finfo(torch.float64).eps * (count * ambient) ** 0.5
+    tolerance = max(relative_tolerance * float(spreads[0]), float(floor))
+    return AffineHull(int((spreads > tolerance).sum()), ambient, spreads, tolerance)
+
+
+# --- Proofs ---------------------------------------------------------------------------------------
 
 SPACES = {2: "plane", 3: "space"}  # by dimension
-NUMBERS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}
+COUNT_WORDS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}
 Span = tuple[torch.Tensor, ...]  # (n, d) each: outputs are averages of each, side by side
 
 
 def flatness_proofs(
     function: Callable[[torch.Tensor], torch.Tensor], values: torch.Tensor, dimension: int = 2
 ) -> tuple[str | None, ...]:
-    """Why each of the surfaces whose sampled ``values`` are (..., N, D) is flat, in order.
+    """Return for each surface with sampled ``values`` (..., N, D) why it is flat, or ``None``.
 
-    ``dimension`` is that of the chart. A reason ends a sentence: "it lies in the plane of three
-    fixed values"; ``None`` where nothing is proved. ``function`` says what it averages by a method
-    ``spans`` that returns one tuple of vectors (n, d) for each surface, or ``None`` for those
-    that are no averages, and calls the vectors ``spanned_by``. Functions without it are flat by
-    proof only where D = ``dimension``.
+    ``dimension`` is that of the chart. A reason is a clause: "it lies in the plane of three fixed
+    values". A ``function`` whose outputs are averages has a method ``spans``, which returns for
+    each surface a tuple of the averaged vectors (n, d), or ``None`` where there are none, and the
+    vectors' name ``spanned_by``. Without ``spans`` only D = ``dimension`` is a proof.
     """
     count, ambient = values.shape[:-2].numel(), values.shape[-1]
-    full = f"it has only {NUMBERS[dimension]} dimensions to lie in"
+    full = f"it has only {COUNT_WORDS[dimension]} dimensions to lie in"
     spans = function.spans() if hasattr(function, "spans") else [None] * count
     proofs: list[str | None] = []
     for span in spans:
@@ -43,7 +82,7 @@ def flatness_proofs(
         elif ambient == dimension:
             proofs.append(full)
         elif span is not None and within == dimension:
-            vectors = NUMBERS.get(len(span[0]), str(len(span[0])))
+            vectors = COUNT_WORDS.get(len(span[0]), str(len(span[0])))
             of = f"of {vectors} {function.spanned_by}"  # type: ignore[attr-defined]
             if len(span) > 1:
                 of = f"that the {function.spanned_by} of its heads span"  # type: ignore[attr-defined]
@@ -57,8 +96,8 @@ def _dimension(span: Span, most: int) -> int:
     """The dimension of all averages of a ``span``, or more than ``most`` if it is larger."""
     if not all(part.isfinite().all() for part in span):
         return most + 1
-    found = sum(affine_hull(part).dimension for part in span)
-    return found if found != most else sum(_exact_dimension(part, most) for part in span)
+    dimension = sum(affine_hull(part).dimension for part in span)
+    return dimension if dimension != most else sum(_exact_dimension(part, most) for part in span)
 
 
 def _exact_dimension(values: torch.Tensor, most: int) -> int:
@@ -72,9 +111,9 @@ def _exact_dimension(values: torch.Tensor, most: int) -> int:
         pivot = next((row for row in rows if any(row)), None)
         if pivot is None:
             return rank
-        place = next(i for i, x in enumerate(pivot) if x)
+        column = next(i for i, x in enumerate(pivot) if x)
         rows = [
-            [x - y * (row[place] / pivot[place]) for x, y in zip(row, pivot, strict=True)]
+            [x - y * (row[column] / pivot[column]) for x, y in zip(row, pivot, strict=True)]
             for row in rows
             if row is not pivot
         ]

@@ -1,4 +1,4 @@
-"""Where is a surface sampled? Square grids on a chart, with quadrature weights."""
+"""Square grids on a chart, with quadrature weights."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
-"""Integrals of curvature over a chart that is sampled on a grid, with the doubt about them.
+"""Integrals of curvature over a chart that is sampled on a grid, with their errors.
 
 By the trapezoid rule; `gating_core.geometry.adaptive` refines where a grid would miss ridges. The
-integral of K has a second, independent value: the holonomy sum, which adds up how a tangent frame
-turns when it is carried round each cell. Where a tangent plane is unresolved its share is left
-out, values are lower estimates, and the result says so.
+integral of K has a second, independent value from first derivatives alone: the holonomy sum adds up
+how a tangent frame turns when it is carried round each cell (do Carmo, *Differential Geometry of
+Curves and Surfaces*, 4-5). Unresolved points are left out; values are lower estimates then, and
+``complete`` is False.
 """
 
 from __future__ import annotations
@@ -14,10 +15,29 @@ from dataclasses import dataclass, replace
 import torch
 
 from gating_core.geometry.curvature import CurvatureField, curvature, second_fundamental_form
-from gating_core.geometry.holonomy import loop_holonomy
 from gating_core.jets.second_order import SecondOrderJet
 
-NOT_SETTLED = 0.5  # relative error above which a total is no number to quote
+# --- Holonomy -------------------------------------------------------------------------------------
+
+
+def frame_turn(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """The angle (...) by which frame ``b`` (..., D, 2) is turned against ``a``, aligned polarly."""
+    m = a.mT @ b
+    return torch.atan2(m[..., 1, 0] - m[..., 0, 1], m[..., 0, 0] + m[..., 1, 1])
+
+
+def loop_holonomy(frames: list[torch.Tensor]) -> torch.Tensor:
+    """The integral of K inside a loop of points, from the frames (..., D, 2) met along it.
+
+    Counter-clockwise in the chart; between -pi and pi.
+    """
+    turns = sum(frame_turn(a, b) for a, b in zip(frames, [*frames[1:], frames[0]], strict=True))
+    return -torch.remainder(torch.as_tensor(turns) + torch.pi, 2 * torch.pi) + torch.pi
+
+
+# --- Integrals on a grid --------------------------------------------------------------------------
+
+NOT_SETTLED = 0.5  # relative error above which a total is not quoted
 SURE = 0.1  # relative error above which a total should be refined
 
 
@@ -35,11 +55,11 @@ class Integral:
     complete: torch.Tensor
 
     def settled(self) -> torch.Tensor:
-        """(...): whether the value is known well enough to be quoted: to half of itself."""
+        """(...): whether the value is known to half of itself, and may be quoted."""
         return self.error <= NOT_SETTLED * abs(self.value)
 
     def sure(self) -> torch.Tensor:
-        """(...): whether the value needs no refining: it is known to a tenth of itself."""
+        """(...): whether the value is known to a tenth of itself, and needs no refining."""
         return self.error <= SURE * abs(self.value)
 
 
@@ -54,7 +74,7 @@ class SurfaceIntegrals:
     holonomy: Integral
 
     def of_flat(self) -> SurfaceIntegrals:
-        """The same of a surface that is flat by proof: K = 0; area and holonomy as measured."""
+        """Set K to 0, for a surface that is flat by proof; area and holonomy stay as measured."""
         value = torch.zeros_like(self.absolute.value)
         zero = Integral(value, value, torch.ones_like(self.absolute.complete))
         return replace(self, gaussian=zero, absolute=zero, positive=zero)
@@ -85,11 +105,11 @@ def unseen_curvature(
     weights: torch.Tensor,
     covariance: object = None,
 ) -> torch.Tensor:
-    """(...): by how much holonomy and the points of a grid differ about the integral of |K| dA.
+    """(...): difference of the integral of |K| dA by holonomy and by the points of a grid.
 
-    Holonomy sees the curvature between the points, as far as its sign does not change within a
-    cell. ``field`` is that of ``jet``, both in the metric of ``covariance``; ``weights`` (R, C) are
-    trapezoid weights.
+    Holonomy sees curvature between the points, unless its sign changes within a cell. ``field``
+    is that of ``jet``, both in the metric of ``covariance``; ``weights`` (R, C) are the trapezoid
+    rule's.
     """
     frame = second_fundamental_form(jet, covariance).frame.unflatten(-3, tuple(weights.shape))
     density, _ = density_of("absolute", field)
@@ -151,8 +171,7 @@ def _every_second(density: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
     if rows % 2 == 0 or columns % 2 == 0 or min(rows, columns) < 3:
         raise ValueError(f"weights has shape {(rows, columns)}; both sizes must be odd, at least 3")
     grid = density.unflatten(-1, (rows, columns))[..., ::2, ::2]
-    # Trapezoid weights factor into rows and columns; on every second point they double, end
-    # points keep half the new step, so both factors are the old ones taken there, times two.
+    # Trapezoid weights factor into rows and columns; on every second point each factor doubles.
     return (grid * (4 * weights[::2, ::2])).sum((-2, -1))
 
 

@@ -1,4 +1,4 @@
-"""In which metric is length measured? A covariance, and what whitens it."""
+"""Metrics: a covariance, and the matrix that whitens it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ASYMMETRY = 1e-12  # of a covariance, relative to the standard deviations: round
 
 
 class Whitening:
-    """Derivatives in coordinates in which the covariance is the identity."""
+    """A map of derivatives into coordinates in which the covariance is the identity."""
 
     def __init__(self, covariance: object, dim: int) -> None:
         self.matrix = whitening(covariance, dim)
@@ -42,23 +42,23 @@ def whitening(covariance: object, dim: int) -> torch.Tensor:
     ``ValueError`` unless ``covariance`` is a positive number, D positive numbers or a symmetric
     positive definite (D, D) matrix.
     """
-    wanted = f"a positive number, {dim} positive numbers or a symmetric positive definite matrix"
+    allowed = f"a positive number, {dim} positive numbers or a symmetric positive definite matrix"
     try:
         sigma = torch.as_tensor(np.asarray(covariance), dtype=torch.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"covariance is {covariance!r}; it must be {wanted}") from error
+        raise ValueError(f"covariance is {covariance!r}; it must be {allowed}") from error
     if sigma.ndim == 0:
         sigma = sigma.expand(dim)
     if sigma.shape == (dim,):
         if not (sigma.isfinite().all() and (sigma > 0).all()):
-            raise ValueError(f"covariance has an entry that is not positive; it must be {wanted}")
+            raise ValueError(f"covariance has an entry that is not positive; it must be {allowed}")
         return torch.diag(sigma.rsqrt())
     if sigma.shape != (dim, dim):
-        raise ValueError(f"covariance has shape {tuple(sigma.shape)}; it must be {wanted}")
+        raise ValueError(f"covariance has shape {tuple(sigma.shape)}; it must be {allowed}")
     factor, failed = torch.linalg.cholesky_ex(sigma)
     sizes = sigma.diagonal().clamp_min(0).sqrt()  # of which an entry may be a small difference
     if failed or ((sigma - sigma.T).abs() > ASYMMETRY * torch.outer(sizes, sizes)).any():
-        raise ValueError(f"covariance is not symmetric positive definite; it must be {wanted}")
+        raise ValueError(f"covariance is not symmetric positive definite; it must be {allowed}")
     eye = torch.eye(dim, dtype=torch.float64)
     return torch.linalg.solve_triangular(factor, eye, upper=False).T
 

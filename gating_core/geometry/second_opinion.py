@@ -1,4 +1,4 @@
-"""What do other ways of measuring say about the same surface?
+"""A second opinion: one surface, measured in several independent ways.
 
 Four ways: exact derivatives (`gating_core.jets`), central differences in float64 and in float32,
 the discrete curvature of a triangle mesh, and the paper's proxy. The first needs no step; the
@@ -14,10 +14,16 @@ import numpy as np
 import torch
 
 from gating_core.geometry.curvature import CurvatureField, curvature
-from gating_core.geometry.differences import DIFFERENCE_STEP, difference_curvature
+from gating_core.geometry.discrete import (
+    DIFFERENCE_STEP,
+    difference_curvature,
+    mesh_curvature,
+    paper_proxy,
+    proxy_limit,
+)
 from gating_core.geometry.error_curves import (
+    DIFFERENCE_STEPS,
     MESH_SIZES,
-    STEPS,
     ErrorCurve,
     Function,
     Scale,
@@ -28,27 +34,24 @@ from gating_core.geometry.error_curves import (
     proxy_errors,
 )
 from gating_core.geometry.grid import Grid
-from gating_core.geometry.mesh import mesh_curvature
 from gating_core.geometry.metric import whitened
-from gating_core.geometry.proxy import paper_proxy, proxy_limit
 from gating_core.geometry.surface import surface_result
 from gating_core.jets.second_order import second_order_jet
 
 SAMPLE_SIDE = 31  # at most so many points along each side go into the curves over steps
 STENCIL = 9  # evaluations for the differences at one point
-JET_WORTH = 13  # about so many evaluations take as long as one point's derivatives with bounds
+JET_WORTH = 13  # evaluations that take as long as one point's derivatives with bounds
 
 
 @dataclass(frozen=True, eq=False)
 class SecondOpinion:
-    """One surface, measured in all these ways on one grid; every array is (R, C).
+    """One surface, measured in several ways on one grid; every array is (R, C).
 
-    ``exact``, ``difference`` and ``mesh`` are K in the metric of the covariance; ``known`` is what
-    is known of it, NaN where nothing is. ``mesh`` is NaN
-    on the boundary, and None unless D = 3 and all values are finite. The proxy knows no
-    covariance: it is the paper's, of the outputs as they are. ``exact`` means nothing where
-    ``resolved`` is False; ``difference`` and ``proxy`` are NaN where the step leads to where the
-    function is undefined (beyond the edge of an attention-weight chart, for steps above 0.06).
+    ``exact``, ``difference`` and ``mesh`` are K in the metric of the covariance; ``known`` is K
+    where it is known, NaN elsewhere. ``mesh`` is NaN on the boundary, and None unless D = 3 and all
+    values are finite. The proxy ignores the covariance, as in the paper. ``exact`` is meaningless
+    where ``resolved`` is False; ``difference`` and ``proxy`` are NaN where a step leaves the domain
+    of the function (beyond the edge of an attention-weight chart, for steps above 0.06).
     """
 
     axis: np.ndarray  # (R,): chart coordinates of rows and columns
@@ -71,26 +74,25 @@ class SecondOpinion:
 
     @property
     def curves(self) -> list[ErrorCurve]:
-        """The error curves that there are."""
+        """The error curves that exist."""
         every = (self.difference_curve, self.single_curve, self.mesh_curve, self.proxy_curve)
         return [curve for curve in every if curve is not None]
 
 
 def opinion_evaluations(side: int, dim: int) -> int:
-    """Roughly how many evaluations of a function with ``dim`` outputs a `second_opinion` is worth.
-
-    On a grid of ``side`` points along each side.
-    """
+    """Estimate the cost of a `second_opinion` on ``side`` x ``side`` points, in evaluations."""
     grid, sampled = side**2, min(side, SAMPLE_SIDE) ** 2
     meshes = sum(size**2 for size in MESH_SIZES) if dim == 3 else 0
-    differences = 2 * grid + 3 * len(STEPS) * sampled  # K twice and the proxy, at every step
+    differences = (
+        2 * grid + 3 * len(DIFFERENCE_STEPS) * sampled
+    )  # K twice and the proxy, at every step
     return STENCIL * differences + JET_WORTH * (grid + sampled + meshes)
 
 
 def second_opinion(
     function: Function, grid: Grid, step: float = DIFFERENCE_STEP, covariance: object = None
 ) -> SecondOpinion:
-    """Measure ``function`` on ``grid`` in every way, and how each depends on its step.
+    """Measure ``function`` on ``grid`` in every way, and the dependence of each on its step.
 
     The curves over steps use at most 31 x 31 of the grid's points, so far from the edge that no
     step leads out of the chart; the curve over meshes has grids of its own on the same chart.
@@ -112,7 +114,7 @@ def second_opinion(
     keep = _sample(grid)
     points, thinned = grid.points[keep], _thinned(field, keep)
     curves = [
-        difference_errors(function, points, thinned, STEPS, covariance, dtype, scale)
+        difference_errors(function, points, thinned, DIFFERENCE_STEPS, covariance, dtype, scale)
         for dtype in (torch.float64, torch.float32)
     ]
     assert curves[0] is not None
@@ -141,12 +143,12 @@ def second_opinion(
 def _sample(grid: Grid) -> torch.Tensor:
     """Indices of the grid points that the curves over steps use."""
     edge = torch.minimum(grid.axis - grid.axis[0], grid.axis[-1] - grid.axis)
-    inside = torch.nonzero(edge >= min(max(STEPS), float(edge.max()))).flatten()
+    inside = torch.nonzero(edge >= min(max(DIFFERENCE_STEPS), float(edge.max()))).flatten()
     inside = inside[:: -(-len(inside) // SAMPLE_SIDE)]
     return (inside[:, None] * len(grid.axis) + inside).flatten()
 
 
 def _thinned(field: CurvatureField, keep: torch.Tensor) -> CurvatureField:
-    """``field`` at some of its points."""
+    """Return ``field`` at the points ``keep``."""
     numbers = [part.name for part in fields(field) if part.name != "bound_kind"]
     return replace(field, **{name: getattr(field, name)[..., keep] for name in numbers})

@@ -68,7 +68,7 @@ class SolidCurvature:
 
 
 def solid_curvature(jet: SecondOrderJet, covariance: object = None) -> SolidCurvature:
-    """Curvature of the 3-manifold that ``jet`` (k = 3) samples, in the metric of ``covariance``.
+    """Compute curvature of the 3-manifold that ``jet`` (k = 3) samples, in ``covariance``'s metric.
 
     Errors are bounds where the jet carries bounds, otherwise estimates as in `curvature`.
     ``ValueError`` for jets of two coordinates and for a covariance that is none.

@@ -1,10 +1,11 @@
-"""What is known of a sampled surface: where does it curve, where is it flat, and how sure is that?
+"""A sampled surface, measured: where it curves, where it is flat, and how sure that is.
 
-What is said of a point is defined here, what is said of a whole surface in `verdict` (and
-*settled*, of a total, in `Integral`), and nowhere else. At a point K is *within* its error or
-beyond it; beyond it, where the tangent plane is resolved, its sign is *decided*; within an error
-that is small, and on all of a surface that is flat by proof, it is known to be *zero*; all else is
-not *known*. Shapes: T frames (versions of one surface), R x C grid points, D dimensions.
+Words for points are defined here, words for whole surfaces in `verdict`, and *settled*, for totals,
+in `Integral`. At a point K is *within* its error or beyond it. Beyond it, where the tangent plane
+is resolved, its sign is *decided*. Within an error that is small, and everywhere on a surface that
+is flat by proof, K is known to be *zero*. Anywhere else K is not *known*.
+
+Shapes: T frames (versions of one surface), R x C grid points, D dimensions.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ FRAMED = ("values", "gaussian", "gaussian_error", "resolved", "area_element", "t
 
 @dataclass(frozen=True, eq=False)
 class SurfaceResult:
-    """A sampled surface in T versions, with its curvature and the doubt about it."""
+    """A sampled surface in T versions, with its curvature and errors."""
 
     axis: np.ndarray  # (R,): chart coordinates of rows and columns
     values: np.ndarray  # (T, R, C, D)
@@ -46,11 +47,11 @@ class SurfaceResult:
     total_error: np.ndarray  # (T,)
     complete: np.ndarray  # (T,): False where the total is a lower estimate
     quadrature: np.ndarray  # (R, C): weights over the chart
-    proof: tuple[str | None, ...]  # T reasons why it is flat whatever the numbers say, or None
+    proof: tuple[str | None, ...]  # T proofs that it is flat, or None
 
-    def frame(self, place: int) -> SurfaceResult:
+    def frame(self, index: int) -> SurfaceResult:
         """Return one frame alone, as a surface of one."""
-        here = slice(place, place + 1)
+        here = slice(index, index + 1)
         parts = {name: getattr(self, name)[here] for name in FRAMED}
         return replace(self, **parts)
 
@@ -58,7 +59,7 @@ class SurfaceResult:
 
     @property
     def within(self) -> np.ndarray:
-        """Whether |K| is within its error: nothing says that the surface curves here."""
+        """Whether |K| is within its error."""
         return np.abs(self.gaussian) <= self.gaussian_error
 
     @property
@@ -73,20 +74,17 @@ class SurfaceResult:
 
     @property
     def zero(self) -> np.ndarray:
-        """Whether K is known to be zero: by proof, or within an error below 1e-3 of 1 / diagonal^2.
-
-        Where errors are large |K| is within them, too, and that says nothing.
-        """
+        """Whether K is known to be zero: by proof, or within an error below 1e-3 / diagonal^2."""
         return self.proved | (self.resolved & self.within & self._small(self.gaussian_error))
 
     @property
     def known(self) -> np.ndarray:
-        """What is known of K: itself where it is decided, 0 where it is zero, NaN elsewhere."""
+        """K where it is decided, 0 where it is zero, NaN elsewhere."""
         return np.where(self.zero, 0.0, self.gaussian_where(self.decided))
 
     @property
     def known_error(self) -> np.ndarray:
-        """How far `known` may be off: nothing on a surface that is flat by proof."""
+        """The error of `known`: 0 on a surface that is flat by proof."""
         error = np.where(self.zero | self.decided, self.gaussian_error, np.nan)
         return np.where(self.proved, 0.0, error)
 
@@ -98,10 +96,9 @@ class SurfaceResult:
 
     @property
     def diagonal(self) -> np.ndarray:
-        """The diagonal of the box around the sampled points: what is small is measured by it.
+        """The diagonal of the box around all finite sampled points, NaN without any.
 
-        Quick, but turned axes change it; at least the diameter, at most sqrt(D) times as much. NaN
-        where no point is finite; what is not has no place in the box.
+        Between the diameter and sqrt(D) times as much, depending on the axes; quick to compute.
         """
         finite = np.isfinite(self.values).all(-1, keepdims=True)
         high = np.where(finite, self.values, -np.inf).max((1, 2))
@@ -121,16 +118,16 @@ class SurfaceResult:
 
     @cached_property
     def shares(self) -> AreaShares:
-        """How the area falls into K > 0, K < 0, K = 0 and the rest."""
+        """Shares of the area with K > 0, K < 0, K = 0, and the rest."""
         area = self.area_element * self.quadrature
         return area_shares(area, self.gaussian, self.decided, self.zero)
 
     @cached_property
     def verdicts(self) -> tuple[Verdict, ...]:
-        """What is known of each frame.
+        """The verdict on each frame.
 
-        Without proof flat is where K is within its error at all points, all resolved, and that is
-        small as for `zero`, at half of the points: a few that know little do not spoil a sheet.
+        Without proof, flat: K is within its error at all points, all are resolved, and the error
+        is small as for `zero` at half of the points or more.
         """
         small = self._small(self.typical_error[:, None, None]).squeeze((1, 2))
         zero = np.asarray((self.within & self.resolved).all((1, 2))) & small
@@ -156,7 +153,7 @@ class SurfaceResult:
         return np.array([verdict.word == FLAT for verdict in self.verdicts])
 
     def _small(self, error: np.ndarray) -> np.ndarray:
-        """Whether errors of K (T, ...) are small, without units; of a mere point none is."""
+        """Whether errors of K (T, ...) are small for the size of the surface; not for one point."""
         with np.errstate(invalid="ignore"):  # zero times infinity
             return error * self.diagonal[:, None, None] ** 2 < FLAT_ERROR
 
@@ -177,17 +174,17 @@ class SurfaceResult:
 
 
 def diameter(points: torch.Tensor) -> float:
-    """The largest distance between any two of ``points`` (N, D).
+    """Compute the largest distance between any two of ``points`` (N, D).
 
-    From the middle, one end is no further than the furthest point, so that the other end is at
-    least the rest of any distance found so far away: few points are.
+    Both ends of a distance d are at least d - r from the mean, where r is the largest distance
+    from the mean: few points are.
     """
-    centred = points - points.mean(0)  # or a place far from the origin would round it
+    centred = points - points.mean(0)  # distances far from the origin would be rounded
     reach = torch.linalg.vector_norm(centred, dim=1)
-    found = torch.linalg.vector_norm(centred - centred[reach.argmax()], dim=1).max()
-    if not found.isfinite():
+    least = torch.linalg.vector_norm(centred - centred[reach.argmax()], dim=1).max()
+    if not least.isfinite():
         return torch.nan
-    ends = centred[reach >= (found - reach.max()) * (1 - REACH_SLACK)]
+    ends = centred[reach >= (least - reach.max()) * (1 - REACH_SLACK)]
     return max(float(torch.cdist(block, ends).max()) for block in ends.split(BLOCK_POINTS))
 
 
@@ -211,9 +208,9 @@ def surface_result(
     field: CurvatureField,
     grid: Grid,
 ) -> SurfaceResult:
-    """What the ``jet`` of ``function`` and its curvature ``field`` say about it on ``grid``.
+    """Build the result from the ``jet`` of ``function`` on ``grid`` and its curvature ``field``.
 
-    Of a surface that is flat by proof the total is 0 exactly; K stays as it was measured.
+    If the surface is flat by proof its total is exactly 0; K stays as measured.
     """
     total = total_absolute_curvature(field, grid.weights)
     shape = tuple(grid.weights.shape)

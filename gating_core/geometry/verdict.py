@@ -1,8 +1,8 @@
-"""Is a surface curved, is it flat, or can nobody tell? One grammar for all who speak of it.
+"""The verdict on a surface: curved, flat, or cannot tell.
 
-A surface is *curved* where |K| exceeds its error at any point; *flat* where a theorem says so, or
-where K is within its error at all points and that is small; of any other nobody can tell. Its area
-falls into four parts by the same rule for points: K > 0, K < 0, K = 0, and the rest.
+A surface is *curved* if |K| exceeds its error at any point, and *flat* if a theorem says so, or if
+K is within its error at all points and that error is small. Any other is *cannot tell*. The area is
+divided by the same rule for points: K > 0, K < 0, K = 0, and the rest.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-CURVED, FLAT, UNKNOWN = WORDS = ("curved", "flat", "cannot tell")
+CURVED, FLAT, UNKNOWN = VERDICT_WORDS = ("curved", "flat", "cannot tell")
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,12 +30,12 @@ class AreaShares:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is known of one surface: one of `WORDS`, and the numbers that it is said from.
+    """The verdict on one surface: one of `VERDICT_WORDS`, and the numbers behind it.
 
     ``positive``, ``negative``, ``flat`` and ``undecided`` are shares of the area and add up to
     one; ``unresolved`` is a share of the points. ``typical_error`` is the median error of K
-    (1 / length^2), of the ``bound_kind`` "rigorous" or "estimate". ``proof`` says why the surface
-    is flat whatever the numbers say, as the end of a sentence; ``None`` where nothing proves it.
+    (1 / length^2), of the ``bound_kind`` "rigorous" or "estimate". ``proof`` is a
+    clause that says why the surface must be flat, or ``None``.
     """
 
     word: str
@@ -57,9 +57,9 @@ class Verdict:
 def area_shares(
     area: np.ndarray, gaussian: np.ndarray, decided: np.ndarray, zero: np.ndarray
 ) -> AreaShares:
-    """How the area falls into four parts; arguments are (T, R, C), ``area`` that of each point.
+    """Divide the area into four parts; arguments are (T, R, C), ``area`` that of each point.
 
-    Where there is no area at all, all of it is flat if all points are, and undecided otherwise.
+    A surface without area counts as flat if all its points do, and as undecided otherwise.
     """
     area = np.nan_to_num(area, nan=0.0, posinf=0.0)
     whole = area.sum((1, 2))
@@ -78,7 +78,7 @@ def area_shares(
 
 
 def word_for(proved: bool, curves: bool, zero: bool) -> str:
-    """One of `WORDS`: from a proof of flatness, a point that curves, and K = 0 everywhere."""
+    """Return one of `VERDICT_WORDS`, from a proof, a curved point, and K = 0 everywhere."""
     if proved:
         return FLAT
     if curves:

@@ -1,4 +1,4 @@
-"""What can be done alike with plain tensors and with `Bounded` ones? What the rules are made of."""
+"""Operations that act alike on plain tensors and on `Bounded` ones; the rules consist of them."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def join(parts: list, dim: int, how: Callable = torch.cat) -> Array:
 
 
 def _joined(parts: list[torch.Tensor], dim: int, how: Callable) -> torch.Tensor:
-    """Join along the first axis without losing "points last", which ``how`` alone would."""
+    """Join along the first axis and stay "points last", which ``how`` alone does not."""
     least = 2 if how is torch.stack else 3  # `cat` must not see its own axis transposed
     if dim == 0 and all(p.ndim >= least and p.stride(-2) == 1 for p in parts):
         return how([part.mT for part in parts], 0).mT
@@ -86,7 +86,7 @@ def products(a: Array, b: Array, c: Array, d: Array) -> Array:
 def squares(a: Array) -> Array:
     """All a_i a_j with i <= j along the first axis, in lexicographic order."""
     if isinstance(a, Bounded):
-        _ = a.magnitude, a.upper, a.loose  # once, for all parts
+        _ = a.magnitude, a.upper, a.loose  # computed once for all slices
     return join([a[i : i + 1] * a[i:] for i in range(a.shape[0])], 0)
 
 

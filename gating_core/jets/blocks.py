@@ -1,8 +1,8 @@
-"""How is work on many points shared? In blocks, by as many threads as torch may use.
+"""Work on many points, in blocks, by as many threads as torch may use.
 
-Blocks are cut without a look at the number of threads, and each is worked on by one thread with
-torch's own threads at one: so the numbers are the same, to the last bit, however many share them.
-Threads that wait for each other at every operation, as torch's own do, are slower than one.
+The size of a block does not depend on the number of threads, and each block is computed by one
+thread, with one torch thread: so results have the same bits for any number of threads. Torch's own
+threads, which wait for each other at every operation, are slower than one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Result = TypeVar("Result")
 
 @contextmanager
 def one_thread() -> Iterator[int]:
-    """Within it, torch computes with one thread; says how many it had before."""
+    """Let torch compute with one thread; yields the number of threads before."""
     threads = torch.get_num_threads()
     if threads == 1:
         yield threads
@@ -39,9 +39,9 @@ def one_thread() -> Iterator[int]:
 
 
 def even(count: int, largest: int) -> int:
-    """How long blocks of ``count`` points are, none longer than ``largest``.
+    """Return the length of blocks of ``count`` points, ``largest`` at most.
 
-    One block, or pairs of blocks: two threads then end together.
+    One block, or an even number of them, so that two threads end together.
     """
     if count <= largest:
         return count
@@ -52,10 +52,10 @@ def even(count: int, largest: int) -> int:
 def shared(
     work: Callable[[Block], Result], blocks: Sequence[Block], threads: int
 ) -> Iterator[Result]:
-    """``work`` on each of ``blocks``, in order, up to ``threads`` of them at the same time.
+    """Apply ``work`` to each of ``blocks``, ``threads`` of them at a time; yield results in order.
 
-    To be called within `one_thread`. What goes wrong is raised where its block's turn comes, and
-    no further block begins then.
+    Call it within `one_thread`. An error is raised in its block's position, and no further block
+    begins.
     """
     threads = min(threads, len(blocks))
     if threads < 2 or getattr(_here, "sharing", False) or _watched():
@@ -65,7 +65,7 @@ def shared(
     context = contextvars.copy_context()
 
     def as_here(block: Block) -> Result:
-        """``work`` in the caller's state, which threads do not inherit."""
+        """Work in the caller's state, which threads do not inherit."""
         with torch.inference_mode(inference), torch.set_grad_enabled(learning):
             return context.copy().run(work, block)
 
@@ -73,7 +73,7 @@ def shared(
     under_way: deque[Future[Result]] = deque()
     try:
         while waiting or under_way:
-            while waiting and len(under_way) < 2 * threads:  # no more results than these wait
+            while waiting and len(under_way) < 2 * threads:
                 under_way.append(_pool(threads).submit(as_here, waiting.popleft()))
             yield under_way.popleft().result()
     finally:
@@ -84,23 +84,23 @@ def shared(
 
 @cache
 def _pool(threads: int) -> ThreadPoolExecutor:
-    """Threads that stay: new ones would begin with memory that nobody has touched."""
+    """Create threads that are reused: new ones would begin with untouched memory."""
     return ThreadPoolExecutor(threads, "blocks", _settle)
 
 
 def _settle() -> None:
-    """A thread of the pool begins: it computes alone, and shares nothing on."""
+    """Initialise a thread of the pool: it computes alone and starts no threads itself."""
     torch.set_num_threads(1)
     _here.sharing = True
 
 
 _here = threading.local()
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_pool.cache_clear)  # a child has none of the threads
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # a child process has no threads
 
 
 def _watched() -> bool:
-    """Whether anything in this thread alone takes part in torch's operations."""
+    """Whether a mode of this thread alone observes torch's operations."""
     return bool(
         torch._C._len_torch_function_stack()
         or torch._C._len_torch_dispatch_stack()

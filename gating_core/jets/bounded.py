@@ -26,10 +26,10 @@ from gating_core.points_last import product
 U = 2.0**-53 * (1 + 2.0**-10)
 LIBRARY = 4 * U  # relative error of exp, log, sin, ...: four times their documented one
 LIBRARY_ERFC = 16 * U
-ETA = torch.finfo(torch.float64).tiny  # what a result near underflow may be off, at most
+ETA = torch.finfo(torch.float64).tiny  # the largest error of a result near underflow
 TINY = 1e-290
 INFLATION = 1 + 1e-9
-_ETA = torch.tensor(ETA, dtype=torch.float64)  # to begin a sum with, which saves a pass
+_ETA = torch.tensor(ETA, dtype=torch.float64)  # the first term of a sum, which saves a pass
 _TINY = torch.tensor(TINY, dtype=torch.float64)
 
 
@@ -42,8 +42,8 @@ LAYOUT = frozenset(
 )
 
 
-VIEWS = LAYOUT - {"flip", "gather", "contiguous", "clone"}  # those that mostly copy nothing
-KEPT = ("error", "_magnitude", "_upper", "_loose")  # what a view of a `Bounded` takes with it
+VIEWS = LAYOUT - {"flip", "gather", "contiguous", "clone"}  # these mostly copy nothing
+CACHED = ("error", "_magnitude", "_upper", "_loose")  # slots that a view of a `Bounded` copies
 
 
 class Bounded(Carrier):
@@ -163,7 +163,7 @@ class Bounded(Carrier):
         return Bounded(value, error)
 
     def sqrt(self) -> Bounded:
-        """|sqrt a - sqrt b| <= |a - b| / sqrt b; a computed zero stands for anything below."""
+        """|sqrt a - sqrt b| <= |a - b| / sqrt b; a computed zero may be any smaller number."""
         value = self.value.sqrt()
         error = value * U
         if self.error is not None:
@@ -239,10 +239,10 @@ class Bounded(Carrier):
                 return tuple(map(Bounded, moved))
             return tuple(map(Bounded, moved, getattr(self.error, name)(*args, **kwargs)))
         out = Bounded(moved)
-        for slot in KEPT if name in VIEWS else ("error",):
-            known = getattr(self, slot)
-            if known is not None:
-                setattr(out, slot, getattr(known, name)(*args, **kwargs))
+        for slot in CACHED if name in VIEWS else ("error",):
+            cached = getattr(self, slot)
+            if cached is not None:
+                setattr(out, slot, getattr(cached, name)(*args, **kwargs))
         return out
 
 
@@ -275,7 +275,7 @@ def _sum(value: torch.Tensor, *terms: Any) -> Bounded:
 
 
 def in_order(a: Bounded, b: Bounded) -> tuple[Bounded, Bounded]:
-    """Two factors, the larger first: a product asks more of the second."""
+    """Return two factors, the larger first: a product computes more of the second."""
     return (b, a) if b.value.numel() > a.value.numel() else (a, b)
 
 
@@ -289,7 +289,7 @@ def product_error(start: torch.Tensor, a: Bounded, b: Bounded) -> torch.Tensor:
 
 
 def two_products(a: Bounded, b: Bounded, c: Bounded, d: Bounded) -> Bounded:
-    """``a * b + c * d``, in as few passes as can be."""
+    """Compute ``a * b + c * d`` in few passes."""
     (a, b), (c, d) = in_order(a, b), in_order(c, d)
     out = Bounded(torch.addcmul(a.value * b.value, c.value, d.value))
     error = product_error(product_error(2 * _ETA, a, b), c, d)

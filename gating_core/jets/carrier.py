@@ -1,4 +1,4 @@
-"""What does anything that carries a tensor say of it: its shape, its type, where it lies?"""
+"""Base class of everything that carries a tensor: shape, type and device of its value."""
 
 from __future__ import annotations
 

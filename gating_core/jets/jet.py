@@ -1,4 +1,4 @@
-"""A tensor with its derivatives, and the table in which every torch operation's rule stands.
+"""A tensor with its derivatives, and the table of rules for torch operations.
 
 A jet has a value, k first derivatives and k (k + 1) / 2 second derivatives; the derivatives'
 axis comes first, the tensor's own axes after it. ``second`` is ``None`` while the jet is affine
@@ -33,14 +33,14 @@ def pairs(k: int) -> tuple[tuple[int, int], ...]:
 
 
 def pair_index(k: int, i: int, j: int) -> int:
-    """Where the second derivative (i, j) stands among the second derivatives."""
+    """Return the index of the second derivative (i, j) among the second derivatives."""
     return pairs(k).index((min(i, j), max(i, j)))
 
 
 class Jet(Carrier):
     """A tensor with its derivatives; behaves like a tensor in the operations that have rules.
 
-    In-place operators have none: whoever else holds the jet would not see the change.
+    In-place operators have no rules: other references to the jet would not see the change.
     """
 
     __array_ufunc__ = None  # NumPy leaves `array * jet` to the jet
@@ -122,7 +122,7 @@ RULES: dict[str, Callable] = {}
 
 
 def rule_name(function_name: str) -> str:
-    """The name under which an operation's rule stands in the table."""
+    """Return the name of an operation in the table of rules."""
     name = function_name.strip("_") if function_name.startswith("__") else function_name
     return ALIASES.get(name, name)
 
@@ -132,7 +132,7 @@ def apply(name: str, args: tuple, kwargs: dict) -> Any:
     name = rule_name(name)
     if name not in RULES:
         raise MissingRule(f"no jet rule for {name}")
-    with torch._C.DisableTorchFunction():  # a rule's own torch calls are nobody's to follow
+    with torch._C.DisableTorchFunction():  # not to follow a rule's own torch calls
         return RULES[name](*args, **kwargs)
 
 
@@ -146,7 +146,7 @@ def rule(*names: str) -> Callable[[Callable], Callable]:
     return enter
 
 
-# --- What rules are made of -----------------------------------------------------------------------
+# --- Parts of rules -------------------------------------------------------------------------------
 
 
 def each(jet: Jet, move: Callable[[Array, int], Any]) -> Jet:
@@ -162,17 +162,17 @@ def components(jet: Jet) -> tuple[Array, Array | None, Array | None]:
 
 
 def filled(jet: Jet, order: str) -> Array:
-    """The derivatives of one order, zeros where they are known to vanish."""
-    found = getattr(jet, order)
-    if found is not None:
-        return found
+    """Return the derivatives of one order, zeros where they are known to vanish."""
+    derivatives = getattr(jet, order)
+    if derivatives is not None:
+        return derivatives
     count = jet.k if order == "first" else len(pairs(jet.k))
     zeros = torch.zeros(count, *jet.shape, dtype=jet.dtype)
     return Bounded(zeros) if isinstance(jet.value, Bounded) else zeros
 
 
 def lift(component: Array, ndim: int, lead: int) -> Array:
-    """Axes of size one after the leading ones, until the tensor's own are ``ndim``."""
+    """Insert axes of size one after the ``lead`` leading ones, until the others are ``ndim``."""
     missing = ndim - (component.ndim - lead)
     if missing <= 0:
         return component
@@ -181,18 +181,18 @@ def lift(component: Array, ndim: int, lead: int) -> Array:
 
 
 def grow(jet: Jet, shape: tuple[int, ...]) -> Jet:
-    """``jet`` broadcast to ``shape``, without copying."""
+    """Broadcast ``jet`` to ``shape`` without copying."""
     if tuple(jet.shape) == tuple(shape):
         return jet
-    wanted = tuple(
+    target = tuple(
         own if size == -1 else size
         for size, own in zip(shape, (1,) * (len(shape) - jet.ndim) + tuple(jet.shape), strict=True)
     )
-    return each(jet, lambda c, lead: lift(c, len(wanted), lead).expand(*c.shape[:lead], *wanted))
+    return each(jet, lambda c, lead: lift(c, len(target), lead).expand(*c.shape[:lead], *target))
 
 
 def promote(x: Any, model: Jet) -> Jet:
-    """``x`` as a jet, constant unless it is one."""
+    """Return ``x`` as a jet, constant unless it is one."""
     if isinstance(x, Jet):
         return x
     value = torch.as_tensor(exact_number(x), dtype=model.dtype)
@@ -200,7 +200,7 @@ def promote(x: Any, model: Jet) -> Jet:
 
 
 def exact_number(x: Any) -> Any:
-    """``x``, unless it is a whole number that float64 cannot hold exactly."""
+    """Return ``x``; `MissingRule` for a whole number that float64 cannot hold exactly."""
     if isinstance(x, int) and not isinstance(x, bool) and abs(x) > 2**53:
         raise MissingRule(f"{x} is too large for float64 to hold exactly")
     return x

@@ -25,7 +25,7 @@ from gating_core.jets.jet import (
     rule,
 )
 
-# --- Arithmetic ----------------------------------------------------------------------------------
+# --- Arithmetic -----------------------------------------------------------------------------------
 
 
 def _plus(a: Array | None, b: Array | None) -> Array | None:
@@ -216,7 +216,7 @@ def _whole_power(jet: Jet, n: int) -> Jet:
     return _times(out, jet) if n % 2 and n > 1 else out
 
 
-# --- Softmax -------------------------------------------------------------------------------------
+# --- Softmax --------------------------------------------------------------------------------------
 
 
 def shifted_softmax(z: torch.Tensor, dim: int = -1, *args: Any, **kwargs: Any) -> torch.Tensor:

@@ -1,7 +1,7 @@
 """Second derivatives of any torch function, in one pass (Taylor mode), with a rounding bound.
 
 `second_order_jet` evaluates an ordinary torch function on a jet: each torch operation that has a
-rule in `jet_rules` or `jet_layout` maps jets to jets. A function that uses an operation without a
+rule in `rules` or `layout` maps jets to jets. A function that uses an operation without a
 rule is differentiated by `torch.func` instead, with the same result to rounding, and no bound.
 
 Convention: index 0 of a coefficient stack is the value, then come the k first derivatives, then
@@ -29,12 +29,12 @@ from gating_core.jets.rules import shifted_softmax
 from gating_core.pauses import Pause
 
 BOUNDS = ("estimate", "rigorous")
-SINGLE_BLOCK = 2048  # points: no more are worth sharing
-FIRST_BLOCK = 512  # of more points, as threads that could share it wait meanwhile
-BLOCK_BYTES = 3_000_000  # of coefficients: smaller ones cost more in calls than a cache saves
+SINGLE_BLOCK = 2048  # points: fewer are not worth sharing
+FIRST_BLOCK = 512  # points of the first of several blocks, which one thread computes alone
+BLOCK_BYTES = 3_000_000  # of coefficients: in smaller blocks calls cost more than caches save
 
 
-# MissingRule, and what torch raises where a jet cannot pass for a tensor.
+# MissingRule, and the errors of torch where it does not accept a jet as a tensor.
 NOT_FOR_JETS = (TypeError, AttributeError, RuntimeError, IndexError, OverflowError)
 
 Function = Callable[[torch.Tensor], torch.Tensor]
@@ -44,8 +44,8 @@ Function = Callable[[torch.Tensor], torch.Tensor]
 class SecondOrderJet:
     """Value and derivatives of a function of k = 2 or 3 coordinates at N points.
 
-    ``stack`` (1 + k + k(k+1)/2, ..., D, N) holds them in the order that this file's head states,
-    with the points last; ``errors``, of the same shape, bounds the rounding error of every
+    ``stack`` (1 + k + k(k+1)/2, ..., D, N) holds them in the order of the module's docstring, with
+    the points last; ``errors``, of the same shape, bounds the rounding error of every
     number in it, or is ``None`` where only an estimate can be had.
     """
 
@@ -107,7 +107,7 @@ def second_order_jet(
 
 
 def _by_blocks(evaluate: Callable, function: Function, points: torch.Tensor) -> SecondOrderJet:
-    """Evaluate the first block, which tells the shape of the result, and then share the others."""
+    """Evaluate the first block, for the shape of the result, and then share the others."""
     count, k = points.shape
     several = count > SINGLE_BLOCK
     with one_thread() if several else nullcontext(1) as threads:
@@ -155,7 +155,7 @@ def _rigorous_block(function: Function, points: torch.Tensor) -> Jet:
 
 
 def _as_jet(out: Any, points: torch.Tensor) -> Jet:
-    """What a function returned, as a jet; ``ValueError`` unless it is (..., N, D)."""
+    """Return a function's output as a jet; ``ValueError`` unless it is (..., N, D)."""
     count, k = points.shape
     jet = out if isinstance(out, Jet) else Jet(out.double(), k=k)
     if jet.ndim < 2 or jet.shape[-2] != count:
@@ -164,7 +164,7 @@ def _as_jet(out: Any, points: torch.Tensor) -> Jet:
 
 
 def nested_jet(function: Function, points: torch.Tensor) -> SecondOrderJet:
-    """The same as `second_order_jet`, by nested forward mode of ``torch.func``: slow, independent.
+    """Compute the same as `second_order_jet` by nested forward mode of ``torch.func``, slowly.
 
     Softmax subtracts its largest logit differentiably here too; without that its derivatives
     cancel when it saturates.
@@ -201,7 +201,7 @@ def _wrong_output(shape: torch.Size, count: int) -> str:
 
 
 class _ShiftedSoftmax(TorchFunctionMode):
-    """Within it, ``softmax`` is `shifted_softmax`."""
+    """A mode in which ``softmax`` is `shifted_softmax`."""
 
     def __torch_function__(self, func, types, args=(), kwargs=None):  # noqa: ANN001, ANN204
         if getattr(func, "__name__", "") == "softmax":
@@ -210,9 +210,9 @@ class _ShiftedSoftmax(TorchFunctionMode):
 
 
 class _Followed(TorchFunctionMode):
-    """Within it, arithmetic on plain tensors is followed too: they become constant jets.
+    """A mode in which plain tensors become constant jets, so that their rounding is followed too.
 
-    So the rounding of what a function computes from its weights alone is in the bound as well.
+    The bound then covers what a function computes from its weights alone.
     """
 
     def __init__(self, k: int) -> None:
@@ -231,8 +231,8 @@ class _Followed(TorchFunctionMode):
             if not floats or name in LAYOUT or name in EXACT:
                 out = func(*args, **kwargs)
                 rounds = isinstance(out, torch.Tensor) and out.is_floating_point()
-                kept = {x.dtype for x in tensors} == {out.dtype} if rounds else True
-                if tensors and not kept and out.dtype != torch.float64:
+                same = {x.dtype for x in tensors} == {out.dtype} if rounds else True
+                if tensors and not same and out.dtype != torch.float64:
                     raise MissingRule(f"{name} rounds to {out.dtype}")
                 if tensors and rounds and not floats and name not in EXACT:
                     raise MissingRule(f"no error rule for {name} of whole numbers")
@@ -248,7 +248,7 @@ class _Followed(TorchFunctionMode):
         return x
 
 
-# Operations on plain tensors that round nothing, or ask about a tensor without changing it.
+# Operations on plain tensors without rounding, or that only query a tensor.
 EXACT = frozenset(
     """
     get set getitem argmax argmin eq ne lt le gt ge size dim stride detach double neg isfinite abs
@@ -261,15 +261,15 @@ EXACT = frozenset(
 def jet_by_parts(
     function: Callable[[torch.Tensor], torch.Tensor], points: torch.Tensor, bound: str, part: int
 ) -> Generator[None, None, SecondOrderJet]:
-    """`second_order_jet` at ``points`` (N, k), of which ``part`` at a time."""
-    found = []
+    """Compute `second_order_jet` at ``points`` (N, k), ``part`` of them at a time."""
+    jets = []
     pause = Pause()
     for some in points.split(max(part, 1)):
-        found.append(second_order_jet(function, some, bound))
+        jets.append(second_order_jet(function, some, bound))
         yield from pause()
-    errors = [jet.errors for jet in found if jet.errors is not None]
+    errors = [jet.errors for jet in jets if jet.errors is not None]
     return SecondOrderJet(
-        torch.cat([jet.stack for jet in found], -1),
-        found[0].k,
-        torch.cat(errors, -1) if len(errors) == len(found) else None,
+        torch.cat([jet.stack for jet in jets], -1),
+        jets[0].k,
+        torch.cat(errors, -1) if len(errors) == len(jets) else None,
     )

@@ -1,4 +1,4 @@
-"""Which points did the visitor bring? Read from a table or drawn, and split for training.
+"""The user's own points: read from a table or drawn, and split into training and test points.
 
 N points, S seeds. Errors are `OwnDataError`: one sentence with row and column where there is one.
 """
@@ -35,19 +35,19 @@ TRAIN_SHARE = 0.7
 
 @dataclass(frozen=True, eq=False)
 class OwnData:
-    """Points brought along: ``points = (originals - centre) / half_widths``, in [-1, 1]^2.
+    """The user's points, scaled: ``points = (originals - centre) / half_widths``, in [-1, 1]^2.
 
-    Both half widths are alike, so that shapes stay what they are, unless one direction would
-    shrink to less than a tenth of the square. Two are equal if all their numbers and names are.
+    Both half widths are equal, which keeps shapes, unless one direction would shrink to less than
+    a tenth of the square. Two data sets are equal if all their numbers and names are.
     """
 
     points: np.ndarray  # (N, 2) float64
-    labels: np.ndarray  # (N,) int64: places in `names`
+    labels: np.ndarray  # (N,) int64: indices of `names`
     names: tuple[str, ...]  # of the classes, in order of number or alphabet
-    originals: np.ndarray  # (N, 2) float64: as they came
+    originals: np.ndarray  # (N, 2) float64: before scaling
     centre: np.ndarray  # (2,)
     half_widths: np.ndarray  # (2,)
-    colours: tuple[int, ...] = (0, 1, 2, 3)  # of the classes, at least: places in the palette
+    colours: tuple[int, ...] = (0, 1, 2, 3)  # palette index of each class
 
     @cached_property
     def _content(self) -> tuple[object, ...]:
@@ -99,10 +99,10 @@ EXAMPLE_CSV = _example()
 def drawn_data(
     points: np.ndarray, labels: Sequence[int], names: Sequence[str] = CLASS_NAMES
 ) -> OwnData:
-    """Points (N, 2) drawn in the square, with labels that are places in ``names``; not scaled.
+    """Points (N, 2) drawn in the square, with labels that are indices of ``names``; not scaled.
 
-    Names that no point has are dropped; the others keep their colours, place for place. Raises
-    `OwnDataError` as `parse_csv` does.
+    Names that no point has are dropped; the others keep their colours. Raises `OwnDataError` as
+    `parse_csv` does.
     """
     originals = np.array(points, dtype=np.float64).reshape(-1, 2)
     if len(originals) > MOST_POINTS:
@@ -115,12 +115,17 @@ def drawn_data(
         )
     if not (np.abs(originals) <= 1).all():
         raise OwnDataError("a point lies outside the square from -1 to 1")
-    used, places = np.unique(np.asarray(labels, dtype=np.int64), return_inverse=True)
-    kept = tuple(names[place] for place in used)
-    _check_enough(places, kept)
-    colours = tuple(used.tolist())
+    used, indices = np.unique(np.asarray(labels, dtype=np.int64), return_inverse=True)
+    used_names = tuple(names[index] for index in used)
+    _check_enough(indices, used_names)
     return OwnData(
-        originals, places.astype(np.int64), kept, originals, np.zeros(2), np.ones(2), colours
+        originals,
+        indices.astype(np.int64),
+        used_names,
+        originals,
+        np.zeros(2),
+        np.ones(2),
+        tuple(used.tolist()),
     )
 
 
@@ -138,8 +143,9 @@ def _check_enough(labels: np.ndarray, names: Sequence[str]) -> None:
 def own_task(own: OwnData, seeds: Iterable[int], train_share: float = TRAIN_SHARE) -> Task:
     """``own`` split for each seed into training and test points, class by class.
 
-    Every class is split in the same share, rounded, 0.1 to 0.9; a class with two points or more is
-    on both sides, a single point is for training. The seed decides which points, never how many.
+    Every class is split in the same share, rounded, 0.1 to 0.9. A class with two points or more has
+    both training and test points; a single point is for training. The seed decides which points,
+    never how many.
     """
     seeds = check_seeds(seeds)
     counts = train_counts(own, train_share)

@@ -1,4 +1,4 @@
-"""Which points are there to classify, and which class does each belong to?
+"""The tasks: rules that draw points and say which class each of them belongs to.
 
 A rule is a function (generator, count) -> points (count, 2), labels (count,). Points lie in the
 square [-1, 1]^2, apart from the tails of the blobs. A new task is one rule and one row of `TASKS`.
@@ -14,6 +14,8 @@ from functools import cache
 import numpy as np
 import torch
 
+from gating_core.checks import check_choice
+
 CIRCLE_RADIUS = math.sqrt(2 / math.pi)  # the disc has half the square's area
 MOONS_CENTRE, MOONS_HALF_WIDTH = (0.5, 0.25), 1.75  # scikit-learn's moons span [-1, 2] x [-.5, 1]
 MOON_POINTS = 1_000_000  # to choose from: neighbours on an arc are 4e-6 apart
@@ -25,16 +27,28 @@ TRIANGLE = ((0.0, 0.55), (-0.55, -0.4), (0.55, -0.4))
 QUADRANTS = ((0.5, 0.5), (-0.5, 0.5), (-0.5, -0.5), (0.5, -0.5))
 BLOB_DEVIATION = 0.17  # a point in about a hundred is nearer to another blob's centre
 
+BOUNDARIES = ("straight", "curved", "pieces")
+
 Sample = tuple[np.ndarray, np.ndarray]
 Rule = Callable[[torch.Generator, int], Sample]
 
 
 @dataclass(frozen=True)
 class TaskKind:
-    """A task: ``rule`` draws points and labels, which count from 0 to ``class_count`` - 1."""
+    """A task: ``rule`` draws points and labels, which count from 0 to ``class_count`` - 1.
+
+    ``boundary`` is one of `BOUNDARIES`. "straight": one straight line parts the two classes.
+    "pieces": pieces of straight lines part more than two classes, and one line parts any two of
+    them. "curved": no straight line parts the classes; the boundary is curved, bent or crosses
+    itself. It decides which claims a task counts for.
+    """
 
     rule: Rule
+    boundary: str
     class_count: int = 2
+
+    def __post_init__(self) -> None:
+        check_choice("boundary", self.boundary, BOUNDARIES)
 
 
 def _square(rng: torch.Generator, count: int) -> np.ndarray:
@@ -147,17 +161,17 @@ def _blobs(rng: torch.Generator, count: int, centres: tuple[tuple[float, float],
 
 
 TASKS: dict[str, TaskKind] = {
-    "linear": TaskKind(linear),
-    "offset": TaskKind(offset),
-    "xor": TaskKind(xor),
-    "circle": TaskKind(circle),
-    "moons": TaskKind(moons),
-    "spiral": TaskKind(spiral),
-    "checkerboard": TaskKind(checkerboard),
-    "rings": TaskKind(rings),
-    "sine": TaskKind(sine),
-    "cubic": TaskKind(cubic),
-    "abs": TaskKind(bend),
-    "blobs3": TaskKind(blobs3, 3),
-    "blobs4": TaskKind(blobs4, 4),
+    "linear": TaskKind(linear, "straight"),
+    "offset": TaskKind(offset, "straight"),
+    "xor": TaskKind(xor, "curved"),
+    "circle": TaskKind(circle, "curved"),
+    "moons": TaskKind(moons, "curved"),
+    "spiral": TaskKind(spiral, "curved"),
+    "checkerboard": TaskKind(checkerboard, "curved"),
+    "rings": TaskKind(rings, "curved"),
+    "sine": TaskKind(sine, "curved"),
+    "cubic": TaskKind(cubic, "curved"),
+    "abs": TaskKind(bend, "curved"),
+    "blobs3": TaskKind(blobs3, "pieces", 3),
+    "blobs4": TaskKind(blobs4, "pieces", 4),
 }

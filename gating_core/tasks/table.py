@@ -1,10 +1,9 @@
-"""Is this a table of labelled points? From CSV bytes or pasted text to numbers, cell by cell.
+"""A table of labelled points, read from CSV bytes or pasted text, cell by cell.
 
-Comma, semicolon or tab between the fields; where that is no comma, and no number has a point,
+Fields are separated by comma, semicolon or tab. Where that is no comma and no number has a point,
 decimals may have a comma, as German and French spreadsheets write them. The first row names the
-columns x, y and label, in any order and case; columns of other names are ignored, and so are blank
-rows. Python's csv module and
-not pandas, because it knows which row it is in. N points.
+columns x, y and label, in any order and case. Other columns and blank rows are ignored. Python's
+csv module knows which row it is in; pandas does not. N points.
 """
 
 from __future__ import annotations
@@ -38,10 +37,10 @@ class OwnDataError(ValueError):
     """
 
     def __init__(self, reason: str, row: int | None = None, column: str | None = None) -> None:
-        place = ", ".join(
+        cell = ", ".join(
             [f"row {row}"] * (row is not None) + [f"column {column}"] * (column is not None)
         )
-        super().__init__(f"{place}: {reason}" if place else reason)
+        super().__init__(f"{cell}: {reason}" if cell else reason)
         self.reason = reason
         self.row = row
         self.column = column
@@ -49,7 +48,7 @@ class OwnDataError(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """What was written: points (N, 2) float64, and labels (N,) int64 as places in ``names``."""
+    """The table read: points (N, 2) float64, and labels (N,) int64 as indices of ``names``."""
 
     points: np.ndarray
     labels: np.ndarray
@@ -99,15 +98,16 @@ def _cells(text: str, delimiter: str) -> list[_Cells]:
     header_row, header = next(rows, (None, []))
     if header_row is None:
         raise OwnDataError("there is nothing in it; a first row x,y,label and points are wanted")
-    places = _places(header, header_row)
+    indices = _column_indices(header, header_row)
     cells: list[_Cells] = []
     for row, fields in rows:
         if len(fields) != len(header):
-            wanted = f"in the first row it is {len(header)}"
-            raise OwnDataError(f"the number of fields is {len(fields)}; {wanted}", row)
+            raise OwnDataError(
+                f"the number of fields is {len(fields)}; in the first row it is {len(header)}", row
+            )
         if len(cells) == MOST_POINTS:
             raise OwnDataError(f"more than {MOST_POINTS:,} points, which is too many", row)
-        cells.append(_Cells(row, *(fields[place] for place in places)))
+        cells.append(_Cells(row, *(fields[index] for index in indices)))
     return cells
 
 
@@ -151,25 +151,28 @@ def _rows(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _delimiter(text: str) -> str:
-    """What separates the fields of the first row: what finds most columns, or most fields."""
+    """The delimiter that gives the first row most of the wanted columns, or else most fields."""
     lines = (line for line in io.StringIO(text, newline=None) if line.strip())
     first = next(lines, "").lower()
 
-    def found(delimiter: str) -> tuple[int, int]:
+    def columns(delimiter: str) -> tuple[int, int]:
         names = {name.strip().strip('"') for name in first.split(delimiter)}
         return len(names & set(COLUMNS)), first.count(delimiter)
 
-    return max(DELIMITERS, key=found)
+    return max(DELIMITERS, key=columns)
 
 
-def _places(header: list[str], row: int) -> list[int]:
-    """Where in the first row x, y and label stand."""
+def _column_indices(header: list[str], row: int) -> list[int]:
+    """The indices of x, y and label in the first row."""
     names = [name.lower() for name in header]
     for column in COLUMNS:
         if column not in names:
-            told = ", ".join(map(quote, header[:MOST_QUOTES])) + ", …" * (len(header) > MOST_QUOTES)
+            names_text = ", ".join(map(quote, header[:MOST_QUOTES]))
+            names_text += ", …" * (len(header) > MOST_QUOTES)
             raise OwnDataError(
-                f"missing; the first row must name x, y and label, and says {told}", row, column
+                f"missing; the first row must name x, y and label, and says {names_text}",
+                row,
+                column,
             )
         if names.count(column) > 1:
             raise OwnDataError("named more than once in the first row", row, column)
@@ -218,6 +221,6 @@ def _classes(cells: list[_Cells]) -> tuple[np.ndarray, tuple[str, ...]]:
             others = ", ".join(quote(name) for name in names.values() if name != text)
             reason = f"{quote(text)} is one class too many; there are {others} already"
             raise OwnDataError(reason, cell.row, "label")
-    order = {key: place for place, key in enumerate(sorted(names))}
+    order = {key: index for index, key in enumerate(sorted(names))}
     labels = np.array([order[key] for key in keys], dtype=np.int64)
     return labels, tuple(names[key] for key in order)

@@ -1,4 +1,4 @@
-"""What does a model learn from? Training and test data for each seed, of a given kind.
+"""Training and test data of a given kind for each seed.
 
 The kinds are `TASKS`; own data comes from ``gating_core.tasks.own``.
 """
@@ -87,7 +87,7 @@ def make_task(
 
 
 def split_counts(total: int, train_share: float) -> tuple[int, int]:
-    """How many of ``total`` points train and how many test; both sides get at least 8.
+    """How many of ``total`` points train and how many test, at least 8 of either.
 
     ``make_task(name, points=train, test_points=test)`` with what this returns is a data set of
     ``total`` points of which ``train_share``, 0.1 to 0.9, are for training.
@@ -105,14 +105,14 @@ def _draw(name: str, rng: torch.Generator, count: int, balance: float | None) ->
     if balance is None:
         return points, labels
     zeros = round(balance * count)
-    wanted = (zeros, count - zeros)
+    counts = (zeros, count - zeros)
     # The surplus of a larger draw is dropped and the rest mixed, as one class comes first.
     size = count
-    while any(np.sum(labels == label) < share for label, share in enumerate(wanted)):
+    while any(np.sum(labels == label) < share for label, share in enumerate(counts)):
         size *= 2
         points, labels = TASKS[name].rule(rng, size)
-    kept = [np.flatnonzero(labels == label)[:share] for label, share in enumerate(wanted)]
-    order = np.concatenate(kept)[torch.randperm(count, generator=rng).numpy()]
+    chosen = [np.flatnonzero(labels == label)[:share] for label, share in enumerate(counts)]
+    order = np.concatenate(chosen)[torch.randperm(count, generator=rng).numpy()]
     return points[order], labels[order]
 
 

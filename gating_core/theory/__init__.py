@@ -10,6 +10,13 @@ from gating_core.theory.conic import (
     with_exponents,
     with_gate,
 )
+from gating_core.theory.counterexamples import (
+    COUNTEREXAMPLES,
+    THEOREM_GAPS,
+    Counterexample,
+    MeasuredCounterexample,
+    measure_counterexample,
+)
 from gating_core.theory.design import SHAPES, Design, DesignedGate, design
 from gating_core.theory.fit import GateFit, GateNetwork, fit_gate
 from gating_core.theory.formula import (
@@ -28,7 +35,17 @@ from gating_core.theory.gallery import (
     own_case,
     sphere_case,
 )
-from gating_core.theory.law import LawAtPoint, LawField, WithError, law, law_at
+from gating_core.theory.law import (
+    GatedSheet,
+    LawAtPoint,
+    LawField,
+    WithError,
+    gate_fails,
+    gate_values,
+    law,
+    law_at,
+    sheet,
+)
 from gating_core.theory.measure import (
     VERDICTS,
     MeasuredGate,
@@ -36,14 +53,6 @@ from gating_core.theory.measure import (
     measure_any_gate,
     measure_gate,
 )
-from gating_core.theory.premises import (
-    COUNTEREXAMPLES,
-    POINTS,
-    Counterexample,
-    MeasuredCounterexample,
-    measure_counterexample,
-)
-from gating_core.theory.sheet import GatedSheet, gate_fails, gate_values, sheet
 
 __all__ = [
     "COUNTEREXAMPLES",
@@ -52,9 +61,9 @@ __all__ = [
     "GALLERY",
     "GRAMMAR",
     "LONGEST_FORMULA",
-    "POINTS",
     "RADIUS_RANGE",
     "SHAPES",
+    "THEOREM_GAPS",
     "VERDICTS",
     "ConicResult",
     "Counterexample",

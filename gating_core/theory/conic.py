@@ -1,4 +1,4 @@
-"""Where does a real gated layer not curve? On a conic in its attention weights.
+"""The conic in attention weights on which a real gated layer does not curve.
 
 One layer, one head, n = 3 values, a headwise sigmoid gate. The gate's logit is affine in the
 hidden state, and so in the logarithms of the attention weights a that the state produces:
@@ -24,14 +24,13 @@ from gating_core.jets.second_order import second_order_jet
 
 SMALLEST_WEIGHT = 0.02  # of the triangle's points
 LARGEST_LOGIT = 100.0  # of the gate's weights and exponents that can be set
-MODEL_DIM_RANGE = (3, 64)
-SIZE_RANGE = (3, 201)
-CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 0.75**0.5]])  # where a1, a2, a3 are 1
+CONIC_DIM_RANGE = (3, 64)
+TRIANGLE_RANGE = (3, 201)
 
 
 def gated_layer(seed: int, model_dim: int = 3) -> Attention:
-    """A random layer of the kind that the conic is about: one member, D = ``model_dim``."""
-    check_integer("model_dim", model_dim, *MODEL_DIM_RANGE)
+    """Build a random layer of the kind that the conic is about, with D = ``model_dim``."""
+    check_integer("model_dim", model_dim, *CONIC_DIM_RANGE)
     gate = GateConfig(granularity="headwise")
     return build_attention(AttentionConfig(model_dim=model_dim, gate=gate), (seed,))
 
@@ -68,7 +67,7 @@ def with_exponents(model: Attention, p: float, q: float, log_scale: float = 0.0)
 
 @dataclass(frozen=True)
 class Exponents:
-    """1/g = 1 + exp(log_scale) a1^p a2^q a3^r; ``error`` bounds what p, q and r may be off."""
+    """1/g = 1 + exp(log_scale) a1^p a2^q a3^r; ``error`` bounds the errors of p, q and r."""
 
     p: float
     q: float
@@ -81,13 +80,12 @@ class Exponents:
 class ConicResult:
     """The conic and the exact K at M points of the triangle.
 
-    ``form`` is the quadratic form; K is zero where it is. A sign *agrees* or not where both are
-    decided: beyond their bounds, and the point resolved.
+    ``form`` is the quadratic form; K is zero where it is zero. Signs are compared where both are
+    decided: beyond their bounds, at resolved points.
     """
 
     exponents: Exponents
     weights: np.ndarray  # (M, 3)
-    places: np.ndarray  # (M, 2): in an equilateral triangle with a side of 1
     gate: np.ndarray  # (M,)
     gaussian: np.ndarray  # (M,)
     gaussian_error: np.ndarray  # (M,)
@@ -97,22 +95,22 @@ class ConicResult:
 
     @property
     def agreeing(self) -> int:
-        """At how many points the signs are decided and equal."""
+        """Number of points with decided, equal signs."""
         return int((self.decided & (np.sign(self.form) == np.sign(self.gaussian))).sum())
 
     @property
     def disagreeing(self) -> int:
-        """At how many points the signs are decided and differ."""
+        """Number of points with decided, different signs."""
         return int((self.decided & (np.sign(self.form) != np.sign(self.gaussian))).sum())
 
     @property
     def undecided(self) -> int:
-        """At how many points one of the signs is not known."""
+        """Number of points where a sign is not known."""
         return int((~self.decided).sum())
 
 
 class TriangleChart:
-    """A callable (N, 2) -> (1, N, D): what the layer makes of the weights (a1, a2, 1 - a1 - a2).
+    """A callable (N, 2) -> (1, N, D): the layer's output for the weights (a1, a2, 1 - a1 - a2).
 
     The gate reads the state of the input that has these weights.
     """
@@ -142,7 +140,7 @@ class TriangleChart:
 
 def triangle(size: int, smallest: float = SMALLEST_WEIGHT) -> torch.Tensor:
     """(M, 3): evenly spread weights, none below ``smallest``, ``size`` along a side."""
-    check_integer("size", size, *SIZE_RANGE)
+    check_integer("size", size, *TRIANGLE_RANGE)
     check_number("smallest", smallest, 1e-6, 0.3)
     steps = size - 1
     rows = [(i, j, steps - i - j) for i in range(size) for j in range(size - i)]
@@ -151,16 +149,16 @@ def triangle(size: int, smallest: float = SMALLEST_WEIGHT) -> torch.Tensor:
 
 
 def exponents_of(model: Attention) -> Exponents:
-    """What p, q, r and c are, from the model's weights; errors as `TriangleChart`."""
+    """Compute p, q, r and c from the model's weights; errors as `TriangleChart`."""
     _check_model(model)
-    found = _exponents(model)
-    p, q, r = found.value.tolist()
+    exponents = _exponents(model)
+    p, q, r = exponents.value.tolist()
     gate = model.blocks[0].gate
     assert gate is not None
     to_state = gate.weight[0, :, 0]
     bias = model.input_bias[0] @ to_state + gate.bias[0, 0]
     log_scale = _offset(model) @ _inverse(model) @ model.input_map[0] @ to_state - bias
-    return Exponents(p, q, r, float(log_scale), float(found.bound.max()))
+    return Exponents(p, q, r, float(log_scale), float(exponents.bound.max()))
 
 
 def quadratic_form(
@@ -175,7 +173,7 @@ def quadratic_form(
 
 
 def measure_conic(model: Attention, size: int = 41) -> ConicResult:
-    """Hold the conic against the exact K over the triangle, ``size`` points along a side.
+    """Compare the conic with the exact K over the triangle, ``size`` points along a side.
 
     ``ValueError`` for models of another kind, and for those whose logits leave some weights
     without an input.
@@ -188,17 +186,16 @@ def measure_conic(model: Attention, size: int = 41) -> ConicResult:
     gate = model.blocks[0].gate
     assert gate is not None
     states = chart.hidden(weights)
-    known = field.decided[0] & (form.value.abs() > form.bound)
+    decided = field.decided[0] & (form.value.abs() > form.bound)
     return ConicResult(
         exponents=exponents_of(model),
         weights=weights.numpy(),
-        places=weights.numpy() @ CORNERS,
         gate=gate.values(states, states)[0, :, 0].numpy(),
         gaussian=field.gaussian[0].numpy(),
         gaussian_error=field.gaussian_error[0].numpy(),
         form=form.value.numpy(),
         form_error=form.bound.numpy(),
-        decided=known.numpy(),
+        decided=decided.numpy(),
     )
 
 
@@ -207,8 +204,8 @@ def measure_conic(model: Attention, size: int = 41) -> ConicResult:
 
 def _check_model(model: Attention) -> None:
     config = model.config
-    wanted = AttentionConfig(model_dim=config.model_dim, gate=GateConfig(granularity="headwise"))
-    if config != wanted or len(model.seeds) != 1:
+    allowed = AttentionConfig(model_dim=config.model_dim, gate=GateConfig(granularity="headwise"))
+    if config != allowed or len(model.seeds) != 1:
         raise ValueError(
             f"model is {config}; the conic is about one member of one layer with one head, three"
             " fixed values and a headwise sigmoid gate at G1, at full strength"
@@ -244,6 +241,6 @@ def _exponents(model: Attention) -> Bounded:
     """(3,): p, q, r of the chart's own map from logits to inputs, rounding followed."""
     gate = model.blocks[0].gate
     assert gate is not None
-    along = Bounded(_inverse(model)) @ Bounded(model.input_map[0]) @ Bounded(gate.weight[0])
-    found = along[:, 0]
-    return -(found - found.mean(0, keepdim=True))
+    product = Bounded(_inverse(model)) @ Bounded(model.input_map[0]) @ Bounded(gate.weight[0])
+    logits = product[:, 0]
+    return -(logits - logits.mean(0, keepdim=True))

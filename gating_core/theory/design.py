@@ -1,9 +1,9 @@
-"""Which gate turns the sheet into a given shape?
+"""Gates that turn the sheet into a given shape.
 
 A star-shaped surface is a radius R for every direction. The gate g = R(y/|y|) / |y| moves every
 point y of the sheet along its ray to the surface: its image is the part of the shape that the
-sheet covers, seen from the origin. Shapes of the size that ``size`` says; a sigmoid gate lies in
-(0, 1), so that it reaches exactly the shapes that the sheet is nowhere inside of.
+sheet covers, seen from the origin. A sigmoid gate lies in (0, 1), so that it
+reaches exactly the shapes that lie between the origin and the sheet.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ import torch
 from gating_core.checks import check_choice, check_number
 from gating_core.geometry.grid import Grid
 from gating_core.geometry.surface import SurfaceResult, measure_surface
+from gating_core.theory.law import sheet
 from gating_core.theory.measure import MeasuredGate, measure_any_gate
-from gating_core.theory.sheet import sheet
 
-SIZE_RANGE = (0.05, 5.0)
-ROOM = 0.75  # the largest value of a gate that was scaled so that a sigmoid reaches it
+SHAPE_SIZE_RANGE = (0.05, 5.0)
+HIGHEST_REACHABLE = 0.75  # value of a gate that was scaled for a sigmoid
 BUMPS = 0.12  # their height, of the sphere's radius
-WAVES = 4.0  # how many radians the bumps' waves turn through on the way from -1 to 1
+WAVES = 4.0  # radians of the bumps' waves for one unit of direction
 SADDLE_DEPTH = 2.5  # 1/g at the middle of the saddle
 
 
@@ -78,7 +78,7 @@ class DesignedGate:
 
     def __post_init__(self) -> None:
         check_choice("shape", self.name, SHAPES)
-        check_number("size", self.size, *SIZE_RANGE)
+        check_number("size", self.size, *SHAPE_SIZE_RANGE)
 
     def __call__(self, points: torch.Tensor) -> torch.Tensor:
         y = sheet(points)
@@ -88,7 +88,7 @@ class DesignedGate:
 
 @dataclass(frozen=True)
 class RadialGraph:
-    """A callable (N, 2) -> (N, 3): the shape itself over the sheet's directions; no gate in it."""
+    """A callable (N, 2) -> (N, 3): the shape itself over the sheet's directions, without a gate."""
 
     name: str
     size: float = 1.0
@@ -101,10 +101,7 @@ class RadialGraph:
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """A shape, the gate that makes it, and whether a sigmoid gate can.
-
-    All that is said of the gate's values is said of the grid's points.
-    """
+    """A shape, the gate that makes it on a grid, and whether a sigmoid gate can."""
 
     gate: DesignedGate
     values: np.ndarray  # (R, C)
@@ -133,11 +130,13 @@ class Design:
 
     @property
     def reachable(self) -> DesignedGate:
-        """The gate for the same shape, made smaller if it must be, with room above its values.
+        """The gate for the same shape, made smaller where needed to keep its values below 0.75.
 
-        Sigmoids reach 1 only far out, where a network hardly learns.
+        Sigmoids come near 1 only for large logits, where a network hardly learns.
         """
-        return DesignedGate(self.gate.name, min(self.gate.size, ROOM * self.size_limit))
+        return DesignedGate(
+            self.gate.name, min(self.gate.size, HIGHEST_REACHABLE * self.size_limit)
+        )
 
     @property
     def agrees(self) -> bool:
@@ -150,7 +149,7 @@ class Design:
 
 
 def design(name: str, size: float, grid: Grid) -> Design:
-    """The gate for ``size`` times the shape ``name`` of `SHAPES`, and what it does on ``grid``."""
+    """Compute and measure the gate for ``size`` times the shape ``name`` of `SHAPES`."""
     gate = DesignedGate(name, size)
     image = measure_any_gate(gate, grid)
     return Design(

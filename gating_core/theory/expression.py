@@ -1,13 +1,14 @@
-"""What is a formula g(u, v), once it is read? A tree that can be evaluated and written.
+"""Expression trees of formulas g(u, v), which can be evaluated and written.
 
-Frozen nodes; ``at(m, u, v)`` evaluates one over any namespace ``m`` that has the functions' names:
-torch here, so that jets with their error bounds go through it, mpmath in the tests. Numbers, pi
-and computed exponents count as the float64 numbers that they become.
+Nodes are frozen. ``at(m, u, v)`` evaluates one in any namespace ``m`` that has the functions: torch
+here, so that jets carry their error bounds through it, and mpmath in the tests. Numbers, pi and
+computed exponents count as float64 numbers.
 """
 
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -15,8 +16,8 @@ from typing import Any
 import torch
 
 SUM, PRODUCT, SIGN, POWER, ATOM = range(5)  # how tightly a node binds, loosest first
-DIGITS = 4  # significant, of coordinates that are written as numbers
-Values = dict[str, float]  # of u and v, to be written in their place
+COORDINATE_DIGITS = 4  # significant, of coordinates that are written as numbers
+Values = dict[str, float]  # of u and v, which are written instead of their names
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,7 @@ FUNCTIONS = {
     "abs": FunctionName(lambda m, x: abs(x), ""),
 }
 OPERATORS = {"+": SUM, "-": SUM, "*": PRODUCT, "/": PRODUCT, "^": POWER}
+ARITHMETIC = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
 LATEX_SIGNS = {"+": " + ", "-": " - ", "*": r" \cdot "}
 TEXT_SIGNS = {"+": " + ", "-": " - ", "*": " * ", "/": " / ", "^": "^"}
 
@@ -52,7 +54,7 @@ class Expression:
         raise NotImplementedError
 
     def latex(self, values: Values | None = None) -> str:
-        """As LaTeX, with ``values`` in the place of the coordinates that they name."""
+        """As LaTeX, with ``values`` for the coordinates that they name."""
         raise NotImplementedError
 
     def text(self, values: Values | None = None) -> str:
@@ -62,7 +64,8 @@ class Expression:
     @property
     def variables(self) -> frozenset[str]:
         """Which of u and v it depends on."""
-        raise NotImplementedError
+        parts = (part for part in vars(self).values() if isinstance(part, Expression))
+        return frozenset().union(*(part.variables for part in parts))
 
 
 @dataclass(frozen=True)
@@ -80,10 +83,6 @@ class Number(Expression):
 
     def text(self, values: Values | None = None) -> str:
         return self.written
-
-    @property
-    def variables(self) -> frozenset[str]:
-        return frozenset()
 
 
 PI = Number(math.pi, "pi")
@@ -104,7 +103,7 @@ class Coordinate(Expression):
     def text(self, values: Values | None = None) -> str:
         if values is None or self.name not in values:
             return self.name
-        number = f"{values[self.name]:.{DIGITS}g}"
+        number = f"{values[self.name]:.{COORDINATE_DIGITS}g}"
         return f"({number})" if number.startswith("-") else number
 
     @property
@@ -128,10 +127,6 @@ class Negative(Expression):
     def text(self, values: Values | None = None) -> str:
         return "-" + _text_within(self.of, POWER, values)
 
-    @property
-    def variables(self) -> frozenset[str]:
-        return self.of.variables
-
 
 @dataclass(frozen=True)
 class Operation(Expression):
@@ -152,7 +147,7 @@ class Operation(Expression):
         b = self.right.at(m, u, v)
         if self.sign == "^":
             return m.exp(b * m.log(a))
-        return {"+": _add, "-": _subtract, "*": _multiply, "/": _divide}[self.sign](a, b)
+        return ARITHMETIC[self.sign](a, b)
 
     def latex(self, values: Values | None = None) -> str:
         if self.sign == "/":
@@ -167,10 +162,6 @@ class Operation(Expression):
         left = _text_within(self.left, ATOM if power else self.binding, values)
         right = _text_within(self.right, SIGN if power else self.binding + 1, values)
         return left + TEXT_SIGNS[self.sign] + right
-
-    @property
-    def variables(self) -> frozenset[str]:
-        return self.left.variables | self.right.variables
 
 
 @dataclass(frozen=True)
@@ -192,32 +183,12 @@ class Call(Expression):
     def text(self, values: Values | None = None) -> str:
         return f"{self.name}({self.of.text(values)})"
 
-    @property
-    def variables(self) -> frozenset[str]:
-        return self.of.variables
-
 
 def constant(expression: Expression) -> float:
     """The value of an expression without u and v; infinite or NaN where it has none."""
     nowhere = torch.zeros((), dtype=torch.float64)
     with torch._C.DisableTorchFunction():
         return float(expression.at(torch, nowhere, nowhere))
-
-
-def _add(a: Any, b: Any) -> Any:
-    return a + b
-
-
-def _subtract(a: Any, b: Any) -> Any:
-    return a - b
-
-
-def _multiply(a: Any, b: Any) -> Any:
-    return a * b
-
-
-def _divide(a: Any, b: Any) -> Any:
-    return a / b
 
 
 def _latex_within(part: Expression, binding: int, values: Values | None) -> str:

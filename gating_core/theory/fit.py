@@ -1,7 +1,7 @@
-"""How well does a small gate network learn a given gate?
+"""A small gate network, fitted to a given gate.
 
-The network is what stands in a gated layer with one hidden layer more: a sigmoid of a linear map
-of tanh units that read the state y = (u, v, 1). It is fitted to the gate's values on a grid by
+The network is the gate of a gated layer with one more hidden layer: a sigmoid of a linear map of
+tanh units that read the state y = (u, v, 1). It is fitted to the gate's values on a grid by
 damped least squares, which with as few weights as here needs far fewer steps than descent.
 Source: Nocedal & Wright, *Numerical Optimization*, 2nd ed., section 10.3 (Levenberg-Marquardt).
 All in float64; P weights, N points.
@@ -18,12 +18,12 @@ from gating_core.checks import check_integer
 from gating_core.geometry.grid import square_grid
 from gating_core.jets.blocks import one_thread
 from gating_core.randomness import generator
-from gating_core.theory.sheet import Gate, sheet
+from gating_core.theory.law import Gate, sheet
 
 UNITS_RANGE = (1, 64)
-STEPS_RANGE = (1, 1000)
-STEPS_AT_ONCE = 10  # between two moments at which it gives way
-GRID_SIZE = 31  # points along a side that the network learns from
+FIT_STEPS_RANGE = (1, 1000)
+STEPS_AT_ONCE = 10  # between two yields
+FIT_GRID = 31  # points along a side that the network learns from
 FIRST_DAMPING = 1e-2
 DAMPING_RANGE = (1e-12, 1e12)
 EASIER, HARDER = 0.3, 4.0  # what the damping is multiplied by after a good and a bad step
@@ -62,7 +62,7 @@ class GateNetwork:
 
 @dataclass(frozen=True, eq=False)
 class GateFit:
-    """A network after ``step`` steps; errors of its values, against the gate, where it learns."""
+    """A network after ``step`` steps, with errors of its values at the training points."""
 
     step: int
     network: GateNetwork
@@ -71,7 +71,7 @@ class GateFit:
 
 
 def first_network(seed: int, units: int) -> GateNetwork:
-    """Random weights: they depend on ``seed`` alone."""
+    """Draw random weights, which depend on ``seed`` and ``units`` alone."""
     draws = generator(seed, "theory.gate_network")
     inner = torch.randn(3, units, generator=draws, dtype=torch.float64)
     outer = torch.randn(units, 1, generator=draws, dtype=torch.float64) * units**-0.5
@@ -79,23 +79,22 @@ def first_network(seed: int, units: int) -> GateNetwork:
 
 
 def fit_gate(gate: Gate, seed: int = 0, units: int = 32, steps: int = 300) -> Iterator[GateFit]:
-    """Fit a network of so many tanh ``units`` to a scalar ``gate``, giving way now and then.
+    """Fit a network of ``units`` tanh units to a scalar ``gate``.
 
-    Yields the state of things every ten steps; the last one is the result:
-    ``*_, fit = fit_gate(gate)``. ``ValueError`` for a gate that is not in (0, 1) everywhere,
-    which no sigmoid reaches.
+    Yields the fit so far every ten steps; the last one is the result:
+    ``*_, fit = fit_gate(gate)``. ``ValueError`` for a gate that is not in (0, 1) everywhere.
     """
     check_integer("units", units, *UNITS_RANGE)
-    check_integer("steps", steps, *STEPS_RANGE)
-    points = square_grid(GRID_SIZE).points
+    check_integer("steps", steps, *FIT_STEPS_RANGE)
+    points = square_grid(FIT_GRID).points
     with torch.no_grad():
-        wanted = gate(points)
-    if not ((wanted > 0) & (wanted < 1)).all():
+        target = gate(points)
+    if not ((target > 0) & (target < 1)).all():
         raise ValueError(
-            f"gate has values from {float(wanted.min()):g} to {float(wanted.max()):g}; a sigmoid"
+            f"gate has values from {float(target.min()):g} to {float(target.max()):g}; a sigmoid"
             " reaches those between 0 and 1"
         )
-    search = _Search(first_network(seed, units), points, wanted)
+    search = _Search(first_network(seed, units), points, target)
     for done in range(0, steps, STEPS_AT_ONCE):
         until = min(done + STEPS_AT_ONCE, steps)
         with one_thread():
@@ -106,22 +105,22 @@ def fit_gate(gate: Gate, seed: int = 0, units: int = 32, steps: int = 300) -> It
 
 
 class _Search:
-    """A damped Gauss-Newton search: a step that makes it worse is not taken, and the next smaller.
+    """A damped Gauss-Newton search; a step that increases the error is undone, the next is smaller.
 
-    ``missing`` (N, 1) is what the gate has and the network has not.
+    ``missing`` (N, 1) is the gate minus the network.
     """
 
-    def __init__(self, network: GateNetwork, points: torch.Tensor, wanted: torch.Tensor) -> None:
-        self.network, self.points, self.wanted = network, points, wanted
+    def __init__(self, network: GateNetwork, points: torch.Tensor, target: torch.Tensor) -> None:
+        self.network, self.points, self.target = network, points, target
         self.damping = FIRST_DAMPING
-        self.missing = wanted - network(points)
+        self.missing = target - network(points)
 
     def step(self) -> None:
         slopes = self.network.slopes(self.points)
-        square, towards = slopes.mT @ slopes, (slopes.mT @ self.missing).squeeze(-1)
+        square, gradient = slopes.mT @ slopes, (slopes.mT @ self.missing).squeeze(-1)
         damped = square + self.damping * torch.diag(square.diagonal() + self.damping)
-        trial = self.network.moved(torch.linalg.solve(damped, towards))
-        left = self.wanted - trial(self.points)
+        trial = self.network.moved(torch.linalg.solve(damped, gradient))
+        left = self.target - trial(self.points)
         if left.square().sum() < self.missing.square().sum():
             self.network, self.missing = trial, left
             self.damping = max(self.damping * EASIER, DAMPING_RANGE[0])

@@ -1,4 +1,4 @@
-"""Which gate does a visitor's text g(u, v) mean? It is parsed, and never run.
+"""Formulas g(u, v) as text: parsed, and never run.
 
 Python's own parser builds the tree, from text in which nothing but the grammar's characters and
 names is left; every node of it is then translated, or refused in one sentence. Source of the
@@ -43,14 +43,7 @@ SIGNS: dict[type, str] = {
 
 
 class FormulaError(ValueError):
-    """A text that is no formula of the grammar: one sentence, and the ``place`` of the trouble.
-
-    ``place`` counts characters from 0, and is ``None`` where it is the whole text.
-    """
-
-    def __init__(self, sentence: str, place: int | None = None) -> None:
-        super().__init__(sentence)
-        self.place = place
+    """A text that is no formula of the grammar; the message is one sentence for its author."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +74,7 @@ class Formula:
         return value if torch_in else np.array(value.numpy())
 
     def latex(self, **values: float) -> str:
-        """As LaTeX; ``latex(u=0.3, v=-0.2)`` writes these numbers in the coordinates' place."""
+        """As LaTeX; ``latex(u=0.3, v=-0.2)`` writes these numbers for the coordinates."""
         return self.expression.latex(values)
 
     def text(self, **values: float) -> str:
@@ -108,27 +101,26 @@ def _read(text: str) -> Expression:
         )
     parts = _parts(text)
     python = ""
-    origin: list[int] = []  # of every character of it, its place in the text
+    origin: list[int] = []  # of every character of it, its position in the text
     for at, part in parts:
         python += f" {repr(float(part)) if part[0] in '.0123456789' else SAME_AS.get(part, part)}"
         origin += [at] * (len(python) - len(origin))
     try:
         tree = ast.parse(python.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        # Where Python stumbles, or the end.
+        # Where Python's parser stops, or the end.
         column = (getattr(error, "offset", None) or len(python)) - 1
-        place = origin[min(column + 1, len(origin) - 1)]
+        position = origin[min(column + 1, len(origin) - 1)]
         raise FormulaError(
-            f"the formula breaks off at place {place + 1}, at {text[place:].split()[0][:12]!r};"
-            " something before or after it is missing",
-            place,
+            f"the formula breaks off at position {position + 1}, at"
+            f" {text[position:].split()[0][:12]!r}; something before or after it is missing"
         ) from None
     return _translated(tree, origin)
 
 
 def _parts(text: str) -> list[tuple[int, str]]:
-    """(place, part) in order; refuses everything that is no number, name or sign."""
-    found: list[tuple[int, str]] = []
+    """Split into (position, part); refuse everything that is no number, name or sign."""
+    parts: list[tuple[int, str]] = []
     depth, at = 0, 0
     while at < len(text):
         if text[at] == " ":
@@ -137,57 +129,53 @@ def _parts(text: str) -> list[tuple[int, str]]:
         match = PART.match(text, at)
         if match is None:
             raise FormulaError(
-                f"the character {text[at]!r} at place {at + 1} means nothing here; a formula is"
-                f" made of {GRAMMAR}",
-                at,
+                f"the character {text[at]!r} at position {at + 1} means nothing here; a formula is"
+                f" made of {GRAMMAR}"
             )
         part = match[0]
-        before = found[-1] if found else None
+        before = parts[-1] if parts else None
         if part[0].isalnum() or part[0] in ".(":
             _check_product(before, at, part)
         if part[0].isalpha() and part not in ("u", "v", "pi", *FUNCTIONS):
             raise FormulaError(
-                f"{part!r} at place {at + 1} is not known; a formula is made of {GRAMMAR}", at
+                f"{part!r} at position {at + 1} is not known; a formula is made of {GRAMMAR}"
             )
         if part[0] in ".0123456789" and not math.isfinite(float(part)):
-            raise FormulaError(f"the number at place {at + 1} is too large", at)
+            raise FormulaError(f"the number at position {at + 1} is too large")
         depth += (part == "(") - (part == ")")
         if depth > DEEPEST_PARENTHESES:
             raise FormulaError(
-                f"at place {at + 1} more than {DEEPEST_PARENTHESES} parentheses are open; fewer"
-                " are allowed",
-                at,
+                f"at position {at + 1} more than {DEEPEST_PARENTHESES} parentheses are open; fewer"
+                " are allowed"
             )
-        found.append((at, part))
-        if len(found) > MOST_PARTS:
+        parts.append((at, part))
+        if len(parts) > MOST_PARTS:
             raise FormulaError(
                 f"the formula has more than {MOST_PARTS} numbers, names and signs; fewer are"
-                " allowed",
-                at,
+                " allowed"
             )
         at = match.end()
-    return found
+    return parts
 
 
 def _check_product(before: tuple[int, str] | None, at: int, part: str) -> None:
-    """Two factors side by side are refused: whether 1/2u is meant as u/2, nobody can tell."""
+    """Refuse two factors side by side: 1/2u could be u/2 or 1/(2u)."""
     if before is None or not (before[1][-1].isalnum() or before[1][-1] in ".)"):
         return
     if before[1] in FUNCTIONS:
         if part != "(":
             raise FormulaError(
-                f"{before[1]} at place {before[0] + 1} needs parentheses: {before[1]}({part})", at
+                f"{before[1]} at position {before[0] + 1} needs parentheses: {before[1]}({part})"
             )
         return
     raise FormulaError(
-        f"between {before[1]!r} and {part!r} at place {at + 1} a sign is missing; a product needs"
-        " its *",
-        at,
+        f"between {before[1]!r} and {part!r} at position {at + 1} a sign is missing; a product"
+        " needs its *"
     )
 
 
 def _translated(node: ast.expr, origin: list[int]) -> Expression:
-    place = origin[min(node.col_offset + 1, len(origin) - 1)]
+    position = origin[min(node.col_offset + 1, len(origin) - 1)]
     if isinstance(node, ast.Constant) and type(node.value) is float:
         return Number(node.value, repr(node.value).removesuffix(".0"))
     if isinstance(node, ast.Name) and node.id in ("u", "v", "pi"):
@@ -211,18 +199,17 @@ def _translated(node: ast.expr, origin: list[int]) -> Expression:
     ):
         return Call(node.func.id, _translated(node.args[0], origin))
     raise FormulaError(
-        f"at place {place + 1} something is missing; functions are written as in sin(u)", place
+        f"at position {position + 1} something is missing; functions are written as in sin(u)"
     )
 
 
-def _check_exponent(exponent: Expression, place: int) -> None:
-    """Constant exponents are limited; one that varies is exp(exponent log base), which is safe."""
+def _check_exponent(exponent: Expression, position: int) -> None:
+    """Limit constant exponents; one that varies is exp(exponent log base), which is safe."""
     if exponent.variables:
         return
     value = constant(exponent)
     if not abs(value) <= LARGEST_EXPONENT:
         raise FormulaError(
-            f"the exponent at place {place + 1} is {value:g}; it may be from -{LARGEST_EXPONENT}"
-            f" to {LARGEST_EXPONENT}",
-            place,
+            f"the exponent at position {position + 1} is {value:g}; it may be from"
+            f" -{LARGEST_EXPONENT} to {LARGEST_EXPONENT}"
         )

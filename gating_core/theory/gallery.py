@@ -1,8 +1,8 @@
-"""Which gates are worth a look? One record for each, the sphere by gating first.
+"""A gallery of gates with what is known of them, the sphere by gating first.
 
 All act on the sheet (u, v, 1) over [-1, 1]^2, and all are formulas: one for a scalar gate, three
-for one gate per channel. Where K is known in closed form it stands beside, derived by hand and not
-from the law: for quadrics from their equation F = 0, K = grad F adj(Hess F) grad F / |grad F|^4
+for one gate per channel. Where K is known in closed form it is given, derived by hand and not from
+the law: for quadrics from their equation F = 0, K = grad F adj(Hess F) grad F / |grad F|^4
 (Goldman, *Curvature formulas for implicit curves and surfaces*, CAGD 22, 2005).
 """
 
@@ -34,11 +34,10 @@ Exact = Callable[[Bounded, Bounded], Bounded]  # K at coordinates u and v (N,)
 
 @dataclass(frozen=True)
 class GateCase:
-    """A gate on the sheet (u, v, 1), and what is known of it beforehand.
+    """A gate on the sheet (u, v, 1), and what is known of it.
 
-    ``formulas`` are one, or three: one for each channel. ``exact`` is K at full strength, with the
-    bound of its own rounding; where ``at_every_strength``, it holds at all of them. ``why`` are
-    two lines.
+    ``formulas`` are one, or three: one for each channel. ``exact`` is K at full strength (at every
+    strength if ``at_every_strength``), with its own rounding bound. ``why`` are two lines.
     """
 
     title: str
@@ -55,7 +54,7 @@ class GateCase:
 
     @property
     def scalar(self) -> bool:
-        """Whether all channels are multiplied alike, so that the law applies."""
+        """Whether all channels have one gate, so that the law applies."""
         return len(self.formulas) == 1
 
     def gate(self, points: torch.Tensor) -> torch.Tensor:
@@ -121,7 +120,7 @@ def _monkey(u: Bounded, v: Bounded) -> Bounded:
     return -36 * (t * (ratio * ratio))
 
 
-# --- Cases that a visitor shapes ------------------------------------------------------------------
+# --- Cases with parameters ------------------------------------------------------------------------
 
 
 def sphere_case(radius: float = FIRST_RADIUS) -> GateCase:
@@ -140,7 +139,7 @@ def sphere_case(radius: float = FIRST_RADIUS) -> GateCase:
 
 
 def own_case(text: str = FIRST_FORMULA) -> GateCase:
-    """A visitor's formula as a scalar gate; `FormulaError` if it is none."""
+    """Build a case from a visitor's formula; `FormulaError` if it is not one."""
     return GateCase(
         "your own formula",
         "scalar",

@@ -1,4 +1,8 @@
-"""How much does a scalar gate curve the sheet (u, v, 1)? The law, with its error.
+"""The gated sheet g (u, v, 1), and the law of its curvature, with error bounds.
+
+The sheet y = (u, v, 1) is an affine plane that misses the origin, over the chart [-1, 1]^2. A gate
+is a callable from chart points (N, 2) to factors (N, 1), one for all channels, or (N, 3), one for
+each. At strength s the factor in force is (1 - s) + s g: exactly 1 at s = 0.
 
 With rho = 1/g the image g (u, v, 1) has
 K = rho^4 det Hess(rho) / (rho_u^2 + rho_v^2 + (rho - u rho_u - v rho_v)^2)^2.
@@ -9,19 +13,74 @@ it, because <Y_u, m> = <Y_v, m> = 0; then <Y_ab, m> = -rho_ab / rho, and det g =
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 
-from gating_core.checks import check_points
+from gating_core.checks import check_number, check_points
+from gating_core.geometry.grid import Grid
 from gating_core.jets.bounded import Bounded
 from gating_core.jets.second_order import second_order_jet
-from gating_core.theory.sheet import Gate, GatedSheet
+
+# --- The gated sheet ------------------------------------------------------------------------------
+
+LARGEST_GATE = 1e60  # and 1e-60 the smallest: squares of what they multiply are still numbers
+ROUNDING = 1e-12  # of coordinates, whose unit is the half side of a chart
+Gate = Callable[[torch.Tensor], torch.Tensor]
+
+
+def sheet(points: torch.Tensor) -> torch.Tensor:
+    """(N, 3): the sheet y = (u, v, 1) over chart points (N, 2)."""
+    return torch.cat([points, torch.ones(len(points), 1, dtype=torch.float64)], -1)
+
+
+@dataclass(frozen=True)
+class GatedSheet:
+    """A callable (N, 2) -> (N, 3): the sheet times its gate at a strength from 0 to 1."""
+
+    gate: Gate
+    strength: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_number("strength", self.strength, 0.0, 1.0)
+
+    def factor(self, points: torch.Tensor) -> torch.Tensor:
+        """(N, 1) or (N, 3): the factor in force."""
+        if self.strength == 0:
+            return torch.ones(len(points), 1, dtype=torch.float64)
+        gate = self.gate(points)
+        return gate if self.strength == 1 else (1 - self.strength) + self.strength * gate
+
+    def __call__(self, points: torch.Tensor) -> torch.Tensor:
+        flat = sheet(points)
+        return flat if self.strength == 0 else flat * self.factor(points)
+
+
+def gate_values(gate: Gate, grid: Grid) -> np.ndarray:
+    """(R, C, 1) or (R, C, 3): the gate at full strength on ``grid``.
+
+    Coordinates that are 0 but for rounding are set to 0, where a gate may be undefined.
+    """
+    points = torch.where(grid.points.abs() < ROUNDING, 0.0, grid.points)
+    with torch.no_grad():
+        values = gate(points).to(torch.float64)
+    return values.reshape(*grid.weights.shape, -1).numpy()
+
+
+def gate_fails(values: np.ndarray) -> np.ndarray:
+    """(R, C): where ``values`` (R, C, channels) of a gate are not between 1e-60 and 1e60."""
+    inside = (values > 1 / LARGEST_GATE) & (values < LARGEST_GATE)
+    return np.asarray(~inside.all(-1))
+
+
+# --- The law --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class WithError:
-    """A number and how far rounding may have put it off."""
+    """A number and the bound on its rounding error."""
 
     value: float
     error: float
@@ -29,7 +88,7 @@ class WithError:
 
 @dataclass(frozen=True)
 class LawAtPoint:
-    """All that stands in the law at one point (u, v), in the order in which it is computed."""
+    """All terms of the law at one point (u, v), in the order in which they are computed."""
 
     u: float
     v: float
@@ -64,7 +123,7 @@ class LawField:
 
     @property
     def gaussian_error(self) -> torch.Tensor:
-        """(N,): how far K may be off."""
+        """(N,): the error bound of K."""
         return self.errors["gaussian"]
 
     def point(self, index: int) -> LawAtPoint:
@@ -78,7 +137,7 @@ class LawField:
 
 
 def law(gate: Gate, points: torch.Tensor, strength: float = 1.0) -> LawField:
-    """The law for a scalar ``gate`` at chart ``points`` (N, 2), at a ``strength`` from 0 to 1.
+    """Evaluate the law for a scalar ``gate`` at ``points`` (N, 2), ``strength`` from 0 to 1.
 
     ``ValueError`` for a gate of several channels, and for one that uses an operation without an
     error rule.
@@ -103,18 +162,18 @@ def law(gate: Gate, points: torch.Tensor, strength: float = 1.0) -> LawField:
     foot = rho - u * rho_u - v * rho_v
     normal = rho_u * rho_u + rho_v * rho_v + foot * foot
     ratio = rho * rho / normal
-    found = dict(
+    parts = dict(
         gate=Bounded(jet.stack[0, 0], jet.errors[0, 0]),
         rho=rho, rho_u=rho_u, rho_v=rho_v, rho_uu=rho_uu, rho_uv=rho_uv, rho_vv=rho_vv,
         hessian=hessian, foot=foot, normal_square=normal, gaussian=ratio * ratio * hessian,
     )  # fmt: skip
     return LawField(
         points,
-        {name: part.value for name, part in found.items()},
-        {name: part.bound for name, part in found.items()},
+        {name: part.value for name, part in parts.items()},
+        {name: part.bound for name, part in parts.items()},
     )
 
 
 def law_at(gate: Gate, u: float, v: float, strength: float = 1.0) -> LawAtPoint:
-    """The law at one point, with every number that stands in it; errors as `law`."""
+    """Evaluate the law at one point, with all of its terms; errors as `law`."""
     return law(gate, torch.tensor([[u, v]], dtype=torch.float64), strength).point(0)

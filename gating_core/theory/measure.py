@@ -1,7 +1,7 @@
-"""What does a gate do to the sheet: how much does it curve, does it bend, and how sure is that?
+"""What a gate does to the sheet, measured: curvature, bending, and errors.
 
-Measured twice, by the geometry of the map (u, v) -> g (u, v, 1), which knows nothing of gates, and
-by the law; where K is known in closed form it is held against that, too.
+Measured twice: by the geometry of the map (u, v) -> g (u, v, 1), which knows nothing of gates, and
+by the law; where K is known in closed form it is compared with that, too.
 """
 
 from __future__ import annotations
@@ -19,13 +19,12 @@ from gating_core.geometry.verdict import FLAT
 from gating_core.jets.bounded import Bounded
 from gating_core.jets.second_order import SecondOrderJet, second_order_jet
 from gating_core.theory.gallery import Exact, GateCase
-from gating_core.theory.law import law
-from gating_core.theory.sheet import Gate, GatedSheet, gate_fails, gate_values
+from gating_core.theory.law import Gate, GatedSheet, gate_fails, gate_values, law
 
 PLANE, BENT, POSITIVE, NEGATIVE, MIXED, UNDECIDED = VERDICTS = (
     "flat", "bent, not curved", "positively curved", "negatively curved", "mixed", "undecided",
 )  # fmt: skip
-LEAST_KNOWN = 0.5  # of the area: with less of it known, no one sign is said of a surface
+LEAST_KNOWN = 0.5  # share of the area: below it, no verdict of one sign
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +37,7 @@ class Reference:
 
 @dataclass(frozen=True, eq=False)
 class LawOnGrid(Reference):
-    """K by the law, and what it is made of, as `LawAtPoint` names it; all (R, C)."""
+    """K by the law, and its terms as in `LawAtPoint`; all (R, C)."""
 
     rho: np.ndarray
     hessian: np.ndarray
@@ -50,9 +49,9 @@ class LawOnGrid(Reference):
 class MeasuredGate:
     """A gated sheet on an R x C grid, in one version (T = 1 in ``surface``).
 
-    ``gate`` (R, C, 1 or 3) is the gate itself, whatever the strength; ``fails`` (R, C) where it is
-    not positive or not finite: nothing is said of the surface there. ``mean_norm`` |H| and its
-    error are in 1 / length, ``bend_error`` that of the second fundamental form in norm.
+    ``gate`` (R, C, 1 or 3) is the gate at full strength; ``fails`` (R, C) says where it is not
+    positive or not finite, so that the surface is unresolved there. ``mean_norm`` |H| and its error
+    are in 1 / length, ``bend_error`` is that of the second fundamental form in norm.
     """
 
     strength: float
@@ -74,20 +73,20 @@ class MeasuredGate:
     def verdict(self) -> str:
         """One of `VERDICTS`, from numbers and bounds.
 
-        One sign is said where K has it at every point whose sign is decided, K is known on half of
-        the area at least, and there is a gate on half of the chart. Of a surface with K = 0: bent
-        where |H| exceeds its error at any point, flat where that is small as for a planar point.
+        One sign: K has it at every point whose sign is decided, K is known on at least half of the
+        area, and the gate is valid on at least half of the chart. With K = 0: bent where |H|
+        exceeds its error at any point, flat where that error is small as for a planar point.
         """
-        (said,) = self.surface.verdicts
+        (verdict,) = self.surface.verdicts
         decided, gaussian = self.surface.decided, self.surface.gaussian
         up, down = bool((decided & (gaussian > 0)).any()), bool((decided & (gaussian < 0)).any())
         if up and down:
             return MIXED
         if up or down:
             lost = self.fails.mean() if self.strength else 0.0
-            enough = max(said.undecided, lost) <= 1 - LEAST_KNOWN
+            enough = max(verdict.undecided, lost) <= 1 - LEAST_KNOWN
             return (POSITIVE if up else NEGATIVE) if enough else UNDECIDED
-        if said.word != FLAT:
+        if verdict.word != FLAT:
             return UNDECIDED
         if self.bends.any():
             return BENT
@@ -98,8 +97,8 @@ class MeasuredGate:
     def curvature_range(self) -> tuple[float, float] | None:
         """The smallest and the largest known K, zero where it is that; ``None`` without any."""
         known = self.surface.known
-        found = known[np.isfinite(known)]
-        return (float(found.min()), float(found.max())) if found.size else None
+        known = known[np.isfinite(known)]
+        return (float(known.min()), float(known.max())) if known.size else None
 
     def deviation(self, reference: Reference) -> np.ndarray:
         """(R, C): how far K is from the ``reference``; NaN where it is not resolved."""
@@ -107,7 +106,7 @@ class MeasuredGate:
         return np.where(self.surface.resolved[0], gap, np.nan)
 
     def allowed(self, reference: Reference) -> np.ndarray:
-        """(R, C): how far it may be: both errors together."""
+        """(R, C): the sum of both errors."""
         return self.surface.gaussian_error[0] + reference.error
 
     def largest_deviation(self, reference: Reference) -> tuple[float, float]:
@@ -133,7 +132,7 @@ def measure_gate(case: GateCase, strength: float, grid: Grid) -> MeasuredGate:
 def measure_any_gate(
     gate: Gate, grid: Grid, strength: float = 1.0, scalar: bool = True, exact: Exact | None = None
 ) -> MeasuredGate:
-    """The same of any gate, such as a fitted one; ``exact`` is K in closed form, if known.
+    """Measure any gate, such as a fitted one; ``exact`` is K in closed form, if known.
 
     ``ValueError`` as `law` for a ``scalar`` one.
     """
@@ -150,11 +149,11 @@ def measure_any_gate(
 
     by_law = None
     if scalar:
-        found = law(gate, grid.points, strength)
-        parts = found.parts
+        terms = law(gate, grid.points, strength)
+        parts = terms.parts
         by_law = LawOnGrid(
-            shaped(found.gaussian), shaped(found.gaussian_error), shaped(parts["rho"]),
-            shaped(parts["hessian"]), shaped(found.errors["hessian"]),
+            shaped(terms.gaussian), shaped(terms.gaussian_error), shaped(parts["rho"]),
+            shaped(parts["hessian"]), shaped(terms.errors["hessian"]),
             shaped(parts["normal_square"]),
         )  # fmt: skip
     closed = None
@@ -175,5 +174,5 @@ def measure_any_gate(
 
 
 def _without(jet: SecondOrderJet, lost: torch.Tensor) -> SecondOrderJet:
-    """The jet with nothing known at the ``lost`` points (N,)."""
+    """Set the jet to NaN at the ``lost`` points (N,)."""
     return replace(jet, stack=jet.stack.masked_fill(lost, torch.nan)) if lost.any() else jet

@@ -1,4 +1,4 @@
-"""Which points does each model see next? Minibatches, and how far their order has got.
+"""Minibatches of training points, and the state of their order.
 
 Shapes: S seeds, N points, B points of a batch, M models, several for each seed.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 import torch
 
@@ -16,13 +17,30 @@ from gating_core.tasks.task import Task
 
 @dataclass(frozen=True, eq=False)
 class BatchOrder:
-    """How far the order of the points has got: enough to go on as if nothing had been.
+    """The state of a source of batches: enough to continue as if training had not stopped.
 
     ``queue`` (S, Q) are the points of drawn epochs that no batch has used yet.
     """
 
     queue: torch.Tensor
     generator_states: tuple[torch.Tensor, ...]
+
+
+class BatchSource(Protocol):
+    """What a trainer learns from: `Batches`, or anything else with these three."""
+
+    def take(self, count: int) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+        """``count`` batches: what the model reads (M, B, ...) and its labels (M, B, ...)."""
+        ...
+
+    @property
+    def order(self) -> BatchOrder:
+        """The state of the order, to `resume` from."""
+        ...
+
+    def resume(self, order: BatchOrder) -> None:
+        """Continue from ``order``."""
+        ...
 
 
 class Batches:
@@ -41,13 +59,13 @@ class Batches:
 
     def take(self, count: int) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
         """``count`` batches: points (M, B, 2) with the points last in memory, and labels (M, B)."""
-        wanted = count * self.batch_size
+        needed = count * self.batch_size
         total = self.columns[0].shape[1]
-        epochs = -((self.queue.shape[1] - wanted) // total)
+        epochs = -((self.queue.shape[1] - needed) // total)
         for _ in range(epochs):
             drawn = [torch.randperm(total, generator=g) for g in self.generators]
             self.queue = torch.cat([self.queue, torch.stack(drawn)], 1)
-        order, self.queue = self.queue[:, :wanted], self.queue[:, wanted:]
+        order, self.queue = self.queue[:, :needed], self.queue[:, needed:]
         # Column by column: ten times faster than rows of points.
         chosen = [column.gather(1, order).repeat(self.copies, 1) for column in self.columns]
         for batch in zip(*(column.split(self.batch_size, 1) for column in chosen), strict=True):
@@ -56,11 +74,11 @@ class Batches:
 
     @property
     def order(self) -> BatchOrder:
-        """How far the order is, to `resume` from."""
+        """The state of the order, to `resume` from."""
         return BatchOrder(self.queue.clone(), tuple(g.get_state() for g in self.generators))
 
     def resume(self, order: BatchOrder) -> None:
-        """Go on from where ``order`` was taken."""
+        """Continue from where ``order`` was taken."""
         self.queue = order.queue
         for rng, state in zip(self.generators, order.generator_states, strict=True):
             rng.set_state(state)

@@ -1,4 +1,4 @@
-"""Which variants become one ensemble, how, and how do all its weights become one vector?
+"""Ensembles of several variants, and all their weights as one vector.
 
 Shapes: S seeds, V variants, M = V S members, P parameters of the whole ensemble.
 """
@@ -16,32 +16,34 @@ from gating_core.attention.stack import Attention
 from gating_core.tasks.task import Task
 
 
-def whole_of(config: AttentionConfig, beside: Iterable[AttentionConfig]) -> AttentionConfig:
-    """The ensemble in which ``config`` is trained, where ``beside`` are all there are.
+def ensemble_config(config: AttentionConfig, beside: Iterable[AttentionConfig]) -> AttentionConfig:
+    """The configuration of the ensemble in which ``config`` is trained with those ``beside`` it.
 
-    Together go models that differ in nothing but the strength of the same gate; one without a gate
-    goes with the first that it fits, at strength 0.
+    Models that differ only in the strength of the same gate are trained together. One without a
+    gate joins the first that it fits, at strength 0.
     """
     if config.gate is not None:
         return replace(config, gate=replace(config.gate, strength=1.0))
     gated = (other for other in beside if other.gate is not None)
-    fits = (whole_of(other, ()) for other in gated if replace(other, gate=None) == config)
+    fits = (ensemble_config(other, ()) for other in gated if replace(other, gate=None) == config)
     return next(fits, config)
 
 
 def batches_of(configs: Mapping[str, AttentionConfig]) -> list[tuple[str, ...]]:
     """The names of ``configs``, gathered into those that are trained together; gated ones first."""
-    found: dict[AttentionConfig, list[str]] = {}
+    names: dict[AttentionConfig, list[str]] = {}
     for name, config in configs.items():
-        found.setdefault(whole_of(config, configs.values()), []).append(name)
-    return [tuple(found[whole]) for whole in sorted(found, key=lambda whole: whole.gate is None)]
+        names.setdefault(ensemble_config(config, configs.values()), []).append(name)
+    return [
+        tuple(names[config]) for config in sorted(names, key=lambda config: config.gate is None)
+    ]
 
 
 def shared_model(configs: Sequence[AttentionConfig], task: Task) -> Classifier:
     """One ensemble for all configurations, at its initial weights, in float32."""
     if len(configs) == 1:
         return build_classifier(configs[0], task.seeds, task.class_count).float()
-    whole, *others = {whole_of(config, configs): None for config in configs}
+    whole, *others = {ensemble_config(config, configs): None for config in configs}
     if others:
         raise ValueError(
             f"configs hold {others[0]} and {whole}; all that are trained together must be equal"

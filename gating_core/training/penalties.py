@@ -1,16 +1,15 @@
-"""What else is asked of a model while it learns, beside being right?
+"""Terms that training adds to the loss; the losses that are shown leave them out.
 
-That attention stays soft: the mean entropy of the attention weights, in nats, is a bonus, so that a
-surface stays broad within the space of its values. That the weights fill their simplex in two
-directions: the logarithm of the area over which they spread is a bonus, so that no layer of a deep
-model squeezes what it reads into a curve. That gates stay away from their ends: the mean square of
-their logits is a penalty, so that what they bend has no creases. Of the last layer, or of every
-one. None of it is part of the losses that are shown.
+- Entropy bonus: the mean entropy of the attention weights, in nats. Surfaces stay broad within the
+  space of their values.
+- Spread bonus: the logarithm of the area over which the weights spread in their simplex. No layer
+  of a deep model squeezes its input into a curve.
+- Gate penalty: the mean square of the gates' logits. Gates stay away from their ends, and surfaces
+  have no creases.
 
-Entropy alone must not be asked of every layer: weights that are all alike have the most of it, and
-a deep model then learns nothing. The spread is smallest there.
-
-Shapes: M members, H heads, N points, n values.
+They are those of the last layer, or of every layer. In every layer the entropy bonus needs the
+spread bonus beside it: equal weights have the largest entropy, and a deep model then learns
+nothing. Weights are taken as shares of their sum. Shapes: M members, H heads, N points, n values.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ NARROWEST = 0.01  # a standard deviation of weights; what is narrower counts as 
 
 
 def penalties(layers: Sequence[LayerRecord], recipe: Recipe) -> torch.Tensor:
-    """(M,): what is added to each member's loss for what its ``layers`` did, in their order."""
+    """(M,): what is added to each member's loss, from the records of its ``layers`` in order."""
     last = penalty(layers[-1], recipe)
     if not recipe.every_layer:
         return last
@@ -35,9 +34,9 @@ def penalties(layers: Sequence[LayerRecord], recipe: Recipe) -> torch.Tensor:
 
 def penalty(record: LayerRecord, recipe: Recipe) -> torch.Tensor:
     """(M,): the same for one layer."""
-    out = -recipe.entropy_bonus * entropy(record.weights)
+    out = -recipe.entropy_bonus * entropy(record.shares)
     if recipe.spread_bonus:
-        out = out - recipe.spread_bonus * log_spread(record.weights)
+        out = out - recipe.spread_bonus * log_spread(record.shares)
     if record.gate_logits is not None:
         out = out + recipe.gate_penalty * record.gate_logits.square().flatten(1).mean(1)
     return out

@@ -1,7 +1,6 @@
-"""How are weights moved? The optimiser and its numbers, on one vector of weights (P,).
+"""The optimisers and their settings, on one vector of weights (P,).
 
-The functional forms of torch's optimisers: fused like the classes, which would import a second's
-worth of compiler first.
+The functional forms of torch's optimisers are fused like its classes, whose import takes a second.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from gating_core.checks import check_choice, check_flag, check_integer, check_nu
 
 LEARNING_RATE = 0.02
 BATCH_SIZE = 64
-LARGEST_RATE = 1e12  # of learning and decay: finite, however foolish
+LARGEST_RATE = 1e12  # of learning and decay
 MOMENTUM_RANGE = (0.0, 0.999)
 BATCH_SIZE_RANGE = (1, 100_000)
 LARGEST_BONUS = 10.0  # beside a cross-entropy of a nat or two nothing else would be learned
@@ -32,8 +31,8 @@ class Recipe:
 
     ``weight_decay`` is decoupled: each step first shrinks every weight by the factor
     1 - learning_rate * weight_decay, whatever the optimiser. ``entropy_bonus``, ``gate_penalty``
-    and ``spread_bonus`` are the weights of the terms in `gating_core.training.penalties`, which
-    are those of the last layer unless said to be of ``every_layer``.
+    and ``spread_bonus`` are the weights of the terms in `gating_core.training.penalties`: terms of
+    the last layer, or of ``every_layer``.
     """
 
     optimiser: str = "adam"  # one of OPTIMISERS
@@ -58,53 +57,53 @@ class Recipe:
         check_flag("every_layer", self.every_layer)
 
     @property
-    def asks_more(self) -> bool:
-        """Whether anything but the loss is minimised."""
+    def has_penalties(self) -> bool:
+        """Whether anything is added to the loss."""
         return max(self.entropy_bonus, self.gate_penalty, self.spread_bonus) > 0
 
 
 @dataclass(frozen=True, eq=False)
-class Memory:
-    """What an optimiser remembers: moments (P,) of the gradients, and the number of its steps."""
+class Moments:
+    """The state of an optimiser: moments (P,) of the gradients, and the number of its steps."""
 
     first: torch.Tensor
     second: torch.Tensor
     steps: torch.Tensor  # (), float32
 
     @staticmethod
-    def fresh(weights: torch.Tensor) -> Memory:
-        """Nothing yet."""
-        return Memory(torch.zeros_like(weights), torch.zeros_like(weights), torch.zeros(()))
+    def fresh(weights: torch.Tensor) -> Moments:
+        """The state before the first step."""
+        return Moments(torch.zeros_like(weights), torch.zeros_like(weights), torch.zeros(()))
 
-    def copy(self) -> Memory:
+    def copy(self) -> Moments:
         """The same numbers, in tensors that later steps do not change."""
-        return Memory(self.first.clone(), self.second.clone(), self.steps.clone())
+        return Moments(self.first.clone(), self.second.clone(), self.steps.clone())
 
 
-def move(weights: torch.Tensor, gradient: torch.Tensor, memory: Memory, recipe: Recipe) -> None:
-    """One step: ``weights`` (P,) and ``memory`` change in place."""
+def move(weights: torch.Tensor, gradient: torch.Tensor, moments: Moments, recipe: Recipe) -> None:
+    """Take one step: ``weights`` (P,) and ``moments`` change in place."""
     if recipe.weight_decay:
         weights *= 1 - recipe.learning_rate * recipe.weight_decay
-    OPTIMISERS[recipe.optimiser](weights, gradient, memory, recipe)
+    OPTIMISERS[recipe.optimiser](weights, gradient, moments, recipe)
 
 
-def _adam(weights: torch.Tensor, gradient: torch.Tensor, memory: Memory, recipe: Recipe) -> None:
+def _adam(weights: torch.Tensor, gradient: torch.Tensor, moments: Moments, recipe: Recipe) -> None:
     adam(
-        [weights], [gradient], [memory.first], [memory.second], [], [memory.steps],
+        [weights], [gradient], [moments.first], [moments.second], [], [moments.steps],
         fused=True, lr=recipe.learning_rate, beta1=BETAS[0], beta2=BETAS[1], eps=EPSILON,
         weight_decay=0.0, amsgrad=False, maximize=False,
     )  # fmt: skip
 
 
-def _sgd(weights: torch.Tensor, gradient: torch.Tensor, memory: Memory, recipe: Recipe) -> None:
+def _sgd(weights: torch.Tensor, gradient: torch.Tensor, moments: Moments, recipe: Recipe) -> None:
     sgd(
-        [weights], [gradient], [memory.first if recipe.momentum else None],
+        [weights], [gradient], [moments.first if recipe.momentum else None],
         fused=True, lr=recipe.learning_rate, momentum=recipe.momentum, dampening=0.0,
         weight_decay=0.0, nesterov=False, maximize=False,
     )  # fmt: skip
 
 
-OPTIMISERS: dict[str, Callable[[torch.Tensor, torch.Tensor, Memory, Recipe], None]] = {
+OPTIMISERS: dict[str, Callable[[torch.Tensor, torch.Tensor, Moments, Recipe], None]] = {
     "adam": _adam,
     "sgd": _sgd,
 }

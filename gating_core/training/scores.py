@@ -1,11 +1,11 @@
-"""How well does an ensemble do on given points?
+"""Loss and accuracy of an ensemble at given points.
 
 Shapes: S seeds, M members, several for each seed, N points, C classes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,41 +15,43 @@ from torch.nn import functional
 from gating_core.attention.classifier import Classifier
 from gating_core.pauses import Pause
 
+Loss = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]  # of logits and labels
+
 BLOCK_NUMBERS = 100_000  # of one tensor, worked on at a time: what stays in a core's cache
 SMALLEST_BLOCK = 16  # points
 
 
 @dataclass(frozen=True, eq=False)
-class Questions:
-    """Points and labels that members are asked about, laid out for them once."""
+class Examples:
+    """Points and labels of all members, laid out once."""
 
     columns: torch.Tensor  # (M, 2, N) float32
     labels: torch.Tensor  # (M, N)
 
     @staticmethod
-    def about(points: np.ndarray, labels: np.ndarray, copies: int = 1) -> Questions:
-        """Points (S, N, 2) and labels (S, N), each asked of ``copies`` members: M = copies x S."""
+    def of(points: np.ndarray, labels: np.ndarray, copies: int = 1) -> Examples:
+        """Points (S, N, 2) and labels (S, N), each for ``copies`` members: M = copies x S."""
         columns = torch.from_numpy(points).float().mT.contiguous()
-        return Questions(columns.repeat(copies, 1, 1), torch.from_numpy(labels).repeat(copies, 1))
+        return Examples(columns.repeat(copies, 1, 1), torch.from_numpy(labels).repeat(copies, 1))
 
 
 def scores(
-    model: Classifier, questions: Questions
+    model: Classifier, examples: Examples, loss: Loss | None = None
 ) -> Generator[None, None, tuple[np.ndarray, np.ndarray]]:
-    """Mean cross-entropy (M,) and accuracy (M,), in float32. Gives way now and then."""
-    members, count = questions.labels.shape
-    loss, hits = torch.zeros(2, members, dtype=torch.float64)
+    """Mean ``loss`` (M,), cross-entropy unless given, and accuracy (M,), in float32; pauses."""
+    members, count = examples.labels.shape
+    total, hits = torch.zeros(2, members, dtype=torch.float64)
     block = block_size(model)
     pause = Pause()
     for columns, labels in zip(
-        questions.columns.split(block, -1), questions.labels.split(block, -1), strict=True
+        examples.columns.split(block, -1), examples.labels.split(block, -1), strict=True
     ):
         with torch.no_grad():
             logits = model(columns.mT)
-            loss += cross_entropies(logits, labels).sum(-1)
+            total += (loss or cross_entropies)(logits, labels).sum(-1)
             hits += right(logits, labels).sum(-1)
         yield from pause()
-    return (loss / count).numpy(), (hits / count).numpy()
+    return (total / count).numpy(), (hits / count).numpy()
 
 
 def block_size(model: Classifier) -> int:
@@ -67,11 +69,11 @@ def cross_entropies(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
 def right(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     """(S, N): whether the largest logit (S, N, C), the first among equals, is the label's."""
     first, second, *others = logits.unbind(-1)
-    top, found = torch.maximum(first, second), (second > first).long()
-    for place, other in enumerate(others, 2):  # class by class: many times faster than `max`
-        found = torch.where(other > top, place, found)
+    top, chosen = torch.maximum(first, second), (second > first).long()
+    for label, other in enumerate(others, 2):  # class by class: many times faster than `max`
+        chosen = torch.where(other > top, label, chosen)
         top = torch.maximum(top, other)
-    return found == labels
+    return chosen == labels
 
 
 def accuracy(logits: torch.Tensor, labels: torch.Tensor) -> np.ndarray:

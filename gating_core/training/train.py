@@ -1,7 +1,6 @@
-"""How is one ensemble trained? All seeds in one batched computation, snapshot by snapshot.
+"""Training of one ensemble: all seeds in one batched computation, snapshot by snapshot.
 
-The trainer yields and never draws; whoever consumes it decides how often to look, and stops it by
-not asking for more.
+The caller stops training by taking no more snapshots.
 """
 
 from __future__ import annotations

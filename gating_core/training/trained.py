@@ -1,4 +1,4 @@
-"""What is there once an ensemble has learned? Its weights, how it got there, and means over seeds.
+"""A trained ensemble: its weights and its history; means over seeds.
 
 Shapes: T snapshots, S seeds.
 """
@@ -15,7 +15,7 @@ from gating_core.attention.config import AttentionConfig
 
 @dataclass(frozen=True, eq=False)
 class TrainedEnsemble:
-    """A trained ensemble and how it got there.
+    """A trained ensemble and its history.
 
     ``steps`` (T,), ``train_loss``, ``train_accuracy`` and ``test_accuracy`` (T, S) along training;
     ``state`` the final float32 weights by name, each with the leading seed axis.
@@ -33,8 +33,7 @@ class TrainedEnsemble:
     def ranking(self) -> np.ndarray:
         """(S,): the members by training accuracy, best first, among equals by training loss.
 
-        Made without looking at the test points, so that a chosen member's test accuracy is an
-        honest one.
+        Test points have no part in it, so the test accuracy of a chosen member is not biased.
         """
         return np.lexsort((self.train_loss[-1], -self.train_accuracy[-1]))
 
@@ -66,10 +65,10 @@ def mean_interval(values: np.ndarray, confidence: float = 0.95) -> MeanInterval:
     return MeanInterval(float(values.mean()), float(_quantile(confidence, len(values)) * error))
 
 
-@lru_cache(maxsize=64)  # a film asks for one at every frame
+@lru_cache(maxsize=64)  # every training frame needs one
 def _quantile(confidence: float, count: int) -> float:
-    """How many standard errors of a mean of ``count`` values reach to the interval's end."""
-    # `scipy.stats.t.ppf` calls this, too; its import takes half a second, on the first visit.
+    """The half width of the interval of a mean of ``count`` values, in standard errors."""
+    # As `scipy.stats.t.ppf`, whose import takes half a second.
     from scipy.special import stdtrit  # here: a tenth of a second, and no worker needs it
 
     return float(stdtrit(count - 1, (1 + confidence) / 2))

@@ -1,8 +1,8 @@
-"""How does an ensemble learn? Step by step, all its members in one batched computation.
+"""Training, step by step: all members of an ensemble in one batched computation.
 
 Shapes: S seeds, V variants, M = V S members (the seeds of the first variant come first), N points,
-C classes, P parameters of the whole ensemble. Everything is float32. Whoever drives the trainer
-decides how far it goes; it never draws, and gives way every tenth of a second.
+C classes, P parameters of the whole ensemble. Everything is float32. The caller decides how far
+training goes; the trainer pauses every tenth of a second (`gating_core.pauses`).
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from gating_core.attention.layer import LayerRecord
 from gating_core.checks import check_integer
 from gating_core.pauses import Pause
 from gating_core.tasks.task import Task
-from gating_core.training.batches import Batches, BatchOrder
+from gating_core.training.batches import Batches, BatchOrder, BatchSource
 from gating_core.training.ensemble import flatten, shared_model
 from gating_core.training.penalties import penalties
-from gating_core.training.recipe import Memory, Recipe, move
-from gating_core.training.scores import Questions, cross_entropies, scores
+from gating_core.training.recipe import Moments, Recipe, move
+from gating_core.training.scores import Examples, Loss, cross_entropies, scores
 
 STEPS_AT_ONCE = 16  # whose batches are gathered together
 GATE_PART = ".gate."  # in the names of a gate's weights
@@ -32,8 +32,8 @@ GATE_PART = ".gate."  # in the names of a gate's weights
 class TrainingDiverged(ArithmeticError):
     """The loss stopped being a finite number. The snapshots yielded before remain valid.
 
-    ``seeds`` are those of the members it happened to, ``places`` say which of the trainer's
-    configurations each of them belongs to.
+    ``seeds`` are those of the members that diverged; ``places`` are the indices of the trainer's
+    configurations that they belong to.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Checkpoint:
 
     step: int
     weights: torch.Tensor  # (P,)
-    memory: Memory
+    memory: Moments
     order: BatchOrder
 
 
@@ -80,7 +80,13 @@ class Trainer:
 
     The ``configs`` differ in nothing but the gate's strength, 0 where there is no gate. Models of
     one seed share data, order of the data and all initial weights that they have in common.
-    ``ValueError`` for anything else, and for batches larger than the data.
+    ``loss`` maps logits (M, N, C) and labels (M, N) to one loss for each point (M, N), of training
+    and in snapshots. ``batches`` replaces the minibatches of the task's training points.
+    ``ValueError`` for configurations that differ in more, and for batches larger than the data.
+
+    >>> trainer = Trainer([config], make_task("circle", seeds=(0, 1)), Recipe())
+    >>> for _ in trainer.advance(100): pass
+    >>> (snapshot,) = drained(trainer.snapshots())
     """
 
     def __init__(
@@ -89,24 +95,28 @@ class Trainer:
         task: Task,
         recipe: Recipe,
         checkpoint: Checkpoint | None = None,
+        loss: Loss = cross_entropies,
+        batches: BatchSource | None = None,
     ) -> None:
-        check_integer("batch_size", recipe.batch_size, 1, task.train_points.shape[1])
-        self.configs, self.task, self.recipe = tuple(configs), task, recipe
+        self.configs, self.task, self.recipe, self.loss = tuple(configs), task, recipe, loss
+        copies = len(self.configs)
+        if batches is None:
+            check_integer("batch_size", recipe.batch_size, 1, task.train_points.shape[1])
+            batches = Batches(task, recipe.batch_size, copies)
+        self.batches = batches
         self.step = 0
         self.model = shared_model(self.configs, task)
         self.weights, self.gradient = flatten(self.model)
-        self.memory = Memory.fresh(self.weights)
-        copies = len(self.configs)
-        self.batches = Batches(task, recipe.batch_size, copies)
-        self.train_questions = Questions.about(task.train_points, task.train_labels, copies)
-        self.test_questions = Questions.about(task.test_points, task.test_labels, copies)
+        self.memory = Moments.fresh(self.weights)
+        self.train_examples = Examples.of(task.train_points, task.train_labels, copies)
+        self.test_examples = Examples.of(task.test_points, task.test_labels, copies)
         if checkpoint is not None:
             self._resume(checkpoint)
 
     # --- Learning ---
 
     def advance(self, step: int) -> Iterator[None]:
-        """Train until ``step`` steps are done in all, giving way now and then.
+        """Train until ``step`` steps are done in all, pausing now and then.
 
         Raises `TrainingDiverged` as soon as a loss is not finite, before it moves any weights.
         """
@@ -117,11 +127,11 @@ class Trainer:
                 yield from pause()
 
     def _learn(self, points: torch.Tensor, labels: torch.Tensor) -> None:
-        records: list[LayerRecord] | None = [] if self.recipe.asks_more else None
+        records: list[LayerRecord] | None = [] if self.recipe.has_penalties else None
         outputs = self.model.attention(points, records)
-        losses = cross_entropies(self.model.read_out(outputs), labels)
-        total = losses.sum() / labels.shape[1]  # members do not mix: each gets its own gradient
-        members = losses.sum(-1)
+        losses = self.loss(self.model.read_out(outputs), labels)
+        total = losses.sum() / losses[0].numel()  # members do not mix: each has its own gradient
+        members = losses.flatten(1).sum(-1)
         if records:
             extra = penalties(records, self.recipe)
             total, members = total + extra.sum(), members + extra
@@ -155,15 +165,15 @@ class Trainer:
         self.memory = checkpoint.memory.copy()
         self.batches.resume(checkpoint.order)
 
-    # --- Looking ---
+    # --- Measuring ---
 
     def snapshots(self) -> Generator[None, None, list[Snapshot]]:
-        """How all variants do now, one snapshot for each configuration; gives way in between.
+        """One snapshot for each configuration, as its models are now; pauses in between.
 
         Raises `TrainingDiverged` where a training loss is not finite.
         """
-        train_loss, train_accuracy = yield from scores(self.model, self.train_questions)
-        test_loss, test_accuracy = yield from scores(self.model, self.test_questions)
+        train_loss, train_accuracy = yield from scores(self.model, self.train_examples, self.loss)
+        test_loss, test_accuracy = yield from scores(self.model, self.test_examples, self.loss)
         self._check(torch.from_numpy(train_loss), self.step)
         return [
             Snapshot(

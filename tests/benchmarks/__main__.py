@@ -1,4 +1,4 @@
-"""`python -m tests.benchmarks [NAME] [--keep]`: which ratios does this machine show today?"""
+"""`python -m tests.benchmarks [NAME] [--keep]`: print the ratios of all benchmarks, or of one."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import argparse
 from collections.abc import Sequence
 
 from tests.benchmarks.largest import GOAL_GB, GOAL_SECONDS, largest
-from tests.benchmarks.last import LAST, MARK, Table, changes, gone, keep, load, machine
+from tests.benchmarks.last import LAST, Table, changes, gone, load, machine, save
 from tests.benchmarks.measuring import BENCHMARKS, measure
-from tests.benchmarks.table import Row, render
+from tests.benchmarks.table import MARK, Row, render
 
 LARGEST = "largest"  # no ratio: seconds and memory against what one may ask
 NOTES = f"""\
@@ -20,7 +20,12 @@ a row says otherwise. N points, D model dimension, n values, L layers. Rows abou
 the move of its slider; a goal takes the place of the reference. The process is a notebook's, which
 imports the core alone (library), a worker's of the app, or the one that serves the pages. "Against
 last" is this ratio over that of the last table ({LAST.name}); it says faster or slower, and
-{MARK} marks what is slower, where the quartiles of both do not overlap."""
+{MARK} marks what is slower, where the quartiles of both do not overlap, and ratios above a goal."""
+
+OTHER_MACHINE = (
+    "Warning: the last table is of another machine. What is against it compares two machines, not"
+    " two versions of the code."
+)
 
 
 def main() -> None:
@@ -32,14 +37,14 @@ def main() -> None:
     options = parser.parse_args()
     if options.name == LARGEST:
         print(largest())
-        print(f"\nWanted: {GOAL_SECONDS:g} s and {GOAL_GB:g} GB at most, or a sentence.")
+        print(f"\nGoal: {GOAL_SECONDS:g} s and {GOAL_GB:g} GB at most, or a sentence.")
         return
     names = [options.name] if options.name else list(BENCHMARKS)
     measured = {name: measure(name) for name in names}
     last = load()
     print(report(measured, last))
     if options.keep:
-        keep(measured)
+        save(measured)
 
 
 def report(measured: dict[str, list[Row]], last: dict[str, Table]) -> str:
@@ -47,13 +52,21 @@ def report(measured: dict[str, list[Row]], last: dict[str, Table]) -> str:
     before = [row for name in measured if name in last for row in last[name].rows]
     rows = [row for each in measured.values() for row in each]
     parts = [render(rows, changes(rows, before)), "", NOTES, "", f"This machine: {machine()}."]
+    parts += [
+        f"Above its goal of {row.goal:g}: {row.what}: {row.ratio.median:.2f} {MARK}"
+        for row in rows
+        if row.misses_goal
+    ]
     parts += [f"Gone since the last table: {name}" for name in gone(rows, before)]
-    return "\n".join([*parts, *_lasts([last[name] for name in measured if name in last])])
+    return "\n".join([*parts, *_origins([last[name] for name in measured if name in last])])
 
 
-def _lasts(tables: Sequence[Table]) -> list[str]:
-    """When and where the last tables were measured, each once."""
-    return list(dict.fromkeys(f"Last table: {each.date}, {each.machine}." for each in tables))
+def _origins(tables: Sequence[Table]) -> list[str]:
+    """When and where the last tables were measured, each once, and a warning."""
+    lines = list(dict.fromkeys(f"Last table: {each.date}, {each.machine}." for each in tables))
+    if any(each.machine != machine() for each in tables):
+        lines.append(OTHER_MACHINE)
+    return lines
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What does curvature cost: how many forward passes, and how much less than nested torch.func?"""
+"""The cost of curvature, in forward passes, and against nested torch.func."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long does the largest that each page allows take, and in how much memory?
+"""Seconds and memory of the largest that each page allows.
 
 Every link is opened in a process of its own, as by a first visitor. Seconds are until there is a
 picture of what was asked for, which is the goal's, and until all is measured that is measured
@@ -45,16 +45,15 @@ LARGEST = {  # page and link by what is the most about it
 
 def largest() -> str:
     """A table of seconds and peak memory, and what the page said."""
-    lines = [f"{'what':34} {'seconds':>8} {'in all':>8} {'GB':>6}  said"]
+    lines = [f"{'what':34} {'seconds':>8} {'in all':>8} {'GB':>6}  message"]
     for what in LARGEST:
         command = [sys.executable, "-m", "tests.benchmarks.largest", what]
-        found = json.loads(subprocess.run(command, cwd=ROOT, check=True, capture_output=True,
+        result = json.loads(subprocess.run(command, cwd=ROOT, check=True, capture_output=True,
                                           text=True).stdout.splitlines()[-1])  # fmt: skip
-        over = " (!)" if found["seconds"] > GOAL_SECONDS or found["gb"] > GOAL_GB else ""
-        said = " ".join(found["said"]) + over
-        lines.append(
-            f"{what:34} {found['seconds']:8.1f} {found['all']:8.1f} {found['gb']:6.2f}  {said}"
-        )
+        over = " (!)" if result["seconds"] > GOAL_SECONDS or result["gb"] > GOAL_GB else ""
+        message = " ".join(result["messages"]) + over
+        numbers = f"{result['seconds']:8.1f} {result['all']:8.1f} {result['gb']:6.2f}"
+        lines.append(f"{what:34} {numbers}  {message}")
     return "\n".join(lines)
 
 
@@ -76,8 +75,8 @@ def opened(what: str) -> dict[str, object]:
     in_all = time.perf_counter() - began
     assert not app.exception, app.exception
     peak = max(map(_peak_kb, [os.getpid(), *(x.pid for x in Process().children())])) / KB_PER_GB
-    said = [box.value for box in (*app.info, *app.error)]
-    return {"seconds": seconds, "all": in_all, "gb": peak, "said": said}
+    messages = [box.value for box in (*app.info, *app.error)]
+    return {"seconds": seconds, "all": in_all, "gb": peak, "messages": messages}
 
 
 def _peak_kb(process: int) -> int:

@@ -1,4 +1,4 @@
-"""How do today's ratios stand beside those of the last table, which lies beside the code?
+"""The last table, in a file beside the code, and how new ratios differ from it.
 
 A change counts where the quartiles of today's rounds and of the last table's do not overlap.
 """
@@ -16,12 +16,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from tests.benchmarks.table import Row
+from tests.benchmarks.table import MARK, Row
 from tests.benchmarks.timing import Spread
 
 LAST = Path(__file__).with_name("last.json")
 NEW = "new"
-MARK = "(!)"
 
 
 @dataclass(frozen=True)
@@ -49,8 +48,8 @@ def change(row: Row, before: Row | None) -> str:
 
 def changes(rows: Sequence[Row], before: Sequence[Row]) -> list[str]:
     """What to say of each of the ``rows``; they are matched by their names."""
-    known = {row.name: row for row in before}
-    return [change(row, known.get(row.name)) for row in rows]
+    by_name = {row.name: row for row in before}
+    return [change(row, by_name.get(row.name)) for row in rows]
 
 
 def gone(rows: Sequence[Row], before: Sequence[Row]) -> list[str]:
@@ -70,7 +69,7 @@ def load(path: Path = LAST) -> dict[str, Table]:
     }
 
 
-def keep(measured: Mapping[str, Sequence[Row]], path: Path = LAST) -> None:
+def save(measured: Mapping[str, Sequence[Row]], path: Path = LAST) -> None:
     """Write the rows of each benchmark as its last; benchmarks that were not run stay."""
     today = datetime.now(UTC).date().isoformat()
     tables = load(path) | {
@@ -87,8 +86,8 @@ def machine() -> str:
 
 
 def _processor() -> str:
-    known = Path("/proc/cpuinfo")
-    text = known.read_text(encoding="utf-8") if known.exists() else ""
+    file = Path("/proc/cpuinfo")
+    text = file.read_text(encoding="utf-8") if file.exists() else ""
     model = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
     return model[1] if model else platform.processor() or platform.machine()
 

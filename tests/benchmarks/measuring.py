@@ -1,4 +1,4 @@
-"""Which benchmarks are there, and in which processes is each measured?"""
+"""The benchmarks, and the processes in which each is measured."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What does it cost to ask the system for memory again and again, while curvature is measured?
+"""The cost of asking the system for memory again and again, while curvature is measured.
 
 Three processes measure by turns: a worker, which has memory at hand; one that leaves the allocator
 as it is; and one set up as the process that serves pages, which gives memory back.
@@ -12,13 +12,13 @@ from dataclasses import replace
 from functools import cache
 
 from gating_core.experiments.comparison import (
-    FILM_GRID,
+    FRAME_GRID,
     Setting,
     TrainedRun,
     drawn_frames,
     train_setting,
 )
-from gating_core.experiments.comparison.along import curvature_along
+from gating_core.experiments.comparison.run_curvature import curvature_along
 from gating_core.pauses import drained
 from tests.benchmarks.process import LIBRARY, SERVER, WORKER, started
 from tests.benchmarks.table import Row, compare
@@ -42,7 +42,7 @@ def _at_depth(processes: dict[str, ProcessPoolExecutor], depth: int) -> list[Row
         {name: along(name) for name in processes}, lambda number: number, ROUNDS, limit_s=60
     )
     frames = len(drawn_frames(_run(depth)))
-    sizes = f"{frames} x {FILM_GRID}² points, tokens, L={depth}"
+    sizes = f"{frames} x {FRAME_GRID}² points, tokens, L={depth}"
     return [
         replace(compare(seconds, WORKER, other, sizes, "curvature along a run"), process=WORKER)
         for other in (LIBRARY, SERVER)

@@ -1,6 +1,6 @@
-"""Is exact curvature dearer than the discrete curvature of a mesh with the same points?
+"""The cost of exact curvature against the discrete curvature of a mesh with the same points.
 
-Both sides begin with points of the input plane and evaluate the model themselves.
+Both begin with points of the input plane and evaluate the model themselves.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ def rows(process: str) -> list[Row]:
         return mesh.curvature("gaussian")
 
     names = ("jet + curvature", "forward pass + PyVista mesh")
-    sides = dict(zip(names, (exact, discrete), strict=True))
+    alternatives = dict(zip(names, (exact, discrete), strict=True))
     sizes = f"N {POINT_COUNT}, D {MODEL_DIM}, n {VALUE_COUNT}, L 1, float64"
     return [
         compare(
-            interleaved(sides, grid_points, ROUNDS, threads),
+            interleaved(alternatives, grid_points, ROUNDS, threads),
             *names,
             sizes,
             names[0] + THREADS[threads],

@@ -1,4 +1,4 @@
-"""How long from the slider to the new picture, on the server and in a real browser?
+"""Seconds from the slider to the new picture, on the server and in a real browser.
 
 The server's part drives the Manifold page as its tests do: a strength that comes with the link,
 which is measured unless it was among those that are sent at once. The browser's part presses a key
@@ -154,6 +154,7 @@ def _against_goal(what: str, seconds: np.ndarray, sizes: str) -> Row:
         reference_time=f"{1e3 * GOAL_SECONDS:.0f} ms",
         ratio=spread(seconds / GOAL_SECONDS),
         sizes=f"grid 61, {sizes}",
+        goal=1.0,
     )
 
 

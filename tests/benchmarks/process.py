@@ -1,4 +1,4 @@
-"""In which process is a benchmark measured? In one that is set up as its users' is.
+"""Processes that are set up as those of the users: a benchmark is measured in one of them.
 
 A notebook imports the core and nothing else; a worker of the app has memory at hand; the process
 that serves pages gives memory back. Each is started for its benchmark, as `multiprocessing` spawns:

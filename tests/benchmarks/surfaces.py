@@ -1,4 +1,4 @@
-"""What is measured: which gated surfaces, at which points, and what is one plain forward pass?
+"""The gated surfaces that are measured, their points, and one plain forward pass.
 
 The forward pass is written out in torch without the model class, the ensemble axis or the heads:
 the least that anyone would compute to draw the surface.

@@ -1,4 +1,4 @@
-"""What does a measured ratio look like in print? One row per comparison, plain text."""
+"""Rows of measured ratios, and the table in which they are printed."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ HEAD = (
     "process", "what", "time", "reference", "ratio (median, quartiles)", "against last", "sizes",
 )  # fmt: skip
 GAP = "  "
+MARK = "(!)"  # slower than in the last table, or beyond the goal
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,7 @@ class Row:
     """One comparison: both times in words, the ratio over the rounds.
 
     ``process`` is the kind it was measured in. The ratio is time over reference, or, of a
-    ``speed``, rate over reference.
+    ``speed``, rate over reference. A ratio above the ``goal`` misses it.
     """
 
     what: str
@@ -31,11 +32,16 @@ class Row:
     sizes: str
     process: str = ""
     speed: bool = False
+    goal: float | None = None
 
     @property
     def name(self) -> str:
         """What is compared with what; two rows of one name are comparable."""
         return f"{self.process}: {self.what} / {self.reference} ({self.sizes})"
+
+    @property
+    def misses_goal(self) -> bool:
+        return self.goal is not None and self.ratio.median > self.goal
 
 
 def compare(
@@ -84,4 +90,5 @@ def render(rows: Sequence[Row], changes: Sequence[str]) -> str:
 
 def _ratio(row: Row) -> str:
     low, high = significant(row.ratio.low), significant(row.ratio.high)
-    return f"{significant(row.ratio.median)} ({low} to {high})"
+    mark = f" {MARK}" if row.misses_goal else ""
+    return f"{significant(row.ratio.median)} ({low} to {high}){mark}"

@@ -1,4 +1,4 @@
-"""How long do alternatives take beside each other, with the machine's noise shared by all?
+"""Times of alternatives measured by turns, so that all share the machine's noise.
 
 Every round calls each alternative once, in the same order and on the same input: A, B, C, A, B, C.
 Whatever else the machine is doing then hits all of them alike, and the ratio of two times of the

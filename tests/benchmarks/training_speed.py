@@ -1,4 +1,4 @@
-"""How much faster does an ensemble train together than its members one after the other?
+"""The speed of training an ensemble together, against its members one after the other.
 
 Speed is counted in model-examples per second: members x steps x batch size over seconds. Every
 round trains members with other seeds on other data; the data are drawn outside the measured time,

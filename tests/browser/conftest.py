@@ -1,4 +1,4 @@
-"""What do the browser tests share? Two served apps, one Chromium, one record of what went wrong."""
+"""What browser tests share: two served apps, one Chromium, one record of what went wrong."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -63,7 +63,7 @@ def pages(browser: Browser, served_parts: Served) -> Iterator[Pages]:
 def visit_part(pages: Pages) -> Iterator[Callable[..., Page]]:
     """Visit a part afresh (see `Pages`); in the end nothing may have gone wrong there."""
     yield pages.visit
-    problems = pages.let_go()
+    problems = pages.release()
     assert not problems
 
 

@@ -1,4 +1,4 @@
-"""Where on the screen is what a page shows? Asked of the browser, and of Plotly's own matrices."""
+"""Where on the screen a page shows what: by the browser's boxes and Plotly's own matrices."""
 
 import io
 import re
@@ -16,6 +16,7 @@ DRAWN_AT_LEAST = 0.03  # of a scene's pixels
 SCENES = "[...document.querySelectorAll('.gc-scene')]"
 CAMERAS = f"() => {SCENES}.map(div => div._fullLayout.scene._scene.getCamera())"
 SEEN = 1e-6  # of a scene's size: less is rounding, which differs between processors
+PIXEL = 0.5  # less of a box's edge is rounding, which differs between fonts and screens
 # Whether the cameras are not those of before any more, as one sees it.
 TURNED = f"""before => ({CAMERAS})().some((camera, i) => ['eye', 'center', 'up'].some(part =>
   ['x', 'y', 'z'].some(axis => Math.abs(camera[part][axis] - before[i][part][axis]) > {SEEN})))"""
@@ -64,8 +65,7 @@ _WIDTHS = """() => [document.documentElement, document.querySelector('[data-test
 
 def extents(page: Page, of: str = "all but the markers") -> list[list[list[float]]]:
     """Of every scene the least and the largest place across, and up, from -1 to 1 in its panel."""
-    found: list[list[list[float]]] = page.evaluate(_EXTENTS.replace("POINTS", f"({_POINTS[of]})"))
-    return found
+    return page.evaluate(_EXTENTS.replace("POINTS", f"({_POINTS[of]})"))
 
 
 def assert_nothing_is_cropped(page: Page) -> None:
@@ -84,10 +84,9 @@ def assert_on_the_first_screen(page: Page, *selectors: str) -> None:
         assert boxes, f"{selector} is not there"
         for left, right, top, bottom in boxes:
             where = f"{selector} is at {left:.0f} to {right:.0f}, {top:.0f} to {bottom:.0f}"
-            assert left >= 0, where
-            assert top >= 0, where
-            assert right <= size["width"], where
-            assert bottom <= size["height"], where
+            assert min(left, top) > -PIXEL, where
+            assert right < size["width"] + PIXEL, where
+            assert bottom < size["height"] + PIXEL, where
 
 
 def assert_scrolls_only_down(page: Page) -> None:
@@ -97,14 +96,14 @@ def assert_scrolls_only_down(page: Page) -> None:
     for content, window in page.evaluate(_WIDTHS):
         assert content <= window <= size["width"]
     for left, right, *_ in page.evaluate(_BOX, ".gc-scene, .gc-plane"):
-        assert left >= 0
-        assert right <= size["width"]
+        assert left > -PIXEL
+        assert right < size["width"] + PIXEL
 
 
 def assert_stacked(page: Page) -> None:
     """The view's two columns stand one below the other."""
     (_, _, _, end), (_, _, start, _) = page.evaluate(_BOX, ".gc-column")
-    assert start >= end
+    assert start > end - PIXEL
 
 
 def assert_dark(page: Page) -> None:

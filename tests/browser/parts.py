@@ -1,4 +1,4 @@
-"""How does a test visit a part of the interface that nobody has touched, without loading a page?
+"""Pages of single parts of the interface, fresh for every test without being loaded again.
 
 To load one takes seconds, most of them for Streamlit itself. The app of parts makes everything
 new when the number of the visit in its link changes, and a page follows a new link without a load.
@@ -31,7 +31,7 @@ class Pages:
     def visit(self, query: str = "", ready: str | None = None, **window: Any) -> Page:
         """A page as a fresh visitor sees it, once there is what ``ready`` selects.
 
-        Until `let_go`, no other visit gets the same page. ``window`` are options of
+        Until `release`, no other visit gets the same page. ``window`` are options of
         `Browser.new_context`.
         """
         visit = next(_visits)
@@ -60,8 +60,8 @@ class Pages:
         self._taken.append(page)
         return page
 
-    def let_go(self) -> list[str]:
-        """End a test's visits; tells what went wrong on any page during them."""
+    def release(self) -> list[str]:
+        """End a test's visits; return what went wrong on any page during them."""
         self._taken.clear()
         problems, self.watch.problems = self.watch.problems, []
         return problems

@@ -1,4 +1,4 @@
-"""How does a test point at what a page shows: click until it is heard, draw a finger over it?"""
+"""Pointing at what a page shows: clicking until it is marked, drawing a finger over it."""
 
 from collections.abc import Callable, Iterable
 

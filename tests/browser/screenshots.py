@@ -1,92 +1,92 @@
-"""What does every page look like, light and dark, on a wide screen and on a phone?
+"""Pictures of every page, light and dark, on screens of four sizes.
 
-``python -m tests.browser.screenshots`` photographs them all into ``screenshots/``.
+    python -m tests.browser.screenshots [--out FOLDER] [--page NAME ...] [--sizes 1400,390]
+                                        [--light | --dark] [--full] [--cold]
+
+Saves the first screen of every state of `addresses`, unscrolled, with ``--full`` the whole page as
+well. One server serves all; with ``--cold`` every picture is a first visitor's, of a server just
+started, and the moment when the first words appear is saved too.
 """
 
+import argparse
 import sys
+from contextlib import ExitStack
 from itertools import product
 from pathlib import Path
 
 from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
+from .addresses import FIRST, PAGES, addresses
 from .serving import REPOSITORY, find_chromium, launch, serve
-from .visiting import await_view, open_page, settle
+from .visiting import open_page, settle
 
-FOLDER = REPOSITORY / "screenshots"
-SCHEMES = ("light", "dark")
-WIDTHS = {"wide": 1400, "phone": 390}  # pixels
-FIRST_HEIGHT, GREATEST_HEIGHT = 1000, 6000  # pixels
+HEIGHTS = {1400: 900, 1366: 768, 900: 900, 390: 844}  # pixels, by width
+GREATEST_HEIGHT = 6000  # pixels, of a whole page
 # Streamlit scrolls within its own container, which a full-page screenshot cuts off.
 CONTENT_HEIGHT = """() => {
   const main = document.querySelector('[data-testid=stMain]');
   return document.documentElement.clientHeight - main.clientHeight + main.scrollHeight;
 }"""
 
-CHARTS_DRAWN = """() => [...document.querySelectorAll('[data-testid=stPlotlyChart]')]
-  .every(chart => chart.querySelector('.main-svg'))"""
+
+def options(arguments: list[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.browser.screenshots")
+    parser.add_argument("--out", type=Path, default=REPOSITORY / "screenshots")
+    names = [path or FIRST for path in PAGES]
+    parser.add_argument("--page", choices=names, action="append", help="all, if none is given")
+    parser.add_argument("--sizes", default=",".join(map(str, HEIGHTS)), help="widths in pixels")
+    schemes = parser.add_mutually_exclusive_group()
+    for scheme in ("light", "dark"):
+        schemes.add_argument(f"--{scheme}", action="store_const", dest="schemes", const=(scheme,),
+                             default=("light", "dark"))  # fmt: skip
+    parser.add_argument("--full", action="store_true", help="the whole page as well")
+    parser.add_argument("--cold", action="store_true", help="a fresh server for every picture")
+    chosen = parser.parse_args(arguments)
+    chosen.sizes = {int(width): HEIGHTS.get(int(width), 900) for width in chosen.sizes.split(",")}
+    chosen.page = [{FIRST: ""}.get(name, name) for name in chosen.page or names]
+    return chosen
 
 
-# What else of a page is photographed, beside its first state: another task, depth, dimension,
-# strength, colour, and what is folded. By the page's place in the address.
-STATES = {
-    "": ("task=xor", "task=moons&colour=curvature", "depth=4", "strength=0", "explore=true"),
-    "Manifold": ("layers=4", "dim=8&n=6", "strength=0", "chart=weights", "tab=Doubt"),
-    "Decision_boundary": ("data=xor", "stack=4", "width=8", "data=blobs4", "paint=curvature"),
-    "Depth": ("stacked=aligned+gates", "stacked=random+stacks&around=nothing+else", "every=true"),
-    "Claims": ("claim=C1", "claim=C6", "claim=C3&wide=all+variants", "run_study=true"),
-    "How_to_read": (),
-}
-
-
-def addresses() -> dict[str, str]:
-    """File name to address, for every page in its first state and in the `STATES`."""
-    names = [
-        path.stem.lstrip("0123456789").lstrip("_ -") for path in (REPOSITORY / "pages").glob("*.py")
-    ]
-    found = {}
-    for page in ("", *sorted(names)):
-        for state in ("", *STATES[page]):
-            words = state.replace("=", "-").replace("&", "_")
-            file = "_".join(filter(None, (page.lower() or "landing", words)))
-            found[file] = f"/{page}?{state}".rstrip("?")
-    return found
-
-
-def photograph(page: Page, url: str, has_view: bool, file: Path) -> None:
-    """Open ``url`` and save it in full height."""
+def photograph(page: Page, url: str, file: Path, full: bool, cold: bool) -> None:
+    """Save what ``url`` looks like as ``file``; other pictures of it beside that."""
     page.goto(url)
-    page.get_by_test_id("stMain").wait_for()
-    await_page = await_view if has_view else settle
-    await_page(page)
-    width = page.viewport_size["width"] if page.viewport_size else WIDTHS["wide"]
-    height = min(page.evaluate(CONTENT_HEIGHT), GREATEST_HEIGHT)
-    page.set_viewport_size(ViewportSize(width=width, height=height))
-    await_page(page)
-    page.wait_for_function(CHARTS_DRAWN)
+    if cold:
+        page.get_by_test_id("stHeading").first.wait_for()
+        page.screenshot(path=file.with_stem(f"{file.stem}_at_first"))
+    page.wait_for_load_state("networkidle")  # a component's script may be still to come
+    settle(page)
     page.screenshot(path=file)
+    if full:
+        size = page.viewport_size
+        height = min(page.evaluate(CONTENT_HEIGHT), GREATEST_HEIGHT)
+        page.set_viewport_size(ViewportSize(width=size["width"], height=height))
+        settle(page)
+        page.screenshot(path=file.with_stem(f"{file.stem}_full"))
 
 
-def photograph_all(browser: Browser, url: str) -> None:
-    for scheme, (size, width) in product(SCHEMES, WIDTHS.items()):
-        for name, address in addresses().items():
-            file = FOLDER / f"{name}_{size}_{scheme}.png"
-            viewport = {"width": width, "height": FIRST_HEIGHT}
-            with open_page(browser, viewport=viewport, color_scheme=scheme) as page:
-                photograph(page, url + address, "read" not in name, file)
-            print(file.relative_to(REPOSITORY), flush=True)
+def photograph_all(browser: Browser, chosen: argparse.Namespace) -> None:
+    states = {name: link for page in chosen.page for name, link in addresses(page).items()}
+    with ExitStack() as stack:
+        warm = None if chosen.cold else stack.enter_context(serve())
+        kinds = product(states.items(), chosen.sizes.items(), chosen.schemes)
+        for (name, address), (width, height), scheme in kinds:
+            file = chosen.out / f"{name}_{width}_{scheme}.png"
+            viewport = {"width": width, "height": height}
+            with ExitStack() as one:
+                served = warm or one.enter_context(serve())
+                page = one.enter_context(open_page(browser, viewport=viewport, color_scheme=scheme))
+                photograph(page, served.url + address, file, chosen.full, chosen.cold)
+            print(file, flush=True)
 
 
 def main() -> None:
+    chosen = options()
     chromium = find_chromium()
     if chromium is None:
         sys.exit("Screenshots need `chromium` on the PATH.")
-    FOLDER.mkdir(exist_ok=True)
-    with (
-        serve() as served,
-        sync_playwright() as playwright,
-        launch(playwright, chromium) as browser,
-    ):
-        photograph_all(browser, served.url)
+    chosen.out.mkdir(parents=True, exist_ok=True)
+    with sync_playwright() as playwright, launch(playwright, chromium) as browser:
+        photograph_all(browser, chosen)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""How is the app served to a real browser, and which browser is it?"""
+"""The app served to a real browser, and that browser."""
 
 import shutil
 import socket
@@ -19,6 +19,7 @@ HOST = "127.0.0.1"
 START_SECONDS = 90.0
 POLL_SECONDS = 0.2
 STOP_SECONDS = 10.0
+CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 CHROMIUM_FLAGS = (
     "--no-sandbox",
     "--use-gl=angle",
@@ -49,7 +50,7 @@ class Served:
 
 def find_chromium() -> str | None:
     """The path of Chromium, or ``None``."""
-    return shutil.which("chromium")
+    return next(filter(None, map(shutil.which, CHROMIUM_NAMES)), None)
 
 
 def without_browser(chromium: str | None, environment: Mapping[str, str]) -> tuple[str, str] | None:

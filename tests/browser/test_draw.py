@@ -1,4 +1,4 @@
-"""Does the square keep what is drawn, tell Python after each stroke, and obey Python after?"""
+"""The square keeps what is drawn, reports each stroke to Python, and shows what Python sends."""
 
 import json
 from itertools import pairwise

@@ -89,12 +89,15 @@ def test_the_sentence_follows_the_strength(browser, served, watch):
         settle(page)
 
 
-def test_a_phone_scrolls_only_down(browser, served, watch):
+def test_a_phone_shows_a_picture_first_and_scrolls_only_down(browser, served, watch):
     with open_page(browser, watch, **PHONE) as page:
         visit(page, watch, f"{served.url}{ADDRESS}?case=ruled")
         await_view(page)
         assert_scrolls_only_down(page)
-        assert_drawn(page.locator(".gc-scene").first)
+        scene = page.locator(".gc-scene").first
+        box = scene.bounding_box()
+        assert box["y"] + box["height"] / 2 < PHONE["viewport"]["height"]  # most of it is seen
+        assert_drawn(scene)
 
 
 def test_all_folded_parts_open_with_two_scenes_and_fit_a_phone(browser, served, watch):

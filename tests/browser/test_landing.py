@@ -435,7 +435,7 @@ def test_numbers_that_do_not_come_are_said_to_be_missing_until_others_do(browser
     with open_page(browser, **WIDE) as page:
         page.route("**/media/*", lambda route: route.abort())
         page.goto(served.url)
-        missing = page.get_by_text("The 3-D view could not start: its numbers did not come")
+        missing = page.get_by_text("The 3-D view could not start: its data did not load")
         missing.wait_for()
         page.unroute("**/media/*")
         page.get_by_role("radio", name="xor").click()

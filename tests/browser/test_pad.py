@@ -181,7 +181,7 @@ def test_what_lies_outside_is_hollow_at_the_rim_until_it_is_moved(visit):
 def test_a_finger_moves_a_handle_and_scrolls_beside_it(visit):
     page = visit(**PHONE)
     box = page.locator(".gc-pad-plot").bounding_box()
-    assert box["width"] == box["height"] == 320
+    assert (box["width"], box["height"]) == pytest.approx((320, 320), abs=1)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     for hit in page.locator(".gc-pad-hit").all():
         assert hit.bounding_box()["width"] >= 24
@@ -202,9 +202,9 @@ def test_a_narrow_column_keeps_handles_and_words_at_their_size(visit):
     page = visit(viewport={"width": 200, "height": 700})
     box = page.locator(".gc-pad-plot").bounding_box()
     assert 100 < box["width"] < 200
-    assert box["width"] == pytest.approx(box["height"])
+    assert box["width"] == pytest.approx(box["height"], abs=1)
     for hit in page.locator(".gc-pad-hit").all():
-        assert hit.bounding_box()["width"] == pytest.approx(36)
+        assert hit.bounding_box()["width"] == pytest.approx(36, abs=1)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Do the browser tests notice what they must: a missing browser, an error, a foreign host?"""
+"""Browser tests notice what they must: a missing browser, an error, a foreign host."""
 
 import pytest
 

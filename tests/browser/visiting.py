@@ -1,4 +1,4 @@
-"""How does a test open a page, wait for its pictures, and notice whatever goes wrong there?"""
+"""Opening a page, waiting for its pictures, and noticing whatever goes wrong there."""
 
 import itertools
 import json
@@ -15,8 +15,8 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, R
 from .serving import HOST
 
 WAIT_MS = 60_000  # software rendering on a busy machine
-QUIET_MS = 200  # longer than any of our scripts waits before it reports (120) or draws again
-QUIET_FRAMES = 12  # as long as that on an idle machine, longer on a busy one
+TIMER_MS = 500  # a timer of at most so long: the page reports or draws when it is over
+QUIET_FRAMES = 6  # in which nothing changes, and no such timer is pending
 DESK = {"viewport": {"width": 1400, "height": 900}}
 PHONE = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark"}
 # Both about speed: Plotly's own, and that of a canvas read back without a graphics card.
@@ -24,7 +24,7 @@ BEARABLE_WARNINGS = ("willReadFrequently", "GPU stall due to ReadPixels")
 
 # What Streamlit asks its server and is told, read from the heads of its messages (protobuf):
 # `asked`, a run has been asked for and has not begun; `polls`, a fragment runs again by itself.
-# `socket` is the newest connection, so that a test can break it.
+# `socket` is the newest connection, so that a test can break it. `timers`: those that are pending.
 # Put before a page's own scripts.
 _LISTEN = """(() => {
   const ASK = 11 << 3 | 2;  // BackMsg.rerun_script
@@ -46,7 +46,9 @@ _LISTEN = """(() => {
     }
     return [];
   };
-  const script = window.testScript = { asked: false, running: false, runs: 0, polls: false };
+  const timers = new Set();
+  const script = { asked: false, running: false, runs: 0, polls: false, timers };
+  window.testScript = script;
   let polling = false;  // says the run that goes on
   const hear = ({ data }) => {
     const [what, value] = kind(new Uint8Array(data));
@@ -60,6 +62,19 @@ _LISTEN = """(() => {
       if (value === INTERRUPTED) script.asked = true;  // another one follows
     }
   };
+  const { setTimeout: later, clearTimeout: cancel } = window;
+  window.setTimeout = (act, delay, ...rest) => {
+    const id = later((...given) => {
+      timers.delete(id);
+      act(...given);
+    }, delay, ...rest);
+    if (delay <= TIMER_MS) timers.add(id);
+    return id;
+  };
+  window.clearTimeout = id => {
+    timers.delete(id);
+    cancel(id);
+  };
   const Original = window.WebSocket;
   window.WebSocket = class extends Original {
     constructor(...rest) {
@@ -72,17 +87,17 @@ _LISTEN = """(() => {
       super.send(data);
     }
   };
-})()"""
+})()""".replace("TIMER_MS", str(TIMER_MS))
 
 # True once the script has ended, nobody will start it again, and the view has drawn its picture,
 # whose numbers have come, in the size of its place; no scene turns any more: Plotly puts what it is
 # told of a new picture's camera half a second ahead, and until then hears no wheel.
-# What the page's own scripts then still have to say or draw, they do within a few frames; these
-# are counted from the call on, which a number of its own tells from the calls before.
-_SETTLED = """([call, quiet, frames]) => {
+# What the page's own scripts then still have to say or draw, they do after a timer or within a few
+# frames; these are counted from the call on, which a number of its own tells from the calls before.
+_SETTLED = """([call, frames]) => {
   const view = document.querySelector('.gc-view');
   const shown = document.querySelector('[data-testid=stApp]')?.dataset.testScriptState;
-  const { asked, running, runs, polls } = window.testScript;
+  const { asked, running, runs, polls, timers } = window.testScript;
   const over = runs > 0 && !asked && !running && !polls && shown === 'notRunning';
   const state = view?.__gc;
   const drawn = view === null
@@ -96,10 +111,9 @@ _SETTLED = """([call, quiet, frames]) => {
   const places = scenes.map(({ cameraParams: { view: from, projection } }) => [from, projection]);
   const now = [call, location.href, runs, over, drawn, view?.dataset.n, view?.dataset.frame,
     fit, still, places].join();
-  if (window.testSeen?.now !== now) window.testSeen = { now, since: performance.now(), frames: 0 };
-  const { since, frames: passed } = window.testSeen;
+  if (window.testSeen?.now !== now || timers.size) window.testSeen = { now, frames: 0 };
   window.testSeen.frames += 1;
-  return over && drawn && fit && still && passed >= frames && performance.now() - since > quiet;
+  return over && drawn && fit && still && window.testSeen.frames > frames;
 }"""
 _FOLLOW = """link => {
   history.pushState(null, '', link);
@@ -214,4 +228,4 @@ def await_view(page: Page) -> None:
 def settle(page: Page) -> None:
     """Wait until the script has ended and nothing is drawn any more; looks at every frame."""
     page.bring_to_front()  # behind another page it would draw one frame in a second
-    page.wait_for_function(_SETTLED, arg=[next(_calls), QUIET_MS, QUIET_FRAMES])
+    page.wait_for_function(_SETTLED, arg=[next(_calls), QUIET_FRAMES])

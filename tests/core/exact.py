@@ -71,7 +71,7 @@ def attention(m, model, point: list, member: int = 0) -> tuple[list, list[tuple]
     Weights are the floats that the model holds; Python numbers such as d ** -0.5 count as exact.
     """
     maps, offsets = (_read(m, x, member) for x in (model.input_map, model.input_bias))
-    if model.config.source == "memory":
+    if model.config.source != "tokens":
         maps, offsets = [maps], [offsets]
     states = [_affine(point, *token) for token in zip(maps, offsets, strict=True)]
     return _run(m, model, states, member)
@@ -133,10 +133,10 @@ def _layer(m, layer, hidden: list, member: int, given: list | None) -> tuple[lis
             return [a * g for a in x]
         return [a * g[channel // width] for channel, a in enumerate(x)]
 
-    if config.source == "memory":
+    if config.source != "tokens":
         keys = [gated("G3", k, k) for k in read["keys"]]
         values = [gated("G2", v, v) for v in read["values"]]
-        bias = read["bias"]
+        bias = read.get("bias")
         gate_readers = {"G2": read["values"], "G3": read["keys"]}
     else:
         keys = [gated("G3", _affine(t, read["key_map"]), t) for t in states]
@@ -152,13 +152,17 @@ def _layer(m, layer, hidden: list, member: int, given: list | None) -> tuple[lis
             part = range(head * width, (head + 1) * width)
             if given:
                 alpha = given
+            elif config.source in ("linear", "unnormalised"):
+                alpha = [m.fsum(_feature(m, query[c]) * _feature(m, key[c]) for c in part)
+                         for key in keys]  # fmt: skip
             else:
                 logits = [
                     m.fsum(query[c] * key[c] for c in part) * _number(m)(width**-0.5) + b
                     for key, b in zip(keys, bias[head], strict=True)
                 ]
-                powers = [m.exp(z - max(logits)) for z in logits]
-                alpha = [power / m.fsum(powers) for power in powers]
+                alpha = [m.exp(z - max(logits)) for z in logits]
+            if not given and config.source != "unnormalised":
+                alpha = [weight / m.fsum(alpha) for weight in alpha]
             weights.append(alpha)
             y += [m.fsum(a * v[c] for a, v in zip(alpha, values, strict=True)) for c in part]
         y = gated("G1", y, state)
@@ -176,6 +180,11 @@ def _layer(m, layer, hidden: list, member: int, given: list | None) -> tuple[lis
     if open_gates[0] is not None:
         look = [m.fsum(g) / len(readers) for g in zip(*open_gates, strict=True)]
     return after, (seen[0], look)
+
+
+def _feature(m, x):
+    """elu(x) + 1."""
+    return m.exp(x) if x < 0 else x + 1
 
 
 KINDS = {

@@ -1,4 +1,4 @@
-"""Does the app hold up when many visitors come at once? Real websocket sessions, no browser.
+"""Load tests: many visitors at once over real websocket sessions, without a browser.
 
-Streamlit's protocol is private: all that is known of it stands in this folder.
+Streamlit's protocol is private: all knowledge of it is in this folder.
 """

@@ -1,4 +1,4 @@
-"""`python -m tests.load --sessions 30 --minutes 15`: does the app hold up, and what gives first?"""
+"""`python -m tests.load --sessions 30 --minutes 15`: many visitors at once, and the goals."""
 
 from __future__ import annotations
 
@@ -8,35 +8,34 @@ import os
 import sys
 
 from tests.browser.serving import serve
-from tests.load.figures import goals, table
+from tests.load.figures import goals, slope, table
 from tests.load.run import hold
 
 NOTES = """\
-Seconds from a step to the end of the page's run. Visitors think for 1 to 4 s between two steps; one
-in three trains. Indented: views, which show what is known or cost one surface. Alone: the median of
-the same step by one visitor before all others came, in this run; the ratio is that of medians."""
+Seconds from a step to the end of the page's run. Visitors pause for 1 to 4 s between two steps; one
+in three trains. Indented: views, which show cached results or cost one surface. Alone: the median
+of the same step by one visitor before the others came, in this run; the ratio is of medians."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.load", description=__doc__)
     parser.add_argument("--sessions", type=int, default=30)
     parser.add_argument("--minutes", type=float, default=15.0)
-    asked = parser.parse_args()
+    options = parser.parse_args()
     with serve() as served:
-        found = asyncio.run(hold(served.url, served.pid, asked.sessions, 60 * asked.minutes))
+        load = asyncio.run(hold(served.url, served.pid, options.sessions, 60 * options.minutes))
         if "Traceback" in (output := served.output()):
-            found.crowd.errors[f"in the server's log: {output[output.index('Traceback') :]}"] += 1
-    load = " ".join(f"{x:.1f}" for x in os.getloadavg())
-    print(f"{asked.sessions} visitors, {asked.minutes:g} minutes, {os.cpu_count()} processors,")
-    print(f"load averages at the end: {load}\n")
-    print(table(found.crowd, found.alone))
-    print(found.slope or "memory: too short a run to say")
-    kept = goals(found.crowd, found.slope)
-    print(
-        "\n" + "\n".join(f"{'kept' if ok else 'NOT KEPT':<10}{text}" for text, ok in kept.items())
-    )
-    print(f"\n{NOTES}")
-    sys.exit(not all(kept.values()))
+            load.crowd.errors[f"in the server's log: {output[output.index('Traceback') :]}"] += 1
+    averages = " ".join(f"{x:.1f}" for x in os.getloadavg())
+    growth = slope(load.samples)
+    print(f"{options.sessions} visitors, {options.minutes:g} minutes, {os.cpu_count()} processors,")
+    print(f"load averages at the end: {averages}\n")
+    print(table(load.crowd, load.alone))
+    print(growth or "memory: the run is too short to tell")
+    reached = goals(load.crowd, growth)
+    lines = (f"{'reached' if ok else 'MISSED':<10}{text}" for text, ok in reached.items())
+    print("", *lines, "", NOTES, sep="\n")
+    sys.exit(not all(reached.values()))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What do the load tests share? One served app, which must not fail behind anybody's back."""
+"""One served app for all load tests; its log must have no error."""
 
 from collections.abc import Iterator
 

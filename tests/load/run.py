@@ -1,56 +1,29 @@
-"""How do many visitors use one served app at once, and one before them alone?"""
+"""A load test: many visitors use one served app at once, and one before them alone."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Coroutine
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, TypeVar
 
-from tests.load import memory
-from tests.load.asking import Film, Landing, Ledger, Manifold
-from tests.load.figures import Record
-from tests.load.looking import Looker
-from tests.load.session import Session
-from tests.load.tab import Wrong
-from tests.load.training import Trainer
-from tests.load.visitor import Visitor
+from tests.load.figures import Record, watch_memory
+from tests.load.requests import Boundary, Landing, Ledger, Manifold
+from tests.load.session import Session, Wrong
+from tests.load.visitors import PAUSE_SECONDS, STAYS, Looker, Trainer, Visitor, kind_of
 
-T = TypeVar("T")
-
-TRAINING_SHARE = 3  # one in three trains
 ARRIVAL_SECONDS = 5.0  # within which all open the link
-ASKED_AGAIN = 2  # of each page
-QUICK = (0.0, 0.2)  # seconds between two steps of somebody alone
+REPEATED = 2  # requests of each page
+QUICK = (0.0, 0.2)  # seconds between two steps of a visitor alone
 
 
 @dataclass
-class Found:
-    """What a run has shown: alone and in the crowd, and memory by time."""
+class Load:
+    """The result: alone and in the crowd, and memory as (seconds, megabytes)."""
 
     alone: Record = field(default_factory=Record)
     crowd: Record = field(default_factory=Record)
     samples: list[tuple[float, float]] = field(default_factory=list)
-
-    @property
-    def slope(self) -> memory.Slope | None:
-        """How memory grows; nothing of a run that was too short to say."""
-        return memory.slope(self.samples)
-
-
-def visitors(url: str, count: int, end: float, record: Record, ledger: Ledger) -> list[Visitor]:
-    """``count`` of them, one in three of whom trains."""
-    kinds = [Trainer if i % TRAINING_SHARE == TRAINING_SHARE - 1 else Looker for i in range(count)]
-    return [kind(url, number, count, end, record, ledger) for number, kind in enumerate(kinds)]
-
-
-def in_a_thread(work: Coroutine[Any, Any, T]) -> T:
-    """What ``work`` returns; in a thread where a browser has a loop, there is no second one."""
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(asyncio.run, work).result()
 
 
 async def hold(
@@ -59,45 +32,49 @@ async def hold(
     count: int,
     seconds: float,
     rounds: int = 2,
-    wanted: frozenset[str] = frozenset(),
-) -> Found:
-    """Let one visitor of either kind go ``rounds`` times round alone, then ``count`` together.
+    required: frozenset[str] = frozenset(),
+    pause: tuple[float, float] = PAUSE_SECONDS,
+    stays: tuple[int, int] = STAYS,
+) -> Load:
+    """Let one visitor of either kind visit ``rounds`` times alone, then ``count`` at once.
 
-    These go on for so many ``seconds``, or until every action that is ``wanted`` was done. In the
-    end somebody asks alone for some of what they had asked for: the numbers must be the same.
+    These go on for so many ``seconds``, or until every ``required`` action was done. In the end
+    some of their requests are repeated by one visitor: the numbers must be the same.
     """
-    found, ledger = Found(crowd=Record(wanted=wanted)), Ledger()
+    load, ledger = Load(crowd=Record(required=required)), Ledger()
     async with Session(url) as first:  # imports what pages need
         await first.open()
-    everybody = count + 2  # no seed of those who come alone is asked for again
+    everybody = count + 2  # so that no seed of those who come alone is requested again
     for kind, number in ((Looker, count), (Trainer, count + 1)):
-        lone = kind(url, number, everybody, float("inf"), found.alone, ledger, QUICK)
+        alone = kind(url, number, everybody, float("inf"), load.alone, ledger, QUICK)
         for _ in range(rounds):
-            await lone.visit()
-    watch = asyncio.create_task(memory.watch(process, found.samples))
+            await alone.visit()
+    watch = asyncio.create_task(watch_memory(process, load.samples))
     end = time.monotonic() + seconds
-    crowd = visitors(url, everybody, end, found.crowd, ledger)[:count]
+    crowd = [
+        kind_of(number)(url, number, everybody, end, load.crowd, ledger, pause, stays)
+        for number in range(count)
+    ]
     await asyncio.gather(*(_arrive(visitor, count) for visitor in crowd))
     watch.cancel()
-    await _ask_again(url, found.crowd, ledger)
-    return found
-
-
-async def _ask_again(url: str, record: Record, ledger: Ledger) -> None:
-    """A stranger, alone, opens the last links: nobody was told anything else."""
-    for kind in (Landing, Manifold, Film):
-        asked = [x for x in ledger.told if isinstance(x, kind) and not getattr(x, "table", None)]
-        for question in asked[-ASKED_AGAIN:]:
-            try:
-                async with Session(url, kind.address, question.link) as session:
-                    await session.open(question.wrong)
-                    if isinstance(question, Film):
-                        await session.until(partial(question.unfinished, session))
-                    ledger.compare(question, session)
-            except (Wrong, LookupError) as error:
-                record.crossed.append(f"asked again alone: {error}")
+    await _repeat(url, load.crowd, ledger)
+    return load
 
 
 async def _arrive(visitor: Visitor, count: int) -> None:
     await asyncio.sleep(ARRIVAL_SECONDS * visitor.number / count)
     await visitor.stay()
+
+
+async def _repeat(url: str, record: Record, ledger: Ledger) -> None:
+    for kind in (Landing, Manifold, Boundary):
+        of_kind = [x for x in ledger.numbers if isinstance(x, kind)]
+        for request in [x for x in of_kind if not getattr(x, "table", None)][-REPEATED:]:
+            try:
+                async with Session(url, request.address, request.link) as session:
+                    await session.open(request.wrong)
+                    if isinstance(request, Boundary):
+                        await session.until(partial(request.unfinished, session))
+                    ledger.compare(request, session)
+            except (Wrong, LookupError) as error:
+                record.crossed.append(f"repeated alone: {error}")

@@ -1,48 +1,98 @@
-"""How does a visitor use a page: look, move a control, press, follow a link, bring a file?
+"""A browser's tab without a browser: the one client of Streamlit's protocol in the tests.
 
-Every step gives the seconds until the page stands as it must, and raises `Wrong` if it does not.
+As a browser does, it holds the values of all widgets and the link, runs fragments at their
+intervals, and gets the arrays of pictures. Each step returns the seconds until the page stands as
+it must, and raises `Wrong` if it does not.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import http.client
 import json
-import secrets
 import time
 import urllib.parse
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
 
+import websockets
 from streamlit.components.v2.bidi_component.main import _make_trigger_id
-from streamlit.proto.Common_pb2 import FileUploaderState
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.Common_pb2 import FileUploaderState, FileURLs
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.proto.NewSession_pb2 import NewSession
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 
-from tests.load.shown import Node
-from tests.load.tab import Tab, Wrong
-from tests.load.widgets import Value, texts_of
+from tests.load.page import Node, Page, Value, state_of, texts_of, value_of, was_set
+from tests.served import ask, send_file, token
 
+LOADS = 4  # that a browser holds, as in payload.js
+TRIES, PAUSE_SECONDS = 6, 0.2
+SECONDS = 120.0  # for an answer
 SECOND_RUN_SECONDS = 10.0
-Expect = Callable[["Session"], str]  # what is wrong with what is shown; nothing: an empty text
+DONE = (ForwardMsg.FINISHED_SUCCESSFULLY, ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY)
+T = TypeVar("T")
 
 
-def nothing_wrong(session: Session) -> str:
-    """No traceback, error or warning is shown."""
-    return "; ".join(session.page.troubles)
+class Wrong(AssertionError):
+    """The page does not show what this visitor has requested."""
 
 
-class Session(Tab):
-    """A visitor's tab."""
+class Session:
+    """A tab at the page called ``name`` in its address, with the ``link`` behind that."""
+
+    def __init__(
+        self,
+        url: str,
+        name: str = "",
+        link: dict[str, list[str]] | None = None,
+        origin: str | None = None,
+    ) -> None:
+        self.url, self.name, self.link = url, name, dict(link or {})
+        self.origin = origin or url
+        self.page = Page()
+        self.values: dict[str, tuple[Node, Value]] = {}  # of widgets, by id
+        self.session_id = ""
+        self.hash = ""  # of the page's script; empty before the server has sent it
+        self.requested = self.began = self.finished = 0  # runs of the whole page
+        self.drawing = False  # whether a run is under way: half of the page may be of the last one
+        self.finished_at = self.loaded_at = 0.0  # time.perf_counter(): the page, its pictures
+        self._run, self._fragments = "", list[str]()  # what runs
+        self._timers: dict[str, tuple[float, asyncio.Task]] = {}
+        self._loads: list[str] = []  # addresses, newest last
+        self._loading: asyncio.Task | None = None
+        self._failure = ""
+        self._changed = asyncio.Condition()
+        self._urls: asyncio.Future[FileURLs] | None = None
 
     async def __aenter__(self) -> Session:
-        await super().__aenter__()
+        """Connect; nothing runs yet."""
+        self._socket = await websockets.connect(
+            f"{self.url.replace('http', 'ws', 1)}/_stcore/stream", origin=self.origin,
+            subprotocols=[websockets.Subprotocol("streamlit")], compression=None, proxy=None,
+            max_size=None, max_queue=None,  # a full queue would keep it from closing
+            open_timeout=SECONDS, ping_interval=None,
+        )  # fmt: skip
+        self._listener = asyncio.create_task(self._listen())
         return self
 
-    async def open(self, expect: Expect = nothing_wrong) -> float:
-        """See the page for the first time."""
+    async def __aexit__(self, *_: object) -> None:
+        """Close the tab."""
+        self._stop_timers()
+        for task in filter(None, (self._listener, self._loading)):
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+        await self._socket.close()
+
+    # --- What a visitor does ----------------------------------------------------------------------
+
+    async def open(self, expect: Expect | None = None) -> float:
+        """Draw the page for the first time."""
         return await self._whole([], expect)
 
-    async def change(self, expect: Expect = nothing_wrong, **values: Value) -> float:
+    async def change(self, expect: Expect | None = None, **values: Value) -> float:
         """Move widgets, by their keys, all at once."""
         for key, value in values.items():
             node = self.page.widget(key)
@@ -53,81 +103,84 @@ class Session(Tab):
                     self.link[name] = texts
         return await self._whole([], expect)
 
-    async def press(self, button: Node, expect: Expect = nothing_wrong) -> float:
+    async def press(self, button: Node, expect: Expect | None = None) -> float:
         """Click a button."""
         state = WidgetState(id=button.id, trigger_value=True)
-        return await self._speak(state, button.fragment, expect)
+        return await self._send_state(state, button.fragment, expect)
 
-    async def tell(
-        self, key: str, event: str, value: object, expect: Expect = nothing_wrong
+    async def send(
+        self, key: str, event: str, value: object, expect: Expect | None = None
     ) -> float:
-        """Let the component called ``key`` send its message."""
+        """Let the component called ``key`` send an event."""
         node = self.page.widget(key)
         text = json.dumps([{"event": event, "value": value}])
         state = WidgetState(id=_make_trigger_id(node.id, "events"), json_trigger_value=text)
-        return await self._speak(state, node.fragment, expect)
+        return await self._send_state(state, node.fragment, expect)
 
-    async def go(self, label: str, expect: Expect = nothing_wrong) -> float:
+    async def go(self, label: str, expect: Expect | None = None) -> float:
         """Follow the link to another page."""
         entry = next(n.message for n in self.page.all("page_link") if n.message.label == label)
-        self.stop_timers()
+        self._stop_timers()
         self.link = urllib.parse.parse_qs(entry.query_string, keep_blank_values=True)
         self.hash, self.values = entry.page_script_hash, {}
         return await self._whole([], expect)
 
     async def upload(self, key: str, name: str, content: bytes, expect: Expect) -> float:
-        """Bring a file to the uploader called ``key``."""
+        """Upload a file at the uploader called ``key``."""
         began = time.perf_counter()
         node = self.page.widget(key)
-        place = await self.place_for_file(name)
-        await asyncio.to_thread(self._put, place.upload_url, name, content)
+        message = BackMsg()
+        request = message.file_urls_request
+        request.request_id, request.session_id = name, self.session_id
+        request.file_names.append(name)
+        self._urls = asyncio.get_running_loop().create_future()
+        await self._socket.send(message.SerializeToString())
+        urls = await asyncio.wait_for(self._urls, SECONDS)
+        mine = await asyncio.to_thread(token, self.url)
+        status = await asyncio.to_thread(
+            send_file, self.url, urls.upload_url, content, mine, mine, name
+        )
+        if status >= 300:
+            raise Wrong(f"the upload was refused: {status}")
         files = FileUploaderState()
         info = files.uploaded_file_info.add()
-        info.name, info.size, info.file_id = name, len(content), place.file_id
-        info.file_urls.CopyFrom(place)
+        info.name, info.size, info.file_id = name, len(content), urls.file_id
+        info.file_urls.CopyFrom(urls)
         self.values[node.id] = node, files
         await self._whole([], expect)
         return time.perf_counter() - began
 
-    def _put(self, path: str, name: str, content: bytes) -> None:
-        """Send a file as a browser's form does, with the token against cross-site requests."""
-        server = http.client.HTTPConnection(urllib.parse.urlsplit(self.url).netloc)
-        with contextlib.closing(server):
-            server.request("GET", "/_stcore/health")
-            answer = server.getresponse()
-            answer.read()
-            cookie = (answer.getheader("Set-Cookie") or "").split(";")[0]
-            edge = secrets.token_hex(16)
-            head = f'--{edge}\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n'
-            body = head.encode() + b"\r\n" + content + f"\r\n--{edge}--\r\n".encode()
-            headers = {
-                "Content-Type": f"multipart/form-data; boundary={edge}",
-                "Cookie": cookie,
-                "X-Xsrftoken": cookie.partition("=")[2].strip('"'),
-            }
-            server.request("PUT", path, body, headers)
-            found = server.getresponse()
-            if found.status >= 300:
-                raise Wrong(f"the upload was refused: {found.status} {found.read()[:200]!r}")
+    async def until(self, wrong: Callable[[], str], seconds: float = SECONDS) -> None:
+        """Wait until ``wrong`` returns an empty text between two runs, however many that takes."""
+        problem = ""
+        try:
+            async with asyncio.timeout(seconds), self._changed:
+                while problem := "the page is not drawn to its end" if self.drawing else wrong():
+                    if self._failure:
+                        raise ConnectionError(self._failure)
+                    await self._changed.wait()
+        except TimeoutError:
+            raise Wrong(f"after {seconds:.0f} s: {problem}") from None
 
-    async def _speak(self, state: WidgetState, fragment: str, expect: Expect) -> float:
-        """Send one message; from within a fragment only that runs again."""
+    async def _send_state(self, state: WidgetState, fragment: str, expect: Expect | None) -> float:
+        """Send the state of a widget; from within a fragment only that runs again."""
         if not fragment:
             return await self._whole([state], expect)
         began = time.perf_counter()
-        await self.run([state], fragment)
-        await self.until(lambda: expect(self))
+        await self._request([state], fragment)
+        await self.until(lambda: (expect or nothing_wrong)(self))
         return time.perf_counter() - began
 
-    async def _whole(self, triggers: list[WidgetState], expect: Expect) -> float:
-        """Run the page; as soon as that is done nothing may be wrong.
+    async def _whole(self, triggers: list[WidgetState], expect: Expect | None) -> float:
+        """Run the page; once that has ended nothing may be wrong.
 
-        The wish of a fragment to run it, which nobody hears of, may have come first: then the run
-        after that counts, which there must be.
+        A run that a fragment has requested, of which the browser is not told, may have come first:
+        then the run after that counts, which there must be.
         """
+        expect = expect or nothing_wrong
         began, before = time.perf_counter(), self.finished
-        await self.run(triggers)
-        number = self.asked
+        await self._request(triggers)
+        number = self.requested
         await self.until(
             lambda: "" if self.began >= number and self.finished > before else "no answer"
         )
@@ -141,3 +194,151 @@ class Session(Tab):
             raise Wrong(problem)
         await self.until(lambda: f"not there: {self.missing}" if self.missing else "")
         return max(self.finished_at, self.loaded_at) - began
+
+    # --- What a browser does ----------------------------------------------------------------------
+
+    async def _request(
+        self, triggers: Iterable[WidgetState] = (), fragment: str = "", timer: bool = False
+    ) -> None:
+        """Ask the server to run the page, or a ``fragment`` of it."""
+        message = BackMsg()
+        request = message.rerun_script
+        request.query_string = urllib.parse.urlencode(self.link, doseq=True)
+        request.page_script_hash, request.page_name = self.hash, "" if self.hash else self.name
+        request.fragment_id, request.is_auto_rerun = fragment, timer
+        states = (state_of(*held) for held in self.values.values() if held[1] is not None)
+        request.widget_states.widgets.extend([*states, *triggers])
+        self.requested += not fragment
+        await self._socket.send(message.SerializeToString())
+
+    @property
+    def missing(self) -> list[str]:
+        """Addresses of arrays that are drawn and have not come yet."""
+        return [address for address in self.page.sources if address not in self._loads]
+
+    async def _load(self) -> None:
+        """Get all arrays, each once; an address may be gone for a moment."""
+        tries = 0
+        while missing := self.missing:
+            status, _, _ = await asyncio.to_thread(ask, self.url, "GET", f"/{missing[0]}")
+            if status == 200:
+                self._loads = [*self._loads[1 - LOADS :], missing[0]]
+                self.loaded_at = time.perf_counter()
+                await self._notify()
+            elif missing[0] in self.page.sources:
+                tries += 1
+                if tries == TRIES:
+                    self._failure = f"{missing[0]}: status {status}"
+                    return await self._notify()
+                await asyncio.sleep(PAUSE_SECONDS * 2 ** (tries - 1))
+        return None
+
+    def _stop_timers(self, fragments: Iterable[str] | None = None) -> None:
+        for fragment in list(self._timers if fragments is None else fragments):
+            if fragment in self._timers:
+                self._timers.pop(fragment)[1].cancel()
+
+    def _set_timer(self, fragment: str, seconds: float) -> None:
+        if fragment in self._timers and self._timers[fragment][0] == seconds:
+            return
+        self._stop_timers([fragment])
+
+        async def again() -> None:
+            while True:
+                await asyncio.sleep(seconds)
+                await self._request(fragment=fragment, timer=True)
+
+        self._timers[fragment] = seconds, asyncio.create_task(again())
+
+    async def _listen(self) -> None:
+        try:
+            async for data in self._socket:
+                message = ForwardMsg.FromString(data)
+                self._receive(message)
+                if message.WhichOneof("type") == "script_finished":
+                    await self._notify()
+            self._failure = "the server closed the connection"
+        except Exception as error:  # raised by `until`
+            self._failure = f"{type(error).__name__}: {error}"
+        await self._notify()
+
+    async def _notify(self) -> None:
+        async with self._changed:
+            self._changed.notify_all()
+
+    def _receive(self, message: ForwardMsg) -> None:
+        match message.WhichOneof("type"):
+            case "new_session":
+                self._begin(message.new_session, message)
+            case "navigation":
+                self.hash = message.navigation.page_script_hash or self.hash
+            case "page_info_changed":
+                text = message.page_info_changed.query_string
+                self.link = urllib.parse.parse_qs(text, keep_blank_values=True)
+            case "delta":
+                self._draw(message)
+            case "auto_rerun":
+                self._set_timer(message.auto_rerun.fragment_id, message.auto_rerun.interval)
+            case "stop_auto_rerun":
+                self._stop_timers(message.stop_auto_rerun.fragment_ids)
+            case "file_urls_response" if self._urls is not None:
+                self._urls.set_result(message.file_urls_response.file_urls[0])
+            case "script_finished":
+                self._finish(message)
+
+    def _begin(self, new: NewSession, message: ForwardMsg) -> None:
+        self.session_id = new.initialize.session_id or self.session_id
+        self.drawing = True
+        self._run = message.metadata.run.script_run_id
+        self._fragments = list(message.metadata.run.fragment_ids)
+        if not self._fragments:
+            self.began = self.requested
+            self._stop_timers()
+
+    def _draw(self, message: ForwardMsg) -> None:
+        node = self.page.put(message.delta, tuple(message.metadata.delta_path), self._run)
+        if node is not None and node.id and (node.id not in self.values or was_set(node)):
+            self.values[node.id] = node, value_of(node)
+
+    def _finish(self, message: ForwardMsg) -> None:
+        run = message.metadata.run
+        if message.script_finished == ForwardMsg.FINISHED_WITH_COMPILE_ERROR:
+            self._failure = "the page's script does not compile"
+        if message.script_finished not in DONE:
+            return  # another run follows at once
+        self.drawing = False
+        if not run.fragment_ids and run.script_run_id != self._run:
+            return
+        self.page.end_run(run.script_run_id, run.fragment_ids)
+        there = {node.id for node in self.page.nodes.values()}
+        self.values = {name: held for name, held in self.values.items() if name in there}
+        if self.missing and (self._loading is None or self._loading.done()):
+            self._loading = asyncio.create_task(self._load())
+        if not run.fragment_ids:
+            self.finished += 1
+            self.finished_at = time.perf_counter()
+
+
+Expect = Callable[[Session], str]  # what is wrong on the page; an empty text if nothing is
+
+
+def nothing_wrong(session: Session) -> str:
+    """No traceback, error or warning is shown."""
+    return "; ".join(session.page.troubles)
+
+
+def in_a_thread(work: Coroutine[Any, Any, T]) -> T:
+    """Return what ``work`` returns; in a thread where a browser has a loop, there is no second."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, work).result()
+
+
+def visited(url: str, use: Callable[[Session], T], link: str = "", origin: str = "") -> T:
+    """Open a page, whatever it says, and return what ``use`` returns of the open session."""
+
+    async def visit() -> T:
+        async with Session(url, "", urllib.parse.parse_qs(link), origin or None) as session:
+            await session.open(lambda _: "")
+            return use(session)
+
+    return in_a_thread(visit())

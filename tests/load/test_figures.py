@@ -1,38 +1,38 @@
-"""Is what the load test says of its figures right: slopes, percentiles, promises?"""
+"""The figures of a load test: slopes, percentiles, goals."""
 
 import os
 
 import numpy as np
 import pytest
 
-from tests.load import memory
-from tests.load.figures import FIRST_PAINT, Record, Trained, goals, late, table
+from tests.load import figures
+from tests.load.figures import FIRST_PAINT, Record, Slope, Trained, goals, late, slope, table
 
 
-def samples(slope, noise=0.0, minutes=15, warm_up=500.0):
-    """A server that fills its caches first, then grows by ``slope`` MB a minute."""
+def samples(growth, noise=0.0, minutes=15, warm_up=500.0):
+    """A server that fills its caches first, then grows by ``growth`` MB a minute."""
     seconds = np.arange(60 * minutes, dtype=float)
     rough = np.random.default_rng(5).normal(0, noise, len(seconds)) if noise else 0.0
-    filling = warm_up * np.minimum(seconds / memory.WARM_UP_SECONDS, 1)
-    return list(zip(seconds, 1000 + filling + slope * seconds / 60 + rough, strict=True))
+    filling = warm_up * np.minimum(seconds / figures.WARM_UP_SECONDS, 1)
+    return list(zip(seconds, 1000 + filling + growth * seconds / 60 + rough, strict=True))
 
 
 @pytest.mark.parametrize("true", [0.0, 0.5, 12.0])
 def test_a_slope_is_found_behind_the_warm_up_and_noise(true):
-    found = memory.slope(samples(true, noise=4.0))
-    assert found.low <= true <= found.high
-    assert found.high - found.low < 4
-    assert found.flat == (true < memory.SLIGHT)
+    result = slope(samples(true, noise=4.0))
+    assert result.low <= true <= result.high
+    assert result.high - result.low < 4
+    assert result.flat == (true < figures.SLIGHT)
 
 
-def test_of_a_run_that_ends_with_the_warm_up_nothing_is_said():
-    assert memory.slope(samples(12.0, minutes=5)) is None
+def test_a_run_that_ends_with_the_warm_up_has_no_slope():
+    assert slope(samples(12.0, minutes=5)) is None
 
 
 def test_a_process_is_counted_with_its_children():
-    assert os.getpid() in memory.processes(os.getppid())
-    assert memory.resident(os.getppid()) > memory.resident(os.getpid()) > 10
-    assert memory.resident(2**22 + 1) == 0  # no such process
+    assert os.getpid() in figures.processes(os.getppid())
+    assert figures.resident(os.getppid()) > figures.resident(os.getpid()) > 10
+    assert figures.resident(2**22 + 1) == 0  # no such process
 
 
 def good():
@@ -43,15 +43,15 @@ def good():
     return record
 
 
-FLAT = memory.Slope(1.0, -0.5, 2.5, 900, 910)
+FLAT = Slope(1.0, -0.5, 2.5, 900, 910)
 
 
-def test_promises_are_kept():
+def test_goals_are_reached():
     assert all(goals(good(), FLAT).values())
 
 
 @pytest.mark.parametrize(
-    ("spoil", "broken"),
+    ("spoil", "missed"),
     [
         (lambda r: r.errors.update(["TimeoutError"]), "no error"),
         (lambda r: r.crossed.append("seed 5"), "nobody sees another's numbers"),
@@ -59,23 +59,23 @@ def test_promises_are_kept():
         (lambda r: r.add("λ", 30.0, view=True), "views: 95 % below 2 s"),
         (lambda r: r.add(FIRST_PAINT, 5.5), "first paint below 5 s"),
         (lambda r: r.trainings.append(Trained(31.0, False)),
-         "trainings end within 30 s, or their place is shown"),
+         "trainings end within 30 s, or their position is shown"),
         (lambda r: r.trainings.append(Trained(None, False)),
-         "trainings end within 30 s, or their place is shown"),
+         "trainings end within 30 s, or their position is shown"),
     ],
 )  # fmt: skip
-def test_a_promise_that_is_broken_is_the_one_that_is_named(spoil, broken):
+def test_a_goal_that_is_missed_is_named(spoil, missed):
     record = good()
     spoil(record)
-    assert [text for text, kept in goals(record, FLAT).items() if not kept] == [broken]
+    assert [text for text, ok in goals(record, FLAT).items() if not ok] == [missed]
 
 
 def test_growing_memory_is_named():
-    growing = memory.Slope(12.0, 8.0, 16.0, 900, 1020)
-    assert [x for x, kept in goals(good(), growing).items() if not kept] == ["memory does not grow"]
+    growing = Slope(12.0, 8.0, 16.0, 900, 1020)
+    assert [x for x, ok in goals(good(), growing).items() if not ok] == ["memory does not grow"]
 
 
-def test_a_table_has_a_line_an_action_and_its_ratio():
+def test_a_table_has_a_line_for_each_action_with_its_ratio():
     alone = Record()
     alone.add("λ", 0.1, view=True)
     lines = table(good(), alone).splitlines()

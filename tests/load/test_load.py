@@ -1,9 +1,10 @@
-"""Do ten visitors at once each get what is theirs, and does everything end? Times are not asked."""
+"""Six visitors at once: no errors, nobody sees another's numbers, and every training ends."""
 
 from tests.load.figures import FIRST_PAINT, TRAINING, table
-from tests.load.run import hold, in_a_thread
+from tests.load.run import QUICK, hold
+from tests.load.session import in_a_thread
 
-VISITORS, SECONDS = 10, 60.0
+VISITORS, SECONDS, STAYS = 6, 60.0, (2, 3)
 EVERYTHING = frozenset({
     FIRST_PAINT, TRAINING, "landing: λ", "landing: left side", "landing: colour", "landing: task",
     "landing: explore", "to Manifold", "Manifold: λ", "Manifold: own model", "Manifold: layers",
@@ -14,13 +15,11 @@ EVERYTHING = frozenset({
 })  # fmt: skip
 
 
-def test_ten_visitors_meet_no_error_and_nobody_else(served):
-    found = in_a_thread(
-        hold(served.url, served.pid, VISITORS, SECONDS, rounds=0, wanted=EVERYTHING)
-    )
-    crowd = found.crowd
-    said = table(crowd, found.alone)
-    assert not crowd.errors, said
-    assert not crowd.crossed, said
-    assert crowd.trainings, said
-    assert all(x.seconds is not None or x.placed for x in crowd.trainings), said
+def test_six_visitors_meet_no_error_and_no_numbers_of_others(served):
+    load = in_a_thread(hold(served.url, served.pid, VISITORS, SECONDS, 0, EVERYTHING, QUICK, STAYS))
+    crowd = load.crowd
+    text = table(crowd, load.alone)
+    assert not crowd.errors, text
+    assert not crowd.crossed, text
+    assert crowd.trainings, text
+    assert all(x.seconds is not None or x.queued for x in crowd.trainings), text

@@ -21,11 +21,15 @@ from gating_core.claims.wording import (
     signed,
     spans,
 )
-from gating_core.experiments.comparison import FIRST_LOOK
+from gating_core.experiments.comparison import FIRST_SETTING
 from ui.common.words import percent
 from ui.foreign import as_words
 
-PLAIN = (FIRST_LOOK.source, FIRST_LOOK.depth, FIRST_LOOK.value_count)  # which need not be said
+PLAIN = (
+    FIRST_SETTING.source,
+    FIRST_SETTING.depth,
+    FIRST_SETTING.value_count,
+)  # which need not be said
 SIGNS = {
     SUPPORTED: "✓",
     PARTLY: "◐",

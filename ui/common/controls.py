@@ -1,6 +1,6 @@
-"""What is a control? Declared once, it draws itself, checks a link, reads itself and is set.
+"""Controls: declared once, each draws itself, checks its parameter of the link, is read and set.
 
-A control's key is its parameter's name in the link.
+The key of a control is the name of its parameter.
 """
 
 from __future__ import annotations
@@ -25,87 +25,88 @@ SLIGHT = 1e-6  # of a step: rounding
 
 @dataclass(frozen=True)
 class Control(ABC):
-    """One thing that a visitor can choose; its ``default`` is a value as requests hold it."""
+    """Something that a visitor can choose; its ``default`` is a value as requests hold it."""
 
     key: str
-    label: str = ""  # nothing for what stands in the link alone and is never drawn
+    label: str = ""  # empty: it is in the link only and never drawn
     _: KW_ONLY
     default: Any = None
-    shown_instead: str = ""  # of a value that cannot be used; the default, unless said
+    shown_instead: str = ""  # named instead of a value that cannot be used; empty: the default
     help: str | None = None
-    field: str = ""  # of the request; the key, unless said
+    field: str = ""  # of the request; empty: the key
+    former: tuple[str, ...] = ()  # names of its parameter in older links
     on_move: Callable[[], None] = forget
 
     @property
     def feeds(self) -> str:
-        """The field of the request that it feeds."""
+        """The name of the request's field."""
         return self.field or self.key
 
     @property
     @abstractmethod
     def wanted(self) -> str:
-        """What a link must say."""
+        """What the parameter must be, as text."""
 
     @property
     def times(self) -> int:
-        """How often a link may say it."""
+        """How often the parameter may stand in a link."""
         return 1
 
     @property
     def instead(self) -> str:
-        """What is shown where a link says something else."""
+        """What is shown in place of an unusable value, as text."""
         return self.shown_instead or self.raw(self.default)
 
     @abstractmethod
     def parse(self, text: str) -> Any:
-        """The value that ``text`` in a link stands for; ``None`` if there is none."""
+        """Return the value of ``text`` in a link; ``None`` if it has none."""
 
     def nearest(self, text: str) -> str | None:
-        """What is shown for ``text`` in a link: itself, another value, or ``None``: the default."""
+        """Return what is shown for ``text`` in a link: itself, another, or ``None`` (default)."""
         return None if self.parse(text) is None else text
 
     @abstractmethod
     def widget(self, where: Where, **more: Any) -> Any:
-        """Draw it; what Streamlit says its value is."""
+        """Draw it and return Streamlit's value."""
 
     def raw(self, value: Any) -> Any:
-        """A request's value as the widget holds it."""
+        """Return a request's value as the widget holds it."""
         return value
 
     def clean(self, raw: Any) -> Any:
-        """The widget's value as requests hold it; the default for ``None``.
+        """Return the widget's value as requests hold it; the default for ``None``.
 
-        An empty value in a link reaches us as ``None``, even where a control requires one.
+        An empty value in a link arrives as ``None``, even at a control that requires one.
         """
         return self.default if raw is None else raw
 
     def draw(self, where: Where, **more: Any) -> Any:
-        """Draw it in ``where``; its value."""
+        """Draw it in ``where`` and return its value."""
         bound = {"key": self.key, "bind": "query-params", "on_change": self.on_move}
         return self.clean(self.widget(where, help=self.help, **bound, **more))
 
     @property
     def value(self) -> Any:
-        """Its value, once it is drawn."""
+        """Its value, after it was drawn."""
         return self.clean(st.session_state.get(self.key))
 
     @property
     def linked(self) -> Any:
-        """The value in the link, of what stands there alone; ``None`` if there is none."""
+        """The value in the link of a control that is not drawn; ``None`` if there is none."""
         return self.parse(st.query_params.get(self.key, ""))
 
     def texts(self, value: Any) -> list[str]:
-        """What a link says of ``value``: nothing of the default."""
+        """Return the texts of ``value`` in a link: none for the default."""
         return [] if value == self.default else [f"{self.raw(value)}"]
 
     def set(self, value: Any) -> None:
-        """Move it to ``value``; for callbacks only."""
+        """Set it to ``value``; for callbacks only."""
         st.session_state[self.key] = self.raw(value)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Choice(Control):
-    """One of a few words; where they are a mapping, each stands for a value."""
+    """One of a few words; in a mapping each word stands for a value."""
 
     words: Sequence[str] | Mapping[str, Any]
     shape: Literal["segments", "selectbox", "pills", "slider"] = "segments"
@@ -139,7 +140,7 @@ class Choice(Control):
 
 @dataclass(frozen=True, kw_only=True)
 class Tabs(Choice):
-    """One of a few tabs; drawing gives them."""
+    """One of a few tabs; drawing returns the tabs."""
 
     def draw(self, where: Where, **more: Any) -> Any:
         return where.tabs(
@@ -149,7 +150,7 @@ class Tabs(Choice):
 
 @dataclass(frozen=True, kw_only=True)
 class Choices(Control):
-    """Any of a few words, each as a parameter of its own."""
+    """Any of a few words, each in a parameter of its own."""
 
     words: Sequence[str]
     most: int
@@ -181,10 +182,10 @@ class Choices(Control):
 
 @dataclass(frozen=True, kw_only=True)
 class Number(Control):
-    """A number ``within`` a range, ends included; a whole one if they are."""
+    """A number ``within`` a range, ends included; whole if the ends are."""
 
     within: tuple[float, float]
-    step: float | None = None  # of the widget; None: what Streamlit thinks fit
+    step: float | None = None  # of the widget; None: Streamlit's choice
     shape: Literal["slider", "box"] = "slider"
 
     @property
@@ -203,11 +204,11 @@ class Number(Control):
 
     @property
     def _is_stepped(self) -> bool:
-        """Whether it stands at steps only; what is typed into a box may lie between."""
+        """Whether only steps are possible; a number typed into a box may lie between them."""
         return self.shape == "slider" and self.step is not None
 
     def nearest(self, text: str) -> str | None:
-        """A slider can show its steps only: the nearest of them."""
+        """Return the nearest step of a slider."""
         value = self.parse(text)
         if value is None or not self._is_stepped:
             return super().nearest(text)
@@ -239,7 +240,7 @@ class Number(Control):
 
 @dataclass(frozen=True, kw_only=True)
 class Flag(Control):
-    """Yes or no; no unless said."""
+    """Yes or no; no by default."""
 
     @property
     def wanted(self) -> str:
@@ -264,10 +265,10 @@ class Flag(Control):
 
 @dataclass(frozen=True, kw_only=True)
 class Fold(Flag):
-    """Something to unfold; drawing gives the container."""
+    """Something to unfold; drawing returns the container."""
 
     default: bool = False
-    reruns: bool = True  # whether the page asks if it is open
+    reruns: bool = True  # whether unfolding it runs the page
 
     def draw(self, where: Where, **more: Any) -> Any:
         if self.reruns:

@@ -1,4 +1,4 @@
-"""How is a plot explained? Four beats, behind one button under every figure."""
+"""The explanation of a plot: four paragraphs behind one button."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import streamlit as st
 
 
 def explain(what: str, text: str) -> None:
-    """The button under a figure, and what it unfolds."""
+    """Draw the button under a figure that unfolds ``text``."""
     key = f"explain_{what.replace(' ', '_')}"
     with st.popover(f"Explain this plot: {what}", icon=":material/help:", key=key):
         st.markdown(text)
 
 
 def beats(drawn: str, formula: str, look_for: str, misread: str) -> str:
+    """Join the four paragraphs of an explanation."""
     return (
         f"**What is drawn.** {drawn}\n\n**The formula, with the numbers on the screen.** {formula}"
         f"\n\n**What to look for.** {look_for}\n\n**How one could misread it.** {misread}"

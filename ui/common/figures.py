@@ -1,4 +1,4 @@
-"""How is a Plotly figure made once for all visitors? It takes long, and many look at the same."""
+"""Plotly figures, made once for all visitors who look at the same."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ui.limits import CACHED_FIGURES
 
 @st.cache_resource(max_entries=CACHED_FIGURES, show_spinner=False)
 def figures(key: Hashable, _make: Callable[[], list[go.Figure]]) -> list[go.Figure]:
-    """What ``_make`` draws, of what ``key`` says, its name included; never changed."""
-    # Plotly looks for pandas when it first draws: two visitors at once would find half of it. Not
-    # above: it takes a third of a second, and what is seen first has no such figure.
+    """Return what ``_make`` draws; ``key`` names the figure and all that it depends on."""
+    # Plotly imports pandas when it first draws; two threads at once would see half of it. Imported
+    # here and not above: it takes a third of a second, and no first picture needs it.
     import pandas  # noqa: F401
 
     return _make()

@@ -1,4 +1,4 @@
-"""How do a page's front controls stand: in a row, or two in a row on a phone?"""
+"""The row of a page's front controls."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ from streamlit.delta_generator import DeltaGenerator
 def front_columns(
     widths: Sequence[float], align: Literal["top", "bottom"] = "top", alone: Literal[1, 2] = 1
 ) -> list[DeltaGenerator]:
-    """Columns as wide as ``widths`` say; on a phone two in a row, the first ``alone`` excepted."""
+    """Return columns of these ``widths``; on a phone two in a row, the first ``alone`` alone."""
     return st.container(key=f"front-{alone}").columns(widths, vertical_alignment=align)

@@ -1,4 +1,4 @@
-"""What becomes of a link that a page cannot use, and how is one changed as a whole?"""
+"""A page's link on arrival: taken apart, checked, and changed as a whole."""
 
 from __future__ import annotations
 
@@ -7,34 +7,44 @@ from collections.abc import Mapping
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from ui.common.links import InLink, check_link
+from ui.common.links import InLink, check_link, unpacked
 
 KEY = "link_problems"
+ARRIVED = "_arrived"  # whether this run is the first one on its page
 LINE_BREAK = "  \n"  # of Markdown
 
 
 def warn_about_link(controls: Mapping[str, InLink]) -> None:
-    """Say a sentence for every parameter of a link to this page whose value cannot be used.
+    """Show a sentence for every parameter of a link to this page whose value cannot be used.
 
-    None of these values reaches its control: the link is mended before any is drawn.
+    None of these values reaches its control: the link is mended before any control is drawn.
     """
     key = f"{st.session_state.get('_page', '')}_{KEY}"
-    raw = {name: st.query_params.get_all(name) for name in st.query_params}
-    instead, problems = check_link(raw, controls)
+    given = {name: st.query_params.get_all(name) for name in st.query_params}
+    link = unpacked(given, controls)
+    instead, problems = check_link(link, controls)
     if problems:
         st.session_state[key] = problems
-        change_link(instead)
-    if found := st.session_state.get(key):
-        st.warning(LINE_BREAK.join(found), icon=":material/link_off:")
+    change = {
+        name: link.get(name, []) for name in {*given, *link} if given.get(name) != link.get(name)
+    }
+    if st.session_state.pop(ARRIVED, False):
+        # The page before may have had controls of the same names.
+        for name in set(controls) & set(map(str, st.session_state)):
+            del st.session_state[name]
+            change.setdefault(name, link.get(name, []))
+    if change or problems:
+        change_link(change | instead)
+    if messages := st.session_state.get(key):
+        st.warning(LINE_BREAK.join(messages), icon=":material/link_off:")
 
 
 def change_link(instead: Mapping[str, list[str]]) -> None:
-    """Let other values stand in the link, none for the default: one step of the browser's history.
+    """Put other values into the link, none for the default: one step of the browser's history.
 
-    The browser and controls that are drawn next go by it. ``st.query_params`` changes what the
-    browser shows, but not what controls begin with, and no parameter of a control that was drawn
-    before; so this does what Streamlit itself does where it takes parameters away on a change of
-    the page.
+    The browser and the controls drawn next follow it. ``st.query_params`` would change what the
+    browser shows, but neither what controls begin with nor a parameter of a control drawn before.
+    This does what Streamlit does when it removes parameters on a change of the page.
     """
     context = get_script_run_ctx()
     assert context is not None  # a page is being drawn
@@ -49,7 +59,7 @@ def change_link(instead: Mapping[str, list[str]]) -> None:
 
 
 def forget() -> None:
-    """A control moved: what was wrong with the link has been read."""
+    """Drop the messages about the link: a control was moved, so they have been read."""
     for key in st.session_state:
         if str(key).endswith(KEY):
             st.session_state[key] = []

@@ -1,4 +1,4 @@
-"""Which controls are text that stands for something else, most of them in the link alone?"""
+"""Controls that hold text with a meaning of its own, most of them in the link only."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ui.common.links import GRID_SIZE, parse_numbers, parse_pick
 
 @dataclass(frozen=True, kw_only=True)
 class Numbers(Control):
-    """Finite numbers with commas between them, as text."""
+    """Finite numbers, separated by commas, as text."""
 
     default: tuple[float, ...] | None = None
     shown_instead: str = "none"
@@ -35,7 +35,7 @@ class Numbers(Control):
 
 @dataclass(frozen=True, kw_only=True)
 class GridPoint(Control):
-    """Row and column of a grid point, as "row.column" in the link alone."""
+    """Row and column of a grid point, as "row.column" in the link only."""
 
     size: int = GRID_SIZE
     shown_instead: str = "no point"

@@ -1,7 +1,7 @@
-"""What of a link can be used, and which sentence says of a value that it cannot?
+"""The check of a link's parameters: what can be used, and a sentence for what cannot.
 
-Streamlit drops a value that it cannot use without a word, or fails on it; so what is said here is
-also what is done: such a value never reaches its control.
+Streamlit drops a value that it cannot use without a message, or fails on it. A value refused here
+never reaches its control.
 """
 
 from __future__ import annotations
@@ -10,16 +10,18 @@ import math
 import re
 from collections.abc import Mapping
 from typing import Protocol
+from urllib.parse import parse_qs, urlencode
 
 from ui.foreign import as_code
 from ui.limits import LINK_NUMBERS, QUOTED_CHARACTERS
 
 GRID_SIZE = 61
+PACKED = "to"  # the parameter that holds all others on the way from one page to another
 DECIMAL = re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 class InLink(Protocol):
-    """What a control says of its parameter in the link."""
+    """The description of a parameter that a control gives."""
 
     @property
     def wanted(self) -> str:
@@ -33,29 +35,33 @@ class InLink(Protocol):
     def times(self) -> int:
         """How often the parameter may stand in the link."""
 
+    @property
+    def former(self) -> tuple[str, ...]:
+        """Names that the parameter had in older links."""
+
     def nearest(self, text: str) -> str | None:
-        """What is shown for ``text``: itself if it is a value of the parameter, the nearest value
-        if there is one; ``None`` for what is no value at all."""
+        """Return what is shown for ``text``: itself, the nearest value, or ``None`` if it is no
+        value of the parameter."""
 
 
 def parse_number(text: str) -> float | None:
-    """The number of "-2.5" or "1e-7", as browsers write it; ``None`` if it is none or not finite.
+    """Return the number of "-2.5" or "1e-7", as browsers write it; ``None`` if it is not finite.
 
-    Python would also read 1_0, +1, infinity, spaces around it and digits of other alphabets.
+    Python would also read 1_0, +1, infinity, spaces and digits of other alphabets.
     """
     number = float(text) if DECIMAL.fullmatch(text) else math.inf
     return number if math.isfinite(number) else None
 
 
 def parse_numbers(text: str) -> tuple[float, ...] | None:
-    """The numbers of "1, 2.5, -3"; ``None`` if one of them is none or not finite."""
+    """Return the numbers of "1, 2.5, -3"; ``None`` if one of them is not finite."""
     parts = text.split(",")[:LINK_NUMBERS]
     numbers = tuple(x for part in parts if (x := parse_number(part.strip(" "))) is not None)
     return numbers if len(numbers) == len(parts) else None
 
 
 def parse_pick(text: str, size: int = GRID_SIZE) -> tuple[int, int] | None:
-    """(row, column) of "row.column"; ``None`` if it is not a point of the grid."""
+    """Return (row, column) of "row.column"; ``None`` if it is not a point of the grid."""
     row, _, column = text.partition(".")
     if not (row.isascii() and row.isdigit() and column.isascii() and column.isdigit()):
         return None
@@ -63,13 +69,33 @@ def parse_pick(text: str, size: int = GRID_SIZE) -> tuple[int, int] | None:
     return point if max(point) < size else None
 
 
+def packed(parameters: Mapping[str, str | list[str]]) -> dict[str, str]:
+    """Return the query parameters of a link from one of our pages to another.
+
+    All ``parameters`` travel in one: Streamlit 1.67 drops those with the name of a control of the
+    page that is left, though the other page has a control of the same name.
+    """
+    return {PACKED: urlencode(parameters, doseq=True)} if parameters else {}
+
+
+def unpacked(
+    parameters: Mapping[str, list[str]], controls: Mapping[str, InLink]
+) -> dict[str, list[str]]:
+    """Return the parameters of a link under their names of today, those in `PACKED` among them."""
+    today = {old: key for key, control in controls.items() for old in control.former}
+    found = {name: texts for name, texts in parameters.items() if name != PACKED}
+    for text in parameters.get(PACKED, []):
+        found |= parse_qs(text, keep_blank_values=True)
+    old = {today[name]: texts for name, texts in found.items() if name in today}
+    return old | {name: texts for name, texts in found.items() if name not in today}
+
+
 def check_link(
     parameters: Mapping[str, list[str]], controls: Mapping[str, InLink]
 ) -> tuple[dict[str, list[str]], list[str]]:
-    """What must stand in the link instead, by name, and a sentence for every value that is wrong.
+    """Return corrected parameters by name, and a sentence for every wrong value.
 
-    Nothing stands for the default. Parameters that can be used as they are, and unknown ones, are
-    not among them.
+    No text stands for the default. Parameters that can be used, and unknown ones, are left out.
     """
     instead: dict[str, list[str]] = {}
     problems = []
@@ -77,7 +103,7 @@ def check_link(
         texts = parameters.get(name, [])
         if control.times > 1:
             texts = [text for text in dict.fromkeys(texts) if text]
-        kept = [shown for text in texts if (shown := control.nearest(text)) is not None]
+        usable = [shown for text in texts if (shown := control.nearest(text)) is not None]
         wrong = [
             f"is {_quoted(text)}; it must be {control.wanted}"
             for text in texts
@@ -85,11 +111,11 @@ def check_link(
         ]
         if len(texts) > control.times:
             often = "once" if control.times == 1 else f"{control.times} times at most"
-            wrong = [f"{len(texts)} times; it can say that {often}"]
-            kept = kept[: control.times] if control.times > 1 else []
+            wrong = [f"{len(texts)} times; it may say that {often}"]
+            usable = usable[: control.times] if control.times > 1 else []
         if wrong:
-            instead[name] = kept
-            shown = ", ".join(kept) or control.instead
+            instead[name] = usable
+            shown = ", ".join(usable) or control.instead
             problems += [f"The link says `{name}` {why}. Shown instead: {shown}." for why in wrong]
     return instead, problems
 

@@ -1,21 +1,25 @@
-"""What every page begins and ends with: its head, the links to all pages, its own link.
+"""The frame of every page: its head, the links to all pages, the link to itself.
 
     with page("Manifold", question="What shape do the outputs fill?"):
         from ui.manifold.controls import MANIFOLD
         ...
 
-A page imports what it is made of within: torch takes a second, and by then its head is on the
-screen of whoever opens a server just started, and their browser loads plotly.js.
+A page imports its parts inside the ``with`` block. Importing torch takes a second; the head is on
+the screen before that, and the browser loads plotly.js meanwhile.
 """
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import streamlit as st
 
+from ui.common.link_check import ARRIVED
+from ui.common.links import packed
 from ui.components.plotly_js import preload
 from ui.work import streamlit_fixes
 from ui.work.errors import reported
@@ -23,14 +27,25 @@ from ui.work.semaphore import SCRIPTS
 
 STYLE = Path(__file__).with_suffix(".css")
 ICON = Path(__file__).resolve().parents[2] / "assets" / "icon.png"
-PAGES = {  # by title: file and icon
-    "Flat or curved?": ("app.py", ":material/landscape:"),
-    "Manifold": ("pages/1_Manifold.py", ":material/blur_on:"),
-    "Decision boundary": ("pages/2_Decision_boundary.py", ":material/gesture:"),
-    "Which gates curve?": ("pages/3_Which_gates_curve.py", ":material/water:"),
-    "Depth": ("pages/4_Depth.py", ":material/layers:"),
-    "Claims": ("pages/5_Claims.py", ":material/fact_check:"),
-    "How to read it": ("pages/9_How_to_read.py", ":material/menu_book:"),
+
+
+class Page(NamedTuple):
+    """A row of `PAGES`."""
+
+    path: str
+    icon: str
+    group: str  # pages of one group stand side by side; "" is in every group
+
+
+CURVATURE = "Curvature"
+PAGES = {  # by title; a new page is its file, its folder in ui/ and a row here
+    "Flat or curved?": Page("app.py", ":material/landscape:", CURVATURE),
+    "Manifold": Page("pages/1_Manifold.py", ":material/blur_on:", CURVATURE),
+    "Decision boundary": Page("pages/2_Decision_boundary.py", ":material/gesture:", CURVATURE),
+    "Which gates curve?": Page("pages/3_Which_gates_curve.py", ":material/water:", CURVATURE),
+    "Depth": Page("pages/4_Depth.py", ":material/layers:", CURVATURE),
+    "Claims": Page("pages/5_Claims.py", ":material/fact_check:", CURVATURE),
+    "How to read it": Page("pages/9_How_to_read.py", ":material/menu_book:", ""),
 }
 LINKS = "_links"
 streamlit_fixes.apply()
@@ -40,26 +55,38 @@ streamlit_fixes.apply()
 def page(
     title: str, question: str = "", lead: str = "", *, pictures: bool = True
 ) -> Iterator[None]:
-    """Draw the page called ``title``, a row of `PAGES`: all that it shows is drawn within.
+    """Draw the page called ``title``, a row of `PAGES`, around the parts drawn within.
 
-    Jobs of other pages end; the links to all pages, ``question`` and ``lead`` are drawn. With
-    ``pictures`` the browser begins to load plotly.js. Whoever comes back finds the page as they
+    Draws the links to all pages, ``question`` and ``lead``, and ends jobs of other pages. With
+    ``pictures`` the browser begins to load plotly.js. A visitor who returns finds the page as they
     left it.
     """
     with SCRIPTS.acquired():
         links = _head(title, question, lead, pictures)
         with reported(title):
-            from ui.work import jobs, pool  # not above: they import torch
-
+            with _without_collecting():
+                from ui.work import jobs, pool  # not above: they import torch
             jobs.arrive(title)
             yield
             pool.POOL.warm()
         links[title] = {name: st.query_params.get_all(name) for name in st.query_params}
 
 
+@contextmanager
+def _without_collecting() -> Iterator[None]:
+    """Look for no garbage: imports make objects that stay, see `ui.work.runtime`."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
 def _head(title: str, question: str, lead: str, pictures: bool) -> dict[str, dict[str, list[str]]]:
-    """Draw what stands above every page; the links that its visitor has left other pages with."""
-    path, _ = PAGES[title]
+    """Draw what stands above every page; return the links with which the visitor left pages."""
+    path, _, group = PAGES[title]
+    if st.session_state.get("_page") != title:
+        st.session_state[ARRIVED] = True
     st.set_page_config(
         page_title=f"{title} · gated attention",
         page_icon=str(ICON),
@@ -70,8 +97,7 @@ def _head(title: str, question: str, lead: str, pictures: bool) -> dict[str, dic
     st.html(STYLE)
     links = st.session_state.setdefault(LINKS, {})
     with st.container(horizontal=True, key="pages"):
-        for name, (other, icon) in PAGES.items():
-            st.page_link(other, label=name, icon=icon, query_params=links.get(name))
+        draw_links(group, links)
         if pictures:
             preload()
     if question:
@@ -81,8 +107,22 @@ def _head(title: str, question: str, lead: str, pictures: bool) -> dict[str, dic
     return links
 
 
+def draw_links(group: str, links: dict[str, dict[str, list[str]]]) -> None:
+    """Draw a link to every page of ``group``, and one to the first page of every other group."""
+    group = group or next(iter(PAGES.values())).group
+    others = set()
+    for title, page in PAGES.items():
+        here = page.group in (group, "")
+        if here or page.group not in others:
+            others |= set() if here else {page.group}
+            label, icon = (title, page.icon) if here else (f"{page.group} →", None)
+            st.page_link(
+                page.path, label=label, icon=icon, query_params=packed(links.get(title, {}))
+            )
+
+
 def _return(title: str, path: str) -> None:
-    """On coming back without a link, go on with the one that was kept."""
-    kept = st.session_state.get(LINKS, {}).get(title)
-    if kept and not st.query_params and st.session_state.get("_page") != title:
-        st.switch_page(path, query_params=kept)
+    """Restore the visitor's last link to this page if they came without one."""
+    last = st.session_state.get(LINKS, {}).get(title)
+    if last and not st.query_params and st.session_state.get("_page") != title:
+        st.switch_page(path, query_params=packed(last))

@@ -1,4 +1,4 @@
-"""How is a number written, and which sentence does it allow? Nothing here knows the result."""
+"""Numbers, verdicts and differences as text, on every page alike."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from fractions import Fraction
 from gating_core.geometry import FLAT, MOST_CURVED, UNKNOWN, Integral, SurfaceResult, Verdict
 from gating_core.training import MeanInterval
 
-SLIGHT = 0.005  # of the area: not worth a sentence
-FIGURES = 6  # written of a number at most; beyond them stand powers of ten
-MOST_ADDED = Decimal("1.1")  # to an error by rounding it up
-LONGEST = 800  # figures of the longest number in double precision, and some more
+SLIGHT = 0.005  # share of the area below which no sentence mentions it
+FIGURES = 6  # the most written of a number; a longer one gets a power of ten
+MOST_ADDED = Decimal("1.1")  # the most by which rounding up may multiply an error
+LONGEST = 800  # more figures than any double has
 
 
 # --- Numbers --------------------------------------------------------------------------------------
 
 
 def percent(share: float) -> str:
-    """A share as whole percent; what is not none, or not all, never reads as if it were."""
+    """Format a share as whole percent; only 0 reads as 0 %, and only 1 as 100 %."""
     if math.isnan(share):
         return UNKNOWN
     if 0 < share < SLIGHT:
@@ -32,27 +32,27 @@ def percent(share: float) -> str:
 
 
 def beyond_text(share: float) -> str:
-    """How much a scale of colours cuts off."""
-    return f"up to {percent(share)} of a side's points lie beyond the scale"
+    """Say which share of points the colour scale cuts off."""
+    return f"{percent(share)} of points exceed the colour scale"
 
 
 def layers_text(depth: int) -> str:
-    """How many layers a model has."""
+    """Format a number of layers."""
     return "1 layer" if depth == 1 else f"{depth} layers"
 
 
 def crease_text() -> str:
-    """What is outlined on surfaces and charts."""
+    """Say what is outlined on surfaces and charts."""
     return f"teal: the most curved {percent(MOST_CURVED)}, where it holds a quarter of the total"
 
 
 def plus_minus(value: float, error: float, least: float = -math.inf) -> str:
-    """``value ± error``, where the error is the smaller of the two; else what both allow.
+    """Format ``value ± error``, or the range that both allow.
 
-    The error is rounded up to one figure, or to two where one would add more than a tenth to it, or
-    would look as large as the value, which is rounded to the same place. Where that would be more
-    than six figures the error stands apart; where it is not smaller than the value, "between a and
-    b" or, where a is ``least`` or less, "at most b".
+    The error is rounded up to one figure; to two if one figure would add more than a tenth to it or
+    make it look as large as the value. The value is rounded to the same place. If that would take
+    more than six figures, the error stands in brackets. If the error is not smaller than the value:
+    "between a and b", or "at most b" if a is ``least`` or less.
     """
     if not (math.isfinite(value) and math.isfinite(error)):
         return UNKNOWN
@@ -60,15 +60,14 @@ def plus_minus(value: float, error: float, least: float = -math.inf) -> str:
         return short(value)
     exact, doubt = Decimal(repr(float(value))), Decimal(repr(float(error)))
     for count in (1, 2):
-        shown = _rounded(doubt, _place(doubt, count), ROUND_CEILING)
-        shown = _rounded(shown, _place(shown, count), ROUND_CEILING)  # 0.0096 became 0.010
+        shown = _rounded_up(doubt, count)
         if count == 1 and shown > doubt * MOST_ADDED:
             continue
         # In whole numbers where these are short: 1234 ± 100.
         place = min(_place(shown, count), 0)
         place = place if _places(exact, place) <= FIGURES else _place(shown, count)
         if _places(exact, place) > FIGURES:
-            return f"{_text(_figures(exact, FIGURES))} (error below {error_text(error)})"
+            return f"{_text(_figures(exact, FIGURES))} (error below {rounded_error(error)})"
         rounded = _rounded(exact, place, ROUND_HALF_EVEN)
         if shown < abs(rounded) and doubt < abs(exact):
             long = place > 0
@@ -83,18 +82,31 @@ def plus_minus(value: float, error: float, least: float = -math.inf) -> str:
     return f"between {_text(_rounded(low, place, ROUND_FLOOR))} and {highest}"
 
 
+def rounded_error(error: float) -> str:
+    """``error`` > 0 rounded up to one figure, or to two where one would add more than a tenth."""
+    doubt = Decimal(repr(float(error)))
+    shown = _rounded_up(doubt, 1)
+    return _text(shown if shown <= doubt * MOST_ADDED else _rounded_up(doubt, 2))
+
+
+def _rounded_up(number: Decimal, count: int) -> Decimal:
+    """``number`` > 0 rounded up to ``count`` figures."""
+    shown = _rounded(number, _place(number, count), ROUND_CEILING)
+    return _rounded(shown, _place(shown, count), ROUND_CEILING)  # 0.0096 became 0.010
+
+
 def _place(number: Decimal, count: int) -> int:
-    """The power of ten of the last of ``count`` figures of ``number``, not zero."""
+    """Return the power of ten of the last of ``count`` figures of ``number``, not zero."""
     return number.adjusted() - count + 1
 
 
 def _places(number: Decimal, place: int) -> int:
-    """How many figures ``number`` has down to a ``place``."""
+    """Count the figures of ``number`` down to a ``place``."""
     return (number.adjusted() if number else 0) - place + 1
 
 
 def _rounded(number: Decimal, place: int, how: str) -> Decimal:
-    """``number`` as a multiple of 10^place, exactly."""
+    """Round ``number`` to a multiple of 10^place, exactly."""
     with localcontext() as context:
         context.prec = LONGEST
         return number.quantize(Decimal((0, (1,), place)), rounding=how)
@@ -105,7 +117,7 @@ def _figures(number: Decimal, count: int) -> Decimal:
 
 
 def _text(number: Decimal, long: bool = False) -> str:
-    """A rounded number with all its figures, as a power of ten where it is ``long``."""
+    """Format a rounded number with all its figures, with a power of ten if it is ``long``."""
     exponent = int(number.as_tuple().exponent)
     decimals = max(-exponent, 0)
     if not number:
@@ -118,7 +130,7 @@ def _text(number: Decimal, long: bool = False) -> str:
 
 
 def short(number: float) -> str:
-    """``number`` to three figures, without an exponent where that is short; true minus sign."""
+    """Format ``number`` to three figures, without an exponent where that is short."""
     if math.isnan(number):
         return UNKNOWN
     if math.isinf(number):
@@ -130,7 +142,7 @@ def short(number: float) -> str:
 
 
 def figures(number: float, count: int = 3) -> str:
-    """``number`` to ``count`` figures, zeros too, in powers of ten only where it would be long."""
+    """Format ``number`` to ``count`` figures, zeros included; long ones with a power of ten."""
     if 1 <= abs(number) < 1e5:
         return f"{number:.{max(0, count - 1 - math.floor(math.log10(abs(number))))}f}"
     digits, _, power = f"{number:.{count}g}".partition("e")
@@ -138,7 +150,7 @@ def figures(number: float, count: int = 3) -> str:
 
 
 def tick_text(number: float) -> str:
-    """A positive number on an axis, to two figures, its power of ten raised."""
+    """Format a positive number on an axis: two figures, the power of ten raised."""
     if 1e-3 <= number < 1e4:
         return f"{number:.2g}" if number < 100 else f"{number:.0f}"
     digits, power = f"{number:.1e}".split("e")
@@ -147,12 +159,12 @@ def tick_text(number: float) -> str:
 
 
 def vector_text(numbers: Iterable[float]) -> str:
-    """Numbers in brackets, to three figures each."""
+    """Format numbers in brackets, to three figures each."""
     return "(" + ", ".join(map(short, numbers)) + ")"
 
 
 def error_text(error: float) -> str:
-    """An error to one figure, rounded up."""
+    """Format an error to one figure, rounded up: an order of magnitude, not a ±."""
     if not math.isfinite(error):
         return "no bound"
     exact = Decimal(repr(max(float(error), 0.0)))
@@ -160,7 +172,7 @@ def error_text(error: float) -> str:
 
 
 def power_of_ten(number: float) -> str:
-    """A small positive number as its order of magnitude, rounded up: 3.2e-13 gives 1e-12."""
+    """Format a small positive number as its order of magnitude, rounded up: 3.2e-13 is 1e-12."""
     if number <= 0:
         return "1e-300"
     return f"1e{math.ceil(math.log10(number) - 1e-9):d}"
@@ -170,7 +182,7 @@ def power_of_ten(number: float) -> str:
 
 
 def verdict_text(verdict: Verdict) -> str:
-    """Flat, or dome-like and saddle-like on which shares of the area, or that nobody can tell."""
+    """Say that a surface is flat, undecided, or on which shares of its area it curves."""
     undecided = f"undecided on {percent(verdict.undecided)}"
     if verdict.proof is not None:
         return f"flat (proved: {verdict.proof})"
@@ -187,7 +199,7 @@ def verdict_text(verdict: Verdict) -> str:
 
 
 def total_text(total: Integral, flat: bool) -> str:
-    """The total absolute curvature with its doubt, or 0 where the surface is flat."""
+    """Format the total absolute curvature with its error; 0 if the surface is flat."""
     if flat:
         return "0"
     if not total.settled():
@@ -204,7 +216,7 @@ def settled_total_text(total: Integral, flat: bool) -> str:
 
 
 def doubt_text(total: Integral, verdict: Verdict) -> str:
-    """The line under a total: how sure it is."""
+    """Say how sure a total is, in the line below it."""
     if verdict.proof is not None:
         return f"flat (proved: {verdict.proof})"
     if verdict.word == FLAT:
@@ -223,7 +235,7 @@ def doubt_text(total: Integral, verdict: Verdict) -> str:
 
 
 def bound_text(verdict: Verdict) -> str:
-    """How small the errors are that a flat surface is called flat by."""
+    """Say how small the errors are of a surface that is called flat."""
     if verdict.proof is not None:
         return f"K = 0 exactly, whatever rounding says: {verdict.proof}."
     return (
@@ -237,7 +249,7 @@ def _bound(verdict: Verdict) -> str:
 
 
 def curvature_text(surface: SurfaceResult, at: tuple[int, int, int]) -> str:
-    """K at a point (frame, row, column): with its error, or 0, or what can be said at all."""
+    """Format K at a point (frame, row, column) with its error, or say what bounds it."""
     if surface.zero[at]:
         return "0 (proved)" if surface.proof[at[0]] else "0"
     if not surface.resolved[at]:
@@ -249,25 +261,26 @@ def curvature_text(surface: SurfaceResult, at: tuple[int, int, int]) -> str:
 
 
 def total_doubt(total: Integral, surface: SurfaceResult, frame: int) -> str:
-    """`doubt_text` of one frame of a surface."""
+    """Return `doubt_text` of one frame of a surface."""
     return doubt_text(total, surface.verdicts[frame])
 
 
 def _tenths(difference: MeanInterval) -> tuple[int, int]:
-    """A difference of shares and its half width in tenths of a point, this one rounded up."""
+    """Return a difference of shares and its half-width in tenths of a point, rounded up."""
     return round(1000 * difference.mean), math.ceil(1000 * difference.half_width - 1e-9)
 
 
 def points_text(difference: MeanInterval) -> str:
-    """A difference of shares in percentage points: to one decimal, the error rounded up."""
+    """Format a difference of shares in percentage points: one decimal, the error rounded up."""
     tenths, width = _tenths(difference)
     return f"{tenths / 10:.1f} ± {width / 10:.1f}".replace("-", "−")
 
 
 def accuracy_text(accuracy: MeanInterval) -> str:
-    """A mean accuracy in percent with its interval, which ends where accuracies do.
+    """Format a mean accuracy in percent with its 95 % interval, cut to 0 to 100 %.
 
-    All of a 95 % interval that can be is as likely to hold the true mean as the whole of it.
+    No accuracy lies beyond, so the cut interval covers the true mean as often. A mean below 100 %
+    never reads as 100 %.
     """
     mean, half = 100 * accuracy.mean, 100 * accuracy.half_width
     if not math.isfinite(half):
@@ -275,11 +288,14 @@ def accuracy_text(accuracy: MeanInterval) -> str:
     if mean - half >= 0 and mean + half <= 100:
         return f"{plus_minus(mean, half)}\u00a0%"
     low, high = math.floor(max(mean - half, 0.0)), math.ceil(min(mean + half, 100.0))
-    return f"{mean:.0f}\u00a0% ({low} to {high}\u00a0%)"
+    centre = f"{mean:.0f}"
+    if centre in ("0", "100") and 0 < mean < 100:
+        centre = short(math.ceil(10 * mean) / 10 if mean < 50 else math.floor(10 * mean) / 10)
+    return f"{centre}\u00a0% ({low} to {high}\u00a0%)"
 
 
 def paired_text(difference: MeanInterval, count: int, name: str) -> str:
-    """What the paired difference over ``count`` seeds says of ``name``, in a few words."""
+    """Say in a few words what the paired difference over ``count`` seeds says of ``name``."""
     tenths, width = _tenths(difference)
     if abs(tenths) <= width:
         points = points_text(difference)
@@ -290,16 +306,16 @@ def paired_text(difference: MeanInterval, count: int, name: str) -> str:
 
 
 def difference_text(difference: MeanInterval, count: int, name: str, against: str) -> str:
-    """What the paired difference of accuracies over ``count`` seeds says of ``name``.
+    """Say what the paired difference of accuracies over ``count`` seeds says of ``name``.
 
-    In percentage points to one decimal, the error rounded up; it helps or hurts only where the
-    interval that is printed does not touch zero.
+    In percentage points, one decimal, the error rounded up. ``name`` helps or hurts only if the
+    printed interval does not touch zero.
     """
     tenths, width = _tenths(difference)
     if abs(tenths) <= width:
         return (
             f"**No difference that {count} seeds can show** between {name} and {against}:"
-            f" {points_text(difference)} points."
+            f" {points_text(difference)} points, paired by seed."
         )
     verb = "helps" if tenths > 0 else "hurts"
     by = f"{abs(tenths) / 10:.1f} ± {width / 10:.1f} points"

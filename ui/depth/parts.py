@@ -11,7 +11,7 @@ import streamlit as st
 from gating_core.experiments.depth import (
     QUANTITIES,
     REGIMES,
-    SMALL,
+    STRUCTURED_LIMIT,
     DepthResult,
     TrainedDepths,
 )
@@ -217,4 +217,4 @@ def _draw_every(view: DepthView) -> None:
     quantity = QUANTITIES[view.shown.quantity]
     st.markdown(f"**{quantity.title.capitalize()}** ({quantity.symbol})")
     st.table([words.row(name, x.curves[view.shown.quantity]) for name, x in results.items()])
-    st.caption(section("depth", "exponents", small=f"{SMALL:g}"))
+    st.caption(section("depth", "exponents", small=f"{STRUCTURED_LIMIT:g}"))

@@ -12,8 +12,8 @@ from gating_core.experiments.depth import (
     REGIMES,
     SATURATES,
     SHRINKS,
-    SMALL,
     STEADY,
+    STRUCTURED_LIMIT,
     UNDECIDED,
     ZERO,
     Curve,
@@ -259,7 +259,7 @@ def theory_text(results: dict[str, DepthResult]) -> str:
         if REGIMES[name].arrangement is not None
     ]
     return section(
-        "depth", "theory", small=f"{SMALL:g}", measured=measured, most=f"{MOST_CURVATURE:.2f}",
-        cap=cap, dimension=UNTRAINED.model_dim,
+        "depth", "theory", small=f"{STRUCTURED_LIMIT:g}", measured=measured,
+        most=f"{MOST_CURVATURE:.2f}", cap=cap, dimension=UNTRAINED.model_dim,
         stacks=f"Measured: {'; '.join(stacks)}." if stacks else "",
     )  # fmt: skip

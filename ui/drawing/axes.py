@@ -1,8 +1,7 @@
-"""Which directions of representation space are drawn, and how much of it do they show?
+"""The drawn axes of representation space.
 
-Up to three dimensions the axes are the coordinates themselves. Above, they are principal
-components of the gated and the ungated points together, at full gate strength: one basis for both
-panels, frozen while the strength moves.
+Up to three dimensions they are the coordinates. Above, they are principal components of the gated
+and ungated points together at full gate strength: one basis for both panels, at every strength.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ DRAWN = 3  # axes at most
 
 @dataclass(frozen=True, eq=False)
 class Axes:
-    """``basis`` (D, 2 or 3), orthonormal columns, about ``origin`` (D,); a ``name`` for each."""
+    """Axes ``basis`` (D, 2 or 3), orthonormal columns, through ``origin`` (D,), with ``names``."""
 
     basis: np.ndarray
     origin: np.ndarray
@@ -27,15 +26,15 @@ class Axes:
 
     @property
     def principal(self) -> bool:
-        """Whether these are principal components rather than the coordinates."""
+        """Whether the axes are principal components, not coordinates."""
         return self.basis.shape[0] > self.basis.shape[1]
 
     def project(self, values: np.ndarray) -> np.ndarray:
-        """(..., D) to (..., 2 or 3)."""
+        """Project ``values`` (..., D) to (..., 2 or 3)."""
         return (values - self.origin) @ self.basis if self.principal else values
 
     def share(self, values: np.ndarray) -> float:
-        """The share of the variance of ``values`` (..., D) that the drawn axes show."""
+        """Return the share of the variance of ``values`` (..., D) that the axes show."""
         centred = values.reshape(-1, values.shape[-1])
         centred = centred - centred.mean(0)
         whole = float((centred**2).sum())
@@ -43,15 +42,15 @@ class Axes:
 
 
 def coordinate_axes(dim: int) -> Axes:
-    """The coordinates y1, y2 (, y3) of R^``dim``, 2 or 3."""
+    """Return the coordinate axes of R^``dim``, 2 or 3."""
     return Axes(np.eye(dim), np.zeros(dim), tuple(f"y<sub>{i + 1}</sub>" for i in range(dim)))
 
 
 def principal_axes(clouds: Sequence[np.ndarray]) -> Axes:
-    """The three principal components of all ``clouds`` (N, D) of points together.
+    """Return the three principal components of all ``clouds`` (N, D) of points together.
 
-    Every cloud counts alike: it is centred and scaled to variance 1 first, or the wider one would
-    take all axes. Signs are fixed: the entry of largest size in every component is positive.
+    Each cloud is first centred and scaled to variance 1, or the widest would take all axes. The
+    entry of largest size in every component is positive, which fixes the signs.
     """
     origin = np.concatenate(clouds).mean(0)
     centred = [cloud - cloud.mean(0) for cloud in clouds]

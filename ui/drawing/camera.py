@@ -1,6 +1,6 @@
-"""From where is a scene seen? The direction that shows most of every surface and every loop.
+"""Cameras: the direction that shows most of every surface and every loop of a scene.
 
-How far away the viewer stands is decided in the browser, which knows how large the panel is.
+The browser, which knows the size of the panel, decides the distance.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ import numpy as np
 
 CAMERA_DISTANCE = 2.05  # in units of Plotly's normalised scene, until the browser has fitted it
 Camera = dict[str, dict[str, float]]
-PICTURE = 32  # pixels each way, of what is asked for what is seen
-FINEST = 30  # cells each way of the surface that is asked, or not quite twice as many
-POINT_BITS, DEPTH_BITS = 12, 20  # room for all points of it, and for their depth
-ENOUGH = 0.5  # of what the best direction shows of a part
+PICTURE = 32  # pixels each way of the image in which visible area is counted
+FINEST = 30  # cells each way of the surface in that image, or not quite twice as many
+POINT_BITS, DEPTH_BITS = 12, 20  # of a sort key, for the number and the depth of a point
+ENOUGH = 0.5  # share of what the best direction shows of a part
 TIE = 0.1  # weight of the mean share beside the smallest
 UPRIGHT = np.array([0.0, 0.0, 1.0])
 
@@ -25,13 +25,12 @@ def best_camera(
     parts: Sequence[np.ndarray] | None = None,
     loops: Sequence[np.ndarray] = (),
 ) -> Camera:
-    """A Plotly camera that shows the least visible of all parts as broadly as it can.
+    """Return the Plotly camera that shows the least visible part as broadly as possible.
 
-    Surfaces are (R, C, 3), their ``parts`` (R, C) integers, such as classes; without them each is
-    one part. ``loops`` are closed curves (M, 3). Of every part it counts how much area is seen, not
-    hidden by its surface, of every loop how much its picture encloses, each as a share of the
-    largest that any direction shows. Among directions around the horizon it is the one for which
-    the smallest share is largest; where all are good `ENOUGH`, the mean decides.
+    ``surfaces`` are (R, C, 3); ``parts`` (R, C) integers, such as classes (default: one part each);
+    ``loops`` closed curves (M, 3). A part counts by its visible area, a loop by the area that its
+    image encloses, both as a share of the largest in any direction. The direction around the
+    horizon with the largest smallest share wins; if all shares are `ENOUGH`, the mean decides.
     """
     turns = np.radians(np.arange(0, 360, 10))
     rises = np.radians([-65, -50, -35, -20, -5, 5, 20, 35, 50, 65])
@@ -42,8 +41,8 @@ def best_camera(
         ]
     )
     areas = [np.abs(_vector_area(loop) @ eyes.T) for loop in loops]
-    for place, surface in enumerate(surfaces):
-        part = np.zeros(surface.shape[:2], int) if parts is None else parts[place]
+    for index, surface in enumerate(surfaces):
+        part = np.zeros(surface.shape[:2], int) if parts is None else parts[index]
         step = max(len(surface) // FINEST, 1)
         part, surface = part[::step, ::step], surface[::step, ::step]
         number = np.unique(part, return_inverse=True)[1].reshape(part.shape)
@@ -53,16 +52,16 @@ def best_camera(
 
 
 def _vector_area(loop: np.ndarray) -> np.ndarray:
-    """(3,): what it projects onto any plane is the area that the loop's picture encloses."""
+    """Return (3,) whose component along a direction is the area enclosed by the loop's image."""
     centred = loop - loop.mean(0)
     return np.cross(centred, np.roll(centred, -1, axis=0)).sum(0) / 2
 
 
 def seen_areas(surface: np.ndarray, parts: np.ndarray, eyes: np.ndarray) -> np.ndarray:
-    """(E, P): how many pixels show each of the ``parts`` (R, C), from 0 to P - 1, of a ``surface``.
+    """Count the pixels that show each of the ``parts`` of a surface; returns (E, P).
 
-    Of the surface (R, C, 3), seen from afar in the directions ``eyes`` (E, 3) of length 1; its
-    diagonal is `PICTURE` pixels long.
+    ``surface`` is (R, C, 3), ``parts`` (R, C) from 0 to P - 1. ``eyes`` (E, 3) are unit directions
+    of a viewer far away. The diagonal of the surface is `PICTURE` pixels long.
     """
     beside = np.cross(eyes, UPRIGHT)
     beside /= np.linalg.norm(beside, axis=1, keepdims=True)
@@ -83,15 +82,15 @@ def seen_areas(surface: np.ndarray, parts: np.ndarray, eyes: np.ndarray) -> np.n
     nearest = keys[first] & (2**POINT_BITS - 1)
     count = int(parts.max()) + 1
     eye = pixels[first] // (PICTURE + 1) ** 2
-    found = np.bincount(eye * count + parts.ravel()[nearest], minlength=len(eyes) * count)
-    return found.reshape(len(eyes), count)
+    counts = np.bincount(eye * count + parts.ravel()[nearest], minlength=len(eyes) * count)
+    return counts.reshape(len(eyes), count)
 
 
 def edge_on_camera(plane: np.ndarray, surface: np.ndarray) -> Camera:
-    """A camera that looks along the plane of the points ``plane`` (..., 3), which is then a line.
+    """Return a camera that looks along the plane of the points ``plane`` (..., 3).
 
-    The plane's normal points up; of all directions in it, the one along which ``surface`` (..., 3)
-    is narrowest, so that its broad side is seen.
+    The plane's normal points up. The camera looks along the direction in which ``surface``
+    (..., 3) is narrowest, so that its broad side is seen.
     """
     flat = plane.reshape(-1, 3)
     _, _, frame = np.linalg.svd(flat - flat.mean(0), full_matrices=False)
@@ -103,7 +102,7 @@ def edge_on_camera(plane: np.ndarray, surface: np.ndarray) -> Camera:
 
 
 def camera_from(direction: np.ndarray, up: np.ndarray = UPRIGHT) -> Camera:
-    """A Plotly camera that looks at the middle of a scene from a ``direction`` (3,) of length 1."""
+    """Return a Plotly camera at a unit ``direction`` (3,) that looks at the scene's middle."""
     eye, middle = CAMERA_DISTANCE * direction, np.zeros(3)
-    places = {"eye": eye, "up": up, "center": middle}
-    return {name: dict(zip("xyz", x.tolist(), strict=True)) for name, x in places.items()}
+    vectors = {"eye": eye, "up": up, "center": middle}
+    return {name: dict(zip("xyz", x.tolist(), strict=True)) for name, x in vectors.items()}

@@ -1,7 +1,7 @@
-"""How is a surface of several classes coloured so that colours meet at the drawn boundary?
+"""Surfaces coloured by class, so that colours meet at the drawn boundary.
 
-A face of the mesh in which two classes are likely is cut where they are equally so; logits are
-interpolated linearly within a face, as the boundary's are along the edges of the grid.
+A face of the mesh is cut where its likeliest class changes. Logits are interpolated linearly within
+a face, as the drawn boundary interpolates them along the edges of the grid.
 
 Shapes: T frames (versions of a model), R x C grid points, K classes, F faces, V vertices.
 """
@@ -20,9 +20,9 @@ ROUNDING = 1e-15  # of a triangle's height
 
 @dataclass(frozen=True, eq=False)
 class ClassMesh:
-    """``vertices`` (T, V, 3), those of the grid first; ``corners`` (T, F, 3); ``classes`` (T, F).
+    """A mesh: ``vertices`` (T, V, 3), the grid's first; ``corners`` (T, F, 3); ``classes`` (T, F).
 
-    Frames with fewer of them repeat their last one.
+    Frames with fewer rows repeat their last one.
     """
 
     vertices: np.ndarray
@@ -31,28 +31,27 @@ class ClassMesh:
 
 
 def class_mesh(values: np.ndarray, logits: np.ndarray) -> ClassMesh:
-    """Surfaces ``values`` (T, R, C, 3), cut where the likeliest class of ``logits`` changes."""
+    """Return surfaces ``values`` (T, R, C, 3), cut where the likeliest class changes."""
     faces = triangles(values.shape[1])
-    found = [
+    frames = [
         _cut(surface.reshape(-1, 3), scores.reshape(-1, logits.shape[-1]), faces)
         for surface, scores in zip(values, logits.astype(float), strict=True)
     ]
-    points, corners, classes = zip(*found, strict=True)
+    points, corners, classes = zip(*frames, strict=True)
     small = _padded(corners).astype(np.uint16), _padded(classes).astype(np.uint8)
     return ClassMesh(_padded(points), *small)
 
 
 def class_triangle(corners: np.ndarray, logits: np.ndarray) -> tuple[ClassMesh, np.ndarray]:
-    """Flat triangles with ``corners`` (T, 3, 3), cut where the likeliest class changes; the cuts.
+    """Return flat triangles, cut where the likeliest class changes, and the cuts.
 
-    Logits are affine on each of them, and ``logits`` (T, 3, K) are those of its corners: the cuts
-    (T, M, 3) are straight lines, exactly where they are. Rows of NaN separate them.
+    ``corners`` are (T, 3, 3), ``logits`` (T, 3, K) their logits, which are affine on each triangle.
+    So the cuts (T, M, 3) are straight lines, known exactly; rows of NaN separate them.
     """
     points, faces, kinds, cuts = [], [], [], []
     for triangle, scores in zip(corners, logits.astype(float), strict=True):
-        found = _regions(scores, range(scores.shape[1]))
         alike = int(scores.mean(0).argmax()), np.eye(3)
-        regions = _without_slivers(found) or [alike]
+        regions = _without_slivers(_regions(scores, range(scores.shape[1]))) or [alike]
         shares = [polygon for _, polygon in regions]
         fans = [_fan(len(polygon)) for polygon in shares]
         starts = np.cumsum([0, *map(len, shares)])[:-1]
@@ -60,7 +59,8 @@ def class_triangle(corners: np.ndarray, logits: np.ndarray) -> tuple[ClassMesh, 
         faces.append(np.concatenate([start + fan for start, fan in zip(starts, fans, strict=True)]))
         kinds.append(np.repeat([label for label, _ in regions], list(map(len, fans))))
         cuts.append([side @ triangle for polygon in shares for side in _inner_sides(polygon)])
-    # What is seen through must not be drawn twice: frames with fewer faces have some of one point.
+    # The triangle is transparent: a repeated face would show. Frames with fewer faces are filled up
+    # with faces of one point.
     longest = max(map(len, faces))
     whole = [np.concatenate([x, np.zeros((longest - len(x), 3), int)]) for x in faces]
     small = np.stack(whole).astype(np.uint16), _padded(tuple(kinds)).astype(np.uint8)
@@ -68,25 +68,25 @@ def class_triangle(corners: np.ndarray, logits: np.ndarray) -> tuple[ClassMesh, 
 
 
 def _without_slivers(regions: list[tuple[int, np.ndarray]]) -> list[tuple[int, np.ndarray]]:
-    """The ``regions`` (M, 3) that are broader than rounding; a smaller share of a corner is 0."""
+    """Return the ``regions`` (M, 3) broader than rounding; a smaller share of a corner is 0."""
     whole = [(label, np.where(shares < ROUNDING, 0.0, shares)) for label, shares in regions]
     return [(label, shares) for label, shares in whole if (shares.max(0) > 0).all()]
 
 
 def _fan(count: int) -> np.ndarray:
-    """(count - 2, 3): triangles that make up a convex polygon of so many corners."""
+    """Return the triangles (count - 2, 3) of a convex polygon with ``count`` corners."""
     second = np.arange(1, count - 1)
     return np.stack([np.zeros_like(second), second, second + 1], -1)
 
 
 def _inner_sides(polygon: np.ndarray) -> list[np.ndarray]:
-    """Those sides (2, 3) of a region (M, 3) that are not on the triangle's own."""
+    """Return the sides (2, 3) of a region (M, 3) that are not on a side of the triangle."""
     ends = zip(polygon, np.roll(polygon, -1, 0), strict=True)
     return [np.stack([a, b]) for a, b in ends if not ((a == 0) & (b == 0)).any()]
 
 
 def _with_gaps(cuts: list[list[np.ndarray]]) -> np.ndarray:
-    """(T, M, 3): sides (2, 3) one after the other with a row of NaN after each, filled up by it."""
+    """Join the sides (2, 3) of each frame, a row of NaN after each; returns (T, M, 3)."""
     most = max(map(len, cuts))
     out = np.full((len(cuts), max(3 * most, 1), 3), np.nan)
     for row, sides in zip(out, cuts, strict=True):
@@ -98,7 +98,7 @@ def _with_gaps(cuts: list[list[np.ndarray]]) -> np.ndarray:
 def _cut(
     points: np.ndarray, logits: np.ndarray, faces: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """One frame's vertices, faces and their classes."""
+    """Return one frame's vertices, faces and their classes."""
     likeliest = logits.argmax(-1)[faces]
     whole = (likeliest == likeliest[:, :1]).all(1)
     more, corners = [points], [faces[whole]]
@@ -115,38 +115,38 @@ def _cut(
 
 
 def _regions(logits: np.ndarray, classes: Collection[int]) -> list[tuple[int, np.ndarray]]:
-    """Where in a triangle with ``logits`` (3, K) each of ``classes`` is likeliest among them.
+    """Return the regions of a triangle with ``logits`` (3, K) where each class is likeliest.
 
-    Each a convex polygon (M, 3), its corners as shares of the triangle's in order.
+    Each region is a convex polygon (M, 3), its corners as shares of the triangle's corners.
     """
-    found = []
+    regions = []
     for label in classes:
         polygon = np.eye(3)
         for other in classes:
             lead = polygon @ (logits[:, label] - logits[:, other])
-            if not lead.any():  # of two that are equal everywhere the first one counts
+            if not lead.any():  # two classes are equal everywhere: the first one counts
                 polygon = polygon[: 0 if other < label else None]
             else:
                 polygon = _clipped(polygon, lead)
         if len(polygon) > 2:
-            found.append((label, polygon))
-    return found
+            regions.append((label, polygon))
+    return regions
 
 
 def _clipped(polygon: np.ndarray, lead: np.ndarray) -> np.ndarray:
-    """The part of a convex ``polygon`` (M, 3) where ``lead`` (M,) at its corners is positive."""
-    kept = []
+    """Return the part of a convex ``polygon`` (M, 3) where ``lead`` (M,) is positive."""
+    corners = []
     for i in range(len(polygon)):
         j = (i + 1) % len(polygon)
         if lead[i] > 0:
-            kept.append(polygon[i])
+            corners.append(polygon[i])
         if (lead[i] > 0) != (lead[j] > 0):
             share = lead[i] / (lead[i] - lead[j])
-            kept.append(polygon[i] + share * (polygon[j] - polygon[i]))
-    return np.array(kept).reshape(-1, 3)
+            corners.append(polygon[i] + share * (polygon[j] - polygon[i]))
+    return np.array(corners).reshape(-1, 3)
 
 
 def _padded(rows: tuple[np.ndarray, ...]) -> np.ndarray:
-    """(T, M, ...): ``rows`` of any length, the last of each repeated."""
+    """Stack ``rows`` of different lengths to (T, M, ...), repeating the last entry of each."""
     longest = max(map(len, rows))
     return np.stack([row[np.minimum(np.arange(longest), len(row) - 1)] for row in rows])

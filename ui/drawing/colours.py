@@ -1,4 +1,4 @@
-"""Where do the colours of a quantity end? One scale for all panels that are compared."""
+"""Colour scales of quantities: one for all panels that are compared."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import numpy as np
 from gating_core.experiments.specimen import Colouring
 from ui.drawing import palette
 
-QUANTILE = 0.9  # of a quantity's size over all panels: where linear colours end
-SLACK = 1e-9  # relative: a quantity that is the same everywhere is not beyond its own scale
-ASINH_QUANTILE = 0.98  # where asinh colours end: a crease has the rest
+QUANTILE = 0.9  # of a quantity's size: where linear colours end
+SLACK = 1e-9  # relative: a constant quantity does not exceed its own scale
+ASINH_QUANTILE = 0.98  # where asinh colours end: creases have the rest
 SOFT_QUANTILE = 0.5  # of |x|: where the asinh scale turns from linear to logarithmic
 
 
 @dataclass(frozen=True)
 class ColourScale:
-    """Numbers to colours: what is drawn is ``apply(x)``, its colours end at ``low`` and ``high``.
+    """A map from numbers to colours: ``apply(x)`` is drawn, colours end at ``low`` and ``high``.
 
-    ``soft`` is where an asinh scale leaves the linear, ``None`` for a linear or logarithmic one.
-    ``beyond`` is the share of known points that the ends cut off, of the panel with the most.
+    ``soft`` is where an asinh scale turns from linear to logarithmic; ``None`` for other scales.
+    ``beyond`` is the share of known points beyond the ends, in the panel with the most.
     """
 
     colours: palette.Scale
@@ -33,7 +33,7 @@ class ColourScale:
 
     @property
     def collapsed(self) -> bool:
-        """Whether all that is known is zero."""
+        """Whether all known values are zero."""
         return not self.log and max(map(abs, self.ends)) <= palette.COLOUR_RANGE_FLOOR * (1 + SLACK)
 
     def apply(self, field: np.ndarray) -> np.ndarray:
@@ -55,10 +55,10 @@ class ColourScale:
 def colour_scale(
     colouring: Colouring, fields: Sequence[np.ndarray], asinh: bool = False
 ) -> ColourScale:
-    """One scale for all ``fields``; signed ones are symmetric about zero and never collapse.
+    """Return one scale for all ``fields``; a signed one is symmetric about zero, never empty.
 
-    Scales from zero and signed ones end at the 90 % quantile of the side with the most to show,
-    with ``asinh`` at the 98 % quantile of all; the others at the extremes.
+    Signed scales and those from zero end at the 90 % quantile of the field with the largest; with
+    ``asinh`` at the 98 % quantile of all fields. Other scales end at the extremes.
     """
     kind = colouring.range
     signed = kind == "signed"
@@ -89,7 +89,7 @@ def colour_scale(
 
 
 def share_beyond(field: np.ndarray, scale: ColourScale) -> float:
-    """The share of the known points of a ``field`` that the ends of a ``scale`` cut off."""
+    """Return the share of the known points of ``field`` beyond the ends of ``scale``."""
     drawn = scale.apply(field[~np.isnan(field)])
     slack = SLACK * (scale.high - scale.low)
     beyond = (drawn > scale.high + slack) | (drawn < scale.low - slack)
@@ -97,6 +97,6 @@ def share_beyond(field: np.ndarray, scale: ColourScale) -> float:
 
 
 def _beyond(fields: Sequence[np.ndarray], end: float) -> float:
-    """The share of known points larger than ``end``, infinite ones too, where it is largest."""
+    """Return the largest share of known points beyond ``end`` in any field, infinite ones too."""
     known = [np.abs(x[~np.isnan(x)]) for x in fields]
     return max(float((x > end * (1 + SLACK)).mean()) for x in known if x.size)

@@ -10,15 +10,15 @@ from collections.abc import Sequence
 
 CLASS_COLOURS = ("#2b6cb0", "#e07b1a", "#2a9d63", "#a855c7")  # blue, orange, green, purple
 POINT_COLOURS = ("#0b3c6f", "#8f4300", "#0f5132", "#581c87")  # dark enough on their own class
-SIDE_COLOURS = {"left": "#6b7280", "right": "#a21caf"}  # of what is compared: grey, magenta
+SIDE_COLOURS = {"left": "#6b7280", "right": "#a21caf"}  # of compared variants: grey, magenta
 BESIDE = "#0f8f7f"  # variants that are neither left nor right
 NEUTRAL = "#c9c9c9"
-INK = "ink"  # of a line over the page itself: the text's colour, which the browser knows
+INK = "ink"  # of a line on the page itself: the browser replaces it by the colour of text
 LINE = "#1b1b1b"  # decision curve and K = 0, on coloured surfaces
 GRID_LINE = "#5b5f66"
 ACCENT = "#c026d3"  # the picked point, and the triangle of the values
 PLANE = "#7a8794"
-CREASE = "#0e7490"  # around the most curved part: on no scale of colours
+CREASE = "#0e7490"  # around the most curved part: not a colour of any scale
 
 Scale = list[tuple[float, str]]
 
@@ -45,18 +45,18 @@ COLOUR_RANGE_FLOOR = 1e-6  # a flat pair is drawn neutral, not as amplified roun
 
 
 def symmetric_range(largest: float) -> tuple[float, float]:
-    """A range of colours about zero that never collapses."""
+    """Return a range of colours about zero that never collapses."""
     end = max(largest, COLOUR_RANGE_FLOOR)
     return -end, end
 
 
 def class_scale(colours: Sequence[int]) -> Scale:
-    """The colours of as many classes, which are places in `CLASS_COLOURS`.
+    """Return the colour scale of classes, given by their numbers in `CLASS_COLOURS`.
 
-    For two the probability of the second, over a neutral middle; for more one flat colour each, for
-    numbers from 0 to the count less 1.
+    Two classes: a scale of the probability of the second, with a neutral middle. More: one flat
+    colour each, for numbers from 0 to the count less 1.
     """
-    first, *rest = (CLASS_COLOURS[place] for place in colours)
+    first, *rest = (CLASS_COLOURS[number] for number in colours)
     if len(rest) == 1:
         return [(0.0, first), (0.5, NEUTRAL), (1.0, rest[0])]
     edges = [(2 * i - 1) / (2 * len(rest)) for i in range(len(rest) + 2)]

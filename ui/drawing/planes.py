@@ -1,4 +1,4 @@
-"""Where is the classifier's plane in a picture, and is it honest to draw it?
+"""The classifier's plane in a picture, and whether the drawn axes can show it.
 
 Shapes: T frames (versions of a model), R x C grid points, D model dimension.
 """
@@ -10,20 +10,20 @@ import numpy as np
 from gating_core.experiments.comparison import ClassifierFrames
 from ui.drawing.axes import Axes
 
-PATCH_MARGIN = 1.15  # of the cut: how far the drawn part of a plane reaches
-PATCH_WIDTH = 0.35  # of the surface's root mean square radius: its least half width
-PLANE_TOLERANCE = 0.01  # of the largest margin, and of the points: what a drawn plane may miss
+PATCH_MARGIN = 1.15  # length of the drawn part of a plane, in lengths of the cut
+PATCH_WIDTH = 0.35  # its least half-width, in root mean square radii of the surface
+PLANE_TOLERANCE = 0.01  # share of the largest margin, and of the points, it may miss
 
 
 def classifier_planes(
     frames: ClassifierFrames, axes: Axes
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """The classifier's planes normal . y + offset = 0 in the drawn axes, and where they are honest.
+    """Return the classifier's planes normal . y + offset = 0 in the drawn axes.
 
-    ``normal`` (T, 3), ``offset`` (T,), ``honest`` (T,): in the drawn axes the plane's margin is the
-    classifier's to 1 % of the largest on the surface, and decides alike at 99 % of its points. In
-    R^3 it always is; of more dimensions some are not drawn, and a classifier that looks at those
-    has no plane in the view. ``None`` where there are more than two classes.
+    Returns ``normal`` (T, 3), ``offset`` (T,) and ``honest`` (T,): whether the plane's margin in
+    the drawn axes is the classifier's to 1 % of the largest on the surface, and its decision the
+    same at 99 % of the points. In R^3 it always is. In more dimensions some are not drawn, and a
+    classifier that reads those has no plane in the view. ``None`` for more than two classes.
     """
     if frames.logits.shape[-1] != 2:
         return None
@@ -38,17 +38,17 @@ def classifier_planes(
 
 
 def drawn_planes(frames: ClassifierFrames, axes: Axes, cuts: np.ndarray) -> np.ndarray | None:
-    """(T, 4, 3): the classifier's plane where it cuts; ``None`` where it is never honest.
+    """Return the corners (T, 4, 3) of the drawn planes; ``None`` if none can be shown honestly.
 
-    ``cuts`` (T, M, 3) are the curves in which it cuts the surfaces, in the drawn ``axes``; a plane
-    that misses its surface is not drawn.
+    ``cuts`` (T, M, 3) are the curves in which the planes cut the surfaces, in the drawn ``axes``. A
+    plane that misses its surface is not drawn.
     """
-    found = classifier_planes(frames, axes)
-    if found is None or not found[2].any():
+    planes = classifier_planes(frames, axes)
+    if planes is None or not planes[2].any():
         return None
     values = axes.project(frames.values)
     out = np.full((len(cuts), 4, 3), np.nan)
-    for frame, (normal, offset, honest) in enumerate(zip(*found, strict=True)):
+    for frame, (normal, offset, honest) in enumerate(zip(*planes, strict=True)):
         cut = cuts[frame][~np.isnan(cuts[frame][:, 0])]
         if honest and len(cut) > 1:
             out[frame] = plane_patch(normal, offset, cut, values[frame])
@@ -58,10 +58,10 @@ def drawn_planes(frames: ClassifierFrames, axes: Axes, cuts: np.ndarray) -> np.n
 def plane_patch(
     normal: np.ndarray, offset: float, cut: np.ndarray, surface: np.ndarray
 ) -> np.ndarray:
-    """(4, 3): the corners, in order, of a rectangle in the plane normal . y + offset = 0.
+    """Return the corners (4, 3), in order, of a rectangle in the plane normal . y + offset = 0.
 
-    It lies along the ``cut`` (M, 3) and reaches a little beyond it, and to both sides at least as
-    far as a good part of the ``surface`` (R, C, 3).
+    It lies along the ``cut`` (M, 3), reaches a little beyond it, and is at least as wide as a good
+    part of the ``surface`` (R, C, 3).
     """
     unit = normal / np.linalg.norm(normal)
     points = cut - (cut @ unit + offset / np.linalg.norm(normal))[:, None] * unit

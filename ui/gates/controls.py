@@ -17,13 +17,14 @@ from gating_core.theory import (
     LONGEST_FORMULA,
     SHAPES,
 )
-from ui.common.control_table import Controls, table
+from ui.common.control_table import Controls, draw_columns, read, table
 from ui.common.controls import Choice, Control, Fold, Number, Where
+from ui.common.lessons import section
 from ui.common.link_check import forget
 from ui.common.link_controls import GridPoint
 from ui.components.tiles import Tile, draw_tiles
 from ui.components.view3d import clicked, stopped
-from ui.gates.layers import FIRST_SEED, SOURCES, LayerRequest
+from ui.gates.layers import FIRST_SEED, LAYER_SOURCES, LayerRequest
 from ui.gates.picture import SHOWN
 from ui.gates.request import OWN, RADII, SPHERE, STEPS, STRENGTHS, GateRequest
 from ui.gates.shapes import SIZES, UNITS, ShapeRequest
@@ -34,7 +35,7 @@ from ui.limits import GATED_CHANNELS
 VIEW_KEY = "gates_view"
 FULL = STRENGTHS[-1]
 LETTERS = re.compile(r"[A-Za-z0-9 .+*/^()×·−÷-]+")  # of the grammar: what is made of others is none
-SEEDS = (0, 9999)
+SEED_RANGE = (0, 9999)
 EXPONENTS, OFFSETS = (-3.0, 3.0), (-4.0, 4.0)  # of gates: beyond, all of K is in a corner
 SLICES = tuple(name for name, each in COUNTEREXAMPLES.items() if each.point == "slice")
 
@@ -82,55 +83,52 @@ class FormulaText(Control):
         return where.text_input(self.label, self.default, max_chars=LONGEST_FORMULA, **more)
 
 
-GATES: Controls = table(
+PAGE = table(
     Cases("case", "Gate", words=tuple(GALLERY), default=SPHERE),
     Number("radius", "Radius r", within=RADII, default=FIRST_RADIUS, step=0.05,
-        help="The gate r/|y| puts the sheet on a sphere of radius r: K = 1/r². With r of at most 1"
-        " its values are those of a sigmoid."),
+        help=section("gates", "help_radius")),
     FormulaText("formula", "Your gate g(u, v)", default=FIRST_FORMULA, help=f"Made of {GRAMMAR}."),
     Choice("tint", "Colour", words=tuple(SHOWN), default="K"),
-    Fold("why", "Why? The law and where it comes from", default=False),
+    Fold("why", "Why? The law and where it comes from"),
     Fold("maps", "K and |H| side by side, and the gate of every channel"),
     Fold("real", "The law for a real gated layer: K = 0 on a conic of attention weights"),
-    Choice("layer_from", "Layer", default=SOURCES[0], words=SOURCES, field="source",
-        help="Random weights, or trained here on a circle, which takes a second."),
-    Number("layer_seed", "Layer's seed", default=FIRST_SEED,
-        field="seed", within=SEEDS, step=1, shape="box",
-        help=f"Seed {FIRST_SEED} is the first of the random layers whose conic crosses the"
-        " triangle; most have K of one sign. Trained: the first of sixteen seeds."),
-    Number("layer_dim", "Channels D", default=LayerRequest.width,
-        field="width", within=GATED_CHANNELS, step=1, shape="box"),
-    Choice("hand", "Its gate", default=False,
-        words={"its own": False, "set by hand": True}, field="by_hand",
-        help="By hand: of all gate weights that have these exponents, the smallest."),
-    Number("exp_p", "p, of α₁", default=LayerRequest.p, field="p", within=EXPONENTS, step=0.1),
-    Number("exp_q", "q, of α₂", default=LayerRequest.q, field="q", within=EXPONENTS, step=0.1),
-    Number("exp_c", "Offset log c", default=LayerRequest.log_scale,
-        field="log_scale", within=OFFSETS, step=0.1,
-        help="The gate's bias: it changes K, but neither its sign nor the conic."),
     Fold("premises", "The theorem, and what it does not say"),
     Choice("slice_by", "Counterexample of a curved slice", words=SLICES, default=SLICES[0]),
-    Number("premise_seed", "Seed of all models", within=SEEDS, default=0, step=1, shape="box",
-        help="Seed 0 is the first there is: none was looked for. Try others."),
+    Number("premise_seed", "Seed of all models", within=SEED_RANGE, default=0, step=1, shape="box",
+        help=section("gates", "help_premise_seed")),
     Fold("shaping", "Design a gate for a shape"),
-    Choice("target", "Shape", default=ShapeRequest.shape,
-        words=tuple(SHAPES), field="shape", shape="selectbox"),
-    Number("target_size", "Its size", default=ShapeRequest.size,
-        field="size", within=SIZES, step=0.05,
-        help="Of a sphere its radius; the sheet is 1 from the origin."),
-    Choice("fit_units", "Units of the network", default=ShapeRequest.units,
-        words={str(n): n for n in UNITS}, field="units",
-        help="tanh units between the state (u, v, 1) and the sigmoid."),
-    Number("fit_seed", "The network's first weights", default=ShapeRequest.seed,
-        field="seed", within=SEEDS, step=1,
-        shape="box"),
     Number("level", within=(0.0, FULL), default=FULL, step=1 / STEPS),
     GridPoint("mark"),
 )  # fmt: skip
+LAYER = table(
+    Choice("layer_from", "Layer", words=LAYER_SOURCES, field="source",
+        help=section("gates", "help_layer")),
+    Number("layer_seed", "Layer's seed", field="seed", within=SEED_RANGE, step=1, shape="box",
+        help=section("gates", "help_seed", first=FIRST_SEED)),
+    Number("layer_dim", "Channels D", field="width", within=GATED_CHANNELS, step=1, shape="box"),
+    Choice("hand", "Its gate", words={"its own": False, "set by hand": True}, field="by_hand",
+        help=section("gates", "help_hand")),
+    Number("exp_p", "p, of α₁", field="p", within=EXPONENTS, step=0.1),
+    Number("exp_q", "q, of α₂", field="q", within=EXPONENTS, step=0.1),
+    Number("exp_c", "Offset log c", field="log_scale", within=OFFSETS, step=0.1,
+        help=section("gates", "help_offset")),
+    of=LayerRequest(),
+)  # fmt: skip
+SHAPE = table(
+    Choice("target", "Shape", words=tuple(SHAPES), field="shape", shape="selectbox"),
+    Number("target_size", "Its size", field="size", within=SIZES, step=0.05,
+        help=section("gates", "help_size")),
+    Choice("fit_units", "Units of the network", words={str(n): n for n in UNITS}, field="units",
+        help=section("gates", "help_units")),
+    Number("fit_seed", "The network's first weights", field="seed", within=SEED_RANGE, step=1,
+        shape="box"),
+    of=ShapeRequest(),
+)  # fmt: skip
+GATES: Controls = PAGE | LAYER | SHAPE
 
 
 def front_controls(where: Where) -> tuple[GateRequest, str]:
-    """What the chosen case needs, and the colour."""
+    """Draw what the chosen case needs, and the colour."""
     case = GATES["case"].value
     row = where.container(key="gates_front")
     left, right = row.columns([3, 1], vertical_alignment="bottom")
@@ -150,54 +148,50 @@ def _formulas(case: str) -> str:
 
 
 def frame_shown() -> int:
-    """The place in `STRENGTHS` that is nearest to what the link says; the last, if nothing."""
+    """Return the index in `STRENGTHS` nearest to what the link says; the last, if nothing."""
     level = GATES["level"].linked
-    wanted = FULL if level is None else level
-    return min(range(len(STRENGTHS)), key=lambda place: abs(STRENGTHS[place] - wanted))
+    level = FULL if level is None else level
+    return min(range(len(STRENGTHS)), key=lambda index: abs(STRENGTHS[index] - level))
 
 
 def marked() -> tuple[int, int] | None:
-    """The marked grid point, from the link."""
+    """Return the marked grid point of the link."""
     return GATES["mark"].linked
 
 
 def on_pick() -> None:
-    """A click in the view: keep the point in the link."""
+    """Put the clicked point into the link."""
     if point := clicked(VIEW_KEY):
         st.query_params["mark"] = point
 
 
 def on_stop() -> None:
-    """The slider was let go, or playing ended: keep the strength in the link."""
-    place = stopped(VIEW_KEY, len(STRENGTHS))
-    if place is not None:
-        st.query_params["level"] = f"{STRENGTHS[place]:g}"
+    """Put the strength into the link: the slider was let go, or playing ended."""
+    frame = stopped(VIEW_KEY, len(STRENGTHS))
+    if frame is not None:
+        st.query_params["level"] = f"{STRENGTHS[frame]:g}"
         forget()
 
 
 def layer_controls(where: Where) -> LayerRequest:
-    """Which real layer is held against its conic; the gate's exponents once set by hand."""
-    keys = ["layer_from", "layer_seed", "layer_dim", "hand"]
+    """Draw which real layer is measured; the gate's exponents if set by hand."""
     row = where.container(horizontal=True, vertical_alignment="bottom")
-    given = {GATES[key].feeds: GATES[key].draw(row) for key in keys}
-    if given["by_hand"]:
-        columns = where.columns(3)
-        for column, key in zip(columns, ("exp_p", "exp_q", "exp_c"), strict=True):
-            given[GATES[key].feeds] = GATES[key].draw(column)
-    return LayerRequest(**given).plain
+    for key in ("layer_from", "layer_seed", "layer_dim", "hand"):
+        LAYER[key].draw(row)
+    if LAYER["hand"].value:
+        draw_columns(LAYER, where.columns(3), (["exp_p"], ["exp_q"], ["exp_c"]))
+    request = read(LAYER, LayerRequest)
+    return request if request.by_hand else request.as_trained
 
 
 def premise_controls(where: Where) -> tuple[str, int]:
-    """Which counterexample of a curved slice is shown, and the seed of all models."""
+    """Draw which counterexample of a curved slice is shown, and the seed of all models."""
     left, right, _ = where.columns([5, 3, 3], vertical_alignment="bottom")
     return GATES["slice_by"].draw(left), GATES["premise_seed"].draw(right)
 
 
 def shape_controls(where: Where) -> ShapeRequest:
-    """Which shape a gate is designed for, and the network that learns it."""
+    """Draw which shape a gate is designed for, and the network that learns it."""
     columns = where.columns([3, 3, 3, 2], vertical_alignment="bottom")
-    keys = ("target", "target_size", "fit_units", "fit_seed")
-    return ShapeRequest(**{
-        GATES[key].feeds: GATES[key].draw(column)
-        for column, key in zip(columns, keys, strict=True)
-    })  # fmt: skip
+    draw_columns(SHAPE, columns, [[key] for key in SHAPE])
+    return read(SHAPE, ShapeRequest)

@@ -1,4 +1,4 @@
-"""What is measured of a gated sheet at every strength of its gate, as little as a page needs?
+"""What is measured of a gated sheet at every strength of its gate, as little as a page needs.
 
 Shapes: R x C grid points.
 """
@@ -12,13 +12,13 @@ import numpy as np
 
 from gating_core.geometry import square_grid
 from gating_core.theory import MeasuredGate, measure_gate
-from ui.gates.request import GRID, STRENGTHS, GateRequest, case_of
+from ui.gates.request import GRID_SIZE, STRENGTHS, GateRequest, case_of
 
 LAW_PARTS = ("rho", "hessian", "normal_square", "gaussian")  # in the law's order, `LawAtPoint`
 
 
 @dataclass(frozen=True)
-class Compared:
+class Comparison:
     """How far measured K is from K by another way, at most; and what is allowed there.
 
     ``value`` is K by the other way at the middle of the chart, ``constant`` whether it is that
@@ -44,89 +44,91 @@ class GateFrame:
     largest_bend: float  # of |H|, among resolved points
     share_lost: float  # of the chart, where the gate is not positive or not finite
     share_undecided: float  # of the area
-    exact: Compared | None
-    law: Compared | None
+    exact: Comparison | None
+    law: Comparison | None
     axis: np.ndarray  # (R,)
     values: np.ndarray
     known: np.ndarray  # K, NaN where it is not known
     error: np.ndarray
     signed: np.ndarray  # K where its sign is decided
     mean: np.ndarray  # |H|
-    gate: np.ndarray  # in force; the mean over channels
-    channels: np.ndarray  # (R, C, 1 or 3): in force, each channel's own
+    gate: np.ndarray  # in use; the mean over channels
+    channels: np.ndarray  # (R, C, 1 or 3): in use, each channel's own
     law_parts: dict[str, np.ndarray]  # `LAW_PARTS`, NaN where not known; none for several channels
 
 
-def measure_frames(request: GateRequest, strengths: tuple[float, ...] = STRENGTHS,
-                   size: int = GRID) -> tuple[GateFrame, ...]:  # fmt: skip
-    """The sheet under the gate of ``request`` at all ``strengths``."""
-    return tuple(measure_one_by_one(strengths, request, size))
-
-
-def measure_one_by_one(
-    strengths: tuple[float, ...], request: GateRequest, size: int = GRID
+def measure_frames(
+    strengths: tuple[float, ...], request: GateRequest, size: int = GRID_SIZE
 ) -> Iterator[GateFrame]:
-    """The same, as each is measured."""
+    """Measure the sheet under the requested gate at all ``strengths``, one after the other."""
     case, grid = case_of(request), square_grid(size)
     for strength in strengths:
         yield frame_of(measure_gate(case, strength, grid))
 
 
-def frame_of(found: MeasuredGate) -> GateFrame:
-    """What a page needs of one measured gate."""
-    surface = found.surface
+def measured_frames(
+    request: GateRequest, strengths: tuple[float, ...] = STRENGTHS, size: int = GRID_SIZE
+) -> tuple[GateFrame, ...]:
+    """Return the same, once all are measured."""
+    return tuple(measure_frames(strengths, request, size))
+
+
+def frame_of(measured: MeasuredGate) -> GateFrame:
+    """Return what a page needs of one measured gate."""
+    surface = measured.surface
     resolved = surface.resolved[0]
     middle = (len(surface.axis) // 2,) * 2
-    channels = (1 - found.strength) + found.strength * found.gate
-    (said,) = surface.verdicts
+    channels = (1 - measured.strength) + measured.strength * measured.gate
     errors = surface.gaussian_error[0][np.isfinite(surface.known[0])]
+    bends = measured.mean_norm[resolved]
     return GateFrame(
-        strength=found.strength,
-        verdict=found.verdict,
-        range=found.curvature_range,
+        strength=measured.strength,
+        verdict=measured.verdict,
+        range=measured.curvature_range,
         middle=(float(surface.known[0][middle]), float(surface.known_error[0][middle])),
         largest_error=float(errors.max()) if errors.size else float("nan"),
-        largest_bend=float(found.mean_norm[resolved].max()) if resolved.any() else float("nan"),
-        share_lost=float(found.fails.mean()) if found.strength else 0.0,
-        share_undecided=float(said.undecided),
-        exact=_compared(found, "exact"),
-        law=_compared(found, "law"),
+        largest_bend=float(bends.max()) if bends.size else float("nan"),
+        share_lost=float(measured.fails.mean()) if measured.strength else 0.0,
+        share_undecided=float(surface.verdicts[0].undecided),
+        exact=_compared(measured, "exact"),
+        law=_compared(measured, "law"),
         axis=surface.axis,
         values=surface.values[0],
         known=surface.known[0],
         error=surface.known_error[0],
         signed=surface.gaussian_where(surface.decided)[0],
-        mean=np.where(resolved, found.mean_norm, np.nan),
-        gate=np.where(found.fails, np.nan, channels.mean(-1)),
-        channels=np.where(found.fails[..., None], np.nan, channels),
-        law_parts=_law_parts(found),
+        mean=np.where(resolved, measured.mean_norm, np.nan),
+        gate=np.where(measured.fails, np.nan, channels.mean(-1)),
+        channels=np.where(measured.fails[..., None], np.nan, channels),
+        law_parts=_law_parts(measured),
     )
 
 
-def _law_parts(found: MeasuredGate) -> dict[str, np.ndarray]:
+def _law_parts(measured: MeasuredGate) -> dict[str, np.ndarray]:
     """What stands in the law: 0 for a determinant within its error where K is known to be zero."""
-    law = found.law
+    law = measured.law
     if law is None:
         return {}
     unsure = ~(np.abs(law.hessian) > law.hessian_error)
-    zero = unsure & found.surface.zero[0]
-    lost = found.fails & (found.strength > 0) | unsure & ~zero
+    zero = unsure & measured.surface.zero[0]
+    lost = measured.fails & (measured.strength > 0) | unsure & ~zero
     parts = {name: np.where(lost, np.nan, getattr(law, name)) for name in LAW_PARTS}
     vanish = {name: np.where(zero, 0.0, parts[name]) for name in ("hessian", "gaussian")}
     return parts | vanish
 
 
-def _compared(found: MeasuredGate, name: str) -> Compared | None:
-    reference = getattr(found, name)
+def _compared(measured: MeasuredGate, name: str) -> Comparison | None:
+    reference = getattr(measured, name)
     if reference is None:
         return None
-    values = reference.gaussian[found.surface.resolved[0]]
+    resolved = measured.surface.resolved[0]
+    values = reference.gaussian[resolved]
     spread = float(np.ptp(values)) if values.size else float("nan")
-    noise = float(reference.error[found.surface.resolved[0]].max()) if values.size else 0.0
-    centre = len(found.surface.axis) // 2
-    return Compared(
-        *found.largest_deviation(reference),
-        agrees=found.agrees(reference),
+    noise = float(reference.error[resolved].max()) if values.size else 0.0
+    centre = len(measured.surface.axis) // 2
+    return Comparison(
+        *measured.largest_deviation(reference),
+        agrees=measured.agrees(reference),
         value=float(reference.gaussian[centre, centre]),
         constant=spread <= 2 * noise,
     )

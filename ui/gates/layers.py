@@ -1,4 +1,4 @@
-"""Which real gated layer is held against its conic, and what is measured of it?
+"""A real gated layer whose K is compared with its conic.
 
 One layer, one head, three values, a headwise sigmoid gate: random, or trained here; with its own
 gate, or one whose exponents are set by hand.
@@ -14,17 +14,17 @@ from gating_core.tasks import make_task
 from gating_core.theory import ConicResult, Exponents, gated_layer, measure_conic, with_exponents
 from gating_core.training import train_ensemble
 
-SOURCES = ("random", "trained")
+LAYER_SOURCES = ("random", "trained")
 FIRST_SEED = 2  # the first whose conic crosses the triangle
-SIZE = 41  # points along a side of the triangle
-TASK, POINTS, STEPS, SEEDS = "circle", 256, 400, 16
+TRIANGLE_POINTS = 41  # along a side
+TASK, TRAINING_POINTS, TRAINING_STEPS, TRAINED_SEEDS = "circle", 256, 400, 16
 
 
 @dataclass(frozen=True)
 class LayerRequest:
     """A layer of D = ``width`` channels, by its ``seed``; the gate's exponents if ``by_hand``."""
 
-    source: str = SOURCES[0]
+    source: str = LAYER_SOURCES[0]
     seed: int = FIRST_SEED
     width: int = 3
     by_hand: bool = False
@@ -34,13 +34,8 @@ class LayerRequest:
 
     @property
     def as_trained(self) -> LayerRequest:
-        """What its training depends on."""
+        """The same with the layer's own gate: what training depends on."""
         return LayerRequest(self.source, self.seed, self.width)
-
-    @property
-    def plain(self) -> LayerRequest:
-        """The same without what it does not use: what it is kept under."""
-        return self if self.by_hand else self.as_trained
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,15 +61,11 @@ class MeasuredLayer:
     def exponents(self) -> Exponents:
         return self.conic.exponents
 
-    @property
-    def counts(self) -> tuple[int, int, int]:
-        """How many points agree, do not, and are undecided."""
-        return self.conic.agreeing, self.conic.disagreeing, self.conic.undecided
 
-
-def measure_layer(request: LayerRequest, trained: TrainedLayer | None = None,
-                  size: int = SIZE) -> MeasuredLayer:  # fmt: skip
-    """Hold the conic of the layer that is asked for against its K."""
+def measure_layer(
+    request: LayerRequest, trained: TrainedLayer | None = None, size: int = TRIANGLE_POINTS
+) -> MeasuredLayer:
+    """Measure K of the requested layer, and its conic."""
     if trained is None:
         model = gated_layer(request.seed, request.width)
     else:
@@ -84,11 +75,13 @@ def measure_layer(request: LayerRequest, trained: TrainedLayer | None = None,
     return MeasuredLayer(request, measure_conic(model, size))
 
 
-def train_layer(request: LayerRequest, steps: int = STEPS) -> Iterator[float | TrainedLayer]:
+def train_layer(
+    request: LayerRequest, steps: int = TRAINING_STEPS
+) -> Iterator[float | TrainedLayer]:
     """Train sixteen seeds on a circle, from the request's on; shares done, then the best."""
     config = AttentionConfig(model_dim=request.width, gate=GateConfig(granularity="headwise"))
-    seeds = tuple(range(request.seed, request.seed + SEEDS))
-    task = make_task(TASK, POINTS, seeds=seeds)
+    seeds = tuple(range(request.seed, request.seed + TRAINED_SEEDS))
+    task = make_task(TASK, TRAINING_POINTS, seeds=seeds)
     for snapshot in train_ensemble(config, task, seeds, steps):
         yield snapshot.step / steps
     score = [(-float(accuracy), float(loss)) for accuracy, loss in

@@ -5,10 +5,10 @@ from __future__ import annotations
 from gating_core.geometry import square_grid
 from gating_core.theory import Design, MeasuredCounterexample, measure_counterexample
 from gating_core.training import TrainingDiverged
-from ui.gates.frames import GateFrame, measure_frames, measure_one_by_one
+from ui.gates.frames import GateFrame, measure_frames, measured_frames
 from ui.gates.layers import LayerRequest, MeasuredLayer, TrainedLayer, measure_layer, train_layer
-from ui.gates.picture import GatePicture, gate_picture
-from ui.gates.request import GRID, STRENGTHS, GateRequest
+from ui.gates.picture import GatePicture, gate_picture, settled_by
+from ui.gates.request import GRID_SIZE, SETTLING, STRENGTHS, GateRequest
 from ui.gates.shapes import FittedGate, ShapeRequest, fit_shape, measure_design, shape_frames
 from ui.work import pool
 from ui.work.cache import CACHE, NUMBERS_CACHE, cached
@@ -20,24 +20,29 @@ Frames = tuple[GateFrame, ...]
 
 
 @cached()
-def single(request: GateRequest, strength: float) -> GateFrame:
-    """A gate at one strength: a tenth of a second."""
-    (found,) = pool.POOL.call(measure_frames, request, (strength,))
-    return found
+def at_strengths(request: GateRequest, strengths: tuple[float, ...]) -> Frames:
+    """A gate at a few strengths: a tenth of a second each."""
+    return pool.POOL.call(measured_frames, request, strengths)
 
 
 EVERY: CachedJobs[GateRequest, Frames] = CachedJobs(
     "gate_strengths",
-    lambda request: split_over_workers(measure_one_by_one, STRENGTHS, request, rank=Rank.BRIEF),
+    lambda request: split_over_workers(measure_frames, STRENGTHS, request, rank=Rank.BRIEF),
     CACHE,
 )
+
+
+def settling(request: GateRequest, frames: Frames) -> Frames:
+    """The frames that colours and boxes come from: out of ``frames``, if they are there."""
+    there = tuple(frame for frame in frames if frame.strength in SETTLING)
+    return there if len(there) == len(SETTLING) else at_strengths(request, SETTLING)
 
 
 @cached()
 def picture(request: GateRequest, strengths: tuple[float, ...], shown: str,
             _frames: Frames) -> GatePicture:  # fmt: skip
     """The linked view of a gate at ``strengths``."""
-    return gate_picture(_frames, shown)
+    return gate_picture(_frames, shown, settled_by(settling(request, _frames)))
 
 
 # --- The folded parts -----------------------------------------------------------------------------
@@ -53,14 +58,14 @@ SHAPED: CachedJobs[ShapeRequest, FittedGate] = CachedJobs(
 
 @cached()
 def layer(request: LayerRequest, _trained: TrainedLayer | None) -> MeasuredLayer:
-    """A layer's conic against its K: some tenth of a second."""
+    """A layer's conic and its K: some tenth of a second."""
     return pool.POOL.call(measure_layer, request, _trained)
 
 
 @cached("Measuring the counterexamples …")
 def counterexamples(names: tuple[str, ...], seed: int) -> tuple[MeasuredCounterexample, ...]:
     """Ungated models that curve, each with its twin: a third of a second each."""
-    grid = square_grid(GRID)
+    grid = square_grid(GRID_SIZE)
     return pool.POOL.map(measure_counterexample, [(name, seed, grid) for name in names])
 
 
@@ -72,8 +77,8 @@ def designed(shape: str, size: float) -> Design:
 
 @cached()
 def shape_picture(
-    request: ShapeRequest, fitted: bool, _wanted: Design, _fit: FittedGate | None
+    request: ShapeRequest, fitted: bool, _designed: Design, _fit: FittedGate | None
 ) -> tuple[dict[str, GateFrame], GatePicture]:
     """The frames of a shape by name, the network's among them once it is ``fitted``; their view."""
-    frames = shape_frames(_wanted, _fit)
+    frames = shape_frames(_designed, _fit)
     return frames, gate_picture(tuple(frames.values()))

@@ -6,31 +6,27 @@ import numpy as np
 
 from gating_core.geometry import SurfaceResult
 from gating_core.theory import Design
-from ui.common.words import error_text, percent, short, verdict_text
-from ui.gates.layers import SEEDS, STEPS, TASK, MeasuredLayer, TrainedLayer
+from ui.common.lessons import section
+from ui.common.words import error_text, percent, rounded_error, short, verdict_text
+from ui.gates.layers import TASK, TRAINED_SEEDS, TRAINING_STEPS, MeasuredLayer, TrainedLayer
 from ui.gates.shapes import FittedGate
 from ui.gates.words import range_text
 
 # --- The law for a real layer ---------------------------------------------------------------------
 
-LAYER_LAW = (
-    r"\begin{gathered} 1/g = 1 + c\,\alpha_1^{\,p}\,\alpha_2^{\,q}\,\alpha_3^{\,r},\quad"
-    r" p + q + r = 0 \\ \operatorname{sign} K = \operatorname{sign}\left(qr\,\alpha_1^2"
-    r" + pr\,\alpha_2^2 + pq\,\alpha_3^2 + pqr\right) \end{gathered}"
-)
 
-
-def exponents_text(found: MeasuredLayer) -> str:
+def exponents_text(layer: MeasuredLayer) -> str:
     """p, q, r and c of the layer's gate."""
-    e = found.exponents
+    e = layer.exponents
     parts = [f"{name} = {short(value)}" for name, value in (("p", e.p), ("q", e.q), ("r", e.r))]
-    return f"{', '.join(parts)} (each ± {error_text(e.error)}), log c = {short(e.log_scale)}"
+    return f"{', '.join(parts)} (each ± {rounded_error(e.error)}), log c = {short(e.log_scale)}"
 
 
-def signs_text(found: MeasuredLayer) -> str:
+def signs_text(layer: MeasuredLayer) -> str:
     """At how many points the two signs agree, and at how many that cannot be told."""
-    agree, differ, undecided = found.counts
-    decided, count = agree + differ, agree + differ + undecided
+    agree, undecided = layer.conic.agreeing, layer.conic.undecided
+    decided = agree + layer.conic.disagreeing
+    count = decided + undecided
     if not decided:
         return (
             f"The sign is undecided at all {count} grid points: |K| and the formula are within"
@@ -43,9 +39,9 @@ def signs_text(found: MeasuredLayer) -> str:
     )
 
 
-def line_text(found: MeasuredLayer) -> str:
+def line_text(layer: MeasuredLayer) -> str:
     """Whether the conic meets the triangle, and what K is there."""
-    ends = np.where(found.conic.decided, found.conic.gaussian, np.nan)
+    ends = np.where(layer.conic.decided, layer.conic.gaussian, np.nan)
     if not np.isfinite(ends).any():
         return "Nothing is known of a line K = 0."
     low, high = float(np.nanmin(ends)), float(np.nanmax(ends))
@@ -60,49 +56,34 @@ def line_text(found: MeasuredLayer) -> str:
     )
 
 
-def trained_text(found: TrainedLayer) -> str:
+def trained_text(trained: TrainedLayer) -> str:
     """Where a trained layer comes from."""
     return (
-        f"The best of {SEEDS} seeds by training accuracy (seed {found.seeds[found.best]}), after"
-        f" {STEPS} steps on *{TASK}*: {percent(found.train_accuracy)} of training points,"
-        f" {percent(found.test_accuracy)} of new ones are right."
+        f"The best of {TRAINED_SEEDS} seeds by training accuracy (seed"
+        f" {trained.seeds[trained.best]}), after {TRAINING_STEPS} steps on *{TASK}*:"
+        f" {percent(trained.train_accuracy)} of training points, {percent(trained.test_accuracy)}"
+        " of new ones are right."
     )
 
 
 # --- The theorem ----------------------------------------------------------------------------------
 
-THEOREM = (
-    "**The theorem** (Bathula and Joshi, arXiv 2604.14702, in our words). Ungated attention writes"
-    " averages $\\sum_i \\alpha_i U_i$ of its values. All of them together, for *all* weights"
-    " $\\alpha$, are an open piece of an affine subspace: intrinsically flat, K = 0.\n\n"
-    "**What it assumes.** Fixed values $U_i$ · one layer · no residual · no normalisation after"
-    " attention. An output projection is allowed. And it speaks of all weights, not of the surface"
-    " that the inputs cut out of them."
-)
+
+def range_with_doubt(surface: SurfaceResult) -> str:
+    """The range of a surface's known K and the largest error in it."""
+    known = np.isfinite(surface.known[-1])
+    errors = surface.known_error[-1][known]
+    doubt = error_text(float(errors.max())) if errors.size else "no bound"
+    return f"{range_text(_known_range(surface))}, each known to {doubt} or better"
 
 
-def known_range(surface: SurfaceResult) -> tuple[float, float] | None:
-    """The least and the largest known K of a surface's last version."""
+def _known_range(surface: SurfaceResult) -> tuple[float, float] | None:
     known = surface.known[-1]
     return (float(np.nanmin(known)), float(np.nanmax(known))) if np.isfinite(known).any() else None
 
 
-def largest_doubt(surface: SurfaceResult) -> str:
-    """The largest error of a known K."""
-    errors = surface.known_error[-1][np.isfinite(surface.known[-1])]
-    return error_text(float(errors.max())) if errors.size else "no bound"
-
-
-def range_with_doubt(surface: SurfaceResult) -> str:
-    """The range of K and the largest error in it."""
-    ends = known_range(surface)
-    doubt = largest_doubt(surface)
-    return f"{range_text(ends or (None, None))}, each known to {doubt} or better"
-
-
 def counterexample_text(surface: SurfaceResult, twin: SurfaceResult, exact: float | None) -> str:
     """What an ungated model and its twin do."""
-    (said,), (other,) = surface.verdicts, twin.verdicts
     closed = ""
     if exact is not None:
         gap = np.abs(surface.known[-1] - exact)
@@ -110,51 +91,48 @@ def counterexample_text(surface: SurfaceResult, twin: SurfaceResult, exact: floa
         agrees = "within its error everywhere" if held else "**not within its error everywhere**"
         closed = f" Exact K = {exact:.6g}: {agrees}."
     return (
-        f"**{verdict_text(said)}**; {range_with_doubt(surface)}.{closed}  \nWithout it:"
-        f" **{verdict_text(other)}**."
+        f"**{verdict_text(surface.verdicts[0])}**; {range_with_doubt(surface)}.{closed}"
+        f"  \nWithout it: **{verdict_text(twin.verdicts[0])}**."
     )
 
 
 # --- A gate for a shape ---------------------------------------------------------------------------
 
 
-def design_text(found: Design, reached: float) -> str:
+def design_text(design: Design, reached: float) -> str:
     """The gate's range, and whether a sigmoid has such values; ``reached`` a size at which it has.
 
-    Everything is said of the grid's points.
+    It is about the grid's points.
     """
-    agree = "agree" if found.agrees else "**do not agree**"
-    said = (
-        f"The gate's values lie between {short(found.lowest)} and {short(found.highest)}. K of its"
-        f" image and of the shape itself, {range_with_doubt(found.image.surface)}, {agree} within"
-        " their errors."
+    agree = "agree" if design.agrees else "**do not agree**"
+    text = (
+        f"The gate's values lie between {short(design.lowest)} and {short(design.highest)}. K of"
+        f" its image and of the shape itself, {range_with_doubt(design.image.surface)}, {agree}"
+        " within their errors."
     )
-    if found.sigmoid_reaches:
-        return f"{said} **A sigmoid reaches it**: all are between 0 and 1."
+    if design.sigmoid_reaches:
+        return f"{text} **A sigmoid reaches it**: all are between 0 and 1."
     return (
-        f"{said} **No sigmoid reaches it**: that needs values below 1, a size below"
-        f" {short(found.size_limit)}. For the fit the shape has size {short(reached)}."
+        f"{text} **No sigmoid reaches it**: that needs values below 1, a size below"
+        f" {short(design.size_limit)}. For the fit the shape has size {short(reached)}."
     )
 
 
-def fit_text(found: FittedGate) -> str:
+def fit_text(fit: FittedGate) -> str:
     """How good the fit is, in the gate and in K."""
-    images = found.exact.surface, found.fitted.surface
-    exact, fitted = map(known_range, images)
+    images = fit.exact.surface, fit.fitted.surface
+    exact, fitted = map(_known_range, images)
     if exact is None or fitted is None:
         return "K of the images is not known."
     gap = np.abs(images[1].known[-1] - images[0].known[-1])
-    place = np.unravel_index(int(np.nanargmax(gap)), gap.shape)
-    error = float(sum(image.known_error[-1][place] for image in images))
-    apart = float(gap[place])
-    said = (
-        f"The fitted gate is at most {error_text(found.largest_error)} off the wanted one. Its"
-        f" image has **{range_text(fitted)}** where the wanted one has **{range_text(exact)}**:"
+    worst = np.unravel_index(int(np.nanargmax(gap)), gap.shape)
+    error = float(sum(image.known_error[-1][worst] for image in images))
+    apart = float(gap[worst])
+    text = (
+        f"The fitted gate differs from the exact one by at most {error_text(fit.largest_error)}."
+        f" Its image has **{range_text(fitted)}** where the exact one has **{range_text(exact)}**:"
         f" they are up to {short(apart)} apart."
     )
     if apart <= error:
-        return f"{said} That is within their errors."
-    return (
-        f"{said} A gate may be close and its curvature far off: K hangs on the gate's *second"
-        " derivatives*, and the fit saw its values only."
-    )
+        return f"{text} That is within their errors."
+    return f"{text} {section('gates', 'second_derivatives')}"

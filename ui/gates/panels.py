@@ -11,76 +11,88 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from gating_core.theory import COUNTEREXAMPLES, POINTS, SHAPES, Design
+from gating_core.theory import COUNTEREXAMPLES, SHAPES, THEOREM_GAPS, Design, MeasuredCounterexample
 from ui.common.figures import figures
+from ui.common.lessons import section
 from ui.common.words import error_text, short
 from ui.components.view3d import view3d
 from ui.gates import measured
 from ui.gates import panel_words as words
 from ui.gates.controls import GATES, layer_controls, premise_controls, shape_controls
 from ui.gates.frames import GateFrame
-from ui.gates.maps import CONFIG, bend_scale, gate_scale, map_figure, signed_scale
-from ui.gates.parts import SPARE, FoundGate, legend_of
+from ui.gates.maps import CONFIG, map_figure, scale_of, triangle_figure
+from ui.gates.parts import SPARE, GateResult, legend_of
 from ui.gates.shapes import FittedGate, ShapeRequest
-from ui.gates.triangle import triangle_figure
 from ui.gates.words import caption, range_text, readout
 
 CHANNELS = ("y₁", "y₂", "y₃")
 
 
-def draw_panels(found: FoundGate) -> None:
-    """All of them; nothing is computed for one that is folded."""
-    for key, draw in PANELS.items():
+def draw_panels(result: GateResult) -> None:
+    """Draw all of them; nothing is computed for one that is folded."""
+    panels: dict[str, Callable[[], None]] = {
+        "maps": lambda: _draw_maps(result),
+        "real": _draw_real,
+        "premises": _draw_premises,
+        "shaping": _draw_shaping,
+    }
+    for key, draw in panels.items():
         fold = GATES[key].draw(st)
         if fold.open:
             with fold:
-                draw(found)
+                draw()
 
 
-def _chart(figure: go.Figure, title: str, key: str, alt: str) -> None:
+def _draw_chart(figure: go.Figure, title: str, key: str, alt: str = "") -> None:
     st.markdown(title)
-    st.plotly_chart(figure, alt=alt, key=key, config=CONFIG)
+    st.plotly_chart(figure, alt=(alt or title).replace("*", ""), key=key, config=CONFIG)
+
+
+def _draw_row(charts: dict[str, go.Figure], key: str) -> None:
+    """Charts under their titles, beside each other."""
+    for index, (column, title) in enumerate(zip(st.columns(len(charts)), charts, strict=True)):
+        with column:
+            _draw_chart(charts[title], title, f"{key}_{index}")
 
 
 # --- The open gate --------------------------------------------------------------------------------
 
 
-def draw_maps(found: FoundGate) -> None:
+def _draw_maps(result: GateResult) -> None:
     """K and |H| of the open gate, and the gate, of every channel if there are several."""
-    request, frame = found.request, found.frame
-    made = figures(("gates maps", request, frame.strength), lambda: _map_figures(frame))
-    titles = [f"**K**: {range_text(frame.range or (None, None))}",
-              f"**|H|** up to {short(frame.largest_bend)}"]  # fmt: skip
-    count = frame.channels.shape[-1]
-    names = ["**gate** in force"] if count == 1 else [f"**gate of {name}**" for name in CHANNELS]
-    for place, name in enumerate(names):
-        gate = frame.channels[..., place]
-        ends = f"{short(float(np.nanmin(gate)))} to {short(float(np.nanmax(gate)))}"
-        titles.append(f"{name}: {ends if np.isfinite(gate).any() else 'none'}")
+    frame, count = result.frame, result.frame.channels.shape[-1]
+    maps = figures(("gates maps", result.request, frame.strength), lambda: _map_figures(frame))
+    titles = [f"**K**: {range_text(frame.range)}", f"**|H|** up to {short(frame.largest_bend)}"]
+    names = ["**gate** in use"] if count == 1 else [f"**gate of {name}**" for name in CHANNELS]
+    for index, name in enumerate(names):
+        gate = frame.channels[..., index]
+        ends = "none"
+        if np.isfinite(gate).any():
+            ends = f"{short(float(np.nanmin(gate)))} to {short(float(np.nanmax(gate)))}"
+        titles.append(f"{name}: {ends}")
     with st.container(key="gates_maps"):
-        columns = st.columns(len(titles))
-    for place, (column, title, figure) in enumerate(zip(columns, titles, made, strict=True)):
-        with column:
-            _chart(figure, title, f"gates_map_{place}", title.replace("*", ""))
+        _draw_row(dict(zip(titles, maps, strict=True)), "gates_map")
     note = "" if count == 1 else " The small map beside the surface shows the mean of the three."
     st.caption(f"At λ = {frame.strength:.2f}; dashed: K = 0; hatched: not known, or no gate.{note}")
 
 
 def _map_figures(frame: GateFrame) -> list[go.Figure]:
-    axis = frame.axis
-    gates = [frame.channels[..., place] for place in range(frame.channels.shape[-1])]
-    scale = gate_scale(gates)
+    axis, gates = frame.axis, [*np.moveaxis(frame.channels, -1, 0)]
+    k, bend, gate = (
+        scale_of(name, fields)
+        for name, fields in (("curvature", [frame.known]), ("mean", [frame.mean]), ("gate", gates))
+    )
     return [
-        map_figure(frame.known, axis, signed_scale([frame.known]), "K", frame.signed, frame.error),
-        map_figure(frame.mean, axis, bend_scale([frame.mean]), "|H|"),
-        *(map_figure(gate, axis, scale, "gate") for gate in gates),
+        map_figure(frame.known, axis, k, "K", frame.signed, frame.error),
+        map_figure(frame.mean, axis, bend, "|H|"),
+        *(map_figure(channel, axis, gate, "gate") for channel in gates),
     ]
 
 
 # --- The law for a real layer ---------------------------------------------------------------------
 
 
-def draw_real(found: FoundGate) -> None:
+def _draw_real() -> None:
     """The conic of a real gated layer over its exact K."""
     with st.container(key="gates_real"):
         left, right = st.columns([5, 6], gap="large")
@@ -93,98 +105,88 @@ def draw_real(found: FoundGate) -> None:
             measured.LAYERS.watch(job, "Training a gated layer")
             return
         layer = measured.layer(request, trained)
-        st.latex(words.LAYER_LAW)
+        text = f"{words.signs_text(layer)} {words.line_text(layer)}"
+        st.latex(section("gates", "layer_law"))
         st.markdown(words.exponents_text(layer))
-        st.markdown(f"{words.signs_text(layer)} {words.line_text(layer)}")
+        st.markdown(text)
         if trained is not None:
             st.caption(words.trained_text(trained))
-        st.caption(
-            "One layer, one head, three fixed values, a headwise sigmoid gate, and a plane of"
-            " values that misses the origin. The formula knows the gate's weights only; K is"
-            " measured on the layer by the general geometry, with its rounding-error bound."
-        )
+        st.caption(section("gates", "layer"))
     with right:
         (figure,) = figures(("gates layer", request), lambda: [triangle_figure(layer.conic)])
-        _chart(figure, "**K over the triangle of attention weights**; black: the conic, from the"
-               " formula", "gates_triangle", f"{words.signs_text(layer)} {words.line_text(layer)}"
-               .replace("*", ""))  # fmt: skip
+        title = "**K over the triangle of attention weights**; black: the conic, from the formula"
+        _draw_chart(figure, title, "gates_triangle", text)
 
 
 # --- The theorem ----------------------------------------------------------------------------------
 
 
-def draw_premises(found: FoundGate) -> None:
+def _draw_premises() -> None:
     """The theorem, and a live counterexample for each thing that it does not say."""
-    st.markdown(words.THEOREM)
+    st.markdown(section("gates", "theorem"))
     chosen, seed = premise_controls(st)
     names = (chosen, *(name for name, each in COUNTEREXAMPLES.items() if each.point != "slice"))
-    measures = measured.counterexamples(names, seed)
-    for place, (column, name, each) in enumerate(zip(st.columns(3), names, measures, strict=True)):
-        record, surface = COUNTEREXAMPLES[name], each.surface
-        known = surface.known[-1]
-        make = _maker(known, surface.axis, surface.gaussian_where(surface.decided)[-1],
-                      surface.known_error[-1])  # fmt: skip
-        (figure,) = figures(("gates premise", name, seed), make)
-        said = words.counterexample_text(surface, each.twin, each.exact)
+    rows = zip(st.columns(3), names, measured.counterexamples(names, seed), strict=True)
+    for number, (column, name, each) in enumerate(rows, 1):
+        record = COUNTEREXAMPLES[name]
+        (figure,) = figures(("gates premise", name, seed), _maker(each))
+        text = words.counterexample_text(each.surface, each.twin, each.exact)
         with column:
-            st.markdown(f"**{place + 1}. {POINTS[record.point]}**  \n{record.why}")
-            _chart(figure, f"K of an ungated layer with {record.title}", f"gates_premise_{place}",
-                   said.replace("*", ""))  # fmt: skip
-            st.markdown(said)
-    st.caption(
-        f"All models are ungated and random, from seed {seed}, one layer each, measured now over"
-        " the input plane [−1, 1]² (the query chart). *Without it*: the same model without the one"
-        " part that is named, which the theorem covers."
-    )
+            st.markdown(f"**{number}. {THEOREM_GAPS[record.point]}**  \n{record.why}")
+            title = f"K of an ungated layer with {record.title}"
+            _draw_chart(figure, title, f"gates_premise_{number}", text)
+            st.markdown(text)
+    st.caption(section("gates", "premises", seed=seed))
 
 
-def _maker(
-    known: np.ndarray, axis: np.ndarray, signed: np.ndarray, error: np.ndarray
-) -> Callable[[], list[go.Figure]]:
-    return lambda: [map_figure(known, axis, signed_scale([known]), "K", signed, error)]
+def _maker(each: MeasuredCounterexample) -> Callable[[], list[go.Figure]]:
+    surface = each.surface
+    known, error = surface.known[-1], surface.known_error[-1]
+    signed = surface.gaussian_where(surface.decided)[-1]
+    scale = scale_of("curvature", [known])
+    return lambda: [map_figure(known, surface.axis, scale, "K", signed, error)]
 
 
 # --- A gate for a shape ---------------------------------------------------------------------------
 
 
-def draw_shaping(found: FoundGate) -> None:
+def _draw_shaping() -> None:
     """The gate that a shape needs, and what a network makes of it."""
     request = shape_controls(st)
-    wanted = measured.designed(request.shape, request.size)
+    design = measured.designed(request.shape, request.size)
     st.markdown(f"*{SHAPES[request.shape].why.capitalize()}.* "
-                f"{words.design_text(wanted, wanted.reachable.size)}")  # fmt: skip
+                f"{words.design_text(design, design.reachable.size)}")  # fmt: skip
     fit, job = measured.SHAPED.fetch(request)
     with st.container(key="gates_shape"):
         left, right = st.columns(2, gap="medium")
     with left:
-        _draw_images(request, wanted, fit)
+        _draw_images(request, design, fit)
     if job is not None:
         measured.SHAPED.watch(job, "Fitting a gate network")
     if fit is None:
         return
-    made = figures(("gates shape", request), lambda: _shape_figures(fit))
-    titles = [f"**Network less gate**: at most {error_text(fit.largest_error)}",
-              "**K, fitted less exact**"]  # fmt: skip
+    maps = figures(("gates shape", request), lambda: shape_figures(fit))
+    titles = f"**Network less gate**: at most {error_text(fit.largest_error)}", K_APART
     exact, fitted = (words.range_with_doubt(image.surface) for image in (fit.exact, fit.fitted))
     with right:
-        columns = st.columns(2)
-        for place, (column, title, figure) in enumerate(zip(columns, titles, made, strict=True)):
-            with column:
-                _chart(figure, title, f"gates_shape_{place}", title.replace("*", ""))
+        _draw_row(dict(zip(titles, maps, strict=True)), "gates_shape")
         st.markdown(words.fit_text(fit))
         st.caption(f"Exact: {exact}. Fitted: {fitted}.")
 
 
-def _draw_images(request: ShapeRequest, wanted: Design, fit: FittedGate | None) -> None:
+K_APART = "**K, fitted less exact**"
+
+
+def _draw_images(request: ShapeRequest, design: Design, fit: FittedGate | None) -> None:
     """The sheet under the gate for the shape and under the network, one in place of the other."""
-    frames, picture = measured.shape_picture(request, fit is not None, wanted, fit)
+    frames, picture = measured.shape_picture(request, fit is not None, design, fit)
     view3d(
         picture.view,
         key="gates_shape_view",
         headings=[""],
         captions=[[caption(frame) for frame in frames.values()]],
         readouts=[readout(scalar=True)],
-        rest=(len(wanted.image.surface.axis) // 2,) * 2,
+        rest=(len(design.image.surface.axis) // 2,) * 2,
         frame=0,
         frame_labels=list(frames),
         playable=fit is not None,
@@ -196,20 +198,13 @@ def _draw_images(request: ShapeRequest, wanted: Design, fit: FittedGate | None) 
     )
 
 
-def _shape_figures(fit: FittedGate) -> list[go.Figure]:
-    """How far the network is off, in the gate and in K."""
+def shape_figures(fit: FittedGate) -> list[go.Figure]:
+    """Draw how far the network is off, in the gate and in K."""
     exact, fitted = fit.exact.surface, fit.fitted.surface
     apart = (fitted.known - exact.known)[-1]
     doubt = (fitted.known_error + exact.known_error)[-1]
+    gate, k = (scale_of("curvature", [field]) for field in (fit.error, apart))
     return [
-        map_figure(fit.error, exact.axis, signed_scale([fit.error]), "network less gate"),
-        map_figure(apart, exact.axis, signed_scale([apart]), "K apart", None, doubt),
+        map_figure(fit.error, exact.axis, gate, "network less gate"),
+        map_figure(apart, exact.axis, k, "K apart", None, doubt),
     ]
-
-
-PANELS = {
-    "maps": draw_maps,
-    "real": draw_real,
-    "premises": draw_premises,
-    "shaping": draw_shaping,
-}

@@ -10,23 +10,24 @@ import streamlit as st
 
 from gating_core.theory import GateCase, LawAtPoint, law_at
 from ui.common.explain import beats, explain
-from ui.common.words import short
+from ui.common.lessons import section
+from ui.common.words import plus_minus, short
 from ui.components.view3d import Legend, view3d
 from ui.foreign import as_words
 from ui.gates import measured, words
 from ui.gates.controls import GATES, VIEW_KEY, frame_shown, front_controls, marked, on_pick, on_stop
 from ui.gates.frames import GateFrame
 from ui.gates.picture import GatePicture
-from ui.gates.request import STRENGTHS, GateRequest, case_of, resolve
+from ui.gates.request import SETTLING, STRENGTHS, GateRequest, case_of, resolve
 from ui.work.job import Job
 
 STYLE = Path(__file__).with_name("gates.css")
-PLACES = 9  # of coordinates: a grid's middle is 1e-17 off, which nobody wants to read
+DECIMALS = 9  # of coordinates: a grid's middle is 1e-17 off, which nobody wants to read
 SPARE = 560  # pixels of the window's height that all but the pictures takes
 
 
 @dataclass(frozen=True, eq=False)
-class FoundGate:
+class GateResult:
     """What there is to show."""
 
     request: GateRequest
@@ -35,7 +36,7 @@ class FoundGate:
     frames: tuple[GateFrame, ...]
     place: int  # in ``frames``
     at: tuple[int, int]  # the marked grid point, or the middle
-    measuring: Job | None  # of all strengths, as long as there is only the one asked for
+    measuring: Job | None  # of all strengths, as long as there is only the requested one
 
     @property
     def frame(self) -> GateFrame:
@@ -47,136 +48,125 @@ class FoundGate:
 
     @property
     def point(self) -> tuple[float, float]:
-        """(u, v) of the marked point, to `PLACES` decimals."""
+        """(u, v) of the marked point, to `DECIMALS`."""
         axis = self.frame.axis
-        u, v = (round(float(axis[place]), PLACES) for place in self.at[::-1])
+        u, v = (round(float(axis[index]), DECIMALS) for index in self.at[::-1])
         return u, v
+
+    @property
+    def point_text(self) -> str:
+        return f"({', '.join(map(short, self.point))})"
 
     def law(self) -> LawAtPoint | None:
         """The law at the marked point; ``None`` where there is none to speak of."""
         if not self.case.scalar or self.frame.gate[self.at] != self.frame.gate[self.at]:
             return None
-        found = law_at(self.case.gate, *self.point, self.frame.strength)
-        return found if np.isfinite(found.gaussian.value) else None
+        at = law_at(self.case.gate, *self.point, self.frame.strength)
+        return at if np.isfinite(at.gaussian.value) else None
 
 
-def draw_gallery() -> FoundGate:
-    """Sixteen tiles, and beside them the one that is open."""
+def draw_gallery() -> GateResult:
+    """Draw sixteen tiles, and beside them the one that is open."""
     st.html(STYLE)
     with st.container(key="gates_desk"):
         left, right = st.columns([5, 8], gap="medium")
         GATES["case"].draw(left)
         with right:
-            asked, shown = front_controls(st)
-            request, note = resolve(asked)
+            request, shown = front_controls(st)
+            request, note = resolve(request)
             if note:
                 st.error(as_words(note))
-            found = _found(request, shown)
-            _draw_view(found)
+            result = _fetch(request, shown)
+            _draw_view(result)
         with left, st.container(key="gates_law"):
-            _draw_law(found)
-    return found
+            _draw_law(result)
+    return result
 
 
-def _found(request: GateRequest, shown: str) -> FoundGate:
-    every, job = measured.EVERY.fetch(request)
+def _fetch(request: GateRequest, shown: str) -> GateResult:
+    frames, job = measured.EVERY.fetch(request)
     place = frame_shown()
-    frames = every or (measured.single(request, STRENGTHS[place]),)
+    if frames is None:  # mostly the full gate, which colours and boxes need anyhow
+        strength, place = STRENGTHS[place], 0
+        some = measured.at_strengths(request, SETTLING if strength in SETTLING else (strength,))
+        frames = tuple(frame for frame in some if frame.strength == strength)
     middle = len(frames[0].axis) // 2
     at = marked() or (middle, middle)
-    return FoundGate(request, case_of(request), shown, frames, place if every else 0, at, job)
+    return GateResult(request, case_of(request), shown, frames, place, at, job)
 
 
-def _draw_view(found: FoundGate) -> None:
-    picture = measured.picture(found.request, found.strengths, found.shown, found.frames)
-    exact = words.exact_name(found.case, found.request.radius)
+def _draw_view(result: GateResult) -> None:
+    picture = measured.picture(result.request, result.strengths, result.shown, result.frames)
+    exact = words.exact_name(result.case, result.request.radius)
     view3d(
         picture.view,
         key=VIEW_KEY,
         headings=[""],
-        captions=[[words.caption(frame) for frame in found.frames]],
-        readings=[words.reading(frame, exact) for frame in found.frames],
-        readouts=[words.readout(found.case.scalar)],
-        frame=found.place,
-        frame_labels=[f"λ = {strength:.2f}" for strength in found.strengths],
-        playable=found.measuring is None,
+        captions=[[words.caption(frame) for frame in result.frames]],
+        readings=[words.reading(frame, exact) for frame in result.frames],
+        readouts=[words.readout(result.case.scalar)],
+        frame=result.place,
+        frame_labels=[f"λ = {strength:.2f}" for strength in result.strengths],
+        playable=result.measuring is None,
         ends=("flat sheet", "full gate"),
         scrub=True,
-        scene=str(found.request.case),
+        scene=str(result.request.case),
         spare=SPARE,
-        legend=legend_of(picture, found.shown, found.frames),
+        legend=legend_of(picture, result.shown, result.frames),
         pick=marked(),
-        rest=found.at,
+        rest=result.at,
         on_pick=on_pick,
-        on_stop=on_stop if found.measuring is None else lambda: None,
+        on_stop=on_stop if result.measuring is None else lambda: None,
     )  # fmt: skip
     with st.container(key="progress"):
-        if found.measuring is not None:
-            measured.EVERY.watch(found.measuring, "Measuring every strength of the gate")
+        if result.measuring is not None:
+            measured.EVERY.watch(result.measuring, "Measuring every strength of the gate")
 
 
 def legend_of(picture: GatePicture, shown: str, frames: tuple[GateFrame, ...]) -> Legend:
-    """The colours of a picture, and what else is to be known of it."""
+    """Return the colours of a picture, and what else is to be known of it."""
     ends = [f"{shown} = {short(float(f'{end:.2g}'))}" for end in picture.scale.ends]
     low, high = ("", "") if picture.scale.collapsed else ends
-    return Legend(picture.scale.colours, low, high, words.legend_note(picture, frames))
+    return Legend(picture.scale.colours, low, high, words.legend_notes(picture, frames))
 
 
-def _draw_law(found: FoundGate) -> None:
+def _draw_law(result: GateResult) -> None:
     """The law, and the law with the numbers of the marked point."""
-    st.latex(words.LAW)
-    law = found.law()
-    u, v = found.point
-    where = "the marked point" if marked() else "the middle"
-    if law is None:
+    st.latex(section("gates", "law"))
+    law = result.law()
+    where = f"{'the marked point' if marked() else 'the middle'} {result.point_text}"
+    if law is not None:
+        st.latex(words.law_latex(law))
+        k = plus_minus(law.gaussian.value, law.gaussian.error)
         st.caption(
-            "The law is for scalar gates."
-            if not found.case.scalar
-            else f"At {where} ({short(u)}, {short(v)}) the formula is no gate."
+            f"At {where}, λ = {result.frame.strength:.2f}: **K = {k}**. {words.law_sentence(law)}"
+            " ρ = 1/g."
         )
-        return
-    st.latex(words.law_latex(law))
-    st.caption(
-        f"At {where} ({short(u)}, {short(v)}), λ = {found.frame.strength:.2f}:"
-        f" **K = {words.with_error(law.gaussian)}**. {words.law_sentence(law)} ρ = 1/g."
-    )
+    elif result.case.scalar:
+        st.caption(f"At {where} the formula is no gate.")
+    else:
+        st.caption(section("gates", "no_law"))
 
 
-def draw_why(found: FoundGate) -> None:
-    """Two lines, the formula with its numbers, and where it comes from."""
-    st.markdown("  \n".join(found.case.why))
-    law = found.law()
+def draw_why(result: GateResult) -> None:
+    """Draw two lines, the formula with its numbers, and where it comes from."""
+    st.markdown("  \n".join(result.case.why))
+    law = result.law()
     if law is None:
-        st.markdown(words.DERIVATION if found.case.scalar else words.ELEMENTWISE)
+        st.markdown(section("gates", "derivation" if result.case.scalar else "elementwise"))
         return
-    u, v = found.point
-    formula = found.case.formulas[0]
-    st.latex(rf"g(u, v) = {formula.latex()}")
+    st.latex(rf"g(u, v) = {result.case.formulas[0].latex()}")
     left, right = st.columns([2, 3], gap="large")
     with left:
         st.table(words.law_rows(law))
     with right:
-        st.markdown(f"At (u, v) = ({short(u)}, {short(v)}):")
+        st.markdown(f"At (u, v) = {result.point_text}:")
         st.latex(words.law_latex(law))
-        st.markdown(words.DERIVATION)
+        st.markdown(section("gates", "derivation"))
 
 
-def draw_explanations(found: FoundGate) -> None:
-    """How the pictures are read."""
-    frame = found.frame
-    explain(
-        "the gated sheet",
-        beats(
-            "The flat sheet (u, v, 1) over [−1, 1]², every point multiplied by its gate; faint: the"
-            " sheet itself. The gate in force is (1 − λ) + λ g. Beside it K (or |H|) and the gate"
-            " over the chart; below it the law with the numbers of the point under the pointer, or"
-            " else of the marked one, or of the middle.",
-            f"K = (⟨n_uu, n_vv⟩ − |n_uv|²) / det g at {len(frame.axis)}² points;"
-            f" {words.caption(frame)}.",
-            "Where the colour is grey the sheet does not curve, however much it bends: |H| tells"
-            " that. Between λ = 0 and 1 a verdict may change: the sphere's gate passes through"
-            " *mixed*.",
-            "As if a gate that varies in two directions had to curve: 1/(3 + u² + v) does not. And"
-            " a verdict is about the chart that is shown, not about the formula everywhere.",
-        ),
-    )
+def draw_explanations(result: GateResult) -> None:
+    """Draw how the pictures are read."""
+    frame = result.frame
+    text = section("gates", "sheet", points=len(frame.axis), caption=words.caption(frame))
+    explain("the gated sheet", beats(*text.split("\n\n")))

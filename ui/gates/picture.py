@@ -1,48 +1,58 @@
 """The picture of a gated sheet: the surface, K or |H| over the chart, and the gate over the chart.
 
-Frames are strengths of the gate; all are drawn in one box, beside the flat sheet, unless the image
-is so much larger or smaller that nothing would be seen of it. Shapes: T frames, R x C grid points.
+Frames are strengths of the gate. All are drawn in one box, beside the flat sheet, unless the image
+is so much larger or smaller that nothing would be seen of it. Shapes: R x C grid points.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from gating_core.experiments.specimen import COLOURINGS
 from ui.drawing import palette
 from ui.drawing.camera import best_camera
-from ui.drawing.colours import ColourScale, colour_scale
-from ui.drawing.lines import border, grid_lines, hatch, lifted, zero_curve
-from ui.drawing.panels import (
-    LIGHTING,
-    MILD,
-    Note,
-    Panel,
-    View,
-    boxed,
-    cells,
-    chart_layout,
-    ghost,
-    heat,
-    line2d,
-    line3d,
-    mesh,
-    ref,
-    scene_layout,
+from ui.drawing.colours import ColourScale, colour_scale, share_beyond
+from ui.drawing.lines import border, hatch, lifted
+from ui.drawing.panels import Note, Panel, View, cells, ghost
+from ui.drawing.sheet import stacked
+from ui.drawing.surfaces import (
+    Arrays,
+    ChartLine,
+    boxes_of,
+    chart_panel,
+    colour_arrays,
+    in_space,
+    on_chart,
+    scene_panel,
+    style_of,
+    surface_arrays,
+    vary,
 )
-from ui.drawing.sheet import outermost, stacked
 from ui.gates.frames import GateFrame
+from ui.gates.maps import scale_of
+from ui.gates.request import STRENGTHS
 
 SHOWN = {"K": "curvature", "|H|": "mean"}  # what the colours can show: a quantity of `COLOURINGS`
 READ_OFF = {"K": "gaussian", "|H|": "mean"}  # the array of it
-SIDE = "gated"
-SMALL = 0.2  # of the largest extent: an image that is smaller has boxes of its own
+NAME = "gated"
+SMALLEST = 0.2  # of a box's diagonal: with a smaller image each frame has a box of its own
 LARGEST_DRAWN = 1e6  # of coordinates: in single precision a box that is larger loses its lines
 AXIS_NAMES = ("y<sub>1</sub>", "y<sub>2</sub>", "y<sub>3</sub>")
+LOST: ChartLine = ("lost", palette.GRID_LINE, 1.0, {})
+
+
+@dataclass(frozen=True, eq=False)
+class Settled:
+    """What colours, camera and boxes come from, whichever strengths have been measured so far.
+
+    ``frames`` are some of them, the full gate last; ``reach`` is where the images of all lie.
+    """
+
+    frames: Sequence[GateFrame]
+    reach: Mapping[float, np.ndarray]  # (R, C, 3)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,38 +64,67 @@ class GatePicture:
     gate_scale: ColourScale
     boxes_vary: bool
     cut: bool  # whether points were left out because they are too far away
+    beyond: list[float]  # by frame: the share of points beyond the scale
 
 
-def gate_picture(frames: Sequence[GateFrame], shown: str = "K") -> GatePicture:
-    """One column: the surface coloured by what is ``shown``, that over the chart, and the gate."""
-    fields = [frame.known if shown == "K" else frame.mean for frame in frames]
-    scale = colour_scale(COLOURINGS[SHOWN[shown]], fields, asinh=True)
-    gates = [frame.gate for frame in frames]
-    gate_scale = colour_scale(COLOURINGS["gate"], gates)
-    values = [drawable(frame.values) for frame in frames]
-    cut = any((np.isnan(v) & ~np.isnan(f.values)).any() for v, f in zip(values, frames,
-                                                                       strict=True))  # fmt: skip
+def settled_by(frames: Sequence[GateFrame]) -> Settled:
+    """Return what some strengths settle for all: ``frames`` from the flat sheet to the full gate.
+
+    A point moves on a straight line with the strength.
+    """
+    flat, full = frames[0].values, frames[-1].values
+    moved = {strength: (1 - strength) * flat + strength * full for strength in STRENGTHS[1:]}
+    return Settled(frames, {STRENGTHS[0]: flat} | moved)
+
+
+def gate_picture(
+    frames: Sequence[GateFrame], shown: str = "K", settled: Settled | None = None
+) -> GatePicture:
+    """Draw one column: the surface coloured by what is ``shown``, that over the chart, the gate.
+
+    Without ``settled`` the frames are all that there is, in any order.
+    """
+    keys: Sequence[float] = [frame.strength for frame in frames]
+    if settled is None:
+        keys = range(len(frames))
+        settled = Settled(
+            frames, {key: frame.values for key, frame in zip(keys, frames, strict=True)}
+        )
+    scale = scale_of(SHOWN[shown], [_field(frame, shown) for frame in settled.frames])
+    gate_scale = colour_scale(COLOURINGS["gate"], [frame.gate for frame in settled.frames])
+    reach = {key: drawable(values) for key, values in settled.reach.items()}
+    boxes, _ = boxes_of(reach, SMALLEST)
+    own = vary(boxes)
     axis = frames[0].axis
-    found = [
-        _arrays(frame, drawn, field, scale)
-        for frame, drawn, field in zip(frames, values, fields, strict=True)
-    ]
-    arrays: dict[str, np.ndarray] = {"axis": axis, **cells(len(axis)), **_flat(frames[0])}
-    arrays |= {f"{SIDE}_{key}": stacked([each[key] for each in found]) for key in found[0]}
-    layouts = _layouts(values)
-    zero = not any(np.nan_to_num(field, nan=1.0).any() for field in fields)
-    last = np.where(np.isnan(values[-1]), 0.0, values[-1])
+    rows = [_arrays(frame, _field(frame, shown), scale) for frame in frames]
+    arrays: Arrays = {"axis": axis, **cells(len(axis)), **_flat_sheet(axis)}
+    arrays |= {f"{NAME}_{key}": stacked([row[key] for row in rows]) for key in rows[0]}
+    fields = [_field(frame, shown) for frame in settled.frames]
+    style = style_of(scale)
+    seen = [points[~np.isnan(points[..., 0])] for points in reach.values()]
+    scene = scene_panel(
+        NAME, "the sheet (u, v, 1) under its gate, with the chart's grid lines; faint: the sheet",
+        style, boxes, keys, AXIS_NAMES, more=[] if own else ghost("flat"),
+        notes=() if own else (Note("the flat sheet", "flat_edge", 0),),
+        seen=seen if any(map(len, seen)) else (),
+    )  # fmt: skip
+    chart = chart_panel(
+        NAME, f"{shown} over the chart, the line K = 0 dashed, what is not known hatched", axis,
+        _titles(shown), style, shown, read=READ_OFF[shown],
+        plain=not any(np.nan_to_num(field, nan=1.0).any() for field in fields),
+    )  # fmt: skip
     view = View(
-        columns=[[_scene(values, layouts, scale), _chart(axis, scale, shown, zero), _gate(axis,
-                                                                                   gate_scale)]],
+        columns=[[scene, chart, _gate_panel(axis, gate_scale)]],
         arrays=arrays,
-        framed=frozenset(name for name in arrays if name.startswith(f"{SIDE}_")),
+        framed=frozenset(name for name in arrays if name.startswith(f"{NAME}_")),
         frames=len(frames),
-        camera=best_camera([last]),
+        camera=best_camera([np.nan_to_num(drawable(settled.frames[-1].values), nan=0.0)]),
         colour_range=scale.ends,
         beyond=scale.beyond,
-    )  # fmt: skip
-    return GatePicture(view, scale, gate_scale, len(layouts) > 1, cut)
+    )
+    cut = any((np.isnan(reach[key]) & ~np.isnan(x)).any() for key, x in settled.reach.items())
+    beyond = [share_beyond(_field(frame, shown), scale) for frame in frames]
+    return GatePicture(view, scale, gate_scale, own, cut, beyond)
 
 
 def drawable(values: np.ndarray) -> np.ndarray:
@@ -94,125 +133,35 @@ def drawable(values: np.ndarray) -> np.ndarray:
     return np.where(size <= LARGEST_DRAWN, values, np.nan)
 
 
-def _style(scale: ColourScale) -> dict[str, Any]:
-    return {"colorscale": scale.colours, "cmin": scale.low, "cmax": scale.high}
+def _field(frame: GateFrame, shown: str) -> np.ndarray:
+    return frame.known if shown == "K" else frame.mean
 
 
-def _shade(field: np.ndarray, scale: ColourScale) -> np.ndarray:
-    """What the colours show; what lies beyond the scale has the colour of its end."""
-    return np.clip(scale.apply(field), scale.low, scale.high)
-
-
-def _arrays(
-    frame: GateFrame, values: np.ndarray, field: np.ndarray, scale: ColourScale
-) -> dict[str, np.ndarray]:
+def _arrays(frame: GateFrame, field: np.ndarray, scale: ColourScale) -> Arrays:
     axis = frame.axis
-    shade = _shade(field, scale)
-    blank = 0.0 if scale.low < 0 < scale.high else scale.low
-    chart_line, line = zero_curve(frame.signed, axis, values)
-    strokes = hatch(np.isnan(field), axis)
-    lost = hatch(np.isnan(frame.gate), axis)
-    edge = lifted(border(axis), axis, values[None])[0]
-    lines = {"": values, "edge_": edge, "grid_": grid_lines(values[None])[0], "zero_": line}
-    found = {
-        "shade": shade, "colour": np.nan_to_num(shade, nan=blank), "gate": frame.gate,
+    read_off = {
         "gaussian": frame.known, "error": frame.error, "mean": frame.mean,
-        "zero_u": chart_line[:, 0], "zero_v": chart_line[:, 1],
-        "hatch_u": strokes[:, 0], "hatch_v": strokes[:, 1],
-        "lost_u": lost[:, 0], "lost_v": lost[:, 1],
-        **{f"law_{name}": part for name, part in frame.law_parts.items()},
+        "gate": frame.gate, **{f"law_{name}": part for name, part in frame.law_parts.items()},
     }  # fmt: skip
-    for prefix, points in lines.items():
-        found |= {f"{prefix}{x}": points[..., i] for i, x in enumerate("xyz")}
-    return found
+    drawn = surface_arrays(drawable(frame.values), axis, field, frame.signed)
+    lost = on_chart(lost=hatch(np.isnan(frame.gate), axis))
+    return read_off | drawn | lost | colour_arrays(field, scale)
 
 
-def _flat(first: GateFrame) -> dict[str, np.ndarray]:
+def _flat_sheet(axis: np.ndarray) -> Arrays:
     """The sheet before any gate, drawn faintly beside its image."""
-    across, along = np.meshgrid(first.axis, first.axis)
+    across, along = np.meshgrid(axis, axis)
     values = np.stack([across, along, np.ones_like(across)], -1)
-    edge = lifted(border(first.axis), first.axis, values[None])[0]
-    return {f"flat_{x}": values[..., i] for i, x in enumerate("xyz")} | {
-        f"flat_edge_{x}": edge[:, i] for i, x in enumerate("xyz")
-    }
+    edge = lifted(border(axis), axis, values[None])[0]
+    return in_space("flat", values) | in_space("flat_edge", edge)
 
 
-def _extents(values: Sequence[np.ndarray]) -> list[tuple[np.ndarray, np.ndarray]]:
-    """The box of what is drawn in each frame; that of the sheet where nothing is."""
-    sheet = np.array([-1.0, -1.0, 1.0]), np.ones(3)
-    boxes = []
-    for each in values:
-        points = each.reshape(-1, 3)
-        points = points[~np.isnan(points[:, 0])]
-        boxes.append((points.min(0), points.max(0)) if len(points) else sheet)
-    return boxes
-
-
-def _layouts(values: Sequence[np.ndarray]) -> list[dict[str, Any]]:
-    """One layout for all frames, or, where the last image would be too small in it, one each."""
-    boxes = _extents(values)
-    whole = np.min([low for low, _ in boxes], 0), np.max([high for _, high in boxes], 0)
-    sizes = [float((high - low).max()) for low, high in boxes]
-    if min(sizes) >= SMALL * float((whole[1] - whole[0]).max()):
-        return [scene_layout(*boxed(*whole), AXIS_NAMES)]
-    return [scene_layout(*boxed(*box), AXIS_NAMES) for box in boxes]
-
-
-def _scene(
-    values: Sequence[np.ndarray], layouts: list[dict[str, Any]], scale: ColourScale
-) -> Panel:
-    points = np.concatenate([each.reshape(-1, 3) for each in values])
-    points = points[~np.isnan(points[:, 0])]
-    return Panel(
-        kind="scene",
-        label="the sheet (u, v, 1) under its gate, with the chart's grid lines; faint: the sheet",
-        traces=[
-            mesh(SIDE, _style(scale)) | {"lighting": LIGHTING | MILD},
-            line3d(f"{SIDE}_grid", palette.GRID_LINE, 2.5),
-            line3d(f"{SIDE}_edge", palette.GRID_LINE, 2.5),
-            line3d(f"{SIDE}_zero", palette.LINE, 6),
-            *(ghost("flat") if len(layouts) == 1 else []),
-        ],
-        layout=layouts[-1],
-        layouts=layouts if len(layouts) > 1 else [],
-        pick={letter: f"{SIDE}_{letter}" for letter in "xyz"},
-        notes=(Note("the flat sheet", "flat_edge", 0),) if len(layouts) == 1 else (),
-        inside=[] if len(layouts) > 1 or not len(points) else outermost(points).tolist(),
-    )
-
-
-def _chart(axis: np.ndarray, scale: ColourScale, shown: str, zero: bool) -> Panel:
-    reading = f"{shown} = %{{customdata:.3g}}"
-    return Panel(
-        kind="plane",
-        plain=f"{shown} = 0 everywhere" if zero else "",
-        label=f"{shown} over the chart, the line K = 0 dashed, what is not known hatched",
-        traces=[
-            heat(
-                f"{SIDE}_shade", _style(scale), reading, customdata=ref(f"{SIDE}_{READ_OFF[shown]}")
-            ),
-            line2d(f"{SIDE}_zero_u", f"{SIDE}_zero_v", palette.LINE, 2, dash="dash"),
-            line2d(f"{SIDE}_hatch_u", f"{SIDE}_hatch_v", palette.GRID_LINE, 1),
-        ],
-        layout=_titled(axis, shown),
-        pick={"x": "axis", "y": "axis"},
-    )
-
-
-def _gate(axis: np.ndarray, scale: ColourScale) -> Panel:
-    style = _style(scale)
-    return Panel(
-        kind="plane",
-        label="the gate in force over the chart, hatched where it is not positive or not finite",
-        traces=[
-            heat(f"{SIDE}_gate", style, "gate = %{customdata:.3g}",
-                 customdata=ref(f"{SIDE}_gate")),
-            line2d(f"{SIDE}_lost_u", f"{SIDE}_lost_v", palette.GRID_LINE, 1),
-        ],
-        layout=_titled(axis, "gate"),
-        pick={"x": "axis", "y": "axis"},
+def _gate_panel(axis: np.ndarray, scale: ColourScale) -> Panel:
+    return chart_panel(
+        NAME, "the gate in use over the chart, hatched where it is not positive or not finite",
+        axis, _titles("gate"), style_of(scale), "gate", shade="gate", read="gate", lines=(LOST,),
     )  # fmt: skip
 
 
-def _titled(axis: np.ndarray, name: str) -> dict[str, Any]:
-    return chart_layout(axis, (f"u · colour: {name}", "v"))
+def _titles(name: str) -> tuple[str, str]:
+    return f"u · colour: {name}", "v"

@@ -1,8 +1,8 @@
-"""Which gate does a visitor ask for, and which is shown where that cannot be?"""
+"""Which gate a visitor asks for, and which is shown where that cannot be."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gating_core.theory import (
     FIRST_FORMULA,
@@ -18,7 +18,9 @@ SPHERE, OWN = "sphere", "own"
 RADII = (0.3, 2.0)  # of those that the law allows: what is drawn beside the sheet
 STEPS = 20  # from the flat sheet to the gated image
 STRENGTHS = tuple(round(i / STEPS, 2) for i in range(STEPS + 1))
-GRID = 61  # points along a side
+# What colours and boxes come from. The middle, too: between two flat ends a sheet may curve.
+SETTLING = (0.0, 0.5, 1.0)
+GRID_SIZE = 61  # points along a side
 
 
 @dataclass(frozen=True)
@@ -29,29 +31,27 @@ class GateRequest:
     radius: float = FIRST_RADIUS
     formula: str = FIRST_FORMULA
 
-    @property
-    def plain(self) -> GateRequest:
-        """The same without what its case does not use: what it is kept under."""
-        return GateRequest(
-            self.case,
-            self.radius if self.case == SPHERE else FIRST_RADIUS,
-            self.formula if self.case == OWN else FIRST_FORMULA,
-        )
-
 
 def case_of(request: GateRequest) -> GateCase:
-    """The gate that is asked for; `FormulaError` for a formula that is none."""
+    """Return the requested gate; `FormulaError` for a formula that is none."""
     if request.case == SPHERE:
         return sphere_case(request.radius)
     return own_case(request.formula) if request.case == OWN else GALLERY[request.case]
 
 
 def resolve(request: GateRequest) -> tuple[GateRequest, str]:
-    """The nearest request that has a gate, and a sentence where that is another one."""
+    """Return the nearest request that has a gate, and a sentence where that is another one.
+
+    What its case does not use has its default: the result is a key of caches.
+    """
     try:
         case_of(request)
     except FormulaError as error:
-        sentence = str(error)
-        said = sentence[:1].upper() + sentence[1:]
-        return GateRequest(request.case), f"{said}. Shown instead: {FIRST_FORMULA}"
-    return request.plain, ""
+        message = str(error)
+        message = message[:1].upper() + message[1:]
+        return GateRequest(request.case), f"{message}. Shown instead: {FIRST_FORMULA}"
+    if request.case != SPHERE:
+        request = replace(request, radius=FIRST_RADIUS)
+    if request.case != OWN:
+        request = replace(request, formula=FIRST_FORMULA)
+    return request, ""

@@ -1,4 +1,4 @@
-"""Which shape is a gate designed for, and how well does a small network learn that gate?"""
+"""Gates that are designed for a shape, and the small network that learns one."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from gating_core.geometry import square_grid
 from gating_core.theory import Design, MeasuredGate, design, fit_gate, measure_any_gate
 from ui.common.words import short
 from ui.gates.frames import GateFrame, frame_of
+from ui.gates.request import GRID_SIZE
 
 SIZES = (0.25, 2.0)  # of the shape, where the sheet is 1 from the origin
 UNITS = (4, 8, 16, 32)
-STEPS = 300
-GRID = 61
+FIT_STEPS = 300
 
 
 @dataclass(frozen=True)
@@ -42,13 +42,13 @@ class FittedGate:
     fitted: MeasuredGate
 
 
-def measure_design(request: ShapeRequest, size: int = GRID) -> Design:
-    """The gate for the shape, and what it makes of the sheet."""
+def measure_design(request: ShapeRequest, size: int = GRID_SIZE) -> Design:
+    """Return the gate for the shape, and what it makes of the sheet."""
     return design(request.shape, request.size, square_grid(size))
 
 
-def fit_shape(request: ShapeRequest, steps: int = STEPS,
-              size: int = GRID) -> Iterator[float | FittedGate]:  # fmt: skip
+def fit_shape(request: ShapeRequest, steps: int = FIT_STEPS,
+              size: int = GRID_SIZE) -> Iterator[float | FittedGate]:  # fmt: skip
     """Fit a network to the gate for the shape; shares done, then the result."""
     grid = square_grid(size)
     gate = measure_design(request, size).reachable
@@ -65,12 +65,12 @@ def fit_shape(request: ShapeRequest, steps: int = STEPS,
     )
 
 
-def shape_frames(wanted: Design, fit: FittedGate | None) -> dict[str, GateFrame]:
-    """What is drawn of a shape, by name: the sheet under its gate, and under the network.
+def shape_frames(designed: Design, fit: FittedGate | None) -> dict[str, GateFrame]:
+    """Return what is drawn of a shape: the sheet under its gate, and under the network.
 
     Where no sigmoid reaches the gate, the smaller shape that was fitted stands between them.
     """
-    images = {f"gate, size {short(wanted.gate.size)}": wanted.image}
+    images = {f"gate, size {short(designed.gate.size)}": designed.image}
     if fit is not None:
         images |= {f"gate, size {short(fit.size)}": fit.exact, "network": fit.fitted}
     return {name: frame_of(image) for name, image in images.items()}

@@ -1,4 +1,4 @@
-"""What is shipped of the gallery's cases: a small picture of each, its verdict and its range of K?
+"""What is shipped of the gallery's cases: a small picture of each, its verdict and its range of K.
 
 ``python -m ui.gates`` makes both.
 """
@@ -25,20 +25,20 @@ class TileNumbers:
     largest: float | None
 
 
-def numbers_of(found: MeasuredGate) -> TileNumbers:
-    """What a tile says of a measured gate."""
-    least, largest = found.curvature_range or (None, None)
-    return TileNumbers(found.verdict, least, largest)
+def numbers_of(measured: MeasuredGate) -> TileNumbers:
+    """Return what a tile says of a measured gate."""
+    least, largest = measured.curvature_range or (None, None)
+    return TileNumbers(measured.verdict, least, largest)
 
 
 def picture_file(name: str) -> Path:
-    """Where the picture of the case called ``name`` lies."""
+    """Return the path of the picture of the case called ``name``."""
     return FOLDER / f"{name.replace(' ', '_')}.png"
 
 
 @cache
 def shipped() -> dict[str, TileNumbers]:
-    """By case."""
+    """Return what all tiles say, by case."""
     return {name: TileNumbers(**row) for name, row in json.loads(NUMBERS.read_text()).items()}
 
 

@@ -1,4 +1,4 @@
-"""What does a gated sheet look like on a tile? Drawn off-screen by PyVista, once.
+"""The picture of a gated sheet on a tile, drawn off-screen by PyVista, once.
 
 Coloured by K on the page's scale, lit from the same side, with the chart's grid lines.
 """
@@ -24,11 +24,11 @@ OVERSAMPLED = 3  # times as many pixels each way, of which one is made
 MARGIN = 1.06  # around what is drawn
 
 
-def draw_tile(found: MeasuredGate, path: Path) -> None:
-    """The surface of a measured gate as a PNG with a transparent background."""
+def draw_tile(measured: MeasuredGate, path: Path) -> None:
+    """Draw the surface of a measured gate as a PNG with a transparent background."""
     import pyvista  # here: seconds to import, and no page needs it
 
-    surface = found.surface
+    surface = measured.surface
     values = surface.values[0]
     size = len(values)
     faces = np.c_[np.full(2 * (size - 1) ** 2, 3), triangles(size)]
@@ -46,13 +46,13 @@ def draw_tile(found: MeasuredGate, path: Path) -> None:
             plotter.add_mesh(pyvista.lines_from_points(line), color=palette.GRID_LINE,
                              line_width=OVERSAMPLED, lighting=False)  # fmt: skip
     plotter.add_light(pyvista.Light(position=LIGHT, light_type="scene light"))
-    _look_at(plotter, values.reshape(-1, 3), best_camera([values])["eye"])
+    _aim(plotter, values.reshape(-1, 3), best_camera([values])["eye"])
     picture = np.asarray(plotter.screenshot(transparent_background=True, return_img=True))
     plotter.close()
     _save(picture, path)
 
 
-def _look_at(plotter: Any, points: np.ndarray, eye: dict[str, float]) -> None:
+def _aim(plotter: Any, points: np.ndarray, eye: dict[str, float]) -> None:
     """From afar in the direction ``eye``, so near that the ``points`` (M, 3) fill the picture."""
     towards = np.array([eye[x] for x in "xyz"])
     towards /= np.linalg.norm(towards)

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from gating_core.theory import GateCase, LawAtPoint, WithError
+from gating_core.theory import GateCase, LawAtPoint
 from ui.common.words import beyond_text, error_text, percent, plus_minus, short
-from ui.gates.frames import LAW_PARTS, Compared, GateFrame
+from ui.gates.frames import LAW_PARTS, Comparison, GateFrame
 from ui.gates.picture import GatePicture
 from ui.gates.shipped import TileNumbers
 
 ONE_VALUE = 1e-9  # relative: a range that is no longer is written as one number
+Ends = tuple[float | None, float | None]
 
 
-def range_text(ends: tuple[float | None, float | None]) -> str:
+def range_text(ends: Ends | None) -> str:
     """The least and the largest K, as one number where three figures cannot tell them apart.
 
-    An end that is nothing beside the other is written as 0: next to where K vanishes, that is.
+    An end that is nothing beside the other is written as 0: next to where K vanishes, it is.
     """
-    least, largest = ends
+    least, largest = ends or (None, None)
     if least is None or largest is None:
         return "K not known"
     if largest - least <= ONE_VALUE * max(abs(least), abs(largest)):
@@ -32,13 +33,10 @@ def tile_line(numbers: TileNumbers) -> str:
 
 
 def caption(frame: GateFrame) -> str:
-    """The verdict of one frame, and what it is said from."""
-    return f"**{frame.verdict}** · {range_text(frame.range or (None, None))}{_doubt(frame)}"
-
-
-def _doubt(frame: GateFrame) -> str:
-    parts = ["" if frame.largest_error != frame.largest_error
-             else f", each known to {error_text(frame.largest_error)} or better"]  # fmt: skip
+    """The verdict of one frame, and the numbers behind it."""
+    parts = [f"**{frame.verdict}** · {range_text(frame.range)}"]
+    if frame.largest_error == frame.largest_error:
+        parts.append(f", each known to {error_text(frame.largest_error)} or better")
     if frame.largest_bend == frame.largest_bend:
         parts.append(f" · |H| up to {short(frame.largest_bend)}")
     if frame.share_undecided > 0:
@@ -56,38 +54,35 @@ def reading(frame: GateFrame, exact: str) -> str:
     elif 0 < frame.strength < 1:
         parts.append("K has no closed form at this strength.")
     if frame.law is not None:
-        name = "The law and the general geometry"
-        parts.append(f"{name} {_agreement(frame.law)}.")
+        parts.append(f"The law and the general geometry {_agreement(frame.law)}.")
     else:
         parts.append("The law is for scalar gates; this one has a gate for each channel.")
     if frame.share_lost:
         parts.append(
             f"On {percent(frame.share_lost)} of the chart the formula is no gate (not positive, or"
-            " not finite): hatched, and nothing is said there."
+            " not finite). That part is hatched, and nothing is said about it."
         )
     return " ".join(parts)
 
 
-def _exact_text(frame: GateFrame, found: Compared, name: str) -> str:
-    if found.constant and found.value == 0:
-        return f"Exact K = 0 and the measured K {_agreement(found)}."
-    where = "" if found.constant else " in the middle"
+def _exact_text(frame: GateFrame, exact: Comparison, name: str) -> str:
+    if exact.constant and exact.value == 0:
+        return f"Exact K = 0 and the measured K {_agreement(exact)}."
+    where = "" if exact.constant else " in the middle"
+    called = name if exact.constant and frame.strength == 1 else ""
+    value = f"{exact.value:.10g}".replace("-", "−")
     measured = plus_minus(*frame.middle)
-    return (
-        f"Exact K{where} = {name if found.constant and frame.strength == 1 else ''}"
-        f"{f'{found.value:.10g}'.replace('-', '−')}, measured {measured}: they {_agreement(found)}."
-    )
+    return f"Exact K{where} = {called}{value}, measured {measured}: they {_agreement(exact)}."
 
 
-def _agreement(found: Compared) -> str:
+def _agreement(compared: Comparison) -> str:
     """That two ways to K agree at every point, or that they do not, by how much."""
-    if found.deviation != found.deviation:
+    if compared.deviation != compared.deviation:
         return "cannot be compared: no point is resolved"
-    says = "agree at every resolved point" if found.agrees else "**do not agree**"
-    return (
-        f"{says}: largest difference {error_text(found.deviation) if found.deviation else '0'},"
-        f" allowed there {error_text(found.allowed)}"
-    )
+    verdict = "agree at every resolved point" if compared.agrees else "**do not agree**"
+    largest = error_text(compared.deviation)
+    allowed = error_text(compared.allowed)
+    return f"{verdict}: largest difference {largest}, allowed there {allowed}"
 
 
 def exact_name(case: GateCase, radius: float) -> str:
@@ -97,31 +92,26 @@ def exact_name(case: GateCase, radius: float) -> str:
     return "1/D = 1/3 = " if case.kind == "normalisation" else ""
 
 
-def legend_note(picture: GatePicture, frames: tuple[GateFrame, ...]) -> str:
-    """What the strip of colours and the pictures do not show by themselves."""
+def legend_notes(picture: GatePicture, frames: tuple[GateFrame, ...]) -> list[str]:
+    """What the colour scale and the pictures do not show by themselves, in every frame."""
     low, high = picture.gate_scale.ends
-    parts = ["black line: K = 0", f"gate: dark {short(low)}, bright {short(high)}"]
-    if picture.scale.collapsed:
-        parts[0] = "K = 0 wherever it is known"
-    if picture.scale.soft is not None and not picture.scale.collapsed:
-        parts.append(f"asinh scale, linear within ±{short(picture.scale.soft)}")
-    if picture.scale.beyond > 0:
-        parts.append(beyond_text(picture.scale.beyond))
-    if any(frame.share_lost for frame in frames):
-        parts.append("hatched: no gate, or K not known")
-    if picture.boxes_vary:
-        parts.append("each λ in a box of its own")
-    if picture.cut:
-        parts.append("left open: farther than a million from the origin")
-    return " · ".join(parts)
+    scale, every = picture.scale, zip(picture.beyond, frames, strict=True)
+    soft = None if scale.collapsed else scale.soft
+    return [
+        " · ".join(note for note, there in {
+            "K = 0 wherever it is known" if scale.collapsed else "black line: K = 0": True,
+            f"gate: dark {short(low)}, bright {short(high)}": True,
+            f"asinh scale, linear within ±{short(soft or 0.0)}": soft is not None,
+            beyond_text(beyond): beyond > 0,
+            "hatched: no gate, or K not known": frame.share_lost > 0,
+            "each λ is drawn to its own scale": picture.boxes_vary,
+            "left open: farther than a million from the origin": picture.cut,
+        }.items() if there)
+        for beyond, frame in every
+    ]  # fmt: skip
 
 
 # --- The law --------------------------------------------------------------------------------------
-
-LAW = (
-    r"K = \frac{\rho^4 \,\det\mathrm{Hess}\,\rho}"
-    r"{\left(\rho_u^2 + \rho_v^2 + (\rho - u\rho_u - v\rho_v)^2\right)^2}"
-)
 
 
 def _number(number: float) -> str:
@@ -158,13 +148,8 @@ def readout(scalar: bool) -> list[tuple[str, list[str]]]:
     return [*(BY_LAW if scalar else [("mean gate", ["gated_gate"])]), *MEASURED]
 
 
-def with_error(number: WithError) -> str:
-    """A number with its bound."""
-    return plus_minus(number.value, number.error)
-
-
 LAW_ROWS = {  # of the table of numbers: a field of `LawAtPoint`
-    "g (in force)": "gate",
+    "g (in use)": "gate",
     "ρ = 1/g": "rho",
     "ρ_u": "rho_u",
     "ρ_v": "rho_v",
@@ -180,11 +165,11 @@ LAW_ROWS = {  # of the table of numbers: a field of `LawAtPoint`
 
 def law_rows(at: LawAtPoint) -> dict[str, list[str]]:
     """The table of all numbers of a point with their bounds."""
-    found: list[WithError] = [getattr(at, name) for name in LAW_ROWS.values()]
+    numbers = [getattr(at, name) for name in LAW_ROWS.values()]
     return {
         "Number": list(LAW_ROWS),
-        "Value": [f"{each.value:.10g}".replace("-", "−") for each in found],
-        "Error at most": [error_text(each.error) if each.error > 0 else "0" for each in found],
+        "Value": [f"{each.value:.10g}".replace("-", "−") for each in numbers],
+        "Error at most": [error_text(each.error) for each in numbers],
     }
 
 
@@ -195,29 +180,8 @@ def law_sentence(at: LawAtPoint) -> str:
         off, k_off = (abs(each.value) + each.error for each in (hessian, at.gaussian))
         return (
             f"det Hess(1/g) is within {error_text(off)} of zero here, K within {error_text(k_off)}:"
-            " no sign is known of either."
+            " neither sign is known."
         )
     shape = "a bowl or a dome" if hessian.value > 0 else "a saddle"
     sign = "positive" if hessian.value > 0 else "negative"
     return f"1/g is {shape} here: det Hess(1/g) is {sign}, and K has its sign."
-
-
-DERIVATION = (
-    r"A point of the image is $Y = g\,(u, v, 1)$. With $m = (\rho_u, \rho_v, \rho - u\rho_u -"
-    r" v\rho_v)$ one has $\langle Y, m\rangle = 1$ and $\langle Y_u, m\rangle = \langle Y_v,"
-    r" m\rangle = 0$: $m$ is normal to the image. Differentiating once more, $\langle Y_{ab},"
-    r" m\rangle = -\rho_{ab}/\rho$; and $\det(\text{metric}) = |m|^2/\rho^6$. The Gauss equation"
-    r" $K = (n_{uu} n_{vv} - n_{uv}^2)/\det(\text{metric})$ with $n_{ab} = -\rho_{ab}/(\rho |m|)$"
-    r" gives $K = \rho^4 \det\mathrm{Hess}\,\rho \,/\, |m|^4$: zero exactly where"
-    r" $\det\mathrm{Hess}(1/g)$ is, and of its sign elsewhere."
-)
-ELEMENTWISE = (
-    r"Each channel has a gate of its own, so that the law for scalar gates does not apply; K is"
-    r" measured by the general geometry, $K = (\langle n_{uu}, n_{vv}\rangle - |n_{uv}|^2)/\det"
-    r" g$."
-)
-
-
-def alt_text(case: GateCase, frame: GateFrame) -> str:
-    """A picture in words."""
-    return f"{case.title}: {frame.verdict}, {range_text(frame.range or (None, None))}."

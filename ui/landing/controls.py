@@ -7,11 +7,11 @@ from dataclasses import replace
 import streamlit as st
 
 from gating_core.experiments.comparison import (
-    FIRST_LOOK,
+    FIRST_SETTING,
     LIMITS,
     STRENGTHS,
     Setting,
-    first_look,
+    first_setting,
 )
 from ui.common.control_table import Controls, table
 from ui.common.controls import Choice, Fold, Number
@@ -37,13 +37,13 @@ LANDING: Controls = table(
         help=section("landing", "beside")),
     Choice("colour", "Colour by", words=COLOURINGS, default=COLOURINGS[0]),
     Choice("depth", "Layers", words={str(depth): depth for depth in LANDING_LAYERS}),
-    Choice("gate", "Gate kind", words=OFFERED_GATES, default=FIRST_LOOK.variants[1]),
-    Number("seed", "First seed", within=LIMITS["seed"], step=FIRST_LOOK.seed_count, shape="box",
-        help=section("landing", "seed", count=FIRST_LOOK.seed_count)),
+    Choice("gate", "Gate kind", words=OFFERED_GATES, default=FIRST_SETTING.variants[1]),
+    Number("seed", "First seed", within=LIMITS["seed"], step=FIRST_SETTING.seed_count, shape="box",
+        help=section("landing", "seed", count=FIRST_SETTING.seed_count)),
     Fold("explore", "Explore: other depths, gates and seeds"),
     Number("strength", within=(0.0, FULL), default=FULL, step=1 / (len(STRENGTHS) - 1)),
     GridPoint("pick"),
-    of=FIRST_LOOK,
+    of=FIRST_SETTING,
 )  # fmt: skip
 FIRST_EXAMPLE = ("task", "beside", "colour", "depth", "gate", "seed")
 
@@ -70,13 +70,13 @@ def explore_controls(task: str) -> Setting:
     gate = LANDING["gate"].draw(second)
     seed = LANDING["seed"].draw(third)
     fourth.button("Back to the first example", on_click=back_to_the_first_example, width="stretch")
-    one_layer = replace(FIRST_LOOK, task=task, variants=("ungated", gate), seed=seed)
+    one_layer = replace(FIRST_SETTING, task=task, variants=("ungated", gate), seed=seed)
     return landing_setting(one_layer, depth)
 
 
 def landing_setting(like: Setting, depth: int) -> Setting:
     """Return ``like`` with another ``depth``, trained as this page trains at that depth."""
-    return replace(first_look(depth), task=like.task, variants=like.variants, seed=like.seed)
+    return replace(first_setting(depth), task=like.task, variants=like.variants, seed=like.seed)
 
 
 def go_to_depth(depth: int) -> None:

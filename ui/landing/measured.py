@@ -12,7 +12,7 @@ from typing import Any
 import streamlit as st
 
 from gating_core.experiments.comparison import (
-    FIRST_LOOK,
+    FIRST_SETTING,
     PRESETS,
     Setting,
     StrengthSweep,
@@ -104,7 +104,7 @@ def fetch(request: LandingRequest) -> LandingResult:
     """Return what there is for ``request``, or else what was shown last; draw how work goes."""
     runs.leave(JOB, request.setting)
     shown = _swept(request.setting) or st.session_state.get(LAST_SHOWN)
-    shown = shown or runs.cached_run(FIRST_LOOK)
+    shown = shown or runs.cached_run(FIRST_SETTING)
     assert shown is not None  # the first look is shipped
     assert shown.sweep is not None
     st.session_state[LAST_SHOWN] = shown

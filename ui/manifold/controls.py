@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from gating_core.attention import GATE_KINDS, GATE_POSITIONS, NORMS, SOURCES
+from gating_core.attention import GATE_NAMES, GATE_POSITIONS, MECHANISMS, NORMS
 from gating_core.experiments.comparison import LIMITS
 from gating_core.experiments.specimen import CHARTS, COLOURINGS, SEEDS
 from gating_core.geometry import Matrix
 from ui.common.control_table import Controls, draw_columns, put, read, table
 from ui.common.controls import Choice, Flag, Fold, Number, Tabs, Where
 from ui.common.front import front_columns
+from ui.common.lessons import section
 from ui.common.link_check import change_link, forget
 from ui.common.link_controls import GridPoint, Numbers
 from ui.common.links import parse_pick
+from ui.common.possible import SOURCES_HELP
 from ui.limits import (
     GRID_POINTS,
     MANIFOLD_CHANNELS,
@@ -26,23 +28,23 @@ from ui.limits import (
     MANIFOLD_SHARPNESS,
     MANIFOLD_VALUES,
 )
-from ui.manifold.fooled.cases import FOOLED
-from ui.manifold.picture import Look
-from ui.manifold.request import METRICS, Metric, Request
+from ui.manifold.lying.cases import LYING
+from ui.manifold.picture import ManifoldView
+from ui.manifold.request import METRICS, ManifoldRequest, Metric
 
 VARIANCE, ANGLE = (0.05, 20.0), (0, 180)
 TABS = ("See", "Inspect", "Doubt")
 PER = {"channel": "elementwise", "head": "headwise"}
 PAIRS = {"1-2": (0, 1), "1-3": (0, 2), "2-3": (1, 2)}  # drawn axes, by their numbers
-STEPS = {f"1e-{power}": float(f"1e-{power}") for power in range(7, 0, -1)}
+DIFFERENCE_STEPS = {f"1e-{power}": float(f"1e-{power}") for power in range(7, 0, -1)}
 SHOWN_DEPTH = "manifold_depth"
 REVEALED = "manifold_revealed"  # how often the pictures had to come into view
-UNDO = "hold_undo"  # what was dragged, step by step
+UNDO = "handles_history"  # what was dragged, step by step
 
 
 @dataclass(frozen=True, kw_only=True)
 class SeedBox(Number):
-    """A number, or none: then one is chosen."""
+    """A number, or none: then the page chooses one."""
 
     def raw(self, value: Any) -> Any:
         return None if value is None else super().raw(value)
@@ -60,19 +62,15 @@ def _depth_moved() -> None:
 
 
 MODEL = table(
-    Choice("kind", "Gate", words=GATE_KINDS, width="stretch",
-        help="The function of the gate: the output is multiplied by it. SiLU and tanh can"
-        " also turn signs."),
+    Choice("kind", "Gate", words=GATE_NAMES, width="stretch",
+        help=section("manifold", "help_kind")),
     Number("layers", "Layers", field="depth", within=MANIFOLD_LAYERS, on_move=_depth_moved),
     Choice("chart", "Chart", words=CHARTS, width="stretch",
-        help="Which two numbers sweep the surface. *inputs*: the input square. *weights*: the"
-        " attention weights themselves, on a flat slice: the setting of the theorem."),
-    Choice("source", "Keys and values from", words=SOURCES, width="stretch",
-        help="*memory*: learned slots, fixed for all inputs. *tokens*: self-attention, where"
-        " keys and values move with the input."),
+        help=section("manifold", "help_chart")),
+    Choice("source", "Keys and values from", words=tuple(MECHANISMS), width="stretch",
+        help=SOURCES_HELP),
     Choice("position", "Gate sits at", words=GATE_POSITIONS, width="stretch",
-        help="G1 after attention, G2 on values, G3 on keys, G4 on queries, G5 after the output"
-        " projection."),
+        help=section("manifold", "help_position")),
     Choice("per", "One gate per", field="granularity", words=PER, width="stretch"),
     Number("dim", "Dimension D", field="model_dim", within=MANIFOLD_CHANNELS),
     Number("n", "Values n (slots or tokens)", field="value_count", within=MANIFOLD_VALUES),
@@ -81,33 +79,28 @@ MODEL = table(
     Flag("residual", "Residual connection"),
     Flag("projection", "Output projection", field="output_projection"),
     Number("sharpness", "Sharpness of attention", within=MANIFOLD_SHARPNESS, step=0.5,
-        help="A factor on all keys: the larger, the more the softmax saturates."),
+        help=section("manifold", "help_sharpness")),
     SeedBox("model", "Seed of the weights", field="seed", within=LIMITS["seed"], step=1,
         shape="box", shown_instead="automatic",
-        help=f"Empty: for each depth, of the seeds 0 to {SEEDS - 1} the one whose sheets, without"
-        " and with a sigmoid gate, are broadest and most evenly curved at D = 3, n = 3. Most"
-        " random stacks collapse to needles."),
+        help=section("manifold", "help_model", last=SEEDS - 1)),
     Choice("grid", "Grid", words={str(size): size for size in GRID_POINTS}, shape="slider",
         help="Points along each side of the chart."),
-    of=Request(),
+    of=ManifoldRequest(),
 )  # fmt: skip
 COLOURS = table(
     Choice("by", "Colour by", field="colouring", words=tuple(COLOURINGS), shape="selectbox",
         help="; ".join(f"*{name}*: {c.name}" for name, c in COLOURINGS.items())),
     Choice("scale", "Colour scale", field="asinh", words={"linear": False, "asinh": True},
-        width="stretch",
-        help="*asinh* is linear near zero and logarithmic far out: it shows peaks and plains"
-        " at once."),
+        width="stretch", help=section("manifold", "help_scale")),
     Number("layer", "Layer", default=0, within=(0, MANIFOLD_LAYERS[1]), shape="box",
         shown_instead="the last", help="Whose gate or entropy: 0 is the last."),
     Number("part", "Channel or head", default=0, within=(0, MANIFOLD_CHANNELS[1]),
         shape="box", shown_instead="the mean", help="0 is the mean over them."),
-    of=Look(),
+    of=ManifoldView(),
 )  # fmt: skip
 METRIC = table(
     Choice("metric", "Covariance Σ of the Gaussians", field="kind", words=METRICS,
-        help="Lengths are measured in the Fisher–Rao metric of Gaussians with mean y and this"
-        " fixed covariance: Σ⁻¹."),
+        help=section("manifold", "help_metric")),
     Number("variance", "Variance s²", within=VARIANCE, step=0.05),
     Numbers("variances", shown_instead="1 in every direction"),
     Number("angle", "Angle to the first drawn axis (°)", within=ANGLE),
@@ -121,19 +114,20 @@ IN_LINK = table(  # alone, as they are dragged or clicked
     Numbers("values"),
     Numbers("gates"),
     GridPoint("point", size=GRID_POINTS[-1]),
-    of=Request(),
+    of=ManifoldRequest(),
 )
 PAIR = Choice("pair", "Value vectors of the last layer, along axes", words=PAIRS, default=(0, 1))
-WHOSE = Choice("whose", "Of which side", words=("ungated", "gated"), default="gated")
+WHOSE = Choice("whose", "Of which model", words=("ungated", "gated"), default="gated")
 ELSEWHERE = table(
     Fold("more", "More: source, heads, normalisation, seed, scale"),
     Tabs("tab", words=TABS, default=TABS[0]),
     PAIR,
     WHOSE,
-    Choice("step", "Step of the finite differences", words=STEPS, default=1e-4, shape="slider"),
-    Fold("gallery", "What fooled us: seven pictures that lie, and the numbers that do not"),
-    Choice("fooled", "Which one?", words=tuple(FOOLED), default=next(iter(FOOLED)), shape="pills"),
-)
+    Choice("step", "Step of the finite differences", words=DIFFERENCE_STEPS, default=1e-4,
+        shape="slider"),
+    Fold("gallery", "Seven pictures that lie, and the numbers that do not"),
+    Choice("fooled", "Which one?", words=tuple(LYING), default=next(iter(LYING)), shape="pills"),
+)  # fmt: skip
 MANIFOLD: Controls = MODEL | COLOURS | METRIC | IN_LINK | ELSEWHERE
 FRONT = (["kind"], ["layers"], ["chart"], ["by"])
 MORE = (
@@ -142,21 +136,11 @@ MORE = (
     ["norm", "residual", "projection", "sharpness"],
     ["model", "grid", "scale"],
 )
-Slots = dict[str, DeltaGenerator]  # where a sentence can stand, by the field it is about
-
-
-@dataclass(frozen=True, eq=False)
-class Asked:
-    """What the visitor asked for, and where a sentence beside each control can be put."""
-
-    request: Request
-    look: Look
-    slots: Slots = field(default_factory=dict)
-    dials: bool = True  # whether other strengths of the gate than its own are looked at
+Slots = dict[str, DeltaGenerator]  # where a sentence can stand, by the control it is about
 
 
 def front_controls() -> Slots:
-    """The four controls that are always seen."""
+    """Draw the four controls that are always seen."""
     columns = front_columns([4, 3, 3, 3])
     draw_columns(MANIFOLD, columns, FRONT)
     return {"position": columns[0].empty(), "chart": columns[2].empty()}
@@ -168,7 +152,7 @@ def fit_axes() -> None:
 
 
 def more_controls() -> Slots:
-    """The rest."""
+    """Draw the rest."""
     columns = st.columns(4)
     draw_columns(MANIFOLD, columns, MORE)
     _, b, _, d = columns
@@ -178,7 +162,7 @@ def more_controls() -> Slots:
 
 
 def metric_controls() -> Metric:
-    """The covariance that lengths are measured with."""
+    """Draw the covariance that lengths are measured with."""
     kind = METRIC["metric"].draw(st)
     needs = [METRIC[key] for key in METRIC_NEEDS[kind]]
     if kind == "diagonal":
@@ -199,20 +183,21 @@ def _variances(dim: int) -> tuple[float, ...]:
     return (*numbers, *(1.0,) * dim)[:dim]
 
 
-def asked_request(metric: Metric) -> Request:
-    """What all controls say, once they are drawn."""
-    dim, gates = MODEL["dim"].value, _rows("gates", MODEL["dim"].value)
+def read_request(metric: Metric) -> ManifoldRequest:
+    """Return what all controls say, once they are drawn."""
+    dim = MODEL["dim"].value
+    gates = _rows("gates", dim)
     if gates and len(gates[-1]) == dim:  # in the link one row a gate
         gates = tuple(zip(*gates, strict=True))
     return read(
-        MODEL, Request,
+        MODEL, ManifoldRequest,
         strength=linked_strength(), axes_depth=IN_LINK["axes"].linked, metric=metric,
         values=_rows("values", dim), gate_weight=gates,
     )  # fmt: skip
 
 
 def linked_strength() -> float:
-    """The gate's strength, which the view's own slider moves."""
+    """Return the gate's strength, which the view's own slider moves."""
     strength = IN_LINK["lambda"].linked
     return IN_LINK["lambda"].default if strength is None else strength
 
@@ -236,16 +221,16 @@ def _rows(name: str, width: int) -> Matrix | None:
 
 
 def link_of(matrix: Matrix, transposed: bool = False) -> str:
-    """A matrix as the link holds it."""
+    """Return a matrix as the link holds it."""
     rows = zip(*matrix, strict=True) if transposed else matrix
     return ",".join(f"{x:g}" for row in rows for x in row)
 
 
-def asked_look(depth: int, inspect: bool) -> Look:
-    """What the colours show of a model with ``depth`` layers, once the controls are drawn."""
+def read_view(depth: int, inspect: bool) -> ManifoldView:
+    """Return what the colours show of ``depth`` layers, once the controls are drawn."""
     layer, part = COLOURS["layer"].value, COLOURS["part"].value
     return read(
-        COLOURS, Look,
+        COLOURS, ManifoldView,
         layer=min(layer, depth) - 1 if layer else -1,
         part=part - 1 if part else None,
         inspect=inspect,
@@ -253,11 +238,11 @@ def asked_look(depth: int, inspect: bool) -> Look:
 
 
 def marked(grid: int) -> tuple[int, int] | None:
-    """The marked grid point, from the link."""
+    """Return the marked grid point of the link."""
     return parse_pick(st.query_params.get("point", ""), grid)
 
 
-def apply_request(request: Request) -> None:
+def apply_request(request: ManifoldRequest) -> None:
     """Set the page's controls to ``request``, coloured by K, and say so; for callbacks only.
 
     The link changes as a whole, so that the way back leads to what was there before. What was
@@ -266,7 +251,7 @@ def apply_request(request: Request) -> None:
     needs = METRIC_NEEDS[request.metric.kind]
     link: dict[str, list[str]] = {name: [] for name in IN_LINK}
     link["lambda"] = IN_LINK["lambda"].texts(request.strength)
-    link |= put(MODEL, request) | put({"by": COLOURS["by"]}, Look())
+    link |= put(MODEL, request) | put({"by": COLOURS["by"]}, ManifoldView())
     link |= put({key: METRIC[key] for key in ("metric", *needs)}, request.metric)
     if MANIFOLD["tab"].value == "Doubt":  # where there are no pictures
         MANIFOLD["tab"].set(TABS[0])

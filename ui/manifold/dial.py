@@ -1,7 +1,7 @@
-"""At which strengths of its gate is a model shown, and how does the page come to all of them?
+"""The strengths of its gate that a model is shown at, and how they are measured: in a job.
 
-As many as two seconds or so allow, in a job: meanwhile the page shows the strength that was asked
-for. What is measured once is kept for all visitors.
+They are as many as two seconds or so allow. Meanwhile the page shows the requested strength. What
+is measured once is cached for all visitors.
 """
 
 from __future__ import annotations
@@ -21,47 +21,48 @@ from ui.work.cached_jobs import CachedJobs
 from ui.work.job import Job
 from ui.work.shared import split_over_workers
 
-STEPS = (20, 10, 5, 2, 1)  # from no gate to a full one
+STEP_COUNTS = (20, 10, 5, 2, 1)  # from no gate to a full one
 LEAST_COST = 128.0  # what a point costs at least: some of the work is the same for all models
 Dial = tuple[MeasuredSpecimen, ...]  # by strength
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """A model with a full gate, at all ``places`` of its strength, on a grid."""
+class DialRequest:
+    """A model with a full gate, at all ``strengths`` of it, on a grid."""
 
     specimen: Specimen
     grid: int
-    places: tuple[float, ...]
+    strengths: tuple[float, ...]
 
 
 def strengths(specimen: Specimen, grid: int) -> tuple[float, ...]:
-    """Evenly spaced from 0 to 1, at a ``grid`` of so many points along each side."""
+    """Return evenly spaced strengths from 0 to 1, for ``grid`` points along each side."""
     each = max(cost(specimen.config), LEAST_COST) * grid**2
-    steps = next((n for n in STEPS if (n + 1) * each <= DIAL_COST), STEPS[-1])
+    steps = next((n for n in STEP_COUNTS if (n + 1) * each <= DIAL_COST), STEP_COUNTS[-1])
     return tuple(round(i / steps, 2) for i in range(steps + 1))
 
 
 def dial_of(specimen: Specimen, grid: int) -> tuple[Dial, Job | None]:
-    """A specimen at all strengths, whatever its own is; or none, and the job that measures them."""
-    found, job = DIALS.fetch(Wanted(at_strength(specimen, 1.0), grid, strengths(specimen, grid)))
-    return found or (), job
+    """Return a specimen at all strengths, or none and the job that measures them."""
+    request = DialRequest(at_strength(specimen, 1.0), grid, strengths(specimen, grid))
+    dial, job = DIALS.fetch(request)
+    return dial or (), job
 
 
 def watch_dial(job: Job) -> None:
-    """How far it is; the page is run again at the end."""
+    """Draw how far it is; the page is run again at the end."""
     DIALS.watch(job, "Measuring every strength of the gate", again="Measure every strength",
                 beside=False)  # fmt: skip
 
 
-def _measure(wanted: Wanted) -> Iterator[Any]:
-    each = tuple(at_strength(wanted.specimen, place) for place in wanted.places)
-    for item in split_over_workers(_measure_all, each, wanted.grid):
+def _measure(request: DialRequest) -> Iterator[Any]:
+    each = tuple(at_strength(request.specimen, strength) for strength in request.strengths)
+    for item in split_over_workers(_measure_all, each, request.grid):
         yield without_copies(item) if isinstance(item, tuple) else item
 
 
 def without_copies(dial: Dial) -> Dial:
-    """The same, holding once what no strength changes: the grid, weights of the first layer."""
+    """Return the same, holding once what no strength changes: grid, weights of the first layer."""
 
     def same(array: np.ndarray, first: np.ndarray) -> np.ndarray:
         return first if np.array_equal(array, first) else array
@@ -79,4 +80,4 @@ def _measure_all(specimens: tuple[Specimen, ...], grid: int) -> Iterator[Measure
         yield measure_specimen(specimen, grid)
 
 
-DIALS: CachedJobs[Wanted, Dial] = CachedJobs("strengths", _measure, CACHE)
+DIALS: CachedJobs[DialRequest, Dial] = CachedJobs("strengths", _measure, CACHE)

@@ -10,19 +10,19 @@ from streamlit.delta_generator import DeltaGenerator
 
 from gating_core.experiments.specimen import COLOURINGS, MeasuredSpecimen, Specimen
 from ui.common.explain import explain
+from ui.common.lessons import section
 from ui.common.words import percent, short
 from ui.components.view3d import Legend, clicked, stopped, view3d
 from ui.manifold import captions, measured, words
-from ui.manifold.controls import REVEALED, SHOWN_DEPTH, Asked, fit_axes, marked, put_strength
-from ui.manifold.dial import dial_of, strengths, watch_dial
-from ui.manifold.doubt import draw_doubt as draw_doubts
+from ui.manifold.controls import REVEALED, SHOWN_DEPTH, Slots, fit_axes, marked, put_strength
+from ui.manifold.dial import Dial, dial_of, strengths, watch_dial
 from ui.manifold.explain import handles_text, heatmap_text, simplex_text, surfaces_text
-from ui.manifold.hold import can_hold, draw_hold, is_dragging
-from ui.manifold.marked_point import point_rows
-from ui.manifold.picture import ManifoldPicture
-from ui.manifold.request import Metric, Request, Resolved
-from ui.manifold.totals import TOTALS, Totals, watch_totals
-from ui.manifold.whole import Whole, strength_of, whole_of
+from ui.manifold.handles import can_drag, draw_handles, is_dragging
+from ui.manifold.measured import TOTALS, Totals, watch_totals
+from ui.manifold.picture import ManifoldPicture, ManifoldView
+from ui.manifold.request import ManifoldRequest, Metric, Resolved
+from ui.manifold.settled import Settled, settled_by, strength_of
+from ui.manifold.variants import draws_simplex
 from ui.work.job import Job
 
 VIEW_KEY = "manifold_view"
@@ -34,23 +34,27 @@ HIDDEN = ("value_count", "heads", "grid", "part")  # notes whose controls are un
 
 
 @dataclass(frozen=True, eq=False)
-class ShownSides:
-    """What there is to show: the one or two sides as asked for, and the last at all strengths."""
+class ManifoldResult:
+    """The one or two variants at the requested strength, and the gated one at all strengths."""
 
-    asked: Asked
+    view: ManifoldView
     resolved: Resolved
-    sides: list[MeasuredSpecimen]
-    dial: Sequence[MeasuredSpecimen]  # frames of the gated side; none where there is no such side
-    measuring: Job | None  # of all strengths, as long as ``dial`` has only the one asked for
+    variants: list[MeasuredSpecimen]
+    dial: Sequence[MeasuredSpecimen]  # frames of the gated variant; none without one
+    measuring: Job | None  # of all strengths, as long as ``dial`` has only the requested one
+
+    @property
+    def request(self) -> ManifoldRequest:
+        return self.resolved.request
 
     @property
     def frame(self) -> int:
-        """The place of the strength that was asked for."""
-        return self.strengths.index(self.resolved.request.strength) if self.dial else 0
+        """The place of the requested strength among `strengths`."""
+        return self.strengths.index(self.request.strength) if self.dial else 0
 
     @property
     def strengths(self) -> list[float]:
-        return [strength_of(side) for side in self.dial]
+        return list(map(strength_of, self.dial))
 
     @property
     def at(self) -> tuple[int, int]:
@@ -58,118 +62,111 @@ class ShownSides:
         middle = self.resolved.grid // 2
         return marked(self.resolved.grid) or (middle, middle)
 
+    @property
+    def specimens(self) -> tuple[Specimen, ...]:
+        return tuple(variant.specimen for variant in self.variants)
 
-def fetch(asked: Asked) -> ShownSides:
-    """Everything for what was asked; where nothing of it can be, the last good picture."""
+
+def fetch(request: ManifoldRequest, view: ManifoldView, dials: bool = True) -> ManifoldResult:
+    """Return what is requested; where nothing of it can be shown, the last good picture.
+
+    Without ``dials`` no strength of the gate is measured but the requested one.
+    """
     try:
-        found = _measure(asked, asked.request)
-        st.session_state[LAST_GOOD] = asked.request
+        result = _measure(request, view, dials)
+        st.session_state[LAST_GOOD] = request
     except ValueError as error:
         last = st.session_state.get(LAST_GOOD)
-        found = _measure(asked, last or Request())
+        result = _measure(last or ManifoldRequest(), view, dials)
         shown = "the last picture that could be drawn" if last else "the first example"
         st.error(f"{error} Shown: {shown}.")
-    principal = found.resolved.axes.principal
-    st.session_state[SHOWN_DEPTH] = found.resolved.request.depth if principal else None
-    return found
+    principal = result.resolved.axes.principal
+    st.session_state[SHOWN_DEPTH] = result.request.depth if principal else None
+    return result
 
 
-def _measure(asked: Asked, request: Request) -> ShownSides:
+def _measure(request: ManifoldRequest, view: ManifoldView, dials: bool) -> ManifoldResult:
     resolved = measured.resolved(request)
-    sides = [measured.measured(side, resolved.grid) for side in resolved.sides[:1]]
-    dial, job = _dial(resolved, not asked.dials or (asked.look.inspect and is_dragging()))
-    sides += [side for side in dial if strength_of(side) == request.strength]
-    # The last good picture may have fewer layers than the one that was asked for.
-    look = replace(asked.look, layer=min(asked.look.layer, request.depth - 1))
-    return ShownSides(replace(asked, look=look), resolved, sides, dial, job)
+    ungated, *gated = resolved.variants
+    variants, job = [measured.measured(ungated, resolved.grid)], None
+    dial: Dial = ()
+    if gated:
+        if dials and not (view.inspect and is_dragging()):
+            dial, job = dial_of(gated[0], resolved.grid)
+        if request.strength not in map(strength_of, dial):  # alone while a job measures the others
+            own = measured.measured(gated[0], resolved.grid)
+            dial = tuple(sorted((*dial, own), key=strength_of))
+        variants += [frame for frame in dial if strength_of(frame) == request.strength]
+    # The last good picture may have fewer layers than the requested one.
+    view = replace(view, layer=min(view.layer, request.depth - 1))
+    return ManifoldResult(view, resolved, variants, dial, job)
 
 
-def _dial(resolved: Resolved, alone: bool) -> tuple[Sequence[MeasuredSpecimen], Job | None]:
-    """The gated side, if there is one, at all strengths; ``alone``: at the one asked for.
-
-    While a job measures the others it is alone, too.
-    """
-    if len(resolved.sides) == 1:
-        return (), None
-    gated, grid, asked = resolved.sides[1], resolved.grid, resolved.request.strength
-    found, job = ((), None) if alone else dial_of(gated, grid)
-    if asked not in map(strength_of, found):
-        found = tuple(sorted((*found, measured.measured(gated, grid)), key=strength_of))
-    return found, job
-
-
-def put_notes(found: ShownSides, more_open: bool) -> None:
-    """Each sentence beside its control; those of folded controls where they can be seen."""
-    notes = found.resolved.notes | words.part_note(found.sides[-1], found.asked.look)
-    if "point" in st.query_params and marked(found.resolved.grid) is None:
+def put_notes(result: ManifoldResult, slots: Slots, more_open: bool) -> None:
+    """Draw each sentence beside its control; those of folded controls where they can be seen."""
+    notes = result.resolved.notes | words.part_note(result.variants[-1], result.view)
+    if "point" in st.query_params and marked(result.resolved.grid) is None:
         notes = {"grid": "The marked point lies outside this grid. Shown: none."} | notes
     for name, note in notes.items():
-        if name in HIDDEN and not more_open:
-            st.caption(f":material/info: {note}")
-        else:
-            found.asked.slots[name].caption(f":material/info: {note}")
+        slot = st if name in HIDDEN and not more_open else slots[name]
+        slot.caption(f":material/info: {note}")
 
 
-def draw_view(found: ShownSides, spare: int = SPARE) -> ManifoldPicture:
-    """The linked surfaces and heatmaps, and what plays them."""
-    asked, resolved = found.asked, found.resolved
-    frames = [found.sides[:1], *([found.dial] if found.dial else [])]
-    specimens = _specimens(found)
-    refined = TOTALS.cached(specimens)
-    there = tuple(found.strengths)
-    totalled = resolved.request, there, tuple(each in refined for each in specimens)
-    request = replace(resolved.request, strength=Request().strength)  # of all it has a frame
-    wholes = _wholes(found)
-    settled = tuple(wholes[-1].values)
-    picture = measured.picture((request, there, settled), frames, resolved.axes, asked.look, wholes)
-    colouring = COLOURINGS[asked.look.colouring]
-    ends = [f"{colouring.symbol} = {short(float(f'{end:.2g}'))}" for end in picture.scale.ends]
-    low, high = ("", "") if picture.scale.collapsed else ends
-    st.session_state[STRENGTHS] = found.strengths
+def draw_view(result: ManifoldResult) -> ManifoldPicture:
+    """Draw the linked surfaces and heatmaps, and what plays them."""
+    resolved, request, view = result.resolved, result.request, result.view
+    frames = [result.variants[:1], *([result.dial] if result.dial else [])]
+    refined = TOTALS.cached(result.specimens)
+    every = _settled(result)
+    there = tuple(result.strengths), tuple(every[-1].values)
+    model = replace(request, strength=ManifoldRequest().strength)  # it has a frame of each
+    picture = measured.picture((model, *there), frames, resolved.axes, view, every)
+    totals = request, *there, tuple(each in refined for each in result.specimens), view
+    unrefined = captions.REFINED_ELSEWHERE if view.inspect else captions.BEING_REFINED
+    symbol, scale = COLOURINGS[view.colouring].symbol, picture.scale
+    ends = [f"{symbol} = {short(float(f'{end:.2g}'))}" for end in scale.ends]
+    low, high = ("", "") if scale.collapsed else ends
+    st.session_state[STRENGTHS] = result.strengths
     view3d(
         picture.view,
         key=VIEW_KEY,
-        headings=[words.heading(side) for side in found.sides],
+        headings=[words.heading(variant) for variant in result.variants],
         captions=measured.captions(
-            (totalled, settled, asked.look),
-            frames,
-            refined,
-            picture,
-            captions.model_text(resolved),
+            totals, frames, refined, picture, captions.model_text(resolved), unrefined
         ),
-        readings=words.readings(found.sides[0], found.dial),
+        readings=words.readings(result.variants[0], result.dial),
         readouts=picture.readouts,
-        frame=found.frame,
-        frame_labels=[f"λ = {strength:.2f}" for strength in found.strengths],
+        frame=result.frame,
+        frame_labels=[f"λ = {strength:.2f}" for strength in result.strengths],
         ends=("no gate", "full gate"),
         scrub=True,
-        scene=str(_scene_of(resolved.request)),
-        spare=spare,
+        scene=str(_scene_of(request)),
+        spare=SPARE_INSPECT if view.inspect else SPARE,
         reveal=st.session_state.get(REVEALED, 0),
-        legend=Legend(picture.scale.colours, low, high, words.scale_notes(picture, asked.look)),
+        legend=Legend(scale.colours, low, high, words.scale_notes(picture, view)),
         pick=marked(resolved.grid),
         on_pick=_on_pick,
         on_stop=_on_stop,
     )
     with st.container(key="progress"):
-        if found.measuring is not None:
-            watch_dial(found.measuring)
+        if result.measuring is not None:
+            watch_dial(result.measuring)
     return picture
 
 
-def _wholes(found: ShownSides) -> list[Whole]:
+def _settled(result: ManifoldResult) -> list[Settled]:
     """What colours, camera and boxes come from, whichever strengths have been measured so far."""
-    wholes = [whole_of(found.sides[:1])]
-    if found.dial:
-        gated, grid = found.resolved.sides[1], found.resolved.grid
-        every = {*strengths(gated, grid), *found.strengths}
-        wholes.append(measured.whole(gated, grid, tuple(sorted(every))))
-    return wholes
+    settled = [settled_by(result.variants[:1])]
+    if result.dial:
+        gated, grid = result.resolved.variants[1], result.resolved.grid
+        every = {*strengths(gated, grid), *result.strengths}
+        settled.append(measured.settled(gated, grid, tuple(sorted(every))))
+    return settled
 
 
-def _scene_of(request: Request) -> Request:
+def _scene_of(request: ManifoldRequest) -> ManifoldRequest:
     """What the camera is chosen for: the model, whatever is dragged, dialled or measured of it."""
-    plain = Request()
+    plain = ManifoldRequest()
     return replace(
         request, strength=plain.strength, grid=plain.grid, metric=Metric(), values=None,
         gate_weight=None,
@@ -182,101 +179,83 @@ def _on_pick() -> None:
 
 
 def _on_stop() -> None:
-    """The slider was let go, or playing ended: keep the strength in the link."""
-    places = st.session_state.get(STRENGTHS, ())
-    place = stopped(VIEW_KEY, len(places))
-    if places and place is not None:
-        put_strength(places[place])
+    """The slider was let go, or playing ended: put the strength into the link."""
+    shown = st.session_state.get(STRENGTHS, ())
+    frame = stopped(VIEW_KEY, len(shown))
+    if shown and frame is not None:
+        put_strength(shown[frame])
 
 
-def draw_see(found: ShownSides, stage: DeltaGenerator) -> None:
-    """On the ``stage`` two surfaces, their heatmaps, one sentence; below two numbers a side."""
+def draw_see(result: ManifoldResult, stage: DeltaGenerator) -> None:
+    """Draw two surfaces, their heatmaps and one sentence; below two numbers for each variant."""
     with stage:
-        picture = draw_view(found)
-    for line in _asides(found, picture):
-        st.caption(line)
-    _offer_axes(found)
-    _explanations(found)
-    doubtful = tuple(
-        side.specimen for side in found.sides if captions.best_total(side, None) is None
-    )
-    watch_totals(doubtful, lambda totals: _draw_totals(found, totals))
+        picture = draw_view(result)
+    _draw_asides(result, picture)
+    request = result.request
+    if result.resolved.axes.principal and request.drawn_depth != request.depth:
+        st.button("Fit the axes to this depth", key="fit_axes", on_click=fit_axes)
+    _draw_explanations(result)
+    doubtful = tuple(x.specimen for x in result.variants if captions.best_total(x, None) is None)
+    watch_totals(doubtful, lambda totals: _draw_totals(result, totals))
 
 
-def _specimens(found: ShownSides) -> tuple[Specimen, ...]:
-    return tuple(side.specimen for side in found.sides)
-
-
-def _draw_totals(found: ShownSides, totals: Totals) -> None:
-    for column, side in zip(st.columns(2), found.sides, strict=False):
+def _draw_totals(result: ManifoldResult, totals: Totals) -> None:
+    for column, variant in zip(st.columns(2), result.variants, strict=False):
         with column:
-            total = captions.best_total(side, totals.get(side.specimen))
+            total = captions.best_total(variant, totals.get(variant.specimen))
             left, right = st.columns(2)
-            name = words.side_name(side)
+            name = words.variant_name(variant)
             left.metric(
                 f"Total curvature, {name[:1].lower()}{name[1:]}",
-                "…" if total is None else captions.total_of(side, total),
-                help=captions.total_help(side),
-            )  # fmt: skip
+                "…" if total is None else captions.total_of(variant, total),
+                help=captions.total_help(variant),
+            )
             right.metric(
-                "Undecided area", percent(side.verdict.undecided),
-                help="The share of the area on which it is not known whether, or which way, the"
-                " surface curves. Where it is known to be flat, it is decided.",
+                "Undecided area", percent(variant.verdict.undecided),
+                help=section("manifold", "help_undecided"),
             )  # fmt: skip
             if total is not None:
-                st.caption(captions.total_caption(side, total))
+                st.caption(captions.total_caption(variant, total))
 
 
-def _asides(found: ShownSides, picture: ManifoldPicture) -> list[str]:
+def _draw_asides(result: ManifoldResult, picture: ManifoldPicture) -> None:
     """The chart, the axes, and the warning where the slice, not the manifold, curves."""
-    resolved = found.resolved
-    depth = resolved.request.drawn_depth
-    lines = [
-        words.slice_warning(found.sides[0]),
-        words.chart_text(found.sides) + " " + words.axes_text(resolved.axes, picture.shares, depth),
-        words.metric_text(resolved.request.metric),
-    ]
-    return [line for line in lines if line]
+    axes, request = result.resolved.axes, result.request
+    for line in (
+        words.slice_warning(result.variants[0]),
+        f"{words.chart_text(result.variants)} "
+        f"{words.axes_text(axes, picture.shares, request.drawn_depth)}",
+        words.metric_text(request.metric),
+    ):
+        if line:
+            st.caption(line)
 
 
-def _offer_axes(found: ShownSides) -> None:
-    """A way back to the shown depth's own components, where the frozen ones are another's."""
-    request = found.resolved.request
-    if found.resolved.axes.principal and request.drawn_depth != request.depth:
-        st.button("Fit the axes to this depth", key="fit_axes", on_click=fit_axes)
-
-
-def _explanations(found: ShownSides) -> None:
-    sides, look, at = found.sides, found.asked.look, found.at
+def _draw_explanations(result: ManifoldResult) -> None:
+    variants, view, at = result.variants, result.view, result.at
     with st.container(horizontal=True):
-        explain("the surfaces", surfaces_text(sides, at))
-        explain("the heatmaps", heatmap_text(sides, look, at))
-        if look.inspect and sides[0].specimen.config.value_count == 3:
-            explain("the triangles", simplex_text(sides, look, at))
-        if look.inspect and can_hold(sides[-1]):
-            explain("the handles", handles_text(sides[-1].specimen))
+        explain("the surfaces", surfaces_text(variants, at))
+        explain("the heatmaps", heatmap_text(variants, view, at))
+        if view.inspect and draws_simplex(variants[0].specimen.config):
+            explain("the triangles", simplex_text(variants, view, at))
+        if view.inspect and can_drag(variants[-1]):
+            explain("the handles", handles_text(variants[-1].specimen))
 
 
-def draw_inspect(found: ShownSides, stage: DeltaGenerator) -> None:
-    """Handles to drag beside what they move, the same point marked everywhere, all known of it."""
+def draw_inspect(result: ManifoldResult, stage: DeltaGenerator) -> None:
+    """Draw handles beside what they move, the same point marked everywhere, all known of it."""
     with stage:
-        if can_hold(found.sides[-1]):
+        if can_drag(result.variants[-1]):
             with st.container(horizontal=True, wrap=False, key=BESIDE):
                 with st.container():
-                    picture = draw_view(found, SPARE_INSPECT)
+                    picture = draw_view(result)
                 with st.container():
-                    draw_hold(found.sides[-1], found.resolved.axes)
+                    draw_handles(result.variants[-1], result.resolved.axes)
         else:
-            picture = draw_view(found, SPARE_INSPECT)
+            picture = draw_view(result)
             st.caption("Dragging needs memory slots and n = 3 values.")
-    for line in _asides(found, picture):
-        st.caption(line)
-    _explanations(found)
-    if marked(found.resolved.grid) is None:
+    _draw_asides(result, picture)
+    _draw_explanations(result)
+    if marked(result.resolved.grid) is None:
         st.caption("No point is marked: click one. Below: the middle of the chart.")
-    st.table(point_rows(found.sides, found.at, found.asked.look))
-
-
-def draw_doubt(found: ShownSides) -> None:
-    """How sure all this is."""
-    draw_doubts(found.resolved, found.sides)
+    st.table(words.point_rows(result.variants, result.at, result.view))

@@ -1,26 +1,28 @@
-"""What someone asked to see, and what can be shown of it: one sentence for each that cannot.
+"""What a visitor asks for, and what can be shown of it: one sentence for each that cannot.
 
-A `Request` is plain numbers and words, as controls and links give them. `resolve` turns it into
-a specimen; wherever a combination cannot be, or makes no difference, it says so and shows the
-nearest thing that can.
+A `ManifoldRequest` is plain numbers and words, as controls and links give them. `resolve` turns it
+into the models to measure; wherever a combination cannot be, or makes no difference, it says so and
+shows the nearest thing that can.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 
 from gating_core.attention import AttentionConfig, GateConfig
-from gating_core.experiments import AFFORDABLE, COARSE, cost
+from gating_core.experiments import AFFORDABLE_COST, COARSEST_GRID, cost
 from gating_core.experiments.specimen import CHOSEN_SEEDS, Specimen, chart_of
 from gating_core.geometry import Matrix, square_grid, whitening
+from ui.common.lessons import section
 from ui.common.possible import fitting_heads
 from ui.drawing.axes import DRAWN, Axes, coordinate_axes, principal_axes
 from ui.limits import GRID_POINTS, LARGEST_DRAGGED
 
 METRICS = ("isotropic", "diagonal", "turned")
 DISTANT = 3.0  # |x|, in units of half the input square's side
+AXES_GRID = 21  # points along each side of the chart, to find the principal components
 
 
 @dataclass(frozen=True)
@@ -39,8 +41,8 @@ class Metric:
 
 
 @dataclass(frozen=True)
-class Request:
-    """The controls of the Manifold page; fields as in `AttentionConfig` and `GateConfig`."""
+class ManifoldRequest:
+    """The page's controls; fields as in `AttentionConfig` and `GateConfig`."""
 
     kind: str = "sigmoid"
     strength: float = 1.0
@@ -55,7 +57,7 @@ class Request:
     residual: bool = False
     norm: str = "none"
     output_projection: bool = False
-    seed: int | None = None  # none said: the one that `CHOSEN_SEEDS` has for the depth
+    seed: int | None = None  # None: the seed of `CHOSEN_SEEDS` for the depth
     sharpness: float = 1.0
     grid: int = 61
     axes_depth: int | None = None  # layers of the model whose principal components are drawn
@@ -65,7 +67,7 @@ class Request:
 
     @property
     def own_seed(self) -> int:
-        """The seed in force."""
+        """The seed in use."""
         return CHOSEN_SEEDS[self.depth] if self.seed is None else self.seed
 
     @property
@@ -74,22 +76,25 @@ class Request:
         return self.depth if self.seed is None else self.axes_depth or self.depth
 
 
+COPIED = {x.name for x in fields(ManifoldRequest)} & {x.name for x in fields(AttentionConfig)}
+
+
 @dataclass(frozen=True, eq=False)
 class Resolved:
-    """``sides`` to measure, ungated first; ``notes`` by the name of the control they stand at."""
+    """The ``variants`` to measure, ungated first; ``notes`` by the control they stand at."""
 
-    request: Request
-    sides: list[Specimen]
+    request: ManifoldRequest
+    variants: list[Specimen]
     grid: int
     axes: Axes
     notes: dict[str, str]
 
 
-def resolve(request: Request) -> Resolved:
-    """The nearest that can be shown; ``ValueError`` where nothing of it can.
+def resolve(request: ManifoldRequest) -> Resolved:
+    """Return the nearest to ``request`` that can be shown.
 
-    That is: a covariance that is not positive definite, weights that are not finite, a grid that
-    is not one of `GRID_POINTS`, and whatever `AttentionConfig` refuses.
+    ``ValueError`` where nothing of it can: a covariance that is not positive definite, weights that
+    are not finite, a grid that is not one of `GRID_POINTS`, and whatever `AttentionConfig` refuses.
     """
     if request.grid not in GRID_POINTS:
         raise ValueError(
@@ -98,104 +103,96 @@ def resolve(request: Request) -> Resolved:
     notes: dict[str, str] = {}
     config = _config(request, notes)
     gated = _specimen(request, config, notes)
-    grid = request.grid
-    sizes = (COARSE, *GRID_POINTS)
-    while cost(config) * grid**2 > AFFORDABLE and grid > COARSE:
+    grid, sizes = request.grid, (COARSEST_GRID, *GRID_POINTS)
+    while cost(config) * grid**2 > AFFORDABLE_COST and grid > COARSEST_GRID:
         grid = sizes[sizes.index(grid) - 1]
     if grid != request.grid:
-        notes["grid"] = f"A model of this size is measured on a grid of {grid}, to stay within"
-        notes["grid"] += " seconds."
+        notes["grid"] = (
+            f"A model of this size is measured on a grid of {grid}, which takes seconds."
+        )
     own = replace(
         gated, config=replace(config, depth=request.drawn_depth), values=None, gate_weight=None
     )
     axes = axes_of(own)  # what is dragged moves before axes that stay put
-    covariance = _covariance(request.metric, axes, config.model_dim)
-    gated = replace(gated, covariance=covariance)
-    sides = [gated.ungated]
+    gated = replace(gated, covariance=_covariance(request.metric, axes, config.model_dim))
+    variants = [gated.ungated]
     try:
-        chart_of(at_strength(gated, 1.0))  # where that is, all strengths are
-        sides.append(gated)
+        chart_of(at_strength(gated, 1.0))  # where that exists, all strengths do
+        variants.append(gated)
     except ValueError as error:
-        notes["chart"] = f"No query of the gated model reaches this slice: {_why(error)}."
+        notes["chart"] = f"No query of the gated model reaches this slice: {_reason(error)}."
         notes["chart"] += " Shown: the ungated surface only."
-    return Resolved(request, sides, grid, axes, notes)
+    return Resolved(request, variants, grid, axes, notes)
 
 
-def _config(request: Request, notes: dict[str, str]) -> AttentionConfig:
+def _config(request: ManifoldRequest, notes: dict[str, str]) -> AttentionConfig:
     heads, note = fitting_heads(request.heads, request.model_dim)
     if note:
         notes["heads"] = note
     gate = GateConfig(request.kind, request.granularity, request.position, request.strength)
-    config = AttentionConfig(
-        source=request.source,
-        model_dim=request.model_dim,
-        value_count=request.value_count,
-        heads=heads,
-        depth=request.depth,
-        residual=request.residual,
-        norm=request.norm,
-        output_projection=request.output_projection,
-        gate=gate,
-    )
-    if config.layer.fixed_values and gate.position in ("G2", "G3"):
-        what = "values" if gate.position == "G2" else "keys"
-        notes["position"] = (
-            f"On memory slots {gate.position} reads the slot's own vector, so it is a constant: it"
-            f" only moves the fixed {what}, and averages of fixed vectors stay in a flat"
-            f" space{_afterwards(config)}. Choose tokens to see it depend on the input."
-        )
-    elif config.layer.fixed_values and gate.position == "G4":
-        notes["position"] = (
-            "G4 gates the query: it only moves the attention weights, and averages of the values"
-            f" stay in the same flat space{_afterwards(config)}."
-        )
-    elif gate.position == "G5" and not config.output_projection:
-        notes["position"] = (
-            "Without an output projection there is nothing between G1 and G5: they are the same"
-            + ("." if gate.granularity == "elementwise" or heads == 1 else ", but for the heads.")
-        )
+    copied = {name: getattr(request, name) for name in COPIED}
+    config = AttentionConfig(**copied | {"heads": heads, "gate": gate})
+    if note := _position_note(config, gate):
+        notes["position"] = note
     return config
 
 
-def _afterwards(config: AttentionConfig) -> str:
-    """What may still curve what a constant gate leaves flat."""
-    residual, norm = config.residual, config.norm == "post"
-    what = {(True, True): "residual and normalisation come", (True, False): "the residual comes",
-            (False, True): "normalisation comes"}.get((residual, norm))  # fmt: skip
-    return f" ({what} after that)" if what else ""
+def _position_note(config: AttentionConfig, gate: GateConfig) -> str:
+    """Why a gate at this position makes no difference, where that is so."""
+    fixed, position = config.layer.fixed_values, gate.position
+    after = {
+        (True, True): " (residual and normalisation come after that)",
+        (True, False): " (the residual comes after that)",
+        (False, True): " (normalisation comes after that)",
+    }.get((config.residual, config.norm == "post"), "")
+    averages = config.layer.weights_on_simplex
+    if fixed and position in ("G2", "G3"):
+        what = "values" if position == "G2" else "keys"
+        stay = f", and averages of fixed vectors stay in a flat space{after}" if averages else ""
+        return section("manifold", "note_slots", position=position, what=what, stay=stay)
+    if fixed and position == "G4":
+        stay = (
+            f", and averages of the values stay in the same flat space{after}" if averages else ""
+        )
+        return section("manifold", "note_query", stay=stay)
+    if position == "G5" and not config.output_projection:
+        alike = gate.granularity == "elementwise" or config.heads == 1
+        return section("manifold", "note_projection", but="" if alike else ", but for the heads")
+    return ""
 
 
-def _specimen(request: Request, config: AttentionConfig, notes: dict[str, str]) -> Specimen:
+def _specimen(request: ManifoldRequest, config: AttentionConfig, notes: dict[str, str]) -> Specimen:
+    plain = Specimen(config, request.own_seed, request.sharpness)
     chart = request.chart
-    if chart == "weights":
-        reason = {
-            config.layer.no_weight_chart is not None: config.layer.no_weight_chart,
-            config.norm == "pre": "a normalised query comes from no known hidden state",
-            config.value_count < 3: "two values span a line, not a surface",
-        }.get(True)
-        if reason is None:
-            try:
-                chart_of(Specimen(replace(config, gate=None), request.own_seed, chart=chart))
-            except ValueError as error:
-                reason = _why(error)
-        if reason:
-            chart = "inputs"
-            notes["chart"] = f"There is no attention-weight chart here: {reason}. Shown: inputs."
+    if chart == "weights" and (reason := _no_weight_chart(replace(plain, chart=chart))):
+        chart = "inputs"
+        notes["chart"] = f"There is no attention-weight chart here: {reason}. Shown: inputs."
     values, gate_weight = request.values, request.gate_weight
     if (values or gate_weight) and (not config.layer.fixed_values or config.value_count != 3):
         values = gate_weight = None
         notes["value_count"] = "Dragged values and gates need memory slots and n = 3. Shown: none."
-    return Specimen(
-        config,
-        request.own_seed,
-        request.sharpness,
-        chart,
-        values=_fitting(values, config.value_count, config.model_dim, "values"),
-        gate_weight=_fitting(gate_weight, config.model_dim, _gate_width(config), "gate weights"),
-    )
+    _check_dragged(values, config.value_count, config.model_dim, "values")
+    _check_dragged(gate_weight, config.model_dim, _gate_width(config), "gate weights")
+    return replace(plain, chart=chart, values=values, gate_weight=gate_weight)
 
 
-def _why(error: ValueError) -> str:
+def _no_weight_chart(specimen: Specimen) -> str | None:
+    """Why the ungated model has no attention-weight chart, where it has none."""
+    config = specimen.config
+    if config.value_count < 3:
+        return "two values span a line, not a surface"
+    if config.norm == "pre":
+        return "a normalised query comes from no known hidden state"
+    if config.layer.no_weight_chart is not None:
+        return config.layer.no_weight_chart
+    try:
+        chart_of(replace(specimen, config=replace(config, gate=None)))
+    except ValueError as error:
+        return _reason(error)
+    return None
+
+
+def _reason(error: ValueError) -> str:
     """The reason alone: our errors say what arrived, a semicolon, and then why not."""
     return str(error).split("; ", 1)[-1]
 
@@ -207,9 +204,9 @@ def _gate_width(config: AttentionConfig) -> int:
     return 1 if config.gate.position == "G5" else config.heads
 
 
-def _fitting(matrix: Matrix | None, rows: int, columns: int, name: str) -> Matrix | None:
+def _check_dragged(matrix: Matrix | None, rows: int, columns: int, name: str) -> None:
     if matrix is None:
-        return None
+        return
     if not all(abs(x) <= LARGEST_DRAGGED for row in matrix for x in row):
         raise ValueError(
             f"The dragged {name} contain a number that is not finite or beyond"
@@ -217,48 +214,39 @@ def _fitting(matrix: Matrix | None, rows: int, columns: int, name: str) -> Matri
         )
     if len(matrix) != rows or any(len(row) != columns for row in matrix):
         raise ValueError(f"The dragged {name} must be {rows} by {columns} numbers.")
-    return matrix
 
 
 def _covariance(metric: Metric, axes: Axes, dim: int) -> Matrix | None:
     if metric == Metric():
         return None
-    if metric.kind == "diagonal":
-        given: object = list(metric.variances)
-        if len(metric.variances) != dim:
-            raise ValueError(
-                f"The covariance has {len(metric.variances)} variances; it must have {dim}, finite"
-                " numbers with commas between them, one for each dimension."
-            )
-    elif metric.kind == "turned":
-        given = turned_covariance(axes, metric.angle, metric.ratio).tolist()
-    else:
-        given = [metric.variance] * dim
+    variances = metric.variances if metric.kind == "diagonal" else (metric.variance,) * dim
+    if len(variances) != dim:
+        raise ValueError(
+            f"The covariance has {len(variances)} variances; it must have {dim}, finite numbers"
+            " with commas between them, one for each dimension."
+        )
+    turned = metric.kind == "turned"
+    given = turned_covariance(axes, metric.angle, metric.ratio) if turned else np.array(variances)
     try:
-        whitening(given, dim)
+        whitening(given.tolist(), dim)
     except ValueError as error:
         raise ValueError(f"The covariance cannot be used: {error}.") from error
-    if metric.kind != "turned":
-        given = [[x if i == j else 0.0 for j in range(dim)] for i, x in enumerate(given)]  # type: ignore
-    return tuple(tuple(row) for row in given)  # type: ignore
-
-
-COARSE_GRID = 21  # points along each side of the chart, to find the principal components
+    return tuple(map(tuple, (given if turned else np.diag(given)).tolist()))
 
 
 def axes_of(specimen: Specimen) -> Axes:
-    """The axes for a specimen and its ungated twin; the gate's strength makes no difference.
+    """Return the drawn axes of a specimen and its ungated twin, at full strength.
 
-    A side that has no surface on the specimen's chart is left out.
+    A variant that has no surface on the specimen's chart is left out.
     """
     dim = specimen.config.model_dim
     if dim <= DRAWN:
         return coordinate_axes(dim)
-    points = square_grid(COARSE_GRID).points
+    points = square_grid(AXES_GRID).points
     clouds = []
-    for side in (specimen.ungated, at_strength(specimen, 1.0)):
+    for variant in (specimen.ungated, at_strength(specimen, 1.0)):
         try:
-            clouds.append(chart_of(side)(points)[0].numpy())
+            clouds.append(chart_of(variant)(points)[0].numpy())
         except ValueError:
             continue
     if not clouds:
@@ -267,7 +255,7 @@ def axes_of(specimen: Specimen) -> Axes:
 
 
 def at_strength(specimen: Specimen, strength: float) -> Specimen:
-    """The same with its gate, if it has one, at another ``strength``."""
+    """Return the same with its gate, if it has one, at another ``strength``."""
     gate = specimen.config.gate
     if not isinstance(gate, GateConfig):
         return specimen

@@ -7,56 +7,53 @@ from collections.abc import Sequence
 import numpy as np
 
 from gating_core.attention import SMALLEST_WEIGHT
-from gating_core.experiments.specimen import (
-    COLOURINGS,
-    MeasuredSpecimen,
-)
-from gating_core.geometry import (
-    CURVED,
-    FLAT,
-    POINT_TYPES,
-)
+from gating_core.experiments.specimen import COLOURINGS, MeasuredSpecimen
+from gating_core.geometry import CURVED, FLAT, POINT_TYPES
+from ui.common.lessons import section
 from ui.common.words import (
     SLIGHT,
     beyond_text,
     crease_text,
+    curvature_text,
     percent,
+    plus_minus,
     short,
+    vector_text,
     verdict_text,
 )
 from ui.drawing.axes import Axes
 from ui.drawing.panels import View
-from ui.manifold.picture import Look, ManifoldPicture
+from ui.manifold.picture import ManifoldPicture, ManifoldView
 from ui.manifold.request import DISTANT, Metric
 
-SIDE_NAMES = ("Without gate", "With gate")
+VARIANT_NAMES = ("Without gate", "With gate")
 
 
-def heading(side: MeasuredSpecimen) -> str:
+def heading(variant: MeasuredSpecimen) -> str:
     """What stands over a surface, whatever the strength of its gate."""
-    gate = side.specimen.config.gate
+    gate = variant.specimen.config.gate
     if gate is None:
-        return SIDE_NAMES[0]
+        return VARIANT_NAMES[0]
     per = "channel" if gate.granularity == "elementwise" else "head"
     return f"The same with a {gate.record.title} at {gate.position}, one per {per}"
 
 
-def side_name(side: MeasuredSpecimen) -> str:
-    """What a side is called in tables and over numbers."""
-    gate = side.specimen.config.gate
+def variant_name(variant: MeasuredSpecimen) -> str:
+    """What a variant is called in tables and over numbers."""
+    gate = variant.specimen.config.gate
     if gate is None:
-        return SIDE_NAMES[0]
-    return SIDE_NAMES[1] if gate.strength else "Gate at λ = 0"
+        return VARIANT_NAMES[0]
+    return VARIANT_NAMES[1] if gate.strength else "Gate at λ = 0"
 
 
-def degenerate(side: MeasuredSpecimen) -> bool:
+def degenerate(variant: MeasuredSpecimen) -> bool:
     """Whether no tangent plane is known anywhere: no surface, or one too fine to see."""
-    return side.verdict.proof is None and not bool(side.surface.resolved.any())
+    return variant.verdict.proof is None and not bool(variant.surface.resolved.any())
 
 
-def on_a_line(side: MeasuredSpecimen) -> bool:
+def on_a_line(variant: MeasuredSpecimen) -> bool:
     """Whether the outputs are averages of values on a line, or of one: there is no surface."""
-    config, dimension = side.specimen.config, side.hull_dimension
+    config, dimension = variant.specimen.config, variant.hull_dimension
     plain = config.gate is None and not config.residual and config.norm != "post"
     return plain and dimension is not None and dimension < 2
 
@@ -64,97 +61,78 @@ def on_a_line(side: MeasuredSpecimen) -> bool:
 def readings(ungated: MeasuredSpecimen, dial: Sequence[MeasuredSpecimen]) -> list[str]:
     """One paragraph for every strength that says what is on the screen."""
     first = _sentence("**Without a gate**", ungated)
-    if not dial:
-        return [first]
-    return [f"{first} {_sentence(_with_gate(side), side)}" for side in dial]
+    return [f"{first} {_sentence(_with_gate(variant), variant)}" for variant in dial] or [first]
 
 
-def _with_gate(side: MeasuredSpecimen) -> str:
-    gate = side.specimen.config.gate
+def _with_gate(variant: MeasuredSpecimen) -> str:
+    gate = variant.specimen.config.gate
     assert gate is not None
     if gate.strength == 0:
-        return "**With its gate dialled down to nothing**"
+        return "**With its gate at λ = 0**"
     return f"**With the {gate.record.title} at λ = {gate.strength:.2f}**"
 
 
-def _sentence(name: str, side: MeasuredSpecimen) -> str:
-    if degenerate(side):
+def _sentence(name: str, variant: MeasuredSpecimen) -> str:
+    if degenerate(variant):
         why = "all outputs lie on a line: there is no surface"
-        if not on_a_line(side):
-            why = "nobody can tell: rounding hides every tangent plane"
+        if not on_a_line(variant):
+            why = "rounding hides every tangent plane, so flat or curved cannot be told"
         return f"{name} {why}."
-    return f"{name} the surface is {verdict_text(side.verdict)}{_bending(side)}."
+    return f"{name} the surface is {verdict_text(variant.verdict)}{_bending(variant)}."
 
 
-def _bending(side: MeasuredSpecimen) -> str:
-    """Flat and bent are two things: a rolled sheet of paper."""
-    if side.verdict.word != FLAT or side.verdict.proof is not None:
+def _bending(variant: MeasuredSpecimen) -> str:
+    """Flat and bent are two things: a rolled sheet of paper is both."""
+    if variant.verdict.word != FLAT or variant.verdict.proof is not None:
         return ""
-    share = float((side.types == POINT_TYPES.index("parabolic")).mean())
+    share = float((variant.types == POINT_TYPES.index("parabolic")).mean())
     return " in itself, although it bends like a rolled sheet of paper" if share > 0.5 else ""
 
 
-def slice_warning(side: MeasuredSpecimen) -> str:
+def slice_warning(variant: MeasuredSpecimen) -> str:
     """Why an ungated surface curves, where it does: it is never the gate."""
-    config = side.specimen.config
-    if side.verdict.word != CURVED or side.verdict.curved <= SLIGHT:
+    config, hull = variant.specimen.config, variant.hull_dimension
+    if variant.verdict.word != CURVED or variant.verdict.curved <= SLIGHT:
         return ""
     if not config.layer.fixed_values:
-        return (
-            "Curved without a gate: the values are computed from the input and move with it, so"
-            " the flatness theorem, which is about fixed values, does not apply."
-        )
+        return section("manifold", "slice_tokens")
+    if not config.layer.weights_on_simplex:
+        return section("manifold", "slice_off_simplex")
     if config.norm == "post":
-        return (
-            "Curved without a gate: normalisation puts every output on a sphere of radius √D."
-            " Gating is one way to curve, not the only one."
-        )
+        return section("manifold", "slice_normalised")
     if config.residual:
-        return (
-            "Curved without a gate: a residual connection adds the hidden state, which is no"
-            " average of fixed values."
-        )
+        return section("manifold", "slice_residual")
     if config.norm == "pre":
-        return "Curved without a gate: the normalised query sweeps a curved slice of the weights."
-    dimension = side.hull_dimension
-    if dimension == 2:
-        return ""
-    return (
-        "It is the slice that curves here, not the manifold: the set of all outputs fills a flat"
-        f" piece of {dimension} dimensions, and this chart cuts a curved surface out of it."
-    )
+        return section("manifold", "slice_query")
+    return "" if hull == 2 else section("manifold", "slice_inputs", hull=hull)
 
 
-def chart_text(sides: list[MeasuredSpecimen]) -> str:
+def chart_text(variants: list[MeasuredSpecimen]) -> str:
     """Which chart is shown, and what it leaves out."""
-    specimen = sides[0].specimen
-    if specimen.chart == "inputs":
-        return "Chart: the input square [−1, 1]² (query chart)."
-    text = (
-        "Chart: the first layer's attention weights on a flat slice of the simplex through its"
-        f" centre, smallest weight {SMALLEST_WEIGHT:g} (attention-weight chart)."
-    )
-    reach = next((side.reach for side in sides if side.reach is not None), None)
+    if variants[0].specimen.chart == "inputs":
+        return section("manifold", "chart_inputs")
+    text = section("manifold", "chart_weights", smallest=f"{SMALLEST_WEIGHT:g}")
+    reach = next((x.reach for x in variants if x.reach is not None), None)
     if reach is not None:
         text += f" The inputs behind it reach |x| = {short(reach)}"
         text += ", far outside the data." if reach > DISTANT else "."
-    elif len(sides) > 1 and sides[1].specimen.config.value_count > 3:
+    elif len(variants) > 1 and variants[1].specimen.config.value_count > 3:
         text += " For n > 3 the gate reads a hidden state that in general no input produces."
     return text
 
 
 def axes_text(axes: Axes, shares: list[float], depth: int) -> str:
-    """What the drawn axes are, and how much of each side's variance they show."""
+    """What the drawn axes are, and how much of each variant's variance they show."""
     if not axes.principal:
         return ""
     shown = " and ".join(percent(share) for share in shares)
     both = len(shares) > 1
     names = " (without gate, with gate)" if both else ""
-    whose = "both sides' points together" if both else "the points"
+    whose = "the points of both models together" if both else "the points"
     return (
         f"Drawn: three principal components of {whose}, at {depth} layer"
-        f"{'s' if depth > 1 else ''} and λ = 1; they show {shown} of the variance{names}, and stay"
-        " put while λ and the depth move. K is measured in all dimensions."
+        f"{'s' if depth > 1 else ''} and λ = 1. They show {shown} of the variance{names} and do not"
+        " move with λ or the depth. K is measured in all dimensions."
     )
 
 
@@ -171,44 +149,42 @@ def metric_text(metric: Metric) -> str:
     return f"Lengths are measured with the covariance chosen under *Doubt*: {what}."
 
 
-def part_note(side: MeasuredSpecimen, look: Look) -> dict[str, str]:
+def part_note(variant: MeasuredSpecimen, view: ManifoldView) -> dict[str, str]:
     """What is shown instead of a head or channel that the layer does not have."""
-    inner = COLOURINGS[look.colouring].inner
-    if not inner or look.part is None:
+    inner = COLOURINGS[view.colouring].inner
+    if not inner or view.part is None:
         return {}
-    stacks = side.weights if inner == "head" else side.gates
-    count = len(stacks[look.layer]) if stacks else 0
-    if look.part < count:
+    stacks = variant.weights if inner == "head" else variant.gates
+    count = len(stacks[view.layer]) if stacks else 0
+    if view.part < count:
         return {}
     return {"part": f"The layer has {count} to choose from. Shown: the mean."}
 
 
-def scale_notes(picture: ManifoldPicture, look: Look) -> list[str]:
-    """What the strip of colours and the scenes do not show by themselves, in every frame."""
-    return [_scale_note(picture, look, frame) for frame in range(picture.view.frames)]
+def scale_notes(picture: ManifoldPicture, view: ManifoldView) -> list[str]:
+    """What the colour scale and the scenes do not show by themselves, in every frame."""
+    return [_scale_note(picture, view, frame) for frame in range(picture.view.frames)]
 
 
-def _scale_note(picture: ManifoldPicture, look: Look, frame: int) -> str:
-    scale, parts = picture.scale, []
-    signed = COLOURINGS[look.colouring].range == "signed"
+def _scale_note(picture: ManifoldPicture, view: ManifoldView, frame: int) -> str:
+    scale = picture.scale
+    signed = COLOURINGS[view.colouring].range == "signed"
     if signed and scale.collapsed:
         return "K = 0 wherever it is known"
-    if signed:
-        parts.append("black line: K = 0")
-    if scale.log:
-        parts.append("logarithmic")
-    if scale.soft is not None:
-        parts.append(f"asinh scale, linear within ±{short(scale.soft)}")
-    beyond = max(side[min(frame, len(side) - 1)] for side in picture.beyond)
-    if beyond > 0:
-        parts.append(beyond_text(beyond))
-    if _is_drawn(picture.view, "_crease_u", frame):
-        parts.append(crease_text())
-    if _is_drawn(picture.view, "_hatch_u", frame):
-        parts.append("hatched: not known")
-    if picture.boxes_vary:
-        parts.append("each λ in a box of its own")
-    return " · ".join(parts)
+    beyond = max(shares[min(frame, len(shares) - 1)] for shares in picture.beyond)
+    notes = {
+        "black line: K = 0": signed,
+        "logarithmic": scale.log,
+        f"asinh scale, linear within ±{short(scale.soft or 0.0)}": scale.soft is not None,
+        beyond_text(beyond): beyond > 0,
+        crease_text(): _is_drawn(picture.view, "_crease_u", frame),
+        "hatched: not known": _is_drawn(picture.view, "_hatch_u", frame),
+        OWN_BOXES: picture.boxes_vary,
+    }
+    return " · ".join(note for note, there in notes.items() if there)
+
+
+OWN_BOXES = "each λ is drawn to its own scale"
 
 
 def _is_drawn(view: View, line: str, frame: int) -> bool:
@@ -217,3 +193,42 @@ def _is_drawn(view: View, line: str, frame: int) -> bool:
         for name, x in view.arrays.items()
         if name.endswith(line)
     )
+
+
+# --- The marked point -----------------------------------------------------------------------------
+
+
+def point_rows(
+    variants: list[MeasuredSpecimen], at: tuple[int, int], view: ManifoldView
+) -> dict[str, list[str]]:
+    """The table of the marked point: one column for each variant."""
+    columns = [_point(variant, at, view) for variant in variants]
+    names = list(columns[0])
+    return {"At the marked point": names} | {
+        variant_name(variant): [column[name] for name in names]
+        for variant, column in zip(variants, columns, strict=True)
+    }
+
+
+def _point(variant: MeasuredSpecimen, at: tuple[int, int], view: ManifoldView) -> dict[str, str]:
+    surface, axis = variant.surface, variant.surface.axis
+    heads = variant.weights[view.layer][:, *at]
+    mean_norm, principal = "unresolved", "unresolved"
+    if variant.principal is None or variant.principal_error is None:
+        principal = "for D = 3 only"
+    elif surface.resolved[0, *at]:
+        error = float(variant.principal_error[at])
+        principal = ", ".join(plus_minus(float(k), error) for k in variant.principal[at])
+    if surface.resolved[0, *at]:
+        mean_norm = short(float(variant.mean_norm[at]))
+    gates = variant.gates[view.layer][:, *at] if variant.gates else None
+    return {
+        "Chart": f"({axis[at[1]]:z.3f}, {axis[at[0]]:z.3f})",
+        "Output y": vector_text(surface.values[0, *at]),
+        "Attention weights": " | ".join(map(vector_text, heads)),
+        "Gate": "none" if gates is None else vector_text(gates),
+        "K": curvature_text(surface, (0, *at)),
+        "|H|": mean_norm,
+        "Principal curvatures": principal,
+        "Point": POINT_TYPES[variant.types[at]],
+    }

@@ -1,32 +1,24 @@
 """What happens when several kinds of attention learn the same task?"""
 
-from gating_core.experiments.comparison.along import (
-    CurvatureSummary,
-    along_cost,
-    final_curvature,
-    unmeasured,
-)
-from gating_core.experiments.comparison.clearest import shows_surface
-from gating_core.experiments.comparison.filled import filled_shares
+from gating_core.experiments.comparison.coverage import covered_shares
 from gating_core.experiments.comparison.frames import (
     DRAWN_POINTS,
-    FILM_GRID,
-    SHOWN,
+    FRAME_GRID,
+    SEED_CHOICES,
     ClassifierFrames,
     DrawnData,
     cut_of,
     drawn_data,
     drawn_frames,
-    film_data,
-    film_frames,
     frame_accuracies,
-    inside,
+    layer_maps,
     sample,
     shown_member,
     strengths_model,
+    training_data,
+    training_frames,
     typical_member,
 )
-from gating_core.experiments.comparison.measured import Curvatures
 from gating_core.experiments.comparison.presets import (
     COMPARISONS,
     PRESETS,
@@ -35,34 +27,48 @@ from gating_core.experiments.comparison.presets import (
     load_surface,
     load_sweep,
 )
-from gating_core.experiments.comparison.refit import refitted
 from gating_core.experiments.comparison.run import (
     Divergence,
     TrainedRun,
     train_further,
     train_setting,
 )
+from gating_core.experiments.comparison.run_curvature import (
+    Curvatures,
+    CurvatureSummary,
+    along_cost,
+    final_curvature,
+    pending_measurements,
+)
 from gating_core.experiments.comparison.setting import (
     FIRST_COMPARISON,
-    FIRST_LOOK,
+    FIRST_SETTING,
     LIMITS,
+    MATCHED,
+    TOKENS_ONLY,
+    VARIANTS,
     Setting,
     TooLarge,
-    first_look,
+    first_setting,
 )
-from gating_core.experiments.comparison.sweep import STRENGTHS, StrengthSweep, sweep_strengths
-from gating_core.experiments.comparison.variants import MATCHED, TOKENS_ONLY, VARIANTS
+from gating_core.experiments.comparison.sweep import (
+    STRENGTHS,
+    StrengthSweep,
+    refitted,
+    shows_surface,
+    sweep_strengths,
+)
 
 __all__ = [
     "COMPARISONS",
     "DRAWN_POINTS",
-    "FILM_GRID",
     "FIRST_COMPARISON",
-    "FIRST_LOOK",
+    "FIRST_SETTING",
+    "FRAME_GRID",
     "LIMITS",
     "MATCHED",
     "PRESETS",
-    "SHOWN",
+    "SEED_CHOICES",
     "STRENGTHS",
     "TOKENS_ONLY",
     "VARIANTS",
@@ -76,20 +82,19 @@ __all__ = [
     "TooLarge",
     "TrainedRun",
     "along_cost",
+    "covered_shares",
     "cut_of",
     "drawn_data",
     "drawn_frames",
-    "filled_shares",
-    "film_data",
-    "film_frames",
     "final_curvature",
-    "first_look",
+    "first_setting",
     "frame_accuracies",
-    "inside",
+    "layer_maps",
     "load_measured",
     "load_preset",
     "load_surface",
     "load_sweep",
+    "pending_measurements",
     "refitted",
     "sample",
     "shown_member",
@@ -98,6 +103,7 @@ __all__ = [
     "sweep_strengths",
     "train_further",
     "train_setting",
+    "training_data",
+    "training_frames",
     "typical_member",
-    "unmeasured",
 ]

@@ -1,4 +1,4 @@
-"""Train what is shipped, from nothing but its settings, and write it to ``assets/presets``.
+"""Train the shipped runs from their settings, and write them to ``assets/presets``.
 
 python -m gating_core.experiments.comparison
 """
@@ -7,16 +7,17 @@ import logging
 
 import torch
 
-from gating_core.experiments.comparison.measured import measured, save_curvatures
 from gating_core.experiments.comparison.presets import (
     COMPARISONS,
     FOLDER,
     PRESETS,
+    save_curvatures,
     save_run,
     save_surface,
     save_sweep,
 )
 from gating_core.experiments.comparison.run import TrainedRun, train_setting
+from gating_core.experiments.comparison.run_curvature import measured
 from gating_core.experiments.comparison.sweep import sweep_strengths
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.surface import measure_surface
@@ -37,8 +38,8 @@ def main() -> None:
             save_sweep(sweep, path.with_suffix(".sweep.safetensors"))
             surface = measure_surface(sweep.model(run).attention, square_grid())
             save_surface(surface, path.with_suffix(".surface.safetensors"))
-        found = {name: variant.ensemble for name, variant in run.variants.items()}
-        texts = [f"{name} {float(e.test_accuracy[-1, e.best]):.3f}" for name, e in found.items()]
+        ensembles = {name: variant.ensemble for name, variant in run.variants.items()}
+        texts = [f"{name} {e.test_accuracy[-1, e.best]:.3f}" for name, e in ensembles.items()]
         logging.info("%s: %s", path.name, ", ".join(texts))
 
 

@@ -1,6 +1,6 @@
-"""What do the versions of one model look like? Steps of its training, or strengths of its gate.
+"""Versions of one model as frames: steps of its training, or strengths of its gate.
 
-Versions are evaluated as one ensemble whose members they are. Shapes: T frames (versions), R x C
+All versions are evaluated as one ensemble. Shapes: T frames (versions), R x C
 grid points, D model dimension, P data points, K classes, S seeds.
 """
 
@@ -16,18 +16,18 @@ import torch
 from gating_core.attention.classifier import Classifier, restore
 from gating_core.experiments.budget import cost
 from gating_core.experiments.comparison.run import TrainedRun
-from gating_core.experiments.inside import look_inside
+from gating_core.experiments.layers import layer_fields
 from gating_core.geometry.grid import Grid, square_grid
 from gating_core.training.scores import accuracy
 from gating_core.training.trained import TrainedEnsemble
 
-FILM_GRID = 31  # points along each side
+FRAME_GRID = 31  # points along each side
 FINER = (3, 2)  # times as many for the decision boundary: the first of them that is affordable
-DRAWN_POINTS = 150  # of the training points, and of the test points as many again
-MOST_FRAMES = 48  # so that a film stays below 8 MB
+DRAWN_POINTS = 150  # training points at most, and as many test points
+MOST_FRAMES = 48  # so that all frames together stay below 8 MB
 FEWEST_FRAMES = 8
-AFFORDABLE = 2.5e8  # of `cost` times points and frames: about half a second
-SHOWN = ("best", "median", "worst")
+FRAMES_COST = 2.5e8  # of `cost` times points and frames: about half a second
+SEED_CHOICES = ("best", "median", "worst")
 EQUAL_DECIMALS = 12  # to which accuracies are equal
 
 
@@ -39,11 +39,10 @@ class ClassifierFrames:
     """Versions of one model, sampled on the input square.
 
     ``values`` (T, R, C, D); ``logits`` (T, R, C, K); the classifier's weights ``weight`` (T, D, K)
-    and ``bias`` (T, K); ``data_values`` (T, P, D). Of two classes: the second is the likelier where
+    and ``bias`` (T, K); ``data_values`` (T, P, D). With two classes the second is more likely where
     ``margin`` (T, R, C) is positive, on one side of the plane ``normal`` . y + ``offset`` = 0.
-    ``fine_logits`` (T, F, F, K), if there, are float32 at more points of the same square.
-    ``averaged`` (T, n, D) are the fixed vectors whose averages the values are in every frame, or
-    ``None`` if they are anything else.
+    ``fine_logits`` (T, F, F, K), if present, are float32 on a finer grid of the same square.
+    ``averaged`` (T, n, D) are the fixed vectors that the values are averages of, or ``None``.
     """
 
     values: np.ndarray
@@ -54,10 +53,10 @@ class ClassifierFrames:
     fine_logits: np.ndarray | None = None
     averaged: np.ndarray | None = None
 
-    def frame(self, place: int) -> ClassifierFrames:
+    def frame(self, index: int) -> ClassifierFrames:
         """Return one frame alone."""
         parts = {field.name: getattr(self, field.name) for field in fields(self)}
-        here = slice(place, place + 1)
+        here = slice(index, index + 1)
         return replace(self, **{name: x[here] for name, x in parts.items() if x is not None})
 
     @property
@@ -76,7 +75,7 @@ class ClassifierFrames:
 
 
 def steps_model(run: TrainedRun, name: str, member: int) -> Classifier:
-    """One member's drawn snapshots as an ensemble of T; the frames' numbers stand for seeds."""
+    """Restore one member's drawn snapshots as an ensemble of T, with frame numbers as seeds."""
     variant, frames = run.variants[name], drawn_frames(run)
     states = {part: np.ascontiguousarray(x[frames, member]) for part, x in variant.states.items()}
     return restore(variant.ensemble.config, range(len(frames)), states)
@@ -85,9 +84,9 @@ def steps_model(run: TrainedRun, name: str, member: int) -> Classifier:
 def strengths_model(
     ensemble: TrainedEnsemble, member: int, strengths: Sequence[float] | None = None
 ) -> Classifier:
-    """One member of a trained ensemble, its gate dialled through ``strengths``, as an ensemble.
+    """Restore one member of a trained ensemble at several gate ``strengths``, as an ensemble.
 
-    The weights stay as they were trained. Without ``strengths`` it is an ensemble of one.
+    The weights stay as trained. Without ``strengths`` it is an ensemble of one.
     """
     model = restore(ensemble.config, ensemble.seeds, ensemble.state)
     model.attention = model.attention.member(member, strengths)
@@ -98,7 +97,7 @@ def strengths_model(
 
 
 def sample(model: Classifier, grid: Grid, points: np.ndarray) -> ClassifierFrames:
-    """All members of ``model``, as frames, on ``grid`` and at data ``points`` (P, 2)."""
+    """Sample all members of ``model``, as frames, on ``grid`` and at data ``points`` (P, 2)."""
     shape = tuple(grid.weights.shape)
     values = model.attention(grid.points)
     return ClassifierFrames(
@@ -112,36 +111,36 @@ def sample(model: Classifier, grid: Grid, points: np.ndarray) -> ClassifierFrame
 
 
 def _averaged(model: Classifier) -> np.ndarray | None:
-    if model.attention.config.output_projection:  # then they are an image of averages
+    if model.attention.config.output_projection:  # values are images of averages
         return None
     spans = [span for span in model.attention.spans() if span is not None and len(span) == 1]
     return np.stack([x.numpy() for (x,) in spans]) if len(spans) == len(model.weight) else None
 
 
 def frame_accuracies(model: Classifier, run: TrainedRun, member: int) -> np.ndarray:
-    """(T,): of each version, at the test points of seed ``member``."""
+    """(T,): accuracy of each version at the test points of seed ``member``."""
     points = torch.from_numpy(run.task.test_points[member])
     return accuracy(model(points), torch.from_numpy(run.task.test_labels[member]))
 
 
-# --- A run's film ---------------------------------------------------------------------------------
+# --- Training frames ------------------------------------------------------------------------------
 
 
 def shown_member(ensemble: TrainedEnsemble, which: str) -> int:
-    """The member with the best, median or worst training accuracy; test points are not looked at.
+    """Select the member with the best, median or worst training accuracy; test points do not count.
 
     Among equals the training loss decides.
     """
     order = ensemble.ranking
-    place = {"best": 0, "median": (len(order) - 1) // 2, "worst": len(order) - 1}[which]
-    return int(order[place])
+    rank = {"best": 0, "median": (len(order) - 1) // 2, "worst": len(order) - 1}[which]
+    return int(order[rank])
 
 
 def typical_member(left: TrainedEnsemble, right: TrainedEnsemble) -> int:
-    """The member whose paired difference of test accuracies is nearest to the median of all.
+    """Select the member whose paired difference of test accuracies is nearest to the median.
 
-    Among equals, the one whose two accuracies are nearest to their medians. It looks at the test
-    points: what it shows is as typical of them as a mean, and no seed's luck.
+    Among equals, the one whose two accuracies are nearest to their medians. Test points are used,
+    so that the member shown is typical of them.
     """
     pair = np.stack([left.test_accuracy[-1], right.test_accuracy[-1]])
     gaps = pair[1] - pair[0]
@@ -151,22 +150,22 @@ def typical_member(left: TrainedEnsemble, right: TrainedEnsemble) -> int:
 
 
 def drawn_frames(run: TrainedRun) -> np.ndarray:
-    """(T,): which of a run's frames are drawn, evenly spread, the first and the last among them.
+    """(T,): indices of the frames that are drawn, evenly spread, with the first and the last.
 
-    All, unless there are too many to send or, of a large model, to compute at once.
+    All frames, unless these are too many to send or, for a large model, to compute at once.
     """
     dearest = max(cost(variant.ensemble.config) for variant in run.variants.values())
-    most = min(MOST_FRAMES, max(FEWEST_FRAMES, int(AFFORDABLE / (dearest * FILM_GRID**2))))
+    most = min(MOST_FRAMES, max(FEWEST_FRAMES, int(FRAMES_COST / (dearest * FRAME_GRID**2))))
     count = len(run.frames)
     return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(int))
 
 
 @dataclass(frozen=True, eq=False)
 class DrawnData:
-    """What is drawn on a grid with rows and columns at ``axis`` (R,): points (P, 2), labels (P,).
+    """Drawn data: points (P, 2) with labels (P,), on a grid with rows and columns at ``axis`` (R,).
 
-    ``tested`` (P,) says which of them were kept for testing; ``names`` and ``colours`` (places in
-    the palette) are those of the K classes.
+    ``tested`` (P,) marks test points; ``names`` and ``colours`` (indices into the palette) are
+    those of the K classes.
     """
 
     axis: np.ndarray
@@ -184,7 +183,7 @@ class DrawnData:
 def drawn_data(
     run: TrainedRun, member: int, grid: Grid, train: np.ndarray, test: np.ndarray
 ) -> DrawnData:
-    """Points of seed ``member``: those at the places ``train`` and ``test`` among its own."""
+    """Select points of seed ``member`` by the indices ``train`` and ``test``."""
     task, own = run.task, run.setting.own
     names = own.names if own else tuple(f"class {label}" for label in range(task.class_count))
     return DrawnData(
@@ -197,37 +196,37 @@ def drawn_data(
     )
 
 
-def film_data(run: TrainedRun, member: int) -> DrawnData:
-    """The points that seed ``member`` was trained on and tested with, as many as are drawn."""
+def training_data(run: TrainedRun, member: int) -> DrawnData:
+    """Select the training and test points of seed ``member`` that are drawn."""
     train, test = (_some(x.shape[1]) for x in (run.task.train_points, run.task.test_points))
-    return drawn_data(run, member, square_grid(FILM_GRID), train, test)
+    return drawn_data(run, member, square_grid(FRAME_GRID), train, test)
 
 
 def _some(count: int) -> np.ndarray:
-    """The places of as many of ``count`` points as are drawn, from all over: a table is sorted."""
+    """Indices of the drawn ones among ``count`` points, evenly spread because tables are sorted."""
     return np.linspace(0, count - 1, min(count, DRAWN_POINTS)).round().astype(int)
 
 
-def film_frames(run: TrainedRun, name: str, member: int) -> ClassifierFrames:
-    """Variant ``name`` of seed ``member`` along the run, in the drawn frames."""
+def training_frames(run: TrainedRun, name: str, member: int) -> ClassifierFrames:
+    """Sample variant ``name`` of seed ``member`` in the drawn frames of the run."""
     model = steps_model(run, name, member)
-    found = sample(model, square_grid(FILM_GRID), film_data(run, member).points)
+    frames = sample(model, square_grid(FRAME_GRID), training_data(run, member).points)
     dear = cost(model.attention.config) * len(model.attention.seeds)
-    sizes = (times * (FILM_GRID - 1) + 1 for times in FINER)
-    size = next((size for size in sizes if dear * size**2 <= AFFORDABLE), None)
+    sizes = (times * (FRAME_GRID - 1) + 1 for times in FINER)
+    size = next((size for size in sizes if dear * size**2 <= FRAMES_COST), None)
     if size is None:
-        return found
+        return frames
     finer = square_grid(size)
     logits = model.read_out(model.attention(finer.points)).unflatten(1, tuple(finer.weights.shape))
-    return replace(found, fine_logits=logits.numpy().astype(np.float32))
+    return replace(frames, fine_logits=logits.numpy().astype(np.float32))
 
 
-# --- What is found in it --------------------------------------------------------------------------
+# --- Boundaries and layers ------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Cut:
-    """How a plane cuts a sheet: the number of closed loops and of open lines."""
+    """The cut of a sheet by a plane: the number of closed loops and of open lines."""
 
     loops: int
     lines: int
@@ -247,28 +246,25 @@ class Cut:
 
 
 def cut_of(margin: np.ndarray, axis: np.ndarray) -> Cut:
-    """What the classifier's plane cuts out of a sheet whose ``margin`` is (R, C)."""
+    """Trace the cut of the classifier's plane through a sheet whose ``margin`` is (R, C)."""
     lines = contourpy.contour_generator(axis, axis, margin).lines(0.0)
     closed = sum(bool((np.asarray(line)[0] == np.asarray(line)[-1]).all()) for line in lines)
     return Cut(closed, len(lines) - closed)
 
 
-def inside(run: TrainedRun, name: str, member: int, frame: int = -1) -> dict[str, np.ndarray]:
-    """What goes on inside a model: every attention weight and gate, (R, C) by name.
-
-    At the ``frame`` among those of the run; the last one unless said.
-    """
+def layer_maps(run: TrainedRun, name: str, member: int, frame: int = -1) -> dict[str, np.ndarray]:
+    """Compute all attention weights and gates of a model at one frame, (R, C) by name."""
     variant = run.variants[name]
     states = {part: np.ascontiguousarray(x[frame]) for part, x in variant.states.items()}
     ensemble = variant.ensemble
     model = restore(ensemble.config, ensemble.seeds, states).attention.member(member)
     fields = {}
-    for layer, found in enumerate(look_inside(model, square_grid(FILM_GRID)), 1):
-        heads = len(found.weights)
-        for head, weights in enumerate(found.weights, 1):
+    for layer, parts in enumerate(layer_fields(model, square_grid(FRAME_GRID)), 1):
+        heads = len(parts.weights)
+        for head, weights in enumerate(parts.weights, 1):
             for slot in range(weights.shape[-1]):
-                place = f"layer {layer} · α{slot + 1}" + (f" · head {head}" if heads > 1 else "")
-                fields[place] = weights[..., slot]
-        for channel, gate in enumerate(() if found.gates is None else found.gates, 1):
+                label = f"layer {layer} · α{slot + 1}" + (f" · head {head}" if heads > 1 else "")
+                fields[label] = weights[..., slot]
+        for channel, gate in enumerate(() if parts.gates is None else parts.gates, 1):
             fields[f"layer {layer} · gate {channel}"] = gate
     return fields

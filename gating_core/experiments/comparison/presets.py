@@ -1,14 +1,17 @@
-"""Which runs are shipped, and how does a run become a file and a file a run?
+"""The shipped runs and their files: weights, gate sweeps, surfaces and curvatures.
 
-A file holds every frame: tensors are called ``VARIANT.NAME``, weights with the frames as their
-leading axis. Setting and seconds stand in the metadata as JSON. The data are drawn again. Beside
-each run stands its gate's sweep and the curvature of every strength (1.3 MB): a server just started
-shows it before any process could have measured it.
+The file of a run holds every frame: tensors are called ``VARIANT.NAME``, weights with the frames as
+their leading axis. Setting and seconds stand in the metadata as JSON; the data are drawn again.
+Tensors of curvatures are called ``along.VARIANT.MEMBER.PART`` and ``final.VARIANT.MEMBER.PART``.
+Beside each run stand its gate's sweep and the curvature of every strength (1.3 MB), so that a
+server just started shows it at once. All numbers are float64, except K along a run, which is
+float32 (it is only drawn). The metadata lists each text of a verdict once; verdicts hold indices
+into that list.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +19,9 @@ import numpy as np
 import torch
 
 from gating_core.checks import check_choice
-from gating_core.experiments.comparison.measured import Curvatures, load_curvatures
 from gating_core.experiments.comparison.run import Frame, TrainedRun
-from gating_core.experiments.comparison.setting import FIRST_COMPARISON, FIRST_LOOK, Setting
+from gating_core.experiments.comparison.run_curvature import Curvatures, CurvatureSummary
+from gating_core.experiments.comparison.setting import FIRST_COMPARISON, FIRST_SETTING, Setting
 from gating_core.experiments.comparison.sweep import StrengthSweep
 from gating_core.export.weights import (
     ensemble_from_tensors,
@@ -29,16 +32,17 @@ from gating_core.export.weights import (
 from gating_core.geometry.grid import Grid
 from gating_core.geometry.integrals import Integral
 from gating_core.geometry.surface import SurfaceResult
+from gating_core.geometry.verdict import Verdict
 from gating_core.training.ensemble import batches_of
 from gating_core.training.trainer import Snapshot
 
 FOLDER = Path(__file__).resolve().parents[3] / "assets" / "presets"
-PRESETS = {task: replace(FIRST_LOOK, task=task) for task in ("circle", "xor", "moons", "linear")}
-COMPARISONS = {"comparison": FIRST_COMPARISON}  # shipped with what is measured of them, unswept
+PRESETS = {task: replace(FIRST_SETTING, task=task) for task in ("circle", "xor", "moons", "linear")}
+COMPARISONS = {"comparison": FIRST_COMPARISON}  # with shipped curvature along the run, no sweep
 
 
 def save_run(run: TrainedRun, path: Path) -> None:
-    """Write ``run`` to a safetensors file; ``ValueError`` for one on somebody's own data."""
+    """Write ``run`` to a safetensors file; ``ValueError`` for one on a user's own data."""
     if run.setting.own is not None:
         raise ValueError("this run has data of its own, which a file of a run does not hold")
     tensors: dict[str, np.ndarray] = {}
@@ -54,7 +58,7 @@ def save_run(run: TrainedRun, path: Path) -> None:
 def load_run(path: Path) -> TrainedRun:
     """Read a run that `save_run` wrote; ``ValueError`` if the file is not one.
 
-    It cannot be trained further: what the optimiser remembered is not in the file.
+    It cannot be trained further, because the file does not hold the optimiser's state.
     """
     try:
         tensors, about = tensors_and_metadata(path.read_bytes())
@@ -65,20 +69,20 @@ def load_run(path: Path) -> TrainedRun:
         for name, config in setting.configs.items():
             along = ensemble_from_tensors(tensors, config, setting.seeds, f"{name}.")
             frames = frames or [Frame(int(step), {}) for step in along.steps]
-            for place, frame in enumerate(frames):
+            for index, frame in enumerate(frames):
                 frame.snapshots[name] = Snapshot(
                     step=frame.step,
-                    train_loss=along.train_loss[place],
-                    test_loss=tensors[f"{name}.test_loss"][place],
-                    train_accuracy=along.train_accuracy[place],
-                    test_accuracy=along.test_accuracy[place],
-                    state={part: x[place] for part, x in along.state.items()},
+                    train_loss=along.train_loss[index],
+                    test_loss=tensors[f"{name}.test_loss"][index],
+                    train_accuracy=along.train_accuracy[index],
+                    test_accuracy=along.test_accuracy[index],
+                    state={part: x[index] for part, x in along.state.items()},
                 )
         seconds = tuple(about["seconds"])
     except (OSError, KeyError, TypeError, IndexError, ValueError) as error:
         raise ValueError(f"{path.name} is not a trained run: {error}") from error
-    nothing = (None,) * len(batches)
-    return TrainedRun(setting, setting.make_task(), tuple(frames), batches, seconds, nothing)
+    checkpoints = (None,) * len(batches)
+    return TrainedRun(setting, setting.make_task(), tuple(frames), batches, seconds, checkpoints)
 
 
 def save_sweep(sweep: StrengthSweep, path: Path) -> None:
@@ -93,21 +97,21 @@ def save_sweep(sweep: StrengthSweep, path: Path) -> None:
 
 
 def load_preset(name: str) -> TrainedRun:
-    """The shipped run called ``name``."""
+    """Load the shipped run called ``name``."""
     check_choice("preset", name, {**PRESETS, **COMPARISONS})
     return load_run(FOLDER / f"{name}.safetensors")
 
 
 def load_sweep(name: str) -> StrengthSweep:
-    """What the shipped run called ``name`` does as its gate is dialled up."""
+    """Load the gate sweep of the shipped run called ``name``."""
     check_choice("preset", name, PRESETS)
-    found, about = tensors_and_metadata((FOLDER / f"{name}.sweep.safetensors").read_bytes())
-    total = Integral(*(torch.from_numpy(found[part]) for part in ("value", "error", "complete")))
-    return StrengthSweep(about["member"], found["weight"], found["bias"], total, found["measured"])
+    parts, about = tensors_and_metadata((FOLDER / f"{name}.sweep.safetensors").read_bytes())
+    total = Integral(*(torch.from_numpy(parts[part]) for part in ("value", "error", "complete")))
+    return StrengthSweep(about["member"], parts["weight"], parts["bias"], total, parts["measured"])
 
 
 def save_surface(surface: SurfaceResult, path: Path) -> None:
-    """Write what is measured of ``surface`` to a safetensors file; its points are not in it.
+    """Write the curvature of ``surface`` to a safetensors file, without its points.
 
     K keeps its double precision. Errors of K are rounded up, areas to single precision.
     """
@@ -124,9 +128,9 @@ def save_surface(surface: SurfaceResult, path: Path) -> None:
 
 
 def load_surface(name: str, values: np.ndarray, grid: Grid) -> SurfaceResult:
-    """What was measured of the shipped run ``name``, one of `PRESETS`, at all strengths.
+    """Load the curvature of the shipped run ``name``, one of `PRESETS`, at all strengths.
 
-    ``values`` (T, R, C, D) are its points on ``grid``, which must be the one it was measured on.
+    ``values`` (T, R, C, D) are its points on ``grid``, the grid that it was measured on.
     """
     check_choice("preset", name, PRESETS)
     parts, about = tensors_and_metadata((FOLDER / f"{name}.surface.safetensors").read_bytes())
@@ -142,6 +146,72 @@ def load_surface(name: str, values: np.ndarray, grid: Grid) -> SurfaceResult:
 
 
 def load_measured(name: str) -> Curvatures:
-    """What is measured of the shipped run called ``name``."""
+    """Load the curvatures of the shipped run called ``name``."""
     check_choice("comparison", name, COMPARISONS)
     return load_curvatures(FOLDER / f"{name}.curvature.safetensors")
+
+
+# --- Curvature along a run ------------------------------------------------------------------------
+
+CURVATURE_PARTS = ("along", "final")
+VERDICT_TEXTS = ("word", "bound_kind", "proof")  # fields of a verdict
+VERDICT_NUMBERS = tuple(each.name for each in fields(Verdict) if each.name not in VERDICT_TEXTS)
+
+
+def save_curvatures(curvatures: Curvatures, path: Path) -> None:
+    """Write ``curvatures`` to a safetensors file."""
+    texts: list[str | None] = [None]
+    tensors: dict[str, np.ndarray] = {}
+    for part in CURVATURE_PARTS:
+        for (name, member), summary in getattr(curvatures, part).items():
+            prefix = f"{part}.{name}.{member}."
+            total, verdicts = summary.total, summary.verdicts
+            numbers = [[getattr(v, each) for each in VERDICT_NUMBERS] for v in verdicts]
+            indices = [
+                [_index(texts, getattr(v, each)) for each in VERDICT_TEXTS] for v in verdicts
+            ]
+            tensors |= {
+                f"{prefix}value": total.value.numpy(),
+                f"{prefix}error": total.error.numpy(),
+                f"{prefix}complete": total.complete.numpy(),
+                f"{prefix}numbers": np.array(numbers, dtype=np.float64),
+                f"{prefix}texts": np.array(indices, dtype=np.uint8),
+            }
+            if summary.known is not None:
+                tensors[f"{prefix}known"] = summary.known
+    path.write_bytes(tensor_file(tensors, {"texts": texts}))
+
+
+def load_curvatures(path: Path) -> Curvatures:
+    """Read a file of `save_curvatures`; ``ValueError`` for any other file."""
+    curvatures = Curvatures()
+    try:
+        tensors, about = tensors_and_metadata(path.read_bytes())
+        keys = {tuple(key.split(".")[:3]) for key in tensors}
+        for part, name, member in sorted(keys, key=lambda key: (*key[:2], int(key[2]))):
+            prefix = f"{part}.{name}.{member}"
+            own = {x: tensors[f"{prefix}.{x}"] for x in ("value", "error", "complete")}
+            shape = (-1,) if part == "along" else ()  # a file has no numbers without an axis
+            total = Integral(*(torch.from_numpy(x.reshape(shape)) for x in own.values()))
+            rows = zip(tensors[f"{prefix}.numbers"].tolist(), tensors[f"{prefix}.texts"].tolist(),
+                       strict=True)  # fmt: skip
+            verdicts = tuple(_verdict(*row, about["texts"]) for row in rows)
+            getattr(curvatures, part)[name, int(member)] = CurvatureSummary(
+                name, int(member), total, verdicts, tensors.get(f"{prefix}.known"), part == "final"
+            )
+    except (OSError, KeyError, TypeError, IndexError, ValueError, AttributeError) as error:
+        raise ValueError(f"{path.name} holds no curvatures of a run: {error}") from error
+    return curvatures
+
+
+def _index(texts: list[str | None], text: str | None) -> int:
+    """Return the index of ``text`` in ``texts``, appended if it is new."""
+    if text not in texts:
+        texts.append(text)
+    return texts.index(text)
+
+
+def _verdict(numbers: list[float], indices: list[int], texts: list[str | None]) -> Verdict:
+    parts: dict[str, Any] = dict(zip(VERDICT_NUMBERS, numbers, strict=True))
+    parts |= {name: texts[index] for name, index in zip(VERDICT_TEXTS, indices, strict=True)}
+    return Verdict(**parts)

@@ -1,4 +1,4 @@
-"""How does a run come about, and what is left of it? Its frames, and all it takes to go on.
+"""A training run: its frames, and the checkpoints to train it further from.
 
 Shapes: S seeds, T frames.
 """
@@ -35,8 +35,8 @@ class TrainedVariant:
     """One variant along a run.
 
     ``ensemble`` has the final weights; ``states`` are those of every frame by name, (T, S, ...);
-    ``test_loss`` (T, S). ``seconds`` is what training took, looking not counted; variants trained
-    ``together`` share it evenly.
+    ``test_loss`` (T, S). ``seconds`` is the time of training, without snapshots, divided evenly
+    among the variants trained ``together``.
     """
 
     ensemble: TrainedEnsemble
@@ -48,7 +48,7 @@ class TrainedVariant:
 
 @dataclass(frozen=True)
 class Divergence:
-    """Where a run broke off: ``members`` are (variant, seed), ``text`` says it in a sentence."""
+    """The end of a diverged run: ``members`` are (variant, seed), ``text`` is a sentence."""
 
     step: int
     members: tuple[tuple[str, int], ...]
@@ -57,7 +57,7 @@ class Divergence:
 
 @dataclass(frozen=True, eq=False)
 class TrainedRun:
-    """A run as far as it got: to its end, until it was stopped, or until it diverged.
+    """A run up to its last frame: complete, stopped or diverged.
 
     ``batches`` are the variants that were trained together, with the ``seconds`` it took and the
     ``checkpoints`` from which they can go on after the last frame.
@@ -78,7 +78,7 @@ class TrainedRun:
 
     @property
     def complete(self) -> bool:
-        """Whether it got to the end of its setting."""
+        """Whether it has all steps of its setting."""
         return bool(self.frames) and self.frames[-1].step == self.setting.steps
 
     @property
@@ -97,7 +97,7 @@ class TrainedRun:
         return {name: self._variant(name) for name in self.setting.variants}
 
     def _variant(self, name: str) -> TrainedVariant:
-        found = [frame.snapshots[name] for frame in self.frames]
+        snapshots = [frame.snapshots[name] for frame in self.frames]
         names, seconds = next(
             (names, seconds)
             for names, seconds in zip(self.batches, self.seconds, strict=True)
@@ -108,44 +108,46 @@ class TrainedRun:
                 config=self.setting.configs[name],
                 seeds=self.setting.seeds,
                 steps=self.steps,
-                train_loss=np.stack([s.train_loss for s in found]),
-                train_accuracy=np.stack([s.train_accuracy for s in found]),
-                test_accuracy=np.stack([s.test_accuracy for s in found]),
-                state=found[-1].state,
+                train_loss=np.stack([s.train_loss for s in snapshots]),
+                train_accuracy=np.stack([s.train_accuracy for s in snapshots]),
+                test_accuracy=np.stack([s.test_accuracy for s in snapshots]),
+                state=snapshots[-1].state,
             ),
-            test_loss=np.stack([s.test_loss for s in found]),
-            states={part: np.stack([s.state[part] for s in found]) for part in found[-1].state},
+            test_loss=np.stack([s.test_loss for s in snapshots]),
+            states={
+                part: np.stack([s.state[part] for s in snapshots]) for part in snapshots[-1].state
+            },
             seconds=seconds / len(names),
             together=names,
         )
 
 
-MORE_SNAPSHOTS = 20  # of what a complete run is continued by, evenly spaced
+MORE_SNAPSHOTS = 20  # of the added steps of a complete run, evenly spaced
 
 Event = float | TrainedRun
 
 
 def train_setting(setting: Setting, snapshots: int = SNAPSHOTS) -> Iterator[Event]:
-    """Run ``setting`` from its initial weights: the same again, whenever it is called.
+    """Train ``setting`` from its initial weights, with the same result at every call.
 
-    Yields the share done, 0 to 1, about ten times a second, and at each of about ``snapshots``
-    steps, dense early, the `TrainedRun` so far; how many these are changes no weight. A run that
-    diverges ends with one that says where, and that has all frames it had.
+    Yields the share done, 0 to 1, about ten times a second, and the `TrainedRun` so far at each of
+    about ``snapshots`` steps, dense early; their number changes no weight. A run that diverges ends
+    with one that has its ``divergence``, and all frames so far.
     """
     yield 0.0
     task = setting.make_task()
     batches = tuple(batches_of(setting.configs))
-    nothing = (None,) * len(batches)
-    begin = TrainedRun(setting, task, (), batches, (0.0,) * len(batches), nothing)
+    checkpoints = (None,) * len(batches)
+    begin = TrainedRun(setting, task, (), batches, (0.0,) * len(batches), checkpoints)
     yield from _run(begin, snapshot_steps(setting.steps, snapshots))
 
 
 def train_further(run: TrainedRun, steps: int) -> Iterator[Event]:
-    """``steps`` more from the last frame of ``run``, as if it had never stopped.
+    """Train ``run`` for ``steps`` more steps, as if it had never stopped.
 
-    Yields as `train_setting` does. The runs have the frames of ``run``, too, and the setting of one
-    that was as long from the beginning. ``ValueError`` for a run that has diverged, or that was
-    read from a file, where nothing but weights is kept.
+    Yields as `train_setting` does. The runs keep the frames of ``run``, and have the setting of one
+    of that length. ``ValueError`` for a run that has diverged, or that was read from a file, which
+    holds only the weights.
     """
     if run.divergence is not None:
         raise ValueError(f"this run cannot go on: {run.divergence.text}")
@@ -154,7 +156,7 @@ def train_further(run: TrainedRun, steps: int) -> Iterator[Event]:
     done = run.frames[-1].step
     check_integer("steps", steps, 1, LIMITS["steps"][1] - done)
     longer = replace(run.setting, steps=done + steps)
-    if longer == run.setting:  # it was stopped on its way: the moments that it has not come to
+    if longer == run.setting:  # it was stopped: the marks that it has not reached
         marks = [mark for mark in snapshot_steps(longer.steps) if mark > done]
     else:
         count = min(steps, MORE_SNAPSHOTS)
@@ -163,19 +165,19 @@ def train_further(run: TrainedRun, steps: int) -> Iterator[Event]:
 
 
 class _Batch:
-    """The variants that are trained as one."""
+    """The variants that are trained as one ensemble."""
 
-    def __init__(self, run: TrainedRun, place: int) -> None:
+    def __init__(self, run: TrainedRun, index: int) -> None:
         configs = run.setting.configs
-        self.names = run.batches[place]
-        self.seconds = run.seconds[place]
+        self.names = run.batches[index]
+        self.seconds = run.seconds[index]
         recipe = run.setting.recipe(run.task.train_points.shape[1])
         self.trainer = Trainer(
-            [configs[name] for name in self.names], run.task, recipe, run.checkpoints[place]
+            [configs[name] for name in self.names], run.task, recipe, run.checkpoints[index]
         )
 
     def advance(self, step: int) -> Iterator[None]:
-        """Train until ``step``, and keep the time."""
+        """Train until ``step``, and measure the time."""
         work, going = self.trainer.advance(step), True
         while going:
             begin = time.perf_counter()
@@ -183,26 +185,26 @@ class _Batch:
             self.seconds += time.perf_counter() - begin
             yield
 
-    def look(self, frame: Frame) -> Iterator[None]:
+    def add_snapshots(self, frame: Frame) -> Iterator[None]:
         """Add this batch's snapshots to ``frame``."""
-        found = yield from self.trainer.snapshots()
-        frame.snapshots.update(zip(self.names, found, strict=True))
+        snapshots = yield from self.trainer.snapshots()
+        frame.snapshots.update(zip(self.names, snapshots, strict=True))
 
     def diverged(self, error: TrainingDiverged) -> Divergence:
-        """What happened, with the variants' names."""
-        names = [self.names[place] for place in error.places]
+        """Describe the divergence with the variants' names."""
+        names = [self.names[index] for index in error.places]
         members = tuple(zip(names, error.seeds, strict=True))
         return Divergence(error.step, members, f"{', '.join(dict.fromkeys(names))}: {error}")
 
 
 def _run(run: TrainedRun, marks: Sequence[int]) -> Iterator[Event]:
-    """Train all batches of ``run`` to one mark after the other."""
-    batches = [_Batch(run, place) for place in range(len(run.batches))]
+    """Train all batches of ``run`` to each mark in turn."""
+    batches = [_Batch(run, index) for index in range(len(run.batches))]
     for mark in marks:
         frame = Frame(mark, {})
         for batch in batches:
             try:
-                for _ in itertools.chain(batch.advance(mark), batch.look(frame)):
+                for _ in itertools.chain(batch.advance(mark), batch.add_snapshots(frame)):
                     done = sum(each.trainer.step for each in batches)
                     yield done / (len(batches) * run.setting.steps)
             except TrainingDiverged as error:

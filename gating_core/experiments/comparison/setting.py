@@ -1,4 +1,8 @@
-"""What is a comparison? One frozen setting: data, models, optimiser, seeds."""
+"""The setting of a comparison: variants, data, models, optimiser, seeds.
+
+Variants of one comparison differ in the gate alone: same seed, data, optimiser. The one exception
+is "matched", which has no gate and is wide enough to have at least as many parameters.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gating_core.attention.classifier import parameter_count
-from gating_core.attention.config import AttentionConfig
+from gating_core.attention.config import MODEL_DIM_RANGE, AttentionConfig, GateConfig
+from gating_core.attention.gate_kinds import CONTROL_NAMES, GATE_KINDS, GATE_NAMES
 from gating_core.checks import check_choice, check_integer, check_number
-from gating_core.experiments.comparison.variants import VARIANTS, variant_config
 from gating_core.tasks.own import TASK_NAME, OwnData, own_task
 from gating_core.tasks.rules import TASKS
 from gating_core.tasks.task import (
@@ -23,6 +27,51 @@ from gating_core.tasks.task import (
 from gating_core.training.recipe import BATCH_SIZE, LEARNING_RATE, Recipe
 from gating_core.training.train import snapshot_steps
 
+MATCHED = "matched"
+VARIANTS: dict[str, GateConfig | None] = {  # every gate kind, and what is made of them
+    "ungated": None,
+    "sigmoid": GateConfig("sigmoid"),
+    "headwise": GateConfig("sigmoid", "headwise"),
+    **{name: GateConfig(name) for name in GATE_NAMES},
+    "value": GateConfig("sigmoid", position="G2"),
+    **{GATE_KINDS[name].variant or name: GateConfig(name) for name in CONTROL_NAMES},
+    MATCHED: None,
+}
+TOKENS_ONLY = ("value",)  # a slot has no state to be gated by
+
+
+def variant_config(
+    name: str, base: AttentionConfig, class_count: int = 2, like: str = "sigmoid"
+) -> AttentionConfig:
+    """Return ``base`` with the gate of the variant called ``name``.
+
+    "matched" is the narrowest ungated model, no narrower than ``base`` and of its n and heads, that
+    has at least as many parameters as the variant ``like``, the classifier's included.
+    ``ValueError`` for unknown names, for a value gate on memory slots, and where the matched model
+    would have to be too wide.
+    """
+    check_choice("variant", name, VARIANTS)
+    if name in TOKENS_ONLY and base.layer.fixed_values:
+        raise ValueError(
+            f"source is {base.source!r}; the variant {name!r} needs 'tokens', because a memory"
+            " slot has no state that a gate could read"
+        )
+    config = replace(base, gate=VARIANTS[name])
+    if name != MATCHED:
+        return config
+    least = parameter_count(variant_config(like, base, class_count), class_count)
+    for dim in range(base.model_dim, MODEL_DIM_RANGE[1] + 1, base.heads):
+        wider = replace(config, model_dim=dim)
+        if parameter_count(wider, class_count) >= least:
+            return wider
+    raise ValueError(
+        f"model_dim is {base.model_dim}; the parameter-matched model would need more than"
+        f" {MODEL_DIM_RANGE[1]}"
+    )
+
+
+# --- Settings -------------------------------------------------------------------------------------
+
 # What a comparison can be, by field; its parts alone could be larger.
 LIMITS = {
     "model_dim": (2, 32),
@@ -36,20 +85,20 @@ LIMITS = {
     "points": (16, 5000),
 }
 LARGEST_STEP = 10_000_000  # numbers in the widest tensors of one step: about a fifth of a second
-SCORING = 0.4  # seconds for a number that is scored, in those of one that is trained: .1 to .8
+SCORING = 0.4  # time to score a number, relative to the time to train it: .1 to .8
 
 
 class TooLarge(ValueError):
-    """One step of a setting would take longer than one should wait for."""
+    """A setting whose single step would take too long."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """Which variants learn what, from which data, how, and for how long.
+    """Variants, task, data, models, optimiser, and length of a training.
 
-    Variants differ in the gate alone and share seeds, data and order of the data. With ``task``
-    "own" the data are ``own``; then ``points``, the noises and ``balance`` do not apply. Everything
-    is checked here, so that a setting that exists can be run.
+    Variants share seeds, data and order of the data. With ``task`` "own" the data are ``own``; then
+    ``points``, the noises and ``balance`` do not apply. All values are checked here, so that every
+    setting can be run.
     """
 
     task: str = "circle"  # a key of TASKS, or "own"
@@ -79,7 +128,7 @@ class Setting:
     entropy_bonus: float = 0.0  # "keep attention soft": per nat of the attention weights' entropy
     gate_penalty: float = 0.0  # per mean square of the gate's logits
     spread_bonus: float = 0.0  # per e-fold of the area over which the attention weights spread
-    every_layer: bool = False  # whether these three are asked of every layer, not of the last
+    every_layer: bool = False  # whether these three act on every layer, not on the last alone
 
     def __post_init__(self) -> None:
         self._check_data()
@@ -112,7 +161,7 @@ class Setting:
                 )
 
     def _check_size(self) -> None:
-        """A step must be short enough to be stopped after it."""
+        """Limit the time of a step, because a run can be stopped only between steps."""
         numbers = self.step_numbers
         if numbers > LARGEST_STEP:
             raise TooLarge(
@@ -129,13 +178,10 @@ class Setting:
 
     @property
     def training_numbers(self) -> float:
-        """The same for all steps of all variants and every look at how well they do.
-
-        What a training's seconds go by.
-        """
+        """Numbers in all steps and snapshots of all variants, to estimate the time of training."""
         points = self.points if self.own is None else len(self.own.labels)
-        looks = len(snapshot_steps(self.steps))
-        pointwise = self.steps * self.batch_size + SCORING * looks * points
+        snapshots = len(snapshot_steps(self.steps))
+        pointwise = self.steps * self.batch_size + SCORING * snapshots * points
         return pointwise * self.seed_count * sum(self._numbers)
 
     @property
@@ -183,7 +229,7 @@ class Setting:
         return {name: variant_config(name, base, classes, like) for name in self.variants}
 
     def recipe(self, train_count: int) -> Recipe:
-        """How weights are moved where each seed has ``train_count`` points to train on."""
+        """Build the training recipe for ``train_count`` training points of each seed."""
         batch_size = min(self.batch_size, train_count)
         return Recipe(
             self.optimiser, self.learning_rate, self.momentum, batch_size, self.weight_decay,
@@ -191,7 +237,7 @@ class Setting:
         )  # fmt: skip
 
     def make_task(self) -> Task:
-        """Training and test data of every seed."""
+        """Draw training and test data of every seed."""
         if self.own is not None:
             return own_task(self.own, self.seeds, self.train_share)
         train, test = split_counts(self.points, self.train_share)
@@ -200,24 +246,24 @@ class Setting:
         )
 
 
-# What a visitor sees first: 512 training and 1,000 test points of each seed. What is asked beside
-# being right, and some weight decay, keeps surfaces broad and the gate from making creases.
-FIRST_LOOK = Setting(
+# What a visitor sees first: 512 training and 1,000 test points of each seed. The bonus and penalty
+# and some weight decay keep surfaces broad and free of creases.
+FIRST_SETTING = Setting(
     points=1512, train_share=512 / 1512, seed=32, steps=800, weight_decay=0.02,
     entropy_bonus=0.03, gate_penalty=0.003,
 )  # fmt: skip
 
-# What *Decision boundary* begins with. The weight decay keeps surfaces from collapsing altogether.
+# What *Decision boundary* begins with. The weight decay keeps surfaces from collapsing.
 FIRST_COMPARISON = Setting(weight_decay=0.06)
 
-# What it takes besides for sheets that are still broad after several layers. Measured on seeds 32
-# to 47 for two to four layers and each task and gate of the first page, confirmed on others: seen
-# are 2 of 12 sheets without it, nearly all with it, and as many new points are right.
+# More terms, for sheets that are still broad after several layers. Measured on seeds 32 to 47 for
+# two to four layers and each task and gate of the first page, confirmed on others: 2 of 12 sheets
+# are visible without them, nearly all with them, and as many test points are right.
 DEEP: dict[str, Any] = {"entropy_bonus": 0.3, "spread_bonus": 0.1, "every_layer": True}
 
 
-def first_look(depth: int = 1) -> Setting:
-    """`FIRST_LOOK` at a ``depth``: as it is of one layer, with `DEEP` of several."""
+def first_setting(depth: int = 1) -> Setting:
+    """Return `FIRST_SETTING` with ``depth`` layers, and with `DEEP` if these are several."""
     if depth == 1:
-        return FIRST_LOOK
-    return replace(FIRST_LOOK, depth=depth, **DEEP)
+        return FIRST_SETTING
+    return replace(FIRST_SETTING, depth=depth, **DEEP)

@@ -1,7 +1,7 @@
-"""What does a trained gate do as it is dialled up? One member, strength by strength.
+"""One member of a trained run at every gate strength, with refitted classifiers and totals.
 
-Its weights stay as they were trained. At every strength the classifier is the best one for the
-surface that there is (`refitted`), and the total curvature is refined until it is settled.
+The weights stay as they were trained. At every strength the classifier is the best linear one for
+the surface, and the total curvature is refined until it is settled.
 
 Shapes: T strengths, D model dimension, C classes.
 """
@@ -16,15 +16,109 @@ import torch
 
 from gating_core.attention.classifier import Classifier
 from gating_core.experiments.budget import affordable_steps
-from gating_core.experiments.comparison.clearest import clearest_member
+from gating_core.experiments.comparison.coverage import covered_share, surface_visible
 from gating_core.experiments.comparison.frames import strengths_model
-from gating_core.experiments.comparison.refit import refitted
 from gating_core.experiments.comparison.run import TrainedRun
+from gating_core.geometry.concentration import concentration
+from gating_core.geometry.grid import square_grid
 from gating_core.geometry.integrals import Integral
+from gating_core.geometry.surface import measure_surface
+from gating_core.training.trained import TrainedEnsemble
 
-STEPS = 20
-POINTS = 40_000  # for the total at one strength: half a second, a layer
-STRENGTHS = tuple(round(i / STEPS, 2) for i in range(STEPS + 1))
+# --- The shown member -----------------------------------------------------------------------------
+
+SCORE_GRID = 31  # points along each side: enough to compare areas
+
+
+def select_member(run: TrainedRun) -> int:
+    """Select the member of the second variant of ``run`` that shows best what a gate does.
+
+    For models with three fixed values. Among the half of the seeds that are best on the training
+    points, first those whose surface is visible (`surface_visible`), then the largest
+    `member_score`. Test points are not used.
+    """
+    ensemble = run.variants[run.setting.compared[1]].ensemble
+    candidates = ensemble.ranking[: (len(ensemble.seeds) + 1) // 2]
+    return int(max(candidates, key=lambda member: member_score(ensemble, int(member))))
+
+
+def shows_surface(run: TrainedRun, member: int) -> bool:
+    """Whether that member's surface is visible, by the rule of `surface_visible`."""
+    return member_score(run.variants[run.setting.compared[1]].ensemble, member)[0]
+
+
+def member_score(ensemble: TrainedEnsemble, member: int) -> tuple[bool, float]:
+    """Return whether a gated member is visible, and its score, 0 to 1.
+
+    The score is a product of three numbers from 0 to 1: the part of the triangle of its values that
+    the surface covers without its gate, how regular that triangle is, and one minus the share of
+    the curvature on the most curved part of the area.
+    """
+    model = strengths_model(ensemble, member, [0.0, 1.0]).attention
+    surface = measure_surface(model, square_grid(SCORE_GRID), bound="estimate")
+    corners = model.blocks[-1].slot_values()[0].numpy()
+    flat, gated = surface.values
+    covered = float(np.nan_to_num(covered_share(flat, corners)))
+    even = 1.0 - float(concentration(surface)[1])
+    return surface_visible(flat, gated, corners), covered * regularity(corners) * even
+
+
+def triangle_area(corners: np.ndarray) -> float:
+    """Compute the area of a triangle with ``corners`` (3, D)."""
+    first, second = corners[1:] - corners[0]
+    square = (first @ first) * (second @ second) - (first @ second) ** 2
+    return float(np.sqrt(max(square, 0.0))) / 2
+
+
+def regularity(corners: np.ndarray) -> float:
+    """4 sqrt(3) area / sum of squared sides: 1 for an equilateral triangle, 0 for a line."""
+    sides = corners - np.roll(corners, 1, axis=0)
+    squares = float((sides**2).sum())
+    return 4 * np.sqrt(3.0) * triangle_area(corners) / squares if squares > 0 else 0.0
+
+
+# --- The read-out ---------------------------------------------------------------------------------
+
+SOFTNESS = 1e-4  # weight of the squares of the weights: for a unique answer on separable classes
+
+
+def refitted(model: Classifier, points: np.ndarray, labels: np.ndarray) -> Classifier:
+    """Return ``model`` with the read-outs that fit ``labels`` (P,) at ``points`` (P, 2) best.
+
+    By logistic regression, a convex problem with one answer, so that the surface alone decides how
+    well a plane can do. Representations are centred and divided by their root mean square distance
+    from the centre first, so that their size does not matter. Labels go from 0 to C - 1.
+    """
+    values = model.attention(torch.from_numpy(points)).numpy()
+    read_outs = [_read_out(surface, labels, model.bias.shape[-1]) for surface in values]
+    weight, bias = (np.stack(parts) for parts in zip(*read_outs, strict=True))
+    out = Classifier(model.attention, model.bias.shape[-1]).requires_grad_(False)
+    out.weight.data, out.bias.data = torch.from_numpy(weight), torch.from_numpy(bias)
+    return out
+
+
+def _read_out(
+    values: np.ndarray, labels: np.ndarray, classes: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Fit weights (D, C) and bias (C,) to representations (P, D)."""
+    from sklearn.linear_model import LogisticRegression  # here: slow to import
+
+    centre = values.mean(0)
+    scale = max(float(np.sqrt(((values - centre) ** 2).sum(1).mean())), np.finfo(float).tiny)
+    fit = LogisticRegression(C=1 / (SOFTNESS * len(labels)), max_iter=1000, tol=1e-8)
+    fit.fit((values - centre) / scale, labels)
+    slopes, offsets = fit.coef_.T / scale, fit.intercept_
+    if classes == 2:  # the fit has one margin; the model one logit for each class
+        slopes, offsets = np.concatenate([-slopes, slopes], 1) / 2, np.tile(offsets, 2) / 2
+        offsets = offsets * [-1, 1]
+    return slopes, offsets - centre @ slopes
+
+
+# --- The sweep ------------------------------------------------------------------------------------
+
+SWEEP_STEPS = 20
+SWEEP_POINTS = 40_000  # for the total at one strength: half a second for each layer
+STRENGTHS = tuple(round(i / SWEEP_STEPS, 2) for i in range(SWEEP_STEPS + 1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +136,7 @@ class StrengthSweep:
     measured: np.ndarray
 
     def model(self, run: TrainedRun) -> Classifier:
-        """The member at all strengths as an ensemble of T, with its read-outs."""
+        """Build the member at all strengths as an ensemble of T, with its read-outs."""
         ensemble = run.variants[run.setting.compared[1]].ensemble
         model = strengths_model(ensemble, self.member, STRENGTHS)
         model.weight.data, model.bias.data = torch.tensor(self.weight), torch.tensor(self.bias)
@@ -50,33 +144,33 @@ class StrengthSweep:
 
 
 def sweep_strengths(run: TrainedRun) -> Iterator[StrengthSweep | None]:
-    """The clearest member of ``run``, with more and more totals; gives way in between.
+    """Yield the sweep of the selected member of ``run`` after each total, and ``None`` in between.
 
-    The ends of the dial are measured first.
+    The strengths 1 and 0 are measured first.
     """
-    member = clearest_member(run)
+    member = select_member(run)
     yield None
     ensemble = run.variants[run.setting.compared[1]].ensemble
     points, labels = run.task.train_points[member], run.task.train_labels[member]
     model = refitted(strengths_model(ensemble, member, STRENGTHS), points, labels)
     unknown = torch.full((len(STRENGTHS),), torch.nan, dtype=torch.float64)
-    found = StrengthSweep(
+    sweep = StrengthSweep(
         member,
         model.weight.numpy(),
         model.bias.numpy(),
         Integral(unknown, unknown, unknown > 0),
         np.zeros(len(STRENGTHS), dtype=bool),
     )
-    yield found
-    for place in (STEPS, 0, *range(STEPS - 1, 0, -1)):
-        alone = strengths_model(ensemble, member, [STRENGTHS[place]]).attention
-        integrals = yield from affordable_steps(alone, ensemble.config, points=POINTS)
-        found = _with_total(found, place, integrals.absolute)
-        yield found
+    yield sweep
+    for index in (SWEEP_STEPS, 0, *range(SWEEP_STEPS - 1, 0, -1)):
+        alone = strengths_model(ensemble, member, [STRENGTHS[index]]).attention
+        integrals = yield from affordable_steps(alone, ensemble.config, points=SWEEP_POINTS)
+        sweep = _with_total(sweep, index, integrals.absolute)
+        yield sweep
 
 
-def _with_total(sweep: StrengthSweep, place: int, total: Integral) -> StrengthSweep:
-    here = torch.arange(len(STRENGTHS)) == place
+def _with_total(sweep: StrengthSweep, index: int, total: Integral) -> StrengthSweep:
+    here = torch.arange(len(STRENGTHS)) == index
     parts = (
         torch.where(here, new.reshape(-1), old)
         for new, old in (

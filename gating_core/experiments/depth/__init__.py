@@ -1,41 +1,49 @@
 """How does curvature add up with depth?"""
 
-from gating_core.experiments.depth.arrangements import ARRANGEMENTS, Arrangement
-from gating_core.experiments.depth.exponents import (
-    GROWS,
-    SATURATES,
-    SHRINKS,
-    STEADY,
-    UNDECIDED,
-    WORDS,
-    ZERO,
-    Course,
-    Exponent,
-)
-from gating_core.experiments.depth.measured import (
+from gating_core.experiments.depth.curves import (
     QUARTILES,
-    SMALL,
+    STRUCTURED_LIMIT,
     Curve,
     DepthResult,
     measure_regime,
     measure_regimes,
     replay,
 )
+from gating_core.experiments.depth.exponents import (
+    COURSES,
+    GROWS,
+    SATURATES,
+    SHRINKS,
+    STEADY,
+    UNDECIDED,
+    ZERO,
+    Course,
+    Exponent,
+)
 from gating_core.experiments.depth.quantities import QUANTITIES, Quantity
-from gating_core.experiments.depth.regimes import REGIMES, Regime
-from gating_core.experiments.depth.request import DepthRequest, StackRequest, TrainedRequest
-from gating_core.experiments.depth.sheets import MOST_CURVATURE, cap_curvature
-from gating_core.experiments.depth.shipped import load_depths, load_shipped, save_depths
+from gating_core.experiments.depth.regimes import MOST_CURVATURE, REGIMES, Regime, cap_curvature
+from gating_core.experiments.depth.request import (
+    ARRANGEMENTS,
+    Arrangement,
+    DepthRequest,
+    StackRequest,
+    TrainedRequest,
+)
 from gating_core.experiments.depth.trained import (
-    VARIANTS,
+    DEPTH_VARIANTS,
     TrainedDepths,
+    load_depths,
+    load_shipped,
     measure_through,
     replay_trained,
+    save_depths,
     train_depths,
 )
 
 __all__ = [
     "ARRANGEMENTS",
+    "COURSES",
+    "DEPTH_VARIANTS",
     "GROWS",
     "MOST_CURVATURE",
     "QUANTITIES",
@@ -43,11 +51,9 @@ __all__ = [
     "REGIMES",
     "SATURATES",
     "SHRINKS",
-    "SMALL",
     "STEADY",
+    "STRUCTURED_LIMIT",
     "UNDECIDED",
-    "VARIANTS",
-    "WORDS",
     "ZERO",
     "Arrangement",
     "Course",

@@ -8,10 +8,11 @@ import logging
 import torch
 
 from gating_core.experiments.depth.request import TrainedRequest
-from gating_core.experiments.depth.shipped import SHIPPED, save_depths
 from gating_core.experiments.depth.trained import (
-    VARIANTS,
+    DEPTH_VARIANTS,
+    SHIPPED,
     TrainedDepths,
+    save_depths,
     train_depths,
 )
 
@@ -22,7 +23,7 @@ def main() -> None:
     *_, trained = train_depths(TrainedRequest())
     assert isinstance(trained, TrainedDepths)
     save_depths(trained, SHIPPED)
-    for variant in VARIANTS:
+    for variant in DEPTH_VARIANTS:
         total = trained.results[variant].curves["total"]
         rows = zip(total.depths, total.median, trained.accuracy(variant).mean(0), strict=True)
         texts = [f"{depth}: {median:.3g} ({share:.3f})" for depth, median, share in rows]

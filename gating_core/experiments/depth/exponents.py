@@ -1,4 +1,4 @@
-"""How does a quantity grow with depth? Its exponent, with an interval, and a word for its course.
+"""Growth of a quantity with depth: its exponent with an interval, and one of six courses.
 
 The exponent is the slope of log quantity against log depth, by least squares for each seed; its
 interval is Student's over the seeds, which are independent where the depths of one model are not.
@@ -13,21 +13,20 @@ import numpy as np
 
 from gating_core.training.trained import MeanInterval, mean_interval
 
-FEWEST_DEPTHS = 3  # that a seed's line goes through
-FEWEST_SEEDS = 0.5  # of them that have a slope: below it there is no exponent
+FEWEST_DEPTHS = 3  # fitted for a seed's slope
+FEWEST_SEEDS = 0.5  # share of seeds with a slope: below it there is no exponent
 SETTLED = 0.5  # error relative to the value: above it a point is not fitted
-BENT = 0.5  # late slope relative to the early one: below it growth has ended
+ENDED = 0.5  # late slope relative to the early one: below it growth has ended
+LEVEL = 0.05  # absolute slopes below it count as none: 15 % over 16 layers
 
-LEVEL = 0.05  # slopes between minus this and this are hardly any: 15 % over 16 layers
-
-GROWS, SATURATES, SHRINKS, STEADY, ZERO, UNDECIDED = WORDS = (
+GROWS, SATURATES, SHRINKS, STEADY, ZERO, UNDECIDED = COURSES = (
     "grows like a power", "saturates", "shrinks", "hardly changes", "stays zero", "undecided",
 )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
 class Exponent:
-    """A slope over seeds: ``slopes`` (S,), NaN where a seed has too few depths to be fitted.
+    """Slopes over seeds: ``slopes`` (S,), NaN where a seed has too few depths to be fitted.
 
     ``interval`` is ``None`` where fewer than half of the seeds have one. ``depths`` are the
     least and largest depth that any seed's line goes through; ``None`` without a line.
@@ -49,25 +48,25 @@ class Exponent:
 
 
 def exponent(depths: np.ndarray, values: np.ndarray, fitted: np.ndarray) -> Exponent:
-    """The exponent of ``values`` (S, L) in ``depths`` (L,), from the points ``fitted`` (S, L).
+    """Fit the exponent of ``values`` (S, L) in ``depths`` (L,) to the points ``fitted`` (S, L).
 
     These must be positive. Source: Draper & Smith, *Applied Regression Analysis*, 3rd ed., 1.2.
     """
     enough = fitted.sum(1) >= FEWEST_DEPTHS
     fitted = fitted & enough[:, None]
     slopes = _slopes(depths, values, fitted)
-    found = slopes[enough]
-    if len(found) < max(2, FEWEST_SEEDS * len(values)):
+    known = slopes[enough]
+    if len(known) < max(2, FEWEST_SEEDS * len(values)):
         return Exponent(slopes, None, None)
     reached = depths[fitted.any(0)]
-    return Exponent(slopes, mean_interval(found), (int(reached[0]), int(reached[-1])))
+    return Exponent(slopes, mean_interval(known), (int(reached[0]), int(reached[-1])))
 
 
 def _slopes(depths: np.ndarray, values: np.ndarray, fitted: np.ndarray) -> np.ndarray:
     """(S,): least-squares slopes of the logarithms; NaN for a seed without points."""
     logs = np.log(np.where(fitted, values, 1.0))
     count = fitted.sum(1, keepdims=True)
-    with np.errstate(invalid="ignore"):  # none of none
+    with np.errstate(invalid="ignore"):  # 0 / 0
         x = np.where(fitted, np.log(depths) - (fitted * np.log(depths)).sum(1, keepdims=True)
                      / count, 0.0)  # fmt: skip
         return (x * logs).sum(1) / np.square(x).sum(1)
@@ -75,7 +74,7 @@ def _slopes(depths: np.ndarray, values: np.ndarray, fitted: np.ndarray) -> np.nd
 
 @dataclass(frozen=True, eq=False)
 class Course:
-    """What a quantity does along all depths: one of `WORDS`, and the slopes it is said from.
+    """The course of a quantity along all depths: one of `COURSES`, and the slopes behind it.
 
     ``early`` is fitted up to the depth in the middle of the logarithmic axis, ``late`` from half of
     the greatest depth on; ``bend`` is late minus early, seed by seed.
@@ -89,7 +88,7 @@ class Course:
 
 
 def course(depths: np.ndarray, values: np.ndarray, errors: np.ndarray, known: np.ndarray) -> Course:
-    """The course of ``values`` (S, L), whose ``errors`` are bounds where they are ``known``.
+    """Find the course of ``values`` (S, L), whose ``errors`` are bounds where they are ``known``.
 
     It *stays zero* where every value is known and within its error; it *hardly changes* where the
     interval of its slope lies within 0.05 of zero, and early and late slopes do; it *shrinks* where
@@ -113,7 +112,7 @@ def course(depths: np.ndarray, values: np.ndarray, errors: np.ndarray, known: np
 
 
 def settled(values: np.ndarray, errors: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """(S, L): whether a value is known to half of itself, and is not zero: fit to be fitted."""
+    """(S, L): whether a value is known to half of itself, and is not zero: it can be fitted."""
     with np.errstate(invalid="ignore"):
         return known & (values > 0) & (errors <= SETTLED * values)
 
@@ -135,7 +134,7 @@ def _word(
     if late.high < 0:
         return UNDECIDED
     if early.low > 0 and late.interval is not None and early.interval is not None and bend:
-        ended = late.interval.mean < BENT * early.interval.mean
+        ended = late.interval.mean < ENDED * early.interval.mean
         if ended and bend.mean + bend.half_width < 0:
             return SATURATES
     return GROWS if whole.low > 0 else UNDECIDED

@@ -1,4 +1,4 @@
-"""What is measured of every surface on the way through the layers, and how far off may it be?
+"""Quantities that are measured of every surface on the way through the layers, with errors.
 
 Shapes: S seeds, L depths, N = R x R grid points.
 """
@@ -12,10 +12,10 @@ import numpy as np
 import torch
 
 from gating_core.geometry.curvature import curvature
+from gating_core.geometry.discrete import proxy_limit
 from gating_core.geometry.flatness import flatness_proofs
 from gating_core.geometry.grid import Grid
 from gating_core.geometry.integrals import grid_integral, unseen_curvature
-from gating_core.geometry.proxy import proxy_limit
 from gating_core.geometry.surface import diameter
 from gating_core.jets.second_order import SecondOrderJet
 
@@ -24,33 +24,32 @@ ROUNDING = 16 * torch.finfo(torch.float64).eps  # of a mean or a distance, relat
 
 @dataclass(frozen=True)
 class Quantity:
-    """A number of a surface, in words, with its symbol and its unit, a power of length."""
+    """A quantity of a surface, in words, with its symbol."""
 
     title: str
     symbol: str
-    length_power: int
 
 
 QUANTITIES: dict[str, Quantity] = {
-    "total": Quantity("total absolute curvature", "∫|K| dA", 0),
-    "mean": Quantity("mean curvature by area, without its sign", "∫|K| dA / ∫dA", -2),
-    "centre": Quantity("curvature at the centre, without its sign", "|K(0)|", -2),
-    "proxy": Quantity("the paper's proxy", "mean |D²y|", 1),
-    "diameter": Quantity("diameter", "diameter", 1),
+    "total": Quantity("total absolute curvature", "∫|K| dA"),
+    "mean": Quantity("mean curvature by area, without its sign", "∫|K| dA / ∫dA"),
+    "centre": Quantity("curvature at the centre, without its sign", "|K(0)|"),
+    "proxy": Quantity("the paper's proxy", "mean |D²y|"),
+    "diameter": Quantity("diameter", "diameter"),
 }
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
-    """What is known of L surfaces of each of S seeds; arrays (S, L), or (S,) of one surface each.
+class Quantities:
+    """Measured quantities of L surfaces of each of S seeds; arrays (S, L), or (S,) for one surface.
 
-    ``values``, ``errors`` and ``known`` have the keys of `QUANTITIES` and arrays (S, L): a value,
-    how far off it may be, and whether that covers all; where it does not, because tangent planes
-    are unresolved, total and mean are lower estimates or nothing. The errors of the total, and so
-    of the mean, hold what halving the grid changes, or what holonomy sees between its points, if
-    that is more; all others are bounds on rounding. The proxy is the limit for a step of zero.
-    ``unresolved`` (S, L) is a share of the points, ``proved`` (S, L) whether a surface is flat by
-    proof, ``bound_kind`` that of the rounding errors.
+    ``values``, ``errors`` and ``known`` have the keys of `QUANTITIES`: a value, its error, and
+    whether the error is complete. Where it is not, because tangent planes are unresolved, total and
+    mean are lower estimates at best. The error of the total, and so of the mean, is its change
+    under halving of the grid, or its difference from the holonomy sum, whichever is larger; all
+    others are bounds on rounding. The proxy is the limit for a step of zero. ``unresolved`` is a
+    share of the points, ``proved`` whether a surface is flat by proof, ``bound_kind`` that of the
+    rounding errors.
     """
 
     values: dict[str, np.ndarray]
@@ -61,12 +60,12 @@ class Measured:
     bound_kind: str
 
 
-def measured(
+def measure_quantities(
     function: Callable[[torch.Tensor], torch.Tensor], jet: SecondOrderJet, grid: Grid
-) -> Measured:
-    """All `QUANTITIES` of the surfaces whose ``jet`` on ``grid`` has leading axes (L, S), or (S,).
+) -> Quantities:
+    """Measure all `QUANTITIES` of the surfaces of ``function``, which may prove some to be flat.
 
-    ``function`` is what the jet is of, and may know why some are flat.
+    ``jet`` is its jet on ``grid``, with leading axes (L, S) or (S,).
     """
     field = curvature(jet)
     lead = field.gaussian.shape[:-1]
@@ -97,10 +96,10 @@ def measured(
         "diameter": _diameter(jet),
     }  # fmt: skip
 
-    def by_seed(place: int) -> dict[str, np.ndarray]:
-        return {name: part[place].numpy().T for name, part in parts.items()}
+    def by_seed(index: int) -> dict[str, np.ndarray]:
+        return {name: part[index].numpy().T for name, part in parts.items()}
 
-    return Measured(
+    return Quantities(
         values=by_seed(0),
         errors=by_seed(1),
         known=by_seed(2),
@@ -110,22 +109,19 @@ def measured(
     )
 
 
-def joined(several: list[Measured]) -> Measured:
-    """Of L depths, each measured alone as arrays (S,), what is known in arrays (S, L)."""
+def stack_depths(depths: list[Quantities]) -> Quantities:
+    """Stack L depths, each measured alone with arrays (S,), to arrays (S, L)."""
 
-    def together(part: str) -> dict[str, np.ndarray]:
-        return {
-            name: np.stack([getattr(found, part)[name] for found in several], -1)
-            for name in QUANTITIES
-        }
+    def stacked(part: str) -> dict[str, np.ndarray]:
+        return {name: np.stack([getattr(x, part)[name] for x in depths], -1) for name in QUANTITIES}
 
-    kinds = {found.bound_kind for found in several}
-    return Measured(
-        values=together("values"),
-        errors=together("errors"),
-        known=together("known"),
-        unresolved=np.stack([found.unresolved for found in several], -1),
-        proved=np.stack([found.proved for found in several], -1),
+    kinds = {each.bound_kind for each in depths}
+    return Quantities(
+        values=stacked("values"),
+        errors=stacked("errors"),
+        known=stacked("known"),
+        unresolved=np.stack([each.unresolved for each in depths], -1),
+        proved=np.stack([each.proved for each in depths], -1),
         bound_kind=kinds.pop() if len(kinds) == 1 else "estimate",
     )
 
@@ -134,7 +130,7 @@ Part = tuple[torch.Tensor, torch.Tensor, torch.Tensor]  # (L, S) each: value, er
 
 
 def _proxy(jet: SecondOrderJet) -> Part:
-    """The mean norm of the second derivatives: a norm moves no further than what it is of."""
+    """The mean norm of the second derivatives; its error is at most the norm of their errors."""
     value = proxy_limit(jet).mean
     uu, uv, vv = _errors(jet)[3:].square().sum(-2)
     error = (uu + 2 * uv + vv).sqrt().mean(-1) * (1 + ROUNDING) + value * ROUNDING
@@ -142,7 +138,7 @@ def _proxy(jet: SecondOrderJet) -> Part:
 
 
 def _diameter(jet: SecondOrderJet) -> Part:
-    """Both ends may be off by the same error, at most."""
+    """The diameter; both of its ends have an error."""
     surfaces = jet.value.flatten(0, -3).contiguous()
     value = torch.tensor([diameter(points) for points in surfaces], dtype=torch.float64)
     value = value.reshape(jet.stack.shape[1:-2])
@@ -152,5 +148,5 @@ def _diameter(jet: SecondOrderJet) -> Part:
 
 
 def _errors(jet: SecondOrderJet) -> torch.Tensor:
-    """The errors of a jet; as large as one knows where nobody followed them."""
+    """The errors of a jet; infinite where it has none."""
     return torch.full_like(jet.stack, torch.inf) if jet.errors is None else jet.errors

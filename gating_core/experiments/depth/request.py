@@ -1,4 +1,4 @@
-"""What is asked about depth? Frozen requests: which stacks, with which seeds, how deep, how fine.
+"""Requests about depth: which stacks, with which seeds, how deep, on how fine a grid.
 
 Shapes: S seeds, L depths, R x R grid points, D model dimension.
 """
@@ -9,9 +9,25 @@ from dataclasses import dataclass, field
 
 from gating_core.attention.config import DEPTH_RANGE, AttentionConfig, GateConfig
 from gating_core.checks import check_choice, check_integer
-from gating_core.experiments.depth.arrangements import ARRANGEMENTS
 from gating_core.tasks.rules import TASKS
 from gating_core.tasks.task import POINTS_RANGE
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """The parts of a stack around attention, and their name as the end of a sentence."""
+
+    residual: bool
+    normalised: bool
+    words: str
+
+
+ARRANGEMENTS: dict[str, Arrangement] = {
+    "plain": Arrangement(False, False, "nothing else"),
+    "norm": Arrangement(False, True, "normalisation"),
+    "residual": Arrangement(True, False, "residual"),
+    "both": Arrangement(True, True, "residual and normalisation"),
+}
 
 GRID_RANGE = (5, 61)  # points along each side
 SEED_COUNT_RANGE = (1, 64)  # with one there are no intervals
@@ -21,7 +37,7 @@ STEPS_RANGE = (1, 20_000)
 
 @dataclass(frozen=True, kw_only=True)
 class StackRequest:
-    """What all requests have: the stacks, the seeds, and the grid that they are measured on.
+    """Common fields of all requests: the stacks, the seeds, and the grid.
 
     ``gate`` is that of gated stacks, ``norm`` that of normalised ones: "pre" by default, because
     after "post" a surface in three dimensions lies on a sphere whatever the layers do.
@@ -29,7 +45,7 @@ class StackRequest:
 
     source: str = "memory"
     model_dim: int = 3  # D
-    value_count: int = 6  # n; three without a gate would be flat, and off a logarithmic axis
+    value_count: int = 6  # n; three without a gate are flat, and off a logarithmic axis
     heads: int = 1
     gate: GateConfig = field(default_factory=GateConfig)
     norm: str = "pre"  # NORM_CHOICES
@@ -46,7 +62,7 @@ class StackRequest:
             raise ValueError(f"grid is {self.grid}; it must be odd: its middle is the centre")
         if not isinstance(self.gate, GateConfig):
             raise ValueError(f"gate is {self.gate!r}; it must be a GateConfig")
-        self.stack(1, True, "both")  # which checks all the rest
+        self.stack(1, True, "both")  # checks all other fields
 
     @property
     def seeds(self) -> tuple[int, ...]:
@@ -54,26 +70,26 @@ class StackRequest:
         return tuple(range(self.seed, self.seed + self.seed_count))
 
     def stack(self, depth: int, gated: bool, arrangement: str) -> AttentionConfig:
-        """The stack of ``depth`` layers, in one of `ARRANGEMENTS`."""
+        """Build the configuration of ``depth`` layers, in one of `ARRANGEMENTS`."""
         check_choice("arrangement", arrangement, ARRANGEMENTS)
-        around = ARRANGEMENTS[arrangement]
+        parts = ARRANGEMENTS[arrangement]
         return AttentionConfig(
             source=self.source,
             model_dim=self.model_dim,
             value_count=self.value_count,
             heads=self.heads,
             depth=depth,
-            residual=around.residual,
-            norm=self.norm if around.normalised else "none",
+            residual=parts.residual,
+            norm=self.norm if parts.normalised else "none",
             gate=self.gate if gated else None,
         )
 
 
 @dataclass(frozen=True, kw_only=True)
 class DepthRequest(StackRequest):
-    """Through how many layers maps are followed that nobody has trained.
+    """A request for untrained maps of ``depth`` layers.
 
-    The regimes of scalar gates read nothing but ``depth``, the seeds and ``grid``.
+    The regimes of scalar gates use only ``depth``, the seeds and ``grid``.
     """
 
     depth: int = 16  # L
@@ -85,7 +101,7 @@ class DepthRequest(StackRequest):
 
 @dataclass(frozen=True, kw_only=True)
 class TrainedRequest(StackRequest):
-    """Which stacks learn what, how deep each, and for how long."""
+    """A request for trained stacks: task, depths, and length of training."""
 
     task: str = "circle"  # a key of TASKS
     depths: tuple[int, ...] = (1, 2, 3, 4, 6, 8)  # L of them, rising

@@ -1,27 +1,45 @@
-"""How much do trained stacks curve, each of its own depth? They are trained and measured.
+"""Trained stacks of several depths: training, measuring, and the shipped file.
 
 The ungated and the gated stacks of one depth are one ensemble, and share data and all initial
 weights that they have in common. Those of the default request have a residual: without one stacks
-of eight layers do not learn at all, and with one they need no normalisation. Shapes: S seeds, L
-depths, R x R grid points, D model dimension.
+of eight layers do not learn at all, and with one they need no normalisation. In the file tensors
+are called ``VARIANT.DEPTH.NAME``, and measured numbers ``VARIANT.found.PART.QUANTITY``; the request
+stands in the metadata as JSON. Shapes: S seeds, L depths, R x R grid points, D model dimension.
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass
-from typing import TypeVar
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from gating_core.attention.classifier import restore
-from gating_core.attention.config import AttentionConfig
-from gating_core.attention.every_layer import EveryLayer
-from gating_core.attention.stack import Attention
+from gating_core.attention.config import AttentionConfig, GateConfig
+from gating_core.attention.stack import Attention, EveryLayer
 from gating_core.checks import check_choice, check_integer
-from gating_core.experiments.depth.measured import DepthResult, depth_result, measure_layers
-from gating_core.experiments.depth.quantities import Measured, joined, measured
+from gating_core.experiments.depth.curves import (
+    REPLAY_GRID,
+    DepthResult,
+    depth_result,
+    measure_layers,
+    with_share,
+)
+from gating_core.experiments.depth.quantities import (
+    QUANTITIES,
+    Quantities,
+    measure_quantities,
+    stack_depths,
+)
 from gating_core.experiments.depth.request import TrainedRequest
+from gating_core.export.weights import (
+    ensemble_from_tensors,
+    ensemble_tensors,
+    tensor_file,
+    tensors_and_metadata,
+)
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.surface import SurfaceResult, measure_surface
 from gating_core.jets.second_order import jet_by_parts
@@ -30,20 +48,17 @@ from gating_core.training.recipe import Recipe
 from gating_core.training.trained import TrainedEnsemble
 from gating_core.training.trainer import Snapshot, Trainer
 
-VARIANTS = {"ungated": False, "gated": True}  # whether there is a gate
-MEASURING = 0.5  # of a depth's training: what measuring counts, where shares done are told
-PART_POINTS = 60_000  # of all surfaces together, at a time: a fifth of a second
-REPLAY_GRID = 31
-
-T = TypeVar("T")
+DEPTH_VARIANTS = {"ungated": False, "gated": True}  # whether there is a gate
+MEASURING = 0.5  # time of measuring, relative to training, in shares done
+FINAL_PART_POINTS = 60_000  # of all surfaces together, between two yields: a fifth of a second
 
 
 @dataclass(frozen=True, eq=False)
 class TrainedDepths:
-    """Trained stacks of every depth, by variant: their weights, and what was found on them.
+    """Trained stacks of every depth, by variant: their weights and measured surfaces.
 
-    ``ensembles`` have one snapshot, the last; ``results`` tell of the final surfaces, at the
-    request's depths. Both have the keys of `VARIANTS`.
+    ``ensembles`` have one snapshot, the last; ``results`` are those of the final surfaces, at the
+    request's depths. Both have the keys of `DEPTH_VARIANTS`.
     """
 
     request: TrainedRequest
@@ -51,16 +66,16 @@ class TrainedDepths:
     results: dict[str, DepthResult]
 
     def layers(self, variant: str, depth: int) -> EveryLayer:
-        """What each of the layers of the trained stacks of ``depth`` layers writes."""
+        """Restore the trained stacks of ``depth`` layers, with the output of every layer."""
         return EveryLayer(_restored(self._ensemble(variant, depth)))
 
     def accuracy(self, variant: str) -> np.ndarray:
-        """(S, L): on test points."""
-        check_choice("variant", variant, VARIANTS)
-        return np.stack([found.test_accuracy[-1] for found in self.ensembles[variant]], 1)
+        """(S, L): accuracy on test points."""
+        check_choice("variant", variant, DEPTH_VARIANTS)
+        return np.stack([each.test_accuracy[-1] for each in self.ensembles[variant]], 1)
 
     def _ensemble(self, variant: str, depth: int) -> TrainedEnsemble:
-        check_choice("variant", variant, VARIANTS)
+        check_choice("variant", variant, DEPTH_VARIANTS)
         if depth not in self.request.depths:
             raise ValueError(f"depth is {depth!r}; it must be one of {self.request.depths}")
         return self.ensembles[variant][self.request.depths.index(depth)]
@@ -70,47 +85,46 @@ Event = float | TrainedDepths
 
 
 def train_depths(request: TrainedRequest) -> Iterator[Event]:
-    """Train and measure stacks of all depths: the same again, whenever it is called.
+    """Train and measure stacks of all depths, with the same result at every call.
 
     Yields the share done, 0 to 1, several times a second, and at the end the `TrainedDepths`.
     Raises `TrainingDiverged` where a loss is no longer finite.
     """
     task = make_task(request.task, request.points, seeds=request.seeds)
-    ensembles: dict[str, list[TrainedEnsemble]] = {variant: [] for variant in VARIANTS}
-    found: dict[str, list[Measured]] = {variant: [] for variant in VARIANTS}
+    ensembles: dict[str, list[TrainedEnsemble]] = {variant: [] for variant in DEPTH_VARIANTS}
+    quantities: dict[str, list[Quantities]] = {variant: [] for variant in DEPTH_VARIANTS}
     whole, done = (1 + MEASURING) * sum(request.depths), 0.0
     for depth in request.depths:
-        configs = [
-            request.stack(depth, VARIANTS[variant], request.arrangement) for variant in VARIANTS
-        ]
+        configs = [request.stack(depth, x, request.arrangement) for x in DEPTH_VARIANTS.values()]
         trainer = Trainer(configs, task, Recipe(batch_size=min(64, request.points)))
         for _ in trainer.advance(request.steps):
             yield (done + depth * trainer.step / request.steps) / whole
-        snapshots = yield from _told(trainer.snapshots(), (done + depth) / whole)
-        for variant, config, snapshot in zip(VARIANTS, configs, snapshots, strict=True):
-            ensemble = _ended(config, task, snapshot)
+        share = (done + depth) / whole
+        snapshots = yield from with_share(trainer.snapshots(), share)
+        for variant, config, snapshot in zip(DEPTH_VARIANTS, configs, snapshots, strict=True):
+            ensemble = _last_snapshot(config, task, snapshot)
             ensembles[variant].append(ensemble)
-            told = _told(_final(ensemble, request.grid), (done + depth) / whole)
-            found[variant].append((yield from told))
+            work = with_share(_measure_final(ensemble, request.grid), share)
+            quantities[variant].append((yield from work))
         done += (1 + MEASURING) * depth
     yield 1.0
     yield trained_depths(
         request,
-        {variant: tuple(several) for variant, several in ensembles.items()},
-        {variant: joined(several) for variant, several in found.items()},
+        {variant: tuple(parts) for variant, parts in ensembles.items()},
+        {variant: stack_depths(parts) for variant, parts in quantities.items()},
     )
 
 
 def trained_depths(
     request: TrainedRequest,
     ensembles: dict[str, tuple[TrainedEnsemble, ...]],
-    found: dict[str, Measured],
+    quantities: dict[str, Quantities],
 ) -> TrainedDepths:
-    """What was trained and ``found`` on the final surfaces, by variant."""
+    """Combine ensembles and the measured quantities of their final surfaces, by variant."""
     depths = np.array(request.depths)
     results = {
-        variant: depth_result(f"trained_{variant}", request, found[variant], depths)
-        for variant in VARIANTS
+        variant: depth_result(f"trained_{variant}", request, quantities[variant], depths)
+        for variant in DEPTH_VARIANTS
     }
     return TrainedDepths(request, ensembles, results)
 
@@ -118,34 +132,24 @@ def trained_depths(
 def measure_through(
     trained: TrainedDepths, variant: str, depth: int
 ) -> Generator[None, None, DepthResult]:
-    """All seeds' surfaces after each layer of the trained stacks of ``depth`` layers."""
+    """Measure all seeds' surfaces after each layer of the trained stacks of ``depth`` layers."""
     layers = trained.layers(variant, depth)
-    found = yield from measure_layers(layers, trained.request.grid)
+    quantities = yield from measure_layers(layers, trained.request.grid)
     depths = np.arange(1, depth + 1)
-    return depth_result(f"trained_{variant}", trained.request, found, depths)
+    return depth_result(f"trained_{variant}", trained.request, quantities, depths)
 
 
 def replay_trained(
     trained: TrainedDepths, variant: str, depth: int, member: int, grid_size: int = REPLAY_GRID
 ) -> SurfaceResult:
-    """One trained stack's surface after every layer: as many frames as layers."""
+    """Measure one trained stack's surface after every layer; the layers are its frames."""
     check_integer("member", member, 0, trained.request.seed_count - 1)
     model = trained.layers(variant, depth).model.member(member)
     return measure_surface(EveryLayer(model), square_grid(grid_size), bound="rigorous")
 
 
-def _told(work: Generator[None, None, T], share: float) -> Generator[float, None, T]:
-    """``work`` that yields the ``share`` done whenever it gives way."""
-    while True:
-        try:
-            next(work)
-        except StopIteration as end:
-            return end.value
-        yield share
-
-
-def _ended(config: AttentionConfig, task: Task, snapshot: Snapshot) -> TrainedEnsemble:
-    """An ensemble of which nothing but the end is kept."""
+def _last_snapshot(config: AttentionConfig, task: Task, snapshot: Snapshot) -> TrainedEnsemble:
+    """Return a trained ensemble with the last snapshot alone."""
     return TrainedEnsemble(
         config=config,
         seeds=task.seeds,
@@ -161,10 +165,64 @@ def _restored(ensemble: TrainedEnsemble) -> Attention:
     return restore(ensemble.config, ensemble.seeds, ensemble.state).attention
 
 
-def _final(ensemble: TrainedEnsemble, grid_size: int) -> Generator[None, None, Measured]:
-    """What is found on the surfaces of all seeds, arrays (S,)."""
+def _measure_final(ensemble: TrainedEnsemble, grid_size: int) -> Generator[None, None, Quantities]:
+    """Measure the surfaces of all seeds; arrays (S,)."""
     model, grid = _restored(ensemble), square_grid(grid_size)
-    part = max(PART_POINTS // (len(ensemble.seeds) * ensemble.config.depth), 1)
+    part = max(FINAL_PART_POINTS // (len(ensemble.seeds) * ensemble.config.depth), 1)
     jet = yield from jet_by_parts(model, grid.points, "rigorous", part)
     yield
-    return measured(model, jet, grid)
+    return measure_quantities(model, jet, grid)
+
+
+# --- The shipped file -----------------------------------------------------------------------------
+
+SURFACE_PARTS = ("unresolved", "proved")
+QUANTITY_PARTS = ("values", "errors", "known")
+SHIPPED = Path(__file__).resolve().parents[3] / "assets" / "depth" / "trained.safetensors"
+
+
+def save_depths(trained: TrainedDepths, path: Path) -> None:
+    """Write ``trained`` to a safetensors file."""
+    tensors: dict[str, np.ndarray] = {}
+    kinds = {}
+    for variant in DEPTH_VARIANTS:
+        for depth, ensemble in zip(trained.request.depths, trained.ensembles[variant], strict=True):
+            tensors |= ensemble_tensors(ensemble, f"{variant}.{depth}.")
+        result, prefix = trained.results[variant], f"{variant}.found."
+        kinds[variant] = result.bound_kind
+        tensors |= {f"{prefix}{part}": getattr(result, part) for part in SURFACE_PARTS}
+        for name, curve in result.curves.items():
+            tensors |= {f"{prefix}{part}.{name}": getattr(curve, part) for part in QUANTITY_PARTS}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    about = {"request": asdict(trained.request), "bound_kinds": kinds}
+    path.write_bytes(tensor_file(tensors, about))
+
+
+def load_depths(path: Path) -> TrainedDepths:
+    """Read a file of `save_depths`; ``ValueError`` for any other file."""
+    ensembles, quantities = {}, {}
+    try:
+        tensors, about = tensors_and_metadata(path.read_bytes())
+        fields: dict[str, Any] = about["request"]
+        request = TrainedRequest(
+            **fields | {"depths": tuple(fields["depths"]), "gate": GateConfig(**fields["gate"])}
+        )
+        for variant, gated in DEPTH_VARIANTS.items():
+            configs = [request.stack(n, gated, request.arrangement) for n in request.depths]
+            ensembles[variant] = tuple(
+                ensemble_from_tensors(tensors, config, request.seeds, f"{variant}.{config.depth}.")
+                for config in configs
+            )
+            prefix, parts = f"{variant}.found.", dict[str, Any]()
+            for part in QUANTITY_PARTS:
+                parts[part] = {name: tensors[f"{prefix}{part}.{name}"] for name in QUANTITIES}
+            parts |= {part: tensors[prefix + part] for part in SURFACE_PARTS}
+            quantities[variant] = Quantities(**parts, bound_kind=about["bound_kinds"][variant])
+    except (OSError, KeyError, TypeError, AttributeError, ValueError) as error:
+        raise ValueError(f"{path.name} holds no trained stacks: {error}") from error
+    return trained_depths(request, ensembles, quantities)
+
+
+def load_shipped() -> TrainedDepths:
+    """Load the shipped stacks, trained and measured with the request's defaults."""
+    return load_depths(SHIPPED)

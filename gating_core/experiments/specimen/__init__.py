@@ -1,14 +1,19 @@
-"""What is there to see of one model, looked at closely?"""
+"""What is the surface of one model, at each of its points?"""
 
-from gating_core.experiments.specimen.broadest import (
-    CHOSEN_SEEDS,
-    NEEDLE,
-    SEEDS,
-    broadest_seed,
-    chosen_config,
-    needle,
+from gating_core.experiments.specimen.measured import (
+    COLOURINGS,
+    Colouring,
+    MeasuredSpecimen,
+    integrate_specimen,
+    integrate_steps,
+    measure_specimen,
+    specimen_values,
 )
-from gating_core.experiments.specimen.handles import (
+from gating_core.experiments.specimen.model import (
+    CHARTS,
+    Specimen,
+    build_specimen,
+    chart_of,
     draggable_gates,
     draggable_values,
     gate_arrows,
@@ -16,15 +21,14 @@ from gating_core.experiments.specimen.handles import (
     moved_gate,
     own_values,
 )
-from gating_core.experiments.specimen.measured import (
-    MeasuredSpecimen,
-    integrate_specimen,
-    integrate_steps,
-    measure_specimen,
-    specimen_values,
+from gating_core.experiments.specimen.selection import (
+    CHOSEN_SEEDS,
+    NEEDLE,
+    SEEDS,
+    chosen_config,
+    needle,
+    select_seed,
 )
-from gating_core.experiments.specimen.model import CHARTS, Specimen, build_specimen, chart_of
-from gating_core.experiments.specimen.quantities import COLOURINGS, Colouring
 
 __all__ = [
     "CHARTS",
@@ -35,7 +39,6 @@ __all__ = [
     "Colouring",
     "MeasuredSpecimen",
     "Specimen",
-    "broadest_seed",
     "build_specimen",
     "chart_of",
     "chosen_config",
@@ -49,5 +52,6 @@ __all__ = [
     "moved_gate",
     "needle",
     "own_values",
+    "select_seed",
     "specimen_values",
 ]

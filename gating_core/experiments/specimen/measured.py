@@ -1,11 +1,11 @@
-"""What is found on one model: its surface, measured on a grid, and what its layers do there.
+"""The measured surface of one model, and the quantities that can colour it.
 
 Shapes: R x C grid points, D model dimension, H heads, n values, W gates of a layer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,11 +14,11 @@ import torch
 from gating_core.attention.charts import WeightChart
 from gating_core.checks import check_weights
 from gating_core.experiments.budget import affordable_steps
-from gating_core.experiments.inside import look_inside
+from gating_core.experiments.layers import layer_fields
 from gating_core.experiments.specimen.model import Specimen, build_specimen, chart_of
 from gating_core.geometry.curvature import curvature, second_fundamental_form
+from gating_core.geometry.flatness import affine_hull
 from gating_core.geometry.grid import square_grid
-from gating_core.geometry.hull import affine_hull
 from gating_core.geometry.integrals import Integral, SurfaceIntegrals, unseen_curvature
 from gating_core.geometry.point_types import point_types
 from gating_core.geometry.surface import SurfaceResult, surface_result
@@ -29,13 +29,13 @@ from gating_core.pauses import drained
 
 @dataclass(frozen=True, eq=False)
 class MeasuredSpecimen:
-    """A specimen's surface, sampled and measured on a grid, and what its layers did there.
+    """A specimen's surface, sampled and measured on a grid, with its layers' weights and gates.
 
-    ``surface`` has one frame. ``total`` is its integral of |K| dA as the grid shows it: the error
-    is what halving the grid changes, or what holonomy sees between its points, if that is more.
+    ``surface`` has one frame. ``total`` is its integral of |K| dA on the grid; the error is its
+    change under halving of the grid, or its difference from the holonomy sum, whichever is larger.
     Fields are (R, C): ``mean_norm`` |H| (1 / length), ``bending`` |II| (1 / length), ``types``
     codes of `POINT_TYPES`. ``principal`` (R, C, 2) and its error, larger first, for D = 3 only.
-    ``weights`` (H, R, C, n) and ``gates`` (W, R, C) stand in the order of the layers; ``gates`` is
+    ``weights`` (H, R, C, n) and ``gates`` (W, R, C) are in the order of the layers; ``gates`` is
     empty without a gate.
     """
 
@@ -54,33 +54,39 @@ class MeasuredSpecimen:
 
     @property
     def verdict(self) -> Verdict:
-        """Whether the surface is curved or flat, and on which shares of its area."""
+        """The verdict on the surface, with shares of its area."""
         return self.surface.verdicts[0]
 
     @property
     def hull_dimension(self) -> int | None:
         """Dimension of the flat space that the last layer's outputs fill without their gate.
 
-        With several heads each contributes its own values' rank. ``None`` with tokens.
+        With several heads each contributes its own values' rank. Where weights do not add up to
+        one, outputs fill the values' linear span: the flat space through the origin as well.
+        ``None`` with tokens.
         """
         if self.values is None:
             return None
-        heads = np.split(self.values, self.specimen.config.heads, axis=1)
-        return sum(affine_hull(torch.from_numpy(part)).dimension for part in heads)
+        values, config = self.values, self.specimen.config
+        most = config.layer.mixed_count(config) - 1
+        if not config.layer.weights_on_simplex:
+            values, most = np.concatenate([values, np.zeros_like(values[:1])]), most + 1
+        heads = np.split(values, config.heads, axis=1)
+        return sum(min(affine_hull(torch.from_numpy(part)).dimension, most) for part in heads)
 
 
 def integrate_specimen(specimen: Specimen) -> SurfaceIntegrals:
-    """All integrals over the chart, refined as far as a few seconds allow; errors as `chart_of`."""
+    """Compute all integrals over the chart within a few seconds; errors as `chart_of`."""
     return drained(integrate_steps(specimen))
 
 
 def integrate_steps(specimen: Specimen) -> Generator[None, None, SurfaceIntegrals]:
-    """`integrate_specimen`, giving way several times a second."""
+    """Compute `integrate_specimen`, yielding several times a second."""
     return affordable_steps(chart_of(specimen), specimen.config, specimen.covariance)
 
 
 def specimen_values(specimens: Sequence[Specimen], grid_size: int = 61) -> list[np.ndarray]:
-    """The outputs (R, C, D) of each specimen on a grid, and nothing of its curvature."""
+    """Evaluate the outputs (R, C, D) of each specimen on a grid, without its curvature."""
     grid = square_grid(grid_size)
     shape = tuple(grid.weights.shape)
     with torch.no_grad():
@@ -100,10 +106,10 @@ def measure_specimen(specimen: Specimen, grid_size: int = 61) -> MeasuredSpecime
     form = second_fundamental_form(jet, specimen.covariance)
     principal = principal_error = None
     if specimen.config.model_dim == 3:
-        found, error = form.principal_curvatures()
-        principal = found.reshape(*shape, 2).numpy()
+        curvatures, error = form.principal_curvatures()
+        principal = curvatures.reshape(*shape, 2).numpy()
         principal_error = error.reshape(shape).numpy()
-    fields = look_inside(chart, grid)
+    fields = layer_fields(chart, grid)
     unseen = unseen_curvature(jet, field, grid.weights, specimen.covariance).numpy()
     error = np.maximum(surface.total_error, np.where(surface.flat, 0.0, unseen))
     reach = None
@@ -118,10 +124,10 @@ def measure_specimen(specimen: Specimen, grid_size: int = 61) -> MeasuredSpecime
         types=point_types(field, form, float(surface.diagonal[0])).reshape(shape).numpy(),
         principal=principal,
         principal_error=principal_error,
-        weights=[found.weights for found in fields],
+        weights=[each.weights for each in fields],
         gates=[
-            np.ones((layer.gate.weight.shape[-1], *shape)) if found.gates is None else found.gates
-            for layer, found in zip(model.blocks, fields, strict=True)
+            np.ones((layer.gate.weight.shape[-1], *shape)) if each.gates is None else each.gates
+            for layer, each in zip(model.blocks, fields, strict=True)
             if layer.gate is not None
         ],
         reach=reach,
@@ -129,3 +135,66 @@ def measure_specimen(specimen: Specimen, grid_size: int = 61) -> MeasuredSpecime
         if specimen.config.layer.fixed_values
         else None,
     )
+
+
+# --- Colourings -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Colouring:
+    """A quantity over the chart, NaN where it is not known; ``inner`` if a layer's own.
+
+    An inner quantity has a part for each channel or head of a layer.
+    """
+
+    title: str  # in words
+    symbol: str
+    field: Callable[[MeasuredSpecimen, int, int | None], np.ndarray]
+    range: str = "from zero"  # or "signed", "least to largest", "logarithm"
+    inner: str = ""  # "head", "channel" or nothing
+
+    @property
+    def name(self) -> str:
+        """The title, and the symbol if the title does not contain it."""
+        return self.title if self.symbol in self.title else f"{self.title} {self.symbol}"
+
+
+def _resolved(m: MeasuredSpecimen, field: np.ndarray) -> np.ndarray:
+    return np.where(m.surface.resolved[0], field, np.nan)
+
+
+def _gate(m: MeasuredSpecimen, layer: int, part: int | None) -> np.ndarray:
+    """The gate, or 1 without a gate."""
+    return _part(m.gates[layer], part) if m.gates else np.ones_like(m.mean_norm)
+
+
+def _part(stack: np.ndarray, part: int | None) -> np.ndarray:
+    """Select one head or channel of ``stack``, or the mean over all for any other ``part``."""
+    return stack.mean(0) if part is None or part >= len(stack) else stack[part]
+
+
+def _entropy(m: MeasuredSpecimen, layer: int, part: int | None) -> np.ndarray:
+    """In nats, of the weights as shares of their sum: from 0 (one value takes all) to log n."""
+    weights = m.weights[layer]
+    if not m.specimen.config.layer.weights_on_simplex:
+        weights = weights / weights.sum(-1, keepdims=True)
+    logs = np.log(np.where(weights > 0, weights, 1.0))
+    return _part(-(weights * logs).sum(-1), part)
+
+
+COLOURINGS: dict[str, Colouring] = {
+    "curvature": Colouring("Gaussian curvature", "K", lambda m, *_: m.surface.known[0], "signed"),
+    "size": Colouring("size of the curvature", "|K|", lambda m, *_: np.abs(m.surface.known[0])),
+    "mean": Colouring("mean curvature", "|H|", lambda m, *_: _resolved(m, m.mean_norm)),
+    "area": Colouring(
+        "area element", "√det g", lambda m, *_: np.nan_to_num(m.surface.area_element[0])
+    ),
+    "gate": Colouring("how open the gate is", "gate", _gate, "least to largest", inner="channel"),
+    "entropy": Colouring("attention entropy", "entropy", _entropy, inner="head"),
+    "error": Colouring(
+        "bound on the error of K",
+        "error of K",
+        lambda m, *_: _resolved(m, m.surface.gaussian_error[0]),
+        "logarithm",
+    ),
+}

@@ -1,4 +1,8 @@
-"""One model on one chart, built and measured: what the Manifold page shows of each side.
+"""One model on one chart, and its handles: value vectors and gate arrows that can be dragged.
+
+A gate of the first layer opens with an affine function of the input (G1, G4, G5 on memory, no
+pre-normalisation): its logit is a . x + c, and the arrow a = W_in w is drawn. Moving the arrow
+changes the gate weight w by as little as possible (least norm).
 
 Shapes: R x C grid points, D model dimension, H heads, n values, W gates of a layer.
 """
@@ -7,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+import numpy as np
 import torch
 
 from gating_core.attention.charts import WeightChart, weight_chart
@@ -28,8 +33,8 @@ class Specimen:
     sharpness: float = 1.0  # factor on all keys: the larger, the more the softmax saturates
     chart: str = "inputs"  # CHARTS: the query chart or the attention-weight chart
     covariance: Matrix | None = None  # (D, D), None for the identity
-    values: Matrix | None = None  # (n, D): what stands for the last layer's values
-    gate_weight: Matrix | None = None  # (D, W): what stands for the first layer's gate weights
+    values: Matrix | None = None  # (n, D): replaces the last layer's values
+    gate_weight: Matrix | None = None  # (D, W): replaces the first layer's gate weights
 
     def __post_init__(self) -> None:
         check_choice("chart", self.chart, CHARTS)
@@ -38,12 +43,12 @@ class Specimen:
 
     @property
     def ungated(self) -> Specimen:
-        """The same without its gate."""
+        """This specimen without its gate."""
         return replace(self, config=replace(self.config, gate=None), gate_weight=None)
 
 
 def build_specimen(specimen: Specimen) -> Attention:
-    """The model, an ensemble of one; ``ValueError`` where a replaced matrix does not fit."""
+    """Build the model, an ensemble of one; ``ValueError`` if a replaced matrix does not fit."""
     model = build_attention(specimen.config, (specimen.seed,))
     if specimen.sharpness != 1.0:
         for layer in model.blocks:
@@ -66,17 +71,63 @@ def build_specimen(specimen: Specimen) -> Attention:
 def _replace(parameter: torch.nn.Parameter, matrix: Matrix, name: str) -> None:
     new = torch.tensor(matrix, dtype=torch.float64)
     if new.shape != parameter.shape[1:]:
-        wanted = tuple(parameter.shape[1:])
-        raise ValueError(f"{name} has shape {tuple(new.shape)}; it must be {wanted}")
+        shape = tuple(parameter.shape[1:])
+        raise ValueError(f"{name} has shape {tuple(new.shape)}; it must be {shape}")
     if not new.isfinite().all():
         raise ValueError(f"{name} contains NaN or infinite numbers; all must be finite")
     parameter.data[0] = new
 
 
 def chart_of(specimen: Specimen, model: Attention | None = None) -> Attention | WeightChart:
-    """The callable (N, 2) -> (1, N, D) that the specimen's surface is the image of.
+    """Return the callable (N, 2) -> (1, N, D) whose image is the specimen's surface.
 
-    ``ValueError`` where the attention-weight chart cannot be (see `weight_chart`).
+    ``ValueError`` where there is no attention-weight chart (see `weight_chart`).
     """
     model = build_specimen(specimen) if model is None else model
     return model if specimen.chart == "inputs" else weight_chart(model)
+
+
+# --- Handles --------------------------------------------------------------------------------------
+
+LINK_DIGITS = 4  # after the point, of dragged numbers in a link
+
+
+def draggable_values(config: AttentionConfig) -> bool:
+    """Whether a model has three fixed value vectors."""
+    return config.layer.fixed_values and config.value_count == 3
+
+
+def draggable_gates(config: AttentionConfig) -> bool:
+    """Whether the first layer's gates open with affine functions of the input."""
+    gate = config.gate
+    reads_state = gate is not None and gate.position in ("G1", "G4", "G5")
+    return draggable_values(config) and reads_state and config.norm != "pre"
+
+
+def own_values(specimen: Specimen) -> np.ndarray:
+    """(n, D): the last layer's values, before any gate."""
+    return build_specimen(specimen).blocks[-1].values[0].numpy()
+
+
+def gate_arrows(specimen: Specimen) -> np.ndarray:
+    """(W, 2): for every gate of the first layer, the input direction in which it opens."""
+    model = build_specimen(specimen)
+    gate = model.blocks[0].gate
+    assert gate is not None
+    return (model.input_map[0] @ gate.weight[0]).T.numpy()
+
+
+def moved_gate(specimen: Specimen, index: int, arrow: tuple[float, float]) -> Matrix:
+    """Return the first layer's gate weights (D, W) with ``arrow`` for gate ``index``."""
+    model = build_specimen(specimen)
+    gate = model.blocks[0].gate
+    assert gate is not None
+    weight = gate.weight[0].clone()
+    change = torch.tensor(arrow, dtype=torch.float64) - model.input_map[0] @ weight[:, index]
+    weight[:, index] += torch.linalg.pinv(model.input_map[0]) @ change
+    return link_digits(weight.numpy())
+
+
+def link_digits(array: np.ndarray) -> Matrix:
+    """Round a matrix to the digits of a link."""
+    return tuple(tuple(round(float(x), LINK_DIGITS) for x in row) for row in array)

@@ -8,7 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gating_core.attention.charts import weight_chart
-from gating_core.attention.config import SOURCES, AttentionConfig, GateConfig
+from gating_core.attention.config import AttentionConfig, GateConfig
+from gating_core.attention.mechanisms import MECHANISMS
 from gating_core.attention.stack import build_attention
 from gating_core.jets.second_order import second_order_jet
 from tests.core.flat import GRID, assert_flat, curved, field_of, through_logs, warp
@@ -54,6 +55,8 @@ NOT_FLAT = {
     "tokens": AttentionConfig(source="tokens"),
     "two tokens": AttentionConfig(source="tokens", value_count=2),
     "tokens, one head, six dimensions": AttentionConfig(source="tokens", model_dim=6, depth=2),
+    "linear attention": AttentionConfig(source="linear", model_dim=6, value_count=4),
+    "unnormalised linear attention": AttentionConfig(source="unnormalised"),
 }
 # Gates that move or weigh fixed values, and none at all: they do not curve what is flat.
 INNOCENT = [None, *(GateConfig(position=position) for position in ("G2", "G3", "G4"))]
@@ -97,7 +100,7 @@ def test_rms_norm_puts_a_plane_on_a_sphere(dim, gate, chart):
     assert error[sure].median() < 1e-12
 
 
-@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("source", MECHANISMS)
 def test_two_dimensions_are_flat_for_every_map(source):
     config = AttentionConfig(source=source, model_dim=2, gate=GateConfig())
     field = field_of(build_attention(config, range(4)))

@@ -12,16 +12,16 @@ import torch
 import gating_core
 from gating_core.attention.charts import weight_chart
 from gating_core.attention.classifier import parameter_count
-from gating_core.attention.config import LAYERS, AttentionConfig, GateConfig
-from gating_core.attention.gate_kinds import CONTROL_KINDS, GATE_KINDS, GATES, GateKind
+from gating_core.attention.config import AttentionConfig, GateConfig
+from gating_core.attention.gate_kinds import CONTROL_NAMES, GATE_KINDS, GATE_NAMES, GateKind
 from gating_core.attention.layer import AttentionLayer
+from gating_core.attention.mechanisms import MECHANISMS
 from gating_core.attention.stack import build_attention
-from gating_core.experiments.comparison.setting import Setting
-from gating_core.experiments.comparison.variants import variant_config
+from gating_core.experiments.comparison.setting import Setting, variant_config
 from gating_core.experiments.specimen.measured import measure_specimen
 from gating_core.experiments.specimen.model import Specimen
 from gating_core.export.script import script_problem
-from gating_core.jets.second_order import second_order_jet
+from gating_core.jets.second_order import nested_jet, second_order_jet
 from gating_core.randomness import generator
 from gating_core.tasks.task import make_task
 from gating_core.training.train import train_ensemble
@@ -34,15 +34,17 @@ Z = torch.linspace(-9, 9, 50, dtype=torch.float64)
 class UniformLayer(AttentionLayer):
     """Every slot weighs 1 / n, whatever the input: no queries, no keys."""
 
+    title = "Averages of learned slots"
     come_from = "learned slots that all weigh the same"
     fixed_values = True
+    weights_on_simplex = True
     no_weight_chart = "all weights are 1 / n"
 
     def make_weights(self, draw):
         self.values = draw("values", (self.config.value_count, self.config.model_dim), 1.0)
 
-    def attend(self, asking, states, weights):
-        points, count = asking.shape[-2], self.config.value_count
+    def attend(self, query_states, states, weights, mask):
+        points, count = query_states.shape[-2], self.config.value_count
         shape = (len(self.values), self.config.heads, points, count)
         mixed = self.slot_values().mean(1, keepdim=True).expand(-1, points, -1)
         return mixed, torch.full(shape, 1 / count, dtype=mixed.dtype)
@@ -57,7 +59,7 @@ class UniformLayer(AttentionLayer):
 @pytest.fixture
 def uniform(monkeypatch):
     """A gated model of a kind that only this file knows."""
-    monkeypatch.setitem(LAYERS, "uniform", UniformLayer)
+    monkeypatch.setitem(MECHANISMS, "uniform", UniformLayer)
     return AttentionConfig("uniform", heads=3, gate=GateConfig("silu"))
 
 
@@ -86,10 +88,7 @@ def test_a_new_mechanism_has_all_that_layers_have(uniform, parts):
     config = replace(uniform, **parts)
     model = build_attention(config, (3, 8))
     jet = second_order_jet(model, POINTS, "rigorous")
-    for s in range(2):
-        one = model.member(s)
-        slopes = torch.func.vmap(torch.func.jacfwd(lambda p, one=one: one(p[None])[0, 0]))(POINTS)
-        torch.testing.assert_close(jet.first[s], slopes, rtol=1e-9, atol=1e-11)
+    torch.testing.assert_close(jet.stack, nested_jet(model, POINTS).stack, rtol=1e-9, atol=1e-11)
     off = replace(config, gate=replace(config.gate, strength=0.0))
     ungated = build_attention(replace(config, gate=None), (3, 8))
     assert torch.equal(build_attention(off, (3, 8))(POINTS), ungated(POINTS))
@@ -120,7 +119,7 @@ def test_a_new_mechanism_is_measured(uniform):
 def test_what_a_new_mechanism_cannot_do_is_refused_with_its_own_reason(uniform):
     with pytest.raises(ValueError, match=r"source is 'uniform'; .* because all weights are 1 / n"):
         weight_chart(build_attention(uniform))
-    assert script_problem(uniform).startswith("source is 'uniform'; there is a script for 'memory'")
+    assert script_problem(uniform) == "source is 'uniform'; its mechanism has no script"
     with pytest.raises(ValueError, match="source is 'uniform'; the variant 'value' needs 'tokens'"):
         variant_config("value", uniform)
 
@@ -128,34 +127,37 @@ def test_what_a_new_mechanism_cannot_do_is_refused_with_its_own_reason(uniform):
 def test_nobody_asks_a_mechanism_for_its_name():
     """What it can is asked of its class: then a new one is one file and one row."""
     for path in (*(ROOT / "gating_core").rglob("*.py"), *(ROOT / "ui").rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        text = path.read_text(encoding="utf-8")
+        if not any(f'"{name}"' in text for name in MECHANISMS):
+            continue
+        for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.Compare):
                 sides = [ast.unparse(side) for side in (node.left, *node.comparators)]
-                assert not {repr(name) for name in LAYERS} & {*sides}, f"{path}:{node.lineno}"
+                assert not {repr(name) for name in MECHANISMS} & {*sides}, f"{path}:{node.lineno}"
 
 
 # --- A gate ---
 
 
-@pytest.mark.parametrize("name", GATES)
+@pytest.mark.parametrize("name", GATE_KINDS)
 def test_every_gate_says_what_it_is(name):
-    kind = GATES[name]
+    kind = GATE_KINDS[name]
     assert kind.title
-    assert (name in GATE_KINDS) == (kind.control is None)
-    assert (name in CONTROL_KINDS) == (kind.control is not None)
+    assert (name in GATE_NAMES) == (kind.control is None)
+    assert (name in CONTROL_NAMES) == (kind.control is not None)
     if kind.script is not None:  # then it is the same function
-        line = eval(kind.script.format("z"), {"torch": torch, "z": Z})
-        torch.testing.assert_close(torch.as_tensor(line).double(), kind.sigma(Z).double())
+        value = eval(kind.script, {"torch": torch, "z": Z})
+        torch.testing.assert_close(value, kind.sigma(Z).expand_as(Z))
 
 
 def test_the_gates_that_are_offered():
-    assert GATE_KINDS == ("sigmoid", "silu", "tanh")
-    assert CONTROL_KINDS == ("constant", "additive", "pointwise")
+    assert GATE_NAMES == ("sigmoid", "silu", "tanh")
+    assert CONTROL_NAMES == ("constant", "additive", "pointwise")
 
 
 def test_a_new_gate_is_one_record(monkeypatch):
     bell = GateKind("bell gate", lambda z: 1 / (1 + z * z), None)
-    monkeypatch.setitem(GATES, "bell", bell)
+    monkeypatch.setitem(GATE_KINDS, "bell", bell)
     config = AttentionConfig(gate=GateConfig("bell"))
     model, plain = build_attention(config, (3,)), build_attention(AttentionConfig(), (3,))
     gate = model.blocks[0].gate
@@ -164,7 +166,7 @@ def test_a_new_gate_is_one_record(monkeypatch):
     torch.testing.assert_close(model(POINTS), plain(POINTS) / (1 + z * z))
     field = gating_core.curvature(second_order_jet(model, POINTS, "rigorous"))
     assert (field.resolved & ~field.flat).any()
-    assert "gate.kind is 'bell'; there is a script for " in script_problem(config)
+    assert script_problem(config) == "gate.kind is 'bell'; this kind of gate has no script"
 
 
 # --- Its strength ---
@@ -192,9 +194,9 @@ def test_strengths_follow_the_model_into_single_precision():
 
 def test_a_full_gate_costs_no_multiplication_and_an_idle_one_nothing(monkeypatch):
     """At strength 1 what comes out is sigma itself, and at 0 it is not even asked for."""
-    asked, tanh = [], GATES["tanh"]
+    asked, tanh = [], GATE_KINDS["tanh"]
     seen = replace(tanh, sigma=lambda z: asked.append(tanh.sigma(z)) or asked[-1])
-    monkeypatch.setitem(GATES, "tanh", seen)
+    monkeypatch.setitem(GATE_KINDS, "tanh", seen)
     for strength, calls in ((1.0, 1), (0.0, 0)):
         asked.clear()
         config = AttentionConfig(gate=GateConfig("tanh", strength=strength))

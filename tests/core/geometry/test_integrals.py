@@ -10,8 +10,7 @@ from gating_core.geometry.adaptive import adaptive_integrals
 from gating_core.geometry.classics import SURFACES, gnomonic_sphere
 from gating_core.geometry.curvature import curvature
 from gating_core.geometry.grid import square_grid
-from gating_core.geometry.holonomy import loop_holonomy
-from gating_core.geometry.integrals import grid_integrals
+from gating_core.geometry.integrals import grid_integrals, loop_holonomy
 from gating_core.jets.second_order import second_order_jet
 
 NODES, WEIGHTS = (torch.from_numpy(x) for x in np.polynomial.legendre.leggauss(80))

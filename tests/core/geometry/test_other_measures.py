@@ -8,9 +8,9 @@ from gating_core.attention.config import AttentionConfig, GateConfig
 from gating_core.attention.stack import build_attention
 from gating_core.geometry.classics import SURFACES
 from gating_core.geometry.curvature import curvature
+from gating_core.geometry.discrete import paper_proxy, proxy_limit
+from gating_core.geometry.flatness import affine_hull
 from gating_core.geometry.grid import square_grid
-from gating_core.geometry.hull import affine_hull
-from gating_core.geometry.proxy import paper_proxy, proxy_limit
 from gating_core.geometry.solids import solid_curvature
 from gating_core.jets.second_order import second_order_jet
 

@@ -13,9 +13,9 @@ from gating_core.attention.config import AttentionConfig, GateConfig
 from gating_core.attention.stack import build_attention
 from gating_core.geometry.classics import SURFACES
 from gating_core.geometry.curvature import curvature
-from gating_core.geometry.differences import difference_curvature, difference_jet
+from gating_core.geometry.discrete import difference_curvature, difference_jet, mesh_curvature
 from gating_core.geometry.error_curves import (
-    STEPS,
+    DIFFERENCE_STEPS,
     ErrorCurve,
     Scale,
     curvature_scale,
@@ -25,7 +25,6 @@ from gating_core.geometry.error_curves import (
 )
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.integrals import grid_integrals
-from gating_core.geometry.mesh import mesh_curvature
 from gating_core.geometry.second_opinion import second_opinion
 from gating_core.geometry.surface import measure_surface
 from gating_core.jets.second_order import second_order_jet
@@ -361,7 +360,7 @@ def test_curves_over_steps_never_leave_the_chart():
         return SURFACES["torus"].chart(p)
 
     second_opinion(chart, GRID, 1e-5)
-    assert len(reached) > 9 * len(STEPS)
+    assert len(reached) > 9 * len(DIFFERENCE_STEPS)
     assert max(reached) <= 1 + 1.001e-5  # the map of the chosen step, at the edge
 
 
@@ -442,8 +441,7 @@ def assert_json(figure):
 
 def histogram(**functions):
     surfaces = {name: measure_surface(function, GRID) for name, function in functions.items()}
-    frames, colours = dict.fromkeys(surfaces, 0), dict.fromkeys(surfaces, "#2b6cb0")
-    figure = curvature_histogram(surfaces, frames, colours)
+    figure = curvature_histogram(surfaces, dict.fromkeys(surfaces, "#2b6cb0"))
     assert_json(figure)
     return surfaces, figure
 
@@ -483,7 +481,7 @@ def test_a_flat_surface_is_one_spike_at_zero_and_only_doubt_is_hatched():
     assert [bar.y[0] for bar in (undecided, *none)] == [0, 0, 0]
     surface = measure_surface(SURFACES["cone"].chart, GRID)
     doubtful = replace(surface, gaussian_error=np.full_like(surface.gaussian_error, 10.0))
-    _, flat, undecided = curvature_histogram({"a": doubtful}, {"a": 0}, {"a": "red"}).data
+    _, flat, undecided = curvature_histogram({"a": doubtful}, {"a": "red"}).data
     np.testing.assert_allclose([flat.y[0], undecided.y[0]], [0.0, 1.0])
 
 
@@ -515,7 +513,7 @@ def test_unresolved_points_are_named_and_undecided():
     # The same where those points do have an area: bars add up to one.
     whole = surfaces["whole"]
     partly = replace(whole, resolved=whole.resolved & (whole.axis > 0))
-    bars, flat, undecided = curvature_histogram({"a": partly}, {"a": 0}, {"a": "red"}).data
+    bars, flat, undecided = curvature_histogram({"a": partly}, {"a": "red"}).data
     area = whole.area_element[0] * GRID.weights.numpy()
     share = area[:, whole.axis > 0].sum() / area.sum()
     assert undecided.y[0] == pytest.approx(1 - share)

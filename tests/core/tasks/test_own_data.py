@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gating_core.attention.config import AttentionConfig
-from gating_core.experiments.comparison.variants import VARIANTS
+from gating_core.experiments.comparison.setting import VARIANTS
 from gating_core.tasks.own import EXAMPLE_CSV, TRAIN_SHARE, drawn_data, own_task, parse_csv
 from gating_core.tasks.table import COLUMNS, OwnDataError
 from gating_core.training.train import train_ensemble

@@ -6,15 +6,15 @@ import zipfile
 import zlib
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gating_core.tasks.own import EXAMPLE_CSV, parse_csv
 from gating_core.tasks.table import LARGEST_BYTES, OwnDataError
 from tests.core.tasks.test_own_data import GOOD, check_own_or_refused
+from tests.profiles import fuzz
 from tests.ui.foreign_words import HOSTILE
 
-EXAMPLES = max(500, 10 * settings().max_examples)  # `make soak`: 10,000
 SECONDS = 5.0  # far more than any takes: it is found where one takes minutes
 LONGEST_SENTENCE = 250
 ENCODINGS = ("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-32", "latin-1", "cp1252", "cp037")
@@ -50,14 +50,14 @@ QUOTED = st.lists(
                              for row in rows))  # fmt: skip
 
 
-@settings(max_examples=EXAMPLES)
+@fuzz()
 @given(damaged())
 def test_damaged_tables_are_read_or_refused(source):
     check_own_or_refused(source)
     check_own_or_refused(source.decode("utf-8", "surrogateescape"))
 
 
-@settings(max_examples=EXAMPLES)
+@fuzz()
 @given(QUOTED)
 def test_cells_of_any_text_are_read_or_refused(source):
     check_own_or_refused(source)

@@ -1,11 +1,13 @@
 """Do labels follow their rules, and do noise, balance and shares do what they say?"""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gating_core.tasks.rules import TASKS
+from gating_core.tasks.rules import TASKS, TaskKind
 from gating_core.tasks.task import make_task, split_counts
 
 SEEDS = (0, 1, 2)
@@ -73,6 +75,30 @@ def test_tasks_are_documented_arrays(name):
     assert not np.array_equal(task.train_points[0, :50], task.test_points[0])
     assert (TASKS[name].rule.__doc__ or "").count("\n") == 0
     assert (TASKS[name].rule.__doc__ or "").endswith(".")
+
+
+def test_one_line_parts_any_two_classes_unless_the_boundary_is_curved():
+    for name, kind in TASKS.items():
+        task = make_task(name, points=600, seeds=(1,))
+        points, labels = task.train_points[0], task.train_labels[0]
+        worst = min(
+            best_straight_share(points, labels, pair)
+            for pair in itertools.combinations(range(kind.class_count), 2)
+        )
+        assert (worst > 0.98) == (kind.boundary != "curved"), (name, worst)
+        assert (kind.boundary == "pieces") == (kind.class_count > 2)
+    with pytest.raises(ValueError, match="boundary is 'round'; it must be one of 'straight'"):
+        TaskKind(TASKS["circle"].rule, "round")
+
+
+def best_straight_share(points, labels, pair):
+    """The largest share of two classes that lies right of a straight line, of 180 directions."""
+    first, second = (points[labels == label] for label in pair)
+    angles = np.linspace(0, 2 * np.pi, 180, endpoint=False)
+    along = np.stack([np.cos(angles), np.sin(angles)])
+    cuts = np.linspace(-1.5, 1.5, 121)[:, None, None]
+    right = ((first @ along > cuts).sum(1) + (second @ along <= cuts).sum(1)).max()
+    return right / (len(first) + len(second))
 
 
 def test_every_task_has_a_rule():

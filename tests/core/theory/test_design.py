@@ -10,8 +10,8 @@ import torch
 from gating_core.geometry.grid import square_grid
 from gating_core.theory.design import SHAPES, DesignedGate, design
 from gating_core.theory.fit import GateNetwork, first_network, fit_gate
+from gating_core.theory.law import sheet
 from gating_core.theory.measure import measure_any_gate
-from gating_core.theory.sheet import sheet
 from tests.core import exact
 
 GRID = square_grid(15)

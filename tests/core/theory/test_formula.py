@@ -80,13 +80,11 @@ def test_what_is_written_can_be_read_again(text):
     assert parse_formula(formula.text()).expression == formula.expression
 
 
-def _asked(text):
-    """The formula, or ``None`` and what is said."""
+def _parsed(text):
+    """The formula, or ``None``, and the error message."""
     try:
         return parse_formula(text), ""
     except FormulaError as error:
-        if error.place is not None and not 0 <= error.place < len(text):
-            raise
         return None, str(error)
 
 
@@ -106,7 +104,7 @@ TEXTS = st.recursive(
 
 @given(text=TEXTS, u=st.floats(-1, 1), v=st.floats(-1, 1))
 def test_random_formulas_are_read_as_python_would_and_written_without_loss(text, u, v):
-    formula, said = _asked(text)
+    formula, said = _parsed(text)
     if formula is None:
         assert "exponent" in said or "more than" in said
         return
@@ -184,103 +182,100 @@ def test_it_is_written_with_the_current_numbers():
     )
 
 
-REFUSED = {  # a text, what is said, and the place
-    "": ("is empty", None),
-    "   ": ("is empty", None),
-    "x+1": ("'x' at place 1 is not known", 0),
-    "u+cosh(v)": ("'cosh' at place 3", 2),
-    "U": ("'U' at place 1", 0),
-    "2u": ("a sign is missing", 1),
-    "u v": ("a sign is missing", 2),
-    "(u)(v)": ("a sign is missing", 3),
-    "(sin)(u)": ("a sign is missing", 5),
-    "sin u": ("needs parentheses: sin(u)", 4),
-    "sin": ("functions are written as in sin(u)", 0),
-    "sin()": ("functions are written as in sin(u)", 0),
-    "sin+1": ("functions are written as in sin(u)", 0),
-    "u+": ("breaks off", 1),
-    "u+*v": ("breaks off", 2),
-    "(u": ("breaks off", 0),
-    "u)": ("breaks off at place 2", 1),
-    "()": ("something is missing", 0),
-    "9^9^9": ("the exponent at place 3 is 3.8742e+08", 2),
-    "u^(9^9)": ("the exponent at place 4", 3),
-    "u^65": ("from -64 to 64", 2),
-    "u^-65": ("from -64 to 64", 2),
-    "u^(0/0)": ("is nan", 3),
-    "u^(1/0)": ("is inf", 3),
-    "1e999": ("too large", 0),
-    "9" * 150 + "e200": ("too large", 0),
-    "u.real": ("'.' at place 2", 1),
-    "u.__class__": ("'.' at place 2", 1),
-    "__import__('os')": ("'_' at place 1", 0),
-    "().__class__": ("'.' at place 3", 2),
-    "'u'": ('"\'" at place 1', 0),
-    '"u"': ("'\"' at place 1", 0),
-    "f'{u}'": ("'f' at place 1", 0),
-    "[u for u in v]": ("'[' at place 1", 0),
-    "{u}": ("'{' at place 1", 0),
-    "lambda: 1": ("'lambda' at place 1", 0),
-    "lambda u: u": ("'lambda' at place 1", 0),
-    "u:=1": ("':' at place 2", 1),
-    "(u:=1)": ("':' at place 3", 2),
-    "u if v else 1": ("a sign is missing", 2),
-    "u<v": ("'<' at place 2", 1),
-    "u==v": ("'=' at place 2", 1),
-    "u,v": ("',' at place 2", 1),
-    "u//v": ("breaks off", None),
-    "u%v": ("'%' at place 2", 1),
-    "u@v": ("'@' at place 2", 1),
-    "u&v": ("'&' at place 2", 1),
-    "~u": ("'~' at place 1", 0),
-    "not u": ("'not' at place 1", 0),
-    "await u": ("'await' at place 1", 0),
-    "True": ("'True' at place 1", 0),
-    "None": ("'None' at place 1", 0),
-    "inf": ("'inf' at place 1", 0),
-    "nan": ("'nan' at place 1", 0),
-    "eval(u)": ("'eval' at place 1", 0),
-    "1j": ("a sign is missing", 1),
-    "0x10": ("a sign is missing", 1),
-    "1_000": ("'_' at place 2", 1),
-    "1..2": ("a sign is missing", 2),
-    "u\nv": (r"'\n' at place 2", 1),
-    "u\x00": (r"'\x00' at place 2", 1),
-    "u#v": ("'#' at place 2", 1),
-    "u;v": ("';' at place 2", 1),
-    "u\\v": ("at place 2", 1),
-    "ｕ": ("'ｕ' at place 1", 0),  # full width
-    "υ": ("'υ' at place 1", 0),  # Greek upsilon
-    "ѵ": ("'ѵ' at place 1", 0),  # Cyrillic izhitsa
-    "𝓾": ("at place 1", 0),
-    "ехр(u)": ("'е' at place 1", 0),  # Cyrillic
-    "u²": ("'²' at place 2", 1),
-    "２*u": ("'２' at place 1", 0),
-    "٣": ("the character '٣' at place 1", 0),  # Arabic three
-    "u\u200bv": ("at place 2", 1),
-    "u\u2044v": ("at place 2", 1),
-    "u\u2013v": ("at place 2", 1),
-    "u\u037e": ("at place 2", 1),
-    "(" * 21 + "u" + ")" * 21: ("more than 20 parentheses", 20),
-    "+".join("u" * 41): ("more than 80", None),
-    "-" * 80 + "u": ("more than 80", 80),
-    "u" + " " * 200 + "+1": ("has 203 characters", None),
+REFUSED = {  # a text, and part of the message
+    "": "is empty",
+    "   ": "is empty",
+    "x+1": "'x' at position 1 is not known",
+    "u+cosh(v)": "'cosh' at position 3",
+    "U": "'U' at position 1",
+    "2u": "a sign is missing",
+    "u v": "a sign is missing",
+    "(u)(v)": "a sign is missing",
+    "(sin)(u)": "a sign is missing",
+    "sin u": "needs parentheses: sin(u)",
+    "sin": "functions are written as in sin(u)",
+    "sin()": "functions are written as in sin(u)",
+    "sin+1": "functions are written as in sin(u)",
+    "u+": "breaks off",
+    "u+*v": "breaks off",
+    "(u": "breaks off",
+    "u)": "breaks off at position 2",
+    "()": "something is missing",
+    "9^9^9": "the exponent at position 3 is 3.8742e+08",
+    "u^(9^9)": "the exponent at position 4",
+    "u^65": "from -64 to 64",
+    "u^-65": "from -64 to 64",
+    "u^(0/0)": "is nan",
+    "u^(1/0)": "is inf",
+    "1e999": "too large",
+    "9" * 150 + "e200": "too large",
+    "u.real": "'.' at position 2",
+    "u.__class__": "'.' at position 2",
+    "__import__('os')": "'_' at position 1",
+    "().__class__": "'.' at position 3",
+    "'u'": '"\'" at position 1',
+    '"u"': "'\"' at position 1",
+    "f'{u}'": "'f' at position 1",
+    "[u for u in v]": "'[' at position 1",
+    "{u}": "'{' at position 1",
+    "lambda: 1": "'lambda' at position 1",
+    "lambda u: u": "'lambda' at position 1",
+    "u:=1": "':' at position 2",
+    "(u:=1)": "':' at position 3",
+    "u if v else 1": "a sign is missing",
+    "u<v": "'<' at position 2",
+    "u==v": "'=' at position 2",
+    "u,v": "',' at position 2",
+    "u//v": "breaks off",
+    "u%v": "'%' at position 2",
+    "u@v": "'@' at position 2",
+    "u&v": "'&' at position 2",
+    "~u": "'~' at position 1",
+    "not u": "'not' at position 1",
+    "await u": "'await' at position 1",
+    "True": "'True' at position 1",
+    "None": "'None' at position 1",
+    "inf": "'inf' at position 1",
+    "nan": "'nan' at position 1",
+    "eval(u)": "'eval' at position 1",
+    "1j": "a sign is missing",
+    "0x10": "a sign is missing",
+    "1_000": "'_' at position 2",
+    "1..2": "a sign is missing",
+    "u\nv": r"'\n' at position 2",
+    "u\x00": r"'\x00' at position 2",
+    "u#v": "'#' at position 2",
+    "u;v": "';' at position 2",
+    "u\\v": "at position 2",
+    "ｕ": "'ｕ' at position 1",  # full width
+    "υ": "'υ' at position 1",  # Greek upsilon
+    "ѵ": "'ѵ' at position 1",  # Cyrillic izhitsa
+    "𝓾": "at position 1",
+    "ехр(u)": "'е' at position 1",  # Cyrillic
+    "u²": "'²' at position 2",
+    "２*u": "'２' at position 1",
+    "٣": "the character '٣' at position 1",  # Arabic three
+    "u\u200bv": "at position 2",
+    "u\u2044v": "at position 2",
+    "u\u2013v": "at position 2",
+    "u\u037e": "at position 2",
+    "(" * 21 + "u" + ")" * 21: "more than 20 parentheses",
+    "+".join("u" * 41): "more than 80",
+    "-" * 80 + "u": "more than 80",
+    "u" + " " * 200 + "+1": "has 203 characters",
 }
 
 
 @pytest.mark.parametrize("text", REFUSED)
 def test_what_is_no_formula_is_refused_in_one_sentence(text):
-    said, place = REFUSED[text]
     started = time.perf_counter()
     with pytest.raises(FormulaError) as caught:
         parse_formula(text)
     assert time.perf_counter() - started < SLOW_SECONDS
     message = str(caught.value)
-    assert said in message
+    assert REFUSED[text] in message
     assert "\n" not in message
     assert "Error" not in message
-    if place is not None:
-        assert caught.value.place == place
 
 
 @pytest.mark.parametrize("value", [None, 3, b"u", ["u"], {"u": 1}])
@@ -317,7 +312,7 @@ def test_any_row_of_pieces_is_a_formula_or_one_sentence(parts):
 
 def _check_harmless(text):
     started = time.perf_counter()
-    formula, said = _asked(text)
+    formula, said = _parsed(text)
     assert "\n" not in said
     if formula is not None:
         assert isinstance(formula.expression.variables, frozenset)

@@ -11,8 +11,7 @@ from gating_core.geometry.grid import square_grid
 from gating_core.jets.second_order import second_order_jet
 from gating_core.theory.formula import parse_formula
 from gating_core.theory.gallery import sphere_case
-from gating_core.theory.law import law, law_at
-from gating_core.theory.sheet import GatedSheet, sheet
+from gating_core.theory.law import GatedSheet, law, law_at, sheet
 from tests.core import exact
 from tests.core.flat import warp
 

@@ -132,7 +132,7 @@ def test_attention_spreads_in_every_layer_where_it_is_asked_to():
         assert asked > not_asked + 1
 
 
-def trained(recipe, config=GATED, seeds=(1, 2, 3), steps=120):
+def trained(recipe, config=GATED, seeds=(1, 2, 3), steps=80):
     task = make_task("circle", points=128, seeds=seeds)
     trainer = Trainer([config], task, recipe)
     first = drained(trainer.snapshots())[0]

@@ -14,7 +14,7 @@ from gating_core.pauses import drained
 from gating_core.tasks.task import make_task
 from gating_core.training.batches import Batches
 from gating_core.training.recipe import GOOD_START, OPTIMISERS, Recipe
-from gating_core.training.scores import Questions, cross_entropies, scores
+from gating_core.training.scores import Examples, cross_entropies, scores
 from gating_core.training.trainer import Trainer, TrainingDiverged
 
 GATED = AttentionConfig(model_dim=8, gate=GateConfig())
@@ -55,7 +55,7 @@ def assert_close(a, b, members=slice(None)):
 def test_sixteen_models_train_together_as_each_trains_alone():
     many, alone = (make_task("xor", seeds=seeds) for seeds in (range(16), (11,)))
     begin = [snapshots(Trainer([GATED], task, Recipe()))[0] for task in (many, alone)]
-    end = [snapshots(trained([GATED], task, 400))[0] for task in (many, alone)]
+    end = [snapshots(trained([GATED], task, 100))[0] for task in (many, alone)]
     for name, value in begin[1].state.items():
         assert np.array_equal(begin[0].state[name][11], value[0]), name
     assert_close(*end, members=slice(11, 12))
@@ -69,9 +69,9 @@ def test_variants_train_in_one_batch_as_they_train_alone(kind):
     gated = replace(GATED, gate=GateConfig(kind))
     half = replace(GATED, gate=GateConfig(kind, strength=0.5))
     configs = (UNGATED, gated, half)
-    together = snapshots(trained(configs, task, 200))
+    together = snapshots(trained(configs, task, 60))
     for config, mixed in zip(configs, together, strict=True):
-        assert_close(mixed, snapshots(trained([config], task, 200))[0])
+        assert_close(mixed, snapshots(trained([config], task, 60))[0])
     # Weight decay has shrunk the gates of the ungated models; they are not part of them.
     assert not any("gate" in name for name in together[0].state)
     assert any("gate" in name for name in together[1].state)
@@ -158,6 +158,31 @@ def test_a_step_counts_from_the_one_before_whatever_the_pauses(monkeypatch):
     assert_equal(snapshots(trainer)[0], whole)
 
 
+def test_another_loss_and_another_source_of_batches():
+    """The task's own batches and loss, given, change no bit; others are what is learned from."""
+    task, recipe = make_task("xor", seeds=SEEDS), RECIPES["adam"]
+    plain = trained([GATED], task, 20)
+    own = Trainer([GATED], task, recipe, loss=cross_entropies, batches=Batches(task, 64))
+    squares = Trainer([GATED], task, recipe, loss=square_loss)
+    flipped = Batches(task, 64)
+    flipped.columns = (*flipped.columns[:2], 1 - flipped.columns[2])
+    wrong = Trainer([GATED], task, recipe, batches=flipped)
+    for trainer, steps in ((own, 20), (squares, 100), (wrong, 100)):
+        for _ in trainer.advance(steps):
+            pass
+    assert torch.equal(own.weights, plain.weights)
+    shown = snapshots(squares)[0]
+    assert (shown.train_accuracy > 0.8).all()
+    logits = squares.model(torch.from_numpy(task.test_points).float())
+    loss = square_loss(logits, torch.from_numpy(task.test_labels)).mean(-1)
+    np.testing.assert_allclose(shown.test_loss, loss.detach(), rtol=1e-5)
+    assert (snapshots(wrong)[0].train_accuracy < 0.2).all()
+
+
+def square_loss(logits, labels):
+    return (logits.softmax(-1) - torch.nn.functional.one_hot(labels, 2)).square().sum(-1)
+
+
 def test_an_epoch_shows_every_point_once_and_all_variants_the_same():
     task = make_task("xor", points=48, seeds=SEEDS)
     seen = list(Batches(task, 16, copies=2).take(6))
@@ -177,7 +202,7 @@ def test_an_epoch_shows_every_point_once_and_all_variants_the_same():
     assert not torch.equal(points[:3, :48], points[:3, 48:])
 
 
-@pytest.mark.parametrize("classes", ["xor", "blobs3", "blobs4"])
+@pytest.mark.parametrize("classes", ["xor", "blobs3"])
 def test_scores_are_means_over_all_points(classes):
     task = make_task(classes, points=77, test_points=501, seeds=SEEDS, noise=0.1)
     snapshot = snapshots(trained([GATED], task, 20))[0]
@@ -198,7 +223,7 @@ def test_scores_know_whose_points_are_whose():
     trainer = trained((UNGATED, GATED), task, 150)
     turned = np.roll(task.train_labels, 1, axis=0)
     right, wrong = (
-        drained(scores(trainer.model, Questions.about(task.train_points, labels, 2)))[1]
+        drained(scores(trainer.model, Examples.of(task.train_points, labels, 2)))[1]
         for labels in (task.train_labels, turned)
     )
     assert right.shape == (6,)
@@ -228,12 +253,12 @@ def test_a_rate_of_zero_leaves_everything_where_it_was():
         assert torch.equal(begin.weights, end.weights)
 
 
-@pytest.mark.parametrize("optimiser", list(OPTIMISERS))
-def test_every_optimiser_has_a_good_start(optimiser):
+def test_sgd_has_a_good_start():
+    """Adam's is that of the table in test_training."""
     task = make_task("xor", seeds=range(8))
-    recipe = Recipe(optimiser, *GOOD_START[optimiser])
+    recipe = Recipe("sgd", *GOOD_START["sgd"])
     found = snapshots(trained((UNGATED, GATED), task, 400, recipe))
-    # Measured .78 and .98 with Adam, .76 and .97 with SGD.
+    # Measured .76 and .97.
     assert found[0].test_accuracy.mean() < 0.87
     assert found[1].test_accuracy.mean() > 0.93
 

@@ -1,24 +1,21 @@
 """Do ensembles learn, alone and together?"""
 
-import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from scipy import stats
 
-from gating_core.attention.classifier import build_classifier, restore
+from gating_core.attention.classifier import build_classifier
 from gating_core.attention.config import AttentionConfig, GateConfig
-from gating_core.experiments.comparison.variants import VARIANTS
+from gating_core.experiments.comparison.setting import VARIANTS
 from gating_core.tasks.task import make_task
-from gating_core.training.scores import accuracy
+from gating_core.training import trained
 from gating_core.training.train import snapshot_steps, train_ensemble
 from gating_core.training.trained import mean_interval
 from gating_core.training.trainer import TrainingDiverged
 
-ROOT = Path(__file__).resolve().parents[3]
 SEEDS = (0, 1, 2)
 
 
@@ -48,55 +45,16 @@ def test_snapshot_steps_are_dense_early(steps, count):
     assert gaps[0] <= gaps[-1]
 
 
-def test_models_train_together_as_they_train_alone():
-    config = AttentionConfig(gate=GateConfig())
-    seeds = tuple(range(6))
-    together = last(config, make_task("xor", seeds=seeds), seeds)
-    alone = last(config, make_task("xor", seeds=(4,)), (4,))
-    for name, value in alone.state.items():
-        # Batched sums round differently; 150 steps of float32 amplify it to about 1e-5.
-        np.testing.assert_allclose(together.state[name][4], value[0], atol=1e-4, rtol=0)
-
-
-def test_the_same_call_gives_the_same_bits():
-    task, config = make_task("circle", seeds=SEEDS), AttentionConfig(gate=GateConfig())
-    a, b = last(config, task), last(config, task)
-    for name in a.state:
-        assert np.array_equal(a.state[name], b.state[name]), name
-
-
 def test_training_leaves_the_global_generator_alone():
     state = torch.get_rng_state()
     last(AttentionConfig(), make_task("xor", seeds=SEEDS), steps=5)
     assert torch.equal(torch.get_rng_state(), state)
 
 
-def test_weight_decay_shrinks_the_weights():
-    task, config = make_task("circle", seeds=SEEDS), AttentionConfig()
-    size = [
-        sum(float((v**2).sum()) for v in last(config, task, weight_decay=w).state.values())
-        for w in (0.0, 0.3)
-    ]
-    assert size[1] < size[0]
-
-
-def test_a_restored_classifier_is_the_trained_one():
-    task, config = make_task("xor", seeds=SEEDS), AttentionConfig(gate=GateConfig())
-    snapshot = last(config, task)
-    model = restore(config, SEEDS, snapshot.state)
-    logits = model(torch.from_numpy(task.test_points))
-    assert logits.dtype == torch.float64
-    measured = accuracy(logits, torch.from_numpy(task.test_labels))
-    # float32 against float64 may flip a point that sits on the boundary.
-    np.testing.assert_allclose(measured, snapshot.test_accuracy, atol=2e-3)
-
-
 # The theory notes' table, D = 8, n = 3, 16 seeds, 400 steps.
 TABLE = {
-    "xor": {"ungated": 0.744, "sigmoid": 0.975, "silu": 0.981, "pointwise": 0.759,
-            "additive": 0.957},
-    "linear": {"ungated": 0.995, "sigmoid": 0.993, "silu": 0.993, "pointwise": 0.996,
-               "additive": 0.993},
+    "xor": {"ungated": 0.744, "sigmoid": 0.975, "pointwise": 0.759},
+    "linear": {"sigmoid": 0.993},
 }  # fmt: skip
 
 
@@ -153,9 +111,10 @@ def test_intervals_are_student_t():
         mean_interval(np.ones(1))
 
 
-def test_an_interval_imports_little():
-    code = "import sys, numpy\n" \
-           "from gating_core.training import mean_interval\n" \
-           "mean_interval(numpy.arange(3.0))\n" \
-           "assert 'scipy.stats' not in sys.modules"  # fmt: skip
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
+def test_an_interval_imports_little(monkeypatch):
+    """`scipy.stats` takes half a second."""
+    monkeypatch.delitem(sys.modules, "scipy.stats", raising=False)
+    trained._quantile.cache_clear()
+    mean_interval(np.arange(3.0))
+    assert "scipy.stats" not in sys.modules
+    assert "scipy" not in vars(trained)

@@ -8,10 +8,11 @@ import shlex
 import string
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gating_core.experiments.comparison import TooLarge
+from tests.profiles import fuzz
 from tests.ui.common.test_links import BAD, GOOD, PAGES
 from tests.ui.foreign_words import HOSTILE
 from tests.ui.opening import mistakes, open_page
@@ -19,15 +20,14 @@ from ui.claims.request import Request as ClaimsRequest
 from ui.claims.request import command
 from ui.common.control_table import Controls
 from ui.common.links import check_link
-from ui.decision_boundary.request import Request as RunRequest
-from ui.decision_boundary.request import TooLong, setting
+from ui.decision_boundary.request import BoundaryRequest, TooLong, setting
 from ui.decision_boundary.request import resolve as resolve_run
 from ui.depth.request import DepthSelection
 from ui.gates.request import GateRequest, case_of
 from ui.gates.request import resolve as resolve_gate
 from ui.landing.controls import LANDING
 from ui.limits import QUOTED_CHARACTERS, TRAINING_NUMBERS
-from ui.manifold.request import Request as ManifoldRequest
+from ui.manifold.request import ManifoldRequest
 from ui.manifold.request import resolve as resolve_manifold
 
 OPENED = (
@@ -37,7 +37,6 @@ OPENED = (
     "pages/4_Depth.py",
     "pages/5_Claims.py",
 )
-EXAMPLES = max(500, 10 * settings().max_examples)  # `make soak`: 10,000
 LONGEST_SENTENCE = 300  # letters
 NUMBERS = st.one_of(
     st.floats().map(repr), st.integers().map(str), st.integers(-(10**30), 10**30).map(str),
@@ -90,19 +89,19 @@ def fed(controls: Controls, link: dict[str, list[str]], kind: type):
     return kind(**{name: value for name, value in found.items() if value is not None})
 
 
-@settings(max_examples=EXAMPLES)
+@fuzz()
 @given(LINKS)
 def test_any_link_to_decision_boundary_is_a_run_within_limits_or_a_sentence(link):
-    request, notes = resolve_run(fed(PAGES["boundary"], link, RunRequest), None)
+    request, notes = resolve_run(fed(PAGES["boundary"], link, BoundaryRequest), None)
     assert all(note.endswith(".") and note.isprintable() for _, note in notes)
     try:
         found = setting(request, None)
-    except (TooLarge, TooLong):  # one sentence each, see `asked_setting`
+    except (TooLarge, TooLong):  # one sentence each, see `read_setting`
         return
     assert found.training_numbers <= TRAINING_NUMBERS
 
 
-@settings(max_examples=EXAMPLES // 4)  # each makes two models
+@fuzz()
 @given(LINKS)
 def test_any_link_to_manifold_is_two_models_within_limits_or_a_sentence(link):
     controls = {name: control for name, control in PAGES["manifold"].items()
@@ -112,12 +111,12 @@ def test_any_link_to_manifold_is_two_models_within_limits_or_a_sentence(link):
     except ValueError as error:
         said = [str(error)]
     else:
-        assert 1 <= len(found.sides) <= 2
+        assert 1 <= len(found.variants) <= 2
         said = [*found.notes.values()]
     assert all(text.isprintable() and len(text) < LONGEST_SENTENCE for text in said)
 
 
-@settings(max_examples=EXAMPLES)
+@fuzz()
 @given(LINKS)
 def test_any_link_to_the_gates_is_a_gate_or_a_sentence(link):
     request, note = resolve_gate(fed(PAGES["gates"], link, GateRequest))
@@ -126,7 +125,7 @@ def test_any_link_to_the_gates_is_a_gate_or_a_sentence(link):
     assert len(note) < LONGEST_SENTENCE
 
 
-@settings(max_examples=EXAMPLES)
+@fuzz()
 @given(LINKS)
 def test_any_link_to_depth_names_a_stack_that_there_is(link):
     request = fed(PAGES["depth"], link, DepthSelection)
@@ -135,7 +134,7 @@ def test_any_link_to_depth_names_a_stack_that_there_is(link):
     assert 1 <= request.depth <= 16
 
 
-@settings(max_examples=EXAMPLES)
+@fuzz()
 @given(LINKS)
 def test_any_link_to_claims_is_a_study_that_a_shell_can_be_told(link):
     request = fed(PAGES["claims"], link, ClaimsRequest)
@@ -146,13 +145,13 @@ def test_any_link_to_claims_is_a_study_that_a_shell_can_be_told(link):
     assert ("--scheduler" in said) == bool(request.scheduler)
 
 
-@settings(max_examples=EXAMPLES)
+@fuzz()
 @given(LINKS)
 def test_any_link_to_the_first_page_is_mended_once(link):
     fed(LANDING, link, type("Nothing", (), {}))
 
 
-@settings(max_examples=max(3, settings().max_examples // 20))  # seconds each
+@fuzz(3, soak=50)  # seconds each
 @given(st.sampled_from(OPENED), LINKS)
 def test_a_page_opens_whatever_its_link_says(page, link):
     link = {name: texts for name, texts in link.items() if name.isprintable() and name and texts}

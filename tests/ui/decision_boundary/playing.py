@@ -1,4 +1,4 @@
-"""How does a test open the Decision boundary page, wait for it and read it?"""
+"""Opening the Decision boundary page, waiting for it and reading it."""
 
 import re
 import threading
@@ -8,12 +8,12 @@ from functools import partial
 import numpy as np
 
 from gating_core.experiments import budget
-from gating_core.experiments.comparison import along, frames
+from gating_core.experiments.comparison import frames, run_curvature
 from gating_core.experiments.comparison.run import TrainedRun
 from tests.ui.opening import TIMEOUT_SECONDS, component, open_page, report
 from tests.ui.payload import unpack
-from ui.decision_boundary import parts as boundary
 from ui.decision_boundary import training
+from ui.decision_boundary.controls import VIEW_KEY
 from ui.work import runs
 
 PAGE = "pages/2_Decision_boundary.py"
@@ -21,10 +21,10 @@ QUICK = dict(seeds="2", steps="50", points="64")
 GRID = 15
 # Measured on fewer points; the default experiment is measured as visitors see it.
 QUICKLY = (
-    (budget, "AFFORDABLE", 1e6),
-    (frames, "FILM_GRID", GRID),
-    (along, "FILM_GRID", GRID),
-    (along, "FINAL_GRID", 31),
+    (budget, "AFFORDABLE_COST", 1e6),
+    (frames, "FRAME_GRID", GRID),
+    (run_curvature, "FRAME_GRID", GRID),
+    (run_curvature, "FINAL_GRID", 31),
 )
 AS_IT_IS = [(module, name, getattr(module, name)) for module, name, _ in QUICKLY]
 DOWNLOADS = {"take_weights", "take_script", "take_log", "take_figure"}
@@ -53,7 +53,7 @@ def run_of(app) -> TrainedRun:
 
 def picture(app):
     """What the linked view was sent: header and arrays."""
-    return unpack(component(app, boundary.VIEW_KEY).proto.bytes)
+    return unpack(component(app, VIEW_KEY).proto.bytes)
 
 
 def draw_points(app, points, labels, serial=1):
@@ -69,18 +69,18 @@ def choose(app, menu, word):
     return app
 
 
-def said(app):
+def texts_of(app):
     return " ".join(e.value for e in (*app.caption, *app.markdown, *app.get("text")))
 
 
 def totals(app, frame=-1):
-    """What is said of total curvature over both sides in a frame."""
+    """The text on total curvature over both models in a frame."""
     captions = [column["captions"] for column in picture(app)[0]["columns"][:2]]
     return [lines[frame].split(" · ")[1] for lines in captions]
 
 
 def total_shown(app, side):
-    """The total curvature that is quoted over the last frame of a side, without its doubt."""
+    """The total curvature over the last frame of a side, without its doubt."""
     return float(re.search(r"total curvature \*\*([\d.]+) ±", totals(app)[side])[1])
 
 

@@ -23,8 +23,7 @@ from ui.depth.controls import QUANTITY_WORDS
 from ui.depth.replay import GAP, REPLAY_GRID, replay_view
 from ui.depth.request import STACKED, UNTRAINED, DepthSelection, manifold_link
 from ui.manifold.controls import MANIFOLD
-from ui.manifold.request import Request as ManifoldRequest
-from ui.manifold.request import resolve
+from ui.manifold.request import ManifoldRequest, resolve
 
 GRID = 7
 QUICK = DepthRequest(depth=8, seed_count=6, grid=GRID)
@@ -86,7 +85,7 @@ def test_manifold_is_sent_the_same_stack(around):
         link = manifold_link(selection, 3)
         assert check_link({name: [text] for name, text in link.items()}, MANIFOLD) == ({}, [])
         fed = {MANIFOLD[name].feeds: MANIFOLD[name].parse(text) for name, text in link.items()}
-        side = resolve(ManifoldRequest(grid=31, **fed)).sides[gated]
+        side = resolve(ManifoldRequest(grid=31, **fed)).variants[gated]
         found = measure_specimen(side, GRID).surface.values[0]
         wanted = replay(UNTRAINED, selection.replayed, selection.member, GRID).values[2]
         np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-14)

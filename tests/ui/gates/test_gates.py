@@ -15,18 +15,26 @@ from gating_core.theory import (
     parse_formula,
     sphere_case,
 )
+from tests.ui.held import held_in
 from tests.ui.opening import component, mistakes, open_page, report
-from ui.gates.frames import LAW_PARTS, measure_frames
-from ui.gates.measured import EVERY
-from ui.gates.picture import gate_picture
-from ui.gates.request import GRID, STRENGTHS, GateRequest, resolve
+from ui.gates import measured
+from ui.gates.frames import LAW_PARTS, measured_frames
+from ui.gates.picture import drawable, gate_picture, settled_by
+from ui.gates.request import GRID_SIZE, STRENGTHS, GateRequest, resolve
 from ui.gates.shipped import numbers_of, picture_file, shipped
 from ui.gates.tile_pictures import SIZE
 from ui.gates.words import caption, law_latex, law_sentence, range_text, reading
-from ui.work import pool
+from ui.work import pool, shared
 
 PAGE, VIEW = "pages/3_Which_gates_curve.py", "gates_view"
 SLACK = 1e-9  # relative: other machines round exp and its like differently
+
+
+@pytest.fixture
+def held(monkeypatch):
+    """One strength is there, all others wait: for what needs no more than that."""
+    with held_in(shared, measured.EVERY, monkeypatch) as held:
+        yield held
 
 
 # --- Tiles ----------------------------------------------------------------------------------------
@@ -34,7 +42,7 @@ SLACK = 1e-9  # relative: other machines round exp and its like differently
 
 @pytest.mark.parametrize("name", GALLERY)
 def test_a_tile_says_what_is_measured_afresh(name):
-    fresh = numbers_of(measure_gate(GALLERY[name], 1.0, square_grid(GRID)))
+    fresh = numbers_of(measure_gate(GALLERY[name], 1.0, square_grid(GRID_SIZE)))
     said = shipped()[name]
     assert said.verdict == fresh.verdict
     assert (said.least, said.largest) == pytest.approx((fresh.least, fresh.largest), SLACK, 1e-12)
@@ -63,13 +71,13 @@ def test_all_strengths_of_a_gate_are_measured_before_trainings(monkeypatch):
 
     monkeypatch.setattr(pool.POOL, "stream", noted)
     request = GateRequest(radius=0.75)
-    *_, found = EVERY.make(request)
+    *_, found = measured.EVERY.make(request)
     assert [frame.strength for frame in found] == list(STRENGTHS)
     assert ranks == [pool.Rank.BRIEF] * pool.POOL.size
 
 
 def test_the_sphere_turns_flat_and_is_one_over_r_squared():
-    flat, mixed, full = measure_frames(GateRequest(radius=0.5), (0.0, 0.5, 1.0), 31)
+    flat, mixed, full = measured_frames(GateRequest(radius=0.5), (0.0, 0.5, 1.0), 31)
     assert (flat.verdict, full.verdict) == ("flat", "positively curved")
     assert mixed.verdict == measure_gate(sphere_case(0.5), 0.5, square_grid(31)).verdict
     assert full.range == pytest.approx((4.0, 4.0), 1e-12)
@@ -81,13 +89,13 @@ def test_the_sphere_turns_flat_and_is_one_over_r_squared():
 
 
 def test_a_gate_with_several_channels_has_no_law():
-    (frame,) = measure_frames(GateRequest("ruled"), (1.0,), 31)
+    (frame,) = measured_frames(GateRequest("ruled"), (1.0,), 31)
     assert frame.law is None
     assert "gate for each channel" in reading(frame, "")
 
 
 def test_where_a_formula_is_no_gate_nothing_is_drawn_and_it_is_said():
-    frames = measure_frames(GateRequest("own", formula="u"), (0.0, 1.0), 31)
+    frames = measured_frames(GateRequest("own", formula="u"), (0.0, 1.0), 31)
     arrays = gate_picture(frames).view.arrays
     lost = np.isnan(arrays["gated_gate"][1])
     assert lost.mean() == pytest.approx(frames[1].share_lost)
@@ -100,7 +108,7 @@ def test_where_a_formula_is_no_gate_nothing_is_drawn_and_it_is_said():
 
 def test_the_law_is_read_off_with_its_numbers_at_every_point():
     """Of the sphere: rho = |y|/r, and so det Hess rho = 1/(r² |y|⁴) and |m|² = 1/r²."""
-    frames = measure_frames(GateRequest(radius=0.5), (0.0, 1.0), 31)
+    frames = measured_frames(GateRequest(radius=0.5), (0.0, 1.0), 31)
     arrays = gate_picture(frames).view.arrays
     u, v = np.meshgrid(arrays["axis"], arrays["axis"])
     square = 1 + u**2 + v**2
@@ -114,16 +122,16 @@ def test_the_law_is_read_off_with_its_numbers_at_every_point():
 
 
 def test_what_is_zero_within_its_error_is_read_off_as_zero_only_where_that_is_small():
-    (bent,) = measure_frames(GateRequest("own", formula="1/(3+u^2+v)"), (1.0,), 31)
+    (bent,) = measured_frames(GateRequest("own", formula="1/(3+u^2+v)"), (1.0,), 31)
     assert not bent.law_parts["hessian"].any()
     assert not bent.law_parts["gaussian"].any()
-    (steep,) = measure_frames(GateRequest("own", formula="exp(20*u)"), (1.0,), 31)
+    (steep,) = measured_frames(GateRequest("own", formula="exp(20*u)"), (1.0,), 31)
     np.testing.assert_array_equal(np.isnan(steep.law_parts["hessian"]), np.isnan(steep.known))
     assert np.isnan(steep.known).any()
 
 
 def test_what_is_not_known_does_not_count_among_what_is_known_to():
-    (frame,) = measure_frames(GateRequest("own", formula="(u+1e-14)*exp(v)"), (1.0,), 31)
+    (frame,) = measured_frames(GateRequest("own", formula="(u+1e-14)*exp(v)"), (1.0,), 31)
     known = np.isfinite(frame.known)
     assert frame.largest_error == frame.error[known].max()
     assert frame.largest_error < max(frame.range)
@@ -131,7 +139,7 @@ def test_what_is_not_known_does_not_count_among_what_is_known_to():
 
 
 def test_of_a_formula_that_is_no_gate_the_law_says_nothing():
-    flat, lost = measure_frames(GateRequest("own", formula="u*exp(v)"), (0.0, 1.0), 31)
+    flat, lost = measured_frames(GateRequest("own", formula="u*exp(v)"), (0.0, 1.0), 31)
     assert 0.4 < lost.share_lost < 0.6
     for name in LAW_PARTS:
         np.testing.assert_array_equal(np.isnan(lost.law_parts[name]), np.isnan(lost.gate))
@@ -139,7 +147,7 @@ def test_of_a_formula_that_is_no_gate_the_law_says_nothing():
 
 
 @pytest.mark.parametrize("case", ["saddle", "ruled"])
-def test_what_is_read_off_is_sent(case):
+def test_what_is_read_off_is_sent(case, held):
     app = open_page(PAGE, case=case)
     header = json.loads(component(app, VIEW).proto.bytes)
     (column,) = header["columns"]
@@ -148,19 +156,61 @@ def test_what_is_read_off_is_sent(case):
     for each in column["readout"]:
         assert set(each["arrays"]) <= set(header["arrays"])
         assert each["label"].count("{}") in (0, len(each["arrays"]))
-    assert header["rest"] == [GRID // 2, GRID // 2]
+    assert header["rest"] == [GRID_SIZE // 2, GRID_SIZE // 2]
 
 
 def test_what_is_too_far_away_to_draw_is_left_open_and_said():
-    picture = gate_picture(measure_frames(GateRequest("own", formula="exp(20*u)"), (0.0, 1.0), 31))
+    picture = gate_picture(measured_frames(GateRequest("own", formula="exp(20*u)"), (0.0, 1.0), 31))
     assert picture.cut
     assert np.nanmax(np.abs(picture.view.arrays["gated_x"])) <= 1e6
 
 
 def test_an_image_much_smaller_than_the_sheet_has_a_box_of_its_own():
     request = GateRequest("own", formula="0.01")
-    assert gate_picture(measure_frames(request, (0.0, 1.0), 31)).boxes_vary
-    assert not gate_picture(measure_frames(GateRequest(), (0.0, 1.0), 31)).boxes_vary
+    assert gate_picture(measured_frames(request, (0.0, 1.0), 31)).boxes_vary
+    assert not gate_picture(measured_frames(GateRequest(), (0.0, 1.0), 31)).boxes_vary
+
+
+def test_every_strength_lies_where_the_ends_of_the_dial_say():
+    """Between both ends each point moves on a straight line."""
+    for case in GALLERY:
+        frames = measured_frames(GateRequest(case), (0.0, 0.35, 1.0), 11)
+        reach = settled_by(frames).reach
+        for frame in frames:
+            expected = drawable(frame.values)
+            np.testing.assert_allclose(drawable(reach[frame.strength]), expected, atol=1e-12)
+
+
+def settled(app):
+    """What must not change when the strengths arrive: scale, camera, boxes, words of a frame."""
+    header = json.loads(component(app, VIEW).proto.bytes)
+    place, (column,) = header["frame"], header["columns"]
+    scene, chart, gate = column["panels"]
+    return {
+        "scale": {**header["legend"], "note": header["legend"]["note"][place]},
+        "camera": (header["camera"], header["scene"], scene["inside"], scene["fits"]),
+        "colours": [
+            [panel["traces"][0][end] for end in ("zmin", "zmax")] for panel in (chart, gate)
+        ],
+        "drawn": ([trace["type"] for trace in scene["traces"]], scene["notes"], chart["plain"]),
+        "box": (scene["layouts"] or [scene["layout"]] * (place + 1))[place],
+        "texts": (column["captions"][place], header["readings"][place]),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("link", [
+    {"level": "0.35"}, {"case": "projective", "level": "0.5", "tint": "|H|"},
+    {"case": "own", "formula": "0.01*exp(u*v)", "level": "0.05"},
+], ids=str)  # fmt: skip
+def test_the_first_picture_is_the_one_that_stays(link, held):
+    app = open_page(PAGE, **link)
+    assert len(json.loads(component(app, VIEW).proto.bytes)["frame_labels"]) == 1
+    before = settled(app)
+    held.go.set()
+    after = settled(finished(app))
+    assert len(json.loads(component(app, VIEW).proto.bytes)["frame_labels"]) == len(STRENGTHS)
+    for name, each in before.items():
+        assert after[name] == each, name
 
 
 # --- Words ----------------------------------------------------------------------------------------
@@ -229,20 +279,20 @@ def test_a_tile_opens_its_case_and_a_click_marks_a_point():
 
 
 @pytest.mark.parametrize("case", ["ruled", "own", "channelwise"])
-def test_every_kind_of_case_opens_with_its_reasons(case):
+def test_every_kind_of_case_opens_with_its_reasons(case, held):
     app = open_page(PAGE, case=case, why="true", tint="|H|", level="0.5", mark="3.5")
     assert not app.exception
     assert any(GALLERY[case].why[0] in each.value for each in app.markdown)
 
 
-def test_a_formula_of_ones_own_is_typed_and_a_bad_one_is_explained():
+def test_a_formula_of_ones_own_is_typed_and_a_bad_one_is_explained(held):
     app = open_page(PAGE, case="own")
     app.text_input[0].set_value("1/(3+u^2+v)").run()
     assert not app.exception
     assert "bent, not curved" in shown(app)
     app.text_input[0].set_value("1/(3+u^2+").run()
     assert not app.exception
-    assert "breaks off at place" in app.error[0].value
+    assert "breaks off at position" in app.error[0].value
     app.text_input[0].set_value("u").run()
     assert "is no gate" in shown(app)
     app.text_input[0].set_value("sqrt(u^2+v^2)").run()  # which is 0 in the marked middle
@@ -259,7 +309,7 @@ def test_the_law_says_of_a_determinant_no_more_than_its_error_allows(formula, sa
     assert said in law_sentence(point)
 
 
-def test_bad_links_get_a_sentence_each():
+def test_bad_links_get_a_sentence_each(held):
     app = open_page(PAGE, case="torus", radius="9", formula="__import__('os')", level="7")
     assert not app.exception
     assert len(mistakes(app)) == 4

@@ -20,13 +20,13 @@ from gating_core.theory import (
 from tests.ui.opening import open_page
 from ui.common.words import short
 from ui.gates import measured
-from ui.gates.frames import measure_frames
-from ui.gates.layers import SEEDS, LayerRequest, TrainedLayer, measure_layer, train_layer
+from ui.gates.frames import measured_frames
+from ui.gates.layers import TRAINED_SEEDS, LayerRequest, TrainedLayer, measure_layer, train_layer
+from ui.gates.maps import CORNERS, conic_line, nearest_points, triangle_figure
 from ui.gates.panel_words import design_text, fit_text, line_text, signs_text
-from ui.gates.panels import _shape_figures
-from ui.gates.request import GRID, GateRequest
+from ui.gates.panels import shape_figures
+from ui.gates.request import GRID_SIZE, GateRequest
 from ui.gates.shapes import ShapeRequest, fit_shape, measure_design, shape_frames
-from ui.gates.triangle import CORNERS, _nearest, conic_line, triangle_figure
 
 PAGE = "pages/3_Which_gates_curve.py"
 
@@ -45,7 +45,7 @@ def layer():
 
 def test_every_coloured_point_has_the_colour_of_the_nearest_measured_one(layer):
     weights = layer.conic.weights
-    place, across, up = _nearest(weights)
+    place, across, up = nearest_points(weights)
     x, y = np.meshgrid(across, up)
     corners = weights @ CORNERS
     inside = place >= 0
@@ -87,7 +87,11 @@ def test_the_line_stands_where_the_colours_change(layer):
 
 
 def test_signs_are_counted_not_claimed(layer):
-    agree, differ, undecided = layer.counts
+    agree, differ, undecided = (
+        layer.conic.agreeing,
+        layer.conic.disagreeing,
+        layer.conic.undecided,
+    )
     assert (differ, undecided) == (0, 0)
     assert f"agree at {agree} of {agree}" in signs_text(layer)
     turned = replace(layer, conic=replace(layer.conic, form=-layer.conic.form))
@@ -109,7 +113,7 @@ def test_a_gate_set_by_hand_has_those_exponents():
     same = measure_conic(with_exponents(gated_layer(request.seed, 3), -0.7, 1.2, 0.3), 11)
     assert (found.exponents.p, found.exponents.q) == pytest.approx((-0.7, 1.2), abs=1e-12)
     np.testing.assert_array_equal(found.conic.gaussian, same.gaussian)
-    assert replace(request, by_hand=False).plain == LayerRequest()  # sliders that do nothing
+    assert request.as_trained == LayerRequest()  # sliders that do nothing
 
 
 def test_a_trained_layer_is_the_best_of_its_seeds_and_is_measured_itself():
@@ -117,11 +121,11 @@ def test_a_trained_layer_is_the_best_of_its_seeds_and_is_measured_itself():
     assert all(isinstance(share, float) for share in shares)
     assert shares == sorted(shares)
     assert isinstance(found, TrainedLayer)
-    assert found.seeds == tuple(range(5, 5 + SEEDS))
+    assert found.seeds == tuple(range(5, 5 + TRAINED_SEEDS))
     assert 0.5 < found.train_accuracy <= 1
     trained = measure_layer(LayerRequest("trained", 5), found, 11)
     other = measure_layer(
-        LayerRequest("trained", 5), replace(found, best=(found.best + 1) % SEEDS), 11
+        LayerRequest("trained", 5), replace(found, best=(found.best + 1) % TRAINED_SEEDS), 11
     )
     assert trained.exponents.p != other.exponents.p
 
@@ -154,7 +158,7 @@ def test_each_counterexample_says_what_it_and_its_twin_do():
     text = texts(app)
     assert text.count("Without it: **flat") == 3
     for name in ("two heads", "rms norm"):
-        known = measure_counterexample(name, 3, square_grid(GRID)).surface.known[-1]
+        known = measure_counterexample(name, 3, square_grid(GRID_SIZE)).surface.known[-1]
         assert short(float(f"{np.nanmin(known):.3g}")) in text
     assert "dome-like on 0" not in text
     assert "**not within" not in text
@@ -180,7 +184,7 @@ def test_what_is_said_of_a_fit_comes_from_its_numbers(fitted):
 
 
 def test_the_maps_are_how_far_the_gate_and_k_are_off(fitted):
-    gate, curvature = _shape_figures(fitted)
+    gate, curvature = shape_figures(fitted)
     wanted = gate_values(DesignedGate("sphere", fitted.size), square_grid(21))
     np.testing.assert_array_equal(gate.data[0].customdata[..., :1], fitted.fitted.gate - wanted)
     apart = fitted.fitted.surface.known[-1] - fitted.exact.surface.known[-1]
@@ -251,11 +255,11 @@ def test_the_page_designs_fits_and_shows_the_fit():
 
 def test_every_channel_has_its_own_map():
     app = open_page(PAGE, case="channelwise", maps="true")
-    (frame,) = measure_frames(GateRequest("channelwise"), (1.0,))
+    (frame,) = measured_frames(GateRequest("channelwise"), (1.0,))
     assert frame.channels.shape[-1] == 3
     for place, name in enumerate(("y₁", "y₂", "y₃")):
         low, high = frame.channels[..., place].min(), frame.channels[..., place].max()
         assert f"**gate of {name}**: {short(float(low))} to {short(float(high))}" in texts(app)
     scalar = open_page(PAGE, maps="true")
-    assert "**gate** in force" in texts(scalar)
+    assert "**gate** in use" in texts(scalar)
     assert "gate of y" not in texts(scalar)

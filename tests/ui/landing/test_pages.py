@@ -10,11 +10,11 @@ import torch
 from streamlit.elements.lib import policies
 from streamlit.testing.v1 import AppTest
 
-from gating_core.attention.gate_kinds import CONTROL_KINDS
+from gating_core.attention.gate_kinds import CONTROL_NAMES
 from gating_core.experiments.comparison import sweep
 from gating_core.experiments.comparison.presets import PRESETS
 from gating_core.experiments.comparison.run import Divergence
-from gating_core.experiments.comparison.setting import FIRST_LOOK
+from gating_core.experiments.comparison.setting import FIRST_SETTING
 from gating_core.geometry import Integral, square_grid
 from gating_core.training import mean_interval
 from tests.ui.opening import TIMEOUT_SECONDS, component, mistakes, open_page, report
@@ -210,8 +210,8 @@ def test_a_link_restores_an_experiment_and_what_one_visitor_trained_another_sees
     assert payload(again)[0] == header
     button(app, "Back to the first example").click().run()
     assert not app.exception
-    assert app.number_input(key="seed").value == FIRST_LOOK.seed
-    assert setting_of(app) == FIRST_LOOK
+    assert app.number_input(key="seed").value == FIRST_SETTING.seed
+    assert setting_of(app) == FIRST_SETTING
     header, _ = payload(app)
     assert (header["frame"], header["pick"]) == (20, None)
 
@@ -241,19 +241,20 @@ def test_a_bad_link_does_no_harm(query):
 
 def test_controls_are_offered_by_no_first_look():
     assert LANDING["gate"].words == ("sigmoid", "headwise")
-    assert not set(LANDING["gate"].words) & set(CONTROL_KINDS)
+    assert not set(LANDING["gate"].words) & set(CONTROL_NAMES)
 
 
 # --- While it trains, and when that fails ---------------------------------------------------------
 
 
 def test_a_picture_that_is_out_of_date_says_of_what_it_is():
-    assert stale_text(FIRST_LOOK, FIRST_LOOK) == ""
-    text = stale_text(FIRST_LOOK, replace(FIRST_LOOK, task="xor", depth=4))
+    assert stale_text(FIRST_SETTING, FIRST_SETTING) == ""
+    text = stale_text(FIRST_SETTING, replace(FIRST_SETTING, task="xor", depth=4))
     assert text == "Still showing circle, 1 layer. Xor, 4 layers is not ready yet."
-    text = stale_text(FIRST_LOOK, replace(FIRST_LOOK, seed=9))
+    text = stale_text(FIRST_SETTING, replace(FIRST_SETTING, seed=9))
     assert text == "Still showing seed 32. Seed 9 is not ready yet."
-    assert stale_text(FIRST_LOOK, replace(FIRST_LOOK, weight_decay=0.0))  # never without a word
+    other = replace(FIRST_SETTING, weight_decay=0.0)
+    assert stale_text(FIRST_SETTING, other)  # never without a word
 
 
 def test_diverged_training_keeps_what_was_there(monkeypatch):
@@ -263,7 +264,7 @@ def test_diverged_training_keeps_what_was_there(monkeypatch):
     def diverge(setting):
         yield 0.5
         text = "sigmoid: training diverged at step 31 for seed 4"
-        run = replace(runs.cached_run(FIRST_LOOK).run, setting=setting)
+        run = replace(runs.cached_run(FIRST_SETTING).run, setting=setting)
         yield replace(run, divergence=Divergence(31, (("sigmoid", 4),), text))
 
     monkeypatch.setattr(runs, "train_setting", diverge)
@@ -311,7 +312,7 @@ def test_a_training_that_is_no_longer_requested_ends(monkeypatch, inline):
         assert not app.exception
         assert job.over
         assert not app.get("progress")
-        assert setting_of(app) == FIRST_LOOK
+        assert setting_of(app) == FIRST_SETTING
 
 
 # --- Where there is no surface to see -------------------------------------------------------------

@@ -11,7 +11,7 @@ import torch
 from gating_core.attention.classifier import restore
 from gating_core.experiments.comparison.frames import cut_of, strengths_model
 from gating_core.experiments.comparison.run import train_setting
-from gating_core.experiments.comparison.setting import FIRST_LOOK
+from gating_core.experiments.comparison.setting import FIRST_SETTING
 from gating_core.experiments.comparison.sweep import StrengthSweep
 from gating_core.geometry import Integral
 from gating_core.geometry.classics import SURFACES
@@ -35,7 +35,7 @@ AXIS = np.linspace(-1, 1, 21)
 
 @pytest.fixture(scope="module")
 def pair():
-    *_, run = train_setting(replace(FIRST_LOOK, task="xor", steps=60, seed_count=3))
+    *_, run = train_setting(replace(FIRST_SETTING, task="xor", steps=60, seed_count=3))
     grid = square_grid(21)
     gated = run.variants["sigmoid"].ensemble
     models = (strengths_model(gated, gated.best, x) for x in ([0.0], [0.0, 0.5, 1.0]))

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from gating_core.experiments.specimen import measure_specimen
-from tests.ui.manifold.held import held_in
+from tests.ui.held import held_in
 from tests.ui.manifold.test_manifold_page import payload
 from tests.ui.opening import TIMEOUT_SECONDS, open_page
-from ui.manifold import dial, totals
-from ui.manifold.request import Request, at_strength, resolve
+from ui.manifold import dial, measured
+from ui.manifold.request import ManifoldRequest, at_strength, resolve
 from ui.work import shared
 from ui.work.cache import bytes_of
 from ui.work.job import State
@@ -41,7 +41,7 @@ def let_go(app, held):
     assert not app.exception
 
 
-def test_the_strength_asked_for_is_there_first_then_all(held):
+def test_the_requested_strength_is_there_first_then_all(held):
     app = open_page(PAGE, grid="31", **{"lambda": "0.35"})
     assert labels(app) == ["λ = 0.35"]
     before = payload(app)
@@ -77,14 +77,14 @@ def settled(app):
 
 
 MODELS = [
-    {}, {"lambda": "0.35"}, {"kind": "silu"}, {"layers": "4", "model": "72"}, {"layers": "2"},
-    {"dim": "8", "layers": "2"}, {"by": "mean"}, {"chart": "weights"}, {"position": "G4"},
+    {"lambda": "0.35", "kind": "silu"}, {"layers": "4", "model": "72"}, {"chart": "weights"},
+    {"dim": "8", "layers": "2", "by": "mean"}, {"position": "G4"},
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("link", MODELS, ids=str)
 def test_the_first_picture_is_the_one_that_stays(held, monkeypatch, link):
-    with held_in(totals, totals.TOTALS, monkeypatch):  # that one is on its way is said
+    with held_in(measured, measured.TOTALS, monkeypatch):  # that one is on its way is said
         app = open_page(PAGE, grid="31", **link)
         assert len(labels(app)) == 1
         before = settled(app)
@@ -130,7 +130,7 @@ def test_another_model_ends_what_is_measured_of_the_last(held):
     assert job_of(app).about != first.about
 
 
-def test_doubt_measures_no_strength_but_the_one_asked_for(held):
+def test_doubt_measures_no_strength_but_the_requested_one(held):
     app = open_page(PAGE, grid="31", tab="Doubt")
     assert not app.exception
     assert not held.asked
@@ -158,8 +158,8 @@ def changed(old, new):
 @pytest.mark.parametrize("layers", [1, 2])
 def test_what_no_strength_changes_is_kept_once(layers):
     """Attention in the first layer has not met a gate: it is a seventh of the memory and more."""
-    resolved = resolve(Request(depth=layers, grid=31))
-    apart = [measure_specimen(at_strength(resolved.sides[1], x), 31) for x in (0.0, 0.5, 1.0)]
+    resolved = resolve(ManifoldRequest(depth=layers, grid=31))
+    apart = [measure_specimen(at_strength(resolved.variants[1], x), 31) for x in (0.0, 0.5, 1.0)]
     together = dial.without_copies(tuple(apart))
     assert together[0].surface.quadrature is apart[0].surface.quadrature
     for old, new in zip(apart[1:], together[1:], strict=True):

@@ -8,16 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gating_core.experiments.budget import cost
-from gating_core.experiments.specimen.broadest import NEEDLE, needle
 from gating_core.experiments.specimen.measured import measure_specimen
+from gating_core.experiments.specimen.selection import NEEDLE, needle
 from tests.ui.payload import names_in
 from ui.drawing.lines import lies_in_a_plane, lifted, plane_lines
 from ui.drawing.palette import ACCENT
 from ui.drawing.panels import UNSHADED, in_camera_units
 from ui.limits import DIAL_COST, GRID_POINTS
-from ui.manifold.dial import LEAST_COST, STEPS, strengths
-from ui.manifold.picture import Look, manifold_view
-from ui.manifold.request import Request, at_strength, resolve
+from ui.manifold.dial import LEAST_COST, STEP_COUNTS, strengths
+from ui.manifold.picture import ManifoldView, manifold_picture
+from ui.manifold.request import ManifoldRequest, at_strength, resolve
 
 SIZE = 31
 STRENGTHS = (0.0, 0.5, 1.0)
@@ -25,11 +25,11 @@ STRENGTHS = (0.0, 0.5, 1.0)
 
 def pictured(**change):
     """The picture of a request at three strengths, and what it was made of."""
-    resolved = resolve(Request(grid=SIZE, **change))
-    ungated, gated = resolved.sides
+    resolved = resolve(ManifoldRequest(grid=SIZE, **change))
+    ungated, gated = resolved.variants
     frames = [measure_specimen(at_strength(gated, strength), SIZE) for strength in STRENGTHS]
     sides = [[measure_specimen(ungated, SIZE)], frames]
-    return sides, resolved.axes, manifold_view(sides, resolved.axes, Look())
+    return sides, resolved.axes, manifold_picture(sides, resolved.axes, ManifoldView())
 
 
 def points(picture, prefix, frame=None):
@@ -168,7 +168,7 @@ def test_the_same_things_are_drawn_of_both_sides_at_any_strength():
     """No faint copy of the other side, which nobody could name."""
     for change in ({}, dict(depth=4), dict(depth=4, seed=72), dict(position="G4")):
         sides, axes, picture = pictured(**change)
-        alone = manifold_view([sides[0], sides[1][-1:]], axes, Look())
+        alone = manifold_picture([sides[0], sides[1][-1:]], axes, ManifoldView())
         for some in (picture, alone):
             for side, column in zip(("left", "right"), some.view.columns, strict=True):
                 names = names_in(column[0].traces)
@@ -205,16 +205,18 @@ def test_creases_are_drawn_where_one_percent_of_the_area_has_much_of_the_curvatu
 @given(st.integers(1, 8), st.integers(2, 16), st.integers(2, 12), st.sampled_from(GRID_POINTS))
 def test_there_are_as_many_strengths_as_are_affordable(depth, dim, count, grid):
     for source in ("memory", "tokens"):
-        request = Request(depth=depth, model_dim=dim, value_count=count, grid=grid, source=source)
+        request = ManifoldRequest(
+            depth=depth, model_dim=dim, value_count=count, grid=grid, source=source
+        )
         resolved = resolve(request)
-        specimen = resolved.sides[-1]
+        specimen = resolved.variants[-1]
         found = strengths(specimen, resolved.grid)
         assert found[0] == 0
         assert found[-1] == 1
         assert list(found) == sorted(set(found))
         work = max(cost(specimen.config), LEAST_COST) * resolved.grid**2
         assert len(found) * work <= DIAL_COST or len(found) == 2
-        more = next((n for n in reversed(STEPS) if n >= len(found)), None)
+        more = next((n for n in reversed(STEP_COUNTS) if n >= len(found)), None)
         assert more is None or (more + 1) * work > DIAL_COST
 
 

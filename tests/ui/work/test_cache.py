@@ -10,6 +10,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.profiles import fuzz
 from tests.ui.work.work import DEADLINE_SECONDS, await_true
 from ui.work import cache
 from ui.work.cache import ENTRY_BYTES, Cache, bytes_of, cached
@@ -54,6 +55,7 @@ def test_a_sequence_that_holds_itself_and_a_class_have_a_size():
     assert bytes_of(around) == 100
 
 
+@fuzz()
 @given(st.lists(st.tuples(st.integers(0, 8), st.integers(0, 40_000)), max_size=40))
 def test_the_size_is_bounded(puts):
     small = Cache(100_000)

@@ -74,9 +74,9 @@ def test_variants_in_lockstep_learn_what_they_learn_alone():
 @pytest.mark.parametrize("optimiser", ["adam", "sgd"])
 def test_a_run_that_goes_on_is_one_that_never_stopped(optimiser):
     setting = replace(EVERY_KIND, optimiser=optimiser, momentum=0.5, weight_decay=0.01)
-    whole = finished(train_setting(replace(setting, steps=100)))
-    half = finished(train_setting(replace(setting, steps=50)))
-    joined = finished(train_further(half, 50))
+    whole = finished(train_setting(replace(setting, steps=40)))
+    half = finished(train_setting(replace(setting, steps=20)))
+    joined = finished(train_further(half, 20))
     assert joined.setting == whole.setting
     assert joined.steps.tolist()[: len(half.steps)] == half.steps.tolist()
     assert joined.complete
@@ -85,8 +85,8 @@ def test_a_run_that_goes_on_is_one_that_never_stopped(optimiser):
     for place, seconds in enumerate(half.seconds):
         assert joined.seconds[place] > seconds
     # The run it came from is as it was, and can go on again.
-    assert half.frames[-1].step == 50
-    assert_same_weights(finished(train_further(half, 50)), whole)
+    assert half.frames[-1].step == 20
+    assert_same_weights(finished(train_further(half, 20)), whole)
 
 
 def test_a_run_stopped_anywhere_goes_on_from_its_last_frame():

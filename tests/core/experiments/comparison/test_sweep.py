@@ -11,13 +11,7 @@ from hypothesis import strategies as st
 
 from gating_core.attention.config import AttentionConfig, GateConfig
 from gating_core.attention.stack import build_attention
-from gating_core.experiments.comparison import clearest, presets, sweep
-from gating_core.experiments.comparison.clearest import (
-    clarity,
-    clearest_member,
-    regularity,
-    triangle_area,
-)
+from gating_core.experiments.comparison import presets, sweep
 from gating_core.experiments.comparison.frames import strengths_model
 from gating_core.experiments.comparison.presets import (
     PRESETS,
@@ -27,11 +21,19 @@ from gating_core.experiments.comparison.presets import (
     save_surface,
     save_sweep,
 )
-from gating_core.experiments.comparison.refit import SOFTNESS, refitted
 from gating_core.experiments.comparison.run import train_setting
-from gating_core.experiments.comparison.setting import FIRST_LOOK
-from gating_core.experiments.comparison.sweep import STRENGTHS, sweep_strengths
-from gating_core.geometry.adaptive import adaptive_total_absolute_curvature
+from gating_core.experiments.comparison.setting import FIRST_SETTING
+from gating_core.experiments.comparison.sweep import (
+    SOFTNESS,
+    STRENGTHS,
+    member_score,
+    refitted,
+    regularity,
+    select_member,
+    sweep_strengths,
+    triangle_area,
+)
+from gating_core.geometry.adaptive import adaptive_integrals
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.surface import measure_surface
 from tests.core.experiments.comparison.runs import SETTINGS, run_of
@@ -43,7 +45,7 @@ corners = st.lists(st.floats(-3, 3), min_size=12, max_size=12).map(
 
 @cache
 def small():
-    return run_of(replace(FIRST_LOOK, task="xor", steps=60, seed_count=4))
+    return run_of(replace(FIRST_SETTING, task="xor", steps=60, seed_count=4))
 
 
 # --- The best plane -------------------------------------------------------------------------------
@@ -117,16 +119,16 @@ def test_the_clearest_is_the_best_by_the_rule_among_the_better_half():
     run = small()
     ensemble = run.variants["sigmoid"].ensemble
     half = ensemble.ranking[:2]
-    found = clearest_member(run)
+    found = select_member(run)
     assert found in half
-    assert clarity(ensemble, found) == max(clarity(ensemble, int(m)) for m in half)
+    assert member_score(ensemble, found) == max(member_score(ensemble, int(m)) for m in half)
 
 
 def test_test_points_do_not_choose(monkeypatch):
     run = small()
     blind = replace(run.task, test_labels=1 - run.task.test_labels)
-    monkeypatch.setattr(clearest, "GRID", 15)
-    assert clearest_member(replace(run, task=blind)) == clearest_member(run)
+    monkeypatch.setattr(sweep, "SCORE_GRID", 15)
+    assert select_member(replace(run, task=blind)) == select_member(run)
 
 
 # --- The sweep ------------------------------------------------------------------------------------
@@ -135,7 +137,7 @@ def test_test_points_do_not_choose(monkeypatch):
 @pytest.fixture(scope="module")
 def sweeps():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sweep, "POINTS", 400)
+        patch.setattr(sweep, "SWEEP_POINTS", 400)
         return [found for found in sweep_strengths(small()) if found is not None]
 
 
@@ -160,7 +162,7 @@ def test_shipped_totals_are_those_of_another_refinement():
     ensemble = run.variants["sigmoid"].ensemble
     for place in (4, 20):
         model = strengths_model(ensemble, shipped.member, [STRENGTHS[place]]).attention
-        again = adaptive_total_absolute_curvature(model, relative_tolerance=1e-3, bound="rigorous")
+        again = adaptive_integrals(model, relative_tolerance=1e-3, bound="rigorous").absolute
         gap = abs(again.value - shipped.total.value[place])
         assert gap <= again.error + shipped.total.error[place]
 
@@ -169,7 +171,7 @@ def test_shipped_totals_are_those_of_another_refinement():
 def test_a_shipped_sweep_belongs_to_its_run(name, monkeypatch):
     run, shipped = load_preset(name), load_sweep(name)
     assert shipped.measured.all()
-    monkeypatch.setattr(sweep, "POINTS", 400)
+    monkeypatch.setattr(sweep, "SWEEP_POINTS", 400)
     fresh = next(found for found in sweep_strengths(run) if found is not None)
     assert shipped.member == fresh.member  # the clearest
     np.testing.assert_allclose(shipped.weight, fresh.weight, rtol=1e-4, atol=1e-4)
@@ -195,7 +197,7 @@ def test_strengths_are_one_model_and_the_last_is_the_trained_one(sweeps):
     trained = strengths_model(run.variants["sigmoid"].ensemble, found.member)
     np.testing.assert_array_equal(model.attention(points)[-1], trained.attention(points)[0])
     *_, again = train_setting(run.setting)
-    assert clearest_member(again) == found.member
+    assert select_member(again) == found.member
 
 
 @pytest.mark.parametrize("name", PRESETS)

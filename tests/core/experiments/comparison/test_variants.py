@@ -9,9 +9,9 @@ import torch
 from gating_core.attention.charts import weight_chart
 from gating_core.attention.classifier import build_classifier, parameter_count
 from gating_core.attention.config import AttentionConfig, GateConfig
-from gating_core.attention.gate_kinds import CONTROL_KINDS, GATE_KINDS
+from gating_core.attention.gate_kinds import CONTROL_NAMES, GATE_NAMES
 from gating_core.attention.stack import build_attention
-from gating_core.experiments.comparison.variants import VARIANTS, variant_config
+from gating_core.experiments.comparison.setting import VARIANTS, variant_config
 from gating_core.geometry.curvature import curvature
 from gating_core.geometry.grid import square_grid
 from gating_core.jets.second_order import nested_jet, second_order_jet
@@ -214,7 +214,7 @@ def test_wrong_variants_are_refused(name, base, message):
     assert variant_config("sigmoid", base).gate is not None
 
 
-@pytest.mark.parametrize("kind", CONTROL_KINDS)
+@pytest.mark.parametrize("kind", CONTROL_NAMES)
 def test_controls_have_one_place(kind):
     assert GateConfig(kind).record.reads_state == (kind == "additive")
     for wrong in (dict(granularity="headwise"), dict(position="G2"), dict(position="G5")):
@@ -223,7 +223,7 @@ def test_controls_have_one_place(kind):
 
 
 def test_controls_are_no_gates():
-    assert not set(CONTROL_KINDS) & set(GATE_KINDS)
+    assert not set(CONTROL_NAMES) & set(GATE_NAMES)
 
 
 @pytest.mark.parametrize("name", list(VARIANTS))

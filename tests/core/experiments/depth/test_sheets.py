@@ -8,14 +8,14 @@ from gating_core.experiments.depth import (
     GROWS,
     MOST_CURVATURE,
     SATURATES,
-    SMALL,
     STEADY,
+    STRUCTURED_LIMIT,
     DepthRequest,
     cap_curvature,
     measure_regime,
 )
 from gating_core.experiments.depth.exponents import exponent
-from gating_core.experiments.depth.sheets import (
+from gating_core.experiments.depth.regimes import (
     MILD,
     STRONG,
     aligned_sheets,
@@ -96,7 +96,7 @@ def test_everywhere_it_is_what_two_hundred_digits_say(place):
 
 def test_exponents_are_two_and_one_on_sixteen_seeds(aligned):
     """While L eps max(u^2 + v^2) is small, which it is for all seeds and layers."""
-    assert aligned.size.max() <= SMALL
+    assert aligned.size.max() <= STRUCTURED_LIMIT
     for name, wanted, off in (("total", 2, 0.02), ("centre", 2, 1e-9), ("mean", 2, 0.02),
                               ("proxy", 1, 0.05)):  # fmt: skip
         curve = aligned.curves[name]
@@ -134,7 +134,7 @@ def test_where_it_ends_is_half_a_sphere(strong):
     assert (total.values - total.errors < MOST_CURVATURE).all()
     assert (total.values[:, -1] > 0.6 * MOST_CURVATURE).all()
     assert strong.curves["centre"].course.word == GROWS  # K(0) alone goes on
-    assert strong.size.min() > SMALL
+    assert strong.size.min() > STRUCTURED_LIMIT
     assert total.exponent.interval is None
 
 

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from gating_core.experiments.depth import (
+    DEPTH_VARIANTS,
     QUANTITIES,
-    VARIANTS,
     TrainedDepths,
     TrainedRequest,
     load_depths,
@@ -18,30 +18,30 @@ from gating_core.experiments.depth import (
     save_depths,
     train_depths,
 )
-from gating_core.experiments.depth.quantities import measured
+from gating_core.experiments.depth.quantities import measure_quantities
 from gating_core.geometry import square_grid
 from gating_core.jets import second_order_jet
 from gating_core.pauses import drained
 from gating_core.tasks import make_task
 from gating_core.training import train_ensemble
 
-SMALL = TrainedRequest(depths=(1, 3), seed_count=3, steps=8, points=64, grid=9)
+REQUEST = TrainedRequest(depths=(1, 3), seed_count=3, steps=8, points=64, grid=9)
 
 
 @cache
 def small() -> tuple[list[float], TrainedDepths]:
-    *shares, trained = train_depths(SMALL)
+    *shares, trained = train_depths(REQUEST)
     return shares, trained
 
 
 def test_they_are_trained_as_any_ensemble_is():
     """One after the other, by the trainer's plain face; float32, so within rounding."""
     _, trained = small()
-    task = make_task("circle", 64, seeds=SMALL.seeds)
-    for variant, gated in VARIANTS.items():
-        for place, depth in enumerate(SMALL.depths):
-            config = SMALL.stack(depth, gated, "residual")
-            *_, snapshot = train_ensemble(config, task, SMALL.seeds, 8, batch_size=64)
+    task = make_task("circle", 64, seeds=REQUEST.seeds)
+    for variant, gated in DEPTH_VARIANTS.items():
+        for place, depth in enumerate(REQUEST.depths):
+            config = REQUEST.stack(depth, gated, "residual")
+            *_, snapshot = train_ensemble(config, task, REQUEST.seeds, 8, batch_size=64)
             found = trained.ensembles[variant][place]
             assert found.config == config
             assert set(found.state) == set(snapshot.state)
@@ -60,7 +60,7 @@ def test_shares_rise_from_none_to_all():
 
 def test_the_final_surface_is_that_after_the_last_layer():
     _, trained = small()
-    for variant in VARIANTS:
+    for variant in DEPTH_VARIANTS:
         final = trained.results[variant]
         through = drained(measure_through(trained, variant, 3))
         for name in QUANTITIES:
@@ -86,7 +86,7 @@ def test_a_file_gives_back_what_was_saved(tmp_path):
     save_depths(trained, path)
     found = load_depths(path)
     assert found.request == trained.request
-    for variant in VARIANTS:
+    for variant in DEPTH_VARIANTS:
         here, there = found.results[variant], trained.results[variant]
         assert (here.bound_kind, here.regime) == (there.bound_kind, there.regime)
         assert np.array_equal(here.unresolved, there.unresolved)
@@ -126,7 +126,7 @@ def test_what_is_shipped_is_what_the_command_makes():
     assert shipped.accuracy("gated").shape == (16, 6)
     model = shipped.layers("gated", 2).model
     grid = square_grid(shipped.request.grid)
-    found = measured(model, second_order_jet(model, grid.points, "rigorous"), grid)
+    found = measure_quantities(model, second_order_jet(model, grid.points, "rigorous"), grid)
     for name in QUANTITIES:
         curve = shipped.results["gated"].curves[name]
         assert np.allclose(curve.values[:, 1], found.values[name], rtol=1e-6)

@@ -3,6 +3,7 @@
 import itertools
 import math
 from dataclasses import replace
+from functools import cache
 
 import mpmath
 import numpy as np
@@ -14,9 +15,9 @@ from hypothesis.extra.numpy import arrays
 
 from gating_core.attention.config import AttentionConfig, GateConfig
 from gating_core.attention.stack import build_attention
-from gating_core.experiments.specimen.measured import measure_specimen
+from gating_core.experiments.specimen import measured
+from gating_core.experiments.specimen.measured import COLOURINGS
 from gating_core.experiments.specimen.model import Specimen, build_specimen, chart_of
-from gating_core.experiments.specimen.quantities import COLOURINGS
 from gating_core.geometry.classics import SURFACES
 from gating_core.geometry.curvature import (
     CurvatureField,
@@ -32,9 +33,10 @@ from tests.ui.payload import names_in
 from ui.drawing import palette
 from ui.drawing.axes import coordinate_axes
 from ui.drawing.colours import QUANTILE, colour_scale
-from ui.manifold.picture import Look, manifold_view
+from ui.manifold.picture import ManifoldView, manifold_picture
 from ui.manifold.request import axes_of
 
+measure_specimen = cache(measured.measure_specimen)
 SIGMOID = AttentionConfig(gate=GateConfig())
 FULL = ((2.0, 0.3, 0.0, 0.1), (0.3, 1.0, -0.2, 0.0), (0.0, -0.2, 0.7, 0.2), (0.1, 0.0, 0.2, 3.0))
 VALUES = ((1.0, 0.5, -0.25), (-1.5, 0.75, 0.5), (0.25, -1.0, 2.0))
@@ -198,7 +200,9 @@ def test_a_layer_whose_weights_are_prescribed_still_has_its_place_among_the_gate
     assert [gate.shape for gate in found.gates] == [(3, 5, 5)] * 2
     assert (found.gates[0] == 1).all()  # the weights are given, or there is no gate
     for layer in range(2):
-        manifold_view([[found]], coordinate_axes(3), Look("gate", layer, 1, inspect=True))
+        manifold_picture(
+            [[found]], coordinate_axes(3), ManifoldView("gate", layer, 1, inspect=True)
+        )
 
 
 def test_equal_weights_have_the_entropy_log_n_and_one_that_takes_all_has_none():
@@ -468,7 +472,7 @@ def pictured(name="gated", look=None, size=13):
     specimen = SPECIMENS[name]
     sides = [measure_specimen(specimen.ungated, size), measure_specimen(specimen, size)]
     axes = axes_of(specimen)
-    return sides, axes, manifold_view([[side] for side in sides], axes, look or Look())
+    return sides, axes, manifold_picture([[side] for side in sides], axes, look or ManifoldView())
 
 
 def used_names(picture):
@@ -481,7 +485,7 @@ def used_names(picture):
 @pytest.mark.parametrize("inspect", [False, True])
 @pytest.mark.parametrize("colouring", COLOURINGS)
 def test_every_array_is_used_and_every_side_has_the_same_colours(colouring, inspect):
-    _, _, picture = pictured("everything", Look(colouring, inspect=inspect))
+    _, _, picture = pictured("everything", ManifoldView(colouring, inspect=inspect))
     assert used_names(picture) == set(picture.view.arrays)
     styles = {
         (trace.get("cmin", trace.get("zmin")), trace.get("cmax", trace.get("zmax")))
@@ -496,7 +500,7 @@ def test_every_array_is_used_and_every_side_has_the_same_colours(colouring, insp
 
 @pytest.mark.parametrize("name", ["gated", "four dimensions, full covariance"])
 def test_the_arrays_are_what_was_measured(name):
-    sides, axes, picture = pictured(name, Look(inspect=True))
+    sides, axes, picture = pictured(name, ManifoldView(inspect=True))
     found = picture.view.arrays
     for prefix, side in zip(SIDES, sides, strict=True):
         values = (side.surface.values[0] - axes.origin) @ axes.basis
@@ -551,7 +555,7 @@ def test_hatching_covers_the_unresolved_points_and_no_others():
     hidden = side.surface.resolved.copy()
     hidden[0, 3:5, 2] = False
     unsure = replace(side, surface=replace(side.surface, resolved=hidden))
-    picture = manifold_view([[sides[0]], [unsure]], coordinate_axes(3), Look())
+    picture = manifold_picture([[sides[0]], [unsure]], coordinate_axes(3), ManifoldView())
     strokes = np.stack([picture.view.arrays[f"right_hatch_{x}"] for x in "uv"], -1)
     ends = strokes[~np.isnan(strokes[:, 0])].reshape(-1, 2, 2)
     axis = side.surface.axis
@@ -564,7 +568,7 @@ def test_hatching_covers_the_unresolved_points_and_no_others():
 def test_two_dimensions_are_a_warped_grid_in_the_plane():
     specimen = Specimen(replace(SIGMOID, model_dim=2), 7)
     sides = [measure_specimen(s, 13) for s in (specimen.ungated, specimen)]
-    picture = manifold_view([[side] for side in sides], axes_of(specimen), Look())
+    picture = manifold_picture([[side] for side in sides], axes_of(specimen), ManifoldView())
     assert [[p.kind for p in column] for column in picture.view.columns] == [["plane"] * 2] * 2
     for prefix, side in zip(SIDES, sides, strict=True):
         assert side.surface.flat[0]
@@ -575,7 +579,7 @@ def test_two_dimensions_are_a_warped_grid_in_the_plane():
 
 
 def test_the_triangle_shows_weights_by_their_barycentric_coordinates():
-    sides, _, picture = pictured("weights", Look(inspect=True))
+    sides, _, picture = pictured("weights", ManifoldView(inspect=True))
     corners = np.array([[0, 0], [1, 0], [0.5, math.sqrt(3) / 2]])
     for prefix, side in zip(SIDES, sides, strict=True):
         spots = np.stack([picture.view.arrays[f"{prefix}_simplex_{x}"] for x in "xy"], -1)
@@ -589,7 +593,7 @@ def test_the_triangle_shows_weights_by_their_barycentric_coordinates():
 
 
 def test_the_triangle_follows_the_chosen_layer_and_head():
-    sides, _, picture = pictured("everything", Look("entropy", 0, 1, inspect=True))
+    sides, _, picture = pictured("everything", ManifoldView("entropy", 0, 1, inspect=True))
     for i in range(3):
         wanted = sides[1].weights[0][1, ..., i]
         np.testing.assert_array_equal(picture.view.arrays[f"right_α{i}"], wanted)
@@ -606,17 +610,17 @@ def test_the_values_are_joined_only_where_all_outputs_are_their_averages():
     for position, averaged in (("G1", set()), ("G2", {"right_ring"})):
         gated = Specimen(AttentionConfig(gate=GateConfig(position=position)), 72)
         sides = [[measure_specimen(side, 7)] for side in (gated.ungated, gated)]
-        picture = manifold_view(sides, coordinate_axes(3), Look(inspect=True))
+        picture = manifold_picture(sides, coordinate_axes(3), ManifoldView(inspect=True))
         assert beside(picture) == [{"left_ring"}, averaged]
     for change in (dict(residual=True), dict(norm="post"), dict(output_projection=True)):
         side = measure_specimen(Specimen(AttentionConfig(**change), 5), 7)
-        picture = manifold_view([[side]], coordinate_axes(3), Look(inspect=True))
+        picture = manifold_picture([[side]], coordinate_axes(3), ManifoldView(inspect=True))
         assert beside(picture) == [set()], change
     assert beside(pictured("tokens, gated keys")[2]) == [set(), set()]
 
 
 def test_the_triangle_has_its_values_for_corners_and_lies_in_the_box():
-    sides, _, picture = pictured("gated", Look(inspect=True))
+    sides, _, picture = pictured("gated", ManifoldView(inspect=True))
     corners = np.stack([picture.view.arrays[f"left_ring_{x}"] for x in "xyz"], -1)
     np.testing.assert_allclose(corners, [*sides[0].values, sides[0].values[0]], rtol=1e-12)
     assert "right_ring_x" not in picture.view.arrays
@@ -629,7 +633,7 @@ def test_the_triangle_has_its_values_for_corners_and_lies_in_the_box():
 
 def test_a_single_side_is_drawn_alone():
     side = measure_specimen(SPECIMENS["ungated"], 13)
-    picture = manifold_view([[side]], coordinate_axes(3), Look(inspect=True))
+    picture = manifold_picture([[side]], coordinate_axes(3), ManifoldView(inspect=True))
     assert len(picture.view.columns) == len(picture.readouts) == len(picture.shares) == 1
     assert picture.shares == [1.0]
     assert picture.view.colour_range == (-palette.COLOUR_RANGE_FLOOR, palette.COLOUR_RANGE_FLOOR)

@@ -1,0 +1,148 @@
+"""The curvature of each seed's surface along a run, and after its last step.
+
+Shapes: T frames, R x C grid points, D model dimension, S seeds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Generator, Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import torch
+
+from gating_core.attention.stack import Attention
+from gating_core.experiments.budget import PART_COST, affordable_steps, cost
+from gating_core.experiments.comparison.frames import (
+    FRAME_GRID,
+    drawn_frames,
+    steps_model,
+    strengths_model,
+    typical_member,
+)
+from gating_core.experiments.comparison.run import TrainedRun
+from gating_core.geometry.curvature import curvature
+from gating_core.geometry.grid import Grid, square_grid
+from gating_core.geometry.integrals import Integral, unseen_curvature
+from gating_core.geometry.surface import SurfaceResult, surface_result
+from gating_core.geometry.verdict import Verdict
+from gating_core.jets.second_order import SecondOrderJet, jet_by_parts
+from gating_core.pauses import drained
+
+FINAL_GRID = 61  # points along each side
+Key = tuple[str, int]  # variant, member
+Measure = Callable[[TrainedRun, str, int], Generator[None, None, "CurvatureSummary"]]
+
+
+@dataclass(frozen=True, eq=False)
+class CurvatureSummary:
+    """The curvature of one member of a variant, in T frames of its run or at its end alone.
+
+    ``total`` is the integral of |K| dA (T,), with T ``verdicts``. Along a run errors are estimates,
+    and ``known`` (T, R, C) float32 is K where it is known, as in `SurfaceResult`, or ``None`` if it
+    is not stored. If ``at_end``, the total has no axis, there is one verdict, bounds on rounding
+    are rigorous, and the total is refined.
+    """
+
+    variant: str
+    member: int
+    total: Integral
+    verdicts: tuple[Verdict, ...]
+    known: np.ndarray | None = None
+    at_end: bool = False
+
+
+def pending_measurements(
+    run: TrainedRun,
+    names: tuple[str, ...],
+    first: int,
+    known: Collection[Key] = (),
+    settled: Collection[Key] = (),
+) -> Iterator[tuple[Measure, str, int]]:
+    """List what is still to be measured: all seeds along the run, member ``first`` at its end too.
+
+    Yields (function, variant, member) for the variants ``names``, those of ``first`` first; call
+    the function with ``run``, variant and member. ``known`` and ``settled`` are the keys measured
+    already, along the run and at its end.
+    """
+    yield from ((curvature_along, n, first) for n in names if (n, first) not in known)
+    yield from ((final_curvature, n, first) for n in names if (n, first) not in settled)
+    others = (member for member in range(len(run.task.seeds)) if member != first)
+    yield from ((curvature_along, n, i) for i in others for n in names if (n, i) not in known)
+
+
+def along_cost(run: TrainedRun) -> float:
+    """Estimate the cost of `curvature_along` for one seed and all compared variants."""
+    points = len(drawn_frames(run)) * FRAME_GRID**2
+    return points * sum(cost(run.setting.configs[name]) for name in run.setting.compared)
+
+
+def curvature_along(
+    run: TrainedRun, name: str, member: int
+) -> Generator[None, None, CurvatureSummary]:
+    """Measure one member in every drawn frame, on the frames' grid, yielding in between.
+
+    The error of a total is its change under halving of the grid, or its difference from the
+    holonomy sum, whichever is larger.
+    """
+    model, grid = steps_model(run, name, member).attention, square_grid(FRAME_GRID)
+    jet = yield from _jet(model, grid, "estimate")
+    field = curvature(jet)
+    surface = surface_result(model, jet, field, grid)
+    yield
+    unseen = np.where(surface.flat, 0.0, unseen_curvature(jet, field, grid.weights).numpy())
+    parts = (surface.total, np.maximum(surface.total_error, unseen), surface.complete)
+    total = Integral(*map(torch.from_numpy, parts))
+    return CurvatureSummary(name, member, total, surface.verdicts, _known(surface))
+
+
+def final_curvature(
+    run: TrainedRun, name: str, member: int
+) -> Generator[None, None, CurvatureSummary]:
+    """Measure one member's total curvature after the last step, yielding in between."""
+    ensemble = run.variants[name].ensemble
+    model = strengths_model(ensemble, member).attention
+    grid = square_grid(FINAL_GRID)
+    jet = yield from _jet(model, grid, "rigorous")
+    surface = surface_result(model, jet, curvature(jet), grid)
+    integrals = yield from affordable_steps(model, ensemble.config)
+    return CurvatureSummary(name, member, integrals.absolute, surface.verdicts, at_end=True)
+
+
+def _known(surface: SurfaceResult) -> np.ndarray:
+    with np.errstate(over="ignore"):  # infinite beyond float32, and beyond any colour scale
+        return surface.known.astype(np.float32)
+
+
+def _jet(model: Attention, grid: Grid, bound: str) -> Generator[None, None, SecondOrderJet]:
+    """Compute the jet of all members of ``model`` on ``grid``, part by part."""
+    part = int(PART_COST / (cost(model.config) * len(model.seeds)))
+    jet = yield from jet_by_parts(model, grid.points, bound, part)
+    yield
+    return jet
+
+
+@dataclass(frozen=True, eq=False)
+class Curvatures:
+    """Measured curvatures of a run by variant and member: along it, and at its end."""
+
+    along: dict[Key, CurvatureSummary] = field(default_factory=dict)
+    final: dict[Key, CurvatureSummary] = field(default_factory=dict)
+
+
+def measured(run: TrainedRun) -> Curvatures:
+    """Measure both compared variants: all seeds along ``run``, the typical one at its end too.
+
+    K itself is stored for the typical seed only, to save space.
+    """
+    curvatures = Curvatures()
+    pair = [run.variants[name].ensemble for name in run.setting.compared]
+    typical = typical_member(pair[0], pair[1])
+    for measure, name, member in pending_measurements(run, run.setting.compared, typical):
+        summary = drained(measure(run, name, member))
+        if measure is final_curvature:
+            curvatures.final[name, member] = summary
+        else:
+            known = summary.known if member == typical else None
+            curvatures.along[name, member] = replace(summary, known=known)
+    return curvatures

@@ -1,0 +1,189 @@
+"""Quantities of a surface against depth, with exponents: one result for each regime.
+
+Shapes: S seeds, L depths, R x R grid points, D model dimension.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+
+from gating_core.checks import check_choice, check_integer
+from gating_core.experiments.depth.exponents import (
+    Course,
+    Exponent,
+    course,
+    exponent,
+    settled,
+)
+from gating_core.experiments.depth.quantities import QUANTITIES, Quantities, measure_quantities
+from gating_core.experiments.depth.regimes import REGIMES, Layers, Sheets
+from gating_core.experiments.depth.request import DepthRequest, StackRequest
+from gating_core.geometry.grid import square_grid
+from gating_core.geometry.surface import SurfaceResult, measure_surface
+from gating_core.jets.second_order import jet_by_parts
+
+STRUCTURED_LIMIT = (
+    0.05  # L eps max(u^2 + v^2), up to which scalar gates are in their structured regime
+)
+QUARTILES = (0.25, 0.75)  # of the seeds: the band around the median
+LAYERS_PART_POINTS = 250_000  # of all surfaces together, between two yields: about a second
+REPLAY_GRID = 31
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """One quantity against depth: ``values``, ``errors`` and ``known`` (S, L), as in `Quantities`.
+
+    ``depths`` (L,); ``small`` (S, L) is where the structured regime's condition holds, everywhere
+    for stacks, which have none.
+    """
+
+    quantity: str  # a key of QUANTITIES
+    depths: np.ndarray
+    values: np.ndarray
+    errors: np.ndarray
+    known: np.ndarray
+    small: np.ndarray
+
+    @property
+    def count(self) -> np.ndarray:
+        """(L,): number of seeds with known values."""
+        return self.known.sum(0)
+
+    @property
+    def median(self) -> np.ndarray:
+        """(L,): median over the known seeds; NaN where these are fewer than half."""
+        return self._quantiles(0.5)
+
+    @property
+    def band(self) -> np.ndarray:
+        """(2, L): lower and upper quartile, otherwise as the median."""
+        return np.stack([self._quantiles(share) for share in QUARTILES])
+
+    def _quantiles(self, share: float) -> np.ndarray:
+        most = 2 * self.count >= len(self.values)
+        columns = zip(self.values.T, self.known.T, most, strict=True)
+        return np.array([np.quantile(v[k], share) if m else np.nan for v, k, m in columns])
+
+    @cached_property
+    def fitted(self) -> np.ndarray:
+        """(S, L): the points to which the exponent is fitted."""
+        return self.small & settled(self.values, self.errors, self.known)
+
+    @cached_property
+    def exponent(self) -> Exponent:
+        """The slope of log quantity against log depth, where the regime's condition holds."""
+        return exponent(self.depths, self.values, self.fitted)
+
+    @cached_property
+    def course(self) -> Course:
+        """The course along all depths, whether or not the condition holds."""
+        return course(self.depths, self.values, self.errors, self.known)
+
+
+@dataclass(frozen=True, eq=False)
+class DepthResult:
+    """All quantities of one regime against depth.
+
+    ``curves`` have the keys of `QUANTITIES`; ``unresolved`` (S, L) is a share of the points,
+    ``proved`` (S, L) whether a surface is flat by proof; ``eps`` (S,) and ``size`` (S, L), which
+    is L eps max(u^2 + v^2), of scalar gates, ``None`` for stacks.
+    """
+
+    regime: str
+    request: StackRequest
+    curves: dict[str, Curve]
+    unresolved: np.ndarray
+    proved: np.ndarray
+    bound_kind: str
+    eps: np.ndarray | None = None
+    size: np.ndarray | None = None
+
+
+Event = float | DepthResult
+T = TypeVar("T")
+
+
+def measure_regimes(
+    request: DepthRequest, names: Iterable[str] = tuple(REGIMES)
+) -> Iterator[Event]:
+    """Measure the regimes ``names`` in turn: yields shares done, 0 to 1, and results.
+
+    A share comes several times a second, and after each `DepthResult`.
+    """
+    names = tuple(names)
+    for name in names:
+        check_choice("regime", name, REGIMES)
+    for index, name in enumerate(names):
+        yield index / len(names)
+        work = with_share(measure_regime(request, name), (index + 0.5) / len(names))
+        yield (yield from work)
+    yield 1.0
+
+
+def with_share(work: Generator[None, None, T], share: float) -> Generator[float, None, T]:
+    """Run ``work``, yielding ``share`` whenever it yields."""
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            return end.value
+        yield share
+
+
+def measure_regime(request: DepthRequest, name: str) -> Generator[None, None, DepthResult]:
+    """Measure one regime with rigorous bounds, yielding in between."""
+    check_choice("regime", name, REGIMES)
+    layers = REGIMES[name].build(request)
+    quantities = yield from measure_layers(layers, request.grid)
+    depths = np.arange(1, request.depth + 1)
+    if isinstance(layers, Sheets):
+        eps, size = layers.eps.numpy(), layers.size
+        return depth_result(name, request, quantities, depths, size <= STRUCTURED_LIMIT, eps, size)
+    return depth_result(name, request, quantities, depths)
+
+
+def measure_layers(layers: Layers, grid_size: int) -> Generator[None, None, Quantities]:
+    """Measure every surface on the way through ``layers`` on a grid, yielding in between."""
+    grid = square_grid(grid_size)
+    surfaces = layers(grid.points[:1]).shape[:2].numel()
+    part = LAYERS_PART_POINTS // surfaces
+    jet = yield from jet_by_parts(layers, grid.points, "rigorous", part)
+    yield
+    return measure_quantities(layers, jet, grid)
+
+
+def depth_result(
+    name: str,
+    request: StackRequest,
+    quantities: Quantities,
+    depths: np.ndarray,
+    small: np.ndarray | None = None,
+    eps: np.ndarray | None = None,
+    size: np.ndarray | None = None,
+) -> DepthResult:
+    """Build curves from ``quantities`` at ``depths``; without ``small`` all points are fitted."""
+    q, where = quantities, np.ones_like(quantities.proved) if small is None else small
+    curves = {
+        each: Curve(each, depths, q.values[each], q.errors[each], q.known[each], where)
+        for each in QUANTITIES
+    }
+    return DepthResult(name, request, curves, q.unresolved, q.proved, q.bound_kind, eps, size)
+
+
+def replay(
+    request: DepthRequest, name: str, member: int, grid_size: int = REPLAY_GRID
+) -> SurfaceResult:
+    """Measure one seed's surface after every layer, with bounds; the layers are its frames.
+
+    ``member`` counts the request's seeds from 0.
+    """
+    check_choice("regime", name, REGIMES)
+    check_integer("member", member, 0, request.seed_count - 1)
+    alone = replace(request, seed=request.seeds[member], seed_count=1)
+    return measure_surface(REGIMES[name].build(alone), square_grid(grid_size), bound="rigorous")

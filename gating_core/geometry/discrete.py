@@ -1,0 +1,176 @@
+"""Curvature by discretisation: finite differences, triangle meshes, and the paper's proxy.
+
+Differences are wrong by truncation where the step is large, by rounding where it is small.
+Shapes: N points, D outputs, R x C grid points. Steps are lengths in the chart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from gating_core.checks import check_number, check_points
+from gating_core.geometry.curvature import curvature
+from gating_core.jets.second_order import SecondOrderJet
+
+# --- Finite differences ---------------------------------------------------------------------------
+
+DIFFERENCE_STEP = 1e-3
+
+
+def central_differences(
+    function: Callable[[torch.Tensor], torch.Tensor],
+    points: torch.Tensor,
+    step: float,
+    dtype: torch.dtype = torch.float64,
+) -> torch.Tensor:
+    """(6, ..., N, D): the value and its differences u, v, uu, uv, vv, in the order of a jet.
+
+    From nine values round each point of ``points`` (N, 2), all in ``dtype``; ``function`` is a
+    torch callable (N, 2) -> (..., N, D). ``ValueError`` for a step that is not between 1e-8 and 1,
+    and for wrong shapes. Source: Abramowitz & Stegun, section 25.3.
+    """
+    check_number("step", step, 1e-8, 1.0)
+    points = check_points(points).to(dtype)
+    if points.shape[1] != 2:
+        raise ValueError(f"points has shape {tuple(points.shape)}; it must be (N, 2)")
+    h = torch.tensor([[step, 0.0], [0.0, step]], dtype=dtype)
+
+    def at(i: int, j: int) -> torch.Tensor:
+        return function(points + i * h[0] + j * h[1])
+
+    middle = at(0, 0)
+    if middle.ndim < 2 or middle.shape[-2] != len(points):
+        raise ValueError(
+            f"function returned shape {tuple(middle.shape)} for {len(points)} points; it must be"
+            f" (..., {len(points)}, D)"
+        )
+    east, west, north, south = at(1, 0), at(-1, 0), at(0, 1), at(0, -1)
+    uu = (east - 2 * middle + west) / step**2
+    vv = (north - 2 * middle + south) / step**2
+    uv = (at(1, 1) - at(1, -1) - at(-1, 1) + at(-1, -1)) / (4 * step**2)
+    u, v = (east - west) / (2 * step), (north - south) / (2 * step)
+    return torch.stack([middle, u, v, uu, uv, vv])
+
+
+def difference_jet(
+    function: Callable[[torch.Tensor], torch.Tensor],
+    points: torch.Tensor,
+    step: float = DIFFERENCE_STEP,
+    dtype: torch.dtype = torch.float64,
+) -> SecondOrderJet:
+    """Value, first and second derivatives at ``points`` (N, 2) by central differences.
+
+    Values and differences are computed in ``dtype``, then kept in float64. ``errors`` is
+    None: nothing bounds the truncation. Arguments and errors as `central_differences`.
+    """
+    differences = central_differences(function, points, step, dtype).double()
+    return SecondOrderJet(differences.mT.contiguous(), 2)
+
+
+def difference_curvature(
+    function: Callable[[torch.Tensor], torch.Tensor],
+    points: torch.Tensor,
+    step: float = DIFFERENCE_STEP,
+    covariance: object = None,
+    dtype: torch.dtype = torch.float64,
+) -> torch.Tensor:
+    """K (..., N) in float64 from `difference_jet`, by the same formula as the exact one.
+
+    NaN or infinite where the differences of the two tangents vanish.
+    """
+    return curvature(difference_jet(function, points, step, dtype), covariance).gaussian
+
+
+# --- Triangle meshes ------------------------------------------------------------------------------
+
+INSTALL = 'pip install "gating-curvature[opinion]"'
+SLIVER = 1e-12  # area over squared sides: a triangle below it has no angles
+
+
+def mesh_curvature(values: np.ndarray) -> np.ndarray:
+    """Compute PyVista's discrete K (R, C) of the triangulated grid ``values`` (R, C, 3).
+
+    The angle that a vertex lacks of a full turn, over a third of the area of its triangles
+    (Meyer et al., *Discrete differential-geometry operators*, 2003). All diagonals run the same
+    way, because errors at single vertices do not shrink with the grid where diagonals flip. NaN on
+    the boundary, and beside triangles without area, which PyVista counts as flat.
+    ``ValueError`` unless ``values`` is (R, C, 3), R and C at least 3, and finite; ``ImportError``
+    without PyVista, which is an extra.
+    """
+    try:
+        import pyvista  # here: an extra, and a second to import
+    except ImportError as error:
+        raise ImportError(f"a triangle mesh needs PyVista: {INSTALL}") from error
+
+    values = np.asarray(values, dtype=float)
+    if values.ndim != 3 or values.shape[-1] != 3 or min(values.shape[:2]) < 3:
+        raise ValueError(f"values has shape {values.shape}; it must be (R, C, 3) with R, C >= 3")
+    if not np.isfinite(values).all():
+        raise ValueError("values contains NaN or infinite values; all must be finite")
+    shape = values.shape[:2]
+    vertices, corners = np.ascontiguousarray(values).reshape(-1, 3), _triangles(*shape)
+    mesh = pyvista.PolyData.from_regular_faces(vertices, corners)
+    gaussian = np.array(mesh.curvature("gaussian")).reshape(shape)
+
+    a, b, c = (vertices[corner] for corner in corners.T)
+    area = np.linalg.norm(np.cross(b - a, c - a), axis=-1)
+    sides = ((b - a) ** 2 + (c - a) ** 2).sum(-1)
+    gaussian.flat[corners[area <= SLIVER * sides].ravel()] = np.nan
+    gaussian[[0, -1]] = gaussian[:, [0, -1]] = np.nan
+    return gaussian
+
+
+def _triangles(rows: int, columns: int) -> np.ndarray:
+    """(2 (R - 1) (C - 1), 3): two triangles for every cell of a grid in row order."""
+    a = (np.arange(rows - 1)[:, None] * columns + np.arange(columns - 1)).ravel()
+    b, c, d = a + 1, a + columns, a + columns + 1
+    return np.concatenate([np.stack([a, b, c], -1), np.stack([b, d, c], -1)])
+
+
+# --- The proxy ------------------------------------------------------------------------------------
+
+PROXY_STEP = 1e-4  # the best in float64; in float32 it is 0.01 to 0.02
+
+
+@dataclass(frozen=True, eq=False)
+class Proxy:
+    """The mean proxy (...), the same divided by the Jacobian's norm, and per point (..., N)."""
+
+    mean: torch.Tensor
+    normalised: torch.Tensor
+    per_point: torch.Tensor
+    step: float
+
+
+def paper_proxy(
+    function: Callable[[torch.Tensor], torch.Tensor],
+    points: torch.Tensor,
+    step: float = PROXY_STEP,
+    dtype: torch.dtype = torch.float64,
+) -> Proxy:
+    """(|D_uu|^2 + 2 |D_uv|^2 + |D_vv|^2)^1/2 of central differences with ``step``, averaged.
+
+    ``function`` is a torch callable (N, 2) -> (..., N, D), evaluated in ``dtype``. The second
+    number divides by the norm of the Jacobian (central differences, too): that removes the
+    output's scale only. ``ValueError`` for a step that is not between 1e-8 and 1.
+    """
+    _, u, v, uu, uv, vv = central_differences(function, points, step, dtype)
+    return _proxy((uu, uv, vv), (u, v), step)
+
+
+def proxy_limit(jet: SecondOrderJet) -> Proxy:
+    """Compute the limit of `paper_proxy` for a step of zero, from exact derivatives."""
+    first, second = jet.first, jet.second
+    seconds = (second[..., 0, 0], second[..., 0, 1], second[..., 1, 1])
+    return _proxy(seconds, (first[..., 0], first[..., 1]), 0.0)
+
+
+def _proxy(seconds: tuple, firsts: tuple, step: float) -> Proxy:
+    uu, uv, vv = (x.square().sum(-1) for x in seconds)
+    per_point = (uu + 2 * uv + vv).sqrt()
+    jacobian = sum(x.square().sum(-1) for x in firsts).sqrt()
+    return Proxy(per_point.mean(-1), (per_point / jacobian).mean(-1), per_point, step)

@@ -1,0 +1,64 @@
+"""Addresses of all pages: in the first state, with everything unfolded, and in other states."""
+
+from ui.claims.controls import CLAIMED
+from ui.common.control_table import Controls
+from ui.common.controls import Fold
+from ui.decision_boundary.controls import DECISION_BOUNDARY
+from ui.depth.controls import DEPTH
+from ui.gates.controls import GATES
+from ui.landing.controls import LANDING
+from ui.manifold.controls import MANIFOLD
+
+FIRST = "landing"  # the name here of the page without a path
+
+# By the page's path: its controls, and states beside the first one.
+PAGES: dict[str, tuple[Controls, tuple[str, ...]]] = {
+    "": (
+        LANDING,
+        ("task=xor", "task=moons&colour=curvature", "depth=4", "strength=0",
+         "beside=trained+without"),
+    ),
+    "Manifold": (
+        MANIFOLD,
+        ("layers=4", "dim=8&n=6", "strength=0", "chart=weights", "tab=Inspect", "tab=Doubt",
+         "gallery=true&fooled=normalisation", "metric=turned"),
+    ),
+    "Decision_boundary": (
+        DECISION_BOUNDARY,
+        ("data=xor", "stack=4", "width=8", "data=own", "paint=curvature", "who=picked"),
+    ),
+    "Which_gates_curve": (
+        GATES,
+        ("case=monkey+saddle", "case=own", "tint=|H|", "real=true&layer_from=trained",
+         "shaping=true&target=ellipsoid", "premises=true&slice_by=residual"),
+    ),
+    "Depth": (
+        DEPTH,
+        ("stacked=aligned+gates", "stacked=random+stacks&around=nothing+else", "gated=ungated"),
+    ),
+    "Claims": (
+        CLAIMED,
+        ("claim=C1", "claim=C2", "claim=C3&wide=all", "claim=C4", "claim=C5", "claim=C6",
+         "claim=C7", "rows=here", "run_study=true&study=own+selection"),
+    ),
+    "How_to_read": ({}, ()),
+}  # fmt: skip
+
+
+def states(page: str) -> tuple[str, ...]:
+    """Queries of a page: none, one that unfolds everything, and the others."""
+    controls, others = PAGES[page]
+    unfolded = "&".join(f"{key}=true" for key, each in controls.items() if isinstance(each, Fold))
+    return ("", unfolded, *others) if unfolded else ("", *others)
+
+
+def addresses(page: str | None = None) -> dict[str, str]:
+    """A name fit for a file, and the address, of every state of one page or of all pages."""
+    result = {}
+    for path in PAGES if page is None else (page,):
+        for number, query in enumerate(states(path)):
+            unfolded = number == 1 and PAGES[path][0]
+            words = "unfolded" if unfolded else query.translate({ord("="): "-", ord("&"): "_"})
+            name = "_".join(filter(None, (path.lower() or FIRST, words.replace("|", ""))))
+            result[name] = f"/{path}?{query}".rstrip("?")
+    return result

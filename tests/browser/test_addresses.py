@@ -1,0 +1,24 @@
+"""Pictures and texts of all pages cover every page, in states that the pages understand."""
+
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from ui.common.links import check_link
+
+from .addresses import PAGES, addresses, states
+from .serving import REPOSITORY
+
+
+def test_every_page_is_covered():
+    files = (path.stem.split("_", 1)[1] for path in (REPOSITORY / "pages").glob("*.py"))
+    assert set(PAGES) == {"", *files}
+    assert len(addresses()) == sum(len(states(page)) for page in PAGES)
+    assert addresses()["landing"] == "/"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_state_is_one_that_the_page_understands(page):
+    for address in addresses(page).values():
+        link = parse_qs(urlsplit(address).query)
+        assert check_link(link, PAGES[page][0]) == ({}, []), address

@@ -1,0 +1,144 @@
+"""Linear attention over slots: is it the paper's, and is what is said of its curvature right?"""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from gating_core.attention.charts import weight_chart
+from gating_core.attention.config import AttentionConfig, GateConfig
+from gating_core.attention.linear import feature_map
+from gating_core.attention.stack import build_attention
+from gating_core.experiments.specimen.measured import measure_specimen
+from gating_core.experiments.specimen.model import Specimen
+from gating_core.geometry.grid import square_grid
+from gating_core.geometry.surface import measure_surface
+from gating_core.jets.second_order import nested_jet, second_order_jet
+from gating_core.tasks.task import make_task
+from gating_core.training.recipe import Recipe
+from gating_core.training.trainer import Trainer
+
+GRID = square_grid(21)
+LINEAR = AttentionConfig("linear")
+SUM = AttentionConfig("unnormalised")
+BOTH = [LINEAR, SUM]
+
+
+def phi(x):
+    return np.where(x > 0, x + 1, np.exp(np.minimum(x, 0)))
+
+
+@pytest.mark.parametrize("config", BOTH, ids=lambda config: config.source)
+def test_against_a_loop_over_slots(config):
+    """One head at a time, with the numerator and denominator of the paper's equation 4."""
+    model, records = build_attention(replace(config, model_dim=6, heads=2, value_count=4), (5,)), []
+    out = model(GRID.points, records)[0].numpy()
+    layer = model.blocks[0]
+    query, keys, values = (x[0].numpy() for x in (layer.query, layer.keys, layer.values))
+    for at in (0, 100, 440):
+        h = model.embed(GRID.points)[0, at].numpy() @ query
+        for head in range(2):
+            part = slice(3 * head, 3 * head + 3)
+            weights = [float(phi(h[part]) @ phi(key[part])) for key in keys]
+            total = sum(weights) if config is LINEAR else 1.0
+            mixed = sum(w * value[part] for w, value in zip(weights, values, strict=True)) / total
+            np.testing.assert_allclose(out[at, part], mixed, rtol=1e-12)
+            np.testing.assert_allclose(
+                records[0].weights[0, head, at].numpy(), np.array(weights) / total, rtol=1e-12
+            )
+    assert ((records[0].weights.sum(-1) - 1).abs() < 1e-15).all() == (config is LINEAR)
+    assert ((records[0].shares.sum(-1) - 1).abs() < 1e-15).all()
+
+
+def test_the_feature_map_is_elu_plus_one_and_accurate_at_both_ends():
+    x = torch.tensor([-700.0, -30.0, -1e-9, 0.0, 1e-9, 2.0, 1e300], dtype=torch.float64)
+    torch.testing.assert_close(feature_map(x), torch.from_numpy(phi(x.numpy())), rtol=1e-15, atol=0)
+    torch.testing.assert_close(feature_map(x), torch.nn.functional.elu(x) + 1)
+
+
+def test_shared_weights_are_those_of_softmax_attention():
+    memory = dict(build_attention(AttentionConfig(gate=GateConfig()), (3,)).named_parameters())
+    for config in BOTH:
+        own = dict(build_attention(replace(config, gate=GateConfig()), (3,)).named_parameters())
+        assert set(memory) - set(own) == {"layers.0.bias"}
+        assert all(torch.equal(memory[name], value) for name, value in own.items())
+
+
+@pytest.mark.parametrize("config", BOTH, ids=lambda config: config.source)
+def test_derivatives_are_those_of_nested_forward_mode_within_rigorous_bounds(config):
+    gate = GateConfig("silu", "headwise", "G4")
+    config = replace(config, model_dim=4, heads=2, depth=2, residual=True, gate=gate)
+    model = build_attention(config, (0, 1))
+    jet, nested = second_order_jet(model, GRID.points, "rigorous"), nested_jet(model, GRID.points)
+    assert jet.bound_kind == "rigorous"
+    own = 1e-12 * nested.stack.abs().amax((1, 2, 3), keepdim=True)
+    assert ((jet.stack - nested.stack).abs() <= jet.errors + own).all()
+
+
+def test_at_the_kink_derivatives_are_those_of_the_left_and_no_bound_is_claimed():
+    """phi'' jumps from 1 to 0 where its argument is 0; phi and phi' do not."""
+    points = torch.tensor([[0.0, 0.5], [-1e-9, 0.5], [1e-9, 0.5]], dtype=torch.float64)
+    jet = second_order_jet(lambda p: feature_map(p[:, :1]), points, "rigorous")
+    torch.testing.assert_close(jet.value[:, 0], torch.ones(3).double(), rtol=0, atol=1e-8)
+    torch.testing.assert_close(jet.first[:, 0, 0], torch.ones(3).double(), rtol=0, atol=1e-8)
+    torch.testing.assert_close(jet.second[:, 0, 0, 0], torch.tensor([1.0, 1, 0]).double())
+    torch.testing.assert_close(nested_jet(lambda p: feature_map(p[:, :1]), points).stack, jet.stack)
+    by_rounding = second_order_jet(lambda p: feature_map(p[:, :1] * (1 / 3)), points, "rigorous")
+    assert by_rounding.bound_kind == "estimate"
+
+
+def test_the_verdict_follows_from_averages_of_fixed_values():
+    flat = measure_surface(build_attention(LINEAR, range(4)), GRID)
+    assert flat.proof == ("it lies in the plane of three fixed values",) * 4
+    assert all(verdict.word == "flat" for verdict in flat.verdicts)
+    curved = measure_surface(build_attention(SUM, range(4)), GRID)
+    assert curved.proof == (None,) * 4
+    assert all(verdict.word == "curved" for verdict in curved.verdicts)
+
+
+@pytest.mark.parametrize("count", [2, 3, 8])
+def test_a_head_of_d_channels_mixes_d_vectors_at_most(count):
+    """Outputs are averages of `mixed_values`: solved for, their weights are on the simplex."""
+    config = replace(LINEAR, model_dim=6, heads=2, value_count=count)
+    model = build_attention(config, (4,))
+    mixed = model.blocks[0].mixed_values()[0]
+    assert len(mixed) == min(count, 3)
+    for head in range(2):
+        part = slice(3 * head, 3 * head + 3)
+        vectors, out = (torch.nn.functional.pad(x[:, part], (0, 1), value=1.0)
+                        for x in (mixed, model(GRID.points)[0]))  # fmt: skip
+        weights = out @ torch.linalg.pinv(vectors)
+        torch.testing.assert_close(weights @ vectors, out)
+        assert (weights > -1e-12).all()
+
+
+def test_eight_values_of_three_channels_lie_in_a_plane():
+    surface = measure_surface(build_attention(replace(LINEAR, value_count=8), (1, 2)), GRID)
+    assert surface.proof == ("it lies in the plane of three fixed averages of values",) * 2
+    assert surface.within.all()
+    assert measure_specimen(Specimen(replace(LINEAR, value_count=8), 2), 9).hull_dimension == 2
+
+
+def test_a_specimen_without_averages_says_in_how_many_dimensions_it_lies():
+    normalised, free = (measure_specimen(Specimen(config, 2), 9) for config in BOTH)
+    assert (normalised.hull_dimension, free.hull_dimension) == (2, 3)
+    assert free.verdict.word == "curved"
+
+
+@pytest.mark.parametrize("config", BOTH, ids=lambda config: config.source)
+def test_there_is_no_weight_chart(config):
+    with pytest.raises(ValueError, match=f"source is '{config.source}'; .* linear attention"):
+        weight_chart(build_attention(config))
+
+
+@pytest.mark.parametrize("config", BOTH, ids=lambda config: config.source)
+def test_it_learns_with_bonuses_for_its_weights(config):
+    task = make_task("circle", points=64, seeds=(1, 2))
+    recipe = Recipe(entropy_bonus=0.03, spread_bonus=0.01)
+    trainer = Trainer([replace(config, gate=GateConfig())], task, recipe)
+    first = trainer.weights.clone()
+    for _ in trainer.advance(20):
+        pass
+    assert trainer.weights.isfinite().all()
+    assert not torch.equal(first, trainer.weights)

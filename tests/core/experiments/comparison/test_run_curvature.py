@@ -1,0 +1,179 @@
+"""Is the curvature along a run that of each seed, each snapshot, measured by itself?"""
+
+from dataclasses import replace
+from itertools import chain, islice
+
+import numpy as np
+import pytest
+
+from gating_core.attention.classifier import restore
+from gating_core.experiments import budget
+from gating_core.experiments.budget import affordable_steps
+from gating_core.experiments.comparison import run_curvature
+from gating_core.experiments.comparison.frames import drawn_frames
+from gating_core.experiments.comparison.run_curvature import (
+    CurvatureSummary,
+    curvature_along,
+    final_curvature,
+    pending_measurements,
+)
+from gating_core.geometry.adaptive import adaptive_integrals
+from gating_core.geometry.curvature import curvature
+from gating_core.geometry.grid import square_grid
+from gating_core.geometry.integrals import unseen_curvature
+from gating_core.geometry.surface import measure_surface
+from gating_core.geometry.verdict import CURVED, FLAT
+from gating_core.jets.second_order import second_order_jet
+from gating_core.pauses import drained
+from tests.core.experiments.comparison.runs import SMALL, run_of
+
+
+def measured(run, first=0, **known):
+    pieces = pending_measurements(run, run.setting.compared, first, **known)
+    found = [drained(function(run, name, member)) for function, name, member in pieces]
+    assert all(isinstance(x, CurvatureSummary) for x in found)
+    paths = {(x.variant, x.member): x for x in found if not x.at_end}
+    finals = {(x.variant, x.member): x for x in found if x.at_end}
+    assert len(paths) + len(finals) == len(found)
+    return paths, finals
+
+
+def alone(run, name, member, frame, size, bound):
+    """One snapshot of one seed, restored with all seeds and measured without the others."""
+    config = run.variants[name].ensemble.config
+    model = restore(config, run.task.seeds, run.frames[frame].snapshots[name].state)
+    return measure_surface(model.attention.member(member), square_grid(size), bound=bound)
+
+
+def test_every_seed_and_frame_is_measured_as_if_alone(run, monkeypatch):
+    # How far totals are refined, and on how many points one measures, proves nothing here.
+    monkeypatch.setattr(budget, "AFFORDABLE_COST", 1e6)
+    monkeypatch.setattr(run_curvature, "FRAME_GRID", 15)
+    monkeypatch.setattr(run_curvature, "FINAL_GRID", 21)
+    paths, finals = measured(run, 1)
+    names, seeds = run.setting.compared, range(len(run.task.seeds))
+    assert set(paths) == {(name, member) for name in names for member in seeds}
+    assert set(finals) == {(name, 1) for name in names}
+    for (name, member), found in paths.items():
+        assert len(found.total.value) == len(drawn_frames(run))
+        for frame in (0, 7, -1) if member == 1 else (-1,):
+            wanted = alone(run, name, member, frame, run_curvature.FRAME_GRID, "estimate")
+            total, error = float(found.total.value[frame]), float(found.total.error[frame])
+            assert total == pytest.approx(wanted.total[0], rel=1e-9, abs=1e-12)
+            assert error >= wanted.total_error[0] * (1 - 1e-6) - 1e-12
+            assert found.total.complete[frame] == wanted.complete[0]
+            assert_same(found.verdicts[frame], wanted.verdicts[0])
+            assert_known(found.known[frame], wanted)
+    for (name, member), final in finals.items():
+        wanted = alone(run, name, member, -1, run_curvature.FINAL_GRID, "rigorous")
+        assert_same(final.verdicts[0], wanted.verdicts[0])
+        ensemble = run.variants[name].ensemble
+        model = restore(ensemble.config, ensemble.seeds, ensemble.state).attention.member(member)
+        refined = drained(affordable_steps(model, ensemble.config)).absolute
+        for part in ("value", "error", "complete"):
+            assert getattr(final.total, part) == getattr(refined, part)
+
+
+def assert_same(found, wanted):
+    assert (found.word, found.proof) == (wanted.word, wanted.proof)
+    for part in ("positive", "negative", "flat", "undecided", "unresolved"):
+        assert getattr(found, part) == pytest.approx(getattr(wanted, part), abs=1e-12)
+
+
+def assert_known(found, wanted):
+    """K where it differs from 0, 0 where it is zero and surely so, NaN where nobody knows."""
+    values, error = wanted.values[0], wanted.gaussian_error[0]
+    diameter = np.linalg.norm(values.max((0, 1)) - values.min((0, 1)))
+    k, resolved = wanted.gaussian[0], wanted.resolved[0]
+    proved = wanted.proof[0] is not None
+    decided = resolved & (abs(k) > error) & (not proved)
+    surely_zero = (resolved & ~decided & (error * diameter**2 < 1e-3)) | proved
+    np.testing.assert_allclose(found[decided], k[decided], rtol=1e-5)
+    assert (found[surely_zero] == 0).all()
+    assert np.isnan(found[~decided & ~surely_zero]).all()
+
+
+def test_noise_on_a_flat_surface_is_not_painted():
+    """A saturated ungated layer is flat; its K is rounding noise of any size."""
+    run = run_of(replace(SMALL, task="xor", steps=300, learning_rate=0.1, seed_count=2))
+    for member in range(2):
+        assert not np.nan_to_num(drained(curvature_along(run, "ungated", member)).known).any()
+
+
+def test_the_final_total_says_how_sure_it_is(circle):
+    """A much finer integral lies within both errors; those of a fixed grid would be too small."""
+    ensemble = circle.variants["sigmoid"].ensemble
+    model = restore(ensemble.config, ensemble.seeds, ensemble.state).attention
+    paths = {(name, member) for name in circle.setting.compared for member in range(3)}
+    for member in (1, 2):
+        _, finals = measured(circle, member, known=paths)
+        refined = adaptive_integrals(model.member(member), None, 1e-3).absolute
+        total = finals["sigmoid", member].total
+        allowed = float(total.error) + float(refined.error)
+        assert abs(float(total.value) - float(refined.value)) <= allowed
+        assert finals["sigmoid", member].verdicts[0].word == CURVED
+        assert finals["ungated", member].verdicts[0].word == FLAT
+        assert finals["ungated", member].verdicts[0].proof
+
+
+def test_errors_along_a_run_cover_what_refinement_finds(circle):
+    """And what holonomy sees between the points of the grid, where halving it shows less."""
+    paths, _ = measured(circle, known=(), settled={(n, 0) for n in circle.setting.compared})
+    ensemble = circle.variants["sigmoid"].ensemble
+    model = restore(ensemble.config, ensemble.seeds, ensemble.state).attention
+    for member in range(3):
+        along_run = paths["sigmoid", member].total
+        refined = drained(affordable_steps(model.member(member), ensemble.config)).absolute
+        gap = abs(float(along_run.value[-1]) - float(refined.value))
+        assert gap <= float(along_run.error[-1]) + float(refined.error)
+        grid = square_grid(run_curvature.FRAME_GRID)
+        jet = second_order_jet(model.member(member), grid.points)
+        unseen = float(unseen_curvature(jet, curvature(jet), grid.weights))
+        assert float(along_run.error[-1]) >= unseen * (1 - 1e-6)
+
+
+def kinds(run, first, **known):
+    return [
+        (function is final_curvature, member)
+        for function, _, member in pending_measurements(run, ("sigmoid",), first, **known)
+    ]
+
+
+def test_the_seed_that_is_looked_at_comes_first_and_alone_to_its_end(circle):
+    path, end = False, True
+    assert kinds(circle, 2) == [(path, 2), (end, 2), (path, 0), (path, 1)]
+    assert kinds(circle, 1, known={("sigmoid", 0)}) == [(path, 1), (end, 1), (path, 2)]
+    known = {("sigmoid", member) for member in range(3)}
+    assert kinds(circle, 2, known=known) == [(end, 2)]
+    assert kinds(circle, 2, known=known, settled={("sigmoid", 2)}) == []
+    assert kinds(circle, 1, known=known, settled={("sigmoid", 2)}) == [(end, 1)]
+
+
+def test_it_gives_way_often_enough_to_be_cancelled():
+    """Half a second is allowed; the smallest part that never gives way must be far below."""
+    heavy = replace(
+        SMALL, source="tokens", model_dim=8, value_count=6, depth=3, seed_count=2, steps=20,
+        points=64, batch_size=16, variants=("silu", "tanh"),
+    )  # fmt: skip
+    work = chain(curvature_along(heavy_run := run_of(heavy), "silu", 0),
+                 final_curvature(heavy_run, "silu", 0))  # fmt: skip
+    assert list(islice(work, 6)) == [None] * 6
+
+
+def test_parts_change_no_number(circle, monkeypatch):
+    monkeypatch.setattr(budget, "AFFORDABLE_COST", 1e6)
+    monkeypatch.setattr(run_curvature, "FRAME_GRID", 15)
+    monkeypatch.setattr(run_curvature, "FINAL_GRID", 21)
+    others = {(name, member) for name in circle.setting.compared for member in (1, 2)}
+    whole = measured(circle, known=others)
+    for module in (run_curvature, budget):
+        monkeypatch.setattr(module, "PART_COST", 5_000)
+    parts = measured(circle, known=others)
+    for key, found in whole[0].items():
+        again = parts[0][key].total
+        np.testing.assert_allclose(again.value, found.total.value, rtol=1e-12, atol=1e-14)
+        np.testing.assert_array_equal(again.complete, found.total.complete)
+    for key, final in whole[1].items():
+        assert float(parts[1][key].total.value) == pytest.approx(
+            float(final.total.value), rel=1e-12, abs=1e-14
+        )

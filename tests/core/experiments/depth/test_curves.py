@@ -1,0 +1,216 @@
+"""Are the curves right: quantity by quantity, seed by seed, and where nothing is known?"""
+
+from dataclasses import replace
+
+import mpmath
+import numpy as np
+import pytest
+import torch
+
+from gating_core.attention import GateConfig, build_attention
+from gating_core.experiments.depth import (
+    QUANTITIES,
+    REGIMES,
+    SHRINKS,
+    ZERO,
+    DepthRequest,
+    DepthResult,
+    TrainedRequest,
+    measure_regime,
+    measure_regimes,
+    replay,
+)
+from gating_core.geometry import measure_surface, paper_proxy, square_grid
+from gating_core.jets import second_order_jet
+from gating_core.pauses import drained
+from tests.core import exact
+
+REQUEST = DepthRequest(depth=4, seed=3, seed_count=3, grid=9)
+
+
+def model_of(request, name, member, depth):
+    """One seed's stack of ``depth`` layers, built on its own."""
+    regime = REGIMES[name]
+    config = request.stack(depth, regime.gated, regime.arrangement)
+    return build_attention(config, (request.seeds[member],))
+
+
+@pytest.mark.parametrize("name", ["ungated_plain", "gated_both", "gated_residual"])
+def test_every_quantity_is_what_one_model_alone_shows(name):
+    """A stack of three layers, built and measured by itself: not among seeds, not among layers."""
+    found = drained(measure_regime(REQUEST, name))
+    model, grid = model_of(REQUEST, name, 1, 3), square_grid(REQUEST.grid)
+    alone = measure_surface(model, grid)
+    area = (alone.area_element * alone.quadrature).sum()
+    points = torch.from_numpy(alone.values[0]).flatten(0, 1)
+    expected = {
+        "total": alone.total[0],
+        "mean": alone.total[0] / area,
+        "centre": abs(alone.gaussian[0, 4, 4]),
+        "proxy": float(paper_proxy(model, grid.points).mean[0]),
+        "diameter": max(float((points - point).norm(dim=1).max()) for point in points),
+    }
+    assert set(expected) == set(QUANTITIES) == set(found.curves)
+    for quantity, value in expected.items():
+        curve = found.curves[quantity]
+        rel = 1e-5 if quantity == "proxy" else 1e-9  # differences with a step of 1e-4
+        assert curve.values[1, 2] == pytest.approx(value, rel=rel), quantity
+        assert curve.values[1, 1] != pytest.approx(value, rel=1e-3), quantity
+        assert curve.known[1, 2]
+    assert found.curves["total"].errors[1, 2] >= alone.total_error[0] * (1 - 1e-9)
+    assert found.curves["centre"].errors[1, 2] == pytest.approx(alone.gaussian_error[0, 4, 4])
+
+
+def test_proxy_and_diameter_are_within_their_bounds_at_two_hundred_digits():
+    """In plain numbers, point by point; the bounds hold those of the derivatives."""
+    request = DepthRequest(depth=5, seed_count=1, grid=5)
+    found = drained(measure_regime(request, "gated_plain"))
+    model, points = model_of(request, "gated_plain", 0, 5), square_grid(5).points
+    jets = [
+        exact.jet(lambda m, u, v: exact.attention(m, model, [u, v])[0], *point)
+        for point in points.tolist()
+    ]
+    with mpmath.workdps(exact.DIGITS):
+        norms = [
+            mpmath.sqrt(exact.dot(uu, uu) + 2 * exact.dot(uv, uv) + exact.dot(vv, vv))
+            for *_, uu, uv, vv in jets
+        ]
+        ends = [value for value, *_ in jets]
+        differences = [[x - y for x, y in zip(a, b, strict=True)] for a in ends for b in ends]
+        expected = {
+            "proxy": mpmath.fsum(norms) / len(norms),
+            "diameter": max(mpmath.sqrt(exact.dot(d, d)) for d in differences),
+        }
+        for name, value in expected.items():
+            curve = found.curves[name]
+            error = float(curve.errors[0, 4])
+            assert abs(mpmath.mpf(float(curve.values[0, 4])) - value) <= error
+            assert error < 1e-6 * value
+    errors = second_order_jet(model, points, "rigorous").errors[:, 0].numpy()
+    bends = [
+        np.sqrt((e[3] ** 2 + 2 * e[4] ** 2 + e[5] ** 2).sum()) for e in errors.T.swapaxes(1, 2)
+    ]
+    assert found.curves["proxy"].errors[0, 4] >= np.mean(bends)
+    moved = np.sqrt((errors[0] ** 2).sum(0)).max()
+    assert found.curves["diameter"].errors[0, 4] >= 2 * moved
+
+
+def test_a_seed_is_the_same_whoever_else_is_there():
+    found = drained(measure_regime(REQUEST, "gated_plain"))
+    alone = drained(measure_regime(replace(REQUEST, seed=4, seed_count=1), "gated_plain"))
+    for name in QUANTITIES:
+        here, there = found.curves[name], alone.curves[name]
+        assert np.allclose(here.values[1], there.values[0], rtol=1e-9)
+
+
+def test_grids_twice_as_fine_stay_within_the_errors():
+    coarse = drained(measure_regime(replace(REQUEST, grid=15), "gated_residual"))
+    fine = drained(measure_regime(replace(REQUEST, grid=29), "gated_residual"))
+    for name in ("total", "mean"):
+        here, there = coarse.curves[name], fine.curves[name]
+        assert (np.abs(here.values - there.values) <= here.errors).all()
+
+
+def test_an_ungated_stack_of_three_values_stays_zero():
+    request = replace(REQUEST, value_count=3, depth=16)
+    found = drained(measure_regime(request, "ungated_plain"))
+    assert found.proved.all()
+    for name in ("total", "mean", "centre"):
+        curve = found.curves[name]
+        assert curve.known.all()
+        assert (curve.values == 0).all()
+        assert curve.course.word == ZERO
+        assert curve.exponent.interval is None
+    gated = drained(measure_regime(request, "gated_plain"))
+    assert not gated.proved.any()
+    assert gated.curves["total"].course.word != ZERO
+
+
+def test_ordinary_gated_stacks_collapse():
+    """Size and curvature are lost, by orders of magnitude; what is too small is not known."""
+    request = DepthRequest(grid=9)
+    found = drained(measure_regime(request, "gated_plain"))
+    size, total = found.curves["diameter"], found.curves["total"]
+    assert size.course.word == SHRINKS
+    assert size.median[7] < 1e-4 * size.median[0]
+    assert total.median[3] < total.median[0]
+    assert found.curves["proxy"].course.word == SHRINKS
+    assert found.unresolved[:, 0].max() == 0
+    assert found.unresolved[:, -1].min() == 1
+    assert not total.known[:, -1].any()
+    assert np.isnan(total.median[-1])
+    assert np.isnan(total.band[:, -1]).all()
+    assert size.count[-1] == 16
+    with_residual = drained(measure_regime(request, "gated_residual")).curves["diameter"]
+    assert with_residual.course.word != SHRINKS
+
+
+def test_medians_are_of_what_is_known():
+    found = drained(measure_regime(REQUEST, "gated_residual"))
+    curve = found.curves["total"]
+    assert np.allclose(curve.median, np.median(curve.values, 0))
+    assert (curve.band[0] <= curve.median).all()
+    assert (curve.median <= curve.band[1]).all()
+    known = curve.known.copy()
+    known[0] = False
+    assert np.allclose(replace(curve, known=known).median, np.median(curve.values[1:], 0))
+    known[1] = False
+    assert np.isnan(replace(curve, known=known).median).all()
+
+
+def test_regimes_come_with_their_progress():
+    names = ("strong", "gated_norm")
+    events = list(measure_regimes(REQUEST, names))
+    shares = [event for event in events if isinstance(event, float)]
+    found = [event for event in events if isinstance(event, DepthResult)]
+    assert shares == sorted(shares)
+    assert shares[0] == 0
+    assert shares[-1] == 1
+    assert [each.regime for each in found] == list(names)
+    assert all(each.request == REQUEST for each in found)
+    assert (found[0].size is None, found[1].size is None) == (False, True)
+
+
+def test_a_replay_is_one_model_layer_by_layer():
+    frames = replay(REQUEST, "gated_both", 2, 13)
+    assert frames.values.shape == (4, 13, 13, 3)
+    assert frames.gaussian.shape == frames.gaussian_error.shape == (4, 13, 13)
+    assert frames.bound_kind == "rigorous"
+    for depth in (1, 4):
+        alone = measure_surface(model_of(REQUEST, "gated_both", 2, depth), square_grid(13),
+                                bound="rigorous")  # fmt: skip
+        assert np.array_equal(frames.values[depth - 1], alone.values[0])
+        assert np.array_equal(frames.gaussian[depth - 1], alone.gaussian[0])
+    sheets = replay(REQUEST, "aligned", 0)
+    assert sheets.values.shape == (4, 31, 31, 3)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "match"),
+    [
+        (dict(depth=17), "depth is 17"),
+        (dict(grid=14), "grid is 14; it must be odd"),
+        (dict(grid=3), "grid is 3"),
+        (dict(seed_count=0), "seed_count is 0"),
+        (dict(norm="none"), "norm is 'none'"),
+        (dict(gate=None), "gate is None"),
+        (dict(heads=2), "heads is 2"),
+    ],
+)
+def test_requests_that_cannot_be(wrong, match):
+    for kind in (DepthRequest, TrainedRequest):
+        if "depth" in wrong and kind is TrainedRequest:
+            wrong = dict(depths=(17,))
+            match = "depths is 17"
+        with pytest.raises(ValueError, match=match):
+            kind(**wrong)
+
+
+def test_names_that_do_not_exist():
+    with pytest.raises(ValueError, match="regime is 'deep'"):
+        list(measure_regimes(REQUEST, ["deep"]))
+    with pytest.raises(ValueError, match="member is 3"):
+        replay(REQUEST, "aligned", 3)
+    with pytest.raises(ValueError, match="depths is"):
+        TrainedRequest(depths=(2, 1))
+    assert DepthRequest(gate=GateConfig("silu")).gate.kind == "silu"

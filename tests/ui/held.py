@@ -1,0 +1,37 @@
+"""What stands in for the workers of a job until a test lets them go?"""
+
+import threading
+from contextlib import contextmanager
+
+from tests.ui.opening import TIMEOUT_SECONDS
+from ui.work import cached_jobs, job
+from ui.work.job import QueuePosition
+
+
+class Held:
+    """What computes waits until it is let go; it counts what it was asked for."""
+
+    def __init__(self):
+        self.asked, self.go = [], threading.Event()
+
+    def __call__(self, function, about, *more, rank=None):
+        self.asked.append(about)
+        while not self.go.wait(0.01):
+            yield QueuePosition(0)  # as `shared_stream`
+        if (returned := (yield from function(about, *more))) is not None:
+            yield returned
+
+
+@contextmanager
+def held_in(module, results, monkeypatch):
+    """None of ``results`` are known, no page waits, and jobs of ``module`` wait for the test."""
+    results.cache.clear()
+    held = Held()
+    monkeypatch.setattr(module, "shared_stream", held)
+    monkeypatch.setattr(cached_jobs, "AT_ONCE_SECONDS", 0.01)
+    yield held
+    for running in list(job._running):  # what nobody waits for any more
+        running.cancel()
+        running.join(TIMEOUT_SECONDS)
+    held.go.set()
+    results.cache.clear()

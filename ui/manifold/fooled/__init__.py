@@ -1,1 +1,0 @@
-"""Which pictures fooled us? The gallery on the Manifold page."""

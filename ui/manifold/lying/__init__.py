@@ -1,0 +1,1 @@
+"""Which pictures lie? The gallery on the Manifold page."""

@@ -1,0 +1,250 @@
+"""Pictures that lie, each beside the number that does not.
+
+A case is a row of `LYING`: what computes its picture, its number and the numbers in its texts, and
+the request whose left model that is. The texts stand in ``assets/lessons/manifold.md``.
+Shapes: R x C grid points.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import plotly.graph_objects as go
+
+from gating_core.attention import WeightChart, through_logs
+from gating_core.experiments.specimen import (
+    COLOURINGS,
+    Specimen,
+    build_specimen,
+    chart_of,
+    measure_specimen,
+)
+from gating_core.geometry import (
+    DIFFERENCE_STEP,
+    SURFACES,
+    SurfaceResult,
+    adaptive_integrals,
+    difference_curvature,
+    measure_surface,
+    square_grid,
+    stretched_sphere,
+)
+from ui.common.lessons import section
+from ui.common.words import error_text, figures, percent, plus_minus
+from ui.drawing import palette
+from ui.drawing.colours import QUANTILE, ColourScale, colour_scale
+from ui.manifold.lying.pictures import globe, quantity_map, side_view
+from ui.manifold.request import ManifoldRequest, resolve
+
+SIZE = 61
+GRID = square_grid(SIZE)
+SMALL_STEP = 1e-7  # in the chart: of the size that suits one-sided first differences
+TOLERANCE = 0.02  # of the total curvature
+STRETCH = 2.0  # how much longer a unit of the upright axis is drawn
+CAP = 3.0  # half the chart's side for the stretched sphere: it reaches 72 degrees from the pole
+SPHERE = SURFACES["sphere by gating"].chart
+UV = ("u", "v")
+
+
+Fields = dict[str, object]  # numbers in the texts beside a picture
+Made = tuple[go.Figure, str, Fields]  # a picture, the number that says otherwise, and those
+
+
+@dataclass(frozen=True, eq=False)
+class LyingPicture:
+    """A picture and a number with its doubt, and the texts of a section of the lesson, in order.
+
+    ``lie`` is a short clause that goes on after "The picture says:". ``drawn``, ``formula`` and
+    ``look_for`` explain the picture; ``reasons`` are two sentences.
+    """
+
+    figure: go.Figure
+    number: str
+    reasons: tuple[str, ...]
+    title: str
+    lie: str
+    number_name: str
+    doubt: str
+    drawn: str
+    formula: str
+    look_for: str
+
+
+@dataclass(frozen=True)
+class Case:
+    """``text`` is the section of the lesson; ``request`` the model, if the page can show it."""
+
+    text: str
+    make: Callable[[], Made] | Callable[[Specimen], Made]
+    request: ManifoldRequest | None = None
+
+
+def lying_picture(name: str) -> LyingPicture:
+    """Compute the case called ``name``, a key of `LYING`."""
+    case = LYING[name]
+    models = [] if case.request is None else [resolve(case.request).variants[0]]
+    figure, number, fields = case.make(*models)
+    texts = section("manifold", case.text, **fields).split("\n\n")
+    return LyingPicture(figure, number, tuple(texts[7:]), *texts[:7])
+
+
+# --- What several cases need ----------------------------------------------------------------------
+
+
+def _k_map(surface: SurfaceResult, field: np.ndarray, zero_line: bool = False) -> go.Figure:
+    """K (R, C) on the scale that the page would give it alone."""
+    scale = colour_scale(COLOURINGS["curvature"], [field])
+    return quantity_map(surface.axis, field, scale, "K", signed=field if zero_line else None)
+
+
+def _resolved(surface: SurfaceResult) -> np.ndarray:
+    """(R, C): K, NaN where the tangent plane is unresolved."""
+    return surface.gaussian_where(surface.resolved)[0]
+
+
+def _bound(surface: SurfaceResult, factor: float = 1.0) -> str:
+    return error_text(float(surface.largest_error[0]) * factor)
+
+
+def largest_text(surface: SurfaceResult, factor: float = 1.0) -> str:
+    """What bounds |K| where the surface is flat, else the largest |K|; times ``factor``."""
+    if surface.flat[0]:
+        return f"at most {_bound(surface, factor)}"
+    return figures(float(surface.largest_curvature[0]) * factor)
+
+
+def _verdict(surface: SurfaceResult) -> str:
+    if surface.flat[0]:
+        return "|K| is nowhere above its bound"
+    return f"|K| is above its bound on {percent(surface.decided.mean())} of the points"
+
+
+def _constant_k(surface: SurfaceResult) -> tuple[float, float, str, Fields]:
+    """The least and the largest K where it is the same everywhere, as a text, and its doubt."""
+    field = _resolved(surface)
+    low, high = float(np.nanmin(field)), float(np.nanmax(field))
+    doubt: Fields = {"spread": figures((high - low) / high, 1), "bound": _bound(surface)}
+    return low, high, f"{low:.5g} to {high:.5g}", doubt
+
+
+# --- The cases ------------------------------------------------------------------------------------
+
+
+def _curved_slice(specimen: Specimen) -> Made:
+    measured = measure_specimen(specimen, SIZE)
+    surface, weights = measured.surface, chart_of(replace(specimen, chart="weights"))
+    assert isinstance(weights, WeightChart)
+    whole = measure_surface(through_logs(weights), GRID)
+    return _k_map(surface, _resolved(surface), zero_line=True), largest_text(whole), {
+        "largest": figures(float(surface.largest_curvature[0])), "verdict": _verdict(whole),
+        "values": specimen.config.value_count, "dim": specimen.config.model_dim,
+        "hull": measured.hull_dimension, "flat": figures(np.abs(whole.gaussian).max(), 1),
+        "bound": _bound(whole),
+    }  # fmt: skip
+
+
+def _own_scale(specimen: Specimen) -> Made:
+    surface = measure_specimen(specimen, SIZE).surface
+    field = _resolved(surface)
+    sizes, largest = np.abs(field), float(np.nanmax(np.abs(field)))
+    end = float(np.nanquantile(sizes, QUANTILE))
+    scale = ColourScale(palette.SIGNED_SCALE, -end, end, beyond=float((sizes > end).mean()))
+    squared = float(surface.diameter[0]) ** 2
+    figure = quantity_map(surface.axis, field, scale, "K")
+    return figure, largest_text(surface, squared), {
+        "domes": percent(float((field > 0).mean())), "saddles": percent(float((field < 0).mean())),
+        "verdict": _verdict(surface), "end": figures(end, 1), "quantile": percent(QUANTILE),
+        "floor": figures(palette.COLOUR_RANGE_FLOOR), "largest": figures(largest, 1),
+        "bound": _bound(surface), "squared": figures(squared),
+        "without_unit": figures(largest * squared, 1),
+    }  # fmt: skip
+
+
+def _small_step(specimen: Specimen) -> Made:
+    model = build_specimen(specimen)
+    surface = measure_surface(model, GRID)
+    field, better = (
+        difference_curvature(model, GRID.points, step).reshape(SIZE, SIZE).numpy()
+        for step in (SMALL_STEP, DIFFERENCE_STEP)
+    )
+    total = float((np.abs(field) * surface.area_element[0] * GRID.weights.numpy()).sum())
+    rounding = np.finfo(float).eps / 2
+    return _k_map(surface, field), largest_text(surface), {
+        "largest": figures(np.abs(field).max(), 2), "total": figures(total, 2),
+        "verdict": _verdict(surface), "step": figures(SMALL_STEP, 1),
+        "better_step": figures(DIFFERENCE_STEP, 1), "better": figures(np.abs(better).max(), 1),
+        "rounding": figures(rounding, 1), "grown": figures(rounding / SMALL_STEP**2, 1),
+        "better_grown": figures(rounding / DIFFERENCE_STEP**2, 1),
+    }  # fmt: skip
+
+
+def _saturated(specimen: Specimen) -> Made:
+    chart = chart_of(specimen)
+    surface = measure_surface(chart, GRID)
+    sizes = np.abs(surface.gaussian_where(surface.decided)[0])
+    total = adaptive_integrals(chart, None, TOLERANCE, "rigorous").absolute
+    largest, value = float(surface.largest_curvature[0]), float(total.value)
+    low, high = (float(np.log10(end(sizes))) for end in (np.nanmin, np.nanmax))
+    scale = ColourScale(palette.SEQUENTIAL_SCALE, low, high, log=True)
+    number = ("" if bool(total.complete) else "at least ") + plus_minus(value, float(total.error))
+    return quantity_map(surface.axis, sizes, scale, "|K|"), number, {
+        "largest": figures(largest, 1), "sphere": figures(4 * math.pi),
+        "values": specimen.config.value_count, "sharpness": f"{specimen.sharpness:g}",
+        "open": percent(np.isnan(sizes).mean()), "total": figures(value),
+        "radius": figures(largest**-0.5, 1), "middle": figures(float(np.nanmedian(sizes)), 1),
+    }  # fmt: skip
+
+
+def _stretched_axes() -> Made:
+    grid = square_grid(SIZE, -CAP, CAP)
+    surface = measure_surface(SPHERE, grid)
+    drawn = np.abs(measure_surface(stretched_sphere(STRETCH), grid).gaussian)
+    least, most = drawn.min(), drawn.max()
+    _, high, number, doubt = _constant_k(surface)
+    return side_view(surface, STRETCH), number, doubt | {
+        "times": f"{most / least:.0f}", "stretch": f"{STRETCH:g}", "k": f"{high:.5g}",
+        "radius": f"{high**-0.5:.3g}", "least": figures(least, 2), "most": figures(most, 2),
+    }  # fmt: skip
+
+
+def _no_zero() -> Made:
+    surface = measure_surface(SPHERE, GRID)
+    field = _resolved(surface)
+    low, high, number, doubt = _constant_k(surface)
+    scale = ColourScale(palette.SEQUENTIAL_SCALE, low, high)
+    return quantity_map(surface.axis, field, scale, "K", UV), number, doubt | {
+        "low": repr(low), "high": repr(high), "count": len(np.unique(field)),
+        "digit": figures(np.spacing(high), 1),
+    }  # fmt: skip
+
+
+def _normalised(specimen: Specimen) -> Made:
+    surface = measure_specimen(specimen, SIZE).surface
+    dim, k = specimen.config.model_dim, surface.gaussian[0]
+    gap = np.abs(k - 1 / dim)
+    within = bool((gap <= surface.gaussian_error[0]).all() and surface.resolved.all())
+    number = f"at most {_bound(surface)}" if within else f"up to {figures(gap.max())}"
+    return globe(surface, math.sqrt(dim)), number, {
+        "share": percent(float(surface.shares.positive[0])), "dim": dim,
+        "gate": "without" if specimen.config.gate is None else "with",
+        "off": error_text(gap.max()), "length": f"{math.sqrt(dim):.4g}", "k": f"{1 / dim:.4g}",
+        "least": f"{k.min():.10g}", "most": f"{k.max():.10g}",
+    }  # fmt: skip
+
+
+LYING: dict[str, Case] = {
+    "flat space, curved slice": Case(
+        "lie_curved_slice", _curved_slice, ManifoldRequest(value_count=6, seed=17)
+    ),
+    "noise on its own scale": Case("lie_own_scale", _own_scale, ManifoldRequest(seed=134)),
+    "step too small": Case("lie_small_step", _small_step, ManifoldRequest(seed=11)),
+    "saturated softmax": Case(
+        "lie_saturated", _saturated, ManifoldRequest(value_count=6, seed=17, sharpness=20.0)
+    ),
+    "stretched axes": Case("lie_stretched_axes", _stretched_axes),
+    "colours without zero": Case("lie_no_zero", _no_zero),
+    "normalisation": Case("lie_normalised", _normalised, ManifoldRequest(norm="post", seed=318)),
+}
