@@ -125,22 +125,16 @@ def _band(each: ChartCurve) -> dict[str, Any]:
     low, high = _positive(curve.band[0]), _positive(curve.band[1])
     finite = np.isfinite(low) & np.isfinite(high)
     depths = curve.depths[finite]
-    return {
-        "type": "scatter", "mode": "lines", **QUIET,
-        "x": np.concatenate([depths, depths[::-1]]),
-        "y": np.concatenate([low[finite], high[finite][::-1]]),
-        "line": {"width": 0}, "fill": "toself", "fillcolor": f"{each.colour}33",
-    }  # fmt: skip
+    x = np.concatenate([depths, depths[::-1]])
+    y = np.concatenate([low[finite], high[finite][::-1]])
+    return _line(x, y, {"width": 0}, **QUIET, fill="toself", fillcolor=f"{each.colour}33")
 
 
 def _curve(each: ChartCurve, member: int, dash: str) -> list[dict[str, Any]]:
     curve = each.curve
     values = np.where(curve.known[member], curve.values[member], np.nan)
-    one = {
-        "type": "scatter", "mode": "lines", **QUIET,
-        "x": curve.depths, "y": _positive(values),
-        "line": {"color": each.colour, "width": 1}, "opacity": 0.7,
-    }  # fmt: skip
+    style = {"color": each.colour, "width": 1}
+    one = _line(curve.depths, _positive(values), style, **QUIET, opacity=0.7)
     whole = curve.count == len(curve.values)
     middle = {
         "type": "scatter", "mode": "lines+markers", "name": each.title,
@@ -165,19 +159,17 @@ def _fit(each: ChartCurve) -> list[dict[str, Any]]:
     middle = np.log(np.where(used, curve.depths, 1)).sum() / used.sum()
     height = np.log(np.where(used, curve.values, 1)).sum() / used.sum()
     ends = np.array(exponent.depths, dtype=float)
-    lines = [(exponent.interval.mean, each.colour, "dash", 0.0, f"{each.title}, fitted")]
+    logs = height + exponent.interval.mean * (np.log(ends) - middle)
+    style = {"color": each.colour, "width": 1.5, "dash": "dash"}
+    name = f"{each.title}, fitted"
+    lines = [_line(ends, np.exp(logs), style, name=name, hoverinfo="skip", showlegend=False)]
     if each.theory is not None:
         lift = 0.35 * max(each.theory, 0.5)  # beside the curve, to be seen
-        lines.append((each.theory, REFERENCE, "dashdot", lift, f"slope {each.theory:g} (theory)"))
-    return [
-        {
-            "type": "scatter", "mode": "lines", "hoverinfo": "skip", "name": name,
-            "x": ends, "y": np.exp(height + lift + slope * (np.log(ends) - middle)),
-            "line": {"color": colour, "width": 1.5, "dash": dash},
-            "showlegend": slope == each.theory,
-        }
-        for slope, colour, dash, lift, name in lines
-    ]  # fmt: skip
+        logs = height + lift + each.theory * (np.log(ends) - middle)
+        style = {"color": REFERENCE, "width": 1.5, "dash": "dashdot"}
+        name = f"slope {each.theory:g} (theory)"
+        lines.append(_line(ends, np.exp(logs), style, name=name, hoverinfo="skip"))
+    return lines
 
 
 def _limits(each: ChartCurve) -> list[dict[str, Any]]:
@@ -187,9 +179,11 @@ def _limits(each: ChartCurve) -> list[dict[str, Any]]:
     cap = np.median(cap_curvature(2 * eps[:, None] * depths), 0)
     most = np.full(len(depths), MOST_CURVATURE)
     return [
-        {
-            "type": "scatter", "mode": "lines", "hoverinfo": "skip", "name": name,
-            "x": depths, "y": y, "line": {"color": REFERENCE, "width": 1.5, "dash": dash},
-        }
+        _line(depths, y, {"color": REFERENCE, "width": 1.5, "dash": dash}, name=name,
+              hoverinfo="skip")
         for y, dash, name in ((cap, "dot", "ellipsoid's cap"), (most, "dash", "2π, half a sphere"))
     ]  # fmt: skip
+
+
+def _line(x: np.ndarray, y: np.ndarray, style: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"type": "scatter", "mode": "lines", "x": x, "y": y, "line": style, **more}

@@ -29,8 +29,8 @@ from ui.common.words import (
     layers_text,
     percent,
     plus_minus,
+    settled_total_text,
     short,
-    total_text,
     verdict_text,
 )
 from ui.depth.chart import ChartCurve
@@ -176,7 +176,7 @@ def captions(surface: SurfaceResult, diameters: np.ndarray) -> list[str]:
 
 def _caption(surface: SurfaceResult, frame: int, diameter: float) -> str:
     total = Integral(surface.total[frame], surface.total_error[frame], surface.complete[frame])
-    text = total_text(total, bool(surface.flat[frame]))
+    text = settled_total_text(total, bool(surface.flat[frame]))
     if not (surface.complete[frame] or surface.total[frame] > 0):
         text = UNKNOWN  # "at least 0" says nothing
     text = f"total curvature **{text}**" if text != UNKNOWN else f"total curvature: {text}"
