@@ -93,7 +93,7 @@ def _union(starts: np.ndarray, ends: np.ndarray) -> float:
 # --- Breadth --------------------------------------------------------------------------------------
 
 LEAST_COVERED = 0.05  # of the triangle of the values, without the gate
-LEAST_BREADTH = 0.04  # area of a projected by the square of its length
+LEAST_BREADTH = 0.04  # projected area by the square of its length
 
 
 def surface_visible(flat: np.ndarray, gated: np.ndarray, corners: np.ndarray) -> bool:

@@ -1,5 +1,6 @@
 """Is the shown member chosen by its rule, and is it true what is said at every strength?"""
 
+import os
 from dataclasses import replace
 from functools import cache
 
@@ -37,6 +38,8 @@ from gating_core.geometry.adaptive import adaptive_integrals
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.surface import measure_surface
 from tests.core.experiments.comparison.runs import SETTINGS, run_of
+
+SOAK = os.environ.get("HYPOTHESIS_PROFILE") == "soak"
 
 corners = st.lists(st.floats(-3, 3), min_size=12, max_size=12).map(
     lambda x: np.array(x).reshape(3, 4)
@@ -94,7 +97,7 @@ def test_a_surface_of_another_size_is_cut_alike():
     np.testing.assert_allclose(a(inside), b(inside), atol=1e-3)
 
 
-# --- The clearest member --------------------------------------------------------------------------
+# --- The selected member --------------------------------------------------------------------------
 
 
 @given(corners, st.floats(0.1, 10))
@@ -115,7 +118,7 @@ def test_areas_of_triangles_are_those_of_the_cross_product(triangle):
     assert triangle_area(flat) == pytest.approx(wanted, abs=1e-7)
 
 
-def test_the_clearest_is_the_best_by_the_rule_among_the_better_half():
+def test_the_selected_member_has_the_best_score_in_the_better_half():
     run = small()
     ensemble = run.variants["sigmoid"].ensemble
     half = ensemble.ranking[:2]
@@ -160,20 +163,19 @@ def test_without_the_gate_the_total_is_zero_by_proof(sweeps):
 def test_shipped_totals_are_those_of_another_refinement():
     run, shipped = load_preset("circle"), load_sweep("circle")
     ensemble = run.variants["sigmoid"].ensemble
-    for place in (4, 20):
-        model = strengths_model(ensemble, shipped.member, [STRENGTHS[place]]).attention
-        again = adaptive_integrals(model, relative_tolerance=1e-3, bound="rigorous").absolute
-        gap = abs(again.value - shipped.total.value[place])
-        assert gap <= again.error + shipped.total.error[place]
+    model = strengths_model(ensemble, shipped.member, [STRENGTHS[20]]).attention
+    again = adaptive_integrals(model, relative_tolerance=1e-3, bound="rigorous").absolute
+    gap = abs(again.value - shipped.total.value[20])
+    assert gap <= again.error + shipped.total.error[20]
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("name", PRESETS if SOAK else ("circle", "moons"))
 def test_a_shipped_sweep_belongs_to_its_run(name, monkeypatch):
     run, shipped = load_preset(name), load_sweep(name)
     assert shipped.measured.all()
     monkeypatch.setattr(sweep, "SWEEP_POINTS", 400)
     fresh = next(found for found in sweep_strengths(run) if found is not None)
-    assert shipped.member == fresh.member  # the clearest
+    assert shipped.member == fresh.member
     np.testing.assert_allclose(shipped.weight, fresh.weight, rtol=1e-4, atol=1e-4)
     np.testing.assert_allclose(shipped.bias, fresh.bias, rtol=1e-4, atol=1e-4)
 
