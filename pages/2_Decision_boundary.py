@@ -14,14 +14,15 @@ with page(
     from ui.decision_boundary import training
     from ui.decision_boundary.controls import (
         DECISION_BOUNDARY,
-        asked_look,
-        asked_setting,
         front_controls,
         more_controls,
+        read_setting,
+        read_view,
     )
     from ui.decision_boundary.inside import draw_inside
     from ui.decision_boundary.own_points import draw_own, own_data, table_is_lost
-    from ui.decision_boundary.parts import draw_buttons, draw_film, draw_numbers, draw_take
+    from ui.decision_boundary.parts import draw_buttons, draw_downloads, draw_numbers
+    from ui.decision_boundary.stage import draw_frames
     from ui.decision_boundary.status import draw_end
     from ui.work import jobs
 
@@ -33,25 +34,25 @@ with page(
     with folds, DECISION_BOUNDARY["own"].draw(st):
         draw_own()
     with stage:
-        setting, look = asked_setting(own_data(), table_is_lost()), asked_look()
-        wished = training.wish(look.which)
+        setting, view = read_setting(own_data(), table_is_lost()), read_view()
+        measurement = training.read_measurement(view.which)
         with jobs.dock(training.JOB, setting):
-            job = training.fetch(setting, wished)
+            job = training.fetch(setting, measurement)
             draw_end(job)
         jobs.watch(
             job,
-            lambda items: draw_film(training.shown_of(job), look, wished, setting),
+            lambda items: draw_frames(training.shown_of(job), view, measurement, setting),
             what=training.what,
             share=training.share_of,
             ends=False,
         )
     shown = training.numbers_of(job)
     if shown is not None:
-        draw_buttons(job, wished)
-        draw_numbers(shown, wished, shown.run.setting == setting)
+        draw_buttons(job, measurement)
+        draw_numbers(shown, measurement, shown.run.setting == setting)
         looking = DECISION_BOUNDARY["looking"].draw(st)
         if looking.open:
             with looking:
-                draw_inside(shown, wished)
+                draw_inside(shown, measurement)
         st.subheader("Take it with you", anchor=False)
-        draw_take(shown, look, wished)
+        draw_downloads(shown, view, measurement)

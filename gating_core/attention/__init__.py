@@ -8,10 +8,9 @@ from gating_core.attention.charts import (
 )
 from gating_core.attention.classifier import Classifier, restore
 from gating_core.attention.config import NORMS, AttentionConfig
-from gating_core.attention.every_layer import EveryLayer
 from gating_core.attention.gate_kinds import GATE_KINDS, GATE_NAMES, GATE_POSITIONS, GateConfig
 from gating_core.attention.mechanisms import MECHANISMS
-from gating_core.attention.stack import Attention, build_attention, causal_mask
+from gating_core.attention.stack import Attention, EveryLayer, build_attention, causal_mask
 
 __all__ = [
     "GATE_KINDS",

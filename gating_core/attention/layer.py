@@ -21,6 +21,8 @@ from gating_core.randomness import normal
 
 BEFORE_MIXING = ("G2", "G3", "G4")  # gates of what is mixed, and of what it is mixed by
 OFFSET_SCALE = 0.5  # standard deviation of the input offset and of the slot biases
+Given = torch.Tensor | None
+Mixed = tuple[torch.Tensor, torch.Tensor]  # mixed values, and attention weights (S, H, N, n)
 Draw = Callable[[str, tuple[int, ...], float], nn.Parameter]  # of a name, a shape, a scale
 
 
@@ -115,13 +117,7 @@ class AttentionLayer(nn.Module):
         """Draw the weights of queries, keys and values; ``draw`` names and makes them."""
         raise NotImplementedError
 
-    def attend(
-        self,
-        query_states: torch.Tensor | None,
-        states: torch.Tensor | None,
-        weights: torch.Tensor | None,
-        mask: torch.Tensor | None,
-    ) -> tuple[torch.Tensor, torch.Tensor]:
+    def attend(self, query_states: Given, states: Given, weights: Given, mask: Given) -> Mixed:
         """The mixed values for the ``query_states``, and the attention weights (S, H, N, n).
 
         Without tokens, ``query_states`` are all ``states`` (S, N, D). ``weights`` replace computed
@@ -176,7 +172,7 @@ class AttentionLayer(nn.Module):
         if config.output_projection:
             self.projection = draw("projection", (dim, dim), dim**-0.5)
 
-    def gated(self, position: str, x: torch.Tensor, states: torch.Tensor | None) -> torch.Tensor:
+    def gated(self, position: str, x: torch.Tensor, states: Given) -> torch.Tensor:
         """``x`` (S, ..., D), gated by ``states`` if this is where the layer's gate sits."""
         if self.gate is None or self.gate.config.position != position:
             return x
@@ -209,11 +205,11 @@ class AttentionLayer(nn.Module):
 
     def forward(
         self,
-        hidden: torch.Tensor | None,
-        weights: torch.Tensor | None = None,
+        hidden: Given,
+        weights: Given = None,
         first_only: bool = False,
         records: list[LayerRecord] | None = None,
-        mask: torch.Tensor | None = None,
+        mask: Given = None,
     ) -> torch.Tensor:
         """The next hidden states; given ``weights`` (S, H, N, n) replace the computed ones.
 
@@ -243,11 +239,11 @@ class AttentionLayer(nn.Module):
             records.append(LayerRecord(weights, gate, logits, self.weights_on_simplex))
         return rms_normalise(out) if self.config.norm == "post" else out
 
-    def _gate_logits(self, states: torch.Tensor | None) -> torch.Tensor | None:
+    def _gate_logits(self, states: Given) -> Given:
         reads = self.gate is not None and self.gate.config.record.reads_state
         return self.gate.logits(states) if self.gate and reads and states is not None else None
 
-    def seen_gate(self, states: torch.Tensor | None, mixed: torch.Tensor) -> torch.Tensor | None:
+    def seen_gate(self, states: Given, mixed: torch.Tensor) -> Given:
         """(S, ..., N, D or H): the gate in force where values were ``mixed``; see `LayerRecord`."""
         if self.gate is None:
             return None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import torch
 
-from gating_core.attention.layer import OFFSET_SCALE, AttentionLayer, Draw
+from gating_core.attention.layer import OFFSET_SCALE, AttentionLayer, Draw, Given, Mixed
 from gating_core.points_last import product, softmax
 
 SCRIPT = '''\
@@ -36,13 +36,7 @@ class SlotLayer(AttentionLayer):
         """(S, H, N, n): attention weights over the slots for hidden states (S, N, D)."""
         raise NotImplementedError
 
-    def attend(
-        self,
-        query_states: torch.Tensor | None,
-        states: torch.Tensor | None,
-        weights: torch.Tensor | None,
-        mask: torch.Tensor | None,
-    ) -> tuple[torch.Tensor, torch.Tensor]:
+    def attend(self, query_states: Given, states: Given, weights: Given, mask: Given) -> Mixed:
         if weights is None:
             assert query_states is not None
             weights = self.weights(query_states)
@@ -66,7 +60,7 @@ class SlotLayer(AttentionLayer):
         """(S, R, D) to (S, H, R, d)."""
         return matrix.unflatten(-1, (self.config.heads, -1)).transpose(1, 2)
 
-    def seen_gate(self, states: torch.Tensor | None, mixed: torch.Tensor) -> torch.Tensor | None:
+    def seen_gate(self, states: Given, mixed: torch.Tensor) -> Given:
         if self.gate is None or self.gate.config.position not in ("G2", "G3"):
             return super().seen_gate(states, mixed)
         slots = self.values if self.gate.config.position == "G2" else self.keys

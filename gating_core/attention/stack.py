@@ -15,7 +15,7 @@ from torch import nn
 
 from gating_core.attention.config import AttentionConfig
 from gating_core.attention.layer import OFFSET_SCALE, AttentionLayer, LayerRecord
-from gating_core.checks import check_choice, check_integer, check_seeds
+from gating_core.checks import check_choice, check_integer, check_seeds, check_weights
 from gating_core.points_last import product
 from gating_core.randomness import normal
 
@@ -166,6 +166,29 @@ class Attention(nn.Module):
         for own, parameter in zip(self.parameters(), out.parameters(), strict=True):
             parameter.data = own.data[index : index + 1].expand(copies, *own.shape[1:])
         return out.requires_grad_(False)
+
+
+class EveryLayer:
+    """A callable (N, 2) -> (L, S, N, D): the outputs of ``model`` after each of its layers.
+
+    With tokens they are token 1's. The last of them is the model's own output. ``ValueError`` for
+    a model with weights that are not finite.
+    """
+
+    pure = True  # as the model is
+
+    def __init__(self, model: Attention) -> None:
+        check_weights(model)
+        self.model = model
+        self.spanned_by = model.spanned_by
+
+    def __call__(self, points: torch.Tensor) -> torch.Tensor:
+        return torch.stack(list(self.model.states(self.model.embed(points))))
+
+    def spans(self) -> list[tuple[torch.Tensor, ...] | None]:
+        """As `Attention.spans`, of all layers: the members of the first one come first."""
+        layers = range(len(self.model.blocks))
+        return [span for layer in layers for span in self.model.spans(layer)]
 
 
 def build_attention(config: AttentionConfig, seeds: Iterable[int] = (0,)) -> Attention:

@@ -1,7 +1,7 @@
 """Measure surfaces that have nothing to do with attention (notebook-style script).
 
-Run it as it stands, ``python -m gating_core.examples.any_surface``, or cell by cell in an editor
-that knows ``# %%``. It measures a closed form and a small neural network.
+Run it as a whole, ``python -m gating_core.examples.any_surface``, or cell by cell in an editor
+that supports ``# %%``. It measures a closed form and a small neural network.
 """
 
 # %% A torus, whose curvature is known: K = cos v / (r (R + r cos v)), total |K| of a patch

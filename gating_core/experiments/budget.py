@@ -13,7 +13,6 @@ from gating_core.geometry.grid import square_grid
 from gating_core.geometry.integrals import SurfaceIntegrals, grid_integrals
 from gating_core.geometry.metric import Matrix
 from gating_core.jets.second_order import jet_by_parts
-from gating_core.pauses import drained
 
 AFFORDABLE_COST = 1e8  # of `cost` times points: some five seconds of one core, bounds included
 PART_COST = 4e6  # of `cost` times points, between two yields: a fifth of a second
@@ -30,20 +29,16 @@ def cost(config: AttentionConfig) -> float:
     return config.depth * (config.layer.cost(config) + config.model_dim**2)
 
 
-def affordable_integrals(
-    chart: Chart, config: AttentionConfig, covariance: Matrix | None = None
-) -> SurfaceIntegrals:
-    """Compute all integrals over a chart of a model with ``config``, within a few seconds."""
-    return drained(affordable_steps(chart, config, covariance))
-
-
 def affordable_steps(
     chart: Chart,
     config: AttentionConfig,
     covariance: Matrix | None = None,
     points: int = LARGEST_SAMPLE,
 ) -> Generator[None, None, SurfaceIntegrals]:
-    """Compute `affordable_integrals` from ``points`` at most, yielding several times a second."""
+    """Compute all integrals over a chart of a model with ``config``, within a few seconds.
+
+    From ``points`` at most; yields several times a second.
+    """
     sample = min(int(AFFORDABLE_COST / cost(config)), points)
     part = max(int(PART_COST / cost(config)), 1)
     if sample < FEWEST_REFINED:  # not even the first cells: then a coarse grid as it is

@@ -1,7 +1,7 @@
 """Classical surfaces with known curvature, to test the geometry and to teach it.
 
-Each takes chart points (N, 2) on [-1, 1]^2 and returns (N, D); its Gaussian curvature stands
-beside it in closed form. Source: do Carmo, *Differential Geometry of Curves and Surfaces*,
+Each takes chart points (N, 2) on [-1, 1]^2 and returns (N, D), with its Gaussian curvature in
+closed form. Source: do Carmo, *Differential Geometry of Curves and Surfaces*,
 chapters 3 and 4.
 """
 

@@ -1,4 +1,4 @@
-"""The curvature of a surface, from its derivatives: knows no model, only jets.
+"""The curvature of a surface, from the jet of any function.
 
 Shapes: N points, D outputs; leading axes (seeds) pass through. The metric is the Fisher-Rao
 metric of Gaussians N(y, Sigma) with fixed covariance, pulled back: g = J^T Sigma^-1 J.

@@ -1,8 +1,8 @@
 """Types of points: elliptic, hyperbolic, parabolic, planar, undecided.
 
-Source: do Carmo, *Differential Geometry of Curves and Surfaces*, section 3-2; here every word is
-said only where the bounds allow it. In codimension above one the sign of K stands for that of the
-second fundamental form's determinant.
+Source: do Carmo, *Differential Geometry of Curves and Surfaces*, section 3-2; here a point has a
+type only where the bounds allow it. In codimension above one the sign of K replaces that of the
+determinant of the second fundamental form.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import torch
 from gating_core.geometry.curvature import CurvatureField, FundamentalForm
 
 POINT_TYPES = ("elliptic", "hyperbolic", "parabolic", "planar", "undecided")
-PLANAR = 1e-3  # of 1 / diagonal: a surface that bends no more cannot be told from a plane
-PARABOLIC = 1e-6  # of |II|^2: K is zero to within a bound this much smaller than it could be
+PLANAR = 1e-3  # of 1 / diagonal: largest error of |II| at a planar point
+PARABOLIC = 1e-6  # of |II|^2: largest error of K at a parabolic point
 
 
 def point_types(
@@ -23,9 +23,8 @@ def point_types(
 
     Elliptic and hyperbolic: |K| exceeds its error. Planar: |K| and |II| are within their errors,
     and that of |II| is below 1e-3 of 1 / ``diagonal`` (of the box around the surface, where that
-    is given). Parabolic: K is within its error, that error is below 1e-6 |II|^2, and |II| is not
-    within its own: the surface bends and, as far as anyone can tell, does not curve. Undecided: all
-    else, and wherever the tangent plane is unresolved.
+    is given). Parabolic: K is within its error, that error is below 1e-6 |II|^2, and |II| exceeds
+    its own error. Undecided: all else, and wherever the tangent plane is unresolved.
     """
     size, error = form.norm, form.norm_error
     bends = size > error

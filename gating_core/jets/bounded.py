@@ -163,7 +163,7 @@ class Bounded(Carrier):
         return Bounded(value, error)
 
     def sqrt(self) -> Bounded:
-        """|sqrt a - sqrt b| <= |a - b| / sqrt b; a computed zero stands for anything below."""
+        """|sqrt a - sqrt b| <= |a - b| / sqrt b; a computed zero may be any smaller number."""
         value = self.value.sqrt()
         error = value * U
         if self.error is not None:
@@ -275,7 +275,7 @@ def _sum(value: torch.Tensor, *terms: Any) -> Bounded:
 
 
 def in_order(a: Bounded, b: Bounded) -> tuple[Bounded, Bounded]:
-    """Two factors, the larger first: a product asks more of the second."""
+    """Return two factors, the larger first: a product computes more of the second."""
     return (b, a) if b.value.numel() > a.value.numel() else (a, b)
 
 

@@ -1,7 +1,7 @@
 """Functions of one variable with their first two derivatives, accurate where they saturate.
 
 Each takes a tensor, plain or bounded, and returns (value, first derivative, second derivative)
-of the same kind; written so that nothing cancels that need not (sigmoid' is s(z) s(-z)).
+of the same kind, in a form without avoidable cancellation (sigmoid' is s(z) s(-z)).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def _tan(z: Array) -> tuple[Array, ...]:
 
 
 def _abs(z: Array) -> tuple[Array, ...]:
-    """Where the sign of z is not known, at the kink itself too, nothing is known of the slopes."""
+    """The slopes have infinite errors where the sign of z is not known, and at the kink."""
     if not isinstance(z, Bounded):
         return z.abs(), z.sign(), 0 * z
     lost = torch.where(z.magnitude > z.bound, 0.0, torch.inf)

@@ -248,7 +248,7 @@ class _Followed(TorchFunctionMode):
         return x
 
 
-# Operations on plain tensors that round nothing, or ask about a tensor without changing it.
+# Operations on plain tensors without rounding, or that only query a tensor.
 EXACT = frozenset(
     """
     get set getitem argmax argmin eq ne lt le gt ge size dim stride detach double neg isfinite abs

@@ -1,8 +1,8 @@
 """A gallery of gates with what is known of them, the sphere by gating first.
 
 All act on the sheet (u, v, 1) over [-1, 1]^2, and all are formulas: one for a scalar gate, three
-for one gate per channel. Where K is known in closed form it stands beside, derived by hand and not
-from the law: for quadrics from their equation F = 0, K = grad F adj(Hess F) grad F / |grad F|^4
+for one gate per channel. Where K is known in closed form it is given, derived by hand and not from
+the law: for quadrics from their equation F = 0, K = grad F adj(Hess F) grad F / |grad F|^4
 (Goldman, *Curvature formulas for implicit curves and surfaces*, CAGD 22, 2005).
 """
 

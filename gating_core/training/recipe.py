@@ -63,7 +63,7 @@ class Recipe:
 
 
 @dataclass(frozen=True, eq=False)
-class OptimiserState:
+class Moments:
     """The state of an optimiser: moments (P,) of the gradients, and the number of its steps."""
 
     first: torch.Tensor
@@ -71,45 +71,39 @@ class OptimiserState:
     steps: torch.Tensor  # (), float32
 
     @staticmethod
-    def fresh(weights: torch.Tensor) -> OptimiserState:
+    def fresh(weights: torch.Tensor) -> Moments:
         """The state before the first step."""
-        return OptimiserState(torch.zeros_like(weights), torch.zeros_like(weights), torch.zeros(()))
+        return Moments(torch.zeros_like(weights), torch.zeros_like(weights), torch.zeros(()))
 
-    def copy(self) -> OptimiserState:
+    def copy(self) -> Moments:
         """The same numbers, in tensors that later steps do not change."""
-        return OptimiserState(self.first.clone(), self.second.clone(), self.steps.clone())
+        return Moments(self.first.clone(), self.second.clone(), self.steps.clone())
 
 
-def move(
-    weights: torch.Tensor, gradient: torch.Tensor, state: OptimiserState, recipe: Recipe
-) -> None:
-    """Take one step: ``weights`` (P,) and ``state`` change in place."""
+def move(weights: torch.Tensor, gradient: torch.Tensor, moments: Moments, recipe: Recipe) -> None:
+    """Take one step: ``weights`` (P,) and ``moments`` change in place."""
     if recipe.weight_decay:
         weights *= 1 - recipe.learning_rate * recipe.weight_decay
-    OPTIMISERS[recipe.optimiser](weights, gradient, state, recipe)
+    OPTIMISERS[recipe.optimiser](weights, gradient, moments, recipe)
 
 
-def _adam(
-    weights: torch.Tensor, gradient: torch.Tensor, state: OptimiserState, recipe: Recipe
-) -> None:
+def _adam(weights: torch.Tensor, gradient: torch.Tensor, moments: Moments, recipe: Recipe) -> None:
     adam(
-        [weights], [gradient], [state.first], [state.second], [], [state.steps],
+        [weights], [gradient], [moments.first], [moments.second], [], [moments.steps],
         fused=True, lr=recipe.learning_rate, beta1=BETAS[0], beta2=BETAS[1], eps=EPSILON,
         weight_decay=0.0, amsgrad=False, maximize=False,
     )  # fmt: skip
 
 
-def _sgd(
-    weights: torch.Tensor, gradient: torch.Tensor, state: OptimiserState, recipe: Recipe
-) -> None:
+def _sgd(weights: torch.Tensor, gradient: torch.Tensor, moments: Moments, recipe: Recipe) -> None:
     sgd(
-        [weights], [gradient], [state.first if recipe.momentum else None],
+        [weights], [gradient], [moments.first if recipe.momentum else None],
         fused=True, lr=recipe.learning_rate, momentum=recipe.momentum, dampening=0.0,
         weight_decay=0.0, nesterov=False, maximize=False,
     )  # fmt: skip
 
 
-OPTIMISERS: dict[str, Callable[[torch.Tensor, torch.Tensor, OptimiserState, Recipe], None]] = {
+OPTIMISERS: dict[str, Callable[[torch.Tensor, torch.Tensor, Moments, Recipe], None]] = {
     "adam": _adam,
     "sgd": _sgd,
 }

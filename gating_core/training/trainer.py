@@ -22,7 +22,7 @@ from gating_core.tasks.task import Task
 from gating_core.training.batches import Batches, BatchOrder, BatchSource
 from gating_core.training.ensemble import flatten, shared_model
 from gating_core.training.penalties import penalties
-from gating_core.training.recipe import OptimiserState, Recipe, move
+from gating_core.training.recipe import Moments, Recipe, move
 from gating_core.training.scores import Examples, Loss, cross_entropies, scores
 
 STEPS_AT_ONCE = 16  # whose batches are gathered together
@@ -71,7 +71,7 @@ class Checkpoint:
 
     step: int
     weights: torch.Tensor  # (P,)
-    memory: OptimiserState
+    memory: Moments
     order: BatchOrder
 
 
@@ -107,7 +107,7 @@ class Trainer:
         self.step = 0
         self.model = shared_model(self.configs, task)
         self.weights, self.gradient = flatten(self.model)
-        self.memory = OptimiserState.fresh(self.weights)
+        self.memory = Moments.fresh(self.weights)
         self.train_examples = Examples.of(task.train_points, task.train_labels, copies)
         self.test_examples = Examples.of(task.test_points, task.test_labels, copies)
         if checkpoint is not None:

@@ -1,4 +1,4 @@
-"""Does the page of depth draw, follow its layers, fit its screen and a phone, in a real browser?"""
+"""Does the Depth page draw, follow its layers, fit its screen and a phone, in a real browser?"""
 
 import pytest
 
@@ -15,8 +15,10 @@ pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
 ALIGNED = "/Depth?stacked=aligned+gates"
 FIRST_LAYER = "&after=1"  # the sheet is largest: later ones stand in the same box
-SENTENCE = "text=/ystematic in the/"
+SENTENCE = "text=/^Total absolute curvature: /"
+EVERY = "/Depth?every=true"  # takes some seconds to measure
 STRIP = ".gc-wide .gc-plane"
+DOCK = "[class*=st-key-dock-]"
 FRAME = "document.querySelector('.gc-view').dataset.frame"
 CHART_DRAWN = "document.querySelector('[data-testid=stPlotlyChart] .main-svg') !== null"
 AWAIT_FRAME = "frame => document.querySelector('.gc-view').dataset.frame === frame"
@@ -81,3 +83,34 @@ def test_a_phone_scrolls_only_down(browser, served, watch):
         assert_dark(page)
         assert_scrolls_only_down(page)
         assert_drawn(page.locator(".gc-scene").first)
+        page.evaluate("document.querySelector('[data-testid=stMain]').scrollTo(0, 0)")
+        chart = page.locator("[data-testid=stPlotlyChart]").bounding_box()
+        seen = PHONE["viewport"]["height"] - chart["y"]
+        assert seen > chart["height"] / 2  # most of a picture, without scrolling
+
+
+def test_a_job_and_its_end_move_no_picture(browser, served, watch):
+    with open_page(browser, watch, **DESK) as page:
+
+        def boxes():
+            return [page.locator(part).first.bounding_box() for part in (".gc-scene", STRIP)]
+
+        def assert_dock_moves_nothing():
+            page.wait_for_selector(".gc-view[data-n]")
+            assert boxes() == [pytest.approx(box, abs=1) for box in before]
+            dock = page.locator(DOCK).bounding_box()
+            assert dock["y"] + dock["height"] < DESK["viewport"]["height"]
+
+        visit(page, watch, f"{served.url}/Depth")
+        before = boxes()
+        visit(page, watch, served.url + EVERY, lambda page: page.wait_for_selector(DOCK))
+        assert_dock_moves_nothing()
+        page.get_by_role("button", name="Cancel").click()
+        page.get_by_text("Measuring all stacks was cancelled").wait_for()
+        settle(page)
+        assert_dock_moves_nothing()
+        page.get_by_role("button", name="Measure").click()
+        page.get_by_text("Measuring all stacks was cancelled").wait_for(state="detached")
+        page.wait_for_selector(DOCK, state="detached")
+        settle(page)
+        assert boxes() == [pytest.approx(box, abs=1) for box in before]

@@ -112,7 +112,7 @@ def test_cancel_stops_the_computation(visit, counts):
 def test_a_failure_is_told_and_keeps_the_picture(visit):
     page = visit()
     press(page, "Fail")
-    page.get_by_text("Counting failed: the count went astray. What it had").wait_for()
+    page.get_by_text("Counting failed: the count went astray. Results so far").wait_for()
     assert counted(page) == 3
 
 

@@ -1,4 +1,4 @@
-"""Does the landing page do in a real browser what it promises: draw, turn, follow, mark, play?"""
+"""Does the landing page draw, turn, follow, mark and play in a real browser?"""
 
 import re
 from itertools import product
@@ -23,7 +23,7 @@ from .looking import (
     extents,
 )
 from .pointing import SCROLLED, click_until_marked, place, swipe
-from .visiting import PHONE, await_view, open_page, resize, settle, visit
+from .visiting import PHONE, WAIT_MS, await_view, open_page, resize, settle, visit
 
 pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
@@ -232,8 +232,11 @@ def test_question_controls_pictures_and_sentence_stand_on_one_screen(wide, size)
     resize(wide, *size)
     assert_on_the_first_screen(
         wide, "h1", ".st-key-task", ".st-key-beside", ".st-key-colour", ".gc-bar button", SLIDER,
-        ".gc-scene", ".gc-plane", ".gc-caption", ".gc-reading",
+        ".gc-scene", ".gc-plane", ".gc-caption", ".gc-reading", ".st-key-front-2 a",
     )  # fmt: skip
+    link = wide.locator(".st-key-front-2 a")
+    assert "Break it: let the values move" in link.inner_text()
+    assert link.get_attribute("href").endswith("Decision_boundary?from=tokens")
 
 
 @pytest.mark.parametrize(
@@ -250,25 +253,38 @@ def test_nothing_is_cropped_whatever_the_width(wide, task, widths):
         assert_nothing_is_cropped(wide)
 
 
-def test_progress_moves_nothing_and_the_picture_says_whose_it_is(browser, served, watch):
-    """It stands in its dock, over the foot of the page, however long the page is."""
+def test_a_job_and_its_end_move_nothing_and_the_picture_says_whose_it_is(browser, served, watch):
+    """They stand in a dock, over the foot of the page, however long the page is."""
     with open_page(browser, watch, viewport={"width": 1366, "height": 768}) as page:
+
+        def boxes():
+            return [page.locator(part).first.bounding_box() for part in MOVED_BY_NOTHING]
+
+        def assert_dock_moves_nothing():
+            assert boxes() == [pytest.approx(box, abs=1) for box in before]
+            dock = page.locator(DOCK).bounding_box()
+            assert dock["y"] + dock["height"] < 768
+
         visit(page, watch, served.url)
-        boxes = [page.locator(part).first.bounding_box() for part in MOVED_BY_NOTHING]
+        before = boxes()
         page.get_by_role("radiogroup", name="Task", exact=True).get_by_text("moons").click()
         settle(page)
         assert not page.locator(DOCK).count()  # what is shipped is there
         page.goto(f"{served.url}/?seed=4711")
         page.wait_for_selector(DOCK)
         page.wait_for_selector(".gc-old .gc-scene")
-        stale = "Still showing seed 32. Seed 4711 is on its way."
+        stale = "Still showing seed 32. Seed 4711 is not ready yet."
         assert page.locator(".gc-stale").inner_text() == stale
-        assert [page.locator(part).first.bounding_box() for part in MOVED_BY_NOTHING] == [
-            pytest.approx(box, abs=1) for box in boxes
-        ]
-        dock = page.locator(DOCK).bounding_box()
-        assert dock["y"] + dock["height"] < 768
+        assert_dock_moves_nothing()
+        page.get_by_role("button", name="Cancel").click()
+        page.get_by_text("Training was cancelled").wait_for()
+        settle(page)
+        assert_dock_moves_nothing()
+        page.get_by_role("button", name="Go on").click()
+        page.get_by_text("Training was cancelled").wait_for(state="detached")
         page.wait_for_selector(DOCK, state="detached")
+        settle(page)
+        assert boxes() == [pytest.approx(box, abs=1) for box in before]
 
 
 def test_it_plays_once_on_arrival_unless_motion_is_not_wanted(browser, served, watch):
@@ -318,7 +334,8 @@ def test_a_copied_link_restores_what_was_seen(phone, served):
     left, left_chart, right, right_chart = phone.evaluate(MARKERS)
     assert left
     assert right
-    assert left_chart == right_chart == pytest.approx([0, -1 / 3], abs=1e-6)
+    for chart in (left_chart, right_chart):
+        assert chart == pytest.approx([0, -1 / 3], abs=1e-6)
     phone.get_by_text("Marked point x = (0.00, -0.33)").wait_for()
     assert phone.get_by_text("Share of the area").count() == 1
     assert phone.url.removeprefix(served.url) == COPIED
@@ -419,7 +436,7 @@ def test_numbers_that_do_not_come_are_said_to_be_missing_until_others_do(browser
     with open_page(browser, **WIDE) as page:
         page.route("**/media/*", lambda route: route.abort())
         page.goto(served.url)
-        missing = page.get_by_text("The 3-D view could not start: its numbers did not come")
+        missing = page.get_by_text("The 3-D view could not start: its data did not load")
         missing.wait_for()
         page.unroute("**/media/*")
         page.get_by_role("radio", name="xor").click()
@@ -431,15 +448,15 @@ def test_numbers_that_do_not_come_are_said_to_be_missing_until_others_do(browser
 # --- Answers come late ----------------------------------------------------------------------------
 
 
-def test_a_wish_before_the_last_answer_has_come_is_answered(browser, served, watch):
+def test_a_request_before_the_last_answer_has_come_is_answered(browser, served, watch):
     """What is shown again was shown three runs ago: longer than browsers may keep messages."""
-    wishes, late, sockets = [], [], []
+    requests, late, sockets = [], [], []
     comes_late = False
 
     def connect(socket):
         sockets.append(socket)
         server = socket.connect_to_server()
-        socket.on_message(lambda data: (wishes.append(data), server.send(data)))
+        socket.on_message(lambda data: (requests.append(data), server.send(data)))
         server.on_message(lambda data: (late.append if comes_late else socket.send)(data))
 
     def is_over():
@@ -447,13 +464,16 @@ def test_a_wish_before_the_last_answer_has_come_is_answered(browser, served, wat
         return "script_finished" in kinds
 
     def wait_until(true):
-        while not true():
+        for _ in range(WAIT_MS // 50):
+            if true():
+                return
             page.wait_for_timeout(50)
+        pytest.fail(f"{true.__name__} did not come true in {WAIT_MS} ms")
 
     def choose(task):
-        before = len(wishes)
+        before = len(requests)
         page.get_by_role("radio", name=task).click()
-        wait_until(lambda: len(wishes) > before)
+        wait_until(lambda: len(requests) > before)
 
     with open_page(browser, watch, **WIDE) as page:
         page.route_web_socket("**/_stcore/stream", connect)

@@ -11,7 +11,7 @@ from gating_core.tasks import TASK_NAME
 from tests.load import session as session_module
 from tests.load.requests import Boundary, Manifold, Table, is_stopped, not_yet
 from tests.load.session import Session, Wrong, in_a_thread
-from ui.decision_boundary.film_words import readings
+from ui.decision_boundary.frame_words import readings
 from ui.decision_boundary.request import FIRST
 from ui.manifold.captions import best_total, total_of
 from ui.manifold.request import ManifoldRequest, resolve

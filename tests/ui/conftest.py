@@ -1,4 +1,4 @@
-"""What computes for pages under test, who hears of their errors, what becomes of what is made?"""
+"""Pages under test: computing in this process, errors raised in tests, unchanged caches."""
 
 from functools import cache
 
@@ -26,7 +26,7 @@ def inline():
 
 
 class Loud:
-    """A log that is not written: errors of a page go to the test, as ``app.exception``."""
+    """A log that raises: errors of a page go to the test, as ``app.exception``."""
 
     new_id = staticmethod(log.new_id)
 
@@ -37,7 +37,7 @@ class Loud:
 
 @pytest.fixture(scope="session", autouse=True)
 def loud():
-    """Errors are the test's."""
+    """Raise errors of a page in the test."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(errors, "log", Loud)
         yield
@@ -75,16 +75,16 @@ def kept():
 
 
 @pytest.fixture(scope="session", autouse=True)
-def shelves():
-    """What stands there is nobody's to change: in the end all of it is what was put there."""
-    digests = {shelf: digests_of(shelf) for shelf in (CACHE, PASSING_CACHE, NUMBERS_CACHE)}
+def unchanged_caches():
+    """Nobody changes a cached result: in the end all are as they were put there."""
+    digests = {each: digests_of(each) for each in (CACHE, PASSING_CACHE, NUMBERS_CACHE)}
     put = Cache.put
 
-    def note_and_put(shelf, key, item):
-        digests.get(shelf, {})[key] = digest(item)
-        put(shelf, key, item)
+    def note_and_put(cache, key, item):
+        digests.get(cache, {})[key] = digest(item)
+        put(cache, key, item)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Cache, "put", note_and_put)
         yield
-    assert not [key for shelf, before in digests.items() for key in changed(before, shelf)]
+    assert not [key for each, before in digests.items() for key in changed(before, each)]

@@ -3,7 +3,8 @@
 import threading
 from contextlib import contextmanager
 
-from ui.work import cached_jobs
+from tests.ui.opening import TIMEOUT_SECONDS
+from ui.work import cached_jobs, job
 from ui.work.job import QueuePosition
 
 
@@ -29,5 +30,8 @@ def held_in(module, results, monkeypatch):
     monkeypatch.setattr(module, "shared_stream", held)
     monkeypatch.setattr(cached_jobs, "AT_ONCE_SECONDS", 0.01)
     yield held
+    for running in list(job._running):  # what nobody waits for any more
+        running.cancel()
+        running.join(TIMEOUT_SECONDS)
     held.go.set()
     results.cache.clear()

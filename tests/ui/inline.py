@@ -1,4 +1,4 @@
-"""A pool that computes in the thread that asks; what travels is packed and unpacked as ever."""
+"""A pool that computes in the calling thread; items are packed and unpacked as ever."""
 
 import inspect
 import pickle
@@ -26,13 +26,13 @@ class Inline(Pool):
             yield QueuePosition(1)
         yield QueuePosition(0)
         sender, receiver = Sender(), Receiver()
-        found = function(*pickle.loads(pickle.dumps(arguments)))
-        if inspect.isgenerator(found):
+        result = function(*pickle.loads(pickle.dumps(arguments)))
+        if inspect.isgenerator(result):
             returned = []
-            for item in watched(found, returned):
+            for item in watched(result, returned):
                 yield None if item is None else receiver.unpack(sender.pack(item))
-            (found,) = returned
-        yield None if found is None else receiver.unpack(sender.pack(found))
+            (result,) = returned
+        yield None if result is None else receiver.unpack(sender.pack(result))
 
     @property
     def crowded(self):

@@ -1,4 +1,4 @@
-"""Is text from outside shown letter by letter, wherever it gets to?"""
+"""Text from outside is shown letter by letter everywhere."""
 
 import ast
 import json
@@ -17,7 +17,7 @@ from tests.ui.opening import ROOT, component, open_page
 from tests.ui.payload import unpack
 from ui.common.links import check_link
 from ui.decision_boundary import parts, words
-from ui.decision_boundary.request import Look
+from ui.decision_boundary.request import BoundaryView
 from ui.foreign import as_code, as_words, in_plot, printable
 
 TEXTS = st.one_of(
@@ -27,14 +27,14 @@ PAGE = "pages/2_Decision_boundary.py"
 
 
 @given(TEXTS)
-def test_all_ways_keep_to_one_line_that_can_be_seen(text):
+def test_all_texts_are_one_visible_line(text):
     for way in (printable, as_words, as_code, in_plot):
         assert way(text).isprintable()
     assert len(printable(text)) == len(text)
 
 
 @given(TEXTS)
-def test_words_in_markdown_have_nothing_that_it_reads(text):
+def test_text_in_markdown_has_no_mark_up(text):
     shown = as_words(text)
     assert not re.search(
         r"(?<!\\)(?:\\\\)*[`*_{}\[\]()<>#+\-.!|~$:&@^=]", re.sub(r"\\\\", "", shown)
@@ -50,7 +50,7 @@ def test_code_in_markdown_ends_where_it_should(text):
 
 
 @given(TEXTS)
-def test_plots_see_neither_marks_nor_placeholders(text):
+def test_text_in_plots_has_neither_mark_up_nor_placeholders(text):
     shown = in_plot(text)
     assert "<" not in shown
     assert ">" not in shown
@@ -62,7 +62,7 @@ def test_plots_see_neither_marks_nor_placeholders(text):
 
 @pytest.mark.parametrize("text", HOSTILE)
 @pytest.mark.parametrize("table", sorted(PAGES))
-def test_what_is_said_of_a_link_is_one_line_with_the_value_as_code(table, text):
+def test_a_problem_of_a_link_is_one_line_with_the_value_as_code(table, text):
     for name, control in PAGES[table].items():
         _, problems = check_link({name: [text]}, {name: control})
         for problem in problems:
@@ -83,16 +83,16 @@ def table_of(names):
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_what_is_said_of_a_table_shows_what_it_repeats(text):
+def test_an_error_of_a_table_shows_what_it_quotes(text):
     tables = [text, f"{text},y,label\n1,2,3", f"x,y,label\n{text},2,a\n" * 3, table_of([text])]
     tables += [f"x,y,label\n1,2,{text}{text}{text}{text}"]
     for source in tables:
         try:
             parse_csv(source)
         except OwnDataError as error:
-            said = as_words(str(error))
-            assert said.isprintable()
-            assert not re.search(r"(?<!\\)[<\[!`$:]", said.replace("\\\\", ""))
+            text = as_words(str(error))
+            assert text.isprintable()
+            assert not re.search(r"(?<!\\)[<\[!`$:]", text.replace("\\\\", ""))
 
 
 NAMES = ("<img src=x onerror=alert(1)>", "</script>![x](//far.test/x)", "%{x}`$1$`", '"""\\\n$seed')
@@ -129,7 +129,7 @@ def test_names_of_classes_reach_no_markdown(shown):
             assert "far.test" not in f"{box.value} {getattr(box, 'label', '')}", kind
 
 
-def test_names_of_classes_are_no_marks_in_pictures(shown):
+def test_names_of_classes_are_no_mark_up_in_pictures(shown):
     header, _ = unpack(component(shown, "boundary_view").proto.bytes)
     templates = re.findall(r'"hovertemplate": "((?:\\.|[^"\\])*)"', json.dumps(header["columns"]))
     assert any("far.test" in text for text in templates)
@@ -139,7 +139,7 @@ def test_names_of_classes_are_no_marks_in_pictures(shown):
         assert "</script" not in text
 
 
-def test_what_is_taken_home_runs_nothing_of_theirs(shown):
+def test_downloads_run_no_foreign_text(shown):
     run = shown.session_state["boundary_complete"].run
     assert run.setting.own.names[0] in {" ".join(name.split()) for name in NAMES}
     ensemble = run.variants["sigmoid"].ensemble
@@ -152,22 +152,22 @@ def test_what_is_taken_home_runs_nothing_of_theirs(shown):
 
 
 @pytest.mark.parametrize("seed", [*HOSTILE, "0", 0.5, None])
-def test_a_script_is_of_a_seed_that_there_is(shown, seed):
+def test_a_script_needs_an_existing_seed(shown, seed):
     ensemble = shown.session_state["boundary_complete"].run.variants["sigmoid"].ensemble
     with pytest.raises(ValueError, match="seed is"):
         script_text(ensemble, seed)
 
 
 @pytest.mark.parametrize("name", [*HOSTILE, "a/b.safetensors", "a b.safetensors"])
-def test_a_script_reads_a_file_of_a_plain_name(shown, name):
+def test_a_script_needs_a_plain_file_name(shown, name):
     ensemble = shown.session_state["boundary_complete"].run.variants["sigmoid"].ensemble
     with pytest.raises(ValueError, match="weights_name is"):
         script_text(ensemble, ensemble.seeds[0], name)
 
 
-def test_a_figure_that_is_taken_home_has_no_marks_of_theirs(shown, monkeypatch):
+def test_a_downloaded_figure_has_no_foreign_mark_up(shown, monkeypatch):
     monkeypatch.setattr(parts.st, "session_state", {})  # nobody has stopped it anywhere
-    text = parts._figure(shown.session_state["boundary_complete"], Look(), 0)
+    text = parts.figure_page(shown.session_state["boundary_complete"], BoundaryView(), 0)
     assert "far.test" in text
     assert text.count("</script>") == text.count("<script")
     assert not {"img", "a"} & set(Marks(text).tags)
@@ -183,5 +183,5 @@ MARKS = re.compile(
 
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.name)
-def test_components_make_no_marks_of_text(path):
+def test_components_make_no_mark_up_of_text(path):
     assert not MARKS.findall(path.read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""Does every bound stand in one place, and is the most that a page allows refused or affordable?"""
+"""Limits: all in one place, and the most that a page allows is affordable."""
 
 import ast
 import tomllib
@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+from gating_core.experiments import cost
 from gating_core.experiments.comparison import Setting
 from gating_core.experiments.specimen import measure_specimen
 from gating_core.geometry import opinion_evaluations, second_opinion, square_grid
@@ -15,7 +16,7 @@ from gating_core.theory import LONGEST_FORMULA, FormulaError, parse_formula
 from tests.test_boundaries import ui_sources
 from tests.ui.opening import ROOT, open_page
 from ui import limits
-from ui.decision_boundary.request import Request, TooLong, setting
+from ui.decision_boundary.request import BoundaryRequest, TooLong, setting
 from ui.gates.controls import GATES
 from ui.limits import (
     BOUNDARY_SEEDS,
@@ -28,7 +29,7 @@ from ui.limits import (
     MANIFOLD_VALUES,
     TRAINING_NUMBERS,
 )
-from ui.manifold import dial, measured
+from ui.manifold import dial, doubt, measured
 from ui.manifold.doubt import TOO_LARGE
 from ui.manifold.request import ManifoldRequest, at_strength, resolve
 from ui.work.cache import bytes_of
@@ -36,11 +37,11 @@ from ui.work.cache import bytes_of
 CONFIG = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
 BOUNDED = {"max_entries", "maxsize", "maxlen", "max_upload_size", "max_chars", "most", "within"}
 MEANT_FOR_THE_SERVER = {"UPLOAD_MB": "maxUploadSize", "MESSAGE_MB": "maxMessageSize"}
-FREE = {"within": 0, "maxlen": 0}  # a share from 0 to 1 and the like is no matter of resources
+FREE = {"within": 0, "maxlen": 0}  # which bounds no resource
 
 
 def written_bounds(source: str) -> list[str]:
-    """Arguments that bound something by a number that is written where it is used."""
+    """Arguments that bound something by a number at the place of use."""
     return [
         f"{keyword.arg}={ast.unparse(keyword.value)}"
         for node in ast.walk(ast.parse(source))
@@ -53,15 +54,15 @@ def written_bounds(source: str) -> list[str]:
 
 
 @pytest.mark.parametrize("path", ui_sources(), ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_no_bound_is_written_anywhere_else(path):
+def test_no_limit_is_written_elsewhere(path):
     assert not written_bounds(path.read_text(encoding="utf-8"))
 
 
-def test_a_bound_elsewhere_would_be_found():
+def test_a_limit_elsewhere_would_be_found():
     assert written_bounds("@cache(max_entries=3)\ndef f(): deque(maxlen=0)") == ["max_entries=3"]
 
 
-def test_every_bound_is_said_once_and_used():
+def test_every_limit_is_defined_once_and_used():
     text = (ROOT / "ui" / "limits.py").read_text(encoding="utf-8")
     names = [name for name in vars(limits) if name.isupper()]
     assert len(names) > 30
@@ -92,22 +93,22 @@ def test_the_server_refuses_what_the_page_refuses(name):
     assert len(TASKS) + 1 == limits.CACHED_TILES
 
 
-# --- What is kept ---------------------------------------------------------------------------------
+# --- Caches ---------------------------------------------------------------------------------------
 
 FEW = 9  # points along each side, instead of the most
+LARGEST = ManifoldRequest(
+    source="tokens", depth=MANIFOLD_LAYERS[1], heads=MANIFOLD_HEADS[1],
+    model_dim=MANIFOLD_CHANNELS[1], value_count=MANIFOLD_VALUES[1],
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("source", ["memory", "tokens"])
-def test_the_largest_model_at_every_strength_has_room_on_the_shelf(source):
-    """What has none would be measured again and again."""
-    largest = ManifoldRequest(
-        source=source, depth=MANIFOLD_LAYERS[1], heads=MANIFOLD_HEADS[1],
-        model_dim=MANIFOLD_CHANNELS[1], value_count=MANIFOLD_VALUES[1],
-    )  # fmt: skip
-    gated = resolve(largest).variants[1]
+def test_the_largest_model_at_all_strengths_fits_into_the_cache(source):
+    """Otherwise it would be measured again and again."""
+    gated = resolve(replace(LARGEST, source=source)).variants[1]
     strengths = dial.strengths(gated, GRID_POINTS[-1])
-    found = [measure_specimen(at_strength(gated, x), FEW) for x in strengths]
-    few = bytes_of(dial.without_copies(tuple(found)))
+    measured = [measure_specimen(at_strength(gated, x), FEW) for x in strengths]
+    few = bytes_of(dial.without_copies(tuple(measured)))
     finest = few * (GRID_POINTS[-1] / FEW) ** 2
     assert CACHE_BYTES / 10 < finest < CACHE_BYTES
 
@@ -117,7 +118,7 @@ def test_the_largest_model_at_every_strength_has_room_on_the_shelf(source):
 
 @pytest.mark.parametrize(("side", "dim"), [(31, 3), (19, 5)])
 def test_evaluations_of_a_second_opinion_are_counted(side, dim):
-    """All but those of exact derivatives, which are counted by what they take."""
+    """Except those of exact derivatives."""
     plain, exact = [], []
 
     def function(points):
@@ -132,12 +133,13 @@ def test_evaluations_of_a_second_opinion_are_counted(side, dim):
     assert opinion_evaluations(side, 3) > 1.5 * opinion_evaluations(side, 4)  # meshes
 
 
-LARGEST = dict(layers="8", dim="16", n="12", heads="4", source="tokens", grid="31")
-
-
-def test_a_second_opinion_that_takes_minutes_is_refused_in_one_sentence(monkeypatch):
-    monkeypatch.setattr(measured, "opinion", lambda *_: pytest.fail("it was asked for"))
-    app = open_page("pages/1_Manifold.py", tab="Doubt", **LARGEST)
+def test_a_second_opinion_of_minutes_is_refused_in_one_sentence(monkeypatch):
+    config = resolve(LARGEST).variants[1].config
+    least, dim = GRID_POINTS[0], MANIFOLD_CHANNELS[1]
+    assert cost(config) * opinion_evaluations(least, dim) > limits.OPINION_COST
+    monkeypatch.setattr(doubt, "OPINION_COST", 1.0)
+    monkeypatch.setattr(measured, "opinion", lambda *_: pytest.fail("it was computed"))
+    app = open_page("pages/1_Manifold.py", tab="Doubt")
     assert not app.exception
     assert [box.value for box in app.info] == [TOO_LARGE]
     assert not [chart for chart in app.get("plotly_chart") if "error" in chart.proto.id]
@@ -146,21 +148,21 @@ def test_a_second_opinion_that_takes_minutes_is_refused_in_one_sentence(monkeypa
 # --- Training -------------------------------------------------------------------------------------
 
 LONG = dict(steps="4000", seeds="32", width="16", stack="4", batch="128")
-HEAVY = Request(source="tokens", model_dim=16, value_count=8, heads=4, depth=4)
+HEAVY = BoundaryRequest(source="tokens", model_dim=16, value_count=8, heads=4, depth=4)
 LONG_REFUSED = (
-    "Too long for this page: fewer steps, points, seeds, layers or dimensions. Shown: the last that"
-    " could be trained."
+    "Too long for this page. Choose fewer steps, points, seeds, layers or dimensions. Shown: the"
+    " last run that could be trained."
 )
 
 
-def test_a_training_that_takes_minutes_is_refused_in_one_sentence():
+def test_a_training_of_minutes_is_refused_in_one_sentence():
     app = open_page("pages/2_Decision_boundary.py", **LONG)
     assert not app.exception
     assert [box.value for box in app.error] == [LONG_REFUSED]
 
 
 def test_the_longest_training_of_small_models_is_not():
-    most = Request(steps=BOUNDARY_STEPS[1], seed_count=BOUNDARY_SEEDS[1])
+    most = BoundaryRequest(steps=BOUNDARY_STEPS[1], seed_count=BOUNDARY_SEEDS[1])
     assert setting(most, None).training_numbers <= TRAINING_NUMBERS
     with pytest.raises(TooLong):
         setting(replace(most, model_dim=16, depth=4), None)
@@ -174,11 +176,11 @@ def test_numbers_of_a_training_grow_with_everything_that_takes_time():
     beside = replace(base, variants=(*base.variants, "silu"))
     assert beside.training_numbers == pytest.approx(1.5 * alone)
     one_step, two_steps = (replace(base, steps=steps).training_numbers for steps in (1000, 2000))
-    assert two_steps - one_step == pytest.approx(1000 * base.step_numbers)  # as many looks
+    assert two_steps - one_step == pytest.approx(1000 * base.step_numbers)  # as many snapshots
 
 
-def test_a_short_training_that_is_often_looked_at_is_refused_like_a_long_one():
-    """Of 16 points a step, and of all 4,000 at each look: the looks took 80 seconds."""
+def test_a_short_training_with_costly_snapshots_is_refused():
+    """Steps of 16 points, snapshots of all 4,000: these would take 80 seconds."""
     heavy = replace(HEAVY, batch_size=16, steps=50, points=4000, seed_count=4)
     with pytest.raises(TooLong):
         setting(heavy, None)

@@ -1,4 +1,4 @@
-"""Is every change noticed of what stands on a shelf?"""
+"""Every change of a cached result is noticed."""
 
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -51,12 +51,12 @@ def retype(item):
     "change", [set_nan, add_in_place, append, rename, change_deep_inside, retype]
 )
 def test_each_kind_of_change_is_noticed_and_an_equal_object_is_not(change):
-    shelf, item = Cache(1e6), MappingProxyType({"it": [result()]})
-    shelf.put("key", item)
-    assert not changed({"key": digest(MappingProxyType({"it": [result()]}))}, shelf)
+    cache, item = Cache(1e6), MappingProxyType({"it": [result()]})
+    cache.put("key", item)
+    assert not changed({"key": digest(MappingProxyType({"it": [result()]}))}, cache)
     digests = {"key": digest(item)}
     change(item["it"][0])
-    assert changed(digests, shelf) == ["key"]
+    assert changed(digests, cache) == ["key"]
 
 
 def test_parts_in_another_order_are_a_change_and_one_that_holds_itself_ends():

@@ -1,4 +1,4 @@
-"""Does what stands on a shelf stay as it was put there? All visitors are given the same objects."""
+"""Digests of cached results, which must not change: all visitors get the same objects."""
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
@@ -12,26 +12,26 @@ from ui.work.cache import Cache
 
 
 def digest(item: Any) -> bytes:
-    """Of all numbers, arrays, tensors and texts in dataclasses, sequences and mappings."""
-    told = blake2b(digest_size=16)
+    """Digest all numbers, arrays, tensors and texts in dataclasses, sequences and mappings."""
+    result = blake2b(digest_size=16)
     seen = set()
 
-    def tell(part: Any) -> None:
-        told.update(f"|{type(part).__qualname__}:".encode())
+    def add(part: Any) -> None:
+        result.update(f"|{type(part).__qualname__}:".encode())
         if isinstance(part, torch.Tensor):
             part = part.detach().numpy()
         if isinstance(part, np.ndarray):
-            told.update(f"{part.dtype}{part.shape}".encode())
-            told.update(repr(part.tolist()).encode() if part.dtype.hasobject else part.tobytes())
+            result.update(f"{part.dtype}{part.shape}".encode())
+            result.update(repr(part.tolist()).encode() if part.dtype.hasobject else part.tobytes())
         elif isinstance(part, str | bytes | int | float | complex | None):
-            told.update(repr(part).encode())
+            result.update(repr(part).encode())
         elif id(part) not in seen:
             seen.add(id(part))
             for inner in _parts(part):
-                tell(inner)
+                add(inner)
 
-    tell(item)
-    return told.digest()
+    add(item)
+    return result.digest()
 
 
 def _parts(item: Any) -> list[Any]:
@@ -44,13 +44,13 @@ def _parts(item: Any) -> list[Any]:
     return []
 
 
-def digests_of(shelf: Cache) -> dict[Any, bytes]:
-    """Of all that stands on ``shelf``, by key."""
-    with shelf._lock:
-        there = dict(shelf._entries.items())
+def digests_of(cache: Cache) -> dict[Any, bytes]:
+    """Return the digests of all results in ``cache``, by key."""
+    with cache._lock:
+        there = dict(cache._entries.items())
     return {key: digest(entry.item) for key, entry in there.items()}
 
 
-def changed(before: Mapping[Any, bytes], shelf: Cache) -> list[Any]:
-    """Keys on ``shelf`` under which something else stands than that of which ``before`` tells."""
-    return [key for key, now in digests_of(shelf).items() if now != before[key]]
+def changed(before: Mapping[Any, bytes], cache: Cache) -> list[Any]:
+    """Return the keys in ``cache`` whose digests differ from those ``before``."""
+    return [key for key, now in digests_of(cache).items() if now != before[key]]

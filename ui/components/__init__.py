@@ -1,1 +1,1 @@
-"""What does the browser do by itself? Components with their scripts and styles."""
+"""What runs in the browser? Components with their scripts and styles."""

@@ -1,5 +1,5 @@
-// plotly.js, loaded once a tab. Streamlit's own chart component puts its Plotly on `window.Plotly`:
-// keep ours apart from it.
+// plotly.js, loaded once in a tab, and apart from the Plotly of Streamlit's chart component, which is
+// `window.Plotly`.
 const loadPlotly = url => (window.__gcPlotly ??= new Promise((resolve, reject) => {
   const other = window.Plotly;
   const script = document.createElement('script');

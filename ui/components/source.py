@@ -1,4 +1,4 @@
-"""Which files is a component made of? Read here, and joined to what the browser gets."""
+"""The files of the components, joined to what the browser gets."""
 
 from __future__ import annotations
 
@@ -33,23 +33,23 @@ SCRIPTS = {
 
 
 def script(name: str) -> str:
-    """The JavaScript module of the component ``name``."""
+    """Return the JavaScript module of the component ``name``."""
     return "\n".join(_text(path) for path in SCRIPTS[name])
 
 
 def declare(name: str) -> Any:
-    """Tell Streamlit of the component ``name``; once, when its module is imported."""
+    """Declare the component ``name`` to Streamlit: once, when its module is imported."""
     return st.components.v2.component(
         f"gating_{name}",
         html=_text(f"{name}/{name}.html", instead=""),
         css=_text(f"{name}/{name}.css", instead=""),
         js=script(name),
-        isolate_styles=False,  # isolated ones break the pictures of plotly.js
+        isolate_styles=False,  # isolated styles break the pictures of plotly.js
     )
 
 
 def _text(path: str, instead: str | None = None) -> str:
-    """A file's text; where there is no such file, what stands ``instead``."""
+    """Return the text of a file, or ``instead`` where there is none."""
     file = HERE / path
     if instead is not None and not file.exists():
         return instead

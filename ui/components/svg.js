@@ -1,5 +1,5 @@
-// What do the drawings in SVG share? Elements, the pointer's place, the ways of the arrow keys.
-// Stands before the script of a component that draws so (see source.py).
+// What the drawings in SVG share: elements, the pointer's position, directions of the arrow keys.
+// Comes before the script of a component that uses it (see source.py).
 
 const SVG = 'http://www.w3.org/2000/svg';
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
@@ -15,22 +15,22 @@ function make(tag, attributes = {}, text = '') {
   return node;
 }
 
-// Where a pointer is, in the drawing's own units, of which there are `size` from left to right.
+// The position of a pointer in the units of a drawing that is `size` units wide.
 function pixelOf(svg, size, event) {
   const box = svg.getBoundingClientRect();
   const scale = size / box.width;
   return [(event.clientX - box.left) * scale, (event.clientY - box.top) * scale];
 }
 
-// Beside what `isMine` a finger scrolls the page. Chromium heeds `touch-action` on the whole picture,
-// not on shapes within it, and would take the pointer away in the middle of a drag.
+// Except on nodes that are `isMine`, a finger scrolls the page. Chromium applies `touch-action` to the
+// whole picture, not to shapes within it, and would end a drag in the middle.
 function keepTouch(svg, isMine) {
   svg.addEventListener('touchstart', event => {
     if (isMine(event.target)) event.preventDefault();
   }, { passive: false });
 }
 
-// Drawn in true pixels, so that words and touch areas keep their size in a narrow column.
+// One unit is one pixel, so that text and touch areas keep their size in a narrow column.
 function redrawOnResize(svg, redraw) {
   const observer = new ResizeObserver(redraw);
   observer.observe(svg);

@@ -1,7 +1,8 @@
-"""Which of a component's messages has Python heard? The other end of wire.js."""
+"""Messages of a component's script: the other end of wire.js."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import streamlit as st
@@ -14,28 +15,34 @@ def is_serial(value: Any) -> bool:
     return type(value) is int and 0 < value <= LARGEST_SERIAL
 
 
-def is_news(key: str, serial: int) -> bool:
-    """Whether the component ``key`` has not been heard with this message yet.
+def receive(key: str, trigger: str, is_sound: Callable[[Any], bool]) -> Any:
+    """Return the newest message of the component ``key``, once; ``None`` if it was handled before.
 
     Of several messages that the browser sends at once, Streamlit calls back for each one, every
-    time with the newest.
+    time with the newest. ``None``, too, if our own script cannot have sent it: it has no serial,
+    ``is_sound`` refuses it, or fails with a ``TypeError`` or ``KeyError``.
     """
-    return serial != heard(key)
+    message = st.session_state[key][trigger]
+    try:
+        if not (is_serial(message["serial"]) and is_sound(message)):
+            return None
+    except (TypeError, KeyError):
+        return None
+    if message["serial"] == heard(key):
+        return None
+    set_heard(key, message["serial"])
+    return message
 
 
-def keep(key: str, serial: int) -> None:
-    """Remember, for the component ``key``, that this message has been heard."""
-    st.session_state[_kept(key)] = serial
+def set_heard(key: str, serial: int) -> None:
+    """Note that Python has received this message of the component ``key``."""
+    st.session_state[f"{key}_heard"] = serial
 
 
 def heard(key: str) -> int:
-    """The newest message that the component ``key`` is drawn with knowledge of; 0 if none.
+    """Return the newest serial received of the component ``key``; 0 if none.
 
     It goes to the browser with what is drawn. The trigger's own value would be gone by the next
     run, which may be drawn before the browser has seen this one.
     """
-    return st.session_state.get(_kept(key), 0)
-
-
-def _kept(key: str) -> str:
-    return f"{key}_heard"
+    return st.session_state.get(f"{key}_heard", 0)

@@ -8,6 +8,7 @@ from gating_core.attention import MECHANISMS, NORMS
 from gating_core.experiments.comparison import LIMITS, VARIANTS, Setting, TooLarge
 from gating_core.tasks import TASK_NAME, TASKS, OwnData
 from gating_core.training import GOOD_START, OPTIMISERS
+from ui import limits
 from ui.common.control_table import Controls, draw_columns, read, table
 from ui.common.controls import Choice, Choices, Flag, Fold, Number
 from ui.common.front import front_columns
@@ -15,113 +16,92 @@ from ui.common.link_check import forget
 from ui.common.possible import SOURCES_HELP
 from ui.common.words import percent
 from ui.components.tiles import STYLE
-from ui.decision_boundary.drawing import Drawing
-from ui.decision_boundary.names import DATA, KINDS
+from ui.decision_boundary.names import DATA, KINDS, page_text
+from ui.decision_boundary.own_links import DRAWING, TABLE
 from ui.decision_boundary.picture import PAINTS
 from ui.decision_boundary.request import (
     FIRST,
     OWN_SHARE,
     WHO,
-    Look,
-    Request,
+    BoundaryRequest,
+    BoundaryView,
     TooLong,
     resolve,
     setting,
 )
-from ui.decision_boundary.table_link import LinkedTable
 from ui.decision_boundary.tiles import Tiles
 from ui.decision_boundary.training import STOPPED
-from ui.limits import (
-    BOUNDARY_BATCHES,
-    BOUNDARY_CHANNELS,
-    BOUNDARY_HEADS,
-    BOUNDARY_LAYERS,
-    BOUNDARY_POINTS,
-    BOUNDARY_SEEDS,
-    BOUNDARY_STEPS,
-    BOUNDARY_VALUES,
-    VARIANTS_BESIDE,
-)
 
 REWOUND, REWINDS = "boundary_rewound", "boundary_rewinds"
 VIEW_KEY = "boundary_view"
 MOVED = "boundary_moved"
 LAST_SETTING = "boundary_setting"
 SEEDS = LIMITS["seed"]
-BATCHES = {str(size): size for size in BOUNDARY_BATCHES}
+BATCHES = {str(size): size for size in limits.BOUNDARY_BATCHES}
 RATES = {f"{rate:g}": rate for rate in (0.001, 0.003, 0.01, 0.02, 0.05, 0.1)}
+AUTOMATIC = percent(FIRST.train_share)
 
 
 def _other_optimiser() -> None:
     """Each optimiser begins at a rate that suits it."""
     forget()
-    DECISION_BOUNDARY["rate"].set(GOOD_START[DECISION_BOUNDARY["optimiser"].value][0])
+    RUN["rate"].set(GOOD_START[RUN["optimiser"].value][0])
 
 
 RUN = table(
     Tiles("data", "Data", field="task", words=(*TASKS, TASK_NAME), names=DATA),
     Tiles("left", "Left", words=tuple(VARIANTS), names=KINDS),
     Tiles("right", "Right", words=tuple(VARIANTS), names=KINDS),
-    Choices("also", "Also train, for the table", words=tuple(VARIANTS), most=VARIANTS_BESIDE,
-        shown_instead="none"),
-    Number("steps", "Steps", within=BOUNDARY_STEPS, step=50),
-    Number("points", "Points, training and test", within=BOUNDARY_POINTS, step=4),
-    Number("share", f"Training share (0: automatic, {percent(FIRST.train_share)})",
-        field="train_share", within=(0.0, 0.9), step=0.05, shown_instead="automatic",
-        help=f"How many of the points are for training. Automatic: {percent(FIRST.train_share)},"
-        f" of your own {percent(OWN_SHARE)}."),
+    Choices("also", "Also train, for the table", words=tuple(VARIANTS),
+        most=limits.VARIANTS_BESIDE, shown_instead="none"),
+    Number("steps", "Steps", within=limits.BOUNDARY_STEPS, step=50),
+    Number("points", "Points, training and test", within=limits.BOUNDARY_POINTS, step=4),
+    Number("share", f"Training share (0: automatic, {AUTOMATIC})", field="train_share",
+        within=(0.0, 0.9), step=0.05, shown_instead="automatic",
+        help=page_text("share_help", share=AUTOMATIC, own=percent(OWN_SHARE))),
     Number("noise", "Noise of the points", within=(0.0, 0.5), step=0.02),
     Number("flip", "Wrong training labels", field="label_noise", within=(0.0, 0.5), step=0.02),
     Number("balance", "Share of class 0 (0: automatic)", within=(0.0, 0.9), step=0.1,
         shown_instead="automatic"),
     Choice("from", "Keys and values from", field="source", words=tuple(MECHANISMS),
         width="stretch", help=SOURCES_HELP),
-    Number("width", "Dimension D", field="model_dim", within=BOUNDARY_CHANNELS),
-    Number("slots", "Values n", field="value_count", within=BOUNDARY_VALUES),
-    Number("attention_heads", "Heads", field="heads", within=BOUNDARY_HEADS),
-    Number("stack", "Layers", field="depth", within=BOUNDARY_LAYERS),
+    Number("width", "Dimension D", field="model_dim", within=limits.BOUNDARY_CHANNELS),
+    Number("slots", "Values n", field="value_count", within=limits.BOUNDARY_VALUES),
+    Number("attention_heads", "Heads", field="heads", within=limits.BOUNDARY_HEADS),
+    Number("stack", "Layers", field="depth", within=limits.BOUNDARY_LAYERS),
     Choice("rms", "Normalisation", field="norm", words=NORMS, width="stretch"),
     Flag("skip", "Residual connection", field="residual"),
     Flag("out", "Output projection", field="output_projection"),
     Choice("optimiser", "Optimiser", words=tuple(OPTIMISERS), width="stretch",
         on_move=_other_optimiser,
-        help=f"sgd has a momentum of {GOOD_START['sgd'][1]:g}; each begins at a rate that"
-        " suits it."),
+        help=page_text("optimiser_help", momentum=f"{GOOD_START['sgd'][1]:g}")),
     Choice("rate", "Learning rate", field="learning_rate", words=RATES, shape="slider"),
     Choice("batch", "Batch", field="batch_size", words=BATCHES, shape="slider"),
     Number("decay", "Weight decay", field="weight_decay", within=(0.0, 1.0), step=0.02,
-        help="Keeps weights small, and surfaces from collapsing onto edges."),
+        help=page_text("decay_help")),
     Number("soft", "Keep attention soft", field="entropy_bonus", within=(0.0, 0.3), step=0.01,
-        help="Training also rewards attention weights of the last layer that are spread out: this"
-        " number times their entropy. Surfaces stay broad within the space of their values; 0.03"
-        " does."),
-    Number("seeds", "Seeds", field="seed_count", within=BOUNDARY_SEEDS),
+        help=page_text("soft_help")),
+    Number("seeds", "Seeds", field="seed_count", within=limits.BOUNDARY_SEEDS),
     Number("first", "First seed", field="seed", within=SEEDS, step=1, shape="box"),
-    of=Request(),
+    of=BoundaryRequest(),
 )  # fmt: skip
-LOOK = table(
+VIEW = table(
     Choice("who", "Seed that is shown", field="which", words=(*WHO, "picked"), shape="selectbox",
-        help="Both sides show the same seed. Typical: its difference on new points is the median"
-        " one. Best and worst of a side: by its accuracy on the training points. Or pick one in"
-        " the strip of seeds below."),
+        help=page_text("who_help")),
     Choice("paint", "Colour by", words=PAINTS, width="stretch"),
     Flag("discrete", "Discrete: the likeliest class"),
     Flag("test_points", "Test points", field="tested"),
-    of=Look(),
+    of=BoundaryView(),
 )  # fmt: skip
-ELSEWHERE = table(
-    Number(
-        "picked_seed",
-        within=(SEEDS[0], SEEDS[1] + BOUNDARY_SEEDS[1]),
-        shown_instead="the typical one",
-    ),
-    Drawing("drawing"),
-    LinkedTable("table"),
+PICKED = Number("picked_seed", within=(SEEDS[0], SEEDS[1] + limits.BOUNDARY_SEEDS[1]),
+    shown_instead="the typical one")  # fmt: skip
+FOLDS = (
     Fold("setup", "More: data, model, training, picture", reruns=False),
     Fold("own", "Your own data: draw, upload, paste", reruns=False),
     Fold("looking", "Looking inside: every weight and gate"),
 )
-DECISION_BOUNDARY: Controls = RUN | LOOK | ELSEWHERE
+DECISION_BOUNDARY: Controls = RUN | VIEW | table(PICKED, DRAWING, TABLE, *FOLDS)
+CHOICES = (*RUN, *VIEW, "picked_seed")  # of the link: what the picture depends on
 FRONT = (["data"], ["left"], ["right"], ["steps"], ["who"])
 FRONT_WIDTHS = (1.1, 1.1, 1.1, 0.8, 0.9)
 MORE = {
@@ -133,53 +113,50 @@ MORE = {
 
 
 def front_controls() -> None:
-    """The five that are always seen."""
+    """Draw the five that are always seen."""
     st.html(STYLE)
     draw_columns(DECISION_BOUNDARY, front_columns(FRONT_WIDTHS, "bottom"), FRONT)
 
 
 def more_controls() -> None:
-    """The rest."""
+    """Draw the rest."""
     columns = st.columns(4)
     for column, title in zip(columns, MORE, strict=True):
         column.markdown(f"**{title}**")
     draw_columns(DECISION_BOUNDARY, columns, MORE.values())
 
 
-def asked_look() -> Look:
-    """What is looked at, once the controls are drawn."""
-    return read(LOOK, Look)
+def read_view() -> BoundaryView:
+    """Return the view settings, once their controls are drawn."""
+    return read(VIEW, BoundaryView)
 
 
-def asked_setting(own: OwnData | None, lost: bool = False) -> Setting:
-    """The setting, each note said; where it cannot be at all, the last one that could.
+def read_setting(own: OwnData | None, lost: bool = False) -> Setting:
+    """Return the setting that the controls ask for, and draw the notes on it.
 
-    ``lost`` says that the link is about a table that did not fit into it.
+    Where it cannot be trained at all, it is the last one that could. ``lost`` says that the link is
+    about a table that did not fit into it.
     """
-    request, notes = resolve(read(RUN, Request), own, lost)
+    request, notes = resolve(read(RUN, BoundaryRequest), own, lost)
     for _, note in notes:
         st.caption(f":material/info: {note}")
     try:
-        found = setting(request, own)
-        st.session_state[LAST_SETTING] = found
+        st.session_state[LAST_SETTING] = setting(request, own)
     except ValueError as error:
-        found = st.session_state.get(LAST_SETTING, FIRST)
-        why = f"This cannot be trained: {error}"
-        if isinstance(error, TooLarge):
-            why = "Too large for this page: fewer seeds, layers or dimensions"
-        if isinstance(error, TooLong):
-            why = "Too long for this page: fewer steps, points, seeds, layers or dimensions"
-        st.error(f"{why}. Shown: the last that could be trained.")
-    return found
+        why = f"This cannot be trained: {error}."
+        if isinstance(error, TooLarge | TooLong):
+            why = page_text("too_large" if isinstance(error, TooLarge) else "too_long")
+        st.error(f"{why} Shown: the last run that could be trained.")
+    return st.session_state.get(LAST_SETTING, FIRST)
 
 
 def train_on(steps: int) -> None:
-    """More steps for the same run."""
-    RUN["steps"].set(min(RUN["steps"].value + steps, BOUNDARY_STEPS[1]))
+    """Ask for more steps of the same run."""
+    RUN["steps"].set(min(RUN["steps"].value + steps, limits.BOUNDARY_STEPS[1]))
 
 
 def on_stop(setting: Setting) -> None:
-    """The visitor stopped at another frame of the run of this ``setting``."""
+    """Note that the visitor stopped at another frame of the run of this ``setting``."""
     stop = (st.session_state.get(VIEW_KEY) or {}).get("stop")
     if stop is not None:
         st.session_state[STOPPED] = setting, int(stop["frame"])
@@ -187,12 +164,12 @@ def on_stop(setting: Setting) -> None:
 
 
 def rewind() -> None:
-    """Back to step 0: the initial weights."""
+    """Go back to step 0: the initial weights."""
     st.session_state[REWOUND] = True
     st.session_state[REWINDS] = st.session_state.get(REWINDS, 0) + 1
 
 
 def new_seeds() -> None:
-    """The next seeds, none of them among these."""
+    """Ask for the next seeds, none of them among these."""
     first = RUN["first"].value + RUN["seeds"].value
     RUN["first"].set(first if first <= SEEDS[1] else SEEDS[0])

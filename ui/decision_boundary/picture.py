@@ -1,14 +1,17 @@
-"""Decision boundary's picture: two models as they learn, frame by frame, and curves beside them.
+"""The picture of a run: two models as they learn, frame by frame, and curves beside them.
 
-Shapes: T frames (snapshots of a run), R x C grid points.
+Shapes: T frames (snapshots of a run), S seeds, R x C grid points. "left" and "right" are the sides
+on which the two variants stand.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+from typing import Any
+
 import numpy as np
 
 from gating_core.experiments.comparison import ClassifierFrames, DrawnData
-from ui.decision_boundary.curves import Curve, curves_panel
 from ui.drawing import palette
 from ui.drawing.axes import Axes
 from ui.drawing.classified import (
@@ -21,16 +24,34 @@ from ui.drawing.classified import (
     style_of,
 )
 from ui.drawing.colours import ColourScale
-from ui.drawing.panels import View, cells
+from ui.drawing.panels import QUIET, Panel, View, cells, ref
 from ui.drawing.sheet import Sheet
 from ui.foreign import in_plot
 
 PAINTS = ("class", "curvature")
 SIDES = ("left", "right")
+BAND = (0.1, 0.9)  # quantiles over the seeds
+BAR_ROOM = 1.5  # of the curves' height: bars may take that much, and are cut off beyond
+GAP = 0.06  # between the plots, of their height
 
 
-def film_view(
-    sides: dict[str, ClassifierFrames],
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """A quantity along the run: by side (T, S) over seeds; NaN where it is not measured yet.
+
+    ``errors`` (T,) by side are those of the ``shown`` seed; where it is ``open`` (T,) its curve is
+    a lower estimate.
+    """
+
+    title: str
+    by_side: dict[str, np.ndarray]
+    shown: int  # the shown seed's column
+    errors: dict[str, np.ndarray] = field(default_factory=dict)
+    open: dict[str, np.ndarray] = field(default_factory=dict)
+
+
+def training_picture(
+    variants: dict[str, ClassifierFrames],
     data: DrawnData,
     steps: np.ndarray,
     axes: dict[str, Axes],
@@ -40,44 +61,47 @@ def film_view(
     tested: bool = True,
     gaussian: dict[str, np.ndarray] | None = None,
 ) -> View:
-    """Both sides' surfaces and input planes, and the curves with the current one of ``steps`` (T,).
+    """Draw both variants' surfaces and input planes, and the curves with the current step marked.
 
-    ``paint`` "class" shows the classifier; "curvature" shows ``gaussian``, K (T, R, C) by side, on
-    one scale, neutral and hatched where it is NaN: unresolved. A side that is not in it has not
-    been measured yet and is neutral. ``discrete`` shows the likeliest class instead of its
-    probability; ``tested`` shows the test points too.
+    ``paint`` "class" shows the classifier: its probability, or, where ``discrete``, the likeliest
+    class. "curvature" shows ``gaussian``, K (T, R, C) by side, on one scale, neutral and hatched
+    where it is NaN: unresolved. A side that is not in it is not measured yet and is neutral.
+    ``steps`` (T,) are those of the frames; ``tested`` shows the test points too.
     """
     if paint not in PAINTS:
         raise ValueError(f"paint is {paint!r}; it must be one of {PAINTS}")
-    known = (gaussian or {}) if paint == "curvature" else {}
+    fields = (gaussian or {}) if paint == "curvature" else {}
     by_class = paint == "class"
     if by_class:
         scale = ColourScale(palette.class_scale(data.colours), 0.0, data.class_count - 1.0)
     else:
-        scale = curvature_scale([field[-1] for field in known.values()], asinh=True)
+        scale = curvature_scale([field[-1] for field in fields.values()], asinh=True)
     reading = _reading(data) if by_class else "K is not measured yet"
     look = Look(style_of(scale), reading, tested=tested, filled=not by_class)
     arrays: dict[str, np.ndarray] = {"axis": data.axis, **cells(len(data.axis))}
     framed: dict[str, np.ndarray] = {}
     columns = []
-    sheets: dict[str, Sheet] = {}
-    for name, frames in sides.items():
-        field = known.get(name)
+    sheets: list[Sheet] = []
+    for side, frames in variants.items():
+        k = fields.get(side)
+        fine = None
+        if by_class:
+            colours = class_colours(frames.logits, discrete)
+            if frames.fine_logits is not None:
+                fine = class_colours(frames.fine_logits, discrete)
+        elif k is not None:  # K beyond the scale has the colour of its end
+            colours = scale.apply(np.nan_to_num(k, nan=0.0).clip(*scale.ends))
+        else:
+            colours = np.zeros(frames.logits.shape[:3])
         # Between classes 0 and 2 there is no class 1: then no colours are between two.
         parted = by_class and data.class_count > 2
-        shown = class_colours(frames.logits, discrete) if by_class else _neutral(frames)
-        if field is not None:  # K beyond the scale has the colour of its end
-            shown = scale.apply(np.nan_to_num(field, nan=0.0).clip(*scale.ends))
-        fine = None
-        if by_class and frames.fine_logits is not None:
-            fine = class_colours(frames.fine_logits, discrete)
-        corners = _triangle(frames, axes[name])
-        sheet = sheets[name] = Sheet(
-            name, frames, data, axes[name], shown, parted, fine, field, corners, labelled=True,
-            grounded=by_class,
+        sheet = Sheet(
+            side, frames, data, axes[side], colours, parted, fine, k,
+            _triangle(frames, axes[side]), labelled=True, grounded=by_class,
         )  # fmt: skip
         moving, fixed = sheet_arrays(sheet)
         arrays, framed = arrays | fixed, framed | moving
+        sheets.append(sheet)
         columns.append(sheet_panels(sheet, look))
     framed["now"] = np.repeat(steps[:, None], 2, 1).astype(float)
     columns.append([curves_panel(steps, curves, arrays)])
@@ -86,7 +110,7 @@ def film_view(
         arrays=arrays | framed,
         framed=frozenset(framed),
         frames=len(steps),
-        camera=sheets_camera(list(sheets.values())),
+        camera=sheets_camera(sheets),
         colour_range=scale.ends,
         beyond=scale.beyond,
     )
@@ -99,13 +123,100 @@ def _triangle(frames: ClassifierFrames, axes: Axes) -> np.ndarray | None:
     return axes.project(frames.averaged)
 
 
-def _neutral(frames: ClassifierFrames) -> np.ndarray:
-    return np.zeros(frames.logits.shape[:3])
-
-
 def _reading(data: DrawnData) -> str:
-    """What a point of the chart says of its class."""
+    """Return what a point of the chart says of its class."""
     names = [in_plot(name) for name in data.names]
     if data.class_count == 2:
         return f"p({names[1]}) = %{{z:.2f}}"
-    return f"%{{z}} of {', '.join(f'{place}: {name}' for place, name in enumerate(names))}"
+    return f"%{{z}} of {', '.join(f'{label}: {name}' for label, name in enumerate(names))}"
+
+
+def curves_panel(steps: np.ndarray, curves: list[Curve], arrays: dict[str, np.ndarray]) -> Panel:
+    """Draw all curves above each other on one step axis: the shown seed, and the band over seeds.
+
+    What they need is added to ``arrays``; "now" (T, 2) among them, the current step, is the
+    caller's.
+    """
+    traces: list[dict[str, Any]] = []
+    height = (1 - GAP * (len(curves) - 1)) / len(curves)
+    ends = [0, float(steps[-1])]
+    layout: dict[str, Any] = {
+        "xaxis": {"title": {"text": "step"}, "range": ends, "zeroline": False, "anchor": "y"}
+    }
+    arrays["steps"] = steps.astype(float)
+    for number, curve in enumerate(curves):
+        axis = "y" if number == 0 else f"y{number + 1}"
+        bottom, top = number * (height + GAP), 0.0
+        for side, over_seeds in curve.by_side.items():
+            key = f"curve{number}_{side}"
+            arrays |= _band(key, over_seeds, curve.shown)
+            traces += _curve_traces(key, side, axis, over_seeds.shape[1] > 1)
+            traces += _doubt_traces(key, side, curve, axis, arrays)
+            top = max(top, _highest(arrays[f"{key}_shown"]), _highest(arrays[f"{key}_high"]))
+        top = top * 1.05 or 1.0
+        bars = [curve.by_side[side][:, curve.shown] + error for side, error in curve.errors.items()]
+        top = min(max(top, *map(_highest, bars), 0.0), top * BAR_ROOM)
+        layout[axis.replace("y", "yaxis")] = {
+            "title": {"text": curve.title},
+            "domain": [bottom, min(bottom + height, 1.0)],
+            "range": [0, top],
+            "zeroline": False,
+            "nticks": 4,
+        }
+        now = {"color": palette.ACCENT, "width": 2}
+        traces.append(_trace(axis, "lines", x=ref("now"), y=[0, top], line=now))
+    return Panel(
+        kind="plane",
+        label="loss, accuracy and total curvature against steps, with the current step marked",
+        traces=traces,
+        layout=layout,
+        pick={},
+    )
+
+
+def _highest(values: np.ndarray) -> float:
+    return float(values[np.isfinite(values)].max(initial=0))
+
+
+def _trace(axis: str, mode: str, **more: Any) -> dict[str, Any]:
+    return {"type": "scatter", "mode": mode, "x": ref("steps"), "yaxis": axis, **QUIET, **more}
+
+
+def _band(key: str, over_seeds: np.ndarray, shown: int) -> dict[str, np.ndarray]:
+    whole = np.isfinite(over_seeds).all(1)
+    ends = np.full((2, len(over_seeds)), np.nan)
+    if whole.any():
+        ends[:, whole] = np.quantile(over_seeds[whole], BAND, axis=1)
+    return {f"{key}_low": ends[0], f"{key}_high": ends[1], f"{key}_shown": over_seeds[:, shown]}
+
+
+def _curve_traces(key: str, side: str, axis: str, band: bool) -> list[dict[str, Any]]:
+    colour = palette.SIDE_COLOURS[side]
+    thin, thick = {"color": colour, "width": 0}, {"color": colour, "width": 2.5}
+    fill = {"fill": "tonexty", "fillcolor": f"{colour}33"}
+    traces = [
+        _trace(axis, "lines", y=ref(f"{key}_low"), line=thin),
+        _trace(axis, "lines", y=ref(f"{key}_high"), line=thin, **fill),
+    ]
+    shown = _trace(axis, "lines", y=ref(f"{key}_shown"), line=thick)
+    return [*traces, shown] if band else [shown]
+
+
+def _doubt_traces(
+    key: str, side: str, curve: Curve, axis: str, arrays: dict[str, np.ndarray]
+) -> list[dict[str, Any]]:
+    """Draw bars as long as the error of the shown seed's curve, rings where it is ``open``."""
+    colour = palette.SIDE_COLOURS[side]
+    traces = []
+    if side in curve.errors:
+        arrays[f"{key}_error"] = curve.errors[side]
+        bars = {"type": "data", "array": ref(f"{key}_error"), "width": 0, "thickness": 1.5,
+                "color": colour}  # fmt: skip
+        marker = {"size": 1, "color": colour}
+        traces.append(_trace(axis, "markers", y=ref(f"{key}_shown"), error_y=bars, marker=marker))
+    where = curve.open.get(side)
+    if where is not None and where.any():
+        arrays[f"{key}_open"] = np.where(where, arrays[f"{key}_shown"], np.nan)
+        ring = {"size": 7, "symbol": "circle-open", "color": colour}
+        traces.append(_trace(axis, "markers", y=ref(f"{key}_open"), marker=ring))
+    return traces

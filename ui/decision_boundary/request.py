@@ -1,32 +1,33 @@
-"""What someone asked to see learned, and what can be learned of it: a sentence for each difference.
+"""The request of the Decision boundary page, and the nearest one that can be trained.
 
-A `Request` is plain numbers and words, as controls and links give them. `resolve` makes one that
-can be of it; `setting` says which run it asks for.
+A request holds numbers and words as controls and links give them. `resolve` changes what cannot be,
+with a note for each change; `setting` is the run that a resolved request asks for.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 from gating_core.attention import MECHANISMS
 from gating_core.experiments.comparison import (
     FIRST_COMPARISON,
     MATCHED,
     TOKENS_ONLY,
+    VARIANTS,
     Setting,
 )
 from gating_core.tasks import TASK_NAME, TASKS, TRAIN_SHARE_RANGE, OwnData
 from gating_core.training import GOOD_START
 from ui.common.possible import fitting_heads
-from ui.decision_boundary.names import DATA, TITLES
+from ui.decision_boundary.names import DATA, TITLES, page_text
 from ui.limits import TRAINING_NUMBERS
 
 FIRST = FIRST_COMPARISON
 OWN_SHARE = 0.75
-LOST = "The table of this link was too large to stand in it, and must be pasted or uploaded again."
 LEAST_BALANCE = 0.1
 TYPICAL = "typical"
-WHO = {  # whose choice the shown seed is: one side's best or worst, or nobody's
+WHO = {  # the variant and the choice that the shown seed is of
     TYPICAL: None,
     "best left": ("left", "best"),
     "best right": ("right", "best"),
@@ -37,18 +38,22 @@ Notes = list[tuple[str, str]]  # the field that it is about, and the sentence
 
 
 @dataclass(frozen=True)
-class Request:
-    """The controls of the Decision boundary page; most fields are those of a `Setting`."""
+class BoundaryRequest:
+    """What is trained; fields have the names and meanings of those of `Setting`, where it has any.
+
+    ``left`` and ``right`` are the compared variants, ``also`` those trained beside them. 0 as
+    ``train_share`` or ``balance`` means automatic.
+    """
 
     task: str = FIRST.task
     left: str = FIRST.variants[0]
     right: str = FIRST.variants[1]
-    also: tuple[str, ...] = ()  # variants that are trained beside them
+    also: tuple[str, ...] = ()
     points: int = FIRST.points
-    train_share: float = 0.0  # 0: automatic
+    train_share: float = 0.0
     noise: float = FIRST.noise
     label_noise: float = FIRST.label_noise
-    balance: float = 0.0  # 0: automatic
+    balance: float = 0.0
     source: str = FIRST.source
     model_dim: int = FIRST.model_dim
     value_count: int = FIRST.value_count
@@ -68,12 +73,12 @@ class Request:
 
 
 class TooLong(ValueError):
-    """A training would take longer than a page lets anyone wait."""
+    """A training that would take longer than a page lets anyone wait."""
 
 
 @dataclass(frozen=True)
-class Look:
-    """What a run's colours show, and of which seed: none of it trains anything."""
+class BoundaryView:
+    """What the pictures show of a run, and of which seed; none of it trains anything."""
 
     which: str = TYPICAL  # of WHO, or "picked"
     paint: str = "class"  # of PAINTS
@@ -81,58 +86,43 @@ class Look:
     tested: bool = True  # the test points, too
 
 
-def resolve(request: Request, own: OwnData | None, lost: bool = False) -> tuple[Request, Notes]:
-    """The nearest that can be asked for, and in which way it is another.
+def resolve(
+    request: BoundaryRequest, own: OwnData | None, lost: bool = False
+) -> tuple[BoundaryRequest, Notes]:
+    """Return the nearest request that can be trained, and a note for each difference.
 
-    Each rule is about what the ones before it have left. ``lost`` says that the link is about a
-    table that did not fit into it: ``own`` is another one's then, or nobody's.
+    ``lost`` says that the link is about a table that did not fit into it; ``own`` is then another
+    one, or ``None``.
     """
-    request, notes = _data(request, own, lost)
-    for rule in (_variants, _heads, _undone, _split):
+    request, notes = _with_data(request, own, lost)
+    for rule in (_with_variants, _with_heads, _with_split):
         request, more = rule(request)
         notes += more
-    return request, notes + _matched(request, own) + _soft(request)
+    return request, notes + _remarks(request, own)
 
 
-def setting(request: Request, own: OwnData | None) -> Setting:
-    """The run that a resolved ``request`` asks for; ``ValueError`` if it cannot be.
+def setting(request: BoundaryRequest, own: OwnData | None) -> Setting:
+    """Return the run that a resolved ``request`` asks for.
 
-    `TooLong` if it would take more than `TRAINING_NUMBERS`.
+    ``ValueError`` if it cannot be, `TooLong` if it would take more than `TRAINING_NUMBERS`.
     """
-    found = Setting(
-        task=request.task,
-        own=own if request.task == TASK_NAME else None,
-        points=request.points,
-        train_share=request.train_share or as_it_comes(request.task),
-        noise=request.noise,
-        label_noise=request.label_noise,
-        balance=request.balance or None,
-        variants=(request.left, request.right, *request.also),
-        source=request.source,
-        model_dim=request.model_dim,
-        value_count=request.value_count,
-        heads=request.heads,
-        depth=request.depth,
-        residual=request.residual,
-        norm=request.norm,
-        output_projection=request.output_projection,
-        seed=request.seed,
-        seed_count=request.seed_count,
-        steps=request.steps,
-        optimiser=request.optimiser,
-        learning_rate=request.learning_rate,
-        momentum=GOOD_START[request.optimiser][1],
-        batch_size=request.batch_size,
-        weight_decay=request.weight_decay,
-        entropy_bonus=request.entropy_bonus,
-    )
-    if found.training_numbers > TRAINING_NUMBERS:
-        raise TooLong(f"training would take {found.training_numbers / 1e6:,.0f} million numbers")
-    return found
+    alike = {f.name for f in fields(request)} & {f.name for f in fields(Setting)}
+    given: dict[str, Any] = {name: getattr(request, name) for name in alike}
+    given |= {
+        "own": own if request.task == TASK_NAME else None,
+        "train_share": request.train_share or automatic_share(request.task),
+        "balance": request.balance or None,
+        "variants": (request.left, request.right, *request.also),
+        "momentum": GOOD_START[request.optimiser][1],
+    }
+    result = Setting(**given)
+    if result.training_numbers > TRAINING_NUMBERS:
+        raise TooLong(f"training would take {result.training_numbers / 1e6:,.0f} million numbers")
+    return result
 
 
-def as_it_comes(task: str) -> float:
-    """The automatic share for training: one's own points are few."""
+def automatic_share(task: str) -> float:
+    """Return the share for training that is used where none is set: of own points, the most."""
     return OWN_SHARE if task == TASK_NAME else FIRST.train_share
 
 
@@ -140,106 +130,87 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _data(request: Request, own: OwnData | None, lost: bool) -> tuple[Request, Notes]:
+def _with_data(
+    request: BoundaryRequest, own: OwnData | None, lost: bool
+) -> tuple[BoundaryRequest, Notes]:
     if request.task != TASK_NAME or (own is not None and not lost):
         return request, []
-    why = LOST if lost else "There are no points of your own yet."
+    why = page_text("lost_table" if lost else "no_own_points")
     if own is not None:
         return request, [("task", f"{why} Shown: the points that were drawn.")]
     note = f"{why} Shown: {DATA[FIRST.task].name}."
     return replace(request, task=FIRST.task), [("task", note)]
 
 
-def _variants(request: Request) -> tuple[Request, Notes]:
+def _with_variants(request: BoundaryRequest) -> tuple[BoundaryRequest, Notes]:
     notes: Notes = []
     impossible = TOKENS_ONLY if MECHANISMS[request.source].fixed_values else ()
-    names = {"left": request.left, "right": request.right}
-    for (side, name), instead in zip(names.items(), FIRST.variants, strict=True):
+    pair = {"left": request.left, "right": request.right}
+    for (side, name), instead in zip(pair.items(), FIRST.variants, strict=True):
         if name in impossible:
-            names[side] = instead
-            note = (
-                f"{_capital(TITLES[name])}: keys and values must come from tokens, as a memory slot"
-                f" has no state that a gate could read. Shown: {TITLES[instead]}."
-            )
-            notes.append((side, note))
-    if names["left"] == names["right"]:
-        names["right"] = next(name for name in FIRST.variants if name != names["left"])
-        note = f"Left and right are the same. Shown on the right: {TITLES[names['right']]}."
-        notes.append(("right", note))
+            pair[side] = instead
+            names = {"variant": _capital(TITLES[name]), "instead": TITLES[instead]}
+            notes.append((side, page_text("needs_tokens", **names)))
+    if pair["left"] == pair["right"]:
+        pair["right"] = next(name for name in FIRST.variants if name != pair["left"])
+        notes.append(("right", page_text("same", variant=TITLES[pair["right"]])))
     notes += [
-        ("also", f"{_capital(TITLES[name])}: keys and values must come from tokens. Left out.")
+        ("also", page_text("left_out", variant=_capital(TITLES[name])))
         for name in request.also
         if name in impossible
     ]
-    also = [name for name in request.also if name not in (*impossible, *names.values())]
-    request = replace(request, left=names["left"], right=names["right"])
-    return replace(request, also=tuple(dict.fromkeys(also))), notes
+    left, right = pair.values()
+    also = dict.fromkeys(x for x in request.also if x not in (*impossible, left, right))
+    return replace(request, left=left, right=right, also=tuple(also)), notes
 
 
-def _heads(request: Request) -> tuple[Request, Notes]:
+def _with_heads(request: BoundaryRequest) -> tuple[BoundaryRequest, Notes]:
     heads, note = fitting_heads(request.heads, request.model_dim)
     return replace(request, heads=heads), [("heads", note)] if note else []
 
 
-def _undone(request: Request) -> tuple[Request, Notes]:
-    """What can be, but makes no difference, or is drawn otherwise."""
-    notes: Notes = []
-    names = (request.left, request.right, *request.also)
-    alike = [name for name in names
-             if name == "half" or (name == "headwise" and request.heads == 1)]  # fmt: skip
-    if request.norm == "post" and not request.residual and alike:
-        whose = _capital(" and ".join(TITLES[name] for name in alike))
-        note = (
-            f"{whose}: a gate that scales all channels alike changes nothing here, as the"
-            " normalisation after it undoes that."
-        )
-        notes.append(("norm", note))
-    return request, notes
-
-
-def _matched(request: Request, own: OwnData | None) -> Notes:
-    """Whether the parameters of "matched" take more dimensions than are asked for."""
-    sides = {"left": request.left, "right": request.right}
-    try:
-        asked = setting(request, own) if MATCHED in sides.values() else None
-    except ValueError:  # which is said where it is trained
-        asked = None
-    if asked is None or asked.configs[MATCHED].model_dim == request.model_dim:
-        return []
-    note = "The matched model is wider: its surface is drawn along principal components."
-    return [(side, note) for side, name in sides.items() if name == MATCHED]
-
-
-def _soft(request: Request) -> Notes:
-    """Whether more is asked of training than to be right."""
-    bonus = request.entropy_bonus
-    if not bonus:
-        return []
-    text = (
-        "Attention is kept soft: training also rewards attention weights that are spread out, by"
-        f" {bonus:g} × their entropy. Losses are shown without it."
-    )
-    return [("entropy_bonus", text)]
-
-
-def _split(request: Request) -> tuple[Request, Notes]:
-    """How the points are made and divided."""
+def _with_split(request: BoundaryRequest) -> tuple[BoundaryRequest, Notes]:
     notes: Notes = []
     share, balance = round(request.train_share, 2), request.balance
+    noise, label_noise = request.noise, request.label_noise
     if 0 < share < TRAIN_SHARE_RANGE[0]:
         share = TRAIN_SHARE_RANGE[0]
-        notes.append(("train_share", f"At least {share:.0%} of the points train. Shown: that."))
+        notes.append(("train_share", page_text("least_share", share=f"{share:.0%}")))
     if balance < LEAST_BALANCE:
         balance = 0.0
     if balance and (request.task == TASK_NAME or TASKS[request.task].class_count != 2):
         balance = 0.0
-        note = (
-            f"The balance of classes cannot be set for {DATA[request.task].name}. Shown: automatic."
-        )
-        notes.append(("balance", note))
-    request = replace(request, train_share=share, balance=balance)
-    if request.task == TASK_NAME and (request.noise or request.label_noise):
-        request = replace(request, noise=0.0, label_noise=0.0)
-        note = "Your own points are taken as they are: no noise, no wrong labels."
-        notes.append(("noise", note))
-    return request, notes
+        notes.append(("balance", page_text("no_balance", data=DATA[request.task].name)))
+    if request.task == TASK_NAME and (noise or label_noise):
+        noise = label_noise = 0.0
+        notes.append(("noise", page_text("no_noise")))
+    changed = replace(
+        request, train_share=share, balance=balance, noise=noise, label_noise=label_noise
+    )
+    return changed, notes
+
+
+def _remarks(request: BoundaryRequest, own: OwnData | None) -> Notes:
+    """Return notes on what can be trained but may surprise."""
+    notes: Notes = []
+    names = (request.left, request.right, *request.also)
+    gates = {name: gate for name in names if (gate := VARIANTS[name]) is not None}
+    alike = [name for name, gate in gates.items() if gate.record.constant
+             or (gate.granularity == "headwise" and request.heads == 1)]  # fmt: skip
+    if request.norm == "post" and not request.residual and alike:
+        whose = _capital(" and ".join(TITLES[name] for name in alike))
+        notes.append(("norm", page_text("undone", names=whose)))
+    if MATCHED in names[:2] and _is_wider(request, own):
+        notes.append(("left" if request.left == MATCHED else "right", page_text("matched")))
+    if request.entropy_bonus:
+        bonus = f"{request.entropy_bonus:g}"
+        notes.append(("entropy_bonus", page_text("soft", bonus=bonus)))
+    return notes
+
+
+def _is_wider(request: BoundaryRequest, own: OwnData | None) -> bool:
+    """Whether "matched" takes more dimensions than are asked for, to have as many parameters."""
+    try:
+        return setting(request, own).configs[MATCHED].model_dim != request.model_dim
+    except ValueError:  # which is said where it is trained
+        return False

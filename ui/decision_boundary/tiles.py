@@ -1,4 +1,4 @@
-"""How is one of the data sets or kinds of attention chosen: a menu of tiles, in the link alone?
+"""A menu of tiles that stands in the link alone: data sets, or kinds of attention.
 
 A menu of Streamlit's writes what it shows into the link; this one shows names and writes words.
 """
@@ -48,7 +48,7 @@ class Tiles(Choice):
 
     @st.fragment
     def _menu(self) -> None:
-        """What is chosen, which opens the tiles; nothing else is drawn anew for that."""
+        """Draw a button with what is chosen, which opens the tiles and runs nothing else."""
         name = self.names[self.raw(self.value)].name
         with st.container(key=f"menu_{self.key}", gap="xxsmall"):
             st.markdown(f":small[{self.label}]", help=self.help)
@@ -59,7 +59,10 @@ class Tiles(Choice):
     def _tiles(self) -> None:
         if st.session_state.pop(CHOSEN, False):
             st.rerun()  # which closes them
-        tiles = {word: _tile(word, named) for word, named in self.names.items()}
+        tiles = {
+            word: Tile(x.name, x.line, "" if x.formula else data_picture(word), x.formula)
+            for word, x in self.names.items()
+        }
         draw_tiles(tiles, self.raw(self.value), self.key, self._choose)
 
     def _choose(self, word: str) -> None:
@@ -68,28 +71,21 @@ class Tiles(Choice):
         st.session_state[CHOSEN] = True
 
 
-def _tile(word: str, named: Named) -> Tile:
-    picture = "" if named.formula else data_picture(word)
-    return Tile(named.name, named.line, picture, named.formula)
-
-
 @st.cache_data(max_entries=CACHED_TILES, show_spinner=False)
 def data_picture(name: str) -> str:
-    """An SVG of a data set's points in the colours of their classes; of one's own, a frame."""
+    """Return an SVG of a data set's points in their classes' colours; a frame for own points."""
     if name == TASK_NAME:
-        return _picture(
+        inside = (
             f'<rect x="8" y="8" width="84" height="84" rx="8" fill="none" stroke-width="3"'
             f' stroke="{palette.PLANE}" stroke-dasharray="9 7"/>'
             f'<path d="M50 32V68M32 50H68" stroke="{palette.PLANE}" stroke-width="6"/>'
         )
-    task = make_task(name, points=POINTS, test_points=POINTS)
-    where = np.clip((task.train_points[0] * (1, -1) + 1) / 2, 0, 1) * (SIZE - 2 * DOT) + DOT
-    return _picture("".join(
-        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{DOT}" fill="{palette.CLASS_COLOURS[label]}"/>'
-        for (x, y), label in zip(where, task.train_labels[0], strict=True)
-    ))  # fmt: skip
-
-
-def _picture(inside: str) -> str:
+    else:
+        task = make_task(name, points=POINTS, test_points=POINTS)
+        where = np.clip((task.train_points[0] * (1, -1) + 1) / 2, 0, 1) * (SIZE - 2 * DOT) + DOT
+        inside = "".join(
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{DOT}" fill="{palette.CLASS_COLOURS[label]}"/>'
+            for (x, y), label in zip(where, task.train_labels[0], strict=True)
+        )
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {SIZE} {SIZE}">'
     return f"{head}{inside}</svg>"

@@ -1,12 +1,11 @@
-"""Decision boundary's run: which seed is looked at, what is measured, and whose numbers are told.
+"""The run of the Decision boundary page: what is measured of it, and in which order.
 
-What is shown of a run may change while it is measured: whichever seed is looked at is measured
-first.
+What is shown of a run may change while it is measured: the shown seed is measured first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +22,7 @@ from gating_core.experiments.comparison import (
     shown_member,
     typical_member,
 )
+from ui.decision_boundary.names import page_text
 from ui.decision_boundary.request import TYPICAL, WHO
 from ui.limits import OTHERS_COST
 from ui.work import jobs, runs
@@ -31,16 +31,16 @@ from ui.work.pool import Rank
 from ui.work.runs import Shown
 from ui.work.shared import shared_stream
 
-JOB, WISH, COMPLETE = "boundary", "boundary_wish", "boundary_complete"
-STOPPED = "boundary_stopped"  # the setting of a film, and where the visitor has stopped it
+JOB, MEASUREMENT, COMPLETE = "boundary", "boundary_measurement", "boundary_complete"
+STOPPED = "boundary_stopped"  # a setting, and the frame that its visitor has stopped at
 
 
 @dataclass
-class Wish:
-    """Which seed the visitor looks at: one of `WHO`, or the picked one.
+class MeasurementRequest:
+    """The seed that is measured first: ``which`` of `WHO`, or the ``picked`` one.
 
-    Curvature of all other seeds along the run is measured where that takes few seconds, and where
-    they ask for it: of the setting ``all_of``.
+    There is one for a session, and its job reads it as well. Curvature of the other seeds along the
+    run is measured where that takes few seconds, and for the setting ``all_of``.
     """
 
     which: str = TYPICAL
@@ -48,121 +48,112 @@ class Wish:
     all_of: Setting | None = None
 
     def member(self, run: TrainedRun) -> int:
-        """Its place among the seeds, of which both sides have the same one."""
-        seeds = run.task.seeds
-        if self.chosen(run) == "picked":
-            return seeds.index(int(self.picked))
+        """Return the index of the shown seed, which is the same for both variants."""
+        chosen = self.chosen(run)
+        if chosen == "picked":
+            return run.task.seeds.index(int(self.picked))
         left, right = (run.variants[name].ensemble for name in run.setting.compared)
-        whose = WHO.get(self.which)
-        if whose is None:
+        if (whose := WHO[chosen]) is None:
             return typical_member(left, right)
         side, which = whose
         return shown_member(left if side == "left" else right, which)
 
     def chosen(self, run: TrainedRun) -> str:
-        """By which of `WHO` it is shown; "picked" one that somebody picked."""
-        if self.which == "picked":
-            return "picked" if self.picked in map(str, run.task.seeds) else TYPICAL
+        """Return by which of `WHO` it is shown; "picked" for a seed of the run that was picked."""
+        if self.which == "picked" and self.picked in map(str, run.task.seeds):
+            return "picked"
         return self.which if self.which in WHO else TYPICAL
 
-    def lacks(self, shown: Shown) -> bool:
-        """Whether there is something to measure of the seeds that are measured."""
-        run = shown.run
-        if not run.frames:
-            return False
-        if self.others(run) and self.lacks_others(shown):
-            return True
-        own = [(name, self.member(run)) for name in run.setting.compared]
-        return any(key not in shown.final or not has_field(shown, key) for key in own)
-
-    def lacks_others(self, shown: Shown) -> bool:
-        """Whether there is something to measure of other seeds."""
-        seeds = range(len(shown.run.task.seeds))
-        return any((n, i) not in shown.along for n in shown.run.setting.compared for i in seeds)
-
     def others(self, run: TrainedRun) -> bool:
-        """Whether other seeds are measured, too."""
+        """Whether seeds that are not shown are measured, too."""
         count = len(run.task.seeds) - 1
         return self.all_of == run.setting or count * along_cost(run) <= OTHERS_COST
 
-    def measure(self, shown: Shown) -> Iterator[Any]:
-        """The curvatures that are not known yet, of the seed that is looked at first.
+    def lacks(self, shown: Shown) -> bool:
+        """Whether there is something left to measure."""
+        return bool(shown.run.frames) and self._next(shown, set(), set()) is not None
 
-        All but its own along the run can wait: for others' trainings, and their first pictures.
+    def measure(self, shown: Shown) -> Iterator[Any]:
+        """Measure the curvatures that are missing, those of the shown seed first.
+
+        Only its curvature along the run ranks first: the rest waits for others' trainings, and for
+        their first pictures.
         """
-        run, settled = shown.run, set(shown.final)
-        known = {key for key in shown.along if has_field(shown, key)}
-        totals = set(shown.along)  # of other seeds they are enough
-        while True:
-            looked_at = self.member(run)
-            enough = known | {key for key in totals if key[1] != looked_at}
-            missing = pending_measurements(run, run.setting.compared, looked_at, enough, settled)
-            function, name, member = next(missing, (None, "", 0))
-            if function is None or (member != looked_at and not self.others(run)):
-                return
-            (settled if function is final_curvature else known).add((name, member))
-            first = member == looked_at and function is not final_curvature
+        along: set[tuple[str, int]] = set()
+        final: set[tuple[str, int]] = set()
+        while (work := self._next(shown, along, final)) is not None:
+            function, name, member = work
+            at_end = function is final_curvature
+            (final if at_end else along).add((name, member))
+            first = not at_end and member == self.member(shown.run)
             rank = Rank.FIRST if first else Rank.REST
-            yield from shared_stream(function, run, name, member, rank=rank)
+            yield from shared_stream(function, shown.run, name, member, rank=rank)
+
+    def _next(
+        self, shown: Shown, along: set[tuple[str, int]], final: set[tuple[str, int]]
+    ) -> tuple[Callable[..., Any], str, int] | None:
+        """Return what is measured next, besides what is ``shown``, ``along`` and ``final``.
+
+        Of seeds that are not shown, totals are enough.
+        """
+        run, seed = shown.run, self.member(shown.run)
+        enough = along | {key for key in shown.along if key[1] != seed or has_field(shown, key)}
+        settled = final | set(shown.final)
+        work = next(pending_measurements(run, run.setting.compared, seed, enough, settled), None)
+        return work if work is not None and (work[2] == seed or self.others(run)) else None
 
 
 def has_field(shown: Shown, key: tuple[str, int]) -> bool:
-    """Whether K itself is known along the run of that variant and member, not its total alone."""
-    found = shown.along.get(key)
-    return found is not None and found.known is not None
+    """Whether K along the run of a variant and member is there, not its total alone."""
+    summary = shown.along.get(key)
+    return summary is not None and summary.known is not None
+
+
+def read_measurement(which: str | None = None) -> MeasurementRequest:
+    """Return this session's request, brought up to date with the controls if ``which`` is given."""
+    request = st.session_state.setdefault(MEASUREMENT, MeasurementRequest())
+    if which is not None:
+        request.which = which
+        request.picked = st.query_params.get("picked_seed", "")
+    return request
 
 
 def stopped_frame(run: TrainedRun) -> int:
-    """The drawn frame that the visitor has stopped at; the last one unless they have."""
+    """Return the drawn frame that the visitor has stopped at, or else the last one."""
     last = len(drawn_frames(run)) - 1
     about, frame = st.session_state.get(STOPPED, (None, last))
     return min(frame, last) if about == run.setting else last
 
 
-def wish(which: str) -> Wish:
-    """What this visitor wishes to see: one object for the session, read by its job as well."""
-    found = asked_wish()
-    found.which = which
-    found.picked = st.query_params.get("picked_seed", "")
-    return found
-
-
-def asked_wish() -> Wish:
-    """What they have wished by now."""
-    return st.session_state.setdefault(WISH, Wish())
-
-
-def draw_others(job: jobs.Job, wished: Wish) -> None:
-    """Where other seeds are not measured, as that takes long: a button that asks for it."""
+def draw_others(job: jobs.Job, measurement: MeasurementRequest) -> None:
+    """Offer to measure the other seeds, where that takes long."""
     shown = shown_of(job)
-    if job.state is not State.DONE or shown is None or not wished.lacks_others(shown):
+    if job.state is not State.DONE or shown is None:
         return
-    count = len(shown.run.task.seeds) - 1
+    seeds = range(len(shown.run.task.seeds))
+    if all((name, i) in shown.along for name in shown.run.setting.compared for i in seeds):
+        return
+    count = len(seeds) - 1
     st.button(
         f"Measure the other {count} seeds" if count > 1 else "Measure the other seed",
-        icon=":material/stacked_line_chart:", key="measure_others", on_click=_measure_others,
-        args=(wished, shown.run.setting),
-        help="Their total curvature along the run. A model of this size takes long: only the shown"
-        " seed is measured by itself.",
+        icon=":material/stacked_line_chart:", key="measure_others",
+        on_click=lambda: setattr(measurement, "all_of", shown.run.setting),
+        help=page_text("others_help"),
     )  # fmt: skip
 
 
-def _measure_others(wished: Wish, setting: Setting) -> None:
-    wished.all_of = setting
-
-
-def fetch(setting: Setting, wished: Wish) -> jobs.Job:
-    """The job that runs ``setting``: the current one, or one that is started now."""
-    return runs.fetch(JOB, setting, wished.measure, wished.lacks)
+def fetch(setting: Setting, measurement: MeasurementRequest) -> jobs.Job:
+    """Return the job that runs ``setting``: the current one, or one that is started now."""
+    return runs.fetch(JOB, setting, measurement.measure, measurement.lacks)
 
 
 def shown_of(job: jobs.Job) -> Shown | None:
-    """The newest run of a job, with its curvatures; else the last one there was."""
+    """Return the newest run of a job, with its curvatures; else the last one there was."""
     return runs.shown_of(JOB, job)
 
 
 def numbers_of(job: jobs.Job) -> Shown | None:
-    """The run whose numbers are told: a complete one, or what was left of one; else the last."""
+    """Return the run for the table: a complete one, or what is left of one; else the last."""
     if job.over or runs.trained(job.items):
         shown = shown_of(job)
         if shown is not None and shown.run.frames:
@@ -171,15 +162,15 @@ def numbers_of(job: jobs.Job) -> Shown | None:
 
 
 def what(items: list[Any]) -> str:
-    """What a job is doing."""
+    """Return what a job is doing."""
     return "Measuring curvature" if runs.trained(items) else "Training"
 
 
 def share_of(items: list[Any]) -> float:
-    """How much of it is done."""
+    """Return how much of it is done."""
     run = runs.newest_run(items)
     if run is None or not run.ended:
         return jobs.share_of(items)
-    found = sum(isinstance(x, CurvatureSummary) and not x.at_end for x in items)
-    seeds = len(run.task.seeds) if asked_wish().others(run) else 1
-    return found / (len(run.setting.compared) * seeds)
+    measured = sum(isinstance(x, CurvatureSummary) and not x.at_end for x in items)
+    seeds = len(run.task.seeds) if read_measurement().others(run) else 1
+    return measured / (len(run.setting.compared) * seeds)

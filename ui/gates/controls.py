@@ -19,6 +19,7 @@ from gating_core.theory import (
 )
 from ui.common.control_table import Controls, draw_columns, read, table
 from ui.common.controls import Choice, Control, Fold, Number, Where
+from ui.common.lessons import section
 from ui.common.link_check import forget
 from ui.common.link_controls import GridPoint
 from ui.components.tiles import Tile, draw_tiles
@@ -85,8 +86,7 @@ class FormulaText(Control):
 PAGE = table(
     Cases("case", "Gate", words=tuple(GALLERY), default=SPHERE),
     Number("radius", "Radius r", within=RADII, default=FIRST_RADIUS, step=0.05,
-        help="The gate r/|y| puts the sheet on a sphere of radius r: K = 1/r². With r of at most 1"
-        " its values are those of a sigmoid."),
+        help=section("gates", "help_radius")),
     FormulaText("formula", "Your gate g(u, v)", default=FIRST_FORMULA, help=f"Made of {GRAMMAR}."),
     Choice("tint", "Colour", words=tuple(SHOWN), default="K"),
     Fold("why", "Why? The law and where it comes from"),
@@ -95,32 +95,31 @@ PAGE = table(
     Fold("premises", "The theorem, and what it does not say"),
     Choice("slice_by", "Counterexample of a curved slice", words=SLICES, default=SLICES[0]),
     Number("premise_seed", "Seed of all models", within=SEED_RANGE, default=0, step=1, shape="box",
-        help="Seed 0 is the first there is: none was looked for. Try others."),
+        help=section("gates", "help_premise_seed")),
     Fold("shaping", "Design a gate for a shape"),
     Number("level", within=(0.0, FULL), default=FULL, step=1 / STEPS),
     GridPoint("mark"),
 )  # fmt: skip
 LAYER = table(
     Choice("layer_from", "Layer", words=LAYER_SOURCES, field="source",
-        help="Random weights, or trained here on a circle, which takes a second."),
+        help=section("gates", "help_layer")),
     Number("layer_seed", "Layer's seed", field="seed", within=SEED_RANGE, step=1, shape="box",
-        help=f"Seed {FIRST_SEED} is the first of the random layers whose conic crosses the"
-        " triangle; most have K of one sign. Trained: the first of sixteen seeds."),
+        help=section("gates", "help_seed", first=FIRST_SEED)),
     Number("layer_dim", "Channels D", field="width", within=GATED_CHANNELS, step=1, shape="box"),
     Choice("hand", "Its gate", words={"its own": False, "set by hand": True}, field="by_hand",
-        help="By hand: of all gate weights that have these exponents, the smallest."),
+        help=section("gates", "help_hand")),
     Number("exp_p", "p, of α₁", field="p", within=EXPONENTS, step=0.1),
     Number("exp_q", "q, of α₂", field="q", within=EXPONENTS, step=0.1),
     Number("exp_c", "Offset log c", field="log_scale", within=OFFSETS, step=0.1,
-        help="The gate's bias: it changes K, but neither its sign nor the conic."),
+        help=section("gates", "help_offset")),
     of=LayerRequest(),
 )  # fmt: skip
 SHAPE = table(
     Choice("target", "Shape", words=tuple(SHAPES), field="shape", shape="selectbox"),
     Number("target_size", "Its size", field="size", within=SIZES, step=0.05,
-        help="Of a sphere its radius; the sheet is 1 from the origin."),
+        help=section("gates", "help_size")),
     Choice("fit_units", "Units of the network", words={str(n): n for n in UNITS}, field="units",
-        help="tanh units between the state (u, v, 1) and the sigmoid."),
+        help=section("gates", "help_units")),
     Number("fit_seed", "The network's first weights", field="seed", within=SEED_RANGE, step=1,
         shape="box"),
     of=ShapeRequest(),

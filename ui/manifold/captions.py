@@ -92,7 +92,7 @@ def _total(variant: MeasuredSpecimen, total: Integral) -> str:
     if variant.verdict.word == FLAT:
         return f"{text}: flat"
     if not total.sure():
-        text += ", not known better"
+        text += ", refining does not help"
     share = float(concentration(variant.surface)[0])
     if UNKNOWN in text or not share:
         return text

@@ -15,6 +15,7 @@ from gating_core.geometry import Matrix
 from ui.common.control_table import Controls, draw_columns, put, read, table
 from ui.common.controls import Choice, Flag, Fold, Number, Tabs, Where
 from ui.common.front import front_columns
+from ui.common.lessons import section
 from ui.common.link_check import change_link, forget
 from ui.common.link_controls import GridPoint, Numbers
 from ui.common.links import parse_pick
@@ -62,17 +63,14 @@ def _depth_moved() -> None:
 
 MODEL = table(
     Choice("kind", "Gate", words=GATE_NAMES, width="stretch",
-        help="The function of the gate: the output is multiplied by it. SiLU and tanh can"
-        " also turn signs."),
+        help=section("manifold", "help_kind")),
     Number("layers", "Layers", field="depth", within=MANIFOLD_LAYERS, on_move=_depth_moved),
     Choice("chart", "Chart", words=CHARTS, width="stretch",
-        help="Which two numbers sweep the surface. *inputs*: the input square. *weights*: the"
-        " attention weights themselves, on a flat slice: the setting of the theorem."),
+        help=section("manifold", "help_chart")),
     Choice("source", "Keys and values from", words=tuple(MECHANISMS), width="stretch",
         help=SOURCES_HELP),
     Choice("position", "Gate sits at", words=GATE_POSITIONS, width="stretch",
-        help="G1 after attention, G2 on values, G3 on keys, G4 on queries, G5 after the output"
-        " projection."),
+        help=section("manifold", "help_position")),
     Choice("per", "One gate per", field="granularity", words=PER, width="stretch"),
     Number("dim", "Dimension D", field="model_dim", within=MANIFOLD_CHANNELS),
     Number("n", "Values n (slots or tokens)", field="value_count", within=MANIFOLD_VALUES),
@@ -81,12 +79,10 @@ MODEL = table(
     Flag("residual", "Residual connection"),
     Flag("projection", "Output projection", field="output_projection"),
     Number("sharpness", "Sharpness of attention", within=MANIFOLD_SHARPNESS, step=0.5,
-        help="A factor on all keys: the larger, the more the softmax saturates."),
+        help=section("manifold", "help_sharpness")),
     SeedBox("model", "Seed of the weights", field="seed", within=LIMITS["seed"], step=1,
         shape="box", shown_instead="automatic",
-        help=f"Empty: for each depth, of the seeds 0 to {SEEDS - 1} the one whose sheets, without"
-        " and with a sigmoid gate, are broadest and most evenly curved at D = 3, n = 3. Most"
-        " random stacks collapse to needles."),
+        help=section("manifold", "help_model", last=SEEDS - 1)),
     Choice("grid", "Grid", words={str(size): size for size in GRID_POINTS}, shape="slider",
         help="Points along each side of the chart."),
     of=ManifoldRequest(),
@@ -95,9 +91,7 @@ COLOURS = table(
     Choice("by", "Colour by", field="colouring", words=tuple(COLOURINGS), shape="selectbox",
         help="; ".join(f"*{name}*: {c.name}" for name, c in COLOURINGS.items())),
     Choice("scale", "Colour scale", field="asinh", words={"linear": False, "asinh": True},
-        width="stretch",
-        help="*asinh* is linear near zero and logarithmic far out: it shows peaks and plains"
-        " at once."),
+        width="stretch", help=section("manifold", "help_scale")),
     Number("layer", "Layer", default=0, within=(0, MANIFOLD_LAYERS[1]), shape="box",
         shown_instead="the last", help="Whose gate or entropy: 0 is the last."),
     Number("part", "Channel or head", default=0, within=(0, MANIFOLD_CHANNELS[1]),
@@ -106,8 +100,7 @@ COLOURS = table(
 )  # fmt: skip
 METRIC = table(
     Choice("metric", "Covariance Σ of the Gaussians", field="kind", words=METRICS,
-        help="Lengths are measured in the Fisher–Rao metric of Gaussians with mean y and this"
-        " fixed covariance: Σ⁻¹."),
+        help=section("manifold", "help_metric")),
     Number("variance", "Variance s²", within=VARIANCE, step=0.05),
     Numbers("variances", shown_instead="1 in every direction"),
     Number("angle", "Angle to the first drawn axis (°)", within=ANGLE),
@@ -130,16 +123,11 @@ ELSEWHERE = table(
     Tabs("tab", words=TABS, default=TABS[0]),
     PAIR,
     WHOSE,
-    Choice(
-        "step",
-        "Step of the finite differences",
-        words=DIFFERENCE_STEPS,
-        default=1e-4,
-        shape="slider",
-    ),
+    Choice("step", "Step of the finite differences", words=DIFFERENCE_STEPS, default=1e-4,
+        shape="slider"),
     Fold("gallery", "Seven pictures that lie, and the numbers that do not"),
     Choice("fooled", "Which one?", words=tuple(LYING), default=next(iter(LYING)), shape="pills"),
-)
+)  # fmt: skip
 MANIFOLD: Controls = MODEL | COLOURS | METRIC | IN_LINK | ELSEWHERE
 FRONT = (["kind"], ["layers"], ["chart"], ["by"])
 MORE = (

@@ -1,4 +1,4 @@
-"""Where do the ways of measuring K disagree, and how does that depend on the step? Plain Plotly.
+"""Where the ways of measuring K disagree, and how that depends on the step. Plain Plotly.
 
 Colours are those of the palette; texts and papers are left to the theme of the page.
 """
@@ -26,20 +26,13 @@ CURVE_STYLES = {
     "paper's proxy": (palette.PLANE, "cross"),
 }
 MAP_SIZE = (360, 430)  # pixels: three beside each other on a desk, two where it is narrow
-BAR = {
-    "orientation": "h",
-    "x": 0.5,
-    "y": 1.04,
-    "yanchor": "bottom",
-    "thickness": 12,
-    "len": 0.8,
-    "outlinewidth": 0,
-}
+BAR = {"orientation": "h", "x": 0.5, "y": 1.04, "yanchor": "bottom", "thickness": 12, "len": 0.8,
+       "outlinewidth": 0}  # fmt: skip
 GUIDE_BELOW = 30  # the guide's distance from the curve, as a factor
 
 
 def error_maps(second: SecondOpinion) -> list[go.Figure]:
-    """Exact K over the chart, and how far the others are from it: log10 of |K - exact K|.
+    """Draw the exact K over the chart, and how far the others are from it: log10 of |K - exact K|.
 
     The errors share one scale, which shows all of them; what is smaller than the exact K's own
     error is drawn as that. Unresolved points, and those where the other way has no value, are
@@ -50,47 +43,43 @@ def error_maps(second: SecondOpinion) -> list[go.Figure]:
     errors = {
         name: _log_error(second, other) for name, other in others.items() if other is not None
     }
-    place = "x = (%{x:.2f}, %{y:.2f})<br>"
     scale = colour_scale(COLOURINGS["curvature"], [second.known])
     note = f"exact K ({percent(scale.beyond)} of points beyond)" if scale.beyond else "exact K"
-    end = scale.high
-    ticks = {"tickvals": [-end, 0, end], "ticktext": [f"−{tick_text(end)}", "0", tick_text(end)]}
-    exact = {
-        "z": second.known, "zmin": -end, "zmax": end, "colorscale": scale.colours,
-        "colorbar": _bar(note, ticks), "hovertemplatefallback": "not known",
-        "hovertemplate": place + "K = %{z:.3g}<extra></extra>",
-    }  # fmt: skip
+    text = tick_text(scale.high)
+    ticks = {-scale.high: f"−{text}", 0: "0", scale.high: text}
+    exact = _error_map(second.axis, second.known, note, ticks, "K = %{z:.3g}",
+                       colorscale=scale.colours, hovertemplatefallback="not known")  # fmt: skip
     low, high = _whole_decades(np.concatenate([error.ravel() for error in errors.values()]))
-    decades = np.arange(low, high + 1, max(1, math.ceil((high - low) / 4)))
-    ticks = {"tickvals": decades, "ticktext": [f"10<sup>{d}</sup>" for d in decades]}
-    return [_chart_map(exact, second.axis)] + [
-        _chart_map(
-            {
-                "z": error, "zmin": low, "zmax": high, "colorscale": "Cividis",
-                "customdata": 10**error, "colorbar": _bar(f"error of K: {name}", ticks),
-                "hovertemplate": place + "off by %{customdata:.1e}<extra></extra>",
-            },
-            second.axis,
-        )
+    ends = {"zmin": low, "zmax": high, "colorscale": "Cividis"}
+    decades = range(low, high + 1, max(1, math.ceil((high - low) / 4)))
+    ticks = {decade: f"10<sup>{decade}</sup>" for decade in decades}
+    return [exact] + [
+        _error_map(second.axis, error, f"error of K: {name}", ticks,
+                   "off by %{customdata:.1e}", customdata=10**error, **ends)
         for name, error in errors.items()
     ]  # fmt: skip
 
 
-def _bar(title: str, ticks: dict[str, Any]) -> dict[str, Any]:
-    """A bar of colours above a map: below it would stand far away in a narrow window."""
-    return {**BAR, **ticks, "title": {"text": title, "side": "top", "font": {"size": TITLE_SIZE}}}
+def _error_map(
+    axis: np.ndarray, z: np.ndarray, title: str, ticks: dict[float, str], reading: str, **heat: Any
+) -> go.Figure:
+    """A square over the chart ``axis`` x ``axis``, its colours ending at the ticks unless said.
 
-
-def _chart_map(heat: dict[str, Any], axis: np.ndarray) -> go.Figure:
-    """A square over the chart whose rows and columns stand at ``axis``."""
+    The bar of colours stands above: below it would be far away in a narrow window.
+    """
     ends = [float(axis[0]), float(axis[-1])]
     square = {
         "constrain": "domain", "range": ends, "zeroline": False, "automargin": False,
         "tickvals": [ends[0], sum(ends) / 2, ends[1]],
     }  # fmt: skip
     width, height = MAP_SIZE
+    bar = BAR | {"tickvals": [*ticks], "ticktext": [*ticks.values()]}
+    bar |= {"title": {"text": title, "side": "top", "font": {"size": TITLE_SIZE}}}
+    hover = f"x = (%{{x:.2f}}, %{{y:.2f}})<br>{reading}<extra></extra>"
+    trace = {"type": "heatmap", "x": axis, "y": axis, "z": z, "zmin": min(ticks),
+             "zmax": max(ticks), "colorbar": bar, "hovertemplate": hover}  # fmt: skip
     return go.Figure({
-        "data": [{"type": "heatmap", "x": axis, "y": axis, **heat}],
+        "data": [trace | heat],
         "layout": {
             "xaxis": square | {"title": {"text": "x<sub>1</sub>", "standoff": 4}},
             "yaxis": square | {"title": {"text": "x<sub>2</sub>", "standoff": 4},
@@ -124,7 +113,7 @@ def _whole_decades(logs: np.ndarray) -> tuple[int, int]:
 
 
 def error_curves(curves: list[ErrorCurve], step: float) -> go.Figure:
-    """Relative error against step or grid spacing, both logarithmic.
+    """Draw the relative error against step or grid spacing, both logarithmic.
 
     Each curve's median with markers, its 95 % quantile dotted, its smallest median ringed; the
     current ``step`` is a vertical line. The dashed guide below the first curve falls as step^2,

@@ -127,9 +127,7 @@ def _difference(left: Integral, right: Integral) -> str:
 def _draw_histogram(variants: list[MeasuredSpecimen], grid: int) -> None:
     surfaces = {n: x.surface for n, x in zip(VARIANT_NAMES, variants, strict=False)}
     key = "histogram", grid, tuple(variant.specimen for variant in variants)
-    (figure,) = figures(
-        key, lambda: [curvature_histogram(surfaces, dict.fromkeys(surfaces, 0), COLOURS)]
-    )
+    (figure,) = figures(key, lambda: [curvature_histogram(surfaces, COLOURS)])
     st.plotly_chart(
         figure,
         alt="Share of each surface's area over values of Gaussian curvature; hatched: undecided.",

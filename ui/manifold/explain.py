@@ -127,7 +127,11 @@ def handles_text(specimen: Specimen) -> str:
         first = vector_text(gate_arrows(specimen)[0])
         arrows = f" {section('manifold', 'handles_arrows', one=one)}"
         weights = f" {section('manifold', 'handles_weights', gate=first)}"
-    return _beats("handles", values=values, arrows=arrows, weights=weights)
+    config = specimen.config
+    averages = config.layer.weights_on_simplex and config.heads == 1
+    plain = averages and not config.residual and config.norm != "post"
+    stays = " and stays in their plane" if plain else ""
+    return _beats("handles", values=values, arrows=arrows, weights=weights, stays=stays)
 
 
 def integrals_text(name: str, totals: SurfaceIntegrals) -> str:

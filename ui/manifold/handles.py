@@ -23,6 +23,7 @@ from gating_core.experiments.specimen import (
     own_values,
 )
 from gating_core.geometry import Matrix
+from ui.common.lessons import section
 from ui.common.link_check import forget
 from ui.components.pad import Handle, pad
 from ui.drawing import palette
@@ -35,10 +36,6 @@ PARAMETERS = ("values", "gates")
 PAD_WIDTH = 320  # pixels, where there is room
 SMALLEST_EXTENT = 2.0  # doubled until all handles fit
 GATE_COLOURS = ("#0f766e", "#b45309", "#4338ca", "#be185d", "#4d7c0f", "#475569")
-NO_ARROWS = (
-    "The gate's arrows can be dragged only where a gate of the first layer reads the input: G1, G4"
-    " or G5 without pre-normalisation."
-)
 
 
 def draw_handles(variant: MeasuredSpecimen, axes: Axes) -> None:
@@ -56,7 +53,7 @@ def draw_handles(variant: MeasuredSpecimen, axes: Axes) -> None:
                 _draw_pad(GATES, "Gates of the first layer", "g", arrows, GATE_COLOURS,
                           ("x1", "x2"), _on_gate)  # fmt: skip
             else:
-                st.caption(NO_ARROWS)
+                st.caption(section("manifold", "no_arrows"))
             _draw_way_back()
 
 

@@ -1,4 +1,4 @@
-"""How is K distributed over a surface's area? A plain Plotly figure.
+"""How K is distributed over a surface's area. Plain Plotly.
 
 Colours are those of the palette; texts and papers are left to the theme of the page.
 """
@@ -23,12 +23,8 @@ ROW_GAP = 0.16  # between two rows, of the height
 LEGEND = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"}
 
 
-def curvature_histogram(
-    surfaces: dict[str, SurfaceResult],
-    frames: dict[str, int],
-    colours: dict[str, str],
-) -> go.Figure:
-    """The share of each surface's area by its K, one row a surface, on the same bins.
+def curvature_histogram(surfaces: dict[str, SurfaceResult], colours: dict[str, str]) -> go.Figure:
+    """Draw the share of each surface's area by its K, one row a surface, on the same bins.
 
     Bins are equally wide in asinh(K / typical |K|): linear near zero, logarithmic beyond, up to the
     largest |K|, so that nothing is cut off. In a strip between the bins stands what is known to be
@@ -36,26 +32,20 @@ def curvature_histogram(
     unresolved; the share of unresolved points is written above. Bars add up to one, and every row
     has its own scale of shares.
     """
-    areas = {
-        name: np.where(np.isfinite(element := surface.area_element[frames[name]]), element, 0.0)
-        * surface.quadrature
-        for name, surface in surfaces.items()
-    }
-    decided = {name: surface.decided[frames[name]] for name, surface in surfaces.items()}
-    sizes = np.concatenate(
-        [np.abs(s.gaussian[frames[name]][decided[name]]) for name, s in surfaces.items()]
-    )
-    parts = np.concatenate([areas[name][decided[name]] for name in surfaces])
-    bins = _Bins(sizes, parts)
-
+    ks, areas, wholes = {}, {}, {}  # of decided points: K and their area; the whole area
+    for name, surface in surfaces.items():
+        element, decided = surface.area_element[0], surface.decided[0]
+        area = np.where(np.isfinite(element), element, 0.0) * surface.quadrature
+        ks[name], areas[name] = surface.gaussian[0][decided], area[decided]
+        wholes[name] = area.sum() or 1.0
+    bins = _Bins(np.abs(np.concatenate([*ks.values()])), np.concatenate([*areas.values()]))
     traces, titles = [], []
     for row, (name, surface) in enumerate(surfaces.items()):
-        gaussian, area, on = surface.gaussian[frames[name]], areas[name], subplot(row)
-        whole, verdict = area.sum() or 1.0, surface.verdicts[frames[name]]
-        found = bins.shares(gaussian[decided[name]], area[decided[name]] / whole)
-        bar = {"type": "bar", "width": bins.width, **on}
+        verdict = surface.verdicts[0]
+        bar = {"type": "bar", "width": bins.width, **subplot(row)}
         traces.append(bar | {
-            "x": bins.middles, "y": found, "marker": {"color": colours[name]},
+            "x": bins.middles, "y": bins.shares(ks[name], areas[name] / wholes[name]),
+            "marker": {"color": colours[name]},
             "customdata": bins.limits, "name": name, "showlegend": False,
             "hovertemplate": "K from %{customdata[0]:.3g} to %{customdata[1]:.3g}<br>"
             "%{y:.2%} of the area<extra></extra>",

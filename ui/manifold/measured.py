@@ -48,7 +48,7 @@ def measured(specimen: Specimen, grid: int) -> MeasuredSpecimen:
     return pool.POOL.call(measure_specimen, specimen, grid)
 
 
-@cached("Asking for second opinions …")
+@cached("Measuring in other ways …")
 def opinion(specimen: Specimen, grid: int, step: float) -> SecondOpinion:
     """Finite differences, the mesh and the paper's proxy of a specimen."""
     return pool.POOL.call(_opinion, specimen, grid, step)

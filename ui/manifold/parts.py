@@ -10,6 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from gating_core.experiments.specimen import COLOURINGS, MeasuredSpecimen, Specimen
 from ui.common.explain import explain
+from ui.common.lessons import section
 from ui.common.words import percent, short
 from ui.components.view3d import Legend, clicked, stopped, view3d
 from ui.manifold import captions, measured, words
@@ -211,8 +212,7 @@ def _draw_totals(result: ManifoldResult, totals: Totals) -> None:
             )
             right.metric(
                 "Undecided area", percent(variant.verdict.undecided),
-                help="The share of the area on which it is not known whether, or which way, the"
-                " surface curves. Where it is known to be flat, it is decided.",
+                help=section("manifold", "help_undecided"),
             )  # fmt: skip
             if total is not None:
                 st.caption(captions.total_caption(variant, total))

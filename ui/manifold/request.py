@@ -15,6 +15,7 @@ from gating_core.attention import AttentionConfig, GateConfig
 from gating_core.experiments import AFFORDABLE_COST, COARSEST_GRID, cost
 from gating_core.experiments.specimen import CHOSEN_SEEDS, Specimen, chart_of
 from gating_core.geometry import Matrix, square_grid, whitening
+from ui.common.lessons import section
 from ui.common.possible import fitting_heads
 from ui.drawing.axes import DRAWN, Axes, coordinate_axes, principal_axes
 from ui.limits import GRID_POINTS, LARGEST_DRAGGED
@@ -139,7 +140,7 @@ def _config(request: ManifoldRequest, notes: dict[str, str]) -> AttentionConfig:
 def _position_note(config: AttentionConfig, gate: GateConfig) -> str:
     """Why a gate at this position makes no difference, where that is so."""
     fixed, position = config.layer.fixed_values, gate.position
-    what_follows = {
+    after = {
         (True, True): " (residual and normalisation come after that)",
         (True, False): " (the residual comes after that)",
         (False, True): " (normalisation comes after that)",
@@ -147,21 +148,16 @@ def _position_note(config: AttentionConfig, gate: GateConfig) -> str:
     averages = config.layer.weights_on_simplex
     if fixed and position in ("G2", "G3"):
         what = "values" if position == "G2" else "keys"
-        stay = f", and averages of fixed vectors stay in a flat space{what_follows}"
-        return (
-            f"On slots {position} reads the slot's own vector, so it is a constant: it only"
-            f" moves the fixed {what}{stay if averages else ''}. Choose tokens to see it depend on"
-            " the input."
-        )
+        stay = f", and averages of fixed vectors stay in a flat space{after}" if averages else ""
+        return section("manifold", "note_slots", position=position, what=what, stay=stay)
     if fixed and position == "G4":
-        stay = f", and averages of the values stay in the same flat space{what_follows}"
-        return f"G4 gates the query: it only moves the attention weights{stay if averages else ''}."
+        stay = (
+            f", and averages of the values stay in the same flat space{after}" if averages else ""
+        )
+        return section("manifold", "note_query", stay=stay)
     if position == "G5" and not config.output_projection:
         alike = gate.granularity == "elementwise" or config.heads == 1
-        return (
-            "Without an output projection there is nothing between G1 and G5: they are the same"
-            + ("." if alike else ", but for the heads.")
-        )
+        return section("manifold", "note_projection", but="" if alike else ", but for the heads")
     return ""
 
 

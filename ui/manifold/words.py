@@ -68,7 +68,7 @@ def _with_gate(variant: MeasuredSpecimen) -> str:
     gate = variant.specimen.config.gate
     assert gate is not None
     if gate.strength == 0:
-        return "**With its gate dialled down to nothing**"
+        return "**With its gate at λ = 0**"
     return f"**With the {gate.record.title} at λ = {gate.strength:.2f}**"
 
 
@@ -76,7 +76,7 @@ def _sentence(name: str, variant: MeasuredSpecimen) -> str:
     if degenerate(variant):
         why = "all outputs lie on a line: there is no surface"
         if not on_a_line(variant):
-            why = "nobody can tell: rounding hides every tangent plane"
+            why = "rounding hides every tangent plane, so flat or curved cannot be told"
         return f"{name} {why}."
     return f"{name} the surface is {verdict_text(variant.verdict)}{_bending(variant)}."
 

@@ -137,8 +137,8 @@ def train_setting(setting: Setting, snapshots: int = SNAPSHOTS) -> Iterator[Even
     yield 0.0
     task = setting.make_task()
     batches = tuple(batches_of(setting.configs))
-    nothing = (None,) * len(batches)
-    begin = TrainedRun(setting, task, (), batches, (0.0,) * len(batches), nothing)
+    checkpoints = (None,) * len(batches)
+    begin = TrainedRun(setting, task, (), batches, (0.0,) * len(batches), checkpoints)
     yield from _run(begin, snapshot_steps(setting.steps, snapshots))
 
 

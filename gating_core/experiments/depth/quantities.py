@@ -24,19 +24,18 @@ ROUNDING = 16 * torch.finfo(torch.float64).eps  # of a mean or a distance, relat
 
 @dataclass(frozen=True)
 class Quantity:
-    """A quantity of a surface, with its symbol and its unit, a power of length."""
+    """A quantity of a surface, in words, with its symbol."""
 
     title: str
     symbol: str
-    length_power: int
 
 
 QUANTITIES: dict[str, Quantity] = {
-    "total": Quantity("total absolute curvature", "∫|K| dA", 0),
-    "mean": Quantity("mean curvature by area, without its sign", "∫|K| dA / ∫dA", -2),
-    "centre": Quantity("curvature at the centre, without its sign", "|K(0)|", -2),
-    "proxy": Quantity("the paper's proxy", "mean |D²y|", 1),
-    "diameter": Quantity("diameter", "diameter", 1),
+    "total": Quantity("total absolute curvature", "∫|K| dA"),
+    "mean": Quantity("mean curvature by area, without its sign", "∫|K| dA / ∫dA"),
+    "centre": Quantity("curvature at the centre, without its sign", "|K(0)|"),
+    "proxy": Quantity("the paper's proxy", "mean |D²y|"),
+    "diameter": Quantity("diameter", "diameter"),
 }
 
 

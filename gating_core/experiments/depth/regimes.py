@@ -28,8 +28,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from gating_core.attention.every_layer import EveryLayer
-from gating_core.attention.stack import build_attention
+from gating_core.attention.stack import EveryLayer, build_attention
 from gating_core.experiments.depth.request import ARRANGEMENTS, DepthRequest
 from gating_core.randomness import generator
 

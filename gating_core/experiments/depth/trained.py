@@ -18,8 +18,7 @@ import numpy as np
 
 from gating_core.attention.classifier import restore
 from gating_core.attention.config import AttentionConfig, GateConfig
-from gating_core.attention.every_layer import EveryLayer
-from gating_core.attention.stack import Attention
+from gating_core.attention.stack import Attention, EveryLayer
 from gating_core.checks import check_choice, check_integer
 from gating_core.experiments.depth.curves import (
     REPLAY_GRID,

@@ -33,8 +33,8 @@ class Specimen:
     sharpness: float = 1.0  # factor on all keys: the larger, the more the softmax saturates
     chart: str = "inputs"  # CHARTS: the query chart or the attention-weight chart
     covariance: Matrix | None = None  # (D, D), None for the identity
-    values: Matrix | None = None  # (n, D): what stands for the last layer's values
-    gate_weight: Matrix | None = None  # (D, W): what stands for the first layer's gate weights
+    values: Matrix | None = None  # (n, D): replaces the last layer's values
+    gate_weight: Matrix | None = None  # (D, W): replaces the first layer's gate weights
 
     def __post_init__(self) -> None:
         check_choice("chart", self.chart, CHARTS)

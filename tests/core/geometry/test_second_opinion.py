@@ -441,8 +441,7 @@ def assert_json(figure):
 
 def histogram(**functions):
     surfaces = {name: measure_surface(function, GRID) for name, function in functions.items()}
-    frames, colours = dict.fromkeys(surfaces, 0), dict.fromkeys(surfaces, "#2b6cb0")
-    figure = curvature_histogram(surfaces, frames, colours)
+    figure = curvature_histogram(surfaces, dict.fromkeys(surfaces, "#2b6cb0"))
     assert_json(figure)
     return surfaces, figure
 
@@ -482,7 +481,7 @@ def test_a_flat_surface_is_one_spike_at_zero_and_only_doubt_is_hatched():
     assert [bar.y[0] for bar in (undecided, *none)] == [0, 0, 0]
     surface = measure_surface(SURFACES["cone"].chart, GRID)
     doubtful = replace(surface, gaussian_error=np.full_like(surface.gaussian_error, 10.0))
-    _, flat, undecided = curvature_histogram({"a": doubtful}, {"a": 0}, {"a": "red"}).data
+    _, flat, undecided = curvature_histogram({"a": doubtful}, {"a": "red"}).data
     np.testing.assert_allclose([flat.y[0], undecided.y[0]], [0.0, 1.0])
 
 
@@ -514,7 +513,7 @@ def test_unresolved_points_are_named_and_undecided():
     # The same where those points do have an area: bars add up to one.
     whole = surfaces["whole"]
     partly = replace(whole, resolved=whole.resolved & (whole.axis > 0))
-    bars, flat, undecided = curvature_histogram({"a": partly}, {"a": 0}, {"a": "red"}).data
+    bars, flat, undecided = curvature_histogram({"a": partly}, {"a": "red"}).data
     area = whole.area_element[0] * GRID.weights.numpy()
     share = area[:, whole.axis > 0].sum() / area.sum()
     assert undecided.y[0] == pytest.approx(1 - share)

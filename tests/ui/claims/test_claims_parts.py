@@ -20,8 +20,7 @@ from ui.claims.shipped_verdicts import load_judged
 from ui.claims.store_place import scheduler_trouble, store_place
 from ui.common.links import check_link
 from ui.decision_boundary.controls import DECISION_BOUNDARY, RUN
-from ui.decision_boundary.request import Request as RunRequest
-from ui.decision_boundary.request import resolve, setting
+from ui.decision_boundary.request import BoundaryRequest, resolve, setting
 
 MOST_SHIPPED = 1_000_000  # bytes
 
@@ -64,7 +63,7 @@ def opened(row):
     assert check_link(link, DECISION_BOUNDARY) == ({}, [])
     given = {RUN[name].feeds: RUN[name].parse(text) for name, (text,) in link.items()
              if name in RUN}  # fmt: skip
-    request, notes = resolve(RunRequest(**given), None)
+    request, notes = resolve(BoundaryRequest(**given), None)
     assert not [text for name, text in notes if name not in ("left", "right")]
     return setting(request, None)
 

@@ -13,8 +13,7 @@ from ui.common.control_table import put, read
 from ui.common.controls import Choice, Choices, Flag
 from ui.common.link_controls import Numbers
 from ui.decision_boundary import controls as boundary
-from ui.decision_boundary.request import Look as BoundaryLook
-from ui.decision_boundary.request import Request as BoundaryRequest
+from ui.decision_boundary.request import BoundaryRequest, BoundaryView
 from ui.landing.controls import LANDING, back_to_the_first_example
 from ui.manifold import controls as manifold
 from ui.manifold.request import ManifoldRequest, Metric
@@ -70,9 +69,9 @@ KINDS = pytest.mark.parametrize(
     [
         (ManifoldRequest, manifold.MODEL),
         (BoundaryRequest, boundary.RUN),
-        (BoundaryLook, boundary.LOOK),
+        (BoundaryView, boundary.VIEW),
     ],
-    ids=["manifold", "boundary", "look"],
+    ids=["manifold", "boundary", "view"],
 )
 
 
@@ -104,10 +103,10 @@ def test_what_the_controls_are_set_to_is_what_they_say(kind, table, data):
         assert session(monkeypatch, request, table) == request
 
 
-@pytest.mark.parametrize("kind", [ManifoldRequest, BoundaryRequest, BoundaryLook])
+@pytest.mark.parametrize("kind", [ManifoldRequest, BoundaryRequest, BoundaryView])
 def test_before_anything_is_said_a_request_is_the_first_example(kind, monkeypatch):
     table = {ManifoldRequest: manifold.MODEL, BoundaryRequest: boundary.RUN,
-             BoundaryLook: boundary.LOOK}[kind]  # fmt: skip
+             BoundaryView: boundary.VIEW}[kind]  # fmt: skip
     monkeypatch.setattr(streamlit, "session_state", {})
     monkeypatch.setattr(streamlit, "query_params", {})
     assert read(table, kind) == kind()

@@ -20,8 +20,7 @@ from ui.claims.request import Request as ClaimsRequest
 from ui.claims.request import command
 from ui.common.control_table import Controls
 from ui.common.links import check_link
-from ui.decision_boundary.request import Request as RunRequest
-from ui.decision_boundary.request import TooLong, setting
+from ui.decision_boundary.request import BoundaryRequest, TooLong, setting
 from ui.decision_boundary.request import resolve as resolve_run
 from ui.depth.request import DepthSelection
 from ui.gates.request import GateRequest, case_of
@@ -93,11 +92,11 @@ def fed(controls: Controls, link: dict[str, list[str]], kind: type):
 @fuzz()
 @given(LINKS)
 def test_any_link_to_decision_boundary_is_a_run_within_limits_or_a_sentence(link):
-    request, notes = resolve_run(fed(PAGES["boundary"], link, RunRequest), None)
+    request, notes = resolve_run(fed(PAGES["boundary"], link, BoundaryRequest), None)
     assert all(note.endswith(".") and note.isprintable() for _, note in notes)
     try:
         found = setting(request, None)
-    except (TooLarge, TooLong):  # one sentence each, see `asked_setting`
+    except (TooLarge, TooLong):  # one sentence each, see `read_setting`
         return
     assert found.training_numbers <= TRAINING_NUMBERS
 

@@ -1,7 +1,8 @@
-"""Does only a sound drawing reach the page, and is only one shown that can be?"""
+"""The square to draw in: which messages reach the page, and which points are refused."""
 
 import re
 
+import numpy as np
 import pytest
 
 from ui.components import draw as module
@@ -10,10 +11,10 @@ SOUND = {"points": [[0.5, -1], [0.12345, -0.0001]], "labels": [1, 0], "serial": 
 NAN, INFINITY = float("nan"), float("inf")
 
 
-def swap(key, place, value):
+def swap(key, index, value):
     """The sound message with one entry changed."""
     changed = [list(x) if isinstance(x, list) else x for x in SOUND[key]]
-    changed[place] = value
+    changed[index] = value
     return SOUND | {key: changed}
 
 
@@ -29,44 +30,30 @@ WRONG = [
     swap("points", 0, [-INFINITY, 0]),
     swap("points", 0, [10**400, 0]),
     swap("points", 0, ["0", 0]),
-    swap("points", 0, [None, 0]),
     swap("points", 0, [True, 0]),
     swap("points", 0, [[0], 0]),
     swap("points", 0, [0, 0, 0]),
-    swap("points", 0, [0]),
     swap("points", 0, []),
-    swap("points", 0, 0),
     swap("points", 0, "xy"),
-    swap("points", 0, {"x": 0, "y": 0}),
     swap("labels", 0, 2),
     swap("labels", 0, -1),
-    swap("labels", 0, 0.0),
     swap("labels", 0, True),
     swap("labels", 0, "1"),
-    swap("labels", 0, None),
     SOUND | {"labels": [0]},
-    SOUND | {"labels": "01"},
     SOUND | {"points": "01"},
-    SOUND | {"points": {"0": 0, "1": 0}},
-    SOUND | {"points": None},
     SOUND | {"points": [[0, 0]] * 4, "labels": [0] * 4},  # three fit
     SOUND | {"serial": 0},
-    SOUND | {"serial": 1.0},
     SOUND | {"serial": True},
-    SOUND | {"serial": "1"},
     SOUND | {"serial": 10**400},
     {"points": [], "labels": []},
     {},
-    [],
     None,
-    "drawn",
-    5,
 ]
 
 
 @pytest.fixture
 def square(monkeypatch):
-    """A page with a square: ``send`` is the browser, ``kept`` what the page has heard."""
+    """A page with a square: ``send`` is the browser, ``kept`` has the drawings received."""
 
     class Square:
         session = {}
@@ -95,7 +82,7 @@ def square(monkeypatch):
 
 
 @pytest.mark.parametrize("message", RIGHT)
-def test_a_sound_drawing_is_heard(square, message):
+def test_a_sound_drawing_is_received(square, message):
     square.run()
     square.send(message)
     ((points, labels),) = square.kept
@@ -116,7 +103,7 @@ def test_coordinates_are_rounded_and_hashable(square):
 
 
 @pytest.mark.parametrize("message", WRONG, ids=str)
-def test_a_forged_drawing_is_not_listened_to(square, message):
+def test_a_forged_drawing_is_ignored(square, message):
     square.run()
     square.send(message)
     assert square.kept == []
@@ -124,20 +111,17 @@ def test_a_forged_drawing_is_not_listened_to(square, message):
     assert square.data["heard"] == 0
 
 
-def test_what_is_sent_is_plain_and_rounded(square):
-    np = pytest.importorskip("numpy")
+def test_sent_points_are_plain_and_rounded(square):
     square.run(np.array([[0.12345, -1.0]]), np.array([1]))
     assert square.data["points"] == [[0.123, -1.0]]
     assert square.data["labels"] == [1]
     # A single NumPy number would turn the whole payload into a string.
-    assert {type(value) for value in (*square.data["points"][0], *square.data["labels"])} == {
-        float,
-        int,
-    }
+    kinds = {type(value) for value in (*square.data["points"][0], *square.data["labels"])}
+    assert kinds == {float, int}
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("change", "text"),
     [
         ({"points": [(0.0, 1.5)]}, "The point (0.0, 1.5) lies outside the square from -1 to 1."),
         ({"points": [(NAN, 0.0)]}, "The point (nan, 0.0) lies outside"),
@@ -150,7 +134,7 @@ def test_what_is_sent_is_plain_and_rounded(square):
         ({"class_names": list("abcde")}, "in 2 to 4 classes, not in 5."),
     ],
 )
-def test_what_cannot_be_shown_is_refused(square, change, words):
-    with pytest.raises(ValueError, match=re.escape(words)):
+def test_points_that_cannot_be_shown_are_refused(square, change, text):
+    with pytest.raises(ValueError, match=re.escape(text)):
         square.run(**({"points": [(0.0, 0.0)], "labels": [0]} | change))
     assert square.data is None

@@ -1,4 +1,4 @@
-"""Does each component's script hold together, made as it is of several files?"""
+"""The scripts of components, each made of several files."""
 
 import re
 from collections import Counter
@@ -10,7 +10,7 @@ from ui.components import source
 
 FILES = sorted(path.relative_to(source.HERE).as_posix() for path in source.HERE.rglob("*.js"))
 SHARED = {path for path in FILES if "/" not in path}
-# What a file declares for all the others: names at the very left.
+# Declarations that all files share: names at the start of a line.
 DECLARED = re.compile(
     r"^(?:export default )?(?:async )?(?:function|const|let|class) ([\w$]+)", re.M
 )
@@ -47,7 +47,7 @@ def test_shared_files_come_first_and_the_exported_function_last(name):
 
 
 def test_the_protocol_is_written_once():
-    """Who reports drags talks through wire.js; nobody else makes a serial or waits for Python."""
+    """Only wire.js makes serials and waits for Python."""
     for path in set(FILES) - {"wire.js"}:
         text = (source.HERE / path).read_text(encoding="utf-8")
         assert "testScriptState" not in text, path
@@ -56,7 +56,7 @@ def test_the_protocol_is_written_once():
 
 
 @pytest.mark.parametrize("path", FILES)
-def test_a_file_says_in_its_first_line_what_it_is_for_and_is_short(path):
+def test_a_file_begins_with_a_comment_and_is_short(path):
     lines = (source.HERE / path).read_text(encoding="utf-8").splitlines()
     assert re.match(r"// \w.*", lines[0])
     assert len(lines) <= 200

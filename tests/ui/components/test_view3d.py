@@ -1,4 +1,4 @@
-"""Is the payload what the JavaScript side unpacks?"""
+"""The data of the 3-D view: packed, and served for long enough."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[3]
 ADDRESS_OF = large.address_of  # the pages under test have another
 
 
-def test_arrays_survive():
+def test_arrays_are_packed_without_loss():
     arrays = {
         "a": np.arange(24.0).reshape(2, 3, 4),
         "b": np.array([1.5, np.nan, np.inf]),
@@ -33,7 +33,7 @@ def test_arrays_survive():
         np.testing.assert_array_equal(back[name], array.astype("<f4"))
 
 
-def test_two_large_files_that_differ_anywhere_have_two_addresses():
+def test_large_files_that_differ_anywhere_have_different_addresses():
     """Streamlit names a large file by three parts of it, the first one included."""
     content = bytes(1_000_000)
     other = content[:300_000] + b"1" + content[300_001:]
@@ -68,7 +68,7 @@ class Served:
             return None
 
 
-def test_what_was_shown_a_moment_ago_can_still_be_asked_for(monkeypatch):
+def test_data_stay_for_a_moment_after_they_were_shown(monkeypatch):
     served = Served(monkeypatch)
     (old, kept) = served.run(b"old", b"kept")
     served.now += limits.ADDRESS_SECONDS - 1
@@ -80,7 +80,7 @@ def test_what_was_shown_a_moment_ago_can_still_be_asked_for(monkeypatch):
     assert [served.serves(each) for each in (old, new, kept)] == [None, b"new", b"kept"]
 
 
-def test_no_more_is_held_than_its_limit(monkeypatch):
+def test_the_number_of_held_files_is_bounded(monkeypatch):
     served = Served(monkeypatch)
     sent = [served.run(str(n).encode())[0] for n in range(limits.CACHED_ADDRESSES + 5)]
     held = [each for each in sent if served.serves(each)]

@@ -1,4 +1,4 @@
-"""How does a test open the Decision boundary page, wait for it and read it?"""
+"""Opening the Decision boundary page, waiting for it and reading it."""
 
 import re
 import threading
@@ -12,8 +12,8 @@ from gating_core.experiments.comparison import frames, run_curvature
 from gating_core.experiments.comparison.run import TrainedRun
 from tests.ui.opening import TIMEOUT_SECONDS, component, open_page, report
 from tests.ui.payload import unpack
-from ui.decision_boundary import parts as boundary
 from ui.decision_boundary import training
+from ui.decision_boundary.controls import VIEW_KEY
 from ui.work import runs
 
 PAGE = "pages/2_Decision_boundary.py"
@@ -53,7 +53,7 @@ def run_of(app) -> TrainedRun:
 
 def picture(app):
     """What the linked view was sent: header and arrays."""
-    return unpack(component(app, boundary.VIEW_KEY).proto.bytes)
+    return unpack(component(app, VIEW_KEY).proto.bytes)
 
 
 def draw_points(app, points, labels, serial=1):
@@ -69,18 +69,18 @@ def choose(app, menu, word):
     return app
 
 
-def said(app):
+def texts_of(app):
     return " ".join(e.value for e in (*app.caption, *app.markdown, *app.get("text")))
 
 
 def totals(app, frame=-1):
-    """What is said of total curvature over both sides in a frame."""
+    """The text on total curvature over both models in a frame."""
     captions = [column["captions"] for column in picture(app)[0]["columns"][:2]]
     return [lines[frame].split(" · ")[1] for lines in captions]
 
 
 def total_shown(app, side):
-    """The total curvature that is quoted over the last frame of a side, without its doubt."""
+    """The total curvature over the last frame of a side, without its doubt."""
     return float(re.search(r"total curvature \*\*([\d.]+) ±", totals(app)[side])[1])
 
 

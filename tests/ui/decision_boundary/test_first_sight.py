@@ -1,4 +1,4 @@
-"""Is what the page opens with there at once, measured results included, and nothing else?"""
+"""What the page opens with is there at once, measured results included, and nothing else."""
 
 import re
 
@@ -14,12 +14,12 @@ from tests.ui.decision_boundary.playing import (
     open_boundary,
     picture,
     run_of,
-    said,
+    texts_of,
 )
 from tests.ui.opening import open_page
-from ui.decision_boundary import training
+from ui.decision_boundary import parts, training
 from ui.decision_boundary.request import FIRST
-from ui.decision_boundary.training import Wish
+from ui.decision_boundary.training import MeasurementRequest
 from ui.drawing import palette
 from ui.drawing.panels import PALE, UNDER
 from ui.work import job, runs
@@ -55,24 +55,24 @@ def test_the_default_is_shown_without_any_job(fresh, monkeypatch):
         for part in ("low", "high", "shown", "error"):
             assert arrays[f"curve0_{side}_{part}"].shape == (header["frames"],)
             assert (arrays[f"curve0_{side}_{part}"] >= 0).all()
-    assert "is not measured" not in said(app)
+    assert "is not measured" not in texts_of(app)
     assert "…" not in " ".join(header["columns"][1]["captions"])
 
 
 def test_what_is_known_of_the_default_is_complete(fresh):
     shown = runs.cached_run(FIRST)
-    assert not Wish().lacks(shown)
-    assert not list(Wish().measure(shown))
+    assert not MeasurementRequest().lacks(shown)
+    assert not list(MeasurementRequest().measure(shown))
     left, right = (shown.run.variants[name].ensemble for name in FIRST.compared)
-    assert Wish().member(shown.run) == typical_member(left, right)
+    assert MeasurementRequest().member(shown.run) == typical_member(left, right)
 
 
 def test_k_of_another_seed_is_measured_when_it_is_looked_at(fresh):
     app = open_page(PAGE, who="best left", paint="curvature")
     finish(app)
     shown = app.session_state[runs.last_key(training.JOB)]
-    member = Wish("best left").member(shown.run)
-    assert member != Wish().member(shown.run)
+    member = MeasurementRequest("best left").member(shown.run)
+    assert member != MeasurementRequest().member(shown.run)
     assert all(training.has_field(shown, (name, member)) for name in FIRST.compared)
     _, arrays = picture(app)
     assert abs(arrays["right_field"]).max() > 0
@@ -81,6 +81,8 @@ def test_k_of_another_seed_is_measured_when_it_is_looked_at(fresh):
 def test_the_shipped_run_is_trained_on_and_stays_in_sight_meanwhile(fresh, monkeypatch):
     app = open_page(PAGE)
     before = picture(app)[0]
+    monkeypatch.setattr(parts, "MORE_STEPS", 50)
+    app.run()
     halt = Halted(monkeypatch, 20)
     app.button(key="train_on").click().run()
     at_a_halt(app, 3)
@@ -90,7 +92,7 @@ def test_the_shipped_run_is_trained_on_and_stays_in_sight_meanwhile(fresh, monke
     halt.release.set()
     finish(app)
     run = run_of(app)
-    assert run.setting.steps == run.steps[-1] == FIRST.steps + 400
+    assert run.setting.steps == run.steps[-1] == FIRST.steps + 50
     assert run.resumable
 
 
@@ -101,7 +103,7 @@ def test_before_a_first_run_there_is_a_place_and_no_other_picture(fresh, inline)
         assert not app.get("bidi_component") or not [
             c for c in app.get("bidi_component") if "boundary_view" in c.proto.id
         ]
-        assert "xor, no gate beside sigmoid gate: the picture comes with" in said(app)
+        assert "Training on xor: no gate and sigmoid gate. The picture appears" in texts_of(app)
     finish(app)
     assert picture(app)[0]["stale"] == ""
 

@@ -1,4 +1,4 @@
-"""Can a run of Decision boundary be trained on, rewound and begun anew?"""
+"""A run can be trained on, rewound and begun anew."""
 
 import json
 
@@ -14,13 +14,21 @@ from tests.ui.decision_boundary.playing import (
     open_boundary,
     picture,
     run_of,
+    texts_of,
     until,
 )
 from tests.ui.opening import component
-from ui.decision_boundary import training
+from ui.decision_boundary import parts, training
+from ui.decision_boundary.request import WHO
 from ui.work import runs
 
 pytestmark = pytest.mark.usefixtures("quick")
+
+
+@pytest.fixture(autouse=True)
+def few_steps(monkeypatch):
+    """A run is trained on by fewer steps."""
+    monkeypatch.setattr(parts, "MORE_STEPS", 50)
 
 
 def accuracies(run):
@@ -35,12 +43,12 @@ def test_train_on_is_what_a_long_run_would_have_been(monkeypatch):
         app.button(key="train_on").click().run()
         finish(app)
     longer = run_of(app)
-    assert app.slider(key="steps").value == 450
-    assert app.query_params["steps"] in ("450", ["450"])
-    assert longer.setting.steps == longer.steps[-1] == 450
+    assert app.slider(key="steps").value == 100
+    assert app.query_params["steps"] in ("100", ["100"])
+    assert longer.setting.steps == longer.steps[-1] == 100
     assert longer.steps[: len(short.frames)].tolist() == short.steps.tolist()
     runs.CACHED_RUNS.clear()  # or that one would be found again
-    whole = run_of(open_boundary(steps="450"))
+    whole = run_of(open_boundary(steps="100"))
     assert whole is not longer
     for name, variant in longer.variants.items():
         np.testing.assert_array_equal(
@@ -51,7 +59,7 @@ def test_train_on_is_what_a_long_run_would_have_been(monkeypatch):
         )
         for part, array in variant.ensemble.state.items():
             np.testing.assert_array_equal(array, whole.variants[name].ensemble.state[part])
-    assert picture(app)[0]["frame_labels"][-1].startswith("step 450 ·")
+    assert picture(app)[0]["frame_labels"][-1].startswith("step 100 ·")
 
 
 def test_other_seeds_of_a_large_model_are_measured_on_request(monkeypatch):
@@ -77,19 +85,19 @@ def test_training_on_is_called_training(monkeypatch):
     assert training.share_of(job_of(app).items) <= 0.5
     halt.release.set()
     finish(app)
-    assert run_of(app).steps[-1] == 450
+    assert run_of(app).steps[-1] == 100
 
 
 def test_rewind_shows_the_start_until_something_else_is_looked_at():
-    app = open_boundary(steps="200", seeds="3")
+    app = open_boundary(seeds="3")
     app.button(key="train_on").click().run()
     finish(app)
     before, last = run_of(app), picture(app)[0]["frames"] - 1
-    assert picture(app)[0]["frame"] == last > 40
+    assert picture(app)[0]["frame"] == last > 20
     serials = {picture(app)[0]["serial"]}
     app.button(key="rewind").click().run()
     assert run_of(app) is before  # the same again would be the same
-    assert app.slider(key="steps").value == 600
+    assert app.slider(key="steps").value == 100
     assert picture(app)[0]["frame"] == 0
     serials.add(picture(app)[0]["serial"])
     app.button(key="rewind").click().run()
@@ -97,7 +105,9 @@ def test_rewind_shows_the_start_until_something_else_is_looked_at():
     assert len(serials) == 3  # each time the view hears of it
     app.run()
     assert picture(app)[0]["frame"] == 0
-    app.selectbox(key="who").set_value("worst right").run()
+    shown = training.MeasurementRequest().member(before)
+    other = next(w for w in WHO if training.MeasurementRequest(w).member(before) != shown)
+    app.selectbox(key="who").set_value(other).run()
     assert picture(app)[0]["frame"] == last
 
 
@@ -114,7 +124,7 @@ def test_each_optimiser_begins_at_a_rate_that_suits_it():
 
 
 def test_more_variants_stand_in_the_table_and_the_strip():
-    app = open_boundary(also=["silu", "half"], seeds="4", steps="150")
+    app = open_boundary(also=["silu", "half"], seeds="4")
     assert_shown(app)
     table = app.table[0].value
     titles = ["no gate", "sigmoid gate", "SiLU gate", "constant gate of ½"]
@@ -127,10 +137,10 @@ def test_more_variants_stand_in_the_table_and_the_strip():
         if name == "ungated":
             assert text == "–"
         else:
-            found = mean_interval(gaps)
-            tenths = text.removesuffix(" points").replace("−", "-").split(" ± ")
-            assert abs(float(tenths[0]) - found.mean) <= 0.051
-            assert 0 <= float(tenths[1]) - found.half_width < 0.1
+            interval = mean_interval(gaps)
+            mean, half = text.removesuffix(" points").replace("−", "-").split(" ± ")
+            assert abs(float(mean) - interval.mean) <= 0.051
+            assert 0 <= float(half) - interval.half_width < 0.1
     strip = json.loads(component(app, "seed_strip").proto.json)
     assert [row["name"] for row in strip["rows"]] == titles
 
@@ -145,21 +155,14 @@ def test_new_seeds_are_none_of_the_old():
     assert app.number_input(key="first").value == 7
 
 
-def test_after_the_last_seed_comes_the_first():
+def test_after_the_last_seed_and_an_emptied_box_comes_the_first():
     app = open_boundary(first="9999")
     app.button(key="new_seeds").click().run()
     finish(app)
     assert run_of(app).setting.seeds == (0, 1)
-
-
-def test_an_emptied_first_seed_is_the_first():
-    app = open_boundary()
     app.number_input(key="first").set_value(None).run()
     finish(app)
     assert run_of(app).setting.seeds == (0, 1)
-    app.button(key="new_seeds").click().run()
-    finish(app)
-    assert run_of(app).setting.seeds == (2, 3)
 
 
 def test_looking_differently_trains_nothing():
@@ -175,10 +178,7 @@ def test_looking_differently_trains_nothing():
 
 
 def test_a_picked_seed_is_shown():
-    for seed in ("5", "6", "7"):
-        app = open_boundary(seeds="3", first="5", who="picked", picked_seed=seed)
-        headings = [column["heading"] for column in picture(app)[0]["columns"][:2]]
-        assert headings == [f"no gate · seed {seed}", f"sigmoid gate · seed {seed}"]
-    gone = open_boundary(seeds="3", first="5", who="picked", picked_seed="8")  # not among them
-    best = open_boundary(seeds="3", first="5")
-    assert picture(gone)[0]["columns"] == picture(best)[0]["columns"]
+    app = open_boundary(seeds="3", who="picked", picked_seed="1")
+    headings = [column["heading"] for column in picture(app)[0]["columns"][:2]]
+    assert headings == ["no gate · seed 1", "sigmoid gate · seed 1"]
+    assert "Shown: seed 1, which you picked." in texts_of(app)

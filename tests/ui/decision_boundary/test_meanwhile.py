@@ -1,4 +1,4 @@
-"""What of a run is there while it trains, for whom, and whom does it keep waiting?"""
+"""What of a run is there while it trains, and who waits for whom."""
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -13,7 +13,7 @@ from tests.ui.decision_boundary.playing import (
     job_of,
     open_boundary,
     run_of,
-    said,
+    texts_of,
     totals,
     until,
 )
@@ -31,11 +31,11 @@ def test_numbers_are_those_of_a_complete_run_and_say_whose(monkeypatch):
     app.number_input(key="first").set_value(60).run()
     at_a_halt(app, 3)
     app.run()
-    assert "the run before, until the new one is complete" in said(app)
+    assert "the run before, until the new one is complete" in texts_of(app)
     assert app.table[0].value.equals(before)
     halt.release.set()
     finish(app)
-    assert "the run before" not in said(app)
+    assert "the run before" not in texts_of(app)
     assert run_of(app).setting.seeds == (60, 61)
     assert app.session_state[training.COMPLETE].run is run_of(app)
 
@@ -46,7 +46,7 @@ def test_numbers_are_there_while_curvature_is_measured(monkeypatch):
     until(lambda: training.what(job_of(app).items) != "Training", app)
     app.run()
     assert not job_of(app).over
-    assert "After step 50" in said(app)
+    assert "After step 50" in texts_of(app)
     assert totals(app) == ["total curvature is being measured …"] * 2
     job_of(app).cancel()
 
@@ -83,6 +83,6 @@ def test_other_pages_wait_for_nobodys_training(page, inline):
 
 
 def test_a_job_keeps_one_run_not_all_its_moments():
-    app = open_boundary(steps="400")
+    app = open_boundary(steps="100")
     runs = [item for item in job_of(app).items if isinstance(item, TrainedRun)]
     assert len(runs) == 1

@@ -1,10 +1,11 @@
-"""Is nothing lost of a run that diverges, is cancelled or left?"""
+"""Nothing is lost of a run that diverges, is cancelled or left."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from gating_core.experiments.comparison import Setting, train_setting
 from tests.ui.decision_boundary.playing import (
     PAGE,
     QUICK,
@@ -17,14 +18,14 @@ from tests.ui.decision_boundary.playing import (
     open_boundary,
     picture,
     run_of,
-    said,
+    texts_of,
     totals,
     until,
 )
 from tests.ui.opening import TIMEOUT_SECONDS
 from ui.decision_boundary import controls as boundary_controls
-from ui.decision_boundary import film, training
-from ui.decision_boundary import parts as boundary
+from ui.decision_boundary import frames, training
+from ui.decision_boundary.stage import SPARE
 from ui.drawing.camera import camera_from
 from ui.work import runs
 from ui.work.job import State
@@ -41,9 +42,9 @@ def test_a_run_that_diverges_says_where_and_keeps_what_it_had(monkeypatch):
     run = run_of(app)
     assert run.divergence is not None
     header, _ = assert_shown(app)
-    said_first, _, _ = header["readings"][-1].partition("Step ")
-    assert f"at step {run.divergence.step} for seed {run.divergence.members[0][1]}" in said_first
-    assert said_first.endswith("Shown: what there was before.** ")
+    first, _, _ = header["readings"][-1].partition("Step ")
+    assert f"at step {run.divergence.step} for seed {run.divergence.members[0][1]}" in first
+    assert first.endswith("Shown: what there was before.** ")
     assert 1 < header["frames"] == len(run.frames) < 40
     app.segmented_control(key="optimiser").set_value("adam")
     app.select_slider(key="rate").set_value("0.02").run()
@@ -81,15 +82,15 @@ def test_a_cancelled_run_keeps_its_part_and_goes_on_from_there(monkeypatch):
     job_of(app).cancel(by_visitor=True)
     finish(app)
     assert job_of(app).state is State.CANCELLED
-    assert "Training was cancelled after" in said(app)
-    assert f", at step {run_of(app).steps[-1]} of 50. Results so far are kept." in said(app)
+    assert "Training was cancelled after" in texts_of(app)
+    assert f", at step {run_of(app).steps[-1]} of 50. What it had by then is kept." in texts_of(app)
     part = run_of(app)
     assert part.setting.seeds == (60, 61)
     assert 3 <= len(part.frames) < len(whole.frames)
     header, _ = assert_shown(app)
     assert header["frames"] == len(part.frames)
-    assert header["camera"] != camera_from(film.BEGIN_FROM)  # chosen from what there is
-    assert header["spare"] == boundary.SPARE  # nothing takes room from the pictures
+    assert header["camera"] != camera_from(frames.BEGIN_FROM)  # chosen from what there is
+    assert header["spare"] == SPARE  # nothing takes room from the pictures
     assert totals(app) == ["total curvature: not measured"] * 2
     app.run()
     assert run_of(app) is part  # it waits for a click
@@ -115,7 +116,7 @@ def test_a_run_cancelled_while_it_is_measured_goes_on_measuring(nothing_known, m
     until(lambda: training.what(job_of(app).items) != "Training", app)
     job_of(app).cancel(by_visitor=True)
     finish(app)
-    assert "Measuring curvature was cancelled" in said(app)
+    assert "Measuring curvature was cancelled" in texts_of(app)
     before = run_of(app)
     assert before.complete
     monkeypatch.setattr(training, "shared_stream", original)
@@ -148,7 +149,7 @@ def test_coming_back_after_leaving_in_the_middle_it_goes_on(nothing_known, monke
 
 
 def test_coming_back_without_a_link_finds_the_page_as_it_was():
-    app = open_boundary(seeds="3", data="xor", paint="curvature", who="worst right", steps="100")
+    app = open_boundary(data="xor", paint="curvature", who="worst right", steps="100")
     before = run_of(app)
     app.switch_page("pages/9_How_to_read.py").run()
     for name in list(app.query_params):
@@ -162,19 +163,18 @@ def test_coming_back_without_a_link_finds_the_page_as_it_was():
     app.switch_page("app.py").run()
     for name in list(app.query_params):
         del app.query_params[name]
-    app.query_params["data"] = "linear"  # a link is another wish
+    app.query_params["data"] = "linear"  # a link asks for something else
     app.switch_page(PAGE).run()
     assert app.query_params["data"] in ("linear", ["linear"])
 
 
 def test_two_runs_never_share_a_number():
     """`id` would: a new run often lies where one lay that is gone."""
-    app = open_boundary()
-    seen = {runs.serial(run_of(app))}
-    for first in range(100, 104):
-        app.number_input(key="first").set_value(first).run()
-        finish(app)
-        number = runs.serial(run_of(app))
-        assert number == runs.serial(run_of(app))
+    *_, run = train_setting(Setting(seed_count=1, steps=2, points=64))
+    seen = {runs.serial(run)}
+    for _ in range(50):
+        another = replace(run)
+        number = runs.serial(another)
+        assert number == runs.serial(another)
         assert number not in seen
         seen.add(number)

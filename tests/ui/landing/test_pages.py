@@ -2,9 +2,11 @@
 
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
 from streamlit.elements.lib import policies
 from streamlit.testing.v1 import AppTest
 
@@ -13,6 +15,7 @@ from gating_core.experiments.comparison import sweep
 from gating_core.experiments.comparison.presets import PRESETS
 from gating_core.experiments.comparison.run import Divergence
 from gating_core.experiments.comparison.setting import FIRST_SETTING
+from gating_core.geometry import Integral, square_grid
 from gating_core.training import mean_interval
 from tests.ui.opening import TIMEOUT_SECONDS, component, mistakes, open_page, report
 from tests.ui.payload import unpack
@@ -30,16 +33,26 @@ EXPERIMENT = dict(task="moons", depth="2", gate="headwise", seed="5")
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
-    """What is not shipped is trained briefly and measured on a coarse grid."""
+    """What is not shipped is trained briefly and measured on coarse grids, totals not at all."""
 
     def landing_setting(like, depth):
         found = setting(like, depth)
-        return found if found in PRESETS.values() else replace(found, steps=60)
+        return found if found in PRESETS.values() else replace(found, steps=20)
 
-    setting = controls.landing_setting
+    def measure_model(model, run, *more, **shipped):
+        grid = None if run.setting in PRESETS.values() else square_grid(31)
+        return measure(model, run, *more, grid=grid, **shipped)
+
+    def total(model, config, points):
+        yield None
+        parts = torch.tensor([7.0]), torch.tensor([3.0]), torch.tensor([True])
+        return SimpleNamespace(absolute=Integral(*parts))
+
+    setting, measure = controls.landing_setting, pair.measure_model
     for module in (controls, measured):
         monkeypatch.setattr(module, "landing_setting", landing_setting)
-    monkeypatch.setattr(sweep, "SWEEP_POINTS", 400)
+    monkeypatch.setattr(pair, "measure_model", measure_model)
+    monkeypatch.setattr(sweep, "affordable_steps", total)
 
 
 @pytest.fixture(scope="module")
@@ -347,7 +360,7 @@ def test_where_there_is_no_surface_maps_stand_alone_with_a_way_to_one(monkeypatc
 
 def test_without_any_surface_one_layer_is_worth_a_try(monkeypatch, unseen):
     monkeypatch.setattr(measured, "shows_surface", lambda run, member: False)
-    app = finish(open_page(task="xor", depth="2"))
+    app = finish(open_page(**EXPERIMENT))
     assert button(app, "Try 1 layer")
     monkeypatch.setattr(pair, "shows_surface", lambda run, member: False)
     app = open_page(task="linear")

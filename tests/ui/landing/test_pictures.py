@@ -1,6 +1,7 @@
 """Do the figures draw what was measured, where it was measured?"""
 
 import itertools
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +12,8 @@ from gating_core.attention.classifier import restore
 from gating_core.experiments.comparison.frames import cut_of, strengths_model
 from gating_core.experiments.comparison.run import train_setting
 from gating_core.experiments.comparison.setting import FIRST_SETTING
+from gating_core.experiments.comparison.sweep import StrengthSweep
+from gating_core.geometry import Integral
 from gating_core.geometry.classics import SURFACES
 from gating_core.geometry.concentration import crease_levels
 from gating_core.geometry.grid import square_grid
@@ -25,6 +28,7 @@ from ui.drawing.sheet import boundaries
 from ui.landing.figures import curvature_maps, learning_curves
 from ui.landing.pair import MeasuredPair, measure_model
 from ui.landing.picture import curvature_colours, pair_view
+from ui.landing.words import captions
 
 AXIS = np.linspace(-1, 1, 21)
 
@@ -275,6 +279,21 @@ def test_learning_curves_show_every_seed(pair):
     steps = len(ungated.steps)
     assert len(figure.data[0].x) == 2 * (steps + 1)  # two other seeds, a gap after each
     np.testing.assert_array_equal(figure.data[1].y, ungated.train_loss[:, ungated.best])
+
+
+def test_a_caption_says_what_is_known_of_a_total(pair):
+    right, nan = pair[2], float("nan")
+    parts = torch.tensor([[nan, 7.0, 7.0], [nan, 0.5, 3.0]], dtype=torch.float64)
+    total = Integral(*parts, torch.tensor([True] * 3))
+    nothing = np.zeros(0)
+    sweep = StrengthSweep(0, nothing, nothing, total, np.array([True, False, True]))
+    flat, waits, doubtful = captions(right, sweep, True, "a fair line")
+    assert flat.endswith("of new points right · total curvature **0**: flat\na fair line")
+    assert waits.endswith("· total curvature is being measured …\na fair line")
+    assert " · total curvature **7 ± 3, not known better**, " in doubtful
+    assert doubtful.endswith("of it on 1\u00a0% of the area\na fair line")
+    unseen = captions(right, sweep, False, "a fair line")
+    assert unseen == [re.sub(" · .*", "", line) for line in (flat, waits, doubtful)]
 
 
 def test_wrong_colourings_are_refused(pair):

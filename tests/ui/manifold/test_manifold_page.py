@@ -335,7 +335,10 @@ def test_where_rounding_hides_every_tangent_plane_nobody_says_that_there_is_no_s
     assert [metric.value for metric in app.metric[::2]] == ["0", "cannot tell"]
     header, _ = payload(app)
     assert header["columns"][1]["captions"][-1].endswith("**cannot tell**: no tangent plane")
-    assert "With the sigmoid gate at λ = 1.00** nobody can tell" in header["readings"][-1]
+    assert (
+        "With the sigmoid gate at λ = 1.00** rounding hides every tangent plane"
+        in header["readings"][-1]
+    )
 
 
 def test_progress_has_its_place_whether_there_is_any_or_not():

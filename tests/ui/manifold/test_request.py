@@ -2,7 +2,7 @@
 
 import math
 import re
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ from gating_core.experiments.specimen.model import (
     own_values,
 )
 from tests.profiles import fuzz
-from ui.drawing.axes import coordinate_axes, principal_axes
+from ui.drawing.axes import principal_axes
 from ui.limits import GRID_POINTS, LARGEST_DRAGGED
 from ui.manifold.handles import moved_value, value_positions
 from ui.manifold.request import ManifoldRequest, Metric, resolve, turned_covariance
@@ -84,23 +84,23 @@ def is_sentence(note: str) -> bool:
 @fuzz()
 @given(POSSIBLE)
 def test_something_is_shown_for_every_combination_and_differences_are_said(request):
-    found = resolve(request)
-    assert set(found.notes) <= CONTROLS
-    assert all(map(is_sentence, found.notes.values()))
-    ungated, *gated = found.variants
+    resolved = resolve(request)
+    assert set(resolved.notes) <= CONTROLS
+    assert all(map(is_sentence, resolved.notes.values()))
+    ungated, *gated = resolved.variants
     assert ungated.config.gate is None
-    assert [side.ungated for side in gated] == [ungated] * len(gated)
-    for side in found.variants:  # whatever is shown can be measured
-        measured = measure_specimen(side, SMALL)
+    assert [variant.ungated for variant in gated] == [ungated] * len(gated)
+    for variant in resolved.variants:  # whatever is shown can be measured
+        measured = measure_specimen(variant, SMALL)
         assert np.isfinite(measured.surface.values).all()
         verdict = measured.verdict
         assert verdict.curved + verdict.flat + verdict.undecided == pytest.approx(1, abs=1e-12)
-    config = found.variants[-1].config
-    assert config.heads == request.heads or "Shown" in found.notes["heads"]
-    assert ungated.chart == request.chart or "Shown: inputs." in found.notes["chart"]
-    assert gated or "Shown: the ungated surface only." in found.notes["chart"]
-    assert found.grid == request.grid or "grid" in found.notes
-    assert found.grid in (*GRID_POINTS, 21)
+    config = resolved.variants[-1].config
+    assert config.heads == request.heads or "Shown" in resolved.notes["heads"]
+    assert ungated.chart == request.chart or "Shown: inputs." in resolved.notes["chart"]
+    assert gated or "Shown: the ungated surface only." in resolved.notes["chart"]
+    assert resolved.grid == request.grid or "grid" in resolved.notes
+    assert resolved.grid in (*GRID_POINTS, 21)
     for name in ("source", "model_dim", "value_count", "depth", "residual", "norm"):
         assert getattr(config, name) == getattr(request, name)
     assert ungated.seed == request.seed
@@ -114,16 +114,16 @@ def test_something_is_shown_for_every_combination_and_differences_are_said(reque
 @given(ANYTHING)
 @example(replace(ManifoldRequest(), metric=Metric(kind="turned", ratio=math.inf), model_dim=2))
 def test_nothing_but_a_value_error_with_a_sentence_ever_comes_back(request):
-    found = None
+    resolved = None
     try:
-        found = resolve(request)
+        resolved = resolve(request)
     except ValueError as error:
         said = str(error)
-    if found is None:
+    if resolved is None:
         assert re.match(r"The (grid|covariance|dragged (values|gate weights)) .*\.$", said)
         return
-    for side in found.variants:
-        measured = measure_specimen(side, 3)
+    for variant in resolved.variants:
+        measured = measure_specimen(variant, 3)
         assert np.isfinite(measured.surface.values).all()
 
 
@@ -140,7 +140,6 @@ def test_nothing_but_a_value_error_with_a_sentence_ever_comes_back(request):
             "they are the same, but for the heads.",
         ),
         (dict(heads=4), "heads", "4 heads do not divide D = 3. Shown: 1."),
-        (dict(heads=4, model_dim=6), "heads", "Shown: 2."),
         (dict(chart="weights", source="tokens"), "chart", "tokens' values move with their weights"),
         (dict(chart="weights", norm="pre"), "chart", "a normalised query comes from no known"),
         (dict(chart="weights", value_count=2), "chart", "two values span a line"),
@@ -174,26 +173,26 @@ def test_nothing_but_a_value_error_with_a_sentence_ever_comes_back(request):
     ids=str,
 )
 def test_each_combination_that_cannot_be_gets_its_sentence(change, control, words):
-    found = resolve(ManifoldRequest(**change))
-    assert words in found.notes[control]
-    assert is_sentence(found.notes[control])
-    for side in found.variants:
-        measure_specimen(side, 3)
+    resolved = resolve(ManifoldRequest(**change))
+    assert words in resolved.notes[control]
+    assert is_sentence(resolved.notes[control])
+    for variant in resolved.variants:
+        measure_specimen(variant, 3)
 
 
 @pytest.mark.parametrize("position", ["G2", "G3", "G4"])
 def test_where_the_note_says_flat_it_is_flat(position):
     for depth in (1, 2):
-        found = resolve(ManifoldRequest(position=position, depth=depth))
-        assert all(measure_specimen(side, 11).surface.flat[0] for side in found.variants)
+        resolved = resolve(ManifoldRequest(position=position, depth=depth))
+        assert all(measure_specimen(variant, 11).surface.flat[0] for variant in resolved.variants)
 
 
 def test_the_default_has_nothing_to_excuse_and_two_sides():
-    found = resolve(ManifoldRequest())
-    assert found.notes == {}
-    assert len(found.variants) == 2
-    assert found.grid == 61
-    assert not found.axes.principal
+    resolved = resolve(ManifoldRequest())
+    assert resolved.notes == {}
+    assert len(resolved.variants) == 2
+    assert resolved.grid == 61
+    assert not resolved.axes.principal
 
 
 THREE_ROWS = ((1.0, 2.0, 3.0),) * 3
@@ -203,21 +202,12 @@ THREE_ROWS = ((1.0, 2.0, 3.0),) * 3
     ("change", "words"),
     [
         (dict(grid=60), "The grid is 60; it must be one of 31, 61, 91, 121, 151."),
-        (dict(grid=1001), "The grid is 1001"),
-        (dict(metric=Metric(variance=0.0)), "The covariance cannot be used"),
-        (dict(metric=Metric(variance=-1.0)), "not positive"),
-        (dict(metric=Metric(variance=math.nan)), "not positive"),
-        (dict(metric=Metric("diagonal", variances=())), "has 0 variances; it must have 3"),
+        (dict(metric=Metric(variance=-1.0)), "The covariance cannot be used"),
         (dict(metric=Metric("diagonal", variances=(1.0, 2.0))), "has 2 variances"),
-        (dict(metric=Metric("diagonal", variances=(1.0, 0.0, 2.0))), "not positive"),
         (dict(metric=Metric("diagonal", variances=(1.0, math.inf, 2.0))), "not positive"),
-        (dict(metric=Metric("turned", ratio=0.0)), "not symmetric positive definite"),
         (dict(metric=Metric("turned", ratio=-3.0)), "not symmetric positive definite"),
-        (dict(metric=Metric("turned", angle=math.nan)), "not symmetric positive definite"),
         (dict(metric=Metric("turned", angle=math.inf)), "not symmetric positive definite"),
-        (dict(values=((1.0, 2.0),) * 3), "values must be 3 by 3 numbers"),
         (dict(values=THREE_ROWS[:2]), "values must be 3 by 3 numbers"),
-        (dict(values=(*THREE_ROWS[:2], (1.0, math.nan, 0.0))), "values contain a number"),
         (dict(values=(*THREE_ROWS[:2], (1.0, 1e308, 0.0))), "not finite or beyond ±1,000,000"),
         (dict(gate_weight=((math.inf,) * 3,) * 3), "gate weights contain a number"),
         (dict(gate_weight=((1.0,),) * 3), "gate weights must be 3 by 3 numbers"),
@@ -235,21 +225,21 @@ def test_what_cannot_be_shown_at_all_is_refused_in_one_sentence(change, words):
 def test_the_largest_dragged_numbers_can_still_be_measured():
     edge = ((LARGEST_DRAGGED, 0.0, -LARGEST_DRAGGED), (0.0, LARGEST_DRAGGED, 1.0), (1.0, 2.0, 3.0))
     for change in (dict(values=edge), dict(gate_weight=edge)):
-        for side in resolve(ManifoldRequest(**change)).variants:
-            assert np.isfinite(measure_specimen(side, SMALL).surface.values).all()
+        for variant in resolve(ManifoldRequest(**change)).variants:
+            assert np.isfinite(measure_specimen(variant, SMALL).surface.values).all()
 
 
 def test_a_heavy_model_is_measured_on_fewer_points_and_says_so():
     heavy = ManifoldRequest(
         source="tokens", depth=8, model_dim=16, value_count=12, heads=4, grid=151
     )
-    found = resolve(heavy)
-    assert found.grid < 61
-    assert f"on a grid of {found.grid}" in found.notes["grid"]
+    resolved = resolve(heavy)
+    assert resolved.grid < 61
+    assert f"on a grid of {resolved.grid}" in resolved.notes["grid"]
     light = resolve(ManifoldRequest(grid=151))
     assert light.grid == 151
     assert cost(light.variants[-1].config) * 151**2 <= AFFORDABLE_COST
-    assert cost(found.variants[-1].config) > cost(
+    assert cost(resolved.variants[-1].config) > cost(
         resolve(replace(heavy, depth=1)).variants[-1].config
     )
 
@@ -310,15 +300,15 @@ def test_the_axes_stay_put_while_strength_depth_and_what_is_dragged_move(chart):
 @pytest.mark.parametrize(("angle", "ratio"), [(0.0, 4.0), (30.0, 0.05), (90.0, 20.0), (137.0, 2.5)])
 @pytest.mark.parametrize("dim", [2, 3, 6])
 def test_a_turned_covariance_stretches_along_its_direction_and_nowhere_else(dim, angle, ratio):
-    found = resolve(
+    resolved = resolve(
         ManifoldRequest(model_dim=dim, metric=Metric("turned", angle=angle, ratio=ratio))
     )
-    sigma = np.array(found.variants[0].covariance)
-    assert found.variants[0].covariance == found.variants[1].covariance
-    np.testing.assert_allclose(sigma, turned_covariance(found.axes, angle, ratio))
+    sigma = np.array(resolved.variants[0].covariance)
+    assert resolved.variants[0].covariance == resolved.variants[1].covariance
+    np.testing.assert_allclose(sigma, turned_covariance(resolved.axes, angle, ratio))
     np.testing.assert_allclose(np.linalg.eigvalsh(sigma), sorted([ratio] + [1.0] * (dim - 1)))
     turn = math.radians(angle)
-    first, second = found.axes.basis[:, 0], found.axes.basis[:, 1]
+    first, second = resolved.axes.basis[:, 0], resolved.axes.basis[:, 1]
     along = math.cos(turn) * first + math.sin(turn) * second
     across = math.cos(turn) * second - math.sin(turn) * first
     np.testing.assert_allclose(sigma @ along, ratio * along, atol=1e-12)
@@ -353,8 +343,8 @@ def test_k_is_multiplied_by_an_isotropic_variance():
 
 
 def specimen_of(**change):
-    found = resolve(ManifoldRequest(**change))
-    return found.variants[-1], found.axes
+    resolved = resolve(ManifoldRequest(**change))
+    return resolved.variants[-1], resolved.axes
 
 
 @pytest.mark.parametrize("pair", [(0, 1), (0, 2), (1, 2)])
@@ -438,10 +428,3 @@ def test_what_can_be_dragged_is_what_resolve_accepts():
             assert again.variants[0].gate_weight is None
     assert not draggable_gates(specimen_of(norm="pre")[0].config)
     assert not draggable_gates(specimen_of(position="G3")[0].config)
-
-
-def test_coordinates_have_names_and_requests_have_defaults_for_everything():
-    assert coordinate_axes(2).names == ("y<sub>1</sub>", "y<sub>2</sub>")
-    assert all(
-        field.default is not None or field.name != "kind" for field in fields(ManifoldRequest)
-    )

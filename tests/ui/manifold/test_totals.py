@@ -117,8 +117,8 @@ def test_a_total_is_refined_to_a_tenth_or_the_page_says_that_it_cannot_be():
     assert caption(doubtful).endswith(" · total curvature being refined …")  # no number yet
     good, bad = refined_to(12.0, 0.1), refined_to(12.0, 3.0)
     assert "**12.00 ± 0.11**" in caption(doubtful, good)  # 0.1 in float32 is more than a tenth
-    assert "not known better" not in caption(doubtful, good)
-    assert "**12 ± 3**, not known better" in caption(doubtful, bad)
+    assert "refining does not help" not in caption(doubtful, good)
+    assert "**12 ± 3**, refining does not help" in caption(doubtful, bad)
     assert "do not help" in total_caption(doubtful, bad.absolute)
     assert "do not help" not in total_caption(doubtful, good.absolute)
 
@@ -129,4 +129,4 @@ def test_refining_settles_a_ridge():
     assert not variant.total.sure()
     refined = integrate_specimen(specimen)
     assert bool(refined.absolute.sure())
-    assert "not known better" not in caption(variant, refined)
+    assert "refining does not help" not in caption(variant, refined)

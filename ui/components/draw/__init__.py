@@ -1,6 +1,6 @@
-"""A square to draw in: the visitor paints points of two to four classes, and rubs them out.
+"""A square to draw in: the visitor paints points of two to four classes and erases them.
 
-The browser owns the picture while it is drawn; Python hears of all points after each stroke.
+The browser has the picture while it is drawn; Python receives all points after each stroke.
 """
 
 from __future__ import annotations
@@ -33,26 +33,25 @@ def draw(
 ) -> None:
     """Show ``points`` of [-1, 1]^2 in a square and let the visitor draw more, or erase some.
 
-    ``labels`` are places in ``class_names``, of which there are two to four; ``colours`` are any
+    ``labels`` are indices of ``class_names``, of which there are two to four; ``colours`` are any
     CSS colours. At most ``most`` points fit. After a stroke, a tap, an undo or a clearing,
-    ``on_change`` is called; it asks `drawn` for all the points there are now and keeps them,
-    because what is shown are always ``points`` and ``labels`` again, except for what Python has
-    not heard of yet. Raises ``ValueError`` for points and classes that cannot be shown.
+    ``on_change`` is called; it gets all points from `drawn` and stores them, as the next run shows
+    ``points`` and ``labels`` again, except for strokes that Python has not received yet. Raises
+    ``ValueError`` for points and classes that cannot be shown.
     """
     _check(points, labels, class_names, colours, most)
 
-    def hear() -> None:
-        message = st.session_state[key]["drawn"]
-        sound = _cleaned(message, len(class_names), most)
-        if sound is not None:
-            wire.keep(key, message["serial"])
-            st.session_state[_drawn_key(key)] = sound
+    def receive() -> None:
+        message = wire.receive(key, "drawn", lambda x: _is_sound(x, len(class_names), most))
+        if message:
+            drawn_points = tuple((_rounded(x), _rounded(y)) for x, y in message["points"])
+            st.session_state[_drawn_key(key)] = drawn_points, tuple(message["labels"])
             on_change()
 
     _component(
         key=key,
         data={
-            # Rounded as the browser's are, or they would come back as news.
+            # Rounded as in the browser, or they would come back as changes.
             "points": [[_rounded(x), _rounded(y)] for x, y in points],
             "labels": [int(label) for label in labels],
             "class_names": list(class_names),
@@ -60,12 +59,12 @@ def draw(
             "most": most,
             "heard": wire.heard(key),
         },
-        on_drawn_change=hear,
+        on_drawn_change=receive,
     )
 
 
 def drawn(key: str) -> tuple[tuple[Point, ...], tuple[int, ...]]:
-    """Points and labels as `draw`'s visitor left them; for its ``on_change``.
+    """Return points and labels as the visitor of `draw` left them; for its ``on_change``.
 
     Checked, rounded to three digits, and hashable, so that they can be a cache's key.
     """
@@ -104,25 +103,17 @@ def _check(
             )
 
 
-def _cleaned(
-    message: Any, classes: int, most: int
-) -> tuple[tuple[Point, ...], tuple[int, ...]] | None:
-    """Points and labels of a browser's message, if our own script could have sent it."""
-    try:
-        points, labels, serial = message["points"], message["labels"], message["serial"]
-        sound = (
-            isinstance(points, list)
-            and isinstance(labels, list)
-            and len(points) == len(labels) <= most
-            and all(type(x) in (int, float) and abs(x) <= 1 for point in points for x in point)
-            and all(type(label) is int and 0 <= label < classes for label in labels)
-            and wire.is_serial(serial)
-        )
-        return (
-            (tuple((_rounded(x), _rounded(y)) for x, y in points), tuple(labels)) if sound else None
-        )
-    except (TypeError, KeyError, ValueError):
-        return None
+def _is_sound(message: Any, classes: int, most: int) -> bool:
+    """Whether our own script could have sent this message."""
+    points, labels = message["points"], message["labels"]
+    return (
+        isinstance(points, list)
+        and isinstance(labels, list)
+        and len(points) == len(labels) <= most
+        and all(len(point) == 2 for point in points)
+        and all(type(x) in (int, float) and abs(x) <= 1 for point in points for x in point)
+        and all(type(label) is int and 0 <= label < classes for label in labels)
+    )
 
 
 def _rounded(x: float) -> float:

@@ -1,4 +1,4 @@
-// Points painted and erased: the browser owns the picture, and Python hears of it after each stroke.
+// Points painted and erased: the browser has the picture, and Python receives it after each stroke.
 
 const SPACING = 12; // pixels of a stroke for each point
 const JITTER = 7; // pixels, at most, between a sprayed point and the stroke
@@ -11,7 +11,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector('.gc-draw');
   const state = (root.__gc ??= {
     id: `gc-draw-${Math.random().toString(36).slice(2)}`, mode: 0, cross: [0, 0], picture: null, stroke: null, hover: null,
-    history: [], nodes: new Map(), waiting: false, heard: 0, next: whole,
+    history: [], nodes: new Map(), waiting: false, heard: 0, next: nextMessage,
   });
   state.report = setTriggerValue;
   receive(root, state, data);
@@ -19,7 +19,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   draw(root, state);
 }
 
-// ---- what Python says -----------------------------------------------------------------------
+// ---- from Python ----------------------------------------------------------------------------
 
 function receive(root, state, data) {
   state.most = data.most;
@@ -30,20 +30,20 @@ function receive(root, state, data) {
   post(root, state);
 }
 
-// What Python sends may be older than what the hand has done since: that must not be lost.
+// Python's points may be older than the last stroke: that must not be lost.
 function adopt(state) {
   if (state.stroke || state.waiting || isUnheard(state, state.flying) || isSame(state.picture, state.given)) return;
-  if (state.picture) remember(state, state.picture); // a reset can be taken back as well
+  if (state.picture) remember(state, state.picture); // Undo takes back a reset, too
   state.picture = state.given;
 }
 
 const isSame = (some, others) => some?.length === others.length
   && some.every(({ x, y, label }, i) => x === others[i].x && y === others[i].y && label === others[i].label);
 
-// ---- what Python hears ----------------------------------------------------------------------
+// ---- to Python ------------------------------------------------------------------------------
 
-// What wire.js sends next: the whole picture, with all that came while a message was in flight.
-function whole(state) {
+// What wire.js sends next: the whole picture, with all strokes since the message in flight.
+function nextMessage(state) {
   return state.waiting && {
     name: 'drawn',
     take: () => {
@@ -54,7 +54,7 @@ function whole(state) {
   };
 }
 
-// ---- what the hand does to the picture ------------------------------------------------------
+// ---- changes by the visitor ---------- ------------------------------------------------------
 
 function remember(state, picture) {
   state.history = [...state.history, picture].slice(-UNDOS);
@@ -63,10 +63,10 @@ function remember(state, picture) {
 // A step that Undo takes back: a whole stroke, a point set by keys, a clearing.
 function finish(root, state, before) {
   if (before === state.picture) {
-    adopt(state); // for which a stroke may have been in the way
+    adopt(state); // which a stroke may have prevented
   } else {
     remember(state, before);
-    tellPython(root, state);
+    report(root, state);
   }
   draw(root, state);
 }
@@ -74,17 +74,17 @@ function finish(root, state, before) {
 function undo(root, state) {
   if (state.stroke || !state.history.length) return;
   state.picture = state.history.pop();
-  tellPython(root, state);
+  report(root, state);
   draw(root, state);
 }
 
-function tellPython(root, state) {
+function report(root, state) {
   state.waiting = true;
   post(root, state);
   say(root, [counts(state, ', '), fullness(state)].filter(Boolean).join('. '));
 }
 
-// A stroke keeps the mode in which it began, whatever another finger chooses meanwhile.
+// A stroke keeps its mode, even if another finger chooses one meanwhile.
 const modeNow = state => state.stroke?.mode ?? state.mode;
 const rounded = value => Number(Math.max(-1, Math.min(1, value)).toFixed(DIGITS)) + 0; // no −0
 
@@ -98,7 +98,7 @@ function remove(state, isHit) {
   if (left.length < state.picture.length) state.picture = left;
 }
 
-// How far a point is from the way from one pixel to another.
+// The distance of a point from the segment between two pixels.
 function distance(state, { x, y }, from, to) {
   const [px, py] = pixelAt(state, x, y);
   const [dx, dy] = [to[0] - from[0], to[1] - from[1]];
@@ -109,13 +109,13 @@ function distance(state, { x, y }, from, to) {
 
 const erase = (state, from, to) => remove(state, point => distance(state, point, from, to) <= RUBBER);
 
-// What a stroke begins with, and all that a tap or a key does: at the crosshair, without jitter.
+// The start of a stroke, a tap or a key: at the crosshair, without jitter.
 function dab(state, at) {
   if (modeNow(state) === ERASER) erase(state, at, at);
   else add(state, ...state.cross);
 }
 
-// Points at even distances along the way; what is left over counts for the next stretch.
+// Points at even distances along the segment; the rest of its length counts for the next one.
 function spray(state, from, to) {
   const length = Math.hypot(to[0] - from[0], to[1] - from[1]);
   let at = SPACING - state.stroke.travelled;

@@ -1,4 +1,4 @@
-// What does the visitor do? Pointer, finger, keys and buttons become strokes and choices.
+// Strokes and choices by pointer, finger, keys and buttons.
 
 const STEP = 1 / 20; // of an arrow key
 const FINE_STEP = 1 / 100;
@@ -43,11 +43,11 @@ function listen(root, state) {
 
   root.addEventListener('keydown', event => {
     if (state.stroke) return;
-    const wants = event.key.toLowerCase();
-    if ((event.ctrlKey || event.metaKey) && wants === 'z' && !event.shiftKey && !event.altKey) undo(root, state);
+    const pressed = event.key.toLowerCase();
+    if ((event.ctrlKey || event.metaKey) && pressed === 'z' && !event.shiftKey && !event.altKey) undo(root, state);
     else if (event.ctrlKey || event.metaKey || event.altKey) return;
-    else if (wants === 'e') choose(root, state, ERASER);
-    else if (/^[1-4]$/.test(wants) && wants <= state.names.length) choose(root, state, Number(wants) - 1);
+    else if (pressed === 'e') choose(root, state, ERASER);
+    else if (/^[1-4]$/.test(pressed) && pressed <= state.names.length) choose(root, state, Number(pressed) - 1);
     else if (event.target !== svg || !typed(root, state, event)) return;
     event.preventDefault();
   });
@@ -71,7 +71,7 @@ function listen(root, state) {
   state.observer = redrawOnResize(svg, () => draw(root, state));
 }
 
-// Whether a key means something on the square; if so, it is done.
+// Does what a key means on the square; returns whether it means anything.
 function typed(root, state, { key, shiftKey, repeat }) {
   const before = state.picture;
   const at = pixelAt(state, ...state.cross);
@@ -84,7 +84,7 @@ function typed(root, state, { key, shiftKey, repeat }) {
     return true;
   }
   if (key === ' ' || key === 'Enter') {
-    if (repeat) return true; // held down it would pile points up at one spot
+    if (repeat) return true; // held down it would add many points at one spot
     dab(state, at);
   } else if (key === 'Delete' || key === 'Backspace') {
     const far = point => distance(state, point, at, at);

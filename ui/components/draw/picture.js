@@ -1,4 +1,4 @@
-// How does the square look? Its buttons, grid, points and crosshair, and what is said aloud.
+// The picture of the square: buttons, grid, points, crosshair, and the texts for screen readers.
 
 const MARGIN = { left: 24, right: 8, top: 9, bottom: 23 }; // pixels; both pairs add up alike
 // One shape for each class, about equal in area: colour is not the only channel.
@@ -10,11 +10,11 @@ const SHAPES = [
 ];
 const ERASER_GLYPH = 'M-6 1.5L1-5.5L6-.5L.5 5H-2.5ZM-2.5-2L3 3.5M-3.5 6.5H6';
 
-// The row of classes and the eraser; made again only when there are others, or the focus would be lost.
+// The classes and the eraser, created anew only for other classes: otherwise the focus would be lost.
 function build(root, state, names, colours) {
   const outline = JSON.stringify([names, colours]);
   if (state.outline === outline) return;
-  if (state.names && state.names.length !== names.length) { // labels may mean nothing any more
+  if (state.names && state.names.length !== names.length) { // labels may be invalid now
     Object.assign(state, { stroke: null, waiting: false, history: [], picture: null });
   }
   Object.assign(state, { outline, names, colours });
@@ -85,7 +85,7 @@ function draw(root, state) {
   root.querySelector('.gc-draw-empty').style.display = state.picture.length ? 'none' : '';
   root.querySelector('.gc-draw-counts').textContent = counts(state, ' · ');
   root.querySelector('.gc-draw-full').textContent = fullness(state);
-  // Not `disabled`: that would take the focus away from whoever presses them with a key.
+  // Not `disabled`: then a button pressed by a key would lose the focus.
   assign(root.querySelector('.gc-draw-undo'), { 'aria-disabled': !state.history.length });
   assign(root.querySelector('.gc-draw-clear'), { 'aria-disabled': !state.picture.length });
 }
@@ -116,7 +116,7 @@ function drawGrid(root, state) {
 function drawPoints(root, state) {
   const layer = root.querySelector('.gc-draw-points');
   const nodes = new Map(state.picture.map(point => [point, state.nodes.get(point) ?? dot(state, point)]));
-  // Most often a point has been added at the end: the others are left alone.
+  // Usually a point was added at the end: the others stay as they are.
   const kept = new Set(nodes.values());
   for (const node of [...layer.children]) if (!kept.has(node)) node.remove();
   [...kept].forEach((node, at) => layer.children[at] !== node && layer.insertBefore(node, layer.children[at] ?? null));
@@ -148,7 +148,7 @@ function ring(root, state, [across, down]) {
   assign(root.querySelector('.gc-draw-ring'), { cx: across, cy: down, r });
 }
 
-// The eraser goes with the pointer as a ring, so that its reach can be seen.
+// A ring around the pointer shows the reach of the eraser.
 function hover(root, state, at) {
   state.hover = at;
   const isOver = at !== null && modeNow(state) === ERASER && isOnPaper(state, ...at);

@@ -1,7 +1,7 @@
-"""A pad: dots and arrows that the visitor takes hold of and moves with pointer, finger or keys.
+"""A pad: dots and arrows that the visitor drags with pointer or finger, or moves by keys.
 
-What is dragged moves in the browser at once; Python hears of it several times a second, and of
-the last position always.
+They move in the browser at once; Python receives positions several times a second, and always the
+last one.
 """
 
 from __future__ import annotations
@@ -10,8 +10,6 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
-
-import streamlit as st
 
 from ui.components import wire
 from ui.components.source import declare
@@ -48,17 +46,15 @@ def pad(
 
     A move calls ``on_move``, once, with ``st.session_state[key]["moved"]`` = {index, x, y, done,
     serial}, where x and y lie within the extent and ``done`` says that the visitor has let go. A
-    trigger value is there for one run only: ``on_move`` keeps what it needs. The positions drawn
-    are always those of ``handles``, except that a handle stays where the hand has it until Python
-    has heard of that. What lies outside the extent is shown hollow at the rim.
+    trigger's value is there for one run only: ``on_move`` stores what it needs. The positions drawn
+    are those of ``handles``, but a handle stays where the visitor has dragged it until Python has
+    received that. A handle outside the extent is shown hollow at the rim.
     ``polygon`` joins the dots, in their order, by a closed line.
     """
     _check(handles, extent)
 
-    def hear() -> None:
-        moved = st.session_state[key]["moved"]
-        if _is_sound(moved, len(handles), extent) and wire.is_news(key, moved["serial"]):
-            wire.keep(key, moved["serial"])
+    def receive() -> None:
+        if wire.receive(key, "moved", lambda moved: _is_sound(moved, len(handles), extent)):
             on_move()
 
     _component(
@@ -74,7 +70,7 @@ def pad(
             "polygon": polygon,
             "heard": wire.heard(key),
         },
-        on_moved_change=hear,
+        on_moved_change=receive,
     )
 
 

@@ -1,20 +1,20 @@
-// Handles to take hold of: they move in the browser at once, and Python hears of it now and then.
+// Handles to drag: they move in the browser at once, and Python receives their positions now and then.
 
 const STEPS = 40; // arrow keys take the extent in so many
 const FINE_STEPS = 200;
 const GAP_MS = 120; // a move is reported at most this often
-const KEYS = 'keys'; // holds a handle as a pointer does
+const KEYS = 'keys'; // the keyboard, among the holders of handles
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector('.gc-pad');
-  const state = (root.__gc ??= { handles: [], held: new Map(), outbox: new Map(), heard: 0, next: newest });
+  const state = (root.__gc ??= { handles: [], held: new Map(), outbox: new Map(), heard: 0, next: nextMessage });
   state.report = setTriggerValue;
   receive(root, state, data);
   if (!state.observer) listen(root, state);
   draw(root, state);
 }
 
-// ---- what Python says -----------------------------------------------------------------------
+// ---- from Python ----------------------------------------------------------------------------
 
 function receive(root, state, data) {
   Object.assign(state, { extent: data.extent, polygon: data.polygon, names: [data.x_name, data.y_name] });
@@ -26,7 +26,7 @@ function receive(root, state, data) {
   data.handles.forEach(({ x, y, colour }, index) => {
     const handle = state.handles[index];
     handle.group.style.setProperty('--gc-pad-colour', colour);
-    // What Python sends may be older than what the hand has done since: it must not jump back.
+    // Python's data may be older than the last drag: the handle must not jump back.
     const isOurs = isUnheard(state, handle.sent) || state.outbox.has(index) || isHeld(state, index);
     if (!isOurs) Object.assign(handle, { x, y });
   });
@@ -35,7 +35,7 @@ function receive(root, state, data) {
 
 const isHeld = (state, index) => [...state.held.values()].some(hold => hold.index === index);
 
-// ---- what Python hears ----------------------------------------------------------------------
+// ---- to Python ------------------------------------------------------------------------------
 
 function move(root, state, index, x, y) {
   const { extent, digits } = state;
@@ -63,8 +63,8 @@ function enqueue(root, state, index, done) {
   post(root, state);
 }
 
-// What wire.js sends next: the last word on a handle may overtake what is in flight about it.
-function newest(state) {
+// What wire.js sends next: the last position of a handle may overtake the one in flight.
+function nextMessage(state) {
   const [entry] = state.outbox.values();
   if (!entry) return null;
   const { index, done, since } = entry;
@@ -92,7 +92,7 @@ function listen(root, state) {
   svg.addEventListener('pointerdown', event => {
     if (event.button !== 0 || !handleOf(event.target)) return;
     event.preventDefault();
-    // Where the touch areas overlap, the nearest handle is meant, not the topmost.
+    // Where touch areas overlap, the nearest handle counts, not the topmost.
     const at = pixel(event);
     const far = ({ spot }) => Math.hypot(spot[0] - at[0], spot[1] - at[1]);
     const index = state.handles.reduce((best, handle, i, all) => (far(handle) <= far(all[best]) ? i : best), 0);
@@ -107,7 +107,7 @@ function listen(root, state) {
     const hold = state.held.get(event.pointerId);
     if (!hold) return;
     const at = pixel(event);
-    // To take hold of a handle is not to move it, least of all one shown at the rim.
+    // A press alone moves no handle, least of all one that is shown at the rim.
     if (!hold.moved && at[0] === hold.from[0] && at[1] === hold.from[1]) return;
     move(root, state, hold.index, ...valueAt(state, at[0] + hold.shift[0], at[1] + hold.shift[1]));
   });
@@ -125,11 +125,11 @@ function listen(root, state) {
   });
   svg.addEventListener('keyup', event => ARROWS[event.key] && release(root, state, KEYS));
   svg.addEventListener('focusout', () => release(root, state, KEYS));
-  svg.addEventListener('focusin', () => tell(root, state));
+  svg.addEventListener('focusin', () => showHint(root, state));
   for (const name of ['pointerover', 'pointerout']) {
     svg.addEventListener(name, event => {
       state.hover = name === 'pointerover' ? indexOf(event.target) : -1;
-      tell(root, state);
+      showHint(root, state);
     });
   }
 

@@ -1,4 +1,4 @@
-// How does a pad look? Grid, handles, names that keep out of each other's way, the line below.
+// The picture of a pad: grid, handles, names that do not overlap, the line below.
 
 const MARGIN = { left: 38, right: 20, top: 24, bottom: 34 }; // pixels; both pairs add up alike
 const LINE_GAP = 40; // pixels, at least, between two lines of the grid
@@ -12,7 +12,7 @@ const SIDES = [[1, 0], [-1, 0], [0, -1], [0, 1], [1, -1], [-1, -1], [1, 1], [-1,
 const HINT = 'Drag, or Tab and arrow keys';
 const HOLLOW = 'Hollow: outside the pad, shown at its rim';
 
-// The handles' elements; made again only when there are others, or the focus would be lost.
+// The elements of the handles, created anew only for other handles: otherwise the focus would be lost.
 function build(root, state, given) {
   const outline = JSON.stringify(given.map(({ name, arrow }) => [name, arrow]));
   if (state.outline === outline) return;
@@ -45,10 +45,10 @@ const valueAt = (state, across, down) => [
   state.extent * (2 * (across - MARGIN.left) / side(state) - 1),
   state.extent * (1 - 2 * (down - MARGIN.top) / side(state)),
 ];
-const say = (state, value) => value.toFixed(state.digits).replace(/^-(0\.?0*)$/, '$1').replace('-', '−');
-const place = (state, { x, y }) => `${state.names[0]} ${say(state, x)}, ${state.names[1]} ${say(state, y)}`;
+const format = (state, value) => value.toFixed(state.digits).replace(/^-(0\.?0*)$/, '$1').replace('-', '−');
+const place = (state, { x, y }) => `${state.names[0]} ${format(state, x)}, ${state.names[1]} ${format(state, y)}`;
 
-// Where a handle is shown: outside the extent at the rim, an arrow still in its own direction.
+// The position at which a handle is shown: at the rim if it is outside; an arrow keeps its direction.
 function shown({ extent }, { x, y, arrow }) {
   if (arrow) {
     const shrink = Math.min(1, extent / Math.max(Math.abs(x), Math.abs(y), extent));
@@ -71,7 +71,7 @@ function draw(root, state) {
   });
   drawPolygon(root, state);
   drawNames(state, origin);
-  tell(root, state);
+  showHint(root, state);
 }
 
 function drawHandle(state, { name, group, x, y, spot, arrow }, origin) {
@@ -100,7 +100,7 @@ function drawHandle(state, { name, group, x, y, spot, arrow }, origin) {
   });
 }
 
-// Through the true places, cut off at the rim.
+// Through the true positions, clipped at the rim.
 function drawPolygon(root, state) {
   const box = { x: MARGIN.left, y: MARGIN.top, width: side(state), height: side(state) };
   assign(root.querySelector('.gc-pad-inside'), { ...box, viewBox: `${box.x} ${box.y} ${box.width} ${box.height}` });
@@ -111,10 +111,10 @@ function drawPolygon(root, state) {
 
 function drawGrid(root, state) {
   const { extent, size, names } = state;
-  const wanted = JSON.stringify([extent, size, names]);
-  if (state.grid === wanted) return;
-  state.grid = wanted;
-  // The smallest round step that leaves room, but one line at least beside the origin's.
+  const grid = JSON.stringify([extent, size, names]);
+  if (state.grid === grid) return;
+  state.grid = grid;
+  // The smallest round step that leaves room, with at least one line beside the origin's.
   const power = 10 ** Math.floor(Math.log10(extent) + 1e-9);
   const steps = [0.1, 0.2, 0.5, 1, 2, 5].map(factor => factor * power).filter(one => one <= extent * (1 + 1e-9));
   const step = steps.find(one => side(state) / 2 * one / extent >= LINE_GAP) ?? steps.at(-1);
@@ -140,12 +140,12 @@ function drawGrid(root, state) {
   root.querySelector('.gc-pad-grid').replaceChildren(...nodes);
 }
 
-// Each name on that side of its handle where it covers least, and rather where it was before.
+// Puts each name on the side of its handle where it covers least, preferably where it was before.
 function drawNames(state, origin) {
-  const inTheWay = [];
+  const obstacles = [];
   const between = (from, to) => {
     const parts = Math.ceil(Math.hypot(to[0] - from[0], to[1] - from[1]) / 6);
-    for (let n = 1; n < parts; n += 1) inTheWay.push([0, 1].map(i => from[i] + (to[i] - from[i]) * n / parts));
+    for (let n = 1; n < parts; n += 1) obstacles.push([0, 1].map(i => from[i] + (to[i] - from[i]) * n / parts));
   };
   const corners = state.polygon ? state.handles.filter(handle => !handle.arrow) : [];
   corners.forEach((corner, n) => between(corner.spot, corners[(n + 1) % corners.length].spot));
@@ -164,7 +164,7 @@ function drawNames(state, origin) {
     });
     const has = (box, [x, y]) => x > box.x - 2 && x < box.right + 2 && y > box.y - 2 && y < box.bottom + 2;
     const costs = boxes.map((box, n) => n * 0.1 - (n === handle.side ? 1.5 : 0)
-      + inTheWay.filter(point => has(box, point)).length + 3 * dots.filter(point => has(box, point)).length
+      + obstacles.filter(point => has(box, point)).length + 3 * dots.filter(point => has(box, point)).length
       + 40 * taken.filter(b => box.x < b.right && b.x < box.right && box.y < b.bottom && b.y < box.bottom).length
       + (box.x < 2 || box.right > state.size - 2 || box.y < 2 || box.bottom > state.size - 2 ? 80 : 0));
     handle.side = costs.indexOf(Math.min(...costs));
@@ -174,8 +174,8 @@ function drawNames(state, origin) {
   });
 }
 
-// The line below: the handle that the visitor holds, points at or has the focus on.
-function tell(root, state) {
+// The line below: the handle that is dragged, under the pointer or focused.
+function showHint(root, state) {
   const focused = state.handles.findIndex(handle => handle.group === document.activeElement);
   const [hold] = state.held.values();
   const index = hold?.index ?? (state.hover >= 0 ? state.hover : focused);

@@ -28,12 +28,12 @@ _component = declare("plotly_js")
 def plotly_url() -> str:
     """Return a relative URL of plotly.js; copy it into ``static/`` the first time.
 
-    Raises ``OSError`` where that cannot be written; then nothing of a copy stays behind.
+    Raises ``OSError`` where that cannot be written; no part of a copy stays behind.
     """
     target = STATIC / f"plotly-{version('plotly')}.min.js"
     if not target.exists() or target.stat().st_size != PLOTLY_SOURCE.stat().st_size:
         STATIC.mkdir(exist_ok=True)
-        part = target.with_suffix(f".{os.getpid()}.{get_ident()}.part")  # two may come at once
+        part = target.with_suffix(f".{os.getpid()}.{get_ident()}.part")  # one for each thread
         try:
             shutil.copyfile(PLOTLY_SOURCE, part)
             os.replace(part, target)
@@ -45,7 +45,7 @@ def plotly_url() -> str:
 def preload() -> None:
     """Let the browser load plotly.js while the server prepares the page's pictures.
 
-    Where there is no file to load, whoever draws a picture says so.
+    Where the file is missing, the pictures report it.
     """
     with suppress(OSError):
         _component(key="plotly_js", data=json.dumps(plotly_url()).encode())

@@ -1,4 +1,4 @@
-// Begins to load plotly.js; a picture that needs it says why it did not come.
+// Begins to load plotly.js; errors are reported by the pictures that need it.
 export default function ({ data }) {
   loadPlotly(JSON.parse(new TextDecoder().decode(data))).catch(() => {});
 }

@@ -1,11 +1,8 @@
-"""A table to choose a row of: by a click anywhere on it, or by keys."""
+"""A table whose rows can be chosen, by a click or by keys."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
-
-import streamlit as st
 
 from ui.components import wire
 from ui.components.source import declare
@@ -24,7 +21,7 @@ def rows(
 ) -> None:
     """Draw ``cells``, a row of plain texts for each word, one text for each of ``columns``.
 
-    The row of ``chosen`` is marked. Whoever chooses a row calls ``on_choose`` with its word, once.
+    The row of ``chosen`` is marked. Choosing a row calls ``on_choose`` with its word, once.
     ``label`` is read aloud.
     """
     for word, texts in cells.items():
@@ -33,10 +30,8 @@ def rows(
                 f"The row “{word}” has {len(texts)} cells; the table has {len(columns)} columns."
             )
 
-    def hear() -> None:
-        picked = st.session_state[key]["picked"]
-        if _is_sound(picked, cells) and wire.is_news(key, picked["serial"]):
-            wire.keep(key, picked["serial"])
+    def receive() -> None:
+        if picked := wire.receive(key, "picked", lambda message: message["word"] in cells):
             on_choose(picked["word"])
 
     _component(
@@ -48,13 +43,5 @@ def rows(
             "chosen": chosen,
             "heard": wire.heard(key),
         },
-        on_picked_change=hear,
+        on_picked_change=receive,
     )
-
-
-def _is_sound(picked: Any, cells: Mapping[str, Sequence[str]]) -> bool:
-    """Whether a browser's message is one that our own script could have sent."""
-    try:
-        return picked["word"] in cells and wire.is_serial(picked["serial"])
-    except (TypeError, KeyError):
-        return False

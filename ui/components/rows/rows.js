@@ -1,35 +1,35 @@
-// A table to choose a row of: what stands first in a row is a button, and all of the row can be clicked.
-// Comes after wire.js.
+// A table whose rows can be chosen: the first cell of a row is a button, and all of the row can be
+// clicked. Comes after wire.js.
 //
-// Python says { label, columns, rows: [{ word, cells }], chosen, heard }, and hears "picked" with
-// { word, serial }. A row that is clicked is marked at once, before Python has answered.
+// Python sends { label, columns, rows: [{ word, cells }], chosen, heard } and receives "picked" with
+// { word, serial }. A clicked row is marked at once, before Python has answered.
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const table = parentElement.querySelector('.gc-rows');
-  const state = (table.__gc ??= { heard: 0, next: waiting });
+  const state = (table.__gc ??= { heard: 0, next: nextMessage });
   state.report = setTriggerValue;
   hear(state, data.heard);
   if (!state.text) table.addEventListener('click', event => pick(table, state, event));
   const text = JSON.stringify([data.label, data.columns, data.rows]);
-  if (text !== state.text) fill(table, data); // else whoever uses keys keeps their place
+  if (text !== state.text) fill(table, data); // otherwise the focus would be lost
   state.text = text;
-  if (!isUnheard(state, state.flying) && !state.wanted) mark(table, data.chosen);
+  if (!isUnheard(state, state.flying) && !state.picked) mark(table, data.chosen);
   post(table, state);
 }
 
-const waiting = state => state.wanted && { name: 'picked', take: () => taken(state) };
+const nextMessage = state => state.picked && { name: 'picked', take: () => takePick(state) };
 
-function taken(state) {
-  const word = state.wanted;
-  state.wanted = null;
+function takePick(state) {
+  const word = state.picked;
+  state.picked = null;
   return { word };
 }
 
 function pick(table, state, event) {
   const row = event.target.closest('tbody tr');
-  if (!row || String(window.getSelection())) return; // text may be marked, to copy it
-  state.wanted = row.dataset.word;
-  mark(table, state.wanted);
+  if (!row || String(window.getSelection())) return; // text is being selected
+  state.picked = row.dataset.word;
+  mark(table, state.picked);
   post(table, state);
 }
 

@@ -1,21 +1,19 @@
 """A strip of dots, one for every seed: a row for each kind of model, drawn in SVG.
 
-It is no Plotly chart: Streamlit's would load a plotly.js of its own, a second on every first visit.
+No Plotly chart: Streamlit's would load a plotly.js of its own, a second on every first visit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
-import streamlit as st
 
 from ui.components import wire
 from ui.components.source import declare
 from ui.drawing.panels import round_numbers
 
-ROOM = 0.06  # of the range, beyond both ends of it
+ROOM = 0.06  # of the range, added at both ends
 LEAST_RANGE = 1.0  # in percent: equal accuracies stand in the middle
 _component = declare("strip")
 
@@ -33,7 +31,7 @@ def strip(
 ) -> None:
     """Draw ``accuracies``, shares (S,) by the name of their row, each row in one of ``colours``.
 
-    ``shown`` is the place of the seed that is ringed. ``label`` is read aloud, ``title`` stands
+    ``shown`` is the index of the seed that is ringed. ``label`` is read aloud, ``title`` stands
     under the axis. With ``on_pick`` dots are buttons; a press calls it with the seed, once.
     """
     percents = {name: 100 * np.asarray(values, float) for name, values in accuracies.items()}
@@ -42,10 +40,9 @@ def strip(
     room = max(ROOM * (high - low), (LEAST_RANGE - (high - low)) / 2, 0.0)
     low, high = low - room, high + room
 
-    def hear() -> None:
-        picked = st.session_state[key]["picked"]
-        if on_pick and _is_sound(picked, seeds) and wire.is_news(key, picked["serial"]):
-            wire.keep(key, picked["serial"])
+    def receive() -> None:
+        picked = wire.receive(key, "picked", lambda message: message["seed"] in seeds)
+        if on_pick and picked:
             on_pick(picked["seed"])
 
     _component(
@@ -64,13 +61,5 @@ def strip(
             "picks": on_pick is not None,
             "heard": wire.heard(key),
         },
-        on_picked_change=hear,
+        on_picked_change=receive,
     )
-
-
-def _is_sound(picked: Any, seeds: Sequence[int]) -> bool:
-    """Whether a browser's message is one that our own script could have sent."""
-    try:
-        return picked["seed"] in seeds and wire.is_serial(picked["serial"])
-    except (TypeError, KeyError):
-        return False

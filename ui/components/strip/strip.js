@@ -1,21 +1,21 @@
 // A dot for every seed, a row for each kind of model. Comes after wire.js and svg.js.
 //
-// Python says { label, title, rows: [{ name, colour, values }], seeds, shown, range, ticks, picks,
-// heard }, and hears "picked" with { seed, serial }. A dot that is picked is ringed at once, before
-// Python has answered.
+// Python sends { label, title, rows: [{ name, colour, values }], seeds, shown, range, ticks, picks,
+// heard } and receives "picked" with { seed, serial }. A picked dot is ringed at once, before Python has
+// answered.
 
 const ROW = 44; // pixels high
 const FOOT = 40; // for the axis and its title
 const LETTER = 7; // pixels wide, about, in the names of rows
 const RADIUS = { other: 5, shown: 7 };
-const SPREAD = 10; // pixels up and down, so that equal accuracies are both seen
+const SPREAD = 10; // pixels up and down, so that dots of equal accuracy do not cover each other
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const svg = parentElement.querySelector('.gc-strip');
-  const state = (svg.__gc ??= { heard: 0, next: awaited });
+  const state = (svg.__gc ??= { heard: 0, next: nextMessage });
   state.report = setTriggerValue;
   hear(state, data.heard);
-  if (!isUnheard(state, state.flying) && state.wanted === undefined) state.shown = data.shown;
+  if (!isUnheard(state, state.flying) && state.picked === undefined) state.shown = data.shown;
   state.data = data;
   state.redraw = () => drawStrip(svg, state);
   if (!state.wired) redrawOnResize(svg, () => state.redraw());
@@ -24,11 +24,11 @@ export default function ({ data, parentElement, setTriggerValue }) {
   post(svg, state);
 }
 
-const awaited = state => state.wanted !== undefined && { name: 'picked', take: () => takePick(state) };
+const nextMessage = state => state.picked !== undefined && { name: 'picked', take: () => takePick(state) };
 
 function takePick(state) {
-  const seed = state.wanted;
-  state.wanted = undefined;
+  const seed = state.picked;
+  state.picked = undefined;
   return { seed };
 }
 
@@ -75,7 +75,7 @@ function drawStrip(svg, state) {
 
 function choose(svg, state, place) {
   state.shown = place;
-  state.wanted = state.data.seeds[place];
+  state.picked = state.data.seeds[place];
   state.redraw();
   post(svg, state);
 }

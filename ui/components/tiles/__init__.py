@@ -1,6 +1,6 @@
-"""Tiles to choose from: each a picture, a name, which is a button, and one line of words.
+"""Tiles to choose from: each a picture, a name, which is a button, and one line of text.
 
-What is a tile lies in a container whose key begins with ``tile_``: the whole of it can be clicked.
+Each tile is a container whose key begins with ``tile_``; a click anywhere on it chooses it.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ def draw_tiles(
     on_choose: Callable[[str], None],
     width: int | Literal["content"] = PICTURE_WIDTH,
 ) -> None:
-    """All ``tiles`` in rows; whoever chooses one calls ``on_choose`` with its word.
+    """Draw ``tiles`` in rows; choosing one calls ``on_choose`` with its word.
 
-    Pictures are so many pixels wide. Files have the "content"'s own width, unless the page's style
-    says another: Streamlit would make a file smaller with every run, and it would look blurred.
+    Pictures are ``width`` pixels wide. For files pass "content": Streamlit would scale a file down
+    in every run, and it would look blurred.
     """
     with st.container(key=f"tiles_{key}", horizontal=True, gap="small"):
         for word, tile in tiles.items():

@@ -32,9 +32,9 @@ Readout = Sequence[tuple[str, Sequence[str]]]  # label, names of arrays (R, C)
 
 @dataclass(frozen=True)
 class Legend:
-    """A strip of colours with a word at both ends; or ``keys``, a colour for each of some words.
+    """A colour scale with a word at both ends; or ``keys``, a colour for each of some words.
 
-    ``note`` is what else is to be known of the picture: one text, or one for each frame.
+    ``note`` is another text below the picture: one, or one for each frame.
     """
 
     scale: Sequence[tuple[float, str]]
@@ -46,10 +46,10 @@ class Legend:
 
 @dataclass(frozen=True, eq=False)
 class _Sent:
-    """What is the same whenever a view is sent: worked out once, for all visitors."""
+    """The parts of a message that are the same for all visitors."""
 
     columns: list[list[dict[str, Any]]]
-    entries: dict[str, dict[str, Any]]  # what the header says of each array
+    entries: dict[str, dict[str, Any]]  # of the header, one for each array
     arrays: bytes  # see `pack`
 
 
@@ -57,23 +57,23 @@ _sent: WeakKeyDictionary[View, _Sent] = WeakKeyDictionary()
 
 
 def _sent_of(view: View) -> _Sent:
-    found = _sent.get(view)
-    if found is None:
+    sent = _sent.get(view)
+    if sent is None:
         columns = [[asdict(panel) for panel in panels] for panels in view.columns]
-        found = _sent[view] = _Sent(columns, *pack(view.arrays, view.framed))
-    return found
+        sent = _sent[view] = _Sent(columns, *pack(view.arrays, view.framed))
+    return sent
 
 
 def pack(
     arrays: dict[str, np.ndarray], framed: frozenset[str]
 ) -> tuple[dict[str, dict[str, Any]], bytes]:
-    """What is said of each array, and all of them, little-endian, after a head.
+    """Return an entry of the header for each array, and the bytes of all, little-endian.
 
-    Arrays of one or two unsigned bytes a number are sent as they are, all others as float32.
+    Arrays of ``uint8`` and ``uint16`` are sent as they are, all others as float32.
     """
     entries, blobs, offset = {}, [], large.HEAD
     for name, array in arrays.items():
-        with np.errstate(over="ignore"):  # beyond float32 is infinite: read off as "–"
+        with np.errstate(over="ignore"):  # beyond float32 it is infinite, shown as "–"
             kind = SENT_AS.get(array.dtype, "<f4")
             blob = np.ascontiguousarray(array, dtype=kind)
         entry = {"shape": blob.shape, "offset": offset, "framed": name in framed}
@@ -116,27 +116,26 @@ def view3d(
 ) -> None:
     """Draw ``view``.
 
-    ``captions`` holds one line per frame for every column (or a single line); ``readouts`` what is
-    read off at the point under the pointer, else at the marked one or at ``rest``: "label =
-    number", or a label with {} in it, each of which becomes a number. Without ``frame_labels``
-    there is nothing to play. A click calls ``on_pick`` with ``st.session_state[key]["pick"]`` =
+    ``captions`` holds one line per frame for every column (or a single line); ``readouts`` the
+    numbers at the point under the pointer, else at the marked one or at ``rest``: "label = number",
+    or a label in which each {} becomes a number. Without ``frame_labels`` nothing plays. A click
+    calls ``on_pick`` with ``st.session_state[key]["pick"]`` =
     {row, column}; the end of a Play calls ``on_stop`` with ``["stop"]`` = {frame}. Views with one
     ``camera_key`` (by default ``key``) share the visitor's camera. With ``scrub`` there is a
     timeline of its own to drag and step along. A new ``serial`` makes the view adopt ``frame`` and
     ``pick`` again; of one ``family``, as of a run that grows, only where the visitor looked at the
     last frame.
 
-    The camera is that of ``view``, as near as all that is drawn fits, until the visitor turns it; a
-    new ``scene`` begins with it again. What ``stale`` says lies over pictures that are dimmed, as
-    of what was asked for before; so are pictures while one of their ``choices``, parameters of the
-    link, has changed and is not answered yet. Frames stand at ``places`` along the timeline, evenly
-    unless said; a click on a panel without points of the chart goes to the nearest. ``readings``
-    are paragraphs, one per frame, ``ends`` what the ends of the timeline are called; in these and
-    in captions ** marks what is bold. With ``arrive`` the frames play once by themselves when the
-    page is opened.
-    The pictures are as high as the window leaves room when ``spare`` pixels of it are taken by all
-    else. They come into the window once for every new number ``reveal``, 0 apart. What takes the
-    full width is ``wide_pixels`` high; ``click_does`` is what the hint says of clicks on it.
+    The camera is that of ``view``, as near as everything fits, until the visitor turns it; a new
+    ``scene`` begins with it again. The text ``stale`` lies over dimmed pictures of the previous
+    request; pictures are dimmed, too, while one of their ``choices``, parameters of the link, has
+    changed and Python has not answered. Frames stand at ``places`` along the timeline, by default
+    evenly; a click on a panel without points of the chart goes to the nearest frame. ``readings``
+    are paragraphs, one per frame, ``ends`` the names of the timeline's ends; in these and in
+    captions ** marks bold text. With ``arrive`` the frames play once when the page is opened.
+    ``spare`` pixels of the window's height are left to the rest of the page. The pictures scroll
+    into the window once for every new number ``reveal`` except 0. Panels of full width are
+    ``wide_pixels`` high; ``click_does`` is the hint's text on clicks there.
     """
     try:
         plotly = plotly_url()
@@ -194,12 +193,12 @@ def view3d(
 
 
 def clicked(key: str) -> str | None:
-    """The grid point that was clicked last in the view ``key``, as links write it: row.column."""
+    """Return the grid point clicked last in the view ``key``, as in links: row.column."""
     point = (st.session_state.get(key) or {}).get("pick")
     return f"{int(point['row'])}.{int(point['column'])}" if point else None
 
 
 def stopped(key: str, frames: int) -> int | None:
-    """Where the view ``key``, of so many ``frames``, was let go or stopped playing."""
+    """Return the frame at which the view ``key``, of so many ``frames``, was let go or stopped."""
     stop = (st.session_state.get(key) or {}).get("stop")
     return min(max(int(stop["frame"]), 0), frames - 1) if stop else None

@@ -1,26 +1,24 @@
-// From where is it seen? All scenes of a view share one camera, which outlives a change of pages.
+// The camera that all scenes of a view share; it stays over a change of pages.
 
 const HOME = 'Home';
 const TURN = 8 * Math.PI / 180; // radians, of an arrow key
-const NEARER = 0.9; // of the way to the middle, of a plus
-const STEEPEST = 1.5; // radians above the ground: overhead, left and right would change places
+const NEARER = 0.9; // share of the distance that is left after a plus
+const STEEPEST = 1.5; // radians above the ground: overhead, left and right would be exchanged
 const SETTLED_MS = 40; // after which a zoom has been applied
-const SAME = 1e-6; // what two cameras may differ by and be one
+const SAME = 1e-6; // difference of two cameras that count as the same
 const CAMERAS = (window.__gcCameras ??= {});
-const SCENES = (window.__gcSceneOf ??= {}); // what each camera looks at
+const SCENES = (window.__gcSceneOf ??= {}); // the scene of each camera
 const TURNED = (window.__gcTurned ??= new Set()); // views that the visitor has turned
 
-const FIELD = Math.PI / 4; // radians: what Plotly's cameras see, from below to above
-const ROOM = 0.9; // of half the panel, for what is drawn
-const NOTES_ROOM = 28; // pixels at least at each edge, with words at the corners of what is drawn
+const FIELD = Math.PI / 4; // radians: the vertical field of Plotly's cameras
+const ROOM = 0.9; // share of half the panel, for the scene
+const NOTES_ROOM = 28; // pixels at each edge at least, with words at the corners of the scene
 const AXES_ROOM = 0.62; // with numbers and titles along the axes
-
-const scenesOf = state => state.plots.map(plot => plot.div).filter(div => div.classList.contains('gc-scene'));
 
 const cameraNow = div => div._fullLayout?.scene?._scene?.getCamera();
 
-// The camera of a view: a copy, or the home of Python until there is one. Edge-on, where the planes
-// of two sides are not the same, each ``panel`` has the camera of its column.
+// A copy of the view's camera, which is Python's at first. Edge-on, where the planes of two columns
+// differ, each `panel` has the camera of its column.
 function cameraOf(state, panel = null) {
   const column = state.apart ? state.header.columns.findIndex(({ panels }) => panels.includes(panel)) : -1;
   return structuredClone(state.apart?.[column] ?? (CAMERAS[state.header.key] ??= fitted(state, state.header.camera)));
@@ -53,7 +51,7 @@ function showCameras(state, from = null) {
   });
 }
 
-// Another picture is better seen from elsewhere; the same one, after a change of pages, as it was.
+// Another scene begins with its own camera; the same one, after a change of pages, keeps the visitor's.
 function beginScene(root, state) {
   const { key, scene } = state.header;
   if (key in SCENES && SCENES[key] !== scene) {
@@ -78,7 +76,7 @@ const inUnits = (point, { layout }) => ['x', 'y', 'z'].map((axis, i) => {
   return ((point[i] - low) / (high - low) - 0.5) * layout.aspectratio[axis];
 });
 
-// What must be seen of a scene: the points that Python names, or all of its boxes.
+// The points of a scene that must be visible: those that Python names, or the corners of its boxes.
 function mustBeSeen(panel) {
   if (panel.fits.length) return panel.fits;
   if (panel.inside.length) return panel.inside.map(point => inUnits(point, panel));
@@ -89,13 +87,13 @@ function mustBeSeen(panel) {
   });
 }
 
-// The box of the shown frame, where each has its own.
+// Uses the box of the shown frame, where each frame has its own.
 function fitBoxes({ header, frame }) {
   header.columns.flatMap(column => column.panels).filter(panel => panel.layouts.length)
     .forEach(panel => { panel.layout = panel.layouts[Math.min(frame, panel.layouts.length - 1)]; });
 }
 
-// Where a point stands in the picture: pixels right of its middle and down from it.
+// The position of a point in the picture: pixels to the right of its middle and down.
 function inPicture(point, panel, camera, div) {
   const centre = vector(camera.center);
   const from = (a, b) => a.map((x, i) => x - b[i]);
@@ -107,9 +105,8 @@ function inPicture(point, panel, camera, div) {
   return [scale * dot(place, right), -scale * dot(place, cross(towards, right))];
 }
 
-// The camera that looks from the same direction, as near as everything fits into every scene.
-// One that is to see a plane as a line stands in it, as high as the point ``level`` of the plane.
-// Of one ``column`` alone, where each has a camera of its own.
+// The camera in the same direction, as near as everything fits into every scene, or into those of one
+// `column`. To show a plane as a line it stands in the plane, as high as its point `level`.
 function fitted(state, camera, level = null, column = null) {
   const panels = state.plots.filter(({ c }) => column === null || c === column)
     .map(({ div, c, p }) => ({ div, panel: state.header.columns[c].panels[p] }))
@@ -125,7 +122,7 @@ function fitted(state, camera, level = null, column = null) {
       * (panel.notes.length ? size - 2 * notes[i] : size * room));
     return mustBeSeen(panel).map(p => [dot(p, right) / wide, dot(p, over) / tall, dot(p, towards), wide, tall]);
   });
-  // In the plane of the picture the nearest place from which both edges are seen, then the other.
+  // For both directions in the picture: the middle, and the nearest distance that shows both edges.
   const spread = i => {
     const after = Math.max(...seen.map(p => p[i] + p[2]));
     const before = Math.max(...seen.map(p => p[2] - p[i]));
@@ -139,7 +136,7 @@ function fitted(state, camera, level = null, column = null) {
   return { eye: place(centre.map((x, i) => x + far * towards[i])), up: camera.up, center: place(centre) };
 }
 
-// The panels have another size: fit again, unless the visitor has chosen from where to look.
+// Fits again after a change of size, unless the visitor has turned the view.
 function refit(state) {
   if (TURNED.has(state.header.key)) return;
   delete CAMERAS[state.header.key];
@@ -147,7 +144,7 @@ function refit(state) {
   TURNED.delete(state.header.key);
 }
 
-// What turns one scene turns them all.
+// Turns all scenes when one is turned.
 function shareCamera(state, div) {
   div.on('plotly_relayouting', e => e['scene.camera'] && setCamera(state, e['scene.camera'], div));
   div.on('plotly_relayout', e => {
@@ -172,7 +169,7 @@ function shareCamera(state, div) {
   }), { passive: true, capture: true });
 }
 
-// Whether a key means something to the camera; if so, it is done.
+// Does what a key means to the camera; returns whether it means anything.
 function turned(state, key) {
   const turn = { ArrowLeft: [-TURN, 0], ArrowRight: [TURN, 0], ArrowUp: [0, TURN], ArrowDown: [0, -TURN] }[key];
   const zoom = { '+': NEARER, '=': NEARER, '-': 1 / NEARER }[key];

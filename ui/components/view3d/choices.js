@@ -1,12 +1,11 @@
-// Is what is shown still what the link says? From the moment of a choice until Python has answered it
-// is not, and is dimmed.
+// Pictures are dimmed from the moment of a choice in the link until Python has answered it.
 
 const chosen = state => {
-  const said = new URLSearchParams(location.search);
-  return JSON.stringify((state.header.choices ?? []).map(name => said.getAll(name)));
+  const link = new URLSearchParams(location.search);
+  return JSON.stringify((state.header.choices ?? []).map(name => link.getAll(name)));
 };
 
-// Streamlit marks as stale what a running script has not sent again yet.
+// Streamlit marks elements as stale that a running script has not sent again yet.
 function watchChoices(root, state) {
   const box = root.closest('[data-testid="stElementContainer"]');
   state.answered ??= chosen(state);

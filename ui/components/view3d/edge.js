@@ -1,4 +1,4 @@
-// Where is a flat side seen as a line? Edge-on, with one camera, or one for each side.
+// Edge-on: the camera from which a flat sheet is a line, or one for each column.
 
 function lookEdgeOn(root, state) {
   state.edge = !state.edge;

@@ -1,9 +1,9 @@
-// Which words stand in a scene, and where?
+// Words in a scene.
 
 const LETTERS = 12; // pixels, of words in a scene
 const LETTER = 0.55 * LETTERS; // wide, on average
 const LINE_HEIGHT = 1.5 * LETTERS;
-const MOST_STEPS = 12; // that a word goes to be free
+const MOST_STEPS = 12; // by which a word is moved to be free
 const PAPER = 0.7; // opaque, behind a word
 const OUTWARDS = 16; // pixels from its point
 
@@ -11,7 +11,7 @@ const atCorner = note => !note.right && !note.down;
 const widthOf = text => LETTER * text.replace(/<[^>]*>/g, '').length;
 const roomOf = ({ text }) => OUTWARDS + widthOf(text) / 2; // pixels beside its corner
 
-// Words beside points, with lines between them, none upon another; nothing where a point is not known.
+// Words beside points, with lines between them and without overlaps; none for unknown points.
 function leaders(panel, state, div) {
   const camera = state.camera(panel);
   const known = panel.notes.map(note => ({ ...note, point: pointOf(note, state) }))
@@ -33,7 +33,7 @@ function pointOf({ prefix, place }, state) {
   });
 }
 
-// Out of the way of those that have been placed.
+// Without an overlap with those that were placed.
 function leader(note, middle, placed, paper) {
   const { text, point: [x, y, z], at: [across, below], right, down } = note;
   const away = [across - middle[0], below - middle[1]];

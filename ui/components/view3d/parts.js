@@ -1,16 +1,15 @@
-// How does a scene treat its parts? Some are seen through, drawn beneath others, or forget.
+// Corrections of the parts that Plotly's WebGL draws in a scene.
 
-// What Plotly's WebGL draws in a scene; nothing of a plane.
+// The parts of a scene; none of a plane.
 const partsOf = div => div._fullLayout?.scene?._scene?.glplot.objects ?? [];
 
-// What answers no hover (plane, lines, data) must not hide the surface from the pointer either.
+// Parts without hover (plane, lines, data) must not hide the surface from the pointer.
 function seeThrough(div) {
   partsOf(div).filter(part => part._trace?.data.hoverinfo === 'skip')
     .forEach(part => { part.drawPick = () => {}; });
 }
 
-// What lies in one plane with a sheet is drawn a little behind it, or they would shine through each
-// other in specks.
+// Parts in the plane of a sheet are drawn a little behind it: otherwise specks of both would show.
 function putUnder(div) {
   for (const part of partsOf(div).filter(each => each._trace?.data.meta === 'under')) {
     for (const name of ['draw', 'drawTransparent']) {
@@ -26,9 +25,9 @@ function putUnder(div) {
   }
 }
 
-// What a mesh says of a triangle that it has no more: nothing. Plotly answers the pointer from the
-// last picture, also while the next one, of fewer triangles, is not drawn yet, and would throw.
-function forgetful(div) {
+// Ignores hits of triangles that a mesh no longer has. Plotly finds hits in the last picture, also while
+// the next one, of fewer triangles, is not drawn yet, and would throw.
+function ignoreGone(div) {
   for (const mesh of partsOf(div).filter(part => part.cells)) {
     mesh.pick = function pick(seen) {
       const known = seen && this.cells[seen.value[0] + (seen.value[1] << 8) + (seen.value[2] << 16)];

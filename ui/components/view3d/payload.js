@@ -1,43 +1,42 @@
-// What has Python sent? A header, and arrays of which one frame is taken at a time.
+// Python's data: a header, and arrays of which one frame is used at a time.
 
 // The header comes with every run of the page; the arrays, megabytes, once from an address of their
-// own. For a moment that may be gone, while a run of the page is between dropping and renewing it.
-// A run that grows may send more than a line carries: while one film comes others wait, and only the
-// newest of them is asked for.
-const KEPT_LOADS = 4; // for the pictures of a page, and those just before
+// own. For a moment it may be gone, while a run of the page drops and renews it. A run that grows may
+// send more than a connection carries: while one film loads, others wait, and only the newest is loaded.
+const MOST_LOADS = 4; // for the pictures of a page, and those just before
 const TRIES = 6;
 const PAUSE = 200; // milliseconds before the second try; each pause is twice the one before
 const loads = new Map(); // by address, oldest first: promises
 
 async function newest(state, address) {
-  state.wanted = address;
-  const isWanted = () => state.wanted === address;
+  state.address = address;
+  const isNewest = () => state.address === address;
   while (state.coming && state.coming !== address) {
     await state.arrival;
-    if (!isWanted()) return null;
+    if (!isNewest()) return null;
   }
-  const arrival = load(address, isWanted);
+  const arrival = load(address, isNewest);
   state.coming = address;
   state.arrival = arrival.catch(() => {}).then(() => { if (state.coming === address) state.coming = null; });
   return arrival;
 }
 
-function load(address, isWanted) {
-  const found = loads.get(address) ?? bring(address, isWanted);
+function load(address, isNewest) {
+  const buffer = loads.get(address) ?? fetchAgain(address, isNewest);
   loads.delete(address);
-  loads.set(address, found);
-  found.catch(() => loads.delete(address));
-  while (loads.size > KEPT_LOADS) loads.delete(loads.keys().next().value);
-  return found;
+  loads.set(address, buffer);
+  buffer.catch(() => loads.delete(address));
+  while (loads.size > MOST_LOADS) loads.delete(loads.keys().next().value);
+  return buffer;
 }
 
-async function bring(address, isWanted) {
+async function fetchAgain(address, isNewest) {
   for (let pause = PAUSE, tries = 1; ; pause *= 2, tries++) {
     try {
       const answer = await fetch(address);
       if (answer.ok) return await answer.arrayBuffer();
-    } catch {} // no network, or not to the end
-    if (tries === TRIES || !isWanted()) throw new Error('its numbers did not come');
+    } catch {} // no network, or it broke off
+    if (tries === TRIES || !isNewest()) throw new Error('its data did not load');
     await new Promise(resolve => { setTimeout(resolve, pause); });
   }
 }
@@ -48,7 +47,7 @@ const KINDS = { 1: Uint8Array, 2: Uint16Array, 4: Float32Array };
 function unpack(entries, buffer) {
   return Object.fromEntries(Object.entries(entries).map(([name, { shape, offset, framed, bytes }]) => {
     const count = shape.reduce((p, q) => p * q, 1);
-    // Unaligned: slice before viewing as numbers.
+    // A copy: numbers must be aligned.
     const values = new KINDS[bytes](buffer.slice(offset, offset + bytes * count));
     const inner = framed ? shape.slice(1) : shape;
     return [name, { values, inner, framed, size: inner.reduce((p, q) => p * q, 1) }];
@@ -73,12 +72,12 @@ function fill(spec, arrays, frame) {
     return take(spec.flat ? { ...array, inner: [array.size] } : array, frame);
   }
   return Object.fromEntries(Object.entries(spec).map(([k, v]) => {
-    const found = fill(v, arrays, frame);
-    return [k, k === 'customdata' ? found.map(known) : found];
+    const value = fill(v, arrays, frame);
+    return [k, k === 'customdata' ? value.map(known) : value];
   }));
 }
 
-// A row of numbers that are read off, with nothing where one is not known: Plotly writes "NaN" else.
+// A row of numbers with `undefined` for unknown ones, which Plotly would write as "NaN".
 const known = row => Array.from(row, number => (Number.isNaN(number) ? undefined : number));
 
 // One number of an array at a grid point; a chart's axis has columns along x and rows along y.

@@ -114,17 +114,17 @@ function layoutOf(root, panel, state, div) {
     scene: { ...rest, annotations, camera, xaxis: axis(xaxis, 0), yaxis: axis(yaxis, 1), zaxis: axis(zaxis, 2) } };
 }
 
-// Lines over the page itself have the colour of its text.
+// Lines drawn on the page itself have the colour of its text.
 function inked(trace, ink) {
   return trace.line?.color === 'ink' ? { ...trace, line: { ...trace.line, color: ink } } : trace;
 }
 
-// Plotly hears of the window's size alone, and draws 700 pixels wide what has no width yet: a page
-// may show a view a moment after it was drawn.
+// Plotly follows the window's size only, and draws 700 pixels wide what has no width yet: a page may
+// show a view a moment after it was drawn.
 function resize(state, div) {
   const { clientWidth, clientHeight, _fullLayout: drawn } = div;
   if (!drawn || !clientWidth || !clientHeight) return;
-  const off = (size, place) => Math.abs(size - place) > 1; // less is nothing to Plotly
+  const off = (size, place) => Math.abs(size - place) > 1; // Plotly ignores less
   if (off(drawn.width, clientWidth) || off(drawn.height, clientHeight)) state.Plotly.Plots.resize(div);
 }
 
@@ -136,7 +136,7 @@ function hasNewSize(div) {
   return changed;
 }
 
-async function draw(root, state, wanted) {
+async function draw(root, state, isDrawn) {
   const { header, arrays, frame, Plotly } = state;
   const ink = getComputedStyle(root).getPropertyValue('--st-text-color').trim();
   fitBoxes(state);
@@ -144,7 +144,7 @@ async function draw(root, state, wanted) {
   readOut(root, state);
   await Promise.all(state.plots.map(plot => {
     const panel = header.columns[plot.c].panels[plot.p];
-    if (!wanted(panel)) return null;
+    if (!isDrawn(panel)) return null;
     plot.div.__gcSize ??= `${plot.div.clientWidth} ${plot.div.clientHeight}`;
     const spot = { ...marker(panel, state), mode: 'markers', hoverinfo: 'skip',
       type: panel.kind === 'scene' ? 'scatter3d' : 'scatter',
@@ -152,11 +152,11 @@ async function draw(root, state, wanted) {
     const traces = fill(panel.traces, arrays, frame).map(trace => inked(trace, ink));
     return Plotly.react(plot.div, linked(panel) ? [...traces, spot] : traces,
       layoutOf(root, panel, state, plot.div), { displayModeBar: false }).then(div => {
-      // Its panel may have gone meanwhile: what nobody sees must not hold on to a WebGL context.
+      // Its panel may have gone meanwhile: it must not keep a WebGL context.
       if (!root.isConnected || !state.plots.includes(plot)) { Plotly.purge(div); return; }
       seeThrough(div);
       putUnder(div);
-      forgetful(div);
+      ignoreGone(div);
     });
   }));
   state.draws += 1;
@@ -164,7 +164,7 @@ async function draw(root, state, wanted) {
   root.dataset.n = state.draws; // tests wait for this
 }
 
-// Move the markers alone.
+// Moves the markers alone.
 async function mark(root, state) {
   readOut(root, state);
   await Promise.all(state.plots.map(({ div, c, p }) => {

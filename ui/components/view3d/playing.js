@@ -1,8 +1,8 @@
-// Which frame is shown? Play, the timeline with its steps, and what plays by itself on arrival.
+// The frame: Play, the timeline with its steps, and frames that play when the page is opened.
 
-const FRAME_MS = 90; // at least, of a frame that plays
+const FRAME_MS = 90; // of a frame that plays, at least
 
-// Where a frame stands along the timeline, and which frame stands nearest to a place there.
+// The place of a frame along the timeline, and the frame nearest to a place.
 const placeOf = (state, frame) => state.header.places[frame] ?? frame;
 
 function frameAt(state, place) {
@@ -39,7 +39,7 @@ async function play(root, state) {
   if (state.playing) stop(root, state);
 }
 
-// One draw at a time; the last wish wins.
+// Draws one frame at a time; of several requests the last counts.
 function chaser(root, state) {
   let target = null;
   return async frame => {
@@ -59,10 +59,10 @@ function chaser(root, state) {
 function listenToBar(root, state, chase) {
   root.querySelector('.gc-play').onclick = () => play(root, state);
   const scrub = root.querySelector('.gc-scrub');
-  const meant = () => frameAt(state, Number(scrub.value));
-  scrub.oninput = () => { state.playing = false; chase(meant()); };
-  scrub.onchange = () => state.report('stop', { frame: meant() });
-  // Frames that stand apart are further away than one move of the slider.
+  const chosenFrame = () => frameAt(state, Number(scrub.value));
+  scrub.oninput = () => { state.playing = false; chase(chosenFrame()); };
+  scrub.onchange = () => state.report('stop', { frame: chosenFrame() });
+  // With places, the next frame is further away than one step of the slider.
   scrub.onkeydown = event => {
     const by = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1 }[event.key];
     if (!by || !state.header.places.length) return;
@@ -89,8 +89,8 @@ function listenToBar(root, state, chase) {
   });
 }
 
-// A click on curves along the timeline goes to the nearest frame there. Plotly covers the page while
-// a button is down, so that no click is heard of: it is a press and a release at one spot.
+// A click on curves along the timeline goes to the nearest frame. Plotly covers the page while a button
+// is down, so there is no click event: it is a press and a release at one spot.
 function goWhereClicked(state, div, chase) {
   const go = event => {
     const axis = div._fullLayout?.xaxis;
@@ -110,11 +110,11 @@ function goWhereClicked(state, div, chase) {
 }
 
 const ARRIVAL_MS = 2000; // from the first frame to the last when the page is opened
-const LONGEST_LEAP = 4; // frames, where drawing them all would take longer
+const LONGEST_LEAP = 4; // frames that are left out at most, where drawing all would take longer
 const nextFrame = () => new Promise(requestAnimationFrame);
 const still = () => window.matchMedia('(prefers-reduced-motion: reduce)').matches;
 
-// Once for each tab, by itself: as many frames as can be drawn in time. A touch ends it.
+// Plays once in a tab, as many frames as can be drawn in time. A touch ends it.
 async function arrive(root, state) {
   const { frames } = state.header;
   state.playing = true;

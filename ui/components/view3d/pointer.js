@@ -1,18 +1,18 @@
-// Which point is meant? The one under the pointer, and the one that a click marks.
+// The point under the pointer, and the one that a click marks.
 
 const CLICK_PIXELS = 5;
-const CLICK_MS = 600; // that a click may wait for the surface to be asked
+const CLICK_MS = 600; // that a click may wait for Plotly to find its point
 const REACH_PIXELS = 24;
-const AFTER_RELEASE_MS = 120; // the camera has been read and written down by then
+const AFTER_RELEASE_MS = 120; // by then the camera has been read
 
-// Write down how a scene stands that was let go. Plotly 7.1 does so in the layout that it was first
-// given, not in the one of now: the next marker would turn it back.
+// Stores the camera of a scene that was let go. Plotly 7.1 stores it in the layout that it was first
+// given, not in the current one: the next marker would turn the scene back.
 function keepTurn(state, div) {
   const now = cameraNow(div);
   if (now && !near(now, div.layout.scene.camera)) setCamera(state, now);
 }
 
-// One move of the markers at a time; the last wish wins.
+// Moves the markers once at a time; of several requests the last counts.
 function pointer(root, state) {
   let marking = false;
   let again = false;
@@ -22,7 +22,7 @@ function pointer(root, state) {
     if (marking || state.held) return; // a restyle would undo the turn of a scene that is held
     marking = true;
     try {
-      await null; // out of Plotly's render loop: a trace that goes while it runs would end it for good
+      await null; // outside of Plotly's render loop: removing a trace while it runs would end it for good
       while (again && !state.held && root.isConnected) {
         again = false;
         await mark(root, state);
@@ -59,7 +59,7 @@ function pointer(root, state) {
   };
 }
 
-// gl3d fires a click at every frame while the button is down: remember the hit and act once.
+// gl3d fires a click at every frame while the button is down: store the hit and act once.
 function pointAtScene(state, div, { point, select, hold }) {
   let hit = null;
   let down = null;
@@ -72,7 +72,7 @@ function pointAtScene(state, div, { point, select, hold }) {
     } else if (performance.now() - click.since < CLICK_MS) requestAnimationFrame(() => seize(click));
   };
   const remember = e => {
-    const columns = state.arrays.axis.size; // a mesh counts its points row by row, those of cuts after them
+    const columns = state.arrays.axis.size; // a mesh counts grid points row by row, then those of cuts
     const found = e.points.find(p => p.curveNumber === 0 && p.pointNumber < columns ** 2);
     if (found) hit = [Math.floor(found.pointNumber / columns), found.pointNumber % columns];
     return found && hit;
@@ -87,7 +87,7 @@ function pointAtScene(state, div, { point, select, hold }) {
   div.addEventListener('pointerup', e => {
     const still = down && Math.hypot(e.clientX - down[0], e.clientY - down[1]) < CLICK_PIXELS;
     down = null;
-    // Plotly looks what is there when it draws next, which may be a while after a short click.
+    // Plotly finds the point when it draws next, which may be a while after a short click.
     waits = still ? { x: e.clientX, y: e.clientY, since: performance.now() } : null;
     if (waits) requestAnimationFrame(() => requestAnimationFrame(() => seize(waits)));
   }, true);
@@ -102,7 +102,7 @@ function pointAtPlane(state, plot, hand) {
   else pointAtHit(plot.div, () => state.arrays[pick.x].values, hand);
 }
 
-// The heat map may be finer than the grid, whose nearest point counts.
+// A heat map may be finer than the grid: the nearest point of the grid counts.
 function pointAtHit(div, axis, { point, select }) {
   const nearestOf = place => {
     const [first, last] = [axis()[0], axis().at(-1)];
@@ -126,7 +126,7 @@ function pointAtNearest(state, plot, { point, select }) {
   }, true);
 }
 
-// Where the grid is bent, its nearest point counts, no further from the pointer than a finger.
+// On a bent grid its nearest point counts, if it is within reach of a finger.
 function nearest(state, { div, c, p }, event) {
   const { xaxis, yaxis } = div._fullLayout;
   const box = div.getBoundingClientRect();
@@ -146,8 +146,8 @@ function nearest(state, { div, c, p }, event) {
   return best;
 }
 
-// A page is scrolled over a picture as over anything else: the wheel zooms with Ctrl or once a scene
-// has been clicked, one finger turns it once it has been tapped.
+// The page scrolls over a picture as elsewhere: the wheel zooms with Ctrl or once a scene was clicked,
+// one finger turns it once it was tapped.
 function letScroll(div) {
   const mine = () => document.activeElement === div;
   const pass = event => event.stopPropagation();

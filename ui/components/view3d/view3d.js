@@ -1,5 +1,5 @@
-// Linked pictures: every 3-D panel shares one camera, every panel one frame, one marked point, and
-// the point under the pointer. Which traces are drawn is decided in Python.
+// Linked pictures: all 3-D panels share one camera, all panels one frame, one marked point, and the
+// point under the pointer. Python decides which traces are drawn.
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector('.gc-view');
@@ -11,7 +11,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     if (what === 'stop') state.sent.push(value.frame);
     setTriggerValue(what, value);
   };
-  if (!state.header) adopt(root, state, header); // words at once; what is there stays until all is
+  if (!state.header) adopt(root, state, header); // texts at once; the pictures stay until the new arrays have come
   const address = new URL(header.source, document.baseURI).href;
   Promise.all([newest(state, address), loadPlotly(header.plotly)]).then(async ([buffer, Plotly]) => {
     if (!buffer || !root.isConnected || call < state.shown) return;
@@ -29,7 +29,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     await draw(root, state, () => true);
     state.drawn = call;
     root.querySelector('.gc-error').textContent = '';
-    if (others && !header.family) refit(state); // they may be larger than what was there
+    if (others && !header.family) refit(state); // they may be larger than those before
     if (!state.wired) listen(root, state);
     state.wired = true;
     watchChoices(root, state);
@@ -50,18 +50,18 @@ export default function ({ data, parentElement, setTriggerValue }) {
   });
 }
 
-// From here on this is shown, at the frame that it says or that the visitor has gone to since.
+// Shows this header, at its frame or at the one that the visitor has gone to since.
 function adopt(root, state, header) {
   state.header = header;
-  // Called again with what we know whenever anything on the page changes: only news count, or
-  // the picture would jump back to the last frame that Python chose.
+  // This is called whenever anything on the page changes: only other data count, or the picture would
+  // jump back to the last frame that Python chose.
   const served = JSON.stringify([header.serial, header.frames, header.frame, header.pick]);
   if (state.served !== served) {
     state.served = served;
     const grows = header.family && state.family === header.family;
-    // Of other frames nothing was said yet.
+    // Other frames: nothing was reported of them yet.
     if (!grows && (state.family !== header.family || state.last !== header.frames - 1)) state.sent = [];
-    // What we said ourselves comes back: by now the visitor may be further.
+    // A frame that was reported from here comes back: by now the visitor may be at another.
     const echo = state.sent.indexOf(header.frame);
     if (echo >= 0) state.sent.splice(0, echo + 1);
     else if (!grows || state.frame === state.last) state.frame = header.frame;
@@ -78,7 +78,7 @@ function adopt(root, state, header) {
   }
 }
 
-// The elements around the pictures; made again only when the panels change.
+// The elements around the pictures, created anew only when the panels change.
 function build(root, state) {
   const { header } = state;
   const find = selector => root.querySelector(selector);
@@ -113,7 +113,7 @@ function build(root, state) {
   }
   state.plots.forEach(plot => plot.div.setAttribute('aria-label',
     header.columns[plot.c].panels[plot.p].label));
-  // What is the same everywhere needs no picture where there is little room.
+  // In a narrow window a uniform panel is a sentence.
   state.plots.forEach(({ div, c, p }) => div.classList.toggle('gc-even', header.columns[c].panels[p].plain !== ''));
   root.querySelectorAll('.gc-flat').forEach((node, c) => {
     node.textContent = header.columns[c].panels.map(panel => panel.plain).filter(Boolean).join(' · ');

@@ -49,13 +49,8 @@ SPHERE = SURFACES["sphere by gating"].chart
 UV = ("u", "v")
 
 
-@dataclass(frozen=True, eq=False)
-class Lie:
-    """A picture, a number that says otherwise, and the numbers in the texts beside them."""
-
-    figure: go.Figure
-    number: str
-    fields: dict[str, object]
+Fields = dict[str, object]  # numbers in the texts beside a picture
+Made = tuple[go.Figure, str, Fields]  # a picture, the number that says otherwise, and those
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +78,7 @@ class Case:
     """``text`` is the section of the lesson; ``request`` the model, if the page can show it."""
 
     text: str
-    make: Callable[[], Lie] | Callable[[Specimen], Lie]
+    make: Callable[[], Made] | Callable[[Specimen], Made]
     request: ManifoldRequest | None = None
 
 
@@ -91,9 +86,9 @@ def lying_picture(name: str) -> LyingPicture:
     """Compute the case called ``name``, a key of `LYING`."""
     case = LYING[name]
     models = [] if case.request is None else [resolve(case.request).variants[0]]
-    lie = case.make(*models)
-    texts = section("manifold", case.text, **lie.fields).split("\n\n")
-    return LyingPicture(lie.figure, lie.number, tuple(texts[7:]), *texts[:7])
+    figure, number, fields = case.make(*models)
+    texts = section("manifold", case.text, **fields).split("\n\n")
+    return LyingPicture(figure, number, tuple(texts[7:]), *texts[:7])
 
 
 # --- What several cases need ----------------------------------------------------------------------
@@ -127,90 +122,66 @@ def _verdict(surface: SurfaceResult) -> str:
     return f"|K| is above its bound on {percent(surface.decided.mean())} of the points"
 
 
-def _constant_k(surface: SurfaceResult) -> tuple[float, float, str, dict[str, object]]:
+def _constant_k(surface: SurfaceResult) -> tuple[float, float, str, Fields]:
     """The least and the largest K where it is the same everywhere, as a text, and its doubt."""
     field = _resolved(surface)
     low, high = float(np.nanmin(field)), float(np.nanmax(field))
-    doubt: dict[str, object] = {"spread": figures((high - low) / high, 1), "bound": _bound(surface)}
+    doubt: Fields = {"spread": figures((high - low) / high, 1), "bound": _bound(surface)}
     return low, high, f"{low:.5g} to {high:.5g}", doubt
 
 
 # --- The cases ------------------------------------------------------------------------------------
 
 
-def _curved_slice(specimen: Specimen) -> Lie:
+def _curved_slice(specimen: Specimen) -> Made:
     measured = measure_specimen(specimen, SIZE)
     surface, weights = measured.surface, chart_of(replace(specimen, chart="weights"))
     assert isinstance(weights, WeightChart)
     whole = measure_surface(through_logs(weights), GRID)
-    return Lie(
-        _k_map(surface, _resolved(surface), zero_line=True),
-        largest_text(whole),
-        {
-            "largest": figures(float(surface.largest_curvature[0])),
-            "verdict": _verdict(whole),
-            "values": specimen.config.value_count,
-            "dim": specimen.config.model_dim,
-            "hull": measured.hull_dimension,
-            "flat": figures(np.abs(whole.gaussian).max(), 1),
-            "bound": _bound(whole),
-        },
-    )
+    return _k_map(surface, _resolved(surface), zero_line=True), largest_text(whole), {
+        "largest": figures(float(surface.largest_curvature[0])), "verdict": _verdict(whole),
+        "values": specimen.config.value_count, "dim": specimen.config.model_dim,
+        "hull": measured.hull_dimension, "flat": figures(np.abs(whole.gaussian).max(), 1),
+        "bound": _bound(whole),
+    }  # fmt: skip
 
 
-def _own_scale(specimen: Specimen) -> Lie:
+def _own_scale(specimen: Specimen) -> Made:
     surface = measure_specimen(specimen, SIZE).surface
     field = _resolved(surface)
     sizes, largest = np.abs(field), float(np.nanmax(np.abs(field)))
     end = float(np.nanquantile(sizes, QUANTILE))
     scale = ColourScale(palette.SIGNED_SCALE, -end, end, beyond=float((sizes > end).mean()))
     squared = float(surface.diameter[0]) ** 2
-    return Lie(
-        quantity_map(surface.axis, field, scale, "K"),
-        largest_text(surface, squared),
-        {
-            "domes": percent(float((field > 0).mean())),
-            "saddles": percent(float((field < 0).mean())),
-            "verdict": _verdict(surface),
-            "end": figures(end, 1),
-            "quantile": percent(QUANTILE),
-            "floor": figures(palette.COLOUR_RANGE_FLOOR),
-            "largest": figures(largest, 1),
-            "bound": _bound(surface),
-            "squared": figures(squared),
-            "without_unit": figures(largest * squared, 1),
-        },
-    )
+    figure = quantity_map(surface.axis, field, scale, "K")
+    return figure, largest_text(surface, squared), {
+        "domes": percent(float((field > 0).mean())), "saddles": percent(float((field < 0).mean())),
+        "verdict": _verdict(surface), "end": figures(end, 1), "quantile": percent(QUANTILE),
+        "floor": figures(palette.COLOUR_RANGE_FLOOR), "largest": figures(largest, 1),
+        "bound": _bound(surface), "squared": figures(squared),
+        "without_unit": figures(largest * squared, 1),
+    }  # fmt: skip
 
 
-def _small_step(specimen: Specimen) -> Lie:
+def _small_step(specimen: Specimen) -> Made:
     model = build_specimen(specimen)
     surface = measure_surface(model, GRID)
-    by_step = {
-        step: difference_curvature(model, GRID.points, step).reshape(SIZE, SIZE).numpy()
+    field, better = (
+        difference_curvature(model, GRID.points, step).reshape(SIZE, SIZE).numpy()
         for step in (SMALL_STEP, DIFFERENCE_STEP)
-    }
-    field = by_step[SMALL_STEP]
+    )
     total = float((np.abs(field) * surface.area_element[0] * GRID.weights.numpy()).sum())
     rounding = np.finfo(float).eps / 2
-    return Lie(
-        _k_map(surface, field),
-        largest_text(surface),
-        {
-            "largest": figures(np.abs(field).max(), 2),
-            "total": figures(total, 2),
-            "verdict": _verdict(surface),
-            "step": figures(SMALL_STEP, 1),
-            "better_step": figures(DIFFERENCE_STEP, 1),
-            "better": figures(np.abs(by_step[DIFFERENCE_STEP]).max(), 1),
-            "rounding": figures(rounding, 1),
-            "grown": figures(rounding / SMALL_STEP**2, 1),
-            "better_grown": figures(rounding / DIFFERENCE_STEP**2, 1),
-        },
-    )
+    return _k_map(surface, field), largest_text(surface), {
+        "largest": figures(np.abs(field).max(), 2), "total": figures(total, 2),
+        "verdict": _verdict(surface), "step": figures(SMALL_STEP, 1),
+        "better_step": figures(DIFFERENCE_STEP, 1), "better": figures(np.abs(better).max(), 1),
+        "rounding": figures(rounding, 1), "grown": figures(rounding / SMALL_STEP**2, 1),
+        "better_grown": figures(rounding / DIFFERENCE_STEP**2, 1),
+    }  # fmt: skip
 
 
-def _saturated(specimen: Specimen) -> Lie:
+def _saturated(specimen: Specimen) -> Made:
     chart = chart_of(specimen)
     surface = measure_surface(chart, GRID)
     sizes = np.abs(surface.gaussian_where(surface.decided)[0])
@@ -218,74 +189,50 @@ def _saturated(specimen: Specimen) -> Lie:
     largest, value = float(surface.largest_curvature[0]), float(total.value)
     low, high = (float(np.log10(end(sizes))) for end in (np.nanmin, np.nanmax))
     scale = ColourScale(palette.SEQUENTIAL_SCALE, low, high, log=True)
-    at_least = "" if bool(total.complete) else "at least "
-    return Lie(
-        quantity_map(surface.axis, sizes, scale, "|K|"),
-        at_least + plus_minus(value, float(total.error)),
-        {
-            "largest": figures(largest, 1),
-            "sphere": figures(4 * math.pi),
-            "values": specimen.config.value_count,
-            "sharpness": f"{specimen.sharpness:g}",
-            "open": percent(np.isnan(sizes).mean()),
-            "total": figures(value),
-            "radius": figures(largest**-0.5, 1),
-            "middle": figures(float(np.nanmedian(sizes)), 1),
-        },
-    )
+    number = ("" if bool(total.complete) else "at least ") + plus_minus(value, float(total.error))
+    return quantity_map(surface.axis, sizes, scale, "|K|"), number, {
+        "largest": figures(largest, 1), "sphere": figures(4 * math.pi),
+        "values": specimen.config.value_count, "sharpness": f"{specimen.sharpness:g}",
+        "open": percent(np.isnan(sizes).mean()), "total": figures(value),
+        "radius": figures(largest**-0.5, 1), "middle": figures(float(np.nanmedian(sizes)), 1),
+    }  # fmt: skip
 
 
-def _stretched_axes() -> Lie:
+def _stretched_axes() -> Made:
     grid = square_grid(SIZE, -CAP, CAP)
     surface = measure_surface(SPHERE, grid)
     drawn = np.abs(measure_surface(stretched_sphere(STRETCH), grid).gaussian)
+    least, most = drawn.min(), drawn.max()
     _, high, number, doubt = _constant_k(surface)
-    return Lie(
-        side_view(surface, STRETCH),
-        number,
-        doubt | {
-            "times": f"{drawn.max() / drawn.min():.0f}",
-            "stretch": f"{STRETCH:g}",
-            "k": f"{high:.5g}",
-            "radius": f"{high**-0.5:.3g}",
-            "least": figures(drawn.min(), 2),
-            "most": figures(drawn.max(), 2),
-        },
-    )  # fmt: skip
+    return side_view(surface, STRETCH), number, doubt | {
+        "times": f"{most / least:.0f}", "stretch": f"{STRETCH:g}", "k": f"{high:.5g}",
+        "radius": f"{high**-0.5:.3g}", "least": figures(least, 2), "most": figures(most, 2),
+    }  # fmt: skip
 
 
-def _no_zero() -> Lie:
+def _no_zero() -> Made:
     surface = measure_surface(SPHERE, GRID)
     field = _resolved(surface)
     low, high, number, doubt = _constant_k(surface)
     scale = ColourScale(palette.SEQUENTIAL_SCALE, low, high)
-    count, digit = len(np.unique(field)), figures(np.spacing(high), 1)
-    return Lie(
-        quantity_map(surface.axis, field, scale, "K", UV),
-        number,
-        doubt | {"low": repr(low), "high": repr(high), "count": count, "digit": digit},
-    )
+    return quantity_map(surface.axis, field, scale, "K", UV), number, doubt | {
+        "low": repr(low), "high": repr(high), "count": len(np.unique(field)),
+        "digit": figures(np.spacing(high), 1),
+    }  # fmt: skip
 
 
-def _normalised(specimen: Specimen) -> Lie:
+def _normalised(specimen: Specimen) -> Made:
     surface = measure_specimen(specimen, SIZE).surface
     dim, k = specimen.config.model_dim, surface.gaussian[0]
     gap = np.abs(k - 1 / dim)
     within = bool((gap <= surface.gaussian_error[0]).all() and surface.resolved.all())
-    return Lie(
-        globe(surface, math.sqrt(dim)),
-        f"at most {_bound(surface)}" if within else f"up to {figures(gap.max())}",
-        {
-            "share": percent(float(surface.shares.positive[0])),
-            "dim": dim,
-            "gate": "without" if specimen.config.gate is None else "with",
-            "off": error_text(gap.max()),
-            "length": f"{math.sqrt(dim):.4g}",
-            "k": f"{1 / dim:.4g}",
-            "least": f"{k.min():.10g}",
-            "most": f"{k.max():.10g}",
-        },
-    )
+    number = f"at most {_bound(surface)}" if within else f"up to {figures(gap.max())}"
+    return globe(surface, math.sqrt(dim)), number, {
+        "share": percent(float(surface.shares.positive[0])), "dim": dim,
+        "gate": "without" if specimen.config.gate is None else "with",
+        "off": error_text(gap.max()), "length": f"{math.sqrt(dim):.4g}", "k": f"{1 / dim:.4g}",
+        "least": f"{k.min():.10g}", "most": f"{k.max():.10g}",
+    }  # fmt: skip
 
 
 LYING: dict[str, Case] = {

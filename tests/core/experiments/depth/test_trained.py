@@ -25,23 +25,23 @@ from gating_core.pauses import drained
 from gating_core.tasks import make_task
 from gating_core.training import train_ensemble
 
-STRUCTURED_LIMIT = TrainedRequest(depths=(1, 3), seed_count=3, steps=8, points=64, grid=9)
+REQUEST = TrainedRequest(depths=(1, 3), seed_count=3, steps=8, points=64, grid=9)
 
 
 @cache
 def small() -> tuple[list[float], TrainedDepths]:
-    *shares, trained = train_depths(STRUCTURED_LIMIT)
+    *shares, trained = train_depths(REQUEST)
     return shares, trained
 
 
 def test_they_are_trained_as_any_ensemble_is():
     """One after the other, by the trainer's plain face; float32, so within rounding."""
     _, trained = small()
-    task = make_task("circle", 64, seeds=STRUCTURED_LIMIT.seeds)
+    task = make_task("circle", 64, seeds=REQUEST.seeds)
     for variant, gated in DEPTH_VARIANTS.items():
-        for place, depth in enumerate(STRUCTURED_LIMIT.depths):
-            config = STRUCTURED_LIMIT.stack(depth, gated, "residual")
-            *_, snapshot = train_ensemble(config, task, STRUCTURED_LIMIT.seeds, 8, batch_size=64)
+        for place, depth in enumerate(REQUEST.depths):
+            config = REQUEST.stack(depth, gated, "residual")
+            *_, snapshot = train_ensemble(config, task, REQUEST.seeds, 8, batch_size=64)
             found = trained.ensembles[variant][place]
             assert found.config == config
             assert set(found.state) == set(snapshot.state)

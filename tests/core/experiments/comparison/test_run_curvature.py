@@ -8,7 +8,7 @@ import pytest
 
 from gating_core.attention.classifier import restore
 from gating_core.experiments import budget
-from gating_core.experiments.budget import affordable_integrals
+from gating_core.experiments.budget import affordable_steps
 from gating_core.experiments.comparison import run_curvature
 from gating_core.experiments.comparison.frames import drawn_frames
 from gating_core.experiments.comparison.run_curvature import (
@@ -69,7 +69,7 @@ def test_every_seed_and_frame_is_measured_as_if_alone(run, monkeypatch):
         assert_same(final.verdicts[0], wanted.verdicts[0])
         ensemble = run.variants[name].ensemble
         model = restore(ensemble.config, ensemble.seeds, ensemble.state).attention.member(member)
-        refined = affordable_integrals(model, ensemble.config).absolute
+        refined = drained(affordable_steps(model, ensemble.config)).absolute
         for part in ("value", "error", "complete"):
             assert getattr(final.total, part) == getattr(refined, part)
 
@@ -123,7 +123,7 @@ def test_errors_along_a_run_cover_what_refinement_finds(circle):
     model = restore(ensemble.config, ensemble.seeds, ensemble.state).attention
     for member in range(3):
         along_run = paths["sigmoid", member].total
-        refined = affordable_integrals(model.member(member), ensemble.config).absolute
+        refined = drained(affordable_steps(model.member(member), ensemble.config)).absolute
         gap = abs(float(along_run.value[-1]) - float(refined.value))
         assert gap <= float(along_run.error[-1]) + float(refined.error)
         grid = square_grid(run_curvature.FRAME_GRID)

@@ -25,7 +25,7 @@ from gating_core.jets import second_order_jet
 from gating_core.pauses import drained
 from tests.core import exact
 
-STRUCTURED_LIMIT = DepthRequest(depth=4, seed=3, seed_count=3, grid=9)
+REQUEST = DepthRequest(depth=4, seed=3, seed_count=3, grid=9)
 
 
 def model_of(request, name, member, depth):
@@ -38,8 +38,8 @@ def model_of(request, name, member, depth):
 @pytest.mark.parametrize("name", ["ungated_plain", "gated_both", "gated_residual"])
 def test_every_quantity_is_what_one_model_alone_shows(name):
     """A stack of three layers, built and measured by itself: not among seeds, not among layers."""
-    found = drained(measure_regime(STRUCTURED_LIMIT, name))
-    model, grid = model_of(STRUCTURED_LIMIT, name, 1, 3), square_grid(STRUCTURED_LIMIT.grid)
+    found = drained(measure_regime(REQUEST, name))
+    model, grid = model_of(REQUEST, name, 1, 3), square_grid(REQUEST.grid)
     alone = measure_surface(model, grid)
     area = (alone.area_element * alone.quadrature).sum()
     points = torch.from_numpy(alone.values[0]).flatten(0, 1)
@@ -96,23 +96,23 @@ def test_proxy_and_diameter_are_within_their_bounds_at_two_hundred_digits():
 
 
 def test_a_seed_is_the_same_whoever_else_is_there():
-    found = drained(measure_regime(STRUCTURED_LIMIT, "gated_plain"))
-    alone = drained(measure_regime(replace(STRUCTURED_LIMIT, seed=4, seed_count=1), "gated_plain"))
+    found = drained(measure_regime(REQUEST, "gated_plain"))
+    alone = drained(measure_regime(replace(REQUEST, seed=4, seed_count=1), "gated_plain"))
     for name in QUANTITIES:
         here, there = found.curves[name], alone.curves[name]
         assert np.allclose(here.values[1], there.values[0], rtol=1e-9)
 
 
 def test_grids_twice_as_fine_stay_within_the_errors():
-    coarse = drained(measure_regime(replace(STRUCTURED_LIMIT, grid=15), "gated_residual"))
-    fine = drained(measure_regime(replace(STRUCTURED_LIMIT, grid=29), "gated_residual"))
+    coarse = drained(measure_regime(replace(REQUEST, grid=15), "gated_residual"))
+    fine = drained(measure_regime(replace(REQUEST, grid=29), "gated_residual"))
     for name in ("total", "mean"):
         here, there = coarse.curves[name], fine.curves[name]
         assert (np.abs(here.values - there.values) <= here.errors).all()
 
 
 def test_an_ungated_stack_of_three_values_stays_zero():
-    request = replace(STRUCTURED_LIMIT, value_count=3, depth=16)
+    request = replace(REQUEST, value_count=3, depth=16)
     found = drained(measure_regime(request, "ungated_plain"))
     assert found.proved.all()
     for name in ("total", "mean", "centre"):
@@ -146,7 +146,7 @@ def test_ordinary_gated_stacks_collapse():
 
 
 def test_medians_are_of_what_is_known():
-    found = drained(measure_regime(STRUCTURED_LIMIT, "gated_residual"))
+    found = drained(measure_regime(REQUEST, "gated_residual"))
     curve = found.curves["total"]
     assert np.allclose(curve.median, np.median(curve.values, 0))
     assert (curve.band[0] <= curve.median).all()
@@ -160,28 +160,28 @@ def test_medians_are_of_what_is_known():
 
 def test_regimes_come_with_their_progress():
     names = ("strong", "gated_norm")
-    events = list(measure_regimes(STRUCTURED_LIMIT, names))
+    events = list(measure_regimes(REQUEST, names))
     shares = [event for event in events if isinstance(event, float)]
     found = [event for event in events if isinstance(event, DepthResult)]
     assert shares == sorted(shares)
     assert shares[0] == 0
     assert shares[-1] == 1
     assert [each.regime for each in found] == list(names)
-    assert all(each.request == STRUCTURED_LIMIT for each in found)
+    assert all(each.request == REQUEST for each in found)
     assert (found[0].size is None, found[1].size is None) == (False, True)
 
 
 def test_a_replay_is_one_model_layer_by_layer():
-    film = replay(STRUCTURED_LIMIT, "gated_both", 2, 13)
-    assert film.values.shape == (4, 13, 13, 3)
-    assert film.gaussian.shape == film.gaussian_error.shape == (4, 13, 13)
-    assert film.bound_kind == "rigorous"
+    frames = replay(REQUEST, "gated_both", 2, 13)
+    assert frames.values.shape == (4, 13, 13, 3)
+    assert frames.gaussian.shape == frames.gaussian_error.shape == (4, 13, 13)
+    assert frames.bound_kind == "rigorous"
     for depth in (1, 4):
-        alone = measure_surface(model_of(STRUCTURED_LIMIT, "gated_both", 2, depth), square_grid(13),
+        alone = measure_surface(model_of(REQUEST, "gated_both", 2, depth), square_grid(13),
                                 bound="rigorous")  # fmt: skip
-        assert np.array_equal(film.values[depth - 1], alone.values[0])
-        assert np.array_equal(film.gaussian[depth - 1], alone.gaussian[0])
-    sheets = replay(STRUCTURED_LIMIT, "aligned", 0)
+        assert np.array_equal(frames.values[depth - 1], alone.values[0])
+        assert np.array_equal(frames.gaussian[depth - 1], alone.gaussian[0])
+    sheets = replay(REQUEST, "aligned", 0)
     assert sheets.values.shape == (4, 31, 31, 3)
 
 
@@ -208,9 +208,9 @@ def test_requests_that_cannot_be(wrong, match):
 
 def test_names_that_do_not_exist():
     with pytest.raises(ValueError, match="regime is 'deep'"):
-        list(measure_regimes(STRUCTURED_LIMIT, ["deep"]))
+        list(measure_regimes(REQUEST, ["deep"]))
     with pytest.raises(ValueError, match="member is 3"):
-        replay(STRUCTURED_LIMIT, "aligned", 3)
+        replay(REQUEST, "aligned", 3)
     with pytest.raises(ValueError, match="depths is"):
         TrainedRequest(depths=(2, 1))
     assert DepthRequest(gate=GateConfig("silu")).gate.kind == "silu"

@@ -20,9 +20,9 @@ from gating_core.training.trained import TrainedEnsemble
 from tests.core.experiments.comparison.runs import SETTINGS, SMALL, run_of
 from tests.ui.payload import arrays_in, names_in
 from ui.components.view3d import pack
-from ui.decision_boundary.curves import Curve
-from ui.decision_boundary.figures import inside_figure, span, still_figure
-from ui.decision_boundary.picture import PAINTS, film_view
+from ui.decision_boundary.inside import inside_figure, span
+from ui.decision_boundary.parts import still_figure
+from ui.decision_boundary.picture import PAINTS, Curve, training_picture
 from ui.drawing import palette
 from ui.drawing.axes import film_axes
 from ui.drawing.classified import curvature_scale
@@ -49,7 +49,7 @@ def curves_of(run, member=MEMBER):
     frames = film.drawn_frames(run)
     names = dict(zip(("left", "right"), run.setting.variants, strict=True))
     accuracy = {s: run.variants[n].ensemble.test_accuracy[frames] for s, n in names.items()}
-    return [Curve("test accuracy", accuracy, dict.fromkeys(names, member))]
+    return [Curve("test accuracy", accuracy, member)]
 
 
 def fields_of(sides):
@@ -64,7 +64,7 @@ def fields_of(sides):
 @cache
 def picture(run, member=MEMBER, **look):
     sides = both(run, member)
-    return sides, film_view(
+    return sides, training_picture(
         sides, film.training_data(run, member), steps_of(run), film_axes(sides),
         curves_of(run, member),
         gaussian=fields_of(sides), **look,
@@ -436,7 +436,9 @@ def test_the_scale_of_curvature_is_the_last_steps(circle):
     left[-1], right[-1] = 0.5, np.linspace(-1, 1, 31)[:, None]
     left[-1, 0, 0], right[-1, 0, 0], right[-1, 0, 1] = np.nan, np.inf, -7.0
     rest = film.training_data(circle, MEMBER), circle.steps, film_axes(sides), curves_of(circle)
-    view = film_view(sides, *rest, paint="curvature", gaussian={"left": left, "right": right})
+    view = training_picture(
+        sides, *rest, paint="curvature", gaussian={"left": left, "right": right}
+    )
     both_sides = np.concatenate([side[-1][np.isfinite(side[-1])] for side in (left, right)])
     end = np.quantile(np.abs(both_sides), 0.98)
     assert view.colour_range == pytest.approx((-end, end))  # in K's own unit
@@ -453,7 +455,7 @@ def test_the_scale_of_curvature_is_the_last_steps(circle):
 def test_names_of_classes_are_no_mark_up(circle):
     sides, data = both(circle), film.training_data(circle, MEMBER)
     odd = replace(data, names=("a", "<b>%{x}</b>"))
-    view = film_view(sides, odd, circle.steps, film_axes(sides), curves_of(circle))
+    view = training_picture(sides, odd, circle.steps, film_axes(sides), curves_of(circle))
     heat = view.columns[0][1].traces[0]
     assert "p(&lt;b&gt;% {x}&lt;/b&gt;) = %{z:.2f}" in heat["hovertemplate"]
 
@@ -490,12 +492,12 @@ def test_what_is_unresolved_is_hatched_and_nothing_else(circle):
 def test_what_is_not_measured_yet_is_neutral(circle):
     sides = both(circle)
     rest = film.training_data(circle, MEMBER), circle.steps, film_axes(sides), curves_of(circle)
-    view = film_view(sides, *rest, paint="curvature")
+    view = training_picture(sides, *rest, paint="curvature")
     assert not view.arrays["right_colour"].any()
     assert view.colour_range[0] == -view.colour_range[1] < 0
     assert view.beyond == 0
     nowhere = {name: np.full(side.logits.shape[:3], np.nan) for name, side in sides.items()}
-    view = film_view(sides, *rest, paint="curvature", gaussian=nowhere)
+    view = training_picture(sides, *rest, paint="curvature", gaussian=nowhere)
     assert not view.arrays["right_colour"].any()
     assert view.beyond == 0
 
@@ -535,14 +537,14 @@ def test_the_band_says_nothing_until_all_seeds_are_known(circle):
     sides = both(circle)
     totals = np.full((len(circle.frames), 3), np.nan)
     totals[:, MEMBER] = 1.0
-    curve = Curve("total curvature", {"left": totals}, {"left": MEMBER})
+    curve = Curve("total curvature", {"left": totals}, MEMBER)
     data, axes = film.training_data(circle, MEMBER), film_axes(sides)
-    arrays = film_view(sides, data, circle.steps, axes, [curve]).arrays
+    arrays = training_picture(sides, data, circle.steps, axes, [curve]).arrays
     assert np.isnan(arrays["curve0_left_low"]).all()
     assert (arrays["curve0_left_shown"] == 1).all()
     totals = np.tile([1.0, 2.0, 3.0], (len(circle.frames), 1))
     known = replace(curve, by_side={"left": totals})
-    arrays = film_view(sides, data, circle.steps, axes, [known]).arrays
+    arrays = training_picture(sides, data, circle.steps, axes, [known]).arrays
     np.testing.assert_allclose(arrays["curve0_left_low"], 1.2)
     np.testing.assert_allclose(arrays["curve0_left_high"], 2.8)
 
@@ -552,10 +554,10 @@ def test_a_curve_shows_its_error_and_where_it_is_a_lower_estimate(circle):
     frames = len(circle.frames)
     totals = {"left": np.ones((frames, 3)), "right": np.full((frames, 3), 2.0)}
     lower = {"left": np.zeros(frames, dtype=bool), "right": np.arange(frames) > 5}
-    curve = Curve("total curvature", totals, dict.fromkeys(sides, MEMBER),
+    curve = Curve("total curvature", totals, MEMBER,
                   {"right": np.full(frames, 0.25)}, lower)  # fmt: skip
     data, axes = film.training_data(circle, MEMBER), film_axes(sides)
-    view = film_view(sides, data, circle.steps, axes, [curve])
+    view = training_picture(sides, data, circle.steps, axes, [curve])
     traces = view.columns[-1][0].traces
     (bars,) = [trace for trace in traces if "error_y" in trace]
     assert bars["error_y"]["array"] == {"array": "curve0_right_error"}
