@@ -13,10 +13,12 @@ from xdist.scheduler import LoadScopeScheduling
 from gating_core.memory import keep_at_hand
 from tests.profiles import SOAK, load_profile
 
-# Folders whose tests run in one worker: they share a served app and a browser, or cached results.
+# Folders, or parts of one, whose tests run in one worker: they share a served app and a browser, or
+# cached results. The browser's come in two groups, one for each of the two apps.
+PARTS_OF_PAGES = ("browser/test_draw.py", "browser/test_jobs.py", "browser/test_pad.py")
 SAME_WORKER = (
-    "browser", "load", "ui/decision_boundary", "ui/claims", "ui/manifold", "ui/landing", "ui/gates",
-    "ui/depth", "ui/common",
+    "browser", "load", "ui/decision_boundary", PARTS_OF_PAGES, "ui/claims", "ui/manifold",
+    "ui/landing", "ui/gates", "ui/depth", "ui/common",
 )  # fmt: skip
 # Folders and files that take longest after these. Short files come last, so that all workers are
 # busy to the end.
@@ -42,20 +44,23 @@ threadpool_limits(1)
 
 
 def rank(nodeid: str) -> int:
-    """The position in `ORDER` of the test's folder or file; the length of `ORDER` for others."""
-    path = f"{nodeid.split('::')[0].removeprefix('tests/')}/"
-    return next((n for n, name in enumerate(ORDER) if path.startswith(f"{name}/")), len(ORDER))
+    """The position in `ORDER` of the test's file or folder; the length of `ORDER` for others."""
+    file = nodeid.split("::")[0].removeprefix("tests/")
+    if file in PARTS_OF_PAGES:
+        return ORDER.index(PARTS_OF_PAGES)
+    folders = (n for n, name in enumerate(ORDER) if f"{file}/".startswith(f"{name}/"))
+    return next(folders, len(ORDER))
 
 
 class SchedulingByFolder(LoadScopeScheduling):
-    """One worker runs a folder of `SAME_WORKER`; other tests are given out file by file.
+    """One worker runs a row of `SAME_WORKER`; other tests are given out file by file.
 
     (Marks of ``--dist loadgroup`` get lost between pytest-xdist 3.8 and pytest 9.)
     """
 
     def _split_scope(self, nodeid: str) -> str:
         position = rank(nodeid)
-        return ORDER[position] if position < len(SAME_WORKER) else nodeid.split("::")[0]
+        return str(position) if position < len(SAME_WORKER) else nodeid.split("::")[0]
 
 
 @pytest.hookimpl(optionalhook=True)

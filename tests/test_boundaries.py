@@ -5,6 +5,7 @@ import importlib
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
@@ -13,6 +14,7 @@ from google.protobuf.message import Message
 from streamlit.testing.v1 import AppTest
 
 from gating_core.experiments.specimen import COLOURINGS
+from tests.each import each
 from ui.claims.controls import CLAIMED
 from ui.common.lessons import sections
 from ui.common.page import PAGES as TITLES
@@ -61,14 +63,17 @@ FACES = ("gating_core", *(f"gating_core.{room}" for room in MAY_IMPORT),
            "units")))  # fmt: skip
 
 
-def imports(path: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
+@cache
+def imports(path: Path) -> list[tuple[str, tuple[str, ...]]]:
     """Every imported module and the names taken from it, wherever the import stands."""
+    result: list[tuple[str, tuple[str, ...]]] = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            yield from ((alias.name, ()) for alias in node.names)
+            result += [(alias.name, ()) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert not node.level, f"{path}: relative imports hide where a name comes from"
-            yield node.module or "", tuple(alias.name for alias in node.names)
+            result.append((node.module or "", tuple(alias.name for alias in node.names)))
+    return result
 
 
 def modules(path: Path) -> set[str]:
@@ -176,7 +181,7 @@ def test_the_core_draws_nothing_not_even_as_dictionaries(path):
     assert not [*drawings(path.read_text(encoding="utf-8"))]
 
 
-@pytest.mark.parametrize("path", core_sources(), ids=named)
+@each(core_sources())
 def test_one_file_of_the_core_knows_each_of_what_only_the_study_needs(path):
     for name in roots(path) & set(ALONE):
         assert named(path) == f"gating_core/claims/{ALONE[name]}"
@@ -188,7 +193,7 @@ def test_every_room_of_the_core_has_a_row():
     assert found == {*MAY_IMPORT, "examples"}
 
 
-@pytest.mark.parametrize("path", core_sources(), ids=named)
+@each(core_sources())
 def test_the_core_imports_downwards(path):
     assert not roots(path) & {"streamlit", "plotly", "ui"}
     place = parts(path)
@@ -202,7 +207,7 @@ def test_the_core_imports_downwards(path):
     assert "gating_core" not in modules(path), "the public face is for others"
 
 
-@pytest.mark.parametrize("path", core_sources(), ids=named)
+@each(core_sources())
 def test_experiments_do_not_know_each_other(path):
     place = parts(path)
     if place[1:2] != ("experiments",) or len(place) < 3:
@@ -234,7 +239,7 @@ def test_the_head_of_a_page_takes_no_torch():
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
 
 
-@pytest.mark.parametrize("path", ui_sources(), ids=named)
+@each(ui_sources())
 def test_the_interface_imports_downwards(path):
     place = parts(path)
     if len(place) == 1:
@@ -243,7 +248,7 @@ def test_the_interface_imports_downwards(path):
     assert rooms(path, "ui") <= allowed
 
 
-@pytest.mark.parametrize("path", ui_sources(), ids=named)
+@each(ui_sources())
 def test_the_interface_sees_only_faces(path):
     for module, names in imports(path):
         if module.split(".")[0] != "gating_core":
@@ -253,13 +258,13 @@ def test_the_interface_sees_only_faces(path):
         assert not set(names) - public(face)
 
 
-@pytest.mark.parametrize("path", ui_sources(), ids=named)
+@each(ui_sources())
 def test_what_draws_and_what_writes_know_no_streamlit(path):
     if parts(path)[1:2] == ("drawing",) or path.name in PURE:
         assert "streamlit" not in roots(path)
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=named)
+@each(SOURCES)
 def test_torch_stays_in_the_core(path):
     place = parts(path)
     if place[0] == "gating_core" or place == ("ui", "work", "runtime"):
@@ -368,9 +373,7 @@ def test_every_quantity_is_explained():
 # --- Faces ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in FACES if hasattr(importlib.import_module(name), "__path__")]
-)
+@each([name for name in FACES if hasattr(importlib.import_module(name), "__path__")])
 def test_every_face_keeps_its_word(name):
     face = importlib.import_module(name)
     assert face.__all__, name
@@ -379,9 +382,7 @@ def test_every_face_keeps_its_word(name):
     assert len(set(face.__all__)) == len(face.__all__)
 
 
-@pytest.mark.parametrize(
-    "path", [path for path in SOURCES if path.name == "__init__.py"], ids=named
-)  # fmt: skip
+@each([path for path in SOURCES if path.name == "__init__.py"])
 def test_every_package_says_in_its_first_line_what_it_is_for(path):
     text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
     assert text

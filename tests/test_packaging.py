@@ -6,7 +6,8 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from importlib.metadata import packages_distributions
+from functools import cache
+from importlib import metadata
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -42,6 +43,9 @@ try:
 except ImportError as error:
     print(error)
 """
+
+
+packages_distributions = cache(metadata.packages_distributions)  # looks into every file
 
 
 def requirements(lines):

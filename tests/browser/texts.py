@@ -7,6 +7,7 @@ repeated. What the scripts of components say stands at the end.
 """
 
 import json
+import logging
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,6 +16,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from google.protobuf.message import Message
+from streamlit.logger import set_log_level
 from streamlit.testing.v1 import AppTest
 
 from tests.ui.inline import Inline
@@ -26,7 +28,7 @@ from .serving import REPOSITORY
 
 SILENT = re.compile(
     r"id|icon|.*_content|css|page.*|.*_key|format|b?data|dtype|array|source|.*color.*|fill.*|family"
-    r"|key|type|dash|anchor|.*ref|url|mode|side|name|.*script.*",
+    r"|key|serial|kind|type|dash|anchor|.*ref|url|mode|side|name|.*script.*",
     re.IGNORECASE,
 )
 TAG = re.compile(r"<(style|script).*?</\1>|<[^>]+>", re.S)
@@ -74,18 +76,20 @@ def opened(path: str, address: str) -> AppTest:
 
 
 def main() -> None:
+    set_log_level(logging.ERROR)
     pool.POOL, cached_jobs.AT_ONCE_SECONDS = Inline(), TIMEOUT_SECONDS
     lines: list[str] = []
     for path in PAGES:
-        told: set[str] = set()
+        printed: set[str] = set()
         for name, address in addresses(path).items():
-            texts = [x for x in dict.fromkeys(shown(opened(path, address)._tree)) if x not in told]
-            told.update(texts)
+            texts = dict.fromkeys(shown(opened(path, address)._tree))
+            texts = [text for text in texts if text not in printed]
+            printed.update(texts)
             lines += [f"\n{'=' * 8} {name}: {address}\n", *texts]
             print(name, len(texts), flush=True)
     for script in sorted((REPOSITORY / "ui").rglob("*.js")):
-        said = [text for _, text in IN_SCRIPTS.findall(script.read_text(encoding="utf-8"))]
-        lines += [f"\n{'=' * 8} {script.name}\n", *said] if said else []
+        texts = [text for _, text in IN_SCRIPTS.findall(script.read_text(encoding="utf-8"))]
+        lines += [f"\n{'=' * 8} {script.name}\n", *texts] if texts else []
     Path(sys.argv[1]).write_text("\n".join(lines), encoding="utf-8")
 
 

@@ -4,6 +4,7 @@ import ast
 import json
 import re
 from html.parser import HTMLParser
+from itertools import product
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from gating_core.export import log_csv, script_text, weights_file
 from gating_core.tasks import OwnDataError, parse_csv
+from tests.each import each
 from tests.ui.common.test_links import PAGES
 from tests.ui.foreign_words import HOSTILE
 from tests.ui.opening import ROOT, component, open_page
@@ -60,8 +62,7 @@ def test_text_in_plots_has_neither_mark_up_nor_placeholders(text):
 # --- Links ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("text", HOSTILE)
-@pytest.mark.parametrize("table", sorted(PAGES))
+@each(product(sorted(PAGES), HOSTILE))
 def test_a_problem_of_a_link_is_one_line_with_the_value_as_code(table, text):
     for name, control in PAGES[table].items():
         _, problems = check_link({name: [text]}, {name: control})
@@ -82,7 +83,7 @@ def table_of(names):
     return "x,y,label\n" + "".join(f"{i},{i % 3},{fields[i % len(fields)]}\n" for i in range(8))
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@each(HOSTILE)
 def test_an_error_of_a_table_shows_what_it_quotes(text):
     tables = [text, f"{text},y,label\n1,2,3", f"x,y,label\n{text},2,a\n" * 3, table_of([text])]
     tables += [f"x,y,label\n1,2,{text}{text}{text}{text}"]
@@ -182,6 +183,6 @@ MARKS = re.compile(
 )
 
 
-@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.name)
+@each(SCRIPTS)
 def test_components_make_no_mark_up_of_text(path):
     assert not MARKS.findall(path.read_text(encoding="utf-8"))

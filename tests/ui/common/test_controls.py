@@ -7,6 +7,7 @@ import streamlit
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.each import each
 from tests.profiles import fuzz
 from tests.ui.common.test_links import BAD, EVERY, GOOD, PAGES
 from ui.common.control_table import put, read
@@ -21,7 +22,7 @@ from ui.manifold.request import ManifoldRequest, Metric
 DRAWN = [(page, name) for page, name in EVERY if PAGES[page][name].label]
 
 
-@pytest.mark.parametrize(("page", "name"), DRAWN)
+@each(DRAWN)
 def test_an_empty_value_is_the_default_and_others_are_themselves(page, name):
     control = PAGES[page][name]
     assert control.key == name

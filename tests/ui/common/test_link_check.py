@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 from tests.ui.common.test_links import BAD, GOOD, PAGES, TEXTS
-from tests.ui.opening import mistakes
+from tests.ui.opening import TIMEOUT_SECONDS, mistakes
 from ui.common.control_table import Controls
 from ui.common.link_check import LINE_BREAK
 from ui.common.links import check_link
@@ -28,7 +28,7 @@ def drawn(table: str) -> Controls:
 
 def opened(table: str, link: dict[str, list[str]]) -> AppTest:
     """Every control of this table, on a page that was opened with this link."""
-    app = AppTest.from_file(str(DRAWS))
+    app = AppTest.from_file(str(DRAWS), default_timeout=TIMEOUT_SECONDS)
     app.session_state["drawn_table"] = table
     for name, texts in link.items():
         app.query_params[name] = texts

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.each import each
 from ui.claims.controls import CLAIMED
 from ui.common.controls import Number
 from ui.common.links import GRID_SIZE, check_link, packed, parse_numbers, parse_pick, unpacked
@@ -94,7 +95,7 @@ def test_every_parameter_has_an_example():
     assert len(set(GOOD)) == len(EVERY)  # no two pages share a name with two meanings
 
 
-@pytest.mark.parametrize(("page", "name"), EVERY)
+@each(EVERY)
 def test_good_values_are_quiet_and_bad_ones_get_one_sentence(page, name):
     assert check_link({name: [GOOD[name]]}, PAGES[page]) == ({}, [])
     instead, (problem,) = check_link({name: [BAD[name]]}, PAGES[page])
@@ -154,7 +155,7 @@ def test_what_stands_at_a_step_but_for_rounding_stays():
     assert check_link({"seed": ["7"]}, LANDING) == ({}, [])  # a box: its step is for its buttons
 
 
-@pytest.mark.parametrize(("page", "name"), EVERY)
+@each(EVERY)
 def test_defaults_can_be_shown(page, name):
     control = PAGES[page][name]
     if isinstance(control, Number) and control.default is not None:
