@@ -108,7 +108,7 @@ def test_what_is_measured_once_is_there_for_others(held):
 def test_who_cancels_keeps_one_strength_and_is_asked(held):
     app = open_page(PAGE, grid="31")
     first = job_of(app)
-    first.cancel(declined=True)
+    first.cancel(by_visitor=True)
     assert first.join(TIMEOUT_SECONDS)
     app.run()
     assert job_of(app) is first

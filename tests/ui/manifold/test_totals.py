@@ -57,7 +57,7 @@ def test_pictures_wait_for_no_totals_and_others_find_them(held):
 def test_who_cancels_is_asked_and_who_turns_to_another_model_leaves_none_behind(held):
     app = open_page(PAGE, **FOLDED)
     first = job_of(app)
-    first.cancel(declined=True)
+    first.cancel(by_visitor=True)
     assert first.join(TIMEOUT_SECONDS)
     app.run()
     assert job_of(app) is first
