@@ -1,4 +1,4 @@
-"""Do two quantities go together within groups of models, when the groups share their seeds?
+"""Correlations within groups of models, when the groups share their seeds.
 
 A group is one task with one variant. Pooling models of different groups would mostly show how the
 groups differ. Shapes: G groups, S seeds, M models of one group, one of each seed.
@@ -74,13 +74,13 @@ def pooled_correlation(
     """
     check_choice("method", method, METHODS)
     every = [_left_out(group, method) for group in groups]
-    found = tuple(
+    results = tuple(
         GroupCorrelation(group.task, group.variant, len(group.seeds), None if r is None else r[0])
         for group, r in zip(groups, every, strict=True)
     )
     used = [(group, r) for group, r in zip(groups, every, strict=True) if r is not None]
     if not used:
-        return PooledCorrelation(method, np.nan, np.nan, np.nan, 0, found)
+        return PooledCorrelation(method, np.nan, np.nan, np.nan, 0, results)
     seeds = np.unique(np.concatenate([group.seeds for group, _ in used]))
     with np.errstate(divide="ignore"):  # z of a perfect correlation is infinite
         z = np.stack([_by_seed(group, np.arctanh(r), seeds) for group, r in used])
@@ -90,10 +90,10 @@ def pooled_correlation(
     ])  # fmt: skip
     if not np.isfinite(z).all():
         r = float(np.average([r[0] for _, r in used], weights=weights[:, 0]))
-        return PooledCorrelation(method, r, np.nan, np.nan, len(seeds), found)
+        return PooledCorrelation(method, r, np.nan, np.nan, len(seeds), results)
     whole, *without = (weights * z).sum(0) / weights.sum(0)
     low, high = _interval(float(whole), np.array(without), confidence)
-    return PooledCorrelation(method, float(np.tanh(whole)), low, high, len(seeds), found)
+    return PooledCorrelation(method, float(np.tanh(whole)), low, high, len(seeds), results)
 
 
 def _left_out(group: Group, method: str) -> np.ndarray | None:
@@ -101,7 +101,7 @@ def _left_out(group: Group, method: str) -> np.ndarray | None:
     count = len(group.seeds)
     if count < FEWEST_MODELS:
         return None
-    others = np.array([np.delete(np.arange(count), place) for place in range(count)])
+    others = np.array([np.delete(np.arange(count), one) for one in range(count)])
     if (np.ptp(group.x[others], axis=1) == 0).any() or (np.ptp(group.y[others], axis=1) == 0).any():
         return None
     whole, without = _r(group.x, group.y, method), _r(group.x[others], group.y[others], method)
@@ -119,8 +119,8 @@ def _r(x: np.ndarray, y: np.ndarray, method: str) -> np.ndarray:
 
 def _by_seed(group: Group, z: np.ndarray, seeds: np.ndarray) -> np.ndarray:
     """(1 + S,): z of all, and without each of ``seeds``, which changes nothing if it has none."""
-    places = {int(seed): place for place, seed in enumerate(group.seeds)}
-    without = [z[places[int(s)] + 1] if int(s) in places else z[0] for s in seeds]
+    member = {int(seed): number for number, seed in enumerate(group.seeds, 1)}
+    without = [z[member.get(int(s), 0)] for s in seeds]
     return np.array([z[0], *without])
 
 

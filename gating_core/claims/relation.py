@@ -1,7 +1,7 @@
 """Claim C6: curvature and accuracy go together. Decided by correlations within task and variant.
 
-Exactly flat models are left out: they have no
-curvature that could go with anything, and with them the answer would mostly say which are gated.
+Exactly flat models are left out: they have no curvature that could go with anything, and with them
+the answer would mostly say which are gated.
 """
 
 from __future__ import annotations
@@ -67,9 +67,9 @@ def relations(models: Models, _stacks: Sequence[StackRow], t: Thresholds) -> Rel
     variants = [name for name in models.variants if name in (UNGATED, *GATED)]
     groups, keys, between = {}, {}, {}
     for measure in MEASURES:
-        found = _groups(models, variants, measure, _is_curved)
-        groups[measure] = tuple(group for group, _ in found)
-        keys[measure] = tuple(names for _, names in found)
+        curved = _groups(models, variants, measure, _is_curved)
+        groups[measure] = tuple(group for group, _ in curved)
+        keys[measure] = tuple(names for _, names in curved)
         between[measure] = _over_all(_groups(models, variants, measure, _is_measured))
     pooled = {
         (measure, method): pooled_correlation(groups[measure], method, t.confidence)

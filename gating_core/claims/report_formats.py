@@ -10,7 +10,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
-from typing import Protocol
 
 from gating_core.claims.text import Table
 
@@ -26,18 +25,6 @@ class Picture:
     title: str
     explain: str
     html: str
-
-
-class Format(Protocol):
-    """What a report is written with."""
-
-    def heading(self, text: str, level: int = 2) -> str: ...
-    def text(self, text: str, about: str = "") -> str: ...
-    def lines(self, lines: Iterable[str]) -> str: ...
-    def table(self, table: Table) -> str: ...
-    def folded(self, title: str, table: Table) -> str: ...
-    def picture(self, picture: Picture) -> str: ...
-    def page(self, title: str, parts: Iterable[str]) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -125,3 +112,6 @@ def escaped(text: str) -> str:
 
 def _line(cells: Sequence[str]) -> str:
     return f"| {' | '.join(map(escaped, cells))} |"
+
+
+Format = Html | Markdown

@@ -1,4 +1,4 @@
-"""How sure is a difference over seeds? Thin functions over SciPy, with the odd cases defined.
+"""Tests and intervals of differences over seeds: SciPy's, with the odd cases defined.
 
 Shapes: S seeds, T tasks. A difference belongs to one seed, whose two models share data and every
 weight that they have in common. Differences that are all equal have standard deviation zero: their
@@ -41,8 +41,8 @@ class Paired:
     @property
     def worst(self) -> tuple[int, float]:
         """The seed with the lowest difference, the first of equals, and that difference."""
-        place = int(self.differences.argmin())
-        return self.seeds[place], float(self.differences[place])
+        lowest = int(self.differences.argmin())
+        return self.seeds[lowest], float(self.differences[lowest])
 
 
 def paired(
@@ -62,9 +62,9 @@ def paired(
         return Paired(tuple(seeds), values, mean, np.nan, np.nan, np.nan, np.nan)
     if _equal(values):
         return Paired(tuple(seeds), values, mean, mean, mean, 0.0, float(mean == 0))
-    found = stats.ttest_1samp(values, 0.0)
-    ends = found.confidence_interval(confidence)
-    low, high, p = float(ends.low), float(ends.high), float(found.pvalue)
+    test = stats.ttest_1samp(values, 0.0)
+    ends = test.confidence_interval(confidence)
+    low, high, p = float(ends.low), float(ends.high), float(test.pvalue)
     return Paired(tuple(seeds), values, mean, low, high, float(values.std(ddof=1)), p)
 
 
@@ -116,17 +116,17 @@ def equivalence(
 
     check_number("margin", margin, np.nextafter(0.0, 1.0), np.finfo(float).max)
     check_number("level", level, 0.0, 0.5)
-    found = paired(seeds, differences, 1 - 2 * level)
-    interval, values = (found.low, found.high), found.differences
+    narrow = paired(seeds, differences, 1 - 2 * level)
+    interval, values = (narrow.low, narrow.high), narrow.differences
     both = paired(seeds, differences, 1 - level)
-    if found.count == 1:
+    if narrow.count == 1:
         return Equivalence(both, margin, level, interval, np.nan, np.nan, np.nan)
-    if found.deviation == 0:
-        outside = float(found.mean <= -margin), float(found.mean >= margin)
+    if narrow.deviation == 0:
+        outside = float(narrow.mean <= -margin), float(narrow.mean >= margin)
         return Equivalence(both, margin, level, interval, *outside, 1.0)
     p_low = float(stats.ttest_1samp(values, -margin, alternative="greater").pvalue)
     p_high = float(stats.ttest_1samp(values, margin, alternative="less").pvalue)
-    power = equivalence_power(found.deviation, found.count, margin, level)
+    power = equivalence_power(narrow.deviation, narrow.count, margin, level)
     return Equivalence(both, margin, level, interval, p_low, p_high, power)
 
 

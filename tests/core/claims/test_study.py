@@ -17,6 +17,7 @@ import sqlalchemy as sa
 
 from gating_core.claims import Refused, Store, Unreachable, progress_of, run_study, workers
 from gating_core.claims import store as store_file
+from gating_core.claims.__main__ import COMPLETE, main
 from gating_core.claims.workers import Workers
 from tests.browser.serving import free_port
 from tests.clusters import SECONDS, cluster_of, wait_until
@@ -222,6 +223,16 @@ def test_a_cluster_that_lacks_the_package_finds_the_same_rows_though_a_worker_is
     assert found(store) == comparable(tiny_rows)
     arrived = [row.key for x in told for row in x.arrived]
     assert len(arrived) == len(set(arrived)) == len(tiny_rows)
+
+
+def test_the_command_line_runs_on_a_cluster(cluster, path, tiny_rows):
+    words = ["--tasks", "linear", "--variants", "half", "--parts", "base", "--seeds", "2"]
+    options = ["--steps", "3", "--scheduler", cluster, "--store", str(path), "--json"]
+    assert main(["run", *words, *options]) == COMPLETE
+    with Store(path) as store:
+        keys = {row.key for row in store.models()}
+        assert found(store) == comparable(row for row in tiny_rows if row.key in keys)
+        assert len(keys) == 2
 
 
 def deadly(text):
