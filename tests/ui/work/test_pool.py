@@ -387,8 +387,8 @@ def test_where_no_thread_starts_for_a_new_worker_tasks_go_to_the_others(two, mon
         waiting = [two.stream(tasks.counting, 3) for _ in range(2)]
         assert [next(stream) for stream in waiting] == [QueuePosition(0), QueuePosition(1)]
         busy.process.kill()
+        await_true(lambda: len(two._workers) == 1)
         assert items(waiting[0]) == items(waiting[1]) == [0, 1, 2, 3]
-        assert len(two._workers) == 1
 
 
 def test_where_no_further_process_starts_tasks_wait_for_those_there_are(one, monkeypatch):
