@@ -156,6 +156,6 @@ def draw_study(status: Status) -> None:
     else:
         about.caption(
             f"{words.size_text(request.selection.size, request.seconds)} It goes on when this tab"
-            " is closed, and whoever comes back finds it. The same from a shell:"
+            " is closed. The same from a shell:"
         )
     fold.code(command(request, store_path()), language="bash")
