@@ -82,6 +82,7 @@ def test_the_shipped_run_is_trained_on_and_stays_in_sight_meanwhile(fresh, monke
     app = open_page(PAGE)
     before = picture(app)[0]
     monkeypatch.setattr(parts, "MORE_STEPS", 50)
+    monkeypatch.setattr(training, "OTHERS_COST", 0.0)
     app.run()
     halt = Halted(monkeypatch, 20)
     app.button(key="train_on").click().run()
