@@ -19,8 +19,8 @@ from google.protobuf.message import Message
 from streamlit.logger import set_log_level
 from streamlit.testing.v1 import AppTest
 
+from tests.ui import opening
 from tests.ui.inline import Inline
-from tests.ui.opening import TIMEOUT_SECONDS, open_page
 from ui.work import cached_jobs, pool
 
 from .addresses import PAGES, addresses
@@ -33,6 +33,7 @@ SILENT = re.compile(
 )
 TAG = re.compile(r"<(style|script).*?</\1>|<[^>]+>", re.S)
 SPOKEN = re.compile(r"(?!rgba?\(|https?:|\$\$|\S{40}).*[^\W\d_]{2}", re.S)
+WAIT = 600  # seconds for a page, on a busy machine
 MANY = 12  # texts in a row, as of points or of frames: the first ones stand for all
 IN_SCRIPTS = re.compile(r"""(?<!\w)(['"`])([A-ZΑ-Ω][^'"`\n]*\s[^'"`\n]*)\1""")
 
@@ -68,7 +69,7 @@ def shown(block: Any) -> Iterator[str]:
 def opened(path: str, address: str) -> AppTest:
     """The page behind an address, once all that it has begun has ended."""
     file = next((f"pages/{x.name}" for x in REPOSITORY.glob(f"pages/?_{path}.py")), "app.py")
-    app = open_page(file, **parse_qs(urlsplit(address).query))
+    app = opening.open_page(file, **parse_qs(urlsplit(address).query))
     jobs = app.session_state["_jobs"].values() if "_jobs" in app.session_state else ()
     for job, *_ in tuple(jobs):
         job.join()
@@ -77,7 +78,7 @@ def opened(path: str, address: str) -> AppTest:
 
 def main() -> None:
     set_log_level(logging.ERROR)
-    pool.POOL, cached_jobs.AT_ONCE_SECONDS = Inline(), TIMEOUT_SECONDS
+    pool.POOL, opening.TIMEOUT_SECONDS, cached_jobs.AT_ONCE_SECONDS = Inline(), WAIT, WAIT
     lines: list[str] = []
     for path in PAGES:
         printed: set[str] = set()
