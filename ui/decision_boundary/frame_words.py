@@ -184,7 +184,7 @@ def _totals(shown: Shown, key: tuple[str, int], count: int, going: bool) -> list
         parts = zip(total.value, total.error, total.complete, along.verdicts, strict=True)
         texts = [caption_total(Integral(*each), verdict) for *each, verdict in parts]
     if final is not None:
-        texts[-1] = caption_total(final.total, final.verdicts[-1])
+        texts[-1] = caption_total(final.total, final.verdicts[-1], refined=True)
     return texts
 
 

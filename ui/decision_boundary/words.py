@@ -20,6 +20,7 @@ from ui.common.words import (
     percent,
     points_text,
     settled_total_text,
+    total_text,
     verdict_text,
 )
 from ui.decision_boundary.names import TITLES
@@ -169,11 +170,14 @@ def decimals_of(run: TrainedRun, names: Iterable[str], frame: int = -1) -> int:
     return 1 if agree else 2
 
 
-def caption_total(total: Integral, verdict: Verdict) -> str:
-    """Return a surface's total curvature with its doubt, for the line over its picture."""
+def caption_total(total: Integral, verdict: Verdict, refined: bool = False) -> str:
+    """Return a surface's total curvature with its doubt, for the line over its picture.
+
+    A ``refined`` total is final: where it is doubtful still, the line says so.
+    """
     if verdict.word == FLAT:
         return "total curvature **0**: flat"
-    text = settled_total_text(total, flat=False)
+    text = settled_total_text(total, flat=False) if refined else total_text(total, flat=False)
     if text == UNKNOWN:
         return f"total curvature: {text}, it folds too sharply"
     return f"total curvature **{text}**"

@@ -85,7 +85,9 @@ def _exact(number):
 )
 def test_the_total_over_a_picture_has_its_doubt(word, total, text):
     verdict = Verdict(word, 1.0, 0.0, 0.0, 0.0, 0.0, 1e-9, "rigorous", None)
-    assert words.caption_total(Integral(*map(_exact, total)), verdict) == text
+    total = Integral(*map(_exact, total))
+    assert words.caption_total(total, verdict, refined=True) == text
+    assert words.caption_total(total, verdict) == text.replace(", not known better", "")
 
 
 def test_totals_along_a_run_stand_over_their_frames():
