@@ -15,7 +15,7 @@ from gating_core.experiments.comparison import ClassifierFrames, DrawnData
 from ui.drawing import palette
 from ui.drawing.axes import Axes
 from ui.drawing.classified import (
-    Look,
+    SheetStyle,
     class_colours,
     curvature_scale,
     sheet_arrays,
@@ -77,7 +77,7 @@ def training_picture(
     else:
         scale = curvature_scale([field[-1] for field in fields.values()], asinh=True)
     reading = _reading(data) if by_class else "K is not measured yet"
-    look = Look(style_of(scale), reading, tested=tested, filled=not by_class)
+    style = SheetStyle(style_of(scale), reading, tested=tested, filled=not by_class)
     arrays: dict[str, np.ndarray] = {"axis": data.axis, **cells(len(data.axis))}
     framed: dict[str, np.ndarray] = {}
     columns = []
@@ -102,7 +102,7 @@ def training_picture(
         moving, fixed = sheet_arrays(sheet)
         arrays, framed = arrays | fixed, framed | moving
         sheets.append(sheet)
-        columns.append(sheet_panels(sheet, look))
+        columns.append(sheet_panels(sheet, style))
     framed["now"] = np.repeat(steps[:, None], 2, 1).astype(float)
     columns.append([curves_panel(steps, curves, arrays)])
     return View(

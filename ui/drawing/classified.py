@@ -1,4 +1,4 @@
-"""How is a classified surface drawn: its boundary, its classes, and the plane that cuts it?
+"""The panels of a classified surface: its classes, boundary, and the plane that cuts it.
 
 Shapes: T frames (versions of a model), R x C grid points, F faces of the mesh, D model dimension,
 K classes, P data points.
@@ -44,16 +44,16 @@ SYMBOLS = ("circle", "square", "diamond", "cross")
 
 
 @dataclass(frozen=True)
-class Look:
-    """How both sides of a view show a classified surface.
+class SheetStyle:
+    """How both variants of a view draw a classified surface.
 
-    ``style`` colours meshes and heat maps; ``reading`` is what a heat map says under the pointer;
-    each class has one of ``symbols``; points in a scene have an ``outline`` of so many pixels; the
-    test points are drawn in the input plane if they are to be seen as ``tested``, ``filled`` with
-    white where colours below them could be taken for their classes'.
+    ``mesh`` colours meshes and heat maps; ``reading`` is a heat map's text under the pointer; each
+    class has one of ``symbols``; points in a scene have an ``outline`` in pixels. Test points are
+    drawn in the input plane if ``tested``, ``filled`` with white if the colours below them could be
+    mistaken for those of classes.
     """
 
-    style: dict[str, Any]
+    mesh: dict[str, Any]
     reading: str
     symbols: tuple[str, ...] = SYMBOLS
     outline: float = 1.0
@@ -62,7 +62,7 @@ class Look:
 
 
 def sheet_arrays(sheet: Sheet) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """What is drawn of one side, by name: arrays with a frame axis, and arrays without one."""
+    """Return the arrays of one variant by name: those with a frame axis, and those without."""
     name, data, values = sheet.name, sheet.data, sheet.values
     framed: dict[str, np.ndarray] = {}
     on_surface = sheet.axes.project(sheet.frames.data_values)
@@ -108,15 +108,15 @@ def sheet_arrays(sheet: Sheet) -> tuple[dict[str, np.ndarray], dict[str, np.ndar
     return framed, fixed
 
 
-def _mesh_arrays(prefix: str, found: ClassMesh) -> dict[str, np.ndarray]:
-    """What a mesh `by_class` is drawn from."""
-    arrays = {f"{prefix}_{x}": found.vertices[..., i] for i, x in enumerate("xyz")}
-    arrays |= {f"{prefix}_{x}": found.corners[..., i] for i, x in enumerate("ijk")}
-    return arrays | {f"{prefix}_class": found.classes}
+def _mesh_arrays(prefix: str, mesh: ClassMesh) -> dict[str, np.ndarray]:
+    """Return the arrays of a mesh `by_class`."""
+    arrays = {f"{prefix}_{x}": mesh.vertices[..., i] for i, x in enumerate("xyz")}
+    arrays |= {f"{prefix}_{x}": mesh.corners[..., i] for i, x in enumerate("ijk")}
+    return arrays | {f"{prefix}_class": mesh.classes}
 
 
 def _parts(data: DrawnData) -> list[tuple[str, np.ndarray]]:
-    """The training points, and the test points where there are any."""
+    """Return the training points, and the test points if there are any."""
     parts = [("data", ~data.tested), ("test", data.tested)]
     return [(part, where) for part, where in parts if where.any()]
 
@@ -124,15 +124,15 @@ def _parts(data: DrawnData) -> list[tuple[str, np.ndarray]]:
 Box = tuple[np.ndarray, np.ndarray]  # the lowest corner and the highest
 
 
-def sheet_panels(sheet: Sheet, look: Look, room: Box | None = None) -> list[Panel]:
-    """One side's surface in a scene, in the box ``room`` or its own, and its input plane."""
-    return [_scene(sheet, look, room or sheet.box), _plane(sheet, look)]
+def sheet_panels(sheet: Sheet, style: SheetStyle, room: Box | None = None) -> list[Panel]:
+    """Return one variant's scene, in the box ``room`` or its own, and its input plane."""
+    return [_scene(sheet, style, room or sheet.box), _plane(sheet, style)]
 
 
 def sheets_camera(sheets: list[Sheet]) -> Camera:
-    """From where all last surfaces are seen with all their classes, and the last one's loops.
+    """Return the camera that shows all classes of all last surfaces, and the last one's loops.
 
-    A surface that fills little of its triangle is seen in it.
+    The triangle of values counts as a loop.
     """
     classes = [sheet.frames.logits[-1].argmax(-1) for sheet in sheets]
     triangles = [sheet.corners[-1] for sheet in sheets if sheet.corners is not None]
@@ -140,9 +140,9 @@ def sheets_camera(sheets: list[Sheet]) -> Camera:
     return best_camera([sheet.values[-1] for sheet in sheets], classes, loops)
 
 
-def _scene(sheet: Sheet, look: Look, room: Box) -> Panel:
+def _scene(sheet: Sheet, style: SheetStyle, room: Box) -> Panel:
     name, data = sheet.name, sheet.data
-    surface = mesh(name, look.style)
+    surface = mesh(name, style.mesh)
     if sheet.parted:
         surface |= by_class(f"{name}_part")
     traces = [
@@ -153,8 +153,8 @@ def _scene(sheet: Sheet, look: Look, room: Box) -> Panel:
     ]
     if sheet.creases is not None:
         traces.append(line3d(f"{name}_crease", palette.CREASE, 5))
-    for label, place in enumerate(data.colours):
-        marker = _marker(place, 3, look.symbols, look.outline)
+    for label, colour in enumerate(data.colours):
+        marker = _marker(colour, 3, style.symbols, style.outline)
         dots = {**xyz(f"{name}_data{label}"), "marker": marker}
         traces.append({"type": "scatter3d", "mode": "markers", **dots, **QUIET})
     content = "data and decision curve"
@@ -163,7 +163,7 @@ def _scene(sheet: Sheet, look: Look, room: Box) -> Panel:
         content = "data, decision curve and the classifier's plane"
     if sheet.corners is not None:
         traces += value_triangle(
-            f"{name}_ring", sheet.ground and ground(f"{name}_ground", look.style)
+            f"{name}_ring", sheet.ground and ground(f"{name}_ground", style.mesh)
         )
     if sheet.ground is not None:
         traces.append(line3d(f"{name}_split", palette.INK, 4))
@@ -178,8 +178,8 @@ def _scene(sheet: Sheet, look: Look, room: Box) -> Panel:
     )
 
 
-def _plane(sheet: Sheet, look: Look) -> Panel:
-    name, data, reading = sheet.name, sheet.data, look.reading
+def _plane(sheet: Sheet, style: SheetStyle) -> Panel:
+    name, data, reading = sheet.name, sheet.data, style.reading
     extra: dict[str, Any] = {}
     if sheet.field is not None:
         reading, extra = "K = %{customdata:.3g}", {"customdata": ref(f"{name}_field")}
@@ -187,7 +187,7 @@ def _plane(sheet: Sheet, look: Look) -> Panel:
     if sheet.fine is not None:
         shown, extra = f"{name}_fine", {"x": ref("fine_axis"), "y": ref("fine_axis")}
     traces = [
-        heat(shown, look.style, reading, **extra),
+        heat(shown, style.mesh, reading, **extra),
         line2d(f"{name}_curve_u", f"{name}_curve_v", palette.LINE, 3),
     ]
     if sheet.field is not None:
@@ -195,11 +195,11 @@ def _plane(sheet: Sheet, look: Look) -> Panel:
     if sheet.creases is not None:
         traces.append(line2d(f"{name}_crease_u", f"{name}_crease_v", palette.CREASE, 2))
     for part, _ in _parts(data):
-        if part == "test" and not look.tested:
+        if part == "test" and not style.tested:
             continue
         for label, place in enumerate(data.colours):
             uv = {x: ref(f"{name}_{part}{label}_{u}") for x, u in zip("xy", "uv", strict=True)}
-            marker = _marker(place, 6, look.symbols, hollow=part == "test", filled=look.filled)
+            marker = _marker(place, 6, style.symbols, hollow=part == "test", filled=style.filled)
             traces.append({"type": "scatter", "mode": "markers", **uv, "marker": marker, **QUIET})
     return Panel(
         kind="plane",

@@ -1,4 +1,4 @@
-"""Which lines are drawn on a surface: grid, border, zeros, and hatches where nothing is known?
+"""Lines on a surface: grid, border, zeros, and hatches where nothing is known.
 
 Shapes: T frames, R x C grid points, D dimensions.
 """
@@ -12,14 +12,14 @@ import contourpy
 import numpy as np
 
 GRID_STEP = 6  # every sixth row and column is drawn on the surface
-PLANE_LINES = 8  # parallels to a side of a triangle cut it into so many strips
-FEWEST_STRIPS = 4  # of a sheet, however small a part of its triangle it is
-SMALLEST_STEP = 1e-6  # of a triangle: below it lines would follow rounding
+PLANE_LINES = 8  # strips into which parallels to a side cut a triangle
+FEWEST_STRIPS = 4  # across a sheet, even a small part of its triangle
+SMALLEST_STEP = 1e-6  # share of a triangle: finer lines would follow rounding
 PLANE_TOLERANCE = 1e-6  # of a sheet's extent
 
 
 def hatch(where: np.ndarray, axis: np.ndarray) -> np.ndarray:
-    """(M, 2): diagonal strokes over the grid points marked in ``where`` (R, C)."""
+    """Return diagonal strokes (M, 2) over the grid points marked in ``where`` (R, C)."""
     if not where.any():
         return np.full((1, 2), np.nan)
     half = (axis[1] - axis[0]) / 2
@@ -32,9 +32,9 @@ def hatch(where: np.ndarray, axis: np.ndarray) -> np.ndarray:
 def zero_curve(
     field_values: np.ndarray, axis: np.ndarray, surface: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Where ``field_values`` (R, C) is zero: (M, 2) in the chart and (M, D) on ``surface``.
+    """Return where ``field_values`` (R, C) is zero: (M, 2) in the chart, (M, D) on ``surface``.
 
-    Rows of NaN separate pieces. The points on the surface (R, C, D) are `lifted`, so that the curve
+    Rows of NaN separate pieces. Points are `lifted` to the drawn mesh (R, C, D), so that the curve
     lies on the picture. NaN values have no sign.
     """
     chart = joined(_zero_lines(field_values, axis))
@@ -42,10 +42,10 @@ def zero_curve(
 
 
 def class_boundary(logits: np.ndarray, axis: np.ndarray) -> np.ndarray:
-    """(M, 2): in the chart, where the two likeliest classes of ``logits`` (R, C, K) are equal.
+    """Return the curves (M, 2) of the chart where the two likeliest classes are equally likely.
 
-    Each pair of classes has its own curve, which ends where a third one is likelier. Rows of NaN
-    separate pieces.
+    ``logits`` are (R, C, K). Each pair of classes has its own curve, which ends where a third class
+    is likelier. Rows of NaN separate pieces.
     """
     pieces, logits = [], logits.astype(float)  # differences of float32 would be rounded once more
     for a, b in itertools.combinations(range(logits.shape[-1]), 2):
@@ -59,7 +59,7 @@ def class_boundary(logits: np.ndarray, axis: np.ndarray) -> np.ndarray:
 
 
 def joined(lines: Sequence[np.ndarray]) -> np.ndarray:
-    """(M, 2): all ``lines`` (., 2) one after the other, with a row of NaN after each."""
+    """Join ``lines`` (., 2) to (M, 2), with a row of NaN after each."""
     gap = np.full((1, 2), np.nan)
     return np.concatenate([piece for line in lines for piece in (line, gap)] or [gap])
 
@@ -70,7 +70,7 @@ def _zero_lines(field_values: np.ndarray, axis: np.ndarray) -> list[np.ndarray]:
 
 
 def _positive(line: np.ndarray, numbers: np.ndarray) -> list[np.ndarray]:
-    """The parts of a ``line`` (M, 2) where the ``numbers`` of its points are positive."""
+    """Return the parts of a ``line`` (M, 2) where the ``numbers`` of its points are positive."""
     here = numbers.ravel()
     inside = here > 0
     if inside.all():
@@ -90,28 +90,27 @@ def _positive(line: np.ndarray, numbers: np.ndarray) -> list[np.ndarray]:
 
 
 def lifted(chart: np.ndarray, axis: np.ndarray, surfaces: np.ndarray) -> np.ndarray:
-    """(T, M, D): points (M, 2) of the chart on surfaces (T, R, C, D), NaN where they are NaN.
+    """Return points (M, 2) of the chart on surfaces (T, R, C, D) as (T, M, D); NaN stays NaN.
 
-    Interpolated in the cells of the grid; on their edges that is where the drawn mesh is.
+    Interpolates bilinearly in the cells of the grid; on cell edges that is the drawn mesh.
     """
     position = np.nan_to_num((chart - axis[0]) / (axis[1] - axis[0]))
     cell = np.clip(position.astype(int), 0, len(axis) - 2)
     (a, b), (i, j) = (position - cell).T[:, :, None], cell.T
-    found = (1 - b) * ((1 - a) * surfaces[:, j, i] + a * surfaces[:, j, i + 1]) + b * (
+    points = (1 - b) * ((1 - a) * surfaces[:, j, i] + a * surfaces[:, j, i + 1]) + b * (
         (1 - a) * surfaces[:, j + 1, i] + a * surfaces[:, j + 1, i + 1]
     )
-    found[:, np.isnan(chart[:, 0])] = np.nan
-    return found
+    points[:, np.isnan(chart[:, 0])] = np.nan
+    return points
 
 
 def plane_lines(
     values: np.ndarray, axis: np.ndarray, corners: np.ndarray | None = None
 ) -> np.ndarray:
-    """(M, 2): in the chart, lines that are straight on a sheet in one plane, ``values`` (R, C, D).
+    """Return lines (M, 2) of the chart that are straight on a flat sheet ``values`` (R, C, D).
 
-    With ``corners`` (3, D) of a triangle in that plane every eighth parallel to a side, halved as
-    often as a small sheet needs to have a few of them; without, a square grid. Rows of NaN separate
-    pieces.
+    With ``corners`` (3, D) of a triangle in its plane: parallels to the sides, at eighths, or
+    closer for a small sheet. Without: a square grid. Rows of NaN separate pieces.
     """
     across = _square(values) if corners is None else barycentric(values, corners)
     reach = float(np.ptp(across, axis=(0, 1)).max())
@@ -123,24 +122,24 @@ def plane_lines(
     gap = np.full((1, 2), np.nan)
     if not step > 0:  # a point
         return gap
-    found = [gap]
+    lines = [gap]
     for share in np.moveaxis(across, -1, 0):
         contours = contourpy.contour_generator(axis, axis, share)
-        for place in range(int(np.ceil(share.min() / step)), int(share.max() // step) + 1):
-            for line in contours.lines(place * step):
-                found += [np.asarray(line), gap]
-    return np.concatenate(found)
+        for level in range(int(np.ceil(share.min() / step)), int(share.max() // step) + 1):
+            for line in contours.lines(level * step):
+                lines += [np.asarray(line), gap]
+    return np.concatenate(lines)
 
 
 def lies_in_a_plane(values: np.ndarray) -> bool:
-    """Whether points (R, C, D) lie in one plane, to a millionth of their extent."""
+    """Return whether points (R, C, D) lie in one plane, to a millionth of their extent."""
     points = values.reshape(-1, values.shape[-1])
     spread = np.linalg.svd(points - points.mean(0), compute_uv=False)
     return len(spread) < 3 or bool(spread[2] <= PLANE_TOLERANCE * spread[0])
 
 
 def _square(values: np.ndarray) -> np.ndarray:
-    """(R, C, 2): coordinates in the plane of points (R, C, D), along where they reach farthest."""
+    """Return coordinates (R, C, 2) in the plane of points (R, C, D), along their widest extent."""
     points = values.reshape(-1, values.shape[-1])
     centred = points - points.mean(0)
     basis = np.linalg.svd(centred, full_matrices=False)[2][:2]
@@ -148,28 +147,28 @@ def _square(values: np.ndarray) -> np.ndarray:
 
 
 def barycentric(values: np.ndarray, corners: np.ndarray) -> np.ndarray:
-    """(..., 3): the shares of three ``corners`` (3, D) in points (..., D) of their plane."""
+    """Return barycentric coordinates (..., 3) of points (..., D) of the plane of ``corners``."""
     sides = (corners[1:] - corners[0]).T
     rest = (values - corners[0]) @ np.linalg.pinv(sides).T
     return np.concatenate([1 - rest.sum(-1, keepdims=True), rest], -1)
 
 
 def border(axis: np.ndarray) -> np.ndarray:
-    """(M, 2): around the chart, from grid point to grid point."""
+    """Return the border (M, 2) of the chart, from grid point to grid point."""
     low, high = np.full_like(axis, axis[0]), np.full_like(axis, axis[-1])
     sides = [(axis, low), (high, axis), (axis[::-1], high), (low, axis[::-1])]
     return np.concatenate([np.stack(side, -1) for side in sides])
 
 
 def triangles(size: int) -> np.ndarray:
-    """(2 (size - 1)^2, 3): corners of two triangles for every cell of a grid counted by rows."""
+    """Return two triangles (2 (size - 1)^2, 3) for every cell of a grid counted by rows."""
     a = (np.arange(size - 1)[:, None] * size + np.arange(size - 1)).ravel()
     b, c, d = a + 1, a + size, a + size + 1
     return np.concatenate([np.stack([a, b, c], -1), np.stack([b, d, c], -1)])
 
 
 def grid_lines(values: np.ndarray) -> np.ndarray:
-    """(T, M, D): every sixth row and column of surfaces (T, R, C, D), with NaN between them."""
+    """Return every sixth row and column of surfaces (T, R, C, D) as (T, M, D), NaN between."""
     frames, _, _, dim = values.shape
     gap = np.full((frames, 1, dim), np.nan)
     rows = [values[:, r] for r in range(0, values.shape[1], GRID_STEP)]

@@ -1,4 +1,4 @@
-"""What is drawn of one classified surface: where its plane cuts it, and how far it all reaches?
+"""One classified surface as it is drawn: values, cuts, the classifier's plane, notes, box.
 
 Shapes: T frames (versions of a model), R x C grid points, F faces of the mesh, K classes.
 """
@@ -18,22 +18,23 @@ from ui.drawing.lines import class_boundary, lifted
 from ui.drawing.panels import Note, boxed
 from ui.drawing.planes import drawn_planes
 
-DIRECTIONS = 200  # in which the outermost points are looked for
+DIRECTIONS = 200  # in which the outermost points are found
 NOTES = (("classifier's plane", 26, 22), ("cut = boundary", 34, -26))  # pixels right and down
 
 
 @dataclass(frozen=True, eq=False)
 class Sheet:
-    """One side of a view: ``frames`` in the drawn ``axes``, with ``data`` on it.
+    """The ``frames`` of one variant in the drawn ``axes``, with the ``data`` points.
 
-    ``shown`` (T, R, C) is what the colours show; a ``parted`` mesh shows the likeliest class in its
-    place, cut where that changes; ``fine`` (T, F, F), if given, colours the input plane. ``field``
-    (T, R, C), if given, is what is read off the chart, hatched where it is NaN. ``corners``
-    (T, 3, 3) are a triangle with the flat space in it; a ``grounded`` sheet shows what the
-    classifier says of each of its points. ``lines`` (M, 2) of the chart, if given, are
-    drawn on the surface in place of its grid, and ``creases``, T curves as `crease_curves` finds
-    them, around its most curved part. With ``labelled`` the parts are named in the picture, and
-    nothing is written along the axes.
+    - ``shown`` (T, R, C): the coloured quantity. A ``parted`` mesh shows the likeliest class
+      instead, cut where it changes.
+    - ``fine`` (T, F, F): colours of the input plane, if they are finer.
+    - ``field`` (T, R, C): the quantity that is read off the chart, hatched where it is NaN.
+    - ``corners`` (T, 3, 3): the triangle of values. A ``grounded`` sheet fills it with the class of
+      each of its points.
+    - ``lines`` (M, 2): lines of the chart, drawn on the surface in place of its grid.
+    - ``creases``: T outlines of the most curved part, from `crease_curves`.
+    - ``labelled``: whether parts are named in the picture; the axes then have no text.
     """
 
     name: str
@@ -52,7 +53,7 @@ class Sheet:
 
     @cached_property
     def values(self) -> np.ndarray:
-        """(T, R, C, 3)."""
+        """The drawn points (T, R, C, 3)."""
         return self.axes.project(self.frames.values)
 
     @cached_property
@@ -61,9 +62,9 @@ class Sheet:
 
     @cached_property
     def ground(self) -> tuple[ClassMesh, np.ndarray] | None:
-        """The triangle of values by likeliest class, and where that changes; see `class_triangle`.
+        """The triangle of values by likeliest class, and its cuts; see `class_triangle`.
 
-        ``None`` unless the surfaces lie in it: then logits are affine there.
+        ``None`` unless the surfaces lie in its plane, where logits are affine.
         """
         frames = self.frames
         if not self.grounded or self.corners is None or frames.averaged is None:
@@ -73,12 +74,12 @@ class Sheet:
 
     @cached_property
     def cuts(self) -> np.ndarray:
-        """(T, M, 5): the decision boundary in the chart and on the drawn surface."""
+        """The decision boundary (T, M, 5) in the chart and on the drawn surface."""
         return boundaries(self.frames.logits, self.data.axis, self.values)
 
     @cached_property
     def chart_cuts(self) -> np.ndarray:
-        """(T, M, 2): the decision boundary in the chart, as finely as it is known."""
+        """The decision boundary (T, M, 2) in the chart, as fine as it is known."""
         fine = self.frames.fine_logits
         if fine is None:
             return self.cuts[..., :2]
@@ -91,7 +92,7 @@ class Sheet:
 
     @cached_property
     def inside(self) -> np.ndarray:
-        """(M, 3): points that reach as far as what is drawn in any frame."""
+        """Points (M, 3) that reach as far as anything drawn in any frame."""
         parts = [self.values.reshape(-1, 3), self.axes.project(self.frames.data_values)]
         parts += [x for x in (self.corners, self.plane) if x is not None]
         points = np.concatenate([part.reshape(-1, 3) for part in parts])
@@ -99,11 +100,11 @@ class Sheet:
 
     @property
     def box(self) -> tuple[np.ndarray, np.ndarray]:
-        """What is drawn of space in all frames."""
+        """The drawn box of space, the same in all frames."""
         return boxed(self.inside.min(0), self.inside.max(0))
 
     def loops(self, frame: int) -> list[np.ndarray]:
-        """The closed curves among the cuts of one frame, (M, 3) each."""
+        """Return the closed curves (M, 3) among the cuts of one frame."""
         cut = self.cuts[frame, :, 2:]
         pieces = np.split(cut, np.flatnonzero(np.isnan(cut[:, 0])))
         pieces = [piece[~np.isnan(piece[:, 0])] for piece in pieces]
@@ -111,7 +112,7 @@ class Sheet:
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """The names of the parts, at the points of `note_places`."""
+        """The names of the parts, at the points `note_places`."""
         if not self.labelled:
             return ()
         found = [Note(text, f"{self.name}_note", place, right, down)
@@ -124,7 +125,7 @@ class Sheet:
 
     @property
     def note_places(self) -> np.ndarray:
-        """(T, ., 3): the plane's lowest corner, a point of the cut, and the triangle's corners."""
+        """Points (T, ., 3): the plane's lowest corner, a point of the cut, and the corners."""
         count = len(self.values)
         plane = np.full((count, 1, 3), np.nan)
         if self.plane is not None:
@@ -136,13 +137,13 @@ class Sheet:
 
 
 def _middle(curve: np.ndarray) -> np.ndarray:
-    """(3,): the point halfway along a curve (M, 3), NaN where there is none."""
+    """Return the point (3,) halfway along a curve (M, 3); NaN if it has none."""
     points = curve[~np.isnan(curve[:, 0])]
     return points[len(points) // 2] if len(points) else np.full(3, np.nan)
 
 
 def outermost(points: np.ndarray) -> np.ndarray:
-    """Those of ``points`` (M, 3) that lie farthest in some of many directions."""
+    """Return those of ``points`` (M, 3) that lie farthest in some of many directions."""
     turns = np.arange(DIRECTIONS) * np.pi * (3 - np.sqrt(5))  # a spiral from pole to pole
     heights = np.linspace(-1, 1, DIRECTIONS)
     rings = np.sqrt(1 - heights**2)
@@ -152,16 +153,16 @@ def outermost(points: np.ndarray) -> np.ndarray:
 
 
 def boundaries(logits: np.ndarray, axis: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """(T, M, 5): where the two likeliest classes are equally likely, in chart and surface."""
-    found = []
+    """Return where the two likeliest classes are equally likely: (T, M, 5), chart and surface."""
+    curves = []
     for frame, surface in zip(logits, values, strict=True):
         chart = class_boundary(frame, axis)
-        found.append(np.concatenate([chart, lifted(chart, axis, surface[None])[0]], -1))
-    return stacked(found)
+        curves.append(np.concatenate([chart, lifted(chart, axis, surface[None])[0]], -1))
+    return stacked(curves)
 
 
 def stacked(arrays: Sequence[np.ndarray]) -> np.ndarray:
-    """(T, ...): arrays of one shape; lines (M, ...) are filled up with NaN to the longest."""
+    """Stack arrays to (T, ...); lines (M, ...) are filled up with NaN to the longest."""
     if len({x.shape for x in arrays}) == 1:
         return np.stack(arrays)
     out = np.full((len(arrays), max(map(len, arrays)), *arrays[0].shape[1:]), np.nan)

@@ -13,7 +13,7 @@ from ui.drawing import palette
 from ui.drawing.axes import coordinate_axes
 from ui.drawing.camera import edge_on_camera
 from ui.drawing.classified import (
-    Look,
+    SheetStyle,
     class_colours,
     curvature_scale,
     sheet_arrays,
@@ -55,7 +55,7 @@ def pair_view(pair: MeasuredPair, colouring: str = "class") -> View:
     by_class = colouring == "class" or not pair.seen
     scale = CLASSES if by_class else curvature_colours(right.surface)
     reading = "p(class 1) = %{z:.2f}" if by_class else "K"
-    look = Look(style_of(scale), reading, DISCS, outline=0.6)
+    style = SheetStyle(style_of(scale), reading, DISCS, outline=0.6)
     sheets = [_sheet("left", left, scale, by_class), _sheet("right", right, scale, by_class)]
     room, alike = None, left.value_vectors.tolist() == right.value_vectors.tolist()
     if alike:
@@ -69,7 +69,7 @@ def pair_view(pair: MeasuredPair, colouring: str = "class") -> View:
             moving, fixed = {}, fixed | {key: array[0] for key, array in moving.items()}
         arrays |= moving | fixed
         framed |= set(moving)
-        columns.append(sheet_panels(sheet, look, room))
+        columns.append(sheet_panels(sheet, style, room))
     edges = zip((left, right), sheets, strict=True)
     if alike:  # one plane: seen with one camera, along which the gated surface is broad
         edges = zip((left,), sheets[1:], strict=True)
