@@ -34,7 +34,6 @@ class Control(ABC):
     shown_instead: str = ""  # named instead of a value that cannot be used; empty: the default
     help: str | None = None
     field: str = ""  # of the request; empty: the key
-    former: tuple[str, ...] = ()  # names of its parameter in older links
     on_move: Callable[[], None] = forget
 
     @property

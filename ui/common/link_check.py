@@ -7,10 +7,9 @@ from collections.abc import Mapping
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from ui.common.links import InLink, check_link, unpacked
+from ui.common.links import InLink, check_link
 
 KEY = "link_problems"
-ARRIVED = "_arrived"  # whether this run is the first one on its page
 LINE_BREAK = "  \n"  # of Markdown
 
 
@@ -20,21 +19,11 @@ def warn_about_link(controls: Mapping[str, InLink]) -> None:
     None of these values reaches its control: the link is mended before any control is drawn.
     """
     key = f"{st.session_state.get('_page', '')}_{KEY}"
-    given = {name: st.query_params.get_all(name) for name in st.query_params}
-    link = unpacked(given, controls)
+    link = {name: st.query_params.get_all(name) for name in st.query_params}
     instead, problems = check_link(link, controls)
     if problems:
         st.session_state[key] = problems
-    change = {
-        name: link.get(name, []) for name in {*given, *link} if given.get(name) != link.get(name)
-    }
-    if st.session_state.pop(ARRIVED, False):
-        # The page before may have had controls of the same names.
-        for name in set(controls) & set(map(str, st.session_state)):
-            del st.session_state[name]
-            change.setdefault(name, link.get(name, []))
-    if change or problems:
-        change_link(change | instead)
+        change_link(instead)
     if messages := st.session_state.get(key):
         st.warning(LINE_BREAK.join(messages), icon=":material/link_off:")
 

@@ -10,13 +10,11 @@ import math
 import re
 from collections.abc import Mapping
 from typing import Protocol
-from urllib.parse import parse_qs, urlencode
 
 from ui.foreign import as_code
 from ui.limits import LINK_NUMBERS, QUOTED_CHARACTERS
 
 GRID_SIZE = 61
-PACKED = "to"  # the parameter that holds all others on the way from one page to another
 DECIMAL = re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
@@ -34,10 +32,6 @@ class InLink(Protocol):
     @property
     def times(self) -> int:
         """How often the parameter may stand in the link."""
-
-    @property
-    def former(self) -> tuple[str, ...]:
-        """Names that the parameter had in older links."""
 
     def nearest(self, text: str) -> str | None:
         """Return what is shown for ``text``: itself, the nearest value, or ``None`` if it is no
@@ -67,27 +61,6 @@ def parse_pick(text: str, size: int = GRID_SIZE) -> tuple[int, int] | None:
         return None
     point = int(row[:9]), int(column[:9])
     return point if max(point) < size else None
-
-
-def packed(parameters: Mapping[str, str | list[str]]) -> dict[str, str]:
-    """Return the query parameters of a link from one of our pages to another.
-
-    All ``parameters`` travel in one: Streamlit 1.67 drops those with the name of a control of the
-    page that is left, though the other page has a control of the same name.
-    """
-    return {PACKED: urlencode(parameters, doseq=True)} if parameters else {}
-
-
-def unpacked(
-    parameters: Mapping[str, list[str]], controls: Mapping[str, InLink]
-) -> dict[str, list[str]]:
-    """Return the parameters of a link under their names of today, those in `PACKED` among them."""
-    today = {old: key for key, control in controls.items() for old in control.former}
-    found = {name: texts for name, texts in parameters.items() if name != PACKED}
-    for text in parameters.get(PACKED, []):
-        found |= parse_qs(text, keep_blank_values=True)
-    old = {today[name]: texts for name, texts in found.items() if name in today}
-    return old | {name: texts for name, texts in found.items() if name not in today}
 
 
 def check_link(

@@ -18,8 +18,6 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from ui.common.link_check import ARRIVED
-from ui.common.links import packed
 from ui.components.plotly_js import preload
 from ui.work import streamlit_fixes
 from ui.work.errors import reported
@@ -85,8 +83,6 @@ def _without_collecting() -> Iterator[None]:
 def _head(title: str, question: str, lead: str, pictures: bool) -> dict[str, dict[str, list[str]]]:
     """Draw what stands above every page; return the links with which the visitor left pages."""
     path, _, group = PAGES[title]
-    if st.session_state.get("_page") != title:
-        st.session_state[ARRIVED] = True
     st.set_page_config(
         page_title=f"{title} · gated attention",
         page_icon=str(ICON),
@@ -116,13 +112,11 @@ def draw_links(group: str, links: dict[str, dict[str, list[str]]]) -> None:
         if here or page.group not in others:
             others |= set() if here else {page.group}
             label, icon = (title, page.icon) if here else (f"{page.group} →", None)
-            st.page_link(
-                page.path, label=label, icon=icon, query_params=packed(links.get(title, {}))
-            )
+            st.page_link(page.path, label=label, icon=icon, query_params=links.get(title))
 
 
 def _return(title: str, path: str) -> None:
     """Restore the visitor's last link to this page if they came without one."""
     last = st.session_state.get(LINKS, {}).get(title)
     if last and not st.query_params and st.session_state.get("_page") != title:
-        st.switch_page(path, query_params=packed(last))
+        st.switch_page(path, query_params=last)

@@ -50,5 +50,5 @@ def test_every_section_is_used_somewhere():
         if path.stem != "how_to_read":
             for name in sections(path.stem):
                 group = name.partition("_")[0]  # one for each word of a list
-                used = rf'"{name}"|f"{group}_{{'
+                used = rf"""["']{name}["']|f"{group}_{{"""
                 assert re.search(used, code), f"{path.stem}.md: {name}"

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.each import each
 from ui.claims.controls import CLAIMED
 from ui.common.controls import Number
-from ui.common.links import GRID_SIZE, check_link, packed, parse_numbers, parse_pick, unpacked
+from ui.common.links import GRID_SIZE, check_link, parse_numbers, parse_pick
 from ui.decision_boundary.controls import DECISION_BOUNDARY
 from ui.depth.controls import DEPTH
 from ui.gates.controls import GATES
@@ -237,20 +237,3 @@ def test_numbers_that_are_none(text):
 
 def test_numbers():
     assert parse_numbers(" 1, -2.5,3e-1") == (1.0, -2.5, 0.3)
-
-
-OLD = {"dim": Number("dim", within=(2, 16), default=3, former=("width", "layer_dim")),
-       "n": Number("n", within=(2, 12), default=3)}  # fmt: skip
-
-
-def test_older_names_of_parameters_still_mean_the_same():
-    assert unpacked({"width": ["8"], "n": ["4"]}, OLD) == {"dim": ["8"], "n": ["4"]}
-    assert unpacked({"layer_dim": ["5"], "dim": ["8"]}, OLD) == {"dim": ["8"]}
-
-
-@given(
-    st.dictionaries(st.text(min_size=1), st.lists(st.text(), min_size=1, max_size=3), max_size=4)
-)
-def test_a_link_between_pages_arrives_whole(link):
-    link = {name: texts for name, texts in link.items() if name not in ("to", "width", "layer_dim")}
-    assert unpacked({name: [text] for name, text in packed(link).items()}, OLD) == link

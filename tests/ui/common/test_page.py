@@ -3,7 +3,6 @@
 import pytest
 
 from ui.common import page as pages
-from ui.common.links import PACKED, packed, unpacked
 from ui.common.page import CURVATURE, PAGES, Page, draw_links
 
 AT_WORK, HELP = "Attention at work", "How to read it"
@@ -40,9 +39,7 @@ def test_a_group_stands_beside_one_link_to_the_other(links):
 def test_a_link_leads_to_what_was_left_there(links):
     left = {"Manifold": {"dim": ["8"], "n": ["4"]}, CURVED[0]: {"task": ["xor"]}}
     carried = {label: more["query_params"] for label, _, more in links(CURVATURE, left)}
-    assert carried["Manifold"] == packed(left["Manifold"])
-    assert carried["Depth"] == {}
-    (text,) = carried["Manifold"].values()
-    assert unpacked({PACKED: [text]}, {}) == left["Manifold"]
+    assert carried["Manifold"] == left["Manifold"]
+    assert carried["Depth"] is None
     other = {label: more["query_params"] for label, _, more in links(AT_WORK, left)}
-    assert other[f"{CURVATURE} →"] == packed(left[CURVED[0]])
+    assert other[f"{CURVATURE} →"] == left[CURVED[0]]

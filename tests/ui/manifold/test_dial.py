@@ -140,13 +140,13 @@ def test_doubt_measures_no_strength_but_the_requested_one(held):
 def test_what_is_done_while_the_page_is_drawn_is_drawn_with_it(monkeypatch):
     """The job ends after the page has looked for all strengths, before it would watch the job."""
     dial.DIALS.cache.clear()
-    real, answers = dial.DIALS.known, [{}, {}]
+    real, answers = dial.DIALS.cached, [{}, {}]
 
-    def known(wanted):
+    def cached(requests):
         of_the_page = answers and threading.current_thread().name != "job"
-        return answers.pop() if of_the_page else real(wanted)
+        return answers.pop() if of_the_page else real(requests)
 
-    monkeypatch.setattr(dial.DIALS, "known", known)
+    monkeypatch.setattr(dial.DIALS, "cached", cached)
     assert labels(open_page(PAGE, grid="31")) == ALL
     assert not answers
 

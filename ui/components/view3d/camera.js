@@ -21,7 +21,13 @@ const cameraNow = div => div._fullLayout?.scene?._scene?.getCamera();
 // differ, each `panel` has the camera of its column.
 function cameraOf(state, panel = null) {
   const column = state.apart ? state.header.columns.findIndex(({ panels }) => panels.includes(panel)) : -1;
-  return structuredClone(state.apart?.[column] ?? (CAMERAS[state.header.key] ??= fitted(state, state.header.camera)));
+  return structuredClone(state.apart?.[column] ?? (CAMERAS[state.header.key] ??= home(state)));
+}
+
+// The camera of Python, fitted to the panels as they are now.
+function home(state) {
+  state.plots.forEach(({ div }) => hasNewSize(div));
+  return fitted(state, state.header.camera);
 }
 
 // The panel that a scene shows.

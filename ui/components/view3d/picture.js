@@ -128,7 +128,7 @@ function resize(state, div) {
   if (off(drawn.width, clientWidth) || off(drawn.height, clientHeight)) state.Plotly.Plots.resize(div);
 }
 
-// Whether a panel's size is not the one that it was last drawn or fitted at; that is known from then on.
+// Whether a panel has another size than when this was last called, as when a camera is fitted to it.
 function hasNewSize(div) {
   const size = `${div.clientWidth} ${div.clientHeight}`;
   const changed = div.__gcSize !== size;
@@ -145,7 +145,6 @@ async function draw(root, state, isDrawn) {
   await Promise.all(state.plots.map(plot => {
     const panel = header.columns[plot.c].panels[plot.p];
     if (!isDrawn(panel)) return null;
-    plot.div.__gcSize ??= `${plot.div.clientWidth} ${plot.div.clientHeight}`;
     const spot = { ...marker(panel, state), mode: 'markers', hoverinfo: 'skip',
       type: panel.kind === 'scene' ? 'scatter3d' : 'scatter',
       marker: panel.kind === 'scene' ? MARKER : { ...MARKER, size: 13 } };
