@@ -165,9 +165,8 @@ function listen(root, state) {
   const chase = chaser(root, state);
   listenToBar(root, state, chase);
   state.sizes = new ResizeObserver(entries => {
-    const changed = entries.filter(({ target }) => hasNewSize(target));
-    if (!changed.length) return; // as when it begins to observe
-    changed.forEach(({ target }) => resize(state, target));
+    entries.forEach(({ target }) => resize(state, target));
+    if (!entries.filter(({ target }) => hasNewSize(target)).length) return; // the camera fits it
     refit(state);
     if (spots(state).length) mark(root, state); // they stand a little before the surface, as it is seen
   });
