@@ -33,6 +33,15 @@ def feature_map(x: torch.Tensor) -> torch.Tensor:
     return torch.where(above, x + 1, torch.where(above, 0.0, x).exp())
 
 
+def relative_features(x: torch.Tensor) -> torch.Tensor:
+    """phi of x (..., M), up to a factor of each row; the largest is never lost to underflow.
+
+    phi is exp where a row has no positive entry, so its softmax differs by a factor alone.
+    """
+    above = (x > 0).any(-1, keepdim=True).expand(x.shape)
+    return torch.where(above, feature_map(x), torch.softmax(x, -1))
+
+
 class UnnormalisedLinearLayer(SlotLayer):
     """The sum over slots of phi(q) . phi(k_j) times the value: any point of the values' span."""
 
@@ -46,10 +55,14 @@ class UnnormalisedLinearLayer(SlotLayer):
     def mixed_count(config: LayerConfig) -> int:
         return min(config.value_count, config.model_dim // config.heads)
 
+    def key_features(self) -> torch.Tensor:
+        """(S, H, n, d): phi of the keys in force."""
+        return feature_map(self.by_head(self.slot_keys()))
+
     def weights(self, hidden: torch.Tensor) -> torch.Tensor:
         query = self.gated("G4", product(hidden, self.query), hidden)
         features = feature_map(self.by_head(query))  # (S, H, N, d)
-        return product(features, feature_map(self.by_head(self.slot_keys())).transpose(-1, -2))
+        return product(features, self.key_features().transpose(-1, -2))
 
 
 class LinearLayer(UnnormalisedLinearLayer):
@@ -63,11 +76,20 @@ class LinearLayer(UnnormalisedLinearLayer):
         "Linear attention", f"{KERNEL}\n    weights = weights / weights.sum(-1, keepdim=True)"
     )
 
+    def key_features(self) -> torch.Tensor:
+        """(S, H, n, d): phi of the keys in force, of each head up to a factor.
+
+        That factor cancels. Without it, all weights of a head whose keys are far below zero would
+        underflow, and their shares would be 0 / 0.
+        """
+        keys = self.by_head(self.slot_keys())
+        return relative_features(keys.flatten(-2)).unflatten(-1, tuple(keys.shape[-2:]))
+
     def mixed_values(self) -> torch.Tensor:
         values = self.slot_values()
         if self.mixed_count(self.config) == self.config.value_count:
             return values
-        features = feature_map(self.by_head(self.slot_keys())).mT  # (S, H, d, n)
+        features = relative_features(self.by_head(self.slot_keys()).mT)  # (S, H, d, n)
         means = features / features.sum(-1, keepdim=True) @ self.by_head(values)
         return means.transpose(1, 2).flatten(-2)
 

@@ -57,6 +57,21 @@ def test_the_feature_map_is_elu_plus_one_and_accurate_at_both_ends():
     torch.testing.assert_close(feature_map(x), torch.nn.functional.elu(x) + 1)
 
 
+def test_keys_far_below_zero_are_compared_as_softmax_compares_them():
+    """phi of all keys underflows there, and one channel of them weighs all slots alike."""
+    model = build_attention(replace(LINEAR, model_dim=2, heads=2, value_count=4), (3,))
+    (layer,) = model.blocks
+    layer.keys.data = -1e3 - layer.keys.data.abs()
+    shares = torch.softmax(layer.keys, 1).mT  # (S, H, n): one channel a head
+    records = []
+    out = model(GRID.points, records)
+    assert torch.isfinite(out).all()
+    torch.testing.assert_close(
+        records[0].weights, shares.unsqueeze(2).expand(-1, -1, len(GRID.points), -1)
+    )
+    assert torch.isfinite(layer.mixed_values()).all()
+
+
 def test_shared_weights_are_those_of_softmax_attention():
     memory = dict(build_attention(AttentionConfig(gate=GateConfig()), (3,)).named_parameters())
     for config in BOTH:
