@@ -54,10 +54,17 @@ def principal_axes(clouds: Sequence[np.ndarray]) -> Axes:
     """
     origin = np.concatenate(clouds).mean(0)
     centred = [cloud - cloud.mean(0) for cloud in clouds]
-    scaled = [c / max(float(np.sqrt((c**2).sum())), np.finfo(float).tiny) for c in centred]
+    scaled = [c / max(float(np.sqrt((c**2).sum())), np.finfo(float).tiny)
+              for c in map(_near_one, centred)]  # fmt: skip
     basis = np.linalg.svd(np.concatenate(scaled), full_matrices=False)[2][:DRAWN].T
     signs = np.sign(basis[np.abs(basis).argmax(0), np.arange(basis.shape[1])])
     return Axes(basis * signs, origin, tuple(f"PC {i + 1}" for i in range(basis.shape[1])))
+
+
+def _near_one(x: np.ndarray) -> np.ndarray:
+    """Scale ``x`` by a power of two, which is exact, so that no square overflows or is lost."""
+    largest = float(np.abs(x).max())
+    return np.ldexp(x, -int(np.frexp(largest)[1])) if 0 < largest < np.inf else x
 
 
 def film_axes(sides: dict[str, ClassifierFrames]) -> dict[str, Axes]:
