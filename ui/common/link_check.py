@@ -1,4 +1,4 @@
-"""A page's link on arrival: taken apart, checked, and changed as a whole."""
+"""A page's link: checked on arrival, and changed as a whole."""
 
 from __future__ import annotations
 
