@@ -94,6 +94,9 @@ def test_a_phone_shows_a_picture_first_and_scrolls_only_down(browser, served, wa
         visit(page, watch, f"{served.url}{ADDRESS}?case=ruled")
         await_view(page)
         assert_scrolls_only_down(page)
+        links = page.locator(".st-key-pages a").all()
+        first = min(links, key=lambda link: link.bounding_box()["x"])
+        assert first.inner_text().strip() == "Which gates curve?"  # the page one is on
         scene = page.locator(".gc-scene").first
         box = scene.bounding_box()
         assert box["y"] + box["height"] / 2 < PHONE["viewport"]["height"]  # most of it is seen

@@ -55,7 +55,14 @@ EDGES = """selector => [...document.querySelectorAll(selector)].map(node => {
 READOUTS = "() => [...document.querySelectorAll('.gc-readout')].map(node => node.textContent)"
 FITTED = """() => [...document.querySelectorAll('.gc-scene, .gc-plane')].every(
   ({ clientWidth, clientHeight, _fullLayout }) =>
-    clientWidth && clientWidth === _fullLayout.width && clientHeight === _fullLayout.height)"""
+    clientWidth && Math.abs(clientWidth - _fullLayout.width) <= 1
+    && Math.abs(clientHeight - _fullLayout.height) <= 1)"""  # a place may be half a pixel wider
+# How far the middle of each name is from its point, and how wide it is, all in pixels.
+CORNER_NAMES = """() => [...document.querySelectorAll('.gc-scene')].flatMap(div => {
+  const names = div._fullLayout.scene.annotations.filter(({ text }) => text.startsWith('value'));
+  const drawn = [...div.querySelectorAll('.annotation-text-g')].map(node => node.getBBox().width);
+  return names.map(({ ax, ay }, i) => [Math.abs(ax), Math.abs(ay), drawn[i]]);
+})"""
 # The sheet loses all but one of its triangles, and the pointer moves before that is drawn.
 POINT_WHILE_REPLACED = """async (div, [x, y]) => {
   const Plotly = await window.__gcPlotly;
@@ -247,6 +254,13 @@ def point_at_the_surface(page, scene):
             page.wait_for_function(f"{STATE}.hover !== null", timeout=2_000)
             return spot
     pytest.fail("the surface is nowhere")
+
+
+def test_no_corners_name_covers_its_point(desk):
+    names = desk.evaluate(CORNER_NAMES)
+    assert len(names) == 3
+    for across, below, width in names:
+        assert across > width / 2 + 4 or below > 14
 
 
 def test_one_screen_tells_it_all(desk):

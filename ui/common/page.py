@@ -93,7 +93,7 @@ def _head(title: str, question: str, lead: str, pictures: bool) -> dict[str, dic
     st.html(STYLE)
     links = st.session_state.setdefault(LINKS, {})
     with st.container(horizontal=True, key="pages"):
-        draw_links(group, links)
+        draw_links(group, links, title)
         if pictures:
             preload()
     if question:
@@ -103,8 +103,11 @@ def _head(title: str, question: str, lead: str, pictures: bool) -> dict[str, dic
     return links
 
 
-def draw_links(group: str, links: dict[str, dict[str, list[str]]]) -> None:
-    """Draw a link to every page of ``group``, and one to the first page of every other group."""
+def draw_links(group: str, links: dict[str, dict[str, list[str]]], current: str = "") -> None:
+    """Draw a link to every page of ``group``, and one to the first page of every other group.
+
+    The ``current`` page's link has a key for the style sheet: Streamlit marks it by looks only.
+    """
     group = group or next(iter(PAGES.values())).group
     others = set()
     for title, page in PAGES.items():
@@ -112,7 +115,8 @@ def draw_links(group: str, links: dict[str, dict[str, list[str]]]) -> None:
         if here or page.group not in others:
             others |= set() if here else {page.group}
             label, icon = (title, page.icon) if here else (f"{page.group} →", None)
-            st.page_link(page.path, label=label, icon=icon, query_params=links.get(title))
+            place = st.container(key="page-here", width="content") if title == current else st
+            place.page_link(page.path, label=label, icon=icon, query_params=links.get(title))
 
 
 def _return(title: str, path: str) -> None:

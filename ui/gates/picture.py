@@ -82,6 +82,7 @@ def gate_picture(
 ) -> GatePicture:
     """Draw one column: the surface coloured by what is ``shown``, that over the chart, the gate.
 
+    The flat sheet shows the scale; where the boxes vary and hide it, numbers along the axes do.
     Without ``settled`` the frames are all that there is, in any order.
     """
     keys: Sequence[float] = [frame.strength for frame in frames]
@@ -104,8 +105,8 @@ def gate_picture(
     seen = [points[~np.isnan(points[..., 0])] for points in reach.values()]
     scene = scene_panel(
         NAME, "the sheet (u, v, 1) under its gate, with the chart's grid lines; faint: the sheet",
-        style, boxes, keys, AXIS_NAMES, more=[] if own else ghost("flat"),
-        notes=() if own else (Note("the flat sheet", "flat_edge", 0),),
+        style, boxes, keys, AXIS_NAMES if own else (), more=[] if own else ghost("flat"),
+        notes=() if own else (Note("the flat sheet", "flat_edge", 0, right=8, down=18),),
         seen=seen if any(map(len, seen)) else (),
     )  # fmt: skip
     chart = chart_panel(

@@ -125,7 +125,7 @@ function fitted(state, camera, level = null, column = null) {
     const room = panel.layout.xaxis.visible ? AXES_ROOM : ROOM;
     const notes = [Math.max(NOTES_ROOM, ...panel.notes.filter(atCorner).map(roomOf)), NOTES_ROOM];
     const [wide, tall] = [div.clientWidth, div.clientHeight].map((size, i) => Math.tan(FIELD / 2) / div.clientHeight
-      * (panel.notes.length ? size - 2 * notes[i] : size * room));
+      * Math.min(size * room, panel.notes.length ? size - 2 * notes[i] : size));
     return mustBeSeen(panel).map(p => [dot(p, right) / wide, dot(p, over) / tall, dot(p, towards), wide, tall]);
   });
   // For both directions in the picture: the middle, and the nearest distance that shows both edges.

@@ -5,11 +5,12 @@ const LETTER = 0.55 * LETTERS; // wide, on average
 const LINE_HEIGHT = 1.5 * LETTERS;
 const MOST_STEPS = 12; // by which a word is moved to be free
 const PAPER = 0.7; // opaque, behind a word
-const OUTWARDS = 16; // pixels from its point
+const OUTWARDS = 16; // pixels of a word's middle above or below its point
+const BESIDE = 8; // pixels of its nearer end beside it
 
 const atCorner = note => !note.right && !note.down;
 const widthOf = text => LETTER * text.replace(/<[^>]*>/g, '').length;
-const roomOf = ({ text }) => OUTWARDS + widthOf(text) / 2; // pixels beside its corner
+const roomOf = ({ text }) => BESIDE + widthOf(text); // pixels beside its corner
 
 // Words beside points, with lines between them and without overlaps; none for unknown points.
 function leaders(panel, state, div) {
@@ -39,9 +40,10 @@ function leader(note, middle, placed, paper) {
   const away = [across - middle[0], below - middle[1]];
   const inwards = across > 0 ? -1 : 1;
   const outer = atCorner(note);
-  const ax = outer ? OUTWARDS * away[0] / (Math.hypot(...away) || 1) : inwards * right;
-  let ay = outer ? OUTWARDS * away[1] / (Math.hypot(...away) || 1) : down;
   const wide = widthOf(text);
+  const farthest = Math.max(...away.map(Math.abs)) || 1; // one of both ways clears the point
+  const ax = outer ? (BESIDE + wide / 2) * away[0] / farthest : inwards * right;
+  let ay = outer ? OUTWARDS * away[1] / farthest : down;
   const xanchor = outer ? 'center' : inwards > 0 ? 'left' : 'right';
   const left = across + ax - { left: 0, center: wide / 2, right: wide }[xanchor];
   const isFree = () => placed.every(other => left > other.left + other.wide || other.left > left + wide
