@@ -59,7 +59,7 @@ FITTED = """() => [...document.querySelectorAll('.gc-scene, .gc-plane')].every(
     && Math.abs(clientHeight - _fullLayout.height) <= 1)"""  # a place may be half a pixel wider
 # How far the middle of each name is from its point, and how wide it is, all in pixels.
 CORNER_NAMES = """() => [...document.querySelectorAll('.gc-scene')].flatMap(div => {
-  const names = div._fullLayout.scene.annotations.filter(({ text }) => text.startsWith('value'));
+  const names = div._fullLayout.scene.annotations.filter(({ text }) => text.startsWith('U'));
   const drawn = [...div.querySelectorAll('.annotation-text-g')].map(node => node.getBBox().width);
   return names.map(({ ax, ay }, i) => [Math.abs(ax), Math.abs(ay), drawn[i]]);
 })"""

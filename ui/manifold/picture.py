@@ -159,7 +159,7 @@ def _scene(variant: DrawnVariant, style: dict[str, Any], names: tuple[str, ...])
     seen = [values.reshape(-1, 3) for values in variant.reach.values()]
     if whole and corners is not None:
         more += value_triangle(f"{name}_ring")
-        notes = tuple(Note(f"value U<sub>{i + 1}</sub>", f"{name}_ring", i) for i in range(3))
+        notes = tuple(Note(f"U<sub>{i + 1}</sub>", f"{name}_ring", i) for i in range(3))
         seen.append(corners)
     what = "the chart's grid lines" if variant.lines is None else "lines of the flat sheet's plane"
     return scene_panel(

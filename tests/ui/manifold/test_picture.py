@@ -109,7 +109,7 @@ def test_a_dome_and_a_rolled_sheet_lie_in_no_plane():
 def test_the_triangle_is_whole_with_its_names_where_the_sheet_is_a_good_part_of_it():
     sides, axes, picture = pictured()
     (left, _), (right, _) = picture.view.columns
-    assert [note.text for note in left.notes] == [f"value U<sub>{i}</sub>" for i in (1, 2, 3)]
+    assert [note.text for note in left.notes] == [f"U<sub>{i}</sub>" for i in (1, 2, 3)]
     assert right.notes == ()
     np.testing.assert_allclose(points(picture, "left_ring")[:3], axes.project(sides[0][0].values))
     _, _, small = pictured(depth=3, seed=72)
