@@ -14,10 +14,12 @@ from gating_core.memory import keep_at_hand
 from tests.profiles import SOAK, load_profile
 
 # Folders, or parts of one, whose tests run in one worker: they share a served app and a browser, or
-# cached results. The browser's come in two groups, one for each of the two apps.
+# cached results. The browser's come in groups, each with a browser and an app of its own: one of
+# them takes longer than all other tests together.
 PARTS_OF_PAGES = ("browser/test_draw.py", "browser/test_jobs.py", "browser/test_pad.py")
+TRAINED = ("browser/test_decision_boundary.py", "browser/test_depth.py")
 SAME_WORKER = (
-    "browser", "load", "ui/decision_boundary", PARTS_OF_PAGES, "ui/claims", "ui/manifold",
+    "browser", TRAINED, "ui/decision_boundary", PARTS_OF_PAGES, "ui/claims", "load", "ui/manifold",
     "ui/landing", "ui/gates", "ui/depth", "ui/common",
 )  # fmt: skip
 # Folders and files that take longest after these. Short files come last, so that all workers are
@@ -46,8 +48,9 @@ threadpool_limits(1)
 def rank(nodeid: str) -> int:
     """The position in `ORDER` of the test's file or folder; the length of `ORDER` for others."""
     file = nodeid.split("::")[0].removeprefix("tests/")
-    if file in PARTS_OF_PAGES:
-        return ORDER.index(PARTS_OF_PAGES)
+    for files in (PARTS_OF_PAGES, TRAINED):
+        if file in files:
+            return ORDER.index(files)
     folders = (n for n, name in enumerate(ORDER) if f"{file}/".startswith(f"{name}/"))
     return next(folders, len(ORDER))
 

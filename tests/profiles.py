@@ -1,6 +1,6 @@
 """How many examples tests with Hypothesis try: few in `make test`, many in `make soak`.
 
-A property (`@given` alone) is tried 25 times, in `make soak` 1,000 times. Whatever anybody may put
+A property (`@given` alone) is tried 25 times, in `make soak` 250 times. Whatever anybody may put
 into a link or a file is `@fuzz()`: 50 times, in `make soak` 10,000 times.
 """
 
@@ -15,7 +15,7 @@ def load_profile() -> None:
     """Make the profile that the environment names the one of all tests."""
     common = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "print_blob": True}
     settings.register_profile("default", max_examples=25, derandomize=True, **common)
-    settings.register_profile("soak", max_examples=1000, **common)
+    settings.register_profile("soak", max_examples=250, **common)
     settings.load_profile("soak" if SOAK else "default")
 
 

@@ -1,5 +1,7 @@
 """Six visitors at once: no errors, nobody sees another's numbers, and every training ends."""
 
+import pytest
+
 from tests.load.figures import FIRST_PAINT, TRAINING, table
 from tests.load.run import QUICK, hold
 from tests.load.session import in_a_thread
@@ -15,6 +17,7 @@ EVERYTHING = frozenset({
 })  # fmt: skip
 
 
+@pytest.mark.soak  # a minute
 def test_six_visitors_meet_no_error_and_no_numbers_of_others(served):
     load = in_a_thread(hold(served.url, served.pid, VISITORS, SECONDS, 0, EVERYTHING, QUICK, STAYS))
     crowd = load.crowd

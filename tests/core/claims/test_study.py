@@ -207,6 +207,7 @@ def worker_pids(team):
     return team._client.run(os.getpid)
 
 
+@pytest.mark.soak  # seconds of trainings twice
 def test_a_cluster_that_lacks_the_package_finds_the_same_rows_though_a_worker_is_killed(
     cluster, store, tiny_rows
 ):

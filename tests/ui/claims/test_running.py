@@ -197,6 +197,7 @@ def test_where_nothing_can_be_written_nothing_starts(tmp_path):
     assert said.endswith(": No such file or directory.")
 
 
+@pytest.mark.soak  # half a minute of trainings
 def test_the_real_study_stops_and_goes_on_without_a_row_twice(store):
     """The command line itself, on a small selection."""
     options = ("--tasks", "linear", "--variants", "ungated,sigmoid", "--parts", "base,stacks",

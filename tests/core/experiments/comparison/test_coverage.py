@@ -154,6 +154,7 @@ def selected_of(depth, gate, task):
     return run, select_member(run)
 
 
+@pytest.mark.soak  # trains 32 deep models
 def test_a_deep_example_has_a_surface():
     """There are several members to select from, so that rounding decides nothing."""
     assert shows_surface(*selected_of(2, "sigmoid", "xor"))
