@@ -55,6 +55,7 @@ def counting() -> None:
     job = jobs.current("count")
     if job is not None:
         jobs.watch(job, draw, what="Counting", share=lambda items: items[-1] / STEPS)
+        jobs.draw_end(job, "Counting", job.items)
 
 
 def idle() -> None:

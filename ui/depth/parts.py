@@ -178,7 +178,7 @@ def _draw_training(view: DepthView) -> None:
     if job := measured.training():
         if job.over:
             jobs.draw_end(job, "Training", [])
-        jobs.watch(job, lambda items: None, what="Training", share=jobs.share_of, ends=False)
+        jobs.watch(job, lambda items: None, what="Training", share=jobs.share_of)
     request = view.requested.trained
     here = measured.trained_here(request)
     if here is None:

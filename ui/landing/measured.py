@@ -119,7 +119,7 @@ def _swept(setting: Setting) -> runs.Shown | None:
         with jobs.dock(JOB, setting):
             job = runs.fetch(JOB, setting, _sweep, _lacks_totals)
             jobs.draw_end(job, _what(job.items), job.items)
-        jobs.watch(job, lambda items: None, what=_what, share=_share, ends=False)
+        jobs.watch(job, lambda items: None, what=_what, share=_share)
         shown = runs.shown_of(JOB, job)
     if shown is None or shown.run.setting != setting or not shown.run.ended:
         return None

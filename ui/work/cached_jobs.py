@@ -104,7 +104,7 @@ class CachedJobs(Generic[K, T]):
                     jobs.draw_end(job, what, results)
                 jobs.draw_again(self.name, again, "play_arrow", f"{self.name}_again_button")
         jobs.watch(job, lambda items: draw() if draw else None, what=what,
-                   share=None if draw else jobs.share_of, ends=False)  # fmt: skip
+                   share=None if draw else jobs.share_of)  # fmt: skip
         if job.over and not beside:
             jobs.draw_end(job, what, results)
 

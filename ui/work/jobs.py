@@ -137,7 +137,6 @@ def watch(
     what: str | Callable[[list[T]], str],
     share: Share[T] | None = None,
     every: float = POLL_SECONDS,
-    ends: bool = True,
 ) -> None:
     """Show how far ``job`` is and ``draw`` its items so far, until it is over.
 
@@ -146,15 +145,14 @@ def watch(
 
     ``draw`` is called with an empty list before the first item. ``what`` begins the sentences
     ("Training"), or is a function of the items. ``share`` returns from at least one item the share
-    done, 0 to 1. With ``ends``, a sentence says how a job was cancelled or failed; without, the
-    page calls `draw_end`.
+    done, 0 to 1. How the job was cancelled or failed the page says: it calls `draw_end`.
     """
     name = (lambda items: what) if isinstance(what, str) else what
     phase = _phase(job, name)
     # Only a run of the whole page changes the interval of a fragment, or stops its timer.
     busy = max(every, CROWD_POLL_SECONDS) if pool.POOL.crowded else every
     seconds = {"queued": max(every, QUEUE_POLL_SECONDS), "over": None}.get(phase, busy)
-    st.fragment(_draw, run_every=seconds)(job, draw, name, share, phase, ends)
+    st.fragment(_draw, run_every=seconds)(job, draw, name, share, phase)
 
 
 def _phase(job: Job[T], name: Callable[[list[T]], str]) -> str:
@@ -170,7 +168,6 @@ def _draw(
     what: Callable[[list[T]], str],
     share: Share[T] | None,
     phase: str,
-    ends: bool,
 ) -> None:
     with SCRIPTS.acquired():
         _jobs()
@@ -180,10 +177,7 @@ def _draw(
         items = job.items
         name = what(items)
         with st.container():  # always there: else the picture below would be created anew
-            if job.over:
-                if ends:
-                    draw_end(job, name, items)
-            elif phase == "queued" or job.elapsed >= QUIET_SECONDS:
+            if not job.over and (phase == "queued" or job.elapsed >= QUIET_SECONDS):
                 _draw_progress(job, name, share and (share(items) if items else 0.0))
         with reported(name):
             draw(items)

@@ -142,12 +142,16 @@ class Drawn:
         return bool((found - self.logits).abs().max() < 1e-12 * scale)  # float64 both
 
 
-def drawn(config, seed=0, classes=3):
+def drawn(config, seed=0, classes=3, below=0.0):
+    """A model; ``below`` is taken from all keys of its slots."""
     rng = torch.Generator().manual_seed(seed)
     model = build_classifier(config, SEEDS[:2], classes)
     for parameter in model.parameters():
         noise = torch.randn(parameter.shape, generator=rng, dtype=torch.float64)
         parameter += noise * 0.5 / config.model_dim**0.5
+    for name, parameter in model.named_parameters():
+        if name.endswith("keys"):
+            parameter -= below
     points = torch.randn(7, config.input_dim, generator=rng, dtype=torch.float64)
     both, labels = points.expand(2, -1, -1).numpy(), np.zeros((2, 7), dtype=np.int64)
     state = {name: array.numpy() for name, array in model.state_dict().items()}
@@ -181,6 +185,11 @@ def test_there_is_a_script_for_every_model(tmp_path):
         assert script_problem(config) is None
         one = drawn(config)
         assert one.agrees(script_text(one.ensemble, SEEDS[1]), tmp_path), config
+
+
+def test_the_script_compares_keys_whose_features_underflow(tmp_path):
+    one = drawn(AttentionConfig("linear", gate=GateConfig()), below=1e3)
+    assert one.agrees(script_text(one.ensemble, SEEDS[1]), tmp_path)
 
 
 FAULTS = {

@@ -20,6 +20,7 @@ def page():
     if job is not None:
         jobs.watch(job, lambda items: st.text(f"drawn {items}"), what="Work",
                    share=lambda items: len(items) / 10)  # fmt: skip
+        jobs.draw_end(job, "Work", job.items)
 
 
 @pytest.fixture
