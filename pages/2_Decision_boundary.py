@@ -43,7 +43,6 @@ with page(
             lambda items: draw_frames(training.shown_of(job), view, measurement, setting),
             what=training.what,
             share=training.share_of,
-            ends=False,
         )
     shown = training.numbers_of(job)
     if shown is not None:
