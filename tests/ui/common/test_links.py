@@ -10,12 +10,13 @@ from ui.common.controls import Number
 from ui.common.links import GRID_SIZE, check_link, parse_numbers, parse_pick
 from ui.decision_boundary.controls import DECISION_BOUNDARY
 from ui.depth.controls import DEPTH
+from ui.experts.controls import EXPERTS
 from ui.gates.controls import GATES
 from ui.landing.controls import LANDING
 from ui.manifold.controls import MANIFOLD
 
 PAGES = {"landing": LANDING, "manifold": MANIFOLD, "boundary": DECISION_BOUNDARY, "gates": GATES,
-         "depth": DEPTH, "claims": CLAIMED}  # fmt: skip
+         "depth": DEPTH, "claims": CLAIMED, "experts": EXPERTS}  # fmt: skip
 GOOD = {
     "beside": "trained without",
     "strength": "0.35", "task": "moons", "depth": "3", "gate": "headwise",
@@ -52,6 +53,8 @@ GOOD = {
     "study_parts": "stacks", "only": "C6", "study_steps": "4000", "product": "true",
     "scheduler": "tcp://127.0.0.1:8786", "run_study": "true", "numbers": "true", "models": "true",
     "accuracies": "true", "report": "true",
+    "gate_at": "G5", "gate_per": "head", "gate_kind": "tanh", "channels": "8", "head_count": "4",
+    "tokens": "6", "model_seed": "9999", "picture": "What no data can decide",
 }  # fmt: skip
 BAD = {
     "beside": "somewhere", "strength": "1.5",
@@ -85,6 +88,8 @@ BAD = {
     "claim": "C8", "rows": "mine", "wide": "all variants", "measure": "r", "study": "slow",
     "tasks": "mnist", "variants": "relu", "many": "65", "scheduler": "tcp://nowhere",
     "study_parts": "all", "only": "C0", "study_steps": "49", "product": "1",
+    "gate_at": "G6", "gate_per": "layer", "gate_kind": "relu", "channels": "9", "head_count": "0",
+    "tokens": "1", "model_seed": "-1", "picture": "What nobody can decide",
     "run_study": "yes", "numbers": "1", "models": "all", "accuracies": "no", "report": "html",
 }  # fmt: skip
 EVERY = [(page, name) for page, parameters in PAGES.items() for name in parameters]
