@@ -17,19 +17,25 @@ channels, n tokens or slots, r dimensions that the mixed tokens span.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from torch.func import functional_call, jacfwd
 
-from gating_core.attention import Attention, AttentionConfig
-from gating_core.checks import check_integer, check_number, check_points, check_weights
+from gating_core.attention import (
+    GATE_POSITIONS,
+    Attention,
+    AttentionConfig,
+    GateConfig,
+    build_attention,
+)
+from gating_core.attention.gate_kinds import GATE_GRANULARITIES
+from gating_core.checks import check_points, check_weights
 
 POINTS_ALONG = 15  # of the grid where the outputs are differentiated
 NULL_SHARE = 1e-12  # of the largest singular value: smaller ones are null, roundings of it
 LEAST_GAP = 100.0  # between the smallest of the others and the largest null one, or undecided
-LONGEST_MOVE = 20.0  # t: e to the power of it still fits, with figures to spare
 VALUE_NAMES = ("value_map", "values")  # W_V, or the values themselves where they are learned
 
 
@@ -79,7 +85,7 @@ def undecidable_directions(
     check_weights(model)
     points = default_points(config.input_dim) if points is None else check_points(points)
     own = model.member(member)
-    names = _names(own)
+    names = names_between(own)
     parameters = dict(own.named_parameters())
     chosen = {name: parameters[name] for name in names}
     count = sum(each.numel() for each in chosen.values())
@@ -97,14 +103,31 @@ def undecidable_directions(
     return Undecidable((singular / singular[0]).numpy(), theory_count(config))
 
 
+def undecidable_by_place(
+    config: AttentionConfig, seed: int
+) -> dict[tuple[str, str] | None, Undecidable]:
+    """Count them for every position and granularity of the gate, and under ``None`` for no gate.
+
+    The gate of ``config`` gives kind and strength; without one it is a sigmoid. All models share
+    the weights that they have in common.
+    """
+    gate = config.gate or GateConfig()
+    places = [(position, each) for position in GATE_POSITIONS for each in GATE_GRANULARITIES]
+    gates = {place: replace(gate, position=place[0], granularity=place[1]) for place in places}
+    return {
+        place: undecidable_directions(build_attention(replace(config, gate=each), (seed,)))
+        for place, each in [(None, None), *gates.items()]
+    }
+
+
 def default_points(input_dim: int) -> torch.Tensor:
     """The grid (N, input_dim) on [-1, 1]^input_dim where outputs are compared."""
     axis = torch.linspace(-1, 1, POINTS_ALONG, dtype=torch.float64)
     return torch.cartesian_prod(*[axis] * input_dim)
 
 
-def _names(model: Attention) -> tuple[str, str]:
-    """The names of value map and projection of the last layer."""
+def names_between(model: Attention) -> tuple[str, str]:
+    """Return the parameters' names of value map and projection of the last layer."""
     own = model.blocks[-1]
     value = next(name for name in VALUE_NAMES if hasattr(own, name))
     prefix = f"layers.{model.config.depth - 1}"
@@ -144,47 +167,3 @@ def theory_count(config: AttentionConfig) -> int | None:
     common = functions if reached <= dim else max(0, dim + functions - reached)
     handed = 0 if varies else max(0, common - max(0, spanned - size)) * dim * (heads - 1)
     return heads * size**2 + unreached + few + handed
-
-
-def moved(model: Attention, head: int, generator: np.ndarray, distance: float) -> Attention:
-    """Move a model: W_V of ``head`` becomes W_V e^{tA}, its W_O becomes e^{-tA} W_O.
-
-    Args:
-        model: One member, one layer or a stack, whose last layer is moved.
-        head: From 0 to H - 1.
-        generator: A, (d, d); diagonal where only channels' scales are undecidable.
-        distance: t. The move is finite, not its first order.
-
-    Raises:
-        ValueError: For another shape, a model without projection, or one of several members.
-    """
-    config = model.config
-    size = config.model_dim // config.heads
-    check_integer("head", head, 0, config.heads - 1)
-    check_number("distance", distance, -LONGEST_MOVE, LONGEST_MOVE)
-    if not config.output_projection or len(model.seeds) != 1:
-        raise ValueError("only one member with an output projection can be moved")
-    if np.shape(generator) != (size, size):
-        raise ValueError(
-            f"generator has shape {np.shape(generator)}; it must be ({size}, {size}) for this model"
-        )
-    scaled = distance * torch.as_tensor(generator, dtype=torch.float64)
-    out = model.member(0)
-    value, projection = (out.get_parameter(name) for name in _names(out))
-    own = slice(head * size, (head + 1) * size)
-    value.data, projection.data = value.data.clone(), projection.data.clone()
-    value.data[..., own] = value.data[..., own] @ torch.matrix_exp(scaled)
-    projection.data[:, own] = torch.matrix_exp(-scaled) @ projection.data[:, own]
-    return out
-
-
-def mixing(size: int, first: int, second: int) -> np.ndarray:
-    """(d, d): the generator of rotations of two of a head's channels into each other."""
-    out = np.zeros((size, size))
-    out[first, second], out[second, first] = -1.0, 1.0
-    return out
-
-
-def scaling(size: int, channel: int) -> np.ndarray:
-    """(d, d): the generator that makes one channel's value larger and its share of W_O smaller."""
-    return np.diag(np.arange(size) == channel).astype(float)

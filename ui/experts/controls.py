@@ -14,7 +14,17 @@ from ui.common.front import front_columns
 from ui.common.lessons import section
 from ui.common.link_check import forget
 from ui.common.links import parse_numbers
-from ui.experts.request import EXPERT, GRANULARITIES, POSITIONS, TABS, ExpertsSelection, resolve
+from ui.experts.request import (
+    EXPERT,
+    FARTHEST,
+    GRANULARITIES,
+    MIXING,
+    POSITIONS,
+    SCALING,
+    TABS,
+    ExpertsSelection,
+    resolve,
+)
 from ui.limits import EXPERTS_CHANNELS, EXPERTS_HEADS, EXPERTS_TOKENS
 
 SEEDS = (0, 9999)
@@ -112,16 +122,23 @@ ENTRY = table(
     Followed("expert"),
     of=ExpertsSelection(),
 )  # fmt: skip
+MOVE = table(
+    Choice("along", "Move weights", field="direction", words=(MIXING, SCALING),
+        help=section("experts", "along")),
+    Number("far", "How far, t", field="distance", within=(-FARTHEST, FARTHEST), step=0.1,
+        help=section("experts", "far")),
+    of=ExpertsSelection(),
+)  # fmt: skip
 PAGE = table(
     Tabs("picture", words=TABS, default=TABS[0]),
     Fold("code", "The same from the library"),
 )
-EXPERTS: Controls = MODEL | ENTRY | PAGE
+EXPERTS: Controls = MODEL | ENTRY | MOVE | PAGE
 
 
 def read_selection() -> ExpertsSelection:
     """Draw the model's controls and read them; say what is shown for what cannot be."""
-    columns = front_columns([6, 4, 3, 2.2, 2.2, 2.2, 2.2, 2.2])
+    columns = front_columns([7.2, 3.6, 2.8, 2, 2, 2, 2, 2])
     for control, column in zip((*MODEL.values(), ENTRY["output"]), columns, strict=True):
         control.draw(column)
     selection, notes = resolve(read(EXPERTS, ExpertsSelection))

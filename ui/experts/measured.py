@@ -7,9 +7,22 @@ from typing import Any
 import numpy as np
 
 from gating_core.attention import AttentionConfig, build_attention
-from gating_core.experts import EntryTree, entry_maps, entry_tree
-from ui.experts.request import ExpertsSelection
-from ui.work.cache import cached
+from gating_core.experts import (
+    EntryTree,
+    Moves,
+    Undecidable,
+    entry_maps,
+    entry_tree,
+    measure_moves,
+    mixing,
+    scaling,
+    undecidable_by_place,
+)
+from ui.experts.request import FARTHEST, NO_GATE, ExpertsSelection
+from ui.work import pool
+from ui.work.cache import NUMBERS_CACHE, cached
+
+STEPS = 41  # of a move, from one end to the other
 
 
 def taken_apart(selection: ExpertsSelection) -> EntryTree:
@@ -32,3 +45,36 @@ def numbers(config: AttentionConfig, seed: int) -> dict[str, Any]:
     names = ("values", "queries", "keys", "tokens", "projection")
     lists: dict[str, Any] = {name: np.asarray(getattr(maps, name)).tolist() for name in names}
     return {**lists, "valueMap": maps.value_map.tolist(), "gate": gate}
+
+
+@cached("Counting what no data can decide …", on=NUMBERS_CACHE)
+def counts(config: AttentionConfig, seed: int) -> dict[tuple[str, str] | None, Undecidable]:
+    """Count a model's undecidable directions for every place of its gate."""
+    found: dict[tuple[str, str] | None, Undecidable] = pool.POOL.call(
+        undecidable_by_place, config, seed
+    )
+    return found
+
+
+def moves(selection: ExpertsSelection) -> dict[str, Moves]:
+    """Move the model without a gate and the gated one, by name."""
+    size = selection.model_dim // selection.heads
+    head, first, second = selection.moved
+    generator = mixing(size, first, second) if selection.mixes else scaling(size, first)
+    gated = selection.compared
+    configs = {
+        "no gate": selection.with_gate(NO_GATE, gated.granularity),
+        f"gate {gated.position}": gated.config,
+    }
+    return {
+        name: _moves(config, selection.seed, head, tuple(map(tuple, generator.tolist())))
+        for name, config in configs.items()
+    }
+
+
+@cached(on=NUMBERS_CACHE)
+def _moves(
+    config: AttentionConfig, seed: int, head: int, generator: tuple[tuple[float, ...], ...]
+) -> Moves:
+    distances = np.round(np.linspace(-FARTHEST, FARTHEST, STEPS), 6)
+    return measure_moves(build_attention(config, (seed,)), head, np.array(generator), distances)

@@ -15,7 +15,7 @@ from ui.experts import measured, words
 from ui.experts.controls import EXPERTS, EXTENT, PAD_KEY, TREE_KEY, on_point
 from ui.experts.request import NO_GATE, ExpertsSelection
 
-SPARE = 400  # pixels of the window's height that all but the tree takes
+SPARE = 440  # pixels of the window's height that all but the tree takes
 
 
 def draw_tree(selection: ExpertsSelection) -> None:
@@ -29,9 +29,9 @@ def draw_tree(selection: ExpertsSelection) -> None:
             label="The input x", x_name="x₁", y_name="x₂", on_move=on_point,
         )  # fmt: skip
         gated = selection.position != NO_GATE
+        st.markdown(f"${section('experts', f'formula_{selection.position}')}$")
         st.caption(section("experts", f"place_{selection.position}" if gated else "place_none"))
     with right:
-        st.latex(section("experts", f"formula_{selection.position}"))
         tree(
             key=TREE_KEY,
             label=words.alt_text(selection, entry),

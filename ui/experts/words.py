@@ -23,14 +23,14 @@ def summary(selection: ExpertsSelection, entry: EntryTree) -> str:
         f"At x = {vector_text(selection.point)} the model gives Y[{selection.channel}] ="
         f" **{short(entry.value)}**, the sum of **{terms.size} terms**, whose sizes add up to"
         f" {short(entry.size)}. Expert {head + 1}.{channel + 1} contributes most,"
-        f" {short(experts[head, channel])}. The sum misses the model's own number by"
+        f" {short(float(experts[head, channel]))}. The sum misses the model's own number by"
         f" {error_text(abs(entry.rounding))}, which is rounding."
     )
 
 
 def alt_text(selection: ExpertsSelection, entry: EntryTree) -> str:
     """Return the finding, for those who do not see the tree."""
-    heads = entry.channels.sum(1)
+    heads: list[float] = entry.channels.sum(1).tolist()
     parts = ", ".join(f"head {h + 1} {short(x)}" for h, x in enumerate(heads))
     gate = "no gate" if selection.position == NO_GATE else f"a gate at {selection.position}"
     return (

@@ -5,7 +5,7 @@ const ROW = { least: 12, most: 30 }; // pixels between two tokens' branches
 const EXPERT_GAP = 7;
 const HEAD_GAP = 16;
 const TITLES = 34; // pixels above the first branch
-const WIDEST = 30; // pixels of the widest branch that any input of the square has
+const WIDEST = 44; // pixels of the widest branch that any input of the square has
 const NARROW = 620; // below it the tree is a list
 const LINE = 21; // pixels of a row of the list
 const BOX = { half: 27, top: 20 };
@@ -76,7 +76,7 @@ function drawWide(draw, data, width, room) {
   const row = Math.max(ROW.least, Math.min(ROW.most, (room - TITLES - gaps) / leaves));
   const small = row < 15 ? 'gc-small' : '';
   const most = largest(data);
-  const scale = Math.min(WIDEST / most.all, row / most.term);
+  const scale = Math.min(WIDEST / most.all, 1.3 * row / most.term);
   const across = share => share * (width - 150) + 92;
   const x = { gives: across(0), g2: across(0.1), weight: across(0.21), mixed: across(0.38), g1: across(0.46),
     out: across(0.56), head: across(0.72), all: across(0.87), g5: across(0.94), entry: across(1) };
@@ -116,7 +116,7 @@ function drawWide(draw, data, width, room) {
       }
       top += tokens * row + EXPERT_GAP;
     }
-    draw.text(draw.svg, x.head, headY, 'middle', '', entry => numberText(own(entry).sum));
+    draw.text(draw.svg, x.head, headY, 'middle', 'gc-strong', entry => numberText(own(entry).sum));
     top += HEAD_GAP;
   }
   draw.branch(draw.svg, `M${x.all} ${middle} L${x.entry} ${middle}`, scale, entry => entry.value);
