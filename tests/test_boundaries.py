@@ -281,7 +281,8 @@ def test_torch_stays_in_the_core(path):
 
 # What is clicked, dragged or drawn stands in the link alone.
 NOT_DRAWN = {"pick", "picked_seed", "drawing", "table", "strength", "data", "left", "right",
-             "after", "spot", "case", "level", "mark", *IN_LINK}  # fmt: skip
+             "after", "spot", "case", "level", "mark", "input", "open", "expert",
+             *IN_LINK}  # fmt: skip
 STATES = {  # links that show all of a page's controls between them
     "app.py": ({},),
     "pages/1_Manifold.py": (

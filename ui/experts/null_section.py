@@ -42,8 +42,7 @@ def draw_null_directions(selection: ExpertsSelection) -> None:
         moves = measured.moves(selection)
         sentence = null_words.move_text(selection, moves)
         _draw(("moves", selection), lambda: picture.move_chart(moves, selection.distance), sentence)
-    st.markdown(null_words.summary(selection, counts))
-    st.markdown(sentence)
+    st.markdown(f"{null_words.summary(selection, counts)} {sentence}")
     st.caption(section("experts", "not_said"))
     with st.container(horizontal=True):
         text = section("experts", "counts", **null_words.fields(selection, found))

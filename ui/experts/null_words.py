@@ -75,7 +75,7 @@ def move_text(selection: ExpertsSelection, moves: Mapping[str, Moves]) -> str:
     ]
     experts = _moved(plain.experts[at], "do not change", "change by")
     return (
-        f"{what} by t = {selection.distance:g} moves the head's weights by"
+        f"{what} by t = {short(selection.distance)} moves the head's weights by"
         f" {percent(float(plain.weights[at]))} of their size; its experts {experts};"
         f" {' and '.join(parts)}."
     )
@@ -119,7 +119,7 @@ def fields(selection: ExpertsSelection, found: Undecidable) -> dict[str, object]
 
 def move_fields(selection: ExpertsSelection, moves: Mapping[str, Moves]) -> dict[str, object]:
     """Return the numbers of the move's explanation."""
-    return {"distance": f"{selection.distance:g}", "sentence": move_text(selection, moves)}
+    return {"distance": short(selection.distance), "sentence": move_text(selection, moves)}
 
 
 def counts_csv(counts: Counts) -> str:

@@ -16,7 +16,7 @@ from ui.common.words import short, tick_text
 from ui.drawing import palette
 from ui.experts.request import FARTHEST
 
-HEIGHT_PIXELS = 330
+HEIGHT_PIXELS = 290
 SMALLEST = 1e-17  # drawn: nothing that is computed in double precision is smaller and not 0
 PER = {"elementwise": "channel", "headwise": "head"}
 Counts = Mapping[tuple[str, str] | None, Undecidable]
@@ -44,7 +44,8 @@ def count_chart(counts: Counts, shown: tuple[str, str] | None) -> go.Figure:
         "marker": {"color": [
             COLOURS["few"] if count == fewest < max(found) else COLOURS["many"] for count in found
         ]},
-        "text": [f"{count}" for count in found], "textposition": "outside", "cliponaxis": False,
+        "text": [f"{count}" for count in found], "textposition": "outside",
+        "textfont": {"size": 11}, "cliponaxis": False,
         "customdata": [[*map(short, each.ends)] for each in counts.values()],
         "hovertemplate": "%{y}: %{x} directions<br>singular values: smallest decided"
         " %{customdata[0]}, largest null %{customdata[1]}<extra></extra>",
@@ -101,12 +102,12 @@ def move_chart(moves: Mapping[str, Moves], distance: float) -> go.Figure:
         for (name, each), colour, symbol in outputs
     ]
     return _figure(lines, {
-        "margin": {"l": 56, "r": 8, "t": 46, "b": 40},
+        "margin": {"l": 56, "r": 8, "t": 44, "b": 40},
         "yaxis": {**_powers(-17, 1), "title": {"text": "relative change", "standoff": 2}},
         "xaxis": {"title": {"text": "how far, t", "standoff": 4},
                   "range": [-FARTHEST * 1.03, FARTHEST * 1.03]},
         "shapes": [{"type": "line", "yref": "paper", "x0": distance, "x1": distance, "y0": 0,
-                    "y1": 1, "line": {"color": palette.ACCENT, "width": 2}}],
+                    "y1": 1, "line": {"color": palette.PLANE, "width": 2}}],
     })  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from ui.experts import measured, words
 from ui.experts.controls import EXPERTS, EXTENT, PAD_KEY, TREE_KEY, on_point
 from ui.experts.request import NO_GATE, ExpertsSelection
 
-SPARE = 440  # pixels of the window's height that all but the tree takes
+SPARE = 450  # pixels of the window's height that all but the tree takes
 
 
 def draw_tree(selection: ExpertsSelection) -> None:
@@ -48,7 +48,7 @@ def draw_tree(selection: ExpertsSelection) -> None:
             on_strength=EXPERTS["open"].put,  # type: ignore[attr-defined]
             on_expert=EXPERTS["expert"].put,  # type: ignore[attr-defined]
         )  # fmt: skip
-    st.markdown(words.summary(selection, entry))
+        st.markdown(words.summary(selection, entry))
     with st.container(horizontal=True):
         text = section("experts", "tree", **words.tree_fields(selection, entry))
         explain("the tree", beats(*text.split("\n\n")))

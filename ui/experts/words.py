@@ -20,11 +20,10 @@ def summary(selection: ExpertsSelection, entry: EntryTree) -> str:
     terms, experts = entry.terms, entry.channels
     head, channel = np.unravel_index(np.abs(experts).argmax(), experts.shape)
     return (
-        f"At x = {vector_text(selection.point)} the model gives Y[{selection.channel}] ="
-        f" **{short(entry.value)}**, the sum of **{terms.size} terms**, whose sizes add up to"
-        f" {short(entry.size)}. Expert {head + 1}.{channel + 1} contributes most,"
-        f" {short(float(experts[head, channel]))}. The sum misses the model's own number by"
-        f" {error_text(abs(entry.rounding))}, which is rounding."
+        f"**Y[{selection.channel}] = {short(entry.value)}** at x = {vector_text(selection.point)}:"
+        f" {terms.size} terms, whose sizes add up to {short(entry.size)}; most comes from expert"
+        f" {head + 1}.{channel + 1} ({short(float(experts[head, channel]))}). Model and sum differ"
+        f" by {error_text(abs(entry.rounding))}: rounding."
     )
 
 

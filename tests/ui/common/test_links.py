@@ -55,6 +55,8 @@ GOOD = {
     "accuracies": "true", "report": "true",
     "gate_at": "G5", "gate_per": "head", "gate_kind": "tanh", "channels": "8", "head_count": "4",
     "tokens": "6", "model_seed": "9999", "picture": "What no data can decide",
+    "output": "8", "input": "-1,0.25", "open": "0.5", "expert": "4.2", "along": "scale one expert",
+    "far": "-2", "code": "true",
 }  # fmt: skip
 BAD = {
     "beside": "somewhere", "strength": "1.5",
@@ -90,6 +92,8 @@ BAD = {
     "study_parts": "all", "only": "C0", "study_steps": "49", "product": "1",
     "gate_at": "G6", "gate_per": "layer", "gate_kind": "relu", "channels": "9", "head_count": "0",
     "tokens": "1", "model_seed": "-1", "picture": "What nobody can decide",
+    "output": "9", "input": "0.5,1.5", "open": "-0.1", "expert": "0.1", "along": "the way",
+    "far": "2.5", "code": "print",
     "run_study": "yes", "numbers": "1", "models": "all", "accuracies": "no", "report": "html",
 }  # fmt: skip
 EVERY = [(page, name) for page, parameters in PAGES.items() for name in parameters]
