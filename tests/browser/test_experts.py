@@ -15,8 +15,8 @@ pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 FIRST = ExpertsSelection()
 NULLS = "picture=What+no+data+can+decide"
 REDRAWN_MS = 50.0
-TREE = "document.querySelector('.gc-tree').__gc"
-AT_POINT = f"""([x, y, strength]) => {TREE}.x[0] === x && {TREE}.x[1] === y
+TREE = "document.querySelector('.gc-tree')?.__gc"
+AT_POINT = f"""([x, y, strength]) => {TREE}?.x[0] === x && {TREE}.x[1] === y
   && {TREE}.strength === strength"""
 ENTRY = f"""() => {{
   const {{ value, direct, outside, heads }} = {TREE}.entry;
