@@ -13,7 +13,7 @@ from ui.components.tree import tree
 from ui.drawing import palette
 from ui.experts import measured, words
 from ui.experts.controls import EXPERTS, EXTENT, PAD_KEY, TREE_KEY, on_point
-from ui.experts.request import NO_GATE, ExpertsSelection
+from ui.experts.request import ExpertsSelection
 
 SPARE = 450  # pixels of the window's height that all but the tree takes
 
@@ -28,9 +28,9 @@ def draw_tree(selection: ExpertsSelection) -> None:
             key=PAD_KEY, handles=[Handle("x", *selection.point, palette.ACCENT)], extent=EXTENT,
             label="The input x", x_name="x₁", y_name="x₂", on_move=on_point,
         )  # fmt: skip
-        gated = selection.position != NO_GATE
-        st.markdown(f"${section('experts', f'formula_{selection.position}')}$")
-        st.caption(section("experts", f"place_{selection.position}" if gated else "place_none"))
+        formula = section("experts", f"formula_{selection.position}")
+        st.markdown(f"${formula}$")
+        st.caption(section("experts", f"place_{selection.position}"))
     with right:
         tree(
             key=TREE_KEY,
