@@ -42,7 +42,7 @@ MAY_IMPORT = {  # rooms of the core, besides themselves
     "training": GROUND | {"attention", "tasks"},
     "geometry": GROUND | {"jets"},
     "theory": GROUND | {"attention", "jets", "geometry"},
-    "experts": GROUND | {"attention"},
+    "experts": GROUND | {"attention", "tasks", "training"},
     "export": GROUND | {"attention", "tasks", "training"},
     "experiments": GROUND | {"attention", "tasks", "training", "jets", "geometry", "export"},
     "claims": GROUND | {"attention", "tasks", "training", "jets", "geometry", "experiments"},

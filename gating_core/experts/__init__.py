@@ -3,6 +3,7 @@
 from gating_core.experts.entry import EntryTree, entry_tree
 from gating_core.experts.maps import EntryMaps, entry_maps
 from gating_core.experts.moves import Moves, measure_moves, mixing, moved, scaling
+from gating_core.experts.trained import trained_state, with_state
 from gating_core.experts.undecidable import (
     NULL_SHARE,
     Undecidable,
@@ -26,6 +27,8 @@ __all__ = [
     "moved",
     "scaling",
     "theory_count",
+    "trained_state",
     "undecidable_by_place",
     "undecidable_directions",
+    "with_state",
 ]

@@ -160,8 +160,6 @@ def _taken_apart(
 
 def _factors(gate: Gate, states: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
     """(M, D): what ``x`` (M, D) is multiplied by, channel by channel, for ``states`` (M, D)."""
-    if gate.idle:
-        return torch.ones_like(x)
     factors = gate.values(states.unsqueeze(0), x.unsqueeze(0)).squeeze(0)  # (M, D or H), or ()
     if factors.ndim and 1 < factors.shape[-1] < x.shape[-1]:
         factors = factors.repeat_interleave(x.shape[-1] // factors.shape[-1], -1)

@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 
 from gating_core.attention import GATE_NAMES
+from gating_core.tasks import TASKS
 from ui.common.control_table import Controls, read, table
 from ui.common.controls import Choice, Control, Fold, Number, Tabs, Where
 from ui.common.front import front_columns
@@ -20,6 +21,7 @@ from ui.experts.request import (
     GRANULARITIES,
     MIXING,
     POSITIONS,
+    RANDOM,
     SCALING,
     TABS,
     ExpertsSelection,
@@ -105,6 +107,8 @@ MODEL = table(
     Choice("gate_per", "One gate for each", field="granularity", words=GRANULARITIES,
         help=section("experts", "gate_per")),
     Choice("gate_kind", "Its kind", field="kind", words=GATE_NAMES, shape="selectbox"),
+    Choice("taught", "Weights", field="task", words=(RANDOM, *TASKS), shape="selectbox",
+        help=section("experts", "taught")),
     Number("channels", "Channels D", field="model_dim", within=EXPERTS_CHANNELS, step=1,
         shape="box"),
     Number("head_count", "Heads H", field="heads", within=EXPERTS_HEADS, step=1, shape="box"),
@@ -138,7 +142,7 @@ EXPERTS: Controls = MODEL | ENTRY | MOVE | PAGE
 
 def read_selection() -> ExpertsSelection:
     """Draw the model's controls and read them; say what is shown for what cannot be."""
-    columns = front_columns([7.2, 3.6, 2.8, 2, 2, 2, 2, 2])
+    columns = front_columns([7.6, 3.4, 2.6, 2.6, 1.9, 1.9, 1.9, 1.9, 1.9])
     for control, column in zip((*MODEL.values(), ENTRY["output"]), columns, strict=True):
         control.draw(column)
     selection, notes = resolve(read(EXPERTS, ExpertsSelection))

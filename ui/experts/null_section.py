@@ -13,24 +13,27 @@ from ui.common.figures import figures
 from ui.common.lessons import section
 from ui.experts import measured, null_words, picture
 from ui.experts.controls import MOVE
-from ui.experts.request import MIXING, ExpertsSelection
+from ui.experts.parts import with_model
+from ui.experts.request import MIXING, RANDOM, ExpertsSelection
 
 BARE = {"displayModeBar": False}
 
 
 def draw_null_directions(selection: ExpertsSelection) -> None:
     """Draw how many directions data cannot decide, and a move along one of them."""
-    counts = measured.counts(selection.compared.config, selection.seed)
+    selection = with_model(selection)
+    counts = measured.counts(selection)
     found = counts[selection.place]
+    model = selection.compared.config, selection.seed, selection.task
     bars, gap, move = st.columns([4, 4, 5])
     with bars:
         st.markdown(section("experts", "head_counts"))
-        _draw(("counts", selection.compared.config, selection.seed, selection.place),
+        _draw(("counts", *model, selection.place),
               lambda: picture.count_chart(counts, selection.place),
               null_words.counts_alt(counts))  # fmt: skip
     with gap:
         st.markdown(section("experts", "head_gap", place=picture.place_text(selection.place)))
-        _draw(("gap", selection.compared.config, selection.seed, selection.place),
+        _draw(("gap", *model, selection.place),
               lambda: picture.gap_chart(found), null_words.gap_alt(found))  # fmt: skip
     with move:
         left, right = st.columns([3, 2])
@@ -43,7 +46,8 @@ def draw_null_directions(selection: ExpertsSelection) -> None:
         sentence = null_words.move_text(selection, moves)
         _draw(("moves", selection), lambda: picture.move_chart(moves, selection.distance), sentence)
     st.markdown(f"{null_words.summary(selection, counts)} {sentence}")
-    st.caption(section("experts", "not_said"))
+    own = f"{section('experts', 'trained_row')} " if selection.task != RANDOM else ""
+    st.caption(f"{own}{section('experts', 'not_said')}")
     with st.container(horizontal=True):
         text = section("experts", "counts", **null_words.fields(selection, found))
         explain("undecidable directions", beats(*text.split("\n\n")))

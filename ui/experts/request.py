@@ -11,6 +11,7 @@ from ui.common.possible import fitting_heads
 TREE, NULLS = "One entry, taken apart", "What no data can decide"
 TABS = (TREE, NULLS)  # as in ui/experts/sections.py
 NO_GATE = "none"
+RANDOM = "random"  # weights, in place of a task
 POSITIONS = {"no gate": NO_GATE, "G1": "G1", "G2": "G2", "G3": "G3", "G4": "G4", "G5": "G5"}
 MIXING, SCALING = "mix two experts", "scale one expert"
 FARTHEST = 2.0  # of moves: t from -FARTHEST to FARTHEST
@@ -28,6 +29,7 @@ class ExpertsSelection:
     position: str = "G1"  # a value of POSITIONS
     granularity: str = "elementwise"  # a value of GRANULARITIES
     kind: str = "sigmoid"
+    task: str = RANDOM  # that the model has learned, a key of TASKS
     seed: int = 19  # an entry whose terms have both signs
     strength: float = 1.0  # λ of the gate
     channel: int = 1  # of the output, counted from 1

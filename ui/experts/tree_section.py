@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import streamlit as st
 
 from ui.common.explain import beats, explain
@@ -13,6 +11,7 @@ from ui.components.tree import tree
 from ui.drawing import palette
 from ui.experts import measured, words
 from ui.experts.controls import EXPERTS, EXTENT, PAD_KEY, TREE_KEY, on_point
+from ui.experts.parts import with_model
 from ui.experts.request import ExpertsSelection
 
 SPARE = 450  # pixels of the window's height that all but the tree takes
@@ -20,8 +19,8 @@ SPARE = 450  # pixels of the window's height that all but the tree takes
 
 def draw_tree(selection: ExpertsSelection) -> None:
     """Draw the tree of one entry, the input that can be dragged, and the formula."""
+    selection = with_model(selection)
     entry = measured.taken_apart(selection)
-    full = replace(selection, strength=1.0)  # the browser has the strength
     left, right = st.columns([3, 10])
     with left:
         pad(
@@ -37,9 +36,7 @@ def draw_tree(selection: ExpertsSelection) -> None:
             label=words.alt_text(selection, entry),
             hint=section("experts", "hint"),
             name=f"Y[{selection.channel}]",
-            numbers={
-                **measured.numbers(full.config, selection.seed), "channel": selection.channel - 1,
-            },
+            numbers=measured.numbers(selection),
             strength=selection.strength,
             point=selection.point,
             pad=PAD_KEY,

@@ -9,7 +9,7 @@ import numpy as np
 
 from gating_core.experts import EntryTree
 from ui.common.words import error_text, short, vector_text
-from ui.experts.request import NO_GATE, ExpertsSelection
+from ui.experts.request import NO_GATE, RANDOM, ExpertsSelection
 
 COLUMNS = ("head", "expert", "token", "expert gives", "gate G2", "attention weight", "gate G1",
            "W_O", "gate G5", "term")  # fmt: skip
@@ -68,12 +68,17 @@ def terms_csv(entry: EntryTree) -> str:
 
 def code(selection: ExpertsSelection) -> str:
     """Return lines that make the page's numbers from the library."""
+    source, made = "", f"build_attention(config, seeds=({selection.seed},))"
+    if selection.task != RANDOM:
+        source = ", trained_state, with_state"
+        state = f"trained_state(config, {selection.task!r}, {selection.seed})"
+        made = f"with_state(config, {selection.seed}, {state})"
     return f"""\
 from gating_core.attention import AttentionConfig, GateConfig, build_attention
-from gating_core.experts import entry_tree, undecidable_directions
+from gating_core.experts import entry_tree, undecidable_directions{source}
 
 config = {selection.config!r}
-model = build_attention(config, seeds=({selection.seed},))
+model = {made}
 tree = entry_tree(model, {selection.point!r}, channel={selection.channel - 1})
 print(tree.value, tree.total, tree.rounding)
 print(tree.terms)  # (H, d, n): heads, channels, tokens

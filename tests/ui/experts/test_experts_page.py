@@ -10,11 +10,21 @@ import numpy as np
 import pytest
 
 from gating_core.attention import GATE_NAMES, build_attention
-from gating_core.experts import entry_tree, undecidable_directions
+from gating_core.experiments.comparison import FIRST_COMPARISON, TrainedRun, train_setting
+from gating_core.experts import (
+    entry_tree,
+    trained,
+    trained_state,
+    undecidable_directions,
+    with_state,
+)
+from gating_core.training import TrainingDiverged
 from tests.ui.opening import component, mistakes, notes, open_page, report
 from ui.common.lessons import sections
+from ui.common.words import short
 from ui.components.source import HERE
 from ui.components.tree import is_share
+from ui.decision_boundary.request import experts_link
 from ui.experts import measured, null_words, picture, words
 from ui.experts.controls import PAD_KEY, TREE_KEY
 from ui.experts.request import NULLS, POSITIONS, ExpertsSelection
@@ -63,7 +73,7 @@ def test_it_opens_with_an_entry_taken_apart(first):
 
 def test_the_sentence_has_the_numbers_of_the_core(first):
     tree = entry_tree(build_attention(FIRST.config, (FIRST.seed,)), FIRST.point, 0)
-    assert f"**Y[1] = {tree.value:.3g}**" in sentence(first)
+    assert f"**Y[1] = {short(tree.value)}**" in sentence(first)
     assert "12 terms" in sentence(first)
     assert abs(tree.rounding) < 1e-15
 
@@ -225,7 +235,7 @@ def test_few_tokens_are_why_more_is_undecidable():
 
 
 def test_disagreement_and_gaps_that_are_none_would_be_said():
-    counts = measured.counts(FIRST.config, FIRST.seed)
+    counts = measured.counts(FIRST)
     wrong = {place: replace(found, theory=5) if place is None else found
              for place, found in counts.items()}  # fmt: skip
     assert "differ, or the gap is not clear, for no gate" in null_words.summary(FIRST, wrong)
@@ -235,7 +245,7 @@ def test_disagreement_and_gaps_that_are_none_would_be_said():
 
 
 def test_both_tables_as_csv(nulls):
-    counts = measured.counts(FIRST.config, FIRST.seed)
+    counts = measured.counts(FIRST)
     rows = [*csv.DictReader(io.StringIO(null_words.counts_csv(counts)))]
     assert [row["counted"] for row in rows] == [row["theory"] for row in rows]
     assert len(rows) == 11
@@ -259,3 +269,64 @@ def test_nothing_is_left_unsaid_in_the_lesson():
     """Each explanation has its four parts."""
     for name in ("tree", "counts", "moves"):
         assert len(sections("experts")[name].split("\n\n")) == 4
+
+
+# --- Trained models -------------------------------------------------------------------------------
+
+
+def test_a_trained_model_is_taken_apart_and_counted(inline):
+    app = open_page(PAGE, taught="circle", tokens="2", code="true")
+    assert not app.exception
+    config = replace(FIRST, value_count=2).config
+    model = with_state(config, FIRST.seed, trained_state(config, "circle", FIRST.seed))
+    value = entry_tree(model, FIRST.point, 0).value
+    assert f"**Y[1] = {short(value)}**" in sentence(app)
+    assert "trained_state(config, 'circle', 19)" in app.code[0].value
+    found = undecidable_directions(model)
+    app = open_page(PAGE, taught="circle", tokens="2", picture=NULLS)
+    assert not app.exception
+    assert f"**{found.count} of 32 directions**" in sentence(app)
+    assert any("marked row is the trained model" in c.value for c in app.caption)
+
+
+def test_a_training_that_diverges_is_said_and_random_weights_are_shown(monkeypatch):
+    def diverges(config, task, seed):
+        raise TrainingDiverged(3, (seed,), 0.02)
+
+    monkeypatch.setattr(measured, "trained_state", diverges)
+    app = open_page(PAGE, taught="xor", model_seed="77")
+    assert not app.exception
+    assert any("This training diverged" in box.value for box in app.warning)
+    random = measured.taken_apart(replace(FIRST, seed=77))
+    assert f"**Y[1] = {short(random.value)}**" in sentence(app)
+
+
+def test_decision_boundary_links_to_the_model_that_it_trained(monkeypatch):
+    """Its member starts from the same weights and data, and goes the same way up to rounding."""
+    run = replace(
+        FIRST_COMPARISON, source="tokens", output_projection=True, model_dim=4, heads=2,
+        variants=("sigmoid",), seed=19, seed_count=2,
+    )  # fmt: skip
+    link = experts_link(run, "sigmoid", 20)
+    monkeypatch.setattr(trained, "STEPS", 40)
+    app = open_page(PAGE, **link)
+    assert not app.exception
+    assert not mistakes(app)
+    assert (sent(app)["gate"]["place"], app.session_state["model_seed"]) == ("G1", 20)
+    short_run = replace(run, steps=40)
+    *_, found = (item for item in train_setting(short_run) if isinstance(item, TrainedRun))
+    state = found.variants["sigmoid"].ensemble.state
+    for name, array in trained.trained_state(run.configs["sigmoid"], run.task, 20).items():
+        np.testing.assert_allclose(array[0], state[name][1], atol=1e-5, err_msg=name)
+
+
+@pytest.mark.parametrize(
+    ("change", "variant"),
+    [({"source": "memory"}, "sigmoid"), ({"depth": 2}, "sigmoid"), ({"steps": 100}, "sigmoid"),
+     ({"model_dim": 16}, "sigmoid"), ({"noise": 0.1}, "ungated"), ({}, "half")],
+)  # fmt: skip
+def test_what_experts_cannot_show_has_no_link_to_it(change, variant):
+    variants = tuple(dict.fromkeys(("ungated", variant)))
+    run = replace(FIRST_COMPARISON, source="tokens", output_projection=True, variants=variants)
+    assert experts_link(replace(run, **change), variant, 0) is None
+    assert experts_link(run, "ungated", 0)["gate_at"] == "no gate"

@@ -145,7 +145,7 @@ function drawNarrow(draw, data, width) {
     y += LINE;
   };
   const gated = (place, factor) => (data.gate?.place === place ? ` × gate ${numberText(factor)}` : '');
-  bar(draw.svg, 0, 'gc-strong', entry => `${data.name} = ${numberText(entry.value)}${gated('G5', entry.outside)}`, entry => entry.value);
+  bar(draw.svg, 0, 'gc-strong', entry => `${data.name} = ${numberText(entry.value)}${data.gate?.place === 'G5' ? `, gate ${numberText(entry.outside)}` : ''}`, entry => entry.value);
   data.values[0].forEach((tokens, h) => {
     bar(draw.svg, 8, '', entry => `head ${h + 1}: ${numberText(entry.heads[h].sum)}`, entry => entry.heads[h].sum);
     data.queries[0][h].forEach((_, c) => {
