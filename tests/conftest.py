@@ -18,7 +18,7 @@ from tests.profiles import SOAK, load_profile
 PARTS_OF_PAGES = ("browser/test_draw.py", "browser/test_jobs.py", "browser/test_pad.py")
 SAME_WORKER = (
     "browser", "load", "ui/decision_boundary", PARTS_OF_PAGES, "ui/claims", "ui/manifold",
-    "ui/landing", "ui/gates", "ui/depth", "ui/common",
+    "ui/landing", "ui/gates", "ui/depth", "ui/common", "ui/experts",
 )  # fmt: skip
 # Folders and files that take longest after these. Short files come last, so that all workers are
 # busy to the end.

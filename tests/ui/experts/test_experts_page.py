@@ -125,6 +125,7 @@ def test_a_forged_message_is_not_listened_to(event, message):
     app = report(open_page(PAGE), TREE_KEY, event, message)
     assert not app.exception
     assert not {"open", "expert"} & set(app.query_params)
+    assert not mistakes(app)
 
 
 @pytest.mark.parametrize(("value", "sound"), [(0, True), (1.0, True), (float("nan"), False),

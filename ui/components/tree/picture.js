@@ -60,8 +60,8 @@ const curve = (x1, y1, x2, y2) => `C${(x1 + x2) / 2} ${y1} ${(x1 + x2) / 2} ${y2
 
 // A group for the expert (h, c): it is hovered, focused and clicked as one.
 function expertGroup(draw, h, c, box) {
-  const group = draw.add(draw.svg, 'g', { class: 'gc-expert', tabindex: 0, role: 'button', 'data-expert': nameOf(h, c) },
-    (node, entry) => {
+  const group = draw.add(draw.svg, 'g',
+    { class: 'gc-expert', tabindex: 0, role: 'button', 'data-expert': nameOf(h, c) }, (node, entry) => {
       const { sum: own } = entry.heads[h].experts[c];
       node.setAttribute('aria-label', `Expert ${c + 1} of head ${h + 1}: ${numberText(own)}`);
     });
@@ -145,7 +145,9 @@ function drawNarrow(draw, data, width) {
     y += LINE;
   };
   const gated = (place, factor) => (data.gate?.place === place ? ` × gate ${numberText(factor)}` : '');
-  bar(draw.svg, 0, 'gc-strong', entry => `${data.name} = ${numberText(entry.value)}${data.gate?.place === 'G5' ? `, gate ${numberText(entry.outside)}` : ''}`, entry => entry.value);
+  const outside = entry => (data.gate?.place === 'G5' ? `, gate ${numberText(entry.outside)}` : '');
+  bar(draw.svg, 0, 'gc-strong', entry => `${data.name} = ${numberText(entry.value)}${outside(entry)}`,
+    entry => entry.value);
   data.values[0].forEach((tokens, h) => {
     bar(draw.svg, 8, '', entry => `head ${h + 1}: ${numberText(entry.heads[h].sum)}`, entry => entry.heads[h].sum);
     data.queries[0][h].forEach((_, c) => {
