@@ -79,14 +79,17 @@ def experts_link(run: Setting, variant: str, seed: int) -> dict[str, str] | None
     size that Experts shows, trained like the first run.
     """
     gate = run.configs[variant].gate
-    sizes = ("model_dim", "value_count", "heads")
-    own = {name: getattr(run, name) for name in ("task", "variants", "seed", "seed_count", *sizes)}
-    like_first = replace(FIRST, source="tokens", output_projection=True, **own)
-    ranges = (EXPERTS_CHANNELS, EXPERTS_TOKENS, EXPERTS_HEADS)
-    fits = all(
-        low <= getattr(run, name) <= high for name, (low, high) in zip(sizes, ranges, strict=True)
+    sizes = {"model_dim": EXPERTS_CHANNELS, "value_count": EXPERTS_TOKENS, "heads": EXPERTS_HEADS}
+    asked = {"source": "tokens", "output_projection": True}
+    free = {"task", "variants", "seed", "seed_count", *sizes}
+    like_first = all(
+        getattr(run, field.name) == asked.get(field.name, getattr(FIRST, field.name))
+        for field in fields(run)
+        if field.name not in free
     )
-    if run != like_first or not fits or variant == MATCHED or (gate and gate.record.control):
+    fits = all(low <= getattr(run, name) <= high for name, (low, high) in sizes.items())
+    control = gate is not None and gate.record.control is not None
+    if not (like_first and fits) or variant == MATCHED or control:
         return None
     place = {"gate_at": "no gate"}
     if gate is not None:

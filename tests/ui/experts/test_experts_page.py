@@ -18,6 +18,7 @@ from gating_core.experts import (
     undecidable_directions,
     with_state,
 )
+from gating_core.tasks import EXAMPLE_CSV, parse_csv
 from gating_core.training import TrainingDiverged
 from tests.ui.opening import component, mistakes, notes, open_page, report
 from ui.common.lessons import sections
@@ -31,6 +32,7 @@ from ui.experts.request import NULLS, POSITIONS, ExpertsSelection
 
 PAGE = "pages/6_Experts.py"
 FIRST = ExpertsSelection()
+OWN = parse_csv(EXAMPLE_CSV)
 
 
 @pytest.fixture(scope="module")
@@ -324,7 +326,8 @@ def test_decision_boundary_links_to_the_model_that_it_trained(monkeypatch):
 @pytest.mark.parametrize(
     ("change", "variant"),
     [({"source": "memory"}, "sigmoid"), ({"depth": 2}, "sigmoid"), ({"steps": 100}, "sigmoid"),
-     ({"model_dim": 16}, "sigmoid"), ({"noise": 0.1}, "ungated"), ({}, "half")],
+     ({"model_dim": 16}, "sigmoid"),
+     ({"task": "own", "own": OWN}, "sigmoid"), ({"noise": 0.1}, "ungated"), ({}, "half")],
 )  # fmt: skip
 def test_what_experts_cannot_show_has_no_link_to_it(change, variant):
     variants = tuple(dict.fromkeys(("ungated", variant)))
