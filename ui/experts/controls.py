@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -29,6 +30,7 @@ from ui.experts.request import (
 )
 from ui.limits import EXPERTS_CHANNELS, EXPERTS_HEADS, EXPERTS_TOKENS
 
+STYLE = Path(__file__).with_name("experts.css")
 SEEDS = (0, 9999)
 EXTENT = 1.0  # of the input's square
 PAD_KEY, TREE_KEY = "experts_point", "experts_tree"
@@ -142,6 +144,7 @@ EXPERTS: Controls = MODEL | ENTRY | MOVE | PAGE
 
 def read_selection() -> ExpertsSelection:
     """Draw the model's controls and read them; say what is shown for what cannot be."""
+    st.html(STYLE)
     columns = front_columns([7.6, 3.4, 2.6, 2.6, 1.9, 1.9, 1.9, 1.9, 1.9])
     for control, column in zip((*MODEL.values(), ENTRY["output"]), columns, strict=True):
         control.draw(column)

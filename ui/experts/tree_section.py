@@ -28,7 +28,7 @@ def draw_tree(selection: ExpertsSelection) -> None:
             label="The input x", x_name="x₁", y_name="x₂", on_move=on_point,
         )  # fmt: skip
         formula = section("experts", f"formula_{selection.position}")
-        st.markdown(f"${formula}$")
+        st.container(key="entry_formula").markdown(f"${formula}$")
         st.caption(section("experts", f"place_{selection.position}"))
     with right:
         tree(

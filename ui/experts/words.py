@@ -19,11 +19,13 @@ def summary(selection: ExpertsSelection, entry: EntryTree) -> str:
     """Return the sentence below the tree, for the input in the link."""
     terms, experts = entry.terms, entry.channels
     head, channel = np.unravel_index(np.abs(experts).argmax(), experts.shape)
+    rounding = "Model and sum are the same number."
+    if entry.rounding:
+        rounding = f"Model and sum differ by {error_text(abs(entry.rounding))}: rounding."
     return (
         f"**Y[{selection.channel}] = {short(entry.value)}** at x = {vector_text(selection.point)}:"
         f" {terms.size} terms, whose sizes add up to {short(entry.size)}; most comes from expert"
-        f" {head + 1}.{channel + 1} ({short(float(experts[head, channel]))}). Model and sum differ"
-        f" by {error_text(abs(entry.rounding))}: rounding."
+        f" {head + 1}.{channel + 1} ({short(float(experts[head, channel]))}). {rounding}"
     )
 
 
@@ -77,7 +79,11 @@ def code(selection: ExpertsSelection) -> str:
 from gating_core.attention import AttentionConfig, GateConfig, build_attention
 from gating_core.experts import entry_tree, undecidable_directions{source}
 
-config = {selection.config!r}
+config = AttentionConfig(
+    "tokens", model_dim={selection.model_dim}, heads={selection.heads},
+    value_count={selection.value_count}, output_projection=True,
+    gate={selection.config.gate!r},
+)
 model = {made}
 tree = entry_tree(model, {selection.point!r}, channel={selection.channel - 1})
 print(tree.value, tree.total, tree.rounding)
