@@ -289,6 +289,7 @@ def test_a_trained_model_is_taken_apart_and_counted(inline):
     app = open_page(PAGE, taught="circle", tokens="2", picture=NULLS)
     assert not app.exception
     assert f"**{found.count} of 32 directions**" in sentence(app)
+    assert app.get("plotly_chart")[1].proto.alt == null_words.gap_alt(found)
     assert any("marked row is the trained model" in c.value for c in app.caption)
 
 
