@@ -12,13 +12,12 @@ with page(
     pictures=False,
 ):
     from ui.common.link_check import warn_about_link
-    from ui.experts.controls import EXPERTS, read_selection
+    from ui.experts.controls import EXPERTS
     from ui.experts.sections import SECTIONS
 
     warn_about_link(EXPERTS)
-    selection = read_selection()
     tabs = EXPERTS["picture"].draw(st)
     for tab, draw in zip(tabs, SECTIONS.values(), strict=True):
         with tab:
             if tab.open:
-                draw(selection)
+                draw()

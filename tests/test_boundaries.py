@@ -42,7 +42,7 @@ MAY_IMPORT = {  # rooms of the core, besides themselves
     "training": GROUND | {"attention", "tasks"},
     "geometry": GROUND | {"jets"},
     "theory": GROUND | {"attention", "jets", "geometry"},
-    "experts": GROUND | {"attention", "tasks", "training"},
+    "experts": GROUND | {"attention", "tasks", "training", "experiments", "export", "claims"},
     "export": GROUND | {"attention", "tasks", "training"},
     "experiments": GROUND | {"attention", "tasks", "training", "jets", "geometry", "export"},
     "claims": GROUND | {"attention", "tasks", "training", "jets", "geometry", "experiments"},
@@ -304,7 +304,12 @@ STATES = {  # links that show all of a page's controls between them
         dict(run_study="true", study="own selection"),
         dict(claim="C6"),
     ),
-    "pages/6_Experts.py": ({}, dict(picture="What no data can decide")),
+    "pages/6_Experts.py": (
+        {},
+        dict(picture="What no data can decide"),
+        dict(picture="How many data does it take?"),
+        dict(picture="And in training?"),
+    ),
     "pages/9_How_to_read.py": ({},),
 }
 TABLES = {"Flat or curved?": LANDING, "Manifold": MANIFOLD, "Decision boundary": DECISION_BOUNDARY,

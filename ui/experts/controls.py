@@ -16,6 +16,7 @@ from ui.common.front import front_columns
 from ui.common.lessons import section
 from ui.common.link_check import forget
 from ui.common.links import parse_numbers
+from ui.experts.data_controls import CURVES_CONTROLS, DATA_CONTROLS
 from ui.experts.request import (
     EXPERT,
     FARTHEST,
@@ -139,7 +140,7 @@ PAGE = table(
     Tabs("picture", words=TABS, default=TABS[0]),
     Fold("code", "The same from the library"),
 )
-EXPERTS: Controls = MODEL | ENTRY | MOVE | PAGE
+EXPERTS: Controls = MODEL | ENTRY | MOVE | PAGE | DATA_CONTROLS | CURVES_CONTROLS
 
 
 def read_selection() -> ExpertsSelection:

@@ -9,7 +9,8 @@ from gating_core.attention import AttentionConfig, GateConfig
 from ui.common.possible import fitting_heads
 
 TREE, NULLS = "One entry, taken apart", "What no data can decide"
-TABS = (TREE, NULLS)  # as in ui/experts/sections.py
+DATA, CURVES = "How many data does it take?", "And in training?"
+TABS = (TREE, NULLS, DATA, CURVES)  # as in ui/experts/sections.py
 NO_GATE = "none"
 RANDOM = "random"  # weights, in place of a task
 POSITIONS = {"no gate": NO_GATE, "G1": "G1", "G2": "G2", "G3": "G3", "G4": "G4", "G5": "G5"}

@@ -58,6 +58,11 @@ GOOD = {
     "model_seed": "9999", "picture": "What no data can decide",
     "output": "8", "input": "-1,0.25", "open": "0.5", "expert": "4.2", "along": "scale one expert",
     "far": "-2", "code": "true",
+    "students": "elementwise G5", "routing": "learned", "spare": "true", "repeats": "32",
+    "measured": "0.5", "teachers": "true", "teacher_dim": "6", "teacher_heads": "2",
+    "teacher_experts": "1", "teacher_tokens": "4", "teacher": "9000", "every_place": "true",
+    "data_code": "true", "learn_task": "xor", "mixes": "slots", "against": "silu",
+    "learn_dim": "8", "learn_values": "6", "learn_seed": "9000", "reach": "0.95",
 }  # fmt: skip
 BAD = {
     "beside": "somewhere", "strength": "1.5",
@@ -96,6 +101,11 @@ BAD = {
     "model_seed": "-1", "picture": "What nobody can decide",
     "output": "9", "input": "0.5,1.5", "open": "-0.1", "expert": "0.1", "along": "the way",
     "far": "2.5", "code": "print",
+    "students": "elementwise G6", "routing": "forgotten", "spare": "2", "repeats": "3",
+    "measured": "0", "teachers": "all", "teacher_dim": "7", "teacher_heads": "3",
+    "teacher_experts": "0", "teacher_tokens": "1", "teacher": "-1", "every_place": "some",
+    "data_code": "run", "learn_task": "own", "mixes": "memory", "against": "ungated",
+    "learn_dim": "9", "learn_values": "1", "learn_seed": "0.5", "reach": "1",
     "run_study": "yes", "numbers": "1", "models": "all", "accuracies": "no", "report": "html",
 }  # fmt: skip
 EVERY = [(page, name) for page, parameters in PAGES.items() for name in parameters]
