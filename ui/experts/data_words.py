@@ -8,13 +8,14 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from gating_core.experts import Learned
+from gating_core.experts import Learned, slope
 from gating_core.training import MeanInterval
 from ui.common.words import short
 from ui.experts.data_request import TITLES
 
 USUAL = -0.5  # the slope of an error that falls like 1 / sqrt(n)
 NEARLY_NONE = 0.2  # slopes nearer to 0: ten times the data change an error by at most 1.6
+LATE = 3  # numbers of data, the last ones, where the rule holds best
 ALIKE = 2.0  # medians of predictions within this factor of each other
 FULL, SLOW, NOT, UNDECIDED = "learned", "slower", "not learned", "undecided"
 COLUMNS = ("gate", "seed", "n", "expert_error", "prediction_error", "expert_theory",
@@ -90,16 +91,15 @@ def caution(learned: Mapping[str, Learned]) -> str:
             )
     if next(iter(learned.values())).request.sizes.one_too_many:
         parts.append("Theory's condition fails with one expert too many: no dotted lines.")
-    steep = [
-        TITLES[gate]
-        for gate, each in learned.items()
-        if (of := each.slopes["expert"].mean).mean + of.half_width < USUAL
-    ]
-    if steep:
-        parts.append(
-            f"Steeper than −½ ({_listed(steep)}): where errors exceed the experts themselves"
-            " (dashed), n is too small for the rule to hold."
-        )
+    for gate, each in learned.items():
+        whole = each.slopes["expert"].mean
+        if whole.mean + whole.half_width < USUAL:
+            late = slope(each.request.counts[-LATE:], each.expert[:, -LATE:]).mean
+            parts.append(
+                f"*{TITLES[gate]}* is steeper than −½: where errors exceed the experts themselves"
+                f" (dashed), n is too small for the rule. From n ="
+                f" {each.request.counts[-LATE]:,.0f} on its slope is {slope_text(late)}."
+            )
     return " ".join(parts)
 
 

@@ -182,9 +182,11 @@ def test_what_is_shipped_is_what_is_computed(gate, seeds):
 
 
 def test_fits_are_as_good_as_the_noise_allows():
-    """All but one of 660, and they say so: a fit that is not would be a flat line by mistake."""
-    missed = sum(int((~learned.reached).sum()) for learned in shipped().values())
-    assert missed <= 1
+    """All but one in a hundred, and they say so: such a fit is a flat line by mistake."""
+    missed = np.concatenate([~learned.reached.ravel() for learned in shipped().values()])
+    assert missed.mean() < 0.01
+    for gate in PROTOTYPE:
+        assert shipped()[gate].reached.all()
     assert all(learned.excess.mean() < 1 for learned in shipped().values() if learned.reached.all())
 
 
