@@ -47,14 +47,14 @@ FRONT = table(
     of=DataSelection(),
 )  # fmt: skip
 SIZES = table(
-    Number("teacher_dim", "Channels D", field="model_dim", within=TEACHER_DIM, step=1,
+    Number("teacher_dim", "Channels D", within=TEACHER_DIM, step=1,
         shape="box"),
-    Number("teacher_heads", "Heads H", field="heads", within=TEACHER_HEADS, step=1, shape="box"),
-    Number("teacher_experts", "Experts of a head", field="channels", within=TEACHER_EXPERTS,
+    Number("teacher_heads", "Heads H", within=TEACHER_HEADS, step=1, shape="box"),
+    Number("teacher_experts", "Experts of a head", within=TEACHER_EXPERTS,
         step=1, shape="box"),
-    Number("teacher_tokens", "Tokens n", field="tokens", within=TEACHER_TOKENS, step=1,
+    Number("teacher_tokens", "Tokens n", within=TEACHER_TOKENS, step=1,
         shape="box"),
-    Number("teacher", "First seed", field="seed", within=SEEDS, step=1, shape="box"),
+    Number("teacher", "First seed", field="teacher_seed", within=SEEDS, step=1, shape="box"),
     of=DataSelection(),
 )  # fmt: skip
 FOLDS = table(
@@ -64,16 +64,16 @@ FOLDS = table(
 )
 DATA_CONTROLS = FRONT | SIZES | FOLDS
 CURVES_CONTROLS = table(
-    Choice("learn_task", "Task", field="task", words=tuple(TASKS), shape="selectbox"),
-    Choice("mixes", "Attention over", field="source", words=CURVES_SOURCES,
+    Choice("learn_task", "Task", words=tuple(TASKS), shape="selectbox"),
+    Choice("mixes", "Attention over", words=CURVES_SOURCES,
         help=section("experts", "mixes")),
-    Choice("against", "Gate", field="gate", words=CURVES_GATES, shape="selectbox",
+    Choice("against", "Gate", words=CURVES_GATES, shape="selectbox",
         help=section("experts", "against")),
-    Number("learn_dim", "Channels D", field="model_dim", within=CURVES_CHANNELS, step=1,
+    Number("learn_dim", "Channels D", within=CURVES_CHANNELS, step=1,
         shape="box"),
-    Number("learn_values", "Tokens or slots n", field="value_count", within=CURVES_VALUES, step=1,
+    Number("learn_values", "Tokens or slots n", within=CURVES_VALUES, step=1,
         shape="box"),
-    Number("learn_seed", "First seed", field="seed", within=SEEDS, step=1, shape="box"),
+    Number("learn_seed", "First seed", within=SEEDS, step=1, shape="box"),
     Number("reach", "Accuracy to reach", field="level", within=(0.6, 0.99), step=0.01,
         help=section("experts", "reach")),
     of=CurvesSelection(),

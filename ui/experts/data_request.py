@@ -22,21 +22,21 @@ class DataSelection:
     one_too_many: bool = False
     learned_routing: bool = False
     noise: float = 0.3
-    model_dim: int = 4
-    heads: int = 1
-    channels: int = 3
-    tokens: int = 3
+    teacher_dim: int = 4
+    teacher_heads: int = 1
+    teacher_experts: int = 3
+    teacher_tokens: int = 3
     repeats: int = 12
-    seed: int = 0
+    teacher_seed: int = 0
 
     @property
     def request(self) -> SampleRequest:
         """What is learned, whatever the gate."""
         sizes = Sizes(
-            self.model_dim, self.heads, self.channels, self.tokens, self.one_too_many,
-            self.learned_routing,
+            self.teacher_dim, self.teacher_heads, self.teacher_experts, self.teacher_tokens,
+            self.one_too_many, self.learned_routing,
         )  # fmt: skip
-        return SampleRequest(sizes, self.noise, repeats=self.repeats, seed=self.seed)
+        return SampleRequest(sizes, self.noise, repeats=self.repeats, seed=self.teacher_seed)
 
     @property
     def gates(self) -> tuple[str, ...]:
@@ -63,25 +63,26 @@ def resolve_data(selection: DataSelection) -> tuple[DataSelection, list[str]]:
 class CurvesSelection:
     """The controls of *And in training?*"""
 
-    task: str = CurvesRequest.task
-    source: str = CurvesRequest.source  # a value of CURVES_SOURCES
-    gate: str = CurvesRequest.gate  # of CURVES_GATES
-    model_dim: int = CurvesRequest.model_dim
-    value_count: int = CurvesRequest.value_count
-    seed: int = CurvesRequest.seed
+    learn_task: str = CurvesRequest.task
+    mixes: str = CurvesRequest.source  # a value of CURVES_SOURCES
+    against: str = CurvesRequest.gate  # of CURVES_GATES
+    learn_dim: int = CurvesRequest.model_dim
+    learn_values: int = CurvesRequest.value_count
+    learn_seed: int = CurvesRequest.seed
     level: float = 0.9  # of accuracy
 
     @property
     def request(self) -> CurvesRequest:
         """What is trained."""
         return CurvesRequest(
-            self.task, self.source, self.gate, self.model_dim, self.value_count, seed=self.seed
-        )
+            self.learn_task, self.mixes, self.against, self.learn_dim, self.learn_values,
+            seed=self.learn_seed,
+        )  # fmt: skip
 
 
 def resolve_curves(selection: CurvesSelection) -> tuple[CurvesSelection, list[str]]:
     """Return the nearest possible selection, and a sentence for each thing that is another."""
-    if selection.source != "tokens" and selection.gate in TOKENS_ONLY:
-        note = f"The gate “{selection.gate}” needs tokens: a slot has no state. Shown: sigmoid."
-        return replace(selection, gate="sigmoid"), [note]
+    if selection.mixes != "tokens" and selection.against in TOKENS_ONLY:
+        note = f"The gate “{selection.against}” needs tokens: a slot has no state. Shown: sigmoid."
+        return replace(selection, against="sigmoid"), [note]
     return selection, []

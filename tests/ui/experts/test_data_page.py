@@ -145,7 +145,8 @@ def test_sentences_say_what_differs_and_what_missed():
 
 
 def test_what_takes_too_long_has_fewer_repeats():
-    large = DataSelection(model_dim=6, heads=2, channels=4, tokens=4, learned_routing=True,
+    large = DataSelection(teacher_dim=6, teacher_heads=2, teacher_experts=4, teacher_tokens=4,
+                          learned_routing=True,
                           repeats=32)  # fmt: skip
     found, (note,) = resolve_data(large)
     assert 4 <= found.repeats < 32
@@ -211,9 +212,9 @@ def test_a_level_nobody_reaches_is_said():
 
 
 def test_only_possible_curves_are_trained():
-    wrong = CurvesSelection(source="memory", gate="value")
+    wrong = CurvesSelection(mixes="memory", against="value")
     found, (note,) = resolve_curves(wrong)
-    assert found.gate == "sigmoid"
+    assert found.against == "sigmoid"
     assert "needs tokens" in note
     assert resolve_curves(CurvesSelection()) == (CurvesSelection(), [])
     assert CurvesSelection().request == CurvesRequest()
