@@ -64,7 +64,9 @@ def test_a_problem_does_not_feel_its_neighbours(monkeypatch):
     assert np.allclose(together.costs, in_chunks.costs, rtol=1e-6)
 
 
-def test_each_problem_has_inputs_of_its_own():
+@pytest.mark.parametrize("chunk", [1, 100_000])
+def test_each_problem_has_inputs_of_its_own(chunk, monkeypatch):
+    monkeypatch.setattr("gating_core.experts.least_squares.CHUNK_NUMBERS", chunk)
     matrices, targets = normal("matrices", 5, 12, 4), normal("targets", 5, 12)
     start = torch.zeros(5, 4).double()
     fits = drained(least_squares(lambda p, matrix: matrix @ p, targets, start, (matrices,)))
@@ -92,10 +94,13 @@ def test_steps_never_raise_the_cost():
     def model(vector):
         return torch.sin(3 * matrix @ vector)
 
-    costs = [
-        drained(least_squares(model, target, torch.ones(1, 4).double(), steps=steps)).costs.item()
-        for steps in range(8)
+    fits = [
+        drained(least_squares(model, target, torch.ones(1, 4).double(), steps=steps))
+        for steps in range(12)
     ]
+    costs = [fit.costs.item() for fit in fits]
+    own = [(model(fit.vectors[0]) - target).square().sum().item() for fit in fits]
+    assert costs == pytest.approx(own, rel=1e-12)
     assert costs == sorted(costs, reverse=True)
     assert costs[-1] < costs[0]
 

@@ -71,6 +71,9 @@ def test_one_too_many_is_the_students_alone():
     sizes = Sizes(heads=2, one_too_many=True)
     assert Student(sizes, teaches=True).channels == 3
     assert Student(sizes).channels == 4
+    assert Student(sizes).shapes["value"] == (2, 4, 4)
+    assert Student(sizes).shapes["projection"] == (2, 4, 4)
+    assert Student(sizes, teaches=True).shapes["value"] == (2, 4, 3)
     assert Student(sizes, "elementwise G1").shapes["gate_bias"] == (2, 4)
     assert Student(sizes, "elementwise G3").shapes["gate_bias"] == (2, 3)
 
