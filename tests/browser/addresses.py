@@ -44,7 +44,8 @@ PAGES: dict[str, tuple[Controls, tuple[str, ...]]] = {
     ),
     "Experts": (
         EXPERTS,
-        ("picture=What+no+data+can+decide", "gate_at=G3", "gate_at=G5&gate_per=head",
+        ("picture=What+no+data+can+decide", "picture=How+many+data+does+it+take%3F",
+         "picture=And+in+training%3F", "gate_at=G3", "gate_at=G5&gate_per=head",
          "gate_at=no+gate", "channels=8&head_count=4&tokens=6"),
     ),
     "How_to_read": ({}, ()),

@@ -10,6 +10,7 @@ from gating_core.experts import LearningCurves, Needed, Ratio
 from ui.common.words import percent
 
 BOTH = ("ungated", "gated")
+STAYS = ("gated better", "ungated better")  # with the most data
 
 
 def summary(curves: LearningCurves, level: float) -> str:
@@ -61,7 +62,11 @@ def verdicts(curves: LearningCurves) -> str:
         by_word.setdefault(one.word, []).append(f"{one.count:,}")
     parts = [f"*{word}* at {', '.join(counts)}" for word, counts in by_word.items()]
     margin = f"±{THRESHOLDS.margin_points:g} point"
-    return f"Accuracy with as many points, by the rules of *Claims* ({margin}): {'; '.join(parts)}."
+    text = f"Accuracy with as many points, by the rules of *Claims* ({margin}): {'; '.join(parts)}."
+    last = curves.differences()[-1]
+    if last.word in STAYS:
+        text += f" The gap stays at {last.count:,}: data alone do not close it."
+    return text
 
 
 def alt(curves: LearningCurves) -> str:

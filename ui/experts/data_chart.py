@@ -21,10 +21,10 @@ HEIGHT_PIXELS = 370
 GREY = palette.SIDE_COLOURS["left"]
 STYLES = (  # of gates in their order: colour, dash, symbol
     (palette.SIDE_COLOURS["right"], "solid", "circle"),
-    (palette.CLASS_COLOURS[0], "dash", "square"),
-    (palette.CLASS_COLOURS[1], "dashdot", "diamond"),
-    (palette.CLASS_COLOURS[2], "longdash", "triangle-up"),
-    (palette.BESIDE, "longdashdot", "triangle-down"),
+    (palette.CLASS_COLOURS[1], "dash", "square"),
+    (palette.CLASS_COLOURS[2], "dashdot", "diamond"),
+    (palette.CLASS_COLOURS[0], "longdash", "triangle-up"),
+    (palette.CLASS_COLOURS[3], "longdashdot", "triangle-down"),
 )
 NO_GATE_STYLE = (GREY, "dot", "x")
 MARKS = {"gated better": "triangle-up", "ungated better": "triangle-down",

@@ -73,6 +73,8 @@ CURVES_CONTROLS = table(
         shape="box"),
     Number("learn_values", "Tokens or slots n", within=CURVES_VALUES, step=1,
         shape="box"),
+    Number("wrong_labels", "Wrong labels", within=(0.0, 0.4), step=0.05, shape="box",
+        help=section("experts", "wrong_labels")),
     Number("learn_seed", "First seed", within=SEEDS, step=1, shape="box"),
     Number("reach", "Accuracy to reach", field="level", within=(0.6, 0.99), step=0.01,
         help=section("experts", "reach")),
@@ -95,7 +97,7 @@ def read_data(below: DeltaGenerator) -> DataSelection:
 
 def read_curves() -> CurvesSelection:
     """Draw the controls of *And in training?* and read them."""
-    columns = front_columns([3, 3.4, 3, 2.2, 2.6, 2.2, 6])
+    columns = front_columns([3, 3.4, 3, 2.2, 2.6, 2.6, 2.2, 4])
     for control, column in zip(CURVES_CONTROLS.values(), columns, strict=True):
         control.draw(column)
     selection, notes = resolve_curves(read(CURVES_CONTROLS, CurvesSelection))

@@ -68,6 +68,7 @@ class CurvesSelection:
     against: str = CurvesRequest.gate  # of CURVES_GATES
     learn_dim: int = CurvesRequest.model_dim
     learn_values: int = CurvesRequest.value_count
+    wrong_labels: float = CurvesRequest.label_noise
     learn_seed: int = CurvesRequest.seed
     level: float = 0.9  # of accuracy
 
@@ -76,7 +77,7 @@ class CurvesSelection:
         """What is trained."""
         return CurvesRequest(
             self.learn_task, self.mixes, self.against, self.learn_dim, self.learn_values,
-            seed=self.learn_seed,
+            self.wrong_labels, self.learn_seed,
         )  # fmt: skip
 
 

@@ -62,7 +62,8 @@ GOOD = {
     "measured": "0.5", "teachers": "true", "teacher_dim": "6", "teacher_heads": "2",
     "teacher_experts": "1", "teacher_tokens": "4", "teacher": "9000", "every_place": "true",
     "data_code": "true", "learn_task": "xor", "mixes": "slots", "against": "silu",
-    "learn_dim": "8", "learn_values": "6", "learn_seed": "9000", "reach": "0.95",
+    "learn_dim": "8", "learn_values": "6", "learn_seed": "9000", "wrong_labels": "0.1",
+    "reach": "0.95",
 }  # fmt: skip
 BAD = {
     "beside": "somewhere", "strength": "1.5",
@@ -105,7 +106,7 @@ BAD = {
     "measured": "0", "teachers": "all", "teacher_dim": "7", "teacher_heads": "3",
     "teacher_experts": "0", "teacher_tokens": "1", "teacher": "-1", "every_place": "some",
     "data_code": "run", "learn_task": "own", "mixes": "memory", "against": "ungated",
-    "learn_dim": "9", "learn_values": "1", "learn_seed": "0.5", "reach": "1",
+    "learn_dim": "9", "learn_values": "1", "learn_seed": "0.5", "wrong_labels": "0.5", "reach": "1",
     "run_study": "yes", "numbers": "1", "models": "all", "accuracies": "no", "report": "html",
 }  # fmt: skip
 EVERY = [(page, name) for page, parameters in PAGES.items() for name in parameters]

@@ -209,6 +209,9 @@ def test_a_level_nobody_reaches_is_said():
     text = curves_words.summary(LearningCurves(flat.request, flat.counts, better), 0.9)
     assert "**The gated model needs fewer**" in text
     assert "16 stand at an end of what was tried" in text
+    assert "data alone do not close it" not in curves_words.verdicts(load_curves())
+    gap = curves_words.verdicts(LearningCurves(flat.request, flat.counts, better))
+    assert "The gap stays at 6,400: data alone do not close it." in gap
 
 
 def test_only_possible_curves_are_trained():
