@@ -7,7 +7,7 @@ Shapes: R repeats, L numbers of data, N points of the design, D model dimension,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -15,11 +15,11 @@ import numpy as np
 import torch
 
 from gating_core.checks import check_integer, check_number
-from gating_core.experts.least_squares import least_squares, one_at_a_time
+from gating_core.experts.expected import expected
+from gating_core.experts.least_squares import least_squares
 from gating_core.experts.students import (
     PARAMETER_SCALE,
     POINTS,
-    Design,
     Sizes,
     Student,
     make_design,
@@ -33,7 +33,6 @@ DECADES_RANGE = (2, 8)
 MOST_STARTS = 6
 FIRST_STEPS = 50  # of a fit, after which it goes on or begins again
 EXCESS = 4.0  # standard deviations of chi-squared by which a fit may miss the noise
-UNDECIDED = 1e-9  # singular values of a Jacobian, relative to the largest, that count as zero
 
 
 @dataclass(frozen=True)
@@ -192,9 +191,11 @@ def learn(
     seeds, sizes = tuple(seeds), request.sizes
     teacher, student = Student(sizes, gate, teaches=True), Student(sizes, gate)
     designs = [make_design(sizes, seed) for seed in seeds]
-    inputs = [torch.stack(parts) for parts in zip(*map(_parts, designs), strict=True)]
+    inputs = [
+        torch.stack(parts) for parts in zip(*(design.parts for design in designs), strict=True)
+    ]
     truths = _drawn(teacher, seeds, "teacher")
-    clean = torch.func.vmap(_layer(teacher))(truths, *inputs)  # (R, N D)
+    clean = torch.func.vmap(teacher.layer)(truths, *inputs)  # (R, N D)
     deviation = torch.from_numpy(request.deviation(POINTS))
     levels, size = len(deviation), clean.shape[1]
     noise = normal(seeds, "experts.noise", (levels, size), 1.0)
@@ -212,7 +213,7 @@ def learn(
             break
         begin = _drawn(student, seeds, f"start.{start}", levels).flatten(0, 1)
         fits = yield from least_squares(
-            _layer(student), targets[again], begin[again], [each[again] for each in inputs],
+            student.layer, targets[again], begin[again], [each[again] for each in inputs],
             FIRST_STEPS,
         )  # fmt: skip
         excess = fits.costs / (variance[again] * size)
@@ -220,10 +221,10 @@ def learn(
         vectors[again] = torch.where(better[:, None], fits.vectors, vectors[again])
         best[again] = torch.where(better, excess, best[again])
         starts[again] += 1
-    fits = yield from least_squares(_layer(student), targets, vectors, inputs)
+    fits = yield from least_squares(student.layer, targets, vectors, inputs)
     vectors, best = fits.vectors, fits.costs / (variance * size)
 
-    outputs = torch.func.vmap(_layer(student))(vectors, *inputs)
+    outputs = torch.func.vmap(student.layer)(vectors, *inputs)
     by_repeat = {
         "prediction": (outputs.unflatten(0, (-1, levels)) - clean[:, None]).square().mean(-1)
         ** 0.5,
@@ -245,15 +246,6 @@ def learn(
         )  # fmt: skip
 
 
-def _parts(design: Design) -> tuple[torch.Tensor, ...]:
-    return design.tokens, design.query, design.key
-
-
-def _layer(student: Student) -> Callable[..., torch.Tensor]:
-    """A map of parameters (P,) and the parts of a design to outputs (N D,)."""
-    return lambda vector, *parts: student.outputs(vector, Design(*parts)).flatten()
-
-
 def gathered(parts: Sequence[Learned]) -> Learned:
     """The results of several repeats as one."""
     first = parts[0]
@@ -268,41 +260,3 @@ def _drawn(student: Student, seeds: tuple[int, ...], name: str, *axes: int) -> t
         for part, shape in student.shapes.items()
     ]
     return torch.cat([part.flatten(1 + len(axes)) for part in parts], -1)
-
-
-# --- What theory expects --------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Expected:
-    """Errors for noise of deviation 1 in every output of the design, to first order."""
-
-    expert: float  # infinite where outputs do not decide the experts
-    prediction: float
-    undecided: int
-
-
-def expected(student: Student, vector: torch.Tensor, design: Design) -> Expected:
-    """The errors of least squares near the truth ``vector`` (P,), if noise is small.
-
-    The covariance of parameters is the pseudoinverse of J^T J, J the Jacobian of outputs
-    (N D, P); an expert's error is the root of the trace of its own covariance, which is infinite
-    where a direction in which no output changes moves the expert. Source: Cramer and Rao, as in
-    van der Vaart (1998), Asymptotic Statistics, chapter 5.
-    """
-    derivative = one_at_a_time(torch.func.jacfwd(_layer(student)))
-    jacobian = derivative(vector, *_parts(design))
-    _, values, directions = torch.linalg.svd(jacobian, full_matrices=False)
-    known = values > UNDECIDED * values[0]
-    rank = int(known.sum())
-    moves = one_at_a_time(torch.func.jacfwd(student.experts))(vector).flatten(1, 2)  # (E, D D, P)
-    # Directions beyond the smaller of N D and P are unknown, too: what is left of the whole.
-    inside = moves @ directions[known].mT
-    left = moves - inside @ directions[known]
-    errors = (inside / values[known]).square().sum((1, 2)).sqrt()
-    moved = bool(left.norm() > 1e-6 * moves.norm())
-    return Expected(
-        expert=float("inf") if moved else float(errors.mean()),
-        prediction=(rank / len(jacobian)) ** 0.5,
-        undecided=len(vector) - rank,
-    )

@@ -57,6 +57,11 @@ class Design:
     query: torch.Tensor
     key: torch.Tensor
 
+    @property
+    def parts(self) -> tuple[torch.Tensor, ...]:
+        """Its tensors, in order."""
+        return self.tokens, self.query, self.key
+
 
 def make_design(sizes: Sizes, seed: int, points: int = POINTS) -> Design:
     """Points drawn from the square [-1, 1]^2, their tokens and the maps of queries and keys.
@@ -163,6 +168,10 @@ class Student:
         mixed = gated("G1", mixed, first)
         out = torch.einsum("NHc,HcD->ND", mixed, parts["projection"])
         return gated("G5", out.unsqueeze(-2), first).squeeze(-2)
+
+    def layer(self, vector: torch.Tensor, *parts: torch.Tensor) -> torch.Tensor:
+        """(N D,): `outputs` in one row, of the ``parts`` of a design."""
+        return self.outputs(vector, Design(*parts)).flatten()
 
 
 def expert_maps(value: torch.Tensor, projection: torch.Tensor) -> torch.Tensor:
