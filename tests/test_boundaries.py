@@ -21,6 +21,7 @@ from ui.common.page import PAGES as TITLES
 from ui.components import view3d  # noqa: F401  (components are made at import)
 from ui.decision_boundary.controls import DECISION_BOUNDARY
 from ui.depth.controls import DEPTH
+from ui.experts.controls import EXPERTS
 from ui.gates.controls import GATES
 from ui.landing.controls import LANDING
 from ui.manifold.controls import IN_LINK, MANIFOLD
@@ -41,6 +42,7 @@ MAY_IMPORT = {  # rooms of the core, besides themselves
     "training": GROUND | {"attention", "tasks"},
     "geometry": GROUND | {"jets"},
     "theory": GROUND | {"attention", "jets", "geometry"},
+    "experts": GROUND | {"attention", "tasks", "training", "experiments", "export", "claims"},
     "export": GROUND | {"attention", "tasks", "training"},
     "experiments": GROUND | {"attention", "tasks", "training", "jets", "geometry", "export"},
     "claims": GROUND | {"attention", "tasks", "training", "jets", "geometry", "experiments"},
@@ -53,7 +55,7 @@ UI_MAY_IMPORT = {  # rooms of the interface, besides themselves; a page's room i
     "work": {"limits"},
     "common": {"components", "work", "limits", "foreign"},
 }
-PAGES = {"claims", "depth", "gates", "landing", "manifold", "decision_boundary"}
+PAGES = {"claims", "depth", "experts", "gates", "landing", "manifold", "decision_boundary"}
 PURE = ("chart.py", "picture.py", "replay.py", "request.py", "words.py")  # without Streamlit
 FACES = ("gating_core", *(f"gating_core.{room}" for room in MAY_IMPORT),
          "gating_core.experiments.comparison", "gating_core.experiments.depth",
@@ -279,7 +281,8 @@ def test_torch_stays_in_the_core(path):
 
 # What is clicked, dragged or drawn stands in the link alone.
 NOT_DRAWN = {"pick", "picked_seed", "drawing", "table", "strength", "data", "left", "right",
-             "after", "spot", "case", "level", "mark", *IN_LINK}  # fmt: skip
+             "after", "spot", "case", "level", "mark", "input", "open", "expert",
+             *IN_LINK}  # fmt: skip
 STATES = {  # links that show all of a page's controls between them
     "app.py": ({},),
     "pages/1_Manifold.py": (
@@ -301,10 +304,17 @@ STATES = {  # links that show all of a page's controls between them
         dict(run_study="true", study="own selection"),
         dict(claim="C6"),
     ),
+    "pages/6_Experts.py": (
+        {},
+        dict(picture="What no data can decide"),
+        dict(picture="How many data does it take?"),
+        dict(picture="And in training?"),
+    ),
     "pages/9_How_to_read.py": ({},),
 }
 TABLES = {"Flat or curved?": LANDING, "Manifold": MANIFOLD, "Decision boundary": DECISION_BOUNDARY,
-          "Which gates curve?": GATES, "Depth": DEPTH, "Claims": CLAIMED}  # fmt: skip
+          "Which gates curve?": GATES, "Depth": DEPTH, "Claims": CLAIMED,
+          "Experts": EXPERTS}  # fmt: skip
 SECONDS = 60
 
 

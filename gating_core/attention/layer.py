@@ -127,6 +127,10 @@ class AttentionLayer(nn.Module):
         """
         raise NotImplementedError
 
+    def plain_values(self, states: Given) -> torch.Tensor:
+        """(S, n, N, D): the values of ``states`` before any gate; with fixed ones, N = 1."""
+        raise NotImplementedError
+
     def sharpen(self, factor: float) -> None:
         """Multiply all keys by ``factor``: the larger, the more attention saturates."""
         raise NotImplementedError

@@ -42,6 +42,9 @@ class SlotLayer(AttentionLayer):
             weights = self.weights(query_states)
         return self.mix(weights), weights
 
+    def plain_values(self, states: Given) -> torch.Tensor:
+        return self.values.unsqueeze(2)
+
     def sharpen(self, factor: float) -> None:
         self.keys.data *= factor
 

@@ -56,6 +56,10 @@ def attend(state, w):
         weights = self.weights(query_states, states, mask)
         return self.mix(weights, states), weights[:, :, 0].transpose(-1, -2)
 
+    def plain_values(self, states: Given) -> torch.Tensor:
+        assert states is not None
+        return product(states, self.value_map.unsqueeze(1))
+
     def sharpen(self, factor: float) -> None:
         self.key_map.data *= factor
 
@@ -74,7 +78,7 @@ def attend(state, w):
 
     def mix(self, weights: torch.Tensor, states: torch.Tensor) -> torch.Tensor:
         """(S, m, N, D): the tokens' values averaged with ``weights`` (S, H, m, n, N)."""
-        values = self.gated("G2", product(states, self.value_map.unsqueeze(1)), states)
+        values = self.gated("G2", self.plain_values(states), states)
         values = self._by_head(values).permute(0, 1, 3, 2, 4)  # (S, H, N, n, d)
         mixed = weights.permute(0, 1, 4, 2, 3) @ values  # (S, H, N, m, d)
         return mixed.permute(0, 3, 2, 1, 4).flatten(-2)

@@ -98,14 +98,14 @@ def equal_on_linear_tasks(evidence: Equivalences, t: Thresholds) -> str:
     tasks = [by_task[name] for name in LINEAR if name in by_task]
     if len(tasks) < len(LINEAR) or any(one.count < t.fewest_seeds for one in tasks):
         return NOT_ENOUGH
-    measured = _both([_word(one.measured, t) for one in tasks if one.measured is not None])
+    measured = _both([equality_word(one.measured, t) for one in tasks if one.measured is not None])
     cases = zip(*(one.worst_cases for one in tasks), strict=True)
-    worst = [_both([_word(one, t) for one in case]) for case in cases]
+    worst = [_both([equality_word(one, t) for one in case]) for case in cases]
     return guarded(measured, max(worst, key=WORDS.index))
 
 
-def _word(result: Equivalence, t: Thresholds) -> str:
-    """What one linear task says; "partly": no advantage beyond the margin, but not equal."""
+def equality_word(result: Equivalence, t: Thresholds) -> str:
+    """What one comparison says; "partly": no advantage beyond the margin, but not equal."""
     if result.equivalent:
         return SUPPORTED
     if result.no_advantage:

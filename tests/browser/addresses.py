@@ -5,6 +5,7 @@ from ui.common.control_table import Controls
 from ui.common.controls import Fold
 from ui.decision_boundary.controls import DECISION_BOUNDARY
 from ui.depth.controls import DEPTH
+from ui.experts.controls import EXPERTS
 from ui.gates.controls import GATES
 from ui.landing.controls import LANDING
 from ui.manifold.controls import MANIFOLD
@@ -40,6 +41,12 @@ PAGES: dict[str, tuple[Controls, tuple[str, ...]]] = {
         CLAIMED,
         ("claim=C1", "claim=C2", "claim=C3&wide=all", "claim=C4", "claim=C5", "claim=C6",
          "claim=C7", "rows=here", "run_study=true&study=own+selection"),
+    ),
+    "Experts": (
+        EXPERTS,
+        ("picture=What+no+data+can+decide", "picture=How+many+data+does+it+take%3F",
+         "picture=And+in+training%3F", "gate_at=G3", "gate_at=G5&gate_per=head",
+         "gate_at=no+gate", "channels=8&head_count=4&tokens=6"),
     ),
     "How_to_read": ({}, ()),
 }  # fmt: skip

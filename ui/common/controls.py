@@ -149,7 +149,7 @@ class Tabs(Choice):
 
 @dataclass(frozen=True, kw_only=True)
 class Choices(Control):
-    """Any of a few words, each in a parameter of its own."""
+    """Any of a few words, each in a parameter of its own; with none, the default."""
 
     words: Sequence[str]
     most: int
@@ -176,7 +176,8 @@ class Choices(Control):
         return self.raw(value)
 
     def widget(self, where: Where, **more: Any) -> Any:
-        return where.multiselect(self.label, self.words, max_selections=self.most, **more)
+        first = list(self.default)
+        return where.multiselect(self.label, self.words, first, max_selections=self.most, **more)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -35,7 +35,7 @@ class Page(NamedTuple):
     group: str  # pages of one group stand side by side; "" is in every group
 
 
-CURVATURE = "Curvature"
+CURVATURE, AT_WORK = "Curvature", "Attention at work"
 PAGES = {  # by title; a new page is its file, its folder in ui/ and a row here
     "Flat or curved?": Page("app.py", ":material/landscape:", CURVATURE),
     "Manifold": Page("pages/1_Manifold.py", ":material/blur_on:", CURVATURE),
@@ -43,6 +43,7 @@ PAGES = {  # by title; a new page is its file, its folder in ui/ and a row here
     "Which gates curve?": Page("pages/3_Which_gates_curve.py", ":material/water:", CURVATURE),
     "Depth": Page("pages/4_Depth.py", ":material/layers:", CURVATURE),
     "Claims": Page("pages/5_Claims.py", ":material/fact_check:", CURVATURE),
+    "Experts": Page("pages/6_Experts.py", ":material/account_tree:", AT_WORK),
     "How to read it": Page("pages/9_How_to_read.py", ":material/menu_book:", ""),
 }
 LINKS = "_links"

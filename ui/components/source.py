@@ -15,6 +15,7 @@ SCRIPTS = {
     "rows": ("wire.js", "rows/rows.js"),
     "draw": ("wire.js", "svg.js", "draw/picture.js", "draw/hand.js", "draw/draw.js"),
     "strip": ("wire.js", "svg.js", "strip/strip.js"),
+    "tree": ("wire.js", "svg.js", "tree/entry.js", "tree/picture.js", "tree/tree.js"),
     "plotly_js": ("load_plotly.js", "plotly_js/plotly_js.js"),
     "view3d": (
         "load_plotly.js",

@@ -2,6 +2,7 @@
 // Comes before the script of a component that uses it (see source.py).
 
 const SVG = 'http://www.w3.org/2000/svg';
+const PAD_MOVED = 'gc-pad-moved'; // on the document: { pad, places }, after every drawing of a pad
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
 
 function assign(node, attributes) {

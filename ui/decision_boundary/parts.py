@@ -14,7 +14,7 @@ from ui.decision_boundary.controls import new_seeds, rewind, train_on
 from ui.decision_boundary.frame_words import captions, heading, shown_text, still_text
 from ui.decision_boundary.frames import variants_of
 from ui.decision_boundary.names import TITLES, page_text
-from ui.decision_boundary.request import BoundaryView
+from ui.decision_boundary.request import BoundaryView, experts_link
 from ui.decision_boundary.stage import frames_for
 from ui.decision_boundary.training import MeasurementRequest, draw_others, stopped_frame, what
 from ui.drawing import palette
@@ -72,6 +72,12 @@ def draw_numbers(shown: Shown, measurement: MeasurementRequest, current: bool) -
         on_pick=_on_seed,
     )
     st.caption(shown_text(run, member, measurement.chosen(run)))
+    name = run.setting.compared[-1]
+    if link := experts_link(run.setting, name, run.task.seeds[member]):
+        st.page_link(
+            "pages/6_Experts.py", icon=":material/account_tree:", query_params=link,
+            label=f"*{TITLES[name]}*, seed {run.task.seeds[member]}: its experts",
+        )  # fmt: skip
 
 
 def _on_seed(seed: int) -> None:

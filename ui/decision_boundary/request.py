@@ -21,7 +21,7 @@ from gating_core.tasks import TASK_NAME, TASKS, TRAIN_SHARE_RANGE, OwnData
 from gating_core.training import GOOD_START
 from ui.common.possible import fitting_heads
 from ui.decision_boundary.names import DATA, TITLES, page_text
-from ui.limits import TRAINING_NUMBERS
+from ui.limits import EXPERTS_CHANNELS, EXPERTS_HEADS, EXPERTS_TOKENS, TRAINING_NUMBERS
 
 FIRST = FIRST_COMPARISON
 OWN_SHARE = 0.75
@@ -70,6 +70,35 @@ class BoundaryRequest:
     batch_size: int = FIRST.batch_size
     weight_decay: float = FIRST.weight_decay
     entropy_bonus: float = FIRST.entropy_bonus
+
+
+def experts_link(run: Setting, variant: str, seed: int) -> dict[str, str] | None:
+    """Return the parameters of a link to Experts, for the model ``seed`` of a ``variant``.
+
+    ``None`` unless it is one layer among tokens with an output projection and a gate or none, of a
+    size that Experts shows, trained like the first run.
+    """
+    gate = run.configs[variant].gate
+    sizes = {"model_dim": EXPERTS_CHANNELS, "value_count": EXPERTS_TOKENS, "heads": EXPERTS_HEADS}
+    asked = {"source": "tokens", "output_projection": True}
+    free = {"task", "variants", "seed", "seed_count", *sizes}
+    like_first = all(
+        getattr(run, field.name) == asked.get(field.name, getattr(FIRST, field.name))
+        for field in fields(run)
+        if field.name not in free
+    )
+    fits = all(low <= getattr(run, name) <= high for name, (low, high) in sizes.items())
+    control = gate is not None and gate.record.control is not None
+    if not (like_first and fits) or variant == MATCHED or control:
+        return None
+    place = {"gate_at": "no gate"}
+    if gate is not None:
+        per = "channel" if gate.granularity == "elementwise" else "head"
+        place = {"gate_at": gate.position, "gate_per": per, "gate_kind": gate.kind}
+    return place | {
+        "taught": run.task, "model_seed": f"{seed}", "channels": f"{run.model_dim}",
+        "head_count": f"{run.heads}", "tokens": f"{run.value_count}",
+    }  # fmt: skip
 
 
 class TooLong(ValueError):

@@ -23,6 +23,10 @@ from ui.common.links import check_link
 from ui.decision_boundary.request import BoundaryRequest, TooLong, setting
 from ui.decision_boundary.request import resolve as resolve_run
 from ui.depth.request import DepthSelection
+from ui.experts.data_request import CurvesSelection, DataSelection, resolve_curves, resolve_data
+from ui.experts.measured import taken_apart as entry_of
+from ui.experts.request import ExpertsSelection
+from ui.experts.request import resolve as resolve_entry
 from ui.gates.request import GateRequest, case_of
 from ui.gates.request import resolve as resolve_gate
 from ui.landing.controls import LANDING
@@ -36,6 +40,7 @@ OPENED = (
     "pages/3_Which_gates_curve.py",
     "pages/4_Depth.py",
     "pages/5_Claims.py",
+    "pages/6_Experts.py",
 )
 LONGEST_SENTENCE = 300  # letters
 NUMBERS = st.one_of(
@@ -132,6 +137,25 @@ def test_any_link_to_depth_names_a_stack_that_there_is(link):
     assert request.replayed in request.curves
     assert request.trained.depths[-1] >= request.layers
     assert 1 <= request.depth <= 16
+
+
+@fuzz()
+@given(LINKS)
+def test_any_link_to_experts_is_an_entry_of_a_model_that_there_is(link):
+    request, notes = resolve_entry(fed(PAGES["experts"], link, ExpertsSelection))
+    assert entry_of(request).terms.size == request.model_dim * request.value_count
+    assert all(text.isprintable() and len(text) < LONGEST_SENTENCE for text in notes)
+
+
+@fuzz()
+@given(LINKS)
+def test_any_link_to_experts_is_data_that_can_be_learned_from(link):
+    samples, notes = resolve_data(fed(PAGES["experts"], link, DataSelection))
+    assert samples.request.repeats == samples.repeats
+    assert samples.gates
+    curves, more = resolve_curves(fed(PAGES["experts"], link, CurvesSelection))
+    assert len(curves.request.setting.configs) == 2
+    assert all(text.isprintable() and len(text) < LONGEST_SENTENCE for text in notes + more)
 
 
 @fuzz()

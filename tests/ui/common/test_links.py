@@ -10,12 +10,13 @@ from ui.common.controls import Number
 from ui.common.links import GRID_SIZE, check_link, parse_numbers, parse_pick
 from ui.decision_boundary.controls import DECISION_BOUNDARY
 from ui.depth.controls import DEPTH
+from ui.experts.controls import EXPERTS
 from ui.gates.controls import GATES
 from ui.landing.controls import LANDING
 from ui.manifold.controls import MANIFOLD
 
 PAGES = {"landing": LANDING, "manifold": MANIFOLD, "boundary": DECISION_BOUNDARY, "gates": GATES,
-         "depth": DEPTH, "claims": CLAIMED}  # fmt: skip
+         "depth": DEPTH, "claims": CLAIMED, "experts": EXPERTS}  # fmt: skip
 GOOD = {
     "beside": "trained without",
     "strength": "0.35", "task": "moons", "depth": "3", "gate": "headwise",
@@ -52,6 +53,17 @@ GOOD = {
     "study_parts": "stacks", "only": "C6", "study_steps": "4000", "product": "true",
     "scheduler": "tcp://127.0.0.1:8786", "run_study": "true", "numbers": "true", "models": "true",
     "accuracies": "true", "report": "true",
+    "gate_at": "G5", "gate_per": "head", "gate_kind": "tanh", "taught": "xor",
+    "channels": "8", "head_count": "4", "tokens": "6",
+    "model_seed": "9999", "picture": "What no data can decide",
+    "output": "8", "input": "-1,0.25", "open": "0.5", "expert": "4.2", "along": "scale one expert",
+    "far": "-2", "code": "true",
+    "students": "elementwise G5", "routing": "learned", "spare": "true", "repeats": "32",
+    "measured": "0.5", "teachers": "true", "teacher_dim": "6", "teacher_heads": "2",
+    "teacher_experts": "1", "teacher_tokens": "4", "teacher": "9000", "every_place": "true",
+    "data_code": "true", "learn_task": "xor", "mixes": "slots", "against": "silu",
+    "learn_dim": "8", "learn_values": "6", "learn_seed": "9000", "wrong_labels": "0.1",
+    "reach": "0.95",
 }  # fmt: skip
 BAD = {
     "beside": "somewhere", "strength": "1.5",
@@ -85,6 +97,16 @@ BAD = {
     "claim": "C8", "rows": "mine", "wide": "all variants", "measure": "r", "study": "slow",
     "tasks": "mnist", "variants": "relu", "many": "65", "scheduler": "tcp://nowhere",
     "study_parts": "all", "only": "C0", "study_steps": "49", "product": "1",
+    "gate_at": "G6", "gate_per": "layer", "gate_kind": "relu", "taught": "mnist",
+    "channels": "9", "head_count": "0", "tokens": "1",
+    "model_seed": "-1", "picture": "What nobody can decide",
+    "output": "9", "input": "0.5,1.5", "open": "-0.1", "expert": "0.1", "along": "the way",
+    "far": "2.5", "code": "print",
+    "students": "elementwise G6", "routing": "forgotten", "spare": "2", "repeats": "3",
+    "measured": "0", "teachers": "all", "teacher_dim": "7", "teacher_heads": "3",
+    "teacher_experts": "0", "teacher_tokens": "1", "teacher": "-1", "every_place": "some",
+    "data_code": "run", "learn_task": "own", "mixes": "memory", "against": "ungated",
+    "learn_dim": "9", "learn_values": "1", "learn_seed": "0.5", "wrong_labels": "0.5", "reach": "1",
     "run_study": "yes", "numbers": "1", "models": "all", "accuracies": "no", "report": "html",
 }  # fmt: skip
 EVERY = [(page, name) for page, parameters in PAGES.items() for name in parameters]

@@ -49,7 +49,8 @@ def pad(
     trigger's value is there for one run only: ``on_move`` stores what it needs. The positions drawn
     are those of ``handles``, but a handle stays where the visitor has dragged it until Python has
     received that. A handle outside the extent is shown hollow at the rim.
-    ``polygon`` joins the dots, in their order, by a closed line.
+    ``polygon`` joins the dots, in their order, by a closed line. Whenever it is drawn, other
+    components hear of the positions: the event `PAD_MOVED` of svg.js.
     """
     _check(handles, extent)
 
@@ -63,6 +64,7 @@ def pad(
             "handles": [
                 {**asdict(handle), "x": float(handle.x), "y": float(handle.y)} for handle in handles
             ],
+            "key": key,
             "extent": float(extent),
             "label": label,
             "x_name": x_name,

@@ -17,7 +17,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
 // ---- from Python ----------------------------------------------------------------------------
 
 function receive(root, state, data) {
-  Object.assign(state, { extent: data.extent, polygon: data.polygon, names: [data.x_name, data.y_name] });
+  Object.assign(state, { key: data.key, extent: data.extent, polygon: data.polygon, names: [data.x_name, data.y_name] });
   state.digits = Math.min(12, Math.max(0, Math.ceil(-Math.log10(data.extent / 100))));
   hear(state, data.heard);
   root.querySelector('.gc-pad-label').textContent = data.label;

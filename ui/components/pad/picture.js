@@ -72,6 +72,8 @@ function draw(root, state) {
   drawPolygon(root, state);
   drawNames(state, origin);
   showHint(root, state);
+  const places = state.handles.map(({ x, y }) => [x, y]);
+  document.dispatchEvent(new CustomEvent(PAD_MOVED, { detail: { pad: state.key, places } }));
 }
 
 function drawHandle(state, { name, group, x, y, spot, arrow }, origin) {

@@ -1,0 +1,76 @@
+"""Which parts of an attention layer are experts of a mixture, and which of them can data decide?"""
+
+from gating_core.experts.entry import EntryTree, entry_tree
+from gating_core.experts.learning_curves import (
+    COUNTS,
+    CurvesRequest,
+    Difference,
+    LearningCurves,
+    Needed,
+    Ratio,
+    accuracies_at,
+    curves_of,
+)
+from gating_core.experts.maps import EntryMaps, entry_maps
+from gating_core.experts.moves import Moves, measure_moves, mixing, moved, scaling
+from gating_core.experts.sample_efficiency import (
+    Learned,
+    SampleRequest,
+    Slope,
+    expert_errors,
+    gathered,
+    learn,
+    slope,
+)
+from gating_core.experts.shipped import load_curves, load_samples
+from gating_core.experts.students import GATES, SIZES, Sizes, expert_maps
+from gating_core.experts.trained import trained_state, with_state
+from gating_core.experts.undecidable import (
+    NULL_SHARE,
+    Undecidable,
+    default_points,
+    theory_count,
+    undecidable_by_place,
+    undecidable_directions,
+)
+
+__all__ = [
+    "COUNTS",
+    "GATES",
+    "NULL_SHARE",
+    "SIZES",
+    "CurvesRequest",
+    "Difference",
+    "EntryMaps",
+    "EntryTree",
+    "Learned",
+    "LearningCurves",
+    "Moves",
+    "Needed",
+    "Ratio",
+    "SampleRequest",
+    "Sizes",
+    "Slope",
+    "Undecidable",
+    "accuracies_at",
+    "curves_of",
+    "default_points",
+    "entry_maps",
+    "entry_tree",
+    "expert_errors",
+    "expert_maps",
+    "gathered",
+    "learn",
+    "load_curves",
+    "load_samples",
+    "measure_moves",
+    "mixing",
+    "moved",
+    "scaling",
+    "slope",
+    "theory_count",
+    "trained_state",
+    "undecidable_by_place",
+    "undecidable_directions",
+    "with_state",
+]

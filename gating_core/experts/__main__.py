@@ -1,0 +1,39 @@
+"""Measure what is shipped for the page *Experts*, and write it to ``assets/experts``.
+
+python -m gating_core.experts
+"""
+
+import logging
+
+import numpy as np
+import torch
+
+from gating_core.experts.learning_curves import COUNTS, CurvesRequest, accuracies_at, curves_of
+from gating_core.experts.sample_efficiency import SampleRequest, gathered, learn
+from gating_core.experts.shipped import CURVES, SAMPLES, save_curves, save_samples
+from gating_core.experts.students import GATES
+
+
+def main() -> None:
+    torch.set_num_threads(1)  # problems this small only wait for each other on more
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    request, results = SampleRequest(), {}
+    for gate in GATES:
+        parts = [part for part in learn(request.seeds, request, gate) if part is not None]
+        results[gate] = learned = gathered(parts)
+        for name, slope in learned.slopes.items():
+            medians = ", ".join(f"{x:.4g}" for x in np.median(getattr(learned, name), 0))
+            interval = f"{slope.mean.mean:.3f} ± {slope.mean.half_width:.3f}"
+            logging.info("%s, %s errors: %s; slope %s", gate, name, medians, interval)
+    save_samples(results, SAMPLES)
+
+    asked = CurvesRequest()
+    each = [part for part in accuracies_at(COUNTS, asked) if part is not None]
+    curves = curves_of(asked, each)
+    save_curves(curves, CURVES)
+    for difference in curves.differences():
+        logging.info("%d points: %s", difference.count, difference.word)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,171 @@
+"""One entry of an attention layer's output, taken apart into the experts of a mixture.
+
+Shapes: H heads of d = D / H channels, n values (tokens or slots). Entry j of the output for one
+query is
+
+    Y[j] = sum_h sum_c W_O[h, c, j] g[h, c] sum_t alpha[h, t] (x_t . W_V[h, :, c])
+
+Read from the inside: the experts are linear maps of a token, softmax routes among tokens, W_O mixes
+channels and heads (Nguyen et al., arXiv 2602.01468, in our notation).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from gating_core.attention import Attention
+from gating_core.attention.gates import Gate
+from gating_core.attention.layer import AttentionLayer, LayerRecord
+from gating_core.checks import check_integer, check_weights
+
+
+@dataclass(frozen=True, eq=False)
+class EntryTree:
+    """The factors of one entry's terms; their sum is the entry.
+
+    A term is ``outside * projection[h, c] * gates[h, c] * weights[h, t] * value_gates[h, t, c] *
+    experts[h, t, c]``. Gates before the mixing of G3 and G4 are in the ``weights``.
+    """
+
+    value: float  # the entry, as the model's own forward pass gives it
+    outside: float  # of W_O: the gate of G5, and with norm "post" one over the root mean square
+    projection: np.ndarray  # (H, d): W_O[h, c, j]; without one, 1 where channel (h, c) is j
+    gates: np.ndarray  # (H, d): the gate of G1 in force; else ones
+    weights: np.ndarray  # (H, n): attention weights alpha
+    value_gates: np.ndarray  # (H, n, d): the gate of G2 in force; else ones
+    experts: np.ndarray  # (H, n, d): x_t . W_V[h, :, c], or entry (h, c) of slot t's value
+    added: np.ndarray  # (H, d): what the additive control adds to a mixed channel; else zeros
+    residual: float  # what the residual adds to the entry; else 0
+
+    @property
+    def terms(self) -> np.ndarray:
+        """(H, d, n): what each expert contributes for each token."""
+        routed = self.weights[:, :, None] * self.value_gates * self.experts
+        return (self.outside * self.projection * self.gates)[..., None] * routed.transpose(0, 2, 1)
+
+    @property
+    def added_terms(self) -> np.ndarray:
+        """(H, d): what the additive control contributes through each channel."""
+        return self.outside * self.projection * self.added
+
+    @property
+    def channels(self) -> np.ndarray:
+        """(H, d): what each expert contributes, all tokens together."""
+        return self.terms.sum(-1) + self.added_terms
+
+    @property
+    def total(self) -> float:
+        """The sum of all terms, rounded once."""
+        return math.fsum([*self.terms.flat, *self.added_terms.flat, self.residual])
+
+    @property
+    def size(self) -> float:
+        """The sum of the terms' sizes, which rounding errors are relative to."""
+        return float(np.abs(self.terms).sum() + np.abs(self.added_terms).sum() + abs(self.residual))
+
+    @property
+    def rounding(self) -> float:
+        """What is left between the model's own entry and the sum of its terms."""
+        return self.value - self.total
+
+
+def entry_tree(
+    model: Attention, point: Sequence[float], channel: int, layer: int = -1, member: int = 0
+) -> EntryTree:
+    """Take the output of ``model`` at ``point`` apart: entry ``channel``, counted from 0.
+
+    Args:
+        model: Any of our models.
+        point: The input, ``input_dim`` finite numbers.
+        channel: Output channel j, from 0 to D - 1.
+        layer: Which layer's output, token 1's with tokens; the model's own output by default.
+        member: Index of the ensemble's member.
+
+    Raises:
+        ValueError: For indices out of range, a point of another shape, or what is not finite.
+    """
+    depth = model.config.depth
+    check_integer("channel", channel, 0, model.config.model_dim - 1)
+    check_integer("layer", layer, -depth, depth - 1)
+    check_weights(model)
+    at = torch.as_tensor(point, dtype=torch.float64)
+    if at.shape != (model.config.input_dim,) or not at.isfinite().all():
+        raise ValueError(
+            f"point is {point!r}; it must be {model.config.input_dim} finite numbers for this model"
+        )
+    model = model.member(member)
+    *before, last = model.blocks[: layer % depth + 1]
+    hidden = model.embed(at.unsqueeze(0))  # (1, 1, D), with tokens (1, n, 1, D)
+    for block in before:
+        hidden = block(hidden)
+    records: list[LayerRecord] = []
+    out = last(hidden, None, True, records).flatten()  # (D,)
+    states = last.read(hidden)
+    return _taken_apart(last, hidden, states, records[0].weights[0, :, 0], out, channel)
+
+
+def _taken_apart(
+    layer: AttentionLayer,
+    hidden: torch.Tensor,
+    states: torch.Tensor,
+    weights: torch.Tensor,
+    out: torch.Tensor,
+    channel: int,
+) -> EntryTree:
+    """Take entry ``channel`` of ``out`` (D,) apart; ``weights`` (H, n) are those of one query."""
+    config, gate = layer.config, layer.gate
+    tokens = states.reshape(-1, config.model_dim)  # (n, D), or (1, D) without tokens
+    query = tokens[:1]
+    values = layer.plain_values(states)[0, :, 0]  # (n, D)
+    value_gates, gates = torch.ones_like(values), torch.ones_like(values[:1])
+    added, outside = torch.zeros_like(gates), torch.ones_like(gates)
+    position = None if gate is None else gate.config.position
+    if gate is not None and position == "G2":
+        value_gates = _factors(gate, values if layer.fixed_values else tokens, values)
+    mixed = weights.unsqueeze(1) @ _by_head(value_gates * values, config.heads)
+    mixed = mixed.flatten().unsqueeze(0)  # (1, D)
+    if gate is not None and position == "G1":
+        if gate.config.record.additive:
+            added = gate(mixed.unsqueeze(0), query.unsqueeze(0))[0] - mixed
+        else:
+            gates = _factors(gate, query, mixed)
+    if gate is not None and position == "G5":
+        outside = _factors(gate, query, mixed)
+    projection = torch.eye(config.model_dim, dtype=torch.float64)
+    if layer.projection is not None:
+        projection = layer.projection[0]
+    residual = hidden.reshape(-1, config.model_dim)[:1] * float(config.residual)
+    if config.norm == "post":
+        raw = (gates * mixed + added) @ projection * outside + residual
+        scale = 1 / raw.square().mean().sqrt()
+        outside, residual = outside * scale, residual * scale
+    heads = config.heads
+    return EntryTree(
+        value=float(out[channel]),
+        outside=float(outside[0, channel]),
+        projection=_by_head(projection[:, channel].unsqueeze(0), heads)[:, 0].numpy(),
+        gates=_by_head(gates, heads)[:, 0].numpy(),
+        weights=weights.numpy(),
+        value_gates=_by_head(value_gates, heads).numpy(),
+        experts=_by_head(values, heads).numpy(),
+        added=_by_head(added, heads)[:, 0].numpy(),
+        residual=float(residual[0, channel]),
+    )
+
+
+def _factors(gate: Gate, states: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    """(M, D): what ``x`` (M, D) is multiplied by, channel by channel, for ``states`` (M, D)."""
+    factors = gate.values(states.unsqueeze(0), x.unsqueeze(0)).squeeze(0)  # (M, D or H), or ()
+    if factors.ndim and 1 < factors.shape[-1] < x.shape[-1]:
+        factors = factors.repeat_interleave(x.shape[-1] // factors.shape[-1], -1)
+    return factors * torch.ones_like(x)
+
+
+def _by_head(x: torch.Tensor, heads: int) -> torch.Tensor:
+    """(M, D) to (H, M, d)."""
+    return x.unflatten(-1, (heads, -1)).transpose(0, 1)

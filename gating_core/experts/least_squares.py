@@ -1,0 +1,97 @@
+"""Nonlinear least squares for many small problems at once: Levenberg-Marquardt.
+
+SciPy's `least_squares` solves one problem at a time, here some hundred times slower.
+Shapes: B problems, K residuals, P parameters.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+
+import torch
+
+from gating_core.pauses import Pause
+
+FIRST_DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-1, 1e-10, 1e8
+EASED, RAISED = 0.3, 4.0  # factors of the damping after a step that was taken, or refused
+SOLVED = 1e-7  # cosine of the angle between the residuals and any column of the Jacobian
+CHUNK_NUMBERS = 400_000  # of Jacobians that are worked on at a time: they stay in the cache
+
+
+_forward = threading.Lock()  # torch's forward mode has one level for all threads of a process
+
+
+def one_at_a_time(derivative: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    """A ``derivative`` in forward mode that several threads may call."""
+
+    def locked(*arguments: torch.Tensor) -> torch.Tensor:
+        with _forward:
+            return derivative(*arguments)
+
+    return locked
+
+
+@dataclass(frozen=True, eq=False)
+class Fits:
+    """``vectors`` (B, P) and their ``costs`` (B,): sums of squared residuals."""
+
+    vectors: torch.Tensor
+    costs: torch.Tensor
+
+
+def least_squares(
+    model: Callable[..., torch.Tensor],
+    targets: torch.Tensor,
+    starts: torch.Tensor,
+    inputs: Sequence[torch.Tensor] = (),
+    steps: int = 150,
+) -> Generator[None, None, Fits]:
+    """Fit ``model``, a map of one vector (P,) to (K,), to each of ``targets`` (B, K).
+
+    ``model`` gets each problem's own part of ``inputs`` (B, ...) as further arguments.
+    Each problem begins at its own row of ``starts`` (B, P), has a damping of its own, and takes at
+    most so many ``steps``; it is solved when its residuals are orthogonal to its Jacobian. Pauses
+    now and then. Where outputs do not depend on some direction of parameters, the damping keeps
+    that direction as it was. ``ValueError`` for arguments of other shapes.
+    Sources: Marquardt (1963), J. Soc. Indust. Appl. Math. 11, 431; the end as in MINPACK (gtol).
+    """
+    if targets.ndim != 2 or starts.ndim != 2 or len(targets) != len(starts):
+        raise ValueError(
+            f"targets has shape {tuple(targets.shape)} and starts {tuple(starts.shape)}; they must"
+            " be (B, K) and (B, P)"
+        )
+    values = torch.func.vmap(model)
+    jacobians = one_at_a_time(torch.func.vmap(torch.func.jacfwd(model)))
+    vectors = starts.clone()
+    residuals = values(vectors, *inputs) - targets
+    costs = (residuals**2).sum(-1)
+    damping = torch.full_like(costs, FIRST_DAMPING)
+    solved = torch.zeros_like(costs, dtype=torch.bool)
+    identity = torch.eye(starts.shape[1], dtype=starts.dtype)
+    size = max(1, CHUNK_NUMBERS // (targets.shape[1] * starts.shape[1]))
+    pause = Pause()
+    for _ in range(steps):
+        active = (~solved).nonzero().squeeze(-1)
+        if not len(active):
+            break
+        for some in active.split(size):
+            own = [each[some] for each in inputs]
+            jacobian = jacobians(vectors[some], *own)
+            square = jacobian.mT @ jacobian + damping[some, None, None] * identity
+            slope = (jacobian.mT @ residuals[some].unsqueeze(-1)).squeeze(-1)
+            scale = jacobian.square().sum(-2).sqrt() * costs[some, None].sqrt()
+            solved[some] = (slope.abs() <= SOLVED * scale).all(-1)
+            moved = vectors[some] - torch.linalg.solve(square, slope)
+            left = values(moved, *own) - targets[some]
+            cost = (left**2).sum(-1)
+            better = cost < costs[some]
+            vectors[some] = torch.where(better[:, None], moved, vectors[some])
+            residuals[some] = torch.where(better[:, None], left, residuals[some])
+            costs[some] = torch.where(better, cost, costs[some])
+            damping[some] = (damping[some] * torch.where(better, EASED, RAISED)).clamp(
+                LEAST_DAMPING, MOST_DAMPING
+            )
+            yield from pause()
+    return Fits(vectors, costs)

@@ -1,0 +1,194 @@
+"""One attention layer as a mixture of experts to be learned: sizes, design, parameters, outputs.
+
+Shapes: N points, D model dimension, n tokens, H heads of c channels (each channel is an expert),
+k channels of queries and keys, P parameters of a student, B students in a batch.
+
+The layer is that of our token models, read out at token 1, with channels of any number:
+
+    y = gate5( sum_h sum_c gate1( sum_t alpha_h(t) gate2( x_t W_V[h,:,c] ) ) W_O[h,c,:] )
+
+where G3 and G4 gate the keys and queries that make alpha. Gates are sigmoids of an affine map of
+their token's state (Qiu et al., arXiv 2505.06708); experts as in Nguyen et al., arXiv 2602.01468.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+import torch
+
+from gating_core.attention.gate_kinds import GATE_GRANULARITIES, GATE_POSITIONS
+from gating_core.attention.layer import OFFSET_SCALE
+from gating_core.attention.stack import INPUT_SCALE
+from gating_core.checks import check_choice, check_flag, check_integer
+from gating_core.randomness import generator, normal
+
+NO_GATE = "none"
+GATES = (NO_GATE, *(f"{g} {p}" for p in GATE_POSITIONS for g in GATE_GRANULARITIES))
+PARAMETER_SCALE = 0.7  # standard deviation of what a teacher has, and a student begins with
+POINTS = 150  # of the design
+SIZES = {"model_dim": (2, 8), "heads": (1, 3), "channels": (1, 6), "tokens": (2, 6)}
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The sizes of a teacher and what its students know of it."""
+
+    model_dim: int = 4  # D
+    heads: int = 1  # H
+    channels: int = 3  # c of each head of the teacher
+    tokens: int = 3  # n
+    one_too_many: bool = False  # whether each head of a student has one channel more
+    learned_routing: bool = False  # whether students learn the maps of queries and keys, too
+
+    def __post_init__(self) -> None:
+        for name, (low, high) in SIZES.items():
+            check_integer(name, getattr(self, name), low, high)
+        check_flag("one_too_many", self.one_too_many)
+        check_flag("learned_routing", self.learned_routing)
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """Where the layer is measured: ``tokens`` (N, n, D) and known ``query``, ``key`` (H, D, k)."""
+
+    tokens: torch.Tensor
+    query: torch.Tensor
+    key: torch.Tensor
+
+    @property
+    def parts(self) -> tuple[torch.Tensor, ...]:
+        """Its tensors, in order."""
+        return self.tokens, self.query, self.key
+
+
+def make_design(sizes: Sizes, seed: int, points: int = POINTS) -> Design:
+    """Points drawn from the square [-1, 1]^2, their tokens and the maps of queries and keys.
+
+    Tokens are affine maps of the point; all scales are those of our token models.
+    """
+    dim, count, heads, wide = sizes.model_dim, sizes.tokens, sizes.heads, sizes.channels
+    at = torch.rand(points, 2, generator=generator(seed, "experts.points"), dtype=torch.float64)
+    maps = normal((seed,), "experts.token_map", (count, 2, dim), INPUT_SCALE * 2**-0.5)[0]
+    offsets = normal((seed,), "experts.token_bias", (count, dim), OFFSET_SCALE)[0]
+    tokens = torch.einsum("Ni,niD->NnD", 2 * at - 1, maps) + offsets
+    query, key = (
+        normal((seed,), f"experts.{name}", (heads, dim, wide), dim**-0.5)[0]
+        for name in ("query", "key")
+    )
+    return Design(tokens, query, key)
+
+
+@dataclass(frozen=True)
+class Student:
+    """A layer with a ``gate`` of `GATES`, and how its parameters lie in one vector (P,)."""
+
+    sizes: Sizes
+    gate: str = NO_GATE
+    teaches: bool = False  # the teacher itself, which has no channel too many
+
+    def __post_init__(self) -> None:
+        check_choice("gate", self.gate, GATES)
+
+    @property
+    def position(self) -> str | None:
+        """Of `GATE_POSITIONS`; ``None`` without a gate."""
+        return None if self.gate == NO_GATE else self.gate.split()[1]
+
+    @property
+    def elementwise(self) -> bool:
+        return self.gate.startswith("elementwise")
+
+    @property
+    def channels(self) -> int:
+        """c"""
+        return self.sizes.channels + (self.sizes.one_too_many and not self.teaches)
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """The parameters by name, in their order in the vector."""
+        dim, heads = self.sizes.model_dim, self.sizes.heads
+        shapes: dict[str, tuple[int, ...]] = {
+            "value": (heads, dim, self.channels),
+            "projection": (heads, self.channels, dim),
+        }
+        if self.sizes.learned_routing:
+            shapes |= dict.fromkeys(("query", "key"), (heads, dim, self.sizes.channels))
+        if self.position is not None:
+            shapes |= {"gate_weight": (dim, *self._gates), "gate_bias": self._gates}
+        return shapes
+
+    @property
+    def _gates(self) -> tuple[int, int]:
+        """Groups and gates of each group: heads and channels, or one group of outputs."""
+        if self.position == "G5":
+            return 1, self.sizes.model_dim if self.elementwise else 1
+        wide = self.channels if self.position in ("G1", "G2") else self.sizes.channels
+        return self.sizes.heads, wide if self.elementwise else 1
+
+    @property
+    def parameter_count(self) -> int:
+        """P"""
+        return sum(prod(shape) for shape in self.shapes.values())
+
+    def parts(self, vectors: torch.Tensor) -> dict[str, torch.Tensor]:
+        """Vectors (..., P) taken apart, by name."""
+        sizes = [prod(shape) for shape in self.shapes.values()]
+        pieces = vectors.split(sizes, -1)
+        return {
+            name: piece.unflatten(-1, shape)
+            for (name, shape), piece in zip(self.shapes.items(), pieces, strict=True)
+        }
+
+    def experts(self, vectors: torch.Tensor) -> torch.Tensor:
+        """(..., H c, D, D): the experts of vectors (..., P); see `expert_maps`."""
+        parts = self.parts(vectors)
+        return expert_maps(parts["value"], parts["projection"])
+
+    def outputs(self, vector: torch.Tensor, design: Design) -> torch.Tensor:
+        """(N, D): what the layer with the parameters ``vector`` (P,) gives at ``design``."""
+        parts = self.parts(vector)
+        tokens, gate = design.tokens, parts.get("gate_weight")
+
+        def gated(position: str, what: torch.Tensor, states: torch.Tensor) -> torch.Tensor:
+            if self.position != position or gate is None:
+                return what
+            logits = torch.einsum("...D,Dgc->...gc", states, gate) + parts["gate_bias"]
+            return what * torch.sigmoid(logits)
+
+        first = tokens[:, 0]
+        query = torch.einsum("ND,HDk->NHk", first, parts.get("query", design.query))
+        keys = torch.einsum("NnD,HDk->NnHk", tokens, parts.get("key", design.key))
+        query, keys = gated("G4", query, first), gated("G3", keys, tokens)
+        logits = torch.einsum("NHk,NnHk->NHn", query, keys) * query.shape[-1] ** -0.5
+        values = torch.einsum("NnD,HDc->NnHc", tokens, parts["value"])
+        values = gated("G2", values, tokens)
+        mixed = torch.einsum("NHn,NnHc->NHc", torch.softmax(logits, -1), values)
+        mixed = gated("G1", mixed, first)
+        out = torch.einsum("NHc,HcD->ND", mixed, parts["projection"])
+        return gated("G5", out.unsqueeze(-2), first).squeeze(-2)
+
+    def layer(self, vector: torch.Tensor, *parts: torch.Tensor) -> torch.Tensor:
+        """(N D,): `outputs` in one row, of the ``parts`` of a design."""
+        return self.outputs(vector, Design(*parts)).flatten()
+
+
+def expert_maps(value: torch.Tensor, projection: torch.Tensor) -> torch.Tensor:
+    """The rank-one maps W_V[h,:,c] W_O[h,c,:] of all experts.
+
+    Args:
+        value: (..., H, D, c), the value map of every head.
+        projection: (..., H, c, D), the rows of the output projection that belong to its channels.
+
+    Returns:
+        (..., H c, D, D): expert c of head 0 first. Rescaling a channel (its column of ``value`` by
+        s, its row of ``projection`` by 1/s) leaves its map as it is.
+    """
+    if value.ndim < 3 or projection.ndim < 3 or value.mT.shape[:-1] != projection.shape[:-1]:
+        raise ValueError(
+            f"value has shape {tuple(value.shape)} and projection {tuple(projection.shape)}; they"
+            " must be (..., H, D, c) and (..., H, c, D)"
+        )
+    maps = torch.einsum("...hic,...hcj->...hcij", value, projection)
+    return maps.flatten(-4, -3)

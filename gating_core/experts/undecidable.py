@@ -1,0 +1,169 @@
+"""Directions of value map and projection that no data can decide: outputs do not change there.
+
+Expert c of head h shows in the outputs as the rank-one map of W_V[h, :, c] and W_O[h, c, :]. What
+stands between the two decides how many directions of (W_V, W_O) change nothing:
+
+- nothing, or one factor for a whole head: any invertible R between (W_V R, inverse of R times W_O)
+  cancels, so d² directions for each head, H d² in all;
+- one factor for each channel, which moves with the input: R must be diagonal, so one scale for
+  each channel, D in all.
+
+Derived by us; an elementary form of what Nguyen et al., arXiv 2602.01468, say of gates at the
+attention output and on the values. Their theorem is about rates of estimation.
+
+Shapes: P parameters of W_V and W_O together, N points, D model dimension, H heads of d = D / H
+channels, n tokens or slots, r dimensions that the mixed tokens span.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from torch.func import functional_call, jacfwd
+
+from gating_core.attention import (
+    GATE_POSITIONS,
+    Attention,
+    AttentionConfig,
+    GateConfig,
+    build_attention,
+)
+from gating_core.attention.gate_kinds import GATE_GRANULARITIES
+from gating_core.checks import check_points, check_weights
+
+POINTS_ALONG = 15  # of the grid where the outputs are differentiated
+NULL_SHARE = 1e-12  # of the largest singular value: smaller ones are null, roundings of it
+LEAST_GAP = 100.0  # between the smallest of the others and the largest null one, or undecided
+VALUE_NAMES = ("value_map", "values")  # W_V, or the values themselves where they are learned
+
+
+@dataclass(frozen=True, eq=False)
+class Undecidable:
+    """The singular values of the outputs' Jacobian with respect to W_V and W_O, and its kernel."""
+
+    singular_values: np.ndarray  # (P,), from large to small, divided by the largest
+    theory: int | None  # how many must be null, where that is known; see `theory_count`
+
+    @property
+    def count(self) -> int:
+        """How many directions change no output: singular values below `NULL_SHARE`."""
+        return int((self.singular_values < NULL_SHARE).sum())
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The smallest singular value that is not null, and the largest that is; 0 if none is."""
+        decided = len(self.singular_values) - self.count
+        null = self.singular_values[decided:]
+        return float(self.singular_values[decided - 1]), float(null[0]) if len(null) else 0.0
+
+    @property
+    def clear(self) -> bool:
+        """Whether the gap between both ends is wide enough to count."""
+        smallest, null = self.ends
+        return smallest > LEAST_GAP * null
+
+
+def undecidable_directions(
+    model: Attention, points: torch.Tensor | None = None, member: int = 0
+) -> Undecidable:
+    """Count the directions of value map and projection in which no output of ``model`` changes.
+
+    Derivatives are exact (forward mode); the outputs of all ``points`` (N, input_dim) are taken
+    together. Without ``points``, a grid of 15 points along each side of [-1, 1]^input_dim. Of a
+    stack, the last layer's. Roundings leave null singular values near 1e-16 of the largest.
+
+    ``ValueError`` for a model without output projection, weights or points that are not finite, or
+    fewer outputs than parameters.
+    """
+    config = model.config
+    if not config.output_projection:
+        raise ValueError(
+            "output_projection is False; there is nothing between W_V and W_O to decide"
+        )
+    check_weights(model)
+    points = default_points(config.input_dim) if points is None else check_points(points)
+    own = model.member(member)
+    names = names_between(own)
+    parameters = dict(own.named_parameters())
+    chosen = {name: parameters[name] for name in names}
+    count = sum(each.numel() for each in chosen.values())
+    if points.shape[0] * config.model_dim < count:
+        raise ValueError(
+            f"points has {points.shape[0]} rows, so {points.shape[0] * config.model_dim} outputs;"
+            f" {count} parameters need as many at least"
+        )
+
+    def outputs(weights: dict[str, torch.Tensor]) -> torch.Tensor:
+        return functional_call(own, {**parameters, **weights}, (points,)).flatten()
+
+    jacobian = torch.cat([part.flatten(1) for part in jacfwd(outputs)(chosen).values()], 1)
+    singular = torch.linalg.svdvals(torch.linalg.qr(jacobian, mode="r").R)
+    return Undecidable((singular / singular[0]).numpy(), theory_count(config))
+
+
+def undecidable_by_place(
+    config: AttentionConfig, seed: int
+) -> dict[tuple[str, str] | None, Undecidable]:
+    """Count them for every position and granularity of the gate, and under ``None`` for no gate.
+
+    The gate of ``config`` gives kind and strength; without one it is a sigmoid. All models share
+    the weights that they have in common.
+    """
+    gate = config.gate or GateConfig()
+    places = [(position, each) for position in GATE_POSITIONS for each in GATE_GRANULARITIES]
+    gates = {place: replace(gate, position=place[0], granularity=place[1]) for place in places}
+    return {
+        place: undecidable_directions(build_attention(replace(config, gate=each), (seed,)))
+        for place, each in [(None, None), *gates.items()]
+    }
+
+
+def default_points(input_dim: int) -> torch.Tensor:
+    """The grid (N, input_dim) on [-1, 1]^input_dim where outputs are compared."""
+    axis = torch.linspace(-1, 1, POINTS_ALONG, dtype=torch.float64)
+    return torch.cartesian_prod(*[axis] * input_dim)
+
+
+def names_between(model: Attention) -> tuple[str, str]:
+    """Return the parameters' names of value map and projection of the last layer."""
+    own = model.blocks[-1]
+    value = next(name for name in VALUE_NAMES if hasattr(own, name))
+    prefix = f"layers.{model.config.depth - 1}"
+    return f"{prefix}.{value}", f"{prefix}.projection"
+
+
+def theory_count(config: AttentionConfig) -> int | None:
+    """How many directions of value map and projection no data can decide; ``None`` if not derived.
+
+    H d², or D where the gate tells channels apart. More where values are few:
+
+    - tokens span only r < D dimensions: W_V is free on the D - r others, D (D - r) directions;
+    - a head of d channels mixes fewer than d: (d - r) (D - d) directions for each head;
+    - heads hand parts of their outputs to each other, as each head's weights add up to one.
+
+    Not derived for stacks, normalisation, and linear attention.
+    """
+    dim, heads = config.model_dim, config.heads
+    size = dim // heads
+    fixed = config.layer.fixed_values
+    free = not fixed or config.layer.no_weight_chart is None  # weights have no other rule
+    if config.depth > 1 or config.norm != "none" or not free:
+        return None
+    functions = 1 if fixed else config.input_dim + 1  # of x, for each value and its weight
+    reached = config.value_count * functions
+    spanned = reached if fixed else min(dim, reached)  # r
+    unreached = 0 if fixed else dim * (dim - spanned)
+    gate = config.gate
+    acts = gate is not None and gate.strength > 0 and not gate.record.constant
+    if gate is not None and acts and gate.record.control is not None:
+        return unreached  # added, or nonlinear itself: no R cancels
+    place = gate.position if gate is not None and acts else None
+    varies = place == "G1" or (place == "G2" and not fixed)  # between W_V and W_O, with the input
+    if gate is not None and varies and gate.granularity == "elementwise":
+        return dim + unreached
+    few = heads * max(0, size - spanned) * (dim - size)
+    common = functions if reached <= dim else max(0, dim + functions - reached)
+    handed = 0 if varies else max(0, common - max(0, spanned - size)) * dim * (heads - 1)
+    return heads * size**2 + unreached + few + handed

@@ -1,0 +1,23 @@
+"""Experts: why a gate after attention or on the values, and nowhere else?"""
+
+import streamlit as st
+
+from ui.common.page import page
+
+with page(
+    "Experts",
+    question="Which experts can be learned?",
+    lead="Every number that attention returns is a mixture of small linear maps, its **experts**."
+    " A gate between W_V and W_O tells them apart; a gate anywhere else does not.",
+    pictures=False,
+):
+    from ui.common.link_check import warn_about_link
+    from ui.experts.controls import EXPERTS
+    from ui.experts.sections import SECTIONS
+
+    warn_about_link(EXPERTS)
+    tabs = EXPERTS["picture"].draw(st)
+    for tab, draw in zip(tabs, SECTIONS.values(), strict=True):
+        with tab:
+            if tab.open:
+                draw()

@@ -1,0 +1,169 @@
+"""Does the tree follow hand and link in a real browser, with the core's own numbers?"""
+
+import numpy as np
+import pytest
+
+from gating_core.attention import AttentionConfig, GateConfig, build_attention
+from gating_core.experts import entry_tree
+from ui.experts.request import ExpertsSelection
+
+from .looking import assert_dark, assert_on_the_first_screen, assert_scrolls_only_down
+from .visiting import DESK, PHONE, follow_link, open_page, resize, settle, visit
+
+pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
+
+FIRST = ExpertsSelection()
+NULLS = "picture=What+no+data+can+decide"
+REDRAWN_MS = 50.0
+TREE = "document.querySelector('.gc-tree')?.__gc"
+AT_POINT = f"""([x, y, strength]) => {TREE}?.x[0] === x && {TREE}.x[1] === y
+  && {TREE}.strength === strength"""
+ENTRY = f"""() => {{
+  const {{ value, direct, outside, heads }} = {TREE}.entry;
+  const terms = heads.map(head => head.experts.map(expert => expert.tokens.map(part => part.term)));
+  return {{ value, direct, outside, terms }};
+}}"""
+# How long the tree takes to follow the pad, the median of 21: other processes may interrupt some.
+# It is drawn before the event's dispatch returns.
+FOLLOWS = """() => Array.from({ length: 21 }, (_, n) => {
+  const start = performance.now();
+  const detail = { pad: 'experts_point', places: [[n / 21, -n / 21]] };
+  document.dispatchEvent(new CustomEvent('gc-pad-moved', { detail }));
+  document.querySelector('.gc-tree-plot').getBoundingClientRect();
+  return performance.now() - start;
+}).sort((a, b) => a - b)[10]"""
+BOX = "document.querySelector('.gc-gate-box')"
+DRAWINGS = "Number(document.querySelector('.gc-tree').dataset.n)"
+CASES = [  # the gate's place, granularity and kind in the link, its strength, the input
+    ("no gate", "channel", "sigmoid", 1.0, (0.5, -0.25)),
+    ("G1", "channel", "silu", 0.35, (-1.0, 0.75)),
+    ("G2", "head", "tanh", 0.8, (0.125, 1.0)),
+    ("G3", "channel", "sigmoid", 0.6, (0.5, 0.5)),
+    ("G4", "head", "silu", 1.0, (-0.75, -1.0)),
+    ("G5", "channel", "tanh", 0.5, (0.0, 0.0)),
+]
+
+
+def await_tree(page):
+    page.wait_for_selector(".gc-tree[data-n]")
+    settle(page)
+
+
+@pytest.fixture(scope="module")
+def desk(browser, served, watch):
+    """A visitor at a desk, shared by the tests that leave the page usable."""
+    with open_page(browser, watch, **DESK) as page:
+        visit(page, watch, f"{served.url}/Experts", await_tree)
+        yield page
+
+
+def test_the_first_screens_hold_both_pictures_and_their_sentences(desk):
+    for width, height in ((1400, 900), (1366, 768)):
+        resize(desk, width, height)
+        assert_on_the_first_screen(
+            desk, "h1", ".st-key-front-1", ".gc-pad-plot", ".gc-tree-plot", ".gc-tree-formula"
+        )  # fmt: skip
+        sentence = desk.get_by_text("12 terms").first.bounding_box()
+        assert sentence["y"] + sentence["height"] < height
+    follow_link(desk, f"/Experts?{NULLS}")
+    desk.wait_for_function("document.querySelectorAll('.stPlotlyChart .main-svg').length >= 3")
+    settle(desk)
+    assert_on_the_first_screen(desk, "[data-testid=stPlotlyChart]")
+    sentence = desk.get_by_text("Theory and count agree").first.bounding_box()
+    assert sentence["y"] + sentence["height"] < 768
+
+
+def test_the_browsers_numbers_are_the_cores(desk):
+    for place, per, kind, strength, point in CASES:
+        follow_link(
+            desk, f"/Experts?gate_at={place}&gate_per={per}&gate_kind={kind}&open={strength}"
+            f"&input={point[0]},{point[1]}&channels=6&tokens=4&output=4",
+        )  # fmt: skip
+        desk.wait_for_function(AT_POINT, arg=[*point, strength])
+        settle(desk)
+        found = desk.evaluate(ENTRY)
+        granularity = {"channel": "elementwise", "head": "headwise"}[per]
+        gate = None if place == "no gate" else GateConfig(kind, granularity, place, strength)
+        config = AttentionConfig(
+            "tokens", model_dim=6, heads=2, value_count=4, output_projection=True, gate=gate
+        )
+        tree = entry_tree(build_attention(config, (FIRST.seed,)), point, 3)
+        np.testing.assert_allclose(found["terms"], tree.terms, rtol=1e-12, err_msg=place)
+        assert found["outside"] == pytest.approx(tree.outside, rel=1e-12)
+        assert found["value"] == pytest.approx(tree.value, abs=1e-14 * tree.size)
+        assert found["direct"] == pytest.approx(tree.value, abs=1e-14 * tree.size)
+
+
+def test_the_tree_follows_hand_and_slider_without_a_run(desk):
+    follow_link(desk, "/Experts?channels=8&head_count=4&tokens=6")  # the largest
+    desk.wait_for_function("document.querySelectorAll('.gc-expert').length === 8")
+    settle(desk)
+    assert desk.evaluate(FOLLOWS) < REDRAWN_MS
+    runs = desk.evaluate("window.testScript.runs")
+    slider = desk.locator(".gc-tree input")
+    slider.evaluate("input => { input.value = 0.3; input.dispatchEvent(new Event('input')); }")
+    assert desk.evaluate(f"{TREE}.strength") == 0.3
+    assert desk.locator(".gc-tree-strength").inner_text() == "Gate strength λ = 0.30"
+    assert desk.evaluate("window.testScript.runs") == runs
+    slider.evaluate("input => input.dispatchEvent(new Event('change'))")
+    desk.wait_for_url("**open=0.3*")
+    settle(desk)
+
+    handle = desk.locator(".gc-pad-hit").bounding_box()
+    across, down = handle["x"] + handle["width"] / 2, handle["y"] + handle["height"] / 2
+    before = desk.evaluate(DRAWINGS)
+    desk.mouse.move(across, down)
+    desk.mouse.down()
+    desk.mouse.move(across + 60, down + 30, steps=10)
+    assert desk.evaluate(DRAWINGS) >= before + 10
+    desk.mouse.up()
+    desk.wait_for_url("**input=*")
+    settle(desk)
+    linked = [float(x) for x in desk.url.split("input=")[1].split("&")[0].split("%2C")]
+    assert desk.evaluate(f"{TREE}.x") == pytest.approx(linked, abs=1e-3)
+
+
+def test_an_expert_is_followed_by_hover_click_and_keys_and_in_the_link(desk):
+    follow_link(desk, "/Experts")
+    desk.wait_for_function("document.querySelectorAll('.gc-expert').length === 4")
+    settle(desk)
+    formula = desk.locator(".gc-tree-formula")
+    desk.locator('[data-expert="1.2"]').hover()
+    assert formula.inner_text().startswith("Expert 2 of head 1: W_O")
+    desk.locator('[data-expert="2.1"]').click()
+    desk.wait_for_url("**expert=2.1")
+    desk.mouse.move(5, 5)
+    assert formula.inner_text().startswith("Expert 1 of head 2: W_O")
+    followed = desk.locator(".gc-followed")
+    assert followed.get_attribute("data-expert") == "2.1"
+    assert followed.get_attribute("aria-pressed") == "true"
+    desk.locator('[data-expert="1.1"]').focus()
+    desk.keyboard.press("Enter")
+    desk.wait_for_url("**expert=1.1")
+    settle(desk)
+    desk.keyboard.press("Enter")
+    desk.wait_for_function("!location.href.includes('expert=')")
+    boxes = {}
+    for place in ("G2", "G1", "G5"):
+        desk.get_by_role("radio", name=place).click()
+        desk.wait_for_function(f"{BOX}.querySelector('text').textContent === 'gate {place}'")
+        settle(desk)
+        boxes[place] = desk.locator(".gc-gate-box rect").bounding_box()["x"]
+    assert boxes["G2"] < boxes["G1"] < boxes["G5"]
+
+
+def test_a_phone_has_the_tree_in_one_column_and_scrolls_only_down(browser, served, watch):
+    with open_page(browser, watch, **PHONE) as page:
+        visit(page, watch, f"{served.url}/Experts", await_tree)
+        assert_dark(page)
+        assert_scrolls_only_down(page)
+        tops = [
+            box.bounding_box()["y"]
+            for box in page.locator(".gc-tree-plot text:not(.gc-gate-box text)").all()
+        ]
+        assert len(tops) == 1 + 2 + 4 + 12
+        assert tops == sorted(tops)
+        svg = page.locator(".gc-tree-plot").bounding_box()
+        for text in page.locator(".gc-tree-plot text:not(.gc-gate-box text)").all():
+            box = text.bounding_box()
+            assert box["x"] + box["width"] < svg["x"] + svg["width"]

@@ -1,0 +1,55 @@
+// One entry of an attention layer's output, computed from the numbers that Python sends once.
+// The same sums as in gating_core/experts/entry.py, at any input and any strength of the gate.
+
+const SIGMA = { // by the kind of gate; Python draws no other kind
+  sigmoid: z => 1 / (1 + Math.exp(-z)),
+  silu: z => z / (1 + Math.exp(-z)),
+  tanh: Math.tanh,
+};
+const AMONG_TOKENS = ['G2', 'G3']; // gates that read every token; the others read the first
+const sum = numbers => numbers.reduce((total, number) => total + number, 0);
+
+// The value at (u, v) of an affine map: its constant, and what each coordinate adds.
+const affine = ([constant, first, second], [u, v]) => (Array.isArray(constant)
+  ? constant.map((part, i) => affine([part, first[i], second[i]], [u, v]))
+  : constant + u * first + v * second);
+
+// { value, direct, outside, heads: [{ sum, experts: [{ sum, projection, gate,
+//   tokens: [{ term, weight, ungated, gate, gives }] }] }] }; `direct` is computed as the layer does it.
+function entryOf(data, x, strength) {
+  const { gate, channel } = data;
+  const [values, queries, keys] = ['values', 'queries', 'keys'].map(name => affine(data[name], x));
+  const opened = gate && affine(gate.logits, x).map(heads => heads.map(head => head.map(
+    z => (1 - strength) + strength * SIGMA[gate.kind](z))));
+  // The factor of a gate at `place`, for a token, a head and its channel.
+  const factor = (place, token, head, c) => (gate?.place !== place ? 1
+    : opened[AMONG_TOKENS.includes(place) ? token : 0][head][c]);
+  const size = queries[0].length;
+  const outside = factor('G5', 0, Math.floor(channel / size), channel % size);
+  const heads = values.map((tokens, h) => {
+    const score = (token, gated) => sum(queries[h].map((q, c) => q * keys[h][token][c]
+      * (gated ? factor('G4', 0, h, c) * factor('G3', token, h, c) : 1))) / Math.sqrt(size);
+    const [weights, ungated] = [true, false].map(gated => softmax(tokens.map((_, token) => score(token, gated))));
+    const experts = queries[h].map((_, c) => {
+      const [projection, own] = [data.projection[h][c][channel], factor('G1', 0, h, c)];
+      const parts = tokens.map((gives, token) => {
+        const inner = factor('G2', token, h, c);
+        const term = outside * projection * own * weights[token] * inner * gives[c];
+        return { term, weight: weights[token], ungated: ungated[token], gate: inner, gives: gives[c] };
+      });
+      const mixed = sum(parts.map(part => part.weight * part.gate * part.gives));
+      return { sum: sum(parts.map(({ term }) => term)), projection, gate: own, mixed, tokens: parts };
+    });
+    return { sum: sum(experts.map(each => each.sum)), experts };
+  });
+  const direct = outside * sum(heads.flatMap(({ experts }) => experts.map(
+    ({ projection, gate: own, mixed }) => own * mixed * projection)));
+  return { value: sum(heads.map(head => head.sum)), direct, outside, heads };
+}
+
+function softmax(scores) {
+  const largest = Math.max(...scores);
+  const powers = scores.map(score => Math.exp(score - largest));
+  const total = sum(powers);
+  return powers.map(power => power / total);
+}

@@ -1,0 +1,76 @@
+"""The third section: errors of experts and of predictions against the number of data."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from gating_core.experts import GATES, Learned, SampleRequest
+from ui.common.explain import beats, explain
+from ui.common.figures import figures
+from ui.common.lessons import section
+from ui.experts import data_measured, data_words
+from ui.experts.data_chart import error_chart
+from ui.experts.data_controls import FOLDS, read_data
+from ui.experts.data_request import DataSelection
+from ui.work import jobs
+
+BARE = {"displayModeBar": False}
+HEADS = {"expert": "head_expert_errors", "prediction": "head_prediction_errors"}
+
+
+def draw_data() -> None:
+    """Draw both errors side by side, and what they say."""
+    controls, stage, folds = st.container(), st.container(), st.container()
+    with controls:
+        selection = read_data(folds)
+    learned = _fetch(selection.request, selection.gates)
+    with stage:
+        if learned is None:  # nothing is there yet: the shipped ones stand in
+            st.caption(f":material/hourglass: {section('experts', 'still_shipped')}")
+            learned = {
+                gate: data_measured.shipped_samples()[gate] for gate in DataSelection().gates
+            }
+        _draw(learned)
+    with folds:
+        _draw_folds(selection, learned)
+
+
+def _fetch(request: SampleRequest, gates: tuple[str, ...]) -> dict[str, Learned] | None:
+    """Return what is there of the selection, and draw how its job goes."""
+    learned, job = data_measured.learned(request, gates)
+    if job is not None:
+        with jobs.dock(data_measured.LEARNED.name, job.about):
+            what = f"Learning {len(gates)} × {request.repeats} teachers"
+            data_measured.LEARNED.watch(job, what, again="Learn")
+    return learned or None
+
+
+def _draw(learned: dict[str, Learned]) -> None:
+    for column, (name, head) in zip(st.columns(2), HEADS.items(), strict=True):
+        with column:
+            st.markdown(section("experts", head))
+            request = next(iter(learned.values())).request
+            key = ("experts_errors", name, request, tuple(learned))
+            (chart,) = figures(key, lambda name=name: [error_chart(learned, name)])  # type: ignore[misc]
+            st.plotly_chart(chart, alt=data_words.alt(learned, name), key=f"errors_{name}",
+                            config=BARE)  # fmt: skip
+    st.markdown(data_words.summary(learned))
+    if text := data_words.caution(learned):
+        st.caption(text)
+
+
+def _draw_folds(selection: DataSelection, learned: dict[str, Learned]) -> None:
+    with st.container(horizontal=True):
+        text = section("experts", "samples", **data_words.fields(learned))
+        explain("errors against data", beats(*text.split("\n\n")))
+        st.download_button(
+            "Errors (CSV)", lambda: data_words.errors_csv(learned), "errors.csv",
+            icon=":material/table:", key="take_errors", on_click="ignore",
+        )  # fmt: skip
+    with FOLDS["every_place"].draw(st) as fold:
+        if fold.open and (every := _fetch(selection.request, GATES)):
+            st.table(data_words.table(every))
+            st.caption(section("experts", "every_place"))
+    with FOLDS["data_code"].draw(st) as fold:
+        if fold.open:
+            st.code(section("experts", "data_code"), language="python")
