@@ -23,7 +23,6 @@ POSITIVE, NEGATIVE, UNKNOWN, FAINT, OUTSIDE, BROKEN = range(6)
 FIRST_SIDE = 64  # cells along a side of the chart, at first
 FINEST = 2.0**-9  # half width: a broken cell is split no further, it is an eighth of a grid's step
 SMALLEST = 2.0**-24  # half width: a cell of unknown sign is split no further
-MOST_CELLS = 150_000  # judged in all: less than a second for a formula of eighty parts
 BLOCK = 8192  # cells judged at a time
 BATCH = 1024  # cells split at a time because most may be hidden in them; as many of the smallest
 
@@ -97,7 +96,7 @@ class Examined:
         return 1 if self.positive else -1
 
 
-def examine(judge: Judge, most: int = MOST_CELLS, signs: bool = True) -> Examined:
+def examine(judge: Judge, most: int, signs: bool = True) -> Examined:
     """Judge the chart, splitting cells until all is known or about ``most`` have been judged.
 
     What may be broken is split first. After that cells of no known sign are, both those in which

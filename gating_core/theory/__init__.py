@@ -47,12 +47,13 @@ from gating_core.theory.law import (
     sheet,
 )
 from gating_core.theory.measure import (
-    VERDICTS,
     MeasuredGate,
     Reference,
     measure_any_gate,
     measure_gate,
 )
+
+from gating_core.theory.whole_chart import VERDICTS, GateVerdict
 
 __all__ = [
     "COUNTEREXAMPLES",
@@ -75,6 +76,7 @@ __all__ = [
     "GateCase",
     "GateFit",
     "GateNetwork",
+    "GateVerdict",
     "GatedSheet",
     "LawAtPoint",
     "LawField",

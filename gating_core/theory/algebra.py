@@ -32,9 +32,9 @@ from gating_core.theory.expression import (
     parts_of,
 )
 
-MOST_PRODUCTS = 30_000  # of two terms in one product of polynomials
+MOST_PRODUCTS = 100_000  # of two terms, in all products of polynomials together
 MOST_TERMS = 40  # of a polynomial that is factored
-LARGEST_DEGREE = 24  # of one, in each generator
+LARGEST_DEGREE = 12  # of one, in each generator
 Polynomial = Any  # SymPy's PolyElement
 SQUARED = ("root", "sign", "sine")  # kinds of generators whose square is something else
 
@@ -132,12 +132,14 @@ class _Field:
         self._index = {gen: i for i, gen in enumerate(gens)}
         self._generators: dict[Polynomial, _Generator] = {}  # in order of their making
         self._known: dict[Any, Polynomial] = {}
+        self._left = MOST_PRODUCTS
         self.u, self.v = gens[:2]
 
     # Arithmetic within bounds.
 
     def product(self, a: Polynomial, b: Polynomial) -> Polynomial:
-        if len(a) * len(b) > MOST_PRODUCTS:
+        self._left -= len(a) * len(b)
+        if self._left < 0:
             raise TooLarge
         return a * b
 

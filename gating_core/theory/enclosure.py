@@ -21,8 +21,6 @@ from gating_core.geometry.cells import (
     POSITIVE,
     UNKNOWN,
     Cells,
-    Examined,
-    examine,
 )
 from gating_core.jets.bounded import Bounded
 from gating_core.jets.hulls import Ball
@@ -144,13 +142,6 @@ def critical_arguments(expression: Expression) -> dict[str, list[Expression]]:
             elif power < 0:
                 found["pole"].append(part.left)
     return {kind: [x for x in each if x.variables] for kind, each in found.items()}
-
-
-def examine_gate(
-    gate: Gate, strength: float, formulas: Sequence[Formula] = (), signs: bool = True
-) -> Examined:
-    """Examine the sheet under a ``gate`` at a ``strength`` over the whole chart."""
-    return examine(GateJudge(gate, strength, formulas), signs=signs)
 
 
 def _function(argument: Expression) -> Gate:
