@@ -21,7 +21,7 @@ from gating_core.jets.second_order import SecondOrderJet, second_order_jet
 from gating_core.theory.formula import Formula
 from gating_core.theory.gallery import Exact, GateCase
 from gating_core.theory.law import Gate, GatedSheet, gate_fails, gate_values, law
-from gating_core.theory.whole_chart import GateVerdict, breaks_of, gate_verdict
+from gating_core.theory.whole_chart import GateVerdict, Looked, breaks_of, gate_verdict
 
 @dataclass(frozen=True, eq=False)
 class Reference:
@@ -61,6 +61,7 @@ class MeasuredGate:
     bend_error: np.ndarray  # (R, C)
     law: LawOnGrid | None  # for scalar gates
     exact: Reference | None  # where K is known in closed form
+    looked: Looked
     whole: GateVerdict
 
     @property
@@ -127,7 +128,8 @@ def measure_any_gate(
     image = GatedSheet(gate, strength)
     values = gate_values(gate, grid.points).reshape(*grid.weights.shape, -1)
     fails = gate_fails(values)
-    breaks = breaks_of(formulas, grid.axis.numpy())
+    terms = law(gate, grid.points, strength) if scalar else None
+    breaks = breaks_of(gate, formulas, grid.axis.numpy())
     lost = fails | breaks.points if strength else np.zeros_like(fails)
     jet = _without(second_order_jet(image, grid.points, "rigorous"), lost)
     field, form = curvature(jet), second_fundamental_form(jet)
@@ -142,8 +144,7 @@ def measure_any_gate(
         return x.reshape(shape).numpy()
 
     by_law = None
-    if scalar:
-        terms = law(gate, grid.points, strength)
+    if terms is not None:
         parts = terms.parts
         by_law = LawOnGrid(
             shaped(terms.gaussian), shaped(terms.gaussian_error), shaped(parts["rho"]),
@@ -156,13 +157,15 @@ def measure_any_gate(
         closed = Reference(shaped(k.value), shaped(k.bound))
     mean, mean_error, bend = map(shaped, (field.mean_norm, form.mean_error, form.norm_error))
     there = surface.resolved[0]
-    whole = gate_verdict(
+    looked = Looked(
         surface,
         bends=bool((there & (mean > mean_error)).any()),
         planar=bool(np.median(bend) * surface.diagonal[0] < PLANAR),
         lost=float(lost.mean()),
-        gate=gate, strength=strength, formulas=formulas,
-    )  # fmt: skip
+    )
+    whole = gate_verdict(looked, gate, strength, formulas)
+    if strength:
+        whole = replace(whole, broken=breaks.share, causes=breaks.causes, rough=breaks.rough)
     return MeasuredGate(
         strength=strength,
         gate=values,
@@ -174,9 +177,8 @@ def measure_any_gate(
         bend_error=bend,
         law=by_law,
         exact=closed,
-        whole=replace(whole, broken=breaks.share, causes=breaks.causes, rough=breaks.rough)
-        if strength
-        else whole,
+        looked=looked,
+        whole=whole,
     )
 
 

@@ -64,88 +64,109 @@ class Breaks:
     rough: float
 
 
-@lru_cache(maxsize=64)
-def _examined_breaks(formulas: tuple[Formula, ...]) -> tuple[Examined, tuple[str, ...]]:
-    """The cells in which the gate of ``formulas`` may break: the same at every strength."""
-    judge = GateJudge(_gate(formulas), 0.0, formulas)
-    examined = examine(judge, _cells(MOST_WORK, formulas), signs=False)
-    return examined, judge.causes(examined.broken_cells) if len(examined.broken_cells) else ()
-
-
-def _gate(formulas: tuple[Formula, ...]) -> Gate:
-    return lambda points: torch.cat([formula(points) for formula in formulas], -1)
-
-
-def breaks_of(formulas: Sequence[Formula], axis: np.ndarray) -> Breaks:
-    """Find where the gate of ``formulas`` is not smooth, on a grid with that ``axis`` (R,)."""
-    examined, causes = _examined_breaks(tuple(formulas))
+def breaks_of(gate: Gate, formulas: tuple[Formula, ...], axis: np.ndarray) -> Breaks:
+    """Find where the ``gate``, made of ``formulas`` if any, is not smooth, on a grid with ``axis``."""
+    examined, causes = _breaks_of_formulas(formulas) if formulas else _breaks(gate, ())
     points = grid_points_near(examined.broken_cells, axis)
     return Breaks(examined.broken, points, causes, examined.rough)
 
 
-def gate_verdict(
-    surface: SurfaceResult,
-    bends: bool,
-    planar: bool,
-    lost: float,
-    gate: Gate,
-    strength: float,
-    formulas: Sequence[Formula] = (),
-) -> GateVerdict:
-    """Judge a ``surface`` of one frame, which has been looked at twice, over its whole chart.
+def _breaks(gate: Gate, formulas: tuple[Formula, ...]) -> tuple[Examined, tuple[str, ...]]:
+    judge = GateJudge(gate, 0.0, formulas)
+    examined = examine(judge, _cells(MOST_WORK, formulas), signs=False)
+    return examined, judge.causes(examined.broken_cells) if len(examined.broken_cells) else ()
 
-    ``bends`` and ``planar``: whether |H| exceeds its error at any point, and whether all errors of
-    bending are small; ``lost`` is the share of the grid without a gate. ``formulas`` are those of
-    the ``gate``, if it is made of any.
 
-    One sign without proof: K has it at every point whose sign is decided, K is known on at least
-    half of the area, and there is a gate on at least half of the chart.
+@lru_cache(maxsize=64)
+def _breaks_of_formulas(formulas: tuple[Formula, ...]) -> tuple[Examined, tuple[str, ...]]:
+    """The same at every strength."""
+
+    def gate(points: torch.Tensor) -> torch.Tensor:
+        return torch.cat([formula(points) for formula in formulas], -1)
+
+    return _breaks(gate, formulas)
+
+
+@dataclass(frozen=True, eq=False)
+class Looked:
+    """What was seen of a gated sheet at the points of a grid and at as many jittered ones.
+
+    ``surface`` has one frame. ``bends`` and ``planar``: whether |H| exceeds its error at any point,
+    and whether all errors of bending are small; ``lost`` is the share of the grid without a gate.
     """
-    second = surface.second
-    assert second is not None
-    points = surface.quadrature.size + second.points
-    (said,) = surface.verdicts
-    decided, gaussian = surface.decided, surface.gaussian
-    up = bool((decided & (gaussian > 0)).any() or second.positive[0])
-    down = bool((decided & (gaussian < 0)).any() or second.negative[0])
-    if lost == 1:
-        return GateVerdict(UNDECIDED, None, points)
-    enough = max(said.undecided, lost) <= 1 - LEAST_KNOWN
+
+    surface: SurfaceResult
+    bends: bool
+    planar: bool
+    lost: float
+
+    @property
+    def points(self) -> int:
+        """How many points were looked at."""
+        return self.surface.verdicts[0].points
+
+    def has(self, sign: int) -> bool:
+        """Whether K has this ``sign``, 1 or -1, beyond its error at any point."""
+        surface, second = self.surface, self.surface.second
+        if second and (second.positive if sign > 0 else second.negative)[0]:
+            return True
+        return bool((surface.decided & (sign * surface.gaussian > 0)).any())
+
+    def verdict(self, up: bool, down: bool) -> GateVerdict:
+        """The verdict without proof, where K > 0 (``up``) and K < 0 (``down``) are known, or not.
+
+        One sign: K has it at every point whose sign is decided, K is known on at least half of the
+        area, and there is a gate on at least half of the chart.
+        """
+        (said,) = self.surface.verdicts
+        if up and down:
+            return GateVerdict(MIXED, AT_POINTS, self.points)
+        if up or down:
+            enough = max(said.undecided, self.lost) <= 1 - LEAST_KNOWN
+            word = POSITIVE if up else NEGATIVE
+            return GateVerdict(word, AT_POINTS, self.points) if enough else self.undecided
+        if said.word != FLAT or not (self.bends or self.planar):
+            return self.undecided
+        return GateVerdict(BENT if self.bends else PLANE, SEEN, self.points)
+
+    @property
+    def undecided(self) -> GateVerdict:
+        """That nothing is known."""
+        return GateVerdict(UNDECIDED, None, self.points)
+
+
+def gate_verdict(
+    looked: Looked, gate: Gate, strength: float, formulas: Sequence[Formula] = ()
+) -> GateVerdict:
+    """Judge a gated sheet over its whole chart.
+
+    ``formulas`` are those of the ``gate``, if it is made of any. What is proved holds wherever there
+    is a gate, and is said however little that is.
+    """
+    if looked.lost == 1:
+        return looked.undecided
+    up, down = looked.has(1), looked.has(-1)
     judge = GateJudge(gate, strength, formulas)
-    proof = _algebra(formulas, strength) if not (up or down) else Algebra()
+    proof = Algebra() if up or down else _algebra(formulas, strength)
     for work in () if proof.flat else (QUICK_WORK, MOST_WORK):
         if up and down:
             break
         examined = examine(judge, _cells(work, formulas))
         up, down = up or examined.positive > 0, down or examined.negative > 0
         if examined.one_sign and not (up and down):
-            return GateVerdict(POSITIVE if up else NEGATIVE, PROVED, points, ENCLOSURES)
+            return GateVerdict(POSITIVE if up else NEGATIVE, PROVED, looked.points, ENCLOSURES)
         proof = _algebra(formulas, strength)  # it takes longer, where SymPy is not there yet
         if proof.sign and (up or down):
-            return GateVerdict(POSITIVE if up else NEGATIVE, PROVED, points, ALGEBRA, weak=True)
-    if up and down:
-        return GateVerdict(MIXED, AT_POINTS, points)
-    if up or down:
-        word = POSITIVE if up else NEGATIVE
-        return GateVerdict(word, AT_POINTS, points) if enough else _undecided(points)
-    if proof.flat:
-        if bends:
-            return GateVerdict(BENT, PROVED, points, ALGEBRA)
-        if proof.plane:
-            return GateVerdict(PLANE, PROVED, points, ALGEBRA)
-    elif said.word != FLAT:
-        return _undecided(points)
-    word = BENT if bends else PLANE if planar else UNDECIDED
-    return GateVerdict(word, SEEN, points) if word != UNDECIDED else _undecided(points)
+            word = POSITIVE if up else NEGATIVE
+            return GateVerdict(word, PROVED, looked.points, ALGEBRA, weak=True)
+    if proof.flat and (looked.bends or proof.plane):
+        return GateVerdict(BENT if looked.bends else PLANE, PROVED, looked.points, ALGEBRA)
+    return looked.verdict(up, down)
 
 
 def _cells(work: int, formulas: Sequence[Formula]) -> int:
     parts = sum(1 for each in formulas for _ in parts_of(each.expression))
     return max(work // max(parts, FEWEST_PARTS), len(chart_cells()))
-
-
-def _undecided(points: int) -> GateVerdict:
-    return GateVerdict(UNDECIDED, None, points)
 
 
 def _algebra(formulas: Sequence[Formula], strength: float) -> Algebra:

@@ -11,6 +11,7 @@ from gating_core.geometry.cells import BROKEN, OUTSIDE, Cells, chart_cells
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.verdict import AT_POINTS, PROVED, SEEN
 from gating_core.theory.enclosure import GateJudge
+from gating_core.theory.expression import parts_of
 from gating_core.theory.formula import FormulaError, parse_formula
 from gating_core.theory.gallery import GALLERY, own_case
 from gating_core.theory.measure import measure_gate
@@ -38,6 +39,11 @@ def exact_sign(formula, u, v):
     Zero is what is nothing beside its own terms.
     """
     try:
+        with mpmath.workdps(exact.DIGITS):
+            values = [part.at(Exact, mpmath.mpf(u), mpmath.mpf(v))
+                      for part in parts_of(formula.expression)]  # fmt: skip
+        if any(isinstance(x, mpmath.mpc) for x in values):  # the absolute value of one is real
+            return None
         rows = exact.jet(lambda m, u, v: [formula.expression.at(Exact, u, v)], u, v)
     except (ZeroDivisionError, ValueError, OverflowError, mpmath.libmp.ComplexResult):
         return None
