@@ -43,7 +43,6 @@ from gating_core.geometry.verdict import (
     UNKNOWN,
     Verdict,
     knowledge_text,
-    nothing_seen,
 )
 
 __all__ = [
@@ -81,7 +80,6 @@ __all__ = [
     "grid_integrals",
     "knowledge_text",
     "measure_surface",
-    "nothing_seen",
     "opinion_evaluations",
     "paper_proxy",
     "proxy_limit",

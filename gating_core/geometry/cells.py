@@ -17,8 +17,8 @@ import numpy as np
 import torch
 
 POSITIVE, NEGATIVE, UNKNOWN, FAINT, OUTSIDE, BROKEN = range(6)
-# K > 0 or K < 0 on all of the cell; smooth, but of unknown sign; K within underflow of zero, so that
-# splitting does not help; no surface anywhere in it; not known to be smooth.
+# K > 0 or K < 0 on all of the cell; smooth, but of unknown sign; K within underflow of zero, so
+# that splitting does not help; no surface anywhere in it; not known to be smooth.
 
 FIRST_SIDE = 64  # cells along a side of the chart, at first
 FINEST = 2.0**-9  # half width: a broken cell is split no further, it is an eighth of a grid's step
@@ -100,7 +100,8 @@ def examine(judge: Judge, most: int, signs: bool = True) -> Examined:
     """Judge the chart, splitting cells until all is known or about ``most`` have been judged.
 
     What may be broken is split first. After that cells of no known sign are, both those in which
-    most may be hidden and the smallest ones, and none once both signs are found: K = 0 is then between them. Without ``signs`` none for its sign.
+    most may be hidden and the smallest ones, and none once both signs are found: K = 0 is then
+    between them. Without ``signs`` none is split for its sign.
     """
     share = dict.fromkeys((POSITIVE, NEGATIVE, OUTSIDE, FAINT), 0.0)
     broken: list[Cells] = []

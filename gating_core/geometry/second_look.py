@@ -36,7 +36,7 @@ class SecondLook:
 
 
 def jittered(grid: Grid) -> torch.Tensor:
-    """As many points as ``grid`` has, each moved by up to half a step each way, within the chart."""
+    """As many points as ``grid`` has, moved by up to half a step each way, within the chart."""
     generator = torch.Generator().manual_seed(SEED)
     step = grid.axis[1] - grid.axis[0]
     moved = torch.rand(grid.points.shape, dtype=torch.float64, generator=generator) - 0.5
@@ -44,7 +44,7 @@ def jittered(grid: Grid) -> torch.Tensor:
 
 
 def second_look(field: CurvatureField, lost: torch.Tensor | None = None) -> SecondLook:
-    """Look at a ``field`` (..., N) of curvatures, but not at points ``lost`` (N,), on no surface."""
+    """Look at a ``field`` (..., N) of curvatures, but not at ``lost`` points (N,)."""
     count = field.gaussian.shape[-1]
     decided, resolved = (x.reshape(-1, count) for x in (field.decided, field.resolved))
     gaussian, flat = (x.reshape(-1, count) for x in (field.gaussian, field.flat))

@@ -19,16 +19,13 @@ CURVED, FLAT, UNKNOWN = VERDICT_WORDS = ("curved", "flat", "cannot tell")
 PROVED, AT_POINTS, SEEN = KNOWLEDGE = ("proved", "known at points", "seen")
 
 
-def knowledge_text(kind: str, points: int) -> str:
-    """Say how something is known: one of `KNOWLEDGE`, and at how many ``points`` unless proved."""
+def knowledge_text(kind: str, points: int, where: str = "on the whole chart") -> str:
+    """Say how something is known: one of `KNOWLEDGE`; ``where`` if proved, else at which points."""
     if kind == PROVED:
-        return "proved on the whole chart"
-    return f"{'known' if kind == AT_POINTS else 'seen'} at {points:,} points"
-
-
-def nothing_seen(points: int) -> str:
-    """Say of a surface that no curvature was found, which proves nothing."""
-    return f"no curvature at {points:,} points"
+        return f"proved {where}"
+    if kind == AT_POINTS:
+        return f"known at points ({points:,} looked at)"
+    return f"seen at {points:,} points, not proved"
 
 
 @dataclass(frozen=True, eq=False)

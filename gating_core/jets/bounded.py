@@ -155,7 +155,7 @@ class Bounded(Carrier):
         return self.hull(self * self, hulls.square, self.magnitude)
 
     def hull(self, narrow: Bounded, over: Callable, scale: torch.Tensor | float = 1.0) -> Bounded:
-        """``narrow``; the hull ``over`` the errors that are wide against ``scale``: those of cells."""
+        """``narrow``, or the hull ``over`` an error that is wide against ``scale``."""
         if self.error is None:
             return narrow
         there = self.error > hulls.WIDE * scale

@@ -1,7 +1,7 @@
 """Enclosures of functions over errors that are not small, such as half the width of a cell.
 
-Where an error is small, a function's error is its slope times that, which is what `Bounded` adds up.
-Over a wide ball the function's values at both ends say more. Every function here takes a ball, as a
+Where an error is small, a function's error is its slope times that, which `Bounded` adds up. Over a
+wide ball the function's values at both ends say more. Every function here takes a ball, as a
 tensor of centres and one of radii, and returns another, with its rounding in it. Radii that are
 infinite or NaN mean that the argument may be anything, or undefined, and so does the result.
 Source: Tucker, *Validated Numerics*, 2011, section 2.2.

@@ -152,11 +152,10 @@ def enclosing_jet(
 
     ``centres`` (N, k) and half widths ``radius`` (N, k). In the result ``stack`` are centres of
     balls and ``errors`` their radii, infinite where nothing is known: where the function may have a
-    pole, a kink or a jump, or may not be defined. `MissingRule` for an operation without error rule.
+    pole, a kink or a jump, or may not be defined. `MissingRule` for what has no error rule.
     """
     jet = _rigorous_block(function, centres, radius)
-    parts = [x for x in (jet.value, filled(jet, "first"), filled(jet, "second"))]
-    parts[0] = parts[0][None]
+    parts = cast(list[Bounded], [jet.value[None], filled(jet, "first"), filled(jet, "second")])
     return SecondOrderJet(
         torch.cat([x.value.mT for x in parts]), jet.k, torch.cat([x.bound.mT for x in parts])
     )

@@ -18,6 +18,7 @@ from gating_core.theory.counterexamples import (
     measure_counterexample,
 )
 from gating_core.theory.design import SHAPES, Design, DesignedGate, design
+from gating_core.theory.enclosure import CAUSES
 from gating_core.theory.fit import GateFit, GateNetwork, fit_gate
 from gating_core.theory.formula import (
     GRAMMAR,
@@ -52,10 +53,10 @@ from gating_core.theory.measure import (
     measure_any_gate,
     measure_gate,
 )
-
 from gating_core.theory.whole_chart import VERDICTS, GateVerdict
 
 __all__ = [
+    "CAUSES",
     "COUNTEREXAMPLES",
     "FIRST_FORMULA",
     "FIRST_RADIUS",

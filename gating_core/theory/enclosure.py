@@ -101,7 +101,9 @@ class GateJudge:
         return nowhere
 
     def _arguments(self, kind: str) -> list[Expression]:
-        return [x for formula in self.formulas for x in critical_arguments(formula.expression)[kind]]
+        return [
+            x for formula in self.formulas for x in critical_arguments(formula.expression)[kind]
+        ]
 
     def causes(self, cells: Cells) -> tuple[str, ...]:
         """Which of `CAUSES` may break the gate in ``cells``, most likely ones first."""

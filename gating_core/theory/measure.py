@@ -23,6 +23,7 @@ from gating_core.theory.gallery import Exact, GateCase
 from gating_core.theory.law import Gate, GatedSheet, gate_fails, gate_values, law
 from gating_core.theory.whole_chart import GateVerdict, Looked, breaks_of, gate_verdict
 
+
 @dataclass(frozen=True, eq=False)
 class Reference:
     """K by another way, on the grid; both (R, C), 1 / length^2."""
@@ -63,6 +64,11 @@ class MeasuredGate:
     exact: Reference | None  # where K is known in closed form
     looked: Looked
     whole: GateVerdict
+
+    @property
+    def lost(self) -> np.ndarray:
+        """(R, C): where there is no gate, or none that is smooth."""
+        return self.fails | self.breaks
 
     @property
     def bends(self) -> np.ndarray:
@@ -130,7 +136,7 @@ def measure_any_gate(
     fails = gate_fails(values)
     terms = law(gate, grid.points, strength) if scalar else None
     breaks = breaks_of(gate, formulas, grid.axis.numpy())
-    lost = fails | breaks.points if strength else np.zeros_like(fails)
+    lost = (fails | breaks.points) & (strength > 0)
     jet = _without(second_order_jet(image, grid.points, "rigorous"), lost)
     field, form = curvature(jet), second_fundamental_form(jet)
     again = jittered(grid)

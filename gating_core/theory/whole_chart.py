@@ -1,8 +1,8 @@
 """The verdict on a gated sheet over its whole chart, and how it is known.
 
-Looked at are a grid, jittered points, and cells (`enclosure`), which also find where the gate is not
-smooth: no gate there. Of the rest, the sign of K is *proved* by cells that have it everywhere, or
-by algebra; curvature beyond its bound is *known at points*; no curvature is *seen* at them.
+Looked at are a grid, jittered points, and cells (`enclosure`), which also find where the gate is
+not smooth: no gate there. Of the rest the sign of K is *proved* by cells that have it everywhere,
+or by algebra; curvature beyond its bound is *known at points*; no curvature is *seen* at them.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ ALGEBRA, ENCLOSURES = "algebra", "enclosures"
 class GateVerdict:
     """What is said of a gated sheet: one of `VERDICTS`, and how that is known.
 
-    ``knowledge`` is one of `KNOWLEDGE`, or ``None`` where nothing is known; ``by`` what it is proved
-    by; ``weak`` whether K may be zero in places. ``points`` were looked at. ``broken`` is the share of
-    the chart on which the gate has no derivatives, or may have none, for the ``causes`` named;
-    ``rough`` is the share on which it is not known whether it has any.
+    ``knowledge`` is one of `KNOWLEDGE`, or ``None`` where nothing is known; ``by`` what it is
+    proved by; ``weak`` whether K may be zero in places. ``points`` were looked at. ``broken`` is
+    the share of the chart on which the gate has no derivatives, or may have none, for ``causes``
+    named; ``rough`` is the share on which it is not known whether it has any.
     """
 
     word: str
@@ -65,7 +65,7 @@ class Breaks:
 
 
 def breaks_of(gate: Gate, formulas: tuple[Formula, ...], axis: np.ndarray) -> Breaks:
-    """Find where the ``gate``, made of ``formulas`` if any, is not smooth, on a grid with ``axis``."""
+    """Find where the ``gate``, made of ``formulas`` if any, is not smooth, on an ``axis`` (R,)."""
     examined, causes = _breaks_of_formulas(formulas) if formulas else _breaks(gate, ())
     points = grid_points_near(examined.broken_cells, axis)
     return Breaks(examined.broken, points, causes, examined.rough)
@@ -140,8 +140,8 @@ def gate_verdict(
 ) -> GateVerdict:
     """Judge a gated sheet over its whole chart.
 
-    ``formulas`` are those of the ``gate``, if it is made of any. What is proved holds wherever there
-    is a gate, and is said however little that is.
+    ``formulas`` are those of the ``gate``, if it is made of any. What is proved holds wherever
+    there is a gate, and is said however little that is.
     """
     if looked.lost == 1:
         return looked.undecided

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from gating_core.theory import GateCase, LawAtPoint
+import numpy as np
+
+from gating_core.geometry import SEEN, knowledge_text
+from gating_core.theory import CAUSES, GateCase, GateVerdict, LawAtPoint
 from ui.common.words import beyond_text, error_text, percent, plus_minus, short
 from ui.gates.frames import LAW_PARTS, Comparison, GateFrame
 from ui.gates.picture import GatePicture
@@ -29,16 +32,40 @@ def range_text(ends: Ends | None) -> str:
 
 def tile_line(numbers: TileNumbers) -> str:
     """What stands under a tile's name."""
-    return f"{numbers.verdict}  \n{range_text((numbers.least, numbers.largest))}"
+    known = f", {numbers.knowledge}" if numbers.knowledge else ""
+    return f"{numbers.verdict}{known}  \n{range_text((numbers.least, numbers.largest))}"
 
 
-def caption(frame: GateFrame) -> str:
-    """The verdict of one frame, and the numbers behind it."""
-    parts = [f"**{frame.verdict}** · {range_text(frame.range)}"]
+def verdict_text(frame: GateFrame) -> str:
+    """The verdict of one frame, how it is known, and of which part of the chart."""
+    whole = frame.whole
+    if whole.knowledge is None:
+        return f"**{whole.word}**"
+    word = whole.word
+    if whole.knowledge == SEEN:
+        word = {"flat": "no curvature", "bent, not curved": "bent, no curvature"}[word]
+    where = "on the whole chart"
+    if whole.broken or whole.rough:
+        where = "wherever the gate is smooth"
+    elif frame.share_lost:
+        where = "wherever there is a gate"
+    zero = " or K = 0" if whole.weak else ""
+    return f"**{word}**{zero}, {knowledge_text(whole.knowledge, whole.points, where)}"
+
+
+def caption(frame: GateFrame, shown: str = "K") -> str:
+    """The verdict of one frame, and the numbers behind it; what is ``shown`` in colour first."""
+    bend = ""
+    if frame.largest_bend == frame.largest_bend:
+        bend = f" · |H| up to {short(frame.largest_bend)}"
+    parts = [verdict_text(frame)]
+    if shown == "|H|" and bend:
+        parts.append(f"{bend}, in colour")
+    parts.append(f" · {range_text(frame.range)}")
     if frame.largest_error == frame.largest_error:
         parts.append(f", each known to {error_text(frame.largest_error)} or better")
-    if frame.largest_bend == frame.largest_bend:
-        parts.append(f" · |H| up to {short(frame.largest_bend)}")
+    if shown == "K":
+        parts.append(bend)
     if frame.share_undecided > 0:
         parts.append(f" · undecided: {percent(frame.share_undecided)} of the area")
     if frame.share_lost:
@@ -48,7 +75,7 @@ def caption(frame: GateFrame) -> str:
 
 def reading(frame: GateFrame, exact: str) -> str:
     """One paragraph: K in closed form, called ``exact``, and by the law, beside the measured."""
-    parts = [f"**At λ = {frame.strength:.2f}** the sheet is **{frame.verdict}**."]
+    parts = [f"**At λ = {frame.strength:.2f}** the verdict is {verdict_text(frame)}."]
     if frame.exact is not None:
         parts.append(_exact_text(frame, frame.exact, exact))
     elif 0 < frame.strength < 1:
@@ -59,10 +86,33 @@ def reading(frame: GateFrame, exact: str) -> str:
         parts.append("The law is for scalar gates; this one has a gate for each channel.")
     if frame.share_lost:
         parts.append(
-            f"On {percent(frame.share_lost)} of the chart the formula is no gate (not positive, or"
-            " not finite). That part is hatched, and nothing is said about it."
+            f"On {percent(frame.share_lost)} of the chart the formula is no gate (not positive, not"
+            " finite, or beyond 10¹²). That part is hatched, and nothing is said about it."
         )
+    if frame.whole.broken:
+        parts.append(
+            f"It is hatched, too, where the gate has no derivatives, or may have none:"
+            f" {causes_text(frame.whole)}. Nothing is drawn across."
+        )
+    if frame.whole.rough:
+        share = percent(frame.whole.rough)
+        parts.append(f"On {share} of the chart it is not known whether the gate is smooth.")
     return " ".join(parts)
+
+
+def causes_text(whole: GateVerdict) -> str:
+    """What may break a gate."""
+    return " or ".join(CAUSES[cause] for cause in whole.causes) or "it is too steep to tell"
+
+
+def no_gate_text(frame: GateFrame, at: tuple[int, int], where: str, value: float) -> str:
+    """Why there is no law at a grid point called ``where``, at which the gate has a ``value``."""
+    if frame.breaks[at] and np.isfinite(value) and value > 0:
+        return (
+            f"At {where} the gate is {short(value)}, but not smooth, or not known to be"
+            f" ({causes_text(frame.whole)}): nothing is said of K."
+        )
+    return f"At {where} the formula is no gate."
 
 
 def _exact_text(frame: GateFrame, exact: Comparison, name: str) -> str:
@@ -99,16 +149,27 @@ def legend_notes(picture: GatePicture, frames: tuple[GateFrame, ...]) -> list[st
     soft = None if scale.collapsed else scale.soft
     return [
         " · ".join(note for note, there in {
-            "K = 0 wherever it is known" if scale.collapsed else "black line: K = 0": True,
+            _zero_text(frame.range, scale.collapsed): True,
             f"gate: dark {short(low)}, bright {short(high)}": True,
             f"asinh scale, linear within ±{short(soft or 0.0)}": soft is not None,
             beyond_text(beyond): beyond > 0,
-            "hatched: no gate, or K not known": frame.share_lost > 0,
+            "hatched: no gate, or K not known": frame.share_lost > 0 and not frame.whole.broken,
+            "hatched: no gate, or none that is smooth": frame.whole.broken > 0,
             "each λ is drawn to its own scale": picture.boxes_vary,
             "left open: farther than a million from the origin": picture.cut,
         }.items() if there)
         for beyond, frame in every
     ]  # fmt: skip
+
+
+def _zero_text(ends: tuple[float, float] | None, collapsed: bool) -> str:
+    """What is to be known of K = 0 in the picture, from the least and the largest known K."""
+    if ends is None:
+        return "K is known nowhere"
+    largest = max(map(abs, ends))
+    if largest == 0:
+        return "K = 0 wherever it is known"
+    return f"grey: |K| is at most {short(largest)}" if collapsed else "black line: K = 0"
 
 
 # --- The law --------------------------------------------------------------------------------------

@@ -1,23 +1,20 @@
 """Is what is said of a whole chart true between the points, and said as it is known?"""
 
 import mpmath
-import numpy as np
-import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gating_core.geometry.cells import BROKEN, OUTSIDE, Cells, chart_cells
+from gating_core.geometry.cells import BROKEN, OUTSIDE, Cells
 from gating_core.geometry.grid import square_grid
-from gating_core.geometry.verdict import AT_POINTS, PROVED, SEEN
+from gating_core.geometry.verdict import PROVED
 from gating_core.theory.enclosure import GateJudge
 from gating_core.theory.expression import parts_of
-from gating_core.theory.formula import FormulaError, parse_formula
-from gating_core.theory.gallery import GALLERY, own_case
+from gating_core.theory.formula import FormulaError
+from gating_core.theory.gallery import own_case
 from gating_core.theory.measure import measure_gate
 from gating_core.theory.whole_chart import (
     BENT,
-    MIXED,
     NEGATIVE,
     PLANE,
     POSITIVE,
