@@ -16,6 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from gating_core.jets.blocks import one_thread
+
 POSITIVE, NEGATIVE, UNKNOWN, FAINT, OUTSIDE, BROKEN = range(6)
 # K > 0 or K < 0 on all of the cell; smooth, but of unknown sign; K within underflow of zero, so
 # that splitting does not help; no surface anywhere in it; not known to be smooth.
@@ -109,7 +111,8 @@ def examine(judge: Judge, most: int, signs: bool = True) -> Examined:
     weight: list[torch.Tensor] = []
 
     def judged(cells: Cells) -> torch.Tensor:
-        parts = [judge(cells[i : i + BLOCK]) for i in range(0, len(cells), BLOCK)]
+        with one_thread():  # many small operations: several threads would wait for each other
+            parts = [judge(cells[i : i + BLOCK]) for i in range(0, len(cells), BLOCK)]
         found, size = (torch.cat(part) for part in zip(*parts, strict=True))
         for word in share:
             share[word] += cells[found == word].share

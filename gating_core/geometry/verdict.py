@@ -19,12 +19,17 @@ CURVED, FLAT, UNKNOWN = VERDICT_WORDS = ("curved", "flat", "cannot tell")
 PROVED, AT_POINTS, SEEN = KNOWLEDGE = ("proved", "known at points", "seen")
 
 
-def knowledge_text(kind: str, points: int, where: str = "on the whole chart") -> str:
-    """Say how something is known: one of `KNOWLEDGE`; ``where`` if proved, else at which points."""
+def knowledge_text(
+    kind: str, points: int, where: str = "on the whole chart", between: bool = False
+) -> str:
+    """Say how something is known: one of `KNOWLEDGE`; ``where`` if proved, else at which points.
+
+    ``between``: at points that enclosures found, and none of those looked at.
+    """
     if kind == PROVED:
         return f"proved {where}"
     if kind == AT_POINTS:
-        return f"known at points ({points:,} looked at)"
+        return f"known at points {'between' if between else 'among'} the {points:,} looked at"
     return f"seen at {points:,} points, not proved"
 
 

@@ -53,7 +53,7 @@ from gating_core.theory.measure import (
     measure_any_gate,
     measure_gate,
 )
-from gating_core.theory.whole_chart import VERDICTS, GateVerdict
+from gating_core.theory.whole_chart import MIXED, NEGATIVE, POSITIVE, VERDICTS, GateVerdict
 
 __all__ = [
     "CAUSES",
@@ -63,6 +63,9 @@ __all__ = [
     "GALLERY",
     "GRAMMAR",
     "LONGEST_FORMULA",
+    "MIXED",
+    "NEGATIVE",
+    "POSITIVE",
     "RADIUS_RANGE",
     "SHAPES",
     "THEOREM_GAPS",

@@ -8,7 +8,7 @@ or by algebra; curvature beyond its bound is *known at points*; no curvature is 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -39,7 +39,8 @@ class GateVerdict:
     """What is said of a gated sheet: one of `VERDICTS`, and how that is known.
 
     ``knowledge`` is one of `KNOWLEDGE`, or ``None`` where nothing is known; ``by`` what it is
-    proved by; ``weak`` whether K may be zero in places. ``points`` were looked at. ``broken`` is
+    proved by; ``weak`` whether K may be zero in places; ``between`` whether a sign of K was found
+    by enclosures alone. ``points`` were looked at. ``broken`` is
     the share of the chart on which the gate has no derivatives, or may have none, for ``causes``
     named; ``rough`` is the share on which it is not known whether it has any.
     """
@@ -49,6 +50,7 @@ class GateVerdict:
     points: int
     by: str = ""
     weak: bool = False
+    between: bool = False
     broken: float = 0.0
     causes: tuple[str, ...] = ()
     rough: float = 0.0
@@ -161,7 +163,9 @@ def gate_verdict(
             return GateVerdict(word, PROVED, looked.points, ALGEBRA, weak=True)
     if proof.flat and (looked.bends or proof.plane):
         return GateVerdict(BENT if looked.bends else PLANE, PROVED, looked.points, ALGEBRA)
-    return looked.verdict(up, down)
+    found = looked.verdict(up, down)
+    between = (up, down) != (looked.has(1), looked.has(-1))
+    return replace(found, between=between and found.knowledge == AT_POINTS)
 
 
 def _cells(work: int, formulas: Sequence[Formula]) -> int:

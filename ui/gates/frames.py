@@ -79,7 +79,8 @@ def frame_of(measured: MeasuredGate) -> GateFrame:
     surface = measured.surface
     resolved = surface.resolved[0]
     middle = (len(surface.axis) // 2,) * 2
-    channels = (1 - measured.strength) + measured.strength * measured.gate
+    gate = np.where(measured.lost[..., None], np.nan, measured.gate)
+    channels = (1 - measured.strength) + measured.strength * gate
     errors = surface.gaussian_error[0][np.isfinite(surface.known[0])]
     bends = measured.mean_norm[resolved]
     return GateFrame(
@@ -100,8 +101,8 @@ def frame_of(measured: MeasuredGate) -> GateFrame:
         breaks=measured.breaks & (measured.strength > 0),
         signed=surface.gaussian_where(surface.decided)[0],
         mean=np.where(resolved, measured.mean_norm, np.nan),
-        gate=np.where(measured.lost, np.nan, channels.mean(-1)),
-        channels=np.where(measured.lost[..., None], np.nan, channels),
+        gate=channels.mean(-1),
+        channels=channels,
         law_parts=_law_parts(measured),
     )
 

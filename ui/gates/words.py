@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gating_core.geometry import SEEN, knowledge_text
-from gating_core.theory import CAUSES, GateCase, GateVerdict, LawAtPoint
+from gating_core.theory import CAUSES, MIXED, NEGATIVE, POSITIVE, GateCase, GateVerdict, LawAtPoint
 from ui.common.words import beyond_text, error_text, percent, plus_minus, short
 from ui.gates.frames import LAW_PARTS, Comparison, GateFrame
 from ui.gates.picture import GatePicture
@@ -50,7 +50,18 @@ def verdict_text(frame: GateFrame) -> str:
     elif frame.share_lost:
         where = "wherever there is a gate"
     zero = " or K = 0" if whole.weak else ""
-    return f"**{word}**{zero}, {knowledge_text(whole.knowledge, whole.points, where)}"
+    return (
+        f"**{word}**{zero}, {knowledge_text(whole.knowledge, whole.points, where, whole.between)}"
+    )
+
+
+def _missed(frame: GateFrame) -> bool:
+    """Whether K has a sign that it has at no grid point."""
+    least, largest = frame.range or (0.0, 0.0)
+    word = frame.whole.word
+    return (word in (MIXED, POSITIVE) and largest <= 0) or (
+        word in (MIXED, NEGATIVE) and least >= 0
+    )
 
 
 def caption(frame: GateFrame, shown: str = "K") -> str:
@@ -61,13 +72,15 @@ def caption(frame: GateFrame, shown: str = "K") -> str:
     parts = [verdict_text(frame)]
     if shown == "|H|" and bend:
         parts.append(f"{bend}, in colour")
-    parts.append(f" · {range_text(frame.range)}")
+    missed = " on the grid, more between its points" if _missed(frame) else ""
+    parts.append(f" · {range_text(frame.range)}{missed}")
     if frame.largest_error == frame.largest_error:
         parts.append(f", each known to {error_text(frame.largest_error)} or better")
     if shown == "K":
         parts.append(bend)
     if frame.share_undecided > 0:
-        parts.append(f" · undecided: {percent(frame.share_undecided)} of the area")
+        share = percent(frame.share_undecided)
+        parts.append(f" · K is not known, for rounding, on {share} of the area")
     if frame.share_lost:
         parts.append(f" · no gate on {percent(frame.share_lost)} of the chart")
     return "".join(parts)
@@ -94,7 +107,7 @@ def reading(frame: GateFrame, exact: str) -> str:
             f"It is hatched, too, where the gate has no derivatives, or may have none:"
             f" {causes_text(frame.whole)}. Nothing is drawn across."
         )
-    if frame.whole.rough:
+    if frame.whole.rough and frame.share_lost < 1:
         share = percent(frame.whole.rough)
         parts.append(f"On {share} of the chart it is not known whether the gate is smooth.")
     return " ".join(parts)
@@ -149,7 +162,7 @@ def legend_notes(picture: GatePicture, frames: tuple[GateFrame, ...]) -> list[st
     soft = None if scale.collapsed else scale.soft
     return [
         " · ".join(note for note, there in {
-            _zero_text(frame.range, scale.collapsed): True,
+            _zero_text(frame, scale.collapsed): True,
             f"gate: dark {short(low)}, bright {short(high)}": True,
             f"asinh scale, linear within ±{short(soft or 0.0)}": soft is not None,
             beyond_text(beyond): beyond > 0,
@@ -162,13 +175,16 @@ def legend_notes(picture: GatePicture, frames: tuple[GateFrame, ...]) -> list[st
     ]  # fmt: skip
 
 
-def _zero_text(ends: tuple[float, float] | None, collapsed: bool) -> str:
-    """What is to be known of K = 0 in the picture, from the least and the largest known K."""
-    if ends is None:
+def _zero_text(frame: GateFrame, collapsed: bool) -> str:
+    """What is to be known of K = 0 in the picture of a frame."""
+    if frame.range is None:
         return "K is known nowhere"
-    largest = max(map(abs, ends))
+    largest = max(map(abs, frame.range))
     if largest == 0:
-        return "K = 0 wherever it is known"
+        where = (
+            "at every grid point, not between them" if _missed(frame) else "wherever it is known"
+        )
+        return f"K = 0 {where}"
     return f"grey: |K| is at most {short(largest)}" if collapsed else "black line: K = 0"
 
 

@@ -1,25 +1,27 @@
 """Is what is said of a whole chart true between the points, and said as it is known?"""
 
+import subprocess
+import sys
+import time
+
 import mpmath
+import numpy as np
+import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gating_core.geometry.cells import BROKEN, OUTSIDE, Cells
+from gating_core.geometry.cells import BROKEN, OUTSIDE, Cells, chart_cells, examine
 from gating_core.geometry.grid import square_grid
-from gating_core.geometry.verdict import PROVED
+from gating_core.geometry.verdict import AT_POINTS, PROVED, SEEN
+from gating_core.jets.second_order import enclosing_jet
+from gating_core.theory.algebra import Algebra, algebra_of
 from gating_core.theory.enclosure import GateJudge
 from gating_core.theory.expression import parts_of
-from gating_core.theory.formula import FormulaError
-from gating_core.theory.gallery import own_case
-from gating_core.theory.measure import measure_gate
-from gating_core.theory.whole_chart import (
-    BENT,
-    NEGATIVE,
-    PLANE,
-    POSITIVE,
-    UNDECIDED,
-)
+from gating_core.theory.formula import FormulaError, parse_formula
+from gating_core.theory.gallery import GALLERY, own_case
+from gating_core.theory.measure import measure_any_gate, measure_gate
+from gating_core.theory.whole_chart import BENT, MIXED, NEGATIVE, PLANE, POSITIVE, UNDECIDED
 from tests.core import exact
 from tests.core.theory.test_formula import Exact
 from tests.profiles import fuzz
@@ -30,11 +32,8 @@ COARSE = square_grid(9)
 # --- Against 60 digits and more -------------------------------------------------------------------
 
 
-def exact_sign(formula, u, v):
-    """The sign of det Hess(1/g) at 200 digits; ``None`` where g is no gate or has no derivatives.
-
-    Zero is what is nothing beside its own terms.
-    """
+def exact_rows(formula, u, v):
+    """Value, u, v, uu, uv, vv at 200 digits; ``None`` where the formula is not real or finite."""
     try:
         with mpmath.workdps(exact.DIGITS):
             values = [part.at(Exact, mpmath.mpf(u), mpmath.mpf(v))
@@ -46,7 +45,16 @@ def exact_sign(formula, u, v):
         return None
     parts = [row[0] for row in rows]
     real = all(isinstance(x, mpmath.mpf) and mpmath.isfinite(x) for x in parts)
-    if not real or not mpmath.mpf(10) ** -12 < parts[0] < mpmath.mpf(10) ** 12:
+    return parts if real else None
+
+
+def exact_sign(formula, u, v):
+    """The sign of det Hess(1/g) at 200 digits; ``None`` where g is no gate or has no derivatives.
+
+    Zero is what is nothing beside its own terms.
+    """
+    parts = exact_rows(formula, u, v)
+    if parts is None or not mpmath.mpf(10) ** -12 < parts[0] < mpmath.mpf(10) ** 12:
         return None
     with mpmath.workdps(exact.DIGITS):
         g, a, b, uu, uv, vv = parts
@@ -109,3 +117,201 @@ def test_no_formula_is_called_proved_against_a_point_of_60_digits(text, points):
     if whole.knowledge == PROVED:
         for u, v in points:
             check_point(case.formulas[0], whole, u, v)
+
+
+# --- The issue's formulas, and their neighbours ---------------------------------------------------
+
+CASES = {  # a formula, its verdict, how it is known, and what breaks it
+    "1/(2+abs(u)+abs(v))": (PLANE, PROVED, ("kink",)),
+    "1/(2+abs(u-0.01)+abs(v))": (PLANE, PROVED, ("kink",)),
+    "1/(2+abs(u)^3)": (BENT, PROVED, ("kink",)),
+    "1/(3+abs(u)*v)": (NEGATIVE, PROVED, ("kink",)),
+    "2+abs(u-0.01)/(u-0.01)/2": (PLANE, PROVED, ("kink", "pole")),
+    "2+abs(u+v-0.01)/(u+v-0.01)*u/2": (BENT, PROVED, ("kink", "pole")),
+    "1+exp(-1e6*((u-0.017)^2+(v-0.017)^2))": (MIXED, AT_POINTS, ()),
+    "1+exp(-1e5*((u-0.0171)^2+(v+0.519)^2))": (MIXED, AT_POINTS, ()),
+    "1/(2+(sin(30*pi*u)*sin(30*pi*v))^4)": (MIXED, AT_POINTS, ()),
+    "1/(2+sin(30*pi*u)^4*sin(15*pi*v)^2)": (MIXED, AT_POINTS, ()),
+    "1/(2+sqrt(u^2+v^2))": (BENT, PROVED, ("pole", "domain")),
+    "1/(2+sqrt(u^2+v^2+1))": (POSITIVE, PROVED, ()),
+    "1/(2-sqrt(u^2+v^2)/2)": (BENT, PROVED, ("pole", "domain")),
+    "1e59*(2+u*v)": (UNDECIDED, None, ()),
+    "1e3*(2+u*v)": (MIXED, AT_POINTS, ()),
+    "1/0": (UNDECIDED, None, ()),
+    "1/(u-u)": (UNDECIDED, None, ()),
+    "1/u": (PLANE, PROVED, ("pole",)),
+    "1/(u-0.013)": (PLANE, PROVED, ("pole",)),
+    "1/(u*v)": (NEGATIVE, PROVED, ("pole",)),
+    "exp(u)*exp(-u)/2": (PLANE, PROVED, ()),
+    "1/(3+u^2*v)": (NEGATIVE, PROVED, ()),
+    "1/(2+(u-0.5)^4+v^4)": (POSITIVE, PROVED, ()),
+}
+
+
+@pytest.mark.parametrize("text", CASES)
+def test_a_formula_is_said_to_be_what_it_is_and_how_that_is_known(text):
+    word, knowledge, causes = CASES[text]
+    whole = measure_gate(own_case(text), 1.0, GRID).whole
+    assert (whole.word, whole.knowledge, whole.causes) == (word, knowledge, causes)
+    assert bool(whole.broken) == bool(causes)
+    assert not whole.rough or text in ("1/0", "1/(u-u)")
+
+
+@pytest.mark.parametrize(
+    ("text", "broken"),
+    [
+        ("1/(2+abs(u)+abs(v))", lambda u, v: (u == 0) | (v == 0)),
+        ("2+abs(u-0.01)/(u-0.01)/2", lambda u, v: u == 0),  # half a step is 0.0167
+        ("1/(2+sqrt(u^2+v^2))", lambda u, v: (u == 0) & (v == 0)),
+        ("1/(2+sqrt((u-0.5)^2+(v-0.21)^2))", lambda u, v: (u == 0.5) & (abs(v - 0.2) < 1e-9)),
+    ],
+)
+def test_next_to_a_kink_a_tear_or_a_tip_there_is_no_gate(text, broken):
+    """So nothing is drawn across: every square that it crosses has a corner there."""
+    found = measure_gate(own_case(text), 1.0, GRID)
+    u, v = (np.round(x.reshape(61, 61).numpy(), 12) for x in GRID.points.unbind(-1))
+    np.testing.assert_array_equal(found.breaks, broken(u, v))
+    assert np.isnan(found.surface.values[0][found.breaks]).all()
+    assert not found.surface.resolved[0][found.breaks].any()
+
+
+def test_what_a_grid_cannot_see_is_found_between_its_points():
+    peak = measure_gate(own_case("1+exp(-1e6*((u-0.017)^2+(v-0.017)^2))"), 1.0, GRID)
+    assert not peak.surface.decided.any()
+    assert peak.whole.between
+    wave = measure_gate(own_case("1/(2+(sin(30*pi*u)*sin(30*pi*v))^4)"), 1.0, GRID)
+    assert wave.surface.second.positive[0]
+    assert wave.surface.second.negative[0]
+    assert np.nanmax(np.abs(wave.surface.known)) < 1e-100  # on the grid there is nothing
+
+
+def test_a_gate_that_is_no_formula_is_judged_by_cells_too():
+    learned = measure_any_gate(lambda p: torch.sigmoid(p[:, :1] * p[:, 1:] * 0.2 + 1), GRID)
+    assert learned.whole.knowledge in (PROVED, AT_POINTS)
+    flat = measure_any_gate(lambda p: 0 * p[:, :1] + 0.5, GRID)
+    assert (flat.whole.word, flat.whole.knowledge) == (PLANE, SEEN)
+    assert flat.whole.points == 2 * 61**2
+
+
+# --- How much is decided, and in what time --------------------------------------------------------
+
+ORDINARY = """
+1/(1+u^2+v^2)  exp(-u^2-v^2)  exp(-(u^2+v^2)/2)  1/(2+u*v)  sigmoid(u)  sigmoid(u*v)  sigmoid(u+v)
+sigmoid(2*u-v+1)  sigmoid(u^2+v^2)  sigmoid(1-u^2-v^2)  sigmoid(3*sin(u)+v)  1/(1+exp(-u*v))
+0.5+0.3*sin(3*u)*cos(3*v)  2+sin(3*u)  2+sin(u)+cos(v)  exp(u+v)  exp(u*v)  exp(u)+exp(v)
+1/(3+u^2)  1/(3+u^2+v)  1/(3+u^3+v^3)  1/(4+u^2-v^2)  sqrt(1+u^2)  sqrt(1+u^2+v^2)  sqrt(2-u^2-v^2)
+log(3+u+v)  log(3+u^2+v^2)  tanh(u)+2  tanh(u*v)+2  tanh(2*u)*tanh(2*v)+2  1-0.2*(u^2+v^2)
+1-0.3*u^2  abs(u)+1  1/(1+abs(u*v))  (1+u^2)*(1+v^2)  1/((1+u^2)*(1+v^2))  cos(u)*cos(v)
+cos(u+v)+1.5  (2+u)^v  u^2+v^2+0.1  1/(2+u^4+v^4)
+"""
+
+
+def decided(whole):
+    """Whether the verdict is about the whole chart: proved, or of both signs."""
+    return whole.knowledge == PROVED or whole.word == MIXED
+
+
+def test_nine_of_ten_gates_are_decided_for_the_whole_chart_within_a_second_each():
+    texts = ORDINARY.replace("\n", "  ").split("  ")
+    cases = [own_case(text) for text in texts if text]
+    assert len(cases) >= 40
+    algebra_of((cases[0].formulas[0].expression,), 1.0)  # SymPy is imported once in a process
+    for group in (cases, list(GALLERY.values())):
+        found = []
+        for case in group:
+            started = time.process_time()
+            whole = measure_gate(case, 1.0, GRID).whole
+            found.append(decided(whole) and time.process_time() - started < 1.0)
+        assert np.mean(found) >= 0.9
+
+
+# --- Enclosures -----------------------------------------------------------------------------------
+
+
+@given(
+    text=PLAIN, u=COORDINATES, v=COORDINATES, width=st.floats(1e-6, 0.5),
+    inner=st.tuples(st.floats(-1, 1), st.floats(-1, 1)),
+)  # fmt: skip
+@fuzz(60)
+def test_balls_over_a_cell_hold_what_is_true_in_it(text, u, v, width, inner):
+    try:
+        formula = parse_formula(text)
+    except FormulaError:
+        return
+    centre = torch.tensor([[u, v]], dtype=torch.float64)
+    jet = enclosing_jet(formula, centre, torch.full_like(centre, width))
+    with mpmath.workdps(exact.DIGITS):
+        point = [x + width * mpmath.mpf(y) for x, y in zip((u, v), inner, strict=True)]
+    rows = exact_rows(formula, *point)
+    if rows is None:
+        return
+    for value, error, true in zip(
+        jet.stack[:, 0, 0].tolist(), jet.errors[:, 0, 0].tolist(), rows, strict=True
+    ):
+        assert error == np.inf or abs(mpmath.mpf(value) - true) <= error + exact.OWN_ERROR
+
+
+def test_cells_cover_the_chart_and_so_do_their_quarters():
+    cells = chart_cells(4)
+    assert (len(cells), cells.share, cells.split().share) == (16, 1.0, 1.0)
+    quarters = cells[:1].split()
+    assert quarters.centres.tolist() == [[-0.875, -0.875], [-0.875, -0.625], [-0.625, -0.875],
+                                         [-0.625, -0.625]]  # fmt: skip
+
+
+def test_what_the_budget_does_not_reach_is_left_open():
+    judge = GateJudge(parse_formula("1/(3+u^3-3*u*v^2)"), 1.0, ())
+    some, more = (examine(judge, most) for most in (4096, 20_000))
+    for each in (some, more):
+        parts = (each.positive, each.negative, each.outside, each.broken, each.unknown, each.rough)
+        assert sum(parts) == pytest.approx(1.0)
+        assert each.one_sign == 0  # K = 0 in the middle
+    assert 0 < more.unknown < some.unknown
+    kinked = examine(GateJudge(parse_formula("abs(u)+1"), 1.0, ()), 4096)
+    assert kinked.rough > 0
+
+
+# --- Algebra --------------------------------------------------------------------------------------
+
+BY_ALGEBRA = {
+    "1/(2*u-0.3*v+4)": Algebra(flat=True, plane=True),
+    "cos(u)^2+sin(u)^2": Algebra(flat=True, plane=True),
+    "sigmoid(2*u+v)": Algebra(flat=True),
+    "1/log(3+u-2*v)": Algebra(flat=True),
+    "tanh(u+v)^2+tan(u+v)": Algebra(flat=True),
+    "(2+u)^1.3": Algebra(flat=True),
+    "1/sqrt((u+2)^2+(v+2)^2)": Algebra(flat=True),
+    "1/(2+sqrt(u^2+v^2))": Algebra(flat=True),
+    "1/(3+u^2*v)": Algebra(sign=-1),
+    "1/(3+u^3-3*u*v^2)": Algebra(sign=-1),
+    "1/(2+u^4+v^4)": Algebra(sign=1),
+    "1/sqrt(1-u^2-v^2)": Algebra(sign=1),
+    "u*exp(v)": Algebra(sign=1),
+    "1/(2+u*v+u^3+v^3)": Algebra(),  # of both signs
+    "sin(u*v)+2": Algebra(),
+    "exp(u)*exp(v)+exp(u-v)": Algebra(sign=-1),  # 1/g = exp(-u) / (2 cosh v)
+    "((u+v+1)^64+(u-v)^64)^64": Algebra(),  # too large to say
+}
+
+
+@pytest.mark.parametrize("text", BY_ALGEBRA)
+def test_algebra_proves_what_it_can(text):
+    found = algebra_of((parse_formula(text).expression,), 1.0)
+    assert found == BY_ALGEBRA[text]
+
+
+@pytest.mark.parametrize("strength", [0.25, 0.5])
+def test_algebra_takes_the_strength_as_the_sheet_does(strength):
+    straight = parse_formula("1/(2*u-0.3*v+4)").expression
+    assert algebra_of((straight,), strength) == Algebra(flat=True)  # bent in between
+    assert algebra_of((parse_formula("0.3").expression,), strength).plane
+
+
+def test_sympy_is_imported_where_a_formula_needs_it_and_not_before():
+    code = (
+        "import sys, gating_core, gating_core.theory; assert 'sympy' not in sys.modules;"
+        "from gating_core.theory.algebra import algebra_of;"
+        "from gating_core.theory import parse_formula;"
+        "algebra_of((parse_formula('u').expression,), 1.0); assert 'sympy' in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
