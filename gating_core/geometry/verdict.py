@@ -6,7 +6,7 @@ divided by the same rule for points: K > 0, K < 0, K = 0, and the rest.
 
 There are three kinds of knowledge, and every page says which one it has. *Proved*: a theorem,
 algebra, or enclosures hold on the whole chart. *Known at points*: a bound is exceeded there, which
-is enough for *curved*. *Seen*: all else, at as many points as were looked at.
+is enough for *curved*. *Seen at points*: all else, at as many as were looked at.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 CURVED, FLAT, UNKNOWN = VERDICT_WORDS = ("curved", "flat", "cannot tell")
-PROVED, AT_POINTS, SEEN = KNOWLEDGE = ("proved", "known at points", "seen")
+PROVED, AT_POINTS, SEEN = KNOWLEDGE = ("proved", "known at points", "seen at points")
 
 
 def knowledge_text(

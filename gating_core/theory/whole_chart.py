@@ -2,7 +2,7 @@
 
 Looked at are a grid, jittered points, and cells (`enclosure`), which also find where the gate is
 not smooth: no gate there. Of the rest the sign of K is *proved* by cells that have it everywhere,
-or by algebra; curvature beyond its bound is *known at points*; no curvature is *seen* at them.
+or by algebra; curvature beyond its bound is *known at points*; no curvature is *seen at points*.
 """
 
 from __future__ import annotations
