@@ -22,7 +22,7 @@ POSITIVE, NEGATIVE, UNKNOWN, FAINT, OUTSIDE, BROKEN = range(6)
 # K > 0 or K < 0 on all of the cell; smooth, but of unknown sign; K within underflow of zero, so
 # that splitting does not help; no surface anywhere in it; not known to be smooth.
 
-FIRST_SIDE = 64  # cells along a side of the chart, at first
+FIRST_SIDE = 32  # cells along a side of the chart, at first
 FINEST = 2.0**-9  # half width: a broken cell is split no further, it is an eighth of a grid's step
 SMALLEST = 2.0**-24  # half width: a cell of unknown sign is split no further
 BLOCK = 8192  # cells judged at a time

@@ -40,7 +40,9 @@ def jittered(grid: Grid) -> torch.Tensor:
     generator = torch.Generator().manual_seed(SEED)
     step = grid.axis[1] - grid.axis[0]
     moved = torch.rand(grid.points.shape, dtype=torch.float64, generator=generator) - 0.5
-    return (grid.points + moved * step).clamp(float(grid.axis[0]), float(grid.axis[-1]))
+    points, (low, high) = grid.points + moved * step, grid.axis[[0, -1]]
+    points = torch.where(points < low, 2 * low - points, points)  # mirrored at the chart's border
+    return torch.where(points > high, 2 * high - points, points)
 
 
 def second_look(field: CurvatureField, lost: torch.Tensor | None = None) -> SecondLook:

@@ -184,7 +184,8 @@ class Bounded(Carrier):
         error = value * U
         if self.error is not None:
             error = error + torch.where(value > 0, self.error / value, self.error.sqrt())
-        return self.hull(Bounded(value, error), hulls.root, self.value)
+        scale = torch.where(self.value == 0, torch.inf, self.value)
+        return self.hull(Bounded(value, error), hulls.root, scale)
 
     def rsqrt(self) -> Bounded:
         return self.sqrt().reciprocal()

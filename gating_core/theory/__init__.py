@@ -53,7 +53,7 @@ from gating_core.theory.measure import (
     measure_any_gate,
     measure_gate,
 )
-from gating_core.theory.whole_chart import MIXED, NEGATIVE, POSITIVE, VERDICTS, GateVerdict
+from gating_core.theory.whole_chart import MIXED, NEGATIVE, PLANE, POSITIVE, VERDICTS, GateVerdict
 
 __all__ = [
     "CAUSES",
@@ -65,6 +65,7 @@ __all__ = [
     "LONGEST_FORMULA",
     "MIXED",
     "NEGATIVE",
+    "PLANE",
     "POSITIVE",
     "RADIUS_RANGE",
     "SHAPES",

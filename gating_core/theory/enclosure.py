@@ -120,7 +120,7 @@ class GateJudge:
 CAUSES = {  # of what a vanishing argument may be
     "kink": "a kink",
     "pole": "a pole or a jump",
-    "domain": "the edge of where it is defined",
+    "domain": "a root or a logarithm of zero",
 }
 
 

@@ -5,7 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from gating_core.geometry import SEEN, knowledge_text
-from gating_core.theory import CAUSES, MIXED, NEGATIVE, POSITIVE, GateCase, GateVerdict, LawAtPoint
+from gating_core.theory import (
+    CAUSES,
+    MIXED,
+    NEGATIVE,
+    PLANE,
+    POSITIVE,
+    GateCase,
+    GateVerdict,
+    LawAtPoint,
+)
 from ui.common.words import beyond_text, error_text, percent, plus_minus, short
 from ui.gates.frames import LAW_PARTS, Comparison, GateFrame
 from ui.gates.picture import GatePicture
@@ -39,6 +48,8 @@ def tile_line(numbers: TileNumbers) -> str:
 def verdict_text(frame: GateFrame) -> str:
     """The verdict of one frame, how it is known, and of which part of the chart."""
     whole = frame.whole
+    if frame.share_lost == 1:
+        return "**no gate** anywhere on the chart"
     if whole.knowledge is None:
         return f"**{whole.word}**"
     word = whole.word
@@ -46,7 +57,7 @@ def verdict_text(frame: GateFrame) -> str:
         word = {"flat": "no curvature", "bent, not curved": "bent, no curvature"}[word]
     where = "on the whole chart"
     if whole.broken or whole.rough:
-        where = "wherever the gate is smooth"
+        where = "in every smooth piece"
     elif frame.share_lost:
         where = "wherever there is a gate"
     zero = " or K = 0" if whole.weak else ""
@@ -67,7 +78,7 @@ def _missed(frame: GateFrame) -> bool:
 def caption(frame: GateFrame, shown: str = "K") -> str:
     """The verdict of one frame, and the numbers behind it; what is ``shown`` in colour first."""
     bend = ""
-    if frame.largest_bend == frame.largest_bend:
+    if frame.largest_bend == frame.largest_bend and frame.whole.word != PLANE:
         bend = f" · |H| up to {short(frame.largest_bend)}"
     parts = [verdict_text(frame)]
     if shown == "|H|" and bend:
@@ -78,10 +89,10 @@ def caption(frame: GateFrame, shown: str = "K") -> str:
         parts.append(f", each known to {error_text(frame.largest_error)} or better")
     if shown == "K":
         parts.append(bend)
-    if frame.share_undecided > 0:
+    if frame.share_undecided > 0 and frame.share_lost < 1:
         share = percent(frame.share_undecided)
         parts.append(f" · K is not known, for rounding, on {share} of the area")
-    if frame.share_lost:
+    if 0 < frame.share_lost < 1:
         parts.append(f" · no gate on {percent(frame.share_lost)} of the chart")
     return "".join(parts)
 
@@ -104,8 +115,8 @@ def reading(frame: GateFrame, exact: str) -> str:
         )
     if frame.whole.broken:
         parts.append(
-            f"It is hatched, too, where the gate has no derivatives, or may have none:"
-            f" {causes_text(frame.whole)}. Nothing is drawn across."
+            "Hatched, and not drawn across, is also where the gate has no derivatives, or may have"
+            f" none ({causes_text(frame.whole)})."
         )
     if frame.whole.rough and frame.share_lost < 1:
         share = percent(frame.whole.rough)
