@@ -137,11 +137,11 @@ def measure_any_gate(
     terms = law(gate, grid.points, strength) if scalar else None
     breaks = breaks_of(gate, formulas, grid.axis.numpy())
     lost = (fails | breaks.points) & (strength > 0)
-    jet = _without(second_order_jet(image, grid.points, "rigorous"), lost)
+    jet = _without(second_order_jet(image, grid.points, "rigorous", check=False), lost)
     field, form = curvature(jet), second_fundamental_form(jet)
     again = jittered(grid)
     gone = gate_fails(gate_values(gate, again)) if strength else np.zeros(len(again), dtype=bool)
-    other = curvature(_without(second_order_jet(image, again, "rigorous"), gone))
+    other = curvature(_without(second_order_jet(image, again, "rigorous", check=False), gone))
     second = second_look(other, torch.tensor(gone))
     surface = surface_result(image, jet, field, grid, second=second)
     shape = fails.shape
