@@ -228,7 +228,8 @@ class Bounded(Carrier):
         return self.hull(out, partial(hulls.valley, torch.cosh))
 
     def atan(self) -> Bounded:
-        return self._function(self.value.atan(), self._error_or_zero())
+        out = self._function(self.value.atan(), self._error_or_zero())
+        return self.hull(out, partial(hulls.monotone, torch.atan))
 
     def tanh(self) -> Bounded:
         error = self._error_or_zero()

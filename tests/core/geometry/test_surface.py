@@ -15,7 +15,7 @@ from gating_core.geometry.grid import square_grid
 from gating_core.geometry.integrals import Integral
 from gating_core.geometry.second_look import jittered
 from gating_core.geometry.surface import diameter, measure_surface
-from gating_core.geometry.verdict import AT_POINTS, CURVED, PROVED, SEEN
+from gating_core.geometry.verdict import AT_POINTS, CURVED, PROVED, SEEN, UNKNOWN
 
 GRID = square_grid(11)
 TORUS, PLANE = (measure_surface(SURFACES[name].chart, GRID) for name in ("torus", "warped plane"))
@@ -199,6 +199,8 @@ def test_how_a_verdict_is_known():
     assert (TORUS.verdicts[0].knowledge, TORUS.second) == (AT_POINTS, None)
     assert PLANE.verdicts[0].knowledge == SEEN
     assert PLANE.second.zero[0]
+    lost = replace(PLANE, second=replace(PLANE.second, zero=np.array([False])))
+    assert (lost.verdicts[0].word, lost.verdicts[0].knowledge) == (UNKNOWN, None)
     estimate = measure_surface(SURFACES["torus"].chart, GRID, bound="estimate")
     assert estimate.verdicts[0].knowledge == SEEN
     proved = measure_surface(lambda p: torch.exp(p), GRID)

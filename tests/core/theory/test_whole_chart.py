@@ -11,11 +11,20 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gating_core.geometry.cells import BROKEN, OUTSIDE, Cells, chart_cells, examine
+from gating_core.geometry import cells as words_of_cells
+from gating_core.geometry.cells import (
+    BROKEN,
+    OUTSIDE,
+    Cells,
+    chart_cells,
+    examine,
+    grid_points_near,
+)
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.verdict import AT_POINTS, PROVED, SEEN
 from gating_core.jets.second_order import enclosing_jet
 from gating_core.theory.algebra import Algebra, algebra_of
+from gating_core.theory.differential_ring import DifferentialRing
 from gating_core.theory.enclosure import GateJudge
 from gating_core.theory.expression import parts_of
 from gating_core.theory.formula import FormulaError, parse_formula
@@ -288,6 +297,7 @@ BY_ALGEBRA = {
     "1/sqrt(1-u^2-v^2)": Algebra(sign=1),
     "u*exp(v)": Algebra(sign=1),
     "1/(2+u*v+u^3+v^3)": Algebra(),  # of both signs
+    "1/(2+u^3+v^3)": Algebra(),  # 36 u v
     "sin(u*v)+2": Algebra(),
     "exp(u)*exp(v)+exp(u-v)": Algebra(sign=-1),  # 1/g = exp(-u) / (2 cosh v)
     "((u+v+1)^64+(u-v)^64)^64": Algebra(),  # too large to say
@@ -315,3 +325,74 @@ def test_sympy_is_imported_where_a_formula_needs_it_and_not_before():
         "algebra_of((parse_formula('u').expression,), 1.0); assert 'sympy' in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+# --- Judges and algebra against points ------------------------------------------------------------
+
+MORE = ("exp(-v)*(1-tanh(u)^2)", "1/(2+tanh(u)*v)", "exp(v)/(2+sin(u))", "tan(u/2)*v+2")
+WORDS = {words_of_cells.POSITIVE: 1, words_of_cells.NEGATIVE: -1}
+SMOOTH = [text for text in ORDINARY.replace("\n", "  ").split("  ") if text]
+
+
+@pytest.mark.parametrize("text", SMOOTH)
+def test_the_sign_of_a_cell_is_that_of_its_points(text):
+    formula = parse_formula(text)
+    rng = np.random.default_rng(5)
+    centres, inner = rng.uniform(-0.95, 0.95, (2, 30, 2))
+    cells = Cells(torch.tensor(centres), torch.full((30, 2), 0.02).double())
+    found = [GateJudge(formula, 1.0, given)(cells)[0] for given in ((), (formula,))]
+    for words in found:  # by the gate alone, and with 1/g as it is written
+        for word, centre, shift in zip(words.tolist(), centres, inner, strict=True):
+            sign = exact_sign(formula, *(centre + 0.02 * shift).tolist())
+            assert sign is None or sign == WORDS.get(word, sign)
+            assert sign is None or word != OUTSIDE
+
+
+@pytest.mark.parametrize("name", [n for n, case in GALLERY.items() if case.scalar])
+def test_one_gate_for_all_channels_is_judged_as_three(name):
+    (formula,) = GALLERY[name].formulas
+    cells = chart_cells(64)
+    one, _ = GateJudge(formula, 1.0, (formula,))(cells)
+    three, _ = GateJudge(lambda p: formula(p).expand(-1, 3), 1.0, (formula,) * 3)(cells)
+    pairs = [(WORDS.get(a, 0), WORDS.get(b, 0)) for a, b in zip(one.tolist(), three.tolist(),
+                                                                strict=True)]  # fmt: skip
+    assert all(a * b >= 0 for a, b in pairs)
+    flat = GALLERY[name].exact is not None and algebra_of((formula.expression,), 1.0).flat
+    assert flat or sum(a * b for a, b in pairs) > 10
+
+
+@pytest.mark.parametrize("strength", [1.0, 0.35])
+@pytest.mark.parametrize("text", [*SMOOTH, *BY_ALGEBRA, *MORE])
+def test_what_algebra_proves_holds_at_points(text, strength):
+    formula = parse_formula(text)
+    found = algebra_of((formula.expression,), strength)
+    mixed = parse_formula(f"{1 - strength!r}+{strength!r}*({text})") if strength < 1 else formula
+    for u, v in ((0.31, -0.72), (-0.53, 0.44), (0.87, 0.66), (-0.22, -0.37)):
+        sign = exact_sign(mixed, u, v)
+        if sign is not None:
+            assert not found.flat or sign == 0
+            assert sign * found.sign >= 0
+
+
+def test_a_cell_between_grid_points_marks_all_that_are_next_to_it():
+    axis = np.linspace(-1, 1, 5)  # half a step is 0.25
+    small = torch.full((1, 2), 0.01).double()
+    for centre, marked in (
+        ((0.0, 0.0), {(2, 2)}), ((0.25, 0.1), {(2, 2), (2, 3)}), ((0.1, 0.25), {(2, 2), (3, 2)}),
+        ((-0.75, -0.25), {(1, 0), (1, 1), (2, 0), (2, 1)}), ((1.0, 1.0), {(4, 4)}),
+    ):  # fmt: skip
+        cells = Cells(torch.tensor([centre], dtype=torch.float64), small)
+        assert set(map(tuple, np.argwhere(grid_points_near(cells, axis)))) == marked
+
+
+@pytest.mark.parametrize("name", ["exp", "tan", "tanh", "sigmoid", "log", "sqrt"])
+def test_the_ring_differentiates_as_analysis_does(name):
+    """Of f(u), whose one generator beside reciprocals has the value of f."""
+    ring = DifferentialRing(parse_formula(f"{name}(u)").expression)
+    f = ring.polynomial(parse_formula(f"{name}(u)").expression)
+    slope, _ = ring.slopes(f)
+    u = mpmath.mpf("0.7")
+    values = {ring.u.as_expr(): u, f.as_expr(): getattr(Exact, name)(u)}
+    values |= dict.fromkeys(slope.as_expr().free_symbols - set(values), 1 / u)
+    found = slope.as_expr().evalf(30, subs=values)
+    assert abs(found - mpmath.diff(getattr(Exact, name), u)) < 1e-12
