@@ -34,15 +34,27 @@ from gating_core.geometry.point_types import POINT_TYPES
 from gating_core.geometry.second_opinion import SecondOpinion, opinion_evaluations, second_opinion
 from gating_core.geometry.solids import SolidCurvature, solid_curvature
 from gating_core.geometry.surface import SurfaceResult, measure_surface
-from gating_core.geometry.verdict import CURVED, FLAT, UNKNOWN, Verdict
+from gating_core.geometry.verdict import (
+    AT_POINTS,
+    CURVED,
+    FLAT,
+    PROVED,
+    SEEN,
+    UNKNOWN,
+    Verdict,
+    knowledge_text,
+)
 
 __all__ = [
+    "AT_POINTS",
     "CURVED",
     "DIFFERENCE_STEP",
     "FLAT",
     "HOLONOMY_LIMIT",
     "MOST_CURVED",
     "POINT_TYPES",
+    "PROVED",
+    "SEEN",
     "SURFACES",
     "TILT_LIMIT",
     "UNKNOWN",
@@ -66,6 +78,7 @@ __all__ = [
     "curvature",
     "difference_curvature",
     "grid_integrals",
+    "knowledge_text",
     "measure_surface",
     "opinion_evaluations",
     "paper_proxy",

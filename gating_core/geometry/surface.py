@@ -21,6 +21,7 @@ from gating_core.geometry.curvature import CurvatureField, curvature
 from gating_core.geometry.flatness import flatness_proofs
 from gating_core.geometry.grid import Grid
 from gating_core.geometry.integrals import total_absolute_curvature
+from gating_core.geometry.second_look import SecondLook, jittered, second_look
 from gating_core.geometry.verdict import FLAT, AreaShares, Verdict, area_shares, word_for
 from gating_core.jets.second_order import SecondOrderJet, second_order_jet
 
@@ -48,11 +49,13 @@ class SurfaceResult:
     complete: np.ndarray  # (T,): False where the total is a lower estimate
     quadrature: np.ndarray  # (R, C): weights over the chart
     proof: tuple[str | None, ...]  # T proofs that it is flat, or None
+    second: SecondLook | None = None  # at jittered points, where that was needed for a verdict
 
     def frame(self, index: int) -> SurfaceResult:
         """Return one frame alone, as a surface of one."""
         here = slice(index, index + 1)
         parts = {name: getattr(self, name)[here] for name in FRAMED}
+        parts["second"] = self.second and self.second.frame(here)
         return replace(self, **parts)
 
     # At every point, (T, R, C).
@@ -127,11 +130,14 @@ class SurfaceResult:
         """The verdict on each frame.
 
         Without proof, flat: K is within its error at all points, all are resolved, and the error
-        is small as for `zero` at half of the points or more.
+        is small as for `zero` at half of the points or more; at the points of a second look, too.
         """
-        small = self._small(self.typical_error[:, None, None]).squeeze((1, 2))
-        zero = np.asarray((self.within & self.resolved).all((1, 2))) & small
-        curves, shares = np.asarray(self.decided.any((1, 2))), self.shares
+        zero, curves, shares = self.seems_flat, np.asarray(self.decided.any((1, 2))), self.shares
+        count = self.quadrature.size
+        if self.second is not None:
+            zero = zero & self.second.zero
+            curves = curves | self.second.positive | self.second.negative
+            count += self.second.points
         return tuple(
             Verdict(
                 word=word_for(proof is not None, bool(curves[frame]), bool(zero[frame])),
@@ -143,9 +149,16 @@ class SurfaceResult:
                 typical_error=float(self.typical_error[frame]),
                 bound_kind=self.bound_kind,
                 proof=proof,
+                points=count,
             )
             for frame, proof in enumerate(self.proof)
         )
+
+    @property
+    def seems_flat(self) -> np.ndarray:
+        """Whether K is within its error at all grid points, and that error is small."""
+        small = self._small(self.typical_error[:, None, None]).squeeze((1, 2))
+        return np.asarray((self.within & self.resolved).all((1, 2))) & small
 
     @property
     def flat(self) -> np.ndarray:
@@ -199,7 +212,7 @@ def measure_surface(
     Leading axes become frames. Errors as in `second_order_jet` and `curvature`.
     """
     jet = second_order_jet(function, grid.points, bound)
-    return surface_result(function, jet, curvature(jet, covariance), grid)
+    return surface_result(function, jet, curvature(jet, covariance), grid, covariance)
 
 
 def surface_result(
@@ -207,10 +220,14 @@ def surface_result(
     jet: SecondOrderJet,
     field: CurvatureField,
     grid: Grid,
+    covariance: object = None,
+    second: SecondLook | None = None,
 ) -> SurfaceResult:
     """Build the result from the ``jet`` of ``function`` on ``grid`` and its curvature ``field``.
 
-    If the surface is flat by proof its total is exactly 0; K stays as measured.
+    If the surface is flat by proof its total is exactly 0; K stays as measured. If it seems flat
+    without a proof it is looked at again, at jittered points, unless ``second`` is that look.
+    ``covariance`` is the one that K was measured with.
     """
     total = total_absolute_curvature(field, grid.weights)
     shape = tuple(grid.weights.shape)
@@ -220,7 +237,7 @@ def surface_result(
     def frames(x: torch.Tensor, *rest: int) -> np.ndarray:
         return x.reshape(-1, *shape, *rest).numpy()
 
-    return SurfaceResult(
+    result = SurfaceResult(
         axis=grid.axis.numpy(),
         values=frames(jet.value, jet.value.shape[-1]),
         gaussian=frames(field.gaussian),
@@ -233,4 +250,10 @@ def surface_result(
         complete=(proved | total.complete.reshape(-1)).numpy(),
         quadrature=grid.weights.numpy(),
         proof=proof,
+        second=second,
     )
+    if second or not bool((result.seems_flat & ~proved.numpy()).any()):
+        return result
+    kind = "rigorous" if field.bound_kind == "rigorous" else "estimate"
+    again = second_order_jet(function, jittered(grid), kind)
+    return replace(result, second=second_look(curvature(again, covariance)))

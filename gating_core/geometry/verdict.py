@@ -1,8 +1,12 @@
-"""The verdict on a surface: curved, flat, or cannot tell.
+"""The verdict on a surface: curved, flat, or cannot tell; and how that is known.
 
 A surface is *curved* if |K| exceeds its error at any point, and *flat* if a theorem says so, or if
 K is within its error at all points and that error is small. Any other is *cannot tell*. The area is
 divided by the same rule for points: K > 0, K < 0, K = 0, and the rest.
+
+There are three kinds of knowledge, and every page says which one it has. *Proved*: a theorem,
+algebra, or enclosures hold on the whole chart. *Known at points*: a bound is exceeded there, which
+is enough for *curved*. *Seen at points*: all else, at as many as were looked at.
 """
 
 from __future__ import annotations
@@ -12,6 +16,21 @@ from dataclasses import dataclass
 import numpy as np
 
 CURVED, FLAT, UNKNOWN = VERDICT_WORDS = ("curved", "flat", "cannot tell")
+PROVED, AT_POINTS, SEEN = KNOWLEDGE = ("proved", "known at points", "seen at points")
+
+
+def knowledge_text(
+    kind: str, points: int, where: str = "on the whole chart", between: bool = False
+) -> str:
+    """Say how something is known: one of `KNOWLEDGE`; ``where`` if proved, else at which points.
+
+    ``between``: at points that enclosures found, and none of those looked at.
+    """
+    if kind == PROVED:
+        return f"proved {where}"
+    if kind == AT_POINTS:
+        return f"known at points {'between' if between else 'among'} the {points:,} looked at"
+    return f"seen at {points:,} points, not proved"
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +54,7 @@ class Verdict:
     ``positive``, ``negative``, ``flat`` and ``undecided`` are shares of the area and add up to
     one; ``unresolved`` is a share of the points. ``typical_error`` is the median error of K
     (1 / length^2), of the ``bound_kind`` "rigorous" or "estimate". ``proof`` is a
-    clause that says why the surface must be flat, or ``None``.
+    clause that says why the surface must be flat, or ``None``. ``points`` were looked at.
     """
 
     word: str
@@ -47,6 +66,16 @@ class Verdict:
     typical_error: float
     bound_kind: str
     proof: str | None
+    points: int
+
+    @property
+    def knowledge(self) -> str | None:
+        """How the word is known, one of `KNOWLEDGE`; ``None`` where it is that none can be told."""
+        if self.word == UNKNOWN:
+            return None
+        if self.proof is not None:
+            return PROVED
+        return AT_POINTS if self.word == CURVED and self.bound_kind == "rigorous" else SEEN
 
     @property
     def curved(self) -> float:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, cast
 
 import torch
 
 from gating_core.jets.bounded import (
-    ETA,
-    LIBRARY,
     Bounded,
     bounded,
-    growth,
     two_products,
     value_of,
 )
+from gating_core.jets.hulls import ETA, LIBRARY, growth, monotone
 from gating_core.points_last import product
 
 Array = torch.Tensor | Bounded
@@ -33,10 +32,10 @@ def sigmoids(z: Array) -> tuple[Array, Array]:
     if z.error is None:
         return Bounded(s, s * (2 * LIBRARY) + ETA), Bounded(t, t * (2 * LIBRARY) + ETA)
     slack = torch.where(z.error <= 1, z.error * (1 + 2 * z.error), torch.inf)
-    return (
-        Bounded(s, (s + ETA) * (growth(slack * t) + 2 * LIBRARY) + ETA),
-        Bounded(t, (t + ETA) * (growth(slack * s) + 2 * LIBRARY) + ETA),
-    )
+    up = Bounded(s, (s + ETA) * (growth(slack * t) + 2 * LIBRARY) + ETA)
+    down = Bounded(t, (t + ETA) * (growth(slack * s) + 2 * LIBRARY) + ETA)
+    over = partial(monotone, torch.sigmoid)
+    return z.hull(up, over), (-z).hull(down, over)
 
 
 def matmul(a: Any, b: Any) -> Array:

@@ -8,6 +8,9 @@ compute to within one unit in the last place, 16 u for erfc. The bounds are comp
 point too: U is slightly larger than u, and `Bounded.bound` inflates the end result, to cover that.
 Source: Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd ed., sections 3.1 to 3.3.
 
+An error may also be half the width of a cell: then a `Bounded` encloses all values that the
+operations take on the cell. Where an error is wide, functions are enclosed by `hulls`.
+
 Python numbers and given tensors are exact. Products and functions add `ETA` for underflow, and
 `TINY` added at the end covers that of the error bounds themselves.
 """
@@ -16,17 +19,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
 
+from gating_core.jets import hulls
 from gating_core.jets.carrier import Carrier
+from gating_core.jets.hulls import ETA, LIBRARY, U, growth
 from gating_core.points_last import product
 
-U = 2.0**-53 * (1 + 2.0**-10)
-LIBRARY = 4 * U  # relative error of exp, log, sin, ...: four times their documented one
 LIBRARY_ERFC = 16 * U
-ETA = torch.finfo(torch.float64).tiny  # the largest error of a result near underflow
 TINY = 1e-290
 INFLATION = 1 + 1e-9
 _ETA = torch.tensor(ETA, dtype=torch.float64)  # the first term of a sum, which saves a pass
@@ -149,7 +152,20 @@ class Bounded(Carrier):
         return total / (self.value.numel() // total.value.numel())
 
     def square(self) -> Bounded:
-        return self * self
+        return self.hull(self * self, hulls.square, self.magnitude)
+
+    def hull(self, narrow: Bounded, over: Callable, scale: torch.Tensor | float = 1.0) -> Bounded:
+        """``narrow``, or the hull ``over`` an error that is wide against ``scale``."""
+        if self.error is None:
+            return narrow
+        there = self.error > hulls.WIDE * scale
+        if not there.any():
+            return narrow
+        value, error = over(self.value, self.error)
+        return Bounded(
+            torch.where(there, value, narrow.value),
+            torch.where(there, error, narrow._error_or_zero()),
+        )
 
     def _error_or_zero(self) -> torch.Tensor:
         return torch.zeros_like(self.value) if self.error is None else self.error
@@ -160,7 +176,7 @@ class Bounded(Carrier):
         if self.error is not None:
             gap = self.magnitude - self.error
             error = error + torch.where(gap > 0, self.error / self.magnitude / gap, torch.inf)
-        return Bounded(value, error)
+        return self.hull(Bounded(value, error), hulls.reciprocal, self.magnitude)
 
     def sqrt(self) -> Bounded:
         """|sqrt a - sqrt b| <= |a - b| / sqrt b; a computed zero may be any smaller number."""
@@ -168,7 +184,8 @@ class Bounded(Carrier):
         error = value * U
         if self.error is not None:
             error = error + torch.where(value > 0, self.error / value, self.error.sqrt())
-        return Bounded(value, error)
+        scale = torch.where(self.value == 0, torch.inf, self.value)
+        return self.hull(Bounded(value, error), hulls.root, scale)
 
     def rsqrt(self) -> Bounded:
         return self.sqrt().reciprocal()
@@ -183,34 +200,42 @@ class Bounded(Carrier):
         if self.error is None:
             return Bounded(value, value * LIBRARY + ETA)
         # From the computed value plus ETA: where it underflowed, the exact one is still covered.
-        return Bounded(value, (value + ETA) * (growth(self.error) + LIBRARY) + ETA)
+        error = (value + ETA) * (growth(self.error) + LIBRARY) + ETA
+        return self.hull(Bounded(value, error), partial(hulls.monotone, torch.exp))
 
     def log(self) -> Bounded:
         error = self._error_or_zero()
         gap = self.value - error
-        return self._function(self.value.log(), torch.where(gap > 0, error / gap, torch.inf))
+        out = self._function(self.value.log(), torch.where(gap > 0, error / gap, torch.inf))
+        return self.hull(out, partial(hulls.positive, torch.log), self.magnitude)
 
     def sin(self) -> Bounded:
-        return self._function(self.value.sin(), self._error_or_zero())
+        out = self._function(self.value.sin(), self._error_or_zero())
+        return self.hull(out, partial(hulls.wave, torch.sin, torch.cos))
 
     def cos(self) -> Bounded:
-        return self._function(self.value.cos(), self._error_or_zero())
+        out = self._function(self.value.cos(), self._error_or_zero())
+        return self.hull(out, partial(hulls.wave, torch.cos, torch.sin))
 
     def sinh(self) -> Bounded:
         error = self._error_or_zero()
-        return self._function(self.value.sinh(), torch.cosh(self.magnitude + error) * error)
+        out = self._function(self.value.sinh(), torch.cosh(self.magnitude + error) * error)
+        return self.hull(out, partial(hulls.monotone, torch.sinh))
 
     def cosh(self) -> Bounded:
         error = self._error_or_zero()
-        return self._function(self.value.cosh(), torch.sinh(self.magnitude + error) * error)
+        out = self._function(self.value.cosh(), torch.sinh(self.magnitude + error) * error)
+        return self.hull(out, partial(hulls.valley, torch.cosh))
 
     def atan(self) -> Bounded:
-        return self._function(self.value.atan(), self._error_or_zero())
+        out = self._function(self.value.atan(), self._error_or_zero())
+        return self.hull(out, partial(hulls.monotone, torch.atan))
 
     def tanh(self) -> Bounded:
         error = self._error_or_zero()
         steepest = torch.cosh((self.magnitude - error).clamp(min=0)).reciprocal().square()
-        return self._function(self.value.tanh(), steepest * error)
+        out = self._function(self.value.tanh(), steepest * error)
+        return self.hull(out, partial(hulls.monotone, torch.tanh))
 
     def erfc(self) -> Bounded:
         error = self._error_or_zero()
@@ -244,11 +269,6 @@ class Bounded(Carrier):
             if cached is not None:
                 setattr(out, slot, getattr(cached, name)(*args, **kwargs))
         return out
-
-
-def growth(error: torch.Tensor) -> torch.Tensor:
-    """At least exp(error) - 1 for errors up to a half; infinite beyond, where nothing is known."""
-    return torch.where(error <= 0.5, error + error.square(), torch.inf)
 
 
 def bounded(x: Any, like: Bounded) -> Bounded:

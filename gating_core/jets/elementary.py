@@ -87,7 +87,7 @@ def _reciprocal_parts(z: Array) -> tuple[Array, ...]:
 
 
 def _square(z: Array) -> tuple[Array, ...]:
-    return z * z, 2 * z, 0 * z + 2
+    return z.square(), 2 * z, 0 * z + 2
 
 
 def _atan(z: Array) -> tuple[Array, ...]:

@@ -54,14 +54,19 @@ class Jet(Carrier):
         self.k = k
 
     @staticmethod
-    def coordinates(points: torch.Tensor, bounded: bool = False) -> Jet:
-        """The identity map at points (N, k), points neighbours in memory."""
+    def coordinates(
+        points: torch.Tensor, bounded: bool = False, radius: torch.Tensor | None = None
+    ) -> Jet:
+        """The identity map at points (N, k), points neighbours in memory.
+
+        With ``radius`` (N, k) on the boxes about them.
+        """
         count, k = points.shape
         value = points.T.contiguous().T
         first = torch.eye(k, dtype=points.dtype)[:, :, None].expand(k, k, count).contiguous()
         first = first.transpose(-1, -2)
         if bounded:
-            return Jet(Bounded(value), Bounded(first), k=k)
+            return Jet(Bounded(value, radius), Bounded(first), k=k)
         return Jet(value, first, k=k)
 
     @property

@@ -24,7 +24,8 @@ from torch.overrides import TorchFunctionMode
 from gating_core.checks import check_choice, check_points, check_weights
 from gating_core.jets.blocks import even, one_thread, shared
 from gating_core.jets.bounded import LAYOUT, Bounded, value_of
-from gating_core.jets.jet import RULES, Jet, MissingRule, pair_index, pairs, rule_name
+from gating_core.jets.jet import RULES, Jet, MissingRule, filled, pair_index, pairs, rule_name
+from gating_core.jets.map_check import check_map, check_output, check_slopes, wrong_shape
 from gating_core.jets.rules import shifted_softmax
 from gating_core.pauses import Pause
 
@@ -77,7 +78,7 @@ class SecondOrderJet:
 
 
 def second_order_jet(
-    function: Function, points: torch.Tensor, bound: str = "estimate"
+    function: Function, points: torch.Tensor, bound: str = "estimate", check: bool = True
 ) -> SecondOrderJet:
     """Value, first and second derivatives of ``function`` at ``points`` (N, k), k = 2 or 3.
 
@@ -87,23 +88,34 @@ def second_order_jet(
     numbers counting as exact; a function with operations that have no error rule gets none, and
     the jet's ``bound_kind`` says so. Where torch may use several threads, that many call a
     ``function`` at the same time whose attribute ``pure`` is true, as it is for our models: one
-    that changes nothing while it computes. The numbers are the same either way. ``ValueError``
-    if the points are not (N, k) and finite, or the output does not end in (N, D), or a module
-    has weights that are not finite, or ``bound`` is no known word.
+    that changes nothing while it computes. Of any other it is tried at a few points whether it is a
+    map at all, unless ``check`` is false. The numbers are the same either way. ``ValueError`` as
+    `check_map` and `check_slopes`, and if the points are not (N, k) and finite, or a module has
+    weights that are not finite, or ``bound`` is no known word.
     """
     check_choice("bound", bound, BOUNDS)
     points = check_points(points)
     if isinstance(function, torch.nn.Module):
         check_weights(function)
-    try:
-        if bound == "rigorous":
-            return _by_blocks(_rigorous_block, function, points)
-    except NOT_FOR_JETS:
-        pass
-    try:
-        return _by_blocks(_block, function, points)
-    except NOT_FOR_JETS:
-        return nested_jet(function, points)  # an error of the function's own is raised again here
+    if not check or getattr(function, "pure", False):
+        return _followed(function, points, bound)
+    check_map(function, points)
+    jet = _followed(function, points, bound)
+    check_slopes(function, points, jet.first)
+    return jet
+
+
+def _followed(function: Function, points: torch.Tensor, bound: str) -> SecondOrderJet:
+    """With rounding errors if asked for and possible, else without, else by ``torch.func``."""
+    for evaluate in (_rigorous_block, _block) if bound == "rigorous" else (_block,):
+        try:
+            return _by_blocks(evaluate, function, points)
+        except NOT_FOR_JETS:
+            continue
+        except ValueError as error:
+            if "vmap" not in str(error):  # which takes tensors alone
+                raise
+    return nested_jet(function, points)  # an error of the function's own is raised again here
 
 
 def _by_blocks(evaluate: Callable, function: Function, points: torch.Tensor) -> SecondOrderJet:
@@ -145,9 +157,27 @@ def _block(function: Function, points: torch.Tensor) -> Jet:
     return _as_jet(function(cast(torch.Tensor, Jet.coordinates(points))), points)
 
 
-def _rigorous_block(function: Function, points: torch.Tensor) -> Jet:
+def enclosing_jet(
+    function: Function, centres: torch.Tensor, radius: torch.Tensor
+) -> SecondOrderJet:
+    """Balls that hold value and derivatives of ``function`` everywhere in each of N boxes.
+
+    ``centres`` (N, k) and half widths ``radius`` (N, k). In the result ``stack`` are centres of
+    balls and ``errors`` their radii, infinite where nothing is known: where the function may have a
+    pole, a kink or a jump, or may not be defined. `MissingRule` for what has no error rule.
+    """
+    jet = _rigorous_block(function, centres, radius)
+    parts = cast(list[Bounded], [jet.value[None], filled(jet, "first"), filled(jet, "second")])
+    return SecondOrderJet(
+        torch.cat([x.value.mT for x in parts]), jet.k, torch.cat([x.bound.mT for x in parts])
+    )
+
+
+def _rigorous_block(
+    function: Function, points: torch.Tensor, radius: torch.Tensor | None = None
+) -> Jet:
     with _Followed(points.shape[1]):
-        out = function(cast(torch.Tensor, Jet.coordinates(points, bounded=True)))
+        out = function(cast(torch.Tensor, Jet.coordinates(points, bounded=True, radius=radius)))
     jet = _as_jet(out, points)
     if not isinstance(jet.value, Bounded):  # a constant that was never touched
         jet.value = Bounded(cast(torch.Tensor, jet.value))
@@ -159,7 +189,7 @@ def _as_jet(out: Any, points: torch.Tensor) -> Jet:
     count, k = points.shape
     jet = out if isinstance(out, Jet) else Jet(out.double(), k=k)
     if jet.ndim < 2 or jet.shape[-2] != count:
-        raise ValueError(_wrong_output(jet.shape, count))
+        raise ValueError(wrong_shape(jet.shape, count))
     return jet
 
 
@@ -170,7 +200,7 @@ def nested_jet(function: Function, points: torch.Tensor) -> SecondOrderJet:
     cancel when it saturates.
     """
     points = check_points(points)
-    count, k = points.shape
+    k = points.shape[1]
     directions = torch.eye(k, dtype=points.dtype)
 
     def along(f: Callable, i: int) -> Callable:
@@ -182,22 +212,11 @@ def nested_jet(function: Function, points: torch.Tensor) -> SecondOrderJet:
 
     with _ShiftedSoftmax():
         coefficients = [safe(points)]
-        if coefficients[0].dtype != torch.float64:
-            raise ValueError(
-                f"function returned {coefficients[0].dtype}; it must compute in torch.float64"
-            )
-        if coefficients[0].ndim < 2 or coefficients[0].shape[-2] != count:
-            raise ValueError(_wrong_output(coefficients[0].shape, count))
+        check_output(coefficients[0], len(points))
         first = [along(safe, i) for i in range(k)]
         coefficients += [f(points) for f in first]
         coefficients += [along(first[i], j)(points) for i, j in pairs(k)]
     return SecondOrderJet(torch.stack(coefficients).mT.contiguous(), k)
-
-
-def _wrong_output(shape: torch.Size, count: int) -> str:
-    return (
-        f"function returned shape {tuple(shape)} for {count} points; it must be (..., {count}, D)"
-    )
 
 
 class _ShiftedSoftmax(TorchFunctionMode):

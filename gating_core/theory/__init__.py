@@ -18,6 +18,7 @@ from gating_core.theory.counterexamples import (
     measure_counterexample,
 )
 from gating_core.theory.design import SHAPES, Design, DesignedGate, design
+from gating_core.theory.enclosure import CAUSES
 from gating_core.theory.fit import GateFit, GateNetwork, fit_gate
 from gating_core.theory.formula import (
     GRAMMAR,
@@ -47,20 +48,25 @@ from gating_core.theory.law import (
     sheet,
 )
 from gating_core.theory.measure import (
-    VERDICTS,
     MeasuredGate,
     Reference,
     measure_any_gate,
     measure_gate,
 )
+from gating_core.theory.whole_chart import MIXED, NEGATIVE, PLANE, POSITIVE, VERDICTS, GateVerdict
 
 __all__ = [
+    "CAUSES",
     "COUNTEREXAMPLES",
     "FIRST_FORMULA",
     "FIRST_RADIUS",
     "GALLERY",
     "GRAMMAR",
     "LONGEST_FORMULA",
+    "MIXED",
+    "NEGATIVE",
+    "PLANE",
+    "POSITIVE",
     "RADIUS_RANGE",
     "SHAPES",
     "THEOREM_GAPS",
@@ -75,6 +81,7 @@ __all__ = [
     "GateCase",
     "GateFit",
     "GateNetwork",
+    "GateVerdict",
     "GatedSheet",
     "LawAtPoint",
     "LawField",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,10 +62,14 @@ class Expression:
         raise NotImplementedError
 
     @property
+    def parts(self) -> tuple[Expression, ...]:
+        """The nodes right below it."""
+        return tuple(part for part in vars(self).values() if isinstance(part, Expression))
+
+    @property
     def variables(self) -> frozenset[str]:
         """Which of u and v it depends on."""
-        parts = (part for part in vars(self).values() if isinstance(part, Expression))
-        return frozenset().union(*(part.variables for part in parts))
+        return frozenset().union(*(part.variables for part in self.parts))
 
 
 @dataclass(frozen=True)
@@ -182,6 +186,13 @@ class Call(Expression):
 
     def text(self, values: Values | None = None) -> str:
         return f"{self.name}({self.of.text(values)})"
+
+
+def parts_of(expression: Expression) -> Iterator[Expression]:
+    """The expression and all nodes below it."""
+    yield expression
+    for part in expression.parts:
+        yield from parts_of(part)
 
 
 def constant(expression: Expression) -> float:

@@ -20,13 +20,12 @@ import numpy as np
 import torch
 
 from gating_core.checks import check_number, check_points
-from gating_core.geometry.grid import Grid
 from gating_core.jets.bounded import Bounded
 from gating_core.jets.second_order import second_order_jet
 
 # --- The gated sheet ------------------------------------------------------------------------------
 
-LARGEST_GATE = 1e60  # and 1e-60 the smallest: squares of what they multiply are still numbers
+LARGEST_GATE = 1e12  # and 1e-12 the smallest: K and all terms of the law fit single precision
 ROUNDING = 1e-12  # of coordinates, whose unit is the half side of a chart
 Gate = Callable[[torch.Tensor], torch.Tensor]
 
@@ -58,19 +57,18 @@ class GatedSheet:
         return flat if self.strength == 0 else flat * self.factor(points)
 
 
-def gate_values(gate: Gate, grid: Grid) -> np.ndarray:
-    """(R, C, 1) or (R, C, 3): the gate at full strength on ``grid``.
+def gate_values(gate: Gate, points: torch.Tensor) -> np.ndarray:
+    """(N, 1) or (N, 3): the gate at full strength at ``points`` (N, 2).
 
     Coordinates that are 0 but for rounding are set to 0, where a gate may be undefined.
     """
-    points = torch.where(grid.points.abs() < ROUNDING, 0.0, grid.points)
+    points = torch.where(points.abs() < ROUNDING, 0.0, points)
     with torch.no_grad():
-        values = gate(points).to(torch.float64)
-    return values.reshape(*grid.weights.shape, -1).numpy()
+        return gate(points).to(torch.float64).numpy()
 
 
 def gate_fails(values: np.ndarray) -> np.ndarray:
-    """(R, C): where ``values`` (R, C, channels) of a gate are not between 1e-60 and 1e60."""
+    """(...): where ``values`` (..., channels) of a gate are not between 1e-12 and 1e12."""
     inside = (values > 1 / LARGEST_GATE) & (values < LARGEST_GATE)
     return np.asarray(~inside.all(-1))
 
@@ -151,7 +149,7 @@ def law(gate: Gate, points: torch.Tensor, strength: float = 1.0) -> LawField:
             raise ValueError(f"gate has {factor.shape[-1]} channels; the law is for a scalar one")
         return torch.cat([factor, 1 / factor], -1)
 
-    jet = second_order_jet(both, points, "rigorous")
+    jet = second_order_jet(both, points, "rigorous", check=False)
     if jet.errors is None:
         raise ValueError("gate uses an operation without an error rule; the law needs its bound")
     rows = [Bounded(value, error) for value, error in zip(jet.stack[:, 1], jet.errors[:, 1],

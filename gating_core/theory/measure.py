@@ -14,17 +14,14 @@ import torch
 from gating_core.geometry.curvature import curvature, second_fundamental_form
 from gating_core.geometry.grid import Grid
 from gating_core.geometry.point_types import PLANAR
+from gating_core.geometry.second_look import jittered, second_look
 from gating_core.geometry.surface import SurfaceResult, surface_result
-from gating_core.geometry.verdict import FLAT
 from gating_core.jets.bounded import Bounded
 from gating_core.jets.second_order import SecondOrderJet, second_order_jet
+from gating_core.theory.formula import Formula
 from gating_core.theory.gallery import Exact, GateCase
 from gating_core.theory.law import Gate, GatedSheet, gate_fails, gate_values, law
-
-PLANE, BENT, POSITIVE, NEGATIVE, MIXED, UNDECIDED = VERDICTS = (
-    "flat", "bent, not curved", "positively curved", "negatively curved", "mixed", "undecided",
-)  # fmt: skip
-LEAST_KNOWN = 0.5  # share of the area: below it, no verdict of one sign
+from gating_core.theory.whole_chart import GateVerdict, Looked, breaks_of, gate_verdict
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,19 +47,28 @@ class MeasuredGate:
     """A gated sheet on an R x C grid, in one version (T = 1 in ``surface``).
 
     ``gate`` (R, C, 1 or 3) is the gate at full strength; ``fails`` (R, C) says where it is not
-    positive or not finite, so that the surface is unresolved there. ``mean_norm`` |H| and its error
-    are in 1 / length, ``bend_error`` is that of the second fundamental form in norm.
+    positive or not finite, ``breaks`` (R, C) next to which points it is not smooth: the surface is
+    unresolved at both. ``mean_norm`` |H| and its error are in 1 / length, ``bend_error`` is that of
+    the second fundamental form in norm. ``whole`` is what is said of the whole chart.
     """
 
     strength: float
     gate: np.ndarray
     fails: np.ndarray
+    breaks: np.ndarray
     surface: SurfaceResult
     mean_norm: np.ndarray  # (R, C)
     mean_error: np.ndarray  # (R, C)
     bend_error: np.ndarray  # (R, C)
     law: LawOnGrid | None  # for scalar gates
     exact: Reference | None  # where K is known in closed form
+    looked: Looked
+    whole: GateVerdict
+
+    @property
+    def lost(self) -> np.ndarray:
+        """(R, C): where there is no gate, or none that is smooth."""
+        return self.fails | self.breaks
 
     @property
     def bends(self) -> np.ndarray:
@@ -71,27 +77,8 @@ class MeasuredGate:
 
     @property
     def verdict(self) -> str:
-        """One of `VERDICTS`, from numbers and bounds.
-
-        One sign: K has it at every point whose sign is decided, K is known on at least half of the
-        area, and the gate is valid on at least half of the chart. With K = 0: bent where |H|
-        exceeds its error at any point, flat where that error is small as for a planar point.
-        """
-        (verdict,) = self.surface.verdicts
-        decided, gaussian = self.surface.decided, self.surface.gaussian
-        up, down = bool((decided & (gaussian > 0)).any()), bool((decided & (gaussian < 0)).any())
-        if up and down:
-            return MIXED
-        if up or down:
-            lost = self.fails.mean() if self.strength else 0.0
-            enough = max(verdict.undecided, lost) <= 1 - LEAST_KNOWN
-            return (POSITIVE if up else NEGATIVE) if enough else UNDECIDED
-        if verdict.word != FLAT:
-            return UNDECIDED
-        if self.bends.any():
-            return BENT
-        small = np.median(self.bend_error) * self.surface.diagonal[0] < PLANAR
-        return PLANE if small else UNDECIDED
+        """One of `VERDICTS`; `whole` says how it is known."""
+        return self.whole.word
 
     @property
     def curvature_range(self) -> tuple[float, float] | None:
@@ -126,30 +113,44 @@ class MeasuredGate:
 
 def measure_gate(case: GateCase, strength: float, grid: Grid) -> MeasuredGate:
     """Measure the sheet under the gate of ``case`` at a ``strength`` from 0 to 1, on ``grid``."""
-    return measure_any_gate(case.gate, grid, strength, case.scalar, case.exact_at(strength))
+    return measure_any_gate(
+        case.gate, grid, strength, case.scalar, case.exact_at(strength), case.formulas
+    )
 
 
 def measure_any_gate(
-    gate: Gate, grid: Grid, strength: float = 1.0, scalar: bool = True, exact: Exact | None = None
+    gate: Gate,
+    grid: Grid,
+    strength: float = 1.0,
+    scalar: bool = True,
+    exact: Exact | None = None,
+    formulas: tuple[Formula, ...] = (),
 ) -> MeasuredGate:
-    """Measure any gate, such as a fitted one; ``exact`` is K in closed form, if known.
+    """Measure any gate, such as a fitted one.
 
-    ``ValueError`` as `law` for a ``scalar`` one.
+    ``exact`` is K in closed form, if known, and ``formulas`` are those that the gate is made of, if
+    any. ``ValueError`` as `law` for a ``scalar`` one.
     """
     image = GatedSheet(gate, strength)
-    values = gate_values(gate, grid)
+    values = gate_values(gate, grid.points).reshape(*grid.weights.shape, -1)
     fails = gate_fails(values)
-    lost = torch.tensor(fails).flatten() & (strength > 0)
-    jet = _without(second_order_jet(image, grid.points, "rigorous"), lost)
+    terms = law(gate, grid.points, strength) if scalar else None
+    breaks = breaks_of(gate, formulas, grid.axis.numpy())
+    lost = (fails | breaks.points) & (strength > 0)
+    jet = _without(second_order_jet(image, grid.points, "rigorous", check=False), lost)
     field, form = curvature(jet), second_fundamental_form(jet)
+    again = jittered(grid)
+    gone = gate_fails(gate_values(gate, again)) if strength else np.zeros(len(again), dtype=bool)
+    other = curvature(_without(second_order_jet(image, again, "rigorous", check=False), gone))
+    second = second_look(other, torch.tensor(gone))
+    surface = surface_result(image, jet, field, grid, second=second)
     shape = fails.shape
 
     def shaped(x: torch.Tensor) -> np.ndarray:
         return x.reshape(shape).numpy()
 
     by_law = None
-    if scalar:
-        terms = law(gate, grid.points, strength)
+    if terms is not None:
         parts = terms.parts
         by_law = LawOnGrid(
             shaped(terms.gaussian), shaped(terms.gaussian_error), shaped(parts["rho"]),
@@ -160,19 +161,34 @@ def measure_any_gate(
     if exact is not None:
         k = exact(*(Bounded(x) for x in grid.points.unbind(-1)))
         closed = Reference(shaped(k.value), shaped(k.bound))
+    mean, mean_error, bend = map(shaped, (field.mean_norm, form.mean_error, form.norm_error))
+    there = surface.resolved[0]
+    looked = Looked(
+        surface,
+        bends=bool((there & (mean > mean_error)).any()),
+        planar=bool(np.median(bend) * surface.diagonal[0] < PLANAR),
+        lost=float(lost.mean()),
+    )
+    whole = gate_verdict(looked, gate, strength, formulas)
+    if strength:
+        whole = replace(whole, broken=breaks.share, causes=breaks.causes, rough=breaks.rough)
     return MeasuredGate(
         strength=strength,
         gate=values,
         fails=fails,
-        surface=surface_result(image, jet, field, grid),
-        mean_norm=shaped(field.mean_norm),
-        mean_error=shaped(form.mean_error),
-        bend_error=shaped(form.norm_error),
+        breaks=breaks.points,
+        surface=surface,
+        mean_norm=mean,
+        mean_error=mean_error,
+        bend_error=bend,
         law=by_law,
         exact=closed,
+        looked=looked,
+        whole=whole,
     )
 
 
-def _without(jet: SecondOrderJet, lost: torch.Tensor) -> SecondOrderJet:
-    """Set the jet to NaN at the ``lost`` points (N,)."""
-    return replace(jet, stack=jet.stack.masked_fill(lost, torch.nan)) if lost.any() else jet
+def _without(jet: SecondOrderJet, lost: np.ndarray) -> SecondOrderJet:
+    """Set the jet to NaN at the ``lost`` points, N in all."""
+    gone = torch.tensor(lost).flatten()
+    return replace(jet, stack=jet.stack.masked_fill(gone, torch.nan)) if gone.any() else jet

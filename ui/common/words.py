@@ -7,7 +7,16 @@ from collections.abc import Iterable
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal, localcontext
 from fractions import Fraction
 
-from gating_core.geometry import FLAT, MOST_CURVED, UNKNOWN, Integral, SurfaceResult, Verdict
+from gating_core.geometry import (
+    FLAT,
+    MOST_CURVED,
+    SEEN,
+    UNKNOWN,
+    Integral,
+    SurfaceResult,
+    Verdict,
+    knowledge_text,
+)
 from gating_core.training import MeanInterval
 
 SLIGHT = 0.005  # share of the area below which no sentence mentions it
@@ -182,12 +191,13 @@ def power_of_ten(number: float) -> str:
 
 
 def verdict_text(verdict: Verdict) -> str:
-    """Say that a surface is flat, undecided, or on which shares of its area it curves."""
+    """Say that a surface is flat, undecided, or where it curves, and how that is known."""
     undecided = f"undecided on {percent(verdict.undecided)}"
     if verdict.proof is not None:
         return f"flat (proved: {verdict.proof})"
     if verdict.word == FLAT:
-        return f"flat ({undecided} of its area)" if verdict.undecided > SLIGHT else "flat"
+        more = f"; {undecided} of its area" if verdict.undecided > SLIGHT else ""
+        return f"without curvature ({knowledge_text(SEEN, verdict.points)}{more})"
     if verdict.word == UNKNOWN:
         return "undecided: the errors are too large to tell whether it curves"
     shares = {"dome-like": verdict.positive, "saddle-like": verdict.negative}
@@ -195,7 +205,13 @@ def verdict_text(verdict: Verdict) -> str:
     parts[-1] += " of its area"
     rest = [f"flat on {percent(verdict.flat)}"] if verdict.flat > SLIGHT else []
     rest += [undecided] if verdict.undecided > SLIGHT else []
-    return f"curved, {' and '.join(parts)}" + (f" ({', '.join(rest)})" if rest else "")
+    known = f"curved, {verdict.knowledge}: {' and '.join(parts)}"
+    return known + (f" ({', '.join(rest)})" if rest else "")
+
+
+def flat_text(verdict: Verdict) -> str:
+    """Say in a few words why a total is 0: the surface is flat, or no curvature was seen."""
+    return "flat" if verdict.proof is not None else f"none seen at {verdict.points:,} points"
 
 
 def total_text(total: Integral, flat: bool) -> str:
@@ -220,7 +236,7 @@ def doubt_text(total: Integral, verdict: Verdict) -> str:
     if verdict.proof is not None:
         return f"flat (proved: {verdict.proof})"
     if verdict.word == FLAT:
-        return "flat: no curvature beyond rounding error"
+        return f"no curvature beyond rounding error, {knowledge_text(SEEN, verdict.points)}"
     if not total.settled():
         return (
             "the surface folds too sharply: the sampled points show"

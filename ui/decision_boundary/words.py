@@ -17,6 +17,7 @@ from ui.common.words import (
     accuracy_text,
     difference_text,
     doubt_text,
+    flat_text,
     percent,
     points_text,
     settled_total_text,
@@ -176,7 +177,7 @@ def caption_total(total: Integral, verdict: Verdict, refined: bool = False) -> s
     A ``refined`` total is final: where it is doubtful still, the line says so.
     """
     if verdict.word == FLAT:
-        return "total curvature **0**: flat"
+        return f"total curvature **0**: {flat_text(verdict)}"
     text = settled_total_text(total, flat=False) if refined else total_text(total, flat=False)
     if text == UNKNOWN:
         return f"total curvature: {text}, it folds too sharply"

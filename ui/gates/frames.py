@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gating_core.geometry import square_grid
-from gating_core.theory import MeasuredGate, measure_gate
+from gating_core.theory import GateVerdict, MeasuredGate, measure_gate
 from ui.gates.request import GRID_SIZE, STRENGTHS, GateRequest, case_of
 
 LAW_PARTS = ("rho", "hessian", "normal_square", "gaussian")  # in the law's order, `LawAtPoint`
@@ -37,7 +37,7 @@ class GateFrame:
     """A gated sheet at one strength: what is drawn, and what is said. Arrays are (R, C, ...)."""
 
     strength: float
-    verdict: str
+    whole: GateVerdict
     range: tuple[float, float] | None
     middle: tuple[float, float]  # K and its error at the middle of the chart
     largest_error: float  # of K, among points where it is known
@@ -50,6 +50,7 @@ class GateFrame:
     values: np.ndarray
     known: np.ndarray  # K, NaN where it is not known
     error: np.ndarray
+    breaks: np.ndarray  # where the gate is not smooth, or may not be
     signed: np.ndarray  # K where its sign is decided
     mean: np.ndarray  # |H|
     gate: np.ndarray  # in use; the mean over channels
@@ -78,12 +79,13 @@ def frame_of(measured: MeasuredGate) -> GateFrame:
     surface = measured.surface
     resolved = surface.resolved[0]
     middle = (len(surface.axis) // 2,) * 2
-    channels = (1 - measured.strength) + measured.strength * measured.gate
+    gate = np.where(measured.lost[..., None], np.nan, measured.gate)
+    channels = (1 - measured.strength) + measured.strength * gate
     errors = surface.gaussian_error[0][np.isfinite(surface.known[0])]
     bends = measured.mean_norm[resolved]
     return GateFrame(
         strength=measured.strength,
-        verdict=measured.verdict,
+        whole=measured.whole,
         range=measured.curvature_range,
         middle=(float(surface.known[0][middle]), float(surface.known_error[0][middle])),
         largest_error=float(errors.max()) if errors.size else float("nan"),
@@ -96,10 +98,11 @@ def frame_of(measured: MeasuredGate) -> GateFrame:
         values=surface.values[0],
         known=surface.known[0],
         error=surface.known_error[0],
+        breaks=measured.breaks & (measured.strength > 0),
         signed=surface.gaussian_where(surface.decided)[0],
         mean=np.where(resolved, measured.mean_norm, np.nan),
-        gate=np.where(measured.fails, np.nan, channels.mean(-1)),
-        channels=np.where(measured.fails[..., None], np.nan, channels),
+        gate=channels.mean(-1),
+        channels=channels,
         law_parts=_law_parts(measured),
     )
 
@@ -111,7 +114,7 @@ def _law_parts(measured: MeasuredGate) -> dict[str, np.ndarray]:
         return {}
     unsure = ~(np.abs(law.hessian) > law.hessian_error)
     zero = unsure & measured.surface.zero[0]
-    lost = measured.fails & (measured.strength > 0) | unsure & ~zero
+    lost = measured.lost & (measured.strength > 0) | unsure & ~zero
     parts = {name: np.where(lost, np.nan, getattr(law, name)) for name in LAW_PARTS}
     vanish = {name: np.where(zero, 0.0, parts[name]) for name in ("hessian", "gaussian")}
     return parts | vanish

@@ -102,7 +102,7 @@ def _draw_view(result: GateResult) -> None:
         picture.view,
         key=VIEW_KEY,
         headings=[""],
-        captions=[[words.caption(frame) for frame in result.frames]],
+        captions=[[words.caption(frame, result.shown) for frame in result.frames]],
         readings=[words.reading(frame, exact) for frame in result.frames],
         readouts=[words.readout(result.case.scalar)],
         frame=result.place,
@@ -143,7 +143,8 @@ def _draw_law(result: GateResult) -> None:
             " ρ = 1/g."
         )
     elif result.case.scalar:
-        st.caption(f"At {where} the formula is no gate.")
+        value = float(result.case.formulas[0].at(*result.point))
+        st.caption(words.no_gate_text(result.frame, result.at, where, value))
     else:
         st.caption(section("gates", "no_law"))
 
@@ -168,5 +169,7 @@ def draw_why(result: GateResult) -> None:
 def draw_explanations(result: GateResult) -> None:
     """Draw how the pictures are read."""
     frame = result.frame
-    text = section("gates", "sheet", points=len(frame.axis), caption=words.caption(frame))
+    text = section(
+        "gates", "sheet", points=len(frame.axis), caption=words.caption(frame, result.shown)
+    )
     explain("the gated sheet", beats(*text.split("\n\n")))

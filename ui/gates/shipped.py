@@ -18,9 +18,13 @@ NUMBERS = FOLDER / "gallery.json"
 
 @dataclass(frozen=True)
 class TileNumbers:
-    """What stands on a tile: a verdict, and the least and the largest known K (1 / length^2)."""
+    """What stands on a tile: a verdict, how it is known, the least and the largest known K.
+
+    K in 1 / length^2.
+    """
 
     verdict: str
+    knowledge: str | None
     least: float | None
     largest: float | None
 
@@ -28,7 +32,7 @@ class TileNumbers:
 def numbers_of(measured: MeasuredGate) -> TileNumbers:
     """Return what a tile says of a measured gate."""
     least, largest = measured.curvature_range or (None, None)
-    return TileNumbers(measured.verdict, least, largest)
+    return TileNumbers(measured.verdict, measured.whole.knowledge, least, largest)
 
 
 def picture_file(name: str) -> Path:

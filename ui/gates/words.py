@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from gating_core.theory import GateCase, LawAtPoint
+import numpy as np
+
+from gating_core.geometry import SEEN, knowledge_text
+from gating_core.theory import (
+    CAUSES,
+    MIXED,
+    NEGATIVE,
+    PLANE,
+    POSITIVE,
+    GateCase,
+    GateVerdict,
+    LawAtPoint,
+)
 from ui.common.words import beyond_text, error_text, percent, plus_minus, short
 from ui.gates.frames import LAW_PARTS, Comparison, GateFrame
 from ui.gates.picture import GatePicture
@@ -29,26 +41,65 @@ def range_text(ends: Ends | None) -> str:
 
 def tile_line(numbers: TileNumbers) -> str:
     """What stands under a tile's name."""
-    return f"{numbers.verdict}  \n{range_text((numbers.least, numbers.largest))}"
+    known = f", {numbers.knowledge}" if numbers.knowledge else ""
+    return f"{numbers.verdict}{known}  \n{range_text((numbers.least, numbers.largest))}"
 
 
-def caption(frame: GateFrame) -> str:
-    """The verdict of one frame, and the numbers behind it."""
-    parts = [f"**{frame.verdict}** · {range_text(frame.range)}"]
+def verdict_text(frame: GateFrame) -> str:
+    """The verdict of one frame, how it is known, and of which part of the chart."""
+    whole = frame.whole
+    if frame.share_lost == 1:
+        return "**no gate** anywhere on the chart"
+    if whole.knowledge is None:
+        return f"**{whole.word}**"
+    word = whole.word
+    if whole.knowledge == SEEN:
+        word = {"flat": "no curvature", "bent, not curved": "bent, no curvature"}[word]
+    where = "on the whole chart"
+    if whole.broken or whole.rough:
+        where = "in every smooth piece"
+    elif frame.share_lost:
+        where = "wherever there is a gate"
+    zero = " or K = 0" if whole.weak else ""
+    return (
+        f"**{word}**{zero}, {knowledge_text(whole.knowledge, whole.points, where, whole.between)}"
+    )
+
+
+def _missed(frame: GateFrame) -> bool:
+    """Whether K has a sign that it has at no grid point."""
+    least, largest = frame.range or (0.0, 0.0)
+    word = frame.whole.word
+    return (word in (MIXED, POSITIVE) and largest <= 0) or (
+        word in (MIXED, NEGATIVE) and least >= 0
+    )
+
+
+def caption(frame: GateFrame, shown: str = "K") -> str:
+    """The verdict of one frame, and the numbers behind it; what is ``shown`` in colour first."""
+    bend = ""
+    if frame.largest_bend == frame.largest_bend and frame.whole.word != PLANE:
+        bend = f" · |H| up to {short(frame.largest_bend)}"
+    parts = [verdict_text(frame)]
+    if shown == "|H|" and bend:
+        parts.append(f"{bend}, in colour")
+    missed = " on the grid, more between its points" if _missed(frame) else ""
+    parts.append(f" · {range_text(frame.range)}{missed}")
     if frame.largest_error == frame.largest_error:
         parts.append(f", each known to {error_text(frame.largest_error)} or better")
-    if frame.largest_bend == frame.largest_bend:
-        parts.append(f" · |H| up to {short(frame.largest_bend)}")
-    if frame.share_undecided > 0:
-        parts.append(f" · undecided: {percent(frame.share_undecided)} of the area")
-    if frame.share_lost:
+    if shown == "K":
+        parts.append(bend)
+    if frame.share_undecided > 0 and frame.share_lost < 1:
+        share = percent(frame.share_undecided)
+        parts.append(f" · K is not known, for rounding, on {share} of the area")
+    if 0 < frame.share_lost < 1:
         parts.append(f" · no gate on {percent(frame.share_lost)} of the chart")
     return "".join(parts)
 
 
 def reading(frame: GateFrame, exact: str) -> str:
     """One paragraph: K in closed form, called ``exact``, and by the law, beside the measured."""
-    parts = [f"**At λ = {frame.strength:.2f}** the sheet is **{frame.verdict}**."]
+    parts = [f"**At λ = {frame.strength:.2f}** the verdict is {verdict_text(frame)}."]
     if frame.exact is not None:
         parts.append(_exact_text(frame, frame.exact, exact))
     elif 0 < frame.strength < 1:
@@ -59,10 +110,33 @@ def reading(frame: GateFrame, exact: str) -> str:
         parts.append("The law is for scalar gates; this one has a gate for each channel.")
     if frame.share_lost:
         parts.append(
-            f"On {percent(frame.share_lost)} of the chart the formula is no gate (not positive, or"
-            " not finite). That part is hatched, and nothing is said about it."
+            f"On {percent(frame.share_lost)} of the chart the formula is no gate (not positive, not"
+            " finite, or beyond 10¹²). That part is hatched, and nothing is said about it."
         )
+    if frame.whole.broken:
+        parts.append(
+            "Hatched, and not drawn across, is also where the gate has no derivatives, or may have"
+            f" none ({causes_text(frame.whole)})."
+        )
+    if frame.whole.rough and frame.share_lost < 1:
+        share = percent(frame.whole.rough)
+        parts.append(f"On {share} of the chart it is not known whether the gate is smooth.")
     return " ".join(parts)
+
+
+def causes_text(whole: GateVerdict) -> str:
+    """What may break a gate."""
+    return " or ".join(CAUSES[cause] for cause in whole.causes) or "it is too steep to tell"
+
+
+def no_gate_text(frame: GateFrame, at: tuple[int, int], where: str, value: float) -> str:
+    """Why there is no law at a grid point called ``where``, at which the gate has a ``value``."""
+    if frame.breaks[at] and np.isfinite(value) and value > 0:
+        return (
+            f"At {where} the gate is {short(value)}, but not smooth, or not known to be"
+            f" ({causes_text(frame.whole)}): nothing is said of K."
+        )
+    return f"At {where} the formula is no gate."
 
 
 def _exact_text(frame: GateFrame, exact: Comparison, name: str) -> str:
@@ -99,16 +173,30 @@ def legend_notes(picture: GatePicture, frames: tuple[GateFrame, ...]) -> list[st
     soft = None if scale.collapsed else scale.soft
     return [
         " · ".join(note for note, there in {
-            "K = 0 wherever it is known" if scale.collapsed else "black line: K = 0": True,
+            _zero_text(frame, scale.collapsed): True,
             f"gate: dark {short(low)}, bright {short(high)}": True,
             f"asinh scale, linear within ±{short(soft or 0.0)}": soft is not None,
             beyond_text(beyond): beyond > 0,
-            "hatched: no gate, or K not known": frame.share_lost > 0,
+            "hatched: no gate, or K not known": frame.share_lost > 0 and not frame.whole.broken,
+            "hatched: no gate, or none that is smooth": frame.whole.broken > 0,
             "each λ is drawn to its own scale": picture.boxes_vary,
             "left open: farther than a million from the origin": picture.cut,
         }.items() if there)
         for beyond, frame in every
     ]  # fmt: skip
+
+
+def _zero_text(frame: GateFrame, collapsed: bool) -> str:
+    """What is to be known of K = 0 in the picture of a frame."""
+    if frame.range is None:
+        return "K is known nowhere"
+    largest = max(map(abs, frame.range))
+    if largest == 0:
+        where = (
+            "at every grid point, not between them" if _missed(frame) else "wherever it is known"
+        )
+        return f"K = 0 {where}"
+    return f"grey: |K| is at most {short(largest)}" if collapsed else "black line: K = 0"
 
 
 # --- The law --------------------------------------------------------------------------------------

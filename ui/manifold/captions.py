@@ -22,7 +22,15 @@ from gating_core.geometry import (
     concentration,
 )
 from ui.common.lessons import section
-from ui.common.words import bound_text, doubt_text, layers_text, percent, short, total_text
+from ui.common.words import (
+    bound_text,
+    doubt_text,
+    flat_text,
+    layers_text,
+    percent,
+    short,
+    total_text,
+)
 from ui.manifold.request import Resolved, at_strength
 from ui.manifold.words import degenerate, on_a_line
 
@@ -90,7 +98,7 @@ def _total(variant: MeasuredSpecimen, total: Integral) -> str:
     if degenerate(variant):
         return f"{text}: no {'surface' if on_a_line(variant) else 'tangent plane'}"
     if variant.verdict.word == FLAT:
-        return f"{text}: flat"
+        return f"{text}: {flat_text(variant.verdict)}"
     if not total.sure():
         text += ", refining does not help"
     share = float(concentration(variant.surface)[0])

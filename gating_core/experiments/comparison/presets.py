@@ -137,8 +137,10 @@ def load_surface(name: str, values: np.ndarray, grid: Grid) -> SurfaceResult:
     if parts["gaussian"].shape != values.shape[:3]:
         shape = (*parts["gaussian"].shape, "D")
         raise ValueError(f"values are {values.shape}; they must be {shape}, as measured")
-    precise = {part: np.asarray(array, float) if array.dtype == np.float32 else array
-               for part, array in parts.items()}  # fmt: skip
+    precise: dict[str, Any] = {
+        part: np.asarray(array, float) if array.dtype == np.float32 else array
+        for part, array in parts.items()
+    }
     return SurfaceResult(
         axis=grid.axis.numpy(), values=values, quadrature=grid.weights.numpy(),
         bound_kind=about["bound_kind"], proof=tuple(about["proof"]), **precise,
@@ -214,4 +216,4 @@ def _index(texts: list[str | None], text: str | None) -> int:
 def _verdict(numbers: list[float], indices: list[int], texts: list[str | None]) -> Verdict:
     parts: dict[str, Any] = dict(zip(VERDICT_NUMBERS, numbers, strict=True))
     parts |= {name: texts[index] for name, index in zip(VERDICT_TEXTS, indices, strict=True)}
-    return Verdict(**parts)
+    return Verdict(**parts | {"points": int(parts["points"])})

@@ -102,7 +102,7 @@ def measure_specimen(specimen: Specimen, grid_size: int = 61) -> MeasuredSpecime
     chart = chart_of(specimen, model)
     jet = second_order_jet(chart, grid.points, "rigorous")
     field = curvature(jet, specimen.covariance)
-    surface = surface_result(chart, jet, field, grid)
+    surface = surface_result(chart, jet, field, grid, specimen.covariance)
     form = second_fundamental_form(jet, specimen.covariance)
     principal = principal_error = None
     if specimen.config.model_dim == 3:

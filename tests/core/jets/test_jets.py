@@ -89,7 +89,8 @@ OPERATIONS = {
 @pytest.mark.parametrize("name", sorted(OPERATIONS))
 def test_operations_against_torch_func(name):
     function = OPERATIONS[name]
-    a, b = second_order_jet(function, points()), nested_jet(function, points())
+    a = second_order_jet(function, points(), check=False)  # some are for seven points alone
+    b = nested_jet(function, points())
     assert a.stack.shape == b.stack.shape
     assert relative(a.stack, b.stack) < 1e-13
 

@@ -110,7 +110,7 @@ WITHIN_BOUNDS = {  # column 0 of the value, exactly
 def test_bounds_survive_what_floating_point_loses(name):
     function, exact = WITHIN_BOUNDS[name]
     points = POINTS[:2]
-    jet = second_order_jet(function, points, "rigorous")
+    jet = second_order_jet(function, points, "rigorous", check=False)
     assert jet.bound_kind == "rigorous"
     for i, (u, v) in enumerate(points.tolist()):
         true = exact(u, v)
@@ -130,7 +130,8 @@ HONEST_ESTIMATES = {
 
 @pytest.mark.parametrize("name", sorted(HONEST_ESTIMATES))
 def test_what_cannot_be_followed_is_not_called_rigorous(name):
-    assert second_order_jet(HONEST_ESTIMATES[name], POINTS, "rigorous").bound_kind == "estimate"
+    jet = second_order_jet(HONEST_ESTIMATES[name], POINTS, "rigorous", check=False)
+    assert jet.bound_kind == "estimate"
 
 
 def logarithm(p):

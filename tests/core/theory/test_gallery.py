@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from gating_core.geometry.grid import square_grid
+from gating_core.geometry.verdict import AT_POINTS, PROVED, SEEN
 from gating_core.jets.bounded import Bounded
 from gating_core.theory.fit import fit_gate
 from gating_core.theory.gallery import (
@@ -16,7 +17,8 @@ from gating_core.theory.gallery import (
     own_case,
     sphere_case,
 )
-from gating_core.theory.measure import (
+from gating_core.theory.measure import measure_gate
+from gating_core.theory.whole_chart import (
     BENT,
     MIXED,
     NEGATIVE,
@@ -24,7 +26,6 @@ from gating_core.theory.measure import (
     POSITIVE,
     UNDECIDED,
     VERDICTS,
-    measure_gate,
 )
 from tests.core import exact
 from tests.core.theory.test_formula import Exact
@@ -156,7 +157,7 @@ FAILING = {  # a gate, and where it fails
     "log(v+0.5)": lambda u, v: v <= 0.5,
     "1/(u-v)": lambda u, v: u <= v,
     "sqrt(0.3-u)": lambda u, v: u >= 0.3,
-    "exp(400*u)": lambda u, v: np.abs(400 * u) > 60 * np.log(10),
+    "exp(400*u)": lambda u, v: np.abs(400 * u) > 12 * np.log(10),
     "-1": lambda u, v: u == u,
     "abs(u)": lambda u, v: u == 0,
     "sqrt(u^2+v^2)": lambda u, v: (u == 0) & (v == 0),
@@ -173,56 +174,70 @@ def test_a_gate_that_fails_says_where_and_the_rest_is_measured(text):
     u, v = (x.reshape(21, 21).numpy() for x in GRID.points.unbind(-1))
     u, v = (np.where(abs(x) < 1e-12, 0.0, x) for x in (u, v))  # the middle is a rounding off
     assert np.array_equal(found.fails, FAILING[text](u, v))
-    assert not (found.surface.resolved[0] & found.fails).any()
+    lost = found.fails | found.breaks
+    assert not (found.surface.resolved[0] & lost).any()
     assert found.verdict in VERDICTS
-    assert found.verdict not in (PLANE, BENT)
-    assert found.surface.resolved[0].any() == (not found.fails.all())
+    assert found.surface.resolved[0].any() == (not lost.all())
+    assert (found.verdict == UNDECIDED) == lost.all()
     flat = measure_gate(own_case(text), 0.0, GRID)
     assert np.array_equal(flat.fails, found.fails)
     assert flat.verdict == PLANE
 
 
-@pytest.mark.parametrize("text", ["u*u+v*v-1.95", "(u-0.97)/sqrt(u^2+v^2+1)"])
-def test_one_sign_is_not_said_where_there_is_hardly_a_gate(text):
-    found = measure_gate(own_case(text), 1.0, square_grid(61))
-    assert 0.9 < found.fails.mean() < 1
-    assert found.surface.decided.any()
-    assert found.verdict == UNDECIDED
+@pytest.mark.parametrize("sign", [1, -1])
+def test_one_sign_is_not_said_where_there_is_hardly_a_gate(sign):
+    """Unless it is proved of what there is."""
+    looked = replace(FULL["sphere"].looked, lost=0.6)
+    assert looked.verdict(sign > 0, sign < 0).word == UNDECIDED
+    proved = measure_gate(own_case("u*u+v*v-1.95"), 1.0, GRID)
+    assert 0.9 < proved.fails.mean() < 1
+    assert (proved.verdict, proved.whole.knowledge) == (NEGATIVE, PROVED)
 
 
-def test_a_fold_is_not_decided():
+def test_at_a_fold_there_is_no_gate():
     """At a kink there is no derivative; everywhere else this image is straight."""
     kink = float(GRID.axis[5])
     found = measure_gate(own_case(f"1/(3+abs(u-({kink!r})))"), 1.0, GRID)
     u = GRID.points[:, 0].reshape(21, 21).numpy()
+    assert np.array_equal(found.breaks, u == kink)
     assert np.array_equal(found.surface.resolved[0], u != kink)
     assert not found.fails.any()
     assert (found.surface.zero[0] == (u != kink)).all()
     assert not found.surface.decided.any()
-    assert found.verdict == UNDECIDED
+    assert (found.verdict, found.whole.causes) == (PLANE, ("kink",))
 
 
 def test_one_sign_is_not_said_of_a_surface_of_which_little_is_known():
-    found = FULL["sphere"]
-    error = found.surface.gaussian_error.copy()
+    looked = FULL["sphere"].looked
+    error = looked.surface.gaussian_error.copy()
     error[:, :14] = 10.0
-    lost = replace(found, surface=replace(found.surface, gaussian_error=error))
-    assert lost.verdict == UNDECIDED
+    lost = replace(looked, surface=replace(looked.surface, gaussian_error=error))
+    assert lost.verdict(True, False).word == UNDECIDED
     error[:, 8:14] = 1e-12
-    some = replace(found, surface=replace(found.surface, gaussian_error=error))
-    assert some.verdict == POSITIVE
-    turned = found.surface.gaussian.copy()
+    some = replace(looked, surface=replace(looked.surface, gaussian_error=error))
+    assert some.verdict(True, False).word == POSITIVE
+    assert some.verdict(True, False).knowledge == AT_POINTS
+    assert some.verdict(True, True).word == MIXED
+    assert some.verdict(False, True).word == NEGATIVE
+
+
+def test_a_sign_is_seen_at_one_point_of_either_grid():
+    looked = FULL["sphere"].looked
+    assert looked.has(1)
+    assert not looked.has(-1)
+    turned = looked.surface.gaussian.copy()
     turned[0, 20, 20] *= -1
-    assert replace(found, surface=replace(found.surface, gaussian=turned)).verdict == MIXED
-    negative = replace(found.surface, gaussian=-found.surface.gaussian)
-    assert replace(found, surface=negative).verdict == NEGATIVE
+    assert replace(looked, surface=replace(looked.surface, gaussian=turned)).has(-1)
+    second = replace(looked.surface.second, negative=np.array([True]))
+    assert replace(looked, surface=replace(looked.surface, second=second)).has(-1)
 
 
-def test_a_surface_that_may_bend_is_not_called_flat():
-    found = FULL["constant"]
-    assert replace(found, bend_error=np.full_like(found.bend_error, 1.0)).verdict == UNDECIDED
-    bent = replace(found, mean_norm=np.full_like(found.mean_norm, 0.1))
-    assert bent.verdict == BENT
+def test_what_is_not_proved_flat_is_seen_at_points_and_may_not_bend():
+    looked = FULL["constant"].looked
+    said = looked.verdict(False, False)
+    assert (said.word, said.knowledge, said.points) == (PLANE, SEEN, 2 * 21**2)
+    assert replace(looked, planar=False).verdict(False, False).word == UNDECIDED
+    assert replace(looked, bends=True).verdict(False, False).word == BENT
 
 
 def test_wrong_cases_are_refused():

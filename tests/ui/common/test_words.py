@@ -268,7 +268,9 @@ LOST = replace(FLAT, gaussian_error=np.full_like(FLAT.gaussian_error, 1e6))
 
 def test_doubt_is_written_from_the_field():
     doubt = words.total_doubt
-    assert doubt(integral(0.0, 1e-9), FLAT, 0) == "flat: no curvature beyond rounding error"
+    assert doubt(integral(0.0, 1e-9), FLAT, 0) == (
+        "no curvature beyond rounding error, seen at 882 points, not proved"
+    )
     assert doubt(integral(0.0, 0.0), PROVED, 0) == (
         "flat (proved: it lies in the plane of three fixed values)"
     )
@@ -282,7 +284,8 @@ def test_doubt_is_written_from_the_field():
 def test_one_verdict_for_sentence_point_and_shares():
     """The same word everywhere, and shares that add up to one."""
     for surface, word, start in (
-        (FLAT, "flat", "flat"), (PROVED, "flat", "flat (proved"), (TORUS, "curved", "curved"),
+        (FLAT, "flat", "without curvature (seen at 882 points, not proved)"),
+        (PROVED, "flat", "flat (proved"), (TORUS, "curved", "curved, known at points: "),
         (LOST, "cannot tell", "undecided"),
     ):  # fmt: skip
         (verdict,) = surface.verdicts

@@ -59,13 +59,17 @@ def test_of_more_classes_it_is_the_largest():
     ("word", "shares", "start"),
     [
         (UNKNOWN, (0.0, 0.0, 0.0, 1.0), "∫|K| dA as measured; at no point is it known"),
-        (FLAT, (0.0, 0.0, 1.0, 0.0), "flat: no curvature beyond rounding error"),
-        (CURVED, (0.5, 0.3, 0.2, 0.0), "curved, dome-like on 50\u00a0% and saddle-like on 30"),
+        (FLAT, (0.0, 0.0, 1.0, 0.0), "no curvature beyond rounding error, seen at 961 points, not"),
+        (
+            CURVED,
+            (0.5, 0.3, 0.2, 0.0),
+            "curved, known at points: dome-like on 50\u00a0% and",
+        ),
     ],
 )
 def test_the_line_under_a_total_follows_the_verdict(word, shares, start):
     total = Integral(torch.tensor([4.0]), torch.tensor([0.1]), torch.tensor([True]))
-    verdict = Verdict(word, *shares, 0.0, 1e-9, "rigorous", None)
+    verdict = Verdict(word, *shares, 0.0, 1e-9, "rigorous", None, 961)
     assert words.final_doubt(CurvatureSummary("silu", 0, total, (verdict,))).startswith(start)
 
 
@@ -76,7 +80,7 @@ def _exact(number):
 @pytest.mark.parametrize(
     ("word", "total", "text"),
     [
-        (FLAT, (4.0, 0.1, True), "total curvature **0**: flat"),
+        (FLAT, (4.0, 0.1, True), "total curvature **0**: none seen at 961 points"),
         (CURVED, (4.0, 0.1, True), "total curvature **4.0 ± 0.1**"),
         (CURVED, (4.0, 0.1, False), "total curvature **at least 4.0 ± 0.1**"),
         (CURVED, (7.0, 3.0, True), "total curvature **7 ± 3, not known better**"),
@@ -84,7 +88,7 @@ def _exact(number):
     ],
 )
 def test_the_total_over_a_picture_has_its_doubt(word, total, text):
-    verdict = Verdict(word, 1.0, 0.0, 0.0, 0.0, 0.0, 1e-9, "rigorous", None)
+    verdict = Verdict(word, 1.0, 0.0, 0.0, 0.0, 0.0, 1e-9, "rigorous", None, 961)
     total = Integral(*map(_exact, total))
     assert words.caption_total(total, verdict, refined=True) == text
     assert words.caption_total(total, verdict) == text.replace(", not known better", "")
@@ -100,7 +104,7 @@ def test_totals_along_a_run_stand_over_their_frames():
     )
     lines = frame_words.captions(shown, "sigmoid", 0, False)
     assert all(frame_words.NOT_MEASURED in line for line in lines)
-    verdict = Verdict(CURVED, 1.0, 0.0, 0.0, 0.0, 0.0, 1e-9, "estimate", None)
+    verdict = Verdict(CURVED, 1.0, 0.0, 0.0, 0.0, 0.0, 1e-9, "estimate", None, 961)
     values = torch.arange(count) + 2.0
     error, complete = torch.full((count,), 0.1, dtype=torch.float64), torch.arange(count) != 1
     along = Integral(values, error, complete)
@@ -119,7 +123,7 @@ def test_totals_along_a_run_stand_over_their_frames():
             f" · {whose} 2\u00a0% of its triangle"
         )
     ends = words.ends_text({"ungated": None, "sigmoid": shown.final["sigmoid", 0]})
-    assert ends.startswith("At the end, sigmoid gate: curved, dome-like on 100")
+    assert ends.startswith("At the end, sigmoid gate: curved, seen at points: dome-like on 100")
     assert words.ends_text({"ungated": None, "sigmoid": None}) == ""
 
 

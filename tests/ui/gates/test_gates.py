@@ -1,6 +1,7 @@
 """Is what the page of gates draws and says that which was measured?"""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,18 +13,27 @@ from gating_core.theory import (
     GALLERY,
     law_at,
     measure_gate,
+    own_case,
     parse_formula,
     sphere_case,
 )
 from tests.ui.held import held_in
 from tests.ui.opening import component, mistakes, open_page, report
 from ui.gates import measured
-from ui.gates.frames import LAW_PARTS, measured_frames
+from ui.gates.frames import LAW_PARTS, frame_of, measured_frames
 from ui.gates.picture import drawable, gate_picture, settled_by
 from ui.gates.request import GRID_SIZE, STRENGTHS, GateRequest, resolve
 from ui.gates.shipped import numbers_of, picture_file, shipped
 from ui.gates.tile_pictures import SIZE
-from ui.gates.words import caption, law_latex, law_sentence, range_text, reading
+from ui.gates.words import (
+    caption,
+    law_latex,
+    law_sentence,
+    legend_notes,
+    no_gate_text,
+    range_text,
+    reading,
+)
 from ui.work import pool, shared
 
 PAGE, VIEW = "pages/3_Which_gates_curve.py", "gates_view"
@@ -44,7 +54,7 @@ def held(monkeypatch):
 def test_a_tile_says_what_is_measured_afresh(name):
     fresh = numbers_of(measure_gate(GALLERY[name], 1.0, square_grid(GRID_SIZE)))
     said = shipped()[name]
-    assert said.verdict == fresh.verdict
+    assert (said.verdict, said.knowledge) == (fresh.verdict, fresh.knowledge)
     assert (said.least, said.largest) == pytest.approx((fresh.least, fresh.largest), SLACK, 1e-12)
 
 
@@ -78,8 +88,8 @@ def test_all_strengths_of_a_gate_are_measured_before_trainings(monkeypatch):
 
 def test_the_sphere_turns_flat_and_is_one_over_r_squared():
     flat, mixed, full = measured_frames(GateRequest(radius=0.5), (0.0, 0.5, 1.0), 31)
-    assert (flat.verdict, full.verdict) == ("flat", "positively curved")
-    assert mixed.verdict == measure_gate(sphere_case(0.5), 0.5, square_grid(31)).verdict
+    assert (flat.whole.word, full.whole.word) == ("flat", "positively curved")
+    assert mixed.whole == measure_gate(sphere_case(0.5), 0.5, square_grid(31)).whole
     assert full.range == pytest.approx((4.0, 4.0), 1e-12)
     assert full.exact.agrees
     assert full.exact.deviation <= full.exact.allowed < 1e-11
@@ -131,7 +141,10 @@ def test_what_is_zero_within_its_error_is_read_off_as_zero_only_where_that_is_sm
 
 
 def test_what_is_not_known_does_not_count_among_what_is_known_to():
-    (frame,) = measured_frames(GateRequest("own", formula="(u+1e-14)*exp(v)"), (1.0,), 31)
+    measured = measure_gate(sphere_case(), 1.0, square_grid(31))
+    error = measured.surface.gaussian_error.copy()
+    error[0, 3, 5] = 10.0
+    frame = frame_of(replace(measured, surface=replace(measured.surface, gaussian_error=error)))
     known = np.isfinite(frame.known)
     assert frame.largest_error == frame.error[known].max()
     assert frame.largest_error < max(frame.range)
@@ -313,3 +326,77 @@ def test_bad_links_get_a_sentence_each(held):
     app = open_page(PAGE, case="torus", radius="9", formula="__import__('os')", level="7")
     assert not app.exception
     assert len(mistakes(app)) == 4
+
+
+# --- One source for legend, readout and sentence --------------------------------------------------
+
+
+def said_of(formula, strength=1.0):
+    """The caption, the paragraph and the legend of one's own ``formula``."""
+    frames = measured_frames(GateRequest("own", formula=formula), (0.0, strength), 61)
+    notes = legend_notes(gate_picture(frames), frames)
+    return frames[-1], caption(frames[-1]), reading(frames[-1], ""), notes[-1]
+
+
+@pytest.mark.parametrize("formula", ["1e59*(2+u*v)", "1/0", "1/(u-u)", "-1"])
+def test_where_there_is_no_gate_nothing_else_is_said(formula):
+    frame, line, paragraph, legend = said_of(formula)
+    assert line == "**no gate** anywhere on the chart · K not known"
+    assert "**no gate** anywhere on the chart" in paragraph
+    assert legend.startswith("K is known nowhere")
+    assert not np.isfinite(frame.known).any()
+    assert all(np.isnan(part).all() for part in frame.law_parts.values())
+
+
+def test_what_is_missed_by_the_grid_is_not_called_zero():
+    _, line, paragraph, legend = said_of("1+exp(-1e6*((u-0.017)^2+(v-0.017)^2))")
+    known = "**mixed**, known at points between the 7,442 looked at"
+    assert line.startswith(f"{known} · K = 0 on the grid, more between its points")
+    assert known in paragraph
+    assert legend.startswith("K = 0 at every grid point, not between")
+
+
+def test_what_is_too_small_for_colours_is_not_called_zero():
+    _, line, _, legend = said_of("1e5*(2+u*v)")
+    assert line.startswith("**mixed**")
+    assert legend.startswith("grey: |K| is at most 1.76e-10")
+
+
+@pytest.mark.parametrize(
+    ("formula", "words", "causes"),
+    [
+        ("1/(2+abs(u)+abs(v))", "**flat**, proved in every smooth piece", "(a kink)"),
+        ("2+abs(u-0.01)/(u-0.01)/2", "**flat**, proved", "(a kink or a pole or a jump)"),
+        ("1/(2+sqrt(u^2+v^2))", "**bent, not curved**, proved", "(a root or a logarithm of zero)"),
+        ("1/(3+u^2*v)", "**negatively curved** or K = 0, proved on the whole chart", ""),
+        ("u^2+0.1", "**bent, not curved**, proved on the whole chart", ""),
+        ("u*exp(v)", "**positively curved** or K = 0, proved wherever there is a gate", ""),
+    ],
+)
+def test_a_verdict_says_how_it_is_known_and_of_what(formula, words, causes):
+    frame, line, paragraph, legend = said_of(formula)
+    assert line.startswith(words)
+    assert words in paragraph
+    assert causes in paragraph
+    assert ("none that is smooth" in legend) == bool(causes)
+    if causes:
+        assert frame.breaks.any()
+        assert np.isnan(frame.gate[frame.breaks]).all()
+        at = tuple(np.argwhere(frame.breaks)[0])
+        assert f"the gate is 0.5, but not smooth, or not known to be {causes}" in no_gate_text(
+            frame, at, "the middle", 0.5
+        )
+
+
+def test_bending_in_colour_stands_first():
+    frame, *_ = said_of("1/(2+sqrt(u^2+v^2))")
+    text = caption(frame, "|H|")
+    assert text.index("|H| up to") < text.index("K = 0")
+    assert "in colour" in text
+    assert frame.largest_bend < 100
+
+
+def test_what_is_seen_only_is_not_called_flat():
+    frame = replace(frame_of(measure_gate(own_case("0.5"), 1.0, square_grid(31))))
+    seen = replace(frame, whole=replace(frame.whole, knowledge="seen at points"))
+    assert caption(seen).startswith("**no curvature**, seen at 1,922 points, not proved")

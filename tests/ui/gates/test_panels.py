@@ -160,7 +160,8 @@ def test_what_is_said_of_a_fit_comes_from_its_numbers(fitted):
 
 def test_the_maps_are_how_far_the_gate_and_k_are_off(fitted):
     gate, curvature = shape_figures(fitted)
-    wanted = gate_values(DesignedGate("sphere", fitted.size), square_grid(21))
+    points = square_grid(21).points
+    wanted = gate_values(DesignedGate("sphere", fitted.size), points).reshape(21, 21, 1)
     np.testing.assert_array_equal(gate.data[0].customdata[..., :1], fitted.fitted.gate - wanted)
     apart = fitted.fitted.surface.known[-1] - fitted.exact.surface.known[-1]
     np.testing.assert_array_equal(curvature.data[0].customdata[..., 0], apart)

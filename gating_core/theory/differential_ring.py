@@ -1,0 +1,293 @@
+"""Polynomials in the functions of formulas, with their derivatives and relations.
+
+Every function in an expression becomes a generator of a polynomial ring over the rationals, with
+its derivatives by the chain rule and the relation that it satisfies, if any: r a = 1 for a
+quotient, t^2 = a for a root, s^2 = 1 for the sign in |a| = s a, s^2 + c^2 = 1 for sine and cosine.
+Relations that are not used, such as exp(a) exp(-a) = 1, can only hide that a polynomial is zero.
+Numbers are the floats that they are read as, exactly.
+
+The polynomials are SymPy's, which PyTorch brings along; it is imported when first needed. Sizes are
+bounded, so that no formula takes long.
+Source: Bronstein, *Symbolic Integration I*, 2nd ed., chapter 3 (differential extensions).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from gating_core.theory.expression import (
+    Call,
+    Coordinate,
+    Expression,
+    Negative,
+    Number,
+    Operation,
+    constant,
+    parts_of,
+)
+
+MOST_PRODUCTS = 100_000  # of two terms, in all products of polynomials together
+MOST_TERMS = 40  # of a polynomial that is factored
+LARGEST_DEGREE = 12  # of one, in each generator
+Polynomial = Any  # SymPy's PolyElement
+SQUARED = ("root", "sign", "sine")  # kinds of generators whose square is something else
+POSITIVE = ("positive", "root")  # kinds that are nowhere negative
+
+
+class TooLarge(ArithmeticError):
+    """The polynomials became larger than is worth computing with."""
+
+
+@dataclass(frozen=True)
+class _Generator:
+    """A generator: its ``kind``, what its relation says it is made of, and its derivatives."""
+
+    kind: str
+    of: Polynomial
+    slopes: tuple[Polynomial, Polynomial]
+
+
+class DifferentialRing:
+    """Polynomials in u, v and one generator for every function in some expressions."""
+
+    def __init__(self, *expressions: Expression) -> None:
+        from sympy.polys.domains import QQ  # here: a third of a second, once a formula needs it
+        from sympy.polys.rings import ring
+
+        # Each node brings two generators at most, and its reciprocal one.
+        count = 3 * sum(not isinstance(x, Number | Coordinate) for e in expressions
+                        for x in parts_of(e))  # fmt: skip
+        self.ring, *gens = ring([f"x{i}" for i in range(count + 3)], QQ)
+        self.zero, self.one = self.ring.zero, self.ring.one
+        self._free = iter(gens[2:])
+        self._index = {gen: i for i, gen in enumerate(gens)}
+        self._generators: dict[Polynomial, _Generator] = {}  # in order of their making
+        self._known: dict[Any, Polynomial] = {}
+        self._left = MOST_PRODUCTS
+        self.u, self.v = gens[:2]
+
+    # Arithmetic within bounds.
+
+    def product(self, a: Polynomial, b: Polynomial) -> Polynomial:
+        self._left -= len(a) * len(b)
+        if self._left < 0:
+            raise TooLarge
+        return a * b
+
+    def power(self, a: Polynomial, n: int) -> Polynomial:
+        out = self.one
+        for _ in range(n):
+            out = self.product(out, a)
+        return out
+
+    # From expressions to polynomials.
+
+    def polynomial(self, x: Expression) -> Polynomial:
+        """The polynomial of an expression."""
+        if x not in self._known:
+            self._known[x] = self._polynomial(x)
+        return self._known[x]
+
+    def _polynomial(self, x: Expression) -> Polynomial:
+        if isinstance(x, Number):
+            return self.ring(self.ring.domain.from_sympy(_rational(x.value)))
+        if isinstance(x, Coordinate):
+            return self.u if x.name == "u" else self.v
+        if isinstance(x, Negative):
+            return -self.polynomial(x.of)
+        if isinstance(x, Operation):
+            if x.sign == "^":
+                return self._raised(x)
+            a = self.polynomial(x.left)
+            if x.sign == "/":
+                return self.product(a, self.reciprocal(x.right))
+            b = self.polynomial(x.right)
+            return self.product(a, b) if x.sign == "*" else a + b if x.sign == "+" else a - b
+        assert isinstance(x, Call)
+        return self._called(x)
+
+    def reciprocal(self, x: Expression) -> Polynomial:
+        """The polynomial of 1 / x: of a product or a quotient without a generator of its own."""
+        key = "1/", x
+        if key not in self._known:
+            self._known[key] = self._reciprocal(x)
+        return self._known[key]
+
+    def _reciprocal(self, x: Expression) -> Polynomial:
+        if isinstance(x, Negative):
+            return -self.reciprocal(x.of)
+        if isinstance(x, Operation) and x.sign == "/":
+            return self.product(self.polynomial(x.right), self.reciprocal(x.left))
+        if isinstance(x, Operation) and x.sign == "*":
+            return self.product(self.reciprocal(x.left), self.reciprocal(x.right))
+        if isinstance(x, Operation) and x.sign == "^" and not x.right.variables:
+            return self.polynomial(Operation("^", x.left, Negative(x.right)))
+        if isinstance(x, Call) and x.name == "sqrt":
+            return self.product(self.polynomial(x), self.reciprocal(x.of))
+        if isinstance(x, Call) and x.name == "abs":
+            return self.product(self._sign(x.of), self.reciprocal(x.of))
+        a = self.polynomial(x)
+        if not a:
+            raise ZeroDivisionError
+        if a.is_ground:
+            return self.ring(1 / a.LC)
+        r = next(self._free)
+        slopes = [self.product(-(r**2), slope) for slope in self.slopes(a)]
+        return self._made(r, "reciprocal", a, slopes)
+
+    def _raised(self, x: Operation) -> Polynomial:
+        if x.right.variables:
+            return self.polynomial(Call("exp", Operation("*", x.right, Call("log", x.left))))
+        power = constant(x.right)
+        if float(power).is_integer():
+            n = int(power)
+            return self.power(
+                self.polynomial(x.left) if n >= 0 else self.reciprocal(x.left), abs(n)
+            )
+        if float(2 * power).is_integer():
+            root = Call("sqrt", x.left)
+            n = int(2 * power)
+            return self.power(self.polynomial(root) if n >= 0 else self.reciprocal(root), abs(n))
+        a, below = self.polynomial(x.left), self.reciprocal(x.left)
+        t = next(self._free)
+        factor = self.product(t, below) * self.ring.domain.from_sympy(_rational(power))
+        return self._made(t, "positive", a, [self.product(factor, s) for s in self.slopes(a)])
+
+    def _called(self, x: Call) -> Polynomial:
+        a = self.polynomial(x.of)
+        slopes = self.slopes(a)
+        if x.name == "abs":
+            return self.product(self._sign(x.of), a)
+        if x.name == "sqrt":
+            below = self.reciprocal(x.of)
+            t = next(self._free)
+            half = self.product(t, below) * self.ring.domain(1, 2)
+            return self._made(t, "root", a, [self.product(half, s) for s in slopes])
+        if x.name in ("sin", "cos"):
+            s, c = next(self._free), next(self._free)
+            cosine = self._made(c, "free", a, [self.product(-s, d) for d in slopes])
+            sine = self._made(s, "sine", self.one - c**2, [self.product(c, d) for d in slopes])
+            self._known |= {Call("sin", x.of): sine, Call("cos", x.of): cosine}
+            return sine if x.name == "sin" else cosine
+        if x.name == "log":
+            below = self.reciprocal(x.of)
+            t = next(self._free)
+            return self._made(t, "free", a, [self.product(below, d) for d in slopes])
+        t = next(self._free)
+        factor, kind = {
+            "exp": (t, "positive"),
+            "tan": (self.one + t**2, "free"),
+            "tanh": (self.one - t**2, "free"),
+            "sigmoid": (t - t**2, "positive"),
+        }[x.name]
+        return self._made(t, kind, a, [self.product(factor, d) for d in slopes])
+
+    def _sign(self, x: Expression) -> Polynomial:
+        key = "sign", x
+        if key not in self._known:
+            s = next(self._free)
+            self._known[key] = self._made(s, "sign", self.one, [self.zero, self.zero])
+        return self._known[key]
+
+    def _made(self, t: Polynomial, kind: str, of: Polynomial, slopes: list) -> Polynomial:
+        self._generators[t] = _Generator(kind, of, (slopes[0], slopes[1]))
+        return t
+
+    # Derivatives.
+
+    def slopes(self, p: Polynomial) -> list[Polynomial]:
+        """The derivatives of ``p`` along u and v."""
+        found = [p.diff(self.u), p.diff(self.v)]
+        for t, made in self._generators.items():
+            along = p.diff(t)
+            if along:
+                found = [
+                    x + self.product(along, s) for x, s in zip(found, made.slopes, strict=True)
+                ]
+        return found
+
+    def derivatives(self, p: Polynomial) -> tuple[Polynomial, ...]:
+        """u, v, uu, uv, vv."""
+        u, v = (self.reduced_powers(x) for x in self.slopes(p))
+        (uu, uv), (_, vv) = self.slopes(u), self.slopes(v)
+        return u, v, uu, uv, vv
+
+    # Relations.
+
+    def reduced_powers(self, p: Polynomial) -> Polynomial:
+        """``p`` with squares of roots, signs and sines replaced."""
+        for t, made in reversed(self._generators.items()):
+            if made.kind in SQUARED:
+                p = self._squares(p, t, made.of)
+        return p
+
+    def reduced(self, p: Polynomial) -> Polynomial:
+        """A polynomial without reciprocals that has the sign of ``p``, zero if ``p`` is.
+
+        It is ``p`` times even powers of what was divided by.
+        """
+        for t, made in reversed(self._generators.items()):
+            if made.kind in SQUARED:
+                p = self._squares(p, t, made.of)
+            elif made.kind == "reciprocal":
+                p = self._cleared(p, t, made.of)
+        return p
+
+    def _squares(self, p: Polynomial, t: Polynomial, of: Polynomial) -> Polynomial:
+        """``p`` with t^2 replaced by ``of``."""
+        out = self.zero
+        for n, row in self._by_power(p, t).items():
+            out = out + self.product(self.product(row, self.power(of, n // 2)), t ** (n % 2))
+        return out
+
+    def _cleared(self, p: Polynomial, t: Polynomial, of: Polynomial) -> Polynomial:
+        """``p`` times the least even power of ``of`` = 1 / t that clears t from it."""
+        rows = self._by_power(p, t)
+        most = max(rows, default=0)
+        most += most % 2
+        out = self.zero
+        for n, row in rows.items():
+            out = out + self.product(row, self.power(of, most - n))
+        return out
+
+    def _by_power(self, p: Polynomial, t: Polynomial) -> dict[int, Polynomial]:
+        """The coefficients of ``p`` as a polynomial in t."""
+        at = self._index[t]
+        rows: dict[int, Polynomial] = {}
+        for monomial, coefficient in p.terms():
+            rest = (*monomial[:at], 0, *monomial[at + 1 :])
+            rows.setdefault(monomial[at], self.ring.zero.copy())[rest] = coefficient
+        return rows
+
+    def definite(self, p: Polynomial) -> int:
+        """1 if ``p`` >= 0 everywhere, -1 if ``p`` <= 0, 0 if that is not seen.
+
+        Seen from its factors: even powers, and polynomials whose monomials are all squares with
+        coefficients of one sign.
+        """
+        if len(p) > MOST_TERMS or any(n > LARGEST_DEGREE for n in p.degrees()):
+            return self._one_signed(p)
+        lead, factors = p.factor_list()
+        sign = 1 if lead > 0 else -1
+        for factor, n in factors:
+            sign *= self._one_signed(factor) if n % 2 else 1
+        return sign
+
+    def _one_signed(self, p: Polynomial) -> int:
+        positive = {self._index[t] for t, made in self._generators.items()
+                    if made.kind in POSITIVE}  # fmt: skip
+        signs = set()
+        for monomial, coefficient in p.terms():
+            if any(n % 2 and i not in positive for i, n in enumerate(monomial)):
+                return 0
+            signs.add(1 if coefficient > 0 else -1)
+        return signs.pop() if len(signs) == 1 else 0
+
+
+def _rational(number: float) -> Any:
+    from sympy import Rational
+
+    exact = Fraction(number)
+    return Rational(exact.numerator, exact.denominator)

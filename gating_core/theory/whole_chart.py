@@ -1,0 +1,181 @@
+"""The verdict on a gated sheet over its whole chart, and how it is known.
+
+Looked at are a grid, jittered points, and cells (`enclosure`), which also find where the gate is
+not smooth: no gate there. Of the rest the sign of K is *proved* by cells that have it everywhere,
+or by algebra; curvature beyond its bound is *known at points*; no curvature is *seen at points*.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+import torch
+
+from gating_core.geometry.cells import Examined, chart_cells, examine, grid_points_near
+from gating_core.geometry.surface import SurfaceResult
+from gating_core.geometry.verdict import AT_POINTS, FLAT, PROVED, SEEN
+from gating_core.theory.algebra import Algebra, algebra_of
+from gating_core.theory.enclosure import GateJudge
+from gating_core.theory.expression import parts_of
+from gating_core.theory.formula import Formula
+from gating_core.theory.law import Gate
+
+PLANE, BENT, POSITIVE, NEGATIVE, MIXED, UNDECIDED = VERDICTS = (
+    "flat", "bent, not curved", "positively curved", "negatively curved", "mixed", "undecided",
+)  # fmt: skip
+LEAST_KNOWN = 0.5  # share of the area: below it, no verdict of one sign
+# Numbers, names and signs of a formula times the cells that are judged, in all and before algebra
+# is tried: most of a second, and a tenth of that.
+MOST_WORK, QUICK_WORK = 1_200_000, 150_000
+FEWEST_PARTS = 8  # a shorter formula takes as long a cell
+ALGEBRA, ENCLOSURES = "algebra", "enclosures"
+
+
+@dataclass(frozen=True)
+class GateVerdict:
+    """What is said of a gated sheet: one of `VERDICTS`, and how that is known.
+
+    ``knowledge`` is one of `KNOWLEDGE`, or ``None`` where nothing is known; ``by`` what it is
+    proved by; ``weak`` whether K may be zero in places; ``between`` whether a sign of K was found
+    by enclosures alone. ``points`` were looked at. ``broken`` is
+    the share of the chart on which the gate has no derivatives, or may have none, for ``causes``
+    named; ``rough`` is the share on which it is not known whether it has any.
+    """
+
+    word: str
+    knowledge: str | None
+    points: int
+    by: str = ""
+    weak: bool = False
+    between: bool = False
+    broken: float = 0.0
+    causes: tuple[str, ...] = ()
+    rough: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Breaks:
+    """Where a gate is not smooth: a share of the chart, grid points (R, C), and possible causes."""
+
+    share: float
+    points: np.ndarray
+    causes: tuple[str, ...]
+    rough: float
+
+
+def breaks_of(gate: Gate, formulas: tuple[Formula, ...], axis: np.ndarray) -> Breaks:
+    """Find where the ``gate``, made of ``formulas`` if any, is not smooth, on an ``axis`` (R,)."""
+    examined, causes = _breaks_of_formulas(formulas) if formulas else _breaks(gate, ())
+    points = grid_points_near(examined.broken_cells, axis)
+    return Breaks(examined.broken, points, causes, examined.rough)
+
+
+def _breaks(gate: Gate, formulas: tuple[Formula, ...]) -> tuple[Examined, tuple[str, ...]]:
+    judge = GateJudge(gate, 0.0, formulas)
+    examined = examine(judge, _cells(MOST_WORK, formulas), signs=False)
+    return examined, judge.causes(examined.broken_cells) if len(examined.broken_cells) else ()
+
+
+@lru_cache(maxsize=64)
+def _breaks_of_formulas(formulas: tuple[Formula, ...]) -> tuple[Examined, tuple[str, ...]]:
+    """The same at every strength."""
+
+    def gate(points: torch.Tensor) -> torch.Tensor:
+        return torch.cat([formula(points) for formula in formulas], -1)
+
+    return _breaks(gate, formulas)
+
+
+@dataclass(frozen=True, eq=False)
+class Looked:
+    """What was seen of a gated sheet at the points of a grid and at as many jittered ones.
+
+    ``surface`` has one frame. ``bends`` and ``planar``: whether |H| exceeds its error at any point,
+    and whether all errors of bending are small; ``lost`` is the share of the grid without a gate.
+    """
+
+    surface: SurfaceResult
+    bends: bool
+    planar: bool
+    lost: float
+
+    @property
+    def points(self) -> int:
+        """How many points were looked at."""
+        return self.surface.verdicts[0].points
+
+    def has(self, sign: int) -> bool:
+        """Whether K has this ``sign``, 1 or -1, beyond its error at any point."""
+        surface, second = self.surface, self.surface.second
+        if second and (second.positive if sign > 0 else second.negative)[0]:
+            return True
+        return bool((surface.decided & (sign * surface.gaussian > 0)).any())
+
+    def verdict(self, up: bool, down: bool) -> GateVerdict:
+        """The verdict without proof, where K > 0 (``up``) and K < 0 (``down``) are known, or not.
+
+        One sign: K has it at every point whose sign is decided, K is known on at least half of the
+        area, and there is a gate on at least half of the chart.
+        """
+        (said,) = self.surface.verdicts
+        if up and down:
+            return GateVerdict(MIXED, AT_POINTS, self.points)
+        if up or down:
+            enough = max(said.undecided, self.lost) <= 1 - LEAST_KNOWN
+            word = POSITIVE if up else NEGATIVE
+            return GateVerdict(word, AT_POINTS, self.points) if enough else self.undecided
+        if said.word != FLAT or not (self.bends or self.planar):
+            return self.undecided
+        return GateVerdict(BENT if self.bends else PLANE, SEEN, self.points)
+
+    @property
+    def undecided(self) -> GateVerdict:
+        """That nothing is known."""
+        return GateVerdict(UNDECIDED, None, self.points)
+
+
+def gate_verdict(
+    looked: Looked, gate: Gate, strength: float, formulas: Sequence[Formula] = ()
+) -> GateVerdict:
+    """Judge a gated sheet over its whole chart.
+
+    ``formulas`` are those of the ``gate``, if it is made of any. What is proved holds wherever
+    there is a gate, and is said however little that is.
+    """
+    if looked.lost == 1:
+        return looked.undecided
+    up, down = looked.has(1), looked.has(-1)
+    judge = GateJudge(gate, strength, formulas)
+    proof = Algebra() if up or down else _algebra(formulas, strength)
+    for work in () if proof.flat else (QUICK_WORK, MOST_WORK):
+        if up and down:
+            break
+        examined = examine(judge, _cells(work, formulas))
+        up, down = up or examined.positive > 0, down or examined.negative > 0
+        if examined.one_sign and not (up and down):
+            return GateVerdict(POSITIVE if up else NEGATIVE, PROVED, looked.points, ENCLOSURES)
+        proof = _algebra(formulas, strength)  # it takes longer, where SymPy is not there yet
+        if proof.sign and (up or down):
+            word = POSITIVE if up else NEGATIVE
+            return GateVerdict(word, PROVED, looked.points, ALGEBRA, weak=True)
+    if proof.flat and (looked.bends or proof.plane):
+        return GateVerdict(BENT if looked.bends else PLANE, PROVED, looked.points, ALGEBRA)
+    found = looked.verdict(up, down)
+    between = (up, down) != (looked.has(1), looked.has(-1))
+    return replace(found, between=between and found.knowledge == AT_POINTS)
+
+
+def _cells(work: int, formulas: Sequence[Formula]) -> int:
+    parts = sum(1 for each in formulas for _ in parts_of(each.expression))
+    return max(work // max(parts, FEWEST_PARTS), len(chart_cells()))
+
+
+def _algebra(formulas: Sequence[Formula], strength: float) -> Algebra:
+    if strength == 0:
+        return Algebra(flat=True, plane=True)  # the sheet itself
+    if not formulas:
+        return Algebra()
+    return algebra_of(tuple(each.expression for each in formulas), strength)

@@ -1,0 +1,128 @@
+"""Is every function that is no map refused in one sentence, and none that is?"""
+
+import pytest
+import torch
+from hypothesis import given
+
+from gating_core.attention.config import AttentionConfig, GateConfig
+from gating_core.attention.stack import build_attention
+from gating_core.geometry.classics import SURFACES
+from gating_core.geometry.grid import square_grid
+from gating_core.geometry.surface import measure_surface
+from gating_core.jets.map_check import check_map
+from gating_core.jets.second_order import second_order_jet
+from gating_core.theory.formula import FormulaError, parse_formula
+from tests.core.theory.test_formula import TEXTS
+
+GRID = square_grid(21)
+
+
+def net(units=16, activation=torch.nn.Tanh):
+    with torch.random.fork_rng():
+        torch.random.manual_seed(3)
+        layers = torch.nn.Linear(2, units), activation(), torch.nn.Linear(units, 3)
+        return torch.nn.Sequential(*layers).double()
+
+
+BASE = net()
+HIDDEN = net(3)
+
+
+def with_dropout():
+    return torch.nn.Sequential(BASE[0], torch.nn.Dropout(0.5), *BASE[1:])
+
+
+def in_single_precision(x):
+    """As attention that casts its logits down for softmax, and back."""
+    weights = torch.softmax(HIDDEN(x), -1, dtype=torch.float32).to(x.dtype)
+    return weights @ torch.tensor([[1.0, 0, 0], [0, 1, 0], [1, 1, 1]], dtype=torch.float64)
+
+
+REFUSED = {  # a function that is no map, and part of the sentence
+    "centred": (lambda x: BASE(x - x.mean(0)), "a point alone than among others"),
+    "scaled by the batch": (lambda x: BASE(x / x.abs().amax(0)), "a point alone than among others"),
+    "sorted": (lambda x: BASE(x.sort(0).values), "a point alone than among others"),
+    "batch statistics": (
+        torch.nn.Sequential(BASE[0], torch.nn.BatchNorm1d(16).double(), *BASE[1:]),
+        "at a single point",
+    ),
+    "dropout": (with_dropout(), "other values when it is called again"),
+    "noise": (
+        lambda x: BASE(x) + torch.randn(len(x), 3, dtype=torch.float64) / 100,
+        "other values when it is called again",
+    ),
+    "item": (
+        lambda x: torch.stack([torch.stack([a, b, b * float(a)]) for a, b in x]),
+        "derivatives are not those of its values",
+    ),
+    "detached": (
+        lambda x: torch.cat([x, x[:, :1].detach() ** 2], -1),
+        "derivatives are not those of its values",
+    ),
+    "hidden single precision": (in_single_precision, "torch.float32 on the way"),
+    "a cast and back": (lambda x: BASE(x.float().double()), "torch.float32 on the way (float)"),
+    "bfloat16 inside": (lambda x: BASE(x).bfloat16().double(), "torch.bfloat16 on the way"),
+    "single precision out": (lambda x: BASE(x).float(), "returned torch.float32"),
+    "whole numbers": (lambda x: (x > 0).long(), "returned torch.int64"),
+    "complex": (lambda x: BASE(x).to(torch.complex128), "returned torch.complex128"),
+    "float32 weights": (torch.nn.Linear(2, 3), "convert it with double()"),
+    "tuple": (lambda x: (BASE(x), x), "returned a tuple"),
+    "dictionary": (lambda x: {"y": BASE(x)}, "returned a dict"),
+    "nothing": (lambda x: None, "returned a NoneType"),
+    "array": (lambda x: BASE(x).detach().numpy(), "returned a ndarray"),
+    "no channels": (lambda x: BASE(x).sum(-1), "must be (..., 8, D)"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_no_map_is_refused_in_one_sentence(name):
+    function, said = REFUSED[name]
+    with pytest.raises(ValueError, match="function") as caught, torch.no_grad():
+        measure_surface(function, GRID)
+    message = str(caught.value)
+    assert said in message
+    assert "\n" not in message
+
+
+def test_switched_off_they_are_maps():
+    for name in ("batch statistics", "dropout"):
+        function, _ = REFUSED[name]
+        with torch.no_grad():
+            assert measure_surface(function.eval(), GRID).verdicts[0].word == "curved"
+        function.train()
+
+
+def test_a_function_that_maps_each_point_by_itself_is_measured_as_it_is():
+    with torch.no_grad():
+        each = measure_surface(lambda x: torch.func.vmap(BASE)(x), GRID)
+        whole = measure_surface(BASE, GRID)
+    assert (each.bound_kind, whole.bound_kind) == ("estimate", "rigorous")
+    torch.testing.assert_close(torch.tensor(each.gaussian), torch.tensor(whole.gaussian))
+
+
+@pytest.mark.parametrize("activation", [torch.nn.ReLU, torch.nn.Tanh, torch.nn.Softplus,
+                                        torch.nn.GELU, torch.nn.Hardtanh])  # fmt: skip
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 300.0])
+def test_networks_are_maps_however_steep_or_kinked(activation, scale):
+    function = net(16, activation)
+    function[0].bias.data.zero_()  # so that every kink runs through the middle of the grid
+    second_order_jet(lambda x: function(scale * x), GRID.points)
+
+
+@pytest.mark.parametrize("name", SURFACES)
+def test_surfaces_in_closed_form_are_maps(name):
+    check_map(SURFACES[name].chart, GRID.points)
+
+
+def test_attention_is_a_map_though_nobody_says_so():
+    model = build_attention(AttentionConfig(depth=2, gate=GateConfig()), (0, 1))
+    second_order_jet(lambda x: model(x), GRID.points)
+
+
+@given(text=TEXTS)
+def test_formulas_are_maps(text):
+    try:
+        formula = parse_formula(text)
+    except FormulaError:
+        return
+    second_order_jet(formula, GRID.points)
