@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import torch
 
-from gating_core.experts.least_squares import one_at_a_time
 from gating_core.experts.students import Design, Student
+from gating_core.forward_mode import one_at_a_time
 
 UNDECIDED = 1e-9  # singular values of a Jacobian, relative to the largest, that count as zero
 MOVED = 1e-6  # of an expert's derivative, relative: what lies in open directions counts

@@ -6,31 +6,18 @@ Shapes: B problems, K residuals, P parameters.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 
 import torch
 
+from gating_core.forward_mode import one_at_a_time
 from gating_core.pauses import Pause
 
 FIRST_DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-1, 1e-10, 1e8
 EASED, RAISED = 0.3, 4.0  # factors of the damping after a step that was taken, or refused
 SOLVED = 1e-7  # cosine of the angle between the residuals and any column of the Jacobian
 CHUNK_NUMBERS = 400_000  # of Jacobians that are worked on at a time: they stay in the cache
-
-
-_forward = threading.Lock()  # torch's forward mode has one level for all threads of a process
-
-
-def one_at_a_time(derivative: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
-    """A ``derivative`` in forward mode that several threads may call."""
-
-    def locked(*arguments: torch.Tensor) -> torch.Tensor:
-        with _forward:
-            return derivative(*arguments)
-
-    return locked
 
 
 @dataclass(frozen=True, eq=False)

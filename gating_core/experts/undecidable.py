@@ -32,6 +32,7 @@ from gating_core.attention import (
 )
 from gating_core.attention.gate_kinds import GATE_GRANULARITIES
 from gating_core.checks import check_points, check_weights
+from gating_core.forward_mode import one_at_a_time
 
 POINTS_ALONG = 15  # of the grid where the outputs are differentiated
 NULL_SHARE = 1e-12  # of the largest singular value: smaller ones are null, roundings of it
@@ -98,7 +99,8 @@ def undecidable_directions(
     def outputs(weights: dict[str, torch.Tensor]) -> torch.Tensor:
         return functional_call(own, {**parameters, **weights}, (points,)).flatten()
 
-    jacobian = torch.cat([part.flatten(1) for part in jacfwd(outputs)(chosen).values()], 1)
+    parts = one_at_a_time(jacfwd(outputs))(chosen)
+    jacobian = torch.cat([part.flatten(1) for part in parts.values()], 1)
     singular = torch.linalg.svdvals(torch.linalg.qr(jacobian, mode="r").R)
     return Undecidable((singular / singular[0]).numpy(), theory_count(config))
 

@@ -1,5 +1,6 @@
 """Are as many directions undecidable as theory says, and do outputs stand still along them?"""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -191,3 +192,12 @@ def test_a_quarter_turn_exchanges_two_experts():
 def test_wrong_arguments_are_one_sentence(call, words):
     with pytest.raises(ValueError, match=words):
         call(build_attention(PLAIN, (0,)))
+
+
+def test_several_threads_count_as_one_does():
+    """Two visitors' pages may ask for it at once."""
+    model = build_attention(PLAIN, (3,))
+    alone = undecidable_directions(model).singular_values
+    with ThreadPoolExecutor(4) as pool:
+        each = [pool.submit(undecidable_directions, model) for _ in range(24)]
+        assert all(np.array_equal(one.result().singular_values, alone) for one in each)

@@ -1,0 +1,24 @@
+"""Torch's forward mode, used by several threads of a process."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+_lock = threading.Lock()  # forward mode has one level for all threads of a process
+
+
+def one_at_a_time(derivative: Callable[Given, Result]) -> Callable[Given, Result]:
+    """Return ``derivative``, which uses forward mode, as a function that several threads may call.
+
+    A call waits until the one before has returned; no such function may call another.
+    """
+
+    def locked(*arguments: Given.args, **named: Given.kwargs) -> Result:
+        with _lock:
+            return derivative(*arguments, **named)
+
+    return locked
