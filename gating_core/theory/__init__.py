@@ -53,9 +53,18 @@ from gating_core.theory.measure import (
     measure_any_gate,
     measure_gate,
 )
-from gating_core.theory.whole_chart import MIXED, NEGATIVE, PLANE, POSITIVE, VERDICTS, GateVerdict
+from gating_core.theory.whole_chart import (
+    BENT,
+    MIXED,
+    NEGATIVE,
+    PLANE,
+    POSITIVE,
+    VERDICTS,
+    GateVerdict,
+)
 
 __all__ = [
+    "BENT",
     "CAUSES",
     "COUNTEREXAMPLES",
     "FIRST_FORMULA",

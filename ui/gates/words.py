@@ -6,6 +6,7 @@ import numpy as np
 
 from gating_core.geometry import SEEN, knowledge_text
 from gating_core.theory import (
+    BENT,
     CAUSES,
     MIXED,
     NEGATIVE,
@@ -54,7 +55,7 @@ def verdict_text(frame: GateFrame) -> str:
         return f"**{whole.word}**"
     word = whole.word
     if whole.knowledge == SEEN:
-        word = {"flat": "no curvature", "bent, not curved": "bent, no curvature"}[word]
+        word = {PLANE: "without curvature", BENT: "bent, without curvature"}[word]
     where = "on the whole chart"
     if whole.broken or whole.rough:
         where = "in every smooth piece"
@@ -78,7 +79,7 @@ def _missed(frame: GateFrame) -> bool:
 def caption(frame: GateFrame, shown: str = "K") -> str:
     """The verdict of one frame, and the numbers behind it; what is ``shown`` in colour first."""
     bend = ""
-    if frame.largest_bend == frame.largest_bend and frame.whole.word != PLANE:
+    if frame.largest_bend > 0 and frame.whole.word != PLANE:  # not NaN
         bend = f" · |H| up to {short(frame.largest_bend)}"
     parts = [verdict_text(frame)]
     if shown == "|H|" and bend:
@@ -99,7 +100,8 @@ def caption(frame: GateFrame, shown: str = "K") -> str:
 
 def reading(frame: GateFrame, exact: str) -> str:
     """One paragraph: K in closed form, called ``exact``, and by the law, beside the measured."""
-    parts = [f"**At λ = {frame.strength:.2f}** the verdict is {verdict_text(frame)}."]
+    subject = "there is" if frame.share_lost == 1 else "the sheet is"
+    parts = [f"**At λ = {frame.strength:.2f}** {subject} {verdict_text(frame)}."]
     if frame.exact is not None:
         parts.append(_exact_text(frame, frame.exact, exact))
     elif 0 < frame.strength < 1:
@@ -115,8 +117,8 @@ def reading(frame: GateFrame, exact: str) -> str:
         )
     if frame.whole.broken:
         parts.append(
-            "Hatched, and not drawn across, is also where the gate has no derivatives, or may have"
-            f" none ({causes_text(frame.whole)})."
+            f"Where the gate has no derivatives, or may have none ({causes_text(frame.whole)}), it"
+            " is hatched, and nothing is drawn across."
         )
     if frame.whole.rough and frame.share_lost < 1:
         share = percent(frame.whole.rough)

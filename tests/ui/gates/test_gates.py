@@ -399,4 +399,4 @@ def test_bending_in_colour_stands_first():
 def test_what_is_seen_only_is_not_called_flat():
     frame = replace(frame_of(measure_gate(own_case("0.5"), 1.0, square_grid(31))))
     seen = replace(frame, whole=replace(frame.whole, knowledge="seen at points"))
-    assert caption(seen).startswith("**no curvature**, seen at 1,922 points, not proved")
+    assert caption(seen).startswith("**without curvature**, seen at 1,922 points, not proved")
