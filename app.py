@@ -8,7 +8,7 @@ with page(
     "Flat or curved?",
     question="Does this attention layer curve space?",
     lead="Attention that averages **fixed** values fills a **flat** sheet. A gate that multiplies"
-    " its outputs can **curve** it, and a flat cut through a curved sheet can be a loop.",
+    " its outputs can **curve** the sheet. A flat cut through a curved sheet can be a loop.",
 ):
     from ui.common.link_check import warn_about_link
     from ui.landing.controls import LANDING, explore_controls, front_controls

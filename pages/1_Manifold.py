@@ -7,7 +7,7 @@ from ui.common.page import page
 with page(
     "Manifold",
     question="What shape do the outputs fill?",
-    lead="A random model, twice: left without a gate, right the same weights with a gate.",
+    lead="A random model is shown twice: left without a gate, right the same weights with a gate.",
 ):
     from ui.common.link_check import warn_about_link
     from ui.manifold.controls import (

@@ -6,9 +6,9 @@ from ui.common.page import page
 
 with page(
     "Decision boundary",
-    question="Where does it draw the line?",
-    lead="Two kinds of attention learn the same points from the same start, many seeds each. Play"
-    " the run, drag it back, draw points of your own.",
+    question="Which decision boundary does it learn?",
+    lead="Two kinds of attention learn the same points from the same initial weights, with many"
+    " seeds. Play the run, drag it back, or draw points of your own.",
 ):
     from ui.common.link_check import warn_about_link
     from ui.decision_boundary import training
@@ -52,5 +52,5 @@ with page(
         if looking.open:
             with looking:
                 draw_inside(shown, measurement)
-        st.subheader("Take it with you", anchor=False)
+        st.subheader("Downloads", anchor=False)
         draw_downloads(shown, view, measurement)

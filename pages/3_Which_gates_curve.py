@@ -8,7 +8,7 @@ with page(
     "Which gates curve?",
     question="Which gates curve?",
     lead="A gate multiplies every point of the flat sheet (u, v, 1). Some gates curve it. Some only"
-    " bend it. Some do neither. The law says which.",
+    " bend it. Some do neither. The law below says which.",
 ):
     from ui.common.link_check import warn_about_link
     from ui.gates.controls import GATES

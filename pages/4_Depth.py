@@ -6,8 +6,9 @@ from ui.common.page import page
 
 with page(
     "Depth",
-    question="How does depth add up?",
-    lead="Trained stacks add each layer's output to its input: they curve **without** a gate, too.",
+    question="How does curvature grow with depth?",
+    lead="A stack is several attention layers in a row. Trained stacks add each layer's output to"
+    " its input, so they curve **without** a gate, too.",
 ):
     from ui.common.link_check import warn_about_link
     from ui.depth.controls import DEPTH, read_selection

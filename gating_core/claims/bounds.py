@@ -112,7 +112,7 @@ def _flat_wording(evidence: Charts, word: str, t: Thresholds) -> Wording:
         gated = evidence.count(GATED, CURVED)
         if gated:
             every = counted(len(evidence.of(GATED)), "gated model")
-            text += f" The same test finds {gated:,} of {every} curved, so it can tell."
+            text += f" The same test finds {gated:,} of {every} curved, so it can tell them apart."
     change = (
         "One model without a gate whose |K| exceeds its bound on this chart would contradict it."
         if not curved
@@ -135,9 +135,10 @@ C1 = Claim(
     " attention-weight chart, which is the theorem's setting: |K| must be below its rigorous"
     " bound on rounding at every point, and that bound at most {t.flat_bound:g}. There is no"
     " p-value: bounds are not statistics.",
-    verdict="Supported: all such models are flat, at least {t.fewest_seeds}. Not supported here: a"
-    " single one is known to be curved. Partly: none is curved, but some failed or could not be"
-    " decided. Not enough data: fewer than {t.fewest_seeds} are known to be flat.",
+    verdict="Supported: all models without a gate are flat, and they are at least"
+    " {t.fewest_seeds}. Not supported here: a single one is known to be curved. Partly: none is"
+    " known to be curved, but some failed or could not be decided. Not enough data: fewer than"
+    " {t.fewest_seeds} are known to be flat.",
     failures="A model that failed or could not be measured keeps the verdict from being"
     " “supported”: the claim is about every model." + NOT_DONE,
     needs=Needs(variants=("ungated",), parts=("base",)),
@@ -170,8 +171,8 @@ def _curved_wording(evidence: Charts, word: str, t: Thresholds) -> Wording:
         text += f" {evidence.positive(GATED):,} have K > 0 on some of their area."
         others = [n for n in ("additive", "pointwise") if evidence.count((n,), CURVED)]
         if others:
-            verb = "curve" if len(others) > 1 else "curves"
-            text += f" The {listed(others)} control {verb}, too: gating is one way among others."
+            verb = "controls curve" if len(others) > 1 else "control curves"
+            text += f" The {listed(others)} {verb}, too: gating is one way among others."
     few = f"{t.curved_share:.0%} of gated models were known to be curved"
     if word == SUPPORTED:
         change = f"It would fall if fewer than {few}, or none had K > 0."
@@ -197,8 +198,8 @@ C2 = Claim(
     " curvature. There is no p-value.",
     verdict="Supported: at least {t.curved_share:.0%} of at least {t.fewest_seeds} gated models are"
     " known to be curved, and at least one of them has K > 0 on some of its area. Partly: some"
-    " are curved, but fewer, or none positively. Not supported here: none is curved. Not enough"
-    " data: fewer models.",
+    " are known to be curved, but fewer, or none of them has K > 0. Not supported here: none is"
+    " known to be curved. Not enough data: fewer models.",
     failures="Failed and undecided models, and those without such a chart, count as not known to be"
     " curved." + NOT_DONE,
     needs=Needs(variants=("sigmoid", "headwise", "silu"), parts=("base",)),

@@ -131,7 +131,7 @@ def _wording(evidence: Equivalences, word: str, t: Thresholds) -> Wording:
             f"On {one.task} the difference is {signed(100 * of.paired.mean)} points"
             f" ({1 - 2 * t.level:.0%} interval {interval(low, high)}),"
             f" {'within' if of.equivalent else 'not known to be within'} ±{t.margin_points:g}"
-            f" point; the power is {share(of.power)}."
+            f" point. The power is {share(of.power)}."
         )
     lost = [
         f"{counted(len(one.failed), 'pair')} on {one.task}" for one in evidence.tasks if one.failed
@@ -195,18 +195,18 @@ C5 = Claim(
     name="C5",
     title="No better where it is straight",
     claim="Where the decision boundary is linear, gated models have no consistent advantage.",
-    test="Test accuracy on both linear tasks, sigmoid gate less ungated, seed by seed: equivalence"
+    test="Test accuracy on both linear tasks, sigmoid gate minus ungated, seed by seed: equivalence"
     " by two one-sided Student t tests at {t.level:.0%} each, with a margin of"
-    " {t.margin_points:g} point. Its power is that at the observed standard deviation if the"
+    " {t.margin_points:g} point. The power is that at the observed standard deviation if the"
     " true difference is zero.",
     verdict="Supported: equivalent on both tasks, with at least {t.fewest_seeds} pairs each."
-    " Partly: on both there is no advantage beyond the margin, but not equivalence on both; or one"
-    " passes and one does not. Not supported here: neither passes, though the power is at least"
-    " {t.power:.0%}, or the advantage is known to exceed the margin. Not enough data: fewer"
-    " pairs, one task only, or a task on which it fails with a power below {t.power:.0%}.",
-    failures="A failed model counts against the claim: its pair is put as far to either side as any"
-    " pair of the task, at least {t.lost_margins:g} margins. If that changes the verdict, it"
-    " is at most “partly”, or else “not enough data”." + NOT_DONE,
+    " Partly: neither task has an advantage beyond the margin, but equivalence does not hold on"
+    " both; or one task passes and one does not. Not supported here: neither passes, although the"
+    " power is at least {t.power:.0%}, or the advantage is known to exceed the margin. Not enough"
+    " data: fewer pairs, one task only, or a task that fails with a power below {t.power:.0%}.",
+    failures="A failed model counts against the claim: its pair gets the largest difference of any"
+    " pair of the task, with either sign, and at least {t.lost_margins:g} margins. If that changes"
+    " the verdict, the verdict is “partly” or “not enough data”." + NOT_DONE,
     needs=Needs(tasks=LINEAR),
     evidence=equivalences,
     decide=equal_on_linear_tasks,

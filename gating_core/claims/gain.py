@@ -207,21 +207,21 @@ def _changes(evidence: Differences, word: str, t: Thresholds) -> str:
             " small errors."
         )
     least = max(tasks, key=lambda one: one.p)
-    return f"One task without a certain difference; the nearest to it is {least.task}."
+    return f"One task without a significant difference. The nearest to that is {least.task}."
 
 
 def _better_wording(evidence: Differences, word: str, t: Thresholds) -> Wording:
     wording = _wording(evidence, word, t)
     controls = [
-        f"{sum(one.ahead(t.level) for one in of)} of {len(of)} against “{name}”"
+        f"{sum(one.ahead(t.level) for one in of)} of {len(of)} tasks (“{name}”)"
         for name, of in evidence.controls.items()
         if of
     ]
     if not controls:
         return wording
     text = (
-        f"{wording.sentences} Against the controls the gate is significantly ahead on"
-        f" {', '.join(controls)}: where a control gains as much, the gain does not need a gate."
+        f"{wording.sentences} The gate is significantly ahead of the controls on"
+        f" {', '.join(controls)}. Where a control gains as much, the gain does not need a gate."
     )
     return replace(wording, sentences=text)
 
@@ -267,12 +267,13 @@ C3 = Claim(
     name="C3",
     title="Trained gated models curve more",
     claim="After training, gated models have the higher representation curvature.",
-    test="Total absolute curvature ∫|K| dA over the query chart, sigmoid gate less ungated, seed by"
-    " seed: two-sided Student t tests at {t.level:.0%}, adjusted over the tasks by Holm. In the"
+    test="Total absolute curvature ∫|K| dA over the query chart, sigmoid gate minus ungated, seed"
+    " by seed: two-sided Student t tests at {t.level:.0%}, adjusted over the tasks by Holm. In the"
     " worst case the bounds on both totals' errors count against the claim.",
-    verdict="Supported: the gated models are significantly higher on every task of at least"
-    " {t.fewest_tasks} with {t.fewest_seeds} pairs each. Partly: on some. Not supported here:"
-    " on none. Not enough data: fewer tasks or pairs. Other gates are shown and do not decide.",
+    verdict="Supported: the gated models are significantly more curved on every task, and there are"
+    " at least {t.fewest_tasks} tasks with {t.fewest_seeds} pairs each. Partly: on some tasks. Not"
+    " supported here: on none. Not enough data: fewer tasks or pairs. Other gates are shown and do"
+    " not decide.",
     failures=PAIRS_FAILED + NOT_DONE + " An ungated total that is a lower estimate counts as"
     " failed; a gated one may stand, because it makes the difference too small.",
     needs=Needs(),
@@ -286,12 +287,13 @@ C4 = Claim(
     name="C4",
     title="Better where the boundary is not straight",
     claim="Gated models classify better where the decision boundary is nonlinear.",
-    test="Test accuracy on the nonlinear tasks, sigmoid gate less ungated, seed by seed: two-sided"
+    test="Test accuracy on the nonlinear tasks, sigmoid gate minus ungated, seed by seed: two-sided"
     " Student t tests at {t.level:.0%}, adjusted over the tasks by Holm. Controls stand beside:"
     " more parameters, an additive term, a pointwise nonlinearity, a constant gate.",
-    verdict="Supported: significantly better on every nonlinear task of at least {t.fewest_tasks}"
-    " with {t.fewest_seeds} pairs each. Partly: on some. Not supported here: on none. Not enough"
-    " data: fewer tasks or pairs. Controls do not decide; they say what a gain can be due to.",
+    verdict="Supported: the gated models are significantly better on every nonlinear task, and"
+    " there are at least {t.fewest_tasks} tasks with {t.fewest_seeds} pairs each. Partly: on some"
+    " tasks. Not supported here: on none. Not enough data: fewer tasks or pairs. Controls do not"
+    " decide. They say what a gain can be due to.",
     failures=PAIRS_FAILED + NOT_DONE,
     needs=Needs(tasks=NONLINEAR),
     evidence=partial(_differences, ACCURACY),

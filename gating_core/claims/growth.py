@@ -128,14 +128,13 @@ def _wording(evidence: Slopes, word: str, t: Thresholds) -> Wording:
         mean = np.nan if of.interval is None else of.interval.mean
         ends = fixed_interval(of.low, of.high, 4)
         parts.append(
-            f"{TITLES[name]} grows with exponent {fixed(mean, 4)} {ends}, where {slope:g} ±"
-            f" {tolerance:g} is wanted"
+            f"{TITLES[name][0].upper()}{TITLES[name][1:]} grows with exponent {fixed(mean, 4)}"
+            f" {ends}; the rule asks for {slope:g} ± {tolerance:g}."
         )
-    text = "; ".join(parts) + "."
-    text = text[0].upper() + text[1:]
+    text = " ".join(parts)
     if evidence.without:
         text += f" Without a slope: seed {spans(evidence.without)}."
-    text += " Other stacks need not do this: random ones collapse with depth."
+    text += " Other stacks need not do this: random stacks collapse with depth."
     return Wording(text, _table(evidence, t), _changes(word, t))
 
 

@@ -16,9 +16,9 @@ from gating_core.claims.models import Conditions, Models
 from gating_core.claims.rows import ModelRow
 
 PAIRS_FAILED = (
-    "A failed model counts against the claim: its pair is put as far to the wrong side as any pair"
-    " of the task is to either. If that changes the verdict, it is at most “partly”, or else “not"
-    " enough data”."
+    "A failed model counts against the claim: its pair gets the largest difference of any pair of"
+    " the task, with the sign that speaks against the claim. If that changes the verdict, the"
+    " verdict is “partly” or “not enough data”."
 )
 Range = tuple[float, float, float]  # a value, and between what it is known to lie
 Quantity = Callable[[ModelRow], Range | None]

@@ -135,14 +135,14 @@ def go_together(evidence: Relations, t: Thresholds) -> str:
 
 def _wording(evidence: Relations, word: str, t: Thresholds) -> Wording:
     proxy, exact = evidence.pooled[PROXY, PEARSON], evidence.pooled[EXACT, PEARSON]
-    text = "Within task and variant, r with test accuracy is"
-    text += f" {fixed(proxy.r)} {fixed_interval(proxy.low, proxy.high)} for the paper's proxy and"
-    text += f" {fixed(exact.r)} {fixed_interval(exact.low, exact.high)} for ∫|K| dA"
-    text += f" ({counted(exact.group_count, 'group')}, {counted(exact.seed_count, 'seed')});"
-    text += f" the paper reports {t.paper_r:g}."
+    text = "Within task and variant, test accuracy correlates with the paper's proxy at r ="
+    text += f" {fixed(proxy.r)} {fixed_interval(proxy.low, proxy.high)} and with ∫|K| dA at r ="
+    text += f" {fixed(exact.r)} {fixed_interval(exact.low, exact.high)}"
+    text += f" ({counted(exact.group_count, 'group')}, {counted(exact.seed_count, 'seed')})."
+    text += f" The paper reports {t.paper_r:g}."
     between = evidence.between[PROXY]
     if not np.isnan(between):
-        text += f" Over all models at once the proxy's r is {fixed(between)}, which mostly restates"
+        text += f" Over all models at once the proxy's r is {fixed(between)}. This mostly restates"
         text += " how tasks and gates differ."
     text += " " + _what_follows(proxy, exact)
     change = f"Intervals of both above zero, and the proxy's up to {t.paper_r:g}, would support it."
@@ -157,20 +157,20 @@ def _what_follows(proxy: PooledCorrelation, exact: PooledCorrelation) -> str:
         return "Whether they agree cannot be told: one of them has no interval."
     known = proxy.low > 0, exact.low > 0
     if known == (True, True):
-        return "They agree: so far as these groups go, the proxy stands for curvature."
+        return "The two agree: in these groups the proxy can stand for curvature."
     if known == (False, False):
-        return "They agree in that neither is known to be positive."
-    overlap = " Their intervals overlap, so that the two need not differ." * (
+        return "The two agree: neither is known to be positive."
+    overlap = " The intervals overlap, so the two need not differ." * (
         proxy.low <= exact.high and exact.low <= proxy.high
     )
     if known[0]:
         return (
-            "They disagree: accuracy is known to go with the proxy, which also sees warping,"
-            f" bending and the scale of the output, but not with curvature.{overlap}"
+            "The two disagree: accuracy is known to go with the proxy, but not with curvature. The"
+            f" proxy also contains warping, bending and the scale of the output.{overlap}"
         )
     return (
-        "They disagree: accuracy is known to go with curvature, but not with the proxy, in which"
-        f" warping, bending and the scale of the output are mixed with it.{overlap}"
+        "The two disagree: accuracy is known to go with curvature, but not with the proxy. The"
+        f" proxy also contains warping, bending and the scale of the output.{overlap}"
     )
 
 

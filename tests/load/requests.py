@@ -99,7 +99,7 @@ class Landing(Request):
     def numbers(self, session: Session) -> object:
         header = session.page.header(LANDING_VIEW)
         lines = [line for column in header["columns"] for line in column["captions"]]
-        choice = [text for text in session.page.texts if text.startswith("Shown is seed")]
+        choice = [text for text in session.page.texts if " is shown. It is one of the " in text]
         return header["readings"], lines, choice
 
 

@@ -134,10 +134,12 @@ def _beyond_text(count: int, frame: Frame) -> str:
     (left, right), (bottom, top) = frame
     return (
         f" The axes are cut at 10^{left:.0f} and 10^{right:.0f} for bounds, 10^{bottom:.0f} and"
-        f" 10^{top:.0f} for |K|: {counted(count, 'model')} beyond, whose numbers are extreme, are"
-        " triangles at the edge that point to where they lie; hover over one to read its numbers."
+        f" 10^{top:.0f} for |K|: {counted(count, 'model')} with extreme numbers are drawn as"
+        " triangles at the edge. They point to where they lie. Hover over one to read its numbers."
     )
 
 
 def _zero_text(zeros: int) -> str:
-    return f" {zeros} with K exactly 0, or without a bound, cannot be drawn here." * bool(zeros)
+    if not zeros:
+        return ""
+    return f" {counted(zeros, 'model')} with K exactly 0, or without a bound, cannot be drawn here."

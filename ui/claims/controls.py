@@ -50,36 +50,39 @@ class Address(Control):
 CLAIMED: Controls = table(
     Choice("claim", "Claim", words=tuple(CLAIMS), width="stretch"),
     Choice("rows", "Rows", words=(SHIPPED, HERE), width="stretch",
-        help="Shipped: the rows of a full study, which come with the app. Here: the rows of studies"
-        " on this server, also while one runs."),
+        help="A row has the results of one model. Shipped: the rows of a full study, which come"
+        " with the app. Here: the rows of studies on this server, also while one runs."),
     Choice("wide", "Drawn", words=PICTURES, width="stretch",
         help="The sigmoid gate decides the verdict. All: other gates and the controls are drawn,"
-        " too. They do not decide; they show what else can explain a gain."),
+        " too. They do not decide. They show what else can explain a gain."),
     Choice("measure", "Measure", words=MEASURES, width="stretch",
-        help="The paper's proxy for local nonlinearity, or the total absolute curvature."),
+        help="Accuracy is compared with this: the paper's proxy for local nonlinearity, or the"
+        " total absolute curvature."),
     Choice("study", "Study", words=STUDIES, width="stretch",
-        help="Quick: four tasks, four variants, 16 seeds, under half a minute. Full: eight tasks,"
-        " eight variants, 32 seeds, and depth, n and tokens varied: some five minutes."),
+        help="Quick: four tasks, four variants, 16 seeds. It takes under half a minute. Full: eight"
+        " tasks, eight variants, 32 seeds; depth, n and tokens are varied. It takes some five"
+        " minutes."),
     Choices("tasks", "Tasks", words=tuple(TASKS), most=len(TASKS), shown_instead=FULL_STUDY,
-        help="None: the eight of the full study."),
+        help="If none is chosen: the eight of the full study."),
     Choices("variants", "Variants", words=tuple(VARIANTS), most=len(VARIANTS),
-        shown_instead=FULL_STUDY, help="None: the eight of the full study."),
+        shown_instead=FULL_STUDY, help="If none is chosen: the eight of the full study."),
     Choices("study_parts", "Parts of the grid", field="parts", words=PARTS, most=len(PARTS),
         shown_instead=FULL_STUDY,
-        help="Base: one layer, n = 3, from memory. Depth, values (n) and tokens are varied each"
-        " alone, for four tasks, ungated and sigmoid. Stacks: the structured regime. None: all."),
+        help="Base: one layer, n = 3, values from memory. Depth, values (n) and tokens are each"
+        " varied alone, for four tasks, ungated and sigmoid. Stacks: the structured regime of C7."
+        " If none is chosen: all."),
     Choice("only", "For", words={ALL_CLAIMS: "", **{name: name for name in CLAIMS}},
         shape="selectbox",
-        help="Only what one claim needs, and what is trained in the same batch."),
+        help="Runs only what one claim needs, and what is trained in the same batch."),
     Number("many", "Seeds", field="seed_count", within=LIMITS["seed_count"], step=1),
     Number("study_steps", "Steps", field="steps", within=BOUNDARY_STEPS, step=50,
-        help="Of training. Verdicts use the rows with the most common number of steps; other rows"
-        " are set aside."),
+        help="Steps of training. Verdicts use the rows with the most common number of steps. Other"
+        " rows are set aside."),
     Flag("product", "Complete product",
-        help="Every task and variant in every setting: depth × n × source. Then Parts decide only"
-        " whether stacks are included."),
+        help="Every task and variant in every setting: depth × n × source. Parts of the grid then"
+        " decide only whether stacks are included."),
     Address("scheduler", "Address of a Dask scheduler",
-        help="Empty: two processes of this machine."),
+        help="If this is empty, two processes of this machine are used."),
     Fold("run_study", "Run the study here: quick, full, or your own selection"),
     Fold("numbers", "All numbers of the claim, its whole rule, and what is missing"),
     Fold("models", "The trained models: each opens on *Decision boundary*"),

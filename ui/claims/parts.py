@@ -96,7 +96,7 @@ def draw_table(result: ClaimsResult) -> None:
         chosen=chosen, on_choose=choose_claim,
     )  # fmt: skip
     rule = result.claim.rule
-    st.caption(f"**The rule of {chosen}, written before the numbers.** {rule['The verdict']}")
+    st.caption(f"**The rule of {chosen}, written before the results.** {rule['The verdict']}")
     shipped = not result.source.path
     parts = (
         words.rows_text(judged.model_count, judged.stack_count, judged.seeds,

@@ -86,7 +86,7 @@ def _draw_running(status: Status) -> None:
         text = "its processes start"
     st.progress(share, text=f"Study {_options(status)}: {text}")
     stopping, mine = status.state == State.STOPPING, measured.may_stop(status)
-    about = None if mine else "Only the visitor who started it may stop it, while still here."
+    about = None if mine else "Only the visitor who started it may stop it, and only on this visit."
     for label, why in (("Pause", State.PAUSED), ("Cancel", State.CANCELLED)):
         st.button(
             "Stopping …" if stopping and label == "Pause" else label, key=f"claims_{label}",
@@ -156,6 +156,6 @@ def draw_study(status: Status) -> None:
     else:
         about.caption(
             f"{words.size_text(request.selection.size, request.seconds)} It goes on when this tab"
-            " is closed. The same from a shell:"
+            " is closed. This command does the same:"
         )
     fold.code(command(request, store_path()), language="bash")

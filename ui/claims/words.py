@@ -29,8 +29,8 @@ def aside_text(models: int) -> str:
     if not models:
         return ""
     return (
-        f"Set aside: {counted(models, 'model')} of another version or number of steps than most,"
-        " or trained twice."
+        f"Set aside: {counted(models, 'model')}. They have another version or number of steps than"
+        " most, or were trained twice."
     )
 
 
@@ -43,7 +43,7 @@ def version_text(version: str, shipped: bool) -> str:
             f"They are of version {version} of the study; version {STUDY_VERSION} runs here. A new"
             " run adds its own rows and keeps these."
         )
-    checked = ": recomputed sample identical" if shipped else ""
+    checked = "; a recomputed sample was identical" if shipped else ""
     return f"Version {version} of the study{checked}."
 
 
@@ -80,7 +80,7 @@ def size_text(size: Size, seconds: float) -> str:
     parts = [counted(size.models, "model")] * bool(size.models)
     parts += [counted(size.stacks, "stack")] * bool(size.stacks)
     return (
-        f"{' and '.join(parts)}, without those that are there already: about"
+        f"{' and '.join(parts)}, without those that are there already. This takes about"
         f" {rough_time_text(seconds)} on two cores, perhaps half or twice that."
     )
 

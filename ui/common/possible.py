@@ -6,7 +6,7 @@ import math
 
 from gating_core.attention import MECHANISMS
 
-SOURCES_HELP = "Slots are the same for all inputs; tokens move with the input. " + " ".join(
+SOURCES_HELP = "Slots are the same for all inputs. Tokens change with the input. " + " ".join(
     f"*{name}*: {mechanism.come_from}." for name, mechanism in MECHANISMS.items()
 )
 

@@ -52,7 +52,7 @@ def layers_text(depth: int) -> str:
 
 def crease_text() -> str:
     """Say what is outlined on surfaces and charts."""
-    return f"teal: the most curved {percent(MOST_CURVED)}, where it holds a quarter of the total"
+    return f"teal: the most curved {percent(MOST_CURVED)}, if it holds a quarter of the total"
 
 
 def plus_minus(value: float, error: float, least: float = -math.inf) -> str:
@@ -225,10 +225,10 @@ def total_text(total: Integral, flat: bool) -> str:
 
 
 def settled_total_text(total: Integral, flat: bool) -> str:
-    """Return `total_text`, with a word where that is known to a half of itself, not to a tenth."""
+    """Return `total_text`; say so where its error is between a tenth and a half of it."""
     text = total_text(total, flat)
     doubtful = not flat and bool(total.settled()) and not bool(total.sure())
-    return f"{text}, not known better" if doubtful else text
+    return f"{text}, only roughly known" if doubtful else text
 
 
 def doubt_text(total: Integral, verdict: Verdict) -> str:
@@ -239,21 +239,21 @@ def doubt_text(total: Integral, verdict: Verdict) -> str:
         return f"no curvature beyond rounding error, {knowledge_text(SEEN, verdict.points)}"
     if not total.settled():
         return (
-            "the surface folds too sharply: the sampled points show"
-            f" {short(float(total.value))}, and more may hide between them"
+            "the surface folds too sharply: the sampled points add up to"
+            f" {short(float(total.value))}, and there may be more between them"
         )
     if not bool(total.complete):
         share = percent(verdict.unresolved)
         return f"a lower estimate: on {share} of the points the tangent plane is not resolved"
     if verdict.word == UNKNOWN:
-        return "∫|K| dA as measured; at no point is it known to be more than rounding"
-    return f"∫|K| dA, free of units; ±: {_bound(verdict)} and sampling error"
+        return "∫|K| dA as measured; no point is known to have more than rounding"
+    return f"∫|K| dA has no unit; ± is its {_bound(verdict)} plus its sampling error"
 
 
 def bound_text(verdict: Verdict) -> str:
     """Say how small the errors are of a surface that is called flat."""
     if verdict.proof is not None:
-        return f"K = 0 exactly, whatever rounding says: {verdict.proof}."
+        return f"the surface is exactly flat (K = 0), because {verdict.proof}."
     return (
         f"|K| is below {power_of_ten(verdict.typical_error)} at half of the points, and nowhere"
         f" above its {_bound(verdict)}."
@@ -315,7 +315,7 @@ def paired_text(difference: MeanInterval, count: int, name: str) -> str:
     tenths, width = _tenths(difference)
     if abs(tenths) <= width:
         points = points_text(difference)
-        return f"**No difference that {count} seeds can show**: {points} points, paired"
+        return f"**{count} seeds cannot show a difference**: {points} points, paired"
     verb = "helps" if tenths > 0 else "hurts"
     by = f"{abs(tenths) / 10:.1f} ± {width / 10:.1f} points"
     return f"**{name[:1].upper()}{name[1:]} {verb} by {by}**, paired over {count} seeds"
@@ -330,7 +330,7 @@ def difference_text(difference: MeanInterval, count: int, name: str, against: st
     tenths, width = _tenths(difference)
     if abs(tenths) <= width:
         return (
-            f"**No difference that {count} seeds can show** between {name} and {against}:"
+            f"**{count} seeds cannot show a difference** between {name} and {against}:"
             f" {points_text(difference)} points, paired by seed."
         )
     verb = "helps" if tenths > 0 else "hurts"

@@ -1,1 +1,1 @@
-"""Where does it draw the line? The Decision boundary page."""
+"""Which decision boundary does it learn? The Decision boundary page."""

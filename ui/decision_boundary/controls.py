@@ -89,7 +89,7 @@ VIEW = table(
     Choice("who", "Seed that is shown", field="which", words=(*WHO, "picked"), shape="selectbox",
         help=page_text("who_help")),
     Choice("paint", "Colour by", words=PAINTS, width="stretch"),
-    Flag("discrete", "Discrete: the likeliest class"),
+    Flag("discrete", "Discrete: show the likeliest class"),
     Flag("test_points", "Test points", field="tested"),
     of=BoundaryView(),
 )  # fmt: skip

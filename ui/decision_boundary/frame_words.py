@@ -65,13 +65,13 @@ def theorem_text(setting: Setting) -> str:
 def shown_text(run: TrainedRun, member: int, chosen: str) -> str:
     """Return which seed is shown, and why."""
     if chosen == "picked":
-        why = "which you picked"
+        why = "You picked it"
     elif (whose := WHO[chosen]) is None:
-        why = "whose difference on new points is the typical one (the median of all seeds)"
+        why = "Its difference on new points is the typical one (the median of all seeds)"
     else:
         side, which = whose
-        why = f"the {which} of the {side} model on its training points"
-    return f"Shown: seed {run.task.seeds[member]}, {why}."
+        why = f"It is the {which} of the {side} model on its training points"
+    return f"Seed {run.task.seeds[member]} is shown. {why}."
 
 
 def _step_text(run: TrainedRun, frame: int) -> str:
@@ -80,10 +80,12 @@ def _step_text(run: TrainedRun, frame: int) -> str:
     means = [f"{TITLES[name]} {mean_text(shares, decimals)}" for name, shares in both.items()]
     base = base_shares(run)
     if not any(has_learned(shares, base) for shares in both.values()):
+        guess = guess_text(run)
         yet = "" if run.complete and run.steps[frame] == run.steps[-1] else " yet"
         return (
             f"Step {run.steps[frame]}. **Neither has learned much{yet}:** {' and '.join(means)} of"
-            f" new points right; {guess_text(run)}. {verdict(run, frame, learned=False)}"
+            f" new points right. {guess[0].upper()}{guess[1:]}."
+            f" {verdict(run, frame, learned=False)}"
         )
     if base.mean() >= LOPSIDED / run.task.class_count:
         means.append(guess_text(run))
@@ -162,13 +164,10 @@ def captions(
     accuracies = run.variants[name].ensemble.test_accuracy[frames, member]
     totals = _totals(shown, (name, member), len(frames), going)
     lines = []
-    for index, (step, accuracy, total) in enumerate(
-        zip(run.steps[frames], accuracies, totals, strict=True)
-    ):
+    for index, (accuracy, total) in enumerate(zip(accuracies, totals, strict=True)):
         line = f"**{percent(float(accuracy))}** of new points right · {total}"
         if filled is not None and not np.isnan(filled[index]):
-            whose = "training uses" if step else "the first weights use"
-            line += f" · {whose} {percent(float(filled[index]))} of its triangle"
+            line += f" · the sheet covers {percent(float(filled[index]))} of its triangle"
         if gaussian is not None and (unknown := float(np.isnan(gaussian[index]).mean())):
             line += f" · K is not known at {percent(unknown)} of the points"
         lines.append(line)
@@ -196,8 +195,8 @@ def axes_text(variants: dict[str, ClassifierFrames], axes: dict[str, Axes]) -> s
     whose = "both models'" if len(where) == len(axes) else f"the {where[0]} model's"
     shares = [f"{percent(axes[side].share(variants[side].values[-1]))} ({side})" for side in where]
     text = (
-        f"Drawn along three principal components of {whose} final points, which hold"
-        f" {' and '.join(shares)} of the variance."
+        f"The pictures are drawn along three principal components of {whose} final points. These"
+        f" hold {' and '.join(shares)} of the variance."
     )
     planes = {side: classifier_planes(variants[side], axes[side]) for side in where}
     fits = {side: plane[2] for side, plane in planes.items() if plane is not None}
@@ -207,10 +206,10 @@ def axes_text(variants: dict[str, ClassifierFrames], axes: dict[str, Axes]) -> s
     if not missing:
         dims = sorted({variants[side].values.shape[-1] for side in where})
         all_dims = f"{' or '.join(map(str, dims))} dimensions"
-        return f"{text} The classifier's plane decides there as in all {all_dims}."
-    when = "At every step" if not any(fits[side].any() for side in missing) else "At some steps"
+        return f"{text} The classifier's plane decides in them as in all {all_dims}."
+    when = "at any step" if not any(fits[side].any() for side in missing) else "at some steps"
     models = f"{' and '.join(missing)} {'models' if len(missing) > 1 else 'model'}"
-    return f"{text} {when} the plane of the {models} does not fit these three components."
+    return f"{text} The plane of the {models} does not fit these three components {when}."
 
 
 def frames_text(run: TrainedRun, drawn: int) -> str:

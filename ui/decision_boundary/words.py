@@ -43,7 +43,7 @@ def verdict(run: TrainedRun, frame: int = -1, learned: bool = True) -> str:
     gap, count = mean_interval(after - before), len(before)
     if learned:
         return difference_text(gap, count, TITLES[right], TITLES[left])
-    return f"Their difference, the mean of the {count} seeds' own: {points_text(gap)} points."
+    return f"The mean difference over {count} seeds is {points_text(gap)} points."
 
 
 def has_learned(accuracy: np.ndarray, base: np.ndarray) -> bool:
@@ -98,8 +98,8 @@ def table_note(run: TrainedRun) -> str:
         parts.append(f"No better than that: {', '.join(idle)}.")
     if run.setting.own is not None:
         parts.append(
-            "Seeds differ in their start and in which of your points they train on: the interval"
-            " does not say what other points would have done."
+            "Seeds differ in their initial weights and in which of your points they train on. The"
+            " interval does not say what other points would have done."
         )
     return " ".join(parts)
 
@@ -180,14 +180,14 @@ def caption_total(total: Integral, verdict: Verdict, refined: bool = False) -> s
         return f"total curvature **0**: {flat_text(verdict)}"
     text = settled_total_text(total, flat=False) if refined else total_text(total, flat=False)
     if text == UNKNOWN:
-        return f"total curvature: {text}, it folds too sharply"
+        return f"total curvature: {text}, the sheet folds too sharply"
     return f"total curvature **{text}**"
 
 
 def ends_text(ends: dict[str, CurvatureSummary | None]) -> str:
     """Return how sure the totals after the last step are, by variant; only of those measured."""
     return " ".join(
-        f"At the end, {TITLES[name]}: {final_doubt(summary)}."
+        f"At the last step, {TITLES[name]}: {final_doubt(summary)}."
         for name, summary in ends.items()
         if summary is not None
     )
@@ -221,15 +221,17 @@ def split_text(own: OwnData, train_share: float) -> str:
     total, train = len(own.labels), sum(train_counts(own, train_share))
     test = total - train
     parts = [
-        f"Each seed trains on {train} of the {total} points, its own draw, and is tested on the"
-        f" other {test}."
+        f"Each seed draws {train} of the {total} points for training. It is tested on the other"
+        f" {test}."
     ]
     if test < COARSE_BELOW:
         parts.append(
-            f"That is few: one more point right moves a test accuracy by {100 / test:.0f} points."
+            f"These are few: one more right point moves a test accuracy by {100 / test:.0f} points."
         )
     single = [own.names[label] for label, size in Counter(own.labels.tolist()).items() if size == 1]
     if single:
         names = ", ".join(map(quote, sorted(single)))
-        parts.append(f"Of the classes {names} there is one point each: trained on, never tested.")
+        parts.append(
+            f"The classes {names} have one point each. It is used for training, never for testing."
+        )
     return " ".join(parts)

@@ -202,8 +202,8 @@ def _draw_training(view: DepthView) -> None:
             f" (means of {SHIPPED.seed_count} seeds)."
         )
     st.caption(
-        f"{source} Task: {SHIPPED.task}, {SHIPPED.points} points, {SHIPPED.steps} steps, residual;"
-        f" each depth is trained separately.{accuracy}"
+        f"{source} Task: {SHIPPED.task}, {SHIPPED.points} points, {SHIPPED.steps} steps, residual"
+        f" connection. Each depth is trained separately.{accuracy}"
     )
 
 
@@ -215,6 +215,6 @@ def _draw_every(view: DepthView) -> None:
     results = {REGIMES[name].title: x for name, x in measured.RESULTS.cached(REGIMES).items()}
     results |= {f"trained, {name}": result for name, result in trained.results.items()}
     quantity = QUANTITIES[view.shown.quantity]
-    st.markdown(f"**{quantity.title.capitalize()}** ({quantity.symbol})")
+    st.markdown(f"**{words.title_of(quantity)}** ({quantity.symbol})")
     st.table([words.row(name, x.curves[view.shown.quantity]) for name, x in results.items()])
     st.caption(section("depth", "exponents", small=f"{STRUCTURED_LIMIT:g}"))

@@ -19,6 +19,7 @@ from gating_core.experiments.depth import (
     Curve,
     DepthResult,
     Exponent,
+    Quantity,
     cap_curvature,
 )
 from gating_core.geometry import UNKNOWN, Integral, SurfaceResult
@@ -48,19 +49,23 @@ def exponent_text(exponent: Exponent) -> str:
     return plus_minus(exponent.interval.mean, exponent.interval.half_width)
 
 
+def title_of(quantity: Quantity) -> str:
+    """Return a quantity's title as it begins a sentence."""
+    return quantity.title[:1].upper() + quantity.title[1:]
+
+
 # --- The chart ------------------------------------------------------------------------------------
 
 
 def summary(drawn: list[ChartCurve]) -> str:
     """Return what the seeds show of the curves and what they do not decide, with exponents."""
-    title = QUANTITIES[drawn[0].quantity].title.removeprefix("the ")
-    title = title[:1].upper() + title[1:]
+    name = title_of(QUANTITIES[drawn[0].quantity])
     decided = [_clause(each) for each in drawn if each.curve.course.word != UNDECIDED]
     undecided = [_clause(each) for each in drawn if each.curve.course.word == UNDECIDED]
-    parts = [f"{title}: {'; '.join(decided)}."] if decided else []
+    parts = [f"{'It' if place else name} {clause}." for place, clause in enumerate(decided)]
     if undecided:
-        lead = "Undecided" if decided else f"{title}, undecided"
-        parts.append(f"{lead} by these seeds: {'; '.join(undecided)}.")
+        lead = "It" if decided else name
+        parts.append(f"{lead} is undecided by these seeds: {'; '.join(undecided)}.")
     return " ".join([*parts, *_gate_effect(drawn)])
 
 
@@ -98,7 +103,7 @@ def _gate_effect(drawn: list[ChartCurve]) -> list[str]:
     mean = mean_interval(change)
     text = plus_minus(mean.mean, mean.half_width)
     if abs(mean.mean) <= mean.half_width:
-        return [f"No difference between their exponents that {len(change)} seeds can show: {text}."]
+        return [f"{len(change)} seeds cannot show a difference between the exponents: {text}."]
     return [f"The gate changes the exponent by {text}."]
 
 
@@ -113,8 +118,8 @@ def missing_seeds(drawn: list[ChartCurve]) -> str:
         return ""
     where = ", ".join(f"{title} from {layers_text(depth)} on" for title, depth in first.items())
     return (
-        f"Open rings: not all of {len(drawn[0].curve.values)} seeds are known ({where}). The median"
-        " is that of the others. Where fewer than half are known, the curve ends."
+        f"An open ring: not all of {len(drawn[0].curve.values)} seeds are known ({where}). The"
+        " median is that of the others. The curve ends where fewer than half are known."
     )
 
 
@@ -131,8 +136,7 @@ def spread(drawn: list[ChartCurve]) -> str:
 
 def alt_text(drawn: list[ChartCurve]) -> str:
     """Return the finding, for those who do not see the chart."""
-    title = QUANTITIES[drawn[0].quantity].title
-    return f"{title[:1].upper()}{title[1:]} against layers: " + "; ".join(
+    return f"{title_of(QUANTITIES[drawn[0].quantity])} against layers: " + "; ".join(
         f"{each.title} {each.curve.course.word}, exponent"
         f" {exponent_text(each.curve.course.whole)}" for each in drawn
     )  # fmt: skip
@@ -249,8 +253,8 @@ def theory_text(results: dict[str, DepthResult]) -> str:
         depth = int(curve.depths[-1])
         ellipsoid = np.median(cap_curvature(2 * depth * strong.eps))
         cap = (
-            f"Strong gates, after {depth} layers: the measured median is {short(curve.median[-1])},"
-            f" the cap of equally small steps has {short(ellipsoid)}."
+            f"With strong gates, after {depth} layers, the measured median is"
+            f" {short(curve.median[-1])}. The cap with the same a has {short(ellipsoid)}."
         )
     stacks = [
         f"{REGIMES[name].title}: diameter {result.curves['diameter'].course.word}, total curvature"

@@ -33,7 +33,7 @@ LEFT_MODELS = {"gate taken out": "same", "trained without": "own"}
 
 LANDING: Controls = table(
     Choice("task", "Task", words=OFFERED_TASKS),
-    Choice("beside", "Beside it", words=LEFT_MODELS, default="same",
+    Choice("beside", "Left model", words=LEFT_MODELS, default="same",
         help=section("landing", "beside")),
     Choice("colour", "Colour by", words=COLOURINGS, default=COLOURINGS[0]),
     Choice("depth", "Layers", words={str(depth): depth for depth in LANDING_LAYERS}),
@@ -56,8 +56,8 @@ def front_controls() -> tuple[str, str, str]:
         for name, column in zip(("task", "beside", "colour"), columns, strict=True)
     )
     last.page_link(
-        "pages/2_Decision_boundary.py", label="Break it: let the values move",
-        icon=":material/heart_broken:", query_params={"from": "tokens"},
+        "pages/2_Decision_boundary.py", label="Counterexample: let the values move",
+        icon=":material/arrow_forward:", query_params={"from": "tokens"},
         help=section("landing", "break_it"),
     )  # fmt: skip
     return task, left, colouring

@@ -89,8 +89,8 @@ def draw_seeds(result: LandingResult) -> None:
     with dots:
         strip(
             key="seed_strip",
-            label="Accuracy on new points, a dot for every seed, without and with a gate.",
-            title="% of new points right, a dot a seed",
+            label="Accuracy on new points, one dot per seed, without and with a gate.",
+            title="% of new points right, one dot per seed",
             accuracies={name: x.test_accuracy[-1] for name, x in result.ensembles.items()},
             colours=list(COLOURS.values()),
             seeds=setting.seeds,

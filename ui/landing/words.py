@@ -48,7 +48,7 @@ def _total_text(model: MeasuredModel, frame: int, sweep: StrengthSweep | None) -
     total = Integral(total.value[frame], total.error[frame], total.complete[frame])
     text = settled_total_text(total, flat=False)
     if text == UNKNOWN:
-        return f"total curvature: {text}, it folds too sharply"
+        return f"total curvature: {text}, the sheet folds too sharply"
     most = f"{percent(model.concentration[frame])} of it on {percent(MOST_CURVED)} of the area"
     return f"total curvature **{text}**, {most}"
 
@@ -69,7 +69,7 @@ def fair_lines(
     worth = paired_text(difference, count, "the gate")
     return (
         f"{first} Trained without a gate: {accuracy_text(ungated)}",
-        f"Trained with it: {accuracy_text(gated)}. {worth}",
+        f"Trained with a gate: {accuracy_text(gated)}. {worth}",
     )
 
 
@@ -80,9 +80,9 @@ def readings(pair: MeasuredPair, left: str) -> list[str]:
     """Return the paragraph below the pictures at every strength; ``left`` is a key of `LEFT`."""
     describe = _surface_text if pair.seen else _boundary_text
     first = f"**Left, {LEFT[left].lower()}:** {describe(pair.left, 0)}."
-    weights = "the same weights; " if pair.seen and left == "same" else ""
+    weights = "the same weights, " if pair.seen and left == "same" else ""
     return [
-        f"{first} **Right, gate at λ = {strength:.2f}:** {weights}{describe(pair.right, frame)}."
+        f"{first} **Right, {weights}gate at λ = {strength:.2f}:** {describe(pair.right, frame)}."
         for frame, strength in enumerate(STRENGTHS)
     ]
 
@@ -94,17 +94,17 @@ def _surface_text(model: MeasuredModel, frame: int) -> str:
     if not cut.count:
         how = "misses it"
     elif model.surface.flat[frame]:  # two planes meet in a line
-        bent = "attention bends it in the inputs" if cut.count == 1 else f"{cut.text} in the inputs"
-        how = f"cuts it in a straight line ({bent})"
+        bent = "attention bends it" if cut.count == 1 else cut.text
+        how = f"cuts it in a straight line ({bent} in the input plane)"
     else:
         how = f"cuts it in {cut.text}"
-    return f"the sheet is {shape}. The best plane {how}; {_accuracy_text(model, frame)}"
+    return f"the sheet is {shape}. The best plane {how}. {_accuracy_text(model, frame)}"
 
 
 def _boundary_text(model: MeasuredModel, frame: int) -> str:
     cut = cut_of(model.frames.margin[frame], model.data.axis)
     boundary = f"the boundary is {cut.text}" if cut.count else "there is no boundary"
-    return f"{boundary}; {_accuracy_text(model, frame)}"
+    return f"{boundary}. {_accuracy_text(model, frame)}"
 
 
 def _accuracy_text(model: MeasuredModel, frame: int) -> str:

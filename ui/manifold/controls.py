@@ -93,9 +93,10 @@ COLOURS = table(
     Choice("scale", "Colour scale", field="asinh", words={"linear": False, "asinh": True},
         width="stretch", help=section("manifold", "help_scale")),
     Number("layer", "Layer", default=0, within=(0, MANIFOLD_LAYERS[1]), shape="box",
-        shown_instead="the last", help="Whose gate or entropy: 0 is the last."),
+        shown_instead="the last",
+        help="The layer whose gate or entropy is shown. 0 is the last one."),
     Number("part", "Channel or head", default=0, within=(0, MANIFOLD_CHANNELS[1]),
-        shape="box", shown_instead="the mean", help="0 is the mean over them."),
+        shape="box", shown_instead="the mean", help="0 is the mean over all of them."),
     of=ManifoldView(),
 )  # fmt: skip
 METRIC = table(
@@ -125,7 +126,7 @@ ELSEWHERE = table(
     WHOSE,
     Choice("step", "Step of the finite differences", words=DIFFERENCE_STEPS, default=1e-4,
         shape="slider"),
-    Fold("gallery", "Seven pictures that lie, and the numbers that do not"),
+    Fold("gallery", "Seven misleading pictures, and the numbers that correct them"),
     Choice("fooled", "Which one?", words=tuple(LYING), default=next(iter(LYING)), shape="pills"),
 )  # fmt: skip
 MANIFOLD: Controls = MODEL | COLOURS | METRIC | IN_LINK | ELSEWHERE

@@ -50,7 +50,7 @@ def surfaces_text(variants: Measured, at: At) -> str:
         source=config.layer.come_from,
         point=_point(variant, at),
         weights=vector_text(variant.weights[-1][0, *at]),
-        gate=f", gate {gates[0]}" if gates else "",
+        gate=f", the gate is {gates[0]}" if gates else "",
         y=vector_text(variant.surface.values[0, *at]),
         ungated=_without_gate(config),
     )
@@ -70,8 +70,8 @@ def _without_gate(config: AttentionConfig) -> str:
     after = [name for name, there in parts.items() if there]
     heads = "for every head " if config.heads > 1 else ""
     average = r"$\sum_i \alpha_i U_i$ with $\sum_i \alpha_i = 1$: an average of fixed vectors"
-    text = f"Without a gate {heads}{average}"
-    return f"{text}; then come {' and '.join(after)}." if after else f"{text}."
+    text = f"Without a gate the layer computes {heads}{average}."
+    return f"{text} Then come {' and '.join(after)}." if after else text
 
 
 def heatmap_text(variants: Measured, view: ManifoldView, at: At) -> str:

@@ -257,5 +257,5 @@ def draw_inspect(result: ManifoldResult, stage: DeltaGenerator) -> None:
     _draw_asides(result, picture)
     _draw_explanations(result)
     if marked(result.resolved.grid) is None:
-        st.caption("No point is marked: click one. Below: the middle of the chart.")
+        st.caption("No point is marked: click one. The table is about the middle of the chart.")
     st.table(words.point_rows(result.variants, result.at, result.view))

@@ -76,7 +76,7 @@ def _sentence(name: str, variant: MeasuredSpecimen) -> str:
     if degenerate(variant):
         why = "all outputs lie on a line: there is no surface"
         if not on_a_line(variant):
-            why = "rounding hides every tangent plane, so flat or curved cannot be told"
+            why = "rounding hides every tangent plane, so flat or curved is not known"
         return f"{name} {why}."
     return f"{name} the surface is {verdict_text(variant.verdict)}{_bending(variant)}."
 
@@ -114,8 +114,8 @@ def chart_text(variants: list[MeasuredSpecimen]) -> str:
     text = section("manifold", "chart_weights", smallest=f"{SMALLEST_WEIGHT:g}")
     reach = next((x.reach for x in variants if x.reach is not None), None)
     if reach is not None:
-        text += f" The inputs behind it reach |x| = {short(reach)}"
-        text += ", far outside the data." if reach > DISTANT else "."
+        text += f" The inputs with these weights reach |x| = {short(reach)}"
+        text += ", far outside the input square." if reach > DISTANT else "."
     elif len(variants) > 1 and variants[1].specimen.config.value_count > 3:
         text += " For n > 3 the gate reads a hidden state that in general no input produces."
     return text
@@ -130,9 +130,9 @@ def axes_text(axes: Axes, shares: list[float], depth: int) -> str:
     names = " (without gate, with gate)" if both else ""
     whose = "the points of both models together" if both else "the points"
     return (
-        f"Drawn: three principal components of {whose}, at {depth} layer"
-        f"{'s' if depth > 1 else ''} and λ = 1. They show {shown} of the variance{names} and do not"
-        " move with λ or the depth. K is measured in all dimensions."
+        f"The drawn axes are three principal components of {whose}, at {depth} layer"
+        f"{'s' if depth > 1 else ''} and λ = 1. They show {shown} of the variance{names}. They stay"
+        " the same when λ or the depth changes. K is measured in all dimensions."
     )
 
 
@@ -144,7 +144,7 @@ def metric_text(metric: Metric) -> str:
         "isotropic": f"variance s² = {metric.variance:g} in every direction: K is multiplied by it",
         "diagonal": "variances " + ", ".join(f"{x:g}" for x in metric.variances),
         "turned": f"variance {metric.ratio:g} along {metric.angle:g}° in the plane of the first two"
-        " drawn axes, 1 elsewhere",
+        " drawn axes, 1 in all other directions",
     }[metric.kind]
     return f"Lengths are measured with the covariance chosen under *Doubt*: {what}."
 

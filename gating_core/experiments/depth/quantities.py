@@ -32,10 +32,10 @@ class Quantity:
 
 QUANTITIES: dict[str, Quantity] = {
     "total": Quantity("total absolute curvature", "∫|K| dA"),
-    "mean": Quantity("mean curvature by area, without its sign", "∫|K| dA / ∫dA"),
-    "centre": Quantity("curvature at the centre, without its sign", "|K(0)|"),
+    "mean": Quantity("mean of |K| over the area", "∫|K| dA / ∫dA"),
+    "centre": Quantity("|K| at the centre", "|K(0)|"),
     "proxy": Quantity("the paper's proxy", "mean |D²y|"),
-    "diameter": Quantity("diameter", "diameter"),
+    "diameter": Quantity("diameter of the surface", "diameter"),
 }
 
 

@@ -102,7 +102,7 @@ def test_every_kind_has_its_middle_within_the_frame():
 def test_a_model_with_k_exactly_zero_is_counted():
     rows = [replace(row, chart_largest=0.0) if row.variant == "ungated" else row for row in ROWS]
     (one,) = figures(verdicts(rows, [])["C1"])
-    assert "80 with K exactly 0" in one.explain
+    assert "80 models with K exactly 0" in one.explain
     (other,) = figures(FOUND["C1"])
     assert "exactly 0" not in other.explain
 
@@ -113,9 +113,9 @@ def test_what_the_frame_cuts_off_is_counted():
     (one,) = figures(verdicts(rows, [])["C2"])
     layout = one.figure["layout"]
     assert layout["yaxis"]["range"][1] < 10
-    assert ": 1 model beyond, whose" in one.explain
+    assert ": 1 model with extreme numbers" in one.explain
     (other,) = figures(FOUND["C2"])
-    assert "beyond" not in other.explain
+    assert "extreme" not in other.explain
 
 
 @pytest.mark.parametrize(("claim", "name", "factor"), [

@@ -103,7 +103,7 @@ def test_it_opens_with_seven_verdicts_and_the_picture_that_decides(first):
     assert table["chosen"] == "C4"
     (chart,) = charts(first)
     assert chart.proto.alt.startswith("Gated models are significantly better on")
-    assert said(first, "**The rule of C4, written before the numbers.** Supported: signific")
+    assert said(first, "**The rule of C4, written before the results.** Supported: signific")
     assert any("**supported**: Gated models" in text for text in texts(first))
     assert said(first, ", shipped.")
 
@@ -113,14 +113,14 @@ def test_every_claim_has_a_picture_a_rule_and_an_explanation(claim):
     app = open_page(PAGE, claim=claim)
     assert not app.exception
     assert len(charts(app)) == 1
-    assert said(app, f"**The rule of {claim}, written before the numbers.**")
+    assert said(app, f"**The rule of {claim}, written before the results.**")
     assert claims_of(app)["chosen"] == claim
 
 
 def test_a_row_that_is_clicked_is_the_claim():
     app = report(open_page(PAGE), TABLE, "picked", {"word": "C6", "serial": 5})
     assert not app.exception
-    assert said(app, "**The rule of C6, written before the numbers.**")
+    assert said(app, "**The rule of C6, written before the results.**")
     assert claims_of(app)["chosen"] == "C6"
     assert app.query_params["claim"] in ("C6", ["C6"])
     assert claims_of(app)["heard"] == 5
@@ -163,7 +163,7 @@ def test_bad_links_are_one_sentence_each():
 
 
 def test_rows_of_an_older_version_are_shown_and_named(store, rows, first):
-    version = f"Version {STUDY_VERSION} of the study: recomputed sample identical."
+    version = f"Version {STUDY_VERSION} of the study; a recomputed sample was identical."
     assert said(first, f"shipped. {version}")
     with Store(store) as opened:
         opened.write([replace(row, code="d1d7abe7b131") for row in rows[0][:20]])
@@ -192,7 +192,7 @@ def test_rows_that_have_no_say_are_counted(store, rows, first):
     others = [replace(row, key=f"{row.key}x", steps=50) for row in some[:5]]
     with Store(store) as opened:
         opened.write([*some, *others])
-    assert said(open_page(PAGE, rows="here"), "Set aside: 5 models of another version")
+    assert said(open_page(PAGE, rows="here"), "Set aside: 5 models. They have another version")
     assert not said(first, "Set aside")
 
 
@@ -378,7 +378,7 @@ def test_what_cannot_be_run_from_a_page_is_said_and_its_command_still_shown(monk
     assert "--grid all" in app.code[0].value
     app = open_page(PAGE, run_study="true", study="own selection", tasks="xor", many="8")
     assert not app.warning
-    assert said(app, "144 models and 128 stacks, without those that are there already: about")
+    assert said(app, "144 models and 128 stacks, without those that are there already.")
 
 
 # --- What is taken home ---------------------------------------------------------------------------

@@ -58,7 +58,7 @@ def test_of_more_classes_it_is_the_largest():
 @pytest.mark.parametrize(
     ("word", "shares", "start"),
     [
-        (UNKNOWN, (0.0, 0.0, 0.0, 1.0), "∫|K| dA as measured; at no point is it known"),
+        (UNKNOWN, (0.0, 0.0, 0.0, 1.0), "∫|K| dA as measured; no point is known to"),
         (FLAT, (0.0, 0.0, 1.0, 0.0), "no curvature beyond rounding error, seen at 961 points, not"),
         (
             CURVED,
@@ -83,15 +83,15 @@ def _exact(number):
         (FLAT, (4.0, 0.1, True), "total curvature **0**: none seen at 961 points"),
         (CURVED, (4.0, 0.1, True), "total curvature **4.0 ± 0.1**"),
         (CURVED, (4.0, 0.1, False), "total curvature **at least 4.0 ± 0.1**"),
-        (CURVED, (7.0, 3.0, True), "total curvature **7 ± 3, not known better**"),
-        (CURVED, (4.0, 3.0, True), "total curvature: cannot tell, it folds too sharply"),
+        (CURVED, (7.0, 3.0, True), "total curvature **7 ± 3, only roughly known**"),
+        (CURVED, (4.0, 3.0, True), "total curvature: cannot tell, the sheet folds too sharply"),
     ],
 )
 def test_the_total_over_a_picture_has_its_doubt(word, total, text):
     verdict = Verdict(word, 1.0, 0.0, 0.0, 0.0, 0.0, 1e-9, "rigorous", None, 961)
     total = Integral(*map(_exact, total))
     assert words.caption_total(total, verdict, refined=True) == text
-    assert words.caption_total(total, verdict) == text.replace(", not known better", "")
+    assert words.caption_total(total, verdict) == text.replace(", only roughly known", "")
 
 
 def test_totals_along_a_run_stand_over_their_frames():
@@ -117,13 +117,12 @@ def test_totals_along_a_run_stand_over_their_frames():
     for frame, line in enumerate(lines):
         total = "9.0 ± 0.2" if frame == count - 1 else f"{frame + 2}.0 ± 0.1"
         total = f"at least {total}" if frame == 1 else total
-        whose = "training uses" if frame else "the first weights use"
         assert line == (
             f"**{percent(accuracy[frame])}** of new points right · total curvature **{total}**"
-            f" · {whose} 2\u00a0% of its triangle"
+            " · the sheet covers 2\u00a0% of its triangle"
         )
     ends = words.ends_text({"ungated": None, "sigmoid": shown.final["sigmoid", 0]})
-    assert ends.startswith("At the end, sigmoid gate: curved, seen at points: dome-like on 100")
+    assert ends.startswith("At the last step, sigmoid gate: curved, seen at points: dome-like on 100")
     assert words.ends_text({"ungated": None, "sigmoid": None}) == ""
 
 
@@ -173,7 +172,7 @@ def test_a_plane_that_three_components_cannot_show_is_named():
         for side, name in zip(("left", "right"), run.setting.compared, strict=True)
     }
     assert frame_words.axes_text(sides, film_axes(sides)).endswith(
-        "At every step the plane of the left and right models does not fit these three components."
+        "The plane of the left and right models does not fit these three components at any step."
     )
 
 
@@ -194,12 +193,12 @@ def test_a_sentence_for_every_frame_says_what_the_seeds_say(monkeypatch):
 
 def test_which_seed_is_shown_and_why_is_said():
     assert frame_words.shown_text(run_of(SMALL), 1, TYPICAL) == (
-        "Shown: seed 1, whose difference on new points is the typical one (the median of all"
+        "Seed 1 is shown. Its difference on new points is the typical one (the median of all"
         " seeds)."
     )
     texts = {frame_words.shown_text(run_of(SMALL), 1, chosen) for chosen in (*WHO, "picked")}
     assert len(texts) == len(WHO) + 1
-    assert "Shown: seed 1, the best of the left model on its training points." in texts
+    assert "Seed 1 is shown. It is the best of the left model on its training points." in texts
 
 
 @pytest.mark.parametrize(
@@ -237,8 +236,8 @@ def test_that_neither_has_learned_is_said_first_beside_the_base_rate():
     reading = frame_words.readings(_with(run, low, high))[-1]
     assert reading == (
         "Step 20. **Neither has learned much:** no gate 61.0 ± 2.5\u00a0% and sigmoid gate 65.0 ±"
-        " 2.5\u00a0% of new points right; always guessing the larger class gets"
-        f" {percent(base)}. Their difference, the mean of the 3 seeds' own: 4.0 ± 2.5 points."
+        " 2.5\u00a0% of new points right. Always guessing the larger class gets"
+        f" {percent(base)}. The mean difference over 3 seeds is 4.0 ± 2.5 points."
     )
     assert "**Neither has learned much yet:**" in frame_words.readings(_with(run, low, high))[0]
     better = frame_words.readings(_with(run, low, high + 0.3))[-1]
@@ -251,7 +250,8 @@ def test_a_short_run_of_a_hard_task_has_not_learned_much(task):
     run = run_of(replace(SMALL, task=task))
     reading = frame_words.readings(run)[-1]
     assert reading.startswith("Step 20. **Neither has learned much:** no gate ")
-    assert f" of new points right; {words.guess_text(run)}. Their difference, the mean" in reading
+    guess = words.guess_text(run).replace("always", "Always")
+    assert f" of new points right. {guess}. The mean difference over 3 seeds is " in reading
 
 
 def test_where_the_theorem_does_not_apply_the_first_sentence_says_so():

@@ -117,7 +117,7 @@ def test_colours_of_curvature_have_k_at_once(fresh, monkeypatch):
 
 
 def test_the_triangle_of_values_is_filled_by_class_in_every_frame_where_the_sheet_is_flat(fresh):
-    """And the sentence over it says how little of it training uses."""
+    """And the sentence over it says how little of it the sheet covers."""
     header, arrays = picture(open_page(PAGE))
     assert "right_ground_class" not in arrays
     scene = header["columns"][0]["panels"][0]
@@ -128,5 +128,5 @@ def test_the_triangle_of_values_is_filled_by_class_in_every_frame_where_the_shee
     classes = arrays["left_ground_class"]
     assert len(classes) == header["frames"]
     assert set(classes[-1]) == {0, 1}
-    assert re.search(r"training uses \d\u00a0% of its triangle$",
+    assert re.search(r"the sheet covers \d\u00a0% of its triangle$",
                      header["columns"][0]["captions"][-1])  # fmt: skip

@@ -181,4 +181,4 @@ def test_a_picked_seed_is_shown():
     app = open_boundary(seeds="3", who="picked", picked_seed="1")
     headings = [column["heading"] for column in picture(app)[0]["columns"][:2]]
     assert headings == ["no gate · seed 1", "sigmoid gate · seed 1"]
-    assert "Shown: seed 1, which you picked." in texts_of(app)
+    assert "Seed 1 is shown. You picked it." in texts_of(app)

@@ -31,7 +31,7 @@ def test_numbers_are_those_of_a_complete_run_and_say_whose(monkeypatch):
     app.number_input(key="first").set_value(60).run()
     at_a_halt(app, 3)
     app.run()
-    assert "the run before, until the new one is complete" in texts_of(app)
+    assert "the previous run, until the new one is complete" in texts_of(app)
     assert app.table[0].value.equals(before)
     halt.release.set()
     finish(app)

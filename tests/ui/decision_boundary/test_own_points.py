@@ -103,7 +103,7 @@ def test_what_is_said_of_the_split_is_what_is_done():
         task = run_of(app).task
         train, test = task.train_points.shape[1], task.test_points.shape[1]
         assert train + test == 40
-        assert f"trains on {train} of the 40 points" in texts_of(app)
+        assert f"draws {train} of the 40 points for training" in texts_of(app)
         assert f"the other {test}" in texts_of(app)
         app.slider(key="share").set_value(0.0).run()  # automatic
         finish(app)

@@ -55,7 +55,7 @@ def test_a_first_run_is_trained_measured_and_shown(nothing_known):
     ]
     assert len(header["columns"][0]["captions"]) == len(run.frames)
     assert arrays["left_x"].shape == (len(run.frames), GRID, GRID)
-    assert "No difference that 2 seeds can show" in header["readings"][-1]
+    assert "2 seeds cannot show a difference" in header["readings"][-1]
     assert totals(app)[0] == "total curvature **0**: flat"
     assert list(app.table[0].value["Parameters"]) == ["47", "59"]
 
@@ -119,7 +119,7 @@ def test_a_flat_sheet_is_known_to_be_flat_at_every_step_however_it_is_painted():
     assert not arrays["left_field"].any()
     assert totals(app)[0] == "total curvature **0**: flat"
     assert (
-        "At the end, no gate: flat (proved: it lies in the plane of three fixed values)."
+        "At the last step, no gate: flat (proved: it lies in the plane of three fixed values)."
         in texts_of(app)
     )
 

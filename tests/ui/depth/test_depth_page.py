@@ -116,7 +116,7 @@ def test_until_a_stack_is_measured_the_last_one_is_shown_and_named(monkeypatch, 
         stale = "Still showing trained stacks. Random gates are not measured yet."
         assert header(app)["stale"] == stale
         assert header(app)["frames"] == 8
-        assert sentence(app).startswith("Diameter: ")
+        assert sentence(app).startswith("Diameter of the surface **")
         job = cancel(app, measured.RESULTS.name)
         app.run()
         assert any("was cancelled" in box.value for box in app.info)

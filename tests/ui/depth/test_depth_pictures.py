@@ -204,7 +204,7 @@ def test_sheets_of_one_size_are_drawn_to_scale():
 
 def test_what_seeds_show_is_said_from_the_word_of_the_core():
     text = words.summary(drawn("aligned", "strong"))
-    assert text.startswith("Total absolute curvature: **grows like a power of depth** for *weak")
+    assert text.startswith("Total absolute curvature **grows like a power of depth** for *weak")
     assert "theory 2" in text
     assert "**saturates** for *strong gates*" in text
     mean = drawn("aligned")[0].curve.exponent.interval.mean
@@ -215,7 +215,7 @@ def test_what_is_undecided_has_no_verb():
     each = ChartCurve("ungated", "ungated", load_shipped().results["ungated"], "centre", "#000000")
     assert each.curve.course.word == "undecided"
     text = words.summary([each])
-    assert text.startswith("Curvature at the centre, without its sign, undecided by these seeds:")
+    assert text.startswith("|K| at the centre is undecided by these seeds:")
     assert not any(verb in text for verb in words.VERBS.values())
 
 
@@ -225,7 +225,8 @@ def test_missing_seeds_are_said_and_whole_curves_say_nothing():
     assert words.missing_seeds([ChartCurve("gated", "gated", trained, "total", "#000000")]) == ""
     each = drawn("ungated_plain")
     assert (each[0].curve.count < QUICK.seed_count).any()
-    assert words.missing_seeds(each).startswith("Open rings: not all of 6 seeds are known (ungated")
+    missing = words.missing_seeds(each)
+    assert missing.startswith("An open ring: not all of 6 seeds are known (ungated")
 
 
 def test_an_empty_lower_estimate_is_no_number():
@@ -240,7 +241,7 @@ def test_the_explanation_has_the_numbers_that_are_known():
     assert "Measured" not in words.theory_text({})
     text = words.theory_text(results())
     assert "Measured: aligned" in text
-    assert "Strong gates, after 8 layers" in text
+    assert "With strong gates, after 8 layers" in text
     assert "gated, nothing else: diameter shrinks" in text
     assert "our reading" in text.lower()
 

@@ -115,10 +115,10 @@ def test_the_first_paint_is_the_shipped_pair(first):
 
 
 def test_a_link_leads_to_where_the_theorem_ends(first):
-    link = next(x.proto for x in first.get("page_link") if "Break it" in x.proto.label)
-    assert link.label == "Break it: let the values move"
+    link = next(x.proto for x in first.get("page_link") if "Counterexample" in x.proto.label)
+    assert link.label == "Counterexample: let the values move"
     assert (link.page, link.query_string) == ("Decision_boundary", "from=tokens")
-    assert link.help.startswith("All this holds for fixed values")
+    assert link.help.startswith("Outputs without a gate are flat here because the values are fixed")
 
 
 @pytest.mark.parametrize(
@@ -126,8 +126,8 @@ def test_a_link_leads_to_where_the_theorem_ends(first):
     [
         ("circle", "**The gate helps by 17.6 ± 3.8 points**, paired over 16 seeds"),
         ("xor", "**The gate helps by 17.1 ± 5.4 points**, paired over 16 seeds"),
-        ("moons", "**No difference that 16 seeds can show**: 1.2 ± 1.8 points, paired"),
-        ("linear", "**No difference that 16 seeds can show**: 0.1 ± 0.2 points, paired"),
+        ("moons", "**16 seeds cannot show a difference**: 1.2 ± 1.8 points, paired"),
+        ("linear", "**16 seeds cannot show a difference**: 0.1 ± 0.2 points, paired"),
     ],
 )
 def test_every_task_is_there_at_once_with_its_fair_comparison(monkeypatch, task, verdict):
@@ -346,7 +346,7 @@ def test_where_there_is_no_surface_maps_stand_alone_with_a_way_to_one(monkeypatc
     assert not [c for c in app.caption if "Marked point" in c.value]
     left, right = captions(app)
     assert (len(left), len(right)) == (1, 21)
-    fair = "The same weights at λ = 0. Trained without a gate: ", "Trained with it: "
+    fair = "The same weights at λ = 0. Trained without a gate: ", "Trained with a gate: "
     for lines, start in zip((left, right), fair, strict=True):
         assert all(re.fullmatch(rf"\*\*.+\*\* of new points right\n{start}.+", x) for x in lines)
     assert all("16 seeds" in line for line in right)

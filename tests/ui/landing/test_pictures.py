@@ -290,7 +290,7 @@ def test_a_caption_says_what_is_known_of_a_total(pair):
     flat, waits, doubtful = captions(right, sweep, True, "a fair line")
     assert flat.endswith("of new points right · total curvature **0**: flat\na fair line")
     assert waits.endswith("· total curvature is being measured …\na fair line")
-    assert " · total curvature **7 ± 3, not known better**, " in doubtful
+    assert " · total curvature **7 ± 3, only roughly known**, " in doubtful
     assert doubtful.endswith("of it on 1\u00a0% of the area\na fair line")
     unseen = captions(right, sweep, False, "a fair line")
     assert unseen == [re.sub(" · .*", "", line) for line in (flat, waits, doubtful)]

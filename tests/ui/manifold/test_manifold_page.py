@@ -274,7 +274,7 @@ def test_a_sentence_stands_beside_each_control_that_cannot_be_followed(monkeypat
     app = open_manifold(**link, more="true")
     assert_notes(app, {
         "heads": "4 heads do not divide D = 3. Shown: 1.", "part": "Shown: the mean.",
-        "kind": "reads the slot's own vector", "n": "Shown: none.",
+        "kind": "reads only the slot's own vector", "n": "Shown: none.",
     })  # fmt: skip
     slices = open_manifold(chart="weights", dim="4", heads="2")
     assert_notes(slices, {"chart": "Shown: the ungated surface only"})
@@ -617,7 +617,7 @@ def test_every_lying_picture_opens_and_shows_its_model():
         app.button_group(key="fooled").set_value(name).run()
         assert_well(app)
         assert len(app.get("plotly_chart")) == 1
-        assert "the picture that lies" in explanations(app)
+        assert "the misleading picture" in explanations(app)
         shows = [button for button in app.button if button.key == f"lying_show_{name}"]
         assert bool(shows) == (case.request is not None)
     shows = LYING["normalisation"].request  # the last one

@@ -130,14 +130,14 @@ def test_nothing_but_a_value_error_with_a_sentence_ever_comes_back(request):
 @pytest.mark.parametrize(
     ("change", "control", "words"),
     [
-        (dict(position="G2"), "position", "reads the slot's own vector, so it is a constant"),
+        (dict(position="G2"), "position", "slot's own vector here, so the gate is constant"),
         (dict(position="G3"), "position", "only moves the fixed keys, and averages of fixed"),
         (dict(position="G4"), "position", "only moves the attention weights"),
-        (dict(position="G5"), "position", "nothing between G1 and G5: they are the same."),
+        (dict(position="G5"), "position", "nothing between G1 and G5. They are the same."),
         (
             dict(position="G5", granularity="headwise", heads=2, model_dim=4),
             "position",
-            "they are the same, but for the heads.",
+            "They are the same, but for the heads.",
         ),
         (dict(heads=4), "heads", "4 heads do not divide D = 3. Shown: 1."),
         (dict(chart="weights", source="tokens"), "chart", "tokens' values move with their weights"),

@@ -30,8 +30,8 @@ def draw_lying_pictures() -> None:
             lie.figure, alt=f"{alt} {lie.number}.", key=f"lying_{name}",
             config={"displayModeBar": False},
         )  # fmt: skip
-        misread = f"As if it said: {lie.lie}. {' '.join(lie.reasons)}"
-        explain("the picture that lies", beats(lie.drawn, lie.formula, lie.look_for, misread))
+        misread = f"It seems to say: {lie.lie}. {' '.join(lie.reasons)}"
+        explain("the misleading picture", beats(lie.drawn, lie.formula, lie.look_for, misread))
     with right:
         st.markdown("**The number says:**")
         st.metric(lie.number_name, lie.number)
