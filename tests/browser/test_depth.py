@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
 ALIGNED = "/Depth?stacked=aligned+gates"
 FIRST_LAYER = "&after=1"  # the sheet is largest: later ones stand in the same box
-SENTENCE = "text=/^Total absolute curvature: /"
+SENTENCE = "text=/^Total absolute curvature grows/"
 EVERY = "/Depth?every=true"  # takes some seconds to measure
 STRIP = ".gc-wide .gc-plane"
 DOCK = "[class*=st-key-dock-]"

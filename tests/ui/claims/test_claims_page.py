@@ -103,7 +103,7 @@ def test_it_opens_with_seven_verdicts_and_the_picture_that_decides(first):
     assert table["chosen"] == "C4"
     (chart,) = charts(first)
     assert chart.proto.alt.startswith("Gated models are significantly better on")
-    assert said(first, "**The rule of C4, written before the results.** Supported: signific")
+    assert said(first, "**The rule of C4, written before the results.** Supported: the gated")
     assert any("**supported**: Gated models" in text for text in texts(first))
     assert said(first, ", shipped.")
 

@@ -186,7 +186,7 @@ def test_beside_it_stands_a_model_trained_without_a_gate(first):
     assert levels[0] != levels[1]
     legend = header["legend"]
     assert legend["high"] == f"K = {legend['low'].removeprefix('K = −')}"
-    for words in ("asinh scale", "teal: the most curved 1\u00a0%, where", "hatched: not known"):
+    for words in ("asinh scale", "teal: the most curved 1\u00a0%, if", "hatched: not known"):
         assert words in legend["note"]
 
 
