@@ -7,8 +7,8 @@ from ui.common.page import page
 with page(
     "Claims",
     question="Does the paper hold here?",
-    lead="Seven claims of Bathula & Joshi (arXiv 2604.14702), in our words, on small models that"
-    " learn tasks in the plane.",
+    lead="Seven claims of Bathula & Joshi (arXiv 2604.14702) are tested on small models that learn"
+    " tasks in the plane. The claims are in our words.",
     pictures=False,
 ):
     from ui.claims.controls import CLAIMED, read_request

@@ -157,20 +157,21 @@ def _what_follows(proxy: PooledCorrelation, exact: PooledCorrelation) -> str:
         return "Whether they agree cannot be told: one of them has no interval."
     known = proxy.low > 0, exact.low > 0
     if known == (True, True):
-        return "The two agree: in these groups the proxy can stand for curvature."
+        return "The two measures agree: in these groups the proxy can stand for curvature."
     if known == (False, False):
-        return "The two agree: neither is known to be positive."
+        return "The two measures agree: neither is known to be positive."
     overlap = " The intervals overlap, so the two need not differ." * (
         proxy.low <= exact.high and exact.low <= proxy.high
     )
     if known[0]:
         return (
-            "The two disagree: accuracy is known to go with the proxy, but not with curvature. The"
-            f" proxy also contains warping, bending and the scale of the output.{overlap}"
+            "The two measures disagree: accuracy is known to go with the proxy, but not with"
+            " curvature. The proxy also contains warping, bending and the scale of the"
+            f" output.{overlap}"
         )
     return (
-        "The two disagree: accuracy is known to go with curvature, but not with the proxy. The"
-        f" proxy also contains warping, bending and the scale of the output.{overlap}"
+        "The two measures disagree: accuracy is known to go with curvature, but not with the"
+        f" proxy. The proxy also contains warping, bending and the scale of the output.{overlap}"
     )
 
 

@@ -103,7 +103,8 @@ def _gate_effect(drawn: list[ChartCurve]) -> list[str]:
     mean = mean_interval(change)
     text = plus_minus(mean.mean, mean.half_width)
     if abs(mean.mean) <= mean.half_width:
-        return [f"{len(change)} seeds cannot show a difference between the exponents: {text}."]
+        few = f"{len(change)} seeds cannot show a difference between the exponents"
+        return [f"{few}: it is {text}."]
     return [f"The gate changes the exponent by {text}."]
 
 

@@ -1,8 +1,8 @@
-"""What the linked view is made of: panels, their traces, and the lines drawn on surfaces.
+"""The parts of the linked view: panels, their traces, and the lines on surfaces.
 
-Arrays first, picture second: nothing is measured here. A `View` is a set of linked panels in
-columns; its traces are Plotly traces in which a data array is a reference {"array": name} into
-``arrays``. An array whose name is in ``framed`` has a leading frame axis.
+Nothing is measured here. A `View` is a set of linked panels in columns. Its traces are Plotly
+traces in which a data array is a reference {"array": name} into ``arrays``. An array whose name is
+in ``framed`` has a leading frame axis.
 """
 
 from __future__ import annotations
@@ -39,14 +39,19 @@ QUIET = {"hoverinfo": "skip", "showlegend": False}
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """One picture: ``kind`` "scene" (3-D) or "plane" (2-D), Plotly traces and layout.
+    """One picture with its Plotly traces and layout.
 
-    ``pick`` names the arrays that hold the marker's x, y (and z): (.., R, C) over the grid, or the
-    chart's axis (R,) where the panel is the chart itself; empty where a panel shows no points of
-    the chart, and takes the full width. ``notes`` are words with a leader line each; ``inside`` are
-    points (M, 3) that a scene's camera keeps in the picture, all of its box unless said. Where the
-    box moves, ``layouts`` has one for every frame, and ``fits`` are such points (M, 3) of all
-    boxes, in units of the camera. What ``plain`` says of a plane stands in its place on a phone.
+    Attributes:
+        kind: "scene" (3-D) or "plane" (2-D).
+        label: The text that screen readers read.
+        pick: Names of the arrays that hold the marker's x, y (and z): (.., R, C) over the grid, or
+            the chart's axis (R,) if the panel is the chart itself. A panel without points of the
+            chart has none, and takes the full width.
+        notes: Texts with a leader line each.
+        inside: Points (M, 3) that the scene's camera keeps in the picture; if empty, its whole box.
+        layouts: One layout for every frame, if the box changes from frame to frame.
+        fits: The points (M, 3) of all these boxes, in units of the camera.
+        plain: A text that replaces a plane on a phone.
     """
 
     kind: str
@@ -65,9 +70,9 @@ class Panel:
 class Note:
     """``text`` at point ``place`` of the arrays PREFIX_x, PREFIX_y, PREFIX_z.
 
-    It stands ``right`` of its point, towards the middle of the picture, and ``down`` from it, in
-    pixels, joined by a line; with neither, away from the middle of all notes like it. It is not
-    drawn where the point is NaN.
+    A line joins the text to its point. ``right`` is the text's distance from the point towards the
+    middle of the picture and ``down`` its distance downwards, in pixels. If both are zero, the text
+    stands on the side away from the middle of all such notes. It is not drawn if the point is NaN.
     """
 
     text: str
@@ -100,7 +105,7 @@ class View:
 
 
 def ref(name: str, flat: bool = False) -> dict[str, Any]:
-    """A reference to a named array, in place of the array; ``flat``: row after row."""
+    """Return a reference that stands for the array ``name``; ``flat``: row after row."""
     return {"array": name, "flat": True} if flat else {"array": name}
 
 
@@ -108,7 +113,7 @@ def ref(name: str, flat: bool = False) -> dict[str, Any]:
 
 
 def mesh(side: str, style: dict[str, Any]) -> dict[str, Any]:
-    """The surface of one side: arrays SIDE_x, SIDE_y, SIDE_z and SIDE_colour over cells_i, j, k."""
+    """Return a side's surface: arrays SIDE_x, SIDE_y, SIDE_z, SIDE_colour over cells_i, j, k."""
     return {
         # Not "surface": Plotly refines that twelvefold along each axis, at every frame.
         "type": "mesh3d",
@@ -124,14 +129,14 @@ def mesh(side: str, style: dict[str, Any]) -> dict[str, Any]:
 
 
 def by_class(prefix: str) -> dict[str, Any]:
-    """What makes a mesh one of the arrays PREFIX_x to PREFIX_k, coloured by PREFIX_class."""
+    """Return a mesh's entries for arrays PREFIX_x to PREFIX_k, coloured by PREFIX_class."""
     return {name: ref(f"{prefix}_{name}") for name in "xyzijk"} | {
         "intensity": ref(f"{prefix}_class"), "intensitymode": "cell",
     }  # fmt: skip
 
 
 def ground(prefix: str, style: dict[str, Any]) -> dict[str, Any]:
-    """A flat piece of space, paler than the sheet in it: the arrays PREFIX_x to PREFIX_class."""
+    """Return a flat piece of space, paler than its sheet: arrays PREFIX_x to PREFIX_class."""
     return {
         "type": "mesh3d",
         **by_class(prefix),
@@ -145,7 +150,7 @@ def ground(prefix: str, style: dict[str, Any]) -> dict[str, Any]:
 
 
 def plane_trace(corners: dict[str, Any]) -> dict[str, Any]:
-    """The classifier's plane: a see-through rectangle with its four corners in order."""
+    """Return the classifier's plane: a transparent rectangle, its four ``corners`` in order."""
     return {
         "type": "mesh3d",
         **corners,
@@ -161,21 +166,21 @@ def plane_trace(corners: dict[str, Any]) -> dict[str, Any]:
 
 
 def line3d(prefix: str, colour: str, width: float) -> dict[str, Any]:
-    """A line in a scene through the arrays PREFIX_x, PREFIX_y, PREFIX_z."""
+    """Return a line in a scene through the arrays PREFIX_x, PREFIX_y, PREFIX_z."""
     line = {"color": colour, "width": width}
     return {"type": "scatter3d", "mode": "lines", **xyz(prefix), "line": line, **QUIET}
 
 
 def line2d(x: str, y: str, colour: str, width: float, **more: Any) -> dict[str, Any]:
-    """A line in a plane through the arrays called ``x`` and ``y``."""
+    """Return a line in a plane through the arrays called ``x`` and ``y``."""
     line = {"color": colour, "width": width, **more}
     return {"type": "scatter", "mode": "lines", "x": ref(x), "y": ref(y), "line": line, **QUIET}
 
 
 def heat(field: str, style: dict[str, Any], reading: str, **more: Any) -> dict[str, Any]:
-    """The array called ``field`` over the chart, coloured as a mesh of that ``style`` is.
+    """Return a map of the array ``field`` over the chart, in the colours of a mesh's ``style``.
 
-    What its ``reading`` lacks, as where custom data is NaN, reads "not known".
+    ``reading`` is the hover text. Where a value in it is missing (NaN), it reads "not known".
     """
     return {
         "type": "heatmap",
@@ -193,15 +198,15 @@ def heat(field: str, style: dict[str, Any], reading: str, **more: Any) -> dict[s
 
 
 def closed(corners: np.ndarray) -> np.ndarray:
-    """(..., 4, 3): ``corners`` (..., 3, 3) of a triangle, and the first one again."""
+    """Return (..., 4, 3): the ``corners`` (..., 3, 3) of a triangle, and the first one again."""
     return np.concatenate([corners, corners[..., :1, :]], -2)
 
 
 def value_triangle(ring: str, filled: dict[str, Any] | None = None) -> list[dict[str, Any]]:
-    """Three value vectors, and the flat space between them: arrays RING_x, RING_y, RING_z.
+    """Return three value vectors and the triangle between them: arrays RING_x, RING_y, RING_z.
 
-    In each the three and the first again, see `closed`. The space is ``filled``, faintly unless
-    said.
+    Each array has the three coordinates and the first one again, see `closed`. ``filled`` is the
+    trace of the triangle's area; without it the area is drawn faintly.
     """
     filled = filled or {
         "type": "mesh3d",
@@ -222,7 +227,7 @@ def value_triangle(ring: str, filled: dict[str, Any] | None = None) -> list[dict
 
 
 def ghost(side: str) -> list[dict[str, Any]]:
-    """The surface of a ``side``, so faint that another one is seen beside it."""
+    """Return the surface of a ``side``, so faint that another surface is seen through it."""
     cells = {name: ref(f"cells_{name}") for name in "ijk"}
     vertices = {name: ref(f"{side}_{name}", flat=True) for name in "xyz"}
     sheet = {"type": "mesh3d", **vertices, **cells, **FAINT, **QUIET}
@@ -230,22 +235,22 @@ def ghost(side: str) -> list[dict[str, Any]]:
 
 
 def xyz(prefix: str) -> dict[str, dict[str, str]]:
-    """References to the three coordinates of what is called ``prefix``."""
+    """Return references to the arrays PREFIX_x, PREFIX_y, PREFIX_z."""
     return {name: ref(f"{prefix}_{name}") for name in "xyz"}
 
 
 def cells(size: int) -> dict[str, np.ndarray]:
-    """The arrays cells_i, cells_j, cells_k of a grid of ``size`` rows and columns."""
+    """Return the arrays cells_i, cells_j, cells_k of a grid of ``size`` rows and columns."""
     return {f"cells_{name}": corner for name, corner in zip("ijk", triangles(size).T, strict=True)}
 
 
 def scene_layout(
     low: np.ndarray, high: np.ndarray, names: tuple[str, ...], factors: np.ndarray | None = None
 ) -> dict[str, Any]:
-    """Axes called ``names`` over the box from ``low`` to ``high`` (3,), undistorted.
+    """Return axes called ``names`` over the box from ``low`` to ``high`` (3,), undistorted.
 
-    Without names nothing is drawn of them. With ``factors`` (3,) everything is drawn so many times
-    its true size along each axis: only where the page says so beside the picture.
+    Without names the axes are not drawn. ``factors`` (3,) multiply the drawn size along each axis.
+    The page must then say so beside the picture.
     """
     axes: dict[str, dict[str, Any]] = {
         f"{name}axis": {"range": [low[i], high[i]], "visible": bool(names)}
@@ -260,14 +265,14 @@ def scene_layout(
 
 
 def in_camera_units(points: np.ndarray, layout: dict[str, Any]) -> np.ndarray:
-    """(M, 3): where ``points`` (M, 3) of a scene stand in the units of its camera."""
+    """Return ``points`` (M, 3) of a scene in the units of its camera: (M, 3)."""
     low, high = np.array([layout[f"{x}axis"]["range"] for x in "xyz"]).T
     aspect = np.array([layout["aspectratio"][x] for x in "xyz"])
     return ((points - low) / (high - low) - 0.5) * aspect
 
 
 def round_numbers(low: float, high: float) -> list[float]:
-    """At most three multiples of 1, 2 or 5 times a power of ten, away from both ends."""
+    """Return at most three multiples of 1, 2 or 5 times a power of ten, away from both ends."""
     room = TICK_ROOM * (high - low)
     first, last = float(low + room), float(high - room)
     if not last > first:
@@ -281,7 +286,7 @@ def round_numbers(low: float, high: float) -> list[float]:
 
 
 def chart_layout(axis: np.ndarray, names: tuple[str, str]) -> dict[str, Any]:
-    """A square plane over a chart whose rows and columns stand at ``axis``."""
+    """Return the layout of a square plane over a chart with rows and columns at ``axis``."""
     ends = [float(axis[0]), float(axis[-1])]
     shared = {"range": ends, "constrain": "domain", "tickvals": [-1, 0, 1], "zeroline": False}
     return {
@@ -291,7 +296,7 @@ def chart_layout(axis: np.ndarray, names: tuple[str, str]) -> dict[str, Any]:
 
 
 def boxed(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The box with a little room around it, and no smaller than what the browser can tell apart."""
+    """Return the box with a margin. It is large enough for the browser's single precision."""
     extent, largest = float((high - low).max()), float(np.abs([low, high]).max())
     least = max(SMALLEST_EXTENT, RESOLUTION * largest)
     margin = BOX_MARGIN * extent + max(least - extent, 0.0) / 2
@@ -300,13 +305,13 @@ def boxed(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def true_aspect(size: np.ndarray) -> dict[str, float]:
-    """Undistorted, like Plotly's "data", but boxes of every shape get the same diagonal."""
+    """Return an undistorted aspect ratio, like Plotly's "data"; all boxes have one diagonal."""
     length = max(float(np.linalg.norm(size)), np.finfo(float).tiny)
     return dict(zip("xyz", (BOX_DIAGONAL * size / length).tolist(), strict=True))
 
 
 def plain(tree: Any) -> Any:
-    """``tree`` with NumPy numbers made plain, for JSON."""
+    """Return ``tree`` with NumPy numbers turned into Python numbers, for JSON."""
     if isinstance(tree, dict):
         return {key: plain(value) for key, value in tree.items()}
     if isinstance(tree, list | tuple):
@@ -315,13 +320,13 @@ def plain(tree: Any) -> Any:
 
 
 def subplot(place: int) -> dict[str, str]:
-    """The axes of panel ``place``, from 0, of a plain figure: what its traces say."""
+    """Return the names of the axes of panel ``place`` (from 0) of a figure, for its traces."""
     number = place + 1 if place else ""
     return {"xaxis": f"x{number}", "yaxis": f"y{number}"}
 
 
 def subplot_title(text: str, x: float, y: float, size: int) -> dict[str, Any]:
-    """A title ``size`` pixels high whose foot is at the shares ``x`` and ``y`` of a figure."""
+    """Return a title ``size`` pixels high. Its foot is at the shares ``x``, ``y`` of a figure."""
     return {
         "text": text, "x": x, "xanchor": "center", "xref": "paper", "y": y, "yanchor": "bottom",
         "yref": "paper", "showarrow": False, "font": {"size": size},

@@ -342,8 +342,8 @@ def test_a_relation_between_variants_alone_does_not_support():
 
 
 @pytest.mark.parametrize(("names", "within", "expected", "said"), [
-    (("proxy", "total_curvature"), 1.5, SUPPORTED, "The two agree: in these"),
-    (("proxy", "total_curvature"), 0.5, PARTLY, "The two agree: in these"),
+    (("proxy", "total_curvature"), 1.5, SUPPORTED, "The two measures agree: in these"),
+    (("proxy", "total_curvature"), 0.5, PARTLY, "The two measures agree: in these"),
     (("proxy",), 2, PARTLY, "known to go with the proxy"),
     (("total_curvature",), 2, PARTLY, "known to go with curvature"),
     (("proxy", "total_curvature"), -2, NOT_SUPPORTED, "neither"),
