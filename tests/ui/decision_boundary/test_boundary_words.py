@@ -122,7 +122,7 @@ def test_totals_along_a_run_stand_over_their_frames():
             " · the sheet covers 2\u00a0% of its triangle"
         )
     ends = words.ends_text({"ungated": None, "sigmoid": shown.final["sigmoid", 0]})
-    assert ends.startswith("At the last step, sigmoid gate: curved, seen at points: dome-like on 100")
+    assert ends.startswith("At the last step, sigmoid gate: curved, seen at points: dome-like on 1")
     assert words.ends_text({"ungated": None, "sigmoid": None}) == ""
 
 
