@@ -56,7 +56,7 @@ def front_controls() -> tuple[str, str, str]:
         for name, column in zip(("task", "beside", "colour"), columns, strict=True)
     )
     last.page_link(
-        "pages/2_Decision_boundary.py", label="Counterexample: let the values move",
+        "pages/2_Decision_boundary.py", label="Break it: let the values move",
         icon=":material/arrow_forward:", query_params={"from": "tokens"},
         help=section("landing", "break_it"),
     )  # fmt: skip
