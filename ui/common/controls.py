@@ -175,6 +175,10 @@ class Choices(Control):
     def texts(self, value: Any) -> list[str]:
         return self.raw(value)
 
+    @property
+    def instead(self) -> str:
+        return self.shown_instead or ", ".join(self.default)
+
     def widget(self, where: Where, **more: Any) -> Any:
         first = list(self.default)
         return where.multiselect(self.label, self.words, first, max_selections=self.most, **more)

@@ -30,7 +30,7 @@ from ui.drawing import palette
 from ui.work import jobs
 
 LAST_SHOWN = "depth_last_shown"
-SPARE, STRIP_PIXELS = 610, 80  # of the window: all but the pictures; the strip of maps
+SPARE, STRIP_PIXELS = 640, 80  # of the window: all but the pictures; the strip of maps
 CLEAR = 0.5  # of the points: a surface of which less is known is not shown first
 COMMAND = "python -m gating_core.experiments.depth"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from gating_core.attention import MECHANISMS
 from gating_core.experiments.comparison import TOKENS_ONLY, VARIANTS
 from gating_core.experts import GATES, CurvesRequest, SampleRequest, Sizes
 from ui.limits import LEARNING_COST, TEACHER_REPEATS
@@ -83,7 +84,7 @@ class CurvesSelection:
 
 def resolve_curves(selection: CurvesSelection) -> tuple[CurvesSelection, list[str]]:
     """Return the nearest possible selection, and a sentence for each thing that is another."""
-    if selection.mixes != "tokens" and selection.against in TOKENS_ONLY:
+    if MECHANISMS[selection.mixes].fixed_values and selection.against in TOKENS_ONLY:
         note = f"The gate “{selection.against}” needs tokens: a slot has no state. Shown: sigmoid."
         return replace(selection, against="sigmoid"), [note]
     return selection, []

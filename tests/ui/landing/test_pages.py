@@ -115,7 +115,7 @@ def test_the_first_paint_is_the_shipped_pair(first):
 
 
 def test_a_link_leads_to_where_the_theorem_ends(first):
-    link = next(x.proto for x in first.get("page_link") if "Counterexample" in x.proto.label)
+    link = next(x.proto for x in first.get("page_link") if "Break it" in x.proto.label)
     assert link.label == "Break it: let the values move"
     assert (link.page, link.query_string) == ("Decision_boundary", "from=tokens")
     assert link.help.startswith("Outputs without a gate are flat here because the values are fixed")
