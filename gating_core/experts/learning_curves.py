@@ -105,8 +105,13 @@ class LearningCurves:
         of = paired(seeds.tolist(), logs, t.confidence) if known.any() else None
         bounded = int((known & ~(ungated.inside & gated.inside)).sum())
         if of is None or of.count < t.fewest_seeds:
-            return Ratio(of, bounded, FEW)
-        return Ratio(of, bounded, OPEN if of.p > t.level else BETTER if of.mean < 0 else WORSE)
+            return Ratio(of, bounded, 0, FEW)
+        # More points than the gated model was given, or fewer than the ungated one, raise a ratio.
+        fewer, more = (gated, ungated) if of.mean < 0 else (ungated, gated)
+        late, early = ~fewer.reached, more.reached & ~more.inside
+        against = int((known & (late | early)).sum())
+        word = BETTER if of.mean < 0 else WORSE
+        return Ratio(of, bounded, against, OPEN if of.p > t.level or against else word)
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,12 +155,15 @@ class Needed:
 class Ratio:
     """log2 of gated over ungated points, seed by seed, where at least one of both gets there.
 
-    ``bounded`` of the seeds stand at an end of the numbers tried: their true ratio is farther from
-    one. ``word``: `BETTER` where the gated model needs fewer, `WORSE`, `OPEN` or `FEW`.
+    ``bounded`` of the seeds stand at an end of the numbers tried, where their ratio has a bound
+    only; of these, ``against`` may truly lie further on the other side than measured. ``word``:
+    `BETTER` where the gated model needs fewer, `WORSE`, `OPEN` or `FEW`; with any seed ``against``
+    it is `OPEN`.
     """
 
     measured: Paired | None
     bounded: int
+    against: int
     word: str
 
 

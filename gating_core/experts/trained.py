@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from gating_core.attention import Attention, AttentionConfig, restore
@@ -16,10 +18,12 @@ WEIGHT_DECAY = 0.06
 def trained_state(config: AttentionConfig, task: str, seed: int) -> dict[str, np.ndarray]:
     """Train one classifier on ``task``, a key of `TASKS`; return its weights by name, (1, ...).
 
-    Its gate is trained at full strength. Adam, 400 steps, weight decay 0.06: the member ``seed`` of
-    a comparison's ensemble, up to the rounding of larger batches. `TrainingDiverged` where a loss
-    is no longer finite.
+    Its gate is trained at full strength, whatever that of ``config`` is. Adam, 400 steps, weight
+    decay 0.06: the member ``seed`` of a comparison's ensemble, up to the rounding of larger
+    batches. `TrainingDiverged` where a loss is no longer finite.
     """
+    if config.gate is not None:
+        config = replace(config, gate=replace(config.gate, strength=1.0))
     data = make_task(task, POINTS, test_points=TEST_POINTS, seeds=(seed,))
     *_, last = train_ensemble(config, data, (seed,), STEPS, weight_decay=WEIGHT_DECAY, snapshots=1)
     return last.state

@@ -47,6 +47,11 @@ def ratio_text(ratio: Ratio) -> str:
     of = ratio.measured
     low, middle, high = (f"{2.0**x:.2g}" for x in (of.low, of.mean, of.high))
     numbers = f"{middle} [{low}, {high}] times as many, paired over {of.count} seeds"
+    if ratio.against or (ratio.bounded and ratio.word == "not decided"):
+        return (
+            f"**Not decided**: {ratio.bounded} of {of.count} seeds stand at an end of what was"
+            " tried, where their ratio has a bound only."
+        )
     if ratio.bounded:
         numbers += f"; {ratio.bounded} stand at an end of what was tried, so that is too near 1"
     if ratio.word == "not decided":

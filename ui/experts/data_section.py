@@ -23,26 +23,35 @@ def draw_data() -> None:
     controls, stage, folds = st.container(), st.container(), st.container()
     with controls:
         selection = read_data(folds)
-    learned = _fetch(selection.request, selection.gates)
-    with stage:
-        if learned is None:  # nothing is there yet: the shipped ones stand in
-            st.caption(f":material/hourglass: {section('experts', 'still_shipped')}")
-            learned = {
-                gate: data_measured.shipped_samples()[gate] for gate in DataSelection().gates
-            }
-        _draw(learned)
     with folds:
-        _draw_folds(selection, learned)
+        row, every = st.container(horizontal=True), FOLDS["every_place"].draw(st)
+    # One job for all that is shown: two would cancel each other at every run.
+    learned = _fetch(selection.request, GATES if every.open else selection.gates)
+    shown = {gate: learned[gate] for gate in selection.gates if gate in learned}
+    with stage:
+        if not shown:  # nothing is there yet: the shipped ones stand in
+            st.caption(f":material/hourglass: {section('experts', 'still_shipped')}")
+            shown = {gate: data_measured.shipped_samples()[gate] for gate in DataSelection().gates}
+        _draw(shown)
+    with row:
+        _draw_explanation(shown)
+    if every.open and len(learned) == len(GATES):
+        with every:
+            st.table(data_words.table(learned))
+            st.caption(section("experts", "every_place"))
+    with folds, FOLDS["data_code"].draw(st) as code:
+        if code.open:
+            st.code(section("experts", "data_code"), language="python")
 
 
-def _fetch(request: SampleRequest, gates: tuple[str, ...]) -> dict[str, Learned] | None:
+def _fetch(request: SampleRequest, gates: tuple[str, ...]) -> dict[str, Learned]:
     """Return what is there of the selection, and draw how its job goes."""
     learned, job = data_measured.learned(request, gates)
     if job is not None:
         with jobs.dock(data_measured.LEARNED.name, job.about):
             what = f"Learning {len(gates)} × {request.repeats} teachers"
             data_measured.LEARNED.watch(job, what, again="Learn")
-    return learned or None
+    return learned
 
 
 def _draw(learned: dict[str, Learned]) -> None:
@@ -59,18 +68,10 @@ def _draw(learned: dict[str, Learned]) -> None:
         st.caption(text)
 
 
-def _draw_folds(selection: DataSelection, learned: dict[str, Learned]) -> None:
-    with st.container(horizontal=True):
-        text = section("experts", "samples", **data_words.fields(learned))
-        explain("errors against data", beats(*text.split("\n\n")))
-        st.download_button(
-            "Errors (CSV)", lambda: data_words.errors_csv(learned), "errors.csv",
-            icon=":material/table:", key="take_errors", on_click="ignore",
-        )  # fmt: skip
-    with FOLDS["every_place"].draw(st) as fold:
-        if fold.open and (every := _fetch(selection.request, GATES)):
-            st.table(data_words.table(every))
-            st.caption(section("experts", "every_place"))
-    with FOLDS["data_code"].draw(st) as fold:
-        if fold.open:
-            st.code(section("experts", "data_code"), language="python")
+def _draw_explanation(learned: dict[str, Learned]) -> None:
+    text = section("experts", "samples", **data_words.fields(learned))
+    explain("errors against data", beats(*text.split("\n\n")))
+    st.download_button(
+        "Errors (CSV)", lambda: data_words.errors_csv(learned), "errors.csv",
+        icon=":material/table:", key="take_errors", on_click="ignore",
+    )  # fmt: skip

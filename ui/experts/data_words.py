@@ -15,6 +15,8 @@ from ui.experts.data_request import TITLES
 
 USUAL = -0.5  # the slope of an error that falls like 1 / sqrt(n)
 NEARLY_NONE = 0.2  # slopes nearer to 0: ten times the data change an error by at most 1.6
+NEARLY_USUAL = -0.35  # between that and none: steeper slopes are nearer to the usual one
+SURE = 0.1  # half-width and distance at most, to be called usual
 LATE = 3  # numbers of data, the last ones, where the rule holds best
 ALIKE = 2.0  # medians of predictions within this factor of each other
 FULL, SLOW, NOT, UNDECIDED = "learned", "slower", "not learned", "undecided"
@@ -32,16 +34,16 @@ def word(mean: MeanInterval) -> str:
     low, high = mean.mean - mean.half_width, mean.mean + mean.half_width
     if low >= -NEARLY_NONE and high <= NEARLY_NONE:
         return NOT
-    if high < -NEARLY_NONE:
-        return FULL if low <= USUAL else SLOW
-    return UNDECIDED
+    if high < NEARLY_USUAL:
+        return FULL
+    return SLOW if low > USUAL and high < -NEARLY_NONE else UNDECIDED
 
 
 def summary(learned: Mapping[str, Learned]) -> str:
     """Return who predicts and who learns experts, with slopes."""
     last = [float(np.median(each.prediction[:, -1])) for each in learned.values()]
     slopes = [each.slopes["prediction"].mean for each in learned.values()]
-    usual = all(abs(s.mean - USUAL) <= max(s.half_width, 0.05) for s in slopes)
+    usual = all(max(abs(s.mean - USUAL), s.half_width) <= SURE for s in slopes)
     if len(learned) == 1:
         text = f"Predictions: slope {slope_text(slopes[0])}."
     elif usual and max(last) <= ALIKE * min(last):

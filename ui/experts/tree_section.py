@@ -27,9 +27,9 @@ def draw_tree(selection: ExpertsSelection) -> None:
             key=PAD_KEY, handles=[Handle("x", *selection.point, palette.ACCENT)], extent=EXTENT,
             label="The input x", x_name="x₁", y_name="x₂", on_move=on_point,
         )  # fmt: skip
-        formula = section("experts", f"formula_{selection.position}")
+        formula, place = (section("experts", name) for name in words.place_sections(selection))
         st.container(key="entry_formula").markdown(f"${formula}$")
-        st.caption(section("experts", f"place_{selection.position}"))
+        st.caption(place)
     with right:
         tree(
             key=TREE_KEY,

@@ -13,6 +13,7 @@ from ui.experts.request import NO_GATE, RANDOM, ExpertsSelection
 
 COLUMNS = ("head", "expert", "token", "expert gives", "gate G2", "attention weight", "gate G1",
            "W_O", "gate G5", "term")  # fmt: skip
+MULTIPLIES = ("G1", "G2", "G5")  # where a gate is a factor of each term; elsewhere it is within α
 
 
 def summary(selection: ExpertsSelection, entry: EntryTree) -> str:
@@ -40,17 +41,32 @@ def alt_text(selection: ExpertsSelection, entry: EntryTree) -> str:
     )
 
 
+def place_sections(selection: ExpertsSelection) -> tuple[str, str]:
+    """Return the names of the texts with the formula and with what it means."""
+    position, per_head = selection.position, selection.granularity == "headwise"
+    formula, place = f"formula_{position}", f"place_{position}"
+    if per_head and position in MULTIPLIES:
+        formula += "_head"
+        place += "_head" if position != "G5" else ""
+    return formula, place
+
+
 def tree_fields(selection: ExpertsSelection, entry: EntryTree) -> dict[str, object]:
     """Return the numbers of the tree's explanation."""
     heads, size, tokens = entry.terms.shape
-    term = entry.terms[0, 0, 0]
+    gate = short(entry.gates[0, 0] * entry.value_gates[0, 0, 0] * entry.outside)
+    numbers = entry.projection[0, 0], entry.weights[0, 0], entry.experts[0, 0, 0]
+    factors = [short(number) for number in numbers]
+    first, box, named = factors, "", ""
+    if selection.place is not None:
+        box = "The box is the gate: it stands where it multiplies."
+        if selection.position in MULTIPLIES:
+            first, named = [factors[0], gate, *factors[1:]], ", where the second factor is the gate"
     return {
+        "box": box, "first": f"{' · '.join(first)} = {short(entry.terms[0, 0, 0])}{named}",
         "heads": heads, "size": size, "tokens": tokens, "count": entry.terms.size,
         "channel": selection.channel,
-        "value": short(entry.value), "projection": short(entry.projection[0, 0]),
-        "gate": short(entry.gates[0, 0] * entry.value_gates[0, 0, 0] * entry.outside),
-        "weight": short(entry.weights[0, 0]), "gives": short(entry.experts[0, 0, 0]),
-        "term": short(term), "rounding": error_text(abs(entry.rounding)),
+        "value": short(entry.value), "rounding": error_text(abs(entry.rounding)),
     }  # fmt: skip
 
 

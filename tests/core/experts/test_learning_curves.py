@@ -95,8 +95,20 @@ def test_a_level_that_one_of_both_never_reaches_bounds_the_ratio():
     ratio = low.ratio(0.9)
     assert ratio.word == BETTER
     assert ratio.bounded == 16
+    assert ratio.against == 0  # all bounds are on the side that is farther from one
     neither = low.ratio(0.999)
     assert (neither.word, neither.measured) == (FEW, None)
+
+
+def test_seeds_whose_true_ratio_may_lie_on_the_other_side_decide_nothing():
+    """The gated model of two seeds never gets there, and all others are far ahead."""
+    curves = simulated(0, gain=0.3, start=0.5)
+    accuracy = curves.accuracy - np.array([0.3, 0.3])[:, None, None]
+    accuracy[0, :2] += 0.3
+    accuracy[1, :2] -= 0.3
+    ratio = LearningCurves(REQUEST, COUNT, accuracy).ratio(0.9)
+    assert ratio.against == 2
+    assert ratio.word == OPEN
 
 
 # --- Verdicts -------------------------------------------------------------------------------------

@@ -117,6 +117,19 @@ def test_the_table_has_every_place(monkeypatch):
     assert "learn(request.seeds, request, gate)" in code.value
 
 
+def test_the_table_and_the_chart_share_one_job(monkeypatch):
+    """Two jobs of one name cancel each other at every run, without end."""
+    calls = []
+    fetch_all = data_measured.LEARNED.fetch_all
+    monkeypatch.setattr(
+        data_measured.LEARNED, "fetch_all", lambda keys: calls.append(keys) or fetch_all(keys)
+    )
+    app = ended(open_page(PAGE, picture=DATA, every_place="true", **FEW))
+    assert {tuple(gate for _, gate in keys) for keys in calls} == {GATES}
+    (table,) = app.table
+    assert len(table.value) == len(GATES)
+
+
 def test_the_lines_of_code_run(capsys):
     code = sections("experts")["data_code"].replace("repeats=4", "repeats=2")
     exec(code.replace("(4, 6)", "(6, 7)").replace('"elementwise G1"', '"headwise G1"'), {})
@@ -125,7 +138,8 @@ def test_the_lines_of_code_run(capsys):
 
 
 @each([(-0.5, 0.05, FULL), (-0.6, 0.05, FULL), (-0.3, 0.05, SLOW), (0.0, 0.1, NOT),
-       (-0.09, 0.1, NOT), (-0.2, 0.1, UNDECIDED), (0.0, 0.4, UNDECIDED)])  # fmt: skip
+       (-0.09, 0.1, NOT), (-0.2, 0.1, UNDECIDED), (0.0, 0.4, UNDECIDED), (-0.38, 0.13, UNDECIDED),
+       (-0.4, 0.23, UNDECIDED)])  # fmt: skip
 def test_words_follow_the_interval(mean, half, expected):
     assert word(MeanInterval(mean, half)) == expected
 

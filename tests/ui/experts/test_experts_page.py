@@ -88,6 +88,8 @@ def test_every_place_of_the_gate_has_its_formula_and_words(place):
     assert (gate and gate["place"]) == (None if place == "no gate" else place)
     formula = next(m.value for m in app.markdown if m.value.startswith("$"))
     assert ("boxed" in formula) == (place != "no gate")
+    assert "g_{hc}" not in formula  # one factor for a head, none for a channel
+    assert "every expert a factor" not in " ".join(caption.value for caption in app.caption)
 
 
 def test_a_dragged_input_goes_into_the_link_when_it_is_let_go():
@@ -275,6 +277,12 @@ def test_nothing_is_left_unsaid_in_the_lesson():
 
 
 # --- Trained models -------------------------------------------------------------------------------
+
+
+def test_the_lines_of_code_find_what_the_page_shows_of_a_weakened_gate(inline, capsys):
+    app = open_page(PAGE, taught="circle", tokens="2", open="0.5", code="true")
+    exec(app.code[0].value, {})
+    assert f"**Y[1] = {short(float(capsys.readouterr().out.split()[0]))}**" in sentence(app)
 
 
 def test_a_trained_model_is_taken_apart_and_counted(inline):
