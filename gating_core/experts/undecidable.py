@@ -75,8 +75,8 @@ def undecidable_directions(
     together. Without ``points``, a grid of 15 points along each side of [-1, 1]^input_dim. Of a
     stack, the last layer's. Roundings leave null singular values near 1e-16 of the largest.
 
-    ``ValueError`` for a model without output projection, weights or points that are not finite, or
-    fewer outputs than parameters.
+    ``ValueError`` for a model without output projection, weights or points that are not finite,
+    fewer outputs than parameters, or derivatives that are all zero.
     """
     config = model.config
     if not config.output_projection:
@@ -102,6 +102,8 @@ def undecidable_directions(
     parts = one_at_a_time(jacfwd(outputs))(chosen)
     jacobian = torch.cat([part.flatten(1) for part in parts.values()], 1)
     singular = torch.linalg.svdvals(torch.linalg.qr(jacobian, mode="r").R)
+    if not singular[0] > 0:
+        raise ValueError("every output's derivative by W_V and W_O is zero: there is no scale")
     return Undecidable((singular / singular[0]).numpy(), theory_count(config))
 
 

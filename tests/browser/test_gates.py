@@ -3,6 +3,7 @@
 import math
 import re
 
+import numpy as np
 import pytest
 
 from .looking import (
@@ -20,6 +21,19 @@ ADDRESS = "/Which_gates_curve"
 STATE = "document.querySelector('.gc-view').__gc"
 SENTENCE = ".gc-reading"
 READOUT = "document.querySelector('.gc-readout').textContent"
+
+# Of the words, and of the button that they stand on: red, green and blue, 0 to 255.
+COLOURS = """words => [getComputedStyle(words).color,
+  getComputedStyle(words.closest('button')).backgroundColor]
+  .map(colour => colour.match(/[0-9.]+/g).slice(0, 3).map(Number))"""
+
+
+def contrast(*colours):
+    """The ratio of the luminances of two colours (WCAG 2.1, "contrast ratio")."""
+    light = np.array(colours) / 255
+    linear = np.where(light <= 0.04045, light / 12.92, ((light + 0.055) / 1.055) ** 2.4)
+    low, high = sorted(linear @ [0.2126, 0.7152, 0.0722] + 0.05)
+    return high / low
 
 
 @pytest.fixture(scope="module")
@@ -97,6 +111,8 @@ def test_a_phone_shows_a_picture_first_and_scrolls_only_down(browser, served, wa
         links = page.locator(".st-key-pages a").all()
         first = min(links, key=lambda link: link.bounding_box()["x"])
         assert first.inner_text().strip() == "Which gates curve?"  # the page one is on
+        chosen = page.get_by_role("button", name="ruled").locator("p")
+        assert contrast(*chosen.evaluate(COLOURS)) > 4.5  # WCAG 2.1, level AA
         scene = page.locator(".gc-scene").first
         box = scene.bounding_box()
         assert box["y"] + box["height"] / 2 < PHONE["viewport"]["height"]  # most of it is seen

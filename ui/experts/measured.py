@@ -102,10 +102,15 @@ def _counts(config: AttentionConfig, seed: int) -> dict[tuple[str, str] | None, 
     return found
 
 
-def moves(selection: ExpertsSelection) -> dict[str, Moves]:
-    """Move the model without a gate and the gated one, by name."""
+def moved_models(selection: ExpertsSelection) -> dict[str, ExpertsSelection]:
+    """Return the model without a gate and the gated one, by name."""
     gated = selection.compared
-    models = {"no gate": replace(selection, position=NO_GATE), f"gate {gated.position}": gated}
+    return {"no gate": replace(selection, position=NO_GATE), f"gate {gated.position}": gated}
+
+
+def moves(selection: ExpertsSelection) -> dict[str, Moves]:
+    """Move both of `moved_models`."""
+    models = moved_models(selection)
     return {name: _moves(_as_moved(model)) for name, model in models.items()}
 
 

@@ -21,7 +21,7 @@ BARE = {"displayModeBar": False}
 
 def draw_null_directions(selection: ExpertsSelection) -> None:
     """Draw how many directions data cannot decide, and a move along one of them."""
-    selection = with_model(selection)
+    selection = with_model(selection, moved=True)
     counts = measured.counts(selection)
     found = counts[selection.place]
     model = selection.compared.config, selection.seed, selection.task

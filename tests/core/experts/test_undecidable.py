@@ -201,3 +201,11 @@ def test_several_threads_count_as_one_does():
     with ThreadPoolExecutor(4) as pool:
         each = [pool.submit(undecidable_directions, model) for _ in range(24)]
         assert all(np.array_equal(one.result().singular_values, alone) for one in each)
+
+
+def test_a_model_without_any_derivative_is_refused():
+    model = build_attention(PLAIN, (3,))
+    for parameter in model.parameters():
+        parameter.data *= 0
+    with pytest.raises(ValueError, match="is zero"):
+        undecidable_directions(model)

@@ -313,6 +313,20 @@ def test_a_training_that_diverges_is_said_and_random_weights_are_shown(monkeypat
     assert f"**Y[1] = {short(random.value)}**" in sentence(app)
 
 
+def test_where_the_model_beside_it_diverges_both_have_random_weights(monkeypatch):
+    learned = measured.trained_state
+
+    def diverges_without_gate(config, task, seed):
+        if config.gate is None:
+            raise TrainingDiverged(3, (seed,), 0.02)
+        return learned(config, task, seed)
+
+    monkeypatch.setattr(measured, "trained_state", diverges_without_gate)
+    app = open_page(PAGE, picture=NULLS, taught="xor", model_seed="78")
+    assert not app.exception
+    assert any("This training diverged" in box.value for box in app.warning)
+
+
 def test_decision_boundary_links_to_the_model_that_it_trained(monkeypatch):
     """Its member starts from the same weights and data, and goes the same way up to rounding."""
     run = replace(
