@@ -321,10 +321,10 @@ def test_a_seed_splits_in_the_same_way_in_every_company():
 
 def test_a_split_is_said():
     assert split_text(own_of(60, 40), TRAIN_SHARE) == (
-        "Each seed trains on 70 of the 100 points, its own draw, and is tested on the other 30."
+        "Each seed draws 70 of the 100 points for training. It is tested on the other 30."
     )
     few = split_text(own_of(6, 1, 1), TRAIN_SHARE)
-    assert "trains on 6 of the 8 points" in few
+    assert "draws 6 of the 8 points" in few
     assert "moves a test accuracy by 50 points" in few
     assert "classes '1', '2'" in few
 
