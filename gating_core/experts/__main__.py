@@ -27,9 +27,9 @@ def main() -> None:
             logging.info("%s, %s errors: %s; slope %s", gate, name, medians, interval)
     save_samples(results, SAMPLES)
 
-    asked = CurvesRequest()
-    each = [part for part in accuracies_at(COUNTS, asked) if part is not None]
-    curves = curves_of(asked, each)
+    trained = CurvesRequest()
+    each = [part for part in accuracies_at(COUNTS, trained) if part is not None]
+    curves = curves_of(trained, each)
     save_curves(curves, CURVES)
     for difference in curves.differences():
         logging.info("%d points: %s", difference.count, difference.word)

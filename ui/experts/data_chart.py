@@ -125,22 +125,22 @@ def curves_chart(curves: LearningCurves, level: float) -> go.Figure:
 
 def difference_chart(curves: LearningCurves, margin: float) -> go.Figure:
     """Draw gated less ungated accuracy with intervals, and the ``margin`` of no difference."""
-    found = curves.differences()
-    means = np.array([100 * one.measured.mean for one in found])
-    ends = np.array([[100 * one.measured.low, 100 * one.measured.high] for one in found])
-    differences = {
+    differences = curves.differences()
+    means = np.array([100 * one.measured.mean for one in differences])
+    ends = np.array([[100 * one.measured.low, 100 * one.measured.high] for one in differences])
+    dots = {
         "type": "scatter", "mode": "markers", "x": curves.counts, "y": means, "showlegend": False,
         "marker": {"size": 9, "color": STYLES[0][0],
-                   "symbol": [MARKS.get(one.word, UNDECIDED_MARK) for one in found]},
+                   "symbol": [MARKS.get(one.word, UNDECIDED_MARK) for one in differences]},
         "error_y": {"type": "data", "symmetric": False, "array": ends[:, 1] - means,
                     "arrayminus": means - ends[:, 0], "thickness": 1.5},
-        "customdata": [one.word for one in found],
+        "customdata": [one.word for one in differences],
         "hovertemplate": "%{x:.0f} points: %{y:.2f} points of accuracy<br>%{customdata}"
         "<extra></extra>",
     }  # fmt: skip
     ends_of_band = {"xref": "paper", "x0": 0, "x1": 1, "y0": -100 * margin, "y1": 100 * margin}
     band = {"type": "rect", **ends_of_band, "fillcolor": f"{palette.PLANE}33", "line": {"width": 0}}
-    return _figure([differences], {
+    return _figure([dots], {
         "shapes": [band], "margin": {"l": 56, "r": 8, "t": 30, "b": 42}, "xaxis": _points(curves),
         "yaxis": {"title": {"text": "gated − ungated accuracy, points", "standoff": 4},
                   "zeroline": True},

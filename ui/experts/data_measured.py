@@ -64,8 +64,8 @@ def learned(
     """Return what is there by gate, and the job that makes the others, if any."""
     if request == SampleRequest():
         return {gate: shipped_samples()[gate] for gate in gates}, None
-    found, job = LEARNED.fetch_all(tuple((request, gate) for gate in gates))
-    return {gate: found[request, gate] for gate in gates if (request, gate) in found}, job
+    results, job = LEARNED.fetch_all(tuple((request, gate) for gate in gates))
+    return {gate: results[request, gate] for gate in gates if (request, gate) in results}, job
 
 
 def curves(request: CurvesRequest) -> tuple[LearningCurves | None, Job | None]:

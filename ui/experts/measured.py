@@ -88,10 +88,15 @@ def counts(selection: ExpertsSelection) -> dict[tuple[str, str] | None, Undecida
 
     A trained model has its own place; at all others weights are random.
     """
-    found = _counts(selection.compared.config, selection.seed)
+    by_place = _counts(selection.compared.config, selection.seed)
     if selection.task == RANDOM:
-        return found
-    return {**found, selection.place: undecidable_directions(model_of(selection))}
+        return by_place
+    return {**by_place, selection.place: _count(_as_moved(selection))}
+
+
+@cached(on=NUMBERS_CACHE)
+def _count(selection: ExpertsSelection) -> Undecidable:
+    return undecidable_directions(model_of(selection))
 
 
 @cached("Counting what no data can decide …", on=NUMBERS_CACHE)
@@ -115,7 +120,7 @@ def moves(selection: ExpertsSelection) -> dict[str, Moves]:
 
 
 def _as_moved(selection: ExpertsSelection) -> ExpertsSelection:
-    """The same without what changes no move, to be cached by."""
+    """The same without what changes no weights and no move, to be cached by."""
     first = ExpertsSelection()
     return replace(selection, channel=first.channel, point=first.point, distance=first.distance)
 
