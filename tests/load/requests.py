@@ -6,6 +6,7 @@ visitors with the same request were shown.
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, field, replace
 from math import cos, sin
@@ -19,6 +20,8 @@ from ui.decision_boundary.names import TITLES
 from ui.decision_boundary.request import FIRST, TYPICAL
 from ui.depth.controls import QUANTITY_WORDS as QUANTITIES
 from ui.depth.controls import VIEW_KEY as DEPTH_VIEW
+from ui.experts.controls import TREE_KEY
+from ui.experts.request import POSITIONS, TREE
 from ui.gates.controls import VIEW_KEY as GATES_VIEW
 from ui.gates.request import SPHERE as FIRST_CASE
 from ui.landing.controls import LEFT_MODELS
@@ -197,6 +200,30 @@ class Claims(Request):
         (table,) = session.page.all("bidi_component")
         (figure,) = session.page.all("plotly_chart")
         return table.message.json, session.page.texts, figure.message.spec
+
+
+@dataclass(frozen=True)
+class Experts(Request):
+    place: str = "G1"  # of POSITIONS
+    seed: int = 19
+    tab: str = TREE
+    address: ClassVar[str] = "Experts"
+
+    def parameters(self) -> dict[str, Any]:
+        return {"gate_at": self.place, "model_seed": self.seed, "picture": self.tab}
+
+    def shown_instead(self, session: Session) -> str:
+        if self.tab == TREE:
+            gate = json.loads(session.page.widget(TREE_KEY).message.json)["gate"]
+            shown = "no gate" if gate is None else gate["place"]
+            return "" if shown == self.place else shown
+        name = self.place if POSITIONS[self.place] != "none" else "no gate"
+        (sentence,) = [text for text in session.page.texts if "change no output, what" in text]
+        return "" if sentence.startswith(f"With *{name}") else sentence
+
+    def numbers(self, session: Session) -> object:
+        figures = [node.message.spec for node in session.page.all("plotly_chart")]
+        return session.page.texts, figures
 
 
 @dataclass(frozen=True)

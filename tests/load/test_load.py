@@ -13,6 +13,7 @@ EVERYTHING = frozenset({
     "Manifold: See", "Manifold: Inspect", "Manifold: Doubt", "own model by link", "to the lesson",
     "to the gates", "gates: colour", "to Depth", "depth: quantity", "depth: layer",
     "to the claims", "claims: claim",
+    "to Experts", "Experts: gate", "Experts: λ", "Experts: undecidable", "Experts: tree",
     "film: seed shown", "film: own seeds", "film: cancel", "film: go on", "film: own table",
 })  # fmt: skip
 

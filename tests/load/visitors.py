@@ -19,6 +19,7 @@ from tests.load.requests import (
     Claims,
     Crossed,
     Depth,
+    Experts,
     Gates,
     Landing,
     Ledger,
@@ -33,6 +34,9 @@ from ui.decision_boundary.controls import SEEDS
 from ui.decision_boundary.request import WHO
 from ui.depth.controls import QUANTITY_WORDS as QUANTITIES
 from ui.depth.controls import VIEW_KEY as DEPTH_VIEW
+from ui.experts.controls import SEEDS as EXPERTS_SEEDS
+from ui.experts.controls import TREE_KEY
+from ui.experts.request import NULLS, POSITIONS, TREE
 from ui.gates.controls import VIEW_KEY as GATES_VIEW
 from ui.gates.request import STRENGTHS as GATE_STRENGTHS
 from ui.landing.controls import OFFERED_TASKS
@@ -153,6 +157,10 @@ class Looker(Visitor):
                 claims = Claims(pick([x for x in CLAIMS if x != claims.claim]))
                 done = session.change(claims.wrong, claim=[claims.claim])
                 await self.view("claims: claim", done, claims, session)
+        experts = Experts(pick(list(POSITIONS)), self.own(EXPERTS_SEEDS[1]))
+        async with Session(self.url, experts.address, experts.link) as session:
+            await self.view("to Experts", session.open(experts.wrong), experts, session)
+            await self._at_experts(session, experts)
         manifold = Manifold(self._another(manifold.request))
         async with Session(self.url, manifold.address, manifold.link) as session:
             await self.step("own model by link", session.open(manifold.wrong))
@@ -210,6 +218,20 @@ class Looker(Visitor):
         frame = {"frame": request.layer - 1}
         done = session.send(DEPTH_VIEW, "stop", frame, request.wrong)
         await self.view("depth: layer", done, request, session)
+
+    async def _at_experts(self, session: Session, request: Experts) -> None:
+        for _ in range(FEW):
+            request = replace(request, place=self.random.choice(list(POSITIONS)))
+            done = session.change(request.wrong, gate_at=[request.place])
+            await self.view("Experts: gate", done, request, session)
+        let_go = {"strength": 0.5, "serial": 1}
+        moved = session.send(TREE_KEY, "moved", let_go, request.wrong)
+        await self.view("Experts: λ", moved)
+        request = replace(request, tab=NULLS)
+        done = session.change(request.wrong, picture=request.tab)
+        await self.step("Experts: undecidable", done)
+        request = replace(request, tab=TREE)
+        await self.view("Experts: tree", session.change(request.wrong, picture=request.tab))
 
     async def _at_manifold(self, session: Session, request: Manifold) -> Manifold:
         # One label alone while the other strengths are measured.

@@ -75,7 +75,7 @@ class Input(LinkedOnly):
 
 @dataclass(frozen=True, kw_only=True)
 class Share(LinkedOnly):
-    """A number from 0 to 1."""
+    """A number from 0 to 1, in thousandths: a weaker gate would be lost in rounding."""
 
     @property
     def wanted(self) -> str:
@@ -84,7 +84,7 @@ class Share(LinkedOnly):
     def parse(self, text: str) -> Any:
         numbers = parse_numbers(text)
         fits = numbers is not None and len(numbers) == 1 and 0 <= numbers[0] <= 1
-        return numbers[0] if numbers and fits else None
+        return round(numbers[0], 3) if numbers and fits else None
 
     def raw(self, value: Any) -> str:
         return f"{value:g}"

@@ -8,6 +8,7 @@ import io
 from gating_core.claims import THRESHOLDS
 from gating_core.experts import LearningCurves, Needed, Ratio
 from ui.common.words import percent
+from ui.experts.data_request import title_of
 
 BOTH = ("ungated", "gated")
 STAYS = ("gated better", "ungated better")  # with the most data
@@ -18,8 +19,8 @@ def summary(curves: LearningCurves, level: float) -> str:
     ungated, gated = curves.needed(level)
     ratio = curves.ratio(level)
     need = f"For {percent(level)} the ungated model needs {needed_text(ungated, curves)}, the"
-    need += f" gated one {needed_text(gated, curves)}."
-    return f"{need} {ratio_text(ratio)}"
+    need += f" {title_of(curves.request.gate)} {needed_text(gated, curves)}."
+    return f"{need} {ratio_text(ratio, title_of(curves.request.gate))}"
 
 
 def needed_text(needed: Needed, curves: LearningCurves) -> str:
@@ -40,8 +41,8 @@ def needed_text(needed: Needed, curves: LearningCurves) -> str:
     return f"{text} ({', '.join(notes)})" if notes else text
 
 
-def ratio_text(ratio: Ratio) -> str:
-    """Say whether the gated model needs another number of points, seed by seed."""
+def ratio_text(ratio: Ratio, name: str) -> str:
+    """Say whether the model called ``name`` needs another number of points, seed by seed."""
     if ratio.measured is None or ratio.word == "not enough data":
         return "**Not enough data** for a ratio: too few seeds of either reach it."
     of = ratio.measured
@@ -55,9 +56,9 @@ def ratio_text(ratio: Ratio) -> str:
     if ratio.bounded:
         numbers += f"; {ratio.bounded} stand at an end of what was tried, so that is too near 1"
     if ratio.word == "not decided":
-        return f"**No difference that {of.count} seeds can show**: gated {numbers}."
+        return f"**No difference that {of.count} seeds can show**: {name} {numbers}."
     more = "fewer" if ratio.word == "gated better" else "more"
-    return f"**The gated model needs {more}**: {numbers}."
+    return f"**The {name} needs {more}**: {numbers}."
 
 
 def verdicts(curves: LearningCurves) -> str:

@@ -15,7 +15,7 @@ from gating_core.experts import Learned, LearningCurves
 from ui.common.words import tick_text
 from ui.drawing import palette
 from ui.drawing.panels import QUIET
-from ui.experts.data_request import TITLES
+from ui.experts.data_request import TITLES, title_of
 
 HEIGHT_PIXELS = 370
 GREY = palette.SIDE_COLOURS["left"]
@@ -89,7 +89,7 @@ def error_chart(learned: Mapping[str, Learned], name: str) -> go.Figure:
 
 def curves_chart(curves: LearningCurves, level: float) -> go.Figure:
     """Draw test errors against training points, seed by seed, and where ``level`` is reached."""
-    names = ("ungated", f"gated ({curves.request.gate})")
+    names = ("ungated", title_of(curves.request.gate))
     traces: list[dict[str, Any]] = []
     for title, accuracy, needed, style in zip(
         names, curves.accuracy, curves.needed(level), (NO_GATE_STYLE, STYLES[0]), strict=True
@@ -138,12 +138,12 @@ def difference_chart(curves: LearningCurves, margin: float) -> go.Figure:
         "hovertemplate": "%{x:.0f} points: %{y:.2f} points of accuracy<br>%{customdata}"
         "<extra></extra>",
     }  # fmt: skip
+    title = f"{title_of(curves.request.gate).split()[0]} − ungated accuracy, points"
     ends_of_band = {"xref": "paper", "x0": 0, "x1": 1, "y0": -100 * margin, "y1": 100 * margin}
     band = {"type": "rect", **ends_of_band, "fillcolor": f"{palette.PLANE}33", "line": {"width": 0}}
     return _figure([dots], {
         "shapes": [band], "margin": {"l": 56, "r": 8, "t": 30, "b": 42}, "xaxis": _points(curves),
-        "yaxis": {"title": {"text": "gated − ungated accuracy, points", "standoff": 4},
-                  "zeroline": True},
+        "yaxis": {"title": {"text": title, "standoff": 4}, "zeroline": True},
     })  # fmt: skip
 
 

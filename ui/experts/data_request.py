@@ -15,6 +15,13 @@ CURVES_SOURCES = {"tokens": "tokens", "slots": "memory"}
 CURVES_GATES = tuple(name for name in VARIANTS if name != "ungated")
 
 
+def title_of(variant: str) -> str:
+    """Name the model that stands beside the ungated one: a gated one, or a control."""
+    gate = VARIANTS[variant]
+    is_gate = gate is not None and gate.record.control is None
+    return f"gated model ({variant})" if is_gate else f"control ({variant})"
+
+
 @dataclass(frozen=True)
 class DataSelection:
     """The controls of *How many data does it take?*"""

@@ -221,8 +221,10 @@ def test_a_level_nobody_reaches_is_said():
     better = flat.accuracy.copy()
     better[1, :, 4:] = 0.95
     text = curves_words.summary(LearningCurves(flat.request, flat.counts, better), 0.9)
-    assert "**The gated model needs fewer**" in text
+    assert "**The gated model (sigmoid) needs fewer**" in text
     assert "16 stand at an end of what was tried" in text
+    added = LearningCurves(replace(flat.request, gate="additive"), flat.counts, better)
+    assert "**The control (additive) needs fewer**" in curves_words.summary(added, 0.9)
     assert "data alone do not close it" not in curves_words.verdicts(load_curves())
     gap = curves_words.verdicts(LearningCurves(flat.request, flat.counts, better))
     assert "The gap stays at 6,400: data alone do not close it." in gap

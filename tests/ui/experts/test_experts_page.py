@@ -27,7 +27,7 @@ from ui.components.source import HERE
 from ui.components.tree import is_share
 from ui.decision_boundary.request import experts_link
 from ui.experts import measured, null_words, picture, words
-from ui.experts.controls import PAD_KEY, TREE_KEY
+from ui.experts.controls import EXPERTS, PAD_KEY, TREE_KEY
 from ui.experts.request import NULLS, POSITIONS, ExpertsSelection
 
 PAGE = "pages/6_Experts.py"
@@ -143,6 +143,11 @@ def test_bad_links_are_one_sentence_each():
     assert not app.exception
     assert len(mistakes(app)) == 5
     assert sent(app)["point"] == list(FIRST.point)
+
+
+def test_a_gate_too_weak_to_be_counted_is_shut():
+    assert EXPERTS["open"].parse("1e-13") == 0.0  # its singular values would be lost in rounding
+    assert EXPERTS["open"].parse("0.001") == 0.001
 
 
 def test_what_does_not_fit_together_is_said():
