@@ -16,7 +16,7 @@ from torch.overrides import TorchFunctionMode
 FEW = 8  # points that are looked at
 STEP = 1e-4  # of difference quotients
 SAME = 1e-7  # relative to the largest value: batched sums are rounded otherwise
-CONVERGED = 0.02  # of the slope: quotients that differ by more, as at a kink, say nothing
+CONVERGED = 0.02  # of the quotient: quotients that differ by more, as at a kink, say nothing
 
 WRONG = 0.05  # of the slope: a converged quotient that is farther off belongs to another function
 ONE_BY_ONE = (
@@ -95,7 +95,9 @@ def check_slopes(function: Function, points: torch.Tensor, first: torch.Tensor) 
         return
     size = torch.maximum(narrow.abs(), slope.abs()).amax(-1, keepdim=True)
     rounding = 1e-15 * middle.abs().amax(-1, keepdim=True) / STEP
-    converged = torch.maximum((wide - narrow).abs(), bend.abs()) <= CONVERGED * size
+    # Relative to the quotient, not to the slope: that is huge where a pole is nearer than a step.
+    allowed = CONVERGED * narrow.abs().amax(-1, keepdim=True) + 10 * rounding
+    converged = torch.maximum((wide - narrow).abs(), bend.abs()) <= allowed
     wrong = ((narrow - slope).abs() > WRONG * size + 1e3 * rounding) & converged
     if bool(wrong.any()):
         raise ValueError(

@@ -187,9 +187,14 @@ def _feature(m, x):
     return m.exp(x) if x < 0 else x + 1
 
 
+def _sigmoid(m, z):
+    """1 / (1 + exp(-z)), without an exponential that overflows."""
+    return m.exp(min(z, 0)) / (1 + m.exp(-abs(z)))
+
+
 KINDS = {
-    "sigmoid": lambda m, z: 1 / (1 + m.exp(-z)),
-    "silu": lambda m, z: z / (1 + m.exp(-z)),
+    "sigmoid": _sigmoid,
+    "silu": lambda m, z: z * _sigmoid(m, z),
     "tanh": lambda m, z: m.tanh(z),
 }
 
