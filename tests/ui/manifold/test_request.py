@@ -81,7 +81,7 @@ def is_sentence(note: str) -> bool:
     return not note[0].islower() and note.endswith(".") and len(note) < 260
 
 
-@fuzz()
+@fuzz(soak=2_500)  # each measures two or three models
 @given(POSSIBLE)
 def test_something_is_shown_for_every_combination_and_differences_are_said(request):
     resolved = resolve(request)
