@@ -17,7 +17,7 @@ test: $(DEV_READY)
 	$(BIN)/python -m pytest
 
 soak: $(DEV_READY)
-	HYPOTHESIS_PROFILE=soak $(BIN)/python -m pytest -k "not browser"
+	HYPOTHESIS_PROFILE=soak $(BIN)/python -m pytest
 	$(BIN)/python -m tests.load --sessions 30 --minutes 15
 
 lint: $(DEV_READY)

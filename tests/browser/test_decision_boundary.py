@@ -293,6 +293,7 @@ def test_weights_and_figure_can_be_taken(wide, tmp_path):
     compile((tmp_path / "rerun.py").read_text(encoding="utf-8"), "rerun.py", "exec")
 
 
+@pytest.mark.soak  # long
 def test_whoever_comes_back_finds_the_page_as_it_was(wide):
     chosen = wide.get_by_role("combobox", name="Seed that is shown")
     chosen.scroll_into_view_if_needed()
@@ -366,6 +367,7 @@ def test_a_small_multiple_is_enlarged_by_a_click(wide):
     settle(wide)
 
 
+@pytest.mark.soak  # long
 def test_drawn_points_are_trained(wide):
     before = serial(wide)
     wide.get_by_text("Your own data: draw").click()
@@ -386,6 +388,7 @@ def test_drawn_points_are_trained(wide):
     wide.get_by_text(f"{drawn} points, classes").wait_for()
 
 
+@pytest.mark.soak  # long
 def test_an_uploaded_file_is_trained_or_refused(wide):
     before = serial(wide)
     wide.get_by_role("tab", name="Upload").click()
@@ -402,6 +405,7 @@ def test_an_uploaded_file_is_trained_or_refused(wide):
     assert wide.get_by_test_id("stAlert").count() == 0
 
 
+@pytest.mark.soak  # long
 def test_train_on(wide):
     before = serial(wide)
     wide.get_by_role("button", name="Train on").click()
@@ -454,6 +458,7 @@ def test_who_looks_at_the_past_stays_there_while_the_run_grows(phone):
 TOP = "document.querySelector('.gc-columns').getBoundingClientRect().top"
 
 
+@pytest.mark.soak  # long
 def test_how_a_run_goes_and_where_it_was_stopped_moves_no_picture(browser, served, watch):
     """Neither the progress, nor the way to go on after a click on Cancel."""
     with open_page(browser, watch, **WIDE) as page:
@@ -487,6 +492,7 @@ SLOW = """() => {
 ANSWERED = "() => window.asked.filter(ask => ask.to < Infinity).length > 2"
 
 
+@pytest.mark.soak  # long
 def test_a_slow_browser_gets_the_newest_film_that_it_can_while_the_run_grows(
     browser, served, watch
 ):

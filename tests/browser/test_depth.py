@@ -65,6 +65,7 @@ def test_a_click_on_a_small_map_goes_to_its_layer_and_into_the_link(desk):
         assert f"After layer {layer} of 8" in desk.locator(".gc-reading").inner_text()
 
 
+@pytest.mark.soak  # long
 def test_other_stacks_come_by_their_link_and_stay_on_the_screen(browser, served, watch):
     with open_page(browser, watch, **DESK) as page:
         visit(page, watch, served.url + ALIGNED + FIRST_LAYER)
@@ -89,6 +90,7 @@ def test_a_phone_scrolls_only_down(browser, served, watch):
         assert seen > chart["height"] / 2  # most of a picture, without scrolling
 
 
+@pytest.mark.soak  # long
 def test_a_job_and_its_end_move_no_picture(browser, served, watch):
     with open_page(browser, watch, **DESK) as page:
 

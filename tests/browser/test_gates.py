@@ -119,6 +119,7 @@ def test_a_phone_shows_a_picture_first_and_scrolls_only_down(browser, served, wa
         assert_drawn(scene)
 
 
+@pytest.mark.soak  # long
 def test_all_folded_parts_open_with_two_scenes_and_fit_a_phone(browser, served, watch):
     link = "?maps=true&real=true&premises=true&shaping=true&target=saddle"
     with open_page(browser, watch, **PHONE) as page:

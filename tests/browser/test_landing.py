@@ -252,6 +252,7 @@ def test_nothing_is_cropped_whatever_the_width(wide, task, widths):
         assert_nothing_is_cropped(wide)
 
 
+@pytest.mark.soak  # long
 def test_a_job_and_its_end_move_nothing_and_the_picture_says_whose_it_is(browser, served, watch):
     """They stand in a dock, over the foot of the page, however long the page is."""
     with open_page(browser, watch, viewport={"width": 1366, "height": 768}) as page:
@@ -396,6 +397,7 @@ def test_the_dark_scheme_is_dark_and_draws(phone):
         assert_drawn(scene)
 
 
+@pytest.mark.soak  # long
 def test_changing_pages_leaves_no_webgl_contexts_behind(phone):
     for change in range(PAGE_CHANGES):
         open_by_link(phone, LANDING if change % 2 else LESSON)
@@ -413,6 +415,7 @@ def test_changing_pages_leaves_no_webgl_contexts_behind(phone):
 # --- The numbers of a picture come from an address of their own -----------------------------------
 
 
+@pytest.mark.soak  # long
 def test_numbers_that_are_gone_for_a_moment_are_asked_for_again(browser, served):
     refused = []
 
@@ -431,6 +434,7 @@ def test_numbers_that_are_gone_for_a_moment_are_asked_for_again(browser, served)
     assert len(refused) == 2
 
 
+@pytest.mark.soak  # long
 def test_numbers_that_do_not_come_are_said_to_be_missing_until_others_do(browser, served):
     with open_page(browser, **WIDE) as page:
         page.route("**/media/*", lambda route: route.abort())
@@ -447,6 +451,7 @@ def test_numbers_that_do_not_come_are_said_to_be_missing_until_others_do(browser
 # --- Answers come late ----------------------------------------------------------------------------
 
 
+@pytest.mark.soak  # long
 def test_a_request_before_the_last_answer_has_come_is_answered(browser, served, watch):
     """What is shown again was shown three runs ago: longer than browsers may keep messages."""
     requests, late, sockets = [], [], []

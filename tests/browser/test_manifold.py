@@ -170,6 +170,7 @@ def press_slider(page, key, wanted):
 # --- See ---
 
 
+@pytest.mark.soak  # long
 def test_the_picture_of_the_choice_before_is_seen_to_be_old(desk):
     """Streamlit marks what a run has not sent again; quick runs pass before it is dimmed."""
     box = desk.locator("[data-testid=stElementContainer]:has(.gc-view)").last
@@ -274,6 +275,7 @@ def test_one_screen_tells_it_all(desk):
     assert desk.locator(".gc-scene").first.bounding_box()["height"] >= 340
 
 
+@pytest.mark.soak  # long
 def test_no_model_is_cropped_at_any_width(desk):
     for link, sizes in MODELS.items():
         if link:
@@ -312,6 +314,7 @@ def test_pointing_at_what_is_not_known_says_so(desk):
     desk.mouse.move(1, 1)
 
 
+@pytest.mark.soak  # long
 def test_the_model_of_a_picture_that_lies_is_shown_where_one_sees_it(desk):
     go_to(desk, "?grid=31")
     resize(desk, *SIZES["desk"])
@@ -373,6 +376,7 @@ def test_the_surface_the_sentence_and_the_total_follow_the_slider_while_it_is_dr
     np.testing.assert_array_equal(array(wide, "right_z"), before)
 
 
+@pytest.mark.soak  # long
 def test_after_playing_a_new_model_stands_at_its_own_strength(wide):
     """At first it has one frame, mostly: what was said of the model before is not meant."""
     wide.wait_for_function(f"{STATE}.header.frames === 21 && {STATE}.wired")
@@ -435,6 +439,7 @@ def test_pointing_at_a_chart_moves_the_marker_everywhere_and_leaving_takes_it_aw
     assert point_of(wide.url) is None
 
 
+@pytest.mark.soak  # long
 def test_pointing_at_a_surface_and_leaving_it_does_not_stop_it(wide):
     """The marker comes and goes while Plotly draws: that once ended a scene's drawing for good."""
     scenes = wide.locator(".gc-scene").all()

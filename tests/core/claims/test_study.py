@@ -175,6 +175,7 @@ LONGER = ("--tasks", "xor,spiral,moons,rings,circle,checkerboard,offset,linear",
           "ungated,sigmoid,half", "--parts", "base,stacks", "--seeds", 2, "--steps", 3)  # fmt: skip
 
 
+@pytest.mark.soak  # long
 def test_a_study_that_is_killed_goes_on_where_it_was_and_leaves_no_process(path, tiny_rows):
     study = command("run", *LONGER, "--store", path, "--workers", 1)
     wait_until(lambda: path.exists() and Store(path, readable=True).counts()["models"])

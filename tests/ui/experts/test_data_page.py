@@ -21,7 +21,7 @@ from gating_core.training import MeanInterval
 from tests.each import each
 from tests.ui.opening import mistakes, notes, open_page
 from ui.common.lessons import sections
-from ui.experts import curves_words, data_measured, data_words
+from ui.experts import curves_words, data_measured, data_section, data_words
 from ui.experts.data_chart import curves_chart, difference_chart, error_chart
 from ui.experts.data_request import (
     CurvesSelection,
@@ -124,10 +124,12 @@ def test_the_table_and_the_chart_share_one_job(monkeypatch):
     monkeypatch.setattr(
         data_measured.LEARNED, "fetch_all", lambda keys: calls.append(keys) or fetch_all(keys)
     )
+    gates = ("none", "headwise G1")
+    monkeypatch.setattr(data_section, "GATES", gates)
     app = ended(open_page(PAGE, picture=DATA, every_place="true", **FEW))
-    assert {tuple(gate for _, gate in keys) for keys in calls} == {GATES}
+    assert {tuple(gate for _, gate in keys) for keys in calls} == {gates}
     (table,) = app.table
-    assert len(table.value) == len(GATES)
+    assert len(table.value) == len(gates)
 
 
 def test_the_lines_of_code_run(capsys):
@@ -158,7 +160,7 @@ def test_sentences_say_what_differs_and_what_missed():
     assert "2 of 60 fits of *no gate*" in data_words.caution({"none": missed})
 
 
-def test_what_takes_too_long_has_fewer_repeats():
+def test_what_takes_too_long_has_fewer_repeats(monkeypatch):
     large = DataSelection(teacher_dim=6, teacher_heads=2, teacher_experts=4, teacher_tokens=4,
                           learned_routing=True,
                           repeats=32)  # fmt: skip
@@ -168,6 +170,7 @@ def test_what_takes_too_long_has_fewer_repeats():
     assert resolve_data(DataSelection()) == (DataSelection(), [])
     cost = sum(found.request.cost(gate) for gate in GATES)
     assert cost <= LEARNING_COST or found.repeats == 4
+    monkeypatch.setattr(data_measured, "curves", lambda _: (load_curves(), None))
     app = open_page(PAGE, picture=CURVES, mixes="slots", against="value")
     assert "needs tokens" in " ".join(notes(app))
 
