@@ -1,4 +1,4 @@
-"""`python -m tests.audit`: has any pinned requirement a known vulnerability, as far as is known?
+"""`python -m tests.audit`: known vulnerabilities of the pinned requirements.
 
 It always ends well: an audit that could not be made is said, and is no failure of the code.
 """

@@ -1,4 +1,4 @@
-"""How does a test get a Dask cluster of its own? Each part a process that lacks our package."""
+"""A Dask cluster for a test alone, each part a process that lacks our package."""
 
 import os
 import socket

@@ -1,4 +1,4 @@
-"""Is an audit that was not made told apart from one that found nothing?"""
+"""An audit that was not made is told apart from one that found nothing."""
 
 import subprocess
 

@@ -1,4 +1,4 @@
-"""Does every part of the house import only what it may, and does nothing leave the machine?"""
+"""Every package imports only what it may, and nothing leaves the machine."""
 
 import ast
 import importlib

@@ -1,4 +1,4 @@
-"""Can the core be installed as the library that it is, whole and with what it depends on?"""
+"""The core can be installed as a library, whole and with what it depends on."""
 
 import ast
 import os

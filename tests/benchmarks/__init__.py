@@ -1,4 +1,4 @@
-"""Ratios measured in one run: is the fast way faster than the plain way, and by how much?
+"""Ratios measured in one run: the fast way against the plain way.
 
 `python -m tests.benchmarks` prints them as one table. Nothing here asserts, and pytest collects
 none of it: ratios from a noisy machine are for reading.

@@ -1,4 +1,4 @@
-"""When does a test call a surface flat, and when is it certain that it curves?"""
+"""When a test calls a surface flat, and when it is certain of curvature."""
 
 import torch
 

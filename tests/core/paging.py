@@ -1,4 +1,4 @@
-"""How often does the system have to clear a page, while arrays come and go?"""
+"""How often the system has to clear a page, while arrays come and go."""
 
 import resource
 

@@ -1,4 +1,4 @@
-"""Is memory that was freed at hand for the next arrays, and does what is large go back at once?"""
+"""Freed memory is at hand for the next arrays, and large blocks go back at once."""
 
 import ctypes
 import subprocess

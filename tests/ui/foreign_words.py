@@ -1,4 +1,4 @@
-"""What would somebody write who wants a page to do what they say?"""
+"""What somebody would write who wants a page to do what they say."""
 
 HOSTILE = (
     "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "</script><script>alert(1)",

@@ -1,4 +1,4 @@
-"""What stands in for the workers of a job until a test lets them go?"""
+"""A stand-in for the workers of a job until a test lets them go."""
 
 import threading
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""How does a test open a page by its link, find a component on it, and speak for that?"""
+"""Open a page by its link, find a component on it, and send messages as that component."""
 
 import json
 from pathlib import Path

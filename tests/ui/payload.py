@@ -1,4 +1,4 @@
-"""What was the linked view sent? The same few lines as in view3d.js, in Python."""
+"""What the linked view was sent: the same few lines as in view3d.js, in Python."""
 
 import json
 

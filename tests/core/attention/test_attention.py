@@ -1,4 +1,4 @@
-"""Does the model compute what the documentation says, against a plain second implementation?"""
+"""The model computes what the documentation says: a plain second implementation agrees."""
 
 import itertools
 import math

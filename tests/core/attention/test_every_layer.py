@@ -1,4 +1,4 @@
-"""Is what a stack writes after layer l the same stack's output, cut there? And is it flat there?"""
+"""The outputs after layer l are those of the stack cut there, and flat where theory says so."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Linear attention over slots: is it the paper's, and is what is said of its curvature right?"""
+"""Linear attention over slots: the paper's definition, and the curvature of its outputs."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Is a new kind of attention one class and one row, and a new gate one record?"""
+"""A new mechanism of attention is one class and one row, a new gate one record."""
 
 import ast
 import math

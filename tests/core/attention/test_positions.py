@@ -1,4 +1,4 @@
-"""What does a gate do at each of its five places: nothing where it should, and does it curve?"""
+"""A gate at each of its five places: without effect where it should have none, curved elsewhere."""
 
 import itertools
 import math

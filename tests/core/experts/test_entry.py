@@ -1,4 +1,4 @@
-"""Do the terms of one entry add up to the model's own number, and are they what they say?"""
+"""The terms of one entry: each is what it says, and their sum is the model's own number."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Do learning curves say how many points are needed, and "no difference" where there is none?"""
+"""Learning curves: how many points are needed, and "no difference" where there is none."""
 
 from functools import cache
 

@@ -1,4 +1,4 @@
-"""Does the batch of least squares find what SciPy finds, one problem at a time?"""
+"""The batch of least squares finds what SciPy finds, one problem at a time."""
 
 from concurrent.futures import ThreadPoolExecutor
 

@@ -1,4 +1,4 @@
-"""Are experts' errors measured right, and do they fall as theory says?"""
+"""Errors of experts: measured right, and falling as theory says."""
 
 import itertools
 from functools import cache

@@ -1,4 +1,4 @@
-"""Is a student the layer that our token models are?"""
+"""A student is the layer that our token models are."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Are as many directions undecidable as theory says, and do outputs stand still along them?"""
+"""Undecidable directions: as many as theory says, and outputs stand still along them."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Does what the visitor takes home say the same as what was trained here?"""
+"""Exported scripts and files give the numbers of the models trained here."""
 
 import ast
 import contextlib

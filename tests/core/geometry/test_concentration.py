@@ -1,4 +1,4 @@
-"""Where does curvature sit: is its share on the most curved part what a closed form says?"""
+"""Concentration of curvature: its share on the most curved part against closed forms."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Is flatness claimed only where it is a theorem, and wherever it is one that is known here?"""
+"""Flatness is claimed where a theorem known here proves it, and nowhere else."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Is the curvature right? Closed forms, laws, and wrong inputs beside right ones."""
+"""Curvature: closed forms, laws, and wrong inputs beside right ones."""
 
 import math
 

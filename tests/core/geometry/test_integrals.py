@@ -1,4 +1,4 @@
-"""Do integrals converge as they should, and does Gauss-Bonnet hold?"""
+"""Integrals converge as they should, and Gauss-Bonnet holds."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Do the other ways of measuring err as theory says, and do their figures show it?"""
+"""Other ways of measuring err as theory says, and their figures show it."""
 
 import json
 from dataclasses import replace

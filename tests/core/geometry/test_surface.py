@@ -1,4 +1,4 @@
-"""Do the words for what is known of a surface mean what they say?"""
+"""The words for what is known of a surface mean what they say."""
 
 import math
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Do threads that share the blocks compute what one alone computes, and fail as it fails?"""
+"""Threads that share the blocks compute what one alone computes, and fail as it fails."""
 
 import contextvars
 import os

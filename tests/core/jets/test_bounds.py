@@ -1,4 +1,4 @@
-"""Do the rigorous bounds hold, at 200 digits, and are they worth having?"""
+"""The rigorous bounds hold at 200 digits, and are tight enough to be of use."""
 
 import itertools
 from dataclasses import replace

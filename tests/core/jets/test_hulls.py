@@ -1,4 +1,4 @@
-"""Do balls over wide errors hold all values of a function, and little more?"""
+"""Balls over wide errors hold all values of a function, and little more."""
 
 import pytest
 import torch

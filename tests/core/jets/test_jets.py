@@ -1,4 +1,4 @@
-"""Are the second derivatives exact, whatever the function is written in?"""
+"""Second derivatives are exact, whatever the function is written in."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Is every function that is no map refused in one sentence, and none that is?"""
+"""Every function that is no map is refused in one sentence, and no other."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""What can a function do that would make a jet, or its bound, quietly wrong?
+"""Functions that could make a jet, or its bound, wrong without a sign.
 
 Every case was found by trying to break the rules; each must give torch.func's numbers, and may
 call its bound rigorous only if it holds.

@@ -1,4 +1,4 @@
-"""Are own points read exactly, and is everything else refused with one sentence?"""
+"""Own points are read exactly, and everything else is refused with one sentence."""
 
 import csv
 import io

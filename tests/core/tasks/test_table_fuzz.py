@@ -1,4 +1,4 @@
-"""Whatever is uploaded or pasted: is it read, or refused in one short sentence, and soon?"""
+"""Any uploaded or pasted text is read, or refused in one short sentence, and soon."""
 
 import io
 import time

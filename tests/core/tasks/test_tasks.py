@@ -1,4 +1,4 @@
-"""Do labels follow their rules, and do noise, balance and shares do what they say?"""
+"""Tasks: labels follow their rules; noise, balance and shares do what they say."""
 
 import itertools
 

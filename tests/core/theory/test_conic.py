@@ -1,4 +1,4 @@
-"""Is K of a real gated layer zero on the conic of its weights, and of its sign elsewhere?"""
+"""K of a real gated layer: zero on the conic of its weights, and of its sign elsewhere."""
 
 from dataclasses import replace
 

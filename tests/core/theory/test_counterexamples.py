@@ -1,4 +1,4 @@
-"""Is every counterexample to an overstated theorem one, beyond its bounds, and its twin flat?"""
+"""Every counterexample curves beyond its bounds, and its twin is flat."""
 
 import numpy as np
 import pytest

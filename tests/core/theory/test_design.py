@@ -1,4 +1,4 @@
-"""Does a designed gate make the shape, can a sigmoid reach it, and does a network learn it?"""
+"""Designed gates: they make the shape; how near a sigmoid comes, and a network that learns."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Is a visitor's formula read as it is meant, refused where it is none, and never run?"""
+"""A visitor's formula is read as it is meant, refused where it is none, and never run."""
 
 import ast
 import builtins

@@ -1,4 +1,4 @@
-"""Is every gate of the gallery what its record says, and every verdict what the numbers say?"""
+"""Every gate of the gallery is what its record says, every verdict what the numbers say."""
 
 from dataclasses import replace
 

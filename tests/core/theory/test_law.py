@@ -1,4 +1,4 @@
-"""Does the law say what the geometry says, of any gate, and are its special cases theorems?"""
+"""The law agrees with the geometry for any gate, and its special cases are theorems."""
 
 import mpmath
 import pytest

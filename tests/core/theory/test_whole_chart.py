@@ -1,4 +1,4 @@
-"""Is what is said of a whole chart true between the points, and said as it is known?"""
+"""What is said of a whole chart is true between the points, and said as it is known."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Do the terms beside the loss say what they are, and does nobody see them but the optimiser?"""
+"""The terms beside the loss are what they say, and only the optimiser sees them."""
 
 import math
 from dataclasses import replace

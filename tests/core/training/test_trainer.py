@@ -1,4 +1,4 @@
-"""Do models learn the same whoever learns beside them, and can they stop and go on?"""
+"""Models learn the same whoever learns beside them, and can stop and go on."""
 
 import threading
 from dataclasses import replace

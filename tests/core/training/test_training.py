@@ -1,4 +1,4 @@
-"""Do ensembles learn, alone and together?"""
+"""Ensembles learn, alone and together."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Does a control that is declared once say the same to a link, a widget and a request?"""
+"""A control that is declared once says the same to a link, a widget and a request."""
 
 from dataclasses import replace
 

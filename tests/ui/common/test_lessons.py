@@ -1,4 +1,4 @@
-"""Are the fixed texts of the pages found, complete and used?"""
+"""The fixed texts of the pages are found, complete and used."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Does no value that a control cannot have ever reach it, and is what is said what is shown?"""
+"""No impossible value reaches a control, and the sentence names what is shown instead."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Whatever stands in a link: is there a request within the limits, and one sentence per mistake?
+"""Any link gives a request within the limits, and one sentence per mistake.
 
 Below the pages, so that hundreds of links are quick; `test_controls` opens pages with some.
 """

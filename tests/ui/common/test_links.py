@@ -1,4 +1,4 @@
-"""Is everything a link can say either used or named, with what is shown instead?"""
+"""Everything that a link can say is used, or named with what is shown instead."""
 
 import pytest
 from hypothesis import given

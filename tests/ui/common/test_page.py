@@ -1,4 +1,4 @@
-"""Do the links to all pages stand in groups, and lead back to what a visitor has left?"""
+"""Links to all pages stand in groups, and lead back to what a visitor has left."""
 
 import pytest
 

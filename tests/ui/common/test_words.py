@@ -1,4 +1,4 @@
-"""Do the sentences say what the numbers say?"""
+"""Sentences say what the numbers say."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""Are the drawn axes the same however large the surfaces are?"""
+"""The drawn axes are the same however large the surfaces are."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Is a box large enough for the browser, and no larger than what is in it?"""
+"""A box is large enough for the browser, and no larger than what is in it."""
 
 import numpy as np
 from hypothesis import example, given

@@ -1,4 +1,4 @@
-"""Is the camera where most is seen, and does it see a plane as a line when asked to?"""
+"""The camera stands where most is seen, and sees a plane as a line when asked to."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Do the colours of several classes meet where the boundary is drawn, and nowhere else?"""
+"""The colours of several classes meet where the boundary is drawn, and nowhere else."""
 
 import numpy as np
 import pytest

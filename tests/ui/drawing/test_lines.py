@@ -1,4 +1,4 @@
-"""Is a boundary between classes where the two likeliest of them are equal, and drawn once?"""
+"""A boundary runs where the two likeliest classes are equal, and is drawn once."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Do the sections on data show what is shipped at once, learn in jobs, and say what is so?"""
+"""The sections on data: shipped results at once, others in jobs, and true sentences."""
 
 import csv
 import io

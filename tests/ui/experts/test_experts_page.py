@@ -1,4 +1,4 @@
-"""Does the Experts page show its two pictures, keep everything in its link, and say what is so?"""
+"""The Experts page: its two pictures, its link, and true sentences."""
 
 import csv
 import io

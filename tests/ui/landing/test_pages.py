@@ -1,4 +1,4 @@
-"""Does the landing page open for every link, and do its controls change what it says?"""
+"""The landing page opens for every link, and its controls change what it says."""
 
 import re
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Do the figures draw what was measured, where it was measured?"""
+"""The figures draw what was measured, where it was measured."""
 
 import itertools
 import re

@@ -1,4 +1,4 @@
-"""Is a model shown at its own strength at once, a moment later at all, and so for everybody?"""
+"""A model is shown at its own strength at once, a moment later at all, and so for everybody."""
 
 import threading
 from dataclasses import fields

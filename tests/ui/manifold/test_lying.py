@@ -1,4 +1,4 @@
-"""Does every picture of the gallery lie, and does the number beside it not?"""
+"""Every picture of the gallery misleads, and the number beside it does not."""
 
 import json
 import math

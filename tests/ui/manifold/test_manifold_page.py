@@ -1,4 +1,4 @@
-"""Does the Manifold page open for every link, say what cannot be, and keep what was dragged?"""
+"""The Manifold page opens for every link, says what cannot be, and keeps what was dragged."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Does flat look flat, strength by strength, in boxes that hold what is drawn?"""
+"""Flat looks flat, strength by strength, in boxes that hold what is drawn."""
 
 import itertools
 from functools import cache

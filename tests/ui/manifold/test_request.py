@@ -1,4 +1,4 @@
-"""Is the nearest thing shown whatever is asked for, with a sentence, on axes that stay put?"""
+"""The nearest thing is shown whatever is asked for, with a sentence, on axes that stay put."""
 
 import math
 import re

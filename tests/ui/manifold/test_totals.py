@@ -1,4 +1,4 @@
-"""Does the page draw before its totals are refined, and are they refined once for everybody?"""
+"""The page draws before its totals are refined, and they are refined once for everybody."""
 
 from dataclasses import replace
 

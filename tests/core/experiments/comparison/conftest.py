@@ -1,4 +1,4 @@
-"""What do the tests of the comparison share? Runs, trained once for all of them."""
+"""Runs for all tests of the comparison, trained once."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Which runs do the tests of films and of curvature along a run share? Each is trained once."""
+"""Runs for the tests of films and of curvature along a run, each trained once."""
 
 from dataclasses import replace
 from functools import cache

@@ -1,4 +1,4 @@
-"""Are coverage and breadth of a sheet what closed forms say, and have the first examples both?"""
+"""Coverage and breadth of a sheet: closed forms, and the values of the first examples."""
 
 from dataclasses import replace
 from itertools import product

@@ -1,4 +1,4 @@
-"""Are the training frames what the models compute: every frame, line, plane and number?"""
+"""Frames of a training: every line, plane and number is what the models compute."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Is the shipped run what its command makes, and does a run survive a file?"""
+"""The shipped run is what its command makes, and a run survives a file."""
 
 import os
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Does a run do what its setting says, and can it be stopped, continued and begun anew?"""
+"""A run follows its setting, and can be stopped, continued and begun anew."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Is the curvature along a run that of each seed, each snapshot, measured by itself?"""
+"""Curvature along a run equals that of each seed and snapshot, measured alone."""
 
 from dataclasses import replace
 from itertools import chain, islice

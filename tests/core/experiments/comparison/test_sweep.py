@@ -1,4 +1,4 @@
-"""Is the shown member chosen by its rule, and is it true what is said at every strength?"""
+"""The shown member is chosen by its rule, and what is said at every strength is true."""
 
 import os
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Does every kind of attention compute what it is called, and only that?"""
+"""Every variant of attention computes what its name says: a plain reference agrees."""
 
 import math
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Are the curves right: quantity by quantity, seed by seed, and where nothing is known?"""
+"""Curves against depth: each quantity, each seed, and what is not known."""
 
 from dataclasses import replace
 

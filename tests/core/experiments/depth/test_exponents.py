@@ -1,4 +1,4 @@
-"""Is an exponent what an independent implementation says, and does a course get the right word?"""
+"""Exponents agree with an independent implementation, and each course gets the right word."""
 
 import numpy as np
 import pytest

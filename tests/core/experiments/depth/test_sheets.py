@@ -1,4 +1,4 @@
-"""Do scalar gates on a flat sheet curve as the theory says? Exact cases, and a second way."""
+"""Scalar gates on a flat sheet: exact cases, and a second way to compute them."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Are trained stacks what they say: trained alike, measured right, and the same from their file?"""
+"""Trained stacks: trained alike, measured right, and the same when read from their file."""
 
 from functools import cache
 

@@ -1,4 +1,4 @@
-"""Is the model that a page shows first the one that its rule selects?"""
+"""The model that a page shows first is the one that its rule selects."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Is a specimen what the definitions say, point by point, and does its picture show just that?"""
+"""A specimen agrees with the definitions point by point, and its picture with it."""
 
 import itertools
 import math
