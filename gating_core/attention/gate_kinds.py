@@ -19,6 +19,11 @@ class GateKind:
 
     It computes ``sigma(z)`` of z = W h + b, or of what it acts on where it does not read the
     state h. A control stands in a gate's place to show what a gate is not needed for.
+
+    ``sigma`` acts elementwise. Curvature has rigorous bounds where it is written in arithmetic and
+    functions of `gating_core.jets.elementary`; with another torch function it has estimates, and
+    only if torch.func can differentiate that one twice. ``script`` and ``javascript`` are the same
+    function as expressions in z, and a test compares the three.
     """
 
     title: str  # as within a sentence
@@ -26,6 +31,7 @@ class GateKind:
     script: str | None  # sigma of z in plain PyTorch; None: there is no exported script
     line: str = ""  # what it does, for the tiles of Decision boundary
     formula: str = ""  # in TeX; o is what attention gives, h the state that the gate reads
+    javascript: str | None = None  # sigma of z, for the tree on Experts; None for controls alone
     reads_state: bool = True  # it has weights of its own
     constant: bool = False  # the same number everywhere
     additive: bool = False  # added to what it acts on; a gate multiplies
@@ -40,6 +46,7 @@ GATE_KINDS = {  # a new kind is one more row: pages, variants, tests and scripts
         "torch.sigmoid(z)",
         "every channel times its own factor, 0 to 1",
         r"o \odot \sigma(Wh + b)",
+        "1 / (1 + Math.exp(-z))",
     ),
     "silu": GateKind(
         "SiLU gate",
@@ -47,6 +54,7 @@ GATE_KINDS = {  # a new kind is one more row: pages, variants, tests and scripts
         "torch.nn.functional.silu(z)",
         "factors that may grow, and turn negative",
         r"o \odot \mathrm{SiLU}(Wh + b)",
+        "z / (1 + Math.exp(-z))",
     ),
     "tanh": GateKind(
         "tanh gate",
@@ -54,6 +62,7 @@ GATE_KINDS = {  # a new kind is one more row: pages, variants, tests and scripts
         "torch.tanh(z)",
         "factors from −1 to 1: channels flip",
         r"o \odot \tanh(Wh + b)",
+        "Math.tanh(z)",
     ),
     "constant": GateKind(
         "constant gate of ½",

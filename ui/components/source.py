@@ -38,13 +38,16 @@ def script(name: str) -> str:
     return "\n".join(_text(path) for path in SCRIPTS[name])
 
 
-def declare(name: str) -> Any:
-    """Declare the component ``name`` to Streamlit: once, when its module is imported."""
+def declare(name: str, first: str = "") -> Any:
+    """Declare the component ``name`` to Streamlit: once, when its module is imported.
+
+    ``first`` is JavaScript that stands before its files.
+    """
     return st.components.v2.component(
         f"gating_{name}",
         html=_text(f"{name}/{name}.html", instead=""),
         css=_text(f"{name}/{name}.css", instead=""),
-        js=script(name),
+        js=first + script(name),
         isolate_styles=False,  # isolated styles break the pictures of plotly.js
     )
 

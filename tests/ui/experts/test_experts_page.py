@@ -3,13 +3,12 @@
 import csv
 import io
 import json
-import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from gating_core.attention import GATE_NAMES, build_attention
+from gating_core.attention import build_attention
 from gating_core.experiments.comparison import FIRST_COMPARISON, TrainedRun, train_setting
 from gating_core.experts import (
     entry_tree,
@@ -23,7 +22,6 @@ from gating_core.training import TrainingDiverged
 from tests.ui.opening import component, mistakes, notes, open_page, report
 from ui.common.lessons import sections
 from ui.common.words import short
-from ui.components.source import HERE
 from ui.components.tree import is_share
 from ui.decision_boundary.request import experts_link
 from ui.experts import measured, null_words, picture, words
@@ -179,13 +177,6 @@ def test_the_lines_of_code_run_and_print_the_pages_numbers(capsys):
     value = measured.taken_apart(replace(FIRST, position="G5")).value
     assert printed.startswith(f"{value} ")
     assert "8 8 (" in printed
-
-
-def test_the_browser_knows_every_gate():
-    """A kind that is added needs its function there, too."""
-    text = (HERE / "tree" / "entry.js").read_text(encoding="utf-8")
-    (table,) = re.findall(r"const SIGMA = \{.*?\n(.*?)\n\};", text, re.S)
-    assert set(re.findall(r"^  (\w+):", table, re.M)) == set(GATE_NAMES)
 
 
 # --- What no data can decide ----------------------------------------------------------------------

@@ -10,10 +10,12 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from gating_core.attention import GATE_KINDS, GATE_NAMES
 from ui.components import wire
 from ui.components.source import declare
 
-_component = declare("tree")
+SIGMA = "".join(f'  "{name}": z => {GATE_KINDS[name].javascript},\n' for name in GATE_NAMES)
+_component = declare("tree", f"const SIGMA = {{\n{SIGMA}}};\n")
 
 
 def tree(

@@ -1,11 +1,7 @@
 // One entry of an attention layer's output, computed from the numbers that Python sends once.
 // The same sums as in gating_core/experts/entry.py, at any input and any strength of the gate.
+// Before all files stands SIGMA, a gate's function by its kind: Python writes it from GATE_KINDS.
 
-const SIGMA = { // by the kind of gate; Python draws no other kind
-  sigmoid: z => 1 / (1 + Math.exp(-z)),
-  silu: z => z / (1 + Math.exp(-z)),
-  tanh: Math.tanh,
-};
 const AMONG_TOKENS = ['G2', 'G3']; // gates that read every token; the others read the first
 const sum = numbers => numbers.reduce((total, number) => total + number, 0);
 

@@ -17,15 +17,11 @@ from gating_core.geometry.grid import square_grid
 from gating_core.jets.second_order import nested_jet, second_order_jet
 from gating_core.randomness import generator
 from gating_core.training.ensemble import batches_of
+from tests.core.exact import gate_value
 
 POINTS = torch.rand(9, 2, generator=generator(0, "test"), dtype=torch.float64) * 2 - 1
 MEMORY = AttentionConfig(model_dim=6, value_count=4, heads=2)
 TOKENS = replace(MEMORY, source="tokens")
-PLAIN_GATES = {
-    "sigmoid": lambda z: 1 / (1 + math.exp(-z)),
-    "silu": lambda z: z / (1 + math.exp(-z)),
-    "tanh": math.tanh,
-}
 
 
 def base_of(name):
@@ -48,9 +44,10 @@ def plain_variant(name, strength, layer, state, mixed):
     gate = VARIANTS[name]
     z = (state @ layer.gate.weight[0] + layer.gate.bias[0]).tolist()
     if name == "additive":
-        return [y + strength * PLAIN_GATES["sigmoid"](a) for y, a in zip(mixed, z, strict=True)]
+        added = [strength * gate_value(math, "sigmoid", a) for a in z]
+        return [y + a for y, a in zip(mixed, added, strict=True)]
     width = len(mixed) // len(z)
-    opened = [PLAIN_GATES[gate.kind](z[i // width]) for i in range(len(mixed))]
+    opened = [gate_value(math, gate.kind, z[i // width]) for i in range(len(mixed))]
     return [y * (1 - strength + strength * g) for y, g in zip(mixed, opened, strict=True)]
 
 
