@@ -65,7 +65,6 @@ CACHED_RESOLVED = 256  # models of Manifold, as requested: kilobytes
 CACHED_FIGURES = 96  # of Plotly, some three for each model: 0.1 to 0.3 MB
 CACHED_DRAWINGS = 32  # tables of points from links
 CACHED_ADDRESSES = 48  # of arrays sent recently, 1 MB each; two workers make two films a second
-CACHED_TILES = 14  # pictures: one for each task, one for own points
 STORE_STAMPS_SECONDS = 10.0  # between two readings of a running study's rows: verdicts take two
 CACHE_BYTES = 300_000_000  # surfaces and pictures: two dozen models of Manifold
 PASSING_BYTES = 80_000_000  # films of running trainings: one a second for each worker, 6 MB each

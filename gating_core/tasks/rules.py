@@ -1,7 +1,8 @@
 """The tasks: rules that draw points and say which class each of them belongs to.
 
 A rule is a function (generator, count) -> points (count, 2), labels (count,). Points lie in the
-square [-1, 1]^2, apart from the tails of the blobs. A new task is one rule and one row of `TASKS`.
+square [-1, 1]^2, apart from the tails of the blobs. A new task is one rule and one row of `TASKS`;
+its name on the pages is a row of ``assets/lessons/decision_boundary.md``.
 """
 
 from __future__ import annotations

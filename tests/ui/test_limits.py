@@ -11,7 +11,7 @@ from gating_core.experiments import cost
 from gating_core.experiments.comparison import Setting
 from gating_core.experiments.specimen import measure_specimen
 from gating_core.geometry import opinion_evaluations, second_opinion, square_grid
-from gating_core.tasks import LARGEST_BYTES, TASKS
+from gating_core.tasks import LARGEST_BYTES
 from gating_core.theory import LONGEST_FORMULA, FormulaError, parse_formula
 from tests.test_boundaries import ui_sources
 from tests.ui.opening import ROOT, open_page
@@ -90,7 +90,6 @@ def test_the_server_refuses_what_the_page_refuses(name):
     assert CONFIG["server"][MEANT_FOR_THE_SERVER[name]] == getattr(limits, name)
     assert LARGEST_BYTES <= limits.UPLOAD_MB * 1e6 < LARGEST_BYTES + 1e6
     assert limits.PASTED_CHARACTERS == LARGEST_BYTES
-    assert len(TASKS) + 1 == limits.CACHED_TILES
 
 
 # --- Caches ---------------------------------------------------------------------------------------

@@ -16,9 +16,8 @@ from gating_core.tasks import TASK_NAME, make_task
 from ui.common.controls import Choice, Where
 from ui.common.link_check import forget
 from ui.components.tiles import Tile, draw_tiles
-from ui.decision_boundary.names import Named
+from ui.decision_boundary.names import DATA, Named
 from ui.drawing import palette
-from ui.limits import CACHED_TILES
 
 POINTS = 260  # of a picture
 SIZE, DOT = 100, 2.6  # of a picture and of a point, in units of the picture
@@ -71,7 +70,7 @@ class Tiles(Choice):
         st.session_state[CHOSEN] = True
 
 
-@st.cache_data(max_entries=CACHED_TILES, show_spinner=False)
+@st.cache_data(max_entries=len(DATA), show_spinner=False)
 def data_picture(name: str) -> str:
     """Return an SVG of a data set's points in their classes' colours; a frame for own points."""
     if name == TASK_NAME:

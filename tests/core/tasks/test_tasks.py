@@ -102,7 +102,8 @@ def best_straight_share(points, labels, pair):
 
 
 def test_every_task_has_a_rule():
-    assert set(RULES) | set(BLOBS) == set(SHARES) == set(TASKS)
+    assert set(RULES) | set(BLOBS) == set(TASKS), "a task needs its rule once more, in RULES"
+    assert set(SHARES) == set(TASKS), "a task of other classes needs their shares, in SHARES"
     assert {name for name, kind in TASKS.items() if kind.class_count != 2} == set(BLOBS)
 
 
@@ -150,7 +151,8 @@ def test_classes_have_their_shares(name):
     labels = make_task(name, points=4000, seeds=SEEDS).train_labels
     found = np.bincount(labels.ravel()) / labels.size
     # 12,000 points: five standard errors of a share.
-    np.testing.assert_allclose(found, SHARES[name], atol=5 * 0.5 / np.sqrt(12_000))
+    atol = 5 * 0.5 / np.sqrt(12_000)
+    np.testing.assert_allclose(found, SHARES[name], atol=atol, err_msg=f"{name} in SHARES")
 
 
 # First and last training point of seed 7, and how many of its 256 are of class 1.

@@ -292,7 +292,7 @@ def test_a_picture_that_is_out_of_date_says_of_what_it_is():
 
 
 def test_every_data_set_and_every_kind_of_attention_has_a_name_and_a_line_of_its_own():
-    assert set(DATA) == {*TASKS, TASK_NAME}
+    assert set(DATA) == {*TASKS, TASK_NAME}, "rows of assets/lessons/decision_boundary.md, ## data"
     assert set(KINDS) == set(VARIANTS)
     for names in (DATA, KINDS):
         assert len({named.name for named in names.values()}) == len(names)
