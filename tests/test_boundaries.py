@@ -14,17 +14,12 @@ from google.protobuf.message import Message
 from streamlit.testing.v1 import AppTest
 
 from gating_core.experiments.specimen import COLOURINGS
+from tests.browser.addresses import PAGES as ADDRESSES
 from tests.each import each
-from ui.claims.controls import CLAIMED
 from ui.common.lessons import sections
 from ui.common.page import PAGES as TITLES
 from ui.components import view3d  # noqa: F401  (components are made at import)
-from ui.decision_boundary.controls import DECISION_BOUNDARY
-from ui.depth.controls import DEPTH
-from ui.experts.controls import EXPERTS
-from ui.gates.controls import GATES
-from ui.landing.controls import LANDING
-from ui.manifold.controls import IN_LINK, MANIFOLD
+from ui.manifold.controls import IN_LINK
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("gating_core", "ui", "pages")
@@ -47,7 +42,7 @@ MAY_IMPORT = {  # rooms of the core, besides themselves
     "experiments": GROUND | {"attention", "tasks", "training", "jets", "geometry", "export"},
     "claims": GROUND | {"attention", "tasks", "training", "jets", "geometry", "experiments"},
 }
-UI_MAY_IMPORT = {  # rooms of the interface, besides themselves; a page's room is a row of its own
+UI_MAY_IMPORT = {  # rooms of the interface, besides themselves; a page's room may import all these
     "limits": set(),
     "foreign": set(),
     "drawing": {"limits", "foreign"},
@@ -55,7 +50,6 @@ UI_MAY_IMPORT = {  # rooms of the interface, besides themselves; a page's room i
     "work": {"limits"},
     "common": {"components", "work", "limits", "foreign"},
 }
-PAGES = {"claims", "depth", "experts", "gates", "landing", "manifold", "decision_boundary"}
 PURE = ("chart.py", "picture.py", "replay.py", "request.py", "words.py")  # without Streamlit
 FACES = ("gating_core", *(f"gating_core.{room}" for room in MAY_IMPORT),
          "gating_core.experiments.comparison", "gating_core.experiments.depth",
@@ -225,7 +219,9 @@ def test_experiments_do_not_know_each_other(path):
 
 def test_every_room_of_the_interface_has_a_row():
     found = {parts(path)[1] for path in ui_sources() if len(parts(path)) > 1}
-    assert found == {*UI_MAY_IMPORT, *PAGES}
+    of_pages = set().union(*(rooms(path, "ui") for path in SOURCES
+                             if parts(path)[0] in ("pages", "app")))  # fmt: skip
+    assert found == of_pages | set(UI_MAY_IMPORT), "a room is a page's own, or has a row"
 
 
 def test_a_process_that_computes_is_settled_and_starts_no_streamlit():
@@ -283,8 +279,7 @@ def test_torch_stays_in_the_core(path):
 NOT_DRAWN = {"pick", "picked_seed", "drawing", "table", "strength", "data", "left", "right",
              "after", "spot", "case", "level", "mark", "input", "open", "expert",
              *IN_LINK}  # fmt: skip
-STATES = {  # links that show all of a page's controls between them
-    "app.py": ({},),
+STATES = {  # links that show all of a page's controls between them, where its first state does not
     "pages/1_Manifold.py": (
         dict(tab="Inspect", gallery="true", metric="turned", grid="31"),
         dict(tab="Doubt", metric="diagonal", grid="31", dim="4"),
@@ -310,17 +305,15 @@ STATES = {  # links that show all of a page's controls between them
         dict(picture="How many data does it take?"),
         dict(picture="And in training?"),
     ),
-    "pages/9_How_to_read.py": ({},),
 }
-TABLES = {"Flat or curved?": LANDING, "Manifold": MANIFOLD, "Decision boundary": DECISION_BOUNDARY,
-          "Which gates curve?": GATES, "Depth": DEPTH, "Claims": CLAIMED,
-          "Experts": EXPERTS}  # fmt: skip
 SECONDS = 60
 
 
 def test_every_page_is_a_row_and_every_row_a_page():
     files = [ROOT / "app.py", *(ROOT / "pages").glob("*.py")]
-    assert {page.path for page in TITLES.values()} == {named(path) for path in files} == set(STATES)
+    found = {named(path) for path in files}
+    assert {page.path for page in TITLES.values()} == found, "rows of PAGES in ui/common/page.py"
+    assert set(STATES) <= found
     for title, (path, *_) in TITLES.items():
         assert f'"{title}"' in (ROOT / path).read_text(encoding="utf-8")
 
@@ -358,7 +351,7 @@ def jobs_of(app):
 def test_what_a_link_may_say_is_what_a_page_draws(title):
     path = TITLES[title].path
     found = set()
-    for query in STATES[path]:
+    for query in STATES.get(path, ({},)):
         app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=SECONDS).run()
         for name, value in query.items():
             app.query_params[name] = value
@@ -371,7 +364,7 @@ def test_what_a_link_may_say_is_what_a_page_draws(title):
             app.run()
         assert not app.exception
         found |= drawn(app.main)
-    table = TABLES.get(title, {})
+    table, _ = ADDRESSES[Path(path).stem.partition("_")[2]]
     assert found - NOT_DRAWN == set(table) - NOT_DRAWN
     assert all(control.key == name for name, control in table.items())
 

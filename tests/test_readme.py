@@ -6,9 +6,14 @@ from pathlib import Path
 
 import gating_core
 from gating_core.examples import any_surface
+from gating_core.tasks import TASKS
+from gating_core.theory import GALLERY
+from ui.common.page import PAGES
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+NUMBERS = ("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
+           " fifteen sixteen seventeen eighteen nineteen twenty").split()  # fmt: skip
 
 
 def test_the_example_runs_and_shows_flat_and_curved(capsys):
@@ -61,3 +66,12 @@ def test_every_file_and_folder_it_names_exists_and_every_package_is_named():
 def test_the_public_interface_is_importable():
     for name in gating_core.__all__:
         assert getattr(gating_core, name) is not None
+
+
+def test_its_table_has_every_page_and_counts_what_there_is():
+    rows = dict(re.findall(r"^\| \*([^*|]+)\* \| (.*) \|$", README, re.M))
+    assert list(rows) == list(PAGES), "the table of pages in README.md"
+    counted = {"kinds of attention": gating_core.VARIANTS, "tasks": TASKS, "gates on a": GALLERY}
+    for things, found in counted.items():
+        (count,) = re.findall(rf"(\w+) {things}", " ".join(rows.values()))
+        assert NUMBERS.index(count) == len(found), f"{count} {things} in README.md: {len(found)}"

@@ -12,7 +12,7 @@ from .serving import REPOSITORY
 
 def test_every_page_is_covered():
     files = (path.stem.split("_", 1)[1] for path in (REPOSITORY / "pages").glob("*.py"))
-    assert set(PAGES) == {"", *files}
+    assert set(PAGES) == {"", *files}, "rows of PAGES in tests/browser/addresses.py"
     assert len(addresses()) == sum(len(states(page)) for page in PAGES)
     assert addresses()["landing"] == "/"
 

@@ -36,7 +36,9 @@ class Page(NamedTuple):
 
 
 CURVATURE, AT_WORK = "Curvature", "Attention at work"
-PAGES = {  # by title; a new page is its file, its folder in ui/ and a row here
+# By title, in the order of the links. A new page is a row here, its file and its folder in ui/; its
+# address is the file's name without the number.
+PAGES = {
     "Flat or curved?": Page("app.py", ":material/landscape:", CURVATURE),
     "Manifold": Page("pages/1_Manifold.py", ":material/blur_on:", CURVATURE),
     "Decision boundary": Page("pages/2_Decision_boundary.py", ":material/gesture:", CURVATURE),

@@ -97,7 +97,7 @@ def fed(controls: Controls, link: dict[str, list[str]], kind: type):
 @fuzz()
 @given(LINKS)
 def test_any_link_to_decision_boundary_is_a_run_within_limits_or_a_sentence(link):
-    request, notes = resolve_run(fed(PAGES["boundary"], link, BoundaryRequest), None)
+    request, notes = resolve_run(fed(PAGES["decision_boundary"], link, BoundaryRequest), None)
     assert all(note.endswith(".") and note.isprintable() for _, note in notes)
     try:
         found = setting(request, None)
@@ -124,7 +124,7 @@ def test_any_link_to_manifold_is_two_models_within_limits_or_a_sentence(link):
 @fuzz()
 @given(LINKS)
 def test_any_link_to_the_gates_is_a_gate_or_a_sentence(link):
-    request, note = resolve_gate(fed(PAGES["gates"], link, GateRequest))
+    request, note = resolve_gate(fed(PAGES["which_gates_curve"], link, GateRequest))
     case_of(request)
     assert note.isprintable()
     assert len(note) < LONGEST_SENTENCE

@@ -4,19 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.browser.addresses import FIRST
+from tests.browser.addresses import PAGES as ADDRESSES
 from tests.each import each
-from ui.claims.controls import CLAIMED
 from ui.common.controls import Number
 from ui.common.links import GRID_SIZE, check_link, parse_numbers, parse_pick
 from ui.decision_boundary.controls import DECISION_BOUNDARY
-from ui.depth.controls import DEPTH
-from ui.experts.controls import EXPERTS
 from ui.gates.controls import GATES
 from ui.landing.controls import LANDING
-from ui.manifold.controls import MANIFOLD
 
-PAGES = {"landing": LANDING, "manifold": MANIFOLD, "boundary": DECISION_BOUNDARY, "gates": GATES,
-         "depth": DEPTH, "claims": CLAIMED, "experts": EXPERTS}  # fmt: skip
+PAGES = {path.lower() or FIRST: table for path, (table, _) in ADDRESSES.items() if table}
 GOOD = {
     "beside": "trained without",
     "strength": "0.35", "task": "moons", "depth": "3", "gate": "headwise",
@@ -113,7 +110,8 @@ EVERY = [(page, name) for page, parameters in PAGES.items() for name in paramete
 
 
 def test_every_parameter_has_an_example():
-    assert set(GOOD) == set(BAD) == {name for _, name in EVERY}
+    assert set(GOOD) == set(BAD), "each control has a text that can be, and one that cannot"
+    assert set(GOOD) == {name for _, name in EVERY}, "each control of each page is in both"
     assert len(set(GOOD)) == len(EVERY)  # no two pages share a name with two meanings
 
 
@@ -160,8 +158,8 @@ def test_a_parameter_that_stands_there_twice_is_no_value():
         ("manifold", "lambda", "1e-3", "0"),
         ("manifold", "sharpness", "59.8", "60"),
         ("manifold", "variance", "0.06", "0.05"),
-        ("boundary", "steps", "80", "100"),
-        ("boundary", "points", "65", "64"),
+        ("decision_boundary", "steps", "80", "100"),
+        ("decision_boundary", "points", "65", "64"),
     ],
 )
 def test_between_two_steps_of_a_slider_the_nearer_one_is_shown(page, name, text, shown):
@@ -187,7 +185,12 @@ def test_defaults_can_be_shown(page, name):
 @pytest.mark.parametrize("text", ["1_0", "+3", " 3", "3 ", "٣", "²", "3.0", "--3"])
 @pytest.mark.parametrize(
     ("page", "name"),
-    [("boundary", "seeds"), ("boundary", "first"), ("landing", "seed"), ("manifold", "model")],
+    [
+        ("decision_boundary", "seeds"),
+        ("decision_boundary", "first"),
+        ("landing", "seed"),
+        ("manifold", "model"),
+    ],
 )
 def test_a_whole_number_is_digits_alone(page, name, text):
     instead, (problem,) = check_link({name: [text]}, PAGES[page])
@@ -201,7 +204,8 @@ PYTHON_ONLY = ["1_0", "+1", "infinity", "nan", " 1", "1 ", "1\n", "１", "١", "
 
 @pytest.mark.parametrize("text", PYTHON_ONLY)
 @pytest.mark.parametrize(
-    ("page", "name"), [("landing", "strength"), ("manifold", "sharpness"), ("gates", "radius")]
+    ("page", "name"),
+    [("landing", "strength"), ("manifold", "sharpness"), ("which_gates_curve", "radius")],
 )
 def test_a_number_is_written_as_browsers_do(page, name, text):
     instead, (problem,) = check_link({name: [text]}, PAGES[page])
