@@ -86,7 +86,9 @@ class AttentionLayer(nn.Module):
     fixed_values: bool  # values are learned vectors: the layer has `values` and `slot_values`
     weights_on_simplex: bool  # the weights of a head are never negative and add up to one
     no_weight_chart: str | None  # why there is no attention-weight chart; with one, `logit_map`
-    script: str | None = None  # ``attend(state, w)`` in plain PyTorch, for the exported script
+    # ``attend(state, w)`` in plain PyTorch for the exported script (`gating_core.export.script`),
+    # which has ``gated``, ``by_head`` and, in ``w``, what `make_weights` drew; None: no script.
+    script: str | None = None
 
     @staticmethod
     def state_axes(config: LayerConfig) -> tuple[int, ...]:

@@ -22,7 +22,11 @@ def attend(state, w):
 
 
 class SlotLayer(AttentionLayer):
-    """What mechanisms have in common that weigh n slots, each with a key and a value."""
+    """What mechanisms have in common that weigh n slots, each with a key and a value.
+
+    A subclass computes `weights` from queries and `slot_keys`. With a weight chart it has a
+    `logit_map`, which must use the same keys; with fewer fixed vectors than slots, `mixed_values`.
+    """
 
     fixed_values = True
 

@@ -136,12 +136,10 @@ def _layer(m, layer, hidden: list, member: int, given: list | None) -> tuple[lis
     if config.source != "tokens":
         keys = [gated("G3", k, k) for k in read["keys"]]
         values = [gated("G2", v, v) for v in read["values"]]
-        bias = read.get("bias")
         gate_readers = {"G2": read["values"], "G3": read["keys"]}
     else:
         keys = [gated("G3", _affine(t, read["key_map"]), t) for t in states]
         values = [gated("G2", _affine(t, read["value_map"]), t) for t in states]
-        bias = [[0] * len(states)] * config.heads
         gate_readers = {"G2": states, "G3": states}
 
     after, seen = [], []
@@ -149,22 +147,13 @@ def _layer(m, layer, hidden: list, member: int, given: list | None) -> tuple[lis
         y, weights = [], []
         query = None if given else gated("G4", _affine(state, read["query"]), state)
         for head in range(config.heads):
-            part = range(head * width, (head + 1) * width)
-            if given:
-                alpha = given
-            elif config.source in ("linear", "unnormalised"):
-                alpha = [m.fsum(_feature(m, query[c]) * _feature(m, key[c]) for c in part)
-                         for key in keys]  # fmt: skip
-            else:
-                logits = [
-                    m.fsum(query[c] * key[c] for c in part) * _number(m)(width**-0.5) + b
-                    for key, b in zip(keys, bias[head], strict=True)
-                ]
-                alpha = [m.exp(z - max(logits)) for z in logits]
-            if not given and config.source != "unnormalised":
-                alpha = [weight / m.fsum(alpha) for weight in alpha]
+            part = slice(head * width, (head + 1) * width)
+            alpha = given or attention_weights(
+                m, config.source, read, head, query[part], [key[part] for key in keys]
+            )
             weights.append(alpha)
-            y += [m.fsum(a * v[c] for a, v in zip(alpha, values, strict=True)) for c in part]
+            y += [m.fsum(a * v for a, v in zip(alpha, channel, strict=True))
+                  for channel in zip(*(v[part] for v in values), strict=True)]  # fmt: skip
         y = gated("G1", y, state)
         if config.output_projection:
             y = _affine(y, read["projection"])
@@ -182,9 +171,46 @@ def _layer(m, layer, hidden: list, member: int, given: list | None) -> tuple[lis
     return after, (seen[0], look)
 
 
+def attention_weights(m, source: str, read: dict, head: int, query: list, keys: list) -> list:
+    """Weights of one ``head`` for its part of a query and of all keys; ``read`` are parameters."""
+    assert source in WEIGHTS, (
+        f"the mechanism {source!r} needs a row in WEIGHTS of tests/core/exact.py"
+    )
+    return WEIGHTS[source](m, read, head, query, keys)
+
+
+def _softmax(m, read: dict, head: int, query: list, keys: list) -> list:
+    biases = read["bias"][head] if "bias" in read else [0] * len(keys)
+    scale = _number(m)(len(query) ** -0.5)
+    logits = [
+        m.fsum(q * k for q, k in zip(query, key, strict=True)) * scale + bias
+        for key, bias in zip(keys, biases, strict=True)
+    ]
+    return _shares(m, [m.exp(z - max(logits)) for z in logits])
+
+
+def _products(m, read: dict, head: int, query: list, keys: list) -> list:
+    return [
+        m.fsum(_feature(m, q) * _feature(m, k) for q, k in zip(query, key, strict=True))
+        for key in keys
+    ]
+
+
 def _feature(m, x):
     """elu(x) + 1."""
     return m.exp(x) if x < 0 else x + 1
+
+
+def _shares(m, weights: list) -> list:
+    return [weight / m.fsum(weights) for weight in weights]
+
+
+WEIGHTS = {  # of each mechanism, once more
+    "memory": _softmax,
+    "tokens": _softmax,
+    "linear": lambda m, *numbers: _shares(m, _products(m, *numbers)),
+    "unnormalised": _products,
+}
 
 
 def _sigmoid(m, z):

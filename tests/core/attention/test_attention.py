@@ -47,7 +47,9 @@ def assert_plain(config: AttentionConfig, points: torch.Tensor, seeds: tuple = (
     for s in range(len(seeds)):
         plain = [exact.attention(math, model, point, s)[0] for point in points.tolist()]
         expected = torch.tensor(plain, dtype=torch.float64)
-        torch.testing.assert_close(out[s], expected, rtol=1e-12, atol=1e-13, msg=str(config))
+        torch.testing.assert_close(
+            out[s], expected, rtol=1e-12, atol=1e-13, msg=lambda text: f"{text}\n{config}"
+        )
 
 
 @pytest.mark.parametrize(("source", "position"), PLACES)
