@@ -141,10 +141,13 @@ def test_initial_weights_have_the_documented_spread(source):
     names = []
     for name, parameter in build_attention(config, range(200)).named_parameters():
         names.append(name.removeprefix("layers.0."))
+        assert names[-1] in spreads, "new weights: say their spread here and in the README"
         spread = float(parameter.std())
         # Standard error of a standard deviation from n normals, five of them.
         assert abs(spread / spreads[names[-1]] - 1) < 5 / math.sqrt(2 * parameter.numel()), name
-    assert len(names) == 9 if source == "memory" else 8
+    assert {"input_map", "input_bias", "gate.weight", "gate.bias", "projection"} < set(names)
+    assert ("values" in names) == MECHANISMS[source].fixed_values
+    assert ("bias" in names) == (MECHANISMS[source].no_weight_chart is None)
 
 
 def test_names_and_seeds_give_different_numbers():
