@@ -17,7 +17,17 @@ from gating_core.claims.selection import SELECTIONS, Selection, Size
 from gating_core.claims.store_location import default_path
 from gating_core.claims.text import Table
 from gating_core.claims.units import STUDY_VERSION
-from gating_core.claims.verdicts import CLAIMS, Verdict, accuracies, verdicts
+from gating_core.claims.verdicts import (
+    CLAIMS,
+    EDITIONS,
+    FIRST,
+    SECOND,
+    Edition,
+    Verdict,
+    accuracies,
+    models_of,
+    verdicts,
+)
 
 if TYPE_CHECKING:
     from gating_core.claims.run import Progress, progress_of, run_study
@@ -41,15 +51,19 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "CLAIMS",
+    "EDITIONS",
+    "FIRST",
     "FULL_TASKS",
     "LINEAR",
     "NONLINEAR",
     "PARTS",
+    "SECOND",
     "SELECTIONS",
     "STUDY_VERSION",
     "THRESHOLDS",
     "WORDS",
     "Claim",
+    "Edition",
     "Illustrations",
     "ModelRow",
     "Needs",
@@ -67,6 +81,7 @@ __all__ = [
     "accuracies",
     "default_path",
     "export",
+    "models_of",
     "progress_of",
     "run_study",
     "verdicts",

@@ -141,15 +141,17 @@ def _add_options(command: argparse.ArgumentParser) -> None:
 
     grid = command.add_mutually_exclusive_group()
     grid.add_argument("--grid", choices=SELECTIONS, default="full",
-                      help="all: the complete product, without a promise of time")  # fmt: skip
-    for name in ("quick", "full"):
+                      help="second: seeds and rules of the second edition; all: the complete"
+                      " product, without a promise of time")  # fmt: skip
+    for name in ("quick", "full", "second"):
         grid.add_argument(f"--{name}", dest="grid", action="store_const", const=name)
     add = command.add_argument
     add("--only", choices=CLAIMS, help="what one claim needs")
     add("--tasks", type=names, help="names with commas between them")
     add("--variants", type=names, help="names with commas between them")
     add("--parts", type=names, help=f"of the grid: some of {','.join(PARTS)}")
-    add("--seeds", type=int, dest="seed_count", help="how many, from 0")
+    add("--seeds", type=int, dest="seed_count", help="how many")
+    add("--first", type=int, dest="first_seed", help="the first of the seeds, by default 0")
     add("--steps", type=int, help="of training")
     add("--store", type=Path, default=default_path(), help="the file; by default %(default)s")
     add("--scheduler", help="address of a Dask cluster; by default this machine works")
@@ -159,7 +161,7 @@ def _add_options(command: argparse.ArgumentParser) -> None:
 
 def _selection(options: argparse.Namespace) -> Selection:
     """Return the named grid, changed by the options that were given."""
-    names = ("only", "tasks", "variants", "parts", "seed_count", "steps")
+    names = ("only", "tasks", "variants", "parts", "seed_count", "first_seed", "steps")
     given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
     return replace(SELECTIONS[options.grid], **given)
 

@@ -13,6 +13,7 @@ from gating_core.claims.claim import (
     NOT_SUPPORTED,
     PARTLY,
     SUPPORTED,
+    THEOREM,
     Claim,
     Needs,
     Thresholds,
@@ -146,6 +147,7 @@ C1 = Claim(
     decide=flat_without_gate,
     wording=_flat_wording,
     summary=_flat_summary,
+    kind=THEOREM,
 )
 
 # --- C2 -------------------------------------------------------------------------------------------

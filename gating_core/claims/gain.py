@@ -110,14 +110,15 @@ class Differences:
         return self.families.get(PRIMARY, ())
 
 
-def _differences(
+def differences(
     measure: Measure, models: Models, _stacks: Sequence[StackRow], t: Thresholds
 ) -> Differences:
+    """Compare all variants of the base by one measure."""
 
     def family(variant: str, against: str, at: Conditions = BASE) -> tuple[Comparison, ...]:
-        some = [_compared(models, at, task, variant, against, measure.quantity, t)
+        some = [compared(models, at, task, variant, against, measure.quantity, t)
                 for task in models.tasks(at)]  # fmt: skip
-        return _adjusted([one for one in some if one is not None], t)
+        return adjusted([one for one in some if one is not None], t)
 
     return Differences(
         measure,
@@ -128,7 +129,7 @@ def _differences(
     )
 
 
-def _compared(
+def compared(
     models: Models, at: Conditions, task: str, variant: str, against: str, quantity: Quantity,
     t: Thresholds,
 ) -> Comparison | None:  # fmt: skip
@@ -142,8 +143,8 @@ def _compared(
     return Comparison(at, task, variant, against, measured, worst, pairs.keys, pairs.failed)
 
 
-def _adjusted(some: Sequence[Comparison], t: Thresholds) -> tuple[Comparison, ...]:
-    """The same with Holm's p over those that have pairs enough."""
+def adjusted(some: Sequence[Comparison], t: Thresholds) -> tuple[Comparison, ...]:
+    """Return the same with Holm's p over those that have pairs enough."""
 
     def p(result: Paired | None, count: int) -> float:
         return result.p if result is not None and count >= t.fewest_seeds else np.nan
@@ -186,14 +187,14 @@ def _wording(evidence: Differences, word: str, t: Thresholds) -> Wording:
         text += f" {counted(len(tested), 'task')}"
         text += f", and the opposite on {len(behind)}." if behind else "."
         ordered = sorted(tested, key=lambda one: one.measured.mean if one.measured else 0.0)
-        ends = [_with_interval(one, measure) for one in (ordered[0], ordered[-1])]
+        ends = [with_interval(one, measure) for one in (ordered[0], ordered[-1])]
         span = f"goes from {ends[0]} to {ends[1]}" if len(tested) > 1 else f"is {ends[0]}"
         text += f" The mean difference {span}."
     lost = [one.task for one in tasks if one.ahead(t.level) and not
             one.ahead_in_the_worst_case(t.level)]  # fmt: skip
     if lost:
         text += f" In the worst case of failures and errors {listed(lost)} would not hold."
-    return Wording(text, _table(evidence), _changes(evidence, word, t))
+    return Wording(text, _full_table(evidence), _changes(evidence, word, t))
 
 
 def _changes(evidence: Differences, word: str, t: Thresholds) -> str:
@@ -210,7 +211,8 @@ def _changes(evidence: Differences, word: str, t: Thresholds) -> str:
     return f"One task without a significant difference. The nearest to that is {least.task}."
 
 
-def _better_wording(evidence: Differences, word: str, t: Thresholds) -> Wording:
+def better_wording(evidence: Differences, word: str, t: Thresholds) -> Wording:
+    """Return the wording with what the controls reach."""
     wording = _wording(evidence, word, t)
     controls = [
         f"{sum(one.ahead(t.level) for one in of)} of {len(of)} tasks (“{name}”)"
@@ -226,19 +228,24 @@ def _better_wording(evidence: Differences, word: str, t: Thresholds) -> Wording:
     return replace(wording, sentences=text)
 
 
-def _with_interval(one: Comparison, measure: Measure) -> str:
+def with_interval(one: Comparison, measure: Measure) -> str:
     of, factor = one.measured, measure.factor
     assert of is not None
     ends = interval(factor * of.low, factor * of.high)
     return f"{signed(factor * of.mean)}{measure.unit} {ends} ({one.task})"
 
 
-def _table(evidence: Differences) -> Table:
+def _full_table(evidence: Differences) -> Table:
+    families = [*evidence.families.values(), *evidence.controls.values(), evidence.varied]
+    return table([one for family in families for one in family], evidence.measure.factor)
+
+
+def table(comparisons: Sequence[Comparison], factor: float = 1.0) -> Table:
+    """All numbers of ``comparisons``, a row for each; differences times ``factor``."""
     columns = ("setting", "task", "difference", "pairs", "mean", "95 % interval", "worst seed",
                "p (Holm)", "p in the worst case", "failed seeds")  # fmt: skip
-    families = [*evidence.families.values(), *evidence.controls.values(), evidence.varied]
-    factor, rows = evidence.measure.factor, []
-    for one in [one for family in families for one in family]:
+    rows = []
+    for one in comparisons:
         name = f"{one.variant} − {one.against}"
         start, failed = (one.conditions.text, one.task, name), spans(one.failed) or MISSING
         if (of := one.measured) is None:
@@ -277,7 +284,7 @@ C3 = Claim(
     failures=PAIRS_FAILED + NOT_DONE + " An ungated total that is a lower estimate counts as"
     " failed; a gated one may stand, because it makes the difference too small.",
     needs=Needs(),
-    evidence=partial(_differences, CURVATURE),
+    evidence=partial(differences, CURVATURE),
     decide=ahead_on_tasks,
     wording=_wording,
     summary=_summary,
@@ -296,8 +303,8 @@ C4 = Claim(
     " decide. They say what a gain can be due to.",
     failures=PAIRS_FAILED + NOT_DONE,
     needs=Needs(tasks=NONLINEAR),
-    evidence=partial(_differences, ACCURACY),
+    evidence=partial(differences, ACCURACY),
     decide=ahead_on_tasks,
-    wording=_better_wording,
+    wording=better_wording,
     summary=_summary,
 )

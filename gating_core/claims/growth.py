@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gating_core.claims.claim import (
+    CONSTRUCTION,
     NOT_ENOUGH,
     NOT_SUPPORTED,
     PARTLY,
@@ -134,7 +135,8 @@ def _wording(evidence: Slopes, word: str, t: Thresholds) -> Wording:
     text = " ".join(parts)
     if evidence.without:
         text += f" Without a slope: seed {spans(evidence.without)}."
-    text += " Other stacks need not do this: random stacks collapse with depth."
+    text += " Other stacks need not do this: random stacks without a residual connection collapse"
+    text += " with depth."
     return Wording(text, _table(evidence, t), _changes(word, t))
 
 
@@ -180,7 +182,8 @@ C7 = Claim(
     name="C7",
     title="Curvature adds up with depth, in a structured regime",
     claim="In a structured regime curvature accumulates with depth. Our reading of that regime:"
-    " the flat sheet (u, v, 1), multiplied in each layer by 1 − ε·(first two coordinates)².",
+    " the flat sheet (u, v, 1), multiplied in each layer by 1 − ε·(first two coordinates)²,"
+    " without a residual connection. There K(0) = 4 L² ε² by algebra.",
     test="The slopes of log |K(0)| and of the log of the paper's proxy against log depth, for each"
     " seed, which draws ε; only where depth·ε·max(u² + v²) is at most"
     f" {STRUCTURED_LIMIT:g}, with a Student interval over seeds.",
@@ -194,4 +197,5 @@ C7 = Claim(
     decide=grow_with_depth,
     wording=_wording,
     summary=_summary,
+    kind=CONSTRUCTION,
 )

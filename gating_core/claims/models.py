@@ -21,6 +21,7 @@ class Conditions:
     source: str = "memory"
     depth: int = 1
     values: int = 3
+    residual: bool = False
 
     @property
     def text(self) -> str:
@@ -29,6 +30,7 @@ class Conditions:
             (self.source != BASE.source, self.source),
             (self.depth != BASE.depth, f"depth {self.depth}"),
             (self.values != BASE.values, f"n = {self.values}"),
+            (self.residual, "residual"),
         ]
         return ", ".join(text for differs, text in parts if differs) or "base"
 
@@ -75,14 +77,14 @@ class Models:
         """In order of their first row."""
         return list(dict.fromkeys(task for here, task, _ in self.cells if here == conditions))
 
-    def gaps(self, variants: Iterable[str]) -> tuple[Gap, ...]:
-        """Models of the base that failed, and those of others' seeds that are not done.
+    def gaps(self, variants: Iterable[str], of: Iterable[Conditions] = (BASE,)) -> tuple[Gap, ...]:
+        """Models under the conditions ``of`` that failed, and seeds of the base that are not done.
 
         Only of ``variants``, and of tasks and variants that there is any row of.
         """
-        wanted, gaps = set(variants), list[Gap]()
+        wanted, where, gaps = set(variants), set(of), list[Gap]()
         for (conditions, task, variant), rows in self.cells.items():
-            if conditions == BASE and variant in wanted:
+            if conditions in where and variant in wanted:
                 absent = [Gap(task, variant, seed) for seed in self.seeds if seed not in rows]
                 failed = [Gap(task, variant, s, row.error) for s, row in rows.items() if row.error]
                 gaps += sorted(absent + failed, key=lambda gap: gap.seed)
@@ -117,4 +119,5 @@ def sorted_out(rows: Iterable[ModelRow]) -> Models:
 
 
 def _cell(row: ModelRow) -> Cell:
-    return Conditions(row.source, row.depth, row.values), row.task, row.variant
+    residual = row.part == "residual"
+    return Conditions(row.source, row.depth, row.values, residual), row.task, row.variant

@@ -34,7 +34,20 @@ def total(row: ModelRow) -> Range | None:
 
 def accuracy(row: ModelRow) -> Range | None:
     """The test accuracy."""
-    value = row.test_accuracy
+    return _known(row.test_accuracy)
+
+
+def proxy(row: ModelRow) -> Range | None:
+    """The paper's proxy."""
+    return _known(row.proxy)
+
+
+def normalised_proxy(row: ModelRow) -> Range | None:
+    """The proxy divided by the Jacobian's norm."""
+    return _known(row.normalised_proxy)
+
+
+def _known(value: float | None) -> Range | None:
     return None if value is None else (value, value, value)
 
 

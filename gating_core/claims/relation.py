@@ -6,7 +6,7 @@ the answer would mostly say which are gated.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,10 +23,10 @@ from gating_core.claims.claim import (
     Wording,
 )
 from gating_core.claims.correlations import METHODS, Group, PooledCorrelation, pooled_correlation
-from gating_core.claims.design import GATED, UNGATED
+from gating_core.claims.design import GATED, LINEAR, NONLINEAR, UNGATED
 from gating_core.claims.models import BASE, Gap, Models
 from gating_core.claims.rows import ModelRow, StackRow
-from gating_core.claims.text import MISSING, Table, counted, fixed, fixed_interval
+from gating_core.claims.text import MISSING, Table, counted, fixed, fixed_interval, listed
 
 MEASURES = {  # the paper's first
     "proxy": "the paper's proxy",
@@ -34,6 +34,7 @@ MEASURES = {  # the paper's first
     "total_curvature": "total absolute curvature, ∫|K| dA",
     "positive_curvature": "positive curvature, ∫K dA where K > 0",
 }
+KINDS = {"nonlinear": NONLINEAR, "linear": LINEAR}  # of tasks
 PROXY, EXACT = "proxy", "total_curvature"  # by which the claim is decided
 PEARSON, SPEARMAN = METHODS
 Named = tuple[str, str]  # measure and method
@@ -119,9 +120,28 @@ def _over_all(groups: list[tuple[Group, tuple[str, ...]]]) -> float:
     return float(stats.pearsonr(x, y).statistic)
 
 
+def too_few_groups(
+    evidence: Relations, t: Thresholds, kinds: Mapping[str, Sequence[str]] = KINDS
+) -> str:
+    """Say that too few groups have a correlation; nothing where all ``kinds`` have enough."""
+    counts = {
+        kind: min(
+            sum(x.r is not None and x.task in tasks for x in evidence.pooled[name, PEARSON].groups)
+            for name in (PROXY, EXACT)
+        )
+        for kind, tasks in kinds.items()
+    }
+    if min(counts.values()) >= t.fewest_groups:
+        return ""
+    said = listed(f"{count} on {kind} tasks" for kind, count in counts.items())
+    return f"too few groups of task and variant: {said}; {t.fewest_groups} are needed."
+
+
 def go_together(evidence: Relations, t: Thresholds) -> str:
     """Decide within task and variant, for the paper's proxy and for exact curvature."""
     proxy, exact = evidence.pooled[PROXY, PEARSON], evidence.pooled[EXACT, PEARSON]
+    if too_few_groups(evidence, t):
+        return NOT_ENOUGH
     known = (np.isfinite(r.low) and r.seed_count >= t.fewest_seeds for r in (proxy, exact))
     if not all(known) or evidence.failed_share > t.most_failed:
         return NOT_ENOUGH
@@ -135,7 +155,9 @@ def go_together(evidence: Relations, t: Thresholds) -> str:
 
 def _wording(evidence: Relations, word: str, t: Thresholds) -> Wording:
     proxy, exact = evidence.pooled[PROXY, PEARSON], evidence.pooled[EXACT, PEARSON]
-    text = "Within task and variant, test accuracy correlates with the paper's proxy at r ="
+    few = too_few_groups(evidence, t)
+    text = f"There are {few} " if few else ""
+    text += "Within task and variant, test accuracy correlates with the paper's proxy at r ="
     text += f" {fixed(proxy.r)} {fixed_interval(proxy.low, proxy.high)} and with ∫|K| dA at r ="
     text += f" {fixed(exact.r)} {fixed_interval(exact.low, exact.high)}"
     text += f" ({counted(exact.group_count, 'group')}, {counted(exact.seed_count, 'seed')})."
@@ -144,11 +166,11 @@ def _wording(evidence: Relations, word: str, t: Thresholds) -> Wording:
     if not np.isnan(between):
         text += f" Over all models at once the proxy's r is {fixed(between)}. This mostly restates"
         text += " how tasks and gates differ."
-    text += " " + _what_follows(proxy, exact)
+    text += "" if few else f" {_what_follows(proxy, exact)}"
     change = f"Intervals of both above zero, and the proxy's up to {t.paper_r:g}, would support it."
     if word == SUPPORTED:
         change = "An interval that reaches zero."
-    return Wording(text, _table(evidence), change)
+    return Wording(text, table(evidence), change)
 
 
 def _what_follows(proxy: PooledCorrelation, exact: PooledCorrelation) -> str:
@@ -175,7 +197,8 @@ def _what_follows(proxy: PooledCorrelation, exact: PooledCorrelation) -> str:
     )
 
 
-def _table(evidence: Relations) -> Table:
+def table(evidence: Relations) -> Table:
+    """All numbers: pooled, and of every group."""
     columns = ("measure", "within", "r (Pearson)", "95 % interval", "r (Spearman)",
                "95 % interval of Spearman's", "groups or models")  # fmt: skip
     rows = []
@@ -221,7 +244,8 @@ C6 = Claim(
     " other measures stand beside.",
     verdict="Supported: both intervals lie above zero, and that of the proxy reaches {t.paper_r:g}."
     " Partly: at least one lies above zero. Not supported here: neither. Not enough data: one"
-    " of them has no interval from at least {t.fewest_seeds} seeds.",
+    " of them has no interval from at least {t.fewest_seeds} seeds, or fewer than"
+    " {t.fewest_groups} groups are on linear or on nonlinear tasks.",
     failures="Failed models have no numbers; if more than {t.most_failed:.1%} failed, the verdict"
     " is “not enough data”." + NOT_DONE,
     needs=Needs(),

@@ -17,7 +17,9 @@ class ModelRow:
 
     key: str  # hash of the configuration and of the version
     code: str  # the version of the study, `units.STUDY_VERSION`
-    part: str  # of the grid: "base", "depth", "values", "tokens" (what is varied), or "all"
+    # Of the grid: "base", "depth", "values", "tokens", "residual" (what is varied), or "all". Only
+    # models of "residual" have a residual connection.
+    part: str
     task: str  # a key of TASKS
     variant: str  # a key of the comparison's VARIANTS
     source: str  # "memory" or "tokens"

@@ -17,18 +17,21 @@ from gating_core.checks import check_choice, check_flag, check_integer
 from gating_core.claims.design import (
     BASE_SETTING,
     BASE_VARIANTS,
+    FIRST_PARTS,
     FULL_TASKS,
     LABEL_NOISE,
     LINEAR,
     PARTS,
     PRODUCT,
+    SECOND_PARTS,
+    SECOND_VARIANTS,
     STACKS,
     VARIED,
     VARIED_TASKS,
     VARIED_VARIANTS,
 )
 from gating_core.claims.units import ModelUnit, StackUnit, Unit
-from gating_core.claims.verdicts import CLAIMS
+from gating_core.claims.verdicts import CLAIMS, SECOND
 from gating_core.experiments.comparison import LIMITS, VARIANTS, Setting
 from gating_core.experiments.depth import DepthRequest
 from gating_core.tasks import TASKS
@@ -61,7 +64,8 @@ class Selection:
 
     tasks: tuple[str, ...] = FULL_TASKS  # keys of TASKS
     variants: tuple[str, ...] = BASE_VARIANTS  # keys of VARIANTS
-    parts: tuple[str, ...] = PARTS
+    parts: tuple[str, ...] = FIRST_PARTS
+    first_seed: int = 0
     seed_count: int = 32  # 1 to 64
     steps: int = 400
     only: str | None = None  # a key of CLAIMS
@@ -69,6 +73,7 @@ class Selection:
 
     def __post_init__(self) -> None:
         check_flag("product", self.product)
+        check_integer("first seed", self.first_seed, *LIMITS["seed"])
         check_integer("seeds", self.seed_count, *LIMITS["seed_count"])
         check_integer("steps", self.steps, *LIMITS["steps"])
         if self.only is not None:
@@ -79,13 +84,14 @@ class Selection:
                 raise ValueError(f"{name} is {chosen!r}; it must name at least one, each once")
             for each in chosen:
                 check_choice(name, each, choices)
-        for _ in self._settings(0, 1):  # which checks what goes together
+        for _ in self._settings(self.first_seed, 1):  # which checks what goes together
             pass
 
     def units(self) -> Iterator[Unit]:
         """Yield all that is to be done, in order."""
-        for first in range(0, self.seed_count, UNIT_SEEDS):
-            count = min(UNIT_SEEDS, self.seed_count - first)
+        end = self.first_seed + self.seed_count
+        for first in range(self.first_seed, end, UNIT_SEEDS):
+            count = min(UNIT_SEEDS, end - first)
             if STACKS in self.parts and self._needs_stacks:
                 yield StackUnit(DepthRequest(depth=STACK_DEPTH, seed=first, seed_count=count))
             for part, setting in self._settings(first, count):
@@ -155,4 +161,12 @@ QUICK = Selection(
     parts=("base", STACKS),
     seed_count=UNIT_SEEDS,
 )
-SELECTIONS = {"quick": QUICK, "full": FULL, "all": Selection(product=True)}
+SECOND_EDITION = Selection(
+    variants=SECOND_VARIANTS,
+    parts=("base", *SECOND_PARTS),
+    first_seed=SECOND.seeds[0],
+    seed_count=len(SECOND.seeds),
+)
+SELECTIONS = {
+    "quick": QUICK, "full": FULL, "second": SECOND_EDITION, "all": Selection(product=True),
+}  # fmt: skip

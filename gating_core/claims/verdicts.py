@@ -1,6 +1,7 @@
-"""The seven claims of the first edition, and their verdicts, each with its evidence.
+"""The claims in their editions, and their verdicts, each with its evidence.
 
-A next edition is another such table: with `dataclasses.replace` of these claims, or new ones.
+The rules of an edition are written down before the models of its seeds are trained, and decide on
+these alone. A next edition is another row of `EDITIONS`.
 """
 
 from __future__ import annotations
@@ -17,10 +18,31 @@ from gating_core.claims.growth import C7
 from gating_core.claims.models import BASE, Models, sorted_out
 from gating_core.claims.relation import C6
 from gating_core.claims.rows import ModelRow, StackRow
+from gating_core.claims.second_gain import SECOND_C3, SECOND_C4
+from gating_core.claims.second_relation import SECOND_C6
 from gating_core.claims.statistics import paired
 from gating_core.claims.text import Table, fixed, fixed_interval, gap_lines
 
 CLAIMS: dict[str, Claim[Any]] = {claim.name: claim for claim in (C1, C2, C3, C4, C5, C6, C7)}
+
+
+@dataclass(frozen=True)
+class Edition:
+    """Rules that were written down on one day, and the seeds that they decide on."""
+
+    name: str
+    date: str
+    seeds: range
+    claims: Mapping[str, Claim[Any]]
+
+
+FIRST = Edition("first", "23 November 2026", range(64), CLAIMS)
+# Rules that were changed after the rows of the first were seen. What is not here has not changed.
+SECOND = Edition(
+    "second", "24 November 2026", range(64, 96),
+    {claim.name: claim for claim in (SECOND_C3, SECOND_C4, SECOND_C6)},
+)  # fmt: skip
+EDITIONS = {edition.name: edition for edition in (FIRST, SECOND)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,11 +72,16 @@ def verdicts(
     rows: Iterable[ModelRow],
     stacks: Iterable[StackRow],
     t: Thresholds = THRESHOLDS,
-    claims: Mapping[str, Claim[Any]] = CLAIMS,
+    edition: Edition = FIRST,
 ) -> dict[str, Verdict]:
-    """Return the verdicts of all ``claims``, by name, from whatever rows there are."""
-    models, stacks = sorted_out(rows), list(stacks)
-    return {name: verdict(claim, models, stacks, t) for name, claim in claims.items()}
+    """Return the verdicts of the claims of one edition, by name, from its rows among all."""
+    models, stacks = models_of(rows, edition), [row for row in stacks if row.seed in edition.seeds]
+    return {name: verdict(claim, models, stacks, t) for name, claim in edition.claims.items()}
+
+
+def models_of(rows: Iterable[ModelRow], edition: Edition) -> Models:
+    """Return the models of an edition's seeds."""
+    return sorted_out(row for row in rows if row.seed in edition.seeds)
 
 
 def verdict(

@@ -106,7 +106,7 @@ def command(request: StudyRequest, store: Path) -> str:
 
 def model_link(row: ModelRow) -> dict[str, str]:
     """The parameters with which the Decision boundary page trains the model of ``row``."""
-    (unit,) = Selection((row.task,), ("ungated",), ("base",), 1, row.steps).units()
+    (unit,) = Selection((row.task,), ("ungated",), ("base",), seed_count=1, steps=row.steps).units()
     assert isinstance(unit, ModelUnit)
     base = unit.setting
     right = "sigmoid" if row.variant == "ungated" else row.variant
@@ -114,7 +114,8 @@ def model_link(row: ModelRow) -> dict[str, str]:
         "data": row.task, "left": "ungated", "right": right, "steps": str(row.steps),
         "points": str(LINK_POINTS), "share": f"{LINK_SHARE:g}", "flip": f"{base.label_noise:g}",
         "decay": f"{base.weight_decay:g}", "from": row.source, "width": str(base.model_dim),
-        "slots": str(row.values), "stack": str(row.depth), "seeds": str(UNIT_SEEDS),
+        "slots": str(row.values), "stack": str(row.depth),
+        "skip": f"{row.part == 'residual'}".lower(), "seeds": str(UNIT_SEEDS),
         "first": str(row.seed // UNIT_SEEDS * UNIT_SEEDS), "who": "picked",
         "picked_seed": str(row.seed),
     }  # fmt: skip

@@ -75,10 +75,11 @@ def opened(row):
 
 
 def units():
-    """One unit of every cell of the full study, with 16 seeds."""
-    for unit in replace(SELECTIONS["full"], seed_count=16).units():
-        if isinstance(unit, ModelUnit):
-            yield unit
+    """One unit of every cell of both studies, with 16 seeds."""
+    for name in ("full", "second"):
+        for unit in replace(SELECTIONS[name], first_seed=0, seed_count=16).units():
+            if isinstance(unit, ModelUnit):
+                yield unit
 
 
 def as_row(shipped, unit, name):
@@ -86,7 +87,7 @@ def as_row(shipped, unit, name):
     own, config = unit.setting, unit.setting.configs[name]
     return replace(shipped[0][0], task=own.task, variant=name, source=own.source, depth=own.depth,
                    values=own.value_count, model_dim=config.model_dim, seed=13,
-                   steps=own.steps)  # fmt: skip
+                   steps=own.steps, part=unit.part)  # fmt: skip
 
 
 def test_a_link_is_the_studys_setting_but_for_what_is_said_of_it(shipped):
