@@ -29,8 +29,10 @@ with page(
     with controls:
         request = read_request()
     status = study_status()
+    with folds:
+        beside = draw_study(status)
     with progress:
-        draw_progress(status, request.rows)
+        draw_progress(status, request.rows, beside)
     result = fetch(request, status)
     with stage:
         table, picture = st.columns([5, 7])
@@ -39,7 +41,6 @@ with page(
         with picture.container(gap="xsmall"):
             draw_picture(result)
     with folds:
-        draw_study(status)
         draw_models(result)
         draw_numbers(result)
         draw_report(result)

@@ -37,6 +37,16 @@ class GroupCorrelation:
     count: int
     r: float | None
 
+    def interval(self, confidence: float = 0.95) -> tuple[float, float]:
+        """Fisher's interval, of this group alone; NaN without r, and where r is ±1."""
+        from scipy import stats  # here: half a second to import, and no worker needs it
+
+        if self.r is None or abs(self.r) >= 1:
+            return np.nan, np.nan
+        reach = stats.norm.ppf((1 + confidence) / 2) / np.sqrt(self.count - 3)
+        z = np.arctanh(self.r)
+        return float(np.tanh(z - reach)), float(np.tanh(z + reach))
+
 
 @dataclass(frozen=True, eq=False)
 class PooledCorrelation:

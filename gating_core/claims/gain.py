@@ -103,6 +103,7 @@ class Differences:
     controls: dict[str, tuple[Comparison, ...]]
     varied: tuple[Comparison, ...]
     gaps: tuple[Gap, ...]
+    shown: tuple[str, ...] = (PRIMARY,)  # families of the picture that goes with the verdict
 
     @property
     def deciding(self) -> tuple[Comparison, ...]:
@@ -111,8 +112,9 @@ class Differences:
 
 
 def differences(
-    measure: Measure, models: Models, _stacks: Sequence[StackRow], t: Thresholds
-) -> Differences:
+    measure: Measure, models: Models, _stacks: Sequence[StackRow], t: Thresholds,
+    shown: tuple[str, ...] = (PRIMARY,),
+) -> Differences:  # fmt: skip
     """Compare all variants of the base by one measure."""
 
     def family(variant: str, against: str, at: Conditions = BASE) -> tuple[Comparison, ...]:
@@ -126,6 +128,7 @@ def differences(
         {name: family(PRIMARY, name) for name in CONTROLS if name in models.variants},
         tuple(x for at in models.conditions if at != BASE for x in family(PRIMARY, UNGATED, at)),
         models.gaps(models.variants),
+        shown,
     )
 
 

@@ -25,12 +25,53 @@ from gating_core.claims.design import STACKS
 from gating_core.claims.models import Models
 from gating_core.claims.rows import StackRow
 from gating_core.claims.text import MISSING, Table, fixed, fixed_interval, spans
-from gating_core.experiments.depth import STRUCTURED_LIMIT, Exponent
-from gating_core.experiments.depth.exponents import exponent, settled
+from gating_core.experiments.depth import STRUCTURED_LIMIT
+from gating_core.experiments.depth.exponents import FEWEST_DEPTHS, FEWEST_SEEDS, settled
+from gating_core.training.trained import MeanInterval, mean_interval
 
 CENTRE, PROXY, TOTAL = QUANTITIES = ("centre_curvature", "proxy", "total_curvature")
 TITLES = {CENTRE: "|K(0)|", PROXY: "the paper's proxy", TOTAL: "∫|K| dA"}
 ERRORS = {CENTRE: "centre_bound", TOTAL: "total_error"}  # the proxy's is rounding: nothing
+
+
+@dataclass(frozen=True, eq=False)
+class Exponent:
+    """Slopes of all seeds (S,), NaN where there are too few depths, and Student's interval.
+
+    ``interval`` is ``None`` where fewer than half of the seeds have a slope. ``depths`` are the
+    least and largest depth that any seed's line goes through; ``None`` without a line.
+    """
+
+    slopes: np.ndarray
+    interval: MeanInterval | None
+    depths: tuple[int, int] | None
+
+    @property
+    def low(self) -> float:
+        """The lower end of the interval; NaN without one."""
+        return np.nan if self.interval is None else self.interval.mean - self.interval.half_width
+
+    @property
+    def high(self) -> float:
+        """The upper end of the interval; NaN without one."""
+        return np.nan if self.interval is None else self.interval.mean + self.interval.half_width
+
+
+def exponent(depths: np.ndarray, values: np.ndarray, fitted: np.ndarray) -> Exponent:
+    """Fit log ``values`` (S, L) to log ``depths`` (L,) by least squares, where ``fitted`` (S, L).
+
+    As the rule was written; *Depth* fits robustly. Source: Draper & Smith, *Applied Regression
+    Analysis*, 3rd ed., 1.2.
+    """
+    enough = fitted.sum(1) >= FEWEST_DEPTHS
+    slopes = np.full(len(values), np.nan)
+    for seed in np.flatnonzero(enough):
+        here = fitted[seed]
+        slopes[seed] = np.polyfit(np.log(depths[here]), np.log(values[seed, here]), 1)[0]
+    if enough.sum() < max(2, FEWEST_SEEDS * len(values)):
+        return Exponent(slopes, None, None)
+    reached = depths[(fitted & enough[:, None]).any(0)]
+    return Exponent(slopes, mean_interval(slopes[enough]), (int(reached[0]), int(reached[-1])))
 
 
 @dataclass(frozen=True, eq=False)

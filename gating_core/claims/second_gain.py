@@ -120,14 +120,14 @@ def _ahead(one: Comparison, t: Thresholds, worst: bool) -> bool:
     return one.ahead_in_the_worst_case(t.level) if worst else one.ahead(t.level)
 
 
-def _counts(evidence: ByMeasure, t: Thresholds) -> list[str]:
+def _counts(evidence: ByMeasure, t: Thresholds) -> str:
     parts = []
     for title, family in evidence.cells.items():
-        ahead, behind = (
-            sum(getattr(x, side)(t.level) for x in family) for side in ("ahead", "behind")
-        )
-        parts.append(f"ahead in {ahead} of {len(family)} and behind in {behind} by {title}")
-    return parts
+        ahead = sum(one.ahead(t.level) for one in family)
+        behind = sum(one.behind(t.level) for one in family)
+        parts.append(f"ahead in {ahead} and behind in {behind} by {title}")
+    count = max(map(len, evidence.cells.values()))
+    return f"Of {count} settings and tasks gated models are significantly {'; '.join(parts)}."
 
 
 def _measure_wording(evidence: ByMeasure, word: str, t: Thresholds) -> Wording:
@@ -140,8 +140,7 @@ def _measure_wording(evidence: ByMeasure, word: str, t: Thresholds) -> Wording:
         text = f"Where ungated models can curve, the claim {', '.join(said)}." if hold else (
             f"Where ungated models can curve, the claim holds by none of {listed(fail)}."
         )  # fmt: skip
-        text += " Of the settings and tasks gated models are significantly"
-        text += f" {'; '.join(_counts(evidence, t))}."
+        text += f" {_counts(evidence, t)}"
     if word == SUPPORTED:
         changes = "One setting and task without a significant difference, by any of the measures."
     elif word == NOT_ENOUGH:
@@ -255,6 +254,13 @@ def _gain_wording(evidence: Differences, word: str, t: Thresholds) -> Wording:
     return replace(wording, sentences=f"{text} {wording.sentences}")
 
 
+def _gain_summary(evidence: Differences, t: Thresholds) -> str:
+    tasks = reached(evidence, t)
+    ahead = sum(one.ahead(t.level) for one in evidence.deciding)
+    text = f"gated ahead on {ahead} of {counted(len(evidence.deciding), 'task')}"
+    return f"{text}; adding gives most of it on {sum(x.most for x in tasks)}" if tasks else text
+
+
 SECOND_C4 = replace(
     C4,
     test=C4.test.split(" Controls stand beside")[0] + " The additive control is compared with the"
@@ -263,9 +269,10 @@ SECOND_C4 = replace(
     verdict=C4.verdict + " The verdict's first sentence says how much of the gain adding instead of"
     " multiplying reaches.",
     needs=replace(C4.needs, variants=(UNGATED, PRIMARY, ADDITIVE)),
-    evidence=partial(differences, ACCURACY),
+    evidence=partial(differences, ACCURACY, shown=(PRIMARY, ADDITIVE)),
     decide=ahead_on_tasks,
     wording=_gain_wording,
+    summary=_gain_summary,
     why="The first edition named the controls last, and did not say that adding instead of"
     " multiplying gives most of the gain. What decides is the same.",
 )

@@ -1,7 +1,7 @@
 """The study's command line with pictures in its report; without arguments, what the app ships.
 
 python -m ui.claims report report   # as python -m gating_core.claims report, with pictures
-python -m ui.claims                 # run the full study; rows and verdicts go to assets/claims
+python -m ui.claims                 # run both editions' studies; results go to assets/claims
 """
 
 import sys
@@ -11,18 +11,21 @@ from gating_core.claims.__main__ import main
 from ui.claims.report_pictures import illustrations
 from ui.claims.sources import Source, judge_rows, save_judged, save_rows
 
+SHIPPED = ("full", "second")  # studies
+
 
 def ship() -> int:
-    """Do what is missing of the full study, and write its rows and verdicts; others stay here."""
-    selection = SELECTIONS["full"]
+    """Do what is missing of the studies, and write their rows and verdicts; others stay here."""
+    keys = set()
     with Store(default_path()) as store:
-        for progress in run_study(selection, store):
-            sys.stderr.write(f"\r{progress.done} of {progress.total} rows")
-        sys.stderr.write("\n")
-        if not progress.complete:
-            sys.stderr.write("\n".join(progress.failures) + "\n")
-            return 1
-        keys = {key for unit in selection.units() for key in unit.keys.values()}
+        for selection in map(SELECTIONS.__getitem__, SHIPPED):
+            for progress in run_study(selection, store):
+                sys.stderr.write(f"\r{progress.done} of {progress.total} rows")
+            sys.stderr.write("\n")
+            if not progress.complete:
+                sys.stderr.write("\n".join(progress.failures) + "\n")
+                return 1
+            keys |= {key for unit in selection.units() for key in unit.keys.values()}
         save_rows(
             [row for row in store.models() if row.key in keys],
             [row for row in store.stacks() if row.key in keys],

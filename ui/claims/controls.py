@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from gating_core.claims import CLAIMS, PARTS
+from gating_core.claims import CLAIMS, EDITIONS, PARTS, SECOND
 from gating_core.experiments.comparison import LIMITS, VARIANTS
 from gating_core.tasks import TASKS
 from ui.claims.request import ALL_CLAIMS, HERE, MEASURES, SHIPPED, STUDIES, StudyRequest
@@ -20,7 +20,6 @@ from ui.common.link_check import forget
 from ui.limits import ADDRESS_CHARACTERS, BOUNDARY_STEPS
 
 PICTURES = {"sigmoid": False, "all": True}
-WITH_VARIANTS = ("C3", "C4")  # claims of which more can be drawn than what decides
 WITH_MEASURES = "C6"
 FULL_STUDY = "those of the full study"
 
@@ -49,6 +48,9 @@ class Address(Control):
 
 CLAIMED: Controls = table(
     Choice("claim", "Claim", words=tuple(CLAIMS), width="stretch"),
+    Choice("edition", "Rules", words=tuple(reversed(EDITIONS)), width="stretch",
+        help="Three rules were changed after the results of the first edition had been read. The"
+        " second edition decides on new seeds, trained after its rules were written."),
     Choice("rows", "Rows", words=(SHIPPED, HERE), width="stretch",
         help="A row has the results of one model. Shipped: the rows of a full study, which come"
         " with the app. Here: the rows of studies on this server, also while one runs."),
@@ -61,7 +63,7 @@ CLAIMED: Controls = table(
     Choice("study", "Study", words=STUDIES, width="stretch",
         help="Quick: four tasks, four variants, 16 seeds. It takes under half a minute. Full: eight"
         " tasks, eight variants, 32 seeds; depth, n and tokens are varied. It takes some five"
-        " minutes."),
+        " minutes, and so does the study of the second edition, on seeds of its own."),
     Choices("tasks", "Tasks", words=tuple(TASKS), most=len(TASKS), shown_instead=FULL_STUDY,
         help="If none is chosen: the eight of the full study."),
     Choices("variants", "Variants", words=tuple(VARIANTS), most=len(VARIANTS),
@@ -69,7 +71,8 @@ CLAIMED: Controls = table(
     Choices("study_parts", "Parts of the grid", field="parts", words=PARTS, most=len(PARTS),
         shown_instead=FULL_STUDY,
         help="Base: one layer, n = 3, values from memory. Depth, values (n) and tokens are each"
-        " varied alone, for four tasks, ungated and sigmoid. Stacks: the structured regime of C7."
+        " varied alone, for four tasks, ungated and sigmoid. Residual: a residual connection, with"
+        " one to three layers. Stacks: the structured regime of C7."
         " If none is chosen: all."),
     Choice("only", "For", words={ALL_CLAIMS: "", **{name: name for name in CLAIMS}},
         shape="selectbox",
@@ -94,14 +97,15 @@ CLAIMED: Controls = table(
 
 def read_request() -> StudyRequest:
     """Draw the controls of claim, rows and picture; what would run comes from `study_controls`."""
-    columns = front_columns([6.5, 3, 4])
+    columns = front_columns([6, 2.5, 2.5, 2.5])
     claim = CLAIMED["claim"].draw(columns[0])
     CLAIMED["rows"].draw(columns[1])
     given: dict[str, Any] = {"wide": False, "measure": StudyRequest().measure}
-    if claim in WITH_VARIANTS:
-        given["wide"] = CLAIMED["wide"].draw(columns[2])
+    second = claim in SECOND.claims and CLAIMED["edition"].draw(columns[2]) == SECOND.name
+    if claim == "C4" or (claim == "C3" and not second):
+        given["wide"] = CLAIMED["wide"].draw(columns[3])
     elif claim == WITH_MEASURES:
-        given["measure"] = CLAIMED["measure"].draw(columns[2])
+        given["measure"] = CLAIMED["measure"].draw(columns[3])
     return read(CLAIMED, StudyRequest, **given)
 
 

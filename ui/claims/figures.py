@@ -18,7 +18,10 @@ from gating_core.claims.equality import Equivalences
 from gating_core.claims.gain import Comparison, Differences
 from gating_core.claims.growth import CENTRE, TITLES, Slopes, expected
 from gating_core.claims.relation import EXACT, MEASURES, PEARSON, PROXY, Relations
+from gating_core.claims.second_gain import ByMeasure
+from gating_core.claims.second_relation import RelationsByKind
 from ui.claims.bounds_figure import bounds
+from ui.claims.second_figures import effects, groups
 from ui.claims.style import (
     LIGHT,
     Figure,
@@ -230,5 +233,7 @@ FIGURES: dict[type, Callable[[Verdict, Palette], tuple[Figure, ...]]] = {
     Differences: _forest,
     Equivalences: _equal,
     Relations: _together,
+    ByMeasure: effects,
+    RelationsByKind: groups,
     Slopes: _deeper,
 }

@@ -10,7 +10,18 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from gating_core.claims import ModelRow, StackRow, Table, Verdict, accuracies, verdicts
+from gating_core.claims import (
+    FIRST,
+    SECOND,
+    Edition,
+    ModelRow,
+    StackRow,
+    Table,
+    Verdict,
+    accuracies,
+    models_of,
+    verdicts,
+)
 from gating_core.claims.gain import Differences
 from gating_core.claims.models import sorted_out
 from ui.claims.figures import figures
@@ -35,6 +46,9 @@ class Judgement:
 
     claim: str
     title: str
+    kind: str  # theorem, by construction, experiment
+    edition: str
+    seeds: tuple[int, ...]  # that the edition has models of
     word: str
     evidence: str  # in a few words
     sentences: str
@@ -56,44 +70,59 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Judged:
-    """All seven claims, and what the rows are."""
+    """All seven claims, those of the second edition, and what the rows are."""
 
     claims: dict[str, Judgement]
+    second: dict[str, Judgement]
     model_count: int
     stack_count: int
     code: str  # the rows' version of the study
     seeds: tuple[int, ...]
     set_aside: int  # models: of other versions or steps, or trained twice
-    accuracies: Table
+    accuracies: Table  # of the first edition's seeds
+
+    def of(self, claim: str, edition: str) -> Judgement:
+        """The claim in an edition, or in the first where that edition has no other rule."""
+        again = self.second.get(claim)
+        return again if again is not None and again.edition == edition else self.claims[claim]
 
 
 def judge(rows: Sequence[ModelRow], stacks: Sequence[StackRow]) -> Judged:
     """Return everything that the page says of rows."""
     models = sorted_out(rows)
     return Judged(
-        {name: _judgement(one) for name, one in verdicts(rows, stacks).items()},
+        _judgements(rows, stacks, FIRST),
+        _judgements(rows, stacks, SECOND),
         len(rows),
         len(stacks),
         models.code,
         models.seeds,
         models.set_aside,
-        accuracies(models),
+        accuracies(models_of(rows, FIRST)),
     )
 
 
-def _judgement(one: Verdict) -> Judgement:
+def _judgements(
+    rows: Sequence[ModelRow], stacks: Sequence[StackRow], edition: Edition
+) -> dict[str, Judgement]:
+    seeds = models_of(rows, edition).seeds
+    found = verdicts(rows, stacks, edition=edition)
+    return {name: _judgement(one, edition.name, seeds) for name, one in found.items()}
+
+
+def _judgement(one: Verdict, edition: str, seeds: tuple[int, ...]) -> Judgement:
     return Judgement(
-        one.claim.name, one.claim.title, one.word, one.summary, one.sentences, one.changes,
-        one.rule, one.gaps, one.table, tuple(_pictures(one)),
+        one.claim.name, one.claim.title, one.claim.kind, edition, seeds, one.word, one.summary,
+        one.sentences, one.changes, one.rule, one.gaps, one.table, tuple(_pictures(one)),
     )  # fmt: skip
 
 
 def _pictures(one: Verdict) -> Iterator[Picture]:
     deciding = one
     if isinstance(one.evidence, Differences) and one.evidence.deciding:
-        name = one.evidence.deciding[0].variant
-        family = {name: one.evidence.deciding}
-        deciding = replace(one, evidence=replace(one.evidence, families=family))
+        of = one.evidence
+        families = {name: of.families[name] for name in of.shown if name in of.families}
+        deciding = replace(one, evidence=replace(of, families=families))
         yield from (_picture(figure, True) for figure in figures(one))
     yield from (_picture(figure, False) for figure in figures(deciding))
 

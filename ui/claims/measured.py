@@ -12,7 +12,7 @@ from streamlit.runtime import exists, get_instance
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from gating_core.claims import ModelRow, Refused
-from ui.claims.judged import Judged, Picture
+from ui.claims.judged import Judged, Judgement, Picture
 from ui.claims.picture import figure_of
 from ui.claims.request import HERE
 from ui.claims.running import Status
@@ -101,9 +101,9 @@ def has_rows() -> bool:
     return store_path().exists()
 
 
-def chart(source: Source, claim: str, number: int, picture: Picture, dark: bool) -> go.Figure:
+def chart(source: Source, one: Judgement, number: int, picture: Picture, dark: bool) -> go.Figure:
     """Return a picture as Plotly draws it, in the colours of the theme."""
-    key = ("claims", source, claim, number, picture.wide, dark)
+    key = ("claims", source, one.claim, one.edition, number, picture.wide, dark)
     return figures(key, lambda: [figure_of(picture.text, dark, picture.wide)])[0]
 
 

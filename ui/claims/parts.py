@@ -36,8 +36,14 @@ class ClaimsResult:
 
     @property
     def claim(self) -> Judgement:
-        """The chosen one."""
-        return self.judged.claims[self.request.claim]
+        """The chosen one, in the chosen edition where it has two."""
+        return self.judged.of(self.request.claim, self.request.edition)
+
+    @property
+    def other(self) -> Judgement | None:
+        """The same claim in the other edition."""
+        both = (self.judged.claims[self.request.claim], self.judged.second.get(self.request.claim))
+        return next((one for one in both if one not in (None, self.claim)), None)
 
     @property
     def picture(self) -> tuple[int, Picture] | None:
@@ -82,21 +88,21 @@ def _judged(source: Source, status: Status) -> tuple[Source, Judged | None]:
 
 
 def draw_table(result: ClaimsResult) -> None:
-    """Draw claim, evidence and verdict of all seven, and the rule of the chosen one."""
+    """Draw claim, evidence and verdicts of all seven, and the rule of the chosen one."""
     if result.note:
         st.caption(f":material/info: {result.note}")
     chosen, judged = result.request.claim, result.judged
     rows(
-        key="claims_table", label="Claims: choose one", columns=("Claim", "Evidence", "Verdict"),
+        key="claims_table", label="Claims: choose one",
+        columns=("Claim", "Evidence", "First edition", "Second"),
         cells={
-            name: (f"{name} {one.title}", one.evidence,
-                   f"{words.SIGNS[one.word]}\u00a0{one.word}")
+            name: (words.claim_text(one), judged.second.get(name, one).evidence,
+                   words.verdict_cell(one), words.verdict_cell(judged.second.get(name)))
             for name, one in judged.claims.items()
         },
         chosen=chosen, on_choose=choose_claim,
     )  # fmt: skip
-    rule = result.claim.rule
-    st.caption(f"**The rule of {chosen}, written before the results.** {rule['The verdict']}")
+    st.caption(words.rule_text(result.claim))
     shipped = not result.source.path
     parts = (
         words.rows_text(judged.model_count, judged.stack_count, judged.seeds,
@@ -116,16 +122,20 @@ def draw_picture(result: ClaimsResult) -> None:
         st.info(f"There is no picture of {one.claim} yet. {one.sentences}")
         return
     number, picture = shown
-    figure = measured.chart(result.source, one.claim, number, picture, is_dark())
+    figure = measured.chart(result.source, one, number, picture, is_dark())
     above, below = st.container(), st.container()
     chart, text = (below, above) if picture.wide else (above, below)  # wide: higher than a screen
     event = chart.plotly_chart(
-        figure, key=f"{CHART}_{one.claim}_{number}_{picture.wide}", alt=picture.alt,
+        figure, key=f"{CHART}_{one.claim}_{one.edition}_{number}_{picture.wide}", alt=picture.alt,
         on_select="rerun", selection_mode="points", config=NO_MODE_BAR,
     )  # fmt: skip
     text.markdown(f"{words.SIGNS[one.word]} **{one.word}**: {one.sentences}")
+    if result.other is not None:
+        text.caption(words.other_text(result.other))
     with text.container(horizontal=True):
         explain(f"{one.claim}, {picture.title}", picture.explain)
+        with st.popover("Two editions of the rules", icon=":material/rule:"):
+            st.markdown(words.editions_text())
     _draw_clicked(result, event)
 
 

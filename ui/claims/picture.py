@@ -75,7 +75,8 @@ def _looks(trace: dict[str, Any], shows: bool) -> str:
     marker = {k: v for k, v in trace.get("marker", {}).items() if not isinstance(v, list)}
     group = trace.get("legendgroup", trace.get("name")) if shows else ""
     parts = (trace["mode"], marker, trace.get("line"), group, "error_x" in trace,
-             trace.get("hoverinfo"), sorted(trace.get("marker", {})))  # fmt: skip
+             trace.get("xaxis"), trace.get("hoverinfo"),
+             sorted(trace.get("marker", {})))  # fmt: skip
     return json.dumps(parts, sort_keys=True)
 
 
@@ -99,6 +100,7 @@ def _joined(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
             marker[name] = [*value, *(value[:1] * len(gap)), *other["marker"][name]]
     joined = one | lists | ({"marker": marker} if marker else {})
     if "error_x" in one:
-        array = [*one["error_x"]["array"], *other["error_x"]["array"]]
-        joined["error_x"] = one["error_x"] | {"array": array}
+        ends = {name: [*one["error_x"][name], *other["error_x"][name]]
+                for name in ("array", "arrayminus") if name in one["error_x"]}  # fmt: skip
+        joined["error_x"] = one["error_x"] | ends
     return joined

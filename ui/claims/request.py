@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from gating_core.claims import SELECTIONS, ModelRow, Selection, default_path
+from gating_core.claims import SECOND, SELECTIONS, ModelRow, Selection, default_path
 from gating_core.claims.selection import UNIT_SEEDS
 from gating_core.claims.units import ModelUnit
 from ui.limits import CLAIMS_SECONDS
 
 SHIPPED, HERE = "shipped", "here"
 OWN = "own"
-STUDIES = {"quick": "quick", "full": "full", "own selection": OWN}
+STUDIES = {"quick": "quick", "full": "full", "second edition": "second", "own selection": OWN}
 COMMAND = ("python", "-m", "gating_core.claims", "run")
 MEASURES = {"proxy": 0, "∫|K| dA": 1}  # C6's pictures, in order
 FULL = SELECTIONS["full"]
@@ -30,6 +30,7 @@ class StudyRequest:
     """The controls of the page."""
 
     claim: str = "C4"
+    edition: str = SECOND.name  # of the rules, where there are two; a key of EDITIONS
     rows: str = SHIPPED  # or HERE
     wide: bool = False  # all variants are drawn, not only the one that decides
     measure: int = 1  # a value of MEASURES

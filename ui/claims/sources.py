@@ -1,7 +1,7 @@
 """The sources of rows: what comes with the app, and stores. What follows from either.
 
-Shipped are the rows of a full study and their verdicts, so that these stand on the first screen at
-once. ``python -m ui.claims`` makes both; a test judges the rows and compares.
+Shipped are the rows of both editions' studies and their verdicts, so that these stand on the first
+screen at once. ``python -m ui.claims`` makes both; a test judges the rows and compares.
 """
 
 from __future__ import annotations
@@ -99,9 +99,10 @@ def save_rows(
 def load_judged(folder: Path = SHIPPED_FOLDER) -> Judged:
     """Return the verdicts of the shipped rows."""
     saved = json.loads(gzip.decompress((folder / JUDGED).read_bytes()))
-    claims = {name: _judgement(**one) for name, one in saved["claims"].items()}
-    return Judged(**saved | {
-        "claims": claims, "seeds": tuple(saved["seeds"]),
+    editions = {of: {name: _judgement(**one) for name, one in saved[of].items()}
+                for of in ("claims", "second")}  # fmt: skip
+    return Judged(**saved | editions | {
+        "seeds": tuple(saved["seeds"]),
         "accuracies": _table(saved["accuracies"]),
     })  # fmt: skip
 
@@ -114,7 +115,8 @@ def save_judged(judged: Judged, folder: Path = SHIPPED_FOLDER) -> None:
 
 def _judgement(**saved: Any) -> Judgement:
     return Judgement(**saved | {
-        "gaps": tuple(saved["gaps"]), "table": _table(saved["table"]),
+        "seeds": tuple(saved["seeds"]), "gaps": tuple(saved["gaps"]),
+        "table": _table(saved["table"]),
         "pictures": tuple(Picture(**one) for one in saved["pictures"]),
     })  # fmt: skip
 

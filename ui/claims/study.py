@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from contextlib import nullcontext
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -32,8 +33,10 @@ def study_status() -> Status:
     return running.look(store_path())
 
 
-def draw_progress(status: Status, rows: str) -> None:
+def draw_progress(status: Status, rows: str, beside: DeltaGenerator | None) -> None:
     """Draw how far the server's study is, for everybody, and its end, until that is closed.
+
+    It is drawn in ``beside``, where the button that starts a study is seen, or else in the dock.
 
     An end that needs no answer is shown only to those who have seen the study run; the fold that
     starts a study shows it to all.
@@ -46,7 +49,9 @@ def draw_progress(status: Status, rows: str) -> None:
     if status.state == State.NONE or not seen or _is(CLOSED, status):
         return
     if status.lives:
-        st.fragment(_look, run_every=EVERY_SECONDS)(status, rows, _judged_so_far(rows, status))
+        look = st.fragment(_look, run_every=EVERY_SECONDS)
+        with beside or nullcontext():
+            look(status, rows, _judged_so_far(rows, status), beside is None)
     else:
         _draw_end(status)
 
@@ -63,7 +68,7 @@ def _judged_so_far(rows: str, status: Status) -> object:
     return newest and newest[0]
 
 
-def _look(before: Status, rows: str, shown: object) -> None:
+def _look(before: Status, rows: str, shown: object, docked: bool) -> None:
     """A fragment: it runs again and again, the page only when there is more to see."""
     with SCRIPTS.acquired():
         status = running.look(store_path())
@@ -71,7 +76,7 @@ def _look(before: Status, rows: str, shown: object) -> None:
             st.rerun()
         if _judged_so_far(rows, status) != shown:
             st.rerun()
-        with st.container(), _line(DOCK):
+        with st.container(), _line(DOCK if docked else None):
             _draw_running(status)
 
 
@@ -136,11 +141,14 @@ def _start(options: tuple[str, ...], scheduler: str = "") -> None:
         show_own_rows()
 
 
-def draw_study(status: Status) -> None:
-    """Draw what to run, the button that runs it, and the command that does the same."""
+def draw_study(status: Status) -> DeltaGenerator | None:
+    """Draw what to run, the button that runs it, and the command that does the same.
+
+    Returns where the progress of a study belongs; ``None`` where all that is folded.
+    """
     fold = CLAIMED["run_study"].draw(st)
     if not fold.open:
-        return
+        return None
     if not status.lives and status.state != State.NONE:
         fold.caption(f"The last one here: {_end(status)}")
     request = study_controls(fold)
@@ -158,4 +166,6 @@ def draw_study(status: Status) -> None:
             f"{words.size_text(request.selection.size, request.seconds)} It goes on when this tab"
             " is closed. This command does the same:"
         )
+    beside = fold.container()
     fold.code(command(request, store_path()), language="bash")
+    return beside

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from gating_core.claims import STUDY_VERSION, ModelRow, Size
-from gating_core.claims.claim import NOT_ENOUGH, NOT_SUPPORTED, PARTLY, SUPPORTED
+from gating_core.claims import EDITIONS, FIRST, SECOND, STUDY_VERSION, ModelRow, Size
+from gating_core.claims.claim import (
+    EXPERIMENT,
+    NOT_ENOUGH,
+    NOT_SUPPORTED,
+    PARTLY,
+    SUPPORTED,
+)
 from gating_core.claims.text import counted, number, spans
 from gating_core.experiments.comparison import FIRST_SETTING
+from ui.claims.judged import Judgement
+from ui.common.lessons import section
 from ui.common.words import percent
 from ui.foreign import as_words
 
@@ -16,6 +24,40 @@ SIGNS = {
     NOT_SUPPORTED: "✗",
     NOT_ENOUGH: "?",
 }
+
+
+def editions_text() -> str:
+    """Say what the two editions are, and what is a check of our code."""
+    return section(
+        "claims", "editions", first=FIRST.name, second=SECOND.name, first_date=FIRST.date,
+        second_date=SECOND.date, first_seeds=spans(FIRST.seeds), second_seeds=spans(SECOND.seeds),
+    )  # fmt: skip
+
+
+def claim_text(one: Judgement) -> str:
+    """Name a claim, and say what it is where it cannot fail."""
+    check = "" if one.kind == EXPERIMENT else f" ({one.kind}: a check of our code)"
+    return f"{one.claim} {one.title}{check}"
+
+
+def verdict_cell(one: Judgement | None) -> str:
+    """Return a verdict with its sign; a dash where the edition has no rule of its own."""
+    return "–" if one is None else f"{SIGNS[one.word]}\u00a0{one.word}"
+
+
+def rule_text(one: Judgement) -> str:
+    """Say which rule of which edition decides."""
+    about = f"**The rule of {one.claim}, {one.edition} edition, written on"
+    about += f" {EDITIONS[one.edition].date}, before the results.** {one.rule['The verdict']}"
+    return about
+
+
+def other_text(one: Judgement) -> str:
+    """Say what the other edition found."""
+    return (
+        f"*{one.edition.capitalize()} edition* ({EDITIONS[one.edition].date}, seeds"
+        f" {spans(one.seeds) or '–'}): {SIGNS[one.word]} **{one.word}**: {one.evidence}."
+    )
 
 
 def rows_text(models: int, stacks: int, seeds: tuple[int, ...], where: str) -> str:
@@ -52,6 +94,8 @@ def model_text(row: ModelRow) -> str:
     name = f"{row.task}, {row.variant}, seed {row.seed}"
     if (row.source, row.depth, row.values) != USUAL:
         name += f", {row.source}, depth {row.depth}, n = {row.values}"
+    if row.part == "residual":
+        name += ", residual"
     if row.error is not None:
         return f"**{name}**: {as_words(row.error)}"
     accuracy = "–" if row.test_accuracy is None else percent(row.test_accuracy)

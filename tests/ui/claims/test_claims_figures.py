@@ -8,11 +8,14 @@ import plotly.graph_objects as go
 import pytest
 from scipy import stats
 
+from gating_core.claims import SECOND
 from gating_core.claims.report import write_report
 from gating_core.claims.verdicts import CLAIMS, verdicts
 from tests.core.claims.made_rows import SEEDS, failed, made, stacks
 from tests.core.claims.test_report import NASTY, Page
+from tests.core.claims.test_second_edition import curved, kin, study
 from ui.claims.figures import figures, fitted
+from ui.claims.picture import merged
 from ui.claims.report_pictures import illustrations, plotly_js
 from ui.claims.style import DARK, LIGHT, Palette, colours
 
@@ -206,6 +209,58 @@ def test_marks_stand_out_from_their_paper(palette, paper):
     for colour in marks:
         one, other = sorted((luminance(colour), luminance(paper)))
         assert (other + 0.05) / (one + 0.05) >= 3, colour
+
+
+# --- The second edition ---------------------------------------------------------------------------
+
+AGAIN = verdicts([*study(curved(total_curvature=9.0)), *kin(1.2, -0.6)], [], edition=SECOND)
+
+
+@pytest.mark.parametrize("claim", SECOND.claims)
+def test_pictures_of_the_second_edition_can_be_drawn_and_merged(claim):
+    some = figures(AGAIN[claim])
+    assert len(some) == (2 if claim == "C6" else 1)
+    for one in some:
+        go.Figure(merged(one.figure))
+        json.dumps(merged(one.figure), allow_nan=False)
+        count = sum(len(trace["x"]) for trace in one.figure["data"])
+        joined = merged(one.figure)["data"]
+        assert sum(x is not None for trace in joined for x in trace["x"]) == count
+    assert figures(verdicts([], [], edition=SECOND)[claim]) == ()
+
+
+def test_effects_are_means_over_deviations_and_filled_where_significant():
+    (one,) = figures(AGAIN["C3"])
+    found = {}
+    for trace in one.figure["data"]:
+        for x, reach, text, symbol in zip(trace["x"], trace["error_x"]["array"], trace["text"],
+                                          trace["marker"]["symbol"], strict=True):  # fmt: skip
+            found[trace["xaxis"], text.split(":")[0]] = x, reach, symbol
+    cells = AGAIN["C3"].evidence.cells.values()
+    assert len(found) == sum(map(len, cells)) == 3 * 6 * 4
+    for axis, family in zip(("x", "x2", "x3"), cells, strict=True):
+        for each in family:
+            x, reach, symbol = found[axis, f"{each.conditions.text}, {each.task}"]
+            values = each.measured.differences
+            assert x == pytest.approx(values.mean() / values.std(ddof=1))
+            assert reach == pytest.approx(stats.t.ppf(0.975, 15) / 4)
+            assert symbol.endswith("-open") == (each.p > 0.05)
+
+
+def test_groups_have_their_own_r_with_fishers_interval():
+    exact = figures(AGAIN["C6"])[1]
+    drawn = [trace for trace in exact.figure["data"] if "error_x" in trace]
+    evidence = AGAIN["C6"].evidence
+    groups = [x for of in evidence.kinds.values() for x in of.groups["total_curvature"]]
+    wanted = [stats.pearsonr(group.x, group.y) for group in groups]
+    found = []
+    for trace in drawn:
+        ends = trace["error_x"]["array"], trace["error_x"]["arrayminus"]
+        found += [(x, x - down, x + up) for x, up, down in zip(trace["x"], *ends, strict=True)]
+    ends = [each.confidence_interval(0.95) for each in wanted]
+    np.testing.assert_allclose(sorted(found), sorted(
+        (each.statistic, *end) for each, end in zip(wanted, ends, strict=True)
+    ))  # fmt: skip
 
 
 # --- In a report ----------------------------------------------------------------------------------

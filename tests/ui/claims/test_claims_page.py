@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from streamlit.delta_generator import DeltaGenerator
 
-from gating_core.claims import STUDY_VERSION, WORDS, Store
+from gating_core.claims import SECOND, STUDY_VERSION, WORDS, Store
 from tests.ui.opening import component, mistakes, open_page, report
 from ui.claims import measured, running, study
 from ui.claims.running import State, Status
@@ -93,19 +93,34 @@ def test_it_opens_with_seven_verdicts_and_the_picture_that_decides(first):
     assert not first.exception
     assert not first.error
     table = claims_of(first)
-    assert table["columns"] == ["Claim", "Evidence", "Verdict"]
+    assert table["columns"] == ["Claim", "Evidence", "First edition", "Second"]
     assert [row["word"] for row in table["rows"]] == [f"C{n}" for n in range(1, 8)]
     for row in table["rows"]:
-        claim, evidence, verdict = row["cells"]
+        claim, evidence, verdict, again = row["cells"]
         assert claim.startswith(f"{row['word']} ")
+        assert ("a check of our code" in claim) == (row["word"] in ("C1", "C7"))
         assert evidence
         assert verdict[2:] in WORDS
+        assert again[2:] in WORDS if row["word"] in SECOND.claims else again == "–"
     assert table["chosen"] == "C4"
     (chart,) = charts(first)
-    assert chart.proto.alt.startswith("Gated models are significantly better on")
-    assert said(first, "**The rule of C4, written before the results.** Supported: the gated")
-    assert any("**supported**: Gated models" in text for text in texts(first))
+    assert chart.proto.alt.startswith("Adding instead of multiplying")
+    rule = "**The rule of C4, second edition, written on 24 November 2026, before the results.**"
+    assert said(first, f"{rule} Supported: the gated")
+    assert any("**supported**: Adding instead" in text for text in texts(first))
+    assert said(first, "*First edition* (23 November 2026, seeds 0–31): ✓ **supported**")
+    assert said(first, "written and committed") or said(first, "they were committed before")
     assert said(first, ", shipped.")
+
+
+@pytest.mark.parametrize("claim", ["C3", "C4", "C6"])
+def test_both_editions_stand_beside_each_other(claim):
+    for name, other in (("second", "First"), ("first", "Second")):
+        app = open_page(PAGE, claim=claim, edition=name)
+        assert not app.exception
+        assert said(app, f"**The rule of {claim}, {name} edition, written on")
+        assert said(app, f"*{other} edition* (")
+        assert len(charts(app)) == 1
 
 
 @pytest.mark.parametrize("claim", ["C1", "C2", "C3", "C5", "C6", "C7"])
@@ -113,14 +128,14 @@ def test_every_claim_has_a_picture_a_rule_and_an_explanation(claim):
     app = open_page(PAGE, claim=claim)
     assert not app.exception
     assert len(charts(app)) == 1
-    assert said(app, f"**The rule of {claim}, written before the results.**")
+    assert said(app, f"**The rule of {claim}, ")
     assert claims_of(app)["chosen"] == claim
 
 
 def test_a_row_that_is_clicked_is_the_claim():
     app = report(open_page(PAGE), TABLE, "picked", {"word": "C6", "serial": 5})
     assert not app.exception
-    assert said(app, "**The rule of C6, written before the results.**")
+    assert said(app, "**The rule of C6, second edition, written on")
     assert claims_of(app)["chosen"] == "C6"
     assert app.query_params["claim"] in ("C6", ["C6"])
     assert claims_of(app)["heard"] == 5
@@ -142,7 +157,9 @@ def test_more_can_be_drawn_than_what_decides(first):
     def lines(app):
         return len(json.loads(charts(app)[0].proto.spec)["layout"]["yaxis"]["ticktext"])
 
-    assert (lines(first), lines(open_page(PAGE, wide="all"))) == (6, 42)
+    one, other = (open_page(PAGE, edition="first", wide=name) for name in ("sigmoid", "all"))
+    assert (lines(one), lines(other)) == (6, 42)
+    assert (lines(first), lines(open_page(PAGE, wide="all"))) == (12, 24)
 
 
 def test_both_measures_of_c6_are_drawn():
@@ -184,7 +201,7 @@ def test_this_servers_rows_are_shown(store, rows):
     app = open_page(PAGE, rows="here", claim="C3")
     assert not app.exception
     assert said(app, ", trained here.")
-    assert "not enough data" in claims_of(app)["rows"][2]["cells"][2]
+    assert all("not enough data" in cell for cell in claims_of(app)["rows"][2]["cells"][2:])
 
 
 def test_rows_that_have_no_say_are_counted(store, rows, first):
@@ -243,6 +260,7 @@ def test_a_clicked_point_without_a_model_is_said(monkeypatch):
     [
         ({}, ["--quick"]),
         ({"study": "full"}, ["--full"]),
+        ({"study": "second edition"}, ["--second"]),
         (
             dict(study="own selection", tasks="xor", variants=["ungated", "silu"], many="9"),
             ["--full", "--tasks", "xor", "--variants", "ungated,silu", "--seeds", "9"],
@@ -292,9 +310,10 @@ def test_everybody_sees_a_running_study_and_may_stop_it_once_its_owner_is_gone(m
     stopped = []
     monkeypatch.setattr(study.running, "stop", lambda store, why: stopped.append(why))
     app = open_page(PAGE, run_study="true")
-    (bar,) = app.get("progress")
-    assert "10 of 40 rows, about 1 min 15 s left" in bar.proto.text
-    assert is_in_the_dock(app.main, bar)
+    for docked, page in ((False, app), (True, open_page(PAGE))):  # beside its button, if seen
+        (bar,) = page.get("progress")
+        assert "10 of 40 rows, about 1 min 15 s left" in bar.proto.text
+        assert is_in_the_dock(page.main, bar) == docked
     assert app.button(key="claims_run").disabled
     app.button(key="claims_Pause").click().run()
     app.button(key="claims_Cancel").click().run()
@@ -400,8 +419,11 @@ def test_the_report_is_made_of_what_is_shown(store, rows):
     source = Source(str(store), (1,))
     report = file_bytes(source, "claims.md").decode()
     assert report.startswith("# Does the paper hold here?")
-    for word, one in ((one.word, one) for one in judge_rows(source).claims.values()):
-        assert f"{one.claim} {one.title}: {word}\n" in report
+    found = judge_rows(source)
+    for one in found.claims.values():
+        assert f"{one.claim} {one.title}: {one.word}\n" in report
+    for one in found.second.values():
+        assert f"{one.claim} {one.title}, second edition: {one.word}\n" in report
 
 
 def test_rows_that_wait_in_the_log_of_the_store_are_noticed(store):

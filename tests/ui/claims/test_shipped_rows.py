@@ -5,10 +5,11 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 
-from gating_core.claims import SELECTIONS, STUDY_VERSION
+from gating_core.claims import SELECTIONS, STUDY_VERSION, verdicts
 from gating_core.claims.training import unit_rows
 from gating_core.claims.units import ModelUnit, StackUnit
 from gating_core.pauses import drained
+from ui.claims.__main__ import SHIPPED
 from ui.claims.sources import load_rows
 
 MODELS, STACKS = load_rows()
@@ -32,17 +33,19 @@ CHAOTIC_DEPTH, ALIKE = 3, 0.05
 def kinds():
     """One unit of every kind: part, variants, source, depth and n; and the stacks."""
     units = {}
-    for unit in SELECTIONS["full"].units():
+    for unit in [unit for name in SHIPPED for unit in SELECTIONS[name].units()]:
         if isinstance(unit, StackUnit):
             units["stacks"] = unit
         elif unit.setting.task == ("xor" if unit.part == "tokens" else "linear"):  # not chaotic
             x = unit.setting
-            units.setdefault((unit.part, x.variants, x.source, x.depth, x.value_count), unit)
+            kind = (unit.part, x.variants, x.source, x.depth, x.value_count)
+            units.setdefault(kind, unit)
     return list(units.values())
 
 
-def test_shipped_rows_are_the_full_study_of_this_version():
-    wanted = {key for unit in SELECTIONS["full"].units() for key in unit.keys.values()}
+def test_shipped_rows_are_the_studies_of_both_editions_and_of_this_version():
+    wanted = {key for name in SHIPPED for unit in SELECTIONS[name].units()
+              for key in unit.keys.values()}  # fmt: skip
     assert set(ROWS) == wanted
     assert len(ROWS) == len(MODELS) + len(STACKS)
     assert {row.code for row in ROWS.values()} == {STUDY_VERSION}
@@ -73,6 +76,7 @@ def test_theorems_hold_in_the_quick_study():
     models = [row for row in MODELS if row.key in keys]
     stacks = [row for row in STACKS if row.key in keys]
     assert len(models) == SELECTIONS["quick"].size.models == 256
+    assert "too few groups" in verdicts(models, stacks)["C6"].sentences  # and not that it fails
     assert not [row.error for row in models if row.error]
     ungated = [row for row in models if row.variant == "ungated"]
     assert all(row.chart_flat and row.flat and row.total_curvature == 0 for row in ungated)  # C1
