@@ -35,12 +35,13 @@ PAGES: dict[str, tuple[Controls, tuple[str, ...]]] = {
     ),
     "Depth": (
         DEPTH,
-        ("stacked=aligned+gates", "stacked=random+stacks&around=nothing+else", "gated=ungated"),
+        ("stacked=aligned+gates", "stacked=random+stacks&around=nothing+else",
+         "stacked=trained+stacks&gated=ungated"),
     ),
     "Claims": (
         CLAIMED,
         ("claim=C1", "claim=C2", "claim=C3&wide=all", "claim=C4", "claim=C5", "claim=C6",
-         "claim=C7", "rows=here", "run_study=true&study=own+selection"),
+         "claim=C7", "claim=C3&edition=first", "rows=here", "run_study=true&study=own+selection"),
     ),
     "Experts": (
         EXPERTS,

@@ -13,10 +13,11 @@ from .visiting import DESK, PHONE, await_view, open_page, settle, visit
 
 pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
+TRAINED = "/Depth?stacked=trained+stacks"
 ALIGNED = "/Depth?stacked=aligned+gates"
 FIRST_LAYER = "&after=1"  # the sheet is largest: later ones stand in the same box
-SENTENCE = "text=/^Total absolute curvature grows/"
-EVERY = "/Depth?every=true"  # takes some seconds to measure
+SENTENCE = "text=/^Total absolute curvature: exponent/"
+EVERY = f"{TRAINED}&every=true"  # takes some seconds to measure
 STRIP = ".gc-wide .gc-plane"
 DOCK = "[class*=st-key-dock-]"
 FRAME = "document.querySelector('.gc-view').dataset.frame"
@@ -24,11 +25,22 @@ CHART_DRAWN = "document.querySelector('[data-testid=stPlotlyChart] .main-svg') !
 AWAIT_FRAME = "frame => document.querySelector('.gc-view').dataset.frame === frame"
 
 
+CHARTS = "[data-testid=stPlotlyChart]"
+
+
+def await_charts(page):
+    """Wait for three charts, and the end of the script."""
+    page.wait_for_function(
+        "document.querySelectorAll('[data-testid=stPlotlyChart] .xtitle').length >= 3"
+    )
+    settle(page)
+
+
 @pytest.fixture(scope="module")
 def desk(browser, served, watch):
     """A visitor at a desk, shared by the tests that leave the page usable."""
     with open_page(browser, watch, **DESK) as page:
-        visit(page, watch, f"{served.url}/Depth")
+        visit(page, watch, served.url + TRAINED)
         page.wait_for_function(CHART_DRAWN)
         yield page
 
@@ -40,6 +52,46 @@ def test_the_first_screen_holds_chart_replay_strip_and_sentence(desk):
     )  # fmt: skip
     box = desk.locator(SENTENCE).first.bounding_box()
     assert box["y"] + box["height"] <= DESK["viewport"]["height"]
+
+
+@pytest.mark.parametrize(("width", "height"), [(1400, 900), (1366, 768)])
+def test_three_pictures_in_a_row_with_their_sentences_stand_on_the_first_screen(
+    browser, served, watch, width, height
+):
+    with open_page(browser, watch, viewport={"width": width, "height": height}) as page:
+        visit(page, watch, f"{served.url}/Depth", await_charts)
+        boxes = [chart.bounding_box() for chart in page.locator(CHARTS).all()]
+        assert len(boxes) == 3
+        assert len({round(box["y"]) for box in boxes}) == 1
+        for words in ("four times", "Random gates", "cannot show a difference"):
+            box = page.locator(f"text=/{words}/").last.bounding_box()
+            assert box["y"] + box["height"] <= height
+        assert_texts_are_whole(page)
+
+
+def assert_texts_are_whole(page):
+    """No title, number or name of a chart reaches beyond its drawing."""
+    cut = page.evaluate(
+        """() => [...document.querySelectorAll('[data-testid=stPlotlyChart] .main-svg text')]
+          .filter(text => {
+            const here = text.getBoundingClientRect(), whole = text.ownerSVGElement.parentElement
+              .getBoundingClientRect();
+            return here.width && (here.left < whole.left - 1 || here.right > whole.right + 1
+              || here.top < whole.top - 1 || here.bottom > whole.bottom + 1);
+          }).map(text => text.textContent)"""
+    )
+    assert not cut
+
+
+@pytest.mark.parametrize("width", [900, 390])
+def test_narrow_screens_crop_nothing(browser, served, watch, width):
+    with open_page(browser, watch, viewport={"width": width, "height": 900}) as page:
+        visit(page, watch, f"{served.url}/Depth", await_charts)
+        assert_texts_are_whole(page)
+        assert_scrolls_only_down(page)
+        visit(page, watch, served.url + ALIGNED)
+        page.wait_for_function(CHART_DRAWN)
+        assert_texts_are_whole(page)
 
 
 def test_the_surface_is_drawn_and_whole(desk):
@@ -103,7 +155,7 @@ def test_a_job_and_its_end_move_no_picture(browser, served, watch):
             dock = page.locator(DOCK).bounding_box()
             assert dock["y"] + dock["height"] < DESK["viewport"]["height"]
 
-        visit(page, watch, f"{served.url}/Depth")
+        visit(page, watch, served.url + TRAINED)
         before = boxes()
         visit(page, watch, served.url + EVERY, lambda page: page.wait_for_selector(DOCK))
         assert_dock_moves_nothing()

@@ -20,6 +20,7 @@ from ui.depth.request import (
     DEPTHS,
     MEMBERS,
     SHIPPED,
+    SIDE_BY_SIDE,
     STACKED,
     TRAINED,
     UNTRAINED,
@@ -65,6 +66,8 @@ def read_selection(below: DeltaGenerator) -> DepthSelection:
     """Draw the controls and read them; those of training are drawn in ``below``."""
     columns = front_columns([4, 4, 4, 4, 3])
     stacked = DEPTH["stacked"].draw(columns[0])
+    if stacked == SIDE_BY_SIDE:
+        return DepthSelection()
     DEPTH["quantity"].draw(columns[1])
     hidden = {"around", "strong", "gated", "tall", "start"}
     if stacked == "aligned":
@@ -81,6 +84,12 @@ def read_selection(below: DeltaGenerator) -> DepthSelection:
         hidden.remove("start")
     defaults = {DEPTH[name].feeds: DEPTH[name].default for name in hidden - set(shown)}
     return read(DEPTH, DepthSelection, **defaults)
+
+
+def choose_stacked(value: str) -> None:
+    """Show one stack, layer by layer; for callbacks only."""
+    DEPTH["stacked"].set(value)
+    forget()
 
 
 def _training_controls(where: DeltaGenerator) -> None:

@@ -15,6 +15,7 @@ from gating_core.experiments.depth import (
     DepthResult,
     TrainedDepths,
     TrainedRequest,
+    load_gates,
     load_shipped,
     measure_regimes,
     replay,
@@ -46,6 +47,12 @@ RESULTS: CachedJobs[str, DepthResult] = CachedJobs("depth_measuring", _measure, 
 def shipped() -> TrainedDepths:
     """Load the stacks that come with the app."""
     return load_shipped()
+
+
+@st.cache_resource(show_spinner=False)
+def shipped_gates() -> dict[str, DepthResult]:
+    """Load the curves of gates that come with the app."""
+    return load_gates()
 
 
 def trained_here(request: TrainedRequest) -> TrainedDepths | None:

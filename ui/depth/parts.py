@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
+import plotly.graph_objects as go
 import streamlit as st
 
 from gating_core.experiments.depth import (
@@ -23,9 +24,16 @@ from ui.common.words import layers_text, percent, short
 from ui.components.view3d import Legend, view3d
 from ui.depth import measured, words
 from ui.depth.chart import COLOURS, ChartCurve, depth_chart
-from ui.depth.controls import DEPTH, VIEW_KEY, frame_shown, on_pick, on_stop
+from ui.depth.controls import DEPTH, VIEW_KEY, choose_stacked, frame_shown, on_pick, on_stop
 from ui.depth.replay import Replay
-from ui.depth.request import SHIPPED, UNTRAINED, DepthSelection, manifold_link
+from ui.depth.request import (
+    SHIPPED,
+    SIDE_BY_SIDE,
+    TRAINED,
+    UNTRAINED,
+    DepthSelection,
+    manifold_link,
+)
 from ui.drawing import palette
 from ui.work import jobs
 
@@ -80,8 +88,9 @@ def fetch(requested: DepthSelection) -> DepthView:
     """Return what there is for a selection, or else what was shown last; draw how work goes."""
     if not requested.is_trained and measured.results_of(requested) is None:
         _measure(tuple(requested.curves), f"Measuring {UNTRAINED.seed_count} seeds, layer by layer")
-    last = replace(st.session_state.get(LAST_SHOWN, DepthSelection()), quantity=requested.quantity)
-    for shown in (requested, last, DepthSelection(quantity=requested.quantity)):
+    first = DepthSelection(TRAINED)
+    last = replace(st.session_state.get(LAST_SHOWN, first), quantity=requested.quantity)
+    for shown in (requested, last, replace(first, quantity=requested.quantity)):
         if results := measured.results_of(shown):
             break
     assert results is not None  # the last one is shipped
@@ -150,8 +159,35 @@ def draw_replay(view: DepthView) -> None:
     )
 
 
-def draw_folds(view: DepthView) -> None:
-    """Draw what stands below the pictures: training, explanations, all stacks, theory."""
+def draw_side_by_side() -> None:
+    """Draw three pictures in a row, from what is shipped, with a sentence each."""
+    gates, stacks = measured.shipped_gates(), measured.shipped().results
+    rows = {
+        "aligned": [ChartCurve("aligned", "aligned gates", gates["aligned"], "centre", COLOURS[1])],
+        "random": [ChartCurve("random", "random gates", gates["random"], "centre", COLOURS[1])],
+        TRAINED: [
+            ChartCurve(name, name, stacks[name], "total", colour)
+            for name, colour in zip(("ungated", "gated"), COLOURS, strict=True)
+        ],
+    }
+    for column, (name, curves) in zip(st.columns(3), rows.items(), strict=True):
+        with column.container(gap="xsmall"):
+            st.markdown(section("depth", f"side_{name}"))
+            (chart,) = figures(("depth", SIDE_BY_SIDE, name), partial(_charts, curves))
+            st.plotly_chart(chart, alt=words.alt_text(curves), key=f"depth_side_{name}",
+                            config={"displayModeBar": False})  # fmt: skip
+            one = len(curves) == 1
+            st.markdown(words.doubling(curves[0]) if one else words.summary(curves))
+            st.button("Layer by layer", key=f"depth_open_{name}", icon=":material/layers:",
+                      on_click=choose_stacked, args=(name,))  # fmt: skip
+
+
+def _charts(curves: list[ChartCurve]) -> list[go.Figure]:
+    return [depth_chart(curves)]
+
+
+def draw_details(view: DepthView) -> None:
+    """Draw what belongs to one stack: its training, explanations of its pictures."""
     if view.requested.is_trained:
         _draw_training(view)
     with st.container(horizontal=True):
@@ -164,6 +200,10 @@ def draw_folds(view: DepthView) -> None:
             label=f"This stack on *Manifold*, with {layers_text(int(link['layers']))},"
             " without and with its gate",
         )  # fmt: skip
+
+
+def draw_folds(view: DepthView) -> None:
+    """Draw all stacks and the theory, for those who unfold them."""
     with DEPTH["every"].draw(st) as every:
         if every.open:
             _draw_every(view)

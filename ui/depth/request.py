@@ -10,9 +10,11 @@ from ui.limits import MANIFOLD_LAYERS
 UNTRAINED = DepthRequest()  # what is measured of all regimes that need no training
 SHIPPED = TrainedRequest()  # the stacks that come with the app
 TRAINED = "trained"
+SIDE_BY_SIDE = "all"
 DEPTHS = SHIPPED.depths
 MEMBERS = (0, UNTRAINED.seed_count - 1)  # indices of the seeds
 STACKED = {
+    "side by side": SIDE_BY_SIDE,
     "aligned gates": "aligned",
     "random gates": "random",
     "random stacks": "stacks",
@@ -24,7 +26,7 @@ STACKED = {
 class DepthSelection:
     """The page's controls."""
 
-    stacked: str = TRAINED  # a value of STACKED
+    stacked: str = SIDE_BY_SIDE  # a value of STACKED
     quantity: str = "total"  # a key of the core's QUANTITIES
     around: str = "residual"  # of random stacks: a key of ARRANGEMENTS
     strong: bool = True  # of aligned gates: which of both is replayed
@@ -47,6 +49,8 @@ class DepthSelection:
         """Titles of the curves that are compared, by regime."""
         if self.stacked == "aligned":
             return {"aligned": "weak gates", "strong": "strong gates"}
+        if self.stacked == SIDE_BY_SIDE:
+            return {}
         if self.stacked == "random":
             return {"random": "random gates"}
         end = "" if self.is_trained else f"_{self.around}"

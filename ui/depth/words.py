@@ -19,17 +19,17 @@ from gating_core.experiments.depth import (
     Curve,
     DepthResult,
     Exponent,
+    Middle,
     Quantity,
     cap_curvature,
+    middle,
 )
 from gating_core.geometry import UNKNOWN, Integral, SurfaceResult
-from gating_core.training import mean_interval
 from ui.common.lessons import section
 from ui.common.words import (
     curvature_text,
     layers_text,
     percent,
-    plus_minus,
     settled_total_text,
     short,
     verdict_text,
@@ -37,16 +37,24 @@ from ui.common.words import (
 from ui.depth.chart import ChartCurve
 from ui.depth.request import STACKED, UNTRAINED, DepthSelection
 
-FEWEST = 0.5  # of the seeds: below it nothing is said of all
+EXACT = 1e-9  # relative: as exact as rounding lets a ratio be
+TIMES = {2: "two", 4: "four", 8: "eight"}
 VERBS = {GROWS: "grows like a power of depth", SATURATES: "saturates", SHRINKS: "shrinks",
          STEADY: "hardly changes", ZERO: "stays zero"}  # fmt: skip
 
 
 def exponent_text(exponent: Exponent) -> str:
-    """Return an exponent with its interval, or "none"."""
-    if exponent.interval is None:
+    """Return the median exponent with its interval, and of how many seeds if not of all."""
+    return middle_text(exponent.over_seeds, len(exponent.slopes))
+
+
+def middle_text(of: Middle, whole: int) -> str:
+    """Return a median with its interval, or "none"; ``whole`` is how many seeds there are."""
+    if not of.known:
         return "none"
-    return plus_minus(exponent.interval.mean, exponent.interval.half_width)
+    value, *ends = (f"{x:.2f}".replace("-", "−") for x in (of.value, of.low, of.high))
+    few = f" ({of.count} of {whole} seeds)" if of.count < whole else ""
+    return f"{value} [{', '.join(ends)}]{few}"
 
 
 def title_of(quantity: Quantity) -> str:
@@ -60,6 +68,8 @@ def title_of(quantity: Quantity) -> str:
 def summary(drawn: list[ChartCurve]) -> str:
     """Return what the seeds show of the curves and what they do not decide, with exponents."""
     name = title_of(QUANTITIES[drawn[0].quantity])
+    if _alike(drawn):
+        return " ".join([f"{name}: {_exponents(drawn)}.", *_gate_effect(drawn)])
     decided = [_clause(each) for each in drawn if each.curve.course.word != UNDECIDED]
     undecided = [_clause(each) for each in drawn if each.curve.course.word == UNDECIDED]
     parts = [f"{'It' if place else name} {clause}." for place, clause in enumerate(decided)]
@@ -71,7 +81,7 @@ def summary(drawn: list[ChartCurve]) -> str:
 
 def _clause(drawn: ChartCurve) -> str:
     """What one curve does, and the numbers that show it."""
-    course, exponent = drawn.curve.course, drawn.curve.exponent
+    course = drawn.curve.course
     text = f"*{drawn.title}*"
     if course.word != UNDECIDED:
         text = f"**{VERBS[course.word]}** for {text}"
@@ -83,29 +93,74 @@ def _clause(drawn: ChartCurve) -> str:
             f"{text}, from {short(known[0])} to {short(known[-1])}, exponent"
             f" {exponent_text(course.early)} at first and {exponent_text(course.late)} at the end"
         )
-    shown = exponent if exponent.interval is not None else course.whole
-    if shown.interval is None:
+    shown = drawn.shown_exponent
+    if not shown.over_seeds.known:
         return f"{text}, too few seeds are known for an exponent"
     low, high = shown.depths or (0, 0)
     theory = "" if drawn.theory is None else f"; theory {drawn.theory:g}"
     return f"{text}, exponent **{exponent_text(shown)}** (layers {low} to {high}{theory})"
 
 
+def _exponents(drawn: list[ChartCurve]) -> str:
+    """The exponents over all depths, without a word that would tell the curves apart."""
+    depths = drawn[0].curve.course.whole.depths or (0, 0)
+    each = [f"**{exponent_text(x.curve.course.whole)}** *{x.title}*" for x in drawn]
+    return f"exponent {' and '.join(each)} (layers {depths[0]} to {depths[1]})"
+
+
+def _changes(drawn: list[ChartCurve]) -> tuple[Middle, Middle] | None:
+    """By how much a gate changes the exponent and the bend, seed by seed; ``None`` without one."""
+    if len(drawn) < 2 or drawn[0].title != "ungated":
+        return None
+    without, with_gate = (each.curve.course for each in drawn)
+    bends = [course.late.slopes - course.early.slopes for course in (without, with_gate)]
+    return middle(with_gate.whole.slopes - without.whole.slopes), middle(bends[1] - bends[0])
+
+
+def _alike(drawn: list[ChartCurve]) -> bool:
+    """Whether no paired test tells both courses apart, though each alone has its own word."""
+    changes = _changes(drawn)
+    if changes is None or not all(each.curve.course.whole.over_seeds.known for each in drawn):
+        return False
+    return len({each.curve.course.word for each in drawn}) > 1 and all(x.is_zero for x in changes)
+
+
 def _gate_effect(drawn: list[ChartCurve]) -> list[str]:
     """Whether a gate changes the exponent, seed by seed; nothing where too few seeds are known."""
-    if len(drawn) < 2 or drawn[0].title != "ungated":
+    changes = _changes(drawn)
+    if changes is None or not changes[0].known:
         return []
-    without, with_gate = (each.curve.course.whole.slopes for each in drawn)
-    change = with_gate - without
-    change = change[np.isfinite(change)]
-    if len(change) < max(2, FEWEST * len(without)):
-        return []
-    mean = mean_interval(change)
-    text = plus_minus(mean.mean, mean.half_width)
-    if abs(mean.mean) <= mean.half_width:
-        few = f"{len(change)} seeds cannot show a difference between the exponents"
+    change, text = changes[0], middle_text(changes[0], len(drawn[0].curve.values))
+    if change.is_zero:
+        few = f"{change.count} seeds cannot show a difference between the exponents"
         return [f"{few}: it is {text}."]
     return [f"The gate changes the exponent by {text}."]
+
+
+# --- Three pictures side by side ------------------------------------------------------------------
+
+
+def doubling(drawn: ChartCurve) -> str:
+    """Return what twice as many layers do, and how well that is known."""
+    curve, name = drawn.curve, QUANTITIES[drawn.quantity].title
+    depths = list(curve.depths)
+    pairs = [(depths.index(depth), depths.index(2 * depth)) for depth in depths
+             if 2 * depth in depths]  # fmt: skip
+    ratios = np.concatenate([curve.values[:, two] / curve.values[:, one] for one, two in pairs])
+    exponent = f"exponent {exponent_text(drawn.shown_exponent)}"
+    times = float(np.median(ratios))
+    if np.abs(ratios / times - 1).max() < EXACT:
+        return f"Twice the layers, **{_times(times)} times** the {name}, exactly ({exponent})."
+    times = 2**drawn.shown_exponent.over_seeds.value
+    return f"Twice the layers, about **{times:.1f} times** the {name} ({exponent})."
+
+
+def _times(value: float) -> str:
+    return (
+        TIMES.get(round(value), f"{value:.2f}")
+        if abs(value - round(value)) < EXACT
+        else (f"{value:.2f}")
+    )
 
 
 def missing_seeds(drawn: list[ChartCurve]) -> str:
@@ -157,10 +212,10 @@ def chart_text(drawn: list[ChartCurve]) -> str:
 def row(regime: str, curve: Curve) -> dict[str, str]:
     """Return one row of the table of all stacks."""
     least, most = int(curve.count.min()), int(curve.count.max())
-    fitted = curve.exponent.interval is not None
+    fitted = curve.exponent.over_seeds.known
     shown = curve.exponent if fitted else curve.course.whole
     layers = "–" if shown.depths is None else "{} to {}".format(*shown.depths)
-    if shown.interval is not None and not fitted and not curve.small.all():
+    if shown.over_seeds.known and not fitted and not curve.small.all():
         layers += " (all layers)"
     return {
         "Stack": regime,

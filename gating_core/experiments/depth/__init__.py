@@ -19,7 +19,10 @@ from gating_core.experiments.depth.exponents import (
     ZERO,
     Course,
     Exponent,
+    Middle,
+    middle,
 )
+from gating_core.experiments.depth.gates import load_gates
 from gating_core.experiments.depth.quantities import QUANTITIES, Quantity
 from gating_core.experiments.depth.regimes import MOST_CURVATURE, REGIMES, Regime, cap_curvature
 from gating_core.experiments.depth.request import (
@@ -61,6 +64,7 @@ __all__ = [
     "DepthRequest",
     "DepthResult",
     "Exponent",
+    "Middle",
     "Quantity",
     "Regime",
     "StackRequest",
@@ -68,10 +72,12 @@ __all__ = [
     "TrainedRequest",
     "cap_curvature",
     "load_depths",
+    "load_gates",
     "load_shipped",
     "measure_regime",
     "measure_regimes",
     "measure_through",
+    "middle",
     "replay",
     "replay_trained",
     "save_depths",

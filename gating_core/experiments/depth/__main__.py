@@ -1,4 +1,4 @@
-"""Train and measure the stacks that are shipped, and write them to ``assets/depth``.
+"""Make what is shipped of depth, trained stacks and curves of gates, in ``assets/depth``.
 
 python -m gating_core.experiments.depth
 """
@@ -7,6 +7,7 @@ import logging
 
 import torch
 
+from gating_core.experiments.depth.gates import save_gates
 from gating_core.experiments.depth.request import TrainedRequest
 from gating_core.experiments.depth.trained import (
     DEPTH_VARIANTS,
@@ -23,6 +24,7 @@ def main() -> None:
     *_, trained = train_depths(TrainedRequest())
     assert isinstance(trained, TrainedDepths)
     save_depths(trained, SHIPPED)
+    save_gates()
     for variant in DEPTH_VARIANTS:
         total = trained.results[variant].curves["total"]
         rows = zip(total.depths, total.median, trained.accuracy(variant).mean(0), strict=True)

@@ -1,8 +1,9 @@
 """Growth of a quantity with depth: its exponent with an interval, and one of six courses.
 
-The exponent is the slope of log quantity against log depth, by least squares for each seed; its
-interval is Student's over the seeds, which are independent where the depths of one model are not.
-Shapes: S seeds, L depths.
+The exponent of a seed is the slope of log quantity against log depth, by Theil and Sen: the median
+of the slopes between all pairs of depths, which a few odd values do not move. That of a regime is
+the median over its seeds, with a bootstrap interval over them: seeds are independent, where the
+depths of one model are not. Shapes: S seeds, L depths.
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gating_core.training.trained import MeanInterval, mean_interval
-
 FEWEST_DEPTHS = 3  # fitted for a seed's slope
 FEWEST_SEEDS = 0.5  # share of seeds with a slope: below it there is no exponent
+CONFIDENCE = 0.95
+RESAMPLES = 2000  # of the bootstrap
 SETTLED = 0.5  # error relative to the value: above it a point is not fitted
 ENDED = 0.5  # late slope relative to the early one: below it growth has ended
 LEVEL = 0.05  # absolute slopes below it count as none: 15 % over 16 layers
@@ -24,52 +25,75 @@ GROWS, SATURATES, SHRINKS, STEADY, ZERO, UNDECIDED = COURSES = (
 )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Middle:
+    """A median over ``count`` seeds and its interval; all NaN where too few seeds are known."""
+
+    value: float = np.nan
+    low: float = np.nan
+    high: float = np.nan
+    count: int = 0
+
+    @property
+    def known(self) -> bool:
+        """Whether there is one."""
+        return bool(np.isfinite(self.value))
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether the interval holds zero: nothing is known to differ."""
+        return not (self.low > 0 or self.high < 0)
+
+
+def middle(values: np.ndarray) -> Middle:
+    """Return the median of what is finite in ``values`` (S,), if that is half of them, and two.
+
+    The interval is the percentile bootstrap's, from the same draws at every call. Source: Efron &
+    Tibshirani, *An Introduction to the Bootstrap*, 13.3, as `scipy.stats.bootstrap`.
+    """
+    from scipy import stats  # here: half a second to import
+
+    known = values[np.isfinite(values)]
+    if len(known) < max(2, FEWEST_SEEDS * len(values)):
+        return Middle(count=len(known))
+    found = stats.bootstrap(
+        (known,), np.median, n_resamples=RESAMPLES, confidence_level=CONFIDENCE,
+        method="percentile", rng=np.random.default_rng(0),
+    ).confidence_interval  # fmt: skip
+    return Middle(float(np.median(known)), float(found.low), float(found.high), len(known))
+
+
 @dataclass(frozen=True, eq=False)
 class Exponent:
     """Slopes over seeds: ``slopes`` (S,), NaN where a seed has too few depths to be fitted.
 
-    ``interval`` is ``None`` where fewer than half of the seeds have one. ``depths`` are the
-    least and largest depth that any seed's line goes through; ``None`` without a line.
+    ``over_seeds`` is their median. ``depths`` are the least and largest depth that any seed's line
+    goes through; ``None`` where there is no median.
     """
 
     slopes: np.ndarray
-    interval: MeanInterval | None
+    over_seeds: Middle
     depths: tuple[int, int] | None
-
-    @property
-    def low(self) -> float:
-        """The lower end of the interval; NaN without one."""
-        return np.nan if self.interval is None else self.interval.mean - self.interval.half_width
-
-    @property
-    def high(self) -> float:
-        """The upper end of the interval; NaN without one."""
-        return np.nan if self.interval is None else self.interval.mean + self.interval.half_width
 
 
 def exponent(depths: np.ndarray, values: np.ndarray, fitted: np.ndarray) -> Exponent:
     """Fit the exponent of ``values`` (S, L) in ``depths`` (L,) to the points ``fitted`` (S, L).
 
-    These must be positive. Source: Draper & Smith, *Applied Regression Analysis*, 3rd ed., 1.2.
+    These must be positive. Source: Sen (1968), J. Am. Stat. Assoc. 63, 1379, as
+    `scipy.stats.theilslopes`.
     """
+    from scipy import stats  # here: half a second to import
+
     enough = fitted.sum(1) >= FEWEST_DEPTHS
-    fitted = fitted & enough[:, None]
-    slopes = _slopes(depths, values, fitted)
-    known = slopes[enough]
-    if len(known) < max(2, FEWEST_SEEDS * len(values)):
-        return Exponent(slopes, None, None)
-    reached = depths[fitted.any(0)]
-    return Exponent(slopes, mean_interval(known), (int(reached[0]), int(reached[-1])))
-
-
-def _slopes(depths: np.ndarray, values: np.ndarray, fitted: np.ndarray) -> np.ndarray:
-    """(S,): least-squares slopes of the logarithms; NaN for a seed without points."""
-    logs = np.log(np.where(fitted, values, 1.0))
-    count = fitted.sum(1, keepdims=True)
-    with np.errstate(invalid="ignore"):  # 0 / 0
-        x = np.where(fitted, np.log(depths) - (fitted * np.log(depths)).sum(1, keepdims=True)
-                     / count, 0.0)  # fmt: skip
-        return (x * logs).sum(1) / np.square(x).sum(1)
+    slopes = np.full(len(values), np.nan)
+    for seed in np.flatnonzero(enough):
+        here = fitted[seed]
+        slopes[seed] = stats.theilslopes(np.log(values[seed, here]), np.log(depths[here])).slope
+    over_seeds = middle(slopes)
+    if not over_seeds.known:
+        return Exponent(slopes, over_seeds, None)
+    reached = depths[(fitted & enough[:, None]).any(0)]
+    return Exponent(slopes, over_seeds, (int(reached[0]), int(reached[-1])))
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +108,7 @@ class Course:
     whole: Exponent
     early: Exponent
     late: Exponent
-    bend: MeanInterval | None
+    bend: Middle
 
 
 def course(depths: np.ndarray, values: np.ndarray, errors: np.ndarray, known: np.ndarray) -> Course:
@@ -99,14 +123,11 @@ def course(depths: np.ndarray, values: np.ndarray, errors: np.ndarray, known: np
     the end. Anything else is *undecided*.
     """
     fitted = settled(values, errors, known)
-    middle = depths[np.abs(np.log(depths) - np.log(depths[[0, -1]]).mean()).argmin()]
+    centre = depths[np.abs(np.log(depths) - np.log(depths[[0, -1]]).mean()).argmin()]
     whole = exponent(depths, values, fitted)
-    early = exponent(depths, values, fitted & (depths <= middle))
+    early = exponent(depths, values, fitted & (depths <= centre))
     late = exponent(depths, values, fitted & (2 * depths >= depths[-1]))
-    change = late.slopes - early.slopes
-    change = change[np.isfinite(change)]
-    enough = len(change) >= max(2, FEWEST_SEEDS * len(values))
-    bend = mean_interval(change) if enough else None
+    bend = middle(late.slopes - early.slopes)
     zero = bool((known & (values <= errors)).all())
     return Course(_word(zero, whole, early, late, bend), whole, early, late, bend)
 
@@ -117,24 +138,20 @@ def settled(values: np.ndarray, errors: np.ndarray, known: np.ndarray) -> np.nda
         return known & (values > 0) & (errors <= SETTLED * values)
 
 
-def _word(
-    zero: bool, whole: Exponent, early: Exponent, late: Exponent, bend: MeanInterval | None
-) -> str:
+def _word(zero: bool, whole: Exponent, early: Exponent, late: Exponent, bend: Middle) -> str:
     if zero:
         return ZERO
-    if whole.interval is None:
+    every, first, last = whole.over_seeds, early.over_seeds, late.over_seeds
+    if not every.known:
         return UNDECIDED
-    parts = [part.interval for part in (early, late) if part.interval is not None]
-    level = max(abs(whole.low), abs(whole.high)) < LEVEL
-    if level and all(abs(part.mean) < LEVEL for part in parts):
+    level = max(abs(every.low), abs(every.high)) < LEVEL
+    if level and all(abs(part.value) < LEVEL for part in (first, last) if part.known):
         return STEADY
-    falls = late.interval is None or late.interval.mean < 0
-    if whole.high < 0 and falls and not early.low > 0:
+    falls = not last.known or last.value < 0
+    if every.high < 0 and falls and not first.low > 0:
         return SHRINKS
-    if late.high < 0:
+    if last.high < 0:
         return UNDECIDED
-    if early.low > 0 and late.interval is not None and early.interval is not None and bend:
-        ended = late.interval.mean < ENDED * early.interval.mean
-        if ended and bend.mean + bend.half_width < 0:
-            return SATURATES
-    return GROWS if whole.low > 0 else UNDECIDED
+    if first.low > 0 and last.value < ENDED * first.value and bend.high < 0:
+        return SATURATES
+    return GROWS if every.low > 0 else UNDECIDED

@@ -9,7 +9,7 @@ stands in the metadata as JSON. Shapes: S seeds, L depths, R x R grid points, D 
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -181,6 +181,24 @@ QUANTITY_PARTS = ("values", "errors", "known")
 SHIPPED = Path(__file__).resolve().parents[3] / "assets" / "depth" / "trained.safetensors"
 
 
+def quantity_tensors(result: DepthResult, prefix: str) -> dict[str, np.ndarray]:
+    """Return what was measured, by names that begin with ``prefix``."""
+    tensors = {f"{prefix}{part}": getattr(result, part) for part in SURFACE_PARTS}
+    for name, curve in result.curves.items():
+        tensors |= {f"{prefix}{part}.{name}": getattr(curve, part) for part in QUANTITY_PARTS}
+    return tensors
+
+
+def quantities_of(tensors: Mapping[str, np.ndarray], prefix: str, kind: str) -> Quantities:
+    """Return what `quantity_tensors` names; ``kind`` is that of the bounds."""
+    parts: dict[str, Any] = {
+        part: {name: tensors[f"{prefix}{part}.{name}"] for name in QUANTITIES}
+        for part in QUANTITY_PARTS
+    }
+    parts |= {part: tensors[prefix + part] for part in SURFACE_PARTS}
+    return Quantities(**parts, bound_kind=kind)
+
+
 def save_depths(trained: TrainedDepths, path: Path) -> None:
     """Write ``trained`` to a safetensors file."""
     tensors: dict[str, np.ndarray] = {}
@@ -188,11 +206,8 @@ def save_depths(trained: TrainedDepths, path: Path) -> None:
     for variant in DEPTH_VARIANTS:
         for depth, ensemble in zip(trained.request.depths, trained.ensembles[variant], strict=True):
             tensors |= ensemble_tensors(ensemble, f"{variant}.{depth}.")
-        result, prefix = trained.results[variant], f"{variant}.found."
-        kinds[variant] = result.bound_kind
-        tensors |= {f"{prefix}{part}": getattr(result, part) for part in SURFACE_PARTS}
-        for name, curve in result.curves.items():
-            tensors |= {f"{prefix}{part}.{name}": getattr(curve, part) for part in QUANTITY_PARTS}
+        kinds[variant] = trained.results[variant].bound_kind
+        tensors |= quantity_tensors(trained.results[variant], f"{variant}.found.")
     path.parent.mkdir(parents=True, exist_ok=True)
     about = {"request": asdict(trained.request), "bound_kinds": kinds}
     path.write_bytes(tensor_file(tensors, about))
@@ -213,11 +228,8 @@ def load_depths(path: Path) -> TrainedDepths:
                 ensemble_from_tensors(tensors, config, request.seeds, f"{variant}.{config.depth}.")
                 for config in configs
             )
-            prefix, parts = f"{variant}.found.", dict[str, Any]()
-            for part in QUANTITY_PARTS:
-                parts[part] = {name: tensors[f"{prefix}{part}.{name}"] for name in QUANTITIES}
-            parts |= {part: tensors[prefix + part] for part in SURFACE_PARTS}
-            quantities[variant] = Quantities(**parts, bound_kind=about["bound_kinds"][variant])
+            kind = about["bound_kinds"][variant]
+            quantities[variant] = quantities_of(tensors, f"{variant}.found.", kind)
     except (OSError, KeyError, TypeError, AttributeError, ValueError) as error:
         raise ValueError(f"{path.name} holds no trained stacks: {error}") from error
     return trained_depths(request, ensembles, quantities)

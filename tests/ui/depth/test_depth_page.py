@@ -35,7 +35,7 @@ def few_seeds():
 @pytest.fixture(scope="module")
 def first():
     """The page as it opens."""
-    return open_page(PAGE)
+    return open_page(PAGE, stacked="trained stacks")
 
 
 def ended(app):
@@ -66,11 +66,34 @@ def says(app, text):
     return any(text in caption.value for caption in app.caption)
 
 
-def test_it_opens_with_the_shipped_stacks_and_a_frame_for_every_layer(first):
+def test_it_opens_with_three_pictures_in_a_row_and_a_sentence_each():
+    """Without a job: what they show is shipped."""
+    app = open_page(PAGE)
+    assert not app.exception
+    assert "_jobs" not in app.session_state or not app.session_state["_jobs"]
+    assert [x.proto.alt.split(":")[0] for x in app.get("plotly_chart")] == [
+        "|K| at the centre against layers", "|K| at the centre against layers",
+        "Total absolute curvature against layers",
+    ]  # fmt: skip
+    texts = [x.value for x in app.markdown]
+    for words in ("**Aligned gates**", "**Random gates**", "**Trained stacks**", "**four times**",
+                  "cannot show a difference"):  # fmt: skip
+        assert any(words in text for text in texts), words
+    assert component(app, VIEW_KEY) is None
+
+
+def test_each_of_the_three_opens_its_own_stack():
+    app = ended(open_page(PAGE).button(key="depth_open_aligned").click().run())
+    assert not app.exception
+    assert app.query_params["stacked"] in ("aligned gates", ["aligned gates"])
+    assert header(app)["frames"] == 16
+
+
+def test_it_shows_the_shipped_stacks_and_a_frame_for_every_layer(first):
     assert not first.exception
     assert not first.error
     assert "_jobs" not in first.session_state or not first.session_state["_jobs"]
-    assert "for *ungated*" in sentence(first)
+    assert "*ungated* and **" in sentence(first)
     (chart,) = first.get("plotly_chart")
     assert chart.proto.alt.startswith("Total absolute curvature against layers")
     assert says(first, "made by `python -m gating_core.experiments.depth`")
@@ -86,7 +109,7 @@ def test_it_opens_with_the_shipped_stacks_and_a_frame_for_every_layer(first):
 def test_the_chart_does_not_wait_for_the_replay(monkeypatch):
     """The replay takes seconds on a machine that has just started; here it fails."""
     monkeypatch.setattr(measured, "replayed", lambda *key: 1 / 0)
-    app = open_page(PAGE)
+    app = open_page(PAGE, stacked="trained stacks")
     assert component(app, VIEW_KEY) is None
     assert len(app.get("plotly_chart")) == 1
     assert sentence(app)
@@ -128,7 +151,7 @@ def test_until_a_stack_is_measured_the_last_one_is_shown_and_named(monkeypatch, 
 
 
 def test_layer_and_point_of_the_link_are_shown_and_the_layer_that_play_ends_at_is_linked():
-    app = open_page(PAGE, after="3", spot="4.5")
+    app = open_page(PAGE, stacked="trained stacks", after="3", spot="4.5")
     assert (header(app)["frame"], header(app)["pick"]) == (2, [4, 5])
     report(app, VIEW_KEY, "stop", {"frame": 4})
     assert app.query_params["after"] == "5"
@@ -136,7 +159,9 @@ def test_layer_and_point_of_the_link_are_shown_and_the_layer_that_play_ends_at_i
 
 
 def test_a_shallower_stack_has_fewer_frames():
-    found = header(open_page(PAGE, tall="3", after="8", gated="ungated", twin="2"))
+    found = header(
+        open_page(PAGE, stacked="trained stacks", tall="3", after="8", gated="ungated", twin="2")
+    )
     assert (found["frames"], found["frame"]) == (3, 2)
     assert found["columns"][0]["heading"] == "One stack, ungated, seed 2"
 
@@ -145,7 +170,7 @@ def test_bad_links_are_one_sentence_each():
     app = open_page(PAGE, stacked="turtles", twin="99", after="17", tall="5")
     assert not app.exception
     assert len(mistakes(app)) == 4
-    assert header(app)["frames"] == 8
+    assert len(app.get("plotly_chart")) == 3
 
 
 def test_stacks_are_trained_again_on_request(monkeypatch):
@@ -158,7 +183,7 @@ def test_stacks_are_trained_again_on_request(monkeypatch):
         yield measured.shipped()
 
     monkeypatch.setattr(measured, "train_depths", train_depths)
-    app = open_page(PAGE)
+    app = open_page(PAGE, stacked="trained stacks")
     try:
         app = ended(app.button(key="train_depths").click().run())
         assert requests == [SHIPPED]
@@ -171,7 +196,7 @@ def test_stacks_are_trained_again_on_request(monkeypatch):
 def test_stacks_that_nobody_has_trained_are_not_made_up(monkeypatch, inline):
     """Nor after a training that was cancelled."""
     monkeypatch.setattr(measured, "train_depths", lambda request: iter([0.25]))
-    app = open_page(PAGE, start="40")
+    app = open_page(PAGE, stacked="trained stacks", start="40")
     assert not app.exception
     assert says(app, "from seed 40 are not trained yet")
     assert header(app)["stale"].endswith("Trained stacks from seed 40 are not trained yet.")

@@ -1,5 +1,6 @@
 """Do chart, replay and sentences of the Depth page agree with the numbers?"""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -10,6 +11,7 @@ from gating_core.experiments.depth import (
     QUANTITIES,
     DepthRequest,
     DepthResult,
+    load_gates,
     load_shipped,
     measure_regimes,
     replay,
@@ -57,8 +59,8 @@ def test_every_quantity_can_be_chosen_and_nothing_else():
 @pytest.mark.parametrize(
     ("controls", "name"),
     [
-        ({}, "gated"),
-        (dict(gated=False), "ungated"),
+        (dict(stacked="trained"), "gated"),
+        (dict(stacked="trained", gated=False), "ungated"),
         (dict(stacked="aligned", strong=False, gated=True), "aligned"),
         (dict(stacked="aligned", gated=False), "strong"),
         (dict(stacked="random", gated=False, strong=False), "random"),
@@ -72,7 +74,7 @@ def test_a_selection_replays_what_its_switch_says(controls, name):
 
 def test_only_trained_stacks_have_layers_and_seeds_of_their_own():
     controls = dict(layers=3, first_seed=40, member=2)
-    trained, other = DepthSelection(**controls), DepthSelection(stacked="random", **controls)
+    trained, other = (DepthSelection(name, **controls) for name in ("trained", "random"))
     assert (trained.depth, trained.seed) == (3, 42)
     assert (other.depth, other.seed) == (UNTRAINED.depth, 2)
 
@@ -106,15 +108,27 @@ def test_the_fitted_line_has_the_exponent_as_its_slope_and_theory_its_own():
         traces(figure, mode="lines", name="weak gates, fitted"),
         traces(figure, name="slope 2 (theory)"),
     )
-    for (line,), slope in ((fitted, each.curve.exponent.interval.mean), (theory, 2.0)):
+    for (line,), slope in ((fitted, each.curve.exponent.over_seeds.value), (theory, 2.0)):
         found = np.diff(np.log(line.y)) / np.diff(np.log(line.x))
         np.testing.assert_allclose(found, slope, rtol=1e-9)
-    # It lies on the geometric mean of what it is fitted to.
-    middle = np.exp(np.log(each.curve.values).mean())
-    at = np.exp(np.log(each.curve.depths).mean())
+    # As many of the points that it is fitted to lie above it as below.
     line = fitted[0]
-    height = np.interp(np.log(at), np.log(line.x), np.log(line.y))
-    np.testing.assert_allclose(height, np.log(middle), rtol=1e-9)
+    heights = np.interp(np.log(each.curve.depths), np.log(line.x), np.log(line.y))
+    residuals = (np.log(each.curve.values) - heights)[each.curve.fitted]
+    assert abs(np.sign(residuals).sum()) <= 1
+
+
+def test_every_seed_with_an_exponent_has_a_dot_and_the_bar_is_their_median():
+    curves = drawn("aligned", "strong")
+    figure = depth_chart(curves, 0, 0)
+    dots = [t for t in figure.data if t.xaxis == "x2" and t.mode == "markers"]
+    bars = [t for t in figure.data if t.xaxis == "x2" and t.line.width == 3]
+    for each, dot, bar in zip(curves, dots, bars, strict=True):
+        slopes = each.shown_exponent.slopes
+        np.testing.assert_array_equal(dot.y, np.sort(slopes[np.isfinite(slopes)]))
+        np.testing.assert_allclose(bar.y, np.nanmedian(slopes))
+        low, high = figure.layout.yaxis2.range
+        assert low <= min(dot.y) <= max(dot.y) <= high
 
 
 def test_medians_stand_where_they_are_and_end_where_most_seeds_are_unknown():
@@ -207,8 +221,71 @@ def test_what_seeds_show_is_said_from_the_word_of_the_core():
     assert text.startswith("Total absolute curvature **grows like a power of depth** for *weak")
     assert "theory 2" in text
     assert "**saturates** for *strong gates*" in text
-    mean = drawn("aligned")[0].curve.exponent.interval.mean
-    assert abs(mean - 2) < 0.02
+    assert abs(drawn("aligned")[0].curve.exponent.over_seeds.value - 2) < 0.02
+
+
+def trained(quantity="total"):
+    return [ChartCurve(name, name, load_shipped().results[name], quantity, "#123456")
+            for name in ("ungated", "gated")]  # fmt: skip
+
+
+def test_what_no_paired_test_tells_apart_is_not_told_apart_in_words():
+    """Each alone has another word: "grows" and "saturates"."""
+    curves = trained()
+    assert len({each.curve.course.word for each in curves}) == 2
+    text = words.summary(curves)
+    assert not any(verb in text for verb in words.VERBS.values())
+    assert "16 seeds cannot show a difference" in text
+
+
+def test_what_a_paired_test_tells_apart_is_told_in_words():
+    ungated, gated = trained()
+    factor, known = ungated.curve.depths**-2.0, ungated.curve.known
+    values, errors = (x * factor for x in (ungated.curve.values, ungated.curve.errors))
+    steeper = replace(gated.curve, values=values, errors=errors, known=known)
+    other = replace(gated.result, curves=gated.result.curves | {"total": steeper})
+    text = words.summary([ungated, replace(gated, result=other)])
+    assert "**grows like a power of depth** for *ungated*" in text
+    assert "**shrinks** for *gated*" in text
+    assert "The gate changes the exponent by −2.00 [−2.00, −2.00]" in text
+
+
+def test_slopes_that_rest_on_fewer_seeds_say_so():
+    early = load_shipped().results["gated"].curves["total"].course.early
+    assert early.over_seeds.count < 16
+    assert f"({early.over_seeds.count} of 16 seeds)" in words.exponent_text(early)
+    assert "seeds" not in words.exponent_text(trained()[1].curve.course.whole)
+
+
+# --- Side by side ---------------------------------------------------------------------------------
+
+
+def test_shipped_gates_are_those_that_are_measured():
+    for name, shipped in load_gates().items():
+        (now,) = [x for x in measure_regimes(UNTRAINED, (name,)) if isinstance(x, DepthResult)]
+        for quantity, curve in now.curves.items():
+            np.testing.assert_allclose(shipped.curves[quantity].values, curve.values, rtol=1e-9)
+            np.testing.assert_array_equal(shipped.curves[quantity].small, curve.small)
+
+
+def test_twice_the_layers_is_said_exactly_only_where_it_is_exact():
+    aligned, random = (ChartCurve(name, name, load_gates()[name], "centre", "#123456")
+                       for name in ("aligned", "random"))  # fmt: skip
+    assert "**four times** the |K| at the centre, exactly" in words.doubling(aligned)
+    text = words.doubling(random)
+    assert "exactly" not in text
+    factor = 2**random.curve.exponent.over_seeds.value
+    assert f"about **{factor:.1f} times**" in text
+    nearly = replace(aligned.curve, values=aligned.curve.values * (1 + 1e-6 * np.eye(16)))
+    near = replace(aligned, result=replace(aligned.result, curves={"centre": nearly}))
+    assert "exactly" not in words.doubling(near)
+
+
+def test_a_small_chart_has_no_single_seed():
+    curves = drawn("aligned")
+    large, small = depth_chart(curves, 0, 0), depth_chart(curves)
+    assert len(large.data) == len(small.data) + 1
+    assert small.layout.height < large.layout.height
 
 
 def test_what_is_undecided_has_no_verb():

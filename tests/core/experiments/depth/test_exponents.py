@@ -1,5 +1,7 @@
 """Exponents agree with an independent implementation, and each course gets the right word."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from gating_core.experiments.depth import GROWS, SATURATES, SHRINKS, STEADY, UNDECIDED, ZERO
-from gating_core.experiments.depth.exponents import course, exponent
+from gating_core.experiments.depth.exponents import Middle, course, exponent, middle
 
 DEPTHS = np.arange(1, 17)
 SEEDS = 16
@@ -18,17 +20,40 @@ def noise(seed: int, size: float) -> np.ndarray:
     return np.exp(size * np.random.default_rng(seed).standard_normal((SEEDS, 16)))
 
 
-def test_slopes_and_interval_are_scipys():
+def test_slopes_are_medians_over_pairs_of_depths_and_seeds():
     values = DEPTHS**1.3 * noise(0, 0.4)
     fitted = np.random.default_rng(1).random((SEEDS, 16)) < 0.6
     found = exponent(DEPTHS, values, fitted)
-    slopes = [
-        stats.linregress(np.log(DEPTHS[here]), np.log(row[here])).slope
-        for row, here in zip(values, fitted, strict=True)
-    ]
+    slopes = []
+    for row, here in zip(values, fitted, strict=True):
+        points = list(zip(np.log(DEPTHS[here]), np.log(row[here]), strict=True))
+        slopes.append(np.median([(b[1] - a[1]) / (b[0] - a[0])
+                                 for a, b in itertools.combinations(points, 2)]))  # fmt: skip
     assert np.allclose(found.slopes, slopes, rtol=1e-12, atol=0)
-    low, high = stats.t.interval(0.95, SEEDS - 1, np.mean(slopes), stats.sem(slopes))
-    assert (found.low, found.high) == pytest.approx((low, high), rel=1e-12)
+    assert found.over_seeds.value == pytest.approx(np.median(slopes))
+    # The number of values below a median is binomial: its interval follows from two of them.
+    low, high = np.sort(slopes)[[3, 12]]  # of 97.9 %
+    assert low <= found.over_seeds.low < found.over_seeds.value < found.over_seeds.high <= high
+
+
+def test_a_median_is_within_its_interval_about_as_often_as_it_says():
+    rng = np.random.default_rng(5)
+    draws = [middle(rng.standard_t(2, SEEDS)) for _ in range(200)]
+    missed = sum(not one.low <= 0 <= one.high for one in draws)
+    assert missed <= stats.binom.ppf(0.999, len(draws), 0.08)
+    assert middle(np.ones(5)) == Middle(1.0, 1.0, 1.0, 5)
+    assert not middle(np.array([1.0, np.nan, np.nan, np.nan])).known
+
+
+@given(st.integers(0, 1000), st.floats(-9, 9))
+def test_a_few_odd_seeds_move_no_exponent(seed, power):
+    """Four seeds of sixteen that behave otherwise, as those of which the mean was made."""
+    values = DEPTHS**1.3 * noise(seed, 0.2)
+    odd = values.copy()
+    odd[:4] *= 1e-6 * DEPTHS**power
+    before, after = (exponent(DEPTHS, x, EVERYWHERE).over_seeds for x in (values, odd))
+    assert abs(after.value - 1.3) < 0.3
+    assert abs(after.value - before.value) < 0.2
 
 
 @given(st.floats(-5, 5), st.floats(1e-8, 1e8), st.integers(0, 1000))
@@ -39,24 +64,22 @@ def test_a_power_has_its_exponent_whatever_the_unit_and_the_points(power, factor
     assert np.allclose(found.slopes[enough], power, atol=1e-9)
     assert np.isnan(found.slopes[~enough]).all()
     if enough.sum() >= 8:
-        assert found.interval is not None
-        assert found.interval.half_width < 1e-9
+        assert found.over_seeds.count == enough.sum()
+        assert found.over_seeds.high - found.over_seeds.low < 1e-9
 
 
 def test_nothing_is_said_of_too_few_depths_or_seeds():
     values = DEPTHS**2.0 * np.ones((SEEDS, 1))
     two = EVERYWHERE & (DEPTHS < 3)
     found = exponent(DEPTHS, values, two)
-    assert found.interval is None
     assert found.depths is None
-    assert np.isnan(found.low)
-    assert np.isnan(found.high)
+    assert np.isnan([found.over_seeds.value, found.over_seeds.low, found.over_seeds.high]).all()
     few = EVERYWHERE.copy()
     few[7:] = False
-    assert exponent(DEPTHS, values, few).interval is None
+    assert not exponent(DEPTHS, values, few).over_seeds.known
     few[7] = True
-    assert exponent(DEPTHS, values, few).interval is not None
-    assert exponent(DEPTHS, values[:1], EVERYWHERE[:1]).interval is None
+    assert exponent(DEPTHS, values, few).over_seeds == Middle(2.0, 2.0, 2.0, 8)
+    assert not exponent(DEPTHS, values[:1], EVERYWHERE[:1]).over_seeds.known
 
 
 def test_what_is_not_fitted_changes_nothing():
@@ -98,7 +121,7 @@ def test_early_and_late_are_the_first_and_the_last_depths():
         part = values[:, depths - 1]
         found = course(depths, part, 0 * part, np.ones_like(part, dtype=bool))
         assert (found.early.depths, found.late.depths) == (early, late)
-        assert np.allclose(found.bend.mean, (found.late.slopes - found.early.slopes).mean())
+        assert found.bend == middle(found.late.slopes - found.early.slopes)
 
 
 def test_much_noise_is_undecided():
