@@ -35,7 +35,7 @@ with page(
         draw_progress(status, request.rows, beside)
     result = fetch(request, status)
     with stage:
-        table, picture = st.columns([5, 7])
+        table, picture = st.columns([6, 7])
         with table:
             draw_table(result)
         with picture.container(gap="xsmall"):

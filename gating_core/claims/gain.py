@@ -178,7 +178,8 @@ def ahead_on_tasks(evidence: Differences, t: Thresholds) -> str:
 # --- Text -----------------------------------------------------------------------------------------
 
 
-def _wording(evidence: Differences, word: str, t: Thresholds) -> Wording:
+def gain_wording(evidence: Differences, word: str, t: Thresholds) -> Wording:
+    """Return how many tasks the gate is ahead on, and by how much."""
     tasks, measure = evidence.deciding, evidence.measure
     tested = [one for one in tasks if one.count >= t.fewest_seeds and one.measured is not None]
     ahead = [one for one in tested if one.ahead(t.level)]
@@ -214,9 +215,9 @@ def _changes(evidence: Differences, word: str, t: Thresholds) -> str:
     return f"One task without a significant difference. The nearest to that is {least.task}."
 
 
-def better_wording(evidence: Differences, word: str, t: Thresholds) -> Wording:
+def _better_wording(evidence: Differences, word: str, t: Thresholds) -> Wording:
     """Return the wording with what the controls reach."""
-    wording = _wording(evidence, word, t)
+    wording = gain_wording(evidence, word, t)
     controls = [
         f"{sum(one.ahead(t.level) for one in of)} of {len(of)} tasks (“{name}”)"
         for name, of in evidence.controls.items()
@@ -289,7 +290,7 @@ C3 = Claim(
     needs=Needs(),
     evidence=partial(differences, CURVATURE),
     decide=ahead_on_tasks,
-    wording=_wording,
+    wording=gain_wording,
     summary=_summary,
 )
 
@@ -308,6 +309,6 @@ C4 = Claim(
     needs=Needs(tasks=NONLINEAR),
     evidence=partial(differences, ACCURACY),
     decide=ahead_on_tasks,
-    wording=better_wording,
+    wording=_better_wording,
     summary=_summary,
 )

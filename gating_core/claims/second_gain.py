@@ -32,9 +32,9 @@ from gating_core.claims.gain import (
     Measure,
     adjusted,
     ahead_on_tasks,
-    better_wording,
     compared,
     differences,
+    gain_wording,
     table,
 )
 from gating_core.claims.models import Conditions, Gap, Models
@@ -240,14 +240,16 @@ def reached(evidence: Differences, t: Thresholds) -> tuple[Reached, ...]:
 
 
 def _gain_wording(evidence: Differences, word: str, t: Thresholds) -> Wording:
-    wording = better_wording(evidence, word, t)
+    wording = gain_wording(evidence, word, t)
     tasks = reached(evidence, t)
     if not tasks:
         text = "There is no additive control to compare with."
     else:
         most = sum(one.most for one in tasks)
         already = "already " * (most == len(tasks))
-        shares = [f"{fixed(x.control, 1)} of {fixed(x.gain, 1)} points on {x.task}" for x in tasks]
+        unit = [" points", *[""] * (len(tasks) - 1)]
+        shares = [f"{fixed(x.control, 1)} of {fixed(x.gain, 1)}{points} on {x.task}"
+                  for x, points in zip(tasks, unit, strict=True)]  # fmt: skip
         text = f"Adding instead of multiplying {already}gives most of the gain on {most} of"
         text += f" {counted(len(tasks), 'task')}: {listed(shares)}. What multiplication adds"
         text += f" is significant on {sum(one.own for one in tasks)} of {len(tasks)}."

@@ -41,7 +41,9 @@ def effects(verdict: Verdict, palette: Palette) -> tuple[Figure, ...]:
                      tasks, verdict.thresholds.level)
             for task in tasks
         ]  # fmt: skip
-        layout[axis.replace("x", "xaxis")] = layout_of(palette, title, "")["xaxis"] | {
+        below = "<br><sub>mean difference, in its standard deviations over seeds</sub>"
+        name = title + below * (number == len(evidence.cells) // 2)
+        layout[axis.replace("x", "xaxis")] = layout_of(palette, name, "")["xaxis"] | {
             "domain": [number * width, (number + 1) * width - GAP], "anchor": "y",
         }  # fmt: skip
         layout["shapes"].append(vertical(0.0, palette.ink) | {"xref": axis})

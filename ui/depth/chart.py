@@ -210,7 +210,7 @@ def _dots(each: ChartCurve, place: int) -> list[dict[str, Any]]:
         "hovertemplate": f"{each.title}, one seed: exponent %{{y:.2f}}<extra></extra>",
     }  # fmt: skip
     ends = np.array([place - 0.45, place + 0.45])
-    traces = [dots]
+    traces = []
     if exponent.over_seeds.known:
         bar = {"color": each.colour, "width": 3}
         traces.append(_line(ends, np.full(2, exponent.over_seeds.value), bar, **where,
@@ -218,7 +218,7 @@ def _dots(each: ChartCurve, place: int) -> list[dict[str, Any]]:
     if each.theory is not None:
         style = {"color": REFERENCE, "width": 1.5, "dash": "dashdot"}
         traces.append(_line(ends, np.full(2, each.theory), style, **where, hoverinfo="skip"))
-    return traces
+    return [*traces, dots]
 
 
 def _exponent_range(drawn: list[ChartCurve]) -> list[float]:

@@ -133,26 +133,29 @@ def _gate_effect(drawn: list[ChartCurve]) -> list[str]:
     change, text = changes[0], middle_text(changes[0], len(drawn[0].curve.values))
     if change.is_zero:
         few = f"{change.count} seeds cannot show a difference between the exponents"
-        return [f"{few}: it is {text}."]
-    return [f"The gate changes the exponent by {text}."]
+        return [f"{few}: seed by seed it is {text}."]
+    return [f"Seed by seed the gate changes the exponent by {text}."]
 
 
 # --- Three pictures side by side ------------------------------------------------------------------
 
 
 def doubling(drawn: ChartCurve) -> str:
-    """Return what twice as many layers do, and how well that is known."""
-    curve, name = drawn.curve, QUANTITIES[drawn.quantity].title
+    """Return what twice as many layers do to |K| at the centre, and how well that is known."""
+    curve = drawn.curve
     depths = list(curve.depths)
     pairs = [(depths.index(depth), depths.index(2 * depth)) for depth in depths
              if 2 * depth in depths]  # fmt: skip
     ratios = np.concatenate([curve.values[:, two] / curve.values[:, one] for one, two in pairs])
-    exponent = f"exponent {exponent_text(drawn.shown_exponent)}"
+    exponent = f"exponent {exponent_text(drawn.shown_exponent)}; theory {drawn.theory:g}"
     times = float(np.median(ratios))
     if np.abs(ratios / times - 1).max() < EXACT:
-        return f"Twice the layers, **{_times(times)} times** the {name}, exactly ({exponent})."
+        many = f"**{_times(times)} times**"
+        return f"Twice the layers, {many} the curvature at the middle, exactly ({exponent})."
     times = 2**drawn.shown_exponent.over_seeds.value
-    return f"Twice the layers, about **{times:.1f} times** the {name} ({exponent})."
+    return (
+        f"Twice the layers, about **{times:.1f} times** the curvature at the middle ({exponent})."
+    )
 
 
 def _times(value: float) -> str:

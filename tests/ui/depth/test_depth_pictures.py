@@ -247,7 +247,7 @@ def test_what_a_paired_test_tells_apart_is_told_in_words():
     text = words.summary([ungated, replace(gated, result=other)])
     assert "**grows like a power of depth** for *ungated*" in text
     assert "**shrinks** for *gated*" in text
-    assert "The gate changes the exponent by −2.00 [−2.00, −2.00]" in text
+    assert "the gate changes the exponent by −2.00 [−2.00, −2.00]" in text
 
 
 def test_slopes_that_rest_on_fewer_seeds_say_so():
@@ -271,7 +271,7 @@ def test_shipped_gates_are_those_that_are_measured():
 def test_twice_the_layers_is_said_exactly_only_where_it_is_exact():
     aligned, random = (ChartCurve(name, name, load_gates()[name], "centre", "#123456")
                        for name in ("aligned", "random"))  # fmt: skip
-    assert "**four times** the |K| at the centre, exactly" in words.doubling(aligned)
+    assert "**four times** the curvature at the middle, exactly" in words.doubling(aligned)
     text = words.doubling(random)
     assert "exactly" not in text
     factor = 2**random.curve.exponent.over_seeds.value
