@@ -90,7 +90,7 @@ def depth_chart(drawn: list[ChartCurve], member: int | None = None, seed: int = 
     )  # two, as the chart may be narrow
     key = "<br>".join(f"<sub>{line}</sub>" for line in lines)
     quantity = QUANTITIES[drawn[0].quantity]
-    low, high = _range(drawn)
+    low, high = _range(drawn, member)
     step = max(1, int(np.ceil((high - low) / 6)))
     powers = np.arange(np.floor(low), np.ceil(high) + 1, step)
     near = high - low < 1.5
@@ -108,7 +108,7 @@ def depth_chart(drawn: list[ChartCurve], member: int | None = None, seed: int = 
         "xaxis2": {
             "domain": [1 - DOTS_SHARE, 1], "range": [-0.6, len(drawn) - 0.4], "showgrid": False,
             "zeroline": False, "showticklabels": False, "anchor": "y2",
-            "title": {"text": "<sub>one dot a seed</sub>", "standoff": 4},
+            "title": {"text": "<sub>one dot<br>a seed</sub>", "standoff": 4},
         },
         "yaxis2": {
             "anchor": "x2", "title": {"text": "exponent", "standoff": 2}, "nticks": 6,
@@ -126,9 +126,13 @@ def _positive(values: np.ndarray) -> np.ndarray:
     return np.where(values > 0, values, np.nan)
 
 
-def _range(drawn: list[ChartCurve]) -> tuple[float, float]:
-    """Powers of ten at both ends of the axis, which holds medians and bands."""
-    parts = [_positive(x).ravel() for each in drawn for x in (each.curve.median, each.curve.band)]
+def _range(drawn: list[ChartCurve], member: int | None) -> tuple[float, float]:
+    """Powers of ten at both ends of the axis, which holds medians, bands and the single seed."""
+    curves = [each.curve for each in drawn]
+    shown = [x for curve in curves for x in (curve.median, curve.band)]
+    if member is not None:
+        shown += [np.where(x.known[member], x.values[member], np.nan) for x in curves]
+    parts = [_positive(x).ravel() for x in shown]
     logs = np.log10(np.concatenate(parts))
     logs = logs[np.isfinite(logs)]
     if not logs.size:

@@ -29,7 +29,7 @@ from ui.depth.request import (
 
 VIEW_KEY = "depth_view"
 QUANTITY_WORDS = {  # as short as a menu needs them
-    "total curvature ∫|K| dA": "total",
+    "total ∫|K| dA": "total",
     "mean |K|": "mean",
     "|K| at the centre": "centre",
     "the paper's proxy": "proxy",
@@ -64,7 +64,7 @@ DEPTH: Controls = table(
 
 def read_selection(below: DeltaGenerator) -> DepthSelection:
     """Draw the controls and read them; those of training are drawn in ``below``."""
-    columns = front_columns([4, 4, 4, 4, 3])
+    columns = front_columns([4, 4, 3.4, 5, 3])
     stacked = DEPTH["stacked"].draw(columns[0])
     if stacked == SIDE_BY_SIDE:
         return DepthSelection()

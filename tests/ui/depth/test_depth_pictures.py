@@ -142,6 +142,15 @@ def test_medians_stand_where_they_are_and_end_where_most_seeds_are_unknown():
     np.testing.assert_array_equal(rings, each.curve.count < len(each.curve.values))
 
 
+def test_the_single_seed_stays_within_the_frame():
+    curves = trained()
+    for member in range(16):
+        low, high = depth_chart(curves, member, member).layout.yaxis.range
+        for each in curves:
+            logs = np.log10(each.curve.values[member][each.curve.values[member] > 0])
+            assert low <= logs.min() <= logs.max() <= high
+
+
 def test_strong_gates_have_a_limit_and_others_none():
     names = [trace.name for trace in depth_chart(drawn("aligned", "strong"), 0, 0).data]
     assert {"2π, half a sphere", "ellipsoid's cap"} <= set(names)
