@@ -31,7 +31,7 @@ def test_the_first_screen_holds_question_table_rule_picture_and_sentence(desk):
     assert_on_the_first_screen(
         desk, "h1", "[class*=st-key-front-]", TABLE, CHART, "[class*=st-key-explain_]"
     )
-    for words in (SENTENCE, "text=/The rule of C4, written before/"):
+    for words in (SENTENCE, "text=/The rule of C4, second edition, written/"):
         box = desk.locator(words).first.bounding_box()
         assert box["y"] + box["height"] <= DESK["viewport"]["height"]
     assert desk.locator(f"{TABLE} tbody tr").count() == 7
@@ -42,7 +42,7 @@ def test_another_claim_is_one_click_away_and_stands_in_the_link(desk):
     desk.wait_for_url("**/Claims?*claim=C1*")
     await_chart(desk)
     assert "512" not in desk.locator(CHART).inner_text()
-    assert desk.locator("text=/The rule of C1, written before/").count() == 1
+    assert desk.locator("text=/The rule of C1, first edition, written/").count() == 1
 
 
 def test_a_row_of_the_table_chooses_its_claim_by_click_and_by_keys(desk):
@@ -50,7 +50,7 @@ def test_a_row_of_the_table_chooses_its_claim_by_click_and_by_keys(desk):
     row.locator("td").nth(1).click()
     desk.wait_for_url("**/Claims?*claim=C5*")
     await_chart(desk)
-    assert desk.locator("text=/The rule of C5, written before/").count() == 1
+    assert desk.locator("text=/The rule of C5, first edition, written/").count() == 1
     assert row.get_attribute("aria-current") == "true"
     row.get_by_role("button").focus()
     desk.keyboard.press("Tab")
@@ -88,3 +88,18 @@ def test_a_phone_scrolls_only_down(browser, served, watch, claim):
         ):
             assert left >= 0
             assert right <= PHONE["viewport"]["width"]
+
+
+@pytest.mark.parametrize("claim", ["C3", "C6"])
+def test_the_second_edition_is_whole_and_stands_beside_the_first(browser, served, watch, claim):
+    with open_page(browser, watch, **DESK) as page:
+        visit(page, watch, f"{served.url}/Claims?claim={claim}", await_chart)
+        assert_on_the_first_screen(page, TABLE, CHART, "[class*=st-key-explain_]")
+        box = page.locator("text=/^First edition \\(23 November 2026/").first.bounding_box()
+        assert box["y"] + box["height"] <= DESK["viewport"]["height"]
+        cells = page.locator(f"{TABLE} tbody td:nth-child(n + 3)").all()
+        assert all(cell.bounding_box()["height"] < 90 for cell in cells)
+        assert page.evaluate(
+            f"[...document.querySelectorAll('{TABLE} td:nth-child(n + 3)')].every("
+            "x => x.scrollWidth <= x.clientWidth + 1)"
+        )
