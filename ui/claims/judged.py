@@ -82,9 +82,15 @@ class Judged:
     accuracies: Table  # of the first edition's seeds
 
     def of(self, claim: str, edition: str) -> Judgement:
-        """The claim in an edition, or in the first where that edition has no other rule."""
+        """The claim in an edition; in the first where that has no other rule, or no models."""
         again = self.second.get(claim)
-        return again if again is not None and again.edition == edition else self.claims[claim]
+        if again is not None and again.edition == edition and again.seeds:
+            return again
+        return self.claims[claim]
+
+    def newest(self, claim: str) -> Judgement:
+        """The claim in the newest edition that there are models of."""
+        return self.of(claim, SECOND.name)
 
 
 def judge(rows: Sequence[ModelRow], stacks: Sequence[StackRow]) -> Judged:

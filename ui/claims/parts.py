@@ -96,7 +96,7 @@ def draw_table(result: ClaimsResult) -> None:
         key="claims_table", label="Claims: choose one",
         columns=("Claim", "Evidence", "First edition", "Second"),
         cells={
-            name: (words.claim_text(one), judged.second.get(name, one).evidence,
+            name: (words.claim_text(one), judged.newest(name).evidence,
                    words.verdict_cell(one), words.verdict_cell(judged.second.get(name)))
             for name, one in judged.claims.items()
         },

@@ -202,6 +202,9 @@ def test_this_servers_rows_are_shown(store, rows):
     assert not app.exception
     assert said(app, ", trained here.")
     assert all("not enough data" in cell for cell in claims_of(app)["rows"][2]["cells"][2:])
+    assert said(app, "**The rule of C3, first edition")  # none of its seeds is of the second
+    assert said(app, "*Second edition* (24 November 2026, seeds –): ? **not enough data**")
+    assert claims_of(app)["rows"][3]["cells"][1].startswith("gated ahead on 0 of 1 task")
 
 
 def test_rows_that_have_no_say_are_counted(store, rows, first):

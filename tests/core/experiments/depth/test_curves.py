@@ -120,7 +120,7 @@ def test_an_ungated_stack_of_three_values_stays_zero():
         assert curve.known.all()
         assert (curve.values == 0).all()
         assert curve.course.word == ZERO
-        assert curve.exponent.interval is None
+        assert curve.exponent.depths is None
     gated = drained(measure_regime(request, "gated_plain"))
     assert not gated.proved.any()
     assert gated.curves["total"].course.word != ZERO
