@@ -1,7 +1,8 @@
-"""Do the rules of the second edition find what is true, and not what is false, in made studies?"""
+"""Rules of the second edition, on made studies of which it is known what is true."""
 
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -22,7 +23,9 @@ from gating_core.claims.claim import (
 from gating_core.claims.design import LINEAR, NONLINEAR
 from gating_core.claims.gain import Comparison
 from gating_core.claims.models import BASE
+from gating_core.claims.relation import EXACT, PEARSON, PROXY
 from gating_core.claims.second_gain import MEASURES, SETTINGS, TASKS, ByMeasure, holds, reached
+from gating_core.claims.second_relation import RelationsByKind
 from gating_core.claims.statistics import paired
 from gating_core.claims.verdicts import CLAIMS
 from gating_core.geometry.flatness import flatness_proofs
@@ -239,6 +242,27 @@ def test_c6_is_said_within_each_kind(nonlinear, linear, expected, said):
     assert said in found.sentences
     for kind, sign in (("nonlinear", nonlinear), ("linear", linear)):
         assert np.sign(found.evidence.pooled(kind, "proxy").r) == np.sign(sign)
+
+
+@pytest.mark.parametrize(("intervals", "expected"), [
+    ([(0.6, 0.8), (0.1, 0.3), (0.6, 0.8), (0.1, 0.3)], SUPPORTED),
+    ([(0.6, 0.8), (0.1, 0.3), (0.6, 0.78), (0.1, 0.3)], PARTLY),  # far from the paper's r
+    ([(0.6, 0.8), (0.1, 0.3), (0.6, 0.8), (-0.1, 0.3)], PARTLY),
+    ([(-0.1, 0.8), (-0.1, 0.3), (-0.6, 0.8), (0.1, 0.3)], PARTLY),
+    ([(-0.1, 0.8), (-0.1, 0.3), (-0.6, 0.8), (-0.1, 0.3)], NOT_SUPPORTED),
+    ([(0.6, 0.8), (0.1, 0.3), (0.6, 0.8), (np.nan, np.nan)], NOT_ENOUGH),
+])  # fmt: skip
+def test_the_ends_of_all_four_intervals_decide_c6(intervals, expected):
+    """The proxy's and curvature's on nonlinear tasks, then on linear ones."""
+    ends, kinds = iter(intervals), {}
+    for kind, task in (("nonlinear", "xor"), ("linear", "linear")):
+        groups = [SimpleNamespace(task=task, r=0.1)] * 6
+        pooled = {
+            (name, PEARSON): SimpleNamespace(low=low, high=high, seed_count=32, groups=groups)
+            for name, (low, high) in zip((PROXY, EXACT), ends, strict=False)
+        }
+        kinds[kind] = SimpleNamespace(pooled=pooled, failed_share=0.0)
+    assert SECOND.claims["C6"].decide(RelationsByKind(kinds), THRESHOLDS) == expected
 
 
 def test_opposite_signs_are_not_pooled():
