@@ -83,10 +83,10 @@ class Workers:
 
     @property
     def threads(self) -> int:
-        """How many units are worked on at a time, at least one."""
+        """How many units are worked on at a time; 0 where a cluster has no worker."""
         if self._cluster is not None:
             return self._count
-        return max(sum(self._client.nthreads().values()), 1)
+        return sum(self._client.nthreads().values())
 
     def submit(self, text: str) -> None:
         """Have ``text`` worked on."""

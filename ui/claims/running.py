@@ -67,6 +67,7 @@ class Status:
     done: int = 0
     total: int = 0
     seconds_left: float = 0.0
+    workers: int | None = None  # that are connected; none: not known yet
     trouble: str = ""
     options: tuple[str, ...] = ()
     owner: str = ""
@@ -123,7 +124,7 @@ def look(store: Path) -> Status:
     last = _last_progress(store)
     status = Status(
         State.RUNNING, last.get("done", 0), last.get("total", 0), last.get("seconds_left", 0.0),
-        options=record.options, owner=record.owner, began=record.began,
+        last.get("workers"), options=record.options, owner=record.owner, began=record.began,
     )  # fmt: skip
     if alive:
         if record.stop and time.monotonic() - record.stopped > STOP_SECONDS:

@@ -17,10 +17,10 @@ import sqlalchemy as sa
 
 from gating_core.claims import Refused, Store, Unreachable, progress_of, run_study, workers
 from gating_core.claims import store as store_file
-from gating_core.claims.__main__ import COMPLETE, main
+from gating_core.claims.__main__ import COMPLETE, STOPPED, main
 from gating_core.claims.workers import Workers
 from tests.browser.serving import free_port
-from tests.clusters import SECONDS, cluster_of, wait_until
+from tests.clusters import SECONDS, cluster_of, wait_until, worker_of
 from tests.core.claims.conftest import TINY, Here
 from tests.core.claims.test_store import rows
 
@@ -235,6 +235,26 @@ def test_the_command_line_runs_on_a_cluster(cluster, path, tiny_rows):
         keys = {row.key for row in store.models()}
         assert found(store) == comparable(row for row in tiny_rows if row.key in keys)
         assert len(keys) == 2
+
+
+def test_a_cluster_without_a_worker_is_waited_for_in_so_many_words(path, tmp_path):
+    """Until a worker comes, or until somebody has waited enough."""
+    options = ("--tasks", "linear", "--variants", "half", "--parts", "base", "--seeds", 2,
+               "--steps", 3, "--store", path)  # fmt: skip
+    with cluster_of(0, tmp_path) as address:
+        waiting = command("run", *options, "--scheduler", address)
+        assert "0 of 2 rows, 0 workers connected" in waiting.stdout.readline()
+        begin = time.monotonic()
+        waiting.send_signal(signal.SIGINT)
+        assert "the same command goes on from here" in waiting.stdout.read()
+        assert waiting.wait() == STOPPED
+        assert time.monotonic() - begin < 5
+        selection = replace(TINY, tasks=("linear",), variants=("half",), parts=("base",))
+        with Store(path) as store, closing(run_study(selection, store, address)) as study:
+            assert [next(study).workers for _ in range(3)] == [None, 0, 0]
+            with worker_of(address, tmp_path):
+                *_, last = study
+        assert (last.done, last.total, last.workers) == (2, 2, 1)
 
 
 def deadly(text):

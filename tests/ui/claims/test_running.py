@@ -17,7 +17,8 @@ from ui.claims import running
 from ui.claims.running import State, look, start, stop
 
 SECONDS = 60
-LINE = json.dumps({"done": 3, "total": 8, "seconds_left": 61.5, "complete": False, "failures": []})
+LINE = json.dumps({"done": 3, "total": 8, "seconds_left": 61.5, "complete": False, "failures": [],
+                   "workers": 0})  # fmt: skip
 DONE = json.dumps({"done": 8, "total": 8, "seconds_left": 0.0, "complete": True, "failures": []})
 SLEEPS = "import signal, time; signal.signal(signal.SIGTERM, signal.default_int_handler)\n" \
          f"print('{LINE}', flush=True)\ntry: time.sleep(100)\n" \
@@ -62,6 +63,7 @@ def test_it_tells_how_far_it_is_and_is_paused(store, says):
     assert start(("--quick",), "somebody", store) == ""
     found = awaited(store, lambda x: x.done)
     assert (found.state, found.done, found.total) == (State.RUNNING, 3, 8)
+    assert found.workers == 0
     assert (found.seconds_left, found.options, found.owner) == (61.5, ("--quick",), "somebody")
     stop(store, State.PAUSED)
     assert awaited(store, lambda x: not x.lives).state == State.PAUSED
