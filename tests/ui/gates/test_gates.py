@@ -1,6 +1,7 @@
 """Is what the page of gates draws and says that which was measured?"""
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -18,7 +19,7 @@ from gating_core.theory import (
     sphere_case,
 )
 from tests.ui.held import held_in
-from tests.ui.opening import component, mistakes, open_page, report
+from tests.ui.opening import as_read, component, mistakes, open_page, report
 from ui.gates import measured
 from ui.gates.frames import LAW_PARTS, frame_of, measured_frames
 from ui.gates.picture import drawable, gate_picture, settled_by
@@ -323,9 +324,31 @@ def test_the_law_says_of_a_determinant_no_more_than_its_error_allows(formula, sa
 
 
 def test_bad_links_get_a_sentence_each(held):
-    app = open_page(PAGE, case="torus", radius="9", formula="__import__('os')", level="7")
+    app = open_page(PAGE, case="torus", radius="9", formula="u" * 100_000, level="7")
     assert not app.exception
     assert len(mistakes(app)) == 4
+
+
+@pytest.mark.parametrize(
+    ("formula", "said"),
+    [
+        ("u*v;u*v", "The character ';' at position 4 means nothing here"),
+        ("__import__('os')", "The character '_' at position 1 means nothing here"),
+        ("u" * 300, "The formula has 300 characters; at most 200 are allowed"),
+        ("2**u**", "The formula breaks off at position"),
+    ],
+)
+def test_of_a_bad_formula_the_page_says_what_is_wrong_wherever_it_comes_from(formula, said, held):
+    app = open_page(PAGE, case="own", formula=formula)
+    pasted = open_page(PAGE, case="own")
+    pasted.text_input[0].set_value(formula).run()
+    for each in (app, pasted):
+        assert not each.exception
+        assert not each.warning
+        assert each.text_input[0].value == formula
+        (box,) = each.error
+        assert said in as_read(box.value)
+        assert re.search(r"(?<!\\)[*_]", box.value) is None  # none is left to Markdown
 
 
 # --- One source for legend, readout and sentence --------------------------------------------------
