@@ -50,7 +50,8 @@ def test_the_first_screen_holds_all_tiles_and_the_open_gate(desk):
     )
     assert_drawn(desk.locator(".gc-scene").first)
     assert_nothing_is_cropped(desk)
-    assert "Exact K = 1/r² = 1/0.8² = 1.5625" in desk.locator(SENTENCE).inner_text()
+    said = "the sheet is positively curved, proved on the whole chart: K = 1/r² = 1/0.8² = 1.5625."
+    assert said in desk.locator(SENTENCE).inner_text()
 
 
 def test_a_tile_opens_its_gate_and_stands_in_the_link(desk):
@@ -124,7 +125,7 @@ def test_all_folded_parts_open_with_two_scenes_and_fit_a_phone(browser, served, 
     link = "?maps=true&real=true&premises=true&shaping=true&target=saddle"
     with open_page(browser, watch, **PHONE) as page:
         visit(page, watch, served.url + ADDRESS + link)
-        page.get_by_text("K, fitted less exact").wait_for()
+        page.get_by_text("K, fitted − exact").wait_for()
         maps = 3 + 1 + 3 + 2  # the open gate's, the layer's, the counterexamples', the shape's
         views = 2 * 3  # the open gate's and the shape's: a scene and two maps each
         page.wait_for_function(
