@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 
+from .accessibility import assert_accessible
 from .looking import (
     assert_drawn,
     assert_nothing_is_cropped,
@@ -50,6 +51,7 @@ def test_the_first_screen_holds_all_tiles_and_the_open_gate(desk):
     )
     assert_drawn(desk.locator(".gc-scene").first)
     assert_nothing_is_cropped(desk)
+    assert_accessible(desk)
     said = "the sheet is positively curved, proved on the whole chart: K = 1/r² = 1/0.8² = 1.5625."
     assert said in desk.locator(SENTENCE).inner_text()
 
@@ -114,6 +116,7 @@ def test_a_phone_shows_a_picture_first_and_scrolls_only_down(browser, served, wa
         assert first.inner_text().strip() == "Which gates curve?"  # the page one is on
         chosen = page.get_by_role("button", name="ruled").locator("p")
         assert contrast(*chosen.evaluate(COLOURS)) > 4.5  # WCAG 2.1, level AA
+        assert_accessible(page)
         scene = page.locator(".gc-scene").first
         box = scene.bounding_box()
         assert box["y"] + box["height"] / 2 < PHONE["viewport"]["height"]  # most of it is seen
