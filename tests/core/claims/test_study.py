@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -192,6 +192,42 @@ def test_a_study_that_is_killed_goes_on_where_it_was_and_leaves_no_process(path,
         after = {row.key: row for row in [*store.models(), *store.stacks()]}
         assert comparable(after[key] for key in keys) == comparable(tiny_rows)
     assert all(after[row.key] == row for row in before)  # with the seconds that they took
+
+
+# How far a study is that starts, by the number of processes under it.
+MOMENTS = {"nobody yet": 0, "the scheduler": 1, "a nanny": 2, "a worker": 3}
+
+
+def test_whenever_a_study_is_killed_while_it_starts_nothing_stays_behind(tmp_path):
+    """As with kill -9, at each of these moments; what it starts bears its mark."""
+    studies = {
+        name: command("run", *LONGER, "--store", tmp_path / f"{count}.sqlite", "--workers", 1,
+                      env=os.environ | {"GATING_TEST": f"{tmp_path} {count}"})
+        for name, count in MOMENTS.items()
+    }  # fmt: skip
+
+    def marked(count):
+        found = []
+        for process in psutil.process_iter():
+            with suppress(psutil.Error):
+                if process.environ().get("GATING_TEST") == f"{tmp_path} {count}":
+                    found.append(process)
+        return found
+
+    waiting = dict(MOMENTS)
+
+    def kill_those_that_are_so_far():
+        for name, count in [*waiting.items()]:
+            if len(marked(count)) > count:
+                studies[name].kill()
+                studies[name].wait()
+                del waiting[name]
+        return not waiting
+
+    wait_until(kill_those_that_are_so_far)
+    begin = time.monotonic()
+    wait_until(lambda: not any(marked(count) for count in MOMENTS.values()))
+    assert time.monotonic() - begin < 20
 
 
 # --- Clusters ---
