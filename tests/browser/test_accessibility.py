@@ -1,4 +1,4 @@
-"""Axe finds nothing serious on *How to read it*; the other pages are looked at by their own tests."""
+"""Axe finds nothing serious on *How to read it*; other pages are looked at in their own tests."""
 
 import pytest
 
