@@ -85,6 +85,8 @@ def test_a_phone_scrolls_only_down(browser, served, watch, claim):
         assert_dark(page)
         assert_accessible(page)
         assert_scrolls_only_down(page)
+        chart, table = (page.locator(each).first.bounding_box()["y"] for each in (CHART, TABLE))
+        assert chart < table
         for left, right in page.evaluate(
             f"[...document.querySelectorAll('{TABLE}, {CHART}')]"
             ".map(x => x.getBoundingClientRect()).map(x => [x.left, x.right])"

@@ -9,12 +9,13 @@ import pytest
 from .accessibility import assert_accessible
 from .looking import (
     assert_drawn,
+    assert_nothing_at_the_edge,
     assert_nothing_is_cropped,
     assert_on_the_first_screen,
     assert_scrolls_only_down,
 )
 from .pointing import place
-from .visiting import DESK, PHONE, await_view, open_page, settle, visit
+from .visiting import DESK, PHONE, await_view, open_page, resize, settle, visit
 
 pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
@@ -119,8 +120,19 @@ def test_a_phone_shows_a_picture_first_and_scrolls_only_down(browser, served, wa
         assert_accessible(page)
         scene = page.locator(".gc-scene").first
         box = scene.bounding_box()
-        assert box["y"] + box["height"] / 2 < PHONE["viewport"]["height"]  # most of it is seen
+        assert box["y"] + box["height"] < PHONE["viewport"]["height"]
+        assert box["y"] < page.locator(".st-key-tiles_case").bounding_box()["y"]
         assert_drawn(scene)
+
+
+def test_numbers_and_names_of_axes_are_whole(desk, served, watch):
+    """Where each strength has a box of its own, so that axes are drawn."""
+    visit(desk, watch, f"{served.url}{ADDRESS}?case=own&formula=0.01*exp(u*v)")
+    scene = desk.locator(".gc-scene").first
+    for width, height in ((390, 844), (1366, 768), (1400, 900)):
+        resize(desk, width, height)
+        assert_drawn(scene)
+        assert_nothing_at_the_edge(scene)
 
 
 @pytest.mark.soak  # long
