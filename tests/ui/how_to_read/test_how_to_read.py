@@ -3,18 +3,16 @@
 import pytest
 from PIL import Image
 
-from tests.ui.common import test_links
+from tests.browser.addresses import PAGES as ADDRESSES
 from tests.ui.opening import ROOT, open_page
 from ui.common.lessons import section, sections
 from ui.common.links import check_link
-from ui.common.page import PAGES
+from ui.common.page import CURVATURE, PAGES
 from ui.how_to_read.parts import SHADES
 from ui.how_to_read.topics import PICTURES, TOPICS
 
 PAGE = "pages/9_How_to_read.py"
 WITH_PICTURE = [name for name, topic in TOPICS.items() if topic.page]
-TABLES = {"app.py": "landing", "pages/2_Decision_boundary.py": "boundary",
-          "pages/3_Which_gates_curve.py": "gates"}  # fmt: skip
 MOST_BYTES = 400_000  # of all pictures
 
 
@@ -35,8 +33,8 @@ def test_every_topic_stands_in_the_contents_and_has_its_text_and_picture():
 
 def test_topics_and_texts_are_the_same():
     assert list(sections("how_to_read")) == list(TOPICS)
-    titles = {topic.page for topic in TOPICS.values()} - {""}
-    assert titles == set(PAGES) - {"How to read it"}  # every page is explained
+    titles = {topic.page for topic in TOPICS.values()}
+    assert {title for title, page in PAGES.items() if page.group == CURVATURE} <= titles
 
 
 @pytest.mark.parametrize("name", WITH_PICTURE)
@@ -44,8 +42,8 @@ def test_a_picture_leads_to_a_state_that_its_page_understands(name):
     topic = TOPICS[name]
     assert PAGES[topic.page].path == topic.file
     assert (ROOT / topic.file).exists()
-    default = topic.file.split("_", 1)[-1].removesuffix(".py").lower()
-    table = test_links.PAGES[TABLES.get(topic.file, default)]
+    path = topic.address.partition("?")[0].removeprefix(".")
+    table, _ = ADDRESSES[path]
     link = {key: [value] for key, value in topic.query.items()}
     assert set(link) <= set(table)
     assert check_link(link, table) == ({}, [])
