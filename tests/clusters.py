@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -56,7 +56,11 @@ def cluster_of(workers: int, folder: Path) -> Iterator[str]:
                                     "--port", port, "--no-dashboard", folder=folder))  # fmt: skip
         wait_until(lambda: listens(int(port)))
         for _ in range(workers):
-            parts.enter_context(process("distributed.cli.dask_worker", address, "--host",
-                                        HOST, "--nthreads", "1", "--no-dashboard",
-                                        folder=folder))  # fmt: skip
+            parts.enter_context(worker_of(address, folder))
         yield address
+
+
+def worker_of(address: str, folder: Path) -> AbstractContextManager[subprocess.Popen]:
+    """One more worker of the scheduler at ``address``."""
+    return process("distributed.cli.dask_worker", address, "--host", HOST, "--nthreads", "1",
+                   "--no-dashboard", folder=folder)  # fmt: skip

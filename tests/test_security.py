@@ -49,6 +49,13 @@ def test_a_page_of_another_site_may_read_no_answer(server):
     assert not allowed & {"*", "http://far.test"}
 
 
+def test_a_link_of_a_hundred_kilobytes_still_gets_its_page(server):
+    """Which says what of it is not used."""
+    status, body, _ = ask(server.url, "GET", f"/Which_gates_curve?formula={'u' * 100_000}")
+    assert status == 200
+    assert b"<script" in body
+
+
 def test_an_upload_needs_the_token_of_its_session_and_has_a_limit(server):
     mine, other = token(server.url), token(server.url)
     assert mine

@@ -29,6 +29,7 @@ from gating_core.claims.selection import SELECTIONS, Selection
 from gating_core.claims.store import Store
 from gating_core.claims.store_location import default_path
 from gating_core.claims.table_files import export
+from gating_core.claims.text import NO_WORKERS
 from gating_core.claims.verdicts import CLAIMS
 
 COMPLETE, INCOMPLETE, WRONG, REFUSED, NO_SCHEDULER, STOPPED = 0, 1, 2, 3, 4, 130
@@ -62,9 +63,12 @@ def _run(options: argparse.Namespace) -> int:
     """Do what is missing; a line on stderr shows how far it is."""
     with Store(options.store) as store:
         study = run_study(options.selection, store, options.scheduler, options.workers)
+        waited = False
         with closing(study):  # type: ignore[type-var]
             for progress in study:
-                _show(progress, options.json)
+                waits = progress.workers == 0
+                _show(progress, options.json, news=waits != waited)
+                waited = waits
     if not options.json:
         sys.stderr.write("\n")
     for failure in progress.failures:
@@ -176,14 +180,14 @@ def _workers(text: str) -> int:
     return int(text)
 
 
-def _show(progress: Progress, as_json: bool) -> None:
+def _show(progress: Progress, as_json: bool, news: bool) -> None:
     if as_json:
         _write(json.dumps(_numbers(progress)))
     elif sys.stderr.isatty():
         filled = BAR_SIGNS * progress.done // max(progress.total, 1)
         bar = "█" * filled + "·" * (BAR_SIGNS - filled)
         sys.stderr.write(f"{CLEAR_LINE}{bar} {_text(progress)}")
-    elif progress.arrived or progress.complete:
+    elif progress.arrived or progress.complete or news:
         sys.stderr.write(f"{_text(progress)}\n")
     sys.stderr.flush()
 
@@ -192,6 +196,8 @@ def _text(progress: Progress) -> str:
     rows = f"{progress.done} of {progress.total} rows"
     if progress.complete:
         return f"{rows}: complete"
+    if progress.workers == 0:
+        return f"{rows}, {NO_WORKERS}"
     minutes, seconds = divmod(round(progress.seconds_left), 60)
     failures = f", {len(progress.failures)} failed" if progress.failures else ""
     return f"{rows}, about {minutes}:{seconds:02} left{failures}"
@@ -204,6 +210,7 @@ def _numbers(progress: Progress) -> dict:
         "seconds_left": round(progress.seconds_left, 1),
         "complete": progress.complete,
         "failures": list(progress.failures),
+        "workers": progress.workers,
     }
 
 

@@ -32,7 +32,8 @@ class Progress:
     """How far a study is; ``done`` and ``total`` are rows of its selection.
 
     ``arrived`` are those written since the last `Progress`. ``failures`` say, unit by unit, what
-    could not be done: it is tried again when the study is started the next time.
+    could not be done: it is tried again when the study is started the next time. ``workers`` are
+    those that are connected now; none, before the first has been looked for.
     """
 
     done: int
@@ -40,6 +41,7 @@ class Progress:
     seconds_left: float
     arrived: tuple[Row, ...] = ()
     failures: tuple[str, ...] = ()
+    workers: int | None = None
 
     @property
     def complete(self) -> bool:
@@ -62,8 +64,9 @@ def run_study(
     """Do all of ``selection`` that ``store`` does not have; yields about twice a second.
 
     On the Dask cluster at ``scheduler``, or on ``workers`` processes of this machine; ``start``
-    makes them, and is `Workers` unless it is given. Other processes may do the same at the same
-    time. Errors are `Refused`, of the store, and `Unreachable`, of the scheduler.
+    makes them, and is `Workers` unless it is given. A cluster without workers is waited for. Other
+    processes may do the same at the same time. Errors are `Refused`, of the store, and
+    `Unreachable`, of the scheduler.
     """
     study = _Study(selection, store, workers)
     yield study.progress()
@@ -72,15 +75,15 @@ def run_study(
     from gating_core.claims.workers import Workers  # here: Dask takes seconds to import
 
     with (start or Workers)(scheduler, workers) as team, _Leases(store) as leases:
-        study.workers = team.threads
         yield from _work(study, team, leases)
 
 
 def _work(study: _Study, team: Workers, leases: _Leases) -> Iterator[Progress]:
     running: dict[str, Unit] = {}
     while study.waiting or running:
-        begin = time.perf_counter()
-        for unit in study.take(leases, team.threads + AHEAD - len(running)):
+        begin, workers = time.perf_counter(), team.threads
+        study.workers = max(workers, 1)
+        for unit in study.take(leases, workers + AHEAD - len(running)):
             running[unit.dumped()] = unit
             team.submit(unit.dumped())
         arrived: list[Row] = []
@@ -93,8 +96,9 @@ def _work(study: _Study, team: Workers, leases: _Leases) -> Iterator[Progress]:
                 study.finished(unit)
                 arrived += result
             leases.release(unit.key)
-        study.seconds += time.perf_counter() - begin
-        yield study.progress(tuple(arrived))
+        if workers:
+            study.seconds += time.perf_counter() - begin
+        yield study.progress(tuple(arrived), workers)
 
 
 class _Study:
@@ -141,11 +145,11 @@ class _Study:
         self.left.pop(unit.key)
         self.failures.append(f"{unit.text}: {why}")
 
-    def progress(self, arrived: tuple[Row, ...] = ()) -> Progress:
+    def progress(self, arrived: tuple[Row, ...] = (), workers: int | None = None) -> Progress:
         prior = PRIOR_SECONDS * self.workers
         pace = (self.seconds + PRIOR_SECONDS) / (self.finished_seconds + prior)
         left = pace * sum(self.left.values())
-        return Progress(self.done, self.total, left, arrived, tuple(self.failures))
+        return Progress(self.done, self.total, left, arrived, tuple(self.failures), workers)
 
     @staticmethod
     def _missing(unit: Unit, present: set[str]) -> int:

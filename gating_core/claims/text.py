@@ -10,6 +10,7 @@ import numpy as np
 from gating_core.claims.models import Gap
 
 MISSING = "–"
+NO_WORKERS = "0 workers connected"
 
 
 @dataclass(frozen=True)

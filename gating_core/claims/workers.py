@@ -1,20 +1,19 @@
 """The workers of a study: Dask's, processes of this machine or an existing cluster.
 
-The one file that knows Dask. What is sent is a function by value and a text, so that neither the
-scheduler nor its workers need know our package beforehand: those of a cluster use the package that
-was uploaded, whichever they have. Nothing listens but on the loopback.
+Only this file and `watched` know Dask. What is sent is a function by value and a text, so that
+neither the scheduler nor its workers need know our package beforehand: those of a cluster use the
+package that was uploaded, whichever they have. Nothing listens but on the loopback.
 """
 
 from __future__ import annotations
 
 import hashlib
 import logging
-import os
 import queue
 import re
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, suppress
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from io import BytesIO
@@ -25,25 +24,18 @@ from typing import Any
 from zipfile import ZipFile, ZipInfo
 
 from gating_core.claims.errors import Unreachable, extra_packages
+from gating_core.claims.processes import START_SECONDS, Processes
 from gating_core.claims.rows import Row
 from gating_core.claims.training import received
 
 with extra_packages():
-    import psutil
-    from distributed import Client, Future, KilledWorker, SpecCluster, SubprocessCluster
+    from distributed import Client, Future, KilledWorker
+    from distributed.system import MEMORY_LIMIT
 
 PACKAGE = "gating_core"
-LOOPBACK = "127.0.0.1"
-START_SECONDS = 60.0  # for processes of this machine to start
 CONNECT_SECONDS = 5.0  # for an address to answer as a scheduler does
-CLOSE_SECONDS = 5.0  # for processes of this machine to end
+CLOSE_SECONDS = 5.0  # for a client to take its leave
 ADDRESS = re.compile(r"(?:\w+://)?[^\s/]+:\d{1,5}")
-WATCH_SECONDS = 1.0  # between two looks whether whoever started a process is still there
-QUIET = {  # what processes of this machine do otherwise than Dask would
-    "DASK_LOGGING__DISTRIBUTED": "critical",
-    # A task that kills its worker gets the blame alone if no other waits there.
-    "DASK_DISTRIBUTED__SCHEDULER__WORKER_SATURATION": "1.0",
-}
 
 Task = Callable[[str], list[dict[str, Any]]]
 
@@ -60,19 +52,19 @@ class Workers:
         self, scheduler: str | None = None, count: int = 2, task: Task | None = None
     ) -> None:
         _silence()
-        self._cluster: SpecCluster | None = None
-        self._count = count
+        self._own = count if scheduler is None else 0  # processes of this machine
         self._finished: queue.SimpleQueue[tuple[str, Future]] = queue.SimpleQueue()
         self._running: set[Future] = set()
-        if scheduler is None:
-            self._cluster, self._client = _local(count)
-        else:
-            self._client = _connected(scheduler)
+        self._parts = ExitStack()
         try:
             if scheduler is None:
-                self._end_with_us()
+                processes = Processes(count, MEMORY_LIMIT // count)
+                self._parts.callback(processes.close)
+                self._use(Client(processes.address, set_as_default=False))
+                self._client.wait_for_workers(count, timeout=START_SECONDS)
                 source = str(Path(str(files(PACKAGE))).parent)
             else:
+                self._use(_connected(scheduler))
                 source = self._upload()
         except BaseException as error:
             self.close()
@@ -81,12 +73,15 @@ class Workers:
             raise
         self._task = task or _carried(source)
 
+    def _use(self, client: Client) -> None:
+        self._client = client
+        self._parts.callback(client.close, timeout=CLOSE_SECONDS)
+        self._parts.callback(lambda: client.cancel(list(self._running), force=True))
+
     @property
     def threads(self) -> int:
-        """How many units are worked on at a time, at least one."""
-        if self._cluster is not None:
-            return self._count
-        return max(sum(self._client.nthreads().values()), 1)
+        """How many units are worked on at a time; 0 where a cluster has no worker."""
+        return self._own or sum(self._client.nthreads().values())
 
     def submit(self, text: str) -> None:
         """Have ``text`` worked on."""
@@ -111,11 +106,7 @@ class Workers:
     def close(self) -> None:
         """Give up what has not been finished; processes of this machine end."""
         with suppress(Exception):  # whatever has happened to the cluster, it is left
-            self._client.cancel(list(self._running), force=True)
-        for part in (self._client, self._cluster):
-            if part is not None:
-                with suppress(Exception):
-                    part.close(timeout=CLOSE_SECONDS)
+            self._parts.close()
 
     def __enter__(self) -> Workers:
         return self
@@ -124,13 +115,6 @@ class Workers:
         self, kind: type | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-    def _end_with_us(self) -> None:
-        """No process stays behind, not even if this one is killed."""
-        watch = _watch(WATCH_SECONDS, CLOSE_SECONDS)
-        self._client.run_on_scheduler(watch)
-        self._client.wait_for_workers(self._count, timeout=START_SECONDS)
-        self._client.run(watch, nanny=True)
 
     def _upload(self) -> str:
         """Send the package to all workers; returns the name of the archive."""
@@ -193,51 +177,6 @@ def _carried(source: str) -> Task:
     return task
 
 
-def _watch(seconds: float, grace: float) -> Callable[[], None]:
-    """Has a process end when the one that started it has ended; sent by value."""
-
-    def watch() -> None:
-        import os
-        import signal
-        import threading
-        import time
-
-        parent = os.getppid()
-
-        def look() -> None:
-            while os.getppid() == parent:
-                time.sleep(seconds)
-            os.kill(os.getpid(), signal.SIGTERM)  # so that it tidies up
-            time.sleep(grace)
-            os._exit(1)
-
-        threading.Thread(target=look, daemon=True).start()
-
-    return watch
-
-
-def _local(count: int) -> tuple[SpecCluster, Client]:
-    """A cluster of this machine, and its client; no process stays behind where it fails."""
-    here = psutil.Process()
-    before = set(here.children())
-    try:
-        with _environment(QUIET):
-            cluster = SubprocessCluster(
-                host=LOOPBACK,
-                n_workers=count,
-                threads_per_worker=1,
-                dashboard_address=None,  # type: ignore[arg-type]
-                silence_logs=logging.CRITICAL,
-            )
-        return cluster, Client(cluster, set_as_default=False)
-    except BaseException:  # stopped, perhaps: nothing watches yet over what has begun
-        for child in here.children(recursive=True):
-            if child not in before:
-                with suppress(psutil.Error):
-                    child.kill()
-        raise
-
-
 def _connected(address: str) -> Client:
     """A client of the scheduler at ``address``; a server that is none would keep us waiting."""
     refused = Unreachable(
@@ -271,21 +210,6 @@ def _sources(name: str, folder: Traversable) -> Iterator[tuple[str, Traversable]
             yield from _sources(inner, entry)
         elif entry.name.endswith(".py"):
             yield inner, entry
-
-
-@contextmanager
-def _environment(values: dict[str, str]) -> Iterator[None]:
-    """What processes that are started meanwhile inherit."""
-    before = {name: os.environ.get(name) for name in values}
-    os.environ.update(values)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
 
 
 def _silence() -> None:

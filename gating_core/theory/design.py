@@ -61,7 +61,7 @@ def _saddle(d: torch.Tensor) -> torch.Tensor:
 
 
 SHAPES: dict[str, Shape] = {
-    "sphere": Shape("sphere", _sphere, "all distances are equal"),
+    "sphere": Shape("sphere", _sphere, "all distances from the origin are equal"),
     "ellipsoid": Shape("ellipsoid", _ellipsoid, "semi-axes 1.25, 0.75 and 1"),
     "bumpy sphere": Shape("bumpy sphere", _bumpy, "a sphere with waves in two directions"),
     "rounded cube": Shape("rounded cube", _rounded_cube, "the sum of fourth powers is constant"),

@@ -12,6 +12,7 @@ from playwright.sync_api import Locator, Page
 
 COLOURS_AT_LEAST = 200  # a lit surface has thousands, bare axes a few dozen
 DRAWN_AT_LEAST = 0.03  # of a scene's pixels
+EDGE_SHADES = 8  # of 255: less is not seen
 
 SCENES = "[...document.querySelectorAll('.gc-scene')]"
 CAMERAS = f"() => {SCENES}.map(div => div._fullLayout.scene._scene.getCamera())"
@@ -114,6 +115,13 @@ def assert_dark(page: Page) -> None:
 def pixels(scene: Locator) -> np.ndarray:
     """(height, width, 3): what is seen of it, from 0 to 255."""
     return np.asarray(Image.open(io.BytesIO(scene.screenshot())).convert("RGB")).astype(int)
+
+
+def assert_nothing_at_the_edge(panel: Locator) -> None:
+    """A panel's outermost pixels have the colour of its corner: nothing that it shows is cut."""
+    pixels = np.asarray(Image.open(io.BytesIO(panel.screenshot())).convert("RGB")).astype(int)
+    edge = np.concatenate([pixels[0], pixels[-1], pixels[:, 0], pixels[:, -1]])
+    assert (abs(edge - pixels[0, 0]) <= EDGE_SHADES).all()
 
 
 def assert_drawn(scene: Locator) -> None:

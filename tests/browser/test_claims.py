@@ -2,6 +2,7 @@
 
 import pytest
 
+from .accessibility import assert_accessible
 from .looking import assert_dark, assert_on_the_first_screen, assert_scrolls_only_down
 from .visiting import DESK, PHONE, open_page, settle, visit
 
@@ -35,6 +36,7 @@ def test_the_first_screen_holds_question_table_rule_picture_and_sentence(desk):
         box = desk.locator(words).first.bounding_box()
         assert box["y"] + box["height"] <= DESK["viewport"]["height"]
     assert desk.locator(f"{TABLE} tbody tr").count() == 7
+    assert_accessible(desk)
 
 
 def test_another_claim_is_one_click_away_and_stands_in_the_link(desk):
@@ -81,7 +83,10 @@ def test_a_phone_scrolls_only_down(browser, served, watch, claim):
     with open_page(browser, watch, **PHONE) as page:
         visit(page, watch, f"{served.url}/Claims?claim={claim}", await_chart)
         assert_dark(page)
+        assert_accessible(page)
         assert_scrolls_only_down(page)
+        chart, table = (page.locator(each).first.bounding_box()["y"] for each in (CHART, TABLE))
+        assert chart < table
         for left, right in page.evaluate(
             f"[...document.querySelectorAll('{TABLE}, {CHART}')]"
             ".map(x => x.getBoundingClientRect()).map(x => [x.left, x.right])"

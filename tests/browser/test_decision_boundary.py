@@ -11,6 +11,7 @@ from playwright.sync_api import TimeoutError
 from gating_core.export.weights import load_weights
 from gating_core.tasks.own import EXAMPLE_CSV
 
+from .accessibility import assert_accessible
 from .looking import (
     MARKERS,
     WATCH_FRAMES,
@@ -97,6 +98,7 @@ def test_a_run_is_trained_and_drawn(wide):
     assert wide.locator(".gc-scene:has(canvas)").count() == 2
     for scene in wide.locator(".gc-scene").all():
         assert_drawn(scene)
+    assert_accessible(wide)
 
 
 def test_scrubbing_back_shows_the_past_without_the_server(wide):
@@ -416,6 +418,7 @@ def test_train_on(wide):
 
 def test_a_phone_scrolls_only_down(phone):
     assert_scrolls_only_down(phone)
+    assert_accessible(phone)
 
 
 def test_the_keyboard_reaches_everything(phone):

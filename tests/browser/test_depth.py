@@ -2,6 +2,7 @@
 
 import pytest
 
+from .accessibility import assert_accessible
 from .looking import (
     assert_dark,
     assert_drawn,
@@ -52,6 +53,7 @@ def test_the_first_screen_holds_chart_replay_strip_and_sentence(desk):
     )  # fmt: skip
     box = desk.locator(SENTENCE).first.bounding_box()
     assert box["y"] + box["height"] <= DESK["viewport"]["height"]
+    assert_accessible(desk)
 
 
 @pytest.mark.parametrize(("width", "height"), [(1400, 900), (1366, 768)])
@@ -134,6 +136,7 @@ def test_a_phone_scrolls_only_down(browser, served, watch):
         visit(page, watch, served.url + ALIGNED)
         await_view(page)
         assert_dark(page)
+        assert_accessible(page)
         assert_scrolls_only_down(page)
         assert_drawn(page.locator(".gc-scene").first)
         page.evaluate("document.querySelector('[data-testid=stMain]').scrollTo(0, 0)")

@@ -7,6 +7,7 @@ from gating_core.attention import AttentionConfig, GateConfig, build_attention
 from gating_core.experts import entry_tree
 from ui.experts.request import ExpertsSelection
 
+from .accessibility import assert_accessible
 from .looking import assert_dark, assert_on_the_first_screen, assert_scrolls_only_down
 from .visiting import DESK, PHONE, follow_link, open_page, resize, settle, visit
 
@@ -65,6 +66,7 @@ def test_the_first_screens_hold_both_pictures_and_their_sentences(desk):
         )  # fmt: skip
         sentence = desk.get_by_text("12 terms").first.bounding_box()
         assert sentence["y"] + sentence["height"] < height
+    assert_accessible(desk)
     follow_link(desk, f"/Experts?{NULLS}")
     desk.wait_for_function("document.querySelectorAll('.stPlotlyChart .main-svg').length >= 3")
     settle(desk)
@@ -156,6 +158,7 @@ def test_a_phone_has_the_tree_in_one_column_and_scrolls_only_down(browser, serve
     with open_page(browser, watch, **PHONE) as page:
         visit(page, watch, f"{served.url}/Experts", await_tree)
         assert_dark(page)
+        assert_accessible(page)
         assert_scrolls_only_down(page)
         tops = [
             box.bounding_box()["y"]

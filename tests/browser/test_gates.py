@@ -6,14 +6,16 @@ import re
 import numpy as np
 import pytest
 
+from .accessibility import assert_accessible
 from .looking import (
     assert_drawn,
+    assert_nothing_at_the_edge,
     assert_nothing_is_cropped,
     assert_on_the_first_screen,
     assert_scrolls_only_down,
 )
 from .pointing import place
-from .visiting import DESK, PHONE, await_view, open_page, settle, visit
+from .visiting import DESK, PHONE, await_view, open_page, resize, settle, visit
 
 pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
@@ -50,7 +52,9 @@ def test_the_first_screen_holds_all_tiles_and_the_open_gate(desk):
     )
     assert_drawn(desk.locator(".gc-scene").first)
     assert_nothing_is_cropped(desk)
-    assert "Exact K = 1/r² = 1/0.8² = 1.5625" in desk.locator(SENTENCE).inner_text()
+    assert_accessible(desk)
+    said = "the sheet is positively curved, proved on the whole chart: K = 1/r² = 1/0.8² = 1.5625."
+    assert said in desk.locator(SENTENCE).inner_text()
 
 
 def test_a_tile_opens_its_gate_and_stands_in_the_link(desk):
@@ -113,10 +117,22 @@ def test_a_phone_shows_a_picture_first_and_scrolls_only_down(browser, served, wa
         assert first.inner_text().strip() == "Which gates curve?"  # the page one is on
         chosen = page.get_by_role("button", name="ruled").locator("p")
         assert contrast(*chosen.evaluate(COLOURS)) > 4.5  # WCAG 2.1, level AA
+        assert_accessible(page)
         scene = page.locator(".gc-scene").first
         box = scene.bounding_box()
-        assert box["y"] + box["height"] / 2 < PHONE["viewport"]["height"]  # most of it is seen
+        assert box["y"] + box["height"] < PHONE["viewport"]["height"]
+        assert box["y"] < page.locator(".st-key-tiles_case").bounding_box()["y"]
         assert_drawn(scene)
+
+
+def test_numbers_and_names_of_axes_are_whole(desk, served, watch):
+    """Where each strength has a box of its own, so that axes are drawn."""
+    visit(desk, watch, f"{served.url}{ADDRESS}?case=own&formula=0.01*exp(u*v)")
+    scene = desk.locator(".gc-scene").first
+    for width, height in ((390, 844), (1366, 768), (1400, 900)):
+        resize(desk, width, height)
+        assert_drawn(scene)
+        assert_nothing_at_the_edge(scene)
 
 
 @pytest.mark.soak  # long
@@ -124,7 +140,7 @@ def test_all_folded_parts_open_with_two_scenes_and_fit_a_phone(browser, served, 
     link = "?maps=true&real=true&premises=true&shaping=true&target=saddle"
     with open_page(browser, watch, **PHONE) as page:
         visit(page, watch, served.url + ADDRESS + link)
-        page.get_by_text("K, fitted less exact").wait_for()
+        page.get_by_text("K, fitted − exact").wait_for()
         maps = 3 + 1 + 3 + 2  # the open gate's, the layer's, the counterexamples', the shape's
         views = 2 * 3  # the open gate's and the shape's: a scene and two maps each
         page.wait_for_function(

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
+from .accessibility import assert_accessible
 from .looking import (
     CAMERAS,
     MARKERS,
@@ -130,6 +131,7 @@ def test_both_surfaces_are_drawn(wide):
     assert scenes.count() == 2
     for scene in scenes.all():
         assert_drawn(scene)
+    assert_accessible(wide)
 
 
 def test_turning_is_shared_and_outlives_a_move_of_the_gate(wide):
@@ -343,6 +345,7 @@ def test_a_copied_link_restores_what_was_seen(phone, served):
 
 def test_a_phone_stacks_the_panels_and_scrolls_only_down(phone):
     assert_scrolls_only_down(phone)
+    assert_accessible(phone)
     assert_stacked(phone)
     scene, plane = (
         phone.locator(f".gc-{kind}").first.bounding_box() for kind in ("scene", "plane")

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import TimeoutError
 
+from .accessibility import assert_accessible
 from .looking import (
     CAMERAS,
     MARKERS,
@@ -273,6 +274,7 @@ def test_one_screen_tells_it_all(desk):
     )  # fmt: skip
     assert desk.locator(".gc-scene").count() == desk.locator(".gc-plane").count() == 2
     assert desk.locator(".gc-scene").first.bounding_box()["height"] >= 340
+    assert_accessible(desk)
 
 
 @pytest.mark.soak  # long
@@ -682,6 +684,7 @@ def test_a_phone_stacks_the_panels_and_scrolls_only_down(phone):
     for tab in ("Inspect", "Doubt", "See"):
         open_tab(phone, tab)
         assert_scrolls_only_down(phone)
+        assert_accessible(phone)
     assert_stacked(phone)
     touch = "getComputedStyle(document.querySelector('.gc-scene')).touchAction"
     assert phone.evaluate(touch) == "pan-y"  # a finger scrolls past a surface

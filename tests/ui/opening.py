@@ -1,6 +1,7 @@
 """Open a page by its link, find a component on it, and send messages as that component."""
 
 import json
+import re
 from pathlib import Path
 
 from streamlit.components.v2.bidi_component.main import _make_trigger_id
@@ -43,6 +44,11 @@ def report(app: AppTest, key: str, event: str, *values: object) -> AppTest:
 def mistakes(app: AppTest) -> list[str]:
     """What is said of a link, in its one box."""
     return [text for box in app.warning for text in box.value.split(LINE_BREAK)]
+
+
+def as_read(markdown: str) -> str:
+    """Markdown without its escapes, as a visitor reads it."""
+    return re.sub(r"\\([^A-Za-z0-9\s])", r"\1", markdown)
 
 
 def notes(app: AppTest) -> list[str]:

@@ -15,7 +15,7 @@ from gating_core.tasks import OwnDataError, parse_csv
 from tests.each import each
 from tests.ui.common.test_links import PAGES
 from tests.ui.foreign_words import HOSTILE
-from tests.ui.opening import ROOT, component, open_page
+from tests.ui.opening import ROOT, as_read, component, open_page
 from tests.ui.payload import unpack
 from ui.common.links import check_link
 from ui.decision_boundary import parts, words
@@ -71,7 +71,7 @@ def test_a_problem_of_a_link_is_one_line_with_the_value_as_code(table, text):
             outside = "".join(problem.split("`")[::2])
             assert problem.count("`") == 4
             assert "far.test" not in outside
-            assert not set("<>[]$\\") & set(outside)
+            assert not set("<>[]$\\") & set(as_read(outside))
 
 
 # --- Tables ---------------------------------------------------------------------------------------

@@ -74,15 +74,15 @@ def test_every_limit_is_defined_once_and_used():
         assert any(name in source for source in sources) or name in MEANT_FOR_THE_SERVER, name
 
 
-def test_a_formula_may_be_as_long_as_the_core_reads():
+def test_a_formula_may_be_as_long_as_the_core_reads_and_what_is_longer_is_explained():
     longest = "u+1.".ljust(LONGEST_FORMULA, "0")
-    page = GATES["formula"]
-    assert page.parse(longest) == longest
     parse_formula(longest)
-    assert page.parse(f"{longest}0") is None
     with pytest.raises(FormulaError, match=f"at most {LONGEST_FORMULA}"):
         parse_formula(f"{longest}0")
-    assert page.wanted.startswith(f"at most {LONGEST_FORMULA} letters")
+    page = GATES["formula"]
+    assert page.parse("u" * limits.FORMULA_CHARACTERS)
+    assert page.parse("u" * (limits.FORMULA_CHARACTERS + 1)) is None
+    assert page.wanted.endswith(f"at most {LONGEST_FORMULA} characters")
 
 
 @pytest.mark.parametrize("name", MEANT_FOR_THE_SERVER)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -26,10 +25,12 @@ from gating_core.claims import default_path
 ROOT = Path(__file__).resolve().parents[2]
 MODULE = "gating_core.claims"
 STOP_SECONDS = 15.0  # for a study to end its workers, before its processes are killed
-REST_SECONDS = 60.0  # after a stop, in which what it left is looked for
 SAME_SECONDS = 1.0  # between two readings of when a process began
 LAST_BYTES = 4096  # of its output: the last line is shorter
-LOWER_PRIORITY = 10  # pages go first
+# Pages go first: a number on POSIX, a class on Windows.
+LOWER_PRIORITY = getattr(psutil, "BELOW_NORMAL_PRIORITY_CLASS", 10)
+# Ctrl-C is the server's: on POSIX a session of its own does that.
+NEW_GROUP = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
 
 _lock = threading.Lock()
 _children: list[subprocess.Popen] = []
@@ -67,6 +68,7 @@ class Status:
     done: int = 0
     total: int = 0
     seconds_left: float = 0.0
+    workers: int | None = None  # that are connected; none: not known yet
     trouble: str = ""
     options: tuple[str, ...] = ()
     owner: str = ""
@@ -91,7 +93,7 @@ def start(options: tuple[str, ...], owner: str, store: Path) -> str:
                     (sys.executable, "-m", MODULE, "run", *options, "--json",
                      "--store", str(store)),
                     stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=ROOT,
-                    start_new_session=True,
+                    start_new_session=True, creationflags=NEW_GROUP,
                 )  # fmt: skip
             _children.append(child)
             process = psutil.Process(child.pid)
@@ -107,11 +109,12 @@ def stop(store: Path, why: State) -> None:
     """End the study's process, if it is one of ours; ``why`` is `State.PAUSED` or `CANCELLED`."""
     with _lock:
         record = _read(store)
-        if record is None or not _is_alive(record):
+        process = None if record is None else _process(record)
+        if record is None or process is None:
             return
         _write(store, replace(record, stop=str(why), stopped=time.monotonic()))
-        with suppress(ProcessLookupError):
-            os.kill(record.pid, signal.SIGTERM)
+        with suppress(psutil.Error):
+            process.terminate()
 
 
 def look(store: Path) -> Status:
@@ -119,30 +122,22 @@ def look(store: Path) -> Status:
     record = _read(store)
     if record is None:
         return Status(State.NONE)
-    alive = _is_alive(record)
+    process = _process(record)
     last = _last_progress(store)
     status = Status(
         State.RUNNING, last.get("done", 0), last.get("total", 0), last.get("seconds_left", 0.0),
-        options=record.options, owner=record.owner, began=record.began,
+        last.get("workers"), options=record.options, owner=record.owner, began=record.began,
     )  # fmt: skip
-    if alive:
+    if process is not None:
         if record.stop and time.monotonic() - record.stopped > STOP_SECONDS:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(record.pid, signal.SIGKILL)
+            with suppress(psutil.Error):
+                process.kill()  # its workers watch it, and end
         return replace(status, state=State.STOPPING) if record.stop else status
     if last.get("complete"):
         return replace(status, state=State.COMPLETE)
     if record.stop:
-        _end_rest(record)
         return replace(status, state=State(record.stop))
     return replace(status, state=State.ENDED, trouble=_trouble(store, last.get("failures", ())))
-
-
-def _end_rest(record: Record) -> None:
-    """What the study's process may have left, where it was stopped before it watched over it."""
-    if 0 <= time.monotonic() - record.stopped <= REST_SECONDS:
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(record.pid, signal.SIGKILL)
 
 
 def _beside(store: Path, what: str) -> Path:
@@ -166,8 +161,8 @@ def _read(store: Path) -> Record | None:
         return None  # there is none, or it is not ours
 
 
-def _is_alive(record: Record) -> bool:
-    """Whether the process is there, and is the one: numbers of processes are used again."""
+def _process(record: Record) -> psutil.Process | None:
+    """The process if it is there, and is the one: numbers of processes are used again."""
     for child in [*_children]:
         if child.poll() is not None:  # which takes its end note of
             with suppress(ValueError):
@@ -175,13 +170,14 @@ def _is_alive(record: Record) -> bool:
     try:
         process = psutil.Process(record.pid)
         words = process.cmdline()  # none yet, for a moment after its start
-        return (
+        ours = (
             abs(process.create_time() - record.began) < SAME_SECONDS
             and process.status() != psutil.STATUS_ZOMBIE
             and (not words or MODULE in words)
         )
     except psutil.Error:
-        return False
+        return None
+    return process if ours else None
 
 
 def _last_line(path: Path) -> str:

@@ -86,7 +86,7 @@ def _line(key: str | None = None) -> DeltaGenerator:
 
 def _draw_running(status: Status) -> None:
     share = status.done / status.total if status.total else 0.0
-    text = words.progress_text(status.done, status.total, status.seconds_left)
+    text = words.progress_text(status.done, status.total, status.seconds_left, status.workers)
     if not status.total:
         text = "its processes start"
     st.progress(share, text=f"Study {_options(status)}: {text}")

@@ -10,7 +10,7 @@ from gating_core.claims.claim import (
     PARTLY,
     SUPPORTED,
 )
-from gating_core.claims.text import counted, number, spans
+from gating_core.claims.text import NO_WORKERS, counted, number, spans
 from gating_core.experiments.comparison import FIRST_SETTING
 from ui.claims.judged import Judgement
 from ui.common.lessons import section
@@ -114,9 +114,10 @@ def time_text(seconds: float) -> str:
     return f"{minutes} min {rest:02} s" if minutes else f"{rest} s"
 
 
-def progress_text(done: int, total: int, seconds: float) -> str:
-    """Say how far a study is."""
-    return f"{done:,} of {total:,} rows, about {time_text(seconds)} left"
+def progress_text(done: int, total: int, seconds: float, workers: int | None = None) -> str:
+    """Say how far a study is, or that nobody works on it."""
+    rest = NO_WORKERS if workers == 0 else f"about {time_text(seconds)} left"
+    return f"{done:,} of {total:,} rows, {rest}"
 
 
 def size_text(size: Size, seconds: float) -> str:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Protocol
 
-from ui.foreign import as_code
+from ui.foreign import as_code, as_words
 from ui.limits import LINK_NUMBERS, QUOTED_CHARACTERS
 
 GRID_SIZE = 61
@@ -66,7 +66,7 @@ def parse_pick(text: str, size: int = GRID_SIZE) -> tuple[int, int] | None:
 def check_link(
     parameters: Mapping[str, list[str]], controls: Mapping[str, InLink]
 ) -> tuple[dict[str, list[str]], list[str]]:
-    """Return corrected parameters by name, and a sentence for every wrong value.
+    """Return corrected parameters by name, and a sentence in Markdown for every wrong value.
 
     No text stands for the default. Parameters that can be used, and unknown ones, are left out.
     """
@@ -78,7 +78,7 @@ def check_link(
             texts = [text for text in dict.fromkeys(texts) if text]
         usable = [shown for text in texts if (shown := control.nearest(text)) is not None]
         wrong = [
-            f"is {_quoted(text)}; it must be {control.wanted}"
+            f"is {_quoted(text)}; it must be {as_words(control.wanted)}"
             for text in texts
             if control.nearest(text) != text
         ]
@@ -88,7 +88,7 @@ def check_link(
             usable = usable[: control.times] if control.times > 1 else []
         if wrong:
             instead[name] = usable
-            shown = ", ".join(usable) or control.instead
+            shown = as_words(", ".join(usable) or control.instead)
             problems += [f"The link says `{name}` {why}. Shown instead: {shown}." for why in wrong]
     return instead, problems
 

@@ -33,6 +33,7 @@ from ui.drawing.panels import (
 from ui.drawing.sheet import outermost
 
 TRUE_SIZE = np.ones(3)
+LABEL_ROOM = 1.2  # times a box, where numbers and names stand beside it
 Arrays = dict[str, np.ndarray]
 Box = tuple[np.ndarray, np.ndarray]  # its lowest and its highest corner (3,)
 ChartLine = tuple[str, str, float, dict[str, Any]]  # array, colour, width, more of the line
@@ -160,7 +161,8 @@ def scene_panel(
     fits = []
     if own:  # the camera is the same, however many frames are there
         each = [_corners(layout) for layout in layouts.values()] if names else seen
-        fits = [in_camera_units(x, y) for x, y in zip(each, layouts.values(), strict=True)]
+        room = LABEL_ROOM if names else 1.0
+        fits = [in_camera_units(x, y) * room for x, y in zip(each, layouts.values(), strict=True)]
     return Panel(
         kind="scene",
         label=label,

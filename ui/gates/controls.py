@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,17 +23,17 @@ from ui.common.link_check import forget
 from ui.common.link_controls import GridPoint
 from ui.components.tiles import Tile, draw_tiles
 from ui.components.view3d import clicked, stopped
+from ui.foreign import as_words
 from ui.gates.layers import FIRST_SEED, LAYER_SOURCES, LayerRequest
 from ui.gates.picture import SHOWN
 from ui.gates.request import OWN, RADII, SPHERE, STEPS, STRENGTHS, GateRequest
 from ui.gates.shapes import SIZES, UNITS, ShapeRequest
 from ui.gates.shipped import picture_file, shipped
 from ui.gates.words import tile_line
-from ui.limits import GATED_CHANNELS
+from ui.limits import FORMULA_CHARACTERS, GATED_CHANNELS
 
 VIEW_KEY = "gates_view"
 FULL = STRENGTHS[-1]
-LETTERS = re.compile(r"[A-Za-z0-9 .+*/^()×·−÷-]+")  # of the grammar: what is made of others is none
 SEED_RANGE = (0, 9999)
 EXPONENTS, OFFSETS = (-3.0, 3.0), (-4.0, 4.0)  # of gates: beyond, all of K is in a corner
 SLICES = tuple(name for name, each in COUNTEREXAMPLES.items() if each.point == "slice")
@@ -66,21 +65,23 @@ class Cases(Choice):
 
 @dataclass(frozen=True, kw_only=True)
 class FormulaText(Control):
-    """A formula as text: what it means is said by the page, letters alone are checked here."""
+    """A formula as text, which stays in its field while the page says what is wrong with it.
+
+    The field takes more than a formula may have: a browser refuses the rest without a word.
+    """
 
     @property
     def wanted(self) -> str:
-        return f"at most {LONGEST_FORMULA} letters of a formula of u and v"
+        return f"a formula of at most {LONGEST_FORMULA} characters"
 
     def parse(self, text: str) -> str | None:
-        fits = len(text) <= LONGEST_FORMULA and LETTERS.fullmatch(text)
-        return text if fits else None
+        return text if 0 < len(text) <= FORMULA_CHARACTERS else None
 
     def clean(self, raw: Any) -> str:
         return self.default if not raw else str(raw)
 
     def widget(self, where: Where, **more: Any) -> Any:
-        return where.text_input(self.label, self.default, max_chars=LONGEST_FORMULA, **more)
+        return where.text_input(self.label, self.default, max_chars=FORMULA_CHARACTERS, **more)
 
 
 PAGE = table(
@@ -88,7 +89,7 @@ PAGE = table(
     Number("radius", "Radius r", within=RADII, default=FIRST_RADIUS, step=0.05,
         help=section("gates", "help_radius")),
     FormulaText("formula", "Your gate g(u, v)", default=FIRST_FORMULA,
-        help=f"A formula may contain {GRAMMAR}."),
+        help=f"A formula may contain {as_words(GRAMMAR)}."),
     Choice("tint", "Colour", words=tuple(SHOWN), default="K"),
     Fold("why", "Why? The law and where it comes from"),
     Fold("maps", "K and |H| side by side, and the gate of every channel"),

@@ -74,7 +74,7 @@ def range_with_doubt(surface: SurfaceResult) -> str:
     known = np.isfinite(surface.known[-1])
     errors = surface.known_error[-1][known]
     doubt = error_text(float(errors.max())) if errors.size else "no bound"
-    return f"{range_text(_known_range(surface))}, each known to {doubt} or better"
+    return f"{range_text(_known_range(surface))}, error at most {doubt} each"
 
 
 def _known_range(surface: SurfaceResult) -> tuple[float, float] | None:

@@ -20,10 +20,11 @@ from ui.gates import measured
 from ui.gates import panel_words as words
 from ui.gates.controls import GATES, layer_controls, premise_controls, shape_controls
 from ui.gates.frames import GateFrame
+from ui.gates.law_words import readout
 from ui.gates.maps import CONFIG, map_figure, scale_of, triangle_figure
 from ui.gates.parts import SPARE, GateResult, legend_of
 from ui.gates.shapes import FittedGate, ShapeRequest
-from ui.gates.words import caption, range_text, readout
+from ui.gates.words import caption, range_text
 
 CHANNELS = ("y₁", "y₂", "y₃")
 
@@ -166,7 +167,7 @@ def _draw_shaping() -> None:
     if fit is None:
         return
     maps = figures(("gates shape", request), lambda: shape_figures(fit))
-    titles = f"**Network less gate**: at most {error_text(fit.largest_error)}", K_APART
+    titles = f"**Network − gate**: at most {error_text(fit.largest_error)}", K_APART
     exact, fitted = (words.range_with_doubt(image.surface) for image in (fit.exact, fit.fitted))
     with right:
         _draw_row(dict(zip(titles, maps, strict=True)), "gates_shape")
@@ -174,7 +175,7 @@ def _draw_shaping() -> None:
         st.caption(f"Exact: {exact}. Fitted: {fitted}.")
 
 
-K_APART = "**K, fitted less exact**"
+K_APART = "**K, fitted − exact**"
 
 
 def _draw_images(request: ShapeRequest, design: Design, fit: FittedGate | None) -> None:
@@ -205,6 +206,6 @@ def shape_figures(fit: FittedGate) -> list[go.Figure]:
     doubt = (fitted.known_error + exact.known_error)[-1]
     gate, k = (scale_of("curvature", [field]) for field in (fit.error, apart))
     return [
-        map_figure(fit.error, exact.axis, gate, "network less gate"),
+        map_figure(fit.error, exact.axis, gate, "network − gate"),
         map_figure(apart, exact.axis, k, "K apart", None, doubt),
     ]

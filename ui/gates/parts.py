@@ -14,7 +14,7 @@ from ui.common.lessons import section
 from ui.common.words import plus_minus, short
 from ui.components.view3d import Legend, view3d
 from ui.foreign import as_words
-from ui.gates import measured, words
+from ui.gates import law_words, measured, words
 from ui.gates.controls import GATES, VIEW_KEY, frame_shown, front_controls, marked, on_pick, on_stop
 from ui.gates.frames import GateFrame
 from ui.gates.picture import GatePicture
@@ -104,7 +104,7 @@ def _draw_view(result: GateResult) -> None:
         headings=[""],
         captions=[[words.caption(frame, result.shown) for frame in result.frames]],
         readings=[words.reading(frame, exact) for frame in result.frames],
-        readouts=[words.readout(result.case.scalar)],
+        readouts=[law_words.readout(result.case.scalar)],
         frame=result.place,
         frame_labels=[f"λ = {strength:.2f}" for strength in result.strengths],
         playable=result.measuring is None,
@@ -136,11 +136,11 @@ def _draw_law(result: GateResult) -> None:
     law = result.law()
     where = f"{'the marked point' if marked() else 'the middle'} {result.point_text}"
     if law is not None:
-        st.latex(words.law_latex(law))
+        st.latex(law_words.law_latex(law))
         k = plus_minus(law.gaussian.value, law.gaussian.error)
         st.caption(
-            f"At {where}, λ = {result.frame.strength:.2f}: **K = {k}**. {words.law_sentence(law)}"
-            " ρ = 1/g."
+            f"At {where}, λ = {result.frame.strength:.2f}: **K = {k}**."
+            f" {law_words.law_sentence(law)}"
         )
     elif result.case.scalar:
         value = float(result.case.formulas[0].at(*result.point))
@@ -159,10 +159,10 @@ def draw_why(result: GateResult) -> None:
     st.latex(rf"g(u, v) = {result.case.formulas[0].latex()}")
     left, right = st.columns([2, 3], gap="large")
     with left:
-        st.table(words.law_rows(law))
+        st.table(law_words.law_rows(law))
     with right:
         st.markdown(f"At (u, v) = {result.point_text}:")
-        st.latex(words.law_latex(law))
+        st.latex(law_words.law_latex(law))
         st.markdown(section("gates", "derivation"))
 
 
@@ -170,6 +170,7 @@ def draw_explanations(result: GateResult) -> None:
     """Draw how the pictures are read."""
     frame = result.frame
     text = section(
-        "gates", "sheet", points=len(frame.axis), caption=words.caption(frame, result.shown)
-    )
+        "gates", "sheet", points=len(frame.axis), caption=words.caption(frame, result.shown),
+        doubt=words.doubt_text(frame),
+    )  # fmt: skip
     explain("the gated sheet", beats(*text.split("\n\n")))

@@ -37,7 +37,7 @@ class FittedGate:
 
     size: float
     largest_error: float  # of the gate
-    error: np.ndarray  # network less gate
+    error: np.ndarray  # network − gate
     exact: MeasuredGate
     fitted: MeasuredGate
 

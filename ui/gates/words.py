@@ -14,10 +14,9 @@ from gating_core.theory import (
     POSITIVE,
     GateCase,
     GateVerdict,
-    LawAtPoint,
 )
 from ui.common.words import beyond_text, error_text, percent, plus_minus, short
-from ui.gates.frames import LAW_PARTS, Comparison, GateFrame
+from ui.gates.frames import Comparison, GateFrame
 from ui.gates.picture import GatePicture
 from ui.gates.shipped import TileNumbers
 
@@ -86,8 +85,6 @@ def caption(frame: GateFrame, shown: str = "K") -> str:
         parts.append(f"{bend}, in colour")
     missed = " on the grid, more between its points" if _missed(frame) else ""
     parts.append(f" · {range_text(frame.range)}{missed}")
-    if frame.largest_error == frame.largest_error:
-        parts.append(f", each known to {error_text(frame.largest_error)} or better")
     if shown == "K":
         parts.append(bend)
     if frame.share_undecided > 0 and frame.share_lost < 1:
@@ -99,16 +96,14 @@ def caption(frame: GateFrame, shown: str = "K") -> str:
 
 
 def reading(frame: GateFrame, exact: str) -> str:
-    """One paragraph: K in closed form, called ``exact``, and by the law, beside the measured."""
+    """One paragraph: the verdict and K, called ``exact`` in closed form; then how K was checked."""
     subject = "there is" if frame.share_lost == 1 else "the sheet is"
-    parts = [f"**At λ = {frame.strength:.2f}** {subject} {verdict_text(frame)}."]
-    if frame.exact is not None:
-        parts.append(_exact_text(frame, frame.exact, exact))
-    elif 0 < frame.strength < 1:
+    parts = [f"**At λ = {frame.strength:.2f}** {subject} {verdict_text(frame)}"]
+    parts[0] += f": {_result_text(frame, exact)}." if frame.range is not None else "."
+    parts += _agreements(frame)
+    if frame.exact is None and 0 < frame.strength < 1:
         parts.append("K has no closed form at this strength.")
-    if frame.law is not None:
-        parts.append(f"The law and the general geometry {_agreement(frame.law)}.")
-    else:
+    if frame.law is None:
         parts.append("The law is for scalar gates; this one has a gate for each channel.")
     if frame.share_lost:
         parts.append(
@@ -141,24 +136,60 @@ def no_gate_text(frame: GateFrame, at: tuple[int, int], where: str, value: float
     return f"At {where} the formula is no gate."
 
 
-def _exact_text(frame: GateFrame, exact: Comparison, name: str) -> str:
-    if exact.constant and exact.value == 0:
-        return f"Exact K = 0 and the measured K {_agreement(exact)}."
-    where = "" if exact.constant else " in the middle"
-    called = name if exact.constant and frame.strength == 1 else ""
-    value = f"{exact.value:.10g}".replace("-", "−")
-    measured = plus_minus(*frame.middle)
-    return f"Exact K{where} = {called}{value}, measured {measured}: they {_agreement(exact)}."
+def _result_text(frame: GateFrame, name: str) -> str:
+    """K, exactly where that is one number, which is called ``name``; else from where to where."""
+    exact = frame.exact
+    if exact is None or not exact.constant:
+        return range_text(frame.range)
+    called = name if frame.strength == 1 and exact.value else ""
+    return f"K = {called}{_ten_digits(exact.value)}"
 
 
-def _agreement(compared: Comparison) -> str:
-    """That two ways to K agree at every point, or that they do not, by how much."""
-    if compared.deviation != compared.deviation:
-        return "cannot be compared: no point is resolved"
-    verdict = "agree at every resolved point" if compared.agrees else "**do not agree**"
-    largest = error_text(compared.deviation)
-    allowed = error_text(compared.allowed)
-    return f"{verdict}: largest difference {largest}, allowed there {allowed}"
+def _ten_digits(value: float) -> str:
+    return f"{value:.10g}".replace("-", "−")
+
+
+def _ways(frame: GateFrame) -> list[tuple[str, str, Comparison]]:
+    """What measured K is compared with: how that is called, and how K by it is."""
+    ways = [
+        ("the closed form", "in closed form", frame.exact),
+        ("the law", "by the law", frame.law),
+    ]
+    return [(name, by, way) for name, by, way in ways if way is not None]
+
+
+def _agreements(frame: GateFrame) -> list[str]:
+    """A sentence for the ways that agree with measured K, and one for those that do not."""
+    said = []
+    compared = [(name, way) for name, _, way in _ways(frame) if way.deviation == way.deviation]
+    for agrees, verb in ((True, "agree at every resolved point"), (False, "**do not agree**")):
+        if names := [name for name, way in compared if way.agrees == agrees]:
+            text = f"{', '.join(names)} and the measured K {verb}."
+            said.append(text[0].upper() + text[1:])
+    if len(compared) < len(_ways(frame)):  # the rest is NaN
+        said.append("No point is resolved at which K could be compared.")
+    return said
+
+
+def doubt_text(frame: GateFrame) -> str:
+    """The errors of K, and how far the ways to it are apart."""
+    parts = []
+    if frame.largest_error == frame.largest_error:  # not NaN
+        parts.append(f"The error of K is at most {error_text(frame.largest_error)} at each point.")
+    exact = frame.exact
+    if exact is not None:
+        middle = f"{_ten_digits(exact.value)}, measured {plus_minus(*frame.middle)}"
+        parts.append(f"In the middle K is {middle}.")
+    for _, by, way in _ways(frame):
+        if way.deviation == 0:
+            parts.append(f"K {by} and K measured are equal at every resolved point.")
+        elif way.deviation > 0:
+            apart, allowed = error_text(way.deviation), error_text(way.allowed)
+            parts.append(
+                f"K {by} and K measured differ by {apart} at most; their errors there add up to"
+                f" {allowed}."
+            )
+    return " ".join(parts)
 
 
 def exact_name(case: GateCase, radius: float) -> str:
@@ -199,79 +230,3 @@ def _zero_text(frame: GateFrame, collapsed: bool) -> str:
         )
         return f"K = 0 {where}"
     return f"grey: |K| is at most {short(largest)}" if collapsed else "black line: K = 0"
-
-
-# --- The law --------------------------------------------------------------------------------------
-
-
-def _number(number: float) -> str:
-    """A number within LaTeX, a power of ten where it would be long; no zero has a sign."""
-    text = f"{number:z.4g}"
-    digits, mark, power = text.partition("e")
-    return rf"{digits}\cdot 10^{{{int(power)}}}" if mark else text
-
-
-def _bracketed(number: float) -> str:
-    text = _number(number)
-    return rf"({text})" if number < 0 or "cdot" in text else text
-
-
-def law_latex(at: LawAtPoint) -> str:
-    """The law with the numbers of one point in it."""
-    top = rf"{_bracketed(at.rho.value)}^4 \cdot {_bracketed(at.hessian.value)}"
-    squares = (at.rho_u, at.rho_v, at.foot)
-    below = " + ".join(rf"{_bracketed(each.value)}^2" for each in squares)
-    return rf"\small K = \frac{{{top}}}{{\left({below}\right)^2}}"
-
-
-MEASURED = [("K measured", ["gated_gaussian"]), ("error", ["gated_error"]),
-            ("|H|", ["gated_mean"])]  # fmt: skip
-BY_LAW = [
-    ("g", ["gated_gate"]),
-    ("det Hess(1/g)", ["gated_law_hessian"]),
-    ("K by the law = ({})⁴ · ({}) / ({})² = {}", [f"gated_law_{name}" for name in LAW_PARTS]),
-]
-
-
-def readout(scalar: bool) -> list[tuple[str, list[str]]]:
-    """What is read off under the pointer: the law with the numbers there, and K as measured."""
-    return [*(BY_LAW if scalar else [("mean gate", ["gated_gate"])]), *MEASURED]
-
-
-LAW_ROWS = {  # of the table of numbers: a field of `LawAtPoint`
-    "g (in use)": "gate",
-    "ρ = 1/g": "rho",
-    "ρ_u": "rho_u",
-    "ρ_v": "rho_v",
-    "ρ_uu": "rho_uu",
-    "ρ_uv": "rho_uv",
-    "ρ_vv": "rho_vv",
-    "det Hess ρ": "hessian",
-    "ρ − uρ_u − vρ_v": "foot",
-    "ρ_u² + ρ_v² + (…)²": "normal_square",
-    "K": "gaussian",
-}
-
-
-def law_rows(at: LawAtPoint) -> dict[str, list[str]]:
-    """The table of all numbers of a point with their bounds."""
-    numbers = [getattr(at, name) for name in LAW_ROWS.values()]
-    return {
-        "Number": list(LAW_ROWS),
-        "Value": [f"{each.value:.10g}".replace("-", "−") for each in numbers],
-        "Error at most": [error_text(each.error) for each in numbers],
-    }
-
-
-def law_sentence(at: LawAtPoint) -> str:
-    """What the sign of the Hessian's determinant says at a point."""
-    hessian = at.hessian
-    if not abs(hessian.value) > hessian.error:
-        off, k_off = (abs(each.value) + each.error for each in (hessian, at.gaussian))
-        return (
-            f"det Hess(1/g) is within {error_text(off)} of zero here, K within {error_text(k_off)}:"
-            " neither sign is known."
-        )
-    shape = "a bowl or a dome" if hessian.value > 0 else "a saddle"
-    sign = "positive" if hessian.value > 0 else "negative"
-    return f"1/g is {shape} here: det Hess(1/g) is {sign}, and K has its sign."

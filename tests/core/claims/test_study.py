@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -17,12 +17,13 @@ import sqlalchemy as sa
 
 from gating_core.claims import Refused, Store, Unreachable, progress_of, run_study, workers
 from gating_core.claims import store as store_file
-from gating_core.claims.__main__ import COMPLETE, main
+from gating_core.claims.__main__ import COMPLETE, STOPPED, main
+from gating_core.claims.processes import Processes
 from gating_core.claims.workers import Workers
 from tests.browser.serving import free_port
-from tests.clusters import SECONDS, cluster_of, wait_until
+from tests.clusters import SECONDS, cluster_of, wait_until, worker_of
 from tests.core.claims.conftest import TINY, Here
-from tests.core.claims.test_store import rows
+from tests.core.claims.test_store import fork, rows
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -194,6 +195,45 @@ def test_a_study_that_is_killed_goes_on_where_it_was_and_leaves_no_process(path,
     assert all(after[row.key] == row for row in before)  # with the seconds that they took
 
 
+MOMENTS = {"scheduler": 1, "nanny": 2, "worker": 3}  # how many processes there are then
+
+
+def start_processes(mark):
+    """As a study does; what it starts bears the ``mark``."""
+    os.environ["GATING_TEST"] = mark
+    Processes(1, 10**9)
+    time.sleep(SECONDS)
+
+
+def marked(mark):
+    found = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            if process.environ().get("GATING_TEST") == mark:
+                found.append(process)
+    return found
+
+
+def test_whenever_it_is_killed_while_it_starts_nothing_stays_behind(tmp_path):
+    """As with kill -9, as soon as there is the scheduler, the nanny or the worker."""
+    starting = {
+        f"{tmp_path} {name}": (fork(start_processes, f"{tmp_path} {name}"), count)
+        for name, count in MOMENTS.items()
+    }
+    waiting = dict(starting)
+
+    def kill_those_that_are_so_far():
+        for mark, (process, count) in [*waiting.items()]:
+            if len(marked(mark)) >= count:
+                process.kill()
+                process.join()
+                del waiting[mark]
+        return not waiting
+
+    wait_until(kill_those_that_are_so_far)
+    wait_until(lambda: not any(map(marked, starting)))
+
+
 # --- Clusters ---
 
 
@@ -235,6 +275,26 @@ def test_the_command_line_runs_on_a_cluster(cluster, path, tiny_rows):
         keys = {row.key for row in store.models()}
         assert found(store) == comparable(row for row in tiny_rows if row.key in keys)
         assert len(keys) == 2
+
+
+def test_a_cluster_without_a_worker_is_waited_for_in_so_many_words(path, tmp_path):
+    """Until a worker comes, or until somebody has waited enough."""
+    options = ("--tasks", "linear", "--variants", "half", "--parts", "base", "--seeds", 2,
+               "--steps", 3, "--store", path)  # fmt: skip
+    with cluster_of(0, tmp_path) as address:
+        waiting = command("run", *options, "--scheduler", address)
+        assert "0 of 2 rows, 0 workers connected" in waiting.stdout.readline()
+        begin = time.monotonic()
+        waiting.send_signal(signal.SIGINT)
+        assert "the same command goes on from here" in waiting.stdout.read()
+        assert waiting.wait() == STOPPED
+        assert time.monotonic() - begin < 5
+        selection = replace(TINY, tasks=("linear",), variants=("half",), parts=("base",))
+        with Store(path) as store, closing(run_study(selection, store, address)) as study:
+            assert [next(study).workers for _ in range(3)] == [None, 0, 0]
+            with worker_of(address, tmp_path):
+                *_, last = study
+        assert (last.done, last.total, last.workers) == (2, 2, 1)
 
 
 def deadly(text):

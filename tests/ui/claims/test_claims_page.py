@@ -323,6 +323,15 @@ def test_everybody_sees_a_running_study_and_may_stop_it_once_its_owner_is_gone(m
     assert stopped == [State.PAUSED, State.CANCELLED]
 
 
+def test_a_study_that_has_no_worker_says_so_and_may_be_cancelled(monkeypatch):
+    status(monkeypatch, done=0, workers=0)
+    present(monkeypatch)
+    app = open_page(PAGE)
+    (bar,) = app.get("progress")
+    assert bar.proto.text.endswith("0 of 40 rows, 0 workers connected")
+    assert not app.button(key="claims_Cancel").disabled
+
+
 def test_only_its_owner_may_stop_it(monkeypatch):
     status(monkeypatch)
     present(monkeypatch, "somebody")

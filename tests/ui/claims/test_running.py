@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 
-import psutil
 import pytest
 
 from gating_core.claims import Store
@@ -17,7 +16,8 @@ from ui.claims import running
 from ui.claims.running import State, look, start, stop
 
 SECONDS = 60
-LINE = json.dumps({"done": 3, "total": 8, "seconds_left": 61.5, "complete": False, "failures": []})
+LINE = json.dumps({"done": 3, "total": 8, "seconds_left": 61.5, "complete": False, "failures": [],
+                   "workers": 0})  # fmt: skip
 DONE = json.dumps({"done": 8, "total": 8, "seconds_left": 0.0, "complete": True, "failures": []})
 SLEEPS = "import signal, time; signal.signal(signal.SIGTERM, signal.default_int_handler)\n" \
          f"print('{LINE}', flush=True)\ntry: time.sleep(100)\n" \
@@ -62,24 +62,28 @@ def test_it_tells_how_far_it_is_and_is_paused(store, says):
     assert start(("--quick",), "somebody", store) == ""
     found = awaited(store, lambda x: x.done)
     assert (found.state, found.done, found.total) == (State.RUNNING, 3, 8)
+    assert found.workers == 0
     assert (found.seconds_left, found.options, found.owner) == (61.5, ("--quick",), "somebody")
     stop(store, State.PAUSED)
     assert awaited(store, lambda x: not x.lives).state == State.PAUSED
 
 
-def test_what_a_stopped_study_leaves_behind_is_ended(store, says):
-    """As where it was stopped before it watched over its own processes."""
-    says(
-        "import subprocess, sys, time\n"
-        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(100)'])\n"
-        f"print('{LINE}'.replace('8', str(child.pid), 1), flush=True); time.sleep(100)"
+def test_a_stranger_with_the_number_of_a_stopped_study_is_left_alone(store):
+    """The number, which is that of its group, too, was given to somebody else."""
+    stranger = subprocess.Popen(
+        (sys.executable, "-c", "import time; time.sleep(100)"), start_new_session=True
     )
-    start(("--quick",), "somebody", store)
-    left = psutil.Process(awaited(store, lambda x: x.done).total)
-    stop(store, State.CANCELLED)
-    assert awaited(store, lambda x: not x.lives).state == State.CANCELLED
-    gone, _ = psutil.wait_procs([left], SECONDS)
-    assert gone
+    try:
+        before = running.psutil.Process(stranger.pid).create_time() - 3600
+        record = running.Record(stranger.pid, before, (), "somebody", "paused", time.monotonic())
+        running._write(store, record)
+        assert look(store).state == State.PAUSED
+        stop(store, State.CANCELLED)
+        with pytest.raises(subprocess.TimeoutExpired):
+            stranger.wait(0.5)
+    finally:
+        stranger.kill()
+        stranger.wait()
 
 
 def test_it_is_asked_to_stop_and_may_do_what_it_must(store, says):
@@ -147,11 +151,11 @@ def test_a_process_that_has_our_number_by_chance_is_left_alone(store, says, monk
     path = running._beside(store, "json")
     record = json.loads(path.read_text())
     path.write_text(json.dumps(record | {"began": record["began"] - 3600}))
-    killed = []
-    with monkeypatch.context() as patch:  # undone before the stand-in is ended
-        patch.setattr(running.os, "kill", lambda *about: killed.append(about))
-        stop(store, State.CANCELLED)
-    assert not killed
+    ended = []
+    for name in ("kill", "terminate"):
+        monkeypatch.setattr(running.psutil.Process, name, ended.append)
+    stop(store, State.CANCELLED)
+    assert not ended
     assert not look(store).lives
 
 

@@ -7,11 +7,14 @@ from hypothesis import strategies as st
 from tests.browser.addresses import FIRST
 from tests.browser.addresses import PAGES as ADDRESSES
 from tests.each import each
+from tests.ui.opening import as_read
+from ui.common import links
 from ui.common.controls import Number
-from ui.common.links import GRID_SIZE, check_link, parse_numbers, parse_pick
+from ui.common.links import GRID_SIZE, parse_numbers, parse_pick
 from ui.decision_boundary.controls import DECISION_BOUNDARY
 from ui.gates.controls import GATES
 from ui.landing.controls import LANDING
+from ui.limits import QUOTED_CHARACTERS
 
 PAGES = {path.lower() or FIRST: table for path, (table, _) in ADDRESSES.items() if table}
 GOOD = {
@@ -82,7 +85,7 @@ BAD = {
     "first": "1e3",
     "drawing": "AAA", "table": "too large",
     "seeds": "1", "setup": "up", "own": "mine", "looking": "glass",
-    "case": "torus", "radius": "3", "formula": "u; v", "tint": "blue", "why": "because",
+    "case": "torus", "radius": "3", "formula": "u" * 10_001, "tint": "blue", "why": "because",
     "level": "-1", "mark": "3.61",
     "maps": "some", "real": "not", "layer_from": "somewhere", "layer_seed": "-1",
     "layer_dim": "99", "hand": "left", "exp_p": "-3.1", "exp_q": "x", "exp_c": "5",
@@ -106,6 +109,14 @@ BAD = {
     "learn_dim": "9", "learn_values": "1", "learn_seed": "0.5", "wrong_labels": "0.5", "reach": "1",
     "run_study": "yes", "numbers": "1", "models": "all", "accuracies": "no", "report": "html",
 }  # fmt: skip
+
+
+def check_link(parameters, controls):
+    """What is shown instead, and the sentences as they are read."""
+    instead, problems = links.check_link(parameters, controls)
+    return instead, [as_read(problem) for problem in problems]
+
+
 EVERY = [(page, name) for page, parameters in PAGES.items() for name in parameters]
 
 
@@ -121,7 +132,7 @@ def test_good_values_are_quiet_and_bad_ones_get_one_sentence(page, name):
     instead, (problem,) = check_link({name: [BAD[name]]}, PAGES[page])
     assert instead == {name: []}
     assert f"`{name}`" in problem
-    assert BAD[name] in problem
+    assert BAD[name][:QUOTED_CHARACTERS] in problem
     assert "Shown instead" in problem
 
 
@@ -142,6 +153,15 @@ def test_more_values_than_fit_are_said():
         "The link says `also` 5 times; it may say that 4 times at most. Shown instead: silu, tanh,"
         " headwise, half."
     )
+
+
+def test_what_markdown_would_read_is_escaped():
+    formula = "u*v*u" * 10_000
+    instead, (problem,) = links.check_link({"formula": [formula]}, GATES)
+    assert instead == {"formula": []}
+    assert f"`{formula[:QUOTED_CHARACTERS]}…`" in problem
+    assert problem.endswith(r"Shown instead: sigmoid\(2\*sin\(2\*u\)\*v\).")
+    assert "**" not in problem
 
 
 def test_a_parameter_that_stands_there_twice_is_no_value():

@@ -1,6 +1,7 @@
 """Is what the page of gates draws and says that which was measured?"""
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -18,17 +19,18 @@ from gating_core.theory import (
     sphere_case,
 )
 from tests.ui.held import held_in
-from tests.ui.opening import component, mistakes, open_page, report
+from tests.ui.opening import as_read, component, mistakes, open_page, report
+from ui.common.words import error_text
 from ui.gates import measured
 from ui.gates.frames import LAW_PARTS, frame_of, measured_frames
+from ui.gates.law_words import law_latex, law_sentence
 from ui.gates.picture import drawable, gate_picture, settled_by
 from ui.gates.request import GRID_SIZE, STRENGTHS, GateRequest, resolve
 from ui.gates.shipped import numbers_of, picture_file, shipped
 from ui.gates.tile_pictures import SIZE
 from ui.gates.words import (
     caption,
-    law_latex,
-    law_sentence,
+    doubt_text,
     legend_notes,
     no_gate_text,
     range_text,
@@ -323,9 +325,58 @@ def test_the_law_says_of_a_determinant_no_more_than_its_error_allows(formula, sa
 
 
 def test_bad_links_get_a_sentence_each(held):
-    app = open_page(PAGE, case="torus", radius="9", formula="__import__('os')", level="7")
+    app = open_page(PAGE, case="torus", radius="9", formula="u" * 100_000, level="7")
     assert not app.exception
     assert len(mistakes(app)) == 4
+
+
+@pytest.mark.parametrize(
+    ("formula", "said"),
+    [
+        ("u*v;u*v", "The character ';' at position 4 means nothing here"),
+        ("__import__('os')", "The character '_' at position 1 means nothing here"),
+        ("u" * 300, "The formula has 300 characters; at most 200 are allowed"),
+        ("2**u**", "The formula breaks off at position"),
+    ],
+)
+def test_of_a_bad_formula_the_page_says_what_is_wrong_wherever_it_comes_from(formula, said, held):
+    app = open_page(PAGE, case="own", formula=formula)
+    pasted = open_page(PAGE, case="own")
+    pasted.text_input[0].set_value(formula).run()
+    for each in (app, pasted):
+        assert not each.exception
+        assert not each.warning
+        assert each.text_input[0].value == formula
+        (box,) = each.error
+        assert said in as_read(box.value)
+        assert re.search(r"(?<!\\)[*_]", box.value) is None  # none is left to Markdown
+
+
+def test_the_sentence_says_the_result_and_the_explanation_its_errors():
+    """A sphere: K = 1/r², by the law and in closed form; 1/(3+uv): by the law alone."""
+    (sphere,) = measured_frames(GateRequest(), (1.0,), 31)
+    said, doubt = reading(sphere, "1/r² = 1/0.8² = "), doubt_text(sphere)
+    assert said == (
+        "**At λ = 1.00** the sheet is **positively curved**, proved on the whole chart: K = 1/r² ="
+        " 1/0.8² = 1.5625. The closed form, the law and the measured K agree at every resolved"
+        " point."
+    )
+    error = error_text(sphere.largest_error)
+    assert doubt.startswith(f"The error of K is at most {error} at each point. In the middle K is")
+    assert doubt.count("their errors there add up to") == 2
+    (saddle,) = measured_frames(GateRequest("own", formula="1/(3+u*v)"), (1.0,), 31)
+    assert ": K −" in reading(saddle, "")
+    assert "The law and the measured K agree" in reading(saddle, "")
+    apart = replace(saddle, law=replace(saddle.law, agrees=False))
+    assert "The law and the measured K **do not agree**." in reading(apart, "")
+    for text in (said, reading(saddle, ""), caption(sphere), caption(saddle)):
+        assert not re.search(r"[0-9]e-[0-9]", text)  # no error bound, of which a class asks why
+
+
+def test_what_equals_its_other_way_is_said_to_be_the_same():
+    """A constant gate: K = 0 on both ways, so that no error stands beside no difference."""
+    (flat,) = measured_frames(GateRequest("constant"), (1.0,), 31)
+    assert "K by the law and K measured are equal at every resolved point." in doubt_text(flat)
 
 
 # --- One source for legend, readout and sentence --------------------------------------------------

@@ -236,7 +236,7 @@ def test_all_folded_parts_show_what_is_measured_in_two_scenes():
     assert "**not within" not in text
 
     assert "**A sigmoid reaches it**" in text
-    assert "K, fitted less exact" in text
+    assert "K, fitted − exact" in text
     (fit,) = measured.SHAPED.cached([ShapeRequest("ellipsoid", units=4)]).values()
     assert fit_text(fit) in text
 

@@ -42,7 +42,7 @@ def draw_tiles(
         for word, tile in tiles.items():
             with st.container(key=f"tile_{key}_{word}", border=True, gap=None):
                 if tile.picture:
-                    st.image(tile.picture, width=width)
+                    st.image(tile.picture, width=width, alt=f"Picture: {tile.name}")
                 if tile.formula:
                     st.markdown(f"${tile.formula}$")
                 st.button(

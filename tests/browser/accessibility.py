@@ -1,0 +1,18 @@
+"""What axe-core, the checker of the WCAG's rules, says of a page as it is shown."""
+
+from importlib.resources import files
+
+from playwright.sync_api import Page
+
+AXE = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
+FIND = """async () => {
+  const { violations } = await axe.run({ resultTypes: ['violations'] });
+  return violations.filter(({ impact }) => ['serious', 'critical'].includes(impact))
+    .flatMap(({ id, nodes }) => nodes.map(node => `${id}: ${node.html} ${node.failureSummary}`));
+}"""
+
+
+def assert_accessible(page: Page) -> None:
+    """Axe finds nothing serious or critical, in the colours that the page has now."""
+    page.evaluate(AXE)
+    assert page.evaluate(FIND) == []

@@ -1,0 +1,56 @@
+"""The pictures of *How to read it*: of each topic the part of a page that its link shows.
+
+    python -m tests.browser.lesson_pictures [TOPIC ...]
+
+Saved where the page looks for them, in light and in dark colours.
+"""
+
+import io
+import sys
+from itertools import product
+
+from PIL import Image
+from playwright.sync_api import Browser, sync_playwright
+
+from ui.how_to_read.parts import SHADES
+from ui.how_to_read.topics import PICTURES, TOPICS
+
+from .serving import find_chromium, launch, serve
+from .visiting import open_page, settle
+
+WINDOW = {"width": 1000, "height": 900}  # narrow, so that its words can be read
+WIDTH, QUALITY = 560, 70  # pixels, of 100
+PARTS = {  # what is taken; elsewhere the linked view's pictures
+    "bend": ".gc-scene", "numbers": ".gc-columns", "depth": "[data-testid=stPlotlyChart]",
+    "claims": "[data-testid=stPlotlyChart]", "experts": ".gc-tree-plot", "limits": ".gc-scene",
+}  # fmt: skip
+
+
+def photograph(browser: Browser, url: str, topic: str, shade: str) -> None:
+    """Save the picture of one topic."""
+    with open_page(browser, viewport=WINDOW, color_scheme=shade) as page:
+        page.goto(f"{url}/{TOPICS[topic].address.removeprefix('.')}")
+        part = page.locator(PARTS.get(topic, ".gc-columns")).first
+        part.wait_for()
+        page.wait_for_load_state("networkidle")
+        settle(page)
+        picture = Image.open(io.BytesIO(part.screenshot())).convert("RGB")
+    height = round(picture.height * WIDTH / picture.width)
+    file = PICTURES / f"{topic}_{shade}.webp"
+    picture.resize((WIDTH, height), Image.Resampling.LANCZOS).save(file, quality=QUALITY, method=6)
+    print(file, file.stat().st_size, flush=True)
+
+
+def main() -> None:
+    chromium = find_chromium()
+    if chromium is None:
+        sys.exit("Pictures need `chromium` on the PATH.")
+    topics = sys.argv[1:] or [name for name, topic in TOPICS.items() if topic.page]
+    PICTURES.mkdir(exist_ok=True)
+    with sync_playwright() as playwright, launch(playwright, chromium) as browser, serve() as app:
+        for topic, shade in product(topics, SHADES):
+            photograph(browser, app.url, topic, shade)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,66 @@
+"""Does the page of texts name every topic, and does each picture lead to what it shows?"""
+
+import pytest
+from PIL import Image
+
+from tests.browser.addresses import PAGES as ADDRESSES
+from tests.ui.opening import ROOT, open_page
+from ui.common.lessons import section, sections
+from ui.common.links import check_link
+from ui.common.page import CURVATURE, PAGES
+from ui.how_to_read.parts import SHADES
+from ui.how_to_read.topics import PICTURES, TOPICS
+
+PAGE = "pages/9_How_to_read.py"
+WITH_PICTURE = [name for name, topic in TOPICS.items() if topic.page]
+MOST_BYTES = 400_000  # of all pictures
+
+
+def test_every_topic_stands_in_the_contents_and_has_its_text_and_picture():
+    app = open_page(PAGE)
+    assert not app.exception
+    contents, *texts = [each.value for each in app.markdown]
+    assert texts == [section("how_to_read", name) for name in TOPICS]
+    assert [each.proto.anchor for each in app.header] == [*TOPICS]
+    for name, topic in TOPICS.items():
+        assert f"[{topic.heading}](#{name})" in contents
+    pictures = [image.proto for image in app.get("image")]
+    assert [each.link for each in pictures] == [TOPICS[name].address for name in WITH_PICTURE]
+    assert [each.imgs[0].alt for each in pictures] == [
+        f"Picture: {TOPICS[name].alt}" for name in WITH_PICTURE
+    ]
+
+
+def test_topics_and_texts_are_the_same():
+    assert list(sections("how_to_read")) == list(TOPICS)
+    titles = {topic.page for topic in TOPICS.values()}
+    assert {title for title, page in PAGES.items() if page.group == CURVATURE} <= titles
+
+
+@pytest.mark.parametrize("name", WITH_PICTURE)
+def test_a_picture_leads_to_a_state_that_its_page_understands(name):
+    topic = TOPICS[name]
+    assert PAGES[topic.page].path == topic.file
+    assert (ROOT / topic.file).exists()
+    path = topic.address.partition("?")[0].removeprefix(".")
+    table, _ = ADDRESSES[path]
+    link = {key: [value] for key, value in topic.query.items()}
+    assert set(link) <= set(table)
+    assert check_link(link, table) == ({}, [])
+
+
+def test_pictures_are_there_in_both_colours_and_are_small():
+    files = {f"{name}_{shade}.webp" for name in WITH_PICTURE for shade in SHADES}
+    assert {path.name for path in PICTURES.iterdir()} == files
+    assert sum(path.stat().st_size for path in PICTURES.iterdir()) <= MOST_BYTES
+    for name in files:
+        with Image.open(PICTURES / name) as picture:
+            assert picture.width >= 500
+
+
+def test_what_it_says_of_the_shown_seed_is_what_is_done():
+    """`typical_member` looks at new points, best and worst at training points."""
+    text = " ".join(section("how_to_read", "boundary").split())
+    assert "*Best* and *worst* are chosen by accuracy on the training points" in text
+    assert "*Typical*" in text
+    assert "it is chosen on new points" in text

@@ -1,0 +1,1 @@
+"""How to read it: what the other pages draw and measure, and what they do not say."""
