@@ -44,6 +44,7 @@ MAY_IMPORT = {  # rooms of the core, besides themselves
     "theory": GROUND | {"attention", "jets", "geometry"},
     "experts": GROUND | {"attention", "tasks", "training", "experiments", "export", "claims"},
     "export": GROUND | {"attention", "tasks", "training"},
+    "language": GROUND | {"attention", "export"},
     "experiments": GROUND | {"attention", "tasks", "training", "jets", "geometry", "export"},
     "claims": GROUND | {"attention", "tasks", "training", "jets", "geometry", "experiments"},
 }
