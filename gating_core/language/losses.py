@@ -5,7 +5,7 @@ Shapes: B texts, T characters that are read (the context), V characters that the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -46,12 +46,15 @@ def row_losses(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
 
 @torch.no_grad()
 def text_losses(
-    model: LanguageModel, texts: Sequence[str], strength: float = 1.0
+    model: LanguageModel, texts: Sequence[str], strength: float = 1.0, cut: Collection[int] = ()
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """(B,) and (B,) float64: the summed loss of each text, and how many characters it has."""
+    """(B,) and (B,) float64: the summed loss of each text, and how many characters it has.
+
+    ``strength`` dials the gates, ``cut`` takes attention out of MLPs (see `LanguageModel`).
+    """
     rows = rows_of(texts, model.config.context)
     parts = [
-        row_losses(model(rows.read[part], strength=strength), rows.targets[part])
+        row_losses(model(rows.read[part], strength=strength, cut=cut), rows.targets[part])
         for part in torch.arange(len(texts)).split(TEXTS_AT_ONCE)
     ]
     sums = torch.where(rows.counted, torch.cat(parts).double(), 0.0).sum(-1)

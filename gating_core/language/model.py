@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from typing import cast
 
 import torch
 from torch import nn
@@ -116,11 +117,20 @@ class LanguageModel(nn.Module):
         for more characters than the context holds.
         """
         start = 0 if cache is None else cache.length
+        stream = self.embedded(numbers, start)
+        return self.logits(self.run(stream, strength, cache, records, cut))
+
+    @property
+    def layers(self) -> list[Block]:
+        """The blocks, first to last."""
+        return cast(list[Block], list(self.blocks))
+
+    def embedded(self, numbers: torch.Tensor, start: int = 0) -> torch.Tensor:
+        """(B, T, D): what the first block reads of ``numbers`` (B, T), ``start`` places on."""
         stop = start + numbers.shape[-1]
         if stop > self.config.context:
             raise ValueError(f"{stop} characters; the model reads at most {self.config.context}")
-        states = self.embed(numbers) + self.embed_position.weight[start:stop]
-        return self.logits(self.run(states, strength, cache, records, cut))
+        return self.embed(numbers) + self.embed_position.weight[start:stop]
 
     def run(
         self,
@@ -135,8 +145,7 @@ class LanguageModel(nn.Module):
             cache.layers = cache.layers or [LayerCache() for _ in self.blocks]
             cache.length += stream.shape[-2]
         first = None
-        for layer, block in enumerate(self.blocks):
-            assert isinstance(block, Block)  # a ModuleList does not say what is in it
+        for layer, block in enumerate(self.layers):
             kept: list[AttentionRecord] | None = None if records is None else []
             own = block.attention(
                 block.norm_attention(stream),

@@ -31,9 +31,9 @@ MOMENTS = ("exp_avg", "exp_avg_sq")  # AdamW's names for what it remembers of ea
 class Recipe:
     """How a model is trained: AdamW, a linear warm-up, then half a cosine down to zero."""
 
-    steps: int = 2000
-    batch: int = 16  # B
-    learning_rate: float = 3e-3
+    steps: int = 4000
+    batch: int = 8  # B
+    learning_rate: float = 4e-3
     warmup: int = 100  # steps
     weight_decay: float = 0.1  # of matrices; gains and biases have none
     betas: tuple[float, float] = (0.9, 0.95)

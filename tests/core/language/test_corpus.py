@@ -13,10 +13,10 @@ from gating_core.language.corpus import (
 )
 
 MARKED = """\
-<title type="psalm">A Psalm.</title> <lg sID="g1"/> <l sID="g2"/>Psalms 3:1: <w savlm="H1">Yahweh</w>, \
-<w savlm="H2">how</w><w savlm="H3">my</w> foes!<l eID="g2"/><l sID="g3"/>Many rise,<w savlm="H4">up</w>.
+<title type="psalm">A Psalm.</title> <lg sID="g1"/> <l sID="g2"/>Psalms 3:1: <w s="H1">Yahweh</w>, \
+<w s="H2">how</w><w s="H3">my</w> foes!<l eID="g2"/><l sID="g3"/>Many rise,<w s="H4">up</w>.
 and on the next line
-I John 1:2: <w savlm="G5">only born</w>Son “<w>here</w>”
+I John 1:2: <w s="G5">only born</w>Son “<w>here</w>”
 (engWEB2015eb)
 """
 

@@ -48,7 +48,7 @@ def test_writing_ends_where_the_context_is_full_or_at_a_break(model):
     assert min(lengths) < 4
     with pytest.raises(ValueError, match="text contains '7'"):
         written(model, "7", 0)
-    assert BREAK == CHARACTERS[0]
+    assert CHARACTERS[0] == BREAK
 
 
 def test_temperature_sharpens_and_at_zero_the_largest_takes_all():
