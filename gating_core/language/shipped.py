@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -18,6 +17,7 @@ from gating_core.export.weights import tensor_file, tensors_and_metadata
 from gating_core.language.config import ModelConfig
 from gating_core.language.corpus import ROOT
 from gating_core.language.model import LanguageModel
+from gating_core.language.training import Recipe
 
 FOLDER = ROOT / "assets" / "models"
 SEEDS = (0, 1, 2)
@@ -40,7 +40,7 @@ class Card:
     seed: int
     verses: int  # trained on, in each language
     characters: int  # in all verses that are trained on
-    recipe: dict[str, Any]
+    recipe: Recipe
     losses: dict[str, float]  # nats a character on the shipped verses, by language and "both"
     seconds: float  # of processor time
 
@@ -84,6 +84,9 @@ def load_model(name: str, seed: int, folder: Path = FOLDER) -> tuple[LanguageMod
         weights, about = tensors_and_metadata(path.read_bytes())
         fields = about["config"]
         gate = None if fields["gate"] is None else GateConfig(**fields["gate"])
-        return model_of(weights, ModelConfig(**fields | {"gate": gate})), Card(**about["card"])
+        card = about["card"]
+        recipe = Recipe(**card["recipe"] | {"betas": tuple(card["recipe"]["betas"])})
+        model = model_of(weights, ModelConfig(**fields | {"gate": gate}))
+        return model, Card(**card | {"recipe": recipe})
     except (OSError, KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{path.name} holds no language model: {error}") from error

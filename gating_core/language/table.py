@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import asdict
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -34,9 +33,16 @@ def train_table() -> None:
     """Train all rows of the table that have no file, all of one seed before the next."""
     rows = [(name, seed) for seed in SEEDS for name in MODELS]
     missing = [row for row in rows if not model_path(*row).exists()]
-    with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool:
+    with ProcessPoolExecutor(os.cpu_count(), get_context("spawn"), settle) as pool:
         for done in as_completed([pool.submit(train_row, *row) for row in missing]):
             done.result()
+
+
+def settle() -> None:
+    """Prepare a process that trains: each core has a model of its own."""
+    torch.set_num_threads(1)
+    torch.set_flush_denormal(True)
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
 
 
 def train_row(
@@ -48,9 +54,6 @@ def train_row(
     folder: Path = FOLDER,
 ) -> Card:
     """Train one row of the table from its checkpoint on, and write its file."""
-    torch.set_num_threads(1)  # each core has a model of its own
-    torch.set_flush_denormal(True)
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
     verses, recipe = read_verses(corpus), recipe or Recipe()
     text = TrainingText.of(verses)
     training = Training(MODELS[name], seed, recipe, text)
@@ -68,7 +71,7 @@ def train_row(
         seed,
         verses=sum(not verse.held_out for verse in verses),
         characters=len(text.numbers),
-        recipe=asdict(recipe),
+        recipe=recipe,
         losses=excerpt_losses(model_of(weights, MODELS[name])),
         seconds=training.seconds,
     )

@@ -8,6 +8,7 @@ import torch
 
 from gating_core.attention import GateConfig
 from gating_core.language import (
+    MODELS,
     LanguageModel,
     ModelConfig,
     Recipe,
@@ -19,9 +20,19 @@ from gating_core.language import (
     mean_loss,
     read_excerpt,
     rows_of,
+    shipped,
+    table,
     text_losses,
 )
-from gating_core.language.shipped import Card, half_precision, load_model, model_file, model_path
+from gating_core.language.corpus import write_verses
+from gating_core.language.shipped import (
+    FOLDER,
+    Card,
+    half_precision,
+    load_model,
+    model_file,
+    model_path,
+)
 
 TINY = ModelConfig(depth=2, width=8, heads=2, context=16, gate=GateConfig(), wiring="fal")
 SHORT = Recipe(steps=12, batch=4, warmup=3)
@@ -112,7 +123,7 @@ def test_losses_are_the_mean_over_the_characters_of_each_text():
 
 
 def test_a_shipped_model_comes_back_in_half_precision_with_its_card(tmp_path):
-    model, card = LanguageModel(TINY, 5), Card("none", 5, 10, 100, {}, {"both": 1.0}, 2.0)
+    model, card = LanguageModel(TINY, 5), Card("none", 5, 10, 100, SHORT, {"both": 1.0}, 2.0)
     path = model_path("none", 5, tmp_path)
     path.write_bytes(model_file(half_precision(model), TINY, card))
     loaded, told = load_model("none", 5, tmp_path)
@@ -127,3 +138,56 @@ def test_a_shipped_model_comes_back_in_half_precision_with_its_card(tmp_path):
             load_model("none", 5, tmp_path)
     with pytest.raises(ValueError, match=r"none-6\.safetensors holds no language model"):
         load_model("none", 6, tmp_path)
+
+
+class Killed(BaseException):
+    pass
+
+
+def test_a_row_of_the_table_goes_on_after_a_kill_and_writes_the_same_file(tmp_path, monkeypatch):
+    verses = [replace(verse, reference=f"Job 1:{n}") for n, verse in enumerate(read_excerpt())]
+    write_verses(verses, tmp_path / "corpus.tsv")
+    monkeypatch.setattr(table, "STEPS_BETWEEN", 2)
+    monkeypatch.setattr(table, "read_excerpt", lambda: verses[:3])
+
+    def train(name):
+        recipe, folder = Recipe(steps=4, batch=2), tmp_path / name
+        return table.train_row("g2", 1, recipe, tmp_path / "corpus.tsv", folder / "build", folder)
+
+    whole = train("whole")
+    advance, taken = Training.advance, []
+
+    def killed_at_three(training, steps):
+        for loss in advance(training, steps):
+            taken.append(training.step)
+            if len(taken) == 3:
+                raise Killed
+            yield loss
+
+    monkeypatch.setattr(Training, "advance", killed_at_three)
+    with pytest.raises(Killed):
+        train("killed")
+    resumed = train("killed")
+    assert taken == [1, 2, 3, 3, 4]
+    model, card = load_model("g2", 1, tmp_path / "killed")
+    assert card == resumed == replace(whole, seconds=resumed.seconds)
+    assert all(
+        torch.equal(weight, model.get_parameter(name))
+        for name, weight in load_model("g2", 1, tmp_path / "whole")[0].named_parameters()
+    )
+    assert card.losses == pytest.approx(table.excerpt_losses(model), abs=1e-6)
+    assert card.verses == sum(not verse.held_out for verse in verses)
+
+
+@pytest.mark.parametrize(("name", "seed"), shipped())
+def test_a_shipped_model_has_the_loss_that_its_card_tells(name, seed):
+    model, card = load_model(name, seed)
+    assert (model.config, card.name, card.seed) == (MODELS[name], name, seed)
+    texts = [verse.english for verse in read_excerpt()]
+    assert mean_loss(model, texts) == pytest.approx(card.losses["english"], abs=1e-4)
+
+
+def test_all_shipped_models_read_the_same_and_are_small():
+    cards = [load_model(*row)[1] for row in shipped()]
+    assert len({(card.verses, card.characters, card.recipe) for card in cards}) <= 1
+    assert sum(path.stat().st_size for path in FOLDER.glob("*.safetensors")) < 30e6
