@@ -45,6 +45,7 @@ MAY_IMPORT = {  # rooms of the core, besides themselves
     "experts": GROUND | {"attention", "tasks", "training", "experiments", "export", "claims"},
     "export": GROUND | {"attention", "tasks", "training"},
     "language": GROUND | {"attention", "export"},
+    "at_work": GROUND | {"attention", "language"},
     "experiments": GROUND | {"attention", "tasks", "training", "jets", "geometry", "export"},
     "claims": GROUND | {"attention", "tasks", "training", "jets", "geometry", "experiments"},
 }

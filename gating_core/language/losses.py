@@ -40,7 +40,7 @@ def rows_of(texts: Sequence[str], context: int) -> Rows:
 def row_losses(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
     """(B, T): minus the log probability of each target (B, T) under ``logits`` (B, T, V)."""
     return functional.cross_entropy(
-        logits.flatten(0, -2), targets.flatten(), reduction="none"
+        logits.flatten(0, -2), targets.reshape(-1), reduction="none"
     ).view_as(targets)
 
 

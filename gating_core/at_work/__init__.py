@@ -1,0 +1,68 @@
+"""What gates do in models at work: sinks, rank, sparse gates, calibration, wiring."""
+
+from gating_core.at_work.bigram_backcopy import (
+    KINDS,
+    ToyRequest,
+    ToyResult,
+    ToyTraining,
+    draw_texts,
+)
+from gating_core.at_work.calibration import (
+    BINS,
+    Reliability,
+    ResampledReliability,
+    bootstrap_reliability,
+    classwise_error,
+    equal_mass_bins,
+    reliability,
+)
+from gating_core.at_work.entropies import attention_entropies, prediction_entropies
+from gating_core.at_work.gate_statistics import SHUT, histogram, means_by_character, shut_shares
+from gating_core.at_work.links import attention_gradients, link_costs
+from gating_core.at_work.rank import (
+    effective_rank,
+    gated_map_singular_values,
+    map_singular_values,
+    output_singular_values,
+    value_output_maps,
+)
+from gating_core.at_work.sinks import (
+    EPSILON,
+    first_shares,
+    first_value_ratios,
+    importances,
+    sink_share,
+)
+
+__all__ = [
+    "BINS",
+    "EPSILON",
+    "KINDS",
+    "SHUT",
+    "Reliability",
+    "ResampledReliability",
+    "ToyRequest",
+    "ToyResult",
+    "ToyTraining",
+    "attention_entropies",
+    "attention_gradients",
+    "bootstrap_reliability",
+    "classwise_error",
+    "draw_texts",
+    "effective_rank",
+    "equal_mass_bins",
+    "first_shares",
+    "first_value_ratios",
+    "gated_map_singular_values",
+    "histogram",
+    "importances",
+    "link_costs",
+    "map_singular_values",
+    "means_by_character",
+    "output_singular_values",
+    "prediction_entropies",
+    "reliability",
+    "shut_shares",
+    "sink_share",
+    "value_output_maps",
+]
