@@ -106,7 +106,7 @@ class Attention(nn.Module):
             mixed = mixed * factors
         output = self.project(mixed.transpose(-3, -2).flatten(-2))
         if records is not None:
-            if at_values and cache is None:
+            if at_values:
                 ungated = weights @ plain
             records.append(
                 AttentionRecord(

@@ -114,7 +114,7 @@ class LanguageModel(nn.Module):
         ``strength`` (0 to 1) dials the gates: at 0 they are left out, bit for bit. A ``cache``
         holds what was read before, and is extended. ``records`` receive one `BlockRecord` a block.
         The MLPs of the blocks ``cut`` (0 is the first) read no attention outputs. ``ValueError``
-        for more characters than the context holds.
+        for more characters than the context holds, and for records with a cache.
         """
         start = 0 if cache is None else cache.length
         stream = self.embedded(numbers, start)
@@ -141,22 +141,24 @@ class LanguageModel(nn.Module):
         cut: Collection[int] = (),
     ) -> torch.Tensor:
         """(B, T, D): the residual stream after all blocks, from embedded characters (B, T, D)."""
+        if cache is not None and records is not None:
+            raise ValueError("a cache holds no records; records are made of whole texts")
         if cache is not None:
             cache.layers = cache.layers or [LayerCache() for _ in self.blocks]
             cache.length += stream.shape[-2]
         first = None
         for layer, block in enumerate(self.layers):
-            kept: list[AttentionRecord] | None = None if records is None else []
+            kept: list[AttentionRecord] = []
             own = block.attention(
                 block.norm_attention(stream),
                 strength,
                 None if cache is None else cache.layers[layer],
-                kept,
+                None if records is None else kept,
             )
             read = block.mlp_input(stream, own, first, layer in cut)
             stream = stream + own + block.mlp(read)
             first = own if layer == 0 else first
-            if records is not None and kept is not None:
+            if records is not None:
                 records.append(BlockRecord(kept[0], read, stream))
         return stream
 

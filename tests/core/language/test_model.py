@@ -192,6 +192,8 @@ def test_with_a_cache_the_logits_are_the_same(gate, attention):
     assert cache.length == TEXT.shape[1]
     with pytest.raises(ValueError, match="13 characters; the model reads at most 10"):
         model(TEXT[:, :3], cache=cache)
+    with pytest.raises(ValueError, match="records are made of whole texts"):
+        model(TEXT, cache=Cache(), records=[])
 
 
 def test_models_of_one_seed_share_the_weights_that_they_have_in_common():
