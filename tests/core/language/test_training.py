@@ -1,6 +1,7 @@
 """Training: the same bits after a kill, the same data for all, and losses counted by hand."""
 
 import math
+from concurrent.futures import Future
 from dataclasses import replace
 
 import pytest
@@ -177,6 +178,35 @@ def test_a_row_of_the_table_goes_on_after_a_kill_and_writes_the_same_file(tmp_pa
     )
     assert card.losses == pytest.approx(table.excerpt_losses(model), abs=1e-6)
     assert card.verses == sum(not verse.held_out for verse in verses)
+
+
+class Recorder:
+    """Stands for a pool of processes, and does nothing."""
+
+    def __init__(self, *_):
+        self.rows = []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def submit(self, _, *row):
+        self.rows.append(row)
+        done = Future()
+        done.set_result(None)
+        return done
+
+
+def test_rows_are_trained_seed_by_seed_and_those_with_files_are_left_alone(monkeypatch, tmp_path):
+    monkeypatch.setattr(table, "model_path", lambda name, seed: tmp_path / f"{name}-{seed}")
+    monkeypatch.setattr(table, "ProcessPoolExecutor", lambda *_: pool)
+    (tmp_path / "g2-1").touch()
+    pool = Recorder()
+    table.train_table()
+    assert pool.rows == [(name, seed) for seed in (0, 1, 2) for name in MODELS
+                         if (name, seed) != ("g2", 1)]  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "seed"), shipped())
