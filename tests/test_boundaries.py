@@ -15,6 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 from gating_core.experiments.specimen import COLOURINGS
 from tests.each import each
+from ui.at_work.controls import AT_WORK
 from ui.claims.controls import CLAIMED
 from ui.common.lessons import sections
 from ui.common.page import PAGES as TITLES
@@ -57,7 +58,8 @@ UI_MAY_IMPORT = {  # rooms of the interface, besides themselves; a page's room i
     "work": {"limits"},
     "common": {"components", "work", "limits", "foreign"},
 }
-PAGES = {"claims", "depth", "experts", "gates", "landing", "manifold", "decision_boundary"}
+PAGES = {"at_work", "claims", "decision_boundary", "depth", "experts", "gates", "landing",
+         "manifold"}  # fmt: skip
 PURE = ("chart.py", "picture.py", "replay.py", "request.py", "words.py")  # without Streamlit
 FACES = ("gating_core", *(f"gating_core.{room}" for room in MAY_IMPORT),
          "gating_core.experiments.comparison", "gating_core.experiments.depth",
@@ -312,11 +314,12 @@ STATES = {  # links that show all of a page's controls between them
         dict(picture="How many data does it take?"),
         dict(picture="And in training?"),
     ),
+    "pages/7_At_work.py": ({},),
     "pages/9_How_to_read.py": ({},),
 }
 TABLES = {"Flat or curved?": LANDING, "Manifold": MANIFOLD, "Decision boundary": DECISION_BOUNDARY,
           "Which gates curve?": GATES, "Depth": DEPTH, "Claims": CLAIMED,
-          "Experts": EXPERTS}  # fmt: skip
+          "Experts": EXPERTS, "At work": AT_WORK}  # fmt: skip
 SECONDS = 60
 
 

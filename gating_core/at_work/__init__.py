@@ -19,12 +19,21 @@ from gating_core.at_work.calibration import (
 from gating_core.at_work.entropies import attention_entropies, prediction_entropies
 from gating_core.at_work.gate_statistics import SHUT, histogram, means_by_character, shut_shares
 from gating_core.at_work.links import attention_gradients, link_costs
+from gating_core.at_work.measured import load_measured, measure
+from gating_core.at_work.measurements import STRENGTHS
 from gating_core.at_work.rank import (
     effective_rank,
     gated_map_singular_values,
     map_singular_values,
     output_singular_values,
     value_output_maps,
+)
+from gating_core.at_work.reading import (
+    Reading,
+    WriteRequest,
+    probabilities_after,
+    read_text,
+    write_on,
 )
 from gating_core.at_work.sinks import (
     EPSILON,
@@ -33,17 +42,22 @@ from gating_core.at_work.sinks import (
     importances,
     sink_share,
 )
+from gating_core.at_work.toy import ToyRun, load_toy, train_toy
 
 __all__ = [
     "BINS",
     "EPSILON",
     "KINDS",
     "SHUT",
+    "STRENGTHS",
+    "Reading",
     "Reliability",
     "ResampledReliability",
     "ToyRequest",
     "ToyResult",
+    "ToyRun",
     "ToyTraining",
+    "WriteRequest",
     "attention_entropies",
     "attention_gradients",
     "bootstrap_reliability",
@@ -57,12 +71,19 @@ __all__ = [
     "histogram",
     "importances",
     "link_costs",
+    "load_measured",
+    "load_toy",
     "map_singular_values",
     "means_by_character",
+    "measure",
     "output_singular_values",
     "prediction_entropies",
+    "probabilities_after",
+    "read_text",
     "reliability",
     "shut_shares",
     "sink_share",
+    "train_toy",
     "value_output_maps",
+    "write_on",
 ]

@@ -1,5 +1,6 @@
 """Addresses of all pages: in the first state, with everything unfolded, and in other states."""
 
+from ui.at_work.controls import AT_WORK
 from ui.claims.controls import CLAIMED
 from ui.common.control_table import Controls
 from ui.common.controls import Fold
@@ -48,6 +49,7 @@ PAGES: dict[str, tuple[Controls, tuple[str, ...]]] = {
          "picture=And+in+training%3F", "gate_at=G3", "gate_at=G5&gate_per=head",
          "gate_at=no+gate", "channels=8&head_count=4&tokens=6"),
     ),
+    "At_work": (AT_WORK, ("gated_at=G2%2C+per+channel", "typed=To+be%2C+or+not+to+be%3F")),
     "How_to_read": ({}, ()),
 }  # fmt: skip
 
