@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -35,6 +36,7 @@ class ToyRun:
     copied: np.ndarray
     loss_elsewhere: np.ndarray
     letters: np.ndarray  # (S, T) of one text
+    triggers: np.ndarray  # (S, V) bool
     weights: np.ndarray  # (K, S, T, T) for it, after the last step
 
     @property
@@ -47,18 +49,19 @@ def train_toy(request: ToyRequest) -> Iterator[ToyRun]:
     """Train the layers, and yield the run so far after every few steps."""
     training, results = ToyTraining(request), list[ToyResult]()
     results.append(training.measure())
-    yield _run(request, results)
+    yield _run(training, results)
     for step in training.advance(request.steps):
         if step % STEPS_BETWEEN == 0 or step == request.steps:
             results.append(training.measure())
-            yield _run(request, results)
+            yield _run(training, results)
 
 
-def _run(request: ToyRequest, results: list[ToyResult]) -> ToyRun:
+def _run(training: ToyTraining, results: list[ToyResult]) -> ToyRun:
     series = {name: np.stack([getattr(one, name).numpy() for one in results]) for name in SERIES}
     last = results[-1]
-    return ToyRun(request, np.array([one.step for one in results]), **series,
-                  letters=last.letters.numpy(), weights=last.weights.numpy())  # fmt: skip
+    return ToyRun(training.request, np.array([one.step for one in results]), **series,
+                  letters=last.letters.numpy(), triggers=training.test.triggers.numpy(),
+                  weights=last.weights.numpy())  # fmt: skip
 
 
 def save_toy(run: ToyRun, path: Path = TOY) -> None:
@@ -72,6 +75,7 @@ def save_toy(run: ToyRun, path: Path = TOY) -> None:
 def load_toy(path: Path = TOY) -> ToyRun:
     """The run that is shipped."""
     arrays, about = tensors_and_metadata(path.read_bytes())
-    given = {name: tuple(x) if isinstance(x, list) else x for name, x in about["request"].items()}
+    given: dict[str, Any] = about["request"]
+    given |= {name: tuple(given[name]) for name in ("kinds", "seeds")}
     arrays["weights"] = arrays["weights"].astype(np.float32)
     return ToyRun(ToyRequest(**given), **arrays)

@@ -49,7 +49,11 @@ PAGES: dict[str, tuple[Controls, tuple[str, ...]]] = {
          "picture=And+in+training%3F", "gate_at=G3", "gate_at=G5&gate_per=head",
          "gate_at=no+gate", "channels=8&head_count=4&tokens=6"),
     ),
-    "At_work": (AT_WORK, ("gated_at=G2%2C+per+channel", "typed=To+be%2C+or+not+to+be%3F")),
+    "At_work": (
+        AT_WORK,
+        ("specimen=a+toy", "tab_at_work=Sparse+gates", "tab_at_work=Write&dial=0.5",
+         "seen_head=2.3&tongue=Spanish&gated_at=G1%2C+per+head"),
+    ),
     "How_to_read": ({}, ()),
 }  # fmt: skip
 

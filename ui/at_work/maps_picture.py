@@ -5,19 +5,21 @@ Shapes: L layers, H heads, T characters.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
 from ui.drawing import palette
+from ui.drawing.panels import subplot
 from ui.foreign import in_plot
 
 HEIGHT_PIXELS = 400
 PER_THOUSAND = 1000  # weights are sent as whole numbers of two bytes
 HIDDEN = 0  # what no query sees; the least weight that is drawn is 1
 BREAK_SIGN, SPACE_SIGN = "¶", "␣"
+TICKS = (0.01, 0.1, 0.3, 0.6, 1.0)  # weights named beside the scale
 LABELLED = 90  # characters at most beside which each has its sign
 # By the square root of the weight: most weights are small.
 SCALE = [
@@ -31,64 +33,60 @@ def sign(character: str) -> str:
     return {"\n": BREAK_SIGN, " ": SPACE_SIGN}.get(character, in_plot(character))
 
 
-def map_chart(maps: dict[str, np.ndarray], text: Sequence[str], height: int = HEIGHT_PIXELS,
-              names: tuple[str, str] = ("layer", "head")) -> go.Figure:  # fmt: skip
-    """Draw the weights (L, H, T, T) of models by title, side by side on one colour scale.
+def map_chart(
+    maps: Mapping[str, np.ndarray],
+    text: Sequence[str],
+    across: int = 2,
+    height: int = HEIGHT_PIXELS,
+) -> go.Figure:
+    """Draw the weights (L, H, T, T) of models by title, ``across`` in a row, on one colour scale.
 
     Rows of a map are the characters that look, columns those that are looked at.
     """
     signs = [sign(character) for character in text]
     traces: list[dict[str, Any]] = []
-    layout: dict[str, Any] = {"height": height, "margin": {"l": 46, "r": 8, "t": 44, "b": 8},
-                              "annotations": []}  # fmt: skip
-    width = 1 / len(maps)
+    layout: dict[str, Any] = {}
+    notes: list[dict[str, Any]] = []
+    down = -(-len(maps) // across)
     for place, (title, weights) in enumerate(maps.items()):
         tiles, step = tiled(weights)
-        number = place + 1 if place else ""
-        rows, columns = (np.arange(count) * step for count in weights.shape[:2])
+        x, y = subplot(place).values()
+        starts = [np.arange(count) * step for count in weights.shape[:2]]
+        several = weights.shape[:2] != (1, 1)
         traces.append({
-            "type": "heatmap", "z": tiles, "coloraxis": "coloraxis",
-            "xaxis": f"x{number}", "yaxis": f"y{number}",
-            "hovertemplate": "“%{y}” looks at “%{x}”<br>%{z} ‰ of its weight<extra>"
-            f"{title}</extra>",
+            "type": "heatmap", "z": tiles, "coloraxis": "coloraxis", "xaxis": x, "yaxis": y,
+            "hovertemplate": "“%{y}” looks at “%{x}”<br>%{z} ‰ of its weight"
+            f"<extra>{title}</extra>",
         })  # fmt: skip
-        single = weights.shape[:2] == (1, 1)
-        shown = single and len(signs) <= LABELLED
-        for axis, starts, count in (("xaxis", columns, tiles.shape[1]),
-                                    ("yaxis", rows, tiles.shape[0])):  # fmt: skip
-            layout[f"{axis}{number}"] = {
-                "tickvals": (starts[:, None] + np.arange(len(signs))).ravel(),
-                "ticktext": signs * len(starts), "showticklabels": shown, "ticks": "",
-                "tickfont": {"size": 9}, "tickangle": 0, "showgrid": False, "zeroline": False,
-                "range": [-0.5, count - 0.5],
+        row, column = divmod(place, across)
+        domains = _domain(column, across, 0.04), _domain(down - 1 - row, down, 0.12)
+        for axis, begins, count, domain, other in (
+            (x, starts[1], tiles.shape[1], domains[0], y),
+            (y, starts[0], tiles.shape[0], domains[1], x),
+        ):
+            layout[f"{axis[0]}axis{axis[1:]}"] = {
+                "tickvals": (begins[:, None] + np.arange(len(signs))).ravel(),
+                "ticktext": signs * len(begins), "ticks": "", "tickangle": 0,
+                "showticklabels": not several and len(signs) <= LABELLED,
+                "tickfont": {"size": 9}, "showgrid": False, "zeroline": False,
+                "range": [-0.5, count - 0.5] if axis is x else [count - 0.5, -0.5],
+                "domain": domain, "anchor": other, "constrain": "domain",
+                **({} if axis is x else {"scaleanchor": x}),
             }  # fmt: skip
-        layout[f"xaxis{number}"] |= {
-            "domain": [place * width + (0.02 if place else 0), (place + 1) * width - 0.02],
-            "anchor": f"y{number}", "constrain": "domain",
-        }  # fmt: skip
-        layout[f"yaxis{number}"] |= {
-            "range": [tiles.shape[0] - 0.5, -0.5], "scaleanchor": f"x{number}",
-            "anchor": f"x{number}", "constrain": "domain",
-        }  # fmt: skip
-        layout["annotations"].append(
-            _text(title, f"x{number} domain", f"y{number} domain", 0.5, 1, yshift=20, size=14)
-        )
-        if not single:
-            layout["annotations"] += [
-                _text(f"{names[1]} {head + 1}", f"x{number}", f"y{number} domain",
-                      start + len(signs) / 2, 1, yshift=3)
-                for head, start in enumerate(columns)
-            ] + [
-                _text(f"{names[0]} {layer + 1}", f"x{number} domain", f"y{number}", 0,
-                      start + len(signs) / 2, xshift=-9, textangle=-90)
-                for layer, start in enumerate(rows) if len(rows) > 1
-            ]  # fmt: skip
-    layout["coloraxis"] = {
-        "colorscale": SCALE, "cmin": 0, "cmax": PER_THOUSAND,
-        "colorbar": {"thickness": 12, "tickvals": [10, 100, 300, 600, 1000],
-                     "ticktext": ["1 %", "10 %", "30 %", "60 %", "100 %"],
-                     "title": {"text": "weight"}},
-    }  # fmt: skip
+        notes.append(_text(title, f"{x} domain", f"{y} domain", 0.5, 1, 20 if several else 4, 14))
+        if several:
+            middle = len(signs) / 2
+            notes += [_text(f"head {n + 1}", x, f"{y} domain", at + middle, 1, 3)
+                      for n, at in enumerate(starts[1])]  # fmt: skip
+            notes += [{**_text(f"layer {n + 1}", f"{x} domain", y, 0, at + middle, 0),
+                       "xanchor": "right", "yanchor": "middle", "textangle": -90}
+                      for n, at in enumerate(starts[0])]  # fmt: skip
+    scale = {"colorscale": SCALE, "cmin": 0, "cmax": PER_THOUSAND, "colorbar": {
+        "thickness": 12, "title": {"text": "weight"}, "tickvals": [PER_THOUSAND * x for x in TICKS],
+        "ticktext": [f"{x:.0%}" for x in TICKS],
+    }}  # fmt: skip
+    layout |= {"height": height, "margin": {"l": 20, "r": 8, "t": 44, "b": 8},
+               "annotations": notes, "coloraxis": scale}  # fmt: skip
     return go.Figure({"data": traces, "layout": layout})
 
 
@@ -110,13 +108,16 @@ def tiled(weights: np.ndarray) -> tuple[np.ndarray, int]:
     return picture, step
 
 
-def _text(text: str, xref: str, yref: str, x: float, y: float, *, xshift: float = 0,
-          yshift: float = 0, size: float = 11, **more: Any) -> dict[str, Any]:  # fmt: skip
-    anchors = (
-        {"xanchor": "center", "yanchor": "bottom"}
-        if yshift
-        else {"xanchor": "center", "yanchor": "middle"}
-    )
-    return {"text": text, "xref": xref, "yref": yref, "x": x, "y": y, "xshift": xshift,
-            "yshift": yshift, "showarrow": False, "font": {"size": size}, **anchors,
-            **more}  # fmt: skip
+def _domain(place: int, count: int, gap: float) -> list[float]:
+    """The ends of one of ``count`` equal parts of an axis, with gaps between them."""
+    size = (1 - gap * (count - 1)) / count
+    return [place * (size + gap), min(place * (size + gap) + size, 1.0)]
+
+
+def _text(
+    text: str, xref: str, yref: str, x: float, y: float, above: float, size: float = 11
+) -> dict[str, Any]:
+    """A text ``above`` a place, in pixels."""
+    return {"text": text, "xref": xref, "yref": yref, "x": x, "y": y, "yshift": above,
+            "showarrow": False, "font": {"size": size}, "xanchor": "center",
+            "yanchor": "bottom"}  # fmt: skip

@@ -16,9 +16,14 @@ from ui.common.lessons import section
 BARE = {"displayModeBar": False}
 
 
-def draw_figure(key: tuple[Hashable, ...], make: Callable[[], go.Figure], alt: str) -> None:
-    """Draw a figure, made once for all visitors; ``key`` begins with its name on the page."""
-    (chart,) = figures(("at_work", *key), lambda: [make()])
+def draw_figure(
+    key: tuple[Hashable, ...], make: Callable[[], go.Figure], alt: str, kept: bool = True
+) -> None:
+    """Draw a figure; ``key`` begins with its name on the page.
+
+    It is ``kept`` for all visitors, unless it is soon out of date.
+    """
+    (chart,) = figures(("at_work", *key), lambda: [make()]) if kept else [make()]
     st.plotly_chart(chart, alt=alt, key=f"at_work_{key[0]}", config=BARE)
 
 

@@ -6,15 +6,20 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cache
 
-from gating_core.language import LANGUAGES, left_out, read_excerpt, without_others
+from gating_core.at_work import ToyRequest, WriteRequest
+from gating_core.language import BREAK, LANGUAGES, left_out, read_excerpt, without_others
 from ui.foreign import as_code
 from ui.limits import READ_CHARACTERS
 
 SINKS, SPARSE, WRITE = "Sinks", "Sparse gates", "Write"
 UNGATED = "none"
+LANGUAGE_MODEL, TOY = "language models", "a toy"
+ALL_HEADS = "all"
 GATES = {"no gate": UNGATED, "G1, per channel": "g1_channel", "G1, per head": "g1_head",
          "G2, per channel": "g2"}  # fmt: skip
 TITLES = {name: title for title, name in GATES.items()}
+BEGINNINGS = {"english": "In the beginning ", "spanish": "En el principio "}
+TOY_SEED_COUNT = 8
 TONGUES = {language.title(): language for language in LANGUAGES}
 Model = tuple[str, int]  # name and seed
 
@@ -42,10 +47,35 @@ class AtWorkSelection:
         return self.name, self.seed
 
     @property
+    def text_with_break(self) -> str:
+        """The text as a model reads it: after a break."""
+        return BREAK + self.text
+
+    @property
     def text(self) -> str:
         """What the model reads: characters that it knows, and not too many."""
         known = without_others(self.typed)
         return known or verses()[self.verse][self.language]
+
+
+@dataclass(frozen=True)
+class WriteSelection:
+    """The controls of the tab Write, beside those that tabs share."""
+
+    temperature: float = 0.7
+    strength: float = 1.0  # λ of the gates
+    draw: int = 0  # the seed of the text
+
+    def request(self, selection: AtWorkSelection) -> WriteRequest:
+        """What is written after the beginning of ``selection``."""
+        text = without_others(selection.typed) or BEGINNINGS[selection.language]
+        strength = self.strength if selection.name != UNGATED else 1.0
+        return WriteRequest(*selection.model, text, self.temperature, strength, self.draw)
+
+
+def toy_request(first: int) -> ToyRequest:
+    """The toys that are trained: ``first`` is the first of their seeds."""
+    return ToyRequest(seeds=tuple(range(first, first + TOY_SEED_COUNT)))
 
 
 def resolve(

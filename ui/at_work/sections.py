@@ -4,9 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ui.at_work.request import SINKS
+import streamlit as st
+
+from ui.at_work import measured
+from ui.at_work.gates_section import draw_gates
+from ui.at_work.request import SINKS, SPARSE, UNGATED, WRITE
 from ui.at_work.sinks_section import draw_sinks
+from ui.at_work.write_section import draw_write
+from ui.common.lessons import section
+
+
+def _of_models(draw: Callable[[], None]) -> Callable[[], None]:
+    """A section about models with and without a gate, if any are shipped and measured."""
+
+    def draw_them() -> None:
+        if any(name != UNGATED for name, _ in measured.models()):
+            draw()
+        else:
+            st.info(section("at_work", "no_models"))
+
+    return draw_them
+
 
 SECTIONS: dict[str, Callable[[], None]] = {
-    SINKS: draw_sinks,
+    SINKS: _of_models(draw_sinks),
+    SPARSE: _of_models(draw_gates),
+    WRITE: _of_models(draw_write),
 }

@@ -6,18 +6,26 @@ import numpy as np
 import streamlit as st
 
 from ui.at_work import measured, sinks_picture, sinks_words
-from ui.at_work.controls import read_selection
+from ui.at_work.controls import SINK_CONTROLS, before_drawn, read_selection
 from ui.at_work.maps_picture import map_chart
 from ui.at_work.parts import draw_csv, draw_explanation, draw_figure
-from ui.at_work.request import TITLES, UNGATED, AtWorkSelection
+from ui.at_work.request import ALL_HEADS, TITLES, TOY, UNGATED, AtWorkSelection
+from ui.at_work.toy_section import draw_toy
 
 
 def draw_sinks() -> None:
-    """Draw the maps of the selected model beside those of the one without a gate."""
-    selection = read_selection(gated=True)
+    """Draw the maps of the selected model beside those of the one without a gate, or the toy."""
+    specimen = SINK_CONTROLS["specimen"]
+    if before_drawn(specimen) == TOY:
+        draw_toy()
+    else:
+        _draw_models(read_selection([specimen], [SINK_CONTROLS["seen_head"]], gated=True))
+
+
+def _draw_models(selection: AtWorkSelection) -> None:
     names = [UNGATED, selection.name]
     titles = [TITLES[name] for name in names]
-    readings = {title: measured.reading((name, selection.seed), selection.text)
+    readings = {title: measured.reading((name, selection.seed), selection.text, 1.0)
                 for name, title in zip(names, titles, strict=True)}  # fmt: skip
     shares, heads, metrics, ratios = (
         {title: measured.over_seeds(name, f"sinks.{key}")
@@ -26,10 +34,11 @@ def draw_sinks() -> None:
     )  # fmt: skip
     summary = sinks_words.summary(shares, heads, metrics)
     left, right = st.columns([9, 4])
+    head = SINK_CONTROLS["seen_head"].value
     with left:
-        draw_figure(("maps", selection.model, selection.text),
-                    lambda: map_chart({title: x.weights for title, x in readings.items()},
-                                      readings[titles[0]].text),
+        maps = {title: _shown(x.weights, head) for title, x in readings.items()}
+        draw_figure(("maps", selection.model, selection.text, head),
+                    lambda: map_chart(maps, selection.text_with_break),
                     sinks_words.in_text(readings))  # fmt: skip
     with right:
         uniform = _uniform(selection)
@@ -41,6 +50,14 @@ def draw_sinks() -> None:
         texts = shares[titles[0]].shape[1]
         draw_explanation("sinks", "sinks", large=sinks_words.beside(), texts=texts)
         draw_csv("Sinks", lambda: sinks_words.shares_csv(measured.table()))
+
+
+def _shown(weights: np.ndarray, head: str) -> np.ndarray:
+    """The maps (L, H, T, T) of all heads, or of one: "layer.head", both counted from 1."""
+    if head == ALL_HEADS:
+        return weights
+    layer, number = (int(part) - 1 for part in head.split("."))
+    return weights[layer : layer + 1, number : number + 1]
 
 
 def _uniform(selection: AtWorkSelection) -> float:
