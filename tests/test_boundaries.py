@@ -46,7 +46,7 @@ MAY_IMPORT = {  # rooms of the core, besides themselves
     "experts": GROUND | {"attention", "tasks", "training", "experiments", "export", "claims"},
     "export": GROUND | {"attention", "tasks", "training"},
     "language": GROUND | {"attention", "export"},
-    "at_work": GROUND | {"attention", "language"},
+    "at_work": GROUND | {"attention", "export", "language"},
     "experiments": GROUND | {"attention", "tasks", "training", "jets", "geometry", "export"},
     "claims": GROUND | {"attention", "tasks", "training", "jets", "geometry", "experiments"},
 }

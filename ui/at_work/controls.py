@@ -68,12 +68,12 @@ MODEL = table(
 TEXT = table(
     Typed("typed", "Text", most=READ_CHARACTERS, placeholder=section("at_work", "placeholder"),
         shown_instead="the verse", help=section("at_work", "typed")),
-    Choice("verse", "or a verse", words=tuple(verses()), shape="selectbox"),
-    Choice("tongue", "in", field="language", words=TONGUES),
+    Choice("verse", "Or a verse", words=tuple(verses()), shape="selectbox"),
+    Choice("tongue", "Language", field="language", words=TONGUES),
     of=AtWorkSelection(),
 )  # fmt: skip
 SINK_CONTROLS = table(
-    Choice("specimen", "In", words=(LANGUAGE_MODEL, TOY), default=LANGUAGE_MODEL,
+    Choice("specimen", "Look at", words=(LANGUAGE_MODEL, TOY), default=LANGUAGE_MODEL,
         help=section("at_work", "specimen")),
     Choice("seen_head", "Head", default=ALL_HEADS, shape="selectbox",
         words=(ALL_HEADS, *(f"{layer + 1}.{head + 1}" for layer in range(SHAPE.depth)

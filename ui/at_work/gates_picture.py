@@ -17,8 +17,16 @@ from ui.at_work.maps_picture import sign
 from ui.drawing import palette
 from ui.drawing.panels import subplot, subplot_title
 
-STRIP_PIXELS = 250
-HALF_PIXELS = 220
+STRIP_PIXELS = 215
+HALF_PIXELS = 205
+TITLE = {
+    "x": 0,
+    "xref": "paper",
+    "y": 1,
+    "yref": "container",
+    "yanchor": "top",
+    "pad": {"t": 4},
+}  # of a figure: above its axes
 SEEN_OFTEN = 100  # times that a character must be read to be drawn
 DASHES = ("solid", "dash", "dot", "dashdot")
 
@@ -28,7 +36,7 @@ def names(layers: int, heads: int) -> list[str]:
     return [f"{layer + 1}.{head + 1}" for layer in range(layers) for head in range(heads)]
 
 
-def strip_chart(opened: np.ndarray, text: str) -> go.Figure:
+def strip_chart(opened: np.ndarray, text: str, title: str) -> go.Figure:
     """Draw how far every head (L, H, T) is open at every character of ``text``."""
     layers, heads, size = opened.shape
     return go.Figure({"data": [{
@@ -37,7 +45,8 @@ def strip_chart(opened: np.ndarray, text: str) -> go.Figure:
         "colorbar": {"thickness": 12, "title": {"text": "gate"}, "tickvals": [0, 0.5, 1]},
         "hovertemplate": "head %{y} at “%{x}”: %{z:.3f}<extra></extra>",
     }], "layout": {
-        "height": STRIP_PIXELS, "margin": {"l": 44, "r": 8, "t": 26, "b": 8},
+        "height": STRIP_PIXELS, "margin": {"l": 44, "r": 8, "t": 46, "b": 4},
+        "title": {"text": title, **TITLE},
         "xaxis": {"tickvals": [*range(size)], "ticktext": [*map(sign, text)], "side": "top",
                   "tickangle": 0, "ticks": "", "tickfont": {"size": 11, "family": "monospace"},
                   "showgrid": False},
@@ -49,15 +58,16 @@ def strip_chart(opened: np.ndarray, text: str) -> go.Figure:
     }})  # fmt: skip
 
 
-def histogram_chart(counts: np.ndarray) -> go.Figure:
+def histogram_chart(counts: np.ndarray, title: str) -> go.Figure:
     """Draw how often every gate value occurs (L, H, bins), a panel a layer, a line a head."""
     layers, heads, bins = counts.shape
     edges = np.arange(bins + 1) / bins
     shares = 100 * counts / counts.sum(-1, keepdims=True)
     traces: list[dict[str, Any]] = []
     layout: dict[str, Any] = {
-        "height": HALF_PIXELS, "margin": {"l": 40, "r": 8, "t": 40, "b": 38},
-        "legend": {"orientation": "h", "x": 0, "y": 1.1, "yanchor": "bottom"}, "annotations": [],
+        "height": HALF_PIXELS, "margin": {"l": 40, "r": 8, "t": 46, "b": 24},
+        "title": {"text": title, **TITLE}, "annotations": [],
+        "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
     }  # fmt: skip
     for layer in range(layers):
         x, y = subplot(layer).values()
@@ -102,7 +112,7 @@ def openers(measured: Mapping[str, np.ndarray]) -> np.ndarray:
     return known
 
 
-def opener_chart(above: np.ndarray) -> go.Figure:
+def opener_chart(above: np.ndarray, title: str) -> go.Figure:
     """Draw `openers` (V, L, H) as a map of heads and characters."""
     shown = np.flatnonzero(np.isfinite(above).all((1, 2)))
     _, layers, heads = above.shape
@@ -114,7 +124,8 @@ def opener_chart(above: np.ndarray) -> go.Figure:
         "colorbar": {"thickness": 12, "title": {"text": "above<br>mean"}},
         "hovertemplate": "head %{y} at “%{x}”: %{z:+.3f}<extra></extra>",
     }], "layout": {
-        "height": HALF_PIXELS, "margin": {"l": 44, "r": 8, "t": 26, "b": 8},
+        "height": HALF_PIXELS, "margin": {"l": 44, "r": 8, "t": 46, "b": 4},
+        "title": {"text": title, **TITLE},
         "xaxis": {"tickvals": [*range(len(shown))],
                   "ticktext": [sign(CHARACTERS[number]) for number in shown], "side": "top",
                   "tickangle": 0, "ticks": "", "tickfont": {"size": 10, "family": "monospace"},

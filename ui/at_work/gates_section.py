@@ -22,17 +22,20 @@ def draw_gates() -> None:
     shut = measured.over_seeds(selection.name, "gates.shut")
     summary = gates_words.summary(shut, measured.seeds(selection.name).index(selection.seed),
                                   selection.name)  # fmt: skip
-    st.markdown(section("at_work", "head_strip"))
-    draw_figure(("strip", model, text), lambda: gates_picture.strip_chart(opened, text), here)
+    strip, histogram, openers = (
+        section("at_work", f"head_{name}") for name in ("strip", "histogram", "openers")
+    )
+    draw_figure(
+        ("strip", model, text), lambda: gates_picture.strip_chart(opened, text, strip), here
+    )
     left, right = st.columns([5, 8])
     with left:
-        st.markdown(section("at_work", "head_histogram"))
         counts = arrays["gates.histogram"]
-        draw_figure(("histogram", model), lambda: gates_picture.histogram_chart(counts), summary)
+        draw_figure(("histogram", model),
+                    lambda: gates_picture.histogram_chart(counts, histogram), summary)  # fmt: skip
     with right:
-        st.markdown(section("at_work", "head_openers"))
-        draw_figure(("openers", model),
-                    lambda: gates_picture.opener_chart(gates_picture.openers(arrays)),
+        above = gates_picture.openers(arrays)
+        draw_figure(("openers", model), lambda: gates_picture.opener_chart(above, openers),
                     gates_words.opener_text(arrays))  # fmt: skip
     st.markdown(f"{summary} {here} {gates_words.opener_text(arrays)}")
     with st.container(horizontal=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from gating_core.at_work import probabilities_after
+from gating_core.at_work import WriteRequest, probabilities_after
 from ui.at_work import measured, write_picture, write_words
 from ui.at_work.controls import MODEL, TEXT, WRITE_CONTROLS, draw_front, resolved
 from ui.at_work.parts import draw_csv, draw_explanation, draw_figure
@@ -23,35 +23,42 @@ def draw_write() -> None:
     draw_front([*MODEL.values(), TEXT["typed"], TEXT["tongue"], *WRITE_CONTROLS.values()])
     selection = resolved(read(MODEL | TEXT, AtWorkSelection))
     request = read(WRITE_CONTROLS, WriteSelection).request(selection)
+    model, text = selection.model, request.text
+    now, full = (
+        probabilities_after(measured.reading(model, text, at), request.temperature)
+        for at in (request.strength, 1.0)
+    )
     left, right = st.columns([7, 6])
     with left:
-        st.markdown(section("at_work", "head_written"))
-        job = measured.written(request)
-        with jobs.dock(measured.WRITING, request):
-            jobs.draw_end(job, WHAT, job.items)
-        room = READ_CHARACTERS + 1 - len(request.text)
-        jobs.watch(job, lambda items: _draw_text(request.text, items), what=WHAT,
-                   share=lambda items: len(items) / room)  # fmt: skip
-        with st.container(horizontal=True):
-            st.button("Write another", icon=":material/refresh:", key="write_another",
-                      on_click=_another)  # fmt: skip
-            if job.needs_click:
-                jobs.draw_again(measured.WRITING, "Write again", "play_arrow", "write_again")
-    model, full = selection.model, measured.reading(selection.model, request.text, 1.0)
-    now = measured.reading(model, request.text, request.strength)
-    chances, most = (probabilities_after(x, request.temperature) for x in (now, full))
+        _draw_writing(request)
     with right:
         st.markdown(section("at_work", "head_next"))
-        draw_figure(("next", model, request.text, request.temperature, request.strength),
-                    lambda: write_picture.next_chart(chances, most, request.strength),
-                    write_words.next_text(chances))  # fmt: skip
-        sentence = _draw_losses(selection, request.strength)
-    st.markdown(f"{sentence} {write_words.next_text(chances)}")
+        strength = request.strength
+        draw_figure(("next", request), lambda: write_picture.next_chart(now, full, strength),
+                    write_words.next_text(now))  # fmt: skip
+        sentence = _draw_losses(selection, strength)
+    left.markdown(f"{sentence} {write_words.next_text(now)}")
     with st.container(horizontal=True):
         draw_explanation("writing", "writing", temperature=f"{request.temperature:g}",
                          strength=f"{request.strength:g}")  # fmt: skip
         draw_csv("Losses", lambda: write_words.losses_csv(measured.table()))
-        draw_csv("Next", lambda: write_words.next_csv(chances, most, request.strength))
+        draw_csv("Next", lambda: write_words.next_csv(now, full, request.strength))
+
+
+def _draw_writing(request: WriteRequest) -> None:
+    """Draw the text so far, while a job writes it."""
+    st.markdown(section("at_work", "head_written"))
+    job = measured.written(request)
+    with jobs.dock(measured.WRITING, request):
+        jobs.draw_end(job, WHAT, job.items)
+    room = READ_CHARACTERS + 1 - len(request.text)
+    jobs.watch(job, lambda items: _draw_text(request.text, items), what=WHAT,
+               share=lambda items: len(items) / room)  # fmt: skip
+    with st.container(horizontal=True):
+        st.button("Write another", icon=":material/refresh:", key="write_another",
+                  on_click=_another)  # fmt: skip
+        if job.needs_click:
+            jobs.draw_again(measured.WRITING, "Write again", "play_arrow", "write_again")
 
 
 def _draw_text(beginning: str, items: list[str]) -> None:
