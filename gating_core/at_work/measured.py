@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
+import torch
 
 from gating_core.at_work.measurements import MEASUREMENTS, Arrays
 from gating_core.export.weights import tensor_file, tensors_and_metadata
@@ -30,6 +34,28 @@ def measure(
     texts = excerpt_texts() if texts is None else texts
     return {f"{row}.{name}": array for row in rows
             for name, array in MEASUREMENTS[row](loaded, texts).items()}  # fmt: skip
+
+
+def measure_missing() -> Iterator[tuple[Model, list[str]]]:
+    """Measure what is shipped and not measured, a process for each core; write after each model.
+
+    Yields each model with the rows that it lacked.
+    """
+    arrays, rows = read_measured()
+    lacking = {model: [row for row in MEASUREMENTS if row not in rows.get(model, ())]
+               for model in shipped()}  # fmt: skip
+    tasks = [(model, some) for model, some in lacking.items() if some]
+    with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool:
+        for (model, some), new in zip(tasks, pool.map(_measure, tasks), strict=True):
+            arrays[model] = arrays.get(model, {}) | new
+            rows[model] = list(MEASUREMENTS)
+            save_measured(arrays, rows)
+            yield model, some
+
+
+def _measure(task: tuple[Model, list[str]]) -> Arrays:
+    torch.set_num_threads(1)  # each core has a model of its own
+    return measure(*task)
 
 
 def digest(model: Model) -> str:
