@@ -314,7 +314,12 @@ STATES = {  # links that show all of a page's controls between them
         dict(picture="How many data does it take?"),
         dict(picture="And in training?"),
     ),
-    "pages/7_At_work.py": ({},),
+    "pages/7_At_work.py": (
+        {},
+        dict(specimen="a toy"),
+        dict(tab_at_work="Sparse gates"),
+        dict(tab_at_work="Write"),
+    ),
     "pages/9_How_to_read.py": ({},),
 }
 TABLES = {"Flat or curved?": LANDING, "Manifold": MANIFOLD, "Decision boundary": DECISION_BOUNDARY,

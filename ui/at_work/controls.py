@@ -94,7 +94,7 @@ PAGE = table(Tabs("tab_at_work", words=TABS, default=TABS[0]))
 COMMON: Controls = MODEL | TEXT
 AT_WORK: Controls = PAGE | COMMON | SINK_CONTROLS | WRITE_CONTROLS
 WIDTHS = {
-    "gated_at": 2.6, "trained_as": 1.2, "typed": 6, "verse": 2.6, "tongue": 2.8,
+    "gated_at": 2.6, "trained_as": 1.2, "typed": 5.4, "verse": 2.6, "tongue": 3.1,
     "specimen": 3.6, "seen_head": 1.4, "toy_seed": 2, "heat": 2, "dial": 3, "draw": 2,
 }  # fmt: skip
 

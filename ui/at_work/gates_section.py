@@ -19,9 +19,9 @@ def draw_gates() -> None:
     opened = measured.reading(model, selection.text, 1.0).opened
     assert opened is not None  # the model has a gate
     here = gates_words.in_text(opened, text)
-    shut = measured.over_seeds(selection.name, "gates.shut")
-    summary = gates_words.summary(shut, measured.seeds(selection.name).index(selection.seed),
-                                  selection.name)  # fmt: skip
+    seeds = measured.seeds(selection.name)
+    shut = measured.over_seeds(selection.name, "gates.shut", seeds)
+    summary = gates_words.summary(shut, seeds.index(selection.seed), selection.name)
     strip, histogram, openers = (
         section("at_work", f"head_{name}") for name in ("strip", "histogram", "openers")
     )

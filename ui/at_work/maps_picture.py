@@ -76,9 +76,9 @@ def map_chart(
         notes.append(_text(title, f"{x} domain", f"{y} domain", 0.5, 1, 20 if several else 4, 14))
         if several:
             middle = len(signs) / 2
-            notes += [_text(f"head {n + 1}", x, f"{y} domain", at + middle, 1, 3)
+            notes += [_text(_numbered("head", n), x, f"{y} domain", at + middle, 1, 3)
                       for n, at in enumerate(starts[1])]  # fmt: skip
-            notes += [{**_text(f"layer {n + 1}", f"{x} domain", y, 0, at + middle, 0),
+            notes += [{**_text(_numbered("layer", n), f"{x} domain", y, 0, at + middle, 0),
                        "xanchor": "right", "yanchor": "middle", "textangle": -90}
                       for n, at in enumerate(starts[0])]  # fmt: skip
     scale = {"colorscale": SCALE, "cmin": 0, "cmax": PER_THOUSAND, "colorbar": {
@@ -112,6 +112,11 @@ def _domain(place: int, count: int, gap: float) -> list[float]:
     """The ends of one of ``count`` equal parts of an axis, with gaps between them."""
     size = (1 - gap * (count - 1)) / count
     return [place * (size + gap), min(place * (size + gap) + size, 1.0)]
+
+
+def _numbered(word: str, number: int) -> str:
+    """The first of a row says what is numbered; on a phone there is no room to say it again."""
+    return f"{number + 1}" if number else f"{word} 1"
 
 
 def _text(

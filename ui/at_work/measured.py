@@ -43,14 +43,14 @@ def models() -> list[Model]:
     return [model for model in table() if model[0] in TITLES and (UNGATED, model[1]) in table()]
 
 
-def over_seeds(name: str, measurement: str) -> np.ndarray:
-    """Return a measurement of every seed of the models called ``name``, (S, ...)."""
-    return np.stack([arrays[measurement] for (of, _), arrays in table().items() if of == name])
-
-
 def seeds(name: str) -> list[int]:
-    """Return the seeds of the models called ``name``, as in `over_seeds`."""
-    return [seed for of, seed in table() if of == name]
+    """Return the seeds of the models called ``name`` that can be compared."""
+    return [seed for of, seed in models() if of == name]
+
+
+def over_seeds(name: str, measurement: str, of: list[int]) -> np.ndarray:
+    """Return a measurement of the models called ``name`` with seeds ``of``, (S, ...)."""
+    return np.stack([table()[name, seed][measurement] for seed in of])
 
 
 @st.cache_resource(max_entries=LOADED_MODELS, show_spinner=False)

@@ -32,11 +32,11 @@ def share_chart(shares: Mapping[str, np.ndarray], uniform: float) -> go.Figure:
     traces = []
     for (title, share), style in zip(shares.items(), STYLES, strict=False):
         traces += _series(title, 100 * share, style, "%{y:.2f} %")
-    lines = [(LARGE_MODEL[0], "a large model, no gate [Q]", "end"),
-             (LARGE_MODEL[1], "a large model, gate [Q]", "end"),
-             (100 * uniform, "equal weights", "start")]  # fmt: skip
+    lines = [(LARGE_MODEL[0], "a large model, no gate [Q]", "end", "bottom"),
+             (LARGE_MODEL[1], "a large model, gate [Q]", "end", "top"),
+             (100 * uniform, "equal weights", "start", "bottom")]  # fmt: skip
     return _figure(traces, "share, %", {
-        "type": "log", "range": [-0.7, 2], "tickvals": SHARE_TICKS,
+        "type": "log", "range": [-0.4, 2], "tickvals": SHARE_TICKS,
         "ticktext": [f"{tick:g}" for tick in SHARE_TICKS],
     }, lines, layers=next(iter(shares.values())).shape[-1])  # fmt: skip
 
@@ -47,9 +47,8 @@ def value_chart(ratios: Mapping[str, np.ndarray]) -> go.Figure:
     for (title, ratio), style in zip(ratios.items(), STYLES, strict=False):
         traces += _series(title, ratio.swapaxes(1, 2), style, "%{y:.3f}")
     layers = next(iter(ratios.values())).shape[1]
-    return _figure(
-        traces, "|v₁| / others", {"rangemode": "tozero"}, [(1.0, "", "end")], layers=layers
-    )
+    one = [(1.0, "", "end", "bottom")]
+    return _figure(traces, "|v₁| / others", {"rangemode": "tozero"}, one, layers=layers)
 
 
 def _series(title: str, values: np.ndarray, style: tuple[str, str, str],
@@ -81,11 +80,11 @@ def _series(title: str, values: np.ndarray, style: tuple[str, str, str],
 
 
 def _figure(traces: list[dict[str, Any]], name: str, axis: dict[str, Any],
-            lines: list[tuple[float, str, str]], layers: int) -> go.Figure:  # fmt: skip
+            lines: list[tuple[float, str, str, str]], layers: int) -> go.Figure:  # fmt: skip
     shapes = [{"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": y, "y1": y,
                "line": {"dash": "dash", "width": 1, "color": palette.PLANE},
-               "label": {"text": text, "textposition": end, "yanchor": "bottom",
-                         "font": {"size": 10}}} for y, text, end in lines]  # fmt: skip
+               "label": {"text": text, "textposition": end, "yanchor": side,
+                         "font": {"size": 10}}} for y, text, end, side in lines]  # fmt: skip
     return go.Figure({"data": traces, "layout": {
         "height": HEIGHT_PIXELS, "margin": {"l": 52, "r": 8, "t": 24, "b": 34}, "shapes": shapes,
         "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},

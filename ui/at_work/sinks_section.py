@@ -11,6 +11,7 @@ from ui.at_work.maps_picture import map_chart
 from ui.at_work.parts import draw_csv, draw_explanation, draw_figure
 from ui.at_work.request import ALL_HEADS, TITLES, TOY, UNGATED, AtWorkSelection
 from ui.at_work.toy_section import draw_toy
+from ui.common.lessons import section
 
 
 def draw_sinks() -> None:
@@ -28,7 +29,7 @@ def _draw_models(selection: AtWorkSelection) -> None:
     readings = {title: measured.reading((name, selection.seed), selection.text, 1.0)
                 for name, title in zip(names, titles, strict=True)}  # fmt: skip
     shares, heads, metrics, ratios = (
-        {title: measured.over_seeds(name, f"sinks.{key}")
+        {title: measured.over_seeds(name, f"sinks.{key}", measured.seeds(selection.name))
          for name, title in zip(names, titles, strict=True)}
         for key in ("by_text", "by_head", "metric", "value_ratio")
     )  # fmt: skip
@@ -46,9 +47,11 @@ def _draw_models(selection: AtWorkSelection) -> None:
                     lambda: sinks_picture.share_chart(shares, uniform), summary)  # fmt: skip
         draw_figure(("value", selection.name), lambda: sinks_picture.value_chart(ratios), summary)
     st.markdown(f"{summary} {sinks_words.in_text(readings)}")
+    without, with_gate = sinks_picture.LARGE_MODEL
+    st.caption(section("at_work", "beside", without=without, gated=with_gate))
     with st.container(horizontal=True):
         texts = shares[titles[0]].shape[1]
-        draw_explanation("sinks", "sinks", large=sinks_words.beside(), texts=texts)
+        draw_explanation("sinks", "sinks", texts=texts)
         draw_csv("Sinks", lambda: sinks_words.shares_csv(measured.table()))
 
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from gating_core.at_work import EPSILON, Reading
+from gating_core.training import mean_interval
 from ui.at_work.request import TITLES
-from ui.at_work.sinks_picture import LARGE_MODEL
-from ui.common.words import short
+from ui.common.words import percent
 
 
 def summary(shares: Mapping[str, np.ndarray], heads: Mapping[str, np.ndarray],
@@ -22,14 +22,30 @@ def summary(shares: Mapping[str, np.ndarray], heads: Mapping[str, np.ndarray],
     largest = max(float(x.max()) for x in heads.values())
     count = sum(int((x > EPSILON).sum()) for x in heads.values())
     whole = sum(x.size for x in heads.values())
-    texts = next(iter(shares.values())).shape[1]
+    sunk = f"**{count} of {whole} heads have a sink**" if count else "**No head has a sink**"
     most = max(float(x.max()) for x in metrics.values())
-    sunk = f"{count} of {whole} heads have a sink" if count else "**No head has a sink**"
-    means = " and ".join(f"{100 * float(x.mean()):.1f} % ({name})" for name, x in shares.items())
+    texts = next(iter(shares.values())).shape[1]
     return (
         f"{sunk}: over {texts} texts the first character gets {100 * largest:.1f} % of a head's"
-        f" weight at most, {means} on average; Sink at ε = {EPSILON:g} is {short(most)} at most."
+        f" weight at most, and more than {100 * EPSILON:g} % in {percent(most)} of them at most."
+        f" {change(shares)}"
     )
+
+
+def change(shares: Mapping[str, np.ndarray]) -> str:
+    """Say how far the share (S, N, L) shrinks from the first model to the second, by seed."""
+    (name, before), (other, after) = shares.items()
+    means = [x.mean((1, 2)) for x in (before, after)]
+    from_to = f"from {100 * means[0].mean():.1f} % ({name}) to {100 * means[1].mean():.1f} %"
+    if len(means[0]) < 2:
+        return f"Its mean share goes {from_to} ({other}); one seed says nothing of others."
+    found = mean_interval(100 * (means[1] - means[0]))
+    by = f"{found.mean:+.1f} ± {found.half_width:.1f} points".replace("-", "−")
+    seeds = f"{len(means[0])} seeds, paired"
+    if abs(found.mean) <= found.half_width:
+        return f"{len(means[0])} seeds cannot show that the gate changes its mean share: {by}."
+    verb = "shrinks" if found.mean < 0 else "grows"
+    return f"Its mean share **{verb}** {from_to} ({other}): {by}, {seeds}."
 
 
 def in_text(readings: Mapping[str, Reading]) -> str:
@@ -40,12 +56,6 @@ def in_text(readings: Mapping[str, Reading]) -> str:
         layer, head = np.unravel_index(share.argmax(), share.shape)
         parts.append(f"{100 * float(share.max()):.1f} % (head {layer + 1}.{head + 1}, {title})")
     return f"In this text: {' and '.join(parts)} at most."
-
-
-def beside() -> str:
-    """Say what the source measured on a large model."""
-    without, with_gate = LARGE_MODEL
-    return f"{without} % and {with_gate} %"
 
 
 def shares_csv(measured: Mapping[tuple[str, int], Mapping[str, np.ndarray]]

@@ -18,6 +18,7 @@ from ui.drawing.panels import QUIET
 
 HEIGHT_PIXELS = 400
 HALF_PIXELS = 195
+WHISKER = {"thickness": 1.5, "color": palette.PLANE}
 LETTERS = (BREAK_SIGN, *"abcdefghijklmnopqrstuvwxyzαβγδεζ")
 TITLES = {"none": "no gate", "elementwise": "per channel", "headwise": "per head",
           "relu": "ReLU attention"}  # fmt: skip
@@ -90,7 +91,7 @@ def gate_chart(run: ToyRun) -> go.Figure:
         means, widths = interval(values[-1, places])
         traces.append({
             "type": "scatter", "mode": "markers", "x": means, "y": [TITLES[kind] for kind in kinds],
-            "name": name, "error_x": {"type": "data", "array": widths, "thickness": 1.5},
+            "name": name, "error_x": {"type": "data", "array": widths, **WHISKER},
             "marker": {"size": 10, "symbol": symbol, "color": [STYLES[kind][0] for kind in kinds]},
             "hovertemplate": f"%{{y}}, {name}: %{{x:.3f}}<extra></extra>",
         })  # fmt: skip
@@ -103,7 +104,7 @@ def value_chart(run: ToyRun) -> go.Figure:
     kinds = run.request.kinds
     trace = {
         "type": "scatter", "mode": "markers", "x": means, "y": [TITLES[kind] for kind in kinds],
-        "error_x": {"type": "data", "array": widths, "thickness": 1.5}, "showlegend": False,
+        "error_x": {"type": "data", "array": widths, **WHISKER}, "showlegend": False,
         "marker": {"size": 10, "symbol": [STYLES[kind][2] for kind in kinds],
                    "color": [STYLES[kind][0] for kind in kinds]},
         "hovertemplate": "%{y}: %{x:.3f}<extra></extra>",

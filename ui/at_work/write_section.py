@@ -68,11 +68,12 @@ def _draw_text(beginning: str, items: list[str]) -> None:
 
 def _draw_losses(selection: AtWorkSelection, strength: float) -> str:
     """Draw losses over λ of all seeds, and return the sentence; a model without a gate has none."""
-    without = _losses(UNGATED)
+    seeds = measured.seeds(selection.name)
+    without = _losses(UNGATED, seeds)
     if selection.name == UNGATED:
         st.caption(section("at_work", "no_gate_to_dial"))
         return f"Over the held-out verses: {float(without.mean()):.3f} nats a character."
-    gated = _losses(selection.name)
+    gated = _losses(selection.name, seeds)
     sentence = write_words.loss_text(gated, without, strength)
     st.markdown(section("at_work", "head_losses"))
     draw_figure(("losses", selection.name, strength),
@@ -80,9 +81,10 @@ def _draw_losses(selection: AtWorkSelection, strength: float) -> str:
     return sentence
 
 
-def _losses(name: str) -> np.ndarray:
-    return write_picture.losses(measured.over_seeds(name, "strengths.sums"),
-                                measured.over_seeds(name, "strengths.counts"))  # fmt: skip
+def _losses(name: str, seeds: list[int]) -> np.ndarray:
+    sums, counts = (measured.over_seeds(name, f"strengths.{part}", seeds)
+                    for part in ("sums", "counts"))  # fmt: skip
+    return write_picture.losses(sums, counts)
 
 
 def _another() -> None:

@@ -148,25 +148,36 @@ def test_one_head_has_its_characters_beside_it():
 
 
 def test_the_sentence_follows_from_the_numbers(sinks):
-    shown = sentence(sinks, ("**No head has a sink**", "1", "2", "3", "4", "5"))
-    largest = max(float(measured.over_seeds(name, "sinks.by_head").max())
-                  for name in ("none", FIRST.name))  # fmt: skip
-    assert f"{100 * largest:.1f} %" in shown
-    by_text, heads = np.full((2, 5, 2), 0.02), np.full((2, 2, 2), 0.02)
+    shown = sentence(sinks, ("**No head has a sink**", "**1", "**2", "**3"))
+    models = [(name, seed) for name in ("none", FIRST.name) for seed in measured.seeds(FIRST.name)]
+    largest = max(float(measured.table()[model]["sinks.by_head"].max()) for model in models)
+    assert f"{100 * largest:.1f} % of a head's weight at most" in shown
+    by_text, heads = np.full((1, 5, 2), 0.02), np.full((1, 2, 2), 0.02)
     names = ("no gate", "G1, per channel")
     flat = sinks_words.summary(dict.fromkeys(names, by_text), dict.fromkeys(names, heads),
                                dict.fromkeys(names, 0 * heads))  # fmt: skip
-    assert flat.startswith("**No head has a sink**")
-    assert "at most, 2.0 % (no gate) and 2.0 %" in flat
+    assert flat.startswith("**No head has a sink**: over 5 texts")
+    assert "from 2.0 % (no gate) to 2.0 % (G1, per channel); one seed says" in flat
     sunk = {names[0]: heads + np.array([[0, 0], [0, 0.6]]), names[1]: heads}
     text = sinks_words.summary(dict.fromkeys(names, by_text), sunk, sunk)
-    assert text.startswith("2 of 16 heads have a sink")
+    assert text.startswith("**1 of 8 heads have a sink**")
+
+
+@pytest.mark.parametrize(("changes", "says"), [
+    ((-0.05, -0.06, -0.07), "**shrinks** from 10.0 % (a) to 4.0 % (b): −6.0 ± 2.5 points, 3 seeds"),
+    ((0.05, 0.06, 0.07), "**grows** from 10.0 % (a) to 16.0 % (b): +6.0 ± 2.5 points, 3 seeds"),
+    ((0.05, -0.06, 0.0), "3 seeds cannot show that the gate changes its mean share: −0.3 ± 13.7"),
+])  # fmt: skip
+def test_a_change_is_called_one_beyond_its_interval_only(changes, says):
+    before = np.full((3, 4, 2), 0.1)
+    after = before + np.array(changes)[:, None, None]
+    assert says in sinks_words.change({"a": before, "b": after})
 
 
 def test_the_shares_are_saved_as_csv():
     rows = read(table(sinks_words.shares_csv(measured.table())))
     assert len(rows) == 1 + 16 * len(measured.table())
-    assert float(rows[1][4]) == pytest.approx(measured.over_seeds("none", "sinks.by_head")[0, 0, 0])
+    assert float(rows[1][4]) == pytest.approx(measured.table()["none", 0]["sinks.by_head"][0, 0])
 
 
 # --- The toy --------------------------------------------------------------------------------------
