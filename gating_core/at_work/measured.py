@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from gating_core.at_work.measurements import MEASUREMENTS, Arrays
+from gating_core.at_work.batches import Arrays
+from gating_core.at_work.measurements import MEASUREMENTS
 from gating_core.export.weights import tensor_file, tensors_and_metadata
 from gating_core.language import LANGUAGES, load_model, read_excerpt, shipped
 from gating_core.language.shipped import FOLDER, model_path

@@ -7,44 +7,19 @@ Shapes: N texts, L layers, H heads, V characters that there are, n strengths.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import torch
 
+from gating_core.at_work.batches import Arrays, batches
+from gating_core.at_work.confidence import confidence
 from gating_core.at_work.gate_statistics import SHUT, histogram, means_by_character
+from gating_core.at_work.head_ranks import ranks
 from gating_core.at_work.sinks import first_shares, first_value_ratios, sink_share
-from gating_core.language import (
-    CHARACTERS,
-    AttentionRecord,
-    BlockRecord,
-    LanguageModel,
-    Rows,
-    rows_of,
-    text_losses,
-)
+from gating_core.at_work.wiring import wiring
+from gating_core.language import CHARACTERS, LanguageModel, text_losses
 
-Arrays = dict[str, np.ndarray]
-TEXTS_AT_ONCE = 32
 STRENGTHS = tuple(round(0.1 * k, 1) for k in range(11))  # λ at which losses are measured
-
-
-@dataclass(frozen=True, eq=False)
-class Batch:
-    """Some of the texts, and what attention of each layer computed for them."""
-
-    rows: Rows
-    layers: list[AttentionRecord]
-
-
-@torch.no_grad()
-def batches(model: LanguageModel, texts: Sequence[str]) -> Iterator[Batch]:
-    """Read ``texts``, some at a time: all attention weights at once would fill the memory."""
-    for start in range(0, len(texts), TEXTS_AT_ONCE):
-        rows = rows_of(texts[start : start + TEXTS_AT_ONCE], model.config.context)
-        records: list[BlockRecord] = []
-        model(rows.read, records=records)
-        yield Batch(rows, [record.attention for record in records])
 
 
 def sinks(model: LanguageModel, texts: Sequence[str]) -> Arrays:
@@ -111,6 +86,9 @@ MEASUREMENTS: dict[str, Callable[[LanguageModel, Sequence[str]], Arrays]] = {
     "sinks": sinks,
     "gates": gates,
     "strengths": strengths,
+    "ranks": ranks,
+    "confidence": confidence,
+    "wiring": wiring,
 }
 
 
