@@ -16,6 +16,7 @@ from gating_core.at_work.calibration import (
     equal_mass_bins,
     reliability,
 )
+from gating_core.at_work.confidence import QUANTITIES
 from gating_core.at_work.entropies import attention_entropies, prediction_entropies
 from gating_core.at_work.gate_statistics import SHUT, histogram, means_by_character, shut_shares
 from gating_core.at_work.links import attention_gradients, link_costs
@@ -35,6 +36,7 @@ from gating_core.at_work.reading import (
     read_text,
     write_on,
 )
+from gating_core.at_work.resampling import PairedDifference, loss_difference, paired_difference
 from gating_core.at_work.sinks import (
     EPSILON,
     first_shares,
@@ -42,17 +44,24 @@ from gating_core.at_work.sinks import (
     importances,
     sink_share,
 )
+from gating_core.at_work.step_time import StepTime, load_times
+from gating_core.at_work.surfaces import BEFORE, CORNERS
 from gating_core.at_work.toy import ToyRun, load_toy, train_toy
 
 __all__ = [
+    "BEFORE",
     "BINS",
+    "CORNERS",
     "EPSILON",
     "KINDS",
+    "QUANTITIES",
     "SHUT",
     "STRENGTHS",
+    "PairedDifference",
     "Reading",
     "Reliability",
     "ResampledReliability",
+    "StepTime",
     "ToyRequest",
     "ToyResult",
     "ToyRun",
@@ -72,11 +81,14 @@ __all__ = [
     "importances",
     "link_costs",
     "load_measured",
+    "load_times",
     "load_toy",
+    "loss_difference",
     "map_singular_values",
     "means_by_character",
     "measure",
     "output_singular_values",
+    "paired_difference",
     "prediction_entropies",
     "probabilities_after",
     "read_text",

@@ -68,3 +68,19 @@ def paired_difference(
     low, high = ends((np.asarray(resamples, float) - others_resamples).mean(0))
     seeds = mean_interval(by_seed).half_width if len(by_seed) > 1 else 0.0
     return PairedDifference(by_seed, float(np.hypot(seeds, (high - low) / 2)))
+
+
+def loss_difference(
+    sums: np.ndarray, other_sums: np.ndarray, counts: np.ndarray
+) -> PairedDifference:
+    """The difference of mean losses of a character, from losses of texts (S, N).
+
+    ``counts`` (N,): the characters of each text.
+    """
+    draws = text_draws(len(counts))
+    values, resamples = zip(
+        *((of.sum(-1) / counts.sum(), resampled_means(of.T, counts, draws).T)
+          for of in (np.asarray(sums, float), np.asarray(other_sums, float))),
+        strict=True,
+    )  # fmt: skip
+    return paired_difference(*values, *resamples)

@@ -12,14 +12,19 @@ from streamlit.delta_generator import DeltaGenerator
 
 from gating_core.language import MODELS, SEEDS
 from ui.at_work import measured
+from ui.at_work.gates_picture import names
+from ui.at_work.rank_words import LEAST, MOST
 from ui.at_work.request import (
     ALL_HEADS,
+    CONFIDENCE,
     GATES,
     LANGUAGE_MODEL,
+    RANK,
     SINKS,
     SPARSE,
     TONGUES,
     TOY,
+    WIRING,
     WRITE,
     AtWorkSelection,
     WriteSelection,
@@ -33,9 +38,10 @@ from ui.common.lessons import section
 from ui.limits import READ_CHARACTERS, TOY_SEEDS, WRITE_TEMPERATURE
 
 STYLE = Path(__file__).with_name("at_work.css")
-TABS = (SINKS, SPARSE, WRITE)  # as in ui/at_work/sections.py
+TABS = (SINKS, RANK, SPARSE, CONFIDENCE, WIRING, WRITE)  # as in ui/at_work/sections.py
 DRAWS = (0, 9999)
 SHAPE = MODELS[AtWorkSelection.name]
+HEADS = names(SHAPE.depth, SHAPE.heads)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,10 +82,13 @@ SINK_CONTROLS = table(
     Choice("specimen", "Look at", words=(LANGUAGE_MODEL, TOY), default=LANGUAGE_MODEL,
         help=section("at_work", "specimen")),
     Choice("seen_head", "Head", default=ALL_HEADS, shape="selectbox",
-        words=(ALL_HEADS, *(f"{layer + 1}.{head + 1}" for layer in range(SHAPE.depth)
-                            for head in range(SHAPE.heads)))),
+        words=(ALL_HEADS, *HEADS)),
     Number("toy_seed", "First seed", default=0, within=TOY_SEEDS, step=1, shape="box",
         help=section("at_work", "toy_seed")),
+)  # fmt: skip
+RANK_CONTROLS = table(
+    Choice("ranked_head", "Head", words=(MOST, LEAST, *HEADS), default=MOST, shape="selectbox",
+        help=section("at_work", "ranked_head")),
 )  # fmt: skip
 WRITE_CONTROLS = table(
     Number("heat", "Temperature", field="temperature", within=WRITE_TEMPERATURE, step=0.1,
@@ -92,10 +101,11 @@ WRITE_CONTROLS = table(
 )  # fmt: skip
 PAGE = table(Tabs("tab_at_work", words=TABS, default=TABS[0]))
 COMMON: Controls = MODEL | TEXT
-AT_WORK: Controls = PAGE | COMMON | SINK_CONTROLS | WRITE_CONTROLS
+AT_WORK: Controls = PAGE | COMMON | SINK_CONTROLS | RANK_CONTROLS | WRITE_CONTROLS
 WIDTHS = {
     "gated_at": 2.6, "trained_as": 1.2, "typed": 5.4, "verse": 2.6, "tongue": 3.1,
-    "specimen": 3.6, "seen_head": 1.4, "toy_seed": 2, "heat": 2, "dial": 3, "draw": 2,
+    "specimen": 3.6, "seen_head": 1.4, "toy_seed": 2, "ranked_head": 2, "heat": 2, "dial": 3,
+    "draw": 2,
 }  # fmt: skip
 
 

@@ -11,7 +11,8 @@ from gating_core.language import BREAK, LANGUAGES, left_out, read_excerpt, witho
 from ui.foreign import as_code
 from ui.limits import READ_CHARACTERS
 
-SINKS, SPARSE, WRITE = "Sinks", "Sparse gates", "Write"
+SINKS, RANK, SPARSE, CONFIDENCE, WIRING, WRITE = (
+    "Sinks", "Rank", "Sparse gates", "Confidence", "Wiring", "Write")  # fmt: skip
 UNGATED = "none"
 LANGUAGE_MODEL, TOY = "language models", "a toy"
 ALL_HEADS = "all"

@@ -7,9 +7,12 @@ from collections.abc import Callable
 import streamlit as st
 
 from ui.at_work import measured
+from ui.at_work.confidence_section import draw_confidence
 from ui.at_work.gates_section import draw_gates
-from ui.at_work.request import SINKS, SPARSE, UNGATED, WRITE
+from ui.at_work.rank_section import draw_rank
+from ui.at_work.request import CONFIDENCE, RANK, SINKS, SPARSE, UNGATED, WIRING, WRITE
 from ui.at_work.sinks_section import draw_sinks
+from ui.at_work.wiring_section import draw_wiring
 from ui.at_work.write_section import draw_write
 from ui.common.lessons import section
 
@@ -28,6 +31,9 @@ def _of_models(draw: Callable[[], None]) -> Callable[[], None]:
 
 SECTIONS: dict[str, Callable[[], None]] = {
     SINKS: _of_models(draw_sinks),
+    RANK: _of_models(draw_rank),
     SPARSE: _of_models(draw_gates),
+    CONFIDENCE: _of_models(draw_confidence),
+    WIRING: draw_wiring,
     WRITE: _of_models(draw_write),
 }

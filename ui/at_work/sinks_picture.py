@@ -31,7 +31,7 @@ def share_chart(shares: Mapping[str, np.ndarray], uniform: float) -> go.Figure:
     """
     traces = []
     for (title, share), style in zip(shares.items(), STYLES, strict=False):
-        traces += _series(title, 100 * share, style, "%{y:.2f} %")
+        traces += series(title, 100 * share, style, "%{y:.2f} %")
     lines = [(LARGE_MODEL[0], "a large model, no gate [Q]", "end", "bottom"),
              (LARGE_MODEL[1], "a large model, gate [Q]", "end", "top"),
              (100 * uniform, "equal weights", "start", "bottom")]  # fmt: skip
@@ -45,13 +45,13 @@ def value_chart(ratios: Mapping[str, np.ndarray]) -> go.Figure:
     """Draw the first value's length over the others' mean (S, L, H), by layer."""
     traces = []
     for (title, ratio), style in zip(ratios.items(), STYLES, strict=False):
-        traces += _series(title, ratio.swapaxes(1, 2), style, "%{y:.3f}")
+        traces += series(title, ratio.swapaxes(1, 2), style, "%{y:.3f}")
     layers = next(iter(ratios.values())).shape[1]
     one = [(1.0, "", "end", "bottom")]
     return _figure(traces, "|v₁| / others", {"rangemode": "tozero"}, one, layers=layers)
 
 
-def _series(title: str, values: np.ndarray, style: tuple[str, str, str],
+def series(title: str, values: np.ndarray, style: tuple[str, str, str],
             shown: str) -> list[dict[str, Any]]:  # fmt: skip
     """Dots of seeds with intervals over the middle axis of (S, N, L), and the mean of seeds."""
     colour, dash, symbol = style
