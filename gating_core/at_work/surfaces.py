@@ -53,6 +53,6 @@ def _repeated(part: torch.Tensor | None, count: int) -> torch.Tensor:
     return part.expand(count, -1, -1, -1)
 
 
-def block_surfaces(model: LanguageModel, grid: Grid = GRID) -> SurfaceResult:
+def block_surfaces(model: LanguageModel, grid: Grid | None = None) -> SurfaceResult:
     """The surfaces of all blocks, a frame each, measured with an estimate of their errors."""
-    return measure_surface(block_outputs(model), grid, bound="estimate")
+    return measure_surface(block_outputs(model), grid or GRID, bound="estimate")

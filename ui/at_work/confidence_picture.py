@@ -17,8 +17,8 @@ from ui.at_work.confidence_words import TABLE, difference_text
 from ui.at_work.sinks_picture import STYLES
 from ui.drawing import palette
 
-DIAGRAM_PIXELS = 430
-DIFFERENCES_PIXELS, ENTROPY_PIXELS = 230, 190
+DIAGRAM_PIXELS = 365
+DIFFERENCES_PIXELS, ENTROPY_PIXELS = 180, 150
 GREY, MAGENTA = (colour for colour, *_ in STYLES)
 
 

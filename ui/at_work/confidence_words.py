@@ -76,7 +76,8 @@ def summary(found: Mapping[str, PairedDifference], gated: np.ndarray, ungated: n
         said = "" if verdict == TOO_FEW else f"**{verdict}**, "
         parts.append(f"{quantity.title} {said}{values}{quantity.unit}"
                      f" ({difference_text(of)})")  # fmt: skip
-    return f"With the gate, over {seeds} paired seeds: {'; '.join(parts)}.{few}"
+    paired = "1 seed" if seeds == 1 else f"{seeds} seeds"
+    return f"With the gate, paired over {paired}: {'; '.join(parts)}.{few}"
 
 
 def difference_text(of: PairedDifference) -> str:

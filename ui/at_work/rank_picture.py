@@ -14,8 +14,8 @@ from ui.at_work.gates_picture import names
 from ui.drawing import palette
 from ui.drawing.panels import subplot, subplot_title
 
-BARS_PIXELS = 230
-VALUES_PIXELS = 200
+BARS_PIXELS = 190
+VALUES_PIXELS = 165
 STAGES = (  # name, colour, pattern
     ("before the gate", palette.SIDE_COLOURS["left"], "/"),
     ("after the gate", palette.SIDE_COLOURS["right"], ""),

@@ -41,7 +41,8 @@ def summary(arrays: Arrays, over_seeds: np.ndarray, texts: int) -> str:
     """
     outputs, ends = arrays["ranks.outputs"], arrays["ranks.lift"].reshape(2, -1)
     words = [word(*pair) for pair in ends.T]
-    counts = [f"{verb} it in {words.count(verb)}" for verb in (RAISES, LOWERS)]
+    counts = [f"{verb} the effective rank in {words.count(verb)}" for verb in (RAISES, LOWERS)
+              if verb in words]  # fmt: skip
     if UNDECIDED in words:
         counts.append(f"does neither for certain in {words.count(UNDECIDED)}")
     seeds = (over_seeds[:, 1] / over_seeds[:, 0]).mean((1, 2))

@@ -64,7 +64,8 @@ def draw_wiring() -> None:
         with column:
             st.markdown(section("at_work", f"head_{name}"))
             draw_figure((name, *seeds), make, sentences[sentence])
-    st.markdown(" ".join([*sentences.values(), wiring_words.time_text(load_times())]))
+    told = [*sentences.values(), wiring_words.time_text(load_times())]
+    st.markdown(" ".join(filter(None, told)))
     with st.container(horizontal=True):
         draw_explanation("wiring", "wiring", before=BEFORE, corners=", ".join(CORNERS),
                          margin=f"{wiring_words.MARGIN:g}",

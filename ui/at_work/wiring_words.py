@@ -39,10 +39,11 @@ def loss_text(losses: Mapping[str, np.ndarray], against: Mapping[str, PairedDiff
         said = "" if verdict == TOO_FEW else f"**{verdict}** "
         parts.append(f"{label(name)} {said}({difference_text(of)})")
     seeds = min(len(of.by_seed) for of in against.values())
+    paired = "1 seed" if seeds == 1 else f"{seeds} seeds"
     few = "" if seeds >= LEAST_SEEDS else " Fewer than three seeds: no verdict."
     return (
         f"Loss after equal steps, {label(base)} {losses[base].mean():.3f} nats; against it,"
-        f" paired over {seeds} seeds: {', '.join(parts)}.{few}"
+        f" paired over {paired}: {', '.join(parts)}.{few}"
     )
 
 
