@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
 import streamlit as st
 
 from ui.at_work import confidence_picture, confidence_words, measured
 from ui.at_work.controls import MODEL, draw_front, resolved
 from ui.at_work.parts import draw_csv, draw_explanation, draw_figure
 from ui.at_work.request import TITLES, UNGATED, AtWorkSelection
+from ui.at_work.titled import titled
 from ui.common.control_table import read
 from ui.common.lessons import section
 from ui.drawing.reliability import reliability_chart
@@ -25,35 +25,28 @@ def draw_confidence() -> None:
         diagrams.append((TITLES[name], arrays["confidence.bins"], arrays["confidence.range"]))
     alt = "; ".join(f"{title}: {confidence_words.diagram_text(bins, ends)}"
                     for title, bins, ends in diagrams)  # fmt: skip
-    ungated, gated = (_paired(name, selection.name) for name in names)
-    found = confidence_words.differences(gated, ungated)
-    summary = confidence_words.summary(found, gated[0], ungated[0])
+    seeds = measured.seeds(selection.name)
+    values, resamples, entropies = (
+        [measured.over_seeds(name, f"confidence.{part}", seeds) for name in names]
+        for part in ("values", "resamples", "entropy")
+    )
+    found = confidence_words.differences(values, resamples)
+    summary = confidence_words.summary(found, values[1], values[0])
     left, right = st.columns([6, 7])
     with left:
-        st.markdown(section("at_work", "head_reliability"))
-        draw_figure(("reliability", selection.model),
-                    lambda: reliability_chart(diagrams, confidence_picture.DIAGRAM_PIXELS),
-                    alt)  # fmt: skip
+        draw_figure(("reliability", selection.model), lambda: titled(
+            reliability_chart(diagrams, confidence_picture.DIAGRAM_PIXELS),
+            section("at_work", "head_reliability")), alt)  # fmt: skip
     with right:
-        st.markdown(section("at_work", "head_differences"))
-        draw_figure(("differences", selection.name),
-                    lambda: confidence_picture.difference_chart(found), summary)  # fmt: skip
-        st.markdown(section("at_work", "head_entropy"))
-        entropies = {TITLES[name]: measured.over_seeds(name, "confidence.entropy")
-                     for name in names}  # fmt: skip
-        draw_figure(("entropy", selection.name),
-                    lambda: confidence_picture.entropy_chart(entropies), summary)  # fmt: skip
+        draw_figure(("differences", selection.name), lambda: titled(
+            confidence_picture.difference_chart(found),
+            section("at_work", "head_differences")), summary)  # fmt: skip
+        by_title = {TITLES[name]: of for name, of in zip(names, entropies, strict=True)}
+        draw_figure(("entropy", selection.name), lambda: titled(
+            confidence_picture.entropy_chart(by_title),
+            section("at_work", "head_entropy")), summary)  # fmt: skip
     st.markdown(f"{summary} Seed {selection.seed}, {alt}.")
     with st.container(horizontal=True):
         draw_explanation("confidence", "confidence", margins=confidence_words.margins_text(),
                          least=confidence_words.LEAST_SEEDS)  # fmt: skip
         draw_csv("Confidence", lambda: confidence_words.confidence_csv(measured.table()))
-
-
-def _paired(name: str, other: str) -> tuple[np.ndarray, np.ndarray]:
-    """Values (S, Q) and resamples (S, Q, R) of the seeds that ``name`` and ``other`` both have."""
-    both = [seed for seed in measured.seeds(other) if (UNGATED, seed) in measured.table()]
-    of = [measured.table()[name, seed] for seed in both]
-    values, resamples = (np.stack([arrays[f"confidence.{part}"] for arrays in of])
-                         for part in ("values", "resamples"))  # fmt: skip
-    return values, resamples

@@ -40,11 +40,14 @@ TABLE = dict(zip(QUANTITIES, (
 
 
 def differences(
-    gated: tuple[np.ndarray, np.ndarray], ungated: tuple[np.ndarray, np.ndarray]
+    values: Sequence[np.ndarray], resamples: Sequence[np.ndarray]
 ) -> dict[str, PairedDifference]:
-    """Return gated less ungated by quantity, from values (S, Q) and resamples (S, Q, R)."""
-    return {name: paired_difference(gated[0][:, q], ungated[0][:, q], gated[1][:, q],
-                                    ungated[1][:, q])
+    """Return gated less ungated by quantity, from values (S, Q) and resamples (S, Q, R).
+
+    Two of each, the ungated models first.
+    """
+    return {name: paired_difference(values[1][:, q], values[0][:, q], resamples[1][:, q],
+                                    resamples[0][:, q])
             for q, name in enumerate(QUANTITIES)}  # fmt: skip
 
 

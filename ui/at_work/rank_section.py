@@ -9,6 +9,7 @@ from ui.at_work import measured, rank_picture, rank_words
 from ui.at_work.controls import MODEL, RANK_CONTROLS, draw_front, resolved
 from ui.at_work.parts import draw_csv, draw_explanation, draw_figure
 from ui.at_work.request import AtWorkSelection
+from ui.at_work.titled import titled
 from ui.common.control_table import read
 from ui.common.lessons import section
 
@@ -22,23 +23,23 @@ def draw_rank() -> None:
     outputs, maps = arrays["ranks.outputs"], arrays["ranks.maps"]
     head = rank_words.chosen(RANK_CONTROLS["ranked_head"].value, outputs)
     texts = len(arrays["strengths.counts"])
+    seeds = measured.seeds(selection.name)
     summary = rank_words.summary(
-        arrays, measured.over_seeds(selection.name, "ranks.outputs"), texts
+        arrays, measured.over_seeds(selection.name, "ranks.outputs", seeds), texts
     )
     reason = rank_words.reason(
         arrays, head, config.width, config.gate is not None and config.gate.position == "G1"
     )
-    st.markdown(section("at_work", "head_ranks", texts=texts))
+    above = section("at_work", "head_ranks", texts=texts)
     draw_figure(("ranks", model, head),
-                lambda: rank_picture.rank_chart(outputs, arrays["ranks.range"], maps.shape[-1],
-                                                head),
+                lambda: titled(rank_picture.rank_chart(outputs, arrays["ranks.range"],
+                                                       maps.shape[-1], head), above),
                 summary)  # fmt: skip
     left, right = st.columns([7, 6])
     with left:
-        st.markdown(section("at_work", "head_singular"))
-        draw_figure(
-            ("singular", model, head), lambda: rank_picture.values_chart(maps, head), reason
-        )
+        draw_figure(("singular", model, head),
+                    lambda: titled(rank_picture.values_chart(maps, head),
+                                   section("at_work", "head_singular")), reason)  # fmt: skip
     right.markdown(reason)
     st.markdown(summary)
     with st.container(horizontal=True):

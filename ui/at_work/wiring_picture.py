@@ -16,7 +16,7 @@ from gating_core.training import mean_interval
 from ui.at_work.sinks_picture import series
 from ui.drawing import palette
 
-DIAGRAM_PIXELS, CHART_PIXELS = 150, 235
+DIAGRAM_PIXELS, CHART_PIXELS = 140, 220
 GREY = palette.PLANE
 OWN, FIRST = palette.SIDE_COLOURS["right"], palette.CLASS_COLOURS[1]  # links, as in the lesson
 STYLES = dict(zip(WIRINGS, (
@@ -109,14 +109,12 @@ def loss_chart(losses: Mapping[str, np.ndarray]) -> go.Figure:
     return _figure(traces, "nats a character", {}, {"type": "category"})
 
 
-def block_chart(
-    values: Mapping[str, np.ndarray], axis: str, shown: str, log: bool = False
-) -> go.Figure:
+def block_chart(values: Mapping[str, np.ndarray], axis: str, shown: str) -> go.Figure:
     """Draw values (S, N, L) of wirings by block: means, seeds, intervals over texts and seeds."""
     traces = []
     for name, of in values.items():
         traces += series(label(name), of, STYLES[name], shown)
-    return _figure(traces, axis, {"type": "log" if log else "linear"}, _blocks(values))
+    return _figure(traces, axis, {"rangemode": "tozero"}, _blocks(values))
 
 
 def curvature_chart(

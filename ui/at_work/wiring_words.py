@@ -27,7 +27,7 @@ def feeds(name: str) -> str:
     wiring = WIRINGS[name]
     read = ["x", *(["A of its block"] if wiring.reads_own else []),
             *(["A1"] if wiring.reads_first else [])]  # fmt: skip
-    return f"**{label(name)}**: M reads {' + '.join(read)}"
+    return f"{label(name)}: from the second block on, M reads {' + '.join(read)}"
 
 
 def loss_text(losses: Mapping[str, np.ndarray], against: Mapping[str, PairedDifference],

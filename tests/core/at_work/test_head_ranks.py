@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 
-
 from gating_core.at_work.head_ranks import ranks
 from gating_core.at_work.rank import effective_rank
 from gating_core.attention import GateConfig

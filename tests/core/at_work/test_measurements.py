@@ -6,7 +6,8 @@ import torch
 
 from gating_core.at_work import STRENGTHS, load_measured, measure
 from gating_core.at_work import measured as files
-from gating_core.at_work.measurements import MEASUREMENTS, TEXTS_AT_ONCE
+from gating_core.at_work.batches import TEXTS_AT_ONCE
+from gating_core.at_work.measurements import MEASUREMENTS
 from gating_core.attention import GateConfig
 from gating_core.language import (
     CHARACTERS,
