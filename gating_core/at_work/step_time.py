@@ -15,6 +15,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -90,8 +91,9 @@ def load_times(path: Path = TIMES) -> StepTime | None:
     """What was timed; ``None`` where nothing was."""
     if not path.exists():
         return None
-    return StepTime(**{name: tuple(x) if isinstance(x, list) else x
-                       for name, x in json.loads(path.read_text()).items()})  # fmt: skip
+    given: dict[str, Any] = {name: tuple(x) if isinstance(x, list) else x
+                             for name, x in json.loads(path.read_text()).items()}  # fmt: skip
+    return StepTime(**given)
 
 
 def main() -> None:

@@ -17,8 +17,8 @@ from ui.at_work.confidence_words import TABLE, difference_text
 from ui.at_work.sinks_picture import STYLES
 from ui.drawing import palette
 
-DIAGRAM_PIXELS = 365
-DIFFERENCES_PIXELS, ENTROPY_PIXELS = 180, 150
+DIAGRAM_PIXELS = 345
+DIFFERENCES_PIXELS, ENTROPY_PIXELS = 172, 138
 GREY, MAGENTA = (colour for colour, *_ in STYLES)
 
 
@@ -28,9 +28,9 @@ def difference_chart(found: Mapping[str, PairedDifference]) -> go.Figure:
     The band is what is called hardly different.
     """
     margins = {name: TABLE[name].margin for name in found}
-    rows = [TABLE[name].short for name in found]
+    rows = [TABLE[name].title for name in found]
     dots_x = [x / margins[name] for name, of in found.items() for x in of.by_seed]
-    dots_y = [TABLE[name].short for name, of in found.items() for _ in of.by_seed]
+    dots_y = [TABLE[name].title for name, of in found.items() for _ in of.by_seed]
     reach = max([2.0, *(1.05 * (abs(of.mean) + of.half_width) / margins[name]
                         for name, of in found.items())])  # fmt: skip
     traces = [

@@ -25,17 +25,16 @@ class Quantity:
     """A number that is compared: its name, and the difference that is called hardly any."""
 
     title: str
-    short: str  # on an axis
     margin: float
     unit: str = ""
 
 
 TABLE = dict(zip(QUANTITIES, (
-    Quantity("calibration error (ECE)", "ECE", 0.005),
-    Quantity("classwise calibration error", "classwise ECE", 0.0005),
-    Quantity("loss", "loss", 0.01, " nats"),
-    Quantity("entropy of predictions", "entropy, predictions", 0.02, " nats"),
-    Quantity("entropy of attention", "entropy, attention", 0.1, " nats"),
+    Quantity("ECE", 0.005),
+    Quantity("classwise ECE", 0.0005),
+    Quantity("loss", 0.01, " nats"),
+    Quantity("entropy of predictions", 0.02, " nats"),
+    Quantity("entropy of attention", 0.1, " nats"),
 ), strict=True))  # fmt: skip
 
 
@@ -68,8 +67,7 @@ def summary(found: Mapping[str, PairedDifference], gated: np.ndarray, ungated: n
     """Say of every quantity how the gate changes it; values (S, Q)."""
     seeds = len(gated)
     few = "" if seeds >= LEAST_SEEDS else (
-        f" **{seeds} {'seed is' if seeds == 1 else 'seeds are'} too few for a verdict**; the"
-        " interval is no more than an indication."
+        f" **{seeds} {'seed is' if seeds == 1 else 'seeds are'} too few for a verdict**."
     )  # fmt: skip
     parts = []
     for place, (name, of) in enumerate(found.items()):
@@ -92,7 +90,7 @@ def difference_text(of: PairedDifference) -> str:
 
 def margins_text() -> str:
     """List the margins."""
-    return ", ".join(f"{x.short} ± {short(x.margin)}{x.unit}" for x in TABLE.values())
+    return ", ".join(f"{x.title} ± {short(x.margin)}{x.unit}" for x in TABLE.values())
 
 
 def diagram_text(bins: np.ndarray, ends: np.ndarray) -> str:

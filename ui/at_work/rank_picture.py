@@ -61,8 +61,6 @@ def rank_chart(outputs: np.ndarray, ends: np.ndarray, channels: int, head: Head)
 def values_chart(maps: np.ndarray, head: Head) -> go.Figure:
     """Draw the singular values of all maps (L, H, d), a panel a layer; one ``head`` stands out."""
     layers, heads, size = maps.shape
-    # A value that has vanished cannot stand on this axis; it ends below it.
-    low, high = np.log10(np.percentile(maps, 1) + 1e-12), np.log10(maps.max() + 1e-12)
     traces: list[dict[str, Any]] = []
     layout: dict[str, Any] = {
         "height": VALUES_PIXELS, "margin": {"l": 52, "r": 8, "t": 22, "b": 38},
@@ -73,8 +71,8 @@ def values_chart(maps: np.ndarray, head: Head) -> go.Figure:
         ends = layer / layers + 0.01, (layer + 1) / layers - 0.01
         layout[f"xaxis{x[1:]}"] = {"domain": ends, "range": [0, size + 1], "tickvals": [1, size],
                                    "anchor": y}  # fmt: skip
-        layout[f"yaxis{y[1:]}"] = {"type": "log", "range": [low - 0.1, high + 0.1], "anchor": x,
-                                   "showticklabels": not layer, "dtick": 1}  # fmt: skip
+        layout[f"yaxis{y[1:]}"] = {"range": [0, 1.05 * float(maps.max())], "anchor": x,
+                                   "showticklabels": not layer}  # fmt: skip
         layout["annotations"].append(subplot_title(f"layer {layer + 1}", sum(ends) / 2, 1, 11))
         for number in range(heads):
             chosen = (layer, number) == head

@@ -31,7 +31,7 @@ def reliability_chart(
         })  # fmt: skip
     ends = {"range": [0, 1], "tickvals": [0, 0.25, 0.5, 0.75, 1], "tickformat": ".0%"}
     return go.Figure({"data": traces, "layout": {
-        "height": height, "margin": {"l": 56, "r": 8, "t": 28, "b": 40},
+        "height": height, "margin": {"l": 56, "r": 24, "t": 28, "b": 40},
         "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
         "shapes": [{"type": "line", "x0": 0, "x1": 1, "y0": 0, "y1": 1, "layer": "below",
                     "line": {"dash": "dash", "width": 1, "color": palette.PLANE}}],
