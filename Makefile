@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 APP_READY := $(VENV)/.app-ready
 DEV_READY := $(VENV)/.dev-ready
 
-.PHONY: app test soak lint format bench screenshots presets clean
+.PHONY: app test soak lint format bench screenshots presets corpus models clean
 
 app: $(APP_READY)
 	$(BIN)/streamlit run app.py
@@ -41,6 +41,16 @@ presets: $(APP_READY)
 	$(BIN)/python -m gating_core.experts
 	$(BIN)/python -m ui.gates
 	$(BIN)/python -m ui.claims
+
+# Reads `diatheke` and the modules of Debian's `sword-text-web` and `sword-text-sparv`.
+corpus: build/corpus.tsv
+
+build/corpus.tsv: | $(APP_READY)
+	$(BIN)/python -m gating_core.language corpus
+
+models: build/corpus.tsv
+	$(BIN)/python -m gating_core.language models
+	$(BIN)/python -m gating_core.at_work
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -39,6 +39,9 @@ MAY_IMPORT = {  # rooms of the core, besides themselves
     "theory": GROUND | {"attention", "jets", "geometry"},
     "experts": GROUND | {"attention", "tasks", "training", "experiments", "export", "claims"},
     "export": GROUND | {"attention", "tasks", "training"},
+    "language": GROUND | {"attention", "export"},
+    # Intervals over seeds, and the curvature of a block's output: there models meet measuring.
+    "at_work": GROUND | {"attention", "export", "language", "training", "jets", "geometry"},
     "experiments": GROUND | {"attention", "tasks", "training", "jets", "geometry", "export"},
     "claims": GROUND | {"attention", "tasks", "training", "jets", "geometry", "experiments"},
 }
@@ -304,6 +307,15 @@ STATES = {  # links that show all of a page's controls between them, where its f
         dict(picture="What no data can decide"),
         dict(picture="How many data does it take?"),
         dict(picture="And in training?"),
+    ),
+    "pages/7_At_work.py": (
+        {},
+        dict(specimen="a toy"),
+        dict(tab_at_work="Rank"),
+        dict(tab_at_work="Sparse gates"),
+        dict(tab_at_work="Confidence"),
+        dict(tab_at_work="Wiring"),
+        dict(tab_at_work="Write"),
     ),
 }
 SECONDS = 60

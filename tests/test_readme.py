@@ -6,6 +6,7 @@ from pathlib import Path
 
 import gating_core
 from gating_core.examples import any_surface
+from gating_core.language import shipped
 from gating_core.tasks import TASKS
 from gating_core.theory import GALLERY
 from ui.common.page import PAGES
@@ -14,11 +15,15 @@ ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 NUMBERS = ("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
            " fifteen sixteen seventeen eighteen nineteen twenty").split()  # fmt: skip
+EXAMPLES = re.findall(r"```python\n(.*?)```", README, re.S)
+
+
+def run(code):
+    exec(compile(code, "README", "exec"), {})
 
 
 def test_the_example_runs_and_shows_flat_and_curved(capsys):
-    code, _, _ = re.findall(r"```python\n(.*?)```", README, re.S)
-    exec(compile(code, "README", "exec"), {})
+    run(EXAMPLES[0])
     flat, curved = capsys.readouterr().out.strip().splitlines()
     totals = [float(x) for x in re.findall(r"[\d.]+(?:e-?\d+)?", curved.split("]")[0])]
     assert max(float(x) for x in re.findall(r"[\d.]+(?:e-?\d+)?", flat.split("]")[0])) < 1e-9
@@ -26,19 +31,25 @@ def test_the_example_runs_and_shows_flat_and_curved(capsys):
 
 
 def test_the_second_example_measures_any_network_with_bounds(capsys):
-    _, code, _ = re.findall(r"```python\n(.*?)```", README, re.S)
-    code = re.sub("torch.random.manual_seed.*", "", code)  # the suite leaves the global state alone
-    exec(compile(code, "README", "exec"), {})
+    # The suite leaves the global state alone.
+    run(re.sub("torch.random.manual_seed.*", "", EXAMPLES[1]))
     assert capsys.readouterr().out.startswith("rigorous")
 
 
 def test_the_third_example_trains_three_variants(capsys):
-    *_, code = re.findall(r"```python\n(.*?)```", README, re.S)
-    exec(compile(code, "README", "exec"), {})
+    run(EXAMPLES[2])
     lines = capsys.readouterr().out.splitlines()
     assert [line.split(":")[0] for line in lines] == ["ungated", "sigmoid", "silu"]
     means = [float(line.split(": ")[1].split(" ±")[0]) for line in lines]
     assert 0.5 < min(means) < max(means) <= 1
+
+
+def test_the_fourth_example_loads_every_shipped_model_and_writes(capsys):
+    *_, code = EXAMPLES
+    run(code)
+    *lines, text = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == [name for name, _ in shipped()]
+    assert len(text) > 10
 
 
 def test_the_example_script_agrees_with_its_closed_form():

@@ -18,6 +18,7 @@ PASTED_CHARACTERS = 1_000_000  # in a box of text, as in a file: they are sent w
 LARGEST_DRAGGED = 1e6  # its fourth power fits into float32, which pictures use
 UPLOAD_MB = 1  # a table of points: the core's limit in Streamlit's whole MB
 MESSAGE_MB = 50  # in both directions: more than any table or page
+READ_CHARACTERS = 127  # of a text that a language model reads, and its beginning
 
 # --- Ranges of controls ---------------------------------------------------------------------------
 # Small models, whose surfaces can be looked at. Each range is (least, most).
@@ -55,6 +56,8 @@ LEARNING_COST = 4e7  # `SampleRequest.cost` of all gates: a minute of two cores
 STUDENTS_DRAWN = 5
 CURVES_CHANNELS = (2, 8)  # of what is trained on more and more points
 CURVES_VALUES = (2, 6)
+TOY_SEEDS = (0, 9000)  # the first of eight
+WRITE_TEMPERATURE = (0.0, 2.0)
 CLAIMS_SECONDS = 3600.0  # predicted for a study on two cores: one at a time runs for all visitors
 ADDRESS_CHARACTERS = 100  # of a scheduler: host name and port
 VARIANTS_BESIDE = 4  # in the table of results, beside the two that are drawn
@@ -64,6 +67,7 @@ VARIANTS_BESIDE = 4  # in the table of results, beside the two that are drawn
 
 CACHED_RESOLVED = 256  # models of Manifold, as requested: kilobytes
 CACHED_FIGURES = 96  # of Plotly, some three for each model: 0.1 to 0.3 MB
+LOADED_MODELS = 24  # language models: 2 MB each
 CACHED_DRAWINGS = 32  # tables of points from links
 CACHED_ADDRESSES = 48  # of arrays sent recently, 1 MB each; two workers make two films a second
 STORE_STAMPS_SECONDS = 10.0  # between two readings of a running study's rows: verdicts take two

@@ -1,5 +1,6 @@
 """Addresses of all pages: in the first state, with everything unfolded, and in other states."""
 
+from ui.at_work.controls import AT_WORK
 from ui.claims.controls import CLAIMED
 from ui.common.control_table import Controls
 from ui.common.controls import Fold
@@ -48,6 +49,11 @@ PAGES: dict[str, tuple[Controls, tuple[str, ...]]] = {
         ("picture=What+no+data+can+decide", "picture=How+many+data+does+it+take%3F",
          "picture=And+in+training%3F", "gate_at=G3", "gate_at=G5&gate_per=head",
          "gate_at=no+gate", "channels=8&head_count=4&tokens=6"),
+    ),
+    "At_work": (
+        AT_WORK,
+        ("specimen=a+toy", "tab_at_work=Sparse+gates", "tab_at_work=Write&dial=0.5",
+         "seen_head=2.3&tongue=Spanish&gated_at=G1%2C+per+head"),
     ),
     "How_to_read": ({}, ()),
 }  # fmt: skip

@@ -14,6 +14,8 @@ from typing import Any, ClassVar
 
 from gating_core.experiments.comparison import FIRST_SETTING, STRENGTHS
 from tests.load.session import Session, Wrong, nothing_wrong
+from ui.at_work.maps_picture import sign
+from ui.at_work.request import SPARSE, AtWorkSelection
 from ui.claims.request import StudyRequest as ClaimRequest
 from ui.decision_boundary.controls import VIEW_KEY as BOUNDARY_VIEW
 from ui.decision_boundary.names import TITLES
@@ -220,6 +222,28 @@ class Experts(Request):
         name = self.place if POSITIONS[self.place] != "none" else "no gate"
         (sentence,) = [text for text in session.page.texts if "change no output, what" in text]
         return "" if sentence.startswith(f"With *{name}") else sentence
+
+    def numbers(self, session: Session) -> object:
+        figures = [node.message.spec for node in session.page.all("plotly_chart")]
+        return session.page.texts, figures
+
+
+@dataclass(frozen=True)
+class AtWork(Request):
+    text: str = ""  # empty: a verse
+    tab: str = SPARSE
+    address: ClassVar[str] = "At_work"
+
+    def parameters(self) -> dict[str, Any]:
+        return {"tab_at_work": self.tab, "typed": self.text or None}
+
+    def shown_instead(self, session: Session) -> str:
+        if self.tab != SPARSE:
+            return ""
+        figures = [json.loads(node.message.spec) for node in session.page.all("plotly_chart")]
+        signs = figures[0]["layout"]["xaxis"]["ticktext"]
+        of = [sign(x) for x in replace(AtWorkSelection(), typed=self.text).text_with_break]
+        return "" if signs == of else f"{signs}"
 
     def numbers(self, session: Session) -> object:
         figures = [node.message.spec for node in session.page.all("plotly_chart")]

@@ -14,6 +14,7 @@ EVERYTHING = frozenset({
     "to the gates", "gates: colour", "to Depth", "depth: quantity", "depth: layer",
     "to the claims", "claims: claim",
     "to Experts", "Experts: gate", "Experts: λ", "Experts: undecidable", "Experts: tree",
+    "to At work", "At work: text", "At work: Sinks", "At work: Sparse gates",
     "film: seed shown", "film: own seeds", "film: cancel", "film: go on", "film: own table",
 })  # fmt: skip
 

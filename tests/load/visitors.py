@@ -15,6 +15,7 @@ from gating_core.tasks import TASK_NAME
 from tests.load.figures import FIRST_PAINT, TRAINING, Record, Trained
 from tests.load.page import Node
 from tests.load.requests import (
+    AtWork,
     Boundary,
     Claims,
     Crossed,
@@ -30,6 +31,7 @@ from tests.load.requests import (
     is_stopped,
 )
 from tests.load.session import Session, Wrong
+from ui.at_work.request import SINKS, SPARSE
 from ui.decision_boundary.controls import SEEDS
 from ui.decision_boundary.request import WHO
 from ui.depth.controls import QUANTITY_WORDS as QUANTITIES
@@ -161,6 +163,10 @@ class Looker(Visitor):
         async with Session(self.url, experts.address, experts.link) as session:
             await self.view("to Experts", session.open(experts.wrong), experts, session)
             await self._at_experts(session, experts)
+        at_work = AtWork()
+        async with Session(self.url, at_work.address, at_work.link) as session:
+            await self.view("to At work", session.open(at_work.wrong), at_work, session)
+            await self._at_work(session, at_work)
         manifold = Manifold(self._another(manifold.request))
         async with Session(self.url, manifold.address, manifold.link) as session:
             await self.step("own model by link", session.open(manifold.wrong))
@@ -232,6 +238,20 @@ class Looker(Visitor):
         await self.step("Experts: undecidable", done)
         request = replace(request, tab=TREE)
         await self.view("Experts: tree", session.change(request.wrong, picture=request.tab))
+
+    async def _at_work(self, session: Session, request: AtWork) -> None:
+        for _ in range(FEW):
+            request = replace(request, text=f"Visitor {self._word()}")
+            done = session.change(request.wrong, typed=request.text)
+            await self.view("At work: text", done, request, session)
+        for tab in (SINKS, SPARSE):
+            request = replace(request, tab=tab)
+            done = session.change(request.wrong, tab_at_work=tab)
+            await self.view(f"At work: {tab}", done, request, session)
+
+    def _word(self) -> str:
+        """A word that hardly another visitor types."""
+        return "".join(self.random.choices("abcdefghij", k=8))
 
     async def _at_manifold(self, session: Session, request: Manifold) -> Manifold:
         # One label alone while the other strengths are measured.

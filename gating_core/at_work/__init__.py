@@ -1,0 +1,101 @@
+"""What gates do in models at work: sinks, rank, sparse gates, calibration, wiring."""
+
+from gating_core.at_work.bigram_backcopy import (
+    KINDS,
+    ToyRequest,
+    ToyResult,
+    ToyTraining,
+    draw_texts,
+)
+from gating_core.at_work.calibration import (
+    BINS,
+    Reliability,
+    ResampledReliability,
+    bootstrap_reliability,
+    classwise_error,
+    equal_mass_bins,
+    reliability,
+)
+from gating_core.at_work.confidence import QUANTITIES
+from gating_core.at_work.entropies import attention_entropies, prediction_entropies
+from gating_core.at_work.gate_statistics import SHUT, histogram, means_by_character, shut_shares
+from gating_core.at_work.links import attention_gradients, link_costs
+from gating_core.at_work.measured import load_measured, measure
+from gating_core.at_work.measurements import STRENGTHS
+from gating_core.at_work.rank import (
+    effective_rank,
+    gated_map_singular_values,
+    map_singular_values,
+    output_singular_values,
+    value_output_maps,
+)
+from gating_core.at_work.reading import (
+    Reading,
+    WriteRequest,
+    probabilities_after,
+    read_text,
+    write_on,
+)
+from gating_core.at_work.resampling import PairedDifference, loss_difference, paired_difference
+from gating_core.at_work.sinks import (
+    EPSILON,
+    first_shares,
+    first_value_ratios,
+    importances,
+    sink_share,
+)
+from gating_core.at_work.step_time import StepTime, load_times
+from gating_core.at_work.surfaces import BEFORE, CORNERS
+from gating_core.at_work.toy import ToyRun, load_toy, train_toy
+
+__all__ = [
+    "BEFORE",
+    "BINS",
+    "CORNERS",
+    "EPSILON",
+    "KINDS",
+    "QUANTITIES",
+    "SHUT",
+    "STRENGTHS",
+    "PairedDifference",
+    "Reading",
+    "Reliability",
+    "ResampledReliability",
+    "StepTime",
+    "ToyRequest",
+    "ToyResult",
+    "ToyRun",
+    "ToyTraining",
+    "WriteRequest",
+    "attention_entropies",
+    "attention_gradients",
+    "bootstrap_reliability",
+    "classwise_error",
+    "draw_texts",
+    "effective_rank",
+    "equal_mass_bins",
+    "first_shares",
+    "first_value_ratios",
+    "gated_map_singular_values",
+    "histogram",
+    "importances",
+    "link_costs",
+    "load_measured",
+    "load_times",
+    "load_toy",
+    "loss_difference",
+    "map_singular_values",
+    "means_by_character",
+    "measure",
+    "output_singular_values",
+    "paired_difference",
+    "prediction_entropies",
+    "probabilities_after",
+    "read_text",
+    "reliability",
+    "shut_shares",
+    "sink_share",
+    "train_toy",
+    "value_output_maps",
+    "write_on",
+]

@@ -1,0 +1,27 @@
+"""Measure all shipped models over the shipped verses, train the toy, and write both.
+
+python -m gating_core.at_work
+
+Leaves alone what is measured already, of the same weights.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from gating_core.at_work.bigram_backcopy import ToyRequest
+from gating_core.at_work.measured import measure_missing
+from gating_core.at_work.toy import TOY, load_toy, save_toy, train_toy
+
+
+def main() -> None:
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
+    if not TOY.exists() or load_toy().request != ToyRequest():
+        *_, run = train_toy(ToyRequest())
+        save_toy(run)
+    for model, rows in measure_missing():
+        logging.info("%s %d: %s", *model, ", ".join(rows))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,86 @@
+"""Intervals over texts by bootstrap, and of differences that are paired over seeds and texts.
+
+Shapes: N texts, R resamples, S seeds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gating_core.training import mean_interval
+
+RESAMPLES = 400
+TAILS = (2.5, 97.5)  # percent: the ends of a 95 % interval
+
+
+def text_draws(texts: int, resamples: int = RESAMPLES) -> np.ndarray:
+    """(R, N) int64: how often each resample draws each text, the same for every model."""
+    draw = np.random.default_rng(0)
+    return draw.multinomial(texts, np.full(texts, 1 / texts), resamples)
+
+
+def resampled_means(sums: np.ndarray, counts: np.ndarray, draws: np.ndarray) -> np.ndarray:
+    """(R, ...): the mean of a character in each resample, from texts' ``sums`` (N, ...)."""
+    totals = np.tensordot(draws, sums, 1)
+    return totals / (draws @ counts).reshape(-1, *[1] * (totals.ndim - 1))
+
+
+def ends(resamples: np.ndarray) -> np.ndarray:
+    """(2, ...): the ends of the 95 % interval of ``resamples`` (R, ...), NaN left out."""
+    return np.nanpercentile(resamples, TAILS, axis=0)
+
+
+@dataclass(frozen=True, eq=False)
+class PairedDifference:
+    """A difference of two models, paired over seeds and texts, and its 95 % interval."""
+
+    by_seed: np.ndarray  # (S,)
+    half_width: float
+
+    @property
+    def mean(self) -> float:
+        """The mean over seeds."""
+        return float(self.by_seed.mean())
+
+    @property
+    def low(self) -> float:
+        """The lower end of the interval."""
+        return self.mean - self.half_width
+
+    @property
+    def high(self) -> float:
+        """The upper end of the interval."""
+        return self.mean + self.half_width
+
+
+def paired_difference(
+    values: np.ndarray, others: np.ndarray, resamples: np.ndarray, others_resamples: np.ndarray
+) -> PairedDifference:
+    """``values`` (S,) less ``others`` (S,), each with its ``resamples`` (S, R) over the same texts.
+
+    Seeds and texts are two sources of doubt that do not depend on each other: the interval over
+    seeds (Student t) and that over texts (bootstrap of the mean over seeds) add up by squares. With
+    one seed only the second is known.
+    """
+    by_seed = np.asarray(values, float) - others
+    low, high = ends((np.asarray(resamples, float) - others_resamples).mean(0))
+    seeds = mean_interval(by_seed).half_width if len(by_seed) > 1 else 0.0
+    return PairedDifference(by_seed, float(np.hypot(seeds, (high - low) / 2)))
+
+
+def loss_difference(
+    sums: np.ndarray, other_sums: np.ndarray, counts: np.ndarray
+) -> PairedDifference:
+    """The difference of mean losses of a character, from losses of texts (S, N).
+
+    ``counts`` (N,): the characters of each text.
+    """
+    draws = text_draws(len(counts))
+    values, resamples = zip(
+        *((of.sum(-1) / counts.sum(), resampled_means(of.T, counts, draws).T)
+          for of in (np.asarray(sums, float), np.asarray(other_sums, float))),
+        strict=True,
+    )  # fmt: skip
+    return paired_difference(*values, *resamples)

@@ -1,0 +1,57 @@
+"""Attention sinks: how much weight a text's characters put on one key, above all on the first.
+
+Shapes: B texts of T characters at most, H heads of d channels. ``counted`` (B, T) is true for the
+characters of a text and false where it is over (`gating_core.language.Rows`).
+"""
+
+from __future__ import annotations
+
+import torch
+
+EPSILON = 0.3  # the importance from which on Gu et al. call a first key a sink
+
+
+def importances(weights: torch.Tensor, counted: torch.Tensor) -> torch.Tensor:
+    """(B, H, T): the mean weight (B, H, T, T) of each key over the queries that see it.
+
+    Key j is seen by the T - j queries from j on. Gu et al., *When Attention Sink Emerges*, arXiv
+    2410.10781. A key behind the end of a text has none, 0.
+    """
+    queries = counted[:, None, :, None].to(weights)
+    seen = counted.flip(-1).cumsum(-1).flip(-1)[:, None]
+    return (weights * queries).sum(-2) / seen.clamp(min=1)
+
+
+def sink_share(
+    weights: torch.Tensor, counted: torch.Tensor, epsilon: float = EPSILON
+) -> torch.Tensor:
+    """(H,): Sink_ε of each head, the share of texts whose first key is more important than ε.
+
+    The mean over layers and heads is the metric of Gu et al., arXiv 2410.10781.
+    """
+    first = importances(weights, counted)[..., 0]
+    return (first > epsilon).to(weights.dtype).mean(0)
+
+
+def first_shares(weights: torch.Tensor, counted: torch.Tensor) -> torch.Tensor:
+    """(B, H): the mean share of the first key in the weights of later queries.
+
+    The first query is left out: it sees nothing else. Shares are of each query's sum, which is one
+    for softmax attention. A query without any weight puts 0 on the first key, and NaN stands for a
+    text of one character. Qiu et al., arXiv 2505.06708, give the mean over heads by layer.
+    """
+    sums = weights.sum(-1)
+    shares = torch.where(sums > 0, weights[..., 0] / sums, 0.0)[..., 1:]
+    later = counted[:, None, 1:].to(weights)
+    return (shares * later).sum(-1) / later.sum(-1)
+
+
+def first_value_ratios(values: torch.Tensor, counted: torch.Tensor) -> torch.Tensor:
+    """(B, H): the length of the first value over the mean length of the later ones (B, H, T, d).
+
+    A sink that disturbs nothing has a short value: Guo et al., *Active-Dormant Attention Heads*,
+    arXiv 2410.13835. NaN for a text of one character.
+    """
+    lengths = values.norm(dim=-1)
+    later = counted[:, None, 1:].to(values)
+    return lengths[..., 0] / ((lengths[..., 1:] * later).sum(-1) / later.sum(-1))

@@ -1,0 +1,58 @@
+"""The surface that a block draws while one character's embedding moves over a plane.
+
+A text is read, and then one more character whose embedding is no character's: a mixture of three.
+What the blocks make of it is a surface in the residual stream, one for each block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import deepcopy
+
+import torch
+
+from gating_core.geometry import Grid, SurfaceResult, measure_surface, square_grid
+from gating_core.language import BlockRecord, Cache, LanguageModel, encode
+from gating_core.language.attention import LayerCache
+
+BEFORE = "In the beginning God"
+CORNERS = "eao"  # the most frequent letters of both languages
+GRID = square_grid(31)
+
+
+def block_outputs(
+    model: LanguageModel, before: str = BEFORE, corners: str = CORNERS
+) -> Callable[[torch.Tensor], torch.Tensor]:
+    """Points (N, 2) of [-1, 1]² to the residual stream after each block, (L, N, D), in float64.
+
+    At (-1, -1), (1, -1) and (-1, 1) the character after ``before`` is the first, second and third
+    of ``corners``; between them its embedding is the affine one, with the place's own added.
+    """
+    model = deepcopy(model).double()
+    read = Cache()
+    with torch.no_grad():
+        model(encode(before)[None], cache=read)
+        # `encode` puts a break first.
+        embedded = model.embedded(encode(corners)[1:, None], read.length)[:, 0]  # (3, D)
+
+    def outputs(points: torch.Tensor) -> torch.Tensor:
+        u, v = (points[:, :1] + 1) / 2, (points[:, 1:] + 1) / 2
+        origin, along, across = embedded[0], embedded[1] - embedded[0], embedded[2] - embedded[0]
+        layers = [LayerCache(*(_repeated(part, len(points)) for part in (layer.keys, layer.values)))
+                  for layer in read.layers]  # fmt: skip
+        records: list[BlockRecord] = []
+        stream = (origin + u * along + v * across)[:, None]
+        model.run(stream, cache=Cache(layers, read.length), records=records)
+        return torch.stack([record.stream[:, 0] for record in records])
+
+    return outputs
+
+
+def _repeated(part: torch.Tensor | None, count: int) -> torch.Tensor:
+    assert part is not None  # something has been read
+    return part.expand(count, -1, -1, -1)
+
+
+def block_surfaces(model: LanguageModel, grid: Grid | None = None) -> SurfaceResult:
+    """The surfaces of all blocks, a frame each, measured with an estimate of their errors."""
+    return measure_surface(block_outputs(model), grid or GRID, bound="estimate")

@@ -1,0 +1,58 @@
+"""A model that reads characters, nanoGPT's size, written for reading."""
+
+from gating_core.language.attention import AttentionRecord
+from gating_core.language.attention_kinds import ATTENTION_KINDS, AttentionKind, causal_mask
+from gating_core.language.characters import (
+    BREAK,
+    CHARACTERS,
+    decode,
+    encode,
+    left_out,
+    without_others,
+)
+from gating_core.language.config import ModelConfig
+from gating_core.language.corpus import LANGUAGES, Verse, read_excerpt
+from gating_core.language.generate import Written, generate, next_probabilities
+from gating_core.language.losses import Rows, mean_loss, row_losses, rows_of, text_losses
+from gating_core.language.model import BlockRecord, Cache, LanguageModel
+from gating_core.language.shipped import MODELS, SEEDS, Card, load_model, shipped
+from gating_core.language.training import Recipe, Training, TrainingText
+from gating_core.language.wirings import WIRINGS, Wiring
+
+__all__ = [
+    "ATTENTION_KINDS",
+    "BREAK",
+    "CHARACTERS",
+    "LANGUAGES",
+    "MODELS",
+    "SEEDS",
+    "WIRINGS",
+    "AttentionKind",
+    "AttentionRecord",
+    "BlockRecord",
+    "Cache",
+    "Card",
+    "LanguageModel",
+    "ModelConfig",
+    "Recipe",
+    "Rows",
+    "Training",
+    "TrainingText",
+    "Verse",
+    "Wiring",
+    "Written",
+    "causal_mask",
+    "decode",
+    "encode",
+    "generate",
+    "left_out",
+    "load_model",
+    "mean_loss",
+    "next_probabilities",
+    "read_excerpt",
+    "row_losses",
+    "rows_of",
+    "shipped",
+    "text_losses",
+    "without_others",
+]

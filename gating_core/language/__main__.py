@@ -1,0 +1,29 @@
+"""Make the corpus, or train the table of models on it, a process for each core.
+
+python -m gating_core.language corpus
+python -m gating_core.language models
+
+The second leaves alone what is done, and goes on where it was stopped, from ``build/models``.
+"""
+
+import logging
+import sys
+
+from gating_core.language.corpus import make_corpus
+from gating_core.language.table import train_table
+
+
+def main() -> None:
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
+    if sys.argv[1:] == ["corpus"]:
+        verses = make_corpus()
+        held_out = sum(verse.held_out for verse in verses)
+        logging.info("%d verses, %d of them held out", len(verses), held_out)
+    elif sys.argv[1:] == ["models"]:
+        train_table()
+    else:
+        sys.exit(__doc__)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,120 @@
+"""Attention of one block: queries, keys and values of a text, a gate, and the projection.
+
+Shapes: B texts, T characters that are read, n that are seen (T, and those of a cache before), D
+width, H heads of d = D / H channels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+from gating_core.attention import GATE_KINDS
+from gating_core.language.attention_kinds import ATTENTION_KINDS, causal_mask
+from gating_core.language.config import ModelConfig
+
+
+@dataclass(frozen=True, eq=False)
+class AttentionRecord:
+    """Everything that attention of one block computed."""
+
+    states: torch.Tensor  # (B, T, D): what queries, keys, values and gate are made from
+    queries: torch.Tensor  # (B, H, T, d)
+    keys: torch.Tensor  # (B, H, n, d)
+    values: torch.Tensor  # (B, H, n, d): as they are mixed, after a gate at G2
+    scores: torch.Tensor  # (B, H, T, n), before the mask
+    weights: torch.Tensor  # (B, H, T, n)
+    gate: torch.Tensor | None  # (B, T, D or H) with its strength; None without a gate
+    ungated: torch.Tensor  # (B, H, T, d): values mixed as if there were no gate
+    mixed: torch.Tensor  # (B, H, T, d): values mixed, gate included
+    output: torch.Tensor  # (B, T, D): after the projection
+
+
+@dataclass
+class LayerCache:
+    """Keys and values (B, H, n, d) of the characters that a block has read so far."""
+
+    keys: torch.Tensor | None = None
+    values: torch.Tensor | None = None
+
+    def extend(self, keys: torch.Tensor, values: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Add keys and values, and return all."""
+        if self.keys is not None and self.values is not None:
+            keys, values = torch.cat((self.keys, keys), -2), torch.cat((self.values, values), -2)
+        self.keys, self.values = keys, values
+        return keys, values
+
+
+class Attention(nn.Module):
+    """Multi-head causal attention with a gate at G1 or G2, or without.
+
+    The gate's factor is ``(1 - strength) + strength * sigma(W h + b)``, one a channel or one a
+    head, where h is the state that is read. At strength 0 it is left out altogether.
+    """
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.heads, self.kind = config.heads, ATTENTION_KINDS[config.attention]
+        self.qkv = nn.Linear(config.width, 3 * config.width, bias=False)
+        self.project = nn.Linear(config.width, config.width, bias=False)
+        self.gate_config, self.gate = config.gate, None
+        if config.gate is not None:
+            elementwise = config.gate.granularity == "elementwise"
+            self.gate = nn.Linear(config.width, config.width if elementwise else config.heads)
+
+    def gate_values(self, states: torch.Tensor, strength: float) -> torch.Tensor | None:
+        """(B, T, D or H): the factors that ``states`` open; ``None`` where nothing is gated.
+
+        ``strength`` multiplies the configuration's own.
+        """
+        if self.gate is None or self.gate_config is None:
+            return None
+        strength = strength * self.gate_config.strength
+        if strength == 0:
+            return None
+        values = GATE_KINDS[self.gate_config.kind].sigma(self.gate(states))
+        return values if strength == 1 else (1 - strength) + strength * values
+
+    def forward(
+        self,
+        states: torch.Tensor,
+        strength: float = 1.0,
+        cache: LayerCache | None = None,
+        records: list[AttentionRecord] | None = None,
+    ) -> torch.Tensor:
+        """(B, T, D): the output for ``states`` (B, T, D), added to ``records`` where asked for."""
+        queries, keys, values = (self.by_head(part) for part in self.qkv(states).chunk(3, -1))
+        gate = self.gate_values(states, strength)
+        factors = None if gate is None else self.by_head(gate)  # (B, H, T, d or 1)
+        at_values = self.gate_config is not None and self.gate_config.position == "G2"
+        plain = values
+        if factors is not None and at_values:
+            values = values * factors
+        if cache is not None:
+            keys, values = cache.extend(keys, values)
+        mask = causal_mask(queries.shape[-2], keys.shape[-2])
+        if self.kind.fused is not None and records is None:
+            mixed = self.kind.fused(queries, keys, values, mask)
+        else:
+            scores = self.kind.scores(queries, keys)
+            weights = self.kind.weights(scores, mask)
+            mixed = weights @ values
+        ungated = mixed
+        if factors is not None and not at_values:
+            mixed = mixed * factors
+        output = self.project(mixed.transpose(-3, -2).flatten(-2))
+        if records is not None:
+            if at_values:
+                ungated = weights @ plain
+            records.append(
+                AttentionRecord(
+                    states, queries, keys, values, scores, weights, gate, ungated, mixed, output
+                )
+            )
+        return output
+
+    def by_head(self, states: torch.Tensor) -> torch.Tensor:
+        """(B, H, T, d): the channels of ``states`` (B, T, H d) by head."""
+        return states.unflatten(-1, (self.heads, -1)).transpose(-3, -2)

@@ -1,0 +1,43 @@
+"""The kinds of attention, a row each: how queries and keys become weights of values.
+
+A further kind is one small file and one row. Shapes: T queries, n keys, d channels; dots stand for
+texts and heads. Queries are the last T of the n places, so row i sees keys up to i + n - T.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+
+from gating_core.language import relu_attention, softmax_attention
+
+
+def scaled_products(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
+    """(..., T, n): q·k / √d for queries (..., T, d) and keys (..., n, d)."""
+    return queries @ keys.mT * queries.shape[-1] ** -0.5
+
+
+@dataclass(frozen=True)
+class AttentionKind:
+    """How attention weights come about. What is mixed is always the weighted sum of values."""
+
+    title: str  # as within a sentence
+    weights: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]  # of scores and mask
+    scores: Callable[[torch.Tensor, torch.Tensor], torch.Tensor] = scaled_products
+    # The same mixture without weights, of queries, keys, values and mask; None: there is none.
+    fused: Callable[..., torch.Tensor] | None = None
+
+
+ATTENTION_KINDS = {
+    "softmax": AttentionKind(
+        "softmax attention", softmax_attention.weights, fused=softmax_attention.mix
+    ),
+    "relu": AttentionKind("ReLU attention", relu_attention.weights),
+}
+
+
+def causal_mask(queries: int, keys: int) -> torch.Tensor:
+    """(T, n) bool, true where a query sees a key: itself and what stands before it."""
+    return torch.ones(queries, keys, dtype=torch.bool).tril(keys - queries)

@@ -1,0 +1,46 @@
+"""The sizes and parts of a language model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gating_core.attention import GateConfig
+from gating_core.checks import check_choice, check_integer
+from gating_core.language.attention_kinds import ATTENTION_KINDS
+from gating_core.language.characters import CHARACTERS
+from gating_core.language.wirings import WIRINGS
+
+POSITIONS = ("G1", "G2")  # after attention, and on the values: where a gate may stand
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """A decoder of ``depth`` blocks of attention and MLP, ``width`` D wide.
+
+    ``ValueError`` for sizes that do not fit, and for kinds of gate, attention and wiring that
+    there are not.
+    """
+
+    depth: int = 4
+    width: int = 96  # D
+    heads: int = 4  # of d = D / H channels each
+    context: int = 128  # characters that it reads at most, the break before them included
+    characters: int = len(CHARACTERS)
+    gate: GateConfig | None = None
+    attention: str = "softmax"  # a key of ATTENTION_KINDS
+    wiring: str = "usual"  # a key of WIRINGS
+
+    def __post_init__(self) -> None:
+        check_integer("depth", self.depth, 1, 64)
+        check_integer("width", self.width, 1, 4096)
+        check_integer("heads", self.heads, 1, self.width)
+        check_integer("context", self.context, 1, 4096)
+        check_integer("characters", self.characters, 2, 65536)
+        check_choice("attention", self.attention, ATTENTION_KINDS)
+        check_choice("wiring", self.wiring, WIRINGS)
+        if self.width % self.heads:
+            raise ValueError(f"width is {self.width}; it must be a multiple of heads, {self.heads}")
+        if self.gate is not None:
+            check_choice("gate.position", self.gate.position, POSITIONS)
+            if self.gate.record.control is not None:
+                raise ValueError(f"gate.kind is {self.gate.kind!r}, a control; it must be a gate")

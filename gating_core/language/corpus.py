@@ -1,0 +1,122 @@
+"""The corpus: the same verses of the Bible in two languages, and which of them are held out.
+
+World English Bible and Reina-Valera of 1909, both in the public domain, as Debian's packages
+``sword-text-web`` and ``sword-text-sparv`` hold them, read with ``diatheke``. A corpus is a table
+of three columns: reference, English, Spanish.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gating_core.language.characters import left_out, without_others
+
+ROOT = Path(__file__).resolve().parents[2]
+CORPUS = ROOT / "build" / "corpus.tsv"  # made by `make corpus`, needed for training only
+EXCERPT = ROOT / "assets" / "models" / "verses.tsv"  # shipped: some of the held-out verses
+LANGUAGES = ("english", "spanish")
+MODULES = {"english": "engWEB2015eb", "spanish": "spaRV1909eb"}
+HELD_OUT = 32  # one verse in as many is never trained on
+EXCERPT_VERSES = 200
+RANGE = "Genesis-Revelation"
+LONGEST = 600  # characters; what is longer is a verse with an appendix, a glossary for one
+
+TITLE = re.compile(r"<title[^>]*>.*?</title>")
+# Where two words stand without a space, because a note or the end of a line stood between.
+GLUED = re.compile(r"(?<=</w>)(?=\w|<w )|(?<=[,.;:!?”])(?=<w )")
+BREAK = re.compile(r"<(l|lg|lb|item|div|chapter|milestone)\b[^>]*>")
+TAG = re.compile(r"<[^>]*>")
+VERSE = re.compile(r"\s*([\w ]+ \d+:\d+): (.*)")
+
+
+@dataclass(frozen=True)
+class Verse:
+    """One verse in both languages."""
+
+    reference: str  # as in "Genesis 1:1"
+    english: str
+    spanish: str
+
+    @property
+    def held_out(self) -> bool:
+        """Whether no model is trained on it, in either language."""
+        return self.draw % HELD_OUT == 0
+
+    @property
+    def draw(self) -> int:
+        """A number that depends on nothing but the reference."""
+        return int.from_bytes(hashlib.sha256(self.reference.encode()).digest()[:8], "big")
+
+
+def read_module(language: str) -> dict[str, str]:
+    """The text of every verse by its reference, as ``diatheke`` gives it, without its tags.
+
+    ``FileNotFoundError`` where there is no ``diatheke``, ``ValueError`` where it has no verses.
+    """
+    command = ["diatheke", "-b", MODULES[language], "-f", "internal", "-k", RANGE]
+    output = subprocess.run(command, capture_output=True, check=True).stdout.decode()
+    verses = plain_verses(output)
+    if not verses:
+        raise ValueError(f"diatheke has no module {MODULES[language]}; see `make corpus`")
+    return verses
+
+
+def plain_verses(output: str) -> dict[str, str]:
+    """Verses by reference from the marked-up ``output`` of ``diatheke``; later lines go on."""
+    verses: dict[str, str] = {}
+    reference = None
+    for line in output.splitlines():
+        plain = TAG.sub("", BREAK.sub(" ", GLUED.sub(" ", TITLE.sub("", line))))
+        if match := VERSE.match(plain):
+            reference, plain = match.groups()
+        if reference is not None and not plain.startswith("("):  # the last line names the module
+            verses[reference] = verses.get(reference, "") + " " + plain
+    return {name: " ".join(text.split()) for name, text in verses.items()}
+
+
+def align(english: dict[str, str], spanish: dict[str, str]) -> list[Verse]:
+    """The verses that have text in both languages, without characters that models do not know.
+
+    Those that are longer than any verse is are left out.
+    """
+    plain = ((name, *map(without_others, (text, spanish.get(name, ""))))
+             for name, text in english.items())  # fmt: skip
+    return [Verse(*row) for row in plain if all(0 < len(text) <= LONGEST for text in row)]
+
+
+def make_corpus() -> list[Verse]:
+    """Read both texts, and write the corpus and the excerpt."""
+    verses = align(*map(read_module, LANGUAGES))
+    write_verses(verses, CORPUS)
+    held_out = sorted((verse for verse in verses if verse.held_out), key=lambda verse: verse.draw)
+    chosen = set(held_out[:EXCERPT_VERSES])
+    write_verses([verse for verse in verses if verse in chosen], EXCERPT)
+    return verses
+
+
+def write_verses(verses: Sequence[Verse], path: Path) -> None:
+    """Write a table of verses."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rows = (f"{verse.reference}\t{verse.english}\t{verse.spanish}\n" for verse in verses)
+    path.write_text("".join(rows), encoding="utf-8")
+
+
+def read_verses(path: Path) -> list[Verse]:
+    """Read a table of `write_verses`; ``ValueError`` for another, or for unknown characters."""
+    verses = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        columns = line.split("\t")
+        if len(columns) != 3 or left_out("".join(columns[1:])):
+            raise ValueError(f"line {number} of {path.name} is no verse in two languages")
+        verses.append(Verse(*columns))
+    return verses
+
+
+def read_excerpt() -> list[Verse]:
+    """The shipped held-out verses."""
+    return read_verses(EXCERPT)

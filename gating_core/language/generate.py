@@ -1,0 +1,57 @@
+"""Writing with a model, character by character, from a seed that can stand in a link."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch.nn import functional
+
+from gating_core.checks import check_integer, check_number
+from gating_core.language.characters import BREAK, CHARACTERS, encode
+from gating_core.language.model import Cache, LanguageModel
+from gating_core.randomness import generator
+
+HOTTEST = 5.0
+
+
+@dataclass(frozen=True, eq=False)
+class Written:
+    """One character that a model wrote, drawn from ``probabilities`` (V,)."""
+
+    character: str
+    probabilities: torch.Tensor
+
+
+@torch.no_grad()
+def next_probabilities(logits: torch.Tensor, temperature: float) -> torch.Tensor:
+    """(..., V): the softmax of logits / temperature; at 0 all goes to the largest logit."""
+    check_number("temperature", temperature, 0.0, HOTTEST)
+    if temperature == 0:
+        return functional.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits)
+    return (logits / temperature).softmax(-1)
+
+
+@torch.no_grad()
+def generate(
+    model: LanguageModel, text: str, seed: int, temperature: float = 1.0, strength: float = 1.0
+) -> Iterator[Written]:
+    """Go on writing after ``text`` until a break, or until the context is full.
+
+    Each character is read once: keys and values of those before it are cached. The characters
+    depend on nothing but the arguments. ``strength`` dials the gates. ``ValueError`` for unknown
+    characters, for more than the context holds, and for arguments out of range.
+    """
+    check_integer("seed", seed, 0, 2**31 - 1)
+    check_number("strength", strength, 0.0, 1.0)
+    draw, cache = generator(seed, "writing"), Cache()
+    unread = encode(text)[None]
+    while cache.length + unread.shape[-1] <= model.config.context:
+        logits = model(unread, strength=strength, cache=cache)[0, -1]
+        probabilities = next_probabilities(logits, temperature)
+        unread = torch.multinomial(probabilities, 1, generator=draw)[None]
+        character = CHARACTERS[int(unread)]
+        if character == BREAK:
+            return
+        yield Written(character, probabilities)

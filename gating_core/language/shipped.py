@@ -1,0 +1,92 @@
+"""The table of models, a row each, and the files of those that are trained and shipped.
+
+A file holds weights in half precision; models compute in float32. Its card says what it was trained
+on and how, and the losses of these very weights on the shipped verses.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from gating_core.attention import GateConfig
+from gating_core.export.weights import tensor_file, tensors_and_metadata
+from gating_core.language.config import ModelConfig
+from gating_core.language.corpus import ROOT
+from gating_core.language.model import LanguageModel
+from gating_core.language.training import Recipe
+
+FOLDER = ROOT / "assets" / "models"
+SEEDS = (0, 1, 2)
+MODELS = {  # a further model is one more row
+    "none": ModelConfig(),
+    "g1_channel": ModelConfig(gate=GateConfig()),
+    "g1_head": ModelConfig(gate=GateConfig(granularity="headwise")),
+    "g2": ModelConfig(gate=GateConfig(position="G2")),
+    "fal": ModelConfig(wiring="fal"),
+    "fal_plus": ModelConfig(wiring="fal_plus"),
+    "parallel": ModelConfig(wiring="parallel"),
+}
+
+
+@dataclass(frozen=True)
+class Card:
+    """What is told of a shipped model."""
+
+    name: str
+    seed: int
+    verses: int  # trained on, in each language
+    characters: int  # in all verses that are trained on
+    recipe: Recipe
+    losses: dict[str, float]  # nats a character on the shipped verses, by language and "both"
+    seconds: float  # of processor time
+
+
+def model_path(name: str, seed: int, folder: Path = FOLDER) -> Path:
+    """The file of a row of the table."""
+    return folder / f"{name}-{seed}.safetensors"
+
+
+def shipped(folder: Path = FOLDER) -> list[tuple[str, int]]:
+    """Name and seed of the models whose files there are, in the table's order."""
+    return [(name, seed) for name in MODELS for seed in SEEDS
+            if model_path(name, seed, folder).exists()]  # fmt: skip
+
+
+def half_precision(model: LanguageModel) -> dict[str, np.ndarray]:
+    """The weights of ``model`` by name in float16."""
+    return {name: weight.detach().half().numpy() for name, weight in model.named_parameters()}
+
+
+def model_of(weights: dict[str, np.ndarray], config: ModelConfig) -> LanguageModel:
+    """The model with these ``weights`` by name, in float32; ``ValueError`` if they do not fit."""
+    model = LanguageModel(config)
+    try:
+        model.load_state_dict({name: torch.from_numpy(array).float()
+                               for name, array in weights.items()})  # fmt: skip
+    except RuntimeError as error:
+        raise ValueError(f"these are no weights of this model: {error}") from error
+    return model.requires_grad_(False)
+
+
+def model_file(weights: dict[str, np.ndarray], config: ModelConfig, card: Card) -> bytes:
+    """A safetensors file; configuration and card are JSON in its metadata."""
+    return tensor_file(weights, {"config": asdict(config), "card": asdict(card)})
+
+
+def load_model(name: str, seed: int, folder: Path = FOLDER) -> tuple[LanguageModel, Card]:
+    """A shipped model and its card; ``ValueError`` where there is no such file."""
+    path = model_path(name, seed, folder)
+    try:
+        weights, about = tensors_and_metadata(path.read_bytes())
+        fields = about["config"]
+        gate = None if fields["gate"] is None else GateConfig(**fields["gate"])
+        card = about["card"]
+        recipe = Recipe(**card["recipe"] | {"betas": tuple(card["recipe"]["betas"])})
+        model = model_of(weights, ModelConfig(**fields | {"gate": gate}))
+        return model, Card(**card | {"recipe": recipe})
+    except (OSError, KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{path.name} holds no language model: {error}") from error

@@ -1,0 +1,90 @@
+"""Training the table of models, a process for each core."""
+
+from __future__ import annotations
+
+import logging
+import os
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
+from pathlib import Path
+
+import torch
+
+from gating_core.language.corpus import CORPUS, LANGUAGES, ROOT, read_excerpt, read_verses
+from gating_core.language.losses import mean_loss
+from gating_core.language.model import LanguageModel
+from gating_core.language.shipped import (
+    FOLDER,
+    MODELS,
+    SEEDS,
+    Card,
+    half_precision,
+    model_file,
+    model_of,
+    model_path,
+)
+from gating_core.language.training import Recipe, Training, TrainingText
+
+CHECKPOINTS = ROOT / "build" / "models"
+STEPS_BETWEEN = 100  # checkpoints and lines of the log
+
+
+def train_table() -> None:
+    """Train all rows of the table that have no file, all of one seed before the next."""
+    rows = [(name, seed) for seed in SEEDS for name in MODELS]
+    missing = [row for row in rows if not model_path(*row).exists()]
+    with ProcessPoolExecutor(os.cpu_count(), get_context("spawn"), settle) as pool:
+        for done in as_completed([pool.submit(train_row, *row) for row in missing]):
+            done.result()
+
+
+def settle() -> None:
+    """Prepare a process that trains: each core has a model of its own."""
+    torch.set_num_threads(1)
+    torch.set_flush_denormal(True)
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
+
+
+def train_row(
+    name: str,
+    seed: int,
+    recipe: Recipe | None = None,
+    corpus: Path = CORPUS,
+    checkpoints: Path = CHECKPOINTS,
+    folder: Path = FOLDER,
+) -> Card:
+    """Train one row of the table from its checkpoint on, and write its file."""
+    verses, recipe = read_verses(corpus), recipe or Recipe()
+    text = TrainingText.of(verses)
+    training = Training(MODELS[name], seed, recipe, text)
+    checkpoint = model_path(name, seed, checkpoints)
+    if checkpoint.exists():
+        training.load(checkpoint)
+    for loss in training.advance(recipe.steps):
+        if training.step % STEPS_BETWEEN == 0:
+            training.save(checkpoint)
+            line = "%s %d: step %d, loss %.4f, %.0f s"
+            logging.info(line, name, seed, training.step, loss, training.seconds)
+    weights = half_precision(training.model)
+    card = Card(
+        name,
+        seed,
+        verses=sum(not verse.held_out for verse in verses),
+        characters=len(text.numbers),
+        recipe=recipe,
+        losses=excerpt_losses(model_of(weights, MODELS[name])),
+        seconds=training.seconds,
+    )
+    path = model_path(name, seed, folder)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(model_file(weights, MODELS[name], card))
+    logging.info("%s %d: %s", name, seed, card.losses)
+    return card
+
+
+def excerpt_losses(model: LanguageModel) -> dict[str, float]:
+    """The mean loss of a character of the shipped verses, in each language and in both."""
+    texts = {language: [getattr(verse, language) for verse in read_excerpt()]
+             for language in LANGUAGES}  # fmt: skip
+    texts["both"] = [text for part in texts.values() for text in part]
+    return {part: mean_loss(model, some) for part, some in texts.items()}

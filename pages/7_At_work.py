@@ -1,0 +1,23 @@
+"""At work: what else does a gate do, on models that read text?"""
+
+import streamlit as st
+
+from ui.common.page import page
+
+with page(
+    "At work",
+    question="What does a gate do at work?",
+    lead="Attention has to put its weight somewhere, and mixes values by one low-rank map. A gate"
+    " is said to change both. Here is what it does to small models that read.",
+    pictures=False,
+):
+    from ui.at_work.controls import AT_WORK
+    from ui.at_work.sections import SECTIONS
+    from ui.common.link_check import warn_about_link
+
+    warn_about_link(AT_WORK)
+    tabs = AT_WORK["tab_at_work"].draw(st)
+    for tab, draw in zip(tabs, SECTIONS.values(), strict=True):
+        with tab:
+            if tab.open:
+                draw()

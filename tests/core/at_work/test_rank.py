@@ -1,0 +1,79 @@
+"""Effective ranks in cases known by hand, and of a head's maps against maps written out."""
+
+import math
+
+import pytest
+import torch
+
+from gating_core.at_work import (
+    effective_rank,
+    gated_map_singular_values,
+    map_singular_values,
+    output_singular_values,
+    value_output_maps,
+)
+from gating_core.attention import GateConfig
+from gating_core.language import LanguageModel, ModelConfig, encode
+
+CONFIG = ModelConfig(depth=2, width=12, heads=3, context=40, gate=GateConfig())
+TEXT = encode("In the beginning God created")[None]
+
+
+@pytest.fixture(scope="module")
+def model():
+    model = LanguageModel(CONFIG, 0).double().requires_grad_(False)
+    for weight in model.parameters():
+        weight.mul_(10)
+    return model
+
+
+@pytest.fixture(scope="module")
+def record(model):
+    records = []
+    model(TEXT, records=records)
+    return records[1].attention
+
+
+def test_the_effective_rank_counts_equal_singular_values():
+    values = torch.tensor([[2.0, 2.0, 2.0], [5.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 0.0]])
+    ranks = effective_rank(values).tolist()
+    assert ranks[:3] == pytest.approx([3, 1, 2])
+    assert math.isnan(ranks[3])
+    assert float(effective_rank(torch.tensor([0.5, 0.25, 0.25]))) == pytest.approx(2**1.5)
+
+
+def test_a_heads_map_is_value_map_times_output_map(model, record):
+    attention = model.layers[1].attention
+    states = record.states[0]
+    maps = value_output_maps(model, 1)
+    # One query that sees one key puts all its weight there: the first character's own output.
+    torch.testing.assert_close((states[0] @ maps).sum(0), attention.project(
+        record.values[0, :, 0].flatten()))  # fmt: skip
+    found = torch.linalg.svdvals(maps)
+    torch.testing.assert_close(map_singular_values(model, 1), found[:, :4])
+    assert float(found[:, 4:].max()) < 1e-12 * float(found.max())
+
+
+def test_no_gate_makes_more_independent_outputs_than_a_head_has_channels(record):
+    """Whatever is said of ranks: after W_O they span what d rows of W_O span."""
+    for outputs in (record.ungated[0], record.mixed[0]):
+        assert output_singular_values(outputs).shape == (3, 4)
+    assert output_singular_values(record.output[0]).shape == (12,)
+    draw = torch.randn(5, 3, generator=torch.Generator().manual_seed(1))
+    torch.testing.assert_close(output_singular_values(draw), torch.linalg.svdvals(draw.double()))
+
+
+def test_gates_open_as_many_maps_as_the_maps_written_out(model, record):
+    attention = model.layers[1].attention
+    gates = record.gate[0]
+    found = gated_map_singular_values(model, 1, gates)
+    for head in range(3):
+        own = slice(4 * head, 4 * head + 4)
+        values = attention.qkv.weight[24:][own].T  # (D, d)
+        outputs = attention.project.weight[:, own].T  # (d, D)
+        maps = torch.stack([values @ torch.diag(g[own]) @ outputs for g in gates])
+        want = torch.linalg.svdvals(maps.flatten(1))[:4]
+        torch.testing.assert_close(found[head], want, rtol=1e-8, atol=1e-8)
+    assert float(effective_rank(found).min()) > 1.1
+    one = gated_map_singular_values(model, 1, gates[:, :3])  # a gate for each head
+    torch.testing.assert_close(effective_rank(one), torch.ones(3).double(), rtol=1e-4, atol=1e-4)

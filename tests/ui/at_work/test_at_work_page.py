@@ -1,0 +1,305 @@
+"""Does the page At work show shipped models at once, read what is typed, and say what is so?"""
+
+import base64
+import csv
+import io
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from gating_core.at_work import STRENGTHS, ToyRequest, WriteRequest, load_toy, read_text, train_toy
+from gating_core.language import generate, load_model
+from tests.ui.opening import mistakes, notes, open_page
+from ui.at_work import (
+    gates_picture,
+    gates_words,
+    maps_picture,
+    measured,
+    sinks_words,
+    toy_section,
+    toy_words,
+    write_words,
+)
+from ui.at_work.controls import AT_WORK, TABS
+from ui.at_work.parts import table
+from ui.at_work.request import (
+    BEGINNINGS,
+    SPARSE,
+    WRITE,
+    AtWorkSelection,
+    WriteSelection,
+    resolve,
+    verses,
+)
+from ui.at_work.sections import SECTIONS
+from ui.common.lessons import sections
+from ui.limits import READ_CHARACTERS
+
+PAGE = "pages/7_At_work.py"
+FIRST = AtWorkSelection()
+FEW = ToyRequest(seeds=(0, 1), steps=50, batch=4)
+EXPLAINED = 4  # paragraphs behind each button
+
+
+@pytest.fixture(scope="module")
+def sinks():
+    return open_page(PAGE)
+
+
+@pytest.fixture(scope="module")
+def gates():
+    return open_page(PAGE, tab_at_work=SPARSE)
+
+
+def figure(app, name):
+    (spec,) = [
+        c.proto.spec for c in app.get("plotly_chart") if c.proto.id.endswith(f"at_work_{name}")
+    ]
+    return json.loads(spec)
+
+
+def array(data):
+    """Numbers as Plotly packs them."""
+    kept = np.frombuffer(base64.b64decode(data["bdata"]), data["dtype"])
+    shape = [int(size) for size in str(data.get("shape", kept.size)).split(",")]
+    return kept.reshape(shape)
+
+
+def sentence(app, start):
+    return next(m.value for m in app.markdown if m.value.startswith(start))
+
+
+def read(text):
+    return [*csv.reader(io.StringIO(text))]
+
+
+def test_every_tab_is_a_section_and_all_prose_is_used():
+    assert tuple(SECTIONS) == TABS
+    lessons = sections("at_work")
+    for name in ("sinks", "toy", "gates", "writing"):
+        assert len(lessons[name].split("\n\n")) == EXPLAINED
+
+
+# --- Texts and models -----------------------------------------------------------------------------
+
+
+def test_texts_are_short_and_have_known_characters_alone():
+    assert all(0 < len(text) <= READ_CHARACTERS for verse in verses().values()
+               for text in verse.values())  # fmt: skip
+    assert FIRST.text == verses()[FIRST.verse]["english"]
+    assert replace(FIRST, typed="a€b\n").text == "ab"
+    assert replace(FIRST, typed="€").text == FIRST.text  # nothing is left to read
+    both = [("none", 0), ("g2", 1), ("none", 1)]
+    other, said = resolve(replace(FIRST, typed="a€b"), both, gated=True)
+    assert other.model == ("g2", 1)
+    assert "G2" in said[0]
+    assert "`€`" in said[1]
+    assert resolve(replace(FIRST, name="g2", seed=1), both) == (
+        replace(FIRST, name="g2", seed=1),
+        [],
+    )
+
+
+def test_what_is_typed_is_read_and_named_where_it_is_unknown():
+    app = open_page(PAGE, tab_at_work=SPARSE, typed="¿Qué €?")
+    (note,) = notes(app)
+    assert "`€`" in note
+    opened = read_text(load_model(*FIRST.model)[0], "¿Qué ?").opened
+    drawn = figure(app, "strip")["data"][0]
+    np.testing.assert_allclose(array(drawn["z"]), opened.reshape(-1, 8 - 1), rtol=1e-6)
+    assert figure(app, "strip")["layout"]["xaxis"]["ticktext"] == ["¶", *"¿Qué", "␣", "?"]
+
+
+def test_a_text_that_is_too_long_is_refused():
+    app = open_page(PAGE, typed="a" * (READ_CHARACTERS + 1), gated_at="G7")
+    said = mistakes(app)
+    assert len(said) == 2
+    assert "at most 127 characters" in said[0] + said[1]
+    assert not app.exception
+
+
+# --- Sinks ----------------------------------------------------------------------------------------
+
+
+def test_it_opens_with_the_maps_of_both_models(sinks):
+    assert not sinks.exception
+    drawn = figure(sinks, "maps")
+    for trace, model in zip(drawn["data"], (("none", 0), FIRST.model), strict=True):
+        weights = read_text(load_model(*model)[0], FIRST.text).weights
+        picture, step = maps_picture.tiled(weights)
+        np.testing.assert_array_equal(array(trace["z"]), picture)
+        size = len(FIRST.text) + 1
+        tile = picture[step : step + size, 2 * step : 2 * step + size]
+        np.testing.assert_allclose(tile[np.tri(size) > 0] / 1000, weights[1, 2][np.tri(size) > 0],
+                                   atol=1e-3)  # fmt: skip
+        assert not tile[np.tri(size) == 0].any()
+        assert tile[np.tri(size) > 0].min() >= 1
+    assert drawn["layout"]["coloraxis"]["cmax"] == 1000
+
+
+def test_one_head_has_its_characters_beside_it():
+    app = open_page(PAGE, seen_head="2.3")
+    axis = figure(app, "maps")["layout"]["yaxis"]
+    assert axis["showticklabels"]
+    assert axis["ticktext"][:4] == ["¶", *"The"]
+    assert array(figure(app, "maps")["data"][0]["z"]).shape == (len(FIRST.text) + 1,) * 2
+
+
+def test_the_sentence_follows_from_the_numbers(sinks):
+    shown = sentence(sinks, ("**No head has a sink**", "**1", "**2", "**3"))
+    models = [(name, seed) for name in ("none", FIRST.name) for seed in measured.seeds(FIRST.name)]
+    largest = max(float(measured.table()[model]["sinks.by_head"].max()) for model in models)
+    assert f"{100 * largest:.1f} % of a head's weight at most" in shown
+    by_text, heads = np.full((1, 5, 2), 0.02), np.full((1, 2, 2), 0.02)
+    names = ("no gate", "G1, per channel")
+    flat = sinks_words.summary(dict.fromkeys(names, by_text), dict.fromkeys(names, heads),
+                               dict.fromkeys(names, 0 * heads))  # fmt: skip
+    assert flat.startswith("**No head has a sink**: over 5 texts")
+    assert "from 2.0 % (no gate) to 2.0 % (G1, per channel); one seed says" in flat
+    sunk = {names[0]: heads + np.array([[0, 0], [0, 0.6]]), names[1]: heads}
+    text = sinks_words.summary(dict.fromkeys(names, by_text), sunk, sunk)
+    assert text.startswith("**1 of 8 heads have a sink**")
+
+
+@pytest.mark.parametrize(("changes", "says"), [
+    ((-0.05, -0.06, -0.07), "**shrinks** from 10.0 % (a) to 4.0 % (b): −6.0 ± 2.5 points, 3 seeds"),
+    ((0.05, 0.06, 0.07), "**grows** from 10.0 % (a) to 16.0 % (b): +6.0 ± 2.5 points, 3 seeds"),
+    ((0.05, -0.06, 0.0), "3 seeds cannot show that the gate changes its mean share: −0.3 ± 13.7"),
+])  # fmt: skip
+def test_a_change_is_called_one_beyond_its_interval_only(changes, says):
+    before = np.full((3, 4, 2), 0.1)
+    after = before + np.array(changes)[:, None, None]
+    assert says in sinks_words.change({"a": before, "b": after})
+
+
+def test_the_shares_are_saved_as_csv():
+    rows = read(table(sinks_words.shares_csv(measured.table())))
+    assert len(rows) == 1 + 16 * len(measured.table())
+    assert float(rows[1][4]) == pytest.approx(measured.table()["none", 0]["sinks.by_head"][0, 0])
+
+
+# --- The toy --------------------------------------------------------------------------------------
+
+
+def test_the_shipped_toy_is_shown_at_once():
+    app = open_page(PAGE, specimen="a toy")
+    assert not app.exception
+    assert "_jobs" not in app.session_state or not app.session_state["_jobs"]
+    run = load_toy()
+    lines = [trace for trace in figure(app, "toy_training")["data"] if trace.get("name")]
+    assert len(lines) == 4
+    np.testing.assert_allclose(array(lines[0]["y"]), 100 * run.sink[:, 0].mean(-1), rtol=1e-5)
+    assert f"{run.steps[-1]} steps" in sentence(app, "**The toy has")
+    rows = read(table(toy_words.toy_csv(run)))
+    assert len(rows) == 1 + run.sink.size
+    assert float(rows[-1][3]) == pytest.approx(run.sink[-1, -1, -1])
+
+
+def test_other_seeds_are_trained_in_a_job(monkeypatch):
+    monkeypatch.setattr(toy_section, "toy_request", lambda first: replace(FEW, seeds=(first, 9)))
+    app = open_page(PAGE, specimen="a toy", toy_seed="7")
+    ((job, _),) = app.session_state["_jobs"].values()
+    assert job.join(60)
+    app.run()
+    assert not app.exception
+    *_, run = train_toy(replace(FEW, seeds=(7, 9)))
+    lines = [trace for trace in figure(app, "toy_training")["data"] if trace.get("name")]
+    np.testing.assert_allclose(array(lines[0]["y"]), 100 * run.sink[:, 0].mean(-1), rtol=1e-4)
+
+
+def test_the_toy_sentence_speaks_of_change_beyond_the_intervals_only():
+    run = load_toy()
+    shape = run.sink.shape
+    near = replace(run, sink=np.broadcast_to(np.linspace(0.4, 0.6, shape[-1]), shape))
+    assert "**The toy has a sink**" in toy_words.summary(near)
+    assert toy_words.summary(near).count("does not change it beyond the intervals") == 2
+    small = replace(near, sink=near.sink * np.array([1, 0.1, 3, 0])[:, None])
+    assert "per channel leaves 0.1 of it and the gate per head makes it larger" in (
+        toy_words.summary(small)
+    )
+    none = replace(near, sink=near.sink * 0.1)
+    assert "**The toy has no sink**" in toy_words.summary(none)
+
+
+# --- Sparse gates ---------------------------------------------------------------------------------
+
+
+def test_gates_are_drawn_and_counted(gates):
+    assert not gates.exception
+    arrays = measured.table()[FIRST.model]
+    lines = figure(gates, "histogram")["data"]
+    assert len(lines) == 16
+    assert array(lines[0]["y"])[:-1].sum() == pytest.approx(100)
+    assert "of their values are below 0.1" in sentence(gates, "**The gates are")
+    drawn = array(figure(gates, "openers")["data"][0]["z"])
+    assert drawn.shape == (16, len(gates_picture.often(arrays["gates.counts"])))
+    rows = read(table(gates_words.gates_csv(measured.table())))
+    assert len(rows) == 1 + 16 * sum("gates.shut" in of for of in measured.table().values())
+
+
+@pytest.mark.parametrize(("ends", "word"), [
+    ((0.5, 0.9), "sparse"), ((0.0, 0.1), "not sparse"), ((0.2, 0.4), "partly sparse"),
+    ((0.05, 0.2), "too uncertain to call sparse or not"),
+    ((0.4, 0.6), "too uncertain to call sparse or not"),
+])  # fmt: skip
+def test_gates_are_called_sparse_by_their_interval(ends, word):
+    assert gates_words.word(*ends) == word
+
+
+def test_the_mean_opening_is_weighted_by_how_often_characters_come():
+    counts = np.array([300, 100, 5, 0])
+    means = np.array([0.2, 0.6, 0.9, np.nan])[:, None, None]
+    arrays = {"gates.by_character": means, "gates.counts": counts}
+    above = gates_picture.openers(arrays)[:, 0, 0]
+    average = (300 * 0.2 + 100 * 0.6 + 5 * 0.9) / 405
+    np.testing.assert_allclose(above[:2], [0.2 - average, 0.6 - average])
+    assert np.isnan(above[2:]).all()
+
+
+# --- Write ----------------------------------------------------------------------------------------
+
+
+def test_a_model_writes_what_the_link_says():
+    app = open_page(PAGE, tab_at_work=WRITE, draw="3", dial="0.5", heat="0.9", tongue="Spanish")
+    ((job, _),) = app.session_state["_jobs"].values()
+    assert job.join(60)
+    app.run()
+    assert not app.exception
+    start = BEGINNINGS["spanish"]
+    model, _ = load_model(*FIRST.model)
+    want = "".join(one.character for one in generate(model, start, 3, 0.9, 0.5))
+    assert sentence(app, f"**{start.strip()}**") == write_words.continued(start, want)
+    losses = sentence(app, "Over the held-out verses, at λ = 0.5")
+    sums, counts = (measured.table()[FIRST.model][f"strengths.{x}"] for x in ("sums", "counts"))
+    if len(measured.seeds(FIRST.name)) == 1:
+        assert f"**{sums[5].sum() / counts.sum():.3f} nats" in losses
+    drawn = array(figure(app, "losses")["data"][-1]["y"])
+    assert len(drawn) == len(STRENGTHS)
+    first, second = figure(app, "next")["data"]
+    assert first["name"] == "λ = 0.5"
+    assert len(array(first["y"])) == len(array(second["y"]))
+
+
+def test_a_request_has_what_the_model_can_read():
+    given = WriteSelection(strength=0.5)
+    assert given.request(replace(FIRST, typed="a€b")).text == "ab"
+    assert given.request(FIRST) == WriteRequest("g1_channel", 0, "In the beginning ", 0.7, 0.5, 0)
+    assert given.request(replace(FIRST, name="none")).strength == 1.0  # there is nothing to dial
+
+
+def test_written_text_is_harmless():
+    assert write_words.continued("*a* ", "[b](c)") == r"**\*a\*** \[b\]\(c\)"
+    assert write_words.continued(" ", "b") == " b"
+
+
+def test_losses_between_measured_strengths_are_read_off_the_line():
+    gated = np.linspace(2.0, 1.0, len(STRENGTHS))[None]
+    text = write_words.loss_text(gated, np.array([[1.1]]), 0.25)
+    assert "**1.750 nats a character**; 1.000 nats a character with its gates, 1.100" in text
+    assert "all gates left out 2.000" in write_words.loss_text(gated, np.array([[1.1]]), 1.0)
+
+
+def test_all_controls_have_names_of_their_own():
+    assert all(control.key == key for key, control in AT_WORK.items())

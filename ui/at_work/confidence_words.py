@@ -1,0 +1,118 @@
+"""Sentences of the tab Confidence that are built from its numbers, and what it calls a difference.
+
+Shapes: S seeds, Q quantities, R resamples of texts, L layers, H heads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gating_core.at_work import QUANTITIES, PairedDifference, paired_difference
+from ui.at_work.request import TITLES
+from ui.common.words import figures, plus_minus, short
+
+LEAST_SEEDS = 3  # with fewer there is no verdict
+LOWER, HIGHER, HARDLY = "lower", "higher", "hardly different"
+UNDECIDED, TOO_FEW = "undecided", "too few seeds"
+Arrays = Mapping[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A number that is compared: its name, and the difference that is called hardly any."""
+
+    title: str
+    margin: float
+    unit: str = ""
+
+
+TABLE = dict(zip(QUANTITIES, (
+    Quantity("ECE", 0.005),
+    Quantity("classwise ECE", 0.0005),
+    Quantity("loss", 0.01, " nats"),
+    Quantity("entropy of predictions", 0.02, " nats"),
+    Quantity("entropy of attention", 0.1, " nats"),
+), strict=True))  # fmt: skip
+
+
+def differences(
+    values: Sequence[np.ndarray], resamples: Sequence[np.ndarray]
+) -> dict[str, PairedDifference]:
+    """Return gated less ungated by quantity, from values (S, Q) and resamples (S, Q, R).
+
+    Two of each, the ungated models first.
+    """
+    return {name: paired_difference(values[1][:, q], values[0][:, q], resamples[1][:, q],
+                                    resamples[0][:, q])
+            for q, name in enumerate(QUANTITIES)}  # fmt: skip
+
+
+def word(of: PairedDifference, margin: float) -> str:
+    """Return the verdict on a difference.
+
+    *hardly different*: the whole 95 % interval lies within the margin. *lower*, *higher*: it does
+    not hold 0. Otherwise *undecided*. No verdict with fewer than `LEAST_SEEDS`.
+    """
+    if len(of.by_seed) < LEAST_SEEDS:
+        return TOO_FEW
+    if -margin <= of.low and of.high <= margin:
+        return HARDLY
+    return HIGHER if of.low > 0 else LOWER if of.high < 0 else UNDECIDED
+
+
+def summary(found: Mapping[str, PairedDifference], gated: np.ndarray, ungated: np.ndarray) -> str:
+    """Say of every quantity how the gate changes it; values (S, Q)."""
+    seeds = len(gated)
+    few = "" if seeds >= LEAST_SEEDS else (
+        f" **{seeds} {'seed is' if seeds == 1 else 'seeds are'} too few for a verdict**."
+    )  # fmt: skip
+    parts = []
+    for place, (name, of) in enumerate(found.items()):
+        quantity = TABLE[name]
+        values = f"{figures(ungated[:, place].mean())} → {figures(gated[:, place].mean())}"
+        verdict = word(of, quantity.margin)
+        said = "" if verdict == TOO_FEW else f"**{verdict}**, "
+        parts.append(f"{quantity.title} {said}{values}{quantity.unit}"
+                     f" ({difference_text(of)})")  # fmt: skip
+    paired = "1 seed" if seeds == 1 else f"{seeds} seeds"
+    return f"With the gate, paired over {paired}: {'; '.join(parts)}.{few}"
+
+
+def difference_text(of: PairedDifference) -> str:
+    """Format a difference with its interval and its sign."""
+    sign = "+" if of.mean > 0 else ""
+    text = plus_minus(of.mean, of.half_width)
+    return text if text.startswith("between") else f"{sign}{text}"
+
+
+def margins_text() -> str:
+    """List the margins."""
+    return ", ".join(f"{x.title} ± {short(x.margin)}{x.unit}" for x in TABLE.values())
+
+
+def diagram_text(bins: np.ndarray, ends: np.ndarray) -> str:
+    """Say in how many bins the frequency differs from the confidence, beyond its interval."""
+    low, high = ends
+    off = int(((bins[0] < low) | (bins[0] > high)).sum())
+    side = "too sure" if (bins[0] > high).sum() > off / 2 else "not sure enough"
+    more = f", mostly {side}" if off else ""
+    return f"{off} of {bins.shape[1]} bins lie off the diagonal{more}"
+
+
+def confidence_csv(measured: Mapping[tuple[str, int], Arrays]) -> Iterator[Sequence[object]]:
+    """Yield a row for every model and quantity, and a row for every bin of its diagram."""
+    yield "model", "seed", "what", "bin", "value", "low", "high", "mean confidence", "count"
+    for (name, seed), arrays in measured.items():
+        start = TITLES.get(name, name), seed
+        for place, quantity in enumerate(TABLE.values()):
+            ends = np.percentile(arrays["confidence.resamples"][place], (2.5, 97.5))
+            value = float(arrays["confidence.values"][place])
+            yield (*start, quantity.title, "", value, *map(float, ends))
+        for number, column in enumerate(
+            np.concatenate([arrays["confidence.bins"], arrays["confidence.range"]]).T
+        ):
+            sure, came, count, low, high = map(float, column)
+            yield *start, "share that came", number + 1, came, low, high, sure, int(count)

@@ -1,0 +1,147 @@
+"""The controls of the page At work, all of them in its link."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from gating_core.language import MODELS, SEEDS
+from ui.at_work import measured
+from ui.at_work.gates_picture import names
+from ui.at_work.rank_words import LEAST, MOST
+from ui.at_work.request import (
+    ALL_HEADS,
+    CONFIDENCE,
+    GATES,
+    LANGUAGE_MODEL,
+    RANK,
+    SINKS,
+    SPARSE,
+    TONGUES,
+    TOY,
+    WIRING,
+    WRITE,
+    AtWorkSelection,
+    WriteSelection,
+    resolve,
+    verses,
+)
+from ui.common.control_table import Controls, read, table
+from ui.common.controls import Choice, Control, Number, Tabs, Where
+from ui.common.front import front_columns
+from ui.common.lessons import section
+from ui.limits import READ_CHARACTERS, TOY_SEEDS, WRITE_TEMPERATURE
+
+STYLE = Path(__file__).with_name("at_work.css")
+TABS = (SINKS, RANK, SPARSE, CONFIDENCE, WIRING, WRITE)  # as in ui/at_work/sections.py
+DRAWS = (0, 9999)
+SHAPE = MODELS[AtWorkSelection.name]
+HEADS = names(SHAPE.depth, SHAPE.heads)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Typed(Control):
+    """A text of at most ``most`` characters; empty by default."""
+
+    most: int
+    placeholder: str
+
+    @property
+    def wanted(self) -> str:
+        return f"a text of at most {self.most} characters"
+
+    def parse(self, text: str) -> str | None:
+        return text if len(text) <= self.most else None
+
+    def widget(self, where: Where, **more: Any) -> Any:
+        return where.text_input(
+            self.label, max_chars=self.most, placeholder=self.placeholder, **more
+        )
+
+
+MODEL = table(
+    Choice("gated_at", "Gate", field="name", words=GATES, shape="selectbox",
+        help=section("at_work", "gated_at")),
+    Choice("trained_as", "Seed", field="seed", words={str(seed): seed for seed in SEEDS},
+        shape="selectbox", help=section("at_work", "trained_as")),
+    of=AtWorkSelection(),
+)  # fmt: skip
+TEXT = table(
+    Typed("typed", "Text", most=READ_CHARACTERS, placeholder=section("at_work", "placeholder"),
+        shown_instead="the verse", help=section("at_work", "typed")),
+    Choice("verse", "Or a verse", words=tuple(verses()), shape="selectbox"),
+    Choice("tongue", "Language", field="language", words=TONGUES),
+    of=AtWorkSelection(),
+)  # fmt: skip
+SINK_CONTROLS = table(
+    Choice("specimen", "Look at", words=(LANGUAGE_MODEL, TOY), default=LANGUAGE_MODEL,
+        help=section("at_work", "specimen")),
+    Choice("seen_head", "Head", default=ALL_HEADS, shape="selectbox",
+        words=(ALL_HEADS, *HEADS)),
+    Number("toy_seed", "First seed", default=0, within=TOY_SEEDS, step=1, shape="box",
+        help=section("at_work", "toy_seed")),
+)  # fmt: skip
+RANK_CONTROLS = table(
+    Choice("ranked_head", "Head", words=(MOST, LEAST, *HEADS), default=MOST, shape="selectbox",
+        help=section("at_work", "ranked_head")),
+)  # fmt: skip
+WRITE_CONTROLS = table(
+    Number("heat", "Temperature", field="temperature", within=WRITE_TEMPERATURE, step=0.1,
+        shape="box", help=section("at_work", "heat")),
+    Number("dial", "Gate strength λ", field="strength", within=(0.0, 1.0), step=0.1,
+        help=section("at_work", "dial")),
+    Number("draw", "Seed of the text", within=DRAWS, step=1, shape="box",
+        help=section("at_work", "draw")),
+    of=WriteSelection(),
+)  # fmt: skip
+PAGE = table(Tabs("tab_at_work", words=TABS, default=TABS[0]))
+COMMON: Controls = MODEL | TEXT
+AT_WORK: Controls = PAGE | COMMON | SINK_CONTROLS | RANK_CONTROLS | WRITE_CONTROLS
+WIDTHS = {
+    "gated_at": 2.6, "trained_as": 1.2, "typed": 5.4, "verse": 2.6, "tongue": 3.1,
+    "specimen": 3.6, "seen_head": 1.4, "toy_seed": 2, "ranked_head": 2, "heat": 2, "dial": 3,
+    "draw": 2,
+}  # fmt: skip
+
+
+def draw_front(controls: Sequence[Control], *more: float) -> list[DeltaGenerator]:
+    """Draw ``controls`` in the row above the picture; return columns of ``more`` widths there."""
+    st.html(STYLE)
+    widths = [WIDTHS[control.key] for control in controls]
+    columns = front_columns([*widths, *more], align="bottom")
+    for control, column in zip(controls, columns, strict=False):
+        control.draw(column)
+    return columns[len(controls) :]
+
+
+def read_selection(
+    before: Sequence[Control] = (), after: Sequence[Control] = (), *, gated: bool = False
+) -> AtWorkSelection:
+    """Draw the shared controls and read them; say what is shown for what cannot be.
+
+    A tab's own controls stand ``before`` and ``after`` them in the row. ``gated``: the tab shows
+    nothing of a model without a gate.
+    """
+    draw_front([*before, *COMMON.values(), *after])
+    return resolved(read(COMMON, AtWorkSelection), gated=gated)
+
+
+def resolved(selection: AtWorkSelection, *, gated: bool = False) -> AtWorkSelection:
+    """Return the nearest selection that can be shown, and say what is another."""
+    selection, notes = resolve(selection, measured.models(), gated=gated)
+    for note in notes:
+        st.caption(f":material/info: {note}")
+    return selection
+
+
+def before_drawn(control: Control) -> Any:
+    """The value of a control that is drawn later in this run."""
+    raw = st.session_state.get(control.key)
+    if raw is not None:
+        return control.clean(raw)
+    return control.default if control.linked is None else control.linked

@@ -1,0 +1,128 @@
+"""Attention maps, token by token: all heads of one model in rows of layers, or one head alone.
+
+Shapes: L layers, H heads, T characters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from ui.drawing import palette
+from ui.drawing.panels import subplot
+from ui.foreign import in_plot
+
+HEIGHT_PIXELS = 400
+PER_THOUSAND = 1000  # weights are sent as whole numbers of two bytes
+HIDDEN = 0  # what no query sees; the least weight that is drawn is 1
+BREAK_SIGN, SPACE_SIGN = "¶", "␣"
+TICKS = (0.01, 0.1, 0.3, 0.6, 1.0)  # weights named beside the scale
+LABELLED = 90  # characters at most beside which each has its sign
+# By the square root of the weight: most weights are small.
+SCALE = [
+    [0.0, "rgba(0, 0, 0, 0)"],
+    *([max(position**2, 0.0005), colour] for position, colour in palette.SEQUENTIAL_SCALE),
+]
+
+
+def sign(character: str) -> str:
+    """Return a character as it is drawn."""
+    return {"\n": BREAK_SIGN, " ": SPACE_SIGN}.get(character, in_plot(character))
+
+
+def map_chart(
+    maps: Mapping[str, np.ndarray],
+    text: Sequence[str],
+    across: int = 2,
+    height: int = HEIGHT_PIXELS,
+) -> go.Figure:
+    """Draw the weights (L, H, T, T) of models by title, ``across`` in a row, on one colour scale.
+
+    Rows of a map are the characters that look, columns those that are looked at.
+    """
+    signs = [sign(character) for character in text]
+    traces: list[dict[str, Any]] = []
+    layout: dict[str, Any] = {}
+    notes: list[dict[str, Any]] = []
+    down = -(-len(maps) // across)
+    for place, (title, weights) in enumerate(maps.items()):
+        tiles, step = tiled(weights)
+        x, y = subplot(place).values()
+        starts = [np.arange(count) * step for count in weights.shape[:2]]
+        several = weights.shape[:2] != (1, 1)
+        traces.append({
+            "type": "heatmap", "z": tiles, "coloraxis": "coloraxis", "xaxis": x, "yaxis": y,
+            "hovertemplate": "“%{y}” looks at “%{x}”<br>%{z} ‰ of its weight"
+            f"<extra>{title}</extra>",
+        })  # fmt: skip
+        row, column = divmod(place, across)
+        domains = _domain(column, across, 0.04), _domain(down - 1 - row, down, 0.12)
+        for axis, begins, count, domain, other in (
+            (x, starts[1], tiles.shape[1], domains[0], y),
+            (y, starts[0], tiles.shape[0], domains[1], x),
+        ):
+            layout[f"{axis[0]}axis{axis[1:]}"] = {
+                "tickvals": (begins[:, None] + np.arange(len(signs))).ravel(),
+                "ticktext": signs * len(begins), "ticks": "", "tickangle": 0,
+                "showticklabels": not several and len(signs) <= LABELLED,
+                "tickfont": {"size": 9}, "showgrid": False, "zeroline": False,
+                "range": [-0.5, count - 0.5] if axis is x else [count - 0.5, -0.5],
+                "domain": domain, "anchor": other, "constrain": "domain",
+                **({} if axis is x else {"scaleanchor": x}),
+            }  # fmt: skip
+        notes.append(_text(title, f"{x} domain", f"{y} domain", 0.5, 1, 20 if several else 4, 14))
+        if several:
+            middle = len(signs) / 2
+            notes += [_text(_numbered("head", n), x, f"{y} domain", at + middle, 1, 3)
+                      for n, at in enumerate(starts[1])]  # fmt: skip
+            notes += [{**_text(_numbered("layer", n), f"{x} domain", y, 0, at + middle, 0),
+                       "xanchor": "right", "yanchor": "middle", "textangle": -90}
+                      for n, at in enumerate(starts[0])]  # fmt: skip
+    scale = {"colorscale": SCALE, "cmin": 0, "cmax": PER_THOUSAND, "colorbar": {
+        "thickness": 12, "title": {"text": "weight"}, "tickvals": [PER_THOUSAND * x for x in TICKS],
+        "ticktext": [f"{x:.0%}" for x in TICKS],
+    }}  # fmt: skip
+    layout |= {"height": height, "margin": {"l": 20, "r": 8, "t": 44, "b": 8},
+               "annotations": notes, "coloraxis": scale}  # fmt: skip
+    return go.Figure({"data": traces, "layout": layout})
+
+
+def tiled(weights: np.ndarray) -> tuple[np.ndarray, int]:
+    """Return the maps (L, H, T, T) in one picture, and how far one begins from the next.
+
+    In thousandths, at least 1 where a query sees a key and `HIDDEN` elsewhere.
+    """
+    layers, heads, size = weights.shape[:3]
+    gap = 1 + size // 24
+    step = size + gap
+    picture = np.full((layers * step - gap, heads * step - gap), HIDDEN, np.uint16)
+    seen = np.tril(np.ones((size, size), bool))
+    for layer in range(layers):
+        for head in range(heads):
+            whole = np.maximum(np.rint(PER_THOUSAND * weights[layer, head]), 1)
+            place = slice(layer * step, layer * step + size), slice(head * step, head * step + size)
+            picture[place] = np.where(seen, whole, HIDDEN)
+    return picture, step
+
+
+def _domain(place: int, count: int, gap: float) -> list[float]:
+    """The ends of one of ``count`` equal parts of an axis, with gaps between them."""
+    size = (1 - gap * (count - 1)) / count
+    return [place * (size + gap), min(place * (size + gap) + size, 1.0)]
+
+
+def _numbered(word: str, number: int) -> str:
+    """The first of a row says what is numbered; on a phone there is no room to say it again."""
+    return f"{number + 1}" if number else f"{word} 1"
+
+
+def _text(
+    text: str, xref: str, yref: str, x: float, y: float, above: float, size: float = 11
+) -> dict[str, Any]:
+    """A text ``above`` a place, in pixels."""
+    return {"text": text, "xref": xref, "yref": yref, "x": x, "y": y, "yshift": above,
+            "showarrow": False, "font": {"size": size}, "xanchor": "center",
+            "yanchor": "bottom"}  # fmt: skip

@@ -1,0 +1,120 @@
+"""What the page At work shows: measured before, read at once, or made in jobs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from gating_core.at_work import (
+    Reading,
+    ToyRequest,
+    ToyRun,
+    WriteRequest,
+    load_measured,
+    load_toy,
+    read_text,
+    train_toy,
+    write_on,
+)
+from gating_core.language import LanguageModel, load_model
+from ui.at_work.request import TITLES, UNGATED, Model
+from ui.limits import LOADED_MODELS
+from ui.work import jobs
+from ui.work.cache import NUMBERS_CACHE, cached
+from ui.work.job import Job, State
+from ui.work.shared import shared_stream
+
+TOY, WRITING = "toy_training", "writing"
+PACE_SECONDS = 0.03  # between two characters, so that they can be read as they come
+
+
+@st.cache_resource(show_spinner=False)
+def table() -> dict[Model, dict[str, Any]]:
+    """Return the shipped measurements: arrays by model and name."""
+    return load_measured()
+
+
+def models() -> list[Model]:
+    """Return the models that can be compared: the ungated one of the same seed is there, too."""
+    return [model for model in table() if model[0] in TITLES and (UNGATED, model[1]) in table()]
+
+
+def seeds(name: str) -> list[int]:
+    """Return the seeds of the models called ``name`` that can be compared."""
+    return [seed for of, seed in models() if of == name]
+
+
+def over_seeds(name: str, measurement: str, of: list[int]) -> np.ndarray:
+    """Return a measurement of the models called ``name`` with seeds ``of``, (S, ...)."""
+    return np.stack([table()[name, seed][measurement] for seed in of])
+
+
+@st.cache_resource(max_entries=LOADED_MODELS, show_spinner=False)
+def loaded(model: Model) -> LanguageModel:
+    """Load a shipped model."""
+    return load_model(*model)[0]
+
+
+@cached()
+def reading(model: Model, text: str, strength: float) -> Reading:
+    """Read a text, in this process: it takes some ten milliseconds."""
+    return read_text(loaded(model), text, strength)
+
+
+@st.cache_resource(show_spinner=False)
+def shipped_toy() -> ToyRun:
+    """Load the training that comes with the app."""
+    return load_toy()
+
+
+def toy(request: ToyRequest) -> tuple[ToyRun | None, Job | None]:
+    """Return the toys that were trained here or are shipped, and the job that trains them.
+
+    Without any, the job is started, unless the visitor has cancelled it.
+    """
+    found = NUMBERS_CACHE.find([(TOY, request)]).get((TOY, request))
+    run = found or (shipped_toy() if request == shipped_toy().request else None)
+    job = jobs.current(TOY)
+    if run is None and (job is None or job.about != request or jobs.starts_again(job, False)):
+        train(request)
+        job = jobs.current(TOY)
+    ours = job is not None and job.about == request and job.state is not State.DONE
+    return run, job if ours else None
+
+
+def train(request: ToyRequest) -> None:
+    """Train toys in a job; also a callback."""
+    jobs.start(TOY, lambda: _train(request), about=request, newest=(ToyRun,))
+
+
+def _train(request: ToyRequest) -> Iterator[Any]:
+    for item in shared_stream(train_toy, request):
+        if isinstance(item, ToyRun) and item.share == 1:
+            NUMBERS_CACHE.put((TOY, request), item)
+        yield item
+
+
+def written(request: WriteRequest) -> Job:
+    """Return the job that writes: a new one, unless this text is written or was stopped."""
+    job = jobs.current(WRITING)
+    again = jobs.clicked_again(WRITING)
+    if job is not None and job.about == request and not again:
+        return job
+    key = WRITING, request
+    if key in (found := NUMBERS_CACHE.find([key])):
+        return jobs.have(WRITING, list(found[key]), about=request)
+    return jobs.start(WRITING, lambda: _write(request), about=request)
+
+
+def _write(request: WriteRequest) -> Iterator[Any]:
+    text = ""
+    for item in shared_stream(write_on, request):
+        yield item
+        if isinstance(item, str):
+            text += item
+            time.sleep(PACE_SECONDS)
+    NUMBERS_CACHE.put((WRITING, request), text)
