@@ -42,11 +42,14 @@ presets: $(APP_READY)
 	$(BIN)/python -m ui.gates
 	$(BIN)/python -m ui.claims
 
-# Reads `diatheke` and the modules of Debian's `sword-text-web` and `sword-text-sparv`.
+# Needs Debian's packages `diatheke`, `sword-text-web` and `sword-text-sparv`.
 corpus: build/corpus.tsv
 
 build/corpus.tsv: | $(APP_READY)
-	$(BIN)/python -m gating_core.language corpus
+	mkdir -p build
+	diatheke -b engWEB2015eb -f internal -k Genesis-Revelation > build/english.txt
+	diatheke -b spaRV1909eb -f internal -k Genesis-Revelation > build/spanish.txt
+	$(BIN)/python -m gating_core.language corpus build/english.txt build/spanish.txt
 
 models: build/corpus.tsv
 	$(BIN)/python -m gating_core.language models

@@ -1,6 +1,6 @@
 """Make the corpus, or train the table of models on it, a process for each core.
 
-python -m gating_core.language corpus
+python -m gating_core.language corpus ENGLISH SPANISH   # files that diatheke wrote
 python -m gating_core.language models
 
 The second leaves alone what is done, and goes on where it was stopped, from ``build/models``.
@@ -8,6 +8,7 @@ The second leaves alone what is done, and goes on where it was stopped, from ``b
 
 import logging
 import sys
+from pathlib import Path
 
 from gating_core.language.corpus import make_corpus
 from gating_core.language.table import train_table
@@ -15,8 +16,8 @@ from gating_core.language.table import train_table
 
 def main() -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
-    if sys.argv[1:] == ["corpus"]:
-        verses = make_corpus()
+    if sys.argv[1:2] == ["corpus"] and len(sys.argv) == 4:
+        verses = make_corpus(*map(Path, sys.argv[2:]))
         held_out = sum(verse.held_out for verse in verses)
         logging.info("%d verses, %d of them held out", len(verses), held_out)
     elif sys.argv[1:] == ["models"]:

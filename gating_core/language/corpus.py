@@ -1,15 +1,14 @@
 """The corpus: the same verses of the Bible in two languages, and which of them are held out.
 
 World English Bible and Reina-Valera of 1909, both in the public domain, as Debian's packages
-``sword-text-web`` and ``sword-text-sparv`` hold them, read with ``diatheke``. A corpus is a table
-of three columns: reference, English, Spanish.
+``sword-text-web`` and ``sword-text-sparv`` hold them, read with ``diatheke`` (see the Makefile). A
+corpus is a table of three columns: reference, English, Spanish.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,10 +19,8 @@ ROOT = Path(__file__).resolve().parents[2]
 CORPUS = ROOT / "build" / "corpus.tsv"  # made by `make corpus`, needed for training only
 EXCERPT = ROOT / "assets" / "models" / "verses.tsv"  # shipped: some of the held-out verses
 LANGUAGES = ("english", "spanish")
-MODULES = {"english": "engWEB2015eb", "spanish": "spaRV1909eb"}
 HELD_OUT = 32  # one verse in as many is never trained on
 EXCERPT_VERSES = 200
-RANGE = "Genesis-Revelation"
 LONGEST = 600  # characters; what is longer is a verse with an appendix, a glossary for one
 
 TITLE = re.compile(r"<title[^>]*>.*?</title>")
@@ -53,21 +50,11 @@ class Verse:
         return int.from_bytes(hashlib.sha256(self.reference.encode()).digest()[:8], "big")
 
 
-def read_module(language: str) -> dict[str, str]:
-    """The text of every verse by its reference, as ``diatheke`` gives it, without its tags.
-
-    ``FileNotFoundError`` where there is no ``diatheke``, ``ValueError`` where it has no verses.
-    """
-    command = ["diatheke", "-b", MODULES[language], "-f", "internal", "-k", RANGE]
-    output = subprocess.run(command, capture_output=True, check=True).stdout.decode()
-    verses = plain_verses(output)
-    if not verses:
-        raise ValueError(f"diatheke has no module {MODULES[language]}; see `make corpus`")
-    return verses
-
-
 def plain_verses(output: str) -> dict[str, str]:
-    """Verses by reference from the marked-up ``output`` of ``diatheke``; later lines go on."""
+    """The text of each verse by its reference, from the ``output`` of ``diatheke -f internal``.
+
+    Tags are taken out. A line without a reference goes on with the verse before it.
+    """
     verses: dict[str, str] = {}
     reference = None
     for line in output.splitlines():
@@ -89,9 +76,14 @@ def align(english: dict[str, str], spanish: dict[str, str]) -> list[Verse]:
     return [Verse(*row) for row in plain if all(0 < len(text) <= LONGEST for text in row)]
 
 
-def make_corpus() -> list[Verse]:
-    """Read both texts, and write the corpus and the excerpt."""
-    verses = align(*map(read_module, LANGUAGES))
+def make_corpus(english: Path, spanish: Path) -> list[Verse]:
+    """Read what ``diatheke`` wrote of both texts, and write the corpus and the excerpt.
+
+    ``ValueError`` where there are no verses, as where Debian's packages are missing.
+    """
+    texts = [plain_verses(path.read_text(encoding="utf-8")) for path in (english, spanish)]
+    if not (verses := align(*texts)):
+        raise ValueError(f"{english.name} and {spanish.name} have no verse in common")
     write_verses(verses, CORPUS)
     held_out = sorted((verse for verse in verses if verse.held_out), key=lambda verse: verse.draw)
     chosen = set(held_out[:EXCERPT_VERSES])

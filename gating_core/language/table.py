@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from multiprocessing import get_context
 from pathlib import Path
 
 import torch
@@ -33,7 +32,8 @@ def train_table() -> None:
     """Train all rows of the table that have no file, all of one seed before the next."""
     rows = [(name, seed) for seed in SEEDS for name in MODELS]
     missing = [row for row in rows if not model_path(*row).exists()]
-    with ProcessPoolExecutor(os.cpu_count(), get_context("spawn"), settle) as pool:
+    # One row for each process: it is then started anew, not forked from one that has computed.
+    with ProcessPoolExecutor(os.cpu_count(), initializer=settle, max_tasks_per_child=1) as pool:
         for done in as_completed([pool.submit(train_row, *row) for row in missing]):
             done.result()
 

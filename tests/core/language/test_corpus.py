@@ -2,11 +2,12 @@
 
 import pytest
 
-from gating_core.language import CHARACTERS, Verse, decode, encode, left_out, read_excerpt
+from gating_core.language import CHARACTERS, Verse, corpus, decode, encode, left_out, read_excerpt
 from gating_core.language.corpus import (
     EXCERPT_VERSES,
     LANGUAGES,
     align,
+    make_corpus,
     plain_verses,
     read_verses,
     write_verses,
@@ -32,6 +33,24 @@ def test_verses_are_aligned_by_reference_without_what_models_do_not_know():
     english = {"Job 1:1": "a 1b", "Job 1:2": "only here", "Job 1:3": "x" * 601, "Job 1:4": "22"}
     spanish = {"Job 1:1": "ñ%", "Job 1:3": "y", "Job 1:4": "z", "Job 1:5": "only here"}
     assert align(english, spanish) == [Verse("Job 1:1", "a b", "ñ")]
+
+
+def test_two_files_of_diatheke_become_a_corpus_and_its_excerpt(tmp_path, monkeypatch):
+    files = [tmp_path / name for name in ("english.txt", "spanish.txt", "corpus.tsv", "verses.tsv")]
+    monkeypatch.setattr(corpus, "CORPUS", files[2])
+    monkeypatch.setattr(corpus, "EXCERPT", files[3])
+    monkeypatch.setattr(corpus, "EXCERPT_VERSES", 2)
+    for path, word in zip(files[:2], ("word", "palabra"), strict=True):
+        path.write_text("".join(f"Job 1:{n}: <w>{word}</w>\n" for n in range(200)))
+    verses = make_corpus(*files[:2])
+    assert verses[7] == Verse("Job 1:7", "word", "palabra")
+    assert read_verses(files[2]) == verses
+    excerpt = read_verses(files[3])
+    assert len(excerpt) == 2
+    assert all(verse.held_out for verse in excerpt)
+    files[0].write_text("")
+    with pytest.raises(ValueError, match=r"english\.txt and spanish\.txt have no verse in common"):
+        make_corpus(*files[:2])
 
 
 def test_the_excerpt_is_short_held_out_and_known_to_models():

@@ -201,7 +201,7 @@ class Recorder:
 
 def test_rows_are_trained_seed_by_seed_and_those_with_files_are_left_alone(monkeypatch, tmp_path):
     monkeypatch.setattr(table, "model_path", lambda name, seed: tmp_path / f"{name}-{seed}")
-    monkeypatch.setattr(table, "ProcessPoolExecutor", lambda *_: pool)
+    monkeypatch.setattr(table, "ProcessPoolExecutor", lambda *_, **__: pool)
     (tmp_path / "g2-1").touch()
     pool = Recorder()
     table.train_table()
