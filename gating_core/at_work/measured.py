@@ -6,7 +6,6 @@ import hashlib
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -46,7 +45,7 @@ def measure_missing() -> Iterator[tuple[Model, list[str]]]:
     lacking = {model: [row for row in MEASUREMENTS if row not in rows.get(model, ())]
                for model in shipped()}  # fmt: skip
     tasks = [(model, some) for model, some in lacking.items() if some]
-    with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool:
+    with ProcessPoolExecutor(os.cpu_count(), max_tasks_per_child=1) as pool:
         for (model, some), new in zip(tasks, pool.map(_measure, tasks), strict=True):
             arrays[model] = arrays.get(model, {}) | new
             rows[model] = list(MEASUREMENTS)

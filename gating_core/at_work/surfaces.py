@@ -13,7 +13,6 @@ import torch
 
 from gating_core.geometry import Grid, SurfaceResult, measure_surface, square_grid
 from gating_core.language import BlockRecord, Cache, LanguageModel, encode
-from gating_core.language.attention import LayerCache
 
 BEFORE = "In the beginning God"
 CORNERS = "eao"  # the most frequent letters of both languages
@@ -38,19 +37,12 @@ def block_outputs(
     def outputs(points: torch.Tensor) -> torch.Tensor:
         u, v = (points[:, :1] + 1) / 2, (points[:, 1:] + 1) / 2
         origin, along, across = embedded[0], embedded[1] - embedded[0], embedded[2] - embedded[0]
-        layers = [LayerCache(*(_repeated(part, len(points)) for part in (layer.keys, layer.values)))
-                  for layer in read.layers]  # fmt: skip
         records: list[BlockRecord] = []
         stream = (origin + u * along + v * across)[:, None]
-        model.run(stream, cache=Cache(layers, read.length), records=records)
+        model.run(stream, cache=read.repeated(len(points)), records=records)
         return torch.stack([record.stream[:, 0] for record in records])
 
     return outputs
-
-
-def _repeated(part: torch.Tensor | None, count: int) -> torch.Tensor:
-    assert part is not None  # something has been read
-    return part.expand(count, -1, -1, -1)
 
 
 def block_surfaces(model: LanguageModel, grid: Grid | None = None) -> SurfaceResult:

@@ -34,17 +34,16 @@ class AttentionRecord:
 
 @dataclass
 class LayerCache:
-    """Keys and values (B, H, n, d) of the characters that a block has read so far."""
+    """Keys, values and values before a gate (B, H, n, d) of what a block has read so far."""
 
-    keys: torch.Tensor | None = None
-    values: torch.Tensor | None = None
+    parts: tuple[torch.Tensor, ...] = ()
 
-    def extend(self, keys: torch.Tensor, values: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Add keys and values, and return all."""
-        if self.keys is not None and self.values is not None:
-            keys, values = torch.cat((self.keys, keys), -2), torch.cat((self.values, values), -2)
-        self.keys, self.values = keys, values
-        return keys, values
+    def extend(self, *new: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """Add the three of further characters, and return those of all."""
+        if self.parts:
+            new = tuple(torch.cat(both, -2) for both in zip(self.parts, new, strict=True))
+        self.parts = new
+        return new
 
 
 class Attention(nn.Module):
@@ -93,7 +92,7 @@ class Attention(nn.Module):
         if factors is not None and at_values:
             values = values * factors
         if cache is not None:
-            keys, values = cache.extend(keys, values)
+            keys, values, plain = cache.extend(keys, values, plain)
         mask = causal_mask(queries.shape[-2], keys.shape[-2])
         if self.kind.fused is not None and records is None:
             mixed = self.kind.fused(queries, keys, values, mask)

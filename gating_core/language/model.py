@@ -42,6 +42,14 @@ class Cache:
     layers: list[LayerCache] = field(default_factory=list)
     length: int = 0  # characters read
 
+    def repeated(self, count: int) -> Cache:
+        """What was read of one text, as if read ``count`` times side by side."""
+        layers = [
+            LayerCache(tuple(part.expand(count, -1, -1, -1) for part in layer.parts))
+            for layer in self.layers
+        ]
+        return Cache(layers, self.length)
+
 
 class Block(nn.Module):
     """Attention and MLP, each reading the normalised residual stream and adding to it."""
@@ -114,7 +122,7 @@ class LanguageModel(nn.Module):
         ``strength`` (0 to 1) dials the gates: at 0 they are left out, bit for bit. A ``cache``
         holds what was read before, and is extended. ``records`` receive one `BlockRecord` a block.
         The MLPs of the blocks ``cut`` (0 is the first) read no attention outputs. ``ValueError``
-        for more characters than the context holds, and for records with a cache.
+        for more characters than the context holds.
         """
         start = 0 if cache is None else cache.length
         stream = self.embedded(numbers, start)
@@ -141,8 +149,6 @@ class LanguageModel(nn.Module):
         cut: Collection[int] = (),
     ) -> torch.Tensor:
         """(B, T, D): the residual stream after all blocks, from embedded characters (B, T, D)."""
-        if cache is not None and records is not None:
-            raise ValueError("a cache holds no records; records are made of whole texts")
         if cache is not None:
             cache.layers = cache.layers or [LayerCache() for _ in self.blocks]
             cache.length += stream.shape[-2]

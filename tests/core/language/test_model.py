@@ -182,6 +182,18 @@ def test_at_strength_zero_a_gate_is_left_out_bit_for_bit(gate):
     assert torch.equal(dialled(TEXT), model(TEXT, strength=0.4))
 
 
+@pytest.mark.parametrize("gate", GATES)
+def test_with_a_cache_a_record_is_of_the_last_characters(gate):
+    model, cache, whole, last = lively(replace(TINY, gate=gate)), Cache(), [], []
+    model(TEXT, records=whole)
+    model(TEXT[:, :7], cache=cache)
+    model(TEXT[:, 7:], cache=cache, records=last)
+    for all_of_it, end in zip(whole, last, strict=True):
+        for name in ("weights", "ungated", "mixed"):
+            want = getattr(all_of_it.attention, name)[:, :, 7:]
+            torch.testing.assert_close(getattr(end.attention, name), want)
+
+
 @pytest.mark.parametrize("attention", ATTENTION_KINDS)
 @pytest.mark.parametrize("gate", GATES)
 def test_with_a_cache_the_logits_are_the_same(gate, attention):
@@ -192,8 +204,6 @@ def test_with_a_cache_the_logits_are_the_same(gate, attention):
     assert cache.length == TEXT.shape[1]
     with pytest.raises(ValueError, match="13 characters; the model reads at most 10"):
         model(TEXT[:, :3], cache=cache)
-    with pytest.raises(ValueError, match="records are made of whole texts"):
-        model(TEXT, cache=Cache(), records=[])
 
 
 def test_models_of_one_seed_share_the_weights_that_they_have_in_common():
