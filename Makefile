@@ -54,6 +54,7 @@ build/corpus.tsv: | $(APP_READY)
 models: build/corpus.tsv
 	$(BIN)/python -m gating_core.language models
 	$(BIN)/python -m gating_core.at_work
+	$(BIN)/python -m gating_core.at_work.step_time
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

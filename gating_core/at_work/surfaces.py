@@ -12,11 +12,11 @@ from copy import deepcopy
 import torch
 
 from gating_core.geometry import Grid, SurfaceResult, measure_surface, square_grid
-from gating_core.language import BlockRecord, Cache, LanguageModel, encode
+from gating_core.language import BlockRecord, LanguageModel, encode
 
-BEFORE = "In the beginning God"
+BEFORE = "The l"
 CORNERS = "eao"  # the most frequent letters of both languages
-GRID = square_grid(31)
+GRID = square_grid(21)
 
 
 def block_outputs(
@@ -28,19 +28,17 @@ def block_outputs(
     of ``corners``; between them its embedding is the affine one, with the place's own added.
     """
     model = deepcopy(model).double()
-    read = Cache()
     with torch.no_grad():
-        model(encode(before)[None], cache=read)
-        # `encode` puts a break first.
-        embedded = model.embedded(encode(corners)[1:, None], read.length)[:, 0]  # (3, D)
+        texts = torch.stack([encode(before + corner) for corner in corners])
+        read, embedded = model.embedded(texts).split((texts.shape[1] - 1, 1), 1)
 
     def outputs(points: torch.Tensor) -> torch.Tensor:
-        u, v = (points[:, :1] + 1) / 2, (points[:, 1:] + 1) / 2
+        u, v = ((points[:, axis, None, None] + 1) / 2 for axis in (0, 1))
         origin, along, across = embedded[0], embedded[1] - embedded[0], embedded[2] - embedded[0]
+        last = origin + u * along + v * across  # (N, 1, D)
         records: list[BlockRecord] = []
-        stream = (origin + u * along + v * across)[:, None]
-        model.run(stream, cache=read.repeated(len(points)), records=records)
-        return torch.stack([record.stream[:, 0] for record in records])
+        model.run(torch.cat((read[:1].expand(len(points), -1, -1), last), 1), records=records)
+        return torch.stack([record.stream[:, -1] for record in records])
 
     return outputs
 

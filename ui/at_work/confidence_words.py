@@ -30,8 +30,8 @@ class Quantity:
 
 
 TABLE = dict(zip(QUANTITIES, (
-    Quantity("ECE", 0.005),
-    Quantity("classwise ECE", 0.0005),
+    Quantity("ECE", 0.003),
+    Quantity("classwise ECE", 0.0001),
     Quantity("loss", 0.01, " nats"),
     Quantity("entropy of predictions", 0.02, " nats"),
     Quantity("entropy of attention", 0.1, " nats"),

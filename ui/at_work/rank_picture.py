@@ -17,8 +17,8 @@ from ui.drawing.panels import subplot, subplot_title
 BARS_PIXELS = 190
 VALUES_PIXELS = 165
 STAGES = (  # name, colour, pattern
-    ("before the gate", palette.SIDE_COLOURS["left"], "/"),
-    ("after the gate", palette.SIDE_COLOURS["right"], ""),
+    ("before gate", palette.SIDE_COLOURS["left"], "/"),
+    ("after gate", palette.SIDE_COLOURS["right"], ""),
     ("after W_O", palette.CLASS_COLOURS[0], "x"),
 )
 Head = tuple[int, int]  # layer and number, from 0

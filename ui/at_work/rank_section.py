@@ -30,7 +30,7 @@ def draw_rank() -> None:
     reason = rank_words.reason(
         arrays, head, config.width, config.gate is not None and config.gate.position == "G1"
     )
-    above = section("at_work", "head_ranks", texts=texts)
+    above = section("at_work", "head_ranks")
     draw_figure(("ranks", model, head),
                 lambda: titled(rank_picture.rank_chart(outputs, arrays["ranks.range"],
                                                        maps.shape[-1], head), above),

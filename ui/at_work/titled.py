@@ -12,4 +12,5 @@ LINE_PIXELS = 22
 def titled(figure: go.Figure, text: str) -> go.Figure:
     """Return ``figure`` with ``text`` above it, and taller by that."""
     above, height = figure.layout.margin.t + LINE_PIXELS, figure.layout.height + LINE_PIXELS
-    return figure.update_layout(title={"text": text, **TITLE}, margin_t=above, height=height)
+    title = {"text": text, **TITLE, "xref": "container", "x": 0.01}  # a phone has no more room
+    return figure.update_layout(title=title, margin_t=above, height=height)

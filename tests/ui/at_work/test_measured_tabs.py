@@ -123,7 +123,7 @@ def test_ranks_are_drawn_with_d_and_saved(ranks):
     head, *rows = read(table(rank_words.ranks_csv({("g2", 1): ranks})))
     assert all(len(row) == len(head) for row in rows)
     assert rows[3][2:7] == ["2", "2", "3.0", "2.0", "1.5"]
-    assert rows[3][head.index("after the gate, low")] == "1.9"
+    assert rows[3][head.index("after gate, low")] == "1.9"
 
 
 # --- Confidence -----------------------------------------------------------------------------------
