@@ -95,8 +95,8 @@ def histogram_chart(counts: np.ndarray, title: str) -> go.Figure:
 
 
 def often(counts: np.ndarray) -> np.ndarray:
-    """Return the numbers of characters that were read often enough."""
-    return np.flatnonzero(counts >= SEEN_OFTEN)
+    """Return the numbers of characters of texts, without the break, that were read often enough."""
+    return np.flatnonzero(counts[1:] >= SEEN_OFTEN) + 1
 
 
 def openers(measured: Mapping[str, np.ndarray]) -> np.ndarray:

@@ -50,9 +50,13 @@ def summary(shut: np.ndarray, seed: int, name: str) -> str:
 
 
 def in_text(opened: np.ndarray, text: str) -> str:
-    """Say where in ``text`` a head is widest open, against its own mean, of (L, H, T)."""
-    above = opened - opened.mean(-1, keepdims=True)
-    layer, head, place = np.unravel_index(above.argmax(), above.shape)
+    """Say where in ``text`` a head is widest open, against its own mean, of (L, H, T).
+
+    The break before the text does not count.
+    """
+    above = (opened - opened.mean(-1, keepdims=True))[..., 1:]
+    layer, head, before = np.unravel_index(above.argmax(), above.shape)
+    place = int(before) + 1
     return (
         f"In this text head {_head((layer, head))} opens most at"
         f" {as_code(sign(text[place]))} (character {place}):"

@@ -12,6 +12,11 @@ from ui.at_work.request import TITLES
 from ui.common.words import percent
 
 
+def share_text(share: float) -> str:
+    """Format a share as percent, to one decimal."""
+    return f"{100 * share:.1f}\u00a0%"
+
+
 def summary(shares: Mapping[str, np.ndarray], heads: Mapping[str, np.ndarray],
             metrics: Mapping[str, np.ndarray]) -> str:  # fmt: skip
     """Say whether there is a sink, and by how much the gate changes the first character's share.
@@ -26,8 +31,8 @@ def summary(shares: Mapping[str, np.ndarray], heads: Mapping[str, np.ndarray],
     most = max(float(x.max()) for x in metrics.values())
     texts = next(iter(shares.values())).shape[1]
     return (
-        f"{sunk}: over {texts} texts the first character gets {100 * largest:.1f} % of a head's"
-        f" weight at most, and more than {100 * EPSILON:g} % in {percent(most)} of them at most."
+        f"{sunk}: over {texts} texts the first character gets {share_text(largest)} of a head's"
+        f" weight at most, and more than {percent(EPSILON)} in {percent(most)} of them at most."
         f" {change(shares)}"
     )
 
@@ -36,7 +41,7 @@ def change(shares: Mapping[str, np.ndarray]) -> str:
     """Say how far the share (S, N, L) shrinks from the first model to the second, by seed."""
     (name, before), (other, after) = shares.items()
     means = [x.mean((1, 2)) for x in (before, after)]
-    from_to = f"from {100 * means[0].mean():.1f} % ({name}) to {100 * means[1].mean():.1f} %"
+    from_to = f"from {share_text(means[0].mean())} ({name}) to {share_text(means[1].mean())}"
     if len(means[0]) < 2:
         return f"Its mean share goes {from_to} ({other}); one seed says nothing of others."
     found = mean_interval(100 * (means[1] - means[0]))
@@ -54,7 +59,7 @@ def in_text(readings: Mapping[str, Reading]) -> str:
     for title, reading in readings.items():
         share = reading.weights[..., 1:, 0].mean(-1)
         layer, head = np.unravel_index(share.argmax(), share.shape)
-        parts.append(f"{100 * float(share.max()):.1f} % (head {layer + 1}.{head + 1}, {title})")
+        parts.append(f"{share_text(float(share.max()))} (head {layer + 1}.{head + 1}, {title})")
     return f"In this text: {' and '.join(parts)} at most."
 
 

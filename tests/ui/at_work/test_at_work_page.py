@@ -67,8 +67,13 @@ def array(data):
     return kept.reshape(shape)
 
 
+def plain(text):
+    """Without spaces that break no line."""
+    return text.replace("\u00a0", " ")
+
+
 def sentence(app, start):
-    return next(m.value for m in app.markdown if m.value.startswith(start))
+    return plain(next(m.value for m in app.markdown if m.value.startswith(start)))
 
 
 def read(text):
@@ -154,8 +159,9 @@ def test_the_sentence_follows_from_the_numbers(sinks):
     assert f"{100 * largest:.1f} % of a head's weight at most" in shown
     by_text, heads = np.full((1, 5, 2), 0.02), np.full((1, 2, 2), 0.02)
     names = ("no gate", "G1, per channel")
-    flat = sinks_words.summary(dict.fromkeys(names, by_text), dict.fromkeys(names, heads),
-                               dict.fromkeys(names, 0 * heads))  # fmt: skip
+    flat = plain(sinks_words.summary(
+        dict.fromkeys(names, by_text), dict.fromkeys(names, heads), dict.fromkeys(names, 0 * heads)
+    ))  # fmt: skip
     assert flat.startswith("**No head has a sink**: over 5 texts")
     assert "from 2.0 % (no gate) to 2.0 % (G1, per channel); one seed says" in flat
     sunk = {names[0]: heads + np.array([[0, 0], [0, 0.6]]), names[1]: heads}
@@ -171,7 +177,7 @@ def test_the_sentence_follows_from_the_numbers(sinks):
 def test_a_change_is_called_one_beyond_its_interval_only(changes, says):
     before = np.full((3, 4, 2), 0.1)
     after = before + np.array(changes)[:, None, None]
-    assert says in sinks_words.change({"a": before, "b": after})
+    assert says in plain(sinks_words.change({"a": before, "b": after}))
 
 
 def test_the_shares_are_saved_as_csv():
@@ -249,13 +255,15 @@ def test_gates_are_called_sparse_by_their_interval(ends, word):
 
 
 def test_the_mean_opening_is_weighted_by_how_often_characters_come():
-    counts = np.array([300, 100, 5, 0])
-    means = np.array([0.2, 0.6, 0.9, np.nan])[:, None, None]
+    counts = np.array([200, 300, 100, 5, 0])
+    means = np.array([0.8, 0.2, 0.6, 0.9, np.nan])[:, None, None]
     arrays = {"gates.by_character": means, "gates.counts": counts}
     above = gates_picture.openers(arrays)[:, 0, 0]
-    average = (300 * 0.2 + 100 * 0.6 + 5 * 0.9) / 405
-    np.testing.assert_allclose(above[:2], [0.2 - average, 0.6 - average])
-    assert np.isnan(above[2:]).all()
+    average = (200 * 0.8 + 300 * 0.2 + 100 * 0.6 + 5 * 0.9) / 605
+    np.testing.assert_allclose(above[1:3], [0.2 - average, 0.6 - average])
+    assert np.isnan(above[[0, 3, 4]]).all()  # the break, and characters that are too rare
+    opened = np.array([[[0.9, 0.1, 0.3, 0.2]]])
+    assert "head 1.1 opens most at `b` (character 2): 0.30" in gates_words.in_text(opened, "\nabc")
 
 
 # --- Write ----------------------------------------------------------------------------------------
