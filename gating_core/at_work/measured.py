@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -36,26 +37,40 @@ def measure(
             for name, array in MEASUREMENTS[row](loaded, texts).items()}  # fmt: skip
 
 
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """The measurements of one model."""
+
+    digest: str  # of the file that was measured
+    rows: tuple[str, ...]  # of `MEASUREMENTS`; one that does not apply has no arrays
+    arrays: Arrays  # by "row.name"
+
+
 def measure_missing() -> Iterator[tuple[Model, list[str]]]:
     """Measure what is shipped and not measured, a process for each core; write after each model.
 
     Yields each model with the rows that it lacked.
     """
-    arrays, rows = read_measured()
-    lacking = {model: [row for row in MEASUREMENTS if row not in rows.get(model, ())]
+    kept = read_measured()
+    known = {model: of.rows for model, of in kept.items()}
+    lacking = {model: [row for row in MEASUREMENTS if row not in known.get(model, ())]
                for model in shipped()}  # fmt: skip
-    tasks = [(model, some) for model, some in lacking.items() if some]
+    tasks = [(model, rows) for model, rows in lacking.items() if rows]
     with ProcessPoolExecutor(os.cpu_count(), max_tasks_per_child=1) as pool:
-        for (model, some), new in zip(tasks, pool.map(_measure, tasks), strict=True):
-            arrays[model] = arrays.get(model, {}) | new
-            rows[model] = list(MEASUREMENTS)
-            save_measured(arrays, rows)
-            yield model, some
+        for (model, rows), new in zip(tasks, pool.map(_measure, tasks), strict=True):
+            if model in kept and kept[model].digest == new.digest:
+                new = replace(new, arrays=kept[model].arrays | new.arrays,
+                              rows=(*kept[model].rows, *new.rows))  # fmt: skip
+            kept[model] = new
+            save_measured(kept)
+            yield model, rows
 
 
-def _measure(task: tuple[Model, list[str]]) -> Arrays:
+def _measure(task: tuple[Model, list[str]]) -> Measured:
     torch.set_num_threads(1)  # each core has a model of its own
-    return measure(*task)
+    model, rows = task
+    before = digest(model)  # the file may be replaced meanwhile
+    return Measured(before, tuple(rows), measure(model, rows))
 
 
 def digest(model: Model) -> str:
@@ -65,35 +80,35 @@ def digest(model: Model) -> str:
 
 def load_measured(path: Path = MEASURED) -> dict[Model, Arrays]:
     """The measurements of all models that are shipped and wholly measured, in the table's order."""
-    arrays, rows = read_measured(path)
-    return {model: arrays[model] for model in shipped()
-            if set(MEASUREMENTS) <= set(rows.get(model, ()))}  # fmt: skip
+    kept = read_measured(path)
+    return {model: kept[model].arrays for model in shipped()
+            if model in kept and set(MEASUREMENTS) <= set(kept[model].rows)}  # fmt: skip
 
 
-def read_measured(path: Path = MEASURED) -> tuple[dict[Model, Arrays], dict[Model, list[str]]]:
-    """Arrays and measured rows of every model that still has the measured weights."""
+def read_measured(path: Path = MEASURED) -> dict[Model, Measured]:
+    """What is known of every shipped model that still has the measured weights."""
     if not path.exists():
-        return {}, {}
+        return {}
     tensors, about = tensors_and_metadata(path.read_bytes())
-    kept = {model: about["rows"][_key(model)] for model in shipped()
-            if about["digests"].get(_key(model)) == digest(model)}  # fmt: skip
-    arrays: dict[Model, Arrays] = {model: {} for model in kept}
-    for model in kept:
-        start = f"{_key(model)}/"
-        arrays[model] = {name.removeprefix(start): array for name, array in tensors.items()
-                         if name.startswith(start)}  # fmt: skip
-    return arrays, kept
+    kept = {}
+    for model in shipped():
+        key = _key(model)
+        if about["digests"].get(key) == digest(model):
+            arrays = {name.removeprefix(f"{key}/"): array for name, array in tensors.items()
+                      if name.startswith(f"{key}/")}  # fmt: skip
+            kept[model] = Measured(about["digests"][key], tuple(about["rows"][key]), arrays)
+    return kept
 
 
-def save_measured(
-    arrays: Mapping[Model, Arrays], rows: Mapping[Model, Iterable[str]], path: Path = MEASURED
-) -> None:
+def save_measured(measured: Mapping[Model, Measured], path: Path = MEASURED) -> None:
     """Write what `read_measured` reads."""
     tensors: dict[str, np.ndarray] = {
-        f"{_key(model)}/{name}": array for model, of in arrays.items() for name, array in of.items()
+        f"{_key(model)}/{name}": array
+        for model, of in measured.items()
+        for name, array in of.arrays.items()
     }
-    about = {"rows": {_key(model): sorted(row) for model, row in rows.items()},
-             "digests": {_key(model): digest(model) for model in arrays}}  # fmt: skip
+    about = {"rows": {_key(model): sorted(of.rows) for model, of in measured.items()},
+             "digests": {_key(model): of.digest for model, of in measured.items()}}  # fmt: skip
     path.write_bytes(tensor_file(tensors, about))
 
 

@@ -112,18 +112,23 @@ def test_a_model_without_a_gate_has_no_gates_and_one_loss(model):
 def test_a_file_comes_back_and_forgets_models_whose_weights_are_others(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "shipped", lambda: [("none", 0), ("g2", 1)])
     monkeypatch.setattr(files, "digest", lambda model: f"weights of {model}")
-    arrays = {("none", 0): {"sinks.by_head": np.ones((2, 2), np.float32)},
-              ("g2", 1): {"sinks.by_head": np.zeros((2, 2), np.float32)}}  # fmt: skip
-    rows = {("none", 0): [*MEASUREMENTS], ("g2", 1): ["sinks"]}
+    measured = {
+        ("none", 0): files.Measured("weights of ('none', 0)", tuple(sorted(MEASUREMENTS)),
+                                    {"sinks.by_head": np.ones((2, 2), np.float32)}),
+        ("g2", 1): files.Measured("weights of ('g2', 1)", ("sinks",),
+                                  {"sinks.by_head": np.zeros((2, 2), np.float32)}),
+    }  # fmt: skip
     path = tmp_path / "measured.safetensors"
     assert load_measured(path) == {}
-    files.save_measured(arrays, rows, path)
-    found, kept = files.read_measured(path)
-    assert {model: sorted(names) for model, names in rows.items()} == kept
-    np.testing.assert_equal(found, arrays)
+    files.save_measured(measured, path)
+    for model, found in files.read_measured(path).items():
+        assert (found.digest, found.rows) == (measured[model].digest, measured[model].rows)
+        np.testing.assert_equal(found.arrays, measured[model].arrays)
     assert [*load_measured(path)] == [("none", 0)]  # the other lacks rows
     monkeypatch.setattr(files, "digest", lambda model: "other weights")
-    assert files.read_measured(path) == ({}, {})
+    assert files.read_measured(path) == {}
+    files.save_measured(measured, path)  # under the weights that were measured, not today's
+    assert files.read_measured(path) == {}
 
 
 def test_every_shipped_model_is_measured():
