@@ -42,14 +42,6 @@ class Cache:
     layers: list[LayerCache] = field(default_factory=list)
     length: int = 0  # characters read
 
-    def repeated(self, count: int) -> Cache:
-        """What was read of one text, as if read ``count`` times side by side."""
-        layers = [
-            LayerCache(tuple(part.expand(count, -1, -1, -1) for part in layer.parts))
-            for layer in self.layers
-        ]
-        return Cache(layers, self.length)
-
 
 class Block(nn.Module):
     """Attention and MLP, each reading the normalised residual stream and adding to it."""
