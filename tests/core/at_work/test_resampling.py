@@ -43,6 +43,9 @@ def test_seeds_and_texts_add_up_by_squares():
     low, high = ends(wobble)
     of = paired_difference(values + 1, values, same + wobble, same)
     assert (of.low, of.high) == pytest.approx((1 - (high - low) / 2, 1 + (high - low) / 2))
+    of = paired_difference(values, others, same + wobble, same)
+    seeds = mean_interval(values - others).half_width
+    assert of.half_width == pytest.approx(np.sqrt(seeds**2 + ((high - low) / 2) ** 2))
     one = paired_difference(values[:1], others[:1], (same + wobble)[:1], same[:1])
     assert one.half_width == pytest.approx((high - low) / 2)
 
