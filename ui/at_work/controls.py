@@ -109,26 +109,22 @@ WIDTHS = {
 }  # fmt: skip
 
 
-def draw_front(controls: Sequence[Control], *more: float) -> list[DeltaGenerator]:
-    """Draw ``controls`` in the row above the picture; return columns of ``more`` widths there."""
+def front(controls: Sequence[Control]) -> list[DeltaGenerator]:
+    """Return the columns of ``controls`` in the row above the picture."""
     st.html(STYLE)
-    widths = [WIDTHS[control.key] for control in controls]
-    columns = front_columns([*widths, *more], align="bottom")
-    for control, column in zip(controls, columns, strict=False):
+    return front_columns([WIDTHS[control.key] for control in controls], align="bottom")
+
+
+def draw_front(controls: Sequence[Control]) -> None:
+    """Draw ``controls`` in the row above the picture."""
+    for control, column in zip(controls, front(controls), strict=True):
         control.draw(column)
-    return columns[len(controls) :]
 
 
-def read_selection(
-    before: Sequence[Control] = (), after: Sequence[Control] = (), *, gated: bool = False
-) -> AtWorkSelection:
-    """Draw the shared controls and read them; say what is shown for what cannot be.
-
-    A tab's own controls stand ``before`` and ``after`` them in the row. ``gated``: the tab shows
-    nothing of a model without a gate.
-    """
-    draw_front([*before, *COMMON.values(), *after])
-    return resolved(read(COMMON, AtWorkSelection), gated=gated)
+def read_selection() -> AtWorkSelection:
+    """Draw the shared controls and read them, for a tab that shows models with a gate."""
+    draw_front([*COMMON.values()])
+    return resolved(read(COMMON, AtWorkSelection), gated=True)
 
 
 def resolved(selection: AtWorkSelection, *, gated: bool = False) -> AtWorkSelection:
@@ -137,11 +133,3 @@ def resolved(selection: AtWorkSelection, *, gated: bool = False) -> AtWorkSelect
     for note in notes:
         st.caption(f":material/info: {note}")
     return selection
-
-
-def before_drawn(control: Control) -> Any:
-    """The value of a control that is drawn later in this run."""
-    raw = st.session_state.get(control.key)
-    if raw is not None:
-        return control.clean(raw)
-    return control.default if control.linked is None else control.linked

@@ -13,7 +13,7 @@ from ui.common.words import percent
 
 def draw_gates() -> None:
     """Draw the gates above a text, their values over all verses, and what opens them."""
-    selection = read_selection(gated=True)
+    selection = read_selection()
     model, text = selection.model, selection.text_with_break
     arrays = measured.table()[model]
     opened = measured.reading(model, selection.text, 1.0).opened

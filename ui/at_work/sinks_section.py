@@ -6,21 +6,26 @@ import numpy as np
 import streamlit as st
 
 from ui.at_work import measured, sinks_picture, sinks_words
-from ui.at_work.controls import SINK_CONTROLS, before_drawn, read_selection
+from ui.at_work.controls import COMMON, SINK_CONTROLS, front, resolved
 from ui.at_work.maps_picture import map_chart
 from ui.at_work.parts import draw_csv, draw_explanation, draw_figure
 from ui.at_work.request import ALL_HEADS, TITLES, TOY, UNGATED, AtWorkSelection
 from ui.at_work.toy_section import draw_toy
+from ui.common.control_table import read
 from ui.common.lessons import section
 
 
 def draw_sinks() -> None:
     """Draw the maps of the selected model beside those of the one without a gate, or the toy."""
-    specimen = SINK_CONTROLS["specimen"]
-    if before_drawn(specimen) == TOY:
-        draw_toy()
-    else:
-        _draw_models(read_selection([specimen], [SINK_CONTROLS["seen_head"]], gated=True))
+    # One row for both: a control that is drawn elsewhere would be another to Streamlit.
+    specimen, *others = SINK_CONTROLS["specimen"], *COMMON.values(), SINK_CONTROLS["seen_head"]
+    first, *columns = front([specimen, *others])
+    if specimen.draw(first) == TOY:
+        draw_toy(columns[0], columns[2])
+        return
+    for control, column in zip(others, columns, strict=True):
+        control.draw(column)
+    _draw_models(resolved(read(COMMON, AtWorkSelection), gated=True))
 
 
 def _draw_models(selection: AtWorkSelection) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from gating_core.at_work import ToyRun
 from ui.at_work import measured, toy_picture, toy_words
-from ui.at_work.controls import SINK_CONTROLS, draw_front
+from ui.at_work.controls import SINK_CONTROLS
 from ui.at_work.maps_picture import map_chart
 from ui.at_work.parts import draw_csv, draw_explanation, draw_figure
 from ui.at_work.request import toy_request
@@ -16,10 +17,12 @@ from ui.work import jobs
 WHAT = "Training 32 toys"
 
 
-def draw_toy() -> None:
-    """Draw the sink of the toy while it is learned, its maps, gates and values."""
-    button, _ = draw_front([SINK_CONTROLS["specimen"], SINK_CONTROLS["toy_seed"]], 3, 8)
-    request = toy_request(SINK_CONTROLS["toy_seed"].value)
+def draw_toy(seed: DeltaGenerator, button: DeltaGenerator) -> None:
+    """Draw the sink of the toy while it is learned, its maps, gates and values.
+
+    The controls stand in the columns ``seed`` and ``button``.
+    """
+    request = toy_request(SINK_CONTROLS["toy_seed"].draw(seed))
     button.button("Train them here", icon=":material/play_arrow:", key="train_toy",
                   on_click=measured.train, args=(request,))  # fmt: skip
     run, job = measured.toy(request)
