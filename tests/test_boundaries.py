@@ -58,7 +58,8 @@ FACES = ("gating_core", *(f"gating_core.{room}" for room in MAY_IMPORT),
          "gating_core.experiments.comparison", "gating_core.experiments.depth",
          "gating_core.experiments.specimen",
          *(f"gating_core.claims.{room}" for room in ("__main__", "bounds", "claim", "design",
-           "equality", "gain", "growth", "models", "relation", "selection", "text",
+           "equality", "gain", "growth", "models", "relation", "second_gain",
+           "second_relation", "selection", "text",
            "units")))  # fmt: skip
 
 
@@ -297,6 +298,7 @@ STATES = {  # links that show all of a page's controls between them, where its f
         {},
         dict(stacked="aligned gates"),
         dict(stacked="random stacks"),
+        dict(stacked="trained stacks"),
     ),
     "pages/5_Claims.py": (
         dict(run_study="true", study="own selection"),

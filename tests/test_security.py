@@ -117,6 +117,7 @@ RUNS_DATA = {"pickle", "cloudpickle", "dill", "marshal", "shelve", "joblib", "_p
 RUNS_PROGRAMS = {"os.system", "os.popen", "os.execv", "subprocess", "multiprocessing"}
 PICKLES = Path("ui/work/messages.py")  # messages to and from our own worker processes
 STARTS = (  # processes of ours, by commands whose first words are constant
+    Path("gating_core/claims/processes.py"),
     Path("ui/claims/running.py"),
     Path("ui/work/pool.py"),
 )
