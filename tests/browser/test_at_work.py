@@ -57,6 +57,8 @@ def test_a_text_is_written_and_can_be_stopped(desk):
     cancel.wait_for()
     cancel.click()
     desk.get_by_text("Writing was cancelled after").wait_for()
+    # For a moment the text of the job's last run stands beside the page's.
+    desk.wait_for_function("document.querySelectorAll('.st-key-written').length === 1")
     stopped = desk.locator(".st-key-written").inner_text()
     assert stopped.startswith("The king")
     desk.get_by_role("button", name="Write again").click()

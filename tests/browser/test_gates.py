@@ -58,7 +58,7 @@ def test_the_first_screen_holds_all_tiles_and_the_open_gate(desk):
 
 
 def test_a_tile_opens_its_gate_and_stands_in_the_link(desk):
-    desk.get_by_role("button", name="projective").click()
+    desk.get_by_role("button", name="projective", exact=True).click()
     desk.wait_for_url(lambda url: "case=projective" in url)
     desk.wait_for_function(f"{STATE}.header.scene === 'projective'")
     settle(desk)

@@ -97,7 +97,7 @@ def height_of_the_flat_sheet(page):
 
 def open_by_link(page, name):
     page.bring_to_front()  # a click waits for frames, of which others get one in a second
-    page.get_by_role("link", name=name).click()
+    page.get_by_role("link", name=name, exact=True).click()
     heading = {LANDING: "Does this attention layer", LESSON: "How to read"}[name]
     page.get_by_role("heading", name=heading).first.wait_for()
 

@@ -22,7 +22,7 @@ from ui.common.control_table import Controls
 from ui.common.links import check_link
 from ui.decision_boundary.request import BoundaryRequest, TooLong, setting
 from ui.decision_boundary.request import resolve as resolve_run
-from ui.depth.request import DepthSelection
+from ui.depth.request import SIDE_BY_SIDE, DepthSelection
 from ui.experts.data_request import CurvesSelection, DataSelection, resolve_curves, resolve_data
 from ui.experts.measured import taken_apart as entry_of
 from ui.experts.request import ExpertsSelection
@@ -134,7 +134,7 @@ def test_any_link_to_the_gates_is_a_gate_or_a_sentence(link):
 @given(LINKS)
 def test_any_link_to_depth_names_a_stack_that_there_is(link):
     request = fed(PAGES["depth"], link, DepthSelection)
-    assert request.replayed in request.curves
+    assert request.stacked == SIDE_BY_SIDE or request.replayed in request.curves
     assert request.trained.depths[-1] >= request.layers
     assert 1 <= request.depth <= 16
 

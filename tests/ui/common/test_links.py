@@ -63,7 +63,11 @@ GOOD = {
     "teacher_experts": "1", "teacher_tokens": "4", "teacher": "9000", "every_place": "true",
     "data_code": "true", "learn_task": "xor", "mixes": "slots", "against": "silu",
     "learn_dim": "8", "learn_values": "6", "learn_seed": "9000", "wrong_labels": "0.1",
-    "reach": "0.95",
+    "reach": "0.95", "edition": "first",
+    "tab_at_work": "Write", "gated_at": "G2, per channel", "trained_as": "2",
+    "typed": "In the beginning", "verse": "Genesis 35:14", "tongue": "Spanish",
+    "specimen": "a toy", "seen_head": "4.4", "toy_seed": "9000", "ranked_head": "4.4",
+    "heat": "2", "dial": "0.5", "draw": "9999",
 }  # fmt: skip
 BAD = {
     "beside": "somewhere", "strength": "1.5",
@@ -108,6 +112,11 @@ BAD = {
     "data_code": "run", "learn_task": "own", "mixes": "memory", "against": "ungated",
     "learn_dim": "9", "learn_values": "1", "learn_seed": "0.5", "wrong_labels": "0.5", "reach": "1",
     "run_study": "yes", "numbers": "1", "models": "all", "accuracies": "no", "report": "html",
+    "edition": "third",
+    "tab_at_work": "write", "gated_at": "G3", "trained_as": "3",
+    "typed": "a" * 128, "verse": "Genesis 0:0", "tongue": "Latin",
+    "specimen": "a giant", "seen_head": "5.1", "toy_seed": "9001", "ranked_head": "0.0",
+    "heat": "-1", "dial": "2", "draw": "0.5",
 }  # fmt: skip
 
 

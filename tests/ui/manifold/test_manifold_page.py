@@ -15,6 +15,7 @@ from tests.ui.opening import TIMEOUT_SECONDS, component, mistakes, notes, open_p
 from tests.ui.payload import unpack
 from ui.common.controls import Choice, Number
 from ui.common.words import plus_minus, vector_text
+from ui.foreign import as_words
 from ui.manifold import dial, measured, request
 from ui.manifold.controls import MANIFOLD, TABS
 from ui.manifold.lying.cases import LYING
@@ -247,7 +248,7 @@ def test_what_a_link_gets_wrong_is_said_in_one_sentence_each_and_does_no_harm():
     assert len(sentences) == len(MANIFOLD)
     for name, control in MANIFOLD.items():
         (sentence,) = (text for text in sentences if f"`{name}`" in text)
-        assert f"Shown instead: {control.instead}." in sentence
+        assert f"Shown instead: {as_words(control.instead)}." in sentence
     assert payload(app)[0] == payload(settled(open_page(PAGE)))[0]
     report(app, VIEW, "stop", {"frame": 0})
     assert_well(app)
