@@ -11,7 +11,8 @@ FIND = """async () => {
   const rules = { 'scrollable-region-focusable': { enabled: false } };
   const { violations } = await axe.run({ resultTypes: ['violations'], rules });
   return violations.filter(({ impact }) => ['serious', 'critical'].includes(impact))
-    .flatMap(({ id, nodes }) => nodes.map(node => `${id}: ${node.target} ${node.html} ${node.failureSummary}`));
+    .flatMap(({ id, nodes }) => nodes.map(
+      ({ target, html, failureSummary }) => `${id}: ${target} ${html} ${failureSummary}`));
 }"""
 
 

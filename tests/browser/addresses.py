@@ -53,7 +53,8 @@ PAGES: dict[str, tuple[Controls, tuple[str, ...]]] = {
     "At_work": (
         AT_WORK,
         ("specimen=a+toy", "tab_at_work=Rank", "tab_at_work=Sparse+gates",
-         "tab_at_work=Confidence", "tab_at_work=Wiring&gated_at=no+gate", "tab_at_work=Write&dial=0.5",
+         "tab_at_work=Confidence", "tab_at_work=Wiring&gated_at=no+gate",
+         "tab_at_work=Write&dial=0.5",
          "seen_head=2.3&tongue=Spanish&gated_at=G1%2C+per+head"),
     ),
     "How_to_read": ({}, ()),
