@@ -1,4 +1,4 @@
-"""Are the measurements over many texts those of each text alone, and is the shipped file theirs?"""
+"""Measurements over many texts are those of each text alone, and the shipped file is theirs."""
 
 import numpy as np
 import pytest
@@ -7,6 +7,7 @@ import torch
 from gating_core.at_work import STRENGTHS, load_measured, measure
 from gating_core.at_work import measured as files
 from gating_core.at_work.batches import TEXTS_AT_ONCE
+from gating_core.at_work.confidence import QUANTITIES
 from gating_core.at_work.measurements import MEASUREMENTS
 from gating_core.attention import GateConfig
 from gating_core.language import (
@@ -19,6 +20,7 @@ from gating_core.language import (
     shipped,
     text_losses,
 )
+from tests.each import each
 
 CONFIG = ModelConfig(depth=2, width=8, heads=2, context=24, gate=GateConfig())
 ALPHABET = "abc, ñ"
@@ -134,6 +136,14 @@ def test_a_file_comes_back_and_forgets_models_whose_weights_are_others(tmp_path,
 def test_every_shipped_model_is_measured():
     assert [*load_measured()] == shipped()
     assert {name for name, _ in shipped()} <= {*MODELS}
+
+
+@each(shipped())
+def test_rows_are_those_of_the_shipped_weights(name, seed):
+    """Their losses are the card's: rows of other weights had been filed under these once."""
+    kept, (_, card) = load_measured()[name, seed], files.load_model(name, seed)
+    loss = kept["confidence.values"][QUANTITIES.index("loss")]
+    assert loss == pytest.approx(card.losses["both"], abs=1e-4)
 
 
 @pytest.mark.parametrize("model", [model for model in load_measured() if model[1] == 0][:2])
