@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from gating_core.experiments.comparison import FIRST_SETTING, STRENGTHS
 from tests.load.session import Session, Wrong, nothing_wrong
 from ui.at_work.maps_picture import sign
-from ui.at_work.request import SPARSE, AtWorkSelection
+from ui.at_work.request import SINKS, SPARSE, AtWorkSelection
 from ui.claims.request import StudyRequest as ClaimRequest
 from ui.decision_boundary.controls import VIEW_KEY as BOUNDARY_VIEW
 from ui.decision_boundary.names import TITLES
@@ -231,7 +231,7 @@ class Experts(Request):
 @dataclass(frozen=True)
 class AtWork(Request):
     text: str = ""  # empty: a verse
-    tab: str = SPARSE
+    tab: str = SINKS
     address: ClassVar[str] = "At_work"
 
     def parameters(self) -> dict[str, Any]:

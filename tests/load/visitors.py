@@ -240,14 +240,14 @@ class Looker(Visitor):
         await self.view("Experts: tree", session.change(request.wrong, picture=request.tab))
 
     async def _at_work(self, session: Session, request: AtWork) -> None:
-        for _ in range(FEW):
-            request = replace(request, text=f"Visitor {self._word()}")
-            done = session.change(request.wrong, typed=request.text)
-            await self.view("At work: text", done, request, session)
-        for tab in (SINKS, SPARSE):
+        for tab in (SPARSE, SINKS):
             request = replace(request, tab=tab)
             done = session.change(request.wrong, tab_at_work=tab)
             await self.view(f"At work: {tab}", done, request, session)
+            for _ in range(FEW):
+                request = replace(request, text=f"Visitor {self._word()}")
+                done = session.change(request.wrong, typed=request.text)
+                await self.view("At work: text", done, request, session)
 
     def _word(self) -> str:
         """A word that hardly another visitor types."""
