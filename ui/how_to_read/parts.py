@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from ui.common.lessons import section
+from ui.common.page import PAGES
 from ui.how_to_read.topics import PICTURES, TOPICS, Topic
 
 SHADES = ("light", "dark")
@@ -34,6 +35,6 @@ def _draw_picture(name: str, topic: Topic) -> None:
     file = PICTURES / f"{name}_{shade}.webp"
     st.image(str(file), width="stretch", alt=f"Picture: {topic.alt}", link=topic.address)
     st.page_link(
-        topic.file, label=f"Open this on *{topic.page}*", icon=":material/open_in_new:",
+        PAGES[topic.page].path, label=f"Open this on *{topic.page}*", icon=":material/open_in_new:",
         query_params=topic.query,
     )  # fmt: skip

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlencode
 
+from ui.common.page import PAGES
+
 PICTURES = Path(__file__).resolve().parents[2] / "assets" / "how_to_read"
 
 
@@ -14,47 +16,47 @@ class Topic(NamedTuple):
 
     heading: str
     page: str = ""  # its title in the table of pages
-    file: str = ""  # its script
     query: dict[str, str] = {}
     alt: str = ""  # what the picture shows
 
     @property
     def address(self) -> str:
         """The link to the state, relative to this page's address."""
-        path = "." if self.file == "app.py" else Path(self.file).stem.split("_", 1)[1]
+        script = PAGES[self.page].path
+        path = "." if script == "app.py" else Path(script).stem.split("_", 1)[1]
         return f"{path}?{urlencode(self.query)}" if self.query else path
 
 
 TOPICS = {  # by the section of the lesson, which is also the name of the picture
     "surface": Topic(
-        "What is drawn", "Flat or curved?", "app.py", {},
+        "What is drawn", "Flat or curved?", {},
         "a flat sheet cut in a straight line, and a curved sheet cut in a loop"),
     "bend": Topic(
-        "To bend and to curve", "Which gates curve?", "pages/3_Which_gates_curve.py",
+        "To bend and to curve", "Which gates curve?",
         {"case": "one direction"}, "a sheet that bends like rolled paper, grey: K = 0"),
     "numbers": Topic(
-        "The numbers, and how they are known", "Which gates curve?", "pages/3_Which_gates_curve.py",
+        "The numbers, and how they are known", "Which gates curve?",
         {"case": "bump"}, "a bump in the sheet: K > 0 on its top, K < 0 round it"),
     "manifold": Topic(
-        "Manifold", "Manifold", "pages/1_Manifold.py", {},
+        "Manifold", "Manifold", {},
         "the outputs of one model without and with its gate, and K over the chart"),
     "boundary": Topic(
-        "Decision boundary", "Decision boundary", "pages/2_Decision_boundary.py", {},
+        "Decision boundary", "Decision boundary", {},
         "two trained models, their sheets and their decision boundaries"),
     "gates": Topic(
-        "Which gates curve?", "Which gates curve?", "pages/3_Which_gates_curve.py",
+        "Which gates curve?", "Which gates curve?",
         {"case": "saddle"}, "a gate that curves the flat sheet to a saddle, K < 0"),
     "depth": Topic(
-        "Depth", "Depth", "pages/4_Depth.py", {"stacked": "aligned gates"},
+        "Depth", "Depth", {"stacked": "aligned gates"},
         "curvature over the number of layers, a straight line on logarithmic axes"),
     "claims": Topic(
-        "Claims", "Claims", "pages/5_Claims.py", {"claim": "C4"},
+        "Claims", "Claims", {"claim": "C4"},
         "differences of accuracy between gated and ungated models, task by task"),
     "experts": Topic(
-        "Experts", "Experts", "pages/6_Experts.py", {},
+        "Experts", "Experts", {},
         "one entry of the output as a tree of heads, experts and tokens"),
     "limits": Topic(
-        "What this does not say", "Which gates curve?", "pages/3_Which_gates_curve.py",
+        "What this does not say", "Which gates curve?",
         {"case": "rms norm"}, "a flat sheet, put on a sphere by a normalisation, without a gate"),
     "sources": Topic("Sources"),
 }  # fmt: skip
