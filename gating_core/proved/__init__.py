@@ -1,0 +1,26 @@
+"""On how much of its chart is the sign of K proved, and between which bounds is its total?
+
+    proof = prove_curvature(model, budget=Budget(seconds=2.0))
+    proof.positive, proof.negative, proof.flat, proof.open   # shares of the chart, in all 1
+    proof.absolute, proof.gaussian, proof.area               # (low, high) of each integral
+    proof.cells, proof.labels                                # boxes, and a word for each
+    for proof in proof_steps(model): ...                     # the same, growing
+
+`proof_steps` yields a whole result after each pass; a later one is never worse: cells only leave
+*open*, and bounds lie within the earlier ones. See `prove`.
+"""
+
+from gating_core.proved.prove import Budget, prove_curvature, proof_steps
+from gating_core.proved.result import FLAT, NEGATIVE, OPEN, POSITIVE, Interval, ProvedCurvature
+
+__all__ = [
+    "FLAT",
+    "NEGATIVE",
+    "OPEN",
+    "POSITIVE",
+    "Budget",
+    "Interval",
+    "ProvedCurvature",
+    "proof_steps",
+    "prove_curvature",
+]

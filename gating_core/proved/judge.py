@@ -1,0 +1,122 @@
+"""What is certain of one batch of cells: a sign, integrals between bounds, where to split."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+
+import torch
+
+from gating_core.geometry.cells import Cells
+from gating_core.jets.affine import AffineForm
+from gating_core.jets.bounded import U
+from gating_core.jets.cell_jets import affine_jet
+from gating_core.jets.jet import Jet
+from gating_core.proved.criterion import curving
+from gating_core.proved.result import LABELS, NEGATIVE, OPEN, POSITIVE
+
+Function = Callable[[torch.Tensor], torch.Tensor]
+ROUNDING = 16 * U
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """N cells: ``centres`` and ``radius`` (N, 2), ``labels`` and ``immersed`` (N,).
+
+    ``gaussian``, ``absolute`` and ``area`` (N, 2) are ends of the integrals over each cell, and
+    ``axis`` (N,) the worse side.
+    """
+
+    centres: torch.Tensor
+    radius: torch.Tensor
+    labels: torch.Tensor
+    immersed: torch.Tensor
+    gaussian: torch.Tensor
+    absolute: torch.Tensor
+    area: torch.Tensor
+    axis: torch.Tensor
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __getitem__(self, index: torch.Tensor) -> Judged:
+        return Judged(*(getattr(self, each.name)[index] for each in fields(self)))
+
+    def __add__(self, other: Judged) -> Judged:
+        pairs = ((getattr(self, each.name), getattr(other, each.name)) for each in fields(self))
+        return Judged(*(torch.cat(pair) for pair in pairs))
+
+    @property
+    def cells(self) -> Cells:
+        return Cells(self.centres, self.radius)
+
+    def halves(self) -> Cells:
+        """Both halves of each cell, cut across its worse side."""
+        step = torch.nn.functional.one_hot(self.axis, 2) * self.radius / 2
+        radius = self.radius - step
+        return Cells(
+            torch.cat([self.centres - step, self.centres + step]), torch.cat([radius, radius])
+        )
+
+
+def judge(function: Function, cells: Cells) -> Judged:
+    """Judge ``cells`` of the surface that ``function`` (N, 2) -> (..., N, D), one surface, draws."""
+    k = curving(_one(affine_jet(function, cells.centres, cells.radius)))
+    bound = k.sign.bound
+    labels = torch.full((len(cells),), LABELS.index(OPEN))
+    labels[k.sign.value > bound] = LABELS.index(POSITIVE)
+    labels[k.sign.value < -bound] = LABELS.index(NEGATIVE)
+    immersed = (k.determinant.value > k.determinant.bound) | (labels != LABELS.index(OPEN))
+    size = 4 * cells.radius.prod(-1)
+    gaussian = _integral(k.density, size)
+    largest = (k.density.magnitude + k.density.bound) * size * (1 + ROUNDING)
+    return Judged(
+        cells.centres,
+        cells.radius,
+        labels,
+        immersed,
+        gaussian,
+        _absolute(gaussian, largest, labels),
+        _integral(k.area, size).clamp(min=0.0),
+        _worse_side(k.sign, cells.radius),
+    )
+
+
+def _one(jet: Jet) -> Jet:
+    """The jet without its leading axes, of one surface."""
+    leading = jet.shape[:-2]
+    if leading.numel() != 1:
+        raise ValueError(f"function returned {leading.numel()} surfaces; one is proved at a time")
+    return jet[(0,) * len(leading)] if leading else jet
+
+
+def _integral(density: AffineForm, size: torch.Tensor) -> torch.Tensor:
+    """(N, 2): ends of the integral over cells of ``size``; the slopes' is zero."""
+    middle = density.value * size
+    spread = density.remainder * size * (1 + ROUNDING) + middle.abs() * ROUNDING
+    ends = torch.stack([middle - spread, middle + spread], -1)
+    unknown = ends.isnan().any(-1)
+    ends[unknown, 0], ends[unknown, 1] = -torch.inf, torch.inf
+    return ends
+
+
+def _absolute(
+    gaussian: torch.Tensor, largest: torch.Tensor, labels: torch.Tensor
+) -> torch.Tensor:
+    """(N, 2): ends of the integral of |K| dA, where |K| dA is ``largest`` at most."""
+    low, high = gaussian.unbind(-1)
+    least = torch.maximum(low, -high).clamp(min=0.0)
+    known = labels != LABELS.index(OPEN)
+    most = torch.where(known, torch.maximum(-low, high), largest.nan_to_num(torch.inf, torch.inf))
+    return torch.stack([least, torch.maximum(least, most)], -1)
+
+
+def _worse_side(sign: AffineForm, radius: torch.Tensor) -> torch.Tensor:
+    """(N,): along which axis a cell is to be split."""
+    if not sign.slopes:
+        return radius.argmax(-1)
+    slopes = torch.stack([x.abs() for x in sign.slopes], -1)
+    squares = radius.square()
+    score = slopes + (sign.remainder / squares.sum(-1)).unsqueeze(-1) * squares
+    known = score.isfinite().all(-1, keepdim=True)
+    return torch.where(known, score, radius).argmax(-1)
