@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import torch
 
-from gating_core.jets.affine import AffineForm, combined
+from gating_core.jets.taylor import TaylorModel, combined
 from gating_core.jets.bounded import (
     Bounded,
     bounded,
@@ -29,7 +29,7 @@ def sigmoids(z: Array) -> tuple[Array, Array]:
     """
     if not isinstance(z, Bounded):
         return torch.sigmoid(z), torch.sigmoid(-z)
-    if isinstance(z, AffineForm):
+    if isinstance(z, TaylorModel):
         return z.sigmoid(), (-z).sigmoid()
     s, t = torch.sigmoid(z.value), torch.sigmoid(-z.value)
     if z.error is None:
@@ -54,14 +54,14 @@ def where(condition: torch.Tensor, a: Array, b: Array) -> Array:
         return torch.where(condition, a, b)
     values = torch.where(condition, value_of(a), value_of(b))
     a, b = (x if isinstance(x, Bounded) else Bounded(x) for x in (a, b))
-    if isinstance(a, AffineForm) or isinstance(b, AffineForm):
+    if isinstance(a, TaylorModel) or isinstance(b, TaylorModel):
         return combined([a, b], lambda parts: torch.where(condition, *parts))
     return Bounded(values, torch.where(condition, a._error_or_zero(), b._error_or_zero()))
 
 
 def join(parts: list, dim: int, how: Callable = torch.cat) -> Array:
     """``torch.cat`` or ``torch.stack`` for tensors and bounded tensors."""
-    if any(isinstance(part, AffineForm) for part in parts):
+    if any(isinstance(part, TaylorModel) for part in parts):
         forms = [part if isinstance(part, Bounded) else Bounded(part) for part in parts]
         return combined(forms, lambda tensors: _joined(tensors, dim, how))
     values = _joined([value_of(part) for part in parts], dim, how)
@@ -85,7 +85,7 @@ def _joined(parts: list[torch.Tensor], dim: int, how: Callable) -> torch.Tensor:
 def products(a: Array, b: Array, c: Array, d: Array) -> Array:
     """``a * b + c * d``."""
     some = next((x for x in (a, b, c, d) if isinstance(x, Bounded)), None)
-    if any(isinstance(x, AffineForm) for x in (a, b, c, d)):
+    if any(isinstance(x, TaylorModel) for x in (a, b, c, d)):
         return a * b + c * d
     if some is not None:
         return two_products(*(bounded(x, some) for x in (a, b, c, d)))
@@ -94,7 +94,7 @@ def products(a: Array, b: Array, c: Array, d: Array) -> Array:
 
 def squares(a: Array) -> Array:
     """All a_i a_j with i <= j along the first axis, in lexicographic order."""
-    if isinstance(a, Bounded) and not isinstance(a, AffineForm):
+    if isinstance(a, Bounded) and not isinstance(a, TaylorModel):
         _ = a.magnitude, a.upper, a.loose  # computed once for all slices
     return join([a[i : i + 1] * a[i:] for i in range(a.shape[0])], 0)
 

@@ -11,7 +11,7 @@ from typing import cast
 
 import torch
 
-from gating_core.jets.affine import AffineForm
+from gating_core.jets.taylor import TaylorModel, monomials
 from gating_core.jets.bounded import Bounded
 from gating_core.jets.jet import Jet, filled
 from gating_core.jets.second_order import Function, SecondOrderJet, followed
@@ -33,11 +33,15 @@ def enclosing_jet(
     )
 
 
-def affine_jet(function: Function, centres: torch.Tensor, radius: torch.Tensor) -> Jet:
-    """The same as a jet whose components are affine forms over each box's own [-1, 1]^k."""
+def taylor_jet(
+    function: Function, centres: torch.Tensor, radius: torch.Tensor, degree: int = 2
+) -> Jet:
+    """The same as a jet whose components are Taylor models over each box's own [-1, 1]^2."""
     coordinates = Jet.coordinates(centres, bounded=True)
-    widths = [torch.zeros_like(coordinates.value.value) for _ in range(coordinates.k)]
-    for i, width in enumerate(widths):
-        width[:, i] = radius[:, i]
-    coordinates.value = AffineForm(coordinates.value.value, None, tuple(widths))
+    rest = (None,) * (len(monomials(degree)) - 3)
+    value = coordinates.value.value
+    terms = [torch.zeros_like(value) for _ in range(2)]
+    for i, term in enumerate(terms):
+        term[:, i] = radius[:, i]
+    coordinates.value = TaylorModel(value, None, (*terms, *rest))
     return followed(function, coordinates)

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import torch
 
-from gating_core.jets.affine import AffineForm
+from gating_core.jets.taylor import TaylorModel
 from gating_core.jets.arrays import where
 from gating_core.jets.bounded import Bounded
 from gating_core.jets.jet import Jet, filled
@@ -30,10 +30,10 @@ from gating_core.jets.jet import Jet, filled
 class Curving:
     """Affine forms (N,) over N cells: what has the sign of K, det g, K dA and dA per chart area."""
 
-    sign: AffineForm
-    determinant: AffineForm
-    density: AffineForm
-    area: AffineForm
+    sign: TaylorModel
+    determinant: TaylorModel
+    density: TaylorModel
+    area: TaylorModel
 
 
 def curving(jet: Jet) -> Curving:
@@ -62,14 +62,14 @@ def curving(jet: Jet) -> Curving:
     return Curving(sign, det, sign * root, area)
 
 
-def form(x: Bounded | torch.Tensor) -> AffineForm:
+def form(x: Bounded | torch.Tensor) -> TaylorModel:
     """``x`` as an affine form."""
-    if isinstance(x, AffineForm):
+    if isinstance(x, TaylorModel):
         return x
-    return AffineForm(x.value, x.error) if isinstance(x, Bounded) else AffineForm(x)
+    return TaylorModel(x.value, x.error) if isinstance(x, Bounded) else TaylorModel(x)
 
 
-def dot(a: AffineForm, b: AffineForm) -> AffineForm:
+def dot(a: TaylorModel, b: TaylorModel) -> TaylorModel:
     """(N,)"""
     return (a.square() if a is b else a * b).sum(-1)
 
@@ -80,11 +80,11 @@ def _power_of_two(first: torch.Tensor) -> torch.Tensor:
     return torch.exp2(-size.log2().round()).unsqueeze(-1)
 
 
-def _at(a: AffineForm, b: AffineForm) -> torch.Tensor:
+def _at(a: TaylorModel, b: TaylorModel) -> torch.Tensor:
     return (a.value * b.value).sum(-1)
 
 
-def _share(y: AffineForm, a: AffineForm) -> torch.Tensor:
+def _share(y: TaylorModel, a: TaylorModel) -> torch.Tensor:
     """(N, 1): how much of ``a`` is in ``y`` at the centre; any number would be right."""
     share = (_at(y, a) / _at(a, a)).unsqueeze(-1)
     return torch.where(share.isfinite(), share, 0.0)

@@ -8,9 +8,9 @@ from dataclasses import dataclass, fields
 import torch
 
 from gating_core.geometry.cells import Cells
-from gating_core.jets.affine import AffineForm
+from gating_core.jets.taylor import TaylorModel
 from gating_core.jets.bounded import U
-from gating_core.jets.cell_jets import affine_jet
+from gating_core.jets.cell_jets import taylor_jet
 from gating_core.jets.jet import Jet
 from gating_core.proved.criterion import curving
 from gating_core.proved.result import LABELS, NEGATIVE, OPEN, POSITIVE
@@ -59,17 +59,17 @@ class Judged:
         )
 
 
-def judge(function: Function, cells: Cells) -> Judged:
+def judge(function: Function, cells: Cells, degree: int = 2) -> Judged:
     """Judge ``cells`` of the surface that ``function`` (N, 2) -> (..., N, D), one surface, draws."""
-    k = curving(_one(affine_jet(function, cells.centres, cells.radius)))
-    bound = k.sign.bound
+    k = curving(_one(taylor_jet(function, cells.centres, cells.radius, degree)))
+    sign, det, density = k.sign.ball(), k.determinant.ball(), k.density.ball()
     labels = torch.full((len(cells),), LABELS.index(OPEN))
-    labels[k.sign.value > bound] = LABELS.index(POSITIVE)
-    labels[k.sign.value < -bound] = LABELS.index(NEGATIVE)
-    immersed = (k.determinant.value > k.determinant.bound) | (labels != LABELS.index(OPEN))
+    labels[sign.value > sign.bound] = LABELS.index(POSITIVE)
+    labels[sign.value < -sign.bound] = LABELS.index(NEGATIVE)
+    immersed = (det.value > det.bound) | (labels != LABELS.index(OPEN))
     size = 4 * cells.radius.prod(-1)
     gaussian = _integral(k.density, size)
-    largest = (k.density.magnitude + k.density.bound) * size * (1 + ROUNDING)
+    largest = (density.magnitude + density.bound) * size * (1 + ROUNDING)
     return Judged(
         cells.centres,
         cells.radius,
@@ -90,10 +90,11 @@ def _one(jet: Jet) -> Jet:
     return jet[(0,) * len(leading)] if leading else jet
 
 
-def _integral(density: AffineForm, size: torch.Tensor) -> torch.Tensor:
-    """(N, 2): ends of the integral over cells of ``size``; the slopes' is zero."""
-    middle = density.value * size
-    spread = density.remainder * size * (1 + ROUNDING) + middle.abs() * ROUNDING
+def _integral(density: TaylorModel, size: torch.Tensor) -> torch.Tensor:
+    """(N, 2): ends of the integral over cells of ``size``; ."""
+    mean = density.cell_mean()
+    middle = mean.value * size
+    spread = mean.bound * size * (1 + ROUNDING) + middle.abs() * ROUNDING
     ends = torch.stack([middle - spread, middle + spread], -1)
     unknown = ends.isnan().any(-1)
     ends[unknown, 0], ends[unknown, 1] = -torch.inf, torch.inf
@@ -111,11 +112,11 @@ def _absolute(
     return torch.stack([least, torch.maximum(least, most)], -1)
 
 
-def _worse_side(sign: AffineForm, radius: torch.Tensor) -> torch.Tensor:
+def _worse_side(sign: TaylorModel, radius: torch.Tensor) -> torch.Tensor:
     """(N,): along which axis a cell is to be split."""
-    if not sign.slopes:
+    if not sign.terms:
         return radius.argmax(-1)
-    slopes = torch.stack([x.abs() for x in sign.slopes], -1)
+    slopes = torch.stack([x.abs() for x in sign.terms[:2]], -1)
     squares = radius.square()
     score = slopes + (sign.remainder / squares.sum(-1)).unsqueeze(-1) * squares
     known = score.isfinite().all(-1, keepdim=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
@@ -17,8 +18,10 @@ from gating_core.pauses import drained
 from gating_core.proved.judge import Judged, judge
 from gating_core.proved.result import ANY, FLAT, LABELS, NOT_NEGATIVE, OPEN, Interval, ProvedCurvature
 
+clock = time.process_time if os.environ.get('CPU') else time.perf_counter
 Function = Callable[[torch.Tensor], torch.Tensor]
 FIRST_SIDE = 16
+DEGREE = 4
 BATCH = 1024  # cells split at a time
 
 
@@ -40,22 +43,22 @@ def prove_curvature(function: Function, budget: Budget = Budget()) -> ProvedCurv
 
 
 def proof_steps(
-    function: Function, budget: Budget = Budget()
+    function: Function, budget: Budget = Budget(), degree: int = DEGREE
 ) -> Generator[ProvedCurvature, None, ProvedCurvature]:
-    start = time.perf_counter()
+    start = clock()
     first = chart_cells(FIRST_SIDE)
     if not getattr(function, "pure", False):
         check_map(function, first.centres)
     (proof,) = flatness_proofs(function, function(first.centres[:1]))
     with one_thread():
-        known = judge(function, first)
+        known = judge(function, first, degree)
     count = len(first)
     totals = (NOT_NEGATIVE, ANY, NOT_NEGATIVE)
     while True:
         totals = tuple(a.within(b) for a, b in zip(totals, _totals(known, proof), strict=True))
         labels = torch.full_like(known.labels, LABELS.index(FLAT)) if proof else known.labels
         result = ProvedCurvature(
-            known.cells, labels, known.immersed, *totals, proof, count, time.perf_counter() - start
+            known.cells, labels, known.immersed, *totals, proof, count, clock() - start
         )
         some = _next(known, result)
         if _enough(result, budget) or not some.any():
@@ -63,7 +66,7 @@ def proof_steps(
         yield result
         with one_thread():
             halves = known[some].halves()
-            new = judge(function, halves)
+            new = judge(function, halves, degree)
         before = known.labels[some].repeat(2)
         settled = before != LABELS.index(OPEN)
         new.labels[settled] = before[settled]
