@@ -135,14 +135,14 @@ def _hyperbolic(pair: list[torch.Tensor], c: torch.Tensor, r: torch.Tensor, d: i
     return _within(coefficients, torch.cosh(c.abs() + r) / math.factorial(d + 1))
 
 
-HIGHEST = 3  # degree for which the functions below have formulas
+HIGHEST = 4  # degree for which the functions below have formulas
 
 
 def _sigmoid_derivatives(z: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
     """s, s', ..., s^(d), not yet divided by factorials; p = s(z) s(-z) is largest at 0."""
     s, t = torch.sigmoid(z), torch.sigmoid(-z)
     p, q = s * t, t - s
-    derivatives = [s, p, p * q, p * (1 - 6 * p)][: d + 1]
+    derivatives = [s, p, p * q, p * (1 - 6 * p), p * q * (1 - 12 * p)][: d + 1]
     near, far = (z.abs() - r).clamp(min=0), z.abs() + r
     most, least = (torch.sigmoid(x) * torch.sigmoid(-x) for x in (near, far))
     lean = torch.tanh(far / 2)  # |t - s| at most
@@ -150,6 +150,8 @@ def _sigmoid_derivatives(z: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
         size = most * lean
     elif d == 2:
         size = most * torch.maximum((1 - 6 * least).abs(), (1 - 6 * most).abs())
+    elif d == 4:
+        size = most  # times |1 - 30 p + 120 p^2|, which is at most 1
     else:
         size = most * lean * torch.maximum((1 - 12 * least).abs(), (1 - 12 * most).abs())
     return _within(derivatives, size)
@@ -157,7 +159,7 @@ def _sigmoid_derivatives(z: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
 
 def _divided(derivatives: Expansion, first: int, scale: float = 1.0) -> Expansion:
     """Taylor coefficients from derivatives of which the first is of order ``first``."""
-    factor = [scale**k / math.factorial(k) for k in range(first, first + 4 + 1)]
+    factor = [scale**k / math.factorial(k) for k in range(first, first + HIGHEST + 2)]
     coefficients = [f * x for f, x in zip(factor, derivatives.coefficients, strict=False)]
     last = factor[len(coefficients)]
     return Expansion(coefficients, derivatives.low * last, derivatives.high * last)

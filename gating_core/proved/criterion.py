@@ -57,9 +57,8 @@ def curving(jet: Jet) -> Curving:
     )
     over = det.reciprocal()
     sign = dot(uu, vv) - dot(uv, uv) - tangential * over
-    root = over.sqrt()
-    area = (det * root) * (1 / scale.square()).squeeze(-1)
-    return Curving(sign, det, sign * root, area)
+    area = det.sqrt() * (1 / scale.square()).squeeze(-1)
+    return Curving(sign, det, sign * over.sqrt(), area)
 
 
 def form(x: Bounded | torch.Tensor) -> TaylorModel:
