@@ -1,17 +1,20 @@
-"""The sign of K, K dA and dA everywhere in a cell, from the derivatives as affine forms.
+"""The sign of K, K dA and dA everywhere in a cell, from the derivatives as Taylor models.
 
-In any codimension, by Gauss's equation: K det g = <n_uu, n_vv> - |n_uv|^2, n the normal parts. No
-frame is computed, for it would have to be enclosed, too. Instead, multiples of the tangents, with
-factors that are constants of the cell, are taken from the second derivatives: that changes no
-normal part, and makes the tangential parts x, z along the tangents a, b vanish at the centre. With
-E = <a, a>, F = <a, b>, G = <b, b> the equation is then, exactly,
+In three dimensions, with n = a x b and L, M, N the parts of y_uu, y_uv, y_vv along n,
 
-    K det g = <y_uu, y_vv> - |y_uv|^2 - (G x_uu x_vv + E z_uu z_vv - F (x_uu z_vv + z_uu x_vv)
-              - G x_uv^2 - E z_uv^2 + 2 F x_uv z_uv) / det g,
+    K |n|^4 = L N - M^2.
 
-where the quotient is of second order in the cell's width. Source: do Carmo, *Riemannian Geometry*,
-chapter 6. Where the tangents are nearly parallel everywhere in a cell, det g = E G - F^2 loses: it
-encloses zero, and nothing is decided there.
+In more, by Gauss's equation, with E = <a, a>, F = <a, b>, G = <b, b>, det g = E G - F^2, and x and z
+the parts of the second derivatives along a and b,
+
+    K det g^2 = det g (<y_uu, y_vv> - |y_uv|^2) - G (x_uu x_vv - x_uv^2) - E (z_uu z_vv - z_uv^2)
+                + F (x_uu z_vv + z_uu x_vv - 2 x_uv z_uv).
+
+No frame is computed, for it would have to be enclosed, too: a and b are tangents of which b has
+lost a constant multiple of a, and the second derivatives have lost constant multiples of both, so
+that b is normal to a and x and z vanish at the cell's centre. None of that changes the numbers on
+the left. The second equation loses where the tangents are nearly parallel: there it is a small
+difference. The first one has no such terms. Source: do Carmo, *Riemannian Geometry*, chapter 6.
 """
 
 from __future__ import annotations
@@ -20,55 +23,81 @@ from dataclasses import dataclass
 
 import torch
 
-from gating_core.jets.taylor import TaylorModel
 from gating_core.jets.arrays import where
 from gating_core.jets.bounded import Bounded
 from gating_core.jets.jet import Jet, filled
+from gating_core.jets.taylor import TaylorModel
 
 
 @dataclass(frozen=True, eq=False)
 class Curving:
-    """Affine forms (N,) over N cells: what has the sign of K, det g, K dA and dA per chart area."""
+    """Taylor models (N,) over N cells: what has the sign of K, det g, K dA and dA per chart area.
+
+    ``first`` (2, N, D) and ``second`` (3, N, D) are the derivatives up to a factor of each cell,
+    which changes neither signs nor K dA.
+    """
 
     sign: TaylorModel
     determinant: TaylorModel
     density: TaylorModel
     area: TaylorModel
+    first: TaylorModel
+    second: TaylorModel
 
 
 def curving(jet: Jet) -> Curving:
-    """Compute them from a ``jet`` of affine forms (N, D)."""
-    first, second = form(filled(jet, "first")), form(filled(jet, "second"))
+    """Compute them from a ``jet`` of Taylor models (N, D)."""
+    first, second = model(filled(jet, "first")), model(filled(jet, "second"))
     scale = _power_of_two(first.value)
     first, second = first * scale, second * scale
     y_u, y_v = first[0], first[1]
     swap = (_at(y_v, y_v) > _at(y_u, y_u)).unsqueeze(-1)
-    a, short = form(where(swap, y_v, y_u)), form(where(swap, y_u, y_v))
+    a, short = model(where(swap, y_v, y_u)), model(where(swap, y_u, y_v))
     b = short - a * _share(short, a)
-    uu, uv, vv = (y - a * _share(y, a) - b * _share(y, b) for y in second)
-    e, f, g = dot(a, a), dot(a, b), dot(b, b)
+    rest = [second[i] - a * _share(second[i], a) - b * _share(second[i], b) for i in range(3)]
+    sign, det = (_in_space if a.shape[-1] == 3 else _by_gauss)(a, b, *rest)
+    over = det.reciprocal()
+    area = det.sqrt() * scale.squeeze(-1).square().reciprocal()
+    return Curving(sign, det, sign * over * over.sqrt(), area, first, second)
+
+
+def _in_space(a: TaylorModel, b: TaylorModel, *second: TaylorModel) -> tuple[TaylorModel, ...]:
+    """K det g^2 and det g, for D = 3."""
+    normal = cross(a, b)
+    along_uu, along_uv, along_vv = (_dot(y, normal) for y in second)
+    return along_uu * along_vv - along_uv.square(), _dot(normal, normal)
+
+
+def _by_gauss(
+    a: TaylorModel, b: TaylorModel, uu: TaylorModel, uv: TaylorModel, vv: TaylorModel
+) -> tuple[TaylorModel, ...]:
+    """K det g^2 and det g, for any D."""
+    e, f, g = _dot(a, a), _dot(a, b), _dot(b, b)
     det = e * g - f.square()
-    x_uu, x_uv, x_vv = (dot(y, a) for y in (uu, uv, vv))
-    z_uu, z_uv, z_vv = (dot(y, b) for y in (uu, uv, vv))
+    x_uu, x_uv, x_vv = (_dot(y, a) for y in (uu, uv, vv))
+    z_uu, z_uv, z_vv = (_dot(y, b) for y in (uu, uv, vv))
     tangential = (
         g * (x_uu * x_vv - x_uv.square())
         + e * (z_uu * z_vv - z_uv.square())
         - f * (x_uu * z_vv + z_uu * x_vv - 2 * x_uv * z_uv)
     )
-    over = det.reciprocal()
-    sign = dot(uu, vv) - dot(uv, uv) - tangential * over
-    area = det.sqrt() * (1 / scale.square()).squeeze(-1)
-    return Curving(sign, det, sign * over.sqrt(), area)
+    return det * (_dot(uu, vv) - _dot(uv, uv)) - tangential, det
 
 
-def form(x: Bounded | torch.Tensor) -> TaylorModel:
-    """``x`` as an affine form."""
+def model(x: Bounded | torch.Tensor) -> TaylorModel:
+    """``x`` as a Taylor model."""
     if isinstance(x, TaylorModel):
         return x
     return TaylorModel(x.value, x.error) if isinstance(x, Bounded) else TaylorModel(x)
 
 
-def dot(a: TaylorModel, b: TaylorModel) -> TaylorModel:
+def cross(a: TaylorModel, b: TaylorModel) -> TaylorModel:
+    """(..., 3)"""
+    after, last = [1, 2, 0], [2, 0, 1]
+    return a[..., after] * b[..., last] - a[..., last] * b[..., after]
+
+
+def _dot(a: TaylorModel, b: TaylorModel) -> TaylorModel:
     """(N,)"""
     return (a.square() if a is b else a * b).sum(-1)
 

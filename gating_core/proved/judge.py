@@ -14,6 +14,7 @@ from gating_core.jets.cell_jets import taylor_jet
 from gating_core.jets.jet import Jet
 from gating_core.proved.criterion import curving
 from gating_core.proved.result import LABELS, NEGATIVE, OPEN, POSITIVE
+from gating_core.proved.singular import largest_total
 
 Function = Callable[[torch.Tensor], torch.Tensor]
 ROUNDING = 16 * U
@@ -70,6 +71,12 @@ def judge(function: Function, cells: Cells, degree: int = 2) -> Judged:
     size = 4 * cells.radius.prod(-1)
     gaussian = _integral(k.density, size)
     largest = (density.magnitude + density.bound) * size * (1 + ROUNDING)
+    largest = largest.nan_to_num(torch.inf, torch.inf)
+    at = (~immersed).nonzero().squeeze(-1)
+    if len(at) and k.first.shape[-1] == 3:
+        near = largest_total(k.first[:, at], k.second[:, at], size[at])
+        largest[at] = torch.minimum(largest[at], near)
+    gaussian = torch.minimum(torch.maximum(gaussian, -largest[:, None]), largest[:, None])
     return Judged(
         cells.centres,
         cells.radius,
@@ -108,7 +115,7 @@ def _absolute(
     low, high = gaussian.unbind(-1)
     least = torch.maximum(low, -high).clamp(min=0.0)
     known = labels != LABELS.index(OPEN)
-    most = torch.where(known, torch.maximum(-low, high), largest.nan_to_num(torch.inf, torch.inf))
+    most = torch.where(known, torch.maximum(-low, high), largest)
     return torch.stack([least, torch.maximum(least, most)], -1)
 
 
