@@ -61,6 +61,22 @@ def exp(c: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
     return _signed(coefficients, e * (-r).exp() / m, (e + ETA) * grown / m, 1)
 
 
+def _or_range(e: Expansion, least: torch.Tensor, most: torch.Tensor, r: torch.Tensor) -> Expansion:
+    """``e``, or only that f is between ``least`` and ``most``, where that says more."""
+    power = r ** len(e.coefficients)
+    spread = (most - least) / 2 * OUTWARDS
+    wide = ~(torch.maximum(e.low.abs(), e.high.abs()) * power <= spread)
+    if not wide.any():
+        return e
+    size = spread / power
+    first = torch.where(wide, (least + most) / 2, e.coefficients[0])
+    return Expansion(
+        [first, *(torch.where(wide, 0.0, x) for x in e.coefficients[1:])],
+        torch.where(wide, -size, e.low),
+        torch.where(wide, size, e.high),
+    )
+
+
 def reciprocal(c: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
     """1/x - sum (-h)^k / c^(k+1) = (-h)^(d+1) / (c^(d+1) x)."""
     size = c.abs()
@@ -70,10 +86,14 @@ def reciprocal(c: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
     for _ in range(d):
         coefficients.append(-coefficients[-1] * over)
     power = coefficients[-1].abs()
-    least, most = power / far / OUTWARDS, torch.where(near > 0, power / near, torch.inf) * OUTWARDS
-    side = side if d % 2 else -side.abs()
-    return Expansion(
-        coefficients, torch.where(side > 0, least, -most), torch.where(side > 0, most, -least)
+    low, high = far.reciprocal(), torch.where(near > 0, near.reciprocal(), torch.inf)
+    least, most = power * low / OUTWARDS, power * high * OUTWARDS
+    turn = side if d % 2 else -torch.ones_like(side)
+    expansion = Expansion(
+        coefficients, torch.where(turn > 0, least, -most), torch.where(turn > 0, most, -least)
+    )
+    return _or_range(
+        expansion, torch.where(side > 0, low, -high), torch.where(side > 0, high, -low), r
     )
 
 
@@ -86,25 +106,19 @@ def log(c: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
 
 
 def root(c: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
-    """Coefficients binom(1/2, k) c^(1/2 - k); a ball from 0 to its largest value where 0 is near."""
-    near = c - r - 2 * U * (c.abs() + r)
-    at, top = c.clamp(min=0).sqrt(), (c + r).clamp(min=0).sqrt() * (1 + 4 * U)
-    binomials = [1.0]
-    for k in range(d + 1):
-        binomials.append(binomials[-1] * (0.5 - k) / (k + 1))
-    inside = near > 0
-    coefficients = [torch.where(inside, at, top / 2)]
-    for k in range(1, d + 1):
-        coefficients.append(torch.where(inside, binomials[k] * at / c**k, 0.0))
-    power, last = 0.5 - (d + 1), abs(binomials[d + 1])
-    expansion = _signed(coefficients, last * (c + r) ** power, last * near**power, (-1) ** d)
-    half = top / 2 / r ** (d + 1) * OUTWARDS  # times h^(d+1) again: half of the largest value
-    half = torch.where(half.isfinite(), half, torch.inf)
-    return Expansion(
-        coefficients,
-        torch.where(inside, expansion.low, -half),
-        torch.where(inside, expansion.high, half),
+    """Coefficients binom(1/2, k) c^(1/2 - k); of what is not negative, so from 0 where 0 is near."""
+    near, far = (x.clamp(min=0) for x in (c - r - 2 * U * (c.abs() + r), c + r))
+    at = c.sqrt()
+    coefficients, binomial = [at], 1.0
+    for k in range(1, d + 2):
+        binomial *= (1.5 - k) / k
+        if k <= d:
+            coefficients.append(binomial * at / c**k)
+    power = 0.5 - (d + 1)
+    expansion = _signed(
+        coefficients, abs(binomial) * far**power, abs(binomial) * near**power, (-1) ** d
     )
+    return _or_range(expansion, near.sqrt(), far.sqrt() * (1 + 4 * U), r)
 
 
 def sin(c: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:

@@ -12,12 +12,13 @@ from gating_core.jets.taylor import TaylorModel
 from gating_core.jets.bounded import U
 from gating_core.jets.cell_jets import taylor_jet
 from gating_core.jets.jet import Jet
-from gating_core.proved.criterion import curving
+from gating_core.proved.criterion import Curving, curving
 from gating_core.proved.result import LABELS, NEGATIVE, OPEN, POSITIVE
 from gating_core.proved.singular import largest_total
 
 Function = Callable[[torch.Tensor], torch.Tensor]
 ROUNDING = 16 * U
+LONGEST = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +73,7 @@ def judge(function: Function, cells: Cells, degree: int = 2) -> Judged:
     gaussian = _integral(k.density, size)
     largest = (density.magnitude + density.bound) * size * (1 + ROUNDING)
     largest = largest.nan_to_num(torch.inf, torch.inf)
-    at = (~immersed).nonzero().squeeze(-1)
+    at = (det.value < 4 * det.bound).nonzero().squeeze(-1)
     if len(at) and k.first.shape[-1] == 3:
         near = largest_total(k.first[:, at], k.second[:, at], size[at])
         largest[at] = torch.minimum(largest[at], near)
@@ -85,7 +86,7 @@ def judge(function: Function, cells: Cells, degree: int = 2) -> Judged:
         gaussian,
         _absolute(gaussian, largest, labels),
         _integral(k.area, size).clamp(min=0.0),
-        _worse_side(k.sign, cells.radius),
+        _worse_side(k, cells.radius, labels, immersed),
     )
 
 
@@ -98,7 +99,7 @@ def _one(jet: Jet) -> Jet:
 
 
 def _integral(density: TaylorModel, size: torch.Tensor) -> torch.Tensor:
-    """(N, 2): ends of the integral over cells of ``size``; ."""
+    """(N, 2): ends of the integral over cells of ``size``."""
     mean = density.cell_mean()
     middle = mean.value * size
     spread = mean.bound * size * (1 + ROUNDING) + middle.abs() * ROUNDING
@@ -119,12 +120,25 @@ def _absolute(
     return torch.stack([least, torch.maximum(least, most)], -1)
 
 
-def _worse_side(sign: TaylorModel, radius: torch.Tensor) -> torch.Tensor:
-    """(N,): along which axis a cell is to be split."""
-    if not sign.terms:
-        return radius.argmax(-1)
-    slopes = torch.stack([x.abs() for x in sign.terms[:2]], -1)
-    squares = radius.square()
-    score = slopes + (sign.remainder / squares.sum(-1)).unsqueeze(-1) * squares
-    known = score.isfinite().all(-1, keepdim=True)
+def _worse_side(
+    k: Curving, radius: torch.Tensor, labels: torch.Tensor, immersed: torch.Tensor
+) -> torch.Tensor:
+    """(N,): the axis along which what is to be known varies most: the sign, or then the total.
+
+    The longer one where that is not known, and of a cell `LONGEST` times as long as wide.
+    """
+    open_cells = (labels == LABELS.index(OPEN)).unsqueeze(-1)
+    score = torch.where(open_cells, _variation(k.sign, radius), _variation(k.density, radius))
+    known = immersed.unsqueeze(-1) & score.isfinite().all(-1, keepdim=True)
+    known &= radius.amax(-1, keepdim=True) <= LONGEST * radius.amin(-1, keepdim=True)
     return torch.where(known, score, radius).argmax(-1)
+
+
+def _variation(of: TaylorModel, radius: torch.Tensor) -> torch.Tensor:
+    """(N, 2): how much a model varies along each axis; its error goes with the squares."""
+    squares = radius.square()
+    rest = (of.remainder / squares.sum(-1)).unsqueeze(-1) * squares
+    if not of.terms:
+        return rest
+    zero = torch.zeros_like(of.value)
+    return rest + torch.stack([zero if x is None else x.abs() for x in of.terms[:2]], -1)
