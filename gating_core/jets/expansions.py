@@ -44,6 +44,13 @@ def _signed(
     return Expansion(coefficients, *((least, most) if sign > 0 else (-most, -least)))
 
 
+def _sizes(c: torch.Tensor, r: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """The smallest and the largest |x| in a ball, rounded outwards."""
+    size = c.abs()
+    slack = 4 * U * (size + r)
+    return (size - r - slack).clamp(min=0), size + r + slack
+
+
 def square(c: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
     zero = torch.zeros_like(c)
     if d == 1:
@@ -107,7 +114,8 @@ def log(c: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
 
 def root(c: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
     """Coefficients binom(1/2, k) c^(1/2 - k); of what is not negative, so from 0 where 0 is near."""
-    near, far = (x.clamp(min=0) for x in (c - r - 2 * U * (c.abs() + r), c + r))
+    near = (c - r - 2 * U * (c.abs() + r)).clamp(min=0)
+    far = torch.where(c + r >= 0, c + r, torch.nan)
     at = c.sqrt()
     coefficients, binomial = [at], 1.0
     for k in range(1, d + 2):
@@ -146,7 +154,8 @@ def cosh(c: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
 
 def _hyperbolic(pair: list[torch.Tensor], c: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
     coefficients = [pair[k % 2] / math.factorial(k) for k in range(d + 1)]
-    return _within(coefficients, torch.cosh(c.abs() + r) / math.factorial(d + 1))
+    far = (c.abs() + r) * (1 + 4 * U)
+    return _within(coefficients, torch.cosh(far) / math.factorial(d + 1))
 
 
 HIGHEST = 4  # degree for which the functions below have formulas
@@ -157,7 +166,7 @@ def _sigmoid_derivatives(z: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
     s, t = torch.sigmoid(z), torch.sigmoid(-z)
     p, q = s * t, t - s
     derivatives = [s, p, p * q, p * (1 - 6 * p), p * q * (1 - 12 * p)][: d + 1]
-    near, far = (z.abs() - r).clamp(min=0), z.abs() + r
+    near, far = _sizes(z, r)
     most, least = (torch.sigmoid(x) * torch.sigmoid(-x) for x in (near, far))
     lean = torch.tanh(far / 2)  # |t - s| at most
     if d == 1:
@@ -208,5 +217,6 @@ def atan(c: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
 def erfc(c: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
     """Of degree one: |erfc''| / 2 = 2 |x| exp(-x^2) / sqrt(pi), with |x| exp(-x^2 / 2) < 0.61."""
     value, slope = torch.special.erfc(c), -2 / math.sqrt(math.pi) * torch.exp(-c.square())
-    near = (c.abs() - r).clamp(min=0)
-    return _within([value, slope], 0.69 * torch.exp(-near.square() / 2))
+    near, _ = _sizes(c, r)
+    off = slope.abs() * 1e-12 / r.clamp(min=1e-300)  # c^2 is rounded before exp: up to 700 U
+    return _within([value, slope], 0.69 * torch.exp(-near.square() / 2) + off)

@@ -110,7 +110,7 @@ class TaylorModel(Bounded):
 
     def ball(self) -> Bounded:
         """All that the model may be, about the middle: even monomials are between 0 and 1."""
-        middle, error = self.value, self._loosened(2 * U)
+        middle, error = self.value, self._loosened(len(self.terms) * U)
         for exponents, term in zip(monomials(self.degree)[1:], self.terms, strict=False):
             if term is not None and all(n % 2 == 0 for n in exponents):
                 middle, error = middle + term / 2, error + term.abs() / 2
@@ -230,7 +230,7 @@ class TaylorModel(Bounded):
     def _function(self, rule: expansions.Rule) -> TaylorModel:
         """A polynomial of the model, by powers of its distance h from the centre of its range."""
         degree = max(self.degree, 1)
-        reach = self.reach * (1 + 4 * U)
+        reach = self.reach * (1 + 64 * U)  # sums of many terms are rounded
         at = rule(self.value, reach, degree)
         count = len(at.coefficients)
         high = reach**count
