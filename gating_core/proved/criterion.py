@@ -23,6 +23,7 @@ from dataclasses import dataclass
 
 import torch
 
+from gating_core.geometry.metric import Whitening
 from gating_core.jets.arrays import where
 from gating_core.jets.bounded import Bounded
 from gating_core.jets.jet import Jet, filled
@@ -45,9 +46,9 @@ class Curving:
     second: TaylorModel
 
 
-def curving(jet: Jet) -> Curving:
-    """Compute them from a ``jet`` of Taylor models (N, D)."""
-    first, second = model(filled(jet, "first")), model(filled(jet, "second"))
+def curving(jet: Jet, whiten: Whitening | None = None) -> Curving:
+    """Compute them from a ``jet`` of Taylor models (N, D), in the metric of ``whiten``."""
+    first, second = (_whitened(filled(jet, order), whiten) for order in ("first", "second"))
     scale = _power_of_two(first.value)
     first, second = first * scale, second * scale
     y_u, y_v = first[0], first[1]
@@ -59,6 +60,15 @@ def curving(jet: Jet) -> Curving:
     over = det.reciprocal()
     area = det.sqrt() * scale.squeeze(-1).square().reciprocal()
     return Curving(sign, det, sign * over * over.sqrt(), area, first, second)
+
+
+def _whitened(y: Bounded | torch.Tensor, whiten: Whitening | None) -> TaylorModel:
+    """Derivatives in coordinates in which the covariance is the identity."""
+    if whiten is None:
+        return model(y)
+    moved = model(y) @ whiten.matrix
+    off = whiten.drift * moved.upper.square().sum(-1, keepdim=True).sqrt()
+    return moved + TaylorModel(torch.zeros_like(moved.value), off.expand(moved.shape))
 
 
 def _in_space(a: TaylorModel, b: TaylorModel, *second: TaylorModel) -> tuple[TaylorModel, ...]:

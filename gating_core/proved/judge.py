@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 import torch
 
 from gating_core.geometry.cells import Cells
+from gating_core.geometry.metric import Whitening
 from gating_core.jets.taylor import TaylorModel
 from gating_core.jets.bounded import U
 from gating_core.jets.cell_jets import taylor_jet
@@ -19,6 +20,7 @@ from gating_core.proved.singular import largest_total
 Function = Callable[[torch.Tensor], torch.Tensor]
 ROUNDING = 16 * U
 LONGEST = 8
+DEGREE = 4  # of the Taylor models: higher ones decide larger cells and take longer for each
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,9 +63,12 @@ class Judged:
         )
 
 
-def judge(function: Function, cells: Cells, degree: int = 2) -> Judged:
-    """Judge ``cells`` of the surface that ``function`` (N, 2) -> (..., N, D), one surface, draws."""
-    k = curving(_one(taylor_jet(function, cells.centres, cells.radius, degree)))
+def judge(
+    function: Function, cells: Cells, degree: int = DEGREE, whiten: Whitening | None = None
+) -> Judged:
+    """Judge ``cells`` of the one surface that ``function`` (N, 2) -> (..., N, D) draws."""
+    jet = taylor_jet(function, cells.centres, cells.radius, degree)
+    k = curving(_one(jet), whiten)
     sign, det, density = k.sign.ball(), k.determinant.ball(), k.density.ball()
     labels = torch.full((len(cells),), LABELS.index(OPEN))
     labels[sign.value > sign.bound] = LABELS.index(POSITIVE)
