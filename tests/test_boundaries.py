@@ -36,6 +36,7 @@ MAY_IMPORT = {  # rooms of the core, besides themselves
     "jets": GROUND,
     "training": GROUND | {"attention", "tasks"},
     "geometry": GROUND | {"jets"},
+    "proved": GROUND | {"jets", "geometry"},
     "theory": GROUND | {"attention", "jets", "geometry"},
     "experts": GROUND | {"attention", "tasks", "training", "experiments", "export", "claims"},
     "export": GROUND | {"attention", "tasks", "training"},

@@ -8,7 +8,6 @@ from typing import Any, cast
 
 import torch
 
-from gating_core.jets.taylor import TaylorModel, combined
 from gating_core.jets.bounded import (
     Bounded,
     bounded,
@@ -16,6 +15,7 @@ from gating_core.jets.bounded import (
     value_of,
 )
 from gating_core.jets.hulls import ETA, LIBRARY, growth, monotone
+from gating_core.jets.taylor import TaylorModel, combined
 from gating_core.points_last import product
 
 Array = torch.Tensor | Bounded
@@ -55,7 +55,7 @@ def where(condition: torch.Tensor, a: Array, b: Array) -> Array:
     values = torch.where(condition, value_of(a), value_of(b))
     a, b = (x if isinstance(x, Bounded) else Bounded(x) for x in (a, b))
     if isinstance(a, TaylorModel) or isinstance(b, TaylorModel):
-        return combined([a, b], lambda parts: torch.where(condition, *parts))
+        return combined([a, b], lambda parts: torch.where(condition, parts[0], parts[1]))
     return Bounded(values, torch.where(condition, a._error_or_zero(), b._error_or_zero()))
 
 

@@ -11,10 +11,10 @@ from typing import cast
 
 import torch
 
-from gating_core.jets.taylor import TaylorModel, monomials
 from gating_core.jets.bounded import Bounded
 from gating_core.jets.jet import Jet, filled
 from gating_core.jets.second_order import Function, SecondOrderJet, followed
+from gating_core.jets.taylor import TaylorModel, monomials
 
 
 def enclosing_jet(

@@ -113,7 +113,7 @@ def log(c: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
 
 
 def root(c: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
-    """Coefficients binom(1/2, k) c^(1/2 - k); of what is not negative, so from 0 where 0 is near."""
+    """Coefficients binom(1/2, k) c^(1/2 - k); of what is not negative: from 0 where 0 is near."""
     near = (c - r - 2 * U * (c.abs() + r)).clamp(min=0)
     far = torch.where(c + r >= 0, c + r, torch.nan)
     at = c.sqrt()

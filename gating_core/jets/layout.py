@@ -212,7 +212,7 @@ def _varies(x: Bounded) -> bool:
 
 def _comparing(name: str) -> None:
     @rule(name)
-    def compared(a: Any, b: Any) -> torch.Tensor:
+    def compared(a: Any, b: Any) -> torch.Tensor | Undecided:
         a, b = (x.value if isinstance(x, Jet) else x for x in (a, b))
         on_cells = isinstance(a, TaylorModel) or isinstance(b, TaylorModel)
         doubt = sum(x.bound for x in (a, b) if isinstance(x, Bounded) and _varies(x))

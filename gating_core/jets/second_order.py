@@ -24,7 +24,7 @@ from torch.overrides import TorchFunctionMode
 from gating_core.checks import check_choice, check_points, check_weights
 from gating_core.jets.blocks import even, one_thread, shared
 from gating_core.jets.bounded import LAYOUT, Bounded, value_of
-from gating_core.jets.jet import RULES, Jet, MissingRule, filled, pair_index, pairs, rule_name
+from gating_core.jets.jet import RULES, Jet, MissingRule, pair_index, pairs, rule_name
 from gating_core.jets.map_check import check_map, check_output, check_slopes, wrong_shape
 from gating_core.jets.rules import shifted_softmax
 from gating_core.pauses import Pause

@@ -227,7 +227,7 @@ class TaylorModel(Bounded):
         error = torch.where(known, self._error_or_zero(), self.reach)
         return TaylorModel(self.magnitude, error, terms)
 
-    def _function(self, rule: expansions.Rule) -> TaylorModel:
+    def _expanded(self, rule: expansions.Rule) -> TaylorModel:
         """A polynomial of the model, by powers of its distance h from the centre of its range."""
         degree = max(self.degree, 1)
         reach = self.reach * (1 + 64 * U)  # sums of many terms are rounded
@@ -254,46 +254,49 @@ class TaylorModel(Bounded):
         return result
 
     def square(self) -> TaylorModel:
-        return self._function(expansions.square)
+        return self._expanded(expansions.square)
 
     def reciprocal(self) -> TaylorModel:
-        return self._function(expansions.reciprocal)
+        return self._expanded(expansions.reciprocal)
 
     def sqrt(self) -> TaylorModel:
-        return self._function(expansions.root)
+        return self._expanded(expansions.root)
 
     def exp(self) -> TaylorModel:
-        return self._function(expansions.exp)
+        return self._expanded(expansions.exp)
 
     def log(self) -> TaylorModel:
-        return self._function(expansions.log)
+        return self._expanded(expansions.log)
 
     def sin(self) -> TaylorModel:
-        return self._function(expansions.sin)
+        return self._expanded(expansions.sin)
 
     def cos(self) -> TaylorModel:
-        return self._function(expansions.cos)
+        return self._expanded(expansions.cos)
 
     def sinh(self) -> TaylorModel:
-        return self._function(expansions.sinh)
+        return self._expanded(expansions.sinh)
 
     def cosh(self) -> TaylorModel:
-        return self._function(expansions.cosh)
+        return self._expanded(expansions.cosh)
 
     def atan(self) -> TaylorModel:
-        return self._function(expansions.atan)
+        return self._expanded(expansions.atan)
 
     def tanh(self) -> TaylorModel:
-        return self._function(expansions.tanh)
+        return self._expanded(expansions.tanh)
 
     def sigmoid(self) -> TaylorModel:
-        return self._function(expansions.sigmoid)
+        return self._expanded(expansions.sigmoid)
 
     def erfc(self) -> TaylorModel:
-        return self._function(expansions.erfc)
+        return self._expanded(expansions.erfc)
 
     def softplus(self) -> TaylorModel:
-        return self._function(expansions.softplus)
+        return self._expanded(expansions.softplus)
+
+    def __getitem__(self, index: Any) -> TaylorModel:
+        return self._layout("__getitem__", (index,), {})
 
     def _layout(self, name: str, args: tuple, kwargs: dict) -> Any:
         """Move all parts alike."""

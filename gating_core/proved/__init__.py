@@ -10,7 +10,7 @@
 *open*, and bounds lie within the earlier ones. See `prove`.
 """
 
-from gating_core.proved.prove import Budget, prove_curvature, proof_steps
+from gating_core.proved.prove import Budget, proof_steps, prove_curvature
 from gating_core.proved.result import FLAT, NEGATIVE, OPEN, POSITIVE, Interval, ProvedCurvature
 
 __all__ = [

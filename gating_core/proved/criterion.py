@@ -4,8 +4,8 @@ In three dimensions, with n = a x b and L, M, N the parts of y_uu, y_uv, y_vv al
 
     K |n|^4 = L N - M^2.
 
-In more, by Gauss's equation, with E = <a, a>, F = <a, b>, G = <b, b>, det g = E G - F^2, and x and z
-the parts of the second derivatives along a and b,
+In more, by Gauss's equation, with E = <a, a>, F = <a, b>, G = <b, b>, det g = E G - F^2, and the
+parts x and z of the second derivatives along a and b,
 
     K det g^2 = det g (<y_uu, y_vv> - |y_uv|^2) - G (x_uu x_vv - x_uv^2) - E (z_uu z_vv - z_uv^2)
                 + F (x_uu z_vv + z_uu x_vv - 2 x_uv z_uv).

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from typing import Any, cast
 
 import torch
 
 from gating_core.geometry.cells import Cells
 from gating_core.geometry.metric import Whitening
-from gating_core.jets.taylor import TaylorModel
 from gating_core.jets.bounded import U
 from gating_core.jets.cell_jets import taylor_jet
 from gating_core.jets.jet import Jet
+from gating_core.jets.taylor import TaylorModel
 from gating_core.proved.criterion import Curving, curving
 from gating_core.proved.result import LABELS, NEGATIVE, OPEN, POSITIVE
 from gating_core.proved.singular import largest_total
@@ -100,7 +101,7 @@ def _one(jet: Jet) -> Jet:
     leading = jet.shape[:-2]
     if leading.numel() != 1:
         raise ValueError(f"function returned {leading.numel()} surfaces; one is proved at a time")
-    return jet[(0,) * len(leading)] if leading else jet
+    return cast(Any, jet)[(0,) * len(leading)] if leading else jet
 
 
 def _integral(density: TaylorModel, size: torch.Tensor) -> torch.Tensor:
@@ -114,9 +115,7 @@ def _integral(density: TaylorModel, size: torch.Tensor) -> torch.Tensor:
     return ends
 
 
-def _absolute(
-    gaussian: torch.Tensor, largest: torch.Tensor, labels: torch.Tensor
-) -> torch.Tensor:
+def _absolute(gaussian: torch.Tensor, largest: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     """(N, 2): ends of the integral of |K| dA, where |K| dA is ``largest`` at most."""
     low, high = gaussian.unbind(-1)
     least = torch.maximum(low, -high).clamp(min=0.0)

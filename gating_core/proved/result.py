@@ -58,7 +58,7 @@ class ProvedCurvature:
 
     def share(self, label: str) -> float:
         """The share of the chart with a ``label``; those of all labels add up to one."""
-        return self.cells[self.labels == LABELS.index(label)].share / 1.0
+        return self.cells[self.labels == LABELS.index(label)].share
 
     @property
     def positive(self) -> float:

@@ -30,9 +30,7 @@ def largest_total(first: TaylorModel, second: TaylorModel, area: torch.Tensor) -
         (cross(y_uu, y_v) + cross(y_u, y_uv)).ball(),
         (cross(y_uv, y_v) + cross(y_u, y_vv)).ball(),
     ]
-    p, q, r = (
-        (columns[i].value * columns[j].value).sum(-1) for i, j in ((0, 0), (0, 1), (1, 1))
-    )
+    p, q, r = ((columns[i].value * columns[j].value).sum(-1) for i, j in ((0, 0), (0, 1), (1, 1)))
     least = (p + r) / 2 - torch.hypot((p - r) / 2, q) - 64 * U * (p + r)
     off = sum((column.bound.square().sum(-1) for column in columns), torch.zeros_like(p)).sqrt()
     singular = least.clamp(min=0).sqrt() / INFLATION - off * INFLATION

@@ -1,4 +1,4 @@
-"""Taylor models hold all values of a function on a cell, and what they lose falls with its width."""
+"""Taylor models hold all values on a cell, and what they lose falls with its width."""
 
 import pytest
 import torch
@@ -70,7 +70,9 @@ def test_a_model_holds_every_value(name, centre, u, v, error, share, degree):
     arguments = at(x, POINTS) + share * error
     values = of_points(arguments)
     gap = (values - at(found, POINTS)).abs()
-    reach = ROUNDING * (values.abs() + (1 + arguments.abs()) * found.reach)
+    off = 1e-15 * (arguments.abs() + abs(centre) + u + v)  # the arguments are rounded
+    reach = (of_points(arguments + off) - of_points(arguments - off)).abs().nan_to_num(torch.inf)
+    reach = reach + ROUNDING * (values.abs() + found.reach)
     defined = values.isfinite()
     if found.remainder.isfinite().all():
         assert (gap <= found.remainder + reach)[defined].all()
@@ -135,7 +137,9 @@ def smooth(p: torch.Tensor) -> torch.Tensor:
     u, v = p.unbind(-1)
     weights = torch.softmax(torch.stack([3 * u, 2 * v - u, 0 * u], -1), -1)
     gate = torch.sigmoid(torch.stack([u + v, 4 * u, v], -1))
-    rest = torch.stack([u.sin() / (2 + v), (1 + u * u + v * v).sqrt().log(), torch.tanh(v) ** 3], -1)
+    rest = torch.stack(
+        [u.sin() / (2 + v), (1 + u * u + v * v).sqrt().log(), torch.tanh(v) ** 3], -1
+    )
     return weights * gate + rest + torch.nn.functional.gelu(p.sum(-1, keepdim=True))
 
 
