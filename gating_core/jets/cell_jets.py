@@ -36,7 +36,12 @@ def enclosing_jet(
 def taylor_jet(
     function: Function, centres: torch.Tensor, radius: torch.Tensor, degree: int = 2
 ) -> Jet:
-    """The same as a jet whose components are Taylor models over each box's own [-1, 1]^2."""
+    """The same as a jet whose components are Taylor models over each box's own [-1, 1]^2.
+
+    Of degree 0 they are balls.
+    """
+    if degree == 0:
+        return followed(function, Jet.coordinates(centres, bounded=True, radius=radius))
     coordinates = Jet.coordinates(centres, bounded=True)
     rest = (None,) * (len(monomials(degree)) - 3)
     value = coordinates.value.value

@@ -6,6 +6,10 @@
     proof.cells, proof.labels                                # boxes, and a word for each
     for proof in proof_steps(model): ...                     # the same, growing
 
+Any torch callable whose operations have error rules: models, token models, formulas. Formulas on a
+gated sheet have a judge of their own (`gating_core.theory.enclosure`), which also says where a gate
+has no derivatives, which is nothing that a sign of K can tell.
+
 `proof_steps` yields a whole result after each pass; a later one is never worse: cells only leave
 *open*, and bounds lie within the earlier ones. See `prove`.
 """

@@ -21,7 +21,7 @@ from gating_core.proved.singular import largest_total
 Function = Callable[[torch.Tensor], torch.Tensor]
 ROUNDING = 16 * U
 LONGEST = 8
-DEGREE = 4  # of the Taylor models: higher ones decide larger cells and take longer for each
+DEGREE = 3  # of the Taylor models: higher ones decide larger cells and take longer for each
 
 
 @dataclass(frozen=True, eq=False)
