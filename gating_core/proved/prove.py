@@ -67,8 +67,9 @@ def prove_curvature(
 
     ``function`` is any torch callable (N, 2) -> (..., N, D), D >= 2, that draws one surface, whose
     operations have error rules; `MissingRule` names one that has none. ``covariance`` gives the
-    metric, as for `gating_core.geometry.curvature`. ``degree``, 0 to 4, is that of the Taylor
-    models (0: balls). ``ValueError`` for a function that `second_order_jet` refuses, or of several surfaces.
+    metric, as for `gating_core.geometry.curvature`. ``degree``, 0 (balls) to 4, is that of the
+    Taylor models. ``ValueError`` for a function that `second_order_jet` refuses, or of several
+    surfaces.
     """
     return drained(proof_steps(function, covariance, budget, degree))
 

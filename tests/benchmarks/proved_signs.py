@@ -56,7 +56,8 @@ def trained(setting: Setting) -> Attention:
 
 def _proved(model: Attention, degree: int) -> tuple[ProvedCurvature, float]:
     start = time.process_time()
-    for proof in proof_steps(model, budget=Budget(600.0), degree=degree):
-        if time.process_time() - start > SECONDS:
-            break
+    steps = proof_steps(model, budget=Budget(600.0), degree=degree)
+    proof = next(steps)
+    while time.process_time() - start < SECONDS:
+        proof = next(steps, proof)
     return proof, time.process_time() - start
