@@ -84,7 +84,8 @@ REFUSED = {  # a function that is no map, and part of the sentence
     "a cast and back": (lambda x: BASE(x.float().double()), "torch.float32 on the way"),
     "a slice": (through_a_slice, "torch.float32 on the way"),
     "compiled": (
-        torch.nn.Sequential(torch.jit.script(Rounded()), *BASE), "torch.float32 on the way"
+        torch.nn.Sequential(torch.jit.script(Rounded()), *BASE),
+        "torch.float32 on the way",
     ),
     "bfloat16 inside": (lambda x: BASE(x).bfloat16().double(), "torch.bfloat16 on the way"),
     "single precision out": (lambda x: BASE(x).float(), "returned torch.float32"),

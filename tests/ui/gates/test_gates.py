@@ -428,7 +428,8 @@ def test_what_is_too_small_for_colours_is_not_called_zero():
         ("u^2+0.1", "**bent, not curved**, proved on the whole chart", ""),
         (  # a dent in the strip that is hatched for the kink
             "1/(2+u^2+v^2+abs(u-0.017)/9+1e-3*exp(-1e8*(u-0.0173)^2))",
-            "**positively curved**, proved wherever nothing is hatched", "(a kink)",
+            "**positively curved**, proved wherever nothing is hatched",
+            "(a kink)",
         ),
         ("u*exp(v)", "**positively curved** or K = 0, proved wherever there is a gate", ""),
     ],
