@@ -25,13 +25,14 @@ from gating_core.at_work import (
 )
 from gating_core.language import LanguageModel, load_model
 from ui.at_work.request import TITLES, UNGATED, Model
-from ui.limits import LOADED_MODELS
+from ui.limits import LOADED_MODELS, READINGS_BYTES
 from ui.work import jobs, pool
-from ui.work.cache import NUMBERS_CACHE, cached
+from ui.work.cache import NUMBERS_CACHE, Cache, cached
 from ui.work.job import Job, QueuePosition, State
 from ui.work.shared import shared_stream, stream_together
 
 TOY, WRITING = "toy_training", "writing"
+READINGS_CACHE = Cache(READINGS_BYTES)  # what is typed displaces nothing else
 PACE_SECONDS = 0.03  # between two characters, so that they can be read as they come
 
 
@@ -62,7 +63,7 @@ def loaded(model: Model) -> LanguageModel:
     return load_model(*model)[0]
 
 
-@cached()
+@cached(on=READINGS_CACHE)
 def reading(model: Model, text: str, strength: float) -> Reading:
     """Read a text, in this process: it takes some ten milliseconds."""
     return read_text(loaded(model), text, strength)
