@@ -8,7 +8,7 @@ import numpy as np
 
 from gating_core.at_work import ResampledReliability, bootstrap_reliability
 from gating_core.experiments.comparison import TrainedRun, sure_and_right
-from ui.common.words import figures
+from ui.common.words import short
 from ui.decision_boundary.names import TITLES
 from ui.decision_boundary.words import FEW_SEEDS
 
@@ -38,7 +38,7 @@ def summary(results: Calibrations, seeds: int) -> str:
     """Say how far off both variants are, and by how much less or more the right one."""
     (left, before), (right, after) = results.items()
     each = "; ".join(
-        f"{TITLES[name]} {figures(of.whole.error)} ({_range(of.errors)})"
+        f"{TITLES[name]} {short(of.whole.error)} ({_range(of.errors)})"
         for name, of in results.items()
     )
     low, high = np.percentile(after.errors - before.errors, TAILS)
@@ -50,13 +50,13 @@ def summary(results: Calibrations, seeds: int) -> str:
         verdict = f"**{TITLES[right]} is {'worse' if low > 0 else 'better'} calibrated**"
     return (
         f"Expected calibration error: {each}. {TITLES[right]} less {TITLES[left]}:"
-        f" {figures(gap)} ({_range(after.errors - before.errors)}): {verdict}."
+        f" {short(gap)} ({_range(after.errors - before.errors)}): {verdict}."
     )
 
 
 def _range(resamples: np.ndarray) -> str:
     low, high = np.percentile(resamples, TAILS)
-    return f"95\u00a0%: {figures(float(low))} to {figures(float(high))}"
+    return f"95\u00a0%: {short(low)} to {short(high)}"
 
 
 def reliability_rows(results: Calibrations) -> Iterator[Sequence[object]]:
