@@ -57,7 +57,7 @@ TOPICS = {  # by the section of the lesson, which is also the name of the pictur
         "one entry of the output as a tree of heads, experts and tokens"),
     "at_work": Topic(
         "At work", "At work", {"specimen": "a toy"},
-        "attention maps of a toy without and with gates: how much weight the first letter gets"),
+        "the weight that a toy puts on the first letter grows in training, less so with gates"),
     "limits": Topic(
         "What this does not say", "Which gates curve?",
         {"case": "rms norm"}, "a flat sheet, put on a sphere by a normalisation, without a gate"),
