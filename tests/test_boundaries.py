@@ -42,6 +42,7 @@ MAY_IMPORT = {  # rooms of the core, besides themselves
     "language": GROUND | {"attention", "export"},
     # Intervals over seeds, and the curvature of a block's output: there models meet measuring.
     "at_work": GROUND | {"attention", "export", "language", "training", "jets", "geometry"},
+    "steering": GROUND | {"export", "language"},
     "experiments": GROUND | {"attention", "tasks", "training", "jets", "geometry", "export"},
     "claims": GROUND | {"attention", "tasks", "training", "jets", "geometry", "experiments"},
 }

@@ -1,0 +1,15 @@
+"""Train the dictionaries that are missing, and measure steering with them, a process for each core.
+
+python -m gating_core.steering
+"""
+
+import logging
+
+from gating_core.steering.measured import measure_steering
+from gating_core.steering.shipped import make_dictionaries
+
+if __name__ == "__main__":
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
+    make_dictionaries()
+    for name, seed in measure_steering():
+        logging.info("steering of %s, seed %d", name, seed)
