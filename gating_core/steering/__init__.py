@@ -43,14 +43,17 @@ from gating_core.steering.live import (
     DirectionRequest,
     Passage,
     SteerRequest,
+    Step,
     WrittenAlong,
     effect_on_next,
     passages,
     specimen,
     write_both,
+    write_judged,
     written_along,
 )
 from gating_core.steering.measured import load_steering
+from gating_core.steering.opening import BEGINNING, Opening, load_opening, make_opening
 from gating_core.steering.shipped import (
     KINDS,
     STEERED,
@@ -64,6 +67,7 @@ from gating_core.steering.streams import MEAN_OVER, Streams, streams, trailing_m
 
 __all__ = [
     "ALONG",
+    "BEGINNING",
     "DIRECTIONS",
     "JUDGED_FROM",
     "KINDS",
@@ -84,9 +88,11 @@ __all__ = [
     "DictionaryRecipe",
     "DirectionRequest",
     "FeatureStatistics",
+    "Opening",
     "Passage",
     "SteerRequest",
     "Steering",
+    "Step",
     "Streams",
     "Trained",
     "WrittenAlong",
@@ -94,7 +100,9 @@ __all__ = [
     "direct_attribution",
     "effect_on_next",
     "load_dictionaries",
+    "load_opening",
     "load_steering",
+    "make_opening",
     "other_verses",
     "passages",
     "prompt_verses",
@@ -108,6 +116,7 @@ __all__ = [
     "train_dictionary",
     "windows",
     "write_both",
+    "write_judged",
     "write_steered",
     "written_along",
 ]

@@ -10,7 +10,6 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 import torch
-from sklearn.metrics import roc_auc_score
 
 from gating_core.steering.dictionary import Dictionary
 from gating_core.steering.streams import Streams
@@ -46,6 +45,8 @@ class FeatureStatistics:
 @torch.no_grad()
 def statistics(dictionary: Dictionary, of: Streams, spanish: Sequence[bool]) -> FeatureStatistics:
     """Measure a dictionary of L layers on states of texts, of which some are ``spanish``."""
+    from sklearn.metrics import roc_auc_score  # here: slow to import
+
     language = torch.tensor(spanish)[of.texts]
     rows = []
     for layer, states in enumerate(of.states):

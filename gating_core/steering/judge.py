@@ -12,14 +12,15 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
-from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import Pipeline, make_pipeline
 
 from gating_core.language import LANGUAGES, Verse, read_excerpt
 from gating_core.language.shipped import FOLDER
+
+if TYPE_CHECKING:
+    from sklearn.pipeline import Pipeline
 
 WORDS = FOLDER / "words.tsv"
 SEEN_OFTEN = 3  # times, from which on a word counts as one
@@ -62,6 +63,11 @@ def windows(verses: Sequence[Verse]) -> tuple[list[str], np.ndarray]:
 @cache
 def classifier() -> Pipeline:
     """The classifier: tf-idf of one to four characters, and a logistic regression."""
+    # Here: scikit-learn takes a second or more to import, and a page shows what is shipped without.
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+
     texts, spanish = windows(classifier_verses())
     made = make_pipeline(
         TfidfVectorizer(analyzer="char", ngram_range=(1, 4), sublinear_tf=True, min_df=2),

@@ -18,7 +18,7 @@ from gating_core.language import LanguageModel, Rows, decode, encode, load_model
 from gating_core.randomness import generator
 from gating_core.steering.attribution import direct_attribution
 from gating_core.steering.experiment import MODES, WRITTEN
-from gating_core.steering.judge import other_verses
+from gating_core.steering.judge import other_verses, spanish_probabilities
 from gating_core.steering.shipped import (
     KINDS,
     Dictionaries,
@@ -108,6 +108,24 @@ def write_both(request: SteerRequest) -> Iterator[tuple[str, str]]:
     )
     for _, plain, steered in both:
         yield decode(plain), decode(steered)
+
+
+@dataclass(frozen=True)
+class Step:
+    """A character without and one with steering, and how Spanish the texts are that end there."""
+
+    plain: str
+    steered: str
+    spanish: tuple[float, float]  # probabilities that the classifier gives to the last `WINDOW`
+
+
+def write_judged(request: SteerRequest) -> Iterator[Step]:
+    """Write as `write_both` does, and judge every text, its beginning included, as it grows."""
+    texts = [request.text, request.text]
+    for plain, steered in write_both(request):
+        texts = [texts[0] + plain, texts[1] + steered]
+        first, second = map(float, spanish_probabilities(texts))
+        yield Step(plain, steered, (first, second))
 
 
 @dataclass(frozen=True, eq=False)
