@@ -14,7 +14,6 @@ from typing import Any, ClassVar
 
 from gating_core.experiments.comparison import FIRST_SETTING, STRENGTHS
 from tests.load.session import Session, Wrong, nothing_wrong
-from ui.at_work.maps_picture import sign
 from ui.at_work.request import SINKS, SPARSE, AtWorkSelection
 from ui.claims.request import StudyRequest as ClaimRequest
 from ui.decision_boundary.controls import VIEW_KEY as BOUNDARY_VIEW
@@ -22,6 +21,7 @@ from ui.decision_boundary.names import TITLES
 from ui.decision_boundary.request import FIRST, TYPICAL
 from ui.depth.controls import QUANTITY_WORDS as QUANTITIES
 from ui.depth.controls import VIEW_KEY as DEPTH_VIEW
+from ui.drawing.characters import sign
 from ui.experts.controls import TREE_KEY
 from ui.experts.request import POSITIONS, TREE
 from ui.gates.controls import VIEW_KEY as GATES_VIEW
