@@ -1,0 +1,12 @@
+"""The sections of the page Steering by the name of their tab; one tab is open at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ui.steering.request import STEER
+from ui.steering.steer_section import draw_steer
+
+SECTIONS: dict[str, Callable[[], None]] = {
+    STEER: draw_steer,
+}
