@@ -39,6 +39,7 @@ from gating_core.steering.judge import (
 )
 from gating_core.steering.live import (
     ALONG,
+    LETTERS,
     STRONGEST_PUSH,
     DirectionRequest,
     Passage,
@@ -46,6 +47,7 @@ from gating_core.steering.live import (
     Step,
     WrittenAlong,
     effect_on_next,
+    letter_shares,
     passages,
     specimen,
     write_both,
@@ -71,6 +73,7 @@ __all__ = [
     "DIRECTIONS",
     "JUDGED_FROM",
     "KINDS",
+    "LETTERS",
     "MEAN_OVER",
     "MODES",
     "PROMPT",
@@ -99,6 +102,7 @@ __all__ = [
     "describe",
     "direct_attribution",
     "effect_on_next",
+    "letter_shares",
     "load_dictionaries",
     "load_opening",
     "load_steering",

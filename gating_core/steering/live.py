@@ -158,6 +158,25 @@ def passages(request: DirectionRequest) -> list[Passage]:
     return results
 
 
+LETTERS = 2  # at the end of what is read
+
+
+@lru_cache(maxsize=32)
+def letter_shares(name: str, model_seed: int, kind: str, layer: int) -> np.ndarray:
+    """(M,): how many of a feature's strongest places end in the same `LETTERS`, as a share.
+
+    1 for a feature that answers to one pair of letters; NaN for one that never fires.
+    """
+    statistics = specimen(name, model_seed)[1].kinds[kind].statistics
+    texts, _ = excerpt_texts()
+    shares = []
+    for chosen, places in zip(statistics.texts[layer], statistics.places[layer], strict=True):
+        ends = [texts[row][max(0, place - LETTERS) : place]
+                for row, place in zip(chosen, places, strict=True) if row >= 0]  # fmt: skip
+        shares.append(max(map(ends.count, ends)) / len(ends) if ends else np.nan)
+    return np.array(shares)
+
+
 @dataclass(frozen=True, eq=False)
 class WrittenAlong:
     """What each part writes along a direction, Spanish less English, on average."""

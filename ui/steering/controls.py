@@ -19,6 +19,7 @@ from ui.steering.request import (
     ALONG,
     DEPTH,
     DICTIONARIES,
+    FEATURES,
     GATES,
     LANGUAGE,
     MEANS,
@@ -30,7 +31,7 @@ from ui.steering.request import (
     SteeringSelection,
 )
 
-TABS = (STEER,)  # as in ui/steering/sections.py
+TABS = (STEER, FEATURES)  # as in ui/steering/sections.py
 FIRST = SteeringSelection()
 DRAW = Number("opening_draw", "Seed of the text", field="draw", default=FIRST.draw,
               within=(0, 9999), step=1, shape="box",

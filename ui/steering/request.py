@@ -39,7 +39,7 @@ class SteeringSelection:
     layer: int = 1
     along: str = LANGUAGE  # a value of ALONG
     kind: str = NESTED  # of dictionary
-    feature: int = 1
+    feature: int = 2  # that of Spanish after the first layer
     push: float = 4.0  # negative: to English
     mode: str = RELEASED
     typed: str = ""  # empty: the beginning of the language

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ui.steering.request import STEER
+from ui.steering.features_section import draw_features
+from ui.steering.request import FEATURES, STEER
 from ui.steering.steer_section import draw_steer
 
 SECTIONS: dict[str, Callable[[], None]] = {
     STEER: draw_steer,
+    FEATURES: draw_features,
 }

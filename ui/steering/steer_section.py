@@ -42,8 +42,8 @@ def _draw_texts(request: SteerRequest, steps: Sequence[Step]) -> None:
     released = request.mode == RELEASED
     draw_figure(("curve", request), lambda: picture.curve_chart(steps, released), sentence,
                 len(steps) == WRITTEN)  # fmt: skip
-    for column, title, steered in zip(st.columns(2), ("Unsteered", "Steered, by the same random numbers"), (False, True),
-                                      strict=True):  # fmt: skip
+    titles = ("Unsteered", "Steered, by the same random numbers")
+    for column, title, steered in zip(st.columns(2), titles, (False, True), strict=True):
         column.html(words.steered_text(request, steps, title, steered=steered))
     st.html(words.legend())
     st.markdown(sentence)
