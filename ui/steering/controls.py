@@ -23,6 +23,7 @@ from ui.steering.request import (
     GATES,
     LANGUAGE,
     MEANS,
+    MEASURED,
     OWN,
     PUSHED,
     RANDOM,
@@ -31,7 +32,9 @@ from ui.steering.request import (
     SteeringSelection,
 )
 
-TABS = (STEER, FEATURES)  # as in ui/steering/sections.py
+TABS = (STEER, FEATURES, MEASURED)  # as in ui/steering/sections.py
+BOTH = "both"
+TARGETS = {BOTH: BOTH, **TONGUES}
 FIRST = SteeringSelection()
 DRAW = Number("opening_draw", "Seed of the text", field="draw", default=FIRST.draw,
               within=(0, 9999), step=1, shape="box",
@@ -72,11 +75,15 @@ PUSH = table(
     of=FIRST,
 )  # fmt: skip
 ALL = MODEL | TEXT | LAYER | FEATURE | PUSH
-STEERING: Controls = TAB | ALL
+MEASURED_CONTROLS = {"steered_gate": MODEL["steered_gate"]} | table(
+    Choice("steered_to", "Steered to", words=TARGETS, default=BOTH,
+        help=section("steering", "steered_to")),
+)  # fmt: skip
+STEERING: Controls = TAB | ALL | MEASURED_CONTROLS
 WIDTHS = {
     "steered_gate": 2.2, "steered_seed": 1.1, "opening": 6, "opening_in": 2.6, "opening_draw": 1.8,
     "after_layer": 2.4, "push_along": 2.6, "dictionary": 2, "feature": 1.6, "push": 3.4,
-    "pushed": 3,
+    "pushed": 3, "steered_to": 8,
 }  # fmt: skip
 STEER_ROWS = (
     ("opening", "opening_in", "opening_draw", "steered_gate", "steered_seed"),

@@ -16,6 +16,7 @@ LANGUAGES = (  # name, colour, symbol
     ("English", palette.CLASS_COLOURS[0], "triangle-down"),
     ("Spanish", palette.CLASS_COLOURS[1], "triangle-up"),
 )
+COLOURS = (palette.SIDE_COLOURS["left"], palette.SIDE_COLOURS["right"])  # of less and more
 
 
 def order_chart(of: Fired, feature: int) -> go.Figure:
@@ -35,7 +36,8 @@ def order_chart(of: Fired, feature: int) -> go.Figure:
         })  # fmt: skip
     chosen = {
         "type": "scatter", "mode": "markers+text", "x": [ranks[feature]],
-        "y": [of.difference[feature]], "text": [f"{feature + 1}"], "showlegend": False,
+        "y": [of.difference[feature]], "showlegend": False,
+        "text": [f"<b>feature {feature + 1}</b>"],
         "textposition": "middle left" if ranks[feature] > len(ranks) / 2 else "middle right",
         "marker": {"size": 16, "symbol": "circle-open", "color": palette.ACCENT,
                    "line": {"width": 3}}, "hoverinfo": "skip",
@@ -77,7 +79,7 @@ def effect_chart(change: np.ndarray) -> go.Figure:
     labels = [named(int(number)) for number in shown]
     return go.Figure({"data": [{
         "type": "bar", "x": [*range(len(shown))], "y": points, "customdata": labels,
-        "marker": {"color": [LANGUAGES[1 if x > 0 else 0][1] for x in points]},
+        "marker": {"color": [COLOURS[bool(x > 0)] for x in points]},
         "hovertemplate": "“%{customdata}”: %{y:+.2f} points<extra></extra>",
     }], "layout": {
         "height": HALF_PIXELS, "margin": {"l": 52, "r": 8, "t": 8, "b": 28},

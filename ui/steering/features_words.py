@@ -104,7 +104,7 @@ def effect_text(change: np.ndarray, push: float) -> str:
     """Say which next characters a push makes likelier and less likely (V,)."""
     up, down = int(change.argmax()), int(change.argmin())
     return (
-        f"A push of {_signed(push)} makes {as_code(named(up))} likelier by"
+        f"A push of {f'{push:g}'.replace('-', '−')} makes {as_code(named(up))} likelier by"
         f" {100 * change[up]:.1f} points and {as_code(named(down))} less likely by"
         f" {-100 * change[down]:.1f}."
     )
