@@ -320,6 +320,11 @@ STATES = {  # links that show all of a page's controls between them, where its f
         dict(tab_at_work="Wiring"),
         dict(tab_at_work="Write"),
     ),
+    "pages/9_Steering.py": (
+        {},
+        dict(tab_steering="Features"),
+        dict(tab_steering="Measured"),
+    ),
 }
 SECONDS = 60
 

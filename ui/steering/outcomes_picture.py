@@ -35,7 +35,8 @@ def outcome_chart(of: Outcome, most_nats: float) -> go.Figure:
     traces: list[dict[str, Any]] = []
     layout: dict[str, Any] = {
         "height": OUTCOMES_PIXELS, "margin": {"l": 52, "r": 8, "t": 44, "b": 36},
-        "legend": {"orientation": "h", "x": 0, "y": 1.05, "yanchor": "bottom", "font": {"size": 11}},
+        "legend": {"orientation": "h", "x": 0, "y": 1.05, "yanchor": "bottom",
+                   "font": {"size": 11}},
         "annotations": [], "shapes": [],
     }  # fmt: skip
     for row, (quantity, title) in enumerate(ROWS.items()):
