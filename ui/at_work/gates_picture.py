@@ -18,8 +18,8 @@ from ui.drawing.characters import sign
 from ui.drawing.panels import subplot, subplot_title
 from ui.drawing.titled import TITLE
 
-STRIP_PIXELS = 215
-HALF_PIXELS = 205
+STRIP_PIXELS = 205
+HALF_PIXELS = 195
 SEEN_OFTEN = 100  # times that a character must be read to be drawn
 DASHES = ("solid", "dash", "dot", "dashdot")
 

@@ -117,6 +117,13 @@ def test_what_is_typed_is_read_and_named_where_it_is_unknown():
     assert figure(app, "strip")["layout"]["xaxis"]["ticktext"] == ["¶", *"¿Qué", "␣", "?"]
 
 
+def test_a_verse_that_there_is_not_is_refused_without_a_list_of_all():
+    app = open_page(PAGE, verse="Foo 1:1")
+    (text,) = mistakes(app)
+    assert "one of 200, such as " in text
+    assert len(text) < 200
+
+
 def test_a_text_that_is_too_long_is_refused():
     app = open_page(PAGE, typed="a" * (READ_CHARACTERS + 1), gated_at="G7")
     said = mistakes(app)
