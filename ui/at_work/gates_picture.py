@@ -17,8 +17,8 @@ from ui.at_work.maps_picture import sign
 from ui.drawing import palette
 from ui.drawing.panels import subplot, subplot_title
 
-STRIP_PIXELS = 215
-HALF_PIXELS = 205
+STRIP_PIXELS = 205
+HALF_PIXELS = 195
 TITLE = {
     "x": 0,
     "xref": "paper",

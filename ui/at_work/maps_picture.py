@@ -15,7 +15,7 @@ from ui.drawing import palette
 from ui.drawing.panels import subplot
 from ui.foreign import in_plot
 
-HEIGHT_PIXELS = 400
+HEIGHT_PIXELS = 372
 PER_THOUSAND = 1000  # weights are sent as whole numbers of two bytes
 HIDDEN = 0  # what no query sees; the least weight that is drawn is 1
 BREAK_SIGN, SPACE_SIGN = "¶", "␣"
