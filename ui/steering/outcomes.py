@@ -5,7 +5,7 @@ Shapes: S seeds, L layers, K kinds of direction, A strengths, N prompts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,10 +60,14 @@ def mean_of(values: np.ndarray) -> PairedDifference:
     return loss_difference(sums, np.zeros_like(sums), counted.sum(0))
 
 
+def filled(arrays: Mapping[str, np.ndarray], key: str) -> np.ndarray:
+    """Return the outcomes ``key`` of a model: a text without a whole word has no real one."""
+    return np.nan_to_num(arrays[key]) if key.endswith(WORDS) else arrays[key]
+
+
 def _values(name: str, key: str, of: Sequence[int]) -> np.ndarray:
-    """Outcomes (S, ...) by seed; a text without a whole word has no real one."""
-    values = np.stack([shipped()[name, seed][key] for seed in of])
-    return np.nan_to_num(values) if key.endswith(WORDS) else values
+    """Outcomes (S, ...) by seed."""
+    return np.stack([filled(shipped()[name, seed], key) for seed in of])
 
 
 def _languages(target: str) -> slice:

@@ -21,6 +21,7 @@ from ui.steering.outcomes import (
     WORDS,
     Outcome,
     best,
+    filled,
 )
 from ui.steering.request import HELD, RELEASED
 
@@ -129,10 +130,10 @@ def outcomes_csv(
         start = TITLES.get(name, name), seed
         for what in (UNSTEERED, PROMPTED):
             for to, language in enumerate(LANGUAGES):
-                values = (np.nanmean(arrays[f"{what}.{key}"][to]) for key in QUANTITIES)
+                values = (np.nanmean(filled(arrays, f"{what}.{key}")[to]) for key in QUANTITIES)
                 yield *start, "", what, "", "", language, *map(float, values)
         shape = arrays[SUCCESS].shape[:-1]
-        means = [np.nanmean(arrays[key], -1) for key in QUANTITIES]
+        means = [np.nanmean(filled(arrays, key), -1) for key in QUANTITIES]
         for at in np.ndindex(*shape):
             layer, kind, strength, mode, to = at
             yield (*start, layer + 1, DIRECTIONS[kind], STRENGTHS[strength], [*MODES][mode],
