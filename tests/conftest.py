@@ -20,7 +20,8 @@ PARTS_OF_PAGES = ("browser/test_draw.py", "browser/test_jobs.py", "browser/test_
 TRAINED = ("browser/test_decision_boundary.py", "browser/test_depth.py")
 SAME_WORKER = (
     "browser", TRAINED, "ui/decision_boundary", PARTS_OF_PAGES, "ui/claims", "load", "ui/manifold",
-    "ui/landing", "ui/experts", "ui/at_work", "ui/gates", "ui/depth", "ui/common",
+    "ui/landing", "ui/experts", "ui/at_work", "ui/steering", "ui/gates", "ui/depth",
+    "ui/common",
 )  # fmt: skip
 # Folders and files that take longest after these. Short files come last, so that all workers are
 # busy to the end.

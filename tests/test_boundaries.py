@@ -43,6 +43,7 @@ MAY_IMPORT = {  # rooms of the core, besides themselves
     "language": GROUND | {"attention", "export"},
     # Intervals over seeds, and the curvature of a block's output: there models meet measuring.
     "at_work": GROUND | {"attention", "export", "language", "training", "jets", "geometry"},
+    "steering": GROUND | {"export", "language"},
     "experiments": GROUND | {"attention", "tasks", "training", "jets", "geometry", "export"},
     "claims": GROUND | {"attention", "tasks", "training", "jets", "geometry", "experiments"},
 }
@@ -319,6 +320,11 @@ STATES = {  # links that show all of a page's controls between them, where its f
         dict(tab_at_work="Confidence"),
         dict(tab_at_work="Wiring"),
         dict(tab_at_work="Write"),
+    ),
+    "pages/9_Steering.py": (
+        {},
+        dict(tab_steering="Features"),
+        dict(tab_steering="Measured"),
     ),
 }
 SECONDS = 60

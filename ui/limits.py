@@ -19,6 +19,7 @@ LARGEST_DRAGGED = 1e6  # its fourth power fits into float32, which pictures use
 UPLOAD_MB = 1  # a table of points: the core's limit in Streamlit's whole MB
 MESSAGE_MB = 50  # in both directions: more than any table or page
 READ_CHARACTERS = 127  # of a text that a language model reads, and its beginning
+STEERED_CHARACTERS = 60  # of a beginning that is steered: the context holds what is written, too
 
 # --- Ranges of controls ---------------------------------------------------------------------------
 # Small models, whose surfaces can be looked at. Each range is (least, most).

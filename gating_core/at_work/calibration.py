@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gating_core.at_work.resampling import ends
+
 BINS = 15
 
 
@@ -65,6 +67,11 @@ class ResampledReliability:
     whole: Reliability
     errors: np.ndarray  # (R,) calibration errors
     frequencies: np.ndarray  # (R, n), NaN where a resample has nothing in a bin
+
+    @property
+    def frequency_ends(self) -> np.ndarray:
+        """(2, n): the ends of the frequencies' 95 % intervals."""
+        return ends(self.frequencies)
 
 
 def bootstrap_reliability(

@@ -14,7 +14,7 @@ import torch
 from gating_core.at_work.batches import Arrays, batches
 from gating_core.at_work.calibration import bootstrap_reliability, classwise_error
 from gating_core.at_work.entropies import attention_entropies, prediction_entropies
-from gating_core.at_work.resampling import RESAMPLES, ends, resampled_means, text_draws
+from gating_core.at_work.resampling import RESAMPLES, resampled_means, text_draws
 from gating_core.language import LanguageModel, row_losses
 
 # In the order of the arrays ``values`` and ``resamples``.
@@ -56,7 +56,7 @@ def confidence(model: LanguageModel, texts: Sequence[str]) -> Arrays:
               *summed.sum(0) / lengths.sum()]  # fmt: skip
     return {name: np.asarray(array, np.float32) for name, array in {
         "bins": np.stack([top.whole.confidence, top.whole.frequency, top.whole.counts]),
-        "range": ends(top.frequencies),
+        "range": top.frequency_ends,
         "values": values,
         "resamples": np.stack([top.errors, np.mean(classes, 0), *means]),
         "entropy": (totals[:, 2:].sum(0) / lengths.sum()).reshape(depth, heads),

@@ -12,9 +12,9 @@ from gating_core.language.characters import (
 )
 from gating_core.language.config import ModelConfig
 from gating_core.language.corpus import LANGUAGES, Verse, read_excerpt
-from gating_core.language.generate import Written, generate, next_probabilities
+from gating_core.language.generate import Written, draw_next, generate, next_probabilities
 from gating_core.language.losses import Rows, mean_loss, row_losses, rows_of, text_losses
-from gating_core.language.model import BlockRecord, Cache, LanguageModel
+from gating_core.language.model import BlockRecord, Cache, Edit, LanguageModel
 from gating_core.language.shipped import MODELS, SEEDS, Card, load_model, shipped
 from gating_core.language.training import Recipe, Training, TrainingText
 from gating_core.language.wirings import WIRINGS, Wiring
@@ -32,6 +32,7 @@ __all__ = [
     "BlockRecord",
     "Cache",
     "Card",
+    "Edit",
     "LanguageModel",
     "ModelConfig",
     "Recipe",
@@ -43,6 +44,7 @@ __all__ = [
     "Written",
     "causal_mask",
     "decode",
+    "draw_next",
     "encode",
     "generate",
     "left_out",

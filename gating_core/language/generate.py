@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 import torch
@@ -10,7 +10,7 @@ from torch.nn import functional
 
 from gating_core.checks import check_integer, check_number
 from gating_core.language.characters import BREAK, CHARACTERS, encode
-from gating_core.language.model import Cache, LanguageModel
+from gating_core.language.model import Cache, Edit, LanguageModel
 from gating_core.randomness import generator
 
 HOTTEST = 5.0
@@ -34,6 +34,27 @@ def next_probabilities(logits: torch.Tensor, temperature: float) -> torch.Tensor
 
 
 @torch.no_grad()
+def draw_next(
+    model: LanguageModel,
+    unread: torch.Tensor,
+    cache: Cache,
+    draw: torch.Generator,
+    temperature: float,
+    strength: float = 1.0,
+    edit: Edit | None = None,
+    forbidden: Collection[int] = (),
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """(B, 1) int64 and (B, V): read ``unread`` (B, T), and draw the next character of each text.
+
+    ``cache`` holds what was read before, and is extended. Characters ``forbidden`` are never drawn.
+    """
+    logits = model(unread, strength=strength, cache=cache, edit=edit)[:, -1]
+    logits[:, list(forbidden)] = -torch.inf
+    probabilities = next_probabilities(logits, temperature)
+    return torch.multinomial(probabilities, 1, generator=draw), probabilities
+
+
+@torch.no_grad()
 def generate(
     model: LanguageModel, text: str, seed: int, temperature: float = 1.0, strength: float = 1.0
 ) -> Iterator[Written]:
@@ -48,10 +69,8 @@ def generate(
     draw, cache = generator(seed, "writing"), Cache()
     unread = encode(text)[None]
     while cache.length + unread.shape[-1] <= model.config.context:
-        logits = model(unread, strength=strength, cache=cache)[0, -1]
-        probabilities = next_probabilities(logits, temperature)
-        unread = torch.multinomial(probabilities, 1, generator=draw)[None]
+        unread, probabilities = draw_next(model, unread, cache, draw, temperature, strength)
         character = CHARACTERS[int(unread)]
         if character == BREAK:
             return
-        yield Written(character, probabilities)
+        yield Written(character, probabilities[0])

@@ -8,7 +8,7 @@ Shapes: B texts, T characters, D width, V characters that there are.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -24,6 +24,10 @@ from gating_core.randomness import normal
 SCALE = 0.05  # standard deviation of all initial matrices
 EPSILON = 1e-6
 MLP_FACTOR = 4
+
+
+# What a layer hands on, from its number (0 is the first) and its residual stream (B, T, D).
+Edit = Callable[[int, torch.Tensor], torch.Tensor]
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,17 +112,19 @@ class LanguageModel(nn.Module):
         cache: Cache | None = None,
         records: list[BlockRecord] | None = None,
         cut: Collection[int] = (),
+        edit: Edit | None = None,
     ) -> torch.Tensor:
         """(B, T, V): logits for the characters ``numbers`` (B, T) int64.
 
         ``strength`` (0 to 1) dials the gates: at 0 they are left out, bit for bit. A ``cache``
         holds what was read before, and is extended. ``records`` receive one `BlockRecord` a block.
-        The MLPs of the blocks ``cut`` (0 is the first) read no attention outputs. ``ValueError``
-        for more characters than the context holds.
+        The MLPs of the blocks ``cut`` (0 is the first) read no attention outputs. ``edit`` changes
+        the residual stream after each block. ``ValueError`` for more characters than the context
+        holds.
         """
         start = 0 if cache is None else cache.length
         stream = self.embedded(numbers, start)
-        return self.logits(self.run(stream, strength, cache, records, cut))
+        return self.logits(self.run(stream, strength, cache, records, cut, edit))
 
     @property
     def layers(self) -> list[Block]:
@@ -139,6 +145,7 @@ class LanguageModel(nn.Module):
         cache: Cache | None = None,
         records: list[BlockRecord] | None = None,
         cut: Collection[int] = (),
+        edit: Edit | None = None,
     ) -> torch.Tensor:
         """(B, T, D): the residual stream after all blocks, from embedded characters (B, T, D)."""
         if cache is not None:
@@ -155,6 +162,8 @@ class LanguageModel(nn.Module):
             )
             read = block.mlp_input(stream, own, first, layer in cut)
             stream = stream + own + block.mlp(read)
+            if edit is not None:
+                stream = edit(layer, stream)
             first = own if layer == 0 else first
             if records is not None:
                 records.append(BlockRecord(kept[0], read, stream))

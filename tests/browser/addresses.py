@@ -10,6 +10,7 @@ from ui.experts.controls import EXPERTS
 from ui.gates.controls import GATES
 from ui.landing.controls import LANDING
 from ui.manifold.controls import MANIFOLD
+from ui.steering.controls import STEERING
 
 FIRST = "landing"  # the name here of the page without a path
 
@@ -57,6 +58,12 @@ PAGES: dict[str, tuple[Controls, tuple[str, ...]]] = {
          "tab_at_work=Confidence", "tab_at_work=Wiring&gated_at=no+gate",
          "tab_at_work=Write&dial=0.5",
          "seen_head=2.3&tongue=Spanish&gated_at=G1%2C+per+head"),
+    ),
+    "Steering": (
+        STEERING,
+        ("pushed=held&steered_gate=G1%2C+per+channel", "push=-4&opening_in=Spanish",
+         "tab_steering=Features", "tab_steering=Features&dictionary=plain+top-k&after_layer=3",
+         "tab_steering=Measured"),
     ),
     "How_to_read": ({}, ()),
 }  # fmt: skip

@@ -13,8 +13,8 @@ from math import cos, sin
 from typing import Any, ClassVar
 
 from gating_core.experiments.comparison import FIRST_SETTING, STRENGTHS
+from gating_core.steering import BEGINNING
 from tests.load.session import Session, Wrong, nothing_wrong
-from ui.at_work.maps_picture import sign
 from ui.at_work.request import SINKS, SPARSE, AtWorkSelection
 from ui.claims.request import StudyRequest as ClaimRequest
 from ui.decision_boundary.controls import VIEW_KEY as BOUNDARY_VIEW
@@ -22,6 +22,7 @@ from ui.decision_boundary.names import TITLES
 from ui.decision_boundary.request import FIRST, TYPICAL
 from ui.depth.controls import QUANTITY_WORDS as QUANTITIES
 from ui.depth.controls import VIEW_KEY as DEPTH_VIEW
+from ui.drawing.characters import sign
 from ui.experts.controls import TREE_KEY
 from ui.experts.request import POSITIONS, TREE
 from ui.gates.controls import VIEW_KEY as GATES_VIEW
@@ -30,6 +31,7 @@ from ui.landing.controls import LEFT_MODELS
 from ui.landing.controls import VIEW_KEY as LANDING_VIEW
 from ui.manifold.parts import VIEW_KEY as MANIFOLD_VIEW
 from ui.manifold.request import ManifoldRequest
+from ui.steering.request import STEER
 
 STEP = re.compile(r"Step (\d+)\b")
 CLAIM = ClaimRequest().claim
@@ -248,6 +250,34 @@ class AtWork(Request):
     def numbers(self, session: Session) -> object:
         figures = [node.message.spec for node in session.page.all("plotly_chart")]
         return session.page.texts, figures
+
+
+@dataclass(frozen=True)
+class Steering(Request):
+    beginning: str = ""  # empty: the page's own
+    tab: str = STEER
+    address: ClassVar[str] = "Steering"
+
+    def parameters(self) -> dict[str, Any]:
+        return {"tab_steering": self.tab, "opening": self.beginning or None}
+
+    def shown_instead(self, session: Session) -> str:
+        if self.tab != STEER:
+            return ""
+        bold = f"<b>{self.beginning or BEGINNING}</b>"
+        texts = [node.message.body for node in session.page.all("html")
+                 if "gc-text" in node.message.body]  # fmt: skip
+        return "" if len(texts) == 2 and all(bold in text for text in texts) else f"{texts}"
+
+    def unfinished(self, session: Session) -> str:
+        """Why the texts are not complete; an empty text once they are."""
+        whole = any(text.startswith("With the push") for text in session.page.texts)
+        return "" if whole else "the texts are being written"
+
+    def numbers(self, session: Session) -> object:
+        if self.tab == STEER and self.unfinished(session):
+            return DOTS
+        return [node.message.spec for node in session.page.all("plotly_chart")]
 
 
 @dataclass(frozen=True)

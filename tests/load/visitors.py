@@ -8,6 +8,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from gating_core.claims import CLAIMS
 from gating_core.experiments.comparison import LIMITS, STRENGTHS
@@ -26,6 +27,7 @@ from tests.load.requests import (
     Ledger,
     Manifold,
     Request,
+    Steering,
     Table,
     is_queued,
     is_stopped,
@@ -45,6 +47,7 @@ from ui.landing.controls import OFFERED_TASKS
 from ui.landing.controls import VIEW_KEY as LANDING_VIEW
 from ui.manifold.parts import VIEW_KEY as MANIFOLD_VIEW
 from ui.manifold.request import ManifoldRequest
+from ui.steering.request import FEATURES, MEASURED
 
 PAUSE_SECONDS = (1.0, 4.0)
 ERROR_CHARACTERS = 2000  # of an error
@@ -167,6 +170,10 @@ class Looker(Visitor):
         async with Session(self.url, at_work.address, at_work.link) as session:
             await self.view("to At work", session.open(at_work.wrong), at_work, session)
             await self._at_work(session, at_work)
+        steering = Steering()
+        async with Session(self.url, steering.address, steering.link) as session:
+            await self.view("to Steering", session.open(steering.wrong), steering, session)
+            await self._at_steering(session, steering)
         manifold = Manifold(self._another(manifold.request))
         async with Session(self.url, manifold.address, manifold.link) as session:
             await self.step("own model by link", session.open(manifold.wrong))
@@ -248,6 +255,20 @@ class Looker(Visitor):
                 request = replace(request, text=f"Visitor {self._word()}")
                 done = session.change(request.wrong, typed=request.text)
                 await self.view("At work: text", done, request, session)
+
+    async def _at_steering(self, session: Session, request: Steering) -> None:
+        for _ in range(FEW):
+            request = replace(request, beginning=f"Visitor {self._word()}")
+            done = session.change(request.wrong, opening=request.beginning)
+            await self.step("Steering: text", done)
+            wait = partial(request.unfinished, session)
+            await session.until(wait, GIVE_UP_SECONDS)
+            self.ledger.compare(request, session)
+        for tab in (FEATURES, MEASURED):
+            request = replace(request, tab=tab)
+            done = session.change(request.wrong, tab_steering=tab)
+            await self.step(f"Steering: {tab}", done)
+            self.ledger.compare(replace(request, beginning=""), session)
 
     def _word(self) -> str:
         """A word that hardly another visitor types."""

@@ -1,9 +1,11 @@
 """Open a page by its link, find a component on it, and send messages as that component."""
 
+import base64
 import json
 import re
 from pathlib import Path
 
+import numpy as np
 from streamlit.components.v2.bidi_component.main import _make_trigger_id
 from streamlit.testing.v1 import AppTest
 
@@ -27,6 +29,18 @@ def component(app: AppTest, key: str):
     """The component called ``key``, or ``None``."""
     found = [c for c in app.get("bidi_component") if c.proto.id.endswith(f"-{key}")]
     return found[0] if found else None
+
+
+def figure(app: AppTest, key: str) -> dict:
+    """The chart whose key ends like this, as Plotly gets it."""
+    (spec,) = [c.proto.spec for c in app.get("plotly_chart") if c.proto.id.endswith(key)]
+    return json.loads(spec)
+
+
+def numbers(packed: dict) -> np.ndarray:
+    """Numbers as Plotly packs them."""
+    flat = np.frombuffer(base64.b64decode(packed["bdata"]), packed["dtype"])
+    return flat.reshape([int(size) for size in str(packed.get("shape", flat.size)).split(",")])
 
 
 def report(app: AppTest, key: str, event: str, *values: object) -> AppTest:

@@ -7,11 +7,12 @@ import streamlit as st
 from ui.at_work import confidence_picture, confidence_words, measured
 from ui.at_work.controls import MODEL, draw_front, resolved
 from ui.at_work.parts import draw_csv, draw_explanation, draw_figure
-from ui.at_work.request import TITLES, UNGATED, AtWorkSelection
-from ui.at_work.titled import titled
+from ui.at_work.request import AtWorkSelection
 from ui.common.control_table import read
+from ui.common.language_models import TITLES, UNGATED
 from ui.common.lessons import section
 from ui.drawing.reliability import reliability_chart
+from ui.drawing.titled import titled
 
 
 def draw_confidence() -> None:

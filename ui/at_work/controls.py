@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -17,12 +15,10 @@ from ui.at_work.rank_words import LEAST, MOST
 from ui.at_work.request import (
     ALL_HEADS,
     CONFIDENCE,
-    GATES,
     LANGUAGE_MODEL,
     RANK,
     SINKS,
     SPARSE,
-    TONGUES,
     TOY,
     WIRING,
     WRITE,
@@ -32,9 +28,11 @@ from ui.at_work.request import (
     verses,
 )
 from ui.common.control_table import Controls, read, table
-from ui.common.controls import Choice, Control, Number, Tabs, Where
-from ui.common.front import front_columns
+from ui.common.controls import Choice, Control, Number, Tabs
+from ui.common.front import front_rows
+from ui.common.language_models import GATES, TONGUES
 from ui.common.lessons import section
+from ui.common.link_controls import Typed
 from ui.limits import READ_CHARACTERS, TOY_SEEDS, WRITE_TEMPERATURE
 
 STYLE = Path(__file__).with_name("at_work.css")
@@ -42,26 +40,6 @@ TABS = (SINKS, RANK, SPARSE, CONFIDENCE, WIRING, WRITE)  # as in ui/at_work/sect
 DRAWS = (0, 9999)
 SHAPE = MODELS[AtWorkSelection.name]
 HEADS = names(SHAPE.depth, SHAPE.heads)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Typed(Control):
-    """A text of at most ``most`` characters; empty by default."""
-
-    most: int
-    placeholder: str
-
-    @property
-    def wanted(self) -> str:
-        return f"a text of at most {self.most} characters"
-
-    def parse(self, text: str) -> str | None:
-        return text if len(text) <= self.most else None
-
-    def widget(self, where: Where, **more: Any) -> Any:
-        return where.text_input(
-            self.label, max_chars=self.most, placeholder=self.placeholder, **more
-        )
 
 
 MODEL = table(
@@ -90,13 +68,14 @@ RANK_CONTROLS = table(
     Choice("ranked_head", "Head", words=(MOST, LEAST, *HEADS), default=MOST, shape="selectbox",
         help=section("at_work", "ranked_head")),
 )  # fmt: skip
+DRAW = Number("draw", "Seed of the text", default=WriteSelection.draw, within=DRAWS, step=1,
+              shape="box", help=section("at_work", "draw"))  # fmt: skip
 WRITE_CONTROLS = table(
     Number("heat", "Temperature", field="temperature", within=WRITE_TEMPERATURE, step=0.1,
         shape="box", help=section("at_work", "heat")),
     Number("dial", "Gate strength λ", field="strength", within=(0.0, 1.0), step=0.1,
         help=section("at_work", "dial")),
-    Number("draw", "Seed of the text", within=DRAWS, step=1, shape="box",
-        help=section("at_work", "draw")),
+    DRAW,
     of=WriteSelection(),
 )  # fmt: skip
 PAGE = table(Tabs("tab_at_work", words=TABS, default=TABS[0]))
@@ -112,7 +91,7 @@ WIDTHS = {
 def front(controls: Sequence[Control]) -> list[DeltaGenerator]:
     """Return the columns of ``controls`` in the row above the picture."""
     st.html(STYLE)
-    return front_columns([WIDTHS[control.key] for control in controls], align="bottom")
+    return front_rows([[WIDTHS[control.key] for control in controls]])[0]
 
 
 def draw_front(controls: Sequence[Control]) -> None:

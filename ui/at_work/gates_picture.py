@@ -13,20 +13,13 @@ import plotly.graph_objects as go
 
 from gating_core.at_work import SHUT
 from gating_core.language import CHARACTERS
-from ui.at_work.maps_picture import sign
 from ui.drawing import palette
+from ui.drawing.characters import sign
 from ui.drawing.panels import subplot, subplot_title
+from ui.drawing.titled import TITLE
 
 STRIP_PIXELS = 205
 HALF_PIXELS = 195
-TITLE = {
-    "x": 0,
-    "xref": "paper",
-    "y": 1,
-    "yref": "container",
-    "yanchor": "top",
-    "pad": {"t": 4},
-}  # of a figure: above its axes
 SEEN_OFTEN = 100  # times that a character must be read to be drawn
 DASHES = ("solid", "dash", "dot", "dashdot")
 

@@ -10,9 +10,9 @@ from gating_core.at_work import SHUT
 from gating_core.language import CHARACTERS
 from gating_core.training import mean_interval
 from ui.at_work.gates_picture import openers
-from ui.at_work.maps_picture import sign
-from ui.at_work.request import TITLES
+from ui.common.language_models import TITLES
 from ui.common.words import percent, plus_minus
+from ui.drawing.characters import sign
 from ui.foreign import as_code
 
 MANY, FEW = 0.5, 0.1  # shares of shut gates from which on gates are sparse, and are not

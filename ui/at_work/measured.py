@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
@@ -24,16 +23,16 @@ from gating_core.at_work import (
     write_on,
 )
 from gating_core.language import LanguageModel, load_model
-from ui.at_work.request import TITLES, UNGATED, Model
+from ui.at_work.request import Model
+from ui.common.language_models import TITLES, UNGATED
 from ui.limits import LOADED_MODELS, READINGS_BYTES
-from ui.work import jobs, pool
+from ui.work import jobs, pool, writing
 from ui.work.cache import NUMBERS_CACHE, Cache, cached
 from ui.work.job import Job, QueuePosition, State
-from ui.work.shared import shared_stream, stream_together
+from ui.work.shared import stream_together
 
 TOY, WRITING = "toy_training", "writing"
 READINGS_CACHE = Cache(READINGS_BYTES)  # what is typed displaces nothing else
-PACE_SECONDS = 0.03  # between two characters, so that they can be read as they come
 
 
 @st.cache_resource(show_spinner=False)
@@ -115,21 +114,4 @@ def _train(request: ToyRequest) -> Iterator[ToyRun | QueuePosition]:
 
 def written(request: WriteRequest) -> Job:
     """Return the job that writes: a new one, unless this text is written or was stopped."""
-    job = jobs.current(WRITING)
-    again = jobs.clicked_again(WRITING)
-    if job is not None and job.about == request and not again:
-        return job
-    key = WRITING, request
-    if key in (found := NUMBERS_CACHE.find([key])):
-        return jobs.have(WRITING, list(found[key]), about=request)
-    return jobs.start(WRITING, lambda: _write(request), about=request)
-
-
-def _write(request: WriteRequest) -> Iterator[Any]:
-    text = ""
-    for item in shared_stream(write_on, request):
-        yield item
-        if isinstance(item, str):
-            text += item
-            time.sleep(PACE_SECONDS)
-    NUMBERS_CACHE.put((WRITING, request), text)
+    return writing.written(WRITING, write_on, request)

@@ -9,9 +9,9 @@ from ui.at_work import measured, rank_picture, rank_words
 from ui.at_work.controls import MODEL, RANK_CONTROLS, draw_front, resolved
 from ui.at_work.parts import draw_csv, draw_explanation, draw_figure
 from ui.at_work.request import AtWorkSelection
-from ui.at_work.titled import titled
 from ui.common.control_table import read
 from ui.common.lessons import section
+from ui.drawing.titled import titled
 
 
 def draw_rank() -> None:

@@ -9,9 +9,10 @@ from ui.at_work import measured, sinks_picture, sinks_words
 from ui.at_work.controls import COMMON, SINK_CONTROLS, front, resolved
 from ui.at_work.maps_picture import map_chart
 from ui.at_work.parts import draw_csv, draw_explanation, draw_figure
-from ui.at_work.request import ALL_HEADS, TITLES, TOY, UNGATED, AtWorkSelection
+from ui.at_work.request import ALL_HEADS, TOY, AtWorkSelection
 from ui.at_work.toy_section import draw_toy
 from ui.common.control_table import read
+from ui.common.language_models import TITLES, UNGATED
 from ui.common.lessons import section
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from gating_core.at_work import EPSILON, Reading
 from gating_core.training import mean_interval
-from ui.at_work.request import TITLES
+from ui.common.language_models import TITLES
 from ui.common.words import percent
 
 

@@ -12,8 +12,8 @@ import plotly.graph_objects as go
 
 from gating_core.at_work import ToyRun
 from gating_core.training import mean_interval
-from ui.at_work.maps_picture import BREAK_SIGN
 from ui.drawing import palette
+from ui.drawing.characters import BREAK_SIGN
 from ui.drawing.panels import QUIET
 
 HEIGHT_PIXELS = 400

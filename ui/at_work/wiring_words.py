@@ -13,8 +13,8 @@ from gating_core.at_work import PairedDifference, StepTime
 from gating_core.language import WIRINGS
 from gating_core.training import mean_interval
 from ui.at_work.confidence_words import LEAST_SEEDS, LOWER, TABLE, TOO_FEW, difference_text, word
-from ui.at_work.request import TITLES
 from ui.at_work.wiring_picture import label
+from ui.common.language_models import TITLES
 from ui.common.words import figures, plus_minus
 
 MARGIN = TABLE["loss"].margin

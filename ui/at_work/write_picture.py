@@ -9,21 +9,14 @@ import numpy as np
 import plotly.graph_objects as go
 
 from gating_core.at_work import STRENGTHS
-from gating_core.language import CHARACTERS
 from gating_core.training import mean_interval
-from ui.at_work.maps_picture import sign
 from ui.drawing import palette
+from ui.drawing.characters import named
 
 HEIGHT_PIXELS = 190
 SHOWN = 14  # characters, the most probable first
-END_SIGN = "end"
 GREY = palette.SIDE_COLOURS["left"]
 COLOUR = palette.SIDE_COLOURS["right"]
-
-
-def named(number: int) -> str:
-    """Return a character as it is drawn; the break ends a text."""
-    return sign(CHARACTERS[number]) if number else END_SIGN
 
 
 def next_chart(probabilities: np.ndarray, full: np.ndarray, strength: float) -> go.Figure:

@@ -7,10 +7,11 @@ import streamlit as st
 
 from gating_core.at_work import WriteRequest, probabilities_after
 from ui.at_work import measured, write_picture, write_words
-from ui.at_work.controls import DRAWS, MODEL, TEXT, WRITE_CONTROLS, draw_front, resolved
+from ui.at_work.controls import DRAW, MODEL, TEXT, WRITE_CONTROLS, draw_front, resolved
 from ui.at_work.parts import draw_csv, draw_explanation, draw_figure
-from ui.at_work.request import UNGATED, AtWorkSelection, WriteSelection
+from ui.at_work.request import AtWorkSelection, WriteSelection
 from ui.common.control_table import read
+from ui.common.language_models import UNGATED
 from ui.common.lessons import section
 from ui.limits import READ_CHARACTERS
 from ui.work import jobs
@@ -56,7 +57,7 @@ def _draw_writing(request: WriteRequest) -> None:
                share=lambda items: len(items) / room)  # fmt: skip
     with st.container(horizontal=True):
         st.button("Write another", icon=":material/refresh:", key="write_another",
-                  on_click=_another)  # fmt: skip
+                  on_click=DRAW.move_on)  # fmt: skip
         if job.needs_click:
             jobs.draw_again(measured.WRITING, "Write again", "play_arrow", "write_again")
 
@@ -85,9 +86,3 @@ def _losses(name: str, seeds: list[int]) -> np.ndarray:
     sums, counts = (measured.over_seeds(name, f"strengths.{part}", seeds)
                     for part in ("sums", "counts"))  # fmt: skip
     return write_picture.losses(sums, counts)
-
-
-def _another() -> None:
-    draw = WRITE_CONTROLS["draw"]
-    low, high = DRAWS
-    draw.set(low + (draw.value + 1 - low) % (high + 1 - low))

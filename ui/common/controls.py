@@ -241,6 +241,11 @@ class Number(Control):
     def texts(self, value: Any) -> list[str]:
         return [text.removesuffix(".0") for text in super().texts(value)]
 
+    def move_on(self) -> None:
+        """Set it to the next whole number, after the last to the first; for callbacks only."""
+        low, high = self.within
+        self.set(low + (self.value + 1 - low) % (high + 1 - low))
+
     def widget(self, where: Where, **more: Any) -> Any:
         draw = where.slider if self.shape == "slider" else where.number_input
         return draw(self.label, *self.within, self.raw(self.default), self.step, **more)

@@ -49,3 +49,23 @@ class GridPoint(Control):
 
     def widget(self, where: Where, **more: Any) -> Any:
         raise NotImplementedError("a grid point is chosen in a picture")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Typed(Control):
+    """A text of at most ``most`` characters; empty by default."""
+
+    most: int
+    placeholder: str
+
+    @property
+    def wanted(self) -> str:
+        return f"a text of at most {self.most} characters"
+
+    def parse(self, text: str) -> str | None:
+        return text if len(text) <= self.most else None
+
+    def widget(self, where: Where, **more: Any) -> Any:
+        return where.text_input(
+            self.label, max_chars=self.most, placeholder=self.placeholder, **more
+        )

@@ -1,9 +1,7 @@
 """Does the page At work show shipped models at once, read what is typed, and say what is so?"""
 
-import base64
 import csv
 import io
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +9,8 @@ import pytest
 
 from gating_core.at_work import STRENGTHS, ToyRequest, WriteRequest, load_toy, read_text, train_toy
 from gating_core.language import generate, load_model
-from tests.ui.opening import mistakes, notes, open_page
+from tests.ui import opening
+from tests.ui.opening import mistakes, notes, numbers, open_page
 from ui.at_work import (
     gates_picture,
     gates_words,
@@ -54,17 +53,7 @@ def gates():
 
 
 def figure(app, name):
-    (spec,) = [
-        c.proto.spec for c in app.get("plotly_chart") if c.proto.id.endswith(f"at_work_{name}")
-    ]
-    return json.loads(spec)
-
-
-def array(data):
-    """Numbers as Plotly packs them."""
-    kept = np.frombuffer(base64.b64decode(data["bdata"]), data["dtype"])
-    shape = [int(size) for size in str(data.get("shape", kept.size)).split(",")]
-    return kept.reshape(shape)
+    return opening.figure(app, f"at_work_{name}")
 
 
 def plain(text):
@@ -113,7 +102,7 @@ def test_what_is_typed_is_read_and_named_where_it_is_unknown():
     assert "`€`" in note
     opened = read_text(load_model(*FIRST.model)[0], "¿Qué ?").opened
     drawn = figure(app, "strip")["data"][0]
-    np.testing.assert_allclose(array(drawn["z"]), opened.reshape(-1, 8 - 1), rtol=1e-6)
+    np.testing.assert_allclose(numbers(drawn["z"]), opened.reshape(-1, 8 - 1), rtol=1e-6)
     assert figure(app, "strip")["layout"]["xaxis"]["ticktext"] == ["¶", *"¿Qué", "␣", "?"]
 
 
@@ -141,7 +130,7 @@ def test_it_opens_with_the_maps_of_both_models(sinks):
     for trace, model in zip(drawn["data"], (("none", 0), FIRST.model), strict=True):
         weights = read_text(load_model(*model)[0], FIRST.text).weights
         picture, step = maps_picture.tiled(weights)
-        np.testing.assert_array_equal(array(trace["z"]), picture)
+        np.testing.assert_array_equal(numbers(trace["z"]), picture)
         size = len(FIRST.text) + 1
         tile = picture[step : step + size, 2 * step : 2 * step + size]
         np.testing.assert_allclose(tile[np.tri(size) > 0] / 1000, weights[1, 2][np.tri(size) > 0],
@@ -156,7 +145,7 @@ def test_one_head_has_its_characters_beside_it():
     axis = figure(app, "maps")["layout"]["yaxis"]
     assert axis["showticklabels"]
     assert axis["ticktext"][:4] == ["¶", *"The"]
-    assert array(figure(app, "maps")["data"][0]["z"]).shape == (len(FIRST.text) + 1,) * 2
+    assert numbers(figure(app, "maps")["data"][0]["z"]).shape == (len(FIRST.text) + 1,) * 2
 
 
 def test_the_sentence_follows_from_the_numbers(sinks):
@@ -203,7 +192,7 @@ def test_the_shipped_toy_is_shown_at_once():
     run = load_toy()
     lines = [trace for trace in figure(app, "toy_training")["data"] if trace.get("name")]
     assert len(lines) == 4
-    np.testing.assert_allclose(array(lines[0]["y"]), 100 * run.sink[:, 0].mean(-1), rtol=1e-5)
+    np.testing.assert_allclose(numbers(lines[0]["y"]), 100 * run.sink[:, 0].mean(-1), rtol=1e-5)
     assert f"{run.steps[-1]} steps" in sentence(app, "**The toy has")
     rows = read(csv_text(toy_words.toy_csv(run)))
     assert len(rows) == 1 + run.sink.size
@@ -219,7 +208,7 @@ def test_other_seeds_are_trained_in_a_job(monkeypatch):
     assert not app.exception
     *_, run = train_toy(replace(FEW, seeds=(7, 9)))
     lines = [trace for trace in figure(app, "toy_training")["data"] if trace.get("name")]
-    np.testing.assert_allclose(array(lines[0]["y"]), 100 * run.sink[:, 0].mean(-1), rtol=1e-4)
+    np.testing.assert_allclose(numbers(lines[0]["y"]), 100 * run.sink[:, 0].mean(-1), rtol=1e-4)
 
 
 def test_the_toy_sentence_speaks_of_change_beyond_the_intervals_only():
@@ -244,9 +233,9 @@ def test_gates_are_drawn_and_counted(gates):
     arrays = measured.table()[FIRST.model]
     lines = figure(gates, "histogram")["data"]
     assert len(lines) == 16
-    assert array(lines[0]["y"])[:-1].sum() == pytest.approx(100)
+    assert numbers(lines[0]["y"])[:-1].sum() == pytest.approx(100)
     assert "of their values are below 0.1" in sentence(gates, "**The gates are")
-    drawn = array(figure(gates, "openers")["data"][0]["z"])
+    drawn = numbers(figure(gates, "openers")["data"][0]["z"])
     assert drawn.shape == (16, len(gates_picture.often(arrays["gates.counts"])))
     rows = read(csv_text(gates_words.gates_csv(measured.table())))
     assert len(rows) == 1 + 16 * sum("gates.shut" in of for of in measured.table().values())
@@ -290,11 +279,11 @@ def test_a_model_writes_what_the_link_says():
     sums, counts = (measured.table()[FIRST.model][f"strengths.{x}"] for x in ("sums", "counts"))
     if len(measured.seeds(FIRST.name)) == 1:
         assert f"**{sums[5].sum() / counts.sum():.3f} nats" in losses
-    drawn = array(figure(app, "losses")["data"][-1]["y"])
+    drawn = numbers(figure(app, "losses")["data"][-1]["y"])
     assert len(drawn) == len(STRENGTHS)
     first, second = figure(app, "next")["data"]
     assert first["name"] == "λ = 0.5"
-    assert len(array(first["y"])) == len(array(second["y"]))
+    assert len(numbers(first["y"])) == len(numbers(second["y"]))
 
 
 def test_a_request_has_what_the_model_can_read():

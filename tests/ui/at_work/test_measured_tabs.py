@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +9,7 @@ import pytest
 
 from gating_core.at_work import QUANTITIES, PairedDifference, StepTime
 from gating_core.language import WIRINGS
+from tests.ui import opening
 from tests.ui.opening import open_page
 from ui.at_work import (
     confidence_picture,
@@ -30,10 +30,7 @@ L, H, D = 2, 2, 4
 
 
 def figure(app, name):
-    (spec,) = [
-        c.proto.spec for c in app.get("plotly_chart") if c.proto.id.endswith(f"at_work_{name}")
-    ]
-    return json.loads(spec)
+    return opening.figure(app, f"at_work_{name}")
 
 
 def read(text):

@@ -68,6 +68,10 @@ GOOD = {
     "typed": "In the beginning", "verse": "Genesis 35:14", "tongue": "Spanish",
     "specimen": "a toy", "seen_head": "4.4", "toy_seed": "9000", "ranked_head": "4.4",
     "heat": "2", "dial": "0.5", "draw": "9999",
+    "tab_steering": "Features", "steered_gate": "G1, per channel", "steered_seed": "2",
+    "opening": "And it came to pass", "opening_in": "Spanish", "opening_draw": "9999",
+    "after_layer": "4", "dictionary": "plain top-k", "feature": "192",
+    "push_along": "a random direction", "push": "-9.5", "pushed": "held", "steered_to": "Spanish",
 }  # fmt: skip
 BAD = {
     "beside": "somewhere", "strength": "1.5",
@@ -117,6 +121,10 @@ BAD = {
     "typed": "a" * 128, "verse": "Genesis 0:0", "tongue": "Latin",
     "specimen": "a giant", "seen_head": "5.1", "toy_seed": "9001", "ranked_head": "0.0",
     "heat": "-1", "dial": "2", "draw": "0.5",
+    "tab_steering": "steer", "steered_gate": "G2, per channel", "steered_seed": "3",
+    "opening": "a" * 61, "opening_in": "Latin", "opening_draw": "10000",
+    "after_layer": "5", "dictionary": "fat top-k", "feature": "193",
+    "push_along": "the way", "push": "-10.5", "pushed": "over", "steered_to": "Latin",
 }  # fmt: skip
 
 

@@ -1,0 +1,140 @@
+"""Which language is a text in, how many of its words are words, and what of a verse comes back?
+
+A classifier of character n-grams (scikit-learn) is trained on some of the shipped held-out verses
+and tested on the others. Words are those of all verses that models were trained on.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gating_core.language import LANGUAGES, Verse, read_excerpt
+from gating_core.language.shipped import FOLDER
+
+if TYPE_CHECKING:
+    from sklearn.pipeline import Pipeline
+
+WORDS = FOLDER / "words.tsv"
+SEEN_OFTEN = 3  # times, from which on a word counts as one
+WINDOW = 32  # characters that the classifier sees
+STRIDE = 8
+FOR_CLASSIFIER = 120  # shipped verses; the others test it and are prompts
+WORD = re.compile(r"[^\W\d_]+")
+NAME = re.compile(r"(?<=[a-zñáéíóúü,;] )[A-ZÁÉÍÓÚ][a-zñáéíóúü]{2,}")
+NUMBERS = dict(
+    one="uno", two="dos", three="tres", four="cuatro", five="cinco", six="seis", seven="siete",
+    eight="ocho", nine="nueve", ten="diez", twelve="doce", twenty="veinte", thirty="treinta",
+    forty="cuarenta", fifty="cincuenta", hundred="cien", thousand="mil",
+)  # fmt: skip
+
+
+@cache
+def classifier_verses() -> list[Verse]:
+    """The shipped verses that the classifier is trained on."""
+    return read_excerpt()[:FOR_CLASSIFIER]
+
+
+@cache
+def other_verses() -> list[Verse]:
+    """The shipped verses that the classifier has not seen."""
+    return read_excerpt()[FOR_CLASSIFIER:]
+
+
+def windows(verses: Sequence[Verse]) -> tuple[list[str], np.ndarray]:
+    """Stretches of `WINDOW` characters of verses, and (N,) which is Spanish."""
+    texts, spanish = [], []
+    for number, language in enumerate(LANGUAGES):
+        for verse in verses:
+            text = getattr(verse, language)
+            for start in range(0, max(1, len(text) - WINDOW), STRIDE):
+                texts.append(text[start : start + WINDOW])
+                spanish.append(number)
+    return texts, np.array(spanish)
+
+
+@cache
+def classifier() -> Pipeline:
+    """The classifier: tf-idf of one to four characters, and a logistic regression."""
+    # Here: scikit-learn takes a second or more to import, and a page shows what is shipped without.
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+
+    texts, spanish = windows(classifier_verses())
+    made = make_pipeline(
+        TfidfVectorizer(analyzer="char", ngram_range=(1, 4), sublinear_tf=True, min_df=2),
+        LogisticRegression(C=10.0, max_iter=300),
+    )
+    return made.fit(texts, spanish)
+
+
+def spanish_probabilities(texts: Sequence[str]) -> np.ndarray:
+    """(N,): the probability that each of ``texts`` is Spanish, from its last `WINDOW` letters."""
+    if not texts:
+        return np.zeros(0)
+    return classifier().predict_proba([text[-WINDOW:] for text in texts])[:, 1]
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """How often each word stands in the verses that models were trained on."""
+
+    english: Counter[str]
+    spanish: Counter[str]
+
+    def of(self, language: str) -> Counter[str]:
+        """The words of one language."""
+        return self.english if language == LANGUAGES[0] else self.spanish
+
+
+def count_words(texts: Sequence[str]) -> Counter[str]:
+    """How often each word, in small letters, stands in ``texts``."""
+    return Counter(word for text in texts for word in WORD.findall(text.lower()))
+
+
+@cache
+def vocabulary() -> Vocabulary:
+    """The shipped words."""
+    with WORDS.open(encoding="utf-8", newline="") as lines:
+        rows = [(word, int(en), int(es)) for word, en, es in csv.reader(lines, delimiter="\t")]
+    return Vocabulary(Counter({word: en for word, en, _ in rows if en}),
+                      Counter({word: es for word, _, es in rows if es}))  # fmt: skip
+
+
+def real_words(text: str, language: str) -> float:
+    """The share of the whole words of ``text`` that are words of ``language``; NaN without any.
+
+    The first and the last may be cut, and are left out.
+    """
+    words = WORD.findall(text.lower())[1:-1]
+    known = vocabulary().of(language)
+    return float(np.mean([word in known for word in words])) if words else float("nan")
+
+
+def names_and_numbers(text: str, language: str) -> set[str]:
+    """The names of ``text`` (words with a capital letter within a sentence) and its numbers."""
+    numbers = NUMBERS if language == LANGUAGES[0] else NUMBERS.values()
+    return set(NAME.findall(text)) | set(WORD.findall(text.lower())) & set(numbers)
+
+
+def write_words(verses: Sequence[Verse]) -> None:
+    """Write the words that stand often enough in those ``verses`` that models were trained on."""
+    trained = [verse for verse in verses if not verse.held_out]
+    english, spanish = (count_words([getattr(verse, language) for verse in trained])
+                        for language in LANGUAGES)  # fmt: skip
+    often = sorted(word for word in english | spanish
+                   if max(english[word], spanish[word]) >= SEEN_OFTEN)  # fmt: skip
+    rows = (f"{word}\t{_often(english[word])}\t{_often(spanish[word])}\n" for word in often)
+    WORDS.write_text("".join(rows), encoding="utf-8")
+
+
+def _often(count: int) -> int:
+    return count if count >= SEEN_OFTEN else 0

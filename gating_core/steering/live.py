@@ -1,0 +1,230 @@
+"""What is steered and looked at while somebody waits: requests of plain values, results of arrays.
+
+Shapes: L layers, H heads, M features, T characters, V characters that there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import torch
+
+from gating_core.checks import check_choice, check_integer, check_number
+from gating_core.language import LanguageModel, Rows, decode, encode, load_model, rows_of
+from gating_core.randomness import generator
+from gating_core.steering.attribution import direct_attribution
+from gating_core.steering.experiment import MODES, WRITTEN
+from gating_core.steering.judge import other_verses, spanish_probabilities
+from gating_core.steering.shipped import (
+    KINDS,
+    Dictionaries,
+    excerpt_texts,
+    load_dictionaries,
+    texts_of,
+)
+from gating_core.steering.steer import Steering, write_steered
+from gating_core.steering.streams import streams, trailing_means
+
+ALONG = ("feature", "means", "random")  # directions
+STRONGEST_PUSH = 10.0
+EFFECT_VERSES = 8  # in each language
+
+
+@dataclass(frozen=True)
+class DirectionRequest:
+    """A direction of the residual stream after one layer of a shipped model."""
+
+    name: str = "none"  # of the model
+    model_seed: int = 0
+    layer: int = 0  # 0 is the first
+    along: str = "feature"  # one of ALONG
+    kind: str = "means"  # of dictionary
+    feature: int = 0  # of it, where ``along`` is "feature"
+
+    def __post_init__(self) -> None:
+        check_choice("along", self.along, ALONG)
+        check_choice("kind", self.kind, KINDS)
+
+
+@dataclass(frozen=True)
+class SteerRequest:
+    """What is written, and how it is steered."""
+
+    direction: DirectionRequest
+    text: str  # the beginning
+    push: float = 4.0  # in lengths of the difference of the languages' means; may be negative
+    mode: str = "released"  # one of MODES
+    draw: int = 0  # the seed of the characters
+    temperature: float = 0.7
+
+    def __post_init__(self) -> None:
+        check_choice("mode", self.mode, MODES)
+        check_number("push", self.push, -STRONGEST_PUSH, STRONGEST_PUSH)
+
+
+@lru_cache(maxsize=8)
+def specimen(name: str, seed: int) -> tuple[LanguageModel, Dictionaries]:
+    """A shipped model and its dictionaries; ``ValueError`` where there are none."""
+    return load_model(name, seed)[0], load_dictionaries(name, seed)
+
+
+def unit_direction(request: DirectionRequest) -> torch.Tensor:
+    """(D,) float32 of length one; ``ValueError`` for layers and features that there are not.
+
+    The difference of means points from English to Spanish.
+    """
+    model, dictionaries = specimen(request.name, request.model_seed)
+    check_integer("layer", request.layer, 0, model.config.depth - 1)
+    if request.along == "means":
+        chosen = dictionaries.gap[request.layer]
+    elif request.along == "random":
+        draw = generator(request.feature, f"direction after layer {request.layer}")
+        chosen = torch.randn(model.config.width, generator=draw)
+    else:
+        check_choice("kind", request.kind, dictionaries.kinds)
+        rows = dictionaries.kinds[request.kind].dictionary.directions[request.layer]
+        check_integer("feature", request.feature, 0, len(rows) - 1)
+        chosen = rows[request.feature]
+    return torch.nn.functional.normalize(chosen, dim=-1)
+
+
+def write_both(request: SteerRequest) -> Iterator[tuple[str, str]]:
+    """Characters without and with steering, from the same random numbers, `WRITTEN` of each."""
+    model, dictionaries = specimen(request.direction.name, request.direction.model_seed)
+    step = request.push * dictionaries.gap[request.direction.layer].norm()
+    steering = Steering(
+        request.direction.layer, step * unit_direction(request.direction), MODES[request.mode]
+    )
+    prompt = encode(request.text)[None]
+    both = zip(
+        range(WRITTEN),
+        write_steered(model, prompt, None, request.draw, request.temperature),
+        write_steered(model, prompt, steering, request.draw, request.temperature),
+        strict=False,
+    )
+    for _, plain, steered in both:
+        yield decode(plain), decode(steered)
+
+
+@dataclass(frozen=True)
+class Step:
+    """A character without and one with steering, and how Spanish the texts are that end there."""
+
+    plain: str
+    steered: str
+    spanish: tuple[float, float]  # probabilities that the classifier gives to the last `WINDOW`
+
+
+def write_judged(request: SteerRequest) -> Iterator[Step]:
+    """Write as `write_both` does, and judge every text, its beginning included, as it grows."""
+    texts = [request.text, request.text]
+    for plain, steered in write_both(request):
+        texts = [texts[0] + plain, texts[1] + steered]
+        first, second = map(float, spanish_probabilities(texts))
+        yield Step(plain, steered, (first, second))
+
+
+@dataclass(frozen=True, eq=False)
+class Passage:
+    """A shipped verse, and how strongly a feature fires at each of its characters."""
+
+    text: str  # T characters
+    values: np.ndarray  # (T,); of means: from the 16th character on, zero before
+
+
+@torch.no_grad()
+def passages(request: DirectionRequest) -> list[Passage]:
+    """The passages where a feature is strongest, the strongest first."""
+    model, dictionaries = specimen(request.name, request.model_seed)
+    trained = dictionaries.kinds[request.kind]
+    texts, _ = excerpt_texts()
+    chosen = [int(row) for row in trained.statistics.texts[request.layer][request.feature]]
+    shown = [texts[row] for row in chosen if row >= 0]
+    if not shown:
+        return []
+    of = streams(model, shown, skipped=1)
+    of = trailing_means(of) if request.kind == "means" else of
+    features = trained.dictionary.layer(request.layer).encode(of.states[request.layer])
+    results = []
+    for row, text in enumerate(shown):
+        values, mine = np.zeros(len(text), np.float32), of.texts == row
+        values[of.places[mine].numpy() - 1] = features[mine, request.feature].numpy()
+        read = model.config.context - 1
+        results.append(Passage(text[:read], values[:read]))
+    return results
+
+
+LETTERS = 2  # at the end of what is read
+
+
+@lru_cache(maxsize=32)
+def letter_shares(name: str, model_seed: int, kind: str, layer: int) -> np.ndarray:
+    """(M,): how many of a feature's strongest places end in the same `LETTERS`, as a share.
+
+    1 for a feature that answers to one pair of letters; NaN for one that never fires.
+    """
+    statistics = specimen(name, model_seed)[1].kinds[kind].statistics
+    texts, _ = excerpt_texts()
+    shares = []
+    for chosen, places in zip(statistics.texts[layer], statistics.places[layer], strict=True):
+        ends = [texts[row][max(0, place - LETTERS) : place]
+                for row, place in zip(chosen, places, strict=True) if row >= 0]  # fmt: skip
+        shares.append(max(map(ends.count, ends)) / len(ends) if ends else np.nan)
+    return np.array(shares)
+
+
+@dataclass(frozen=True, eq=False)
+class WrittenAlong:
+    """What each part writes along a direction, Spanish less English, on average."""
+
+    embedding: float
+    heads: np.ndarray  # (L, H)
+    mlps: np.ndarray  # (L,)
+    total: float  # of the residual stream itself
+    rest: float  # the largest difference between sum and total, over all characters
+
+
+@torch.no_grad()
+def written_along(request: DirectionRequest) -> WrittenAlong:
+    """Take the difference of the two languages along a direction apart, on held-out verses."""
+    model, _ = specimen(request.name, request.model_seed)
+    rows, spanish = _effect_rows(model)
+    exact = deepcopy(model).double()  # the model itself is shared by all visitors
+    parts = direct_attribution(exact, rows.read, request.layer, unit_direction(request).double())
+
+    def gap(values: torch.Tensor) -> torch.Tensor:
+        sides = [(values * use).sum((-1, -2)) / use.sum() for use in
+                 (rows.counted & ~spanish[:, None], rows.counted & spanish[:, None])]  # fmt: skip
+        return sides[1] - sides[0]
+
+    rest = (parts.sum - parts.total)[rows.counted].abs().max()
+    return WrittenAlong(float(gap(parts.embedding)), gap(parts.heads).numpy(),
+                        gap(parts.mlps).numpy(), float(gap(parts.total)), float(rest))  # fmt: skip
+
+
+@torch.no_grad()
+def effect_on_next(request: DirectionRequest, push: float) -> np.ndarray:
+    """(V,): how much likelier each character is next when pushed, on average on held-out verses.
+
+    ``push`` is in lengths of the difference of the languages' means; probabilities, not logits.
+    """
+    check_number("push", push, -STRONGEST_PUSH, STRONGEST_PUSH)
+    model, dictionaries = specimen(request.name, request.model_seed)
+    rows, _ = _effect_rows(model)
+    step = push * dictionaries.gap[request.layer].norm()
+    steering = Steering(request.layer, step * unit_direction(request))
+    plain, pushed = (
+        model(rows.read, edit=edit).softmax(-1)[rows.counted].mean(0)
+        for edit in (None, steering.edit(0))
+    )
+    return (pushed - plain).numpy()
+
+
+def _effect_rows(model: LanguageModel) -> tuple[Rows, torch.Tensor]:
+    """Some verses as rows, and (B,) which are Spanish."""
+    texts, spanish = texts_of(other_verses()[:EFFECT_VERSES])
+    return rows_of(texts, model.config.context), torch.tensor(spanish)

@@ -1,0 +1,59 @@
+"""The shipped outcomes of steering, of every model that has dictionaries."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from gating_core.export.weights import tensor_file, tensors_and_metadata
+from gating_core.language import load_model
+from gating_core.language.shipped import FOLDER
+from gating_core.steering.experiment import run_experiment
+from gating_core.steering.shipped import load_dictionaries, shipped_dictionaries
+
+MEASURED = FOLDER / "steering.safetensors"
+Model = tuple[str, int]  # name and seed
+Arrays = dict[str, np.ndarray]
+
+
+def measure_steering() -> Iterator[Model]:
+    """Run the experiment for every model that lacks it, and write after each."""
+    known = load_steering() if MEASURED.exists() else {}
+    missing = [model for model in shipped_dictionaries() if model not in known]
+    with ProcessPoolExecutor(os.cpu_count(), max_tasks_per_child=1) as pool:
+        for model, arrays in zip(missing, pool.map(_measure, missing), strict=True):
+            known[model] = arrays
+            save_steering(known)
+            yield model
+
+
+def _measure(model: Model) -> Arrays:
+    torch.set_num_threads(1)
+    *_, (_, arrays) = run_experiment(load_model(*model)[0], load_dictionaries(*model))
+    return arrays
+
+
+def save_steering(measured: dict[Model, Arrays], path: Path = MEASURED) -> None:
+    """Write what `load_steering` reads, in half precision."""
+    tensors = {f"{name}-{seed}/{key}": array.astype(np.float16)
+               for (name, seed), arrays in measured.items()
+               for key, array in arrays.items()}  # fmt: skip
+    path.write_bytes(tensor_file(tensors, {"models": list(measured)}))
+
+
+def load_steering(path: Path = MEASURED) -> dict[Model, Arrays]:
+    """The outcomes of each model, by name of the array."""
+    tensors, about = tensors_and_metadata(path.read_bytes())
+    measured = {}
+    for name, seed in about["models"]:
+        start = f"{name}-{seed}/"
+        mine = {key: array for key, array in tensors.items() if key.startswith(start)}
+        measured[name, seed] = {
+            key.removeprefix(start): array.astype(np.float32) for key, array in mine.items()
+        }
+    return measured

@@ -1,0 +1,175 @@
+"""The shipped dictionaries of some language models, a file a model, and how they are made."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from gating_core.export.weights import tensor_file, tensors_and_metadata
+from gating_core.language import LANGUAGES, SEEDS, LanguageModel, Verse, load_model, read_excerpt
+from gating_core.language.corpus import CORPUS, read_verses
+from gating_core.language.shipped import FOLDER
+from gating_core.steering.dictionary import (
+    NESTED,
+    PLAIN,
+    Dictionary,
+    DictionaryCard,
+    DictionaryRecipe,
+    describe,
+    dictionary_of,
+    finish,
+    train_dictionary,
+)
+from gating_core.steering.features import FeatureStatistics, language_gap, statistics
+from gating_core.steering.judge import write_words
+from gating_core.steering.streams import Streams, streams, trailing_means
+
+STEERED = ("none", "g1_channel")  # models that have dictionaries
+TRAINED_ON = 400  # verses in each language
+KINDS = {  # what a dictionary is trained on, and how: a further one is a row
+    "means": DictionaryRecipe(NESTED),
+    "characters": DictionaryRecipe(NESTED),
+    "plain": DictionaryRecipe(PLAIN),
+}
+ONE_SEED = ("plain",)  # kinds that the first seed alone has
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """One kind of dictionary of a model, all layers, with what was measured of it."""
+
+    dictionary: Dictionary
+    statistics: FeatureStatistics
+    cards: list[DictionaryCard]  # of each layer
+
+
+@dataclass(frozen=True, eq=False)
+class Dictionaries:
+    """The dictionaries of one model by kind, and the states that both languages have on average."""
+
+    kinds: dict[str, Trained]
+    gap: torch.Tensor  # (L, D): the mean state of Spanish less that of English
+    length: torch.Tensor  # (L,): the mean length of a state
+    seconds: float  # of processor time, for training
+
+
+def excerpt_texts() -> tuple[list[str], list[bool]]:
+    """The shipped verses of both languages, and which of them are Spanish."""
+    return texts_of(read_excerpt())
+
+
+def texts_of(verses: Sequence[Verse]) -> tuple[list[str], list[bool]]:
+    """``verses`` of first one and then the other language, and which are Spanish."""
+    texts = [getattr(verse, language) for language in LANGUAGES for verse in verses]
+    return texts, [row >= len(verses) for row in range(len(texts))]
+
+
+def states_for(kind: str, of: Streams) -> Streams:
+    """What a ``kind`` of dictionary reads: single characters or means."""
+    return trailing_means(of) if kind == "means" else of
+
+
+def train_dictionaries(
+    model: LanguageModel, verses: Sequence[Verse], seed: int, kinds: Sequence[str]
+) -> Dictionaries:
+    """Train ``kinds`` of dictionaries on ``verses``, and measure them on the shipped ones."""
+    began = time.process_time()
+    learned = streams(model, texts_of(verses)[0])
+    trained = {}
+    for kind in kinds:
+        for _, last in train_dictionary(states_for(kind, learned).states, KINDS[kind], seed):
+            dictionary = last
+        trained[kind] = finish(dictionary)
+    seconds = time.process_time() - began
+    texts, spanish = excerpt_texts()
+    held_out = streams(model, texts)
+    results = {}
+    for kind, dictionary in trained.items():
+        seen = states_for(kind, held_out)
+        cards = [describe(dictionary.layer(k), x) for k, x in enumerate(seen.states)]
+        results[kind] = Trained(dictionary, statistics(dictionary, seen, spanish), cards)
+    return Dictionaries(results, language_gap(held_out, spanish),
+                        held_out.states.norm(dim=-1).mean(-1), seconds)  # fmt: skip
+
+
+def dictionaries_path(name: str, seed: int, folder: Path = FOLDER) -> Path:
+    """The file of the dictionaries of a model."""
+    return folder / f"dictionary-{name}-{seed}.safetensors"
+
+
+def save_dictionaries(dictionaries: Dictionaries, path: Path) -> None:
+    """Write what `load_dictionaries` reads; dictionaries in half precision."""
+    tensors: dict[str, np.ndarray] = {
+        "gap": dictionaries.gap.numpy(), "length": dictionaries.length.numpy()}  # fmt: skip
+    for kind, one in dictionaries.kinds.items():
+        for name, tensor in one.dictionary.tensors.items():
+            tensors[f"{kind}.dictionary.{name}"] = tensor.half().numpy()
+        for name, array in one.statistics.arrays.items():
+            whole = name in ("texts", "places")
+            tensors[f"{kind}.{name}"] = array.astype(np.int16 if whole else np.float16)
+    about = {
+        "cards": {kind: [asdict(card) for card in one.cards]
+                  for kind, one in dictionaries.kinds.items()},
+        "recipes": {kind: asdict(KINDS[kind]) for kind in dictionaries.kinds},
+        "seconds": dictionaries.seconds,
+    }  # fmt: skip
+    path.write_bytes(tensor_file(tensors, about))
+
+
+def load_dictionaries(name: str, seed: int, folder: Path = FOLDER) -> Dictionaries:
+    """The shipped dictionaries of a model; ``ValueError`` where there is no such file."""
+    path = dictionaries_path(name, seed, folder)
+    try:
+        tensors, about = tensors_and_metadata(path.read_bytes())
+        kinds = {}
+        for kind, cards in about["cards"].items():
+            start = f"{kind}.dictionary."
+            parts = {key.removeprefix(start): array for key, array in tensors.items()
+                     if key.startswith(start)}  # fmt: skip
+            kinds[kind] = Trained(
+                dictionary_of(parts, about["recipes"][kind]["active"]),
+                FeatureStatistics(*(
+                    tensors[f"{kind}.{field}"] for field in FeatureStatistics.__dataclass_fields__
+                )),
+                [DictionaryCard(**card) for card in cards],
+            )  # fmt: skip
+        return Dictionaries(kinds, torch.from_numpy(tensors["gap"]),
+                            torch.from_numpy(tensors["length"]), about["seconds"])  # fmt: skip
+    except (OSError, KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{path.name} holds no dictionaries: {error}") from error
+
+
+def shipped_dictionaries(folder: Path = FOLDER) -> list[tuple[str, int]]:
+    """Name and seed of the models whose dictionaries there are."""
+    return [(name, seed) for name in STEERED for seed in SEEDS
+            if dictionaries_path(name, seed, folder).exists()]  # fmt: skip
+
+
+def make_dictionaries() -> None:
+    """Train what is missing, a process for each core, and write the words of the corpus."""
+    verses = read_verses(CORPUS)
+    write_words(verses)
+    missing = [(name, seed) for seed in SEEDS for name in STEERED
+               if not dictionaries_path(name, seed).exists()]  # fmt: skip
+    with ProcessPoolExecutor(os.cpu_count(), max_tasks_per_child=1) as pool:
+        for name, seed in pool.map(_make, missing):
+            logging.info("dictionaries of %s, seed %d", name, seed)
+
+
+def _make(model: tuple[str, int]) -> tuple[str, int]:
+    torch.set_num_threads(1)
+    name, seed = model
+    verses = [verse for verse in read_verses(CORPUS) if not verse.held_out]
+    chosen = sorted(verses, key=lambda verse: verse.draw)[:TRAINED_ON]
+    kinds = [kind for kind in KINDS if seed == 0 or kind not in ONE_SEED]
+    dictionaries = train_dictionaries(load_model(name, seed)[0], chosen, seed, kinds)
+    save_dictionaries(dictionaries, dictionaries_path(name, seed))
+    return model

@@ -1,0 +1,23 @@
+"""Steering: can one feature change the language?"""
+
+import streamlit as st
+
+from ui.common.page import page
+
+with page(
+    "Steering",
+    question="Can one feature change the language?",
+    lead="A direction is added to what a small model knows of a text, after one layer, and it goes"
+    " on writing. Does it go on in the other language, and is that language?",
+    pictures=False,
+):
+    from ui.common.link_check import warn_about_link
+    from ui.steering.controls import STEERING
+    from ui.steering.sections import SECTIONS
+
+    warn_about_link(STEERING)
+    tabs = STEERING["tab_steering"].draw(st)
+    for tab, draw in zip(tabs, SECTIONS.values(), strict=True):
+        with tab:
+            if tab.open:
+                draw()

@@ -1,0 +1,233 @@
+"""The shipped dictionaries and outcomes: whole, and with their controls."""
+
+import numpy as np
+import pytest
+import torch
+from sklearn.metrics import roc_auc_score
+
+from gating_core.language import LANGUAGES, SEEDS, Verse, load_model, read_excerpt
+from gating_core.steering import (
+    DIRECTIONS,
+    KINDS,
+    QUANTITIES,
+    STEERED,
+    STRENGTHS,
+    DirectionRequest,
+    SteerRequest,
+    describe,
+    effect_on_next,
+    load_dictionaries,
+    load_steering,
+    other_verses,
+    passages,
+    prompt_verses,
+    real_words,
+    shipped_dictionaries,
+    spanish_probabilities,
+    specimen,
+    streams,
+    trailing_means,
+    windows,
+    write_both,
+    written_along,
+)
+from gating_core.steering import experiment as module
+from gating_core.steering.features import strongest
+from gating_core.steering.judge import (
+    FOR_CLASSIFIER,
+    count_words,
+    names_and_numbers,
+    vocabulary,
+)
+from gating_core.steering.live import unit_direction
+
+MODELS = [(name, seed) for name in STEERED for seed in SEEDS]
+FEATURE, MEANS, RANDOM, OTHER = range(len(DIRECTIONS))
+HELD, RELEASED = 0, 1
+
+
+@pytest.fixture(scope="module")
+def outcomes():
+    return load_steering()
+
+
+def test_all_are_shipped(outcomes):
+    assert shipped_dictionaries() == MODELS
+    assert set(outcomes) == set(MODELS)
+    shape = (4, len(DIRECTIONS), len(STRENGTHS), 2, 2, len(prompt_verses()))
+    for arrays in outcomes.values():
+        assert arrays["success"].shape == shape
+        assert not np.isnan(arrays["success"]).any()
+        assert set(arrays) == {f"{part}{name}" for part in ("", "unsteered.", "prompted.")
+                               for name in QUANTITIES}  # fmt: skip
+
+
+def test_a_released_feature_changes_the_language_where_random_directions_do_not(outcomes):
+    rates = np.mean([arrays["success"].mean(-1) for arrays in outcomes.values()], axis=0)
+    released = rates[:, :, :, RELEASED].mean(-1)  # (L, K, A)
+    layer, strength = np.unravel_index(released[:, FEATURE].argmax(), (4, len(STRENGTHS)))
+    assert released[layer, FEATURE, strength] > 0.8
+    assert released[layer, [RANDOM, OTHER], strength].max() < 0.3
+
+
+def test_prompts_are_no_verses_of_the_classifier():
+    verses = read_excerpt()
+    assert not set(prompt_verses()) & set(verses[:FOR_CLASSIFIER])
+    assert other_verses() == verses[FOR_CLASSIFIER:]
+
+
+@pytest.mark.soak
+def test_the_card_and_the_statistics_are_those_of_the_dictionary():
+    dictionaries = load_dictionaries("none", 0)
+    model, _ = load_model("none", 0)
+    verses = read_excerpt()
+    texts = [getattr(verse, language) for language in LANGUAGES for verse in verses]
+    of = trailing_means(streams(model, texts))
+    spanish = (of.texts >= len(verses)).numpy()
+    trained = dictionaries.kinds["means"]
+    features = trained.dictionary.layer(1).encode(of.states[1])
+    card = describe(trained.dictionary.layer(1), of.states[1])
+    assert card.explained == pytest.approx(trained.cards[1].explained, abs=2e-3)
+    chosen = trained.statistics.language_feature(1, spanish=True)
+    column = features[:, chosen].numpy()
+    assert trained.statistics.auc[1, chosen] == pytest.approx(
+        roc_auc_score(spanish, column), abs=2e-3
+    )
+    difference = column[spanish].mean() - column[~spanish].mean()
+    assert trained.statistics.difference[1, chosen] == pytest.approx(difference, rel=1e-2)
+    assert column[spanish].mean() > 10 * column[~spanish].mean()
+
+
+def test_means_separate_the_languages_and_the_plain_dictionary_does_not():
+    kinds = load_dictionaries("none", 0).kinds
+    best = {kind: one.statistics.auc.max(1).max() for kind, one in kinds.items()}
+    assert set(best) == set(KINDS)
+    assert best["means"] > 0.99
+    assert max(best["characters"], best["plain"]) < 0.8
+
+
+def test_the_strongest_passages_are_of_different_texts():
+    draw = torch.Generator().manual_seed(0)
+    texts = ["In the beginning God created", "Y dijo Dios: Sea la luz: y fué"]
+    of = trailing_means(streams(load_model("none", 0)[0], texts))
+    features = torch.rand(len(of.texts), 3, generator=draw)
+    features[:, 2] = 0
+    rows, places = strongest(features, of)
+    for feature in range(2):
+        for text, place in zip(rows[feature], places[feature], strict=True):
+            mine = features[of.texts == text, feature]
+            assert of.places[of.texts == text][mine.argmax()] == place
+        assert set(rows[feature]) == {0, 1}
+    assert (rows[2] == -1).all()
+
+
+def test_the_classifier_knows_verses_that_it_has_not_seen():
+    texts, spanish = windows(other_verses())
+    assert ((spanish_probabilities(texts) > 0.5) == spanish).mean() > 0.98
+    assert spanish_probabilities([]).shape == (0,)
+
+
+def test_words_names_and_numbers():
+    assert real_words("xx and the qqqqq of Spirit xx", "english") == pytest.approx(0.8)
+    assert np.isnan(real_words("and", "english"))
+    assert count_words(["The the", "LUZ"]) == {"the": 2, "luz": 1}
+    assert vocabulary().of("spanish")["dijo"] > 100
+    assert names_and_numbers("Now Moses and Aaron, the two, went. He", "english") == {
+        "Moses", "Aaron", "two"}  # fmt: skip
+    assert names_and_numbers("Y el dos de Moisés", "spanish") == {"Moisés", "dos"}
+    verse = Verse("Nowhere 1:1", "So Moses and Aaron", "Y fué Moisés con Aarón")
+    assert module.returned("dijo Moisés", verse, "spanish") == 0.5
+    assert np.isnan(module.returned("", Verse("", "so", "así"), "english"))
+
+
+def test_directions_are_what_they_are_called():
+    dictionaries = load_dictionaries("g1_channel", 1)
+    for target in (0, 1):
+        unit = module.directions(dictionaries, 0, target, 6)
+        assert unit.shape == (len(DIRECTIONS), 6, 96)
+        torch.testing.assert_close(unit.norm(dim=-1), torch.ones(len(DIRECTIONS), 6))
+        gap = dictionaries.gap[0] * (1 if target else -1)
+        assert torch.allclose(unit[MEANS, 0], gap / gap.norm())
+        assert float(unit[FEATURE, 0] @ gap) > 0  # towards the language that is wanted
+        feature = dictionaries.kinds["means"].statistics.language_feature(0, bool(target))
+        rows = dictionaries.kinds["means"].dictionary.directions[0]
+        chosen = [(rows @ one).argmax().item() for one in unit[OTHER]]
+        assert feature not in chosen
+        assert len({tuple(one.tolist()) for one in unit[RANDOM]}) == 6
+
+
+def test_the_experiment_fills_its_arrays(monkeypatch):
+    monkeypatch.setattr(module, "WRITTEN", 22)
+    monkeypatch.setattr(module, "STRENGTHS", (0.0, 4.0))
+    monkeypatch.setattr(module, "prompt_verses", lambda: other_verses()[:2])
+    run = module.run_experiment(load_model("none", 0)[0], load_dictionaries("none", 0))
+    shares = []
+    for share, arrays in run:
+        shares.append(share)
+        if len(shares) == 1:
+            assert np.isnan(arrays["success"]).mean() == 1 - 1 / 16
+            break
+    assert shares == [1 / 16]
+    assert not np.isnan(arrays["unsteered.nats"]).any()
+
+
+@pytest.mark.soak
+def test_the_shipped_outcomes_are_made_again(outcomes):
+    model, dictionaries = specimen("none", 0)
+    found = module.steered_outcomes(model, dictionaries, 0, "released", 1)
+    shipped = outcomes["none", 0]
+    assert np.abs(found.success - shipped["success"][0, :, :, RELEASED, 1]).mean() < 0.02
+    np.testing.assert_allclose(found.nats.mean(), shipped["nats"][0, :, :, RELEASED, 1].mean(),
+                               rtol=2e-2)  # fmt: skip
+
+
+def spanish_feature(name="none", seed=0, layer=0):
+    feature = specimen(name, seed)[1].kinds["means"].statistics.language_feature(layer, True)
+    return DirectionRequest(name, seed, layer, feature=feature)
+
+
+def test_what_is_written_live():
+    request = SteerRequest(spanish_feature(), "In the beginning God ")
+    plain, steered = ("".join(part) for part in zip(*write_both(request), strict=True))
+    assert len(plain) == len(steered) == 60
+    low, high = spanish_probabilities([plain, steered])
+    assert low < 0.1 < 0.9 < high
+    same = SteerRequest(spanish_feature(), "In the beginning God ", push=0.0)
+    assert all(left == right for left, right in write_both(same))
+
+
+def test_passages_hold_the_values_of_the_feature():
+    request = spanish_feature(layer=1)
+    shown = passages(request)
+    strengths = [float(one.values.max()) for one in shown]
+    assert len(shown) == 5
+    assert strengths == sorted(strengths, reverse=True)
+    assert all(len(one.text) == len(one.values) <= 127 for one in shown)
+    means = specimen("none", 0)[1].kinds["means"]
+    place = means.statistics.places[1][request.feature][0]
+    assert shown[0].values.argmax() == place - 1
+
+
+def test_who_writes_along_a_direction_adds_up():
+    along = written_along(spanish_feature(layer=2))
+    assert along.heads.shape == (3, 4)
+    assert along.rest < 1e-9
+    assert along.embedding + along.heads.sum() + along.mlps.sum() == pytest.approx(along.total)
+    assert along.total > 0
+
+
+def test_a_push_makes_letters_of_the_other_language_likelier():
+    request = DirectionRequest(along="means")
+    more, less = effect_on_next(request, 3.0), effect_on_next(request, 0.0)
+    assert more.sum() == pytest.approx(0, abs=1e-6)
+    assert not less.any()
+
+
+@pytest.mark.parametrize(("change", "message"), [
+    ({"layer": 4}, "layer"), ({"feature": 192}, "feature"), ({"along": "up"}, "along"),
+    ({"kind": "none"}, "kind"), ({"name": "fal"}, "dictionary-fal-0"),
+    ({"model_seed": 1, "kind": "plain"}, "kind"),
+])  # fmt: skip
+def test_wrong_requests_are_named(change, message):
+    with pytest.raises(ValueError, match=message):
+        unit_direction(DirectionRequest(**change))

@@ -1,0 +1,44 @@
+"""What sections of several pages are made of: charts, explanations, tables to save.
+
+``page`` is the name of a page's folder, and of its lesson.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from ui.common.csv_text import csv_text
+from ui.common.explain import beats, explain
+from ui.common.figures import figures
+from ui.common.lessons import section
+
+BARE = {"displayModeBar": False}
+
+
+def draw_figure(
+    page: str, key: tuple[Hashable, ...], make: Callable[[], go.Figure], alt: str,
+    kept: bool = True, **more: Any,
+) -> None:  # fmt: skip
+    """Draw a figure; ``key`` begins with its name on the page, ``more`` goes to Streamlit.
+
+    It is ``kept`` for all visitors, unless it is soon out of date.
+    """
+    (chart,) = figures((page, *key), lambda: [make()]) if kept else [make()]
+    st.plotly_chart(chart, alt=alt, key=f"{page}_{key[0]}", config=BARE, **more)
+
+
+def draw_explanation(page: str, what: str, lesson: str, **fields: object) -> None:
+    """Draw the button that unfolds the four paragraphs of a section of the lesson."""
+    explain(what, beats(*section(page, lesson, **fields).split("\n\n")))
+
+
+def draw_csv(name: str, rows: Callable[[], Iterable[Sequence[object]]]) -> None:
+    """Draw the button that saves ``rows``, the first of them names, as a table."""
+    st.download_button(
+        f"{name} (CSV)", lambda: csv_text(rows()), f"{name.lower().replace(' ', '_')}.csv",
+        icon=":material/table:", key=f"take_{name}", on_click="ignore",
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""The page Steering: can one feature change the language?"""

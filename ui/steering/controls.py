@@ -1,0 +1,114 @@
+"""The controls of the page Steering, all of them in its link."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from gating_core.language import SEEDS
+from gating_core.steering import STRONGEST_PUSH
+from ui.common.control_table import Controls, read, table
+from ui.common.controls import Choice, Number, Tabs
+from ui.common.front import front_rows
+from ui.common.language_models import TONGUES
+from ui.common.lessons import section
+from ui.common.link_controls import Typed
+from ui.limits import STEERED_CHARACTERS
+from ui.steering.request import (
+    ALONG,
+    DEPTH,
+    DICTIONARIES,
+    FEATURES,
+    GATES,
+    LANGUAGE,
+    MEANS,
+    MEASURED,
+    OWN,
+    PUSHED,
+    RANDOM,
+    SIZE,
+    STEER,
+    SteeringSelection,
+)
+
+TABS = (STEER, FEATURES, MEASURED)  # as in ui/steering/sections.py
+BOTH = "both"
+TARGETS = {BOTH: BOTH, **TONGUES}
+FIRST = SteeringSelection()
+DRAW = Number("opening_draw", "Seed of the text", field="draw", default=FIRST.draw,
+              within=(0, 9999), step=1, shape="box",
+              help=section("steering", "opening_draw"))  # fmt: skip
+TAB = table(Tabs("tab_steering", words=TABS, default=TABS[0]))
+MODEL = table(
+    Choice("steered_gate", "Gate", field="name", words=GATES, shape="selectbox"),
+    Choice("steered_seed", "Seed", field="seed", words={str(seed): seed for seed in SEEDS},
+        shape="selectbox"),
+    of=FIRST,
+)  # fmt: skip
+TEXT = table(
+    Typed("opening", "Beginning", field="typed", most=STEERED_CHARACTERS,
+        placeholder=section("steering", "placeholder"), shown_instead="a beginning of ours",
+        help=section("steering", "opening")),
+    Choice("opening_in", "Or one in", field="language", words=TONGUES),
+    DRAW,
+    of=FIRST,
+)  # fmt: skip
+LAYER = table(
+    Choice("after_layer", "After layer", field="layer",
+        words={str(layer): layer for layer in range(1, DEPTH + 1)},
+        help=section("steering", "after_layer")),
+    of=FIRST,
+)  # fmt: skip
+FEATURE = table(
+    Choice("dictionary", "Dictionary", field="kind", words=DICTIONARIES, shape="selectbox",
+        help=section("steering", "dictionary")),
+    Number("feature", "Feature", within=(1, SIZE), step=1, shape="box"),
+    of=FIRST,
+)  # fmt: skip
+PUSH = table(
+    Choice("push_along", "Push along", field="along", words=ALONG, shape="selectbox",
+        help=section("steering", "push_along")),
+    Number("push", "Strength (below 0: to English)", within=(-STRONGEST_PUSH, STRONGEST_PUSH),
+        step=0.5, help=section("steering", "push")),
+    Choice("pushed", "The push is", field="mode", words=PUSHED, help=section("steering", "pushed")),
+    of=FIRST,
+)  # fmt: skip
+ALL = MODEL | TEXT | LAYER | FEATURE | PUSH
+MEASURED_CONTROLS = {"steered_gate": MODEL["steered_gate"]} | table(
+    Choice("steered_to", "Steered to", words=TARGETS, default=BOTH,
+        help=section("steering", "steered_to")),
+)  # fmt: skip
+STEERING: Controls = TAB | ALL | MEASURED_CONTROLS
+WIDTHS = {
+    "steered_gate": 2.2, "steered_seed": 1.1, "opening": 6, "opening_in": 2.6, "opening_draw": 1.8,
+    "after_layer": 2.4, "push_along": 2.6, "dictionary": 2, "feature": 1.6, "push": 3.4,
+    "pushed": 3, "steered_to": 8,
+}  # fmt: skip
+STEER_ROWS = (
+    ("opening", "opening_in", "opening_draw", "steered_gate", "steered_seed"),
+    ("push", "pushed", "after_layer", "push_along", "dictionary", "feature"),
+)
+FEATURE_ROWS = (("steered_gate", "steered_seed", "after_layer", "dictionary", "feature", "push"),)
+UNUSED = {  # controls that mean nothing for these directions
+    LANGUAGE: ("dictionary", "feature"), MEANS: ("dictionary", "feature"),
+    RANDOM: ("dictionary", "feature"), OWN: (),
+}  # fmt: skip
+
+
+def read_selection(rows: Sequence[Sequence[str]], *, steers: bool) -> SteeringSelection:
+    """Draw the rows of controls and read them; say what is another than was selected.
+
+    Where it ``steers``, a control that means nothing for the chosen direction is dimmed.
+    """
+    along = PUSH["push_along"].value
+    dimmed = UNUSED[along] if steers else ()
+    for keys, columns in zip(rows, front_rows([[WIDTHS[key] for key in keys] for keys in rows]),
+                             strict=True):  # fmt: skip
+        for key, column in zip(keys, columns, strict=True):
+            more = {"disabled": True} if key in dimmed else {}
+            ALL[key].draw(column, **more)
+    selection = read({key: ALL[key] for keys in rows for key in keys}, SteeringSelection)
+    for note in selection.notes:
+        st.caption(f":material/info: {note}")
+    return selection

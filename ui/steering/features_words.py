@@ -1,0 +1,139 @@
+"""Sentences of the tab Features that are built from its numbers, and its passages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from gating_core.language import CHARACTERS
+from gating_core.steering import LETTERS, Passage, WrittenAlong
+from ui.common.words import error_text, figures, percent, short
+from ui.drawing.characters import named
+from ui.foreign import as_code
+from ui.steering.measured import Fired
+from ui.steering.request import DICTIONARIES, SIZE
+from ui.steering.words import SHADES, coloured
+
+TELLS, BLIND = 0.9, 0.7  # AUC from which on a feature tells languages apart; below which not
+PATTERN = 0.8  # share of the strongest places with the same letters from which on it is a pattern
+BEFORE, AFTER = 64, 20  # characters shown around the strongest place
+KINDS = {kind: title for title, kind in DICTIONARIES.items()}
+
+
+def strongest_place(passage: Passage) -> int:
+    """Return the character where the feature is strongest."""
+    return int(passage.values.argmax())
+
+
+def passage_html(passages: Sequence[Passage]) -> str:
+    """Return passages as HTML: the stronger a feature, the darker; a line after the strongest."""
+    if not passages:
+        return '<p class="gc-text">This feature never fires on the held-out verses.</p>'
+    most = max(float(passage.values.max()) for passage in passages)
+    lines = []
+    for passage in passages:
+        peak = strongest_place(passage)
+        part = slice(max(0, peak + 1 - BEFORE), peak + 1 + AFTER)
+        levels = np.ceil(SHADES * passage.values[part] / most).astype(int)
+        shades = [f"gc-fires-{level}" for level in levels]
+        lines.append(coloured(passage.text[part], shades, peak + 1 - part.start))
+    return f'<div class="gc-passages">{"".join(lines)}</div>'
+
+
+def apart(auc: float) -> str:
+    """Say whether something with this AUC tells the languages apart."""
+    if auc >= TELLS:
+        return "tells the languages apart"
+    return "does not tell them apart" if auc < BLIND else "tells them apart in part"
+
+
+def feature_text(of: Fired, feature: int, passages: Sequence[Passage]) -> str:
+    """Say how a feature fires, where, and along what it points; ``feature`` counts from 0."""
+    english, spanish = of.fires[:, feature]
+    ends = [passage.text[: strongest_place(passage) + 1][-LETTERS:] for passage in passages]
+    listed = ", ".join(as_code(end.replace(" ", "␣")) for end in ends)
+    where = f" It is strongest after {listed}." if ends else ""
+    return (
+        f"**Feature {feature + 1} {apart(of.auc[feature])}**: AUC {of.auc[feature]:.3f}; it fires"
+        f" at {percent(english)} of English and {percent(spanish)} of Spanish places. Cosine with"
+        f" the difference of means: {_signed(of.cosine[feature])}.{where}"
+    )
+
+
+def kinds_text(kinds: Mapping[str, Fired]) -> str:
+    """Say of every dictionary whether one of its features tells the languages apart, and why."""
+    parts = []
+    for kind, of in kinds.items():
+        best = int(of.auc.argmax())
+        pattern = float((of.letters >= PATTERN).mean())
+        parts.append(f"*{KINDS[kind]}* {apart(of.auc[best])} (feature {best + 1}, AUC"
+                     f" {of.auc[best]:.3f}); {percent(pattern)} of its features"
+                     " are letter patterns")  # fmt: skip
+    return "The best feature of " + "; of ".join(parts) + "."
+
+
+def kinds_table(kinds: Mapping[str, Fired]) -> str:
+    """Return a Markdown table of the dictionaries."""
+    lines = ["| dictionary | variance explained | features on | never on | best AUC |"
+             " letter patterns |", "|---|---|---|---|---|---|"]  # fmt: skip
+    for kind, of in kinds.items():
+        card = of.card
+        lines.append(f"| {KINDS[kind]} | {percent(card.explained)} | {short(card.active)} of {SIZE}"
+                     f" | {card.dead} | {of.auc.max():.3f}"
+                     f" | {percent(float((of.letters >= PATTERN).mean()))} |")  # fmt: skip
+    return "\n".join(lines)
+
+
+def along_text(parts: WrittenAlong) -> str:
+    """Say which parts write most along a direction, and that all add up."""
+    named_parts = {"the embedding": parts.embedding}
+    for layer, (heads, mlp) in enumerate(zip(parts.heads, parts.mlps, strict=True), 1):
+        named_parts |= {f"head {layer}.{head}": value for head, value in enumerate(heads, 1)}
+        named_parts[f"the MLP of layer {layer}"] = mlp
+    most = sorted(named_parts, key=lambda name: -abs(named_parts[name]))[:2]
+    listed = " and ".join(f"{name} {_signed(named_parts[name])}" for name in most)
+    total = sum(map(float, named_parts.values()))
+    return (
+        f"Along it the stream is {_signed(parts.total)} from English to Spanish; {listed}. All"
+        f" parts add up to {_signed(total)}, at every character up to {error_text(parts.rest)}."
+    )
+
+
+def effect_text(change: np.ndarray, push: float) -> str:
+    """Say which next characters a push makes likelier and less likely (V,)."""
+    up, down = int(change.argmax()), int(change.argmin())
+    return (
+        f"A push of {f'{push:g}'.replace('-', '−')} makes {as_code(named(up))} likelier by"
+        f" {100 * change[up]:.1f} points and {as_code(named(down))} less likely by"
+        f" {-100 * change[down]:.1f}."
+    )
+
+
+def _signed(number: float) -> str:
+    return f"{'+' if number > 0 else ''}{figures(float(number))}".replace("-", "−")
+
+
+def features_csv(kinds: Mapping[str, Fired]) -> Iterator[Sequence[object]]:
+    """Yield a row for every feature of every dictionary of a layer."""
+    yield ("dictionary", "feature", "fires in English", "fires in Spanish",
+           "mean in Spanish less English", "AUC", "cosine with the difference of means",
+           "same letters at the strongest places")  # fmt: skip
+    for kind, of in kinds.items():
+        columns = (*of.fires, of.difference, of.auc, of.cosine, of.letters)
+        for number, row in enumerate(zip(*columns, strict=True), 1):
+            yield KINDS[kind], number, *map(float, row)
+
+
+def along_csv(parts: WrittenAlong, change: np.ndarray) -> Iterator[Sequence[object]]:
+    """Yield a row for every part that writes along a direction, then one for every character."""
+    yield "what", "layer", "which", "value"
+    yield "writes", "", "embedding", parts.embedding
+    for layer, (heads, mlp) in enumerate(zip(parts.heads, parts.mlps, strict=True), 1):
+        for head, value in enumerate(heads, 1):
+            yield "writes", layer, f"head {head}", float(value)
+        yield "writes", layer, "MLP", float(mlp)
+    yield "is", "", "stream", parts.total
+    for number, value in enumerate(change):
+        name = named(number) if number == 0 else CHARACTERS[number]
+        yield "change of probability", "", name, float(value)

@@ -1,0 +1,140 @@
+"""Sentences of the tab Measured that are built from its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from gating_core.at_work import PairedDifference
+from gating_core.language import LANGUAGES
+from gating_core.steering import DIRECTIONS, MODES, QUANTITIES, RELEASED_AFTER, STRENGTHS
+from ui.common.language_models import TITLES
+from ui.common.words import figures, percent
+from ui.steering.outcomes import (
+    BACK,
+    FEATURE,
+    NATS,
+    PROMPTED,
+    SUCCESS,
+    UNSTEERED,
+    WORDS,
+    Outcome,
+    best,
+    filled,
+)
+from ui.steering.request import HELD, RELEASED
+
+WORKS = 0.8  # success from which on steering is said to work
+DEAREST = 0.5  # nats above unsteered text up to which a text is said to be as fluent
+FEW_WORDS = 0.5  # share of real words below which a text is called gibberish
+COMES_BACK = 0.1  # share of names and numbers from which on meaning is said to be carried over
+FEWEST_SEEDS = 3
+HOW = {RELEASED: f"Released after {RELEASED_AFTER} characters", HELD: "Held"}
+
+
+def around(mean: float, half_width: float) -> str:
+    """Format a share with its interval, in percent; a share lies between 0 and 1."""
+    return f"{percent(mean)} ± {100 * half_width:.0f}"
+
+
+def best_text(of: Outcome, mode: str) -> str:
+    """Say where the feature succeeds most, and what the texts are like there."""
+    place = best(of)
+    at = place[0], FEATURE, place[1]
+    success, nats, words = (float(of.means[name][at]) for name in (SUCCESS, NATS, WORDS))
+    plain = of.references[UNSTEERED][NATS].mean
+    others = ", ".join(f"{name} {percent(float(of.means[SUCCESS][place[0], kind, place[1]]))}"
+                       for kind, name in enumerate(DIRECTIONS) if kind != FEATURE)  # fmt: skip
+    return (
+        f"{HOW[mode]}, the feature succeeds most after **layer {place[0] + 1}** at strength"
+        f" {STRENGTHS[place[1]]:g}: {around(success, float(of.widths[SUCCESS][at]))} of texts are"
+        f" seen as the other language ({others}), at {figures(nats)} nats a character (unsteered"
+        f" {figures(plain)}), with {percent(words)} real words (after a prompt in that language"
+        f" {percent(of.references[PROMPTED][WORDS].mean)}):"
+        f" **{verdict(success, nats - plain, words)}**."
+    )
+
+
+def verdict(success: float, dearer: float, words: float) -> str:
+    """Say what texts are, from success, nats above unsteered text, and the share of real words."""
+    if success < WORKS:
+        return "it does not work reliably"
+    if words < FEW_WORDS and dearer > DEAREST:
+        return "gibberish that passes the classifier"
+    if words < FEW_WORDS or dearer > DEAREST:
+        return "the language changes, the fluency suffers"
+    return "the language changes, the fluency stays"
+
+
+def layers_text(released: Outcome) -> str:
+    """Compare the best layer with the paper's."""
+    layers = released.means[SUCCESS].shape[0]
+    layer = best(released)[0] + 1
+    by_layer = released.means[SUCCESS][:, FEATURE].max(-1)
+    listed = ", ".join(percent(float(share)) for share in by_layer)
+    where = "as here" if layer > layers / 2 else f"here layer {layer} of {layers} wins"
+    return (f"Chou et al. steer a large model in mid-to-late layers; {where} (best of each layer,"
+            f" released: {listed}).")  # fmt: skip
+
+
+def back_text(of: Outcome) -> str:
+    """Say how many of the verses' names and numbers come back."""
+    place = best(of)
+    at = place[0], FEATURE, place[1]
+    share = float(of.means[BACK][at])
+    plain, prompted = (of.references[name][BACK].mean for name in (UNSTEERED, PROMPTED))
+    lost = "meaning is carried over" if share >= COMES_BACK else "the meaning is not carried over"
+    weak = (" But even a prompt in that language hardly brings them back: this test is weak."
+            if prompted < COMES_BACK else "")  # fmt: skip
+    return (
+        f"Of the names and numbers of each verse, {_share(share)} ±"
+        f" {100 * float(of.widths[BACK][at]):.1f} come back there (unsteered {_share(plain)},"
+        f" prompted {_share(prompted)}): **{lost}**.{weak}"
+    )
+
+
+def gate_text(differences: Sequence[PairedDifference]) -> str:
+    """Say of every layer whether a gate changes how often the feature succeeds."""
+    few = min(len(of.by_seed) for of in differences) < FEWEST_SEEDS
+    parts = []
+    for layer, of in enumerate(differences, 1):
+        known = not few and not of.low <= 0 <= of.high
+        word = ("**more**" if of.mean > 0 else "**less**") if known else "not known"
+        interval = f"{100 * of.mean:+.0f} ± {100 * of.half_width:.0f}".replace("-", "−")
+        parts.append(f"layer {layer} {word} ({interval} points)")
+    return (
+        f"Does the feature succeed more often with a gate, over all strengths? {', '.join(parts)}."
+    )
+
+
+def calibration_text(bins: np.ndarray, right: float, count: int) -> str:
+    """Say how good the classifier is on windows of verses that it has not seen: bins (3, b)."""
+    sure, came, counts = bins
+    gap = float(np.average(came - sure, weights=counts))
+    word = "less sure than it is right" if gap > 0 else "surer than it is right"
+    return (f"The classifier is right in {percent(right)} of {count} windows of verses that it has"
+            f" not seen, and on average {100 * abs(gap):.1f} points {word}.")  # fmt: skip
+
+
+def _share(share: float) -> str:
+    return f"{100 * share:.1f}\u00a0%"
+
+
+def outcomes_csv(
+    measured: Mapping[tuple[str, int], Mapping[str, np.ndarray]],
+) -> Iterator[Sequence[object]]:
+    """Yield a row for every cell of the experiment and every reference: means over prompts."""
+    yield ("model", "seed", "layer", "direction", "strength", "push", "to", *QUANTITIES)
+    for (name, seed), arrays in measured.items():
+        start = TITLES.get(name, name), seed
+        for what in (UNSTEERED, PROMPTED):
+            for to, language in enumerate(LANGUAGES):
+                values = (np.nanmean(filled(arrays, f"{what}.{key}")[to]) for key in QUANTITIES)
+                yield *start, "", what, "", "", language, *map(float, values)
+        shape = arrays[SUCCESS].shape[:-1]
+        means = [np.nanmean(filled(arrays, key), -1) for key in QUANTITIES]
+        for at in np.ndindex(*shape):
+            layer, kind, strength, mode, to = at
+            yield (*start, layer + 1, DIRECTIONS[kind], STRENGTHS[strength], [*MODES][mode],
+                   LANGUAGES[to], *(float(of[at]) for of in means))  # fmt: skip

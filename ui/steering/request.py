@@ -1,0 +1,106 @@
+"""What is selected on the page Steering: a model, a direction after one of its layers, a text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gating_core.language import MODELS, without_others
+from gating_core.steering import (
+    BEGINNING,
+    KINDS,
+    STEERED,
+    DirectionRequest,
+    SteerRequest,
+    specimen,
+)
+from ui.common.language_models import TITLES, UNGATED, unknown_characters
+
+STEER, FEATURES, MEASURED = "Steer", "Features", "Measured"
+LANGUAGE, OWN, MEANS, RANDOM = "language", "feature", "means", "random"
+ALONG = {"the language feature": LANGUAGE, "a feature": OWN, "difference of means": MEANS,
+         "a random direction": RANDOM}  # fmt: skip
+HELD, RELEASED = "held", "released"
+PUSHED = {"released": RELEASED, "held": HELD}
+NESTED, CHARACTERS, PLAIN = KINDS
+DICTIONARIES = {"means of 16": NESTED, "characters": CHARACTERS, "plain top-k": PLAIN}
+GATES = {TITLES[name]: name for name in STEERED}
+BEGINNINGS = {"english": BEGINNING, "spanish": "Y dijo Dios á "}
+SIZE = max(prefix for recipe in KINDS.values() for prefix in recipe.prefixes)  # of a dictionary
+DEPTH = MODELS[UNGATED].depth
+Model = tuple[str, int]  # name and seed
+
+
+@dataclass(frozen=True)
+class SteeringSelection:
+    """All that is selected; layers and features are counted from 1, as they are shown."""
+
+    name: str = UNGATED  # one of STEERED
+    seed: int = 0
+    layer: int = 1
+    along: str = LANGUAGE  # a value of ALONG
+    kind: str = NESTED  # of dictionary
+    feature: int = 2  # that of Spanish after the first layer
+    push: float = 4.0  # negative: to English
+    mode: str = RELEASED
+    typed: str = ""  # empty: the beginning of the language
+    language: str = "english"
+    draw: int = 0  # the seed of the text
+
+    @property
+    def model(self) -> Model:
+        """The model that is steered."""
+        return self.name, self.seed
+
+    @property
+    def to_spanish(self) -> bool:
+        """Whether it is pushed towards Spanish."""
+        return self.push >= 0
+
+    @property
+    def text(self) -> str:
+        """The beginning: characters that models know."""
+        return without_others(self.typed) or BEGINNINGS[self.language]
+
+    @property
+    def shown_kind(self) -> str:
+        """The kind of dictionary: the nearest one that this model has."""
+        kinds = specimen(*self.model)[1].kinds
+        return self.kind if self.kind in kinds else next(iter(kinds))
+
+    @property
+    def notes(self) -> list[str]:
+        """A sentence for each thing that is another than was selected."""
+        named = {kind: title for title, kind in DICTIONARIES.items()}
+        shown = self.shown_kind
+        other = (f"Seed {self.seed} has no dictionary “{named[self.kind]}”."
+                 f" Shown: {named[shown]}.")  # fmt: skip
+        return [*([other] if shown != self.kind else []), *unknown_characters(self.typed)]
+
+    def feature_request(self) -> DirectionRequest:
+        """The direction of the feature that is selected."""
+        return DirectionRequest(
+            *self.model, self.layer - 1, "feature", self.shown_kind, self.feature - 1
+        )
+
+    def direction_request(self) -> DirectionRequest:
+        """The direction that is pushed along."""
+        place = (*self.model, self.layer - 1)
+        if self.along == LANGUAGE:
+            return DirectionRequest(*place, "feature", NESTED, language_feature(self))
+        if self.along == OWN:
+            return self.feature_request()
+        # A random direction follows from the seed of the text: with another text, another one.
+        seed = self.draw if self.along == RANDOM else 0
+        return DirectionRequest(*place, self.along, feature=seed)
+
+    def steer_request(self) -> SteerRequest:
+        """What is written, and how it is steered."""
+        # Each language has a feature of its own, which is pushed along, never against.
+        push = abs(self.push) if self.along == LANGUAGE else self.push
+        return SteerRequest(self.direction_request(), self.text, push, self.mode, self.draw)
+
+
+def language_feature(selection: SteeringSelection) -> int:
+    """Return the feature, from 0, that stands most for the language that is pushed to."""
+    statistics = specimen(*selection.model)[1].kinds[NESTED].statistics
+    return statistics.language_feature(selection.layer - 1, selection.to_spanish)
