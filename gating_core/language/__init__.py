@@ -11,6 +11,14 @@ from gating_core.language.characters import (
     without_others,
 )
 from gating_core.language.config import ModelConfig
+from gating_core.language.conversions import (
+    CONVERSIONS,
+    Conversion,
+    Converted,
+    load_conversion,
+    load_converted,
+)
+from gating_core.language.converting import with_window, without_branch
 from gating_core.language.corpus import LANGUAGES, Verse, excerpt_texts, read_excerpt
 from gating_core.language.generate import Written, generate, next_probabilities
 from gating_core.language.losses import Rows, mean_loss, row_losses, rows_of, text_losses
@@ -24,6 +32,7 @@ __all__ = [
     "ATTENTION_KINDS",
     "BREAK",
     "CHARACTERS",
+    "CONVERSIONS",
     "LANGUAGES",
     "MODELS",
     "SEEDS",
@@ -33,6 +42,8 @@ __all__ = [
     "BlockRecord",
     "Cache",
     "Card",
+    "Conversion",
+    "Converted",
     "LanguageModel",
     "ModelConfig",
     "Recipe",
@@ -48,6 +59,8 @@ __all__ = [
     "excerpt_texts",
     "generate",
     "left_out",
+    "load_conversion",
+    "load_converted",
     "load_model",
     "mean_loss",
     "next_probabilities",
@@ -56,5 +69,7 @@ __all__ = [
     "rows_of",
     "shipped",
     "text_losses",
+    "with_window",
+    "without_branch",
     "without_others",
 ]

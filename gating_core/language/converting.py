@@ -8,12 +8,13 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import replace
 
 import numpy as np
 import torch
 
+from gating_core.checks import check_choice
 from gating_core.language.conversions import (
     CONVERSIONS,
     Conversion,
@@ -117,12 +118,22 @@ def set_share(model: LanguageModel, share: float | None) -> None:
         part.share = share
 
 
-@contextmanager
-def without(model: LanguageModel, branch: str | None) -> Iterator[None]:
-    """Take the "window" or the "linear" branch out of all layers for a while."""
-    set_share(model, None if branch is None else BRANCHES[branch])
-    yield
-    set_share(model, None)
+def without_branch(model: LanguageModel, branch: str) -> LanguageModel:
+    """A copy of a hybrid ``model`` that has lost a branch, "window" or "linear", in all layers."""
+    check_choice("branch", branch, BRANCHES)
+    one = deepcopy(model)
+    set_share(one, BRANCHES[branch])
+    return one
+
+
+def with_window(model: LanguageModel, window: int) -> LanguageModel:
+    """The same weights with a softmax window: beside linear attention it has a share of a half.
+
+    Of linear attention that was trained alone; softmax attention sees its window only.
+    """
+    windowed = LanguageModel(replace(model.config, window=window)).requires_grad_(False)
+    windowed.load_state_dict(model.state_dict())
+    return windowed
 
 
 def branch_losses(
@@ -131,8 +142,7 @@ def branch_losses(
     """(N,): the loss of each text in nats, "whole" for ``None`` or "without_window" and so on."""
     losses = {}
     for branch in branches:
-        with without(model, branch):
-            sums, _ = text_losses(model, texts)
+        sums, _ = text_losses(model if branch is None else without_branch(model, branch), texts)
         losses["whole" if branch is None else f"without_{branch}"] = sums.numpy()
     return losses
 
@@ -148,8 +158,7 @@ def measure_conversion(model: LanguageModel, texts: Sequence[str]) -> dict[str, 
         return branch_losses(model, texts, (None, *BRANCHES))
     losses = branch_losses(model, texts, (None,))
     for window in ADDED_WINDOWS:
-        added = LanguageModel(replace(model.config, window=window)).requires_grad_(False)
-        added.load_state_dict(model.state_dict())
+        added = with_window(model, window)
         for name, sums in branch_losses(added, texts, (None, "linear")).items():
             losses[f"added_{window}.{name}"] = sums
     return losses

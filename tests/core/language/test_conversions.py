@@ -36,11 +36,12 @@ from gating_core.language.conversions import (
 from gating_core.language.converting import (
     TrainingOn,
     convert,
+    measure_conversion,
     transfer,
     with_attention,
-    without,
+    without_branch,
 )
-from gating_core.language.shipped import Card, digest
+from gating_core.language.shipped import Card, digest, load_model
 from gating_core.left_out import (
     delta_recurrent,
     elu_features,
@@ -114,7 +115,7 @@ def test_linear_attention_alone_is_that_of_the_library(attention):
 
 
 @pytest.mark.parametrize("attention", ["linear_elu", "linear_exponential"])
-def test_a_hybrid_loses_either_branch_and_finds_it_again(attention):
+def test_a_copy_of_a_hybrid_loses_either_branch(attention):
     model = lively(attention=attention, window=4)
     whole = model(TEXT)
     alone = {"window": with_weights(model, window=None)}
@@ -122,17 +123,19 @@ def test_a_hybrid_loses_either_branch_and_finds_it_again(attention):
     softmax.load_state_dict({n: w for n, w in model.state_dict().items() if "learned" not in n})
     alone["linear"] = softmax
     for branch, other in alone.items():
-        with without(model, branch):
-            torch.testing.assert_close(model(TEXT), other(TEXT), rtol=1e-12, atol=1e-12)
+        left = without_branch(model, branch)
+        torch.testing.assert_close(left(TEXT), other(TEXT), rtol=1e-12, atol=1e-12)
     assert torch.equal(model(TEXT), whole)
     record, layer = record_of(model)
     parts = {}
     for branch in alone:
-        with without(model, branch):
-            parts[branch] = layer.learned(record.queries, record.keys, record.scores)
+        learned = without_branch(model, branch).layers[0].attention.learned
+        parts[branch] = learned(record.queries, record.keys, record.scores)
     share = layer.learned.balance.sigmoid()
     want = share * parts["linear"] + (1 - share) * parts["window"]
     torch.testing.assert_close(record.weights, want)
+    with pytest.raises(ValueError, match="branch is 'both'; it must be one of 'window', 'linear'"):
+        without_branch(model, "both")
 
 
 def test_delta_attention_is_the_rule_read_off_the_states():
@@ -277,3 +280,28 @@ def test_a_file_that_is_no_converted_model_says_so(tmp_path):
             weights_path("linear", tmp_path).write_bytes(data)
         with pytest.raises(ValueError, match=r"linear-0\.safetensors holds no converted model"):
             load_conversion("linear", tmp_path)
+
+
+def test_every_conversion_is_measured_over_the_shipped_verses_and_its_weights_are_small():
+    rows, counts = load_converted()
+    assert list(rows) == [(name, seed) for name in CONVERSIONS for seed in (0, 1, 2)]
+    assert counts is not None
+    for one in rows.values():
+        assert one.recipe == ConversionRecipe()
+        assert all(sums.shape == counts.shape for sums in one.losses.values())
+    shipped = {weights_path(name) for name, row in CONVERSIONS.items() if row.ships_weights}
+    assert set(conversions.WEIGHTS.iterdir()) == shipped
+    assert sum(path.stat().st_size for path in shipped) < 10e6
+    for base in ("none", "g1_channel"):  # with all in place, the base itself
+        name = {"none": "softmax", "g1_channel": "gated_softmax"}[base]
+        card = load_model(base, 0)[1]
+        loss = rows[name, 0].losses["before.whole"].sum() / counts.sum()
+        assert float(loss) == pytest.approx(card.losses["both"], abs=1e-4)
+
+
+@pytest.mark.parametrize("name", [name for name, row in CONVERSIONS.items() if row.ships_weights])
+def test_a_shipped_conversion_has_the_losses_that_are_told(name):
+    told, model = load_converted()[0][name, 0].losses, load_conversion(name)
+    some = slice(0, None, 40)
+    for part, sums in measure_conversion(model, excerpt_texts()[some]).items():
+        np.testing.assert_allclose(sums, told[part][some], rtol=1e-4)
