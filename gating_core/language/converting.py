@@ -33,7 +33,7 @@ from gating_core.randomness import generator
 ADDED_WINDOWS = (16, 4)  # beside linear attention that was trained without
 
 
-def with_attention(model: LanguageModel, conversion: Conversion, seed: int) -> LanguageModel:
+def converted_model(model: LanguageModel, conversion: Conversion, seed: int) -> LanguageModel:
     """A model of the conversion's kind with all weights of ``model``; the others from ``seed``."""
     converted = LanguageModel(conversion.config, seed)
     converted.load_state_dict(converted.state_dict() | model.state_dict())
@@ -178,7 +178,7 @@ def convert(
     began, conversion = time.process_time(), CONVERSIONS[name]
     recipe = recipe or ConversionRecipe()
     base, card = load_model(conversion.base, seed)
-    model = with_attention(base, conversion, seed)
+    model = converted_model(base, conversion, seed)
     first = card.recipe.steps  # batches go on where those of the base ended
     for _ in transfer(model, base, recipe, text, seed, first):
         pass

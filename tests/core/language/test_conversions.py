@@ -36,9 +36,9 @@ from gating_core.language.conversions import (
 from gating_core.language.converting import (
     TrainingOn,
     convert,
+    converted_model,
     measure_conversion,
     transfer,
-    with_attention,
     without_branch,
 )
 from gating_core.language.shipped import Card, digest, load_model
@@ -156,14 +156,14 @@ def test_delta_attention_is_the_rule_read_off_the_states():
 def test_transfer_brings_outputs_closer_and_moves_nothing_else(attention, text, monkeypatch):
     monkeypatch.setitem(conversions.MODELS, "none", TINY)
     base = lively().float()
-    model = with_attention(base, Conversion(attention=attention), 1)
+    model = converted_model(base, Conversion(attention=attention), 1)
     recipe = replace(SHORT, transfer_steps=40, transfer_rate=2e-2)
     errors = list(transfer(model, base, recipe, text, 0, 4))
     assert len(errors) == 40
     assert sum(errors[-10:]) < 0.9 * sum(errors[:10])
     for name, weight in base.named_parameters():
         assert torch.equal(model.get_parameter(name), weight), name
-    same = with_attention(base, Conversion(window=4), 1)
+    same = converted_model(base, Conversion(window=4), 1)
     assert not list(transfer(same, base, recipe, text, 0, 4))
 
 
