@@ -284,8 +284,7 @@ def test_a_file_that_is_no_converted_model_says_so(tmp_path):
 
 def test_every_conversion_is_measured_over_the_shipped_verses_and_its_weights_are_small():
     rows, counts = load_converted()
-    seeds = sorted({seed for _, seed in rows})
-    assert list(rows) == [(name, seed) for name in CONVERSIONS for seed in seeds]
+    assert list(rows) == [(name, seed) for name in CONVERSIONS for seed in (0, 1, 2)]
     assert counts is not None
     for one in rows.values():
         assert one.recipe == ConversionRecipe()
