@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from scipy.stats import norm
 
 from gating_core.at_work import measured as files
 from gating_core.attention import GateConfig
@@ -176,6 +177,11 @@ def test_heads_need_what_their_sorted_weights_say():
             assert found["needed"][layer, head] == pytest.approx(np.median(needed))
             assert found["needed_high"][layer, head] == pytest.approx(np.quantile(needed, 0.9))
             assert found["sigma"][layer, head] == pytest.approx(np.median(sigmas), rel=1e-4)
+            rules = [
+                max(1, (row + 1) * norm.sf(sigma + norm.ppf(0.05)))
+                for row, sigma in zip(range(FIRST_QUERY, 128), sigmas, strict=True)
+            ]
+            assert found["rule"][layer, head] == pytest.approx(np.median(rules), rel=1e-3)
             assert (found["certified"][:, layer, head] >= np.median(needed)).all()
             assert found["histogram"][layer, head].sum() == sum(range(FIRST_QUERY + 1, 129))
     assert found["histogram"].shape == (2, 2, len(BINS) - 1)
