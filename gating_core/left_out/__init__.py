@@ -1,5 +1,26 @@
-"""What may be left out of attention, and what does it change? On plain tensors, without a model."""
+"""What may be left out of attention, and what does that change in its outputs, exactly?"""
 
+from gating_core.left_out.block_search import BlockSearch, block_bounds, block_search
+from gating_core.left_out.certificates import (
+    BLOCK,
+    CERTIFICATES,
+    Certificate,
+    even_gaps,
+    kept_and_next,
+    masses,
+    one_gap,
+    ordered,
+    several_gaps,
+    smallest_k,
+)
+from gating_core.left_out.correction import (
+    anchors,
+    change_by_lag,
+    corrected,
+    error_ratio,
+    window_mask,
+)
+from gating_core.left_out.cost import COSTS, Cost
 from gating_core.left_out.delta_rule import (
     delta_chunked,
     delta_recurrent,
@@ -9,6 +30,17 @@ from gating_core.left_out.delta_rule import (
     log_decays,
     unit_length,
 )
+from gating_core.left_out.eviction import (
+    EVICTION_SCORES,
+    MOST_KEYS,
+    POLICIES,
+    best_subset,
+    kept_keys,
+    kept_while_reading,
+    key_scores,
+    shifts_without,
+)
+from gating_core.left_out.gaussian import needed_by_quantiles, needed_share, standardised
 from gating_core.left_out.hybrid import BRANCHES, hybrid
 from gating_core.left_out.linear import (
     elu_features,
@@ -19,27 +51,95 @@ from gating_core.left_out.linear import (
     linear_weights,
 )
 from gating_core.left_out.recall import RULES, Recall, RecallRequest, Rule, draw_pairs, recall
+from gating_core.left_out.rows import kept_weights, mixed
+from gating_core.left_out.specimens import (
+    LONGEST_ROW,
+    LONGEST_TEXT,
+    Retrieval,
+    Specimen,
+    causal,
+    gaussian_scores,
+    retrieval,
+    slow_tokens,
+)
+from gating_core.left_out.top_k import (
+    OutputError,
+    diameter,
+    divergence,
+    left_out_mass,
+    output_error,
+    top_k,
+    total_variation,
+)
 
 __all__ = [
+    "BLOCK",
     "BRANCHES",
+    "CERTIFICATES",
+    "COSTS",
+    "EVICTION_SCORES",
+    "LONGEST_ROW",
+    "LONGEST_TEXT",
+    "MOST_KEYS",
+    "POLICIES",
     "RULES",
+    "BlockSearch",
+    "Certificate",
+    "Cost",
+    "OutputError",
     "Recall",
     "RecallRequest",
+    "Retrieval",
     "Rule",
+    "Specimen",
+    "anchors",
+    "best_subset",
+    "block_bounds",
+    "block_search",
+    "causal",
+    "change_by_lag",
+    "corrected",
     "delta_chunked",
     "delta_recurrent",
     "delta_states",
     "delta_weights",
+    "diameter",
+    "divergence",
     "draw_pairs",
     "elu_features",
+    "error_ratio",
+    "even_gaps",
     "exponential_features",
     "gated_output",
+    "gaussian_scores",
     "hybrid",
+    "kept_and_next",
+    "kept_keys",
+    "kept_weights",
+    "kept_while_reading",
+    "key_scores",
+    "left_out_mass",
     "linear_attention",
     "linear_chunked",
     "linear_recurrent",
     "linear_weights",
     "log_decays",
+    "masses",
+    "mixed",
+    "needed_by_quantiles",
+    "needed_share",
+    "one_gap",
+    "ordered",
+    "output_error",
     "recall",
+    "retrieval",
+    "several_gaps",
+    "shifts_without",
+    "slow_tokens",
+    "smallest_k",
+    "standardised",
+    "top_k",
+    "total_variation",
     "unit_length",
+    "window_mask",
 ]
