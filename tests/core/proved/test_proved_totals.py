@@ -14,7 +14,9 @@ from gating_core.geometry.classics import SURFACES
 from gating_core.geometry.curvature import curvature
 from gating_core.jets.jet import MissingRule
 from gating_core.jets.second_order import second_order_jet
-from gating_core.proved import OPEN, Budget, ProvedCurvature, proof_steps, prove_curvature
+from gating_core.proved import OPEN, Budget, ProvedCurvature, proof_steps, prove, prove_curvature
+from gating_core.proved.judge import judge
+from gating_core.proved.prove import FIRST_SIDE
 from gating_core.proved.result import LABELS
 
 
@@ -160,3 +162,25 @@ def test_what_is_no_surface_is_refused():
         prove_curvature(lambda p: torch.relu(torch.cat([p, p], -1)))
     with pytest.raises(ValueError, match="derivatives are not those of its values"):
         prove_curvature(lambda p: torch.cat([p, p.detach() ** 2], -1))
+
+
+def test_what_is_known_stays_known_where_halves_say_less(monkeypatch):
+    """A judge that knows nothing of small cells takes nothing back."""
+
+    def forgetful(function, cells, degree, whiten):
+        judged = judge(function, cells, degree, whiten)
+        if len(cells) != FIRST_SIDE**2:
+            judged.labels[:] = LABELS.index(OPEN)
+            judged.immersed[:] = False
+            judged.absolute[:, 1] = judged.area[:, 1] = torch.inf
+        return judged
+
+    monkeypatch.setattr(prove, "judge", forgetful)
+    first, last = itertools.islice(
+        proof_steps(SURFACES["sphere by gating"].chart, budget=few(20_000)), 2
+    )
+    assert last.count > first.count
+    assert last.positive == first.positive == 1
+    assert last.immersed.all()
+    assert last.absolute.high == first.absolute.high < math.inf
+    assert last.area.high == first.area.high < math.inf
