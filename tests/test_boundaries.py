@@ -326,6 +326,7 @@ STATES = {  # links that show all of a page's controls between them, where its f
     ),
     "pages/9_Steering.py": (
         {},
+        dict(push_along="a feature"),
         dict(tab_steering="Features"),
         dict(tab_steering="Measured"),
     ),

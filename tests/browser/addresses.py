@@ -62,6 +62,7 @@ PAGES: dict[str, tuple[Controls, tuple[str, ...]]] = {
     "Steering": (
         STEERING,
         ("pushed=held&steered_gate=G1%2C+per+channel", "push=-4&opening_in=Spanish",
+         "push_along=a+feature",
          "tab_steering=Features", "tab_steering=Features&dictionary=plain+top-k&after_layer=3",
          "tab_steering=Measured"),
     ),

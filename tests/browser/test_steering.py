@@ -2,4 +2,97 @@
 
 import pytest
 
+from .accessibility import assert_accessible
+from .looking import (
+    assert_charts_on_a_phone,
+    assert_dark,
+    assert_on_the_first_screen,
+    assert_scrolls_only_down,
+    assert_told_on_the_first_screen,
+)
+from .visiting import DESK, PHONE, await_charts, follow_link, open_page, resize, settle, visit
+
 pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
+
+FEATURES, MEASURED = (f"tab_steering={tab}" for tab in ("Features", "Measured"))
+FRONT = ".st-key-front-1"
+STATES = {  # what is read there, how many charts there are, and what else is on the first screen
+    "": ("With the push, released after", 1, FRONT, ".gc-key"),
+    FEATURES: ("tells the languages apart", 3, FRONT),
+}
+STEERED = ".gc-text >> nth=1"
+SHOWN = "document.querySelectorAll('.gc-text')[1]?.innerText"
+
+
+@pytest.fixture(scope="module")
+def desk(browser, served, watch):
+    with open_page(browser, watch, **DESK) as page:
+        visit(page, watch, f"{served.url}/Steering", lambda page: await_charts(page, 1))
+        yield page
+
+
+def test_the_first_screens_hold_pictures_and_their_sentence_and_axe_finds_nothing(desk):
+    for query, (text, count, *selectors) in STATES.items():
+        follow_link(desk, f"/Steering?{query}")
+        assert_told_on_the_first_screen(desk, text, *selectors, count=count)
+        assert_accessible(desk)
+
+
+def test_measured_outcomes_are_told_on_the_first_screen(desk):
+    follow_link(desk, f"/Steering?{MEASURED}")
+    await_charts(desk, 4)
+    assert_accessible(desk)
+    for width, height in ((1400, 900), (1366, 768)):
+        resize(desk, width, height)
+        assert_on_the_first_screen(desk, "h1", FRONT, "[class*=st-key-steering_outcomes_]")
+        for text in ("Released after 16 characters", "Held, the feature succeeds"):
+            box = desk.get_by_text(text).bounding_box()
+            assert box["y"] + box["height"] < height, text
+    resize(desk, 1400, 900)
+
+
+def test_a_text_is_written_letter_by_letter_and_can_be_stopped(desk):
+    follow_link(desk, "/Steering?opening=The+king+&opening_draw=5&push=5")
+    cancel = desk.get_by_role("button", name="Cancel")
+    cancel.wait_for()
+    cancel.click()
+    desk.get_by_text("Writing was cancelled after").wait_for()
+    desk.get_by_text("of 60 characters").wait_for()
+    desk.get_by_role("button", name="Write again").click()
+    desk.get_by_text("With the push, released after 16 characters").wait_for()
+    assert desk.locator(STEERED).inner_text().startswith("The king")
+
+
+def test_the_slider_writes_another_text_after_the_same_beginning(desk):
+    follow_link(desk, "/Steering?opening=The+king+")
+    desk.get_by_text("With the push").wait_for()
+    before = desk.locator(STEERED).inner_text()
+    desk.get_by_role("slider").press("Home")
+    desk.wait_for_function(f"before => {SHOWN} && {SHOWN} !== before", arg=before)
+    desk.get_by_text("With the push").wait_for()
+    assert "push=-10" in desk.url
+
+
+def test_a_click_chooses_a_feature(desk):
+    follow_link(desk, f"/Steering?{FEATURES}")
+    await_charts(desk, 3)
+    desk.get_by_text("Feature 2 tells").wait_for()
+    (mark,) = desk.locator(".st-key-steering_order .scatterlayer .trace").nth(0).locator(
+        ".point").all()[:1]  # fmt: skip
+    box = mark.bounding_box()
+    desk.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    desk.get_by_text("Feature 2 tells").wait_for(state="detached")
+    settle(desk)
+    assert "feature=" in desk.url
+
+
+def test_a_phone_has_everything_in_one_column_and_scrolls_only_down(browser, served, watch):
+    with open_page(browser, watch, **PHONE) as page:
+        for query, count in (("", 1), (FEATURES, 3), (MEASURED, 4)):
+            visit(page, watch, f"{served.url}/Steering?{query}",
+                  lambda page, count=count: await_charts(page, count))  # fmt: skip
+            assert_dark(page)
+            assert_scrolls_only_down(page)
+            if count > 1:
+                assert_charts_on_a_phone(page)
+            assert_accessible(page)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
 import streamlit as st
 
@@ -21,12 +22,9 @@ from ui.steering.request import (
     DICTIONARIES,
     FEATURES,
     GATES,
-    LANGUAGE,
-    MEANS,
     MEASURED,
     OWN,
     PUSHED,
-    RANDOM,
     SIZE,
     STEER,
     SteeringSelection,
@@ -90,25 +88,21 @@ STEER_ROWS = (
     ("push", "pushed", "after_layer", "push_along", "dictionary", "feature"),
 )
 FEATURE_ROWS = (("steered_gate", "steered_seed", "after_layer", "dictionary", "feature", "push"),)
-UNUSED = {  # controls that mean nothing for these directions
-    LANGUAGE: ("dictionary", "feature"), MEANS: ("dictionary", "feature"),
-    RANDOM: ("dictionary", "feature"), OWN: (),
-}  # fmt: skip
 
 
 def read_selection(rows: Sequence[Sequence[str]], *, steers: bool) -> SteeringSelection:
     """Draw the rows of controls and read them; say what is another than was selected.
 
-    Where it ``steers``, a control that means nothing for the chosen direction is dimmed.
+    Where it ``steers``, a feature is chosen only to be pushed along.
     """
-    along = PUSH["push_along"].value
-    dimmed = UNUSED[along] if steers else ()
-    for keys, columns in zip(rows, front_rows([[WIDTHS[key] for key in keys] for keys in rows]),
-                             strict=True):  # fmt: skip
-        for key, column in zip(keys, columns, strict=True):
-            more = {"disabled": True} if key in dimmed else {}
-            ALL[key].draw(column, **more)
-    selection = read({key: ALL[key] for keys in rows for key in keys}, SteeringSelection)
+    columns = front_rows([[WIDTHS[key] for key in keys] for keys in rows])
+    drawn = {}
+    for key, column in zip(chain(*rows), chain(*columns), strict=True):
+        if key in FEATURE and steers and PUSH["push_along"].value != OWN:
+            continue
+        ALL[key].draw(column)
+        drawn[key] = ALL[key]
+    selection = read(drawn, SteeringSelection)
     for note in selection.notes:
         st.caption(f":material/info: {note}")
     return selection

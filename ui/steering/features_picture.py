@@ -10,7 +10,7 @@ from ui.drawing import palette
 from ui.drawing.characters import named
 from ui.steering.measured import Fired
 
-ORDER_PIXELS, HALF_PIXELS = 250, 190
+ORDER_PIXELS, HALF_PIXELS = 220, 150
 SHOWN = 7  # characters that become likelier, and as many that become less likely
 LANGUAGES = (  # name, colour, symbol
     ("English", palette.CLASS_COLOURS[0], "triangle-down"),
@@ -30,7 +30,9 @@ def order_chart(of: Fired, feature: int) -> go.Figure:
         traces.append({
             "type": "scatter", "mode": "markers", "x": ranks[mine], "y": of.difference[mine],
             "name": f"more in {name}", "marker": {"size": 7, "symbol": symbol, "color": colour},
-            "customdata": np.stack([mine + 1, *(100 * of.fires[:, mine]), of.auc[mine]], -1),
+            # As lists: of a packed array a click would bring back no row.
+            "customdata": np.stack(
+                [mine + 1, *(100 * of.fires[:, mine]), of.auc[mine]], -1).tolist(),
             "hovertemplate": "feature %{customdata[0]:.0f}: fires at %{customdata[1]:.1f} % of"
             " English, %{customdata[2]:.1f} % of Spanish; AUC %{customdata[3]:.3f}<extra></extra>",
         })  # fmt: skip

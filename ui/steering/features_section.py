@@ -29,8 +29,8 @@ def draw_features() -> None:
                     lambda: titled(features_picture.order_chart(of, request.feature),
                                    section("steering", "head_order")), sentence,
                     on_select=_choose, selection_mode="points")  # fmt: skip
-    right.markdown(section("steering", "head_passages"))
-    right.html(features_words.passage_html(passages))
+    head = f'<p class="gc-head">{section("steering", "head_passages")}</p>'
+    right.html(head + features_words.passage_html(passages))
     right.markdown(sentence)
     parts, change = measured.along(request), measured.effect(request, selection.push)
     along = features_words.along_text(parts)
@@ -44,7 +44,7 @@ def draw_features() -> None:
                     lambda: titled(features_picture.effect_chart(change),
                                    section("steering", "head_effect")), effect)  # fmt: skip
     st.markdown(f"{along} {effect}")
-    st.markdown(features_words.kinds_table(kinds))
+    st.html(features_words.kinds_table(kinds))
     st.markdown(features_words.kinds_text(kinds))
     with st.container(horizontal=True):
         for name, place in (("Most Spanish", of.difference.argmax()),

@@ -74,15 +74,18 @@ def kinds_text(kinds: Mapping[str, Fired]) -> str:
 
 
 def kinds_table(kinds: Mapping[str, Fired]) -> str:
-    """Return a Markdown table of the dictionaries."""
-    lines = ["| dictionary | variance explained | features on | never on | best AUC |"
-             " letter patterns |", "|---|---|---|---|---|---|"]  # fmt: skip
+    """Return a table of the dictionaries as HTML."""
+    names = ("dictionary", "variance explained", "features on", "never on", "best AUC",
+             "letter patterns")  # fmt: skip
+    head = "".join(f'<th scope="col">{name}</th>' for name in names)
+    rows = [f"<tr>{head}</tr>"]
     for kind, of in kinds.items():
-        card = of.card
-        lines.append(f"| {KINDS[kind]} | {percent(card.explained)} | {short(card.active)} of {SIZE}"
-                     f" | {card.dead} | {of.auc.max():.3f}"
-                     f" | {percent(float((of.letters >= PATTERN).mean()))} |")  # fmt: skip
-    return "\n".join(lines)
+        values = (percent(of.card.explained), f"{short(of.card.active)} of {SIZE}",
+                  str(of.card.dead), f"{of.auc.max():.3f}",
+                  percent(float((of.letters >= PATTERN).mean())))  # fmt: skip
+        cells = "".join(f"<td>{value}</td>" for value in values)
+        rows.append(f'<tr><th scope="row">{KINDS[kind]}</th>{cells}</tr>')
+    return f'<table class="gc-kinds">{"".join(rows)}</table>'
 
 
 def along_text(parts: WrittenAlong) -> str:

@@ -14,7 +14,7 @@ from ui.drawing import palette
 from ui.drawing.panels import subplot, subplot_title
 from ui.steering.outcomes import NATS, PROMPTED, SUCCESS, UNSTEERED, WORDS, Outcome
 
-OUTCOMES_PIXELS, HALF_PIXELS = 400, 200
+OUTCOMES_PIXELS, HALF_PIXELS = 355, 200
 ROWS = {SUCCESS: "success", NATS: "nats a character", WORDS: "real words"}
 STYLES = (  # of DIRECTIONS: colour, dash, symbol
     (palette.SIDE_COLOURS["right"], "solid", "circle"),

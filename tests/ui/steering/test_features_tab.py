@@ -64,8 +64,8 @@ def test_the_tab_shows_one_feature_and_all_others():
     request = DirectionRequest(*MODEL, layer=1, feature=0)
     spanish = passages(request)
     bodies = [node.proto.body for node in app.get("html")]
-    (shown,) = [body for body in bodies if '<div class="gc-passages"' in body]
-    assert shown == features_words.passage_html(spanish)
+    (shown,) = [body for body in bodies if "gc-passages" in body and "gc-head" in body[:30]]
+    assert shown.endswith(features_words.passage_html(spanish))
     order = figure(app, "steering_order")["data"]
     assert sum(len(numbers(line["x"])) for line in order[:2]) == 192
     z = numbers(figure(app, "steering_along")["data"][0]["z"])
@@ -112,8 +112,8 @@ def test_dictionaries_stand_beside_each_other(of):
     text = features_words.kinds_text({NESTED: of, PLAIN: blind}).replace("\u00a0", " ")
     assert "*means of 16* tells the languages apart (feature 3, AUC 0.950); 33 % of its" in text
     assert "*plain top-k* does not tell them apart (feature 3, AUC 0.600); 67 % of its" in text
-    rows = features_words.kinds_table({PLAIN: blind}).splitlines()
-    assert rows[2].startswith("| plain top-k | 80\u00a0% | 8 of 192 | 3 | 0.600 | 67\u00a0%")
+    table = features_words.kinds_table({PLAIN: blind}).replace("</td><td>", "|")
+    assert ">plain top-k</th><td>80\u00a0%|8 of 192|3|0.600|67\u00a0%</td></tr>" in table
     rows = read(csv_text(features_words.features_csv({PLAIN: blind})))
     assert rows[1][:5] == ["plain top-k", "1", "0.9", "0.2", "-1.0"]
 
@@ -162,6 +162,6 @@ def test_the_next_characters_that_change_most_are_named():
 def test_the_chosen_feature_is_ringed(of):
     english, spanish, chosen = features_picture.order_chart(of, 2).data
     assert list(spanish.y) == [2.0]
-    assert list(english.customdata[:, 0]) == [1, 2]
+    assert [row[0] for row in english.customdata] == [1, 2]
     assert list(english.customdata[0][1:3]) == [90, 20]
     assert (list(chosen.x), list(chosen.y)) == ([3], [2.0])
