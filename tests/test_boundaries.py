@@ -40,6 +40,7 @@ MAY_IMPORT = {  # rooms of the core, besides themselves
     "experts": GROUND | {"attention", "tasks", "training", "experiments", "export", "claims"},
     "export": GROUND | {"attention", "tasks", "training"},
     "language": GROUND | {"attention", "export"},
+    "left_out": GROUND,
     # Intervals over seeds, and the curvature of a block's output: there models meet measuring.
     "at_work": GROUND | {"attention", "export", "language", "training", "jets", "geometry"},
     "experiments": GROUND | {"attention", "tasks", "training", "jets", "geometry", "export"},
