@@ -66,7 +66,7 @@ def block_search(
     most = (bounds + counts.log()).gather(-1, order)
     tail = functional.pad(most.flip(-1).logcumsumexp(-1).flip(-1)[..., 1:], (0, 1),
                           value=-torch.inf)  # fmt: skip
-    curve = torch.where(tail.isneginf(), 0.0, (tail - head).sigmoid())
+    curve = (tail - torch.logaddexp(tail, head)).exp()
     last = (curve <= epsilon).int().argmax(-1, keepdim=True)
     scored = order.argsort(-1) <= last
     kept = scored.repeat_interleave(block, -1)[..., : scores.shape[-1]] & ~scores.isneginf()

@@ -6,8 +6,8 @@ is left out at most that of n - k times the next one: with the gap Δ = s_k - s_
 scores bounds better; the three further bounds here are worked out in the same way.
 
 Curves are (..., n): entry k - 1 is of the k largest. Where k reaches the keys that are seen, all is
-kept, and curves are 0. Bounds hold up to rounding, some 1e-13 of themselves in float64 and 1e-5 in
-float32. Shapes: n keys; dots stand for anything before them; -inf: a key is not seen.
+kept, and curves are 0. Bounds hold up to rounding, 1e-11 of themselves in float64 and some 1e-5 in
+float32, and where they do not underflow. Shapes: n keys; dots stand for anything before them; -inf: a key is not seen.
 """
 
 from __future__ import annotations
@@ -147,4 +147,4 @@ def _stretched(
 
 def _bound(tail: torch.Tensor, head: torch.Tensor) -> torch.Tensor:
     """(..., n): e^tail / (e^tail + e^head), 0 where there is no tail."""
-    return torch.where(tail.isneginf(), 0.0, (tail - head).sigmoid())
+    return torch.where(tail.isneginf(), 0.0, (tail - torch.logaddexp(tail, head)).exp())

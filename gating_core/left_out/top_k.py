@@ -40,8 +40,9 @@ def top_k(scores: torch.Tensor, k: int) -> torch.Tensor:
 def left_out_mass(scores: torch.Tensor, kept: torch.Tensor) -> torch.Tensor:
     """(...): τ, the softmax weights of what is not kept, added up."""
     check_scores(scores)
-    tail = scores.masked_fill(kept, -torch.inf)
-    return (tail.logsumexp(-1) - scores.logsumexp(-1)).exp()
+    shifted = scores - scores.amax(-1, keepdim=True)  # logarithms near 0 round least
+    tail = shifted.masked_fill(kept, -torch.inf)
+    return (tail.logsumexp(-1) - shifted.logsumexp(-1)).exp()
 
 
 def total_variation(weights: torch.Tensor, others: torch.Tensor) -> torch.Tensor:

@@ -76,7 +76,7 @@ def test_slow_tokens_are_repaired_and_quick_ones_are_not():
     sparse, repaired, ratio = cosines_and_ratio(slow_tokens(512), 8)
     assert repaired > sparse + 0.1
     assert ratio < 0.5
-    assert cosines_and_ratio(slow_tokens(512, memory=0.0), 8)[2] > 1.5
+    assert cosines_and_ratio(slow_tokens(512, memory=0.0), 8)[2] > 1.2
 
 
 def test_neighbours_are_as_alike_as_the_memory_says():
