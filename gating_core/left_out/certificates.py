@@ -7,7 +7,8 @@ scores bounds better; the three further bounds here are worked out in the same w
 
 Curves are (..., n): entry k - 1 is of the k largest. Where k reaches the keys that are seen, all is
 kept, and curves are 0. Bounds hold up to rounding, 1e-11 of themselves in float64 and some 1e-5 in
-float32, and where they do not underflow. Shapes: n keys; dots stand for anything before them; -inf: a key is not seen.
+float32, and where they do not underflow. Shapes: n keys; dots stand for anything before them; -inf:
+a key is not seen.
 """
 
 from __future__ import annotations
