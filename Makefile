@@ -53,6 +53,7 @@ build/corpus.tsv: | $(APP_READY)
 
 models: build/corpus.tsv
 	$(BIN)/python -m gating_core.language models
+	$(BIN)/python -m gating_core.language conversions
 	$(BIN)/python -m gating_core.at_work
 	$(BIN)/python -m gating_core.at_work.step_time
 

@@ -39,8 +39,8 @@ MAY_IMPORT = {  # rooms of the core, besides themselves
     "theory": GROUND | {"attention", "jets", "geometry"},
     "experts": GROUND | {"attention", "tasks", "training", "experiments", "export", "claims"},
     "export": GROUND | {"attention", "tasks", "training"},
-    "language": GROUND | {"attention", "export"},
-    "left_out": GROUND,
+    "left_out": GROUND | {"attention"},
+    "language": GROUND | {"attention", "export", "left_out"},
     # Intervals over seeds, and the curvature of a block's output: there models meet measuring.
     "at_work": GROUND | {"attention", "export", "language", "training", "jets", "geometry"},
     "experiments": GROUND | {"attention", "tasks", "training", "jets", "geometry", "export"},

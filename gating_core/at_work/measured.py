@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
@@ -15,16 +14,11 @@ import torch
 from gating_core.at_work.batches import Arrays
 from gating_core.at_work.measurements import MEASUREMENTS
 from gating_core.export.weights import tensor_file, tensors_and_metadata
-from gating_core.language import LANGUAGES, load_model, read_excerpt, shipped
-from gating_core.language.shipped import FOLDER, model_path
+from gating_core.language import excerpt_texts, load_model, shipped
+from gating_core.language.shipped import FOLDER, digest
 
 MEASURED = FOLDER / "measured.safetensors"
 Model = tuple[str, int]  # name and seed
-
-
-def excerpt_texts() -> list[str]:
-    """The shipped verses, first all of one language and then all of the other."""
-    return [getattr(verse, language) for language in LANGUAGES for verse in read_excerpt()]
 
 
 def measure(
@@ -69,13 +63,8 @@ def measure_missing() -> Iterator[tuple[Model, list[str]]]:
 def _measure(task: tuple[Model, list[str]]) -> Measured:
     torch.set_num_threads(1)  # each core has a model of its own
     model, rows = task
-    before = digest(model)  # the file may be replaced meanwhile
+    before = digest(*model)  # the file may be replaced meanwhile
     return Measured(before, tuple(rows), measure(model, rows))
-
-
-def digest(model: Model) -> str:
-    """What a model's file holds, in sixteen letters: other weights have other measurements."""
-    return hashlib.sha256(model_path(*model).read_bytes()).hexdigest()[:16]
 
 
 def load_measured(path: Path = MEASURED) -> dict[Model, Arrays]:
@@ -93,7 +82,7 @@ def read_measured(path: Path = MEASURED) -> dict[Model, Measured]:
     kept = {}
     for model in shipped():
         key = _key(model)
-        if about["digests"].get(key) == digest(model):
+        if about["digests"].get(key) == digest(*model):
             arrays = {name.removeprefix(f"{key}/"): array for name, array in tensors.items()
                       if name.startswith(f"{key}/")}  # fmt: skip
             kept[model] = Measured(about["digests"][key], tuple(about["rows"][key]), arrays)

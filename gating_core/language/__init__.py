@@ -1,7 +1,7 @@
 """A model that reads characters, nanoGPT's size, written for reading."""
 
 from gating_core.language.attention import AttentionRecord
-from gating_core.language.attention_kinds import ATTENTION_KINDS, AttentionKind, causal_mask
+from gating_core.language.attention_kinds import ATTENTION_KINDS, AttentionKind
 from gating_core.language.characters import (
     BREAK,
     CHARACTERS,
@@ -11,9 +11,10 @@ from gating_core.language.characters import (
     without_others,
 )
 from gating_core.language.config import ModelConfig
-from gating_core.language.corpus import LANGUAGES, Verse, read_excerpt
+from gating_core.language.corpus import LANGUAGES, Verse, excerpt_texts, read_excerpt
 from gating_core.language.generate import Written, generate, next_probabilities
 from gating_core.language.losses import Rows, mean_loss, row_losses, rows_of, text_losses
+from gating_core.language.masks import causal_mask
 from gating_core.language.model import BlockRecord, Cache, LanguageModel
 from gating_core.language.shipped import MODELS, SEEDS, Card, load_model, shipped
 from gating_core.language.training import Recipe, Training, TrainingText
@@ -44,6 +45,7 @@ __all__ = [
     "causal_mask",
     "decode",
     "encode",
+    "excerpt_texts",
     "generate",
     "left_out",
     "load_model",

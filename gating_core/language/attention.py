@@ -12,8 +12,9 @@ import torch
 from torch import nn
 
 from gating_core.attention import GATE_KINDS
-from gating_core.language.attention_kinds import ATTENTION_KINDS, causal_mask
+from gating_core.language.attention_kinds import ATTENTION_KINDS
 from gating_core.language.config import ModelConfig
+from gating_core.language.masks import causal_mask
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +57,10 @@ class Attention(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.heads, self.kind = config.heads, ATTENTION_KINDS[config.attention]
+        self.window, self.learned = config.window, None
+        if self.kind.learned is not None:
+            channels = config.width // config.heads
+            self.learned = self.kind.learned(config.heads, channels, config.window)
         self.qkv = nn.Linear(config.width, 3 * config.width, bias=False)
         self.project = nn.Linear(config.width, config.width, bias=False)
         self.gate_config, self.gate = config.gate, None
@@ -93,12 +98,12 @@ class Attention(nn.Module):
             values = values * factors
         if cache is not None:
             keys, values, plain = cache.extend(keys, values, plain)
-        mask = causal_mask(queries.shape[-2], keys.shape[-2])
-        if self.kind.fused is not None and records is None:
+        if self.kind.fused is not None and self.window is None and records is None:
+            mask = causal_mask(queries.shape[-2], keys.shape[-2])
             mixed = self.kind.fused(queries, keys, values, mask)
         else:
             scores = self.kind.scores(queries, keys)
-            weights = self.kind.weights(scores, mask)
+            weights = self.weights(queries, keys, scores)
             mixed = weights @ values
         ungated = mixed
         if factors is not None and not at_values:
@@ -113,6 +118,15 @@ class Attention(nn.Module):
                 )
             )
         return output
+
+    def weights(
+        self, queries: torch.Tensor, keys: torch.Tensor, scores: torch.Tensor
+    ) -> torch.Tensor:
+        """(B, H, T, n): the weights of values."""
+        lengths = scores.shape[-2], scores.shape[-1]
+        if self.learned is not None:
+            return self.learned(queries, keys, scores, causal_mask(*lengths))
+        return self.kind.weights(scores, causal_mask(*lengths, self.window))
 
     def by_head(self, states: torch.Tensor) -> torch.Tensor:
         """(B, H, T, d): the channels of ``states`` (B, T, H d) by head."""

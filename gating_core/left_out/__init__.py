@@ -21,6 +21,15 @@ from gating_core.left_out.correction import (
     window_mask,
 )
 from gating_core.left_out.cost import COSTS, Cost
+from gating_core.left_out.delta_rule import (
+    delta_chunked,
+    delta_recurrent,
+    delta_states,
+    delta_weights,
+    gated_output,
+    log_decays,
+    unit_length,
+)
 from gating_core.left_out.eviction import (
     EVICTION_SCORES,
     MOST_KEYS,
@@ -32,6 +41,15 @@ from gating_core.left_out.eviction import (
     shifts_without,
 )
 from gating_core.left_out.gaussian import needed_by_quantiles, needed_share, standardised
+from gating_core.left_out.hybrid import BRANCHES, hybrid
+from gating_core.left_out.linear import (
+    elu_features,
+    exponential_features,
+    linear_attention,
+    linear_chunked,
+    linear_recurrent,
+    linear_weights,
+)
 from gating_core.left_out.rows import kept_weights, mixed
 from gating_core.left_out.specimens import (
     LONGEST_ROW,
@@ -55,6 +73,7 @@ from gating_core.left_out.top_k import (
 
 __all__ = [
     "BLOCK",
+    "BRANCHES",
     "CERTIFICATES",
     "COSTS",
     "EVICTION_SCORES",
@@ -75,17 +94,30 @@ __all__ = [
     "causal",
     "change_by_lag",
     "corrected",
+    "delta_chunked",
+    "delta_recurrent",
+    "delta_states",
+    "delta_weights",
     "diameter",
     "divergence",
+    "elu_features",
     "error_ratio",
     "even_gaps",
+    "exponential_features",
+    "gated_output",
     "gaussian_scores",
+    "hybrid",
     "kept_and_next",
     "kept_keys",
     "kept_weights",
     "kept_while_reading",
     "key_scores",
     "left_out_mass",
+    "linear_attention",
+    "linear_chunked",
+    "linear_recurrent",
+    "linear_weights",
+    "log_decays",
     "masses",
     "mixed",
     "needed_by_quantiles",
@@ -101,5 +133,6 @@ __all__ = [
     "standardised",
     "top_k",
     "total_variation",
+    "unit_length",
     "window_mask",
 ]
