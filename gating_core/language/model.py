@@ -174,7 +174,9 @@ def with_attention(model: LanguageModel, kinds: Sequence[AttentionKind]) -> Lang
     kinds.
     """
     if len(kinds) != model.config.depth:
-        raise ValueError(f"{len(kinds)} kinds of attention; the model has {model.config.depth}")
+        raise ValueError(
+            f"{len(kinds)} kinds of attention; the model has {model.config.depth} blocks"
+        )
     other = copy.deepcopy(model, {id(weight): weight for weight in model.parameters()})
     for block, kind in zip(other.layers, kinds, strict=True):
         block.attention.kind = kind

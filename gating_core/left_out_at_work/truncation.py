@@ -27,11 +27,11 @@ def truncation(model: LanguageModel, texts: Sequence[str]) -> Arrays:
     """Losses and heads under truncation.
 
     ``sums`` (K + 1, N): the loss of each text in nats, from its 33rd character on, with all heads
-    truncated to k, the last with none; ``counts`` (N,). Of the queries from `FIRST_QUERY` on of every
-    fourth text, by head (L, H): ``needed``, the median k for a mass of 5 % left out, and its upper decile
-    ``needed_high``; ``rule``, the median of what the Gaussian rule says, and ``sigma``;
-    ``certified`` (C, L, H), the median k that each certificate allows; ``histogram`` (L, H, b) of
-    standardised scores.
+    truncated to k, the last with none; ``counts`` (N,). Of the queries from `FIRST_QUERY` on of
+    every fourth text, by head (L, H): ``needed``, the median k for a mass of 5 % left out, and its
+    upper decile ``needed_high``; ``rule``, the median of what the Gaussian rule says, and
+    ``sigma``; ``certified`` (C, L, H), the median k that each certificate allows; ``histogram``
+    (L, H, b) of standardised scores.
     """
     models = [*(truncated(model, k) for k in SIZES), model]
     losses = [late_losses(each, texts) for each in models]
