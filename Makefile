@@ -55,6 +55,8 @@ models: build/corpus.tsv
 	$(BIN)/python -m gating_core.language models
 	$(BIN)/python -m gating_core.at_work
 	$(BIN)/python -m gating_core.at_work.step_time
+	$(BIN)/python -m gating_core.left_out_at_work
+	$(BIN)/python -m gating_core.left_out_at_work.attention_time
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -40,7 +40,7 @@ MAY_IMPORT = {  # rooms of the core, besides themselves
     "experts": GROUND | {"attention", "tasks", "training", "experiments", "export", "claims"},
     "export": GROUND | {"attention", "tasks", "training"},
     "language": GROUND | {"attention", "export"},
-    "left_out": GROUND,
+    "left_out": GROUND | {"attention"},
     # Its measurements are kept in a file as those of at_work are.
     "left_out_at_work": GROUND | {"attention", "at_work", "language", "left_out"},
     # Intervals over seeds, and the curvature of a block's output: there models meet measuring.

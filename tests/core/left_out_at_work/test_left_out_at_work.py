@@ -17,6 +17,7 @@ from gating_core.language import (
     shipped,
     with_attention,
 )
+from gating_core.left_out import mixed
 from gating_core.left_out_at_work import (
     BINS,
     BUDGETS,
@@ -29,6 +30,7 @@ from gating_core.left_out_at_work import (
     SINKS,
     SIZES,
     WINDOWS,
+    head_specimen,
     late_losses,
     load_measured,
     long_texts,
@@ -127,6 +129,20 @@ def test_other_attention_shares_weights_and_leaves_the_model_alone():
         with_attention(model, [other.layers[0].attention.kind])
     with pytest.raises(ValueError, match="keeps no weights; read without records"):
         other(encode("abc")[None], records=[])
+
+
+def test_a_head_is_a_specimen_with_the_weights_that_it_had():
+    model, records = lively(GateConfig(position="G2")), []
+    model(encode("a ñb, c")[None], strength=0.5, records=records)
+    specimen = head_specimen(model, "a ñb, c", 1, 0, 0.5)
+    record = records[1].attention
+    assert specimen.values.dtype == torch.float64
+    torch.testing.assert_close(specimen.scores.softmax(-1).float(), record.weights[0, 0])
+    want = record.mixed[0, 0]
+    torch.testing.assert_close(mixed(specimen.scores, specimen.values).float(), want)
+    for layer, head, message in ((2, 0, "layer is 2"), (0, 2, "head is 2")):
+        with pytest.raises(ValueError, match=message):
+            head_specimen(model, "a", layer, head)
 
 
 # --- Measurements ---------------------------------------------------------------------------------
