@@ -56,6 +56,8 @@ models: build/corpus.tsv
 	$(BIN)/python -m gating_core.language conversions
 	$(BIN)/python -m gating_core.at_work
 	$(BIN)/python -m gating_core.at_work.step_time
+	$(BIN)/python -m gating_core.left_out_at_work
+	$(BIN)/python -m gating_core.left_out_at_work.attention_time
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

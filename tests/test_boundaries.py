@@ -41,6 +41,8 @@ MAY_IMPORT = {  # rooms of the core, besides themselves
     "export": GROUND | {"attention", "tasks", "training"},
     "left_out": GROUND | {"attention"},
     "language": GROUND | {"attention", "export", "left_out"},
+    # Its measurements are kept in a file as those of at_work are.
+    "left_out_at_work": GROUND | {"attention", "at_work", "language", "left_out"},
     # Intervals over seeds, and the curvature of a block's output: there models meet measuring.
     "at_work": GROUND | {"attention", "export", "language", "training", "jets", "geometry"},
     "experiments": GROUND | {"attention", "tasks", "training", "jets", "geometry", "export"},

@@ -1,6 +1,6 @@
 """A model that reads characters, nanoGPT's size, written for reading."""
 
-from gating_core.language.attention import AttentionRecord
+from gating_core.language.attention import AttentionRecord, LayerCache
 from gating_core.language.attention_kinds import ATTENTION_KINDS, AttentionKind
 from gating_core.language.characters import (
     BREAK,
@@ -15,7 +15,7 @@ from gating_core.language.corpus import LANGUAGES, Verse, excerpt_texts, read_ex
 from gating_core.language.generate import Written, generate, next_probabilities
 from gating_core.language.losses import Rows, mean_loss, row_losses, rows_of, text_losses
 from gating_core.language.masks import causal_mask
-from gating_core.language.model import BlockRecord, Cache, LanguageModel
+from gating_core.language.model import BlockRecord, Cache, LanguageModel, with_attention
 from gating_core.language.shipped import MODELS, SEEDS, Card, load_model, shipped
 from gating_core.language.training import Recipe, Training, TrainingText
 from gating_core.language.wirings import WIRINGS, Wiring
@@ -34,6 +34,7 @@ __all__ = [
     "Cache",
     "Card",
     "LanguageModel",
+    "LayerCache",
     "ModelConfig",
     "Recipe",
     "Rows",
@@ -56,5 +57,6 @@ __all__ = [
     "rows_of",
     "shipped",
     "text_losses",
+    "with_attention",
     "without_others",
 ]

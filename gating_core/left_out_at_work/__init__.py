@@ -1,0 +1,37 @@
+"""What may be left out of the language models' attention, and what does that cost them?"""
+
+from gating_core.left_out_at_work.attention_time import AttentionTimes, load_attention_times
+from gating_core.left_out_at_work.correction import GAMMAS, LAGS, SINKS, WINDOWS
+from gating_core.left_out_at_work.eviction import BUDGETS, POLICIES, PREFILL, Policy, key_worth
+from gating_core.left_out_at_work.heads import head_specimen
+from gating_core.left_out_at_work.kinds import truncated, windowed, with_kept_keys
+from gating_core.left_out_at_work.losses import FIRST, late_losses, long_texts
+from gating_core.left_out_at_work.measured import MODELS, load_measured
+from gating_core.left_out_at_work.truncation import BINS, EPSILON, FIRST_QUERY, SIZES
+
+__all__ = [
+    "BINS",
+    "BUDGETS",
+    "EPSILON",
+    "FIRST",
+    "FIRST_QUERY",
+    "GAMMAS",
+    "LAGS",
+    "MODELS",
+    "POLICIES",
+    "PREFILL",
+    "SINKS",
+    "SIZES",
+    "WINDOWS",
+    "AttentionTimes",
+    "Policy",
+    "head_specimen",
+    "key_worth",
+    "late_losses",
+    "load_attention_times",
+    "load_measured",
+    "long_texts",
+    "truncated",
+    "windowed",
+    "with_kept_keys",
+]
