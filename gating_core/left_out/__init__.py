@@ -18,13 +18,19 @@ from gating_core.left_out.linear import (
     linear_recurrent,
     linear_weights,
 )
+from gating_core.left_out.recall import RULES, Recall, RecallRequest, Rule, draw_pairs, recall
 
 __all__ = [
     "BRANCHES",
+    "RULES",
+    "Recall",
+    "RecallRequest",
+    "Rule",
     "delta_chunked",
     "delta_recurrent",
     "delta_states",
     "delta_weights",
+    "draw_pairs",
     "elu_features",
     "exponential_features",
     "gated_output",
@@ -34,5 +40,6 @@ __all__ = [
     "linear_recurrent",
     "linear_weights",
     "log_decays",
+    "recall",
     "unit_length",
 ]
