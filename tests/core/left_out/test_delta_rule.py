@@ -114,7 +114,7 @@ def test_a_token_that_is_masked_leaves_no_trace(read):
 
 
 def test_what_was_told_with_a_whole_step_is_recalled_at_once():
-    q, k, v, a, b = tokens(0, (3,), 10, 5)
+    _, k, v, a, b = tokens(0, (3,), 10, 5)
     outputs, _ = delta_recurrent(k, k, v, a, torch.ones_like(b))
     torch.testing.assert_close(outputs * 5**0.5, v, rtol=0, atol=1e-5)  # unit lengths are not quite
     repeated, _ = delta_recurrent(k, k, v, torch.zeros_like(a), torch.zeros_like(b))
