@@ -10,9 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
-from torch import nn
 
 from gating_core.language import relu_attention, softmax_attention
+from gating_core.language.delta_attention import DeltaAttention
+from gating_core.language.learned_attention import LearnedAttention
 from gating_core.language.linear_attention import EluAttention, ExponentialAttention
 
 
@@ -26,13 +27,13 @@ class AttentionKind:
     """How attention weights come about. What is mixed is always the weighted sum of values."""
 
     title: str  # as within a sentence
-    # Of scores and mask; where something is learned, of the window alone.
+    # Of scores and mask.
     weights: Callable[[torch.Tensor, torch.Tensor], torch.Tensor] = softmax_attention.weights
     scores: Callable[[torch.Tensor, torch.Tensor], torch.Tensor] = scaled_products
     # The same mixture without weights, of queries, keys, values and mask; None: there is none.
     fused: Callable[..., torch.Tensor] | None = None
-    # Made from heads, channels and window: weights of queries, keys, scores and mask.
-    learned: Callable[[int, int, int | None], nn.Module] | None = None
+    # Has the weights instead, with parameters of its own: of heads, channels and window.
+    learned: Callable[[int, int, int | None], LearnedAttention] | None = None
 
 
 ATTENTION_KINDS = {
@@ -44,4 +45,5 @@ ATTENTION_KINDS = {
     "linear_exponential": AttentionKind(
         "linear attention, learned exponential features", learned=ExponentialAttention
     ),
+    "delta": AttentionKind("the gated delta rule", learned=DeltaAttention),
 }

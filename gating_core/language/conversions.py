@@ -58,6 +58,7 @@ CONVERSIONS = {  # a further conversion is one more row
     "hybrid_4": Conversion(attention="linear_exponential", window=4),
     "dropped_4": Conversion(attention="linear_exponential", window=4, drops=FALLING),
     "elu_4": Conversion(attention="linear_elu", window=4),
+    "delta": Conversion(attention="delta"),
     "gated_softmax": Conversion("g1_channel", ships_weights=False),
     "gated_window_16": Conversion("g1_channel", window=16, ships_weights=False),
     "gated_hybrid_16": Conversion(

@@ -20,6 +20,7 @@ from gating_core.language.conversions import (
     ConversionRecipe,
     Converted,
 )
+from gating_core.language.learned_attention import LearnedAttention
 from gating_core.language.linear_attention import EluAttention
 from gating_core.language.losses import text_losses
 from gating_core.language.model import BlockRecord, LanguageModel
@@ -31,17 +32,17 @@ from gating_core.randomness import generator
 ADDED_WINDOWS = (16, 4)  # beside linear attention that was trained without
 
 
-def with_attention(model: LanguageModel, conversion: Conversion) -> LanguageModel:
-    """A model of the conversion's kind with all weights of ``model`` that it has in common."""
-    converted = LanguageModel(conversion.config)
+def with_attention(model: LanguageModel, conversion: Conversion, seed: int) -> LanguageModel:
+    """A model of the conversion's kind with all weights of ``model``; the others from ``seed``."""
+    converted = LanguageModel(conversion.config, seed)
     converted.load_state_dict(converted.state_dict() | model.state_dict())
     return converted
 
 
-def learned_parts(model: LanguageModel) -> list[EluAttention]:
+def learned_parts(model: LanguageModel) -> list[LearnedAttention]:
     """What is learned of attention besides queries, keys and values, by layer; or nothing."""
     parts = (block.attention.learned for block in model.layers)
-    return [part for part in parts if isinstance(part, EluAttention)]
+    return [part for part in parts if part is not None]
 
 
 def transfer(
@@ -71,9 +72,12 @@ def transfer(
             base(numbers[:, :-1], records=records)
         errors = []
         for block, record in zip(model.layers, records, strict=True):
-            given = record.attention
-            weights = block.attention.weights(given.queries, given.keys, given.scores)
-            error = (weights @ given.values - given.ungated).square().mean()
+            given, layer = record.attention, block.attention
+            weights = layer.weights(
+                given.queries, given.keys, given.scores, *layer.of_keys(given.states)
+            )
+            mixed = layer.mix(weights, given.values, given.states)
+            error = (mixed - given.ungated).square().mean()
             errors.append(error / given.ungated.var())
         loss = torch.stack(errors).mean()
         optimiser.zero_grad()
@@ -138,7 +142,7 @@ def measure_conversion(model: LanguageModel, texts: Sequence[str]) -> dict[str, 
 
     A model of linear attention alone is measured with windows added, too, as "added_16.whole".
     """
-    if model.layers[0].attention.learned is None:
+    if not isinstance(model.layers[0].attention.learned, EluAttention):
         return branch_losses(model, texts, (None,))
     if model.config.window is not None:
         return branch_losses(model, texts, (None, *BRANCHES))
@@ -165,7 +169,7 @@ def convert(
     began, conversion = time.process_time(), CONVERSIONS[name]
     recipe = recipe or ConversionRecipe()
     base, card = load_model(conversion.base, seed)
-    model = with_attention(base, conversion)
+    model = with_attention(base, conversion, seed)
     first = card.recipe.steps  # batches go on where those of the base ended
     for _ in transfer(model, base, recipe, text, seed, first):
         pass
@@ -178,7 +182,9 @@ def convert(
     losses = {f"before.{key}": sums for key, sums in before.items()}
     losses |= measure_conversion(shipped, texts)
     shares = tuple(
-        tuple(layer.balance.sigmoid().flatten().tolist()) for layer in learned_parts(shipped)
+        tuple(part.balance.sigmoid().flatten().tolist())
+        for part in learned_parts(shipped)
+        if isinstance(part, EluAttention)
     )
     seconds = time.process_time() - began
     return Converted(digest(conversion.base, seed), recipe, seconds, shares, losses), shipped

@@ -10,19 +10,17 @@ import torch
 from torch import nn
 
 from gating_core.language import softmax_attention
+from gating_core.language.learned_attention import LearnedAttention
 from gating_core.language.masks import causal_mask
 from gating_core.left_out import elu_features, exponential_features, hybrid, linear_weights
 
 
-class EluAttention(nn.Module):
+class EluAttention(LearnedAttention):
     """Features elu + 1; ``balance`` is the logit of w, ``None`` for ``window``: no window."""
 
     def __init__(self, heads: int, channels: int, window: int | None) -> None:
-        super().__init__()
-        self.window = window
+        super().__init__(heads, channels, window)
         self.balance = nn.Parameter(torch.zeros(heads, 1, 1))
-        # In place of w for as long as it is set: 0 takes the window out, 1 the linear branch.
-        self.share: float | None = None
 
     def features(
         self, queries: torch.Tensor, keys: torch.Tensor
@@ -31,15 +29,18 @@ class EluAttention(nn.Module):
         return elu_features(queries), elu_features(keys)
 
     def forward(
-        self, queries: torch.Tensor, keys: torch.Tensor, scores: torch.Tensor, mask: torch.Tensor
+        self,
+        queries: torch.Tensor,
+        keys: torch.Tensor,
+        scores: torch.Tensor,
+        *of_keys: torch.Tensor,
     ) -> torch.Tensor:
-        """(..., H, T, n): the weights, of which those of the window come from ``scores``."""
-        linear = linear_weights(*self.features(queries, keys), mask)
+        lengths = scores.shape[-2], scores.shape[-1]
+        linear = linear_weights(*self.features(queries, keys), causal_mask(*lengths))
         if self.window is None:
             return linear
-        near = causal_mask(mask.shape[0], mask.shape[1], self.window)
-        share = self.balance.sigmoid() if self.share is None else self.share
-        return hybrid(softmax_attention.weights(scores, near), linear, share)
+        near = softmax_attention.weights(scores, causal_mask(*lengths, self.window))
+        return hybrid(near, linear, self.balance.sigmoid() if self.share is None else self.share)
 
 
 class ExponentialAttention(EluAttention):

@@ -50,6 +50,7 @@ from gating_core.left_out.linear import (
     linear_recurrent,
     linear_weights,
 )
+from gating_core.left_out.recall import RULES, Recall, RecallRequest, Rule, draw_pairs, recall
 from gating_core.left_out.rows import kept_weights, mixed
 from gating_core.left_out.specimens import (
     LONGEST_ROW,
@@ -81,11 +82,15 @@ __all__ = [
     "LONGEST_TEXT",
     "MOST_KEYS",
     "POLICIES",
+    "RULES",
     "BlockSearch",
     "Certificate",
     "Cost",
     "OutputError",
+    "Recall",
+    "RecallRequest",
     "Retrieval",
+    "Rule",
     "Specimen",
     "anchors",
     "best_subset",
@@ -100,6 +105,7 @@ __all__ = [
     "delta_weights",
     "diameter",
     "divergence",
+    "draw_pairs",
     "elu_features",
     "error_ratio",
     "even_gaps",
@@ -125,6 +131,7 @@ __all__ = [
     "one_gap",
     "ordered",
     "output_error",
+    "recall",
     "retrieval",
     "several_gaps",
     "shifts_without",
