@@ -5,6 +5,19 @@ from gating_core.left_out_at_work.correction import GAMMAS, LAGS, SINKS, WINDOWS
 from gating_core.left_out_at_work.eviction import BUDGETS, POLICIES, PREFILL, Policy, key_worth
 from gating_core.left_out_at_work.heads import head_specimen
 from gating_core.left_out_at_work.kinds import truncated, windowed, with_kept_keys
+from gating_core.left_out_at_work.live_correction import (
+    GAMMA_STEPS,
+    GAPS,
+    PAIRS,
+    RETRIEVAL_SEEDS,
+    SHORTEST,
+    WINDOW_STEPS,
+    Correction,
+    CorrectionRequest,
+    correct_head,
+    correct_slow,
+    retrieve,
+)
 from gating_core.left_out_at_work.losses import FIRST, late_losses, long_texts
 from gating_core.left_out_at_work.measured import MODELS, load_measured
 from gating_core.left_out_at_work.truncation import BINS, EPSILON, FIRST_QUERY, SIZES
@@ -16,21 +29,32 @@ __all__ = [
     "FIRST",
     "FIRST_QUERY",
     "GAMMAS",
+    "GAMMA_STEPS",
+    "GAPS",
     "LAGS",
     "MODELS",
+    "PAIRS",
     "POLICIES",
     "PREFILL",
+    "RETRIEVAL_SEEDS",
+    "SHORTEST",
     "SINKS",
     "SIZES",
     "WINDOWS",
+    "WINDOW_STEPS",
     "AttentionTimes",
+    "Correction",
+    "CorrectionRequest",
     "Policy",
+    "correct_head",
+    "correct_slow",
     "head_specimen",
     "key_worth",
     "late_losses",
     "load_attention_times",
     "load_measured",
     "long_texts",
+    "retrieve",
     "truncated",
     "windowed",
     "with_kept_keys",
