@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from gating_core.at_work import QUANTITIES, PairedDifference, paired_difference
-from ui.at_work.request import TITLES
 from ui.common.words import figures, plus_minus, short
+from ui.language.selection import TITLES
 
 LEAST_SEEDS = 3  # with fewer there is no verdict
 LOWER, HIGHER, HARDLY = "lower", "higher", "hardly different"

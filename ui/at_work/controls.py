@@ -3,81 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
-import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from gating_core.language import MODELS, SEEDS
 from ui.at_work import measured
-from ui.at_work.gates_picture import names
 from ui.at_work.rank_words import LEAST, MOST
 from ui.at_work.request import (
     ALL_HEADS,
     CONFIDENCE,
-    GATES,
     LANGUAGE_MODEL,
     RANK,
     SINKS,
     SPARSE,
-    TONGUES,
     TOY,
     WIRING,
     WRITE,
-    AtWorkSelection,
     WriteSelection,
-    resolve,
-    verses,
 )
 from ui.common.control_table import Controls, read, table
-from ui.common.controls import Choice, Control, Number, Tabs, Where
-from ui.common.front import front_columns
+from ui.common.controls import Choice, Control, Number, Tabs
 from ui.common.lessons import section
-from ui.limits import READ_CHARACTERS, TOY_SEEDS, WRITE_TEMPERATURE
+from ui.language.controls import model_controls, nearest_shipped, text_controls, text_front
+from ui.language.selection import HEADS, TextSelection
+from ui.limits import TOY_SEEDS, WRITE_TEMPERATURE
 
-STYLE = Path(__file__).with_name("at_work.css")
 TABS = (SINKS, RANK, SPARSE, CONFIDENCE, WIRING, WRITE)  # as in ui/at_work/sections.py
 DRAWS = (0, 9999)
-SHAPE = MODELS[AtWorkSelection.name]
-HEADS = names(SHAPE.depth, SHAPE.heads)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Typed(Control):
-    """A text of at most ``most`` characters; empty by default."""
-
-    most: int
-    placeholder: str
-
-    @property
-    def wanted(self) -> str:
-        return f"a text of at most {self.most} characters"
-
-    def parse(self, text: str) -> str | None:
-        return text if len(text) <= self.most else None
-
-    def widget(self, where: Where, **more: Any) -> Any:
-        return where.text_input(
-            self.label, max_chars=self.most, placeholder=self.placeholder, **more
-        )
-
-
-MODEL = table(
-    Choice("gated_at", "Gate", field="name", words=GATES, shape="selectbox",
-        help=section("at_work", "gated_at")),
-    Choice("trained_as", "Seed", field="seed", words={str(seed): seed for seed in SEEDS},
-        shape="selectbox", help=section("at_work", "trained_as")),
-    of=AtWorkSelection(),
-)  # fmt: skip
-TEXT = table(
-    Typed("typed", "Text", most=READ_CHARACTERS, placeholder=section("at_work", "placeholder"),
-        shown_instead="the verse", help=section("at_work", "typed")),
-    Choice("verse", "Or a verse", words=tuple(verses()), shape="selectbox"),
-    Choice("tongue", "Language", field="language", words=TONGUES),
-    of=AtWorkSelection(),
-)  # fmt: skip
+MODEL = model_controls("gated_at", "trained_as", TextSelection())
+TEXT = text_controls("typed", "verse", "tongue", TextSelection())
 SINK_CONTROLS = table(
     Choice("specimen", "Look at", words=(LANGUAGE_MODEL, TOY), default=LANGUAGE_MODEL,
         help=section("at_work", "specimen")),
@@ -111,8 +64,7 @@ WIDTHS = {
 
 def front(controls: Sequence[Control]) -> list[DeltaGenerator]:
     """Return the columns of ``controls`` in the row above the picture."""
-    st.html(STYLE)
-    return front_columns([WIDTHS[control.key] for control in controls], align="bottom")
+    return text_front(controls, WIDTHS)
 
 
 def draw_front(controls: Sequence[Control]) -> None:
@@ -121,15 +73,12 @@ def draw_front(controls: Sequence[Control]) -> None:
         control.draw(column)
 
 
-def read_selection() -> AtWorkSelection:
+def read_selection() -> TextSelection:
     """Draw the shared controls and read them, for a tab that shows models with a gate."""
     draw_front([*COMMON.values()])
-    return resolved(read(COMMON, AtWorkSelection), gated=True)
+    return resolved(read(COMMON, TextSelection), gated=True)
 
 
-def resolved(selection: AtWorkSelection, *, gated: bool = False) -> AtWorkSelection:
+def resolved(selection: TextSelection, *, gated: bool = False) -> TextSelection:
     """Return the nearest selection that can be shown, and say what is another."""
-    selection, notes = resolve(selection, measured.models(), gated=gated)
-    for note in notes:
-        st.caption(f":material/info: {note}")
-    return selection
+    return nearest_shipped(selection, measured.models(), gated=gated)

@@ -6,8 +6,9 @@ import streamlit as st
 
 from ui.at_work import gates_picture, gates_words, measured
 from ui.at_work.controls import read_selection
-from ui.at_work.parts import draw_csv, draw_explanation, draw_figure
+from ui.at_work.parts import draw_explanation, draw_figure
 from ui.common.lessons import section
+from ui.common.section_parts import draw_csv
 from ui.common.words import percent
 
 

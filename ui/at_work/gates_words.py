@@ -10,10 +10,10 @@ from gating_core.at_work import SHUT
 from gating_core.language import CHARACTERS
 from gating_core.training import mean_interval
 from ui.at_work.gates_picture import openers
-from ui.at_work.maps_picture import sign
-from ui.at_work.request import TITLES
 from ui.common.words import percent, plus_minus
 from ui.foreign import as_code
+from ui.language.selection import TITLES
+from ui.language.signs import sign
 
 MANY, FEW = 0.5, 0.1  # shares of shut gates from which on gates are sparse, and are not
 SPARSE, PARTLY, NOT_SPARSE = "sparse", "partly sparse", "not sparse"

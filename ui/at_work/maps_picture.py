@@ -13,12 +13,11 @@ import plotly.graph_objects as go
 
 from ui.drawing import palette
 from ui.drawing.panels import subplot
-from ui.foreign import in_plot
+from ui.language.signs import sign
 
 HEIGHT_PIXELS = 400
 PER_THOUSAND = 1000  # weights are sent as whole numbers of two bytes
 HIDDEN = 0  # what no query sees; the least weight that is drawn is 1
-BREAK_SIGN, SPACE_SIGN = "¶", "␣"
 TICKS = (0.01, 0.1, 0.3, 0.6, 1.0)  # weights named beside the scale
 LABELLED = 90  # characters at most beside which each has its sign
 # By the square root of the weight: most weights are small.
@@ -26,11 +25,6 @@ SCALE = [
     [0.0, "rgba(0, 0, 0, 0)"],
     *([max(position**2, 0.0005), colour] for position, colour in palette.SEQUENTIAL_SCALE),
 ]
-
-
-def sign(character: str) -> str:
-    """Return a character as it is drawn."""
-    return {"\n": BREAK_SIGN, " ": SPACE_SIGN}.get(character, in_plot(character))
 
 
 def map_chart(

@@ -20,9 +20,8 @@ from gating_core.at_work import (
     train_toy,
     write_on,
 )
-from gating_core.language import LanguageModel, load_model
-from ui.at_work.request import TITLES, UNGATED, Model
-from ui.limits import LOADED_MODELS
+from ui.language.loaded import loaded
+from ui.language.selection import TITLES, UNGATED, Model
 from ui.work import jobs
 from ui.work.cache import NUMBERS_CACHE, cached
 from ui.work.job import Job, State
@@ -51,12 +50,6 @@ def seeds(name: str) -> list[int]:
 def over_seeds(name: str, measurement: str, of: list[int]) -> np.ndarray:
     """Return a measurement of the models called ``name`` with seeds ``of``, (S, ...)."""
     return np.stack([table()[name, seed][measurement] for seed in of])
-
-
-@st.cache_resource(max_entries=LOADED_MODELS, show_spinner=False)
-def loaded(model: Model) -> LanguageModel:
-    """Load a shipped model."""
-    return load_model(*model)[0]
 
 
 @cached()

@@ -1,47 +1,8 @@
-"""What the sections of the page At work share: charts, CSV, and the row below them."""
+"""What the sections of the page At work share: its charts and explanations."""
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from ui.common.section_parts import SectionParts
 
-import plotly.graph_objects as go
-import streamlit as st
-
-from ui.common.explain import beats, explain
-from ui.common.figures import figures
-from ui.common.lessons import section
-
-BARE = {"displayModeBar": False}
-
-
-def draw_figure(
-    key: tuple[Hashable, ...], make: Callable[[], go.Figure], alt: str, kept: bool = True
-) -> None:
-    """Draw a figure; ``key`` begins with its name on the page.
-
-    It is ``kept`` for all visitors, unless it is soon out of date.
-    """
-    (chart,) = figures(("at_work", *key), lambda: [make()]) if kept else [make()]
-    st.plotly_chart(chart, alt=alt, key=f"at_work_{key[0]}", config=BARE)
-
-
-def draw_explanation(what: str, lesson: str, **fields: object) -> None:
-    """Draw the button that unfolds the four paragraphs of a section of the lesson."""
-    explain(what, beats(*section("at_work", lesson, **fields).split("\n\n")))
-
-
-def draw_csv(name: str, rows: Callable[[], Iterable[Sequence[object]]]) -> None:
-    """Draw the button that saves ``rows``, the first of them names, as a table."""
-    st.download_button(
-        f"{name} (CSV)", lambda: table(rows()), f"{name.lower().replace(' ', '_')}.csv",
-        icon=":material/table:", key=f"take_{name}", on_click="ignore",
-    )  # fmt: skip
-
-
-def table(rows: Iterable[Sequence[object]]) -> str:
-    """Return ``rows`` as CSV."""
-    out = io.StringIO()
-    csv.writer(out).writerows(rows)
-    return out.getvalue()
+_PARTS = SectionParts("at_work")
+draw_figure, draw_explanation = _PARTS.draw_figure, _PARTS.draw_explanation

@@ -11,8 +11,8 @@ import numpy as np
 
 from gating_core.training import mean_interval
 from ui.at_work.rank_picture import STAGES, Head
-from ui.at_work.request import TITLES
 from ui.common.words import figures, plus_minus
+from ui.language.selection import TITLES
 
 MOST, LEAST = "most lifted", "least lifted"  # the heads that a rule chooses
 RAISES, LOWERS, UNDECIDED = "raises", "lowers", "undecided"

@@ -10,11 +10,12 @@ from ui.at_work import measured
 from ui.at_work.confidence_section import draw_confidence
 from ui.at_work.gates_section import draw_gates
 from ui.at_work.rank_section import draw_rank
-from ui.at_work.request import CONFIDENCE, RANK, SINKS, SPARSE, UNGATED, WIRING, WRITE
+from ui.at_work.request import CONFIDENCE, RANK, SINKS, SPARSE, WIRING, WRITE
 from ui.at_work.sinks_section import draw_sinks
 from ui.at_work.wiring_section import draw_wiring
 from ui.at_work.write_section import draw_write
 from ui.common.lessons import section
+from ui.language.selection import UNGATED
 
 
 def _of_models(draw: Callable[[], None]) -> Callable[[], None]:

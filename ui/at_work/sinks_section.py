@@ -8,11 +8,13 @@ import streamlit as st
 from ui.at_work import measured, sinks_picture, sinks_words
 from ui.at_work.controls import COMMON, SINK_CONTROLS, front, resolved
 from ui.at_work.maps_picture import map_chart
-from ui.at_work.parts import draw_csv, draw_explanation, draw_figure
-from ui.at_work.request import ALL_HEADS, TITLES, TOY, UNGATED, AtWorkSelection
+from ui.at_work.parts import draw_explanation, draw_figure
+from ui.at_work.request import ALL_HEADS, TOY
 from ui.at_work.toy_section import draw_toy
 from ui.common.control_table import read
 from ui.common.lessons import section
+from ui.common.section_parts import draw_csv
+from ui.language.selection import TITLES, UNGATED, TextSelection
 
 
 def draw_sinks() -> None:
@@ -25,10 +27,10 @@ def draw_sinks() -> None:
         return
     for control, column in zip(others, columns, strict=True):
         control.draw(column)
-    _draw_models(resolved(read(COMMON, AtWorkSelection), gated=True))
+    _draw_models(resolved(read(COMMON, TextSelection), gated=True))
 
 
-def _draw_models(selection: AtWorkSelection) -> None:
+def _draw_models(selection: TextSelection) -> None:
     names = [UNGATED, selection.name]
     titles = [TITLES[name] for name in names]
     readings = {title: measured.reading((name, selection.seed), selection.text, 1.0)
@@ -68,6 +70,6 @@ def _shown(weights: np.ndarray, head: str) -> np.ndarray:
     return weights[layer : layer + 1, number : number + 1]
 
 
-def _uniform(selection: AtWorkSelection) -> float:
+def _uniform(selection: TextSelection) -> float:
     """The first character's share for a text of this length if all weights were equal."""
     return float((1 / np.arange(2, len(selection.text) + 2)).mean())

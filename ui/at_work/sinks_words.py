@@ -8,8 +8,8 @@ import numpy as np
 
 from gating_core.at_work import EPSILON, Reading
 from gating_core.training import mean_interval
-from ui.at_work.request import TITLES
 from ui.common.words import percent
+from ui.language.selection import TITLES
 
 
 def share_text(share: float) -> str:

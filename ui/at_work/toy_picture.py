@@ -12,9 +12,9 @@ import plotly.graph_objects as go
 
 from gating_core.at_work import ToyRun
 from gating_core.training import mean_interval
-from ui.at_work.maps_picture import BREAK_SIGN
 from ui.drawing import palette
 from ui.drawing.panels import QUIET
+from ui.language.signs import BREAK_SIGN
 
 HEIGHT_PIXELS = 400
 HALF_PIXELS = 195

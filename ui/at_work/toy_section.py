@@ -9,9 +9,10 @@ from gating_core.at_work import ToyRun
 from ui.at_work import measured, toy_picture, toy_words
 from ui.at_work.controls import SINK_CONTROLS
 from ui.at_work.maps_picture import map_chart
-from ui.at_work.parts import draw_csv, draw_explanation, draw_figure
+from ui.at_work.parts import draw_explanation, draw_figure
 from ui.at_work.request import toy_request
 from ui.common.lessons import section
+from ui.common.section_parts import draw_csv
 from ui.work import jobs
 
 WHAT = "Training 32 toys"

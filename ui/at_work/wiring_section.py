@@ -12,11 +12,12 @@ import streamlit as st
 from gating_core.at_work import BEFORE, CORNERS, PairedDifference, load_times, loss_difference
 from gating_core.language import MODELS, WIRINGS
 from ui.at_work import measured, wiring_picture, wiring_words
-from ui.at_work.parts import draw_csv, draw_explanation, draw_figure
-from ui.at_work.titled import titled
+from ui.at_work.parts import draw_explanation, draw_figure
 from ui.at_work.wiring_picture import label
 from ui.at_work.write_picture import losses
 from ui.common.lessons import section
+from ui.common.section_parts import draw_csv
+from ui.drawing.titled import titled
 
 BASE, FAL, CONTROL = "usual", "fal", "parallel"
 MODEL_OF = {config.wiring: name for name, config in MODELS.items() if config.gate is None}

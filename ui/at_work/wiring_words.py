@@ -13,9 +13,9 @@ from gating_core.at_work import PairedDifference, StepTime
 from gating_core.language import WIRINGS
 from gating_core.training import mean_interval
 from ui.at_work.confidence_words import LEAST_SEEDS, LOWER, TABLE, TOO_FEW, difference_text, word
-from ui.at_work.request import TITLES
 from ui.at_work.wiring_picture import label
 from ui.common.words import figures, plus_minus
+from ui.language.selection import TITLES
 
 MARGIN = TABLE["loss"].margin
 PAPER_SAVED, PAPER_THROUGHPUT = 44, 1.18  # percent on several GPUs; times on one: Kim et al.

@@ -11,8 +11,8 @@ import plotly.graph_objects as go
 from gating_core.at_work import STRENGTHS
 from gating_core.language import CHARACTERS
 from gating_core.training import mean_interval
-from ui.at_work.maps_picture import sign
 from ui.drawing import palette
+from ui.language.signs import sign
 
 HEIGHT_PIXELS = 190
 SHOWN = 14  # characters, the most probable first

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import streamlit as st
 
 from gating_core.at_work import WriteRequest, probabilities_after
 from ui.at_work import measured, write_picture, write_words
 from ui.at_work.controls import MODEL, TEXT, WRITE_CONTROLS, draw_front, resolved
-from ui.at_work.parts import draw_csv, draw_explanation, draw_figure
-from ui.at_work.request import UNGATED, AtWorkSelection, WriteSelection
+from ui.at_work.parts import draw_explanation, draw_figure
+from ui.at_work.request import WriteSelection
 from ui.common.control_table import read
 from ui.common.lessons import section
+from ui.common.section_parts import draw_csv
+from ui.language.selection import UNGATED, TextSelection
 from ui.limits import READ_CHARACTERS
 from ui.work import jobs
 
 WHAT = "Writing"
+STYLE = Path(__file__).with_name("at_work.css")
 
 
 def draw_write() -> None:
     """Draw the text as it is written, the next character's probabilities, and losses over λ."""
     draw_front([*MODEL.values(), TEXT["typed"], TEXT["tongue"], *WRITE_CONTROLS.values()])
-    selection = resolved(read(MODEL | TEXT, AtWorkSelection))
+    selection = resolved(read(MODEL | TEXT, TextSelection))
     request = read(WRITE_CONTROLS, WriteSelection).request(selection)
     model, text = selection.model, request.text
     now, full = (
@@ -62,11 +67,12 @@ def _draw_writing(request: WriteRequest) -> None:
 
 
 def _draw_text(beginning: str, items: list[str]) -> None:
+    st.html(STYLE)
     with st.container(key="written"):
         st.markdown(write_words.continued(beginning, "".join(items)))
 
 
-def _draw_losses(selection: AtWorkSelection, strength: float) -> str:
+def _draw_losses(selection: TextSelection, strength: float) -> str:
     """Draw losses over λ of all seeds, and return the sentence; a model without a gate has none."""
     seeds = measured.seeds(selection.name)
     without = _losses(UNGATED, seeds)

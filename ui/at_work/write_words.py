@@ -8,10 +8,10 @@ import numpy as np
 
 from gating_core.at_work import STRENGTHS
 from gating_core.language import CHARACTERS
-from ui.at_work.request import TITLES
 from ui.at_work.write_picture import losses, named
 from ui.common.words import percent
 from ui.foreign import as_code, as_words
+from ui.language.selection import TITLES
 
 
 def continued(beginning: str, written: str) -> str:

@@ -20,9 +20,9 @@ from ui.at_work import (
     wiring_picture,
     wiring_words,
 )
-from ui.at_work.parts import table
 from ui.at_work.request import CONFIDENCE, RANK, WIRING
 from ui.common.lessons import sections
+from ui.common.section_parts import table
 from ui.drawing.reliability import reliability_chart
 
 PAGE = "pages/7_At_work.py"

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import plotly.graph_objects as go
 
-from ui.at_work.gates_picture import TITLE
-
 LINE_PIXELS = 22
+TITLE = {
+    "x": 0,
+    "xref": "paper",
+    "y": 1,
+    "yref": "container",
+    "yanchor": "top",
+    "pad": {"t": 4},
+}  # of a figure: above its axes
 
 
 def titled(figure: go.Figure, text: str) -> go.Figure:
