@@ -8,11 +8,11 @@ import numpy as np
 import streamlit as st
 
 from gating_core.language import shipped
-from gating_core.left_out import Specimen, slow_tokens
+from gating_core.left_out import Specimen, gaussian_scores, slow_tokens
 from gating_core.left_out_at_work import head_specimen, load_measured
 from ui.language.loaded import loaded
 from ui.language.selection import TITLES, UNGATED, Model
-from ui.left_out.request import HEAD, LeftOutSelection
+from ui.left_out.request import GAUSSIAN, HEAD, SLOW, LeftOutSelection
 from ui.work.cache import cached
 
 
@@ -36,6 +36,32 @@ def seeds(gated: str) -> list[int]:
 def over_seeds(name: str, measurement: str, of: list[int]) -> np.ndarray:
     """Return a measurement of the models called ``name`` with seeds ``of``, (S, ...)."""
     return np.stack([table()[name, seed][measurement] for seed in of])
+
+
+def tables(name: str, of: list[int]) -> list[dict[str, Any]]:
+    """Return all measurements of the models called ``name``, by seed."""
+    return [table()[name, seed] for seed in of]
+
+
+def only_shown(selection: LeftOutSelection) -> LeftOutSelection:
+    """Return ``selection`` with the defaults of all that its specimen does not depend on."""
+    used = {
+        HEAD: ("head", "typed", "verse", "language"),
+        GAUSSIAN: ("keys", "sigma", "draw"),
+        SLOW: ("tokens", "memory", "draw"),
+    }[selection.kind]
+    # Losses of whole models stand beside every specimen.
+    chosen = {name: getattr(selection, name) for name in ("kind", "name", *used)}
+    if selection.kind == HEAD:
+        chosen |= {"seed": selection.seed, "strength": selection.dialled}
+    return LeftOutSelection(**chosen)
+
+
+def row_source(selection: LeftOutSelection) -> Any:
+    """Return a specimen, or scores alone."""
+    if selection.kind == GAUSSIAN:
+        return gaussian_scores(selection.keys, selection.sigma, selection.draw)
+    return specimen(selection)
 
 
 def specimen(selection: LeftOutSelection) -> Specimen:

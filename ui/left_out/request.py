@@ -20,7 +20,7 @@ class LeftOutSelection(TextSelection):
     """The controls that choose the specimen: a head over a text, or synthetic scores or tokens."""
 
     kind: str = HEAD
-    head: str = "2.1"  # layer and head, both counted from 1
+    head: str = "2.2"  # layer and head, both counted from 1
     strength: float = 1.0  # λ of the gates
     keys: int = 20_000  # Gaussian scores
     sigma: float = 2.0  # of these
