@@ -328,6 +328,8 @@ STATES = {  # links that show all of a page's controls between them, where its f
         dict(left_from="Gaussian scores"),
         dict(left_from="slow tokens"),
         dict(tab_left_out="Eviction"),
+        dict(tab_left_out="Correction"),
+        dict(tab_left_out="Linear"),
     ),
 }
 SECONDS = 60

@@ -18,6 +18,17 @@ from gating_core.left_out_at_work.live_correction import (
     correct_slow,
     retrieve,
 )
+from gating_core.left_out_at_work.live_linear import (
+    CHEAPER,
+    RECALL_PAIRS,
+    Cheaper,
+    LinearRequest,
+    RecallCurves,
+    cheaper,
+    converted_losses,
+    recall_curves,
+)
+from gating_core.left_out_at_work.live_top_k import Certified, RowAt, RowCurves, row_at, row_curves
 from gating_core.left_out_at_work.losses import FIRST, late_losses, long_texts
 from gating_core.left_out_at_work.measured import MODELS, load_measured
 from gating_core.left_out_at_work.truncation import BINS, EPSILON, FIRST_QUERY, SIZES
@@ -25,6 +36,7 @@ from gating_core.left_out_at_work.truncation import BINS, EPSILON, FIRST_QUERY, 
 __all__ = [
     "BINS",
     "BUDGETS",
+    "CHEAPER",
     "EPSILON",
     "FIRST",
     "FIRST_QUERY",
@@ -36,6 +48,7 @@ __all__ = [
     "PAIRS",
     "POLICIES",
     "PREFILL",
+    "RECALL_PAIRS",
     "RETRIEVAL_SEEDS",
     "SHORTEST",
     "SINKS",
@@ -43,9 +56,17 @@ __all__ = [
     "WINDOWS",
     "WINDOW_STEPS",
     "AttentionTimes",
+    "Certified",
+    "Cheaper",
     "Correction",
     "CorrectionRequest",
+    "LinearRequest",
     "Policy",
+    "RecallCurves",
+    "RowAt",
+    "RowCurves",
+    "cheaper",
+    "converted_losses",
     "correct_head",
     "correct_slow",
     "head_specimen",
@@ -54,7 +75,10 @@ __all__ = [
     "load_attention_times",
     "load_measured",
     "long_texts",
+    "recall_curves",
     "retrieve",
+    "row_at",
+    "row_curves",
     "truncated",
     "windowed",
     "with_kept_keys",

@@ -61,6 +61,7 @@ PAGES: dict[str, tuple[Controls, tuple[str, ...]]] = {
     "Left_out": (
         LEFT_OUT,
         ("left_from=Gaussian+scores", "left_from=slow+tokens", "tab_left_out=Eviction",
+         "tab_left_out=Correction", "tab_left_out=Linear&linear_at=20",
          "left_gate=no+gate&top_keys=2"),
     ),
     "How_to_read": ({}, ()),

@@ -14,6 +14,7 @@ from ui.language.controls import model_controls, nearest_shipped, text_controls,
 from ui.language.selection import HEADS
 from ui.left_out import measured
 from ui.left_out.correction_controls import CORRECTION_CONTROLS
+from ui.left_out.linear_controls import LINEAR_CONTROLS
 from ui.left_out.request import (
     CORRECTION,
     EPSILONS,
@@ -90,7 +91,7 @@ EVICTION_CONTROLS = table(
 )  # fmt: skip
 PAGE = table(Tabs("tab_left_out", words=TABS, default=TABS[0]))
 LEFT_OUT: Controls = (
-    PAGE | SPECIMEN | TOP_K_CONTROLS | EVICTION_CONTROLS | CORRECTION_CONTROLS
+    PAGE | SPECIMEN | TOP_K_CONTROLS | EVICTION_CONTROLS | CORRECTION_CONTROLS | LINEAR_CONTROLS
 )  # fmt: skip
 WIDTHS = {
     "left_from": 2.4, "left_gate": 2.4, "left_seed": 1.1, "left_head": 1.3, "left_text": 4.4,

@@ -68,6 +68,9 @@ GOOD = {
     "typed": "In the beginning", "verse": "Genesis 35:14", "tongue": "Spanish",
     "specimen": "a toy", "seen_head": "4.4", "toy_seed": "9000", "ranked_head": "4.4",
     "heat": "2", "dial": "0.5", "draw": "9999",
+    "correct_window": "32", "correct_sinks": "0", "correct_every": "64",
+    "linear_window": "4", "linear_share": "0.3", "linear_memory": "1000", "linear_step": "1",
+    "linear_at": "127", "linear_channels": "32", "linear_overlap": "0.9",
 }  # fmt: skip
 BAD = {
     "beside": "somewhere", "strength": "1.5",
@@ -117,6 +120,9 @@ BAD = {
     "typed": "a" * 128, "verse": "Genesis 0:0", "tongue": "Latin",
     "specimen": "a giant", "seen_head": "5.1", "toy_seed": "9001", "ranked_head": "0.0",
     "heat": "-1", "dial": "2", "draw": "0.5",
+    "correct_window": "5", "correct_sinks": "17", "correct_every": "1",
+    "linear_window": "64", "linear_share": "1.1", "linear_memory": "1", "linear_step": "-0.1",
+    "linear_at": "0", "linear_channels": "24", "linear_overlap": "1",
 }  # fmt: skip
 
 
