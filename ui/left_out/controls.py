@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from gating_core.left_out import LONGEST_ROW, LONGEST_TEXT, POLICIES
+from gating_core.left_out import LONGEST_ROW, LONGEST_TEXT
 from ui.common.control_table import Controls, read, table
 from ui.common.controls import Choice, Control, Flag, Number, Tabs
 from ui.common.lessons import section
@@ -18,6 +18,7 @@ from ui.left_out.linear_controls import LINEAR_CONTROLS
 from ui.left_out.request import (
     CORRECTION,
     EPSILONS,
+    EVICT_BY,
     EVICTION,
     GAUSSIAN,
     HEAD,
@@ -81,7 +82,7 @@ TOP_K_CONTROLS = table(
     of=TopKSelection(),
 )  # fmt: skip
 EVICTION_CONTROLS = table(
-    Choice("evict_by", "Keys leave by", field="policy", words=POLICIES, shape="segments",
+    Choice("evict_by", "Keys leave by", field="policy", words=EVICT_BY, shape="segments",
         help=section("left_out", "evict_by")),
     Number("evict_budget", "Budget, keys", field="budget", within=LEFT_OUT_BUDGETS, step=1,
         help=section("left_out", "evict_budget")),

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gating_core.left_out_at_work import EvictionRequest
 from ui.language.selection import UNGATED, TextSelection
 
 TOP_K, EVICTION, CORRECTION, LINEAR = "Top-k", "Eviction", "Correction", "Linear"
 HEAD, GAUSSIAN, SLOW = "a head", "Gaussian scores", "slow tokens"
 EPSILONS = {"20 %": 0.2, "10 %": 0.1, "5 %": 0.05, "1 %": 0.01, "0.1 %": 0.001}
+EVICT_BY = {"recency": "recency", "mass": "mass", "value": "value", "key": "key",
+            "value and key": "joint", "exact error": "exact"}  # fmt: skip
 SHARES = {
     f"{percent:g} %": percent / 100
     for percent in (0.01, 0.1, 0.5, 1, 2, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 99)
@@ -62,11 +65,11 @@ class TopKSelection:
 class EvictionSelection:
     """The controls of the tab Eviction, beside those that tabs share."""
 
-    policy: str = "mass"  # a row of `gating_core.left_out.POLICIES`
+    policy: str = "mass"  # a value of EVICT_BY
     budget: int = 16  # keys
     protects: bool = True  # half of the budget stays for the most recent keys
 
     @property
-    def recent(self) -> int:
-        """How many of the most recent keys stay, whatever they are worth."""
-        return self.budget // 2 if self.protects else 0
+    def request(self) -> EvictionRequest:
+        """What is computed."""
+        return EvictionRequest(self.policy, self.budget, self.protects)
