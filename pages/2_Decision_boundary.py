@@ -21,7 +21,13 @@ with page(
     )
     from ui.decision_boundary.inside import draw_inside
     from ui.decision_boundary.own_points import draw_own, own_data, table_is_lost
-    from ui.decision_boundary.parts import draw_buttons, draw_downloads, draw_end, draw_numbers
+    from ui.decision_boundary.parts import (
+        draw_buttons,
+        draw_downloads,
+        draw_end,
+        draw_numbers,
+        draw_reliability,
+    )
     from ui.decision_boundary.stage import draw_frames
     from ui.work import jobs
 
@@ -52,5 +58,9 @@ with page(
         if looking.open:
             with looking:
                 draw_inside(shown, measurement)
+        calibration = DECISION_BOUNDARY["calibration"].draw(st)
+        if calibration.open:
+            with calibration:
+                draw_reliability(shown.run)
         st.subheader("Downloads", anchor=False)
         draw_downloads(shown, view, measurement)

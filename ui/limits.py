@@ -79,6 +79,7 @@ CACHED_ADDRESSES = 48  # of arrays sent recently, 1 MB each; two workers make tw
 STORE_STAMPS_SECONDS = 10.0  # between two readings of a running study's rows: verdicts take two
 CACHE_BYTES = 300_000_000  # surfaces and pictures: two dozen models of Manifold
 PASSING_BYTES = 80_000_000  # films of running trainings: one a second for each worker, 6 MB each
+READINGS_BYTES = 24_000_000  # texts as language models read them: 1 MB for 127 characters
 NUMBERS_BYTES = 20_000_000  # totals, exponents, trained layers: small results that took seconds
 RUNS_BYTES = 150_000_000  # complete runs: some hundred like the first one
 

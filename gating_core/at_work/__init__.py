@@ -46,7 +46,7 @@ from gating_core.at_work.sinks import (
 )
 from gating_core.at_work.step_time import StepTime, load_times
 from gating_core.at_work.surfaces import BEFORE, CORNERS
-from gating_core.at_work.toy import ToyRun, load_toy, train_toy
+from gating_core.at_work.toy import ToyRun, joined, load_toy, train_toy
 
 __all__ = [
     "BEFORE",
@@ -79,6 +79,7 @@ __all__ = [
     "gated_map_singular_values",
     "histogram",
     "importances",
+    "joined",
     "link_costs",
     "load_measured",
     "load_times",

@@ -17,7 +17,7 @@ from gating_core.at_work.toy import TOY, load_toy, save_toy, train_toy
 def main() -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
     if not TOY.exists() or load_toy().request != ToyRequest():
-        *_, run = train_toy(ToyRequest())
+        *_, run = filter(None, train_toy(ToyRequest()))
         save_toy(run)
     for model, rows in measure_missing():
         logging.info("%s %d: %s", *model, ", ".join(rows))

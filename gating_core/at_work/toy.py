@@ -5,8 +5,8 @@ Shapes: n measurements in training, K kinds of layer, S seeds, T letters of a te
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +45,8 @@ class ToyRun:
         return float(self.steps[-1] / self.request.steps)
 
 
-def train_toy(request: ToyRequest) -> Iterator[ToyRun]:
-    """Train the layers, and yield the run so far after every few steps."""
+def train_toy(request: ToyRequest) -> Iterator[ToyRun | None]:
+    """Train the layers, and yield the run so far after every few steps, ``None`` in between."""
     training, results = ToyTraining(request), list[ToyResult]()
     results.append(training.measure())
     yield _run(training, results)
@@ -54,6 +54,17 @@ def train_toy(request: ToyRequest) -> Iterator[ToyRun]:
         if step % STEPS_BETWEEN == 0 or step == request.steps:
             results.append(training.measure())
             yield _run(training, results)
+        else:
+            yield None
+
+
+def joined(request: ToyRequest, runs: Sequence[ToyRun]) -> ToyRun:
+    """The run of ``request`` from ``runs`` of its kinds, which have come to the same step."""
+    places = {kind: (run, k) for run in runs for k, kind in enumerate(run.request.kinds)}
+    parts = [places[kind] for kind in request.kinds]
+    series = {name: np.stack([getattr(run, name)[:, k] for run, k in parts], 1) for name in SERIES}
+    weights = np.stack([run.weights[k] for run, k in parts])
+    return replace(runs[0], request=request, weights=weights, **series)
 
 
 def _run(training: ToyTraining, results: list[ToyResult]) -> ToyRun:

@@ -239,19 +239,28 @@ def reached(evidence: Differences, t: Thresholds) -> tuple[Reached, ...]:
     return tuple(sorted(found, key=lambda one: -one.gain))
 
 
+def _shares(tasks: Sequence[Reached]) -> str:
+    """How much of each gain the control reaches."""
+    return listed([
+        f"{fixed(x.control, 1)} of {fixed(x.gain, 1)}{' points' * (place == 0)} on {x.task}"
+        for place, x in enumerate(tasks)
+    ])  # fmt: skip
+
+
 def _gain_wording(evidence: Differences, word: str, t: Thresholds) -> Wording:
     wording = gain_wording(evidence, word, t)
     tasks = reached(evidence, t)
     if not tasks:
         text = "There is no additive control to compare with."
     else:
-        most = sum(one.most for one in tasks)
-        already = "already " * (most == len(tasks))
-        unit = [" points", *[""] * (len(tasks) - 1)]
-        shares = [f"{fixed(x.control, 1)} of {fixed(x.gain, 1)}{points} on {x.task}"
-                  for x, points in zip(tasks, unit, strict=True)]  # fmt: skip
-        text = f"Adding instead of multiplying {already}gives most of the gain on {most} of"
-        text += f" {counted(len(tasks), 'task')}: {listed(shares)}. What multiplication adds"
+        most = [one for one in tasks if one.most]
+        rest = [one for one in tasks if not one.most]
+        already = "already " * (not rest)
+        text = f"Adding instead of multiplying {already}gives most of the gain on {len(most)} of"
+        text += f" {counted(len(tasks), 'task')}"
+        text += f": {_shares(most)}" * bool(most)
+        text += f"; on {'the others' if most else 'these'} it reaches {_shares(rest)}" * bool(rest)
+        text += ". What multiplication adds"
         text += f" is significant on {sum(one.own for one in tasks)} of {len(tasks)}."
     return replace(wording, sentences=f"{text} {wording.sentences}")
 

@@ -11,11 +11,12 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
 
 FEW = 8  # points that are looked at
 STEP = 1e-4  # of difference quotients
 SAME = 1e-7  # relative to the largest value: batched sums are rounded otherwise
+AGAIN = 1e-12  # relative to it, too: where nothing changed, next to nothing may
 CONVERGED = 0.02  # of the quotient: quotients that differ by more, as at a kink, say nothing
 
 WRONG = 0.05  # of the slope: a converged quotient that is farther off belongs to another function
@@ -37,18 +38,17 @@ def check_map(function: Function, points: torch.Tensor) -> None:
             together = _called(function, some)
         check_output(together, len(some))
         if precision.lower:
-            name, dtype = precision.lower
             raise ValueError(
-                f"function computes in {dtype} on the way ({name}), so that errors of its"
+                f"function computes in {precision.lower} on the way, so that errors of its"
                 " derivatives are unknown; let it compute in torch.float64"
             )
         again, alone = _called(function, some), _alone(function, some)
-    if _differ(together, again):
+    if _differ(together, again, AGAIN):
         raise ValueError(
             "function gives other values when it is called again; switch dropout off (eval()) and"
             " let it draw nothing at random"
         )
-    if _differ(together, torch.cat(alone, -2)):
+    if _differ(together, torch.cat(alone, -2), SAME):
         raise ValueError(
             f"function gives other values for a point alone than among others; {ONE_BY_ONE}"
         )
@@ -132,21 +132,26 @@ def _alone(function: Function, points: torch.Tensor) -> list[torch.Tensor]:
     return outputs
 
 
-def _differ(a: torch.Tensor, b: torch.Tensor) -> bool:
-    """Whether two outputs are not the same to rounding."""
+def _differ(a: torch.Tensor, b: torch.Tensor, allowed: float) -> bool:
+    """Whether two outputs differ by more than is ``allowed``, relative to the largest value."""
     if a.shape != b.shape:
         return True
     known = a.isfinite() & b.isfinite()
     size = float(a[known].abs().max()) if known.any() else 0.0
-    return bool(((a - b).abs()[known] > SAME * size).any())
+    return bool(((a - b).abs()[known] > allowed * size).any())
 
 
-class _Precision(TorchFunctionMode):
-    """A mode that notes the first operation that takes double precision to a lower one."""
+class _Precision(TorchDispatchMode):
+    """A mode that notes the first operation that takes double precision to a lower one.
 
-    lower: tuple[str, torch.dtype] | None = None
+    It sees what reaches torch's kernels, from compiled modules and assignments to slices, too.
+    """
 
-    def __torch_function__(self, func, types, args=(), kwargs=None):  # noqa: ANN001, ANN204
+    lower: torch.dtype | None = None
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
         out = func(*args, **(kwargs or {}))
         inputs = [x for x in (*args, *(kwargs or {}).values()) if isinstance(x, torch.Tensor)]
         if (
@@ -156,5 +161,5 @@ class _Precision(TorchFunctionMode):
             and any(x.dtype == torch.float64 for x in inputs)
             and self.lower is None
         ):
-            self.lower = getattr(func, "__name__", "an operation"), out.dtype
+            self.lower = out.dtype
         return out

@@ -100,7 +100,11 @@ def second_order_jet(
     if not check or getattr(function, "pure", False):
         return _followed(function, points, bound)
     check_map(function, points)
-    jet = _followed(function, points, bound)
+    try:
+        jet = _followed(function, points, bound)
+    except RuntimeError as error:  # of torch.func: the function itself has just been evaluated
+        reason = str(error).strip().split("\n")[0]
+        raise ValueError(f"function cannot be differentiated by torch.func ({reason})") from error
     check_slopes(function, points, jet.first)
     return jet
 

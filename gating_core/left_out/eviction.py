@@ -32,7 +32,7 @@ def shifts_without(scores: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
     weights = mass(scores, values)
     alone, heavy = _alone(scores, values), weights[..., None] > HALF
     apart = (weights @ values)[..., None, :] - values[..., None, :, :]
-    return torch.where(heavy, alone[..., None, :], _odds(scores, weights)[..., None] * apart)
+    return torch.where(heavy, alone[..., None, :], (weights / (1 - weights))[..., None] * apart)
 
 
 def mass(scores: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
@@ -65,8 +65,8 @@ def joint_change(scores: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
 
 def exact_change(scores: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
     """(..., T, n): |o' - o|² without the key alone, exactly; 0 where `shifts_without` is."""
-    weights = mass(scores, values)
-    light = _odds(scores, weights) * _distances(weights @ values, values)
+    weights = mass(scores, values)  # up to a half the identity cancels nothing
+    light = weights / (1 - weights) * _distances(weights @ values, values)
     heavy = _alone(scores, values).norm(dim=-1, keepdim=True)
     return torch.where(weights > HALF, heavy, light).square()
 
@@ -180,11 +180,6 @@ def _protected(
             f"recent is {recent} and first {first}; together at most the budget, {budget}"
         )
     return (places < count) & ((places >= count - recent) | (places < first))
-
-
-def _odds(scores: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
-    """(..., n): a / (1 - a) of all weights up to a half; something finite of a larger one."""
-    return weights / (1 - weights).clamp(min=1 - HALF)
 
 
 def _alone(scores: torch.Tensor, values: torch.Tensor) -> torch.Tensor:

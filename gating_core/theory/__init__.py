@@ -54,6 +54,7 @@ from gating_core.theory.measure import (
     measure_gate,
 )
 from gating_core.theory.whole_chart import (
+    ALGEBRA,
     BENT,
     MIXED,
     NEGATIVE,
@@ -64,6 +65,7 @@ from gating_core.theory.whole_chart import (
 )
 
 __all__ = [
+    "ALGEBRA",
     "BENT",
     "CAUSES",
     "COUNTEREXAMPLES",

@@ -28,7 +28,8 @@ PAGES: dict[str, tuple[Controls, tuple[str, ...]]] = {
     ),
     "Decision_boundary": (
         DECISION_BOUNDARY,
-        ("data=xor", "stack=4", "width=8", "data=own", "paint=curvature", "who=picked"),
+        ("data=xor", "stack=4", "width=8", "data=own", "paint=curvature", "who=picked",
+         "calibration=true"),
     ),
     "Which_gates_curve": (
         GATES,

@@ -22,7 +22,8 @@ WINDOW = {"width": 1000, "height": 900}  # narrow, so that its words can be read
 WIDTH, QUALITY = 560, 70  # pixels, of 100
 PARTS = {  # what is taken; elsewhere the linked view's pictures
     "bend": ".gc-scene", "numbers": ".gc-columns", "depth": "[data-testid=stPlotlyChart]",
-    "claims": "[data-testid=stPlotlyChart]", "experts": ".gc-tree-plot", "limits": ".gc-scene",
+    "claims": "[data-testid=stPlotlyChart]", "experts": ".gc-tree-plot",
+    "at_work": "[data-testid=stPlotlyChart]", "limits": ".gc-scene",
 }  # fmt: skip
 
 

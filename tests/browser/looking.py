@@ -10,6 +10,8 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Locator, Page
 
+from .visiting import await_charts, resize
+
 COLOURS_AT_LEAST = 200  # a lit surface has thousands, bare axes a few dozen
 DRAWN_AT_LEAST = 0.03  # of a scene's pixels
 EDGE_SHADES = 8  # of 255: less is not seen
@@ -88,6 +90,27 @@ def assert_on_the_first_screen(page: Page, *selectors: str) -> None:
             assert min(left, top) > -PIXEL, where
             assert right < size["width"] + PIXEL, where
             assert bottom < size["height"] + PIXEL, where
+
+
+def assert_told_on_the_first_screen(page: Page, text: str, *selectors: str, count: int = 2) -> None:
+    """The title, ``selectors``, ``count`` charts and the sentence with ``text``, on two desks."""
+    sentence = page.get_by_text(text).first
+    sentence.wait_for()
+    await_charts(page, count)
+    for width, height in ((1400, 900), (1366, 768)):
+        resize(page, width, height)
+        assert_on_the_first_screen(page, "h1", "[data-testid=stPlotlyChart]", *selectors)
+        box = sentence.bounding_box()
+        assert box["y"] + box["height"] < height, text
+    resize(page, 1400, 900)
+
+
+def assert_charts_on_a_phone(page: Page) -> None:
+    """In dark colours, one chart below the other, no wider than the screen."""
+    assert_dark(page)
+    assert_scrolls_only_down(page)
+    boxes = [chart.bounding_box() for chart in page.locator(".stPlotlyChart").all()]
+    assert boxes[0]["y"] + boxes[0]["height"] <= boxes[1]["y"]
 
 
 def assert_scrolls_only_down(page: Page) -> None:

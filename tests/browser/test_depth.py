@@ -56,6 +56,13 @@ def test_the_first_screen_holds_chart_replay_strip_and_sentence(desk):
     assert_accessible(desk)
 
 
+@pytest.mark.parametrize("state", [TRAINED, ALIGNED])
+def test_a_low_screen_holds_the_strip_of_maps_and_the_sentence(browser, served, watch, state):
+    with open_page(browser, watch, viewport={"width": 1366, "height": 768}) as page:
+        visit(page, watch, served.url + state, await_view)
+        assert_on_the_first_screen(page, ".gc-scene", STRIP, ".gc-reading")
+
+
 @pytest.mark.parametrize(("width", "height"), [(1400, 900), (1366, 768)])
 def test_three_pictures_in_a_row_with_their_sentences_stand_on_the_first_screen(
     browser, served, watch, width, height

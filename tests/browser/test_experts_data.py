@@ -2,19 +2,13 @@
 
 import pytest
 
-from .looking import assert_dark, assert_on_the_first_screen, assert_scrolls_only_down
-from .visiting import DESK, PHONE, follow_link, open_page, resize, settle, visit
+from .looking import assert_charts_on_a_phone, assert_told_on_the_first_screen
+from .visiting import DESK, PHONE, await_charts, follow_link, open_page, visit
 
 pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
 DATA = "picture=How+many+data+does+it+take%3F"
 CURVES = "picture=And+in+training%3F"
-DRAWN = "document.querySelectorAll('.stPlotlyChart .main-svg').length >= 2"
-
-
-def await_charts(page):
-    page.wait_for_function(DRAWN)
-    settle(page)
 
 
 @pytest.fixture(scope="module")
@@ -27,15 +21,7 @@ def desk(browser, served, watch):
 def test_the_first_screens_hold_charts_and_their_sentence(desk):
     for query, text in ((DATA, "All predict alike"), (CURVES, "No difference that 16 seeds")):
         follow_link(desk, f"/Experts?{query}")
-        sentence = desk.get_by_text(text).first
-        sentence.wait_for()
-        await_charts(desk)
-        for width, height in ((1400, 900), (1366, 768)):
-            resize(desk, width, height)
-            assert_on_the_first_screen(desk, "h1", ".st-key-front-1", "[data-testid=stPlotlyChart]")
-            box = sentence.bounding_box()
-            assert box["y"] + box["height"] < height
-        resize(desk, 1400, 900)
+        assert_told_on_the_first_screen(desk, text, ".st-key-front-1")
 
 
 def test_what_is_not_there_yet_is_learned_and_can_be_cancelled(desk):
@@ -53,7 +39,4 @@ def test_a_phone_has_charts_below_each_other_and_scrolls_only_down(browser, serv
     with open_page(browser, watch, **PHONE) as page:
         for query in (DATA, CURVES):
             visit(page, watch, f"{served.url}/Experts?{query}", await_charts)
-            assert_dark(page)
-            assert_scrolls_only_down(page)
-            boxes = [chart.bounding_box() for chart in page.locator(".stPlotlyChart").all()]
-            assert boxes[0]["y"] + boxes[0]["height"] <= boxes[1]["y"]
+            assert_charts_on_a_phone(page)

@@ -225,6 +225,13 @@ def await_view(page: Page) -> None:
     settle(page)
 
 
+def await_charts(page: Page, count: int = 2) -> None:
+    """Wait until ``count`` of Plotly's charts are drawn, and everything is still."""
+    drawn = "count => document.querySelectorAll('.stPlotlyChart .main-svg').length >= count"
+    page.wait_for_function(drawn, arg=count)
+    settle(page)
+
+
 def settle(page: Page) -> None:
     """Wait until the script has ended and nothing is drawn any more; looks at every frame."""
     page.bring_to_front()  # behind another page it would draw one frame in a second

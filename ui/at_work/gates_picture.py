@@ -19,8 +19,8 @@ from ui.drawing.titled import TITLE
 from ui.language.selection import head_names
 from ui.language.signs import sign
 
-STRIP_PIXELS = 215
-HALF_PIXELS = 205
+STRIP_PIXELS = 205
+HALF_PIXELS = 195
 SEEN_OFTEN = 100  # times that a character must be read to be drawn
 DASHES = ("solid", "dash", "dot", "dashdot")
 

@@ -15,7 +15,7 @@ from ui.drawing import palette
 from ui.drawing.panels import subplot
 from ui.language.signs import sign
 
-HEIGHT_PIXELS = 400
+HEIGHT_PIXELS = 372
 PER_THOUSAND = 1000  # weights are sent as whole numbers of two bytes
 HIDDEN = 0  # what no query sees; the least weight that is drawn is 1
 TICKS = (0.01, 0.1, 0.3, 0.6, 1.0)  # weights named beside the scale

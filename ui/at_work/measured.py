@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from gating_core.at_work import (
     ToyRequest,
     ToyRun,
     WriteRequest,
+    joined,
     load_measured,
     load_toy,
     read_text,
@@ -22,12 +25,14 @@ from gating_core.at_work import (
 )
 from ui.language.loaded import loaded
 from ui.language.selection import TITLES, UNGATED, Model
-from ui.work import jobs
-from ui.work.cache import NUMBERS_CACHE, cached
-from ui.work.job import Job, State
-from ui.work.shared import shared_stream
+from ui.limits import READINGS_BYTES
+from ui.work import jobs, pool
+from ui.work.cache import NUMBERS_CACHE, Cache, cached
+from ui.work.job import Job, QueuePosition, State
+from ui.work.shared import shared_stream, stream_together
 
 TOY, WRITING = "toy_training", "writing"
+READINGS_CACHE = Cache(READINGS_BYTES)  # what is typed displaces nothing else
 PACE_SECONDS = 0.03  # between two characters, so that they can be read as they come
 
 
@@ -52,7 +57,7 @@ def over_seeds(name: str, measurement: str, of: list[int]) -> np.ndarray:
     return np.stack([table()[name, seed][measurement] for seed in of])
 
 
-@cached()
+@cached(on=READINGS_CACHE)
 def reading(model: Model, text: str, strength: float) -> Reading:
     """Read a text, in this process: it takes some ten milliseconds."""
     return read_text(loaded(model), text, strength)
@@ -84,11 +89,22 @@ def train(request: ToyRequest) -> None:
     jobs.start(TOY, lambda: _train(request), about=request, newest=(ToyRun,))
 
 
-def _train(request: ToyRequest) -> Iterator[Any]:
-    for item in shared_stream(train_toy, request):
-        if isinstance(item, ToyRun) and item.share == 1:
-            NUMBERS_CACHE.put((TOY, request), item)
-        yield item
+def _train(request: ToyRequest) -> Iterator[ToyRun | QueuePosition]:
+    """Train some of the kinds on each worker, and yield the run of all, step by step."""
+    size = min(pool.POOL.size, len(request.kinds))
+    parts = [replace(request, kinds=request.kinds[i::size]) for i in range(size)]
+    ahead: list[deque[ToyRun]] = [deque() for _ in parts]  # of the part that is furthest behind
+    for event in stream_together(train_toy, [(part,) for part in parts]):
+        if isinstance(event, QueuePosition):
+            yield event
+            continue
+        number, run = event
+        ahead[number].append(run)
+        if all(ahead):
+            run = joined(request, [runs.popleft() for runs in ahead])
+            if run.share == 1:
+                NUMBERS_CACHE.put((TOY, request), run)
+            yield run
 
 
 def written(request: WriteRequest) -> Job:

@@ -14,7 +14,7 @@ import plotly.graph_objects as go
 from gating_core.training import mean_interval
 from ui.drawing import palette
 
-HEIGHT_PIXELS = 200
+HEIGHT_PIXELS = 186
 SHARE_TICKS = (0.1, 1.0, 10.0, 100.0)  # percent
 LARGE_MODEL = (46.7, 4.8)  # percent on the first token, without and with a gate: Qiu et al., [Q]
 STYLES = (  # of models, the ungated first: colour, dash, symbol

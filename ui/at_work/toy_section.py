@@ -55,7 +55,9 @@ def _draw(run: ToyRun, kept: bool) -> None:
         draw_figure(("toy_training", *key), lambda: toy_picture.training_chart(run), summary, kept)
     with middle:
         maps, text = toy_picture.toy_maps(run)
-        draw_figure(("toy_maps", *key), lambda: map_chart(maps, text, across=2), summary, kept)
+        height = toy_picture.HEIGHT_PIXELS
+        draw_figure(("toy_maps", *key), lambda: map_chart(maps, text, across=2, height=height),
+                    summary, kept)  # fmt: skip
     with right:
         draw_figure(("toy_gates", *key), lambda: toy_picture.gate_chart(run), summary, kept)
         draw_figure(("toy_values", *key), lambda: toy_picture.value_chart(run), summary, kept)

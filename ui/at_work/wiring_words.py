@@ -71,7 +71,7 @@ def blocks_text(links: Mapping[str, np.ndarray], gradients: Mapping[str, np.ndar
         if name != base:
             parts.append(f"{label(name)} × {_ratio(of[..., 0], gradients[base][..., 0])}")
     return (
-        f"The dearest link, in nats: {', '.join(costs)}. Gradient at the first attention, against"
+        f"The costliest link, in nats: {', '.join(costs)}. Gradient at the first attention, against"
         f" {label(base)}: {', '.join(parts)}."
     )
 

@@ -9,7 +9,7 @@ import streamlit as st
 
 from gating_core.at_work import WriteRequest, probabilities_after
 from ui.at_work import measured, write_picture, write_words
-from ui.at_work.controls import MODEL, TEXT, WRITE_CONTROLS, draw_front, resolved
+from ui.at_work.controls import DRAWS, MODEL, TEXT, WRITE_CONTROLS, draw_front, resolved
 from ui.at_work.parts import draw_explanation, draw_figure
 from ui.at_work.request import WriteSelection
 from ui.common.control_table import read
@@ -95,5 +95,5 @@ def _losses(name: str, seeds: list[int]) -> np.ndarray:
 
 def _another() -> None:
     draw = WRITE_CONTROLS["draw"]
-    low, high = draw.within  # type: ignore[attr-defined]
+    low, high = DRAWS
     draw.set(low + (draw.value + 1 - low) % (high + 1 - low))

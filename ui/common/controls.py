@@ -21,6 +21,7 @@ from ui.common.links import parse_number
 Where = DeltaGenerator | ModuleType  # a container, or ``st`` itself
 WHOLE = re.compile(r"-?[0-9]+")
 SLIGHT = 1e-6  # of a step: rounding
+MOST_NAMED = 40  # choices, where a link has none of them
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,10 @@ class Choice(Control):
 
     @property
     def wanted(self) -> str:
-        return "one of " + ", ".join(self.words)
+        named = [*self.words]
+        if len(named) > MOST_NAMED:
+            return f"one of {len(named)}, such as {named[0]}"
+        return "one of " + ", ".join(named)
 
     def parse(self, text: str) -> Any:
         if text not in self.words:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 import plotly.graph_objects as go
 import streamlit as st
 
+from ui.common.csv_text import csv_text
 from ui.common.explain import beats, explain
 from ui.common.figures import figures
 from ui.common.lessons import section
@@ -41,13 +40,6 @@ class SectionParts:
 def draw_csv(name: str, rows: Callable[[], Iterable[Sequence[object]]]) -> None:
     """Draw the button that saves ``rows``, the first of them names, as a table."""
     st.download_button(
-        f"{name} (CSV)", lambda: table(rows()), f"{name.lower().replace(' ', '_')}.csv",
+        f"{name} (CSV)", lambda: csv_text(rows()), f"{name.lower().replace(' ', '_')}.csv",
         icon=":material/table:", key=f"take_{name}", on_click="ignore",
     )  # fmt: skip
-
-
-def table(rows: Iterable[Sequence[object]]) -> str:
-    """Return ``rows`` as CSV."""
-    out = io.StringIO()
-    csv.writer(out).writerows(rows)
-    return out.getvalue()

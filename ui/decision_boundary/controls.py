@@ -99,6 +99,7 @@ FOLDS = (
     Fold("setup", "More: data, model, training, picture", reruns=False),
     Fold("own", "Your own data: draw, upload, paste", reruns=False),
     Fold("looking", "Looking inside: every weight and gate"),
+    Fold("calibration", "How sure, and how often right: the reliability diagram"),
 )
 DECISION_BOUNDARY: Controls = RUN | VIEW | table(PICKED, DRAWING, TABLE, *FOLDS)
 CHOICES = (*RUN, *VIEW, "picked_seed")  # of the link: what the picture depends on

@@ -4,26 +4,35 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
+from gating_core.at_work import BINS, ResampledReliability
+from gating_core.experiments.comparison import TrainedRun
 from gating_core.export import log_csv, script_problem, script_text, weights_file
+from ui.common.csv_text import csv_text
+from ui.common.explain import beats, explain
 from ui.components.strip import strip
 from ui.decision_boundary import words
 from ui.decision_boundary.controls import new_seeds, rewind, train_on
 from ui.decision_boundary.frame_words import captions, heading, shown_text, still_text
 from ui.decision_boundary.frames import variants_of
 from ui.decision_boundary.names import TITLES, page_text
+from ui.decision_boundary.reliability import calibrations, ends, reliability_rows, summary
 from ui.decision_boundary.request import BoundaryView, experts_link
 from ui.decision_boundary.stage import frames_for
 from ui.decision_boundary.training import MeasurementRequest, draw_others, stopped_frame, what
 from ui.drawing import palette
 from ui.drawing.panels import View
-from ui.work import jobs
+from ui.drawing.reliability import reliability_chart
+from ui.work import jobs, pool
+from ui.work.cache import cached
 from ui.work.job import State
-from ui.work.runs import Shown, newest_run
+from ui.work.runs import Shown, newest_run, serial
 
 MORE_STEPS = 400
+DIAGRAM_PIXELS = 420
 SCENE_FROM, PLANE_TO, GAP = 0.42, 0.36, 0.02  # of a still's height, and of its width
 
 
@@ -83,6 +92,35 @@ def draw_numbers(shown: Shown, measurement: MeasurementRequest, current: bool) -
 def _on_seed(seed: int) -> None:
     st.query_params["picked_seed"] = str(seed)
     st.session_state["who"] = "picked"
+
+
+@cached()
+def _calibrations(key: int, _run: TrainedRun) -> dict[str, ResampledReliability]:
+    return pool.POOL.call(calibrations, _run)
+
+
+def draw_reliability(run: TrainedRun) -> None:
+    """Draw how often both variants are right where they are how sure, over all test points."""
+    results = _calibrations(serial(run), run)
+    sentence = summary(results, len(run.task.seeds))
+    bins = [(TITLES[name], np.stack([of.whole.confidence, of.whole.frequency]), ends(of))
+            for name, of in results.items()]  # fmt: skip
+    st.plotly_chart(reliability_chart(bins, DIAGRAM_PIXELS), alt=sentence, key="reliability",
+                    config={"displayModeBar": False})  # fmt: skip
+    st.markdown(sentence)
+    with st.container(horizontal=True):
+        about = page_text(
+            "reliability",
+            points=run.task.test_labels.size,
+            seeds=len(run.task.seeds),
+            step=run.steps[-1],
+            bins=BINS,
+        )
+        explain("reliability", beats(*about.split("\n\n")))
+        st.download_button(
+            "Reliability (CSV)", lambda: csv_text(reliability_rows(results)), "reliability.csv",
+            icon=":material/table:", key="take_reliability", on_click="ignore",
+        )  # fmt: skip
 
 
 def draw_downloads(shown: Shown, view: BoundaryView, measurement: MeasurementRequest) -> None:

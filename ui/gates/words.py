@@ -6,6 +6,7 @@ import numpy as np
 
 from gating_core.geometry import SEEN, knowledge_text
 from gating_core.theory import (
+    ALGEBRA,
     BENT,
     CAUSES,
     MIXED,
@@ -56,8 +57,8 @@ def verdict_text(frame: GateFrame) -> str:
     if whole.knowledge == SEEN:
         word = {PLANE: "without curvature", BENT: "bent, without curvature"}[word]
     where = "on the whole chart"
-    if whole.broken or whole.rough:
-        where = "in every smooth piece"
+    if whole.broken or whole.rough:  # which cells leave out, smooth or not
+        where = "in every smooth piece" if whole.by == ALGEBRA else "wherever nothing is hatched"
     elif frame.share_lost:
         where = "wherever there is a gate"
     zero = " or K = 0" if whole.weak else ""
@@ -75,6 +76,12 @@ def _missed(frame: GateFrame) -> bool:
     )
 
 
+def _range_text(frame: GateFrame) -> str:
+    """The range of K, and that it is not all of it where the grid misses a sign."""
+    missed = " on the grid, more between its points" if _missed(frame) else ""
+    return range_text(frame.range) + missed
+
+
 def caption(frame: GateFrame, shown: str = "K") -> str:
     """The verdict of one frame, and the numbers behind it; what is ``shown`` in colour first."""
     bend = ""
@@ -83,8 +90,7 @@ def caption(frame: GateFrame, shown: str = "K") -> str:
     parts = [verdict_text(frame)]
     if shown == "|H|" and bend:
         parts.append(f"{bend}, in colour")
-    missed = " on the grid, more between its points" if _missed(frame) else ""
-    parts.append(f" · {range_text(frame.range)}{missed}")
+    parts.append(f" · {_range_text(frame)}")
     if shown == "K":
         parts.append(bend)
     if frame.share_undecided > 0 and frame.share_lost < 1:
@@ -140,7 +146,7 @@ def _result_text(frame: GateFrame, name: str) -> str:
     """K, exactly where that is one number, which is called ``name``; else from where to where."""
     exact = frame.exact
     if exact is None or not exact.constant:
-        return range_text(frame.range)
+        return _range_text(frame)
     called = name if frame.strength == 1 and exact.value else ""
     return f"K = {called}{_ten_digits(exact.value)}"
 
@@ -223,10 +229,10 @@ def _zero_text(frame: GateFrame, collapsed: bool) -> str:
     """What is to be known of K = 0 in the picture of a frame."""
     if frame.range is None:
         return "K is known nowhere"
-    largest = max(map(abs, frame.range))
+    largest, missed = max(map(abs, frame.range)), _missed(frame)
+    where = "at every grid point, not between them" if missed else "wherever it is known"
     if largest == 0:
-        where = (
-            "at every grid point, not between them" if _missed(frame) else "wherever it is known"
-        )
         return f"K = 0 {where}"
-    return f"grey: |K| is at most {short(largest)}" if collapsed else "black line: K = 0"
+    if collapsed:
+        return f"grey: |K| is at most {short(largest)}{f' {where}' * missed}"
+    return "black line: K = 0"

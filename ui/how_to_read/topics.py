@@ -55,6 +55,9 @@ TOPICS = {  # by the section of the lesson, which is also the name of the pictur
     "experts": Topic(
         "Experts", "Experts", {},
         "one entry of the output as a tree of heads, experts and tokens"),
+    "at_work": Topic(
+        "At work", "At work", {"specimen": "a toy"},
+        "the weight that a toy puts on the first letter grows in training, less so with gates"),
     "limits": Topic(
         "What this does not say", "Which gates curve?",
         {"case": "rms norm"}, "a flat sheet, put on a sphere by a normalisation, without a gate"),

@@ -6,7 +6,7 @@ A later reader gets all items from the start. The stream is closed when its last
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator, Hashable, Iterator
+from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
 from contextlib import closing
 from queue import SimpleQueue
 from typing import Any
@@ -58,20 +58,39 @@ def split_over_workers(
     0 to 1, a `QueuePosition` while all remaining parts wait, and last the tuple of all results.
     """
     size = min(pool.POOL.size, len(pieces))
-    streams = [shared_stream(function, pieces[i::size], *more, rank=rank) for i in range(size)]
     results: list[list[Any]] = [[] for _ in range(size)]
-    left, positions = set(range(size)), dict[int, int]()
+    calls = [(pieces[i::size], *more) for i in range(size)]
+    for event in stream_together(function, calls, rank=rank):
+        if isinstance(event, QueuePosition):
+            yield event
+            continue
+        number, item = event
+        results[number].append(item)
+        yield sum(map(len, results)) / len(pieces)
+    yield tuple(results[i % size][i // size] for i in range(len(pieces)))
+
+
+def stream_together(
+    function: Callable[..., Any],
+    calls: Sequence[tuple[Hashable, ...]],
+    *,
+    rank: Rank = Rank.FIRST,
+) -> Iterator[tuple[int, Any] | QueuePosition]:
+    """Yield the items of a shared stream for each of ``calls`` as they come, with its index.
+
+    A `QueuePosition` comes in between, and says how soon one goes on while all that are left wait.
+    """
+    streams = [shared_stream(function, *arguments, rank=rank) for arguments in calls]
+    left, positions = set(range(len(calls))), dict[int, int]()
     with closing(_as_they_come(streams)) as items:
         for number, item in items:
             positions[number] = item.position if isinstance(item, QueuePosition) else 0
             if item is None:
                 left.remove(number)
             elif not isinstance(item, QueuePosition):
-                results[number].append(item)
-                yield sum(map(len, results)) / len(pieces)
+                yield number, item
             if left and left <= positions.keys():
                 yield QueuePosition(min(positions[number] for number in left))
-    yield tuple(results[i % size][i // size] for i in range(len(pieces)))
 
 
 def _as_they_come(streams: list[Generator[Any]]) -> Generator[tuple[int, Any]]:

@@ -1,5 +1,6 @@
 """What happens when several kinds of attention learn the same task?"""
 
+from gating_core.experiments.comparison.confidences import sure_and_right
 from gating_core.experiments.comparison.coverage import covered_shares
 from gating_core.experiments.comparison.frames import (
     DRAWN_POINTS,
@@ -100,6 +101,7 @@ __all__ = [
     "shown_member",
     "shows_surface",
     "strengths_model",
+    "sure_and_right",
     "sweep_strengths",
     "train_further",
     "train_setting",

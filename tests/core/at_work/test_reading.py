@@ -7,9 +7,11 @@ import pytest
 import torch
 
 from gating_core.at_work import (
+    KINDS,
     ToyRequest,
     ToyTraining,
     WriteRequest,
+    joined,
     load_toy,
     probabilities_after,
     read_text,
@@ -62,7 +64,7 @@ def test_what_is_written_is_what_the_model_generates(monkeypatch):
 
 
 def test_a_toy_run_is_what_the_training_measures_and_survives_its_file(tmp_path):
-    runs = [*train_toy(SMALL)]
+    runs = [*filter(None, train_toy(SMALL))]
     assert [run.steps[-1] for run in runs] == [0, 25, 50, 60]
     assert [run.share for run in runs] == [0, 25 / 60, 50 / 60, 1]
     training = ToyTraining(SMALL)
@@ -78,6 +80,19 @@ def test_a_toy_run_is_what_the_training_measures_and_survives_its_file(tmp_path)
     assert back.request == SMALL
     np.testing.assert_array_equal(back.sink, runs[-1].sink)
     np.testing.assert_allclose(back.weights, runs[-1].weights, atol=1e-3)
+
+
+def test_kinds_that_are_trained_apart_make_the_same_run():
+    request = replace(SMALL, steps=26)
+    *_, whole = train_toy(request)
+    apart = []
+    for kinds in (KINDS[1::2], KINDS[0::2]):
+        *_, part = train_toy(replace(request, kinds=kinds))
+        apart.append(part)
+    run = joined(request, apart)
+    assert run.request == request
+    for name in (*SERIES, "steps", "letters", "triggers", "weights"):
+        np.testing.assert_array_equal(getattr(run, name), getattr(whole, name))
 
 
 def test_the_shipped_toy_has_a_sink_that_gates_shrink():

@@ -181,8 +181,8 @@ def gaining(whole, control):
 
 @pytest.mark.parametrize(("whole", "control", "starts"), [
     (0.2, 0.19, "Adding instead of multiplying already gives most of the gain on 4 of 4 tasks:"),
-    (0.2, 0.09, "Adding instead of multiplying gives most of the gain on 0 of 4 tasks:"),
-    (0.2, 0.0, "Adding instead of multiplying gives most of the gain on 0 of 4 tasks:"),
+    (0.2, 0.09, "Adding instead of multiplying gives most of the gain on 0 of 4 tasks; on"),
+    (0.2, 0.0, "Adding instead of multiplying gives most of the gain on 0 of 4 tasks; on"),
 ])  # fmt: skip
 def test_c4_begins_with_what_adding_reaches(whole, control, starts):
     found = judged("C4", gaining(whole, control))
@@ -191,6 +191,20 @@ def test_c4_begins_with_what_adding_reaches(whole, control, starts):
     one = re.search(r"([\d.]+) of ([\d.]+) points on", found.sentences)
     assert float(one[1]) == pytest.approx(100 * control, abs=0.5)
     assert float(one[2]) == pytest.approx(100 * whole, abs=0.5)
+
+
+def test_c4_names_the_tasks_that_it_counts():
+    """On the other tasks nothing but the gate gains."""
+    few = set(NONLINEAR[:2])
+    rows = [
+        row if row.task in few or row.variant != "additive" else replace(row, test_accuracy=0.7)
+        for row in gaining(0.2, 0.15)
+    ]
+    first = judged("C4", rows).sentences.split(". What")[0]
+    counted, others = first.split("; on the others it reaches ")
+    assert counted.startswith("Adding instead of multiplying gives most of the gain on 2 of 4")
+    assert set(re.findall(r" on (\w+)(?=,| and|$)", counted.split(":")[1])) == few
+    assert set(re.findall(r" on (\w+)(?=,| and|$)", others)) == set(NONLINEAR[2:4])
 
 
 def test_what_adding_reaches_and_what_multiplying_adds_are_the_whole():

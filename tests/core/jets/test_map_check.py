@@ -1,5 +1,6 @@
 """Every function that is no map is refused in one sentence, and no other."""
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import example, given
@@ -32,6 +33,18 @@ def with_dropout():
     return torch.nn.Sequential(BASE[0], torch.nn.Dropout(0.5), *BASE[1:])
 
 
+def through_a_slice(x):
+    """As code that fills a tensor of torch's default precision."""
+    out = torch.empty(len(x), 3)
+    out[:] = BASE(x)
+    return out.double()
+
+
+class Rounded(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x.float().double()
+
+
 def in_single_precision(x):
     """As attention that casts its logits down for softmax, and back."""
     weights = torch.softmax(HIDDEN(x), -1, dtype=torch.float32).to(x.dtype)
@@ -51,6 +64,14 @@ REFUSED = {  # a function that is no map, and part of the sentence
         lambda x: BASE(x) + torch.randn(len(x), 3, dtype=torch.float64) / 100,
         "other values when it is called again",
     ),
+    "a little noise": (
+        lambda x: BASE(x) * (1 + 1e-9 * torch.rand(len(x), 1, dtype=torch.float64)),
+        "other values when it is called again",
+    ),
+    "numpy inside": (
+        lambda x: torch.cat([x, torch.from_numpy(np.tanh(x[:, :1].numpy()))], -1),
+        "cannot be differentiated by torch.func",
+    ),
     "item": (
         lambda x: torch.stack([torch.stack([a, b, b * float(a)]) for a, b in x]),
         "derivatives are not those of its values",
@@ -60,7 +81,12 @@ REFUSED = {  # a function that is no map, and part of the sentence
         "derivatives are not those of its values",
     ),
     "hidden single precision": (in_single_precision, "torch.float32 on the way"),
-    "a cast and back": (lambda x: BASE(x.float().double()), "torch.float32 on the way (float)"),
+    "a cast and back": (lambda x: BASE(x.float().double()), "torch.float32 on the way"),
+    "a slice": (through_a_slice, "torch.float32 on the way"),
+    "compiled": (
+        torch.nn.Sequential(torch.jit.script(Rounded()), *BASE),
+        "torch.float32 on the way",
+    ),
     "bfloat16 inside": (lambda x: BASE(x).bfloat16().double(), "torch.bfloat16 on the way"),
     "single precision out": (lambda x: BASE(x).float(), "returned torch.float32"),
     "whole numbers": (lambda x: (x > 0).long(), "returned torch.int64"),

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from scipy.stats import norm
 
 from gating_core.at_work import measured as files
 from gating_core.attention import GateConfig
@@ -46,12 +47,12 @@ GATES = (None, GateConfig(), GateConfig(position="G2"))
 ALPHABET = [*"abc, ñ"]
 
 
-def lively(gate=None):
+def lively(gate=None, scale=8):
     """Weights far from their start, so that heads differ."""
     model = LanguageModel(ModelConfig(**{**CONFIG.__dict__, "gate": gate}))
     with torch.no_grad():
         for weight in model.parameters():
-            weight *= 8
+            weight *= scale
     return model.requires_grad_(False)
 
 
@@ -160,8 +161,9 @@ def test_losses_of_late_characters_alone_count():
 
 
 def test_heads_need_what_their_sorted_weights_say():
-    model, texts = lively(), some_texts(1)
+    model, texts = lively(scale=3), some_texts(1)
     found = MEASUREMENTS["truncation"](model, texts)
+    assert (found["rule"] > 2).any()
     want = [late_losses(truncated(model, k), texts)[0] for k in SIZES]
     np.testing.assert_allclose(found["sums"][:-1], torch.stack(want), rtol=1e-6)
     records = []
@@ -176,6 +178,11 @@ def test_heads_need_what_their_sorted_weights_say():
             assert found["needed"][layer, head] == pytest.approx(np.median(needed))
             assert found["needed_high"][layer, head] == pytest.approx(np.quantile(needed, 0.9))
             assert found["sigma"][layer, head] == pytest.approx(np.median(sigmas), rel=1e-4)
+            rules = [
+                max(1, (row + 1) * norm.sf(sigma + norm.ppf(0.05)))
+                for row, sigma in zip(range(FIRST_QUERY, 128), sigmas, strict=True)
+            ]
+            assert found["rule"][layer, head] == pytest.approx(np.median(rules), rel=1e-3)
             assert (found["certified"][:, layer, head] >= np.median(needed)).all()
             assert found["histogram"][layer, head].sum() == sum(range(FIRST_QUERY + 1, 129))
     assert found["histogram"].shape == (2, 2, len(BINS) - 1)

@@ -25,8 +25,8 @@ from ui.at_work import (
 from ui.at_work.controls import AT_WORK, TABS
 from ui.at_work.request import BEGINNINGS, SPARSE, WRITE, WriteSelection
 from ui.at_work.sections import SECTIONS
+from ui.common.csv_text import csv_text
 from ui.common.lessons import sections
-from ui.common.section_parts import table
 from ui.language.selection import TextSelection, resolve, verses
 from ui.limits import READ_CHARACTERS
 
@@ -110,6 +110,13 @@ def test_what_is_typed_is_read_and_named_where_it_is_unknown():
     assert figure(app, "strip")["layout"]["xaxis"]["ticktext"] == ["¶", *"¿Qué", "␣", "?"]
 
 
+def test_a_verse_that_there_is_not_is_refused_without_a_list_of_all():
+    app = open_page(PAGE, verse="Foo 1:1")
+    (text,) = mistakes(app)
+    assert "one of 200, such as " in text
+    assert len(text) < 200
+
+
 def test_a_text_that_is_too_long_is_refused():
     app = open_page(PAGE, typed="a" * (READ_CHARACTERS + 1), gated_at="G7")
     said = mistakes(app)
@@ -174,7 +181,7 @@ def test_a_change_is_called_one_beyond_its_interval_only(changes, says):
 
 
 def test_the_shares_are_saved_as_csv():
-    rows = read(table(sinks_words.shares_csv(measured.table())))
+    rows = read(csv_text(sinks_words.shares_csv(measured.table())))
     assert len(rows) == 1 + 16 * len(measured.table())
     assert float(rows[1][4]) == pytest.approx(measured.table()["none", 0]["sinks.by_head"][0, 0])
 
@@ -191,7 +198,7 @@ def test_the_shipped_toy_is_shown_at_once():
     assert len(lines) == 4
     np.testing.assert_allclose(array(lines[0]["y"]), 100 * run.sink[:, 0].mean(-1), rtol=1e-5)
     assert f"{run.steps[-1]} steps" in sentence(app, "**The toy has")
-    rows = read(table(toy_words.toy_csv(run)))
+    rows = read(csv_text(toy_words.toy_csv(run)))
     assert len(rows) == 1 + run.sink.size
     assert float(rows[-1][3]) == pytest.approx(run.sink[-1, -1, -1])
 
@@ -234,7 +241,7 @@ def test_gates_are_drawn_and_counted(gates):
     assert "of their values are below 0.1" in sentence(gates, "**The gates are")
     drawn = array(figure(gates, "openers")["data"][0]["z"])
     assert drawn.shape == (16, len(gates_picture.often(arrays["gates.counts"])))
-    rows = read(table(gates_words.gates_csv(measured.table())))
+    rows = read(csv_text(gates_words.gates_csv(measured.table())))
     assert len(rows) == 1 + 16 * sum("gates.shut" in of for of in measured.table().values())
 
 

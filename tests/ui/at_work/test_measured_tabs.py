@@ -21,8 +21,8 @@ from ui.at_work import (
     wiring_words,
 )
 from ui.at_work.request import CONFIDENCE, RANK, WIRING
+from ui.common.csv_text import csv_text
 from ui.common.lessons import sections
-from ui.common.section_parts import table
 from ui.drawing.reliability import reliability_chart
 
 PAGE = "pages/7_At_work.py"
@@ -120,7 +120,7 @@ def test_ranks_are_drawn_with_d_and_saved(ranks):
     assert (marked.x0, marked.x1) == (1.5, 2.5)
     lines = rank_picture.values_chart(ranks["ranks.maps"], (1, 0)).data
     assert [line.mode for line in lines] == ["lines", "lines", "lines+markers", "lines"]
-    head, *rows = read(table(rank_words.ranks_csv({("g2", 1): ranks})))
+    head, *rows = read(csv_text(rank_words.ranks_csv({("g2", 1): ranks})))
     assert all(len(row) == len(head) for row in rows)
     assert rows[3][2:7] == ["2", "2", "3.0", "2.0", "1.5"]
     assert rows[3][head.index("after gate, low")] == "1.9"

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from gating_core.at_work import Reliability, ResampledReliability
 from gating_core.tasks.rules import TASKS
 from gating_core.training.trained import mean_interval
 from tests.ui.decision_boundary.playing import (
@@ -27,7 +28,7 @@ from tests.ui.decision_boundary.playing import (
     totals,
 )
 from ui.common.words import settled_total_text
-from ui.decision_boundary import frames, parts, tiles, training
+from ui.decision_boundary import frames, parts, reliability, tiles, training
 from ui.decision_boundary import inside as inside_maps
 from ui.decision_boundary.names import KINDS, TITLES
 from ui.decision_boundary.request import BoundaryView
@@ -163,6 +164,38 @@ def test_looking_inside():
         2 * 3,  # ungated: three weights, each with what is clicked
         2 * (3 + 3),  # gated: three weights and three gates
     ]
+
+
+def test_how_sure_both_are_and_how_often_right():
+    app = open_boundary(calibration="true")
+    (chart,) = [json.loads(c.proto.spec) for c in app.get("plotly_chart")]
+    run = run_of(app)
+    names = [trace["name"] for trace in chart["data"]]
+    assert names == [TITLES[name] for name in run.setting.compared]
+    results = reliability.calibrations(run)
+    for name, of in results.items():
+        whole, accuracy = of.whole, run.variants[name].ensemble.test_accuracy[-1].mean()
+        assert np.average(whole.frequency, weights=whole.counts) == pytest.approx(accuracy)
+    (sentence,) = [m.value for m in app.markdown if m.value.startswith("Expected calibration")]
+    assert sentence == reliability.summary(results, 2)
+    assert "2 seeds are too few for a verdict" in sentence
+    rows = [*reliability.reliability_rows(results)]
+    assert len(rows) == 1 + sum(len(of.whole.counts) for of in results.values())
+    assert sum(row[-1] for row in rows[1:]) == 2 * run.task.test_labels.size
+
+
+def test_a_verdict_on_calibration_needs_an_interval_without_zero():
+    def result(errors):
+        whole = Reliability(np.array([0.5 + errors[0], 0.9]), np.array([0.5, 0.9]), np.ones(2))
+        return ResampledReliability(whole, np.array(errors), np.zeros((len(errors), 2)))
+
+    def said(left, right):
+        results = {"ungated": result(left), "sigmoid": result(right)}
+        return reliability.summary(results, reliability.FEW_SEEDS)
+
+    assert "**sigmoid gate is better calibrated**" in said((0.2, 0.21), (0.1, 0.11))
+    assert "**sigmoid gate is worse calibrated**" in said((0.1, 0.11), (0.2, 0.21))
+    assert "**no difference beyond the interval**" in said((0.1, 0.2), (0.2, 0.1))
 
 
 @pytest.mark.parametrize(

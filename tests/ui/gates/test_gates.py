@@ -405,6 +405,11 @@ def test_what_is_missed_by_the_grid_is_not_called_zero():
     assert line.startswith(f"{known} · K = 0 on the grid, more between its points")
     assert known in paragraph
     assert legend.startswith("K = 0 at every grid point, not between")
+    assert "K = 0 on the grid, more between its points" in paragraph
+    _, line, paragraph, legend = said_of("1/(2+(sin(30*pi*u)*sin(30*pi*v))^4)")
+    assert "to 0 on the grid, more between its points" in line
+    assert "to 0 on the grid, more between its points" in paragraph
+    assert re.match(r"grey: \|K\| is at most \S+ at every grid point, not between them", legend)
 
 
 def test_what_is_too_small_for_colours_is_not_called_zero():
@@ -421,6 +426,11 @@ def test_what_is_too_small_for_colours_is_not_called_zero():
         ("1/(2+sqrt(u^2+v^2))", "**bent, not curved**, proved", "(a root or a logarithm of zero)"),
         ("1/(3+u^2*v)", "**negatively curved** or K = 0, proved on the whole chart", ""),
         ("u^2+0.1", "**bent, not curved**, proved on the whole chart", ""),
+        (  # a dent in the strip that is hatched for the kink
+            "1/(2+u^2+v^2+abs(u-0.017)/9+1e-3*exp(-1e8*(u-0.0173)^2))",
+            "**positively curved**, proved wherever nothing is hatched",
+            "(a kink)",
+        ),
         ("u*exp(v)", "**positively curved** or K = 0, proved wherever there is a gate", ""),
     ],
 )

@@ -1,0 +1,51 @@
+"""Memory of the process that serves pages, while visitors of *At work* type the longest texts.
+
+    python -m tests.benchmarks.typed_memory [TEXTS]
+
+Each text has 127 characters that nobody has typed before; tabs, gates and seeds take turns.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import sys
+
+from psutil import Process
+
+from gating_core.language import CHARACTERS, SEEDS
+from tests.browser.serving import Served, serve
+from tests.load.session import Session
+from ui.at_work.controls import TABS
+from ui.at_work.request import GATES
+from ui.limits import READ_CHARACTERS
+
+GOAL_MB = 200
+LETTERS = CHARACTERS.replace("\n", "").replace(" ", "")
+TEXTS = 240  # more than what is cached
+
+
+async def visit(app: Served, texts: int) -> None:
+    """Print how much memory more there is than after a first look, now and then."""
+    draw, server = random.Random(0), Process(app.pid)
+    async with Session(app.url, "At_work") as session:
+        await session.open()
+    before = server.memory_info().rss
+    for number in range(texts):
+        text = "".join(draw.choices(LETTERS, k=READ_CHARACTERS))
+        link = {"tab_at_work": TABS[number % len(TABS)], "typed": text,
+                "gated_at": [*GATES][1 + number % (len(GATES) - 1)],
+                "trained_as": str(SEEDS[number // len(TABS) % len(SEEDS)])}  # fmt: skip
+        async with Session(
+            app.url, "At_work", {name: [value] for name, value in link.items()}
+        ) as s:
+            await s.open()
+        if (number + 1) % (texts // 6) == 0:
+            more = (server.memory_info().rss - before) / 1e6
+            print(f"{number + 1} texts: {more:+.0f} MB", flush=True)
+    print(f"Goal: below {GOAL_MB} MB.")
+
+
+if __name__ == "__main__":
+    with serve() as served:
+        asyncio.run(visit(served, int(sys.argv[1]) if sys.argv[1:] else TEXTS))

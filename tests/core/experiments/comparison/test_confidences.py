@@ -1,0 +1,17 @@
+"""How sure classifiers are, against accuracy and loss as training measured them."""
+
+import numpy as np
+
+from gating_core.experiments.comparison import sure_and_right
+
+
+def test_sure_and_right_give_the_accuracy_and_with_two_classes_the_loss(run):
+    classes = run.task.class_count
+    for variant in run.variants.values():
+        sure, right = sure_and_right(variant.ensemble, run.task)
+        assert sure.shape == right.shape == run.task.test_labels.shape
+        assert 1 / classes <= sure.min() <= sure.max() <= 1
+        np.testing.assert_allclose(right.mean(-1), variant.ensemble.test_accuracy[-1], atol=0.01)
+        if classes == 2:
+            losses = -np.log(np.where(right, sure, 1 - sure)).mean(-1)
+            np.testing.assert_allclose(losses, variant.test_loss[-1], rtol=1e-4)
