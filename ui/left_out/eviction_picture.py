@@ -11,16 +11,18 @@ import numpy as np
 import plotly.graph_objects as go
 
 from gating_core.at_work import PairedDifference
+from gating_core.language import MODELS
 from gating_core.left_out import COSTS, POLICIES
-from gating_core.left_out_at_work import Evicted, Policy, Searched
+from gating_core.left_out_at_work import PREFILL, Evicted, Policy, Searched
 from ui.drawing import palette
 from ui.language.signs import sign
 from ui.left_out.line_chart import Line, Style, line_chart
 from ui.left_out.request import EVICT_BY
 
-STRIP_PIXELS, PIXELS, LOWER_PIXELS = 175, 225, 235
+STRIP_PIXELS, PIXELS, LOWER_PIXELS = 160, 205, 235
 LABELLED = 128  # characters at most, beside which each has its sign
-LOSSES = (-3.5, 0.2)  # powers of ten, nats
+CHANNELS = MODELS["none"].width // MODELS["none"].heads  # of a head
+Losses = Mapping[str, Mapping[int, PairedDifference]]
 NAMES = {policy: words for words, policy in EVICT_BY.items()}
 COLOURS = dict(zip(POLICIES, (palette.SIDE_COLOURS["left"], palette.CLASS_COLOURS[0],
     palette.CLASS_COLOURS[1], palette.CLASS_COLOURS[2], palette.SIDE_COLOURS["right"],
@@ -62,47 +64,47 @@ def reading_chart(of: Evicted) -> go.Figure:
         "hovertemplate": "query %{y}, key %{x}: %{z} (2: there, 1: has left)<extra></extra>",
     }], "layout": {
         "height": PIXELS, "margin": {"l": 46, "r": 8, "t": 26, "b": 34},
-        "xaxis": {"title": {"text": "key", "standoff": 2}, "showgrid": False,
-                  "constrain": "domain"},
+        "xaxis": {"title": {"text": "key", "standoff": 2}, "showgrid": False},
         "yaxis": {"title": {"text": "query", "standoff": 4}, "autorange": "reversed",
-                  "showgrid": False, "scaleanchor": "x", "constrain": "domain"},
+                  "showgrid": False},
     }})  # fmt: skip
 
 
-def loss_chart(
-    losses: Mapping[str, Mapping[int, PairedDifference]], policies: Mapping[str, Policy]
-) -> go.Figure:
-    """Draw losses above the full cache over budgets, by policy as measured on whole models."""
-    lines = [
-        _over_budgets(_style(policies[name].score, policies[name].title,
-                             policies[name].protects, policies[name].first > 0), of)
-        for name, of in losses.items()
-    ]  # fmt: skip
-    return _losses(lines)
+def loss_chart(losses: Losses, policies: Mapping[str, Policy]) -> go.Figure:
+    """Draw losses above the full cache over budgets, by policy that protects recent keys."""
+    figure = _losses([
+        _over_budgets(Style(of.title, COLOURS[of.score], "dash" if of.first else "solid",
+                            SYMBOLS[of.score], width=2), losses[name])
+        for name, of in policies.items() if of.protects
+    ])  # fmt: skip
+    legend = {"orientation": "v", "x": 1.01, "y": 1, "yanchor": "top", "font": {"size": 10}}
+    return figure.update_layout(legend=legend)
 
 
-def gate_chart(losses: Mapping[str, Mapping[int, PairedDifference]], budget: int) -> go.Figure:
-    """Draw the losses of models without and with a gate, by title in this order."""
+def pair_chart(losses: Losses, budget: int | None = None) -> go.Figure:
+    """Draw two losses over budgets by name: of the second it is asked whether it is lower."""
     looks = ((palette.SIDE_COLOURS["left"], "dot", "x"),
              (palette.SIDE_COLOURS["right"], "solid", "circle"))  # fmt: skip
-    return _losses([_over_budgets(Style(title, *look), of)
-                    for (title, of), look in zip(losses.items(), looks, strict=True)],
-                   budget)  # fmt: skip
+    figure = _losses([_over_budgets(Style(name, *look), of)
+                      for (name, of), look in zip(losses.items(), looks, strict=True)])  # fmt: skip
+    if budget is not None:
+        figure.add_vline(budget, line={"width": 1.5, "dash": "dot", "color": palette.ACCENT})
+    return figure
 
 
-def error_chart(of: Evicted, channels: int = 1) -> go.Figure:
-    """Draw errors of one head's later outputs over budgets: protected solid, unprotected dashed."""
+def error_chart(of: Evicted) -> go.Figure:
+    """Draw errors of a head's later outputs over budgets; with nothing protected dashed."""
+    some = of.budgets < of.prefill
+    budgets = [*map(int, of.budgets[some])]
     lines = [
-        Line(_style(policy, NAMES[policy], protects), [*map(int, of.budgets)], errors)
+        Line(Style(NAMES[policy], COLOURS[policy], "solid" if protects else "dash",
+                   SYMBOLS[policy], protects, 2.0 if protects else 1.5), budgets, errors[some])
         for protects, rows in zip((True, False), of.errors, strict=True)
         for policy, errors in zip(POLICIES, rows, strict=True)
-        if protects or policy != "recency"
-    ]
-    full = COSTS["full"](of.length, channels).kept
-    shares = [COSTS["evicted"](of.length, channels, int(budget)).kept / full
-              for budget in of.budgets]  # fmt: skip
-    return _titled_budgets(line_chart(lines, "budget, and the share of numbers kept", "error",
-                                      log=True), [*map(int, of.budgets)], shares)  # fmt: skip
+    ]  # fmt: skip
+    figure = line_chart(lines, "budget, and the share of numbers kept", "error", log=True)
+    _shares(figure, budgets, of.length)
+    return figure.update_layout(height=LOWER_PIXELS, margin_t=44)
 
 
 def search_chart(of: Searched) -> go.Figure:
@@ -111,17 +113,11 @@ def search_chart(of: Searched) -> go.Figure:
     lines = [
         Line(Style("best subset", palette.PLANE, "dash", "line-ew", width=4), budgets, of.best)
     ]
-    lines += [Line(_style(policy, NAMES[policy], True), budgets, errors)
-              for policy, errors in zip(POLICIES, of.errors, strict=True)]  # fmt: skip
+    for policy, errors in zip(POLICIES, of.errors, strict=True):  # the colours of `error_chart`
+        look = Style(NAMES[policy], COLOURS[policy], "solid", SYMBOLS[policy], listed=False)
+        lines.append(Line(look, budgets, errors))
     figure = line_chart(lines, "keys kept of the first 12", "error", log=True)
     return figure.update_xaxes(type="linear", dtick=2).update_layout(height=LOWER_PIXELS)
-
-
-def _style(policy: str, name: str, protects: bool, first: bool = False) -> Style:
-    dash = ("dashdot" if first else "solid") if protects else "dash"
-    shown = name if protects or "nothing" in name else f"{name}, nothing protected"
-    return Style(shown, COLOURS[policy], dash, SYMBOLS[policy], protects or "nothing" in name,
-                 2.0 if protects else 1.5)  # fmt: skip
 
 
 def _over_budgets(style: Style, of: Mapping[int, PairedDifference]) -> Line:
@@ -129,19 +125,17 @@ def _over_budgets(style: Style, of: Mapping[int, PairedDifference]) -> Line:
                 np.array([x.half_width for x in of.values()]))  # fmt: skip
 
 
-def _losses(lines: Sequence[Line], budget: int | None = None) -> go.Figure:
-    figure = line_chart(lines, "budget of every head, keys", "nats a character", log=True)
-    budgets = [*lines[0].x]
-    figure.update_yaxes(range=LOSSES)
-    figure.update_xaxes(tickvals=budgets, ticktext=[*map(str, budgets)], dtick=None)
-    if budget is not None:
-        figure.add_vline(budget, line={"width": 1.5, "dash": "dot", "color": palette.ACCENT})
+def _losses(lines: Sequence[Line]) -> go.Figure:
+    figure = line_chart(lines, "budget, and the share of numbers kept", "nats a character")
+    figure.update_yaxes(rangemode="tozero")
+    _shares(figure, [*map(int, np.array(lines[0].x))], PREFILL)
     return figure.update_layout(height=PIXELS)
 
 
-def _titled_budgets(
-    figure: go.Figure, budgets: Sequence[int], shares: Sequence[float]
-) -> go.Figure:
-    texts = [f"{budget}<br>{share:.0%}" for budget, share in zip(budgets, shares, strict=True)]
+def _shares(figure: go.Figure, budgets: Sequence[int], length: int) -> None:
+    """Write below each budget which share of the numbers of ``length`` keys it keeps."""
+    full = COSTS["full"](length, CHANNELS).kept
+    texts = [f"{budget}<br>{COSTS['evicted'](length, CHANNELS, budget).kept / full:.0%}"
+             for budget in budgets]  # fmt: skip
     figure.update_xaxes(tickvals=[*budgets], ticktext=texts, dtick=None)
-    return figure.update_layout(height=LOWER_PIXELS, margin_b=46)
+    figure.update_layout(margin_b=46)

@@ -78,8 +78,8 @@ def draw_eviction() -> None:
     draw_titled(("evict_strip", *key),
                 lambda: eviction_picture.strip_chart(of, request.protects, text), head)  # fmt: skip
     above = losses(selection.gated)
-    gate, protection = _gate_texts(above, selection.gated, request)
-    first = st.columns(3)
+    gate, protection = _gate_texts(above, selection, request)
+    first = st.columns([4, 5, 4])
     with first[0]:
         draw_titled(("evict_reading", *key), lambda: eviction_picture.reading_chart(of), reading)
     with first[1]:
@@ -91,13 +91,16 @@ def draw_eviction() -> None:
         if above:
             _draw_gate(above, selection.gated, request, gate)
     st.markdown(f"{gate} {head} {reading}")
-    second = st.columns(2)
+    second = st.columns(3)
     with second[0]:
         draw_titled(("evict_errors", *key), lambda: eviction_picture.error_chart(of), head)
     searching = eviction_words.search_text(few)
     with second[1]:
         draw_titled(("evict_search", selection), lambda: eviction_picture.search_chart(few),
                     searching)  # fmt: skip
+    with second[2]:
+        if above:
+            _draw_protection(above, selection, protection)
     st.markdown(" ".join(filter(None, [
         eviction_words.identity_text(identity(selection)), searching, protection,
         eviction_words.cost_text(of.length, request.budget),
@@ -124,22 +127,33 @@ def _draw_gate(
     policy = eviction_words.measured_policy(request)
     lines = {title: of[policy] for title, of in above.items()}
     draw_titled(("evict_gate", gated, policy, request.budget),
-                lambda: eviction_picture.gate_chart(lines, request.budget), text,
+                lambda: eviction_picture.pair_chart(lines, request.budget), text,
                 policy=POLICIES[policy].title)  # fmt: skip
 
 
+def _draw_protection(
+    above: dict[str, eviction_words.Losses], selection: LeftOutSelection, text: str
+) -> None:
+    """Draw the losses of one policy with nothing protected and with half of the budget."""
+    title = TITLES[selection.name]
+    lines = {POLICIES[name].title: above[title][name] for name in ("mass_unprotected", "mass")}
+    draw_titled(("evict_protect", title), lambda: eviction_picture.pair_chart(lines), text,
+                models=title)  # fmt: skip
+
+
 def _gate_texts(
-    above: dict[str, eviction_words.Losses], gated: str, request: EvictionRequest
+    above: dict[str, eviction_words.Losses], selection: LeftOutSelection, request: EvictionRequest
 ) -> tuple[str, str]:
     """Return whether a gate makes the cache cheaper, and what protection is worth."""
     if not above:
         return section("left_out", "no_measurements"), ""
-    seeds = measured.seeds(gated)
-    with_gate, without = (measured.tables(name, seeds) for name in (gated, UNGATED))
+    seeds = measured.seeds(selection.gated)
+    with_gate, without = (measured.tables(name, seeds) for name in (selection.gated, UNGATED))
     policy = eviction_words.measured_policy(request)
     budget = eviction_words.measured_budget(request.budget)
     saves = eviction_words.gate_saves(with_gate, without, policy, budget)
     lines = {title: of[policy] for title, of in above.items()}
-    protection = eviction_words.protection_saves(without, "mass", budget)
+    shown = without if selection.name == UNGATED else with_gate
+    protection = eviction_words.protection_saves(shown, "mass", budget)
     return (eviction_words.loss_text(lines, saves, policy, budget),
-            eviction_words.protection_text(protection, budget, TITLES[UNGATED]))  # fmt: skip
+            eviction_words.protection_text(protection, budget, TITLES[selection.name]))  # fmt: skip

@@ -20,8 +20,9 @@ def gate_text(saves: PairedDifference, what: str, ungated: float, gated: float) 
     else:
         verdict = f"**It is open whether a gate makes {what} cheaper**"
     sign = "+" if saves.low > 0 else ""
+    change = f"{figures(ungated)} → {figures(gated)}".replace("-", "−")
     return (
-        f"{verdict}: {figures(ungated)} → {figures(gated)} nats a character above full attention,"
+        f"{verdict}: {change} nats a character above full attention, a difference of"
         f" {sign}{plus_minus(saves.mean, saves.half_width)} ({seeds} seeds, interval over these"
         " and texts)."
     )

@@ -12,11 +12,12 @@ import numpy as np
 import plotly.graph_objects as go
 
 from gating_core.at_work import PairedDifference
-from gating_core.left_out import CERTIFICATES
+from gating_core.left_out import CERTIFICATES, COSTS
 from gating_core.left_out_at_work import BINS, RowCurves
 from ui.drawing import palette
 from ui.language.signs import sign
 from ui.left_out.line_chart import Line, Style, line_chart
+from ui.limits import READ_CHARACTERS
 
 PIXELS, LOWER_PIXELS = 290, 250
 LEAST = 1e-4  # of a weight and of a mass that is drawn
@@ -29,6 +30,7 @@ STYLES = dict(zip(CERTIFICATES, (
     (palette.CLASS_COLOURS[3], "dashdot"), (palette.CLASS_COLOURS[2], "longdash"),
 ), strict=True))  # fmt: skip
 UNGATED = Style("no gate", GREY, "dot", "x")
+CONTEXT = READ_CHARACTERS + 1  # of the texts that losses are of
 LOSSES = (-4, 0.5)  # powers of ten, nats
 TICKS = (1, 0.1, 0.01, 0.001, 0.0001)
 
@@ -96,9 +98,13 @@ def loss_chart(
              np.array([of[size].half_width for size in sizes]))
         for (_, of), style in zip(losses.items(), _styles(losses), strict=True)
     ]  # fmt: skip
-    figure = line_chart(lines, "keys kept by every head, k", "nats a character", log=True)
-    figure.update_layout(height=PIXELS)
-    figure.update_xaxes(tickvals=sizes, ticktext=[*map(str, sizes)], dtick=None)
+    figure = line_chart(
+        lines, "k of every head, and the share of values mixed", "nats a character", log=True
+    )
+    figure.update_layout(height=PIXELS, margin_b=50)
+    full = COSTS["full"](CONTEXT, 1).mixed
+    texts = [f"{size}<br>{COSTS['top_k'](CONTEXT, 1, size).mixed / full:.0%}" for size in sizes]
+    figure.update_xaxes(tickvals=sizes, ticktext=texts, dtick=None)
     figure.update_yaxes(range=LOSSES)
     if k is not None:
         _line(figure, np.log10(k), k)
@@ -113,8 +119,8 @@ def error_chart(row: RowCurves, k: int) -> go.Figure:
         "line": {"color": colour, "dash": dash, "width": 2.5},
         "hovertemplate": f"k = %{{x}}: %{{y:.3g}}<extra>{name}</extra>",
     } for curve, (name, colour, dash) in zip(row.errors, (
-        ("the output moves by", palette.BESIDE, "solid"),
-        ("τ times the diameter", palette.CLASS_COLOURS[1], "dot"),
+        ("output", palette.BESIDE, "solid"),
+        ("τ · diameter", palette.CLASS_COLOURS[1], "dot"),
     ), strict=True)]  # fmt: skip
     return _marked(_figure(traces, row, "|o − ô|", {"rangemode": "tozero"}, LOWER_PIXELS), row, k)
 
