@@ -9,8 +9,7 @@ from collections.abc import Sequence
 
 import torch
 
-from gating_core.at_work.measured import excerpt_texts
-from gating_core.language import LanguageModel, row_losses, rows_of
+from gating_core.language import LanguageModel, excerpt_texts, row_losses, rows_of
 
 CONTEXT = 128  # of all shipped models, the break before a text included
 FIRST = 32  # the first query whose loss counts

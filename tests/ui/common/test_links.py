@@ -72,6 +72,9 @@ GOOD = {
     "opening": "And it came to pass", "opening_in": "Spanish", "opening_draw": "9999",
     "after_layer": "4", "dictionary": "plain top-k", "feature": "192",
     "push_along": "a random direction", "push": "-9.5", "pushed": "held", "steered_to": "Spanish",
+    "correct_window": "32", "correct_sinks": "0", "correct_every": "64",
+    "linear_window": "4", "linear_share": "0.3", "linear_memory": "1000", "linear_step": "1",
+    "linear_at": "127", "linear_channels": "32", "linear_overlap": "0.9",
 }  # fmt: skip
 BAD = {
     "beside": "somewhere", "strength": "1.5",
@@ -125,6 +128,9 @@ BAD = {
     "opening": "a" * 61, "opening_in": "Latin", "opening_draw": "10000",
     "after_layer": "5", "dictionary": "fat top-k", "feature": "193",
     "push_along": "the way", "push": "-10.5", "pushed": "over", "steered_to": "Latin",
+    "correct_window": "5", "correct_sinks": "17", "correct_every": "1",
+    "linear_window": "64", "linear_share": "1.1", "linear_memory": "1", "linear_step": "-0.1",
+    "linear_at": "0", "linear_channels": "24", "linear_overlap": "1",
 }  # fmt: skip
 
 
