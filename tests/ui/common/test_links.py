@@ -68,8 +68,15 @@ GOOD = {
     "typed": "In the beginning", "verse": "Genesis 35:14", "tongue": "Spanish",
     "specimen": "a toy", "seen_head": "4.4", "toy_seed": "9000", "ranked_head": "4.4",
     "heat": "2", "dial": "0.5", "draw": "9999",
+    "tab_left_out": "Eviction", "left_from": "slow tokens", "left_gate": "no gate",
+    "left_seed": "2", "left_head": "4.4", "left_text": "In the beginning",
+    "left_verse": "Genesis 35:14", "left_tongue": "Spanish", "left_dial": "0.5",
+    "left_keys": "200000", "left_sigma": "0.25", "left_tokens": "2048", "left_memory": "0",
+    "left_draw": "9999", "top_keys": "128", "top_share": "0.5 %", "top_epsilon": "0.1 %",
+    "evict_by": "value and key", "evict_budget": "64", "evict_protect": "false",
     "correct_window": "32", "correct_sinks": "0", "correct_every": "64",
     "linear_window": "4", "linear_share": "0.3", "linear_memory": "1000", "linear_step": "1",
+    "linear_features": "learned",
     "linear_at": "127", "linear_channels": "32", "linear_overlap": "0.9",
 }  # fmt: skip
 BAD = {
@@ -120,9 +127,15 @@ BAD = {
     "typed": "a" * 128, "verse": "Genesis 0:0", "tongue": "Latin",
     "specimen": "a giant", "seen_head": "5.1", "toy_seed": "9001", "ranked_head": "0.0",
     "heat": "-1", "dial": "2", "draw": "0.5",
+    "tab_left_out": "Middle-k", "left_from": "a giant", "left_gate": "G3", "left_seed": "3",
+    "left_head": "0.1", "left_text": "a" * 128, "left_verse": "Genesis 0:0",
+    "left_tongue": "Latin", "left_dial": "1.5", "left_keys": "200001", "left_sigma": "-1",
+    "left_tokens": "2049", "left_memory": "-1", "left_draw": "0.5", "top_keys": "0",
+    "top_share": "3 %", "top_epsilon": "0", "evict_by": "joint", "evict_budget": "1",
+    "evict_protect": "no",
     "correct_window": "5", "correct_sinks": "17", "correct_every": "1",
     "linear_window": "64", "linear_share": "1.1", "linear_memory": "1", "linear_step": "-0.1",
-    "linear_at": "0", "linear_channels": "24", "linear_overlap": "1",
+    "linear_features": "given", "linear_at": "0", "linear_channels": "24", "linear_overlap": "1",
 }  # fmt: skip
 
 
