@@ -30,6 +30,7 @@ from gating_core.left_out_at_work.live_eviction import (
 )
 from gating_core.left_out_at_work.live_linear import (
     CHEAPER,
+    CONVERTED_WINDOWS,
     RECALL_PAIRS,
     Cheaper,
     LinearRequest,
@@ -48,6 +49,7 @@ __all__ = [
     "BINS",
     "BUDGETS",
     "CHEAPER",
+    "CONVERTED_WINDOWS",
     "EPSILON",
     "FIRST",
     "FIRST_QUERY",

@@ -14,12 +14,21 @@ import torch
 from torch.nn import functional
 
 from gating_core.checks import check_number
-from gating_core.language.conversions import CONVERSIONS, load_converted
+from gating_core.language import AttentionRecord, BlockRecord, encode, load_model
+from gating_core.language.conversions import (
+    CONVERSIONS,
+    WEIGHTS_SEED,
+    load_conversion,
+    load_converted,
+)
+from gating_core.language.learned_attention import LearnedAttention
+from gating_core.language.linear_attention import ExponentialAttention
 from gating_core.language.shipped import SEEDS
 from gating_core.left_out import (
     RULES,
     RecallRequest,
     Specimen,
+    causal,
     delta_states,
     delta_weights,
     elu_features,
@@ -29,8 +38,10 @@ from gating_core.left_out import (
     recall,
     window_mask,
 )
+from gating_core.left_out_at_work.heads import head_specimen
 from gating_core.left_out_at_work.losses import FIRST
 
+CONVERTED_WINDOWS = (4, 16)
 CHEAPER = ("softmax", "window", "linear", "hybrid", "delta")
 LEAST_DECAY = 0.5  # of recall
 RECALL_PAIRS = (2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128)
@@ -76,6 +87,47 @@ def cheaper(of: Specimen, request: LinearRequest) -> Cheaper:
     alike = functional.cosine_similarity(outputs, outputs[0], dim=-1)[:, first:].mean(-1)
     states = delta_states(of.keys, of.values, log_decay, step)
     return Cheaper(weights.float().numpy(), alike.numpy(), states.float().numpy())
+
+
+@torch.no_grad()
+def converted_head(text: str, layer: int, head: int, window: int) -> Cheaper:
+    """The same head of converted models of the first seed, which learned what is set by hand above.
+
+    Features are exponential and learned, w is learned, and so are decay and step of the delta rule.
+    Cosines are with the outputs of the model before its conversion. ``ValueError`` where
+    conversions are not shipped, as with a ``window`` other than those of `CONVERTED_WINDOWS`.
+    """
+    if window not in CONVERTED_WINDOWS:
+        raise ValueError(f"window is {window}; it must be one of {CONVERTED_WINDOWS}")
+    both, delta = (_record(name, text, layer) for name in (f"hybrid_{window}", "delta"))
+    base = head_specimen(load_model("none", WEIGHTS_SEED)[0], text, layer, head)
+    length = len(base.values)
+    (learned, record), (rule, told) = both, delta
+    assert isinstance(learned, ExponentialAttention)
+    features = learned.features(record.queries, record.keys)
+    linear = linear_weights(*features, window_mask(length, length))
+    near = kept_weights(causal(record.scores), window_mask(length, window))
+    weights = torch.stack([near[0, head], linear[0, head], record.weights[0, head],
+                           told.weights[0, head]])  # fmt: skip
+    values = torch.stack([*3 * [record.values[0, head]], told.values[0, head]])
+    outputs = weights @ values
+    softmax = base.scores.softmax(-1).float()
+    full, first = softmax @ base.values.float(), min(FIRST, length // 2)
+    alike = functional.cosine_similarity(outputs, full, dim=-1)[:, first:].mean(-1)
+    log_decay, step = (part[0, head, :, 0] for part in rule.of_keys(told.states))
+    states = delta_states(told.keys[0, head], told.values[0, head], log_decay, step)
+    return Cheaper(torch.cat([softmax[None], weights]).numpy(),
+                   np.array([1.0, *alike.tolist()]), states.numpy())  # fmt: skip
+
+
+def _record(name: str, text: str, layer: int) -> tuple[LearnedAttention, AttentionRecord]:
+    """What is learned of a converted model's attention in a layer, and what it computed."""
+    model, records = load_conversion(name), list[BlockRecord]()
+    model(encode(text)[None], records=records)
+    learned = model.layers[layer].attention.learned
+    if learned is None:
+        raise ValueError(f"{name} has learned no attention")
+    return learned, records[layer].attention
 
 
 @dataclass(frozen=True, eq=False)

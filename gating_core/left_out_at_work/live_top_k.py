@@ -119,7 +119,7 @@ def row_at(of: Specimen | torch.Tensor, k: int) -> RowAt:
     kept = top_k(row, k)
     mass = float(left_out_mass(row, kept))
     apart = float(total_variation(row.softmax(-1), kept_weights(row, kept)))
-    by_divergence = -float(torch.expm1(-divergence(row, kept)))
+    by_divergence = -float(torch.expm1(-divergence(row, kept).clamp(min=0)))  # rounding
     errors = None
     if values is not None:
         error = output_error(row[None], values, kept[None])
@@ -187,7 +187,7 @@ def _histograms(of: Specimen | torch.Tensor) -> tuple[np.ndarray, np.ndarray]:
     scaled = standardised(rows)[0]
     seen = ~scaled.isnan()
     flat = scaled[seen].clamp(BINS[0], BINS[-1]).numpy()
-    each = (1 / seen.sum(-1, keepdim=True)).expand(rows.shape)[seen].numpy()
+    each = (1 / seen.sum(-1, keepdim=True).to(rows)).expand(rows.shape)[seen].numpy()
     shares = [np.histogram(flat, BINS, weights=of_each / len(rows))[0]
               for of_each in (each, rows.softmax(-1)[seen].numpy())]  # fmt: skip
     return shares[0], shares[1]

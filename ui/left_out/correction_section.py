@@ -19,7 +19,7 @@ from gating_core.left_out_at_work import (
 )
 from ui.common.control_table import read
 from ui.common.lessons import section
-from ui.common.section_parts import draw_csv
+from ui.common.parts import draw_csv
 from ui.language.selection import TITLES, UNGATED
 from ui.left_out import correction_picture, correction_words, measured
 from ui.left_out.controls import OF_HEAD, draw_front, resolved

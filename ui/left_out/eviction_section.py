@@ -17,7 +17,7 @@ from gating_core.left_out_at_work import (
 )
 from ui.common.control_table import read
 from ui.common.lessons import section
-from ui.common.section_parts import draw_csv
+from ui.common.parts import draw_csv
 from ui.language.selection import TITLES, UNGATED
 from ui.left_out import eviction_picture, eviction_words, measured
 from ui.left_out.controls import DIAL, EVICTION_CONTROLS, draw_specimen

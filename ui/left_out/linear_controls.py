@@ -10,11 +10,14 @@ from ui.common.controls import Choice, Number
 from ui.common.lessons import section
 from ui.limits import LEFT_OUT_MEMORY, LEFT_OUT_OVERLAP, READ_CHARACTERS
 
+BY_HAND, LEARNED = "by hand", "learned"
+
 
 @dataclass(frozen=True)
 class LinearSelection:
     """What is looked at, beside how the head is made cheaper."""
 
+    features: str = BY_HAND
     at: int = 64  # the character after which the state is shown
     channels: int = 16  # d, of the toy's state
     overlap: float = 0.0  # of the toy's keys
@@ -32,6 +35,8 @@ CHEAPER_CONTROLS = table(
     of=LinearRequest(),
 )  # fmt: skip
 SHOWN_CONTROLS = table(
+    Choice("linear_features", "w, decay, step", field="features", words=(BY_HAND, LEARNED),
+        shape="selectbox", help=section("left_out", "linear_features")),
     Number("linear_at", "State after character", field="at", within=(1, READ_CHARACTERS), step=1,
         help=section("left_out", "linear_at")),
     Choice("linear_channels", "Toy: d", field="channels",

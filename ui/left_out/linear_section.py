@@ -8,21 +8,24 @@ import numpy as np
 import streamlit as st
 
 from gating_core.left_out_at_work import (
+    CONVERTED_WINDOWS,
     Cheaper,
     LinearRequest,
     RecallCurves,
     cheaper,
+    converted_head,
     converted_losses,
     load_attention_times,
     recall_curves,
 )
 from ui.common.control_table import read
 from ui.common.lessons import section
-from ui.common.section_parts import draw_csv
+from ui.common.parts import draw_csv
 from ui.left_out import linear_picture, linear_words, measured
 from ui.left_out.controls import OF_HEAD, draw_front, resolved
 from ui.left_out.linear_controls import (
     CHEAPER_CONTROLS,
+    LEARNED,
     LINEAR_CONTROLS,
     SHOWN_CONTROLS,
     LinearSelection,
@@ -31,13 +34,22 @@ from ui.left_out.parts import draw_explanation, draw_titled
 from ui.left_out.request import HEAD, LeftOutSelection
 from ui.work.cache import NUMBERS_CACHE, cached
 
-WIDTHS = (3.4, 2.4, 2, 2.4, 3, 2.6, 2.4)
+WIDTHS = (3.2, 2.2, 2, 2.2, 2.2, 2.6, 2.4, 2.2)
 
 
 @cached()
 def of_head(selection: LeftOutSelection, request: LinearRequest) -> Cheaper:
     """The selected head over its text, in all ways: some hundredths of a second."""
     return cheaper(measured.specimen(selection), request)
+
+
+@cached()
+def of_converted(selection: LeftOutSelection, window: int) -> Cheaper | None:
+    """The same head of converted models; ``None`` where these are not shipped."""
+    try:
+        return converted_head(selection.text, *selection.place, window)
+    except ValueError:
+        return None
 
 
 @cached(on=NUMBERS_CACHE)
@@ -61,7 +73,13 @@ def draw_linear() -> None:
     selection = resolved(read(OF_HEAD, LeftOutSelection, kind=HEAD))
     request = read(CHEAPER_CONTROLS, LinearRequest)
     shown = read(SHOWN_CONTROLS, LinearSelection)
-    head = of_head(selection, request)
+    head, learned = of_head(selection, request), None
+    if shown.features == LEARNED:
+        window = min(CONVERTED_WINDOWS, key=lambda size: abs(size - request.window))
+        learned = of_converted(selection, window)
+        note = "not_converted" if learned is None else "converted"
+        st.caption(f":material/info: {section('left_out', note, window=window)}")
+        head = learned or head
     at = min(shown.at, len(head.states) - 1)
     curves = recalled(shown.channels, shown.overlap, request)
     losses, counts = conversions()
@@ -70,12 +88,12 @@ def draw_linear() -> None:
     texts = {
         "bypass": linear_words.bypass_text(losses, counts),
         "gate": linear_words.gate_text(losses, counts),
-        "head": linear_words.head_text(selection.head, head),
+        "head": linear_words.head_text(selection.head, head, learned is not None),
         "recall": linear_words.recall_text(curves, shown.channels),
         "cost": linear_words.cost_text(channels, request.window, times),
     }
     text = selection.text_with_break
-    key = selection, request
+    key = selection, request, learned is not None
     left, right = st.columns([5, 2])
     with left:
         draw_titled(("linear_maps", *key), partial(linear_picture.map_chart, head, text),

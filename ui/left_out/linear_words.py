@@ -119,11 +119,12 @@ def gate_text(losses: Losses, counts: np.ndarray) -> str:
     return f"{verdict} ({_nats(saves)} nats)."
 
 
-def head_text(name: str, of: Cheaper) -> str:
+def head_text(name: str, of: Cheaper, trained: bool) -> str:
     """Say how near the outputs of each way are to softmax attention's, for head ``name``."""
     parts = [f"{TITLES[way]} {of.cosine[place]:.2f}"
              for place, way in enumerate(CHEAPER) if place]  # fmt: skip
-    return f"Head {name}, not trained on: cosine with softmax attention {', '.join(parts)}."
+    how = "converted and trained on" if trained else "not trained on"
+    return f"Head {name}, {how}: cosine with softmax attention {', '.join(parts)}."
 
 
 def state_text(of: Cheaper, text: str, at: int) -> str:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from functools import partial
 
 import plotly.graph_objects as go
 
+from ui.common import parts
 from ui.common.lessons import section
-from ui.common.section_parts import SectionParts
 from ui.drawing.titled import titled
 
-_PARTS = SectionParts("left_out")
-draw_figure, draw_explanation = _PARTS.draw_figure, _PARTS.draw_explanation
+draw_figure = partial(parts.draw_figure, "left_out")
+draw_explanation = partial(parts.draw_explanation, "left_out")
 
 
 def draw_titled(

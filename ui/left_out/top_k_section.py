@@ -10,7 +10,7 @@ import streamlit as st
 from gating_core.left_out_at_work import BINS, SIZES, RowAt, RowCurves, row_at, row_curves
 from ui.common.control_table import read
 from ui.common.lessons import section
-from ui.common.section_parts import draw_csv
+from ui.common.parts import draw_csv
 from ui.language.selection import HEADS, TITLES, UNGATED
 from ui.left_out import measured, top_k_picture, top_k_words
 from ui.left_out.controls import DIAL, TOP_K_CONTROLS, draw_specimen

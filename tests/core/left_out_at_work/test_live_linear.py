@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 import torch
 
+from gating_core.language import LanguageModel, encode
+from gating_core.language.conversions import CONVERSIONS
 from gating_core.left_out import (
     RULES,
     RecallRequest,
@@ -62,6 +64,28 @@ def test_a_window_with_the_whole_share_is_the_window(specimen):
     of = cheaper(specimen, LinearRequest(window=4, share=1.0))
     window, both = (of.weights[CHEAPER.index(way)] for way in ("window", "hybrid"))
     np.testing.assert_array_equal(window, both)
+
+
+def test_a_converted_head_has_the_models_own_weights(monkeypatch):
+    models = {name: LanguageModel(CONVERSIONS[name].config) for name in ("hybrid_4", "delta")}
+    monkeypatch.setattr(live_linear, "load_conversion", models.__getitem__)
+    text, layer, head = "In the beginning God created", 1, 2
+    of = live_linear.converted_head(text, layer, head, 4)
+    for name, way in (("hybrid_4", "hybrid"), ("delta", "delta")):
+        records = []
+        models[name](encode(text)[None], records=records)
+        record = records[layer].attention
+        np.testing.assert_allclose(of.weights[CHEAPER.index(way)],
+                                   record.weights[0, head].detach(), atol=1e-6)  # fmt: skip
+    near, linear, both = of.weights[1:4]
+    w = float(models["hybrid_4"].layers[layer].attention.learned.balance[head].detach().sigmoid())
+    np.testing.assert_allclose(both, w * near + (1 - w) * linear, atol=1e-6)
+    first = models["delta"].layers[layer].attention.learned.of_keys(record.states)[1]
+    key = record.keys[0, head, 0] / record.keys[0, head, 0].norm()
+    expected = float(first[0, head, 0].detach()) * torch.outer(record.values[0, head, 0], key)
+    np.testing.assert_allclose(of.states[0], expected.detach(), atol=1e-5)
+    with pytest.raises(ValueError, match="window is 8; it must be one of"):
+        live_linear.converted_head(text, layer, head, 8)
 
 
 def test_recall_is_the_librarys_with_the_same_step_and_decay():

@@ -18,8 +18,8 @@ from gating_core.left_out_at_work import (
     CorrectionRequest,
 )
 from tests.ui.opening import open_page
+from ui.common.csv_text import csv_text
 from ui.common.lessons import sections
-from ui.common.section_parts import table
 from ui.left_out import correction_picture, correction_words
 from ui.left_out.correction_picture import NONE
 from ui.left_out.request import CORRECTION
@@ -140,7 +140,7 @@ def test_curves_are_drawn_as_they_are_and_saved(one):
     np.testing.assert_allclose(plane.data[4].x, one.points[[0, 1], 20:, 0].mean(1))
     assert len(correction_picture.window_chart([one], one).data) == 6
     assert correction_picture.change_chart([one], one, 4).layout.shapes[1].x0 == 4
-    rows = [*csv.DictReader(io.StringIO(table(correction_words.correction_csv(
+    rows = [*csv.DictReader(io.StringIO(csv_text(correction_words.correction_csv(
         CorrectionRequest(), [one], one, {}))))]  # fmt: skip
     assert sum(row["what"] == "cosine" for row in rows) == 2 * (len(GAMMA_STEPS) + 2 * 5)
     assert {row["of"] for row in rows} == {"slow tokens", "characters"}

@@ -8,8 +8,8 @@ import pytest
 
 from gating_core.left_out_at_work import CHEAPER, RECALL_PAIRS, Cheaper, RecallCurves
 from tests.ui.opening import open_page
+from ui.common.csv_text import csv_text
 from ui.common.lessons import sections
-from ui.common.section_parts import table
 from ui.left_out import linear_picture, linear_words
 from ui.left_out.request import LINEAR
 
@@ -119,7 +119,7 @@ def test_maps_state_and_recall_are_drawn_as_they_are():
     assert state.zmax == -state.zmin == np.abs(of.states).max()  # one scale for all characters
     curves = RecallCurves({"linear": np.full((len(RECALL_PAIRS), 3), 0.5)})
     assert set(linear_picture.recall_chart(curves, 16).data[0].y) == {0.5}
-    rows = [*csv.DictReader(io.StringIO(table(linear_words.linear_csv(
+    rows = [*csv.DictReader(io.StringIO(csv_text(linear_words.linear_csv(
         losses(softmax=0.5), COUNTS, curves))))]  # fmt: skip
     first = rows[0]
     assert (first["what"], first["of"], first["seed"]) == ("loss, whole", "softmax", "0")
