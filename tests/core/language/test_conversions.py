@@ -183,7 +183,6 @@ def test_training_on_drops_the_window_by_its_schedule_and_reads_on(text):
 
 @pytest.fixture
 def tiny_models(monkeypatch):
-    """Tiny models in place of those that are shipped."""
     card = Card("none", 0, 1, 1, Recipe(steps=7), {"both": 1.0}, 1.0)
     monkeypatch.setitem(conversions.MODELS, "none", TINY)
     monkeypatch.setattr(converting, "load_model", lambda name, seed: (lively(seed).float(), card))
@@ -292,11 +291,9 @@ def test_every_conversion_is_measured_over_the_shipped_verses_and_its_weights_ar
     shipped = {weights_path(name) for name, row in CONVERSIONS.items() if row.ships_weights}
     assert set(conversions.WEIGHTS.iterdir()) == shipped
     assert sum(path.stat().st_size for path in shipped) < 10e6
-    for base in ("none", "g1_channel"):  # with all in place, the base itself
-        name = {"none": "softmax", "g1_channel": "gated_softmax"}[base]
-        card = load_model(base, 0)[1]
-        loss = rows[name, 0].losses["before.whole"].sum() / counts.sum()
-        assert float(loss) == pytest.approx(card.losses["both"], abs=1e-4)
+    for base, name in (("none", "softmax"), ("g1_channel", "gated_softmax")):
+        loss = rows[name, 0].losses["before.whole"].sum() / counts.sum()  # of the base itself
+        assert loss == pytest.approx(load_model(base, 0)[1].losses["both"], abs=1e-4)
 
 
 @pytest.mark.parametrize("name", [name for name, row in CONVERSIONS.items() if row.ships_weights])
