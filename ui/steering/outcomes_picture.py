@@ -14,7 +14,7 @@ from ui.drawing import palette
 from ui.drawing.panels import subplot, subplot_title
 from ui.steering.outcomes import NATS, PROMPTED, SUCCESS, UNSTEERED, WORDS, Outcome
 
-OUTCOMES_PIXELS, HALF_PIXELS = 355, 200
+OUTCOMES_PIXELS, HALF_PIXELS = 350, 200
 ROWS = {SUCCESS: "success", NATS: "nats a character", WORDS: "real words"}
 STYLES = (  # of DIRECTIONS: colour, dash, symbol
     (palette.SIDE_COLOURS["right"], "solid", "circle"),
@@ -34,8 +34,8 @@ def outcome_chart(of: Outcome, most_nats: float) -> go.Figure:
     layers = of.means[SUCCESS].shape[0]
     traces: list[dict[str, Any]] = []
     layout: dict[str, Any] = {
-        "height": OUTCOMES_PIXELS, "margin": {"l": 52, "r": 8, "t": 44, "b": 36},
-        "legend": {"orientation": "h", "x": 0, "y": 1.05, "yanchor": "bottom",
+        "height": OUTCOMES_PIXELS, "margin": {"l": 52, "r": 8, "t": 66, "b": 36},
+        "legend": {"orientation": "h", "x": 0, "y": 1.06, "yanchor": "bottom",
                    "font": {"size": 11}},
         "annotations": [], "shapes": [],
     }  # fmt: skip
@@ -68,6 +68,10 @@ def outcome_chart(of: Outcome, most_nats: float) -> go.Figure:
                     "type": "line", "xref": f"{x} domain", "yref": y, "x0": 0, "x1": 1,
                     "y0": level, "y1": level, "layer": "below",
                     "line": {"width": 1.5, "dash": dash, "color": palette.PLANE},
+                    # Once, where no line of the chart comes near.
+                    **({"label": {"text": name, "textposition": "start", "font": {"size": 9},
+                                  "yanchor": "top" if name == PROMPTED else "bottom"}}
+                       if (quantity, layer) == (WORDS, 1) else {}),
                 })  # fmt: skip
             for kind, (name, (colour, dash, symbol)) in enumerate(
                 zip(DIRECTIONS, STYLES, strict=True)
@@ -83,10 +87,6 @@ def outcome_chart(of: Outcome, most_nats: float) -> go.Figure:
                     "hovertemplate": f"{name}, layer {layer + 1}, strength %{{x}}:"
                     f" {title} %{{y:.2f}}<extra></extra>",
                 })  # fmt: skip
-    traces += [{
-        "type": "scatter", "mode": "lines", "x": [None], "y": [None], "name": name,
-        "line": {"dash": dash, "width": 1.5, "color": palette.PLANE},
-    } for name, dash in REFERENCES.items()]  # fmt: skip
     return go.Figure({"data": traces, "layout": layout})
 
 

@@ -29,16 +29,17 @@ def curve_chart(steps: Sequence[Step], released: bool) -> go.Figure:
     } for side, (name, colour, dash, symbol) in enumerate(SIDES)]  # fmt: skip
     shapes = [{"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": 0.5, "y1": 0.5,
                "line": {"width": 1, "dash": "dot", "color": palette.PLANE}}]  # fmt: skip
+    notes = []
     if released:
         at = RELEASED_AFTER + 0.5
         shapes.append({"type": "line", "yref": "paper", "y0": 0, "y1": 1, "x0": at, "x1": at,
-                       "line": {"width": 2, "color": palette.PLANE},
-                       "label": {"text": "released", "textposition": "start", "textangle": 0,
-                                 "xanchor": "left", "font": {"size": 11}}})  # fmt: skip
+                       "line": {"width": 2, "color": palette.PLANE}})  # fmt: skip
+        notes.append({"text": "released", "x": at, "xanchor": "left", "y": 0.25,
+                      "showarrow": False, "font": {"size": 11}})  # fmt: skip
     return go.Figure({"data": traces, "layout": {
         "height": HEIGHT_PIXELS, "margin": {"l": 62, "r": 8, "t": 24, "b": 36},
         "legend": {"orientation": "h", "x": 1, "xanchor": "right", "y": 1, "yanchor": "bottom"},
-        "shapes": shapes,
+        "shapes": shapes, "annotations": notes,
         "xaxis": {"range": [0.5, WRITTEN + 0.5], "title": {"text": "characters written",
                                                            "standoff": 2}},
         "yaxis": {"range": [-0.04, 1.04], "tickvals": [0, 0.5, 1],
