@@ -26,7 +26,7 @@ class Pause:
             self._resumed = time.perf_counter()
 
 
-def drained(work: Generator[None, None, T]) -> T:
+def drained(work: Generator[object, None, T]) -> T:
     """Run ``work`` to its end and return its result."""
     while True:
         try:

@@ -36,10 +36,14 @@ MAY_IMPORT = {  # rooms of the core, besides themselves
     "jets": GROUND,
     "training": GROUND | {"attention", "tasks"},
     "geometry": GROUND | {"jets"},
+    "proved": GROUND | {"jets", "geometry"},
     "theory": GROUND | {"attention", "jets", "geometry"},
     "experts": GROUND | {"attention", "tasks", "training", "experiments", "export", "claims"},
     "export": GROUND | {"attention", "tasks", "training"},
-    "language": GROUND | {"attention", "export"},
+    "left_out": GROUND | {"attention"},
+    "language": GROUND | {"attention", "export", "left_out"},
+    # Its measurements are kept in a file as those of at_work are.
+    "left_out_at_work": GROUND | {"attention", "at_work", "language", "left_out"},
     # Intervals over seeds, and the curvature of a block's output: there models meet measuring.
     "at_work": GROUND | {"attention", "export", "language", "training", "jets", "geometry"},
     "steering": GROUND | {"export", "language"},
@@ -53,6 +57,7 @@ UI_MAY_IMPORT = {  # rooms of the interface, besides themselves; a page's room m
     "components": {"drawing", "foreign", "limits"},
     "work": {"limits"},
     "common": {"components", "work", "limits", "foreign"},
+    "language": {"common", "components", "drawing", "work", "limits", "foreign"},
 }
 PURE = ("chart.py", "picture.py", "replay.py", "request.py", "words.py")  # without Streamlit
 FACES = ("gating_core", *(f"gating_core.{room}" for room in MAY_IMPORT),
@@ -319,6 +324,14 @@ STATES = {  # links that show all of a page's controls between them, where its f
         dict(tab_at_work="Confidence"),
         dict(tab_at_work="Wiring"),
         dict(tab_at_work="Write"),
+    ),
+    "pages/8_Left_out.py": (
+        {},
+        dict(left_from="Gaussian scores"),
+        dict(left_from="slow tokens"),
+        dict(tab_left_out="Eviction"),
+        dict(tab_left_out="Correction"),
+        dict(tab_left_out="Linear"),
     ),
     "pages/9_Steering.py": (
         {},

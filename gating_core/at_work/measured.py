@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,28 +12,27 @@ import numpy as np
 import torch
 
 from gating_core.at_work.batches import Arrays
-from gating_core.at_work.measurements import MEASUREMENTS
+from gating_core.at_work.measurements import MEASUREMENTS, Measurements
 from gating_core.export.weights import tensor_file, tensors_and_metadata
-from gating_core.language import LANGUAGES, load_model, read_excerpt, shipped
-from gating_core.language.shipped import FOLDER, model_path
+from gating_core.language import excerpt_texts, load_model, shipped
+from gating_core.language.shipped import FOLDER, digest
 
 MEASURED = FOLDER / "measured.safetensors"
 Model = tuple[str, int]  # name and seed
 
 
-def excerpt_texts() -> list[str]:
-    """The shipped verses, first all of one language and then all of the other."""
-    return [getattr(verse, language) for language in LANGUAGES for verse in read_excerpt()]
-
-
 def measure(
-    model: Model, rows: Iterable[str] = tuple(MEASUREMENTS), texts: list[str] | None = None
+    model: Model,
+    rows: Iterable[str] | None = None,
+    texts: list[str] | None = None,
+    measurements: Measurements = MEASUREMENTS,
 ) -> Arrays:
-    """Measure one shipped model: arrays by "row.name"."""
+    """Measure one shipped model: arrays by "row.name", of all ``rows`` if none are given."""
     loaded, _ = load_model(*model)
     texts = excerpt_texts() if texts is None else texts
+    rows = tuple(measurements) if rows is None else rows
     return {f"{row}.{name}": array for row in rows
-            for name, array in MEASUREMENTS[row](loaded, texts).items()}  # fmt: skip
+            for name, array in measurements[row](loaded, texts).items()}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,47 +40,50 @@ class Measured:
     """The measurements of one model."""
 
     digest: str  # of the file that was measured
-    rows: tuple[str, ...]  # of `MEASUREMENTS`; one that does not apply has no arrays
+    rows: tuple[str, ...]  # of the table of measurements; one that does not apply has no arrays
     arrays: Arrays  # by "row.name"
 
 
-def measure_missing() -> Iterator[tuple[Model, list[str]]]:
+def measure_missing(
+    path: Path = MEASURED,
+    measurements: Measurements = MEASUREMENTS,
+    models: Sequence[Model] | None = None,
+    texts: list[str] | None = None,
+) -> Iterator[tuple[Model, list[str]]]:
     """Measure what is shipped and not measured, a process for each core; write after each model.
 
-    Yields each model with the rows that it lacked.
+    All shipped ``models`` over all shipped ``texts``, if none are given. Yields each model with the
+    rows that it lacked.
     """
-    kept = read_measured()
+    kept = read_measured(path)
     known = {model: of.rows for model, of in kept.items()}
-    lacking = {model: [row for row in MEASUREMENTS if row not in known.get(model, ())]
-               for model in shipped()}  # fmt: skip
-    tasks = [(model, rows) for model, rows in lacking.items() if rows]
+    lacking = {model: [row for row in measurements if row not in known.get(model, ())]
+               for model in (shipped() if models is None else models)}  # fmt: skip
+    tasks = [(model, rows, texts, measurements) for model, rows in lacking.items() if rows]
     with ProcessPoolExecutor(os.cpu_count(), max_tasks_per_child=1) as pool:
-        for (model, rows), new in zip(tasks, pool.map(_measure, tasks), strict=True):
+        for (model, rows, *_), new in zip(tasks, pool.map(_measure, tasks), strict=True):
             if model in kept and kept[model].digest == new.digest:
                 new = replace(new, arrays=kept[model].arrays | new.arrays,
                               rows=(*kept[model].rows, *new.rows))  # fmt: skip
             kept[model] = new
-            save_measured(kept)
+            save_measured(kept, path)
             yield model, rows
 
 
-def _measure(task: tuple[Model, list[str]]) -> Measured:
+def _measure(task: tuple[Model, list[str], list[str] | None, Measurements]) -> Measured:
     torch.set_num_threads(1)  # each core has a model of its own
-    model, rows = task
-    before = digest(model)  # the file may be replaced meanwhile
-    return Measured(before, tuple(rows), measure(model, rows))
+    model, rows, texts, measurements = task
+    before = digest(*model)  # the file may be replaced meanwhile
+    return Measured(before, tuple(rows), measure(model, rows, texts, measurements))
 
 
-def digest(model: Model) -> str:
-    """What a model's file holds, in sixteen letters: other weights have other measurements."""
-    return hashlib.sha256(model_path(*model).read_bytes()).hexdigest()[:16]
-
-
-def load_measured(path: Path = MEASURED) -> dict[Model, Arrays]:
+def load_measured(
+    path: Path = MEASURED, measurements: Measurements = MEASUREMENTS
+) -> dict[Model, Arrays]:
     """The measurements of all models that are shipped and wholly measured, in the table's order."""
     kept = read_measured(path)
     return {model: kept[model].arrays for model in shipped()
-            if model in kept and set(MEASUREMENTS) <= set(kept[model].rows)}  # fmt: skip
+            if model in kept and set(measurements) <= set(kept[model].rows)}  # fmt: skip
 
 
 def read_measured(path: Path = MEASURED) -> dict[Model, Measured]:
@@ -93,7 +94,7 @@ def read_measured(path: Path = MEASURED) -> dict[Model, Measured]:
     kept = {}
     for model in shipped():
         key = _key(model)
-        if about["digests"].get(key) == digest(model):
+        if about["digests"].get(key) == digest(*model):
             arrays = {name.removeprefix(f"{key}/"): array for name, array in tensors.items()
                       if name.startswith(f"{key}/")}  # fmt: skip
             kept[model] = Measured(about["digests"][key], tuple(about["rows"][key]), arrays)

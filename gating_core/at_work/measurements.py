@@ -6,7 +6,7 @@ Shapes: N texts, L layers, H heads, V characters that there are, n strengths.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 import torch
@@ -82,7 +82,8 @@ def strengths(model: LanguageModel, texts: Sequence[str]) -> Arrays:
     return {"sums": _array(torch.stack(sums)), "counts": _array(counts[0])}
 
 
-MEASUREMENTS: dict[str, Callable[[LanguageModel, Sequence[str]], Arrays]] = {
+Measurements = Mapping[str, Callable[[LanguageModel, Sequence[str]], Arrays]]
+MEASUREMENTS: Measurements = {
     "sinks": sinks,
     "gates": gates,
     "strengths": strengths,

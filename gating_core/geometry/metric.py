@@ -31,9 +31,15 @@ class Whitening:
         if errors is None:
             return moved, None
         tracked = Bounded(self.matrix.T) @ Bounded(derivatives, errors)
-        # Sigma^-1 = W (1 + E)^-1 W^T: the exact coordinates are (1 + E)^-1/2 times the computed.
-        drift = self.gap / (1 - self.gap) if self.gap < 1 else torch.inf
-        return moved, tracked.bound + drift * moved.square().sum(-2, keepdim=True).sqrt()
+        return moved, tracked.bound + self.drift * moved.square().sum(-2, keepdim=True).sqrt()
+
+    @property
+    def drift(self) -> float:
+        """How far a whitened vector may be from the exact one, relative to its length.
+
+        Sigma^-1 = W (1 + E)^-1 W^T: the exact coordinates are (1 + E)^-1/2 times the computed.
+        """
+        return self.gap / (1 - self.gap) if self.gap < 1 else torch.inf
 
 
 def whitening(covariance: object, dim: int) -> torch.Tensor:

@@ -15,6 +15,7 @@ from gating_core.jets.bounded import (
     value_of,
 )
 from gating_core.jets.hulls import ETA, LIBRARY, growth, monotone
+from gating_core.jets.taylor import TaylorModel, combined
 from gating_core.points_last import product
 
 Array = torch.Tensor | Bounded
@@ -28,6 +29,8 @@ def sigmoids(z: Array) -> tuple[Array, Array]:
     """
     if not isinstance(z, Bounded):
         return torch.sigmoid(z), torch.sigmoid(-z)
+    if isinstance(z, TaylorModel):
+        return z.sigmoid(), (-z).sigmoid()
     s, t = torch.sigmoid(z.value), torch.sigmoid(-z.value)
     if z.error is None:
         return Bounded(s, s * (2 * LIBRARY) + ETA), Bounded(t, t * (2 * LIBRARY) + ETA)
@@ -51,11 +54,16 @@ def where(condition: torch.Tensor, a: Array, b: Array) -> Array:
         return torch.where(condition, a, b)
     values = torch.where(condition, value_of(a), value_of(b))
     a, b = (x if isinstance(x, Bounded) else Bounded(x) for x in (a, b))
+    if isinstance(a, TaylorModel) or isinstance(b, TaylorModel):
+        return combined([a, b], lambda parts: torch.where(condition, parts[0], parts[1]))
     return Bounded(values, torch.where(condition, a._error_or_zero(), b._error_or_zero()))
 
 
 def join(parts: list, dim: int, how: Callable = torch.cat) -> Array:
     """``torch.cat`` or ``torch.stack`` for tensors and bounded tensors."""
+    if any(isinstance(part, TaylorModel) for part in parts):
+        forms = [part if isinstance(part, Bounded) else Bounded(part) for part in parts]
+        return combined(forms, lambda tensors: _joined(tensors, dim, how))
     values = _joined([value_of(part) for part in parts], dim, how)
     if not any(isinstance(part, Bounded) and part.error is not None for part in parts):
         return Bounded(values) if isinstance(parts[0], Bounded) else values
@@ -77,6 +85,8 @@ def _joined(parts: list[torch.Tensor], dim: int, how: Callable) -> torch.Tensor:
 def products(a: Array, b: Array, c: Array, d: Array) -> Array:
     """``a * b + c * d``."""
     some = next((x for x in (a, b, c, d) if isinstance(x, Bounded)), None)
+    if any(isinstance(x, TaylorModel) for x in (a, b, c, d)):
+        return a * b + c * d
     if some is not None:
         return two_products(*(bounded(x, some) for x in (a, b, c, d)))
     return torch.addcmul(cast(torch.Tensor, a * b), *cast(tuple[torch.Tensor, ...], (c, d)))
@@ -84,7 +94,7 @@ def products(a: Array, b: Array, c: Array, d: Array) -> Array:
 
 def squares(a: Array) -> Array:
     """All a_i a_j with i <= j along the first axis, in lexicographic order."""
-    if isinstance(a, Bounded):
+    if isinstance(a, Bounded) and not isinstance(a, TaylorModel):
         _ = a.magnitude, a.upper, a.loose  # computed once for all slices
     return join([a[i : i + 1] * a[i:] for i in range(a.shape[0])], 0)
 

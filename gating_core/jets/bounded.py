@@ -151,6 +151,9 @@ class Bounded(Carrier):
         total = self.sum(dim, keepdim)
         return total / (self.value.numel() // total.value.numel())
 
+    def absolute(self) -> Bounded:
+        return Bounded(self.magnitude, self.error)
+
     def square(self) -> Bounded:
         return self.hull(self * self, hulls.square, self.magnitude)
 

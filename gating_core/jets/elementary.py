@@ -43,8 +43,7 @@ def _abs(z: Array) -> tuple[Array, ...]:
     if not isinstance(z, Bounded):
         return z.abs(), z.sign(), 0 * z
     lost = torch.where(z.magnitude > z.bound, 0.0, torch.inf)
-    value = Bounded(z.magnitude, z.error)
-    return value, Bounded(z.value.sign(), lost), Bounded(torch.zeros_like(lost), lost)
+    return z.absolute(), Bounded(z.value.sign(), lost), Bounded(torch.zeros_like(lost), lost)
 
 
 def _softplus(z: Array) -> tuple[Array, ...]:

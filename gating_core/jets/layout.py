@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -13,6 +14,7 @@ from gating_core.jets.jet import (
     RULES,
     Jet,
     MissingRule,
+    apply,
     components,
     each,
     filled,
@@ -20,6 +22,7 @@ from gating_core.jets.jet import (
     promote,
     rule,
 )
+from gating_core.jets.taylor import TaylorModel
 
 
 def _axis(dim: int, lead: int) -> int:
@@ -185,15 +188,40 @@ _reducing("sum")
 _reducing("mean")
 
 
+@dataclass(frozen=True, eq=False)
+class Undecided:
+    """A ``condition`` on cells of which some lie on both sides of it: there, in ``doubt``.
+
+    Only ``where`` takes it, and knows nothing of the result there: it may jump.
+    """
+
+    condition: torch.Tensor
+    doubt: torch.Tensor
+
+    @classmethod
+    def __torch_function__(
+        cls, func: Callable, types: Any, args: tuple = (), kwargs: dict | None = None
+    ) -> Any:
+        return apply(func.__name__, args, kwargs or {})
+
+
+def _varies(x: Bounded) -> bool:
+    """Whether any number of ``x`` is not exact."""
+    return x.error is not None or isinstance(x, TaylorModel)
+
+
 def _comparing(name: str) -> None:
     @rule(name)
-    def compared(a: Any, b: Any) -> torch.Tensor:
+    def compared(a: Any, b: Any) -> torch.Tensor | Undecided:
         a, b = (x.value if isinstance(x, Jet) else x for x in (a, b))
-        doubt = sum(x.bound for x in (a, b) if isinstance(x, Bounded) and x.error is not None)
+        on_cells = isinstance(a, TaylorModel) or isinstance(b, TaylorModel)
+        doubt = sum(x.bound for x in (a, b) if isinstance(x, Bounded) and _varies(x))
         a, b = value_of(a), value_of(b)
-        if isinstance(doubt, torch.Tensor) and ((a - b).abs() <= doubt).any():
-            raise MissingRule(f"{name} is decided by rounding")
-        return getattr(torch, name)(a, b)
+        if not isinstance(doubt, torch.Tensor) or not ((a - b).abs() <= doubt).any():
+            return getattr(torch, name)(a, b)
+        if on_cells:
+            return Undecided(getattr(torch, name)(a, b), (a - b).abs() <= doubt)
+        raise MissingRule(f"{name} is decided by rounding")
 
 
 for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
@@ -201,7 +229,12 @@ for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
 
 
 @rule("where")
-def _where(condition: torch.Tensor, a: Any, b: Any) -> Jet:
+def _where(condition: torch.Tensor | Undecided, a: Any, b: Any) -> Jet:
+    if isinstance(condition, Undecided):
+        jet, doubt = _where(condition.condition, a, b), condition.doubt
+        lost = Bounded(torch.zeros_like(jet.value.value), torch.where(doubt, torch.inf, 0.0))
+        whole = (jet.value, filled(jet, "first"), filled(jet, "second"))
+        return Jet(*(part + lost for part in whole), k=jet.k)
     model = a if isinstance(a, Jet) else b
     a, b = promote(a, model), promote(b, model)
     shape = torch.broadcast_shapes(condition.shape, a.shape, b.shape)

@@ -24,7 +24,7 @@ from torch.overrides import TorchFunctionMode
 from gating_core.checks import check_choice, check_points, check_weights
 from gating_core.jets.blocks import even, one_thread, shared
 from gating_core.jets.bounded import LAYOUT, Bounded, value_of
-from gating_core.jets.jet import RULES, Jet, MissingRule, filled, pair_index, pairs, rule_name
+from gating_core.jets.jet import RULES, Jet, MissingRule, pair_index, pairs, rule_name
 from gating_core.jets.map_check import check_map, check_output, check_slopes, wrong_shape
 from gating_core.jets.rules import shifted_softmax
 from gating_core.pauses import Pause
@@ -161,34 +161,24 @@ def _block(function: Function, points: torch.Tensor) -> Jet:
     return _as_jet(function(cast(torch.Tensor, Jet.coordinates(points))), points)
 
 
-def enclosing_jet(
-    function: Function, centres: torch.Tensor, radius: torch.Tensor
-) -> SecondOrderJet:
-    """Balls that hold value and derivatives of ``function`` everywhere in each of N boxes.
+def _rigorous_block(function: Function, points: torch.Tensor) -> Jet:
+    return followed(function, Jet.coordinates(points, bounded=True))
 
-    ``centres`` (N, k) and half widths ``radius`` (N, k). In the result ``stack`` are centres of
-    balls and ``errors`` their radii, infinite where nothing is known: where the function may have a
-    pole, a kink or a jump, or may not be defined. `MissingRule` for what has no error rule.
+
+def followed(function: Function, coordinates: Jet) -> Jet:
+    """Evaluate ``function`` on ``coordinates`` (N, k) that carry errors, with all rounding in them.
+
+    `MissingRule` for what has no error rule.
     """
-    jet = _rigorous_block(function, centres, radius)
-    parts = cast(list[Bounded], [jet.value[None], filled(jet, "first"), filled(jet, "second")])
-    return SecondOrderJet(
-        torch.cat([x.value.mT for x in parts]), jet.k, torch.cat([x.bound.mT for x in parts])
-    )
-
-
-def _rigorous_block(
-    function: Function, points: torch.Tensor, radius: torch.Tensor | None = None
-) -> Jet:
-    with _Followed(points.shape[1]):
-        out = function(cast(torch.Tensor, Jet.coordinates(points, bounded=True, radius=radius)))
-    jet = _as_jet(out, points)
+    with _Followed(coordinates.k):
+        out = function(cast(torch.Tensor, coordinates))
+    jet = _as_jet(out, coordinates)
     if not isinstance(jet.value, Bounded):  # a constant that was never touched
         jet.value = Bounded(cast(torch.Tensor, jet.value))
     return jet
 
 
-def _as_jet(out: Any, points: torch.Tensor) -> Jet:
+def _as_jet(out: Any, points: torch.Tensor | Jet) -> Jet:
     """Return a function's output as a jet; ``ValueError`` unless it is (..., N, D)."""
     count, k = points.shape
     jet = out if isinstance(out, Jet) else Jet(out.double(), k=k)

@@ -1,7 +1,7 @@
 """A model that reads characters, nanoGPT's size, written for reading."""
 
-from gating_core.language.attention import AttentionRecord
-from gating_core.language.attention_kinds import ATTENTION_KINDS, AttentionKind, causal_mask
+from gating_core.language.attention import AttentionRecord, LayerCache
+from gating_core.language.attention_kinds import ATTENTION_KINDS, AttentionKind
 from gating_core.language.characters import (
     BREAK,
     CHARACTERS,
@@ -11,10 +11,19 @@ from gating_core.language.characters import (
     without_others,
 )
 from gating_core.language.config import ModelConfig
-from gating_core.language.corpus import LANGUAGES, Verse, read_excerpt
+from gating_core.language.conversions import (
+    CONVERSIONS,
+    Conversion,
+    Converted,
+    load_conversion,
+    load_converted,
+)
+from gating_core.language.converting import with_window, without_branch
+from gating_core.language.corpus import LANGUAGES, Verse, excerpt_texts, read_excerpt
 from gating_core.language.generate import Written, draw_next, generate, next_probabilities
 from gating_core.language.losses import Rows, mean_loss, row_losses, rows_of, text_losses
-from gating_core.language.model import BlockRecord, Cache, Edit, LanguageModel
+from gating_core.language.masks import causal_mask
+from gating_core.language.model import BlockRecord, Cache, Edit, LanguageModel, with_attention
 from gating_core.language.shipped import MODELS, SEEDS, Card, load_model, shipped
 from gating_core.language.training import Recipe, Training, TrainingText
 from gating_core.language.wirings import WIRINGS, Wiring
@@ -23,6 +32,7 @@ __all__ = [
     "ATTENTION_KINDS",
     "BREAK",
     "CHARACTERS",
+    "CONVERSIONS",
     "LANGUAGES",
     "MODELS",
     "SEEDS",
@@ -32,8 +42,11 @@ __all__ = [
     "BlockRecord",
     "Cache",
     "Card",
+    "Conversion",
+    "Converted",
     "Edit",
     "LanguageModel",
+    "LayerCache",
     "ModelConfig",
     "Recipe",
     "Rows",
@@ -46,8 +59,11 @@ __all__ = [
     "decode",
     "draw_next",
     "encode",
+    "excerpt_texts",
     "generate",
     "left_out",
+    "load_conversion",
+    "load_converted",
     "load_model",
     "mean_loss",
     "next_probabilities",
@@ -56,5 +72,8 @@ __all__ = [
     "rows_of",
     "shipped",
     "text_losses",
+    "with_attention",
+    "with_window",
+    "without_branch",
     "without_others",
 ]

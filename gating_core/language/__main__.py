@@ -1,15 +1,17 @@
-"""Make the corpus, or train the table of models on it, a process for each core.
+"""Make the corpus, train the table of models on it, or convert them, a process for each core.
 
 python -m gating_core.language corpus ENGLISH SPANISH   # files that diatheke wrote
 python -m gating_core.language models
+python -m gating_core.language conversions   # of those models' attention
 
-The second leaves alone what is done, and goes on where it was stopped, from ``build/models``.
+The last two leave alone what is done. Models go on where they were stopped, from ``build/models``.
 """
 
 import logging
 import sys
 from pathlib import Path
 
+from gating_core.language.conversion_table import convert_table
 from gating_core.language.corpus import make_corpus
 from gating_core.language.table import train_table
 
@@ -22,6 +24,8 @@ def main() -> None:
         logging.info("%d verses, %d of them held out", len(verses), held_out)
     elif sys.argv[1:] == ["models"]:
         train_table()
+    elif sys.argv[1:] == ["conversions"]:
+        convert_table()
     else:
         sys.exit(__doc__)
 

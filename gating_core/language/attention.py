@@ -12,8 +12,9 @@ import torch
 from torch import nn
 
 from gating_core.attention import GATE_KINDS
-from gating_core.language.attention_kinds import ATTENTION_KINDS, causal_mask
+from gating_core.language.attention_kinds import ATTENTION_KINDS
 from gating_core.language.config import ModelConfig
+from gating_core.language.masks import causal_mask
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,12 +35,12 @@ class AttentionRecord:
 
 @dataclass
 class LayerCache:
-    """Keys, values and values before a gate (B, H, n, d) of what a block has read so far."""
+    """Keys, values, values before a gate (B, H, n, d), and so on, of what a block has read."""
 
     parts: tuple[torch.Tensor, ...] = ()
 
     def extend(self, *new: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        """Add the three of further characters, and return those of all."""
+        """Add those of further characters, and return those of all."""
         if self.parts:
             new = tuple(torch.cat(both, -2) for both in zip(self.parts, new, strict=True))
         self.parts = new
@@ -56,6 +57,10 @@ class Attention(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.heads, self.kind = config.heads, ATTENTION_KINDS[config.attention]
+        self.window, self.learned = config.window, None
+        if self.kind.learned is not None:
+            channels = config.width // config.heads
+            self.learned = self.kind.learned(config.heads, channels, config.window)
         self.qkv = nn.Linear(config.width, 3 * config.width, bias=False)
         self.project = nn.Linear(config.width, config.width, bias=False)
         self.gate_config, self.gate = config.gate, None
@@ -91,28 +96,53 @@ class Attention(nn.Module):
         plain = values
         if factors is not None and at_values:
             values = values * factors
+        of_keys = self.of_keys(states)
         if cache is not None:
-            keys, values, plain = cache.extend(keys, values, plain)
-        mask = causal_mask(queries.shape[-2], keys.shape[-2])
-        if self.kind.fused is not None and records is None:
+            keys, values, plain, *rest = cache.extend(keys, values, plain, *of_keys)
+            of_keys = tuple(rest)
+        if self.kind.fused is not None and self.window is None and records is None:
+            mask = causal_mask(queries.shape[-2], keys.shape[-2])
             mixed = self.kind.fused(queries, keys, values, mask)
         else:
             scores = self.kind.scores(queries, keys)
-            weights = self.kind.weights(scores, mask)
-            mixed = weights @ values
+            weights = self.weights(queries, keys, scores, *of_keys)
+            mixed = self.mix(weights, values, states)
         ungated = mixed
         if factors is not None and not at_values:
             mixed = mixed * factors
         output = self.project(mixed.transpose(-3, -2).flatten(-2))
         if records is not None:
             if at_values:
-                ungated = weights @ plain
+                ungated = self.mix(weights, plain, states)
             records.append(
                 AttentionRecord(
                     states, queries, keys, values, scores, weights, gate, ungated, mixed, output
                 )
             )
         return output
+
+    def of_keys(self, states: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """What weights depend on at each of the ``states`` besides its key: nothing, mostly."""
+        return () if self.learned is None else self.learned.of_keys(states)
+
+    def weights(
+        self,
+        queries: torch.Tensor,
+        keys: torch.Tensor,
+        scores: torch.Tensor,
+        *of_keys: torch.Tensor,
+    ) -> torch.Tensor:
+        """(B, H, T, n): the weights of values."""
+        if self.learned is not None:
+            return self.learned(queries, keys, scores, *of_keys)
+        return self.kind.weights(scores, causal_mask(scores.shape[-2], keys.shape[-2], self.window))
+
+    def mix(
+        self, weights: torch.Tensor, values: torch.Tensor, states: torch.Tensor
+    ) -> torch.Tensor:
+        """(B, H, T, d): the mixed values, and what learned attention makes of them."""
+        mixed = weights @ values
+        return mixed if self.learned is None else self.learned.finish(mixed, states)
 
     def by_head(self, states: torch.Tensor) -> torch.Tensor:
         """(B, H, T, d): the channels of ``states`` (B, T, H d) by head."""

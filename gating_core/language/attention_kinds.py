@@ -12,6 +12,9 @@ from dataclasses import dataclass
 import torch
 
 from gating_core.language import relu_attention, softmax_attention
+from gating_core.language.delta_attention import DeltaAttention
+from gating_core.language.learned_attention import LearnedAttention
+from gating_core.language.linear_attention import EluAttention, ExponentialAttention
 
 
 def scaled_products(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
@@ -24,10 +27,13 @@ class AttentionKind:
     """How attention weights come about. What is mixed is always the weighted sum of values."""
 
     title: str  # as within a sentence
-    weights: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]  # of scores and mask
+    # Of scores and mask.
+    weights: Callable[[torch.Tensor, torch.Tensor], torch.Tensor] = softmax_attention.weights
     scores: Callable[[torch.Tensor, torch.Tensor], torch.Tensor] = scaled_products
     # The same mixture without weights, of queries, keys, values and mask; None: there is none.
     fused: Callable[..., torch.Tensor] | None = None
+    # Has the weights instead, with parameters of its own: of heads, channels and window.
+    learned: Callable[[int, int, int | None], LearnedAttention] | None = None
 
 
 ATTENTION_KINDS = {
@@ -35,9 +41,9 @@ ATTENTION_KINDS = {
         "softmax attention", softmax_attention.weights, fused=softmax_attention.mix
     ),
     "relu": AttentionKind("ReLU attention", relu_attention.weights),
+    "linear_elu": AttentionKind("linear attention, features elu + 1", learned=EluAttention),
+    "linear_exponential": AttentionKind(
+        "linear attention, learned exponential features", learned=ExponentialAttention
+    ),
+    "delta": AttentionKind("the gated delta rule", learned=DeltaAttention),
 }
-
-
-def causal_mask(queries: int, keys: int) -> torch.Tensor:
-    """(T, n) bool, true where a query sees a key: itself and what stands before it."""
-    return torch.ones(queries, keys, dtype=torch.bool).tril(keys - queries)

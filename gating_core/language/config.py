@@ -29,6 +29,8 @@ class ModelConfig:
     gate: GateConfig | None = None
     attention: str = "softmax"  # a key of ATTENTION_KINDS
     wiring: str = "usual"  # a key of WIRINGS
+    # Keys that a query sees at most, itself included; linear attention has that window beside it.
+    window: int | None = None
 
     def __post_init__(self) -> None:
         check_integer("depth", self.depth, 1, 64)
@@ -38,6 +40,8 @@ class ModelConfig:
         check_integer("characters", self.characters, 2, 65536)
         check_choice("attention", self.attention, ATTENTION_KINDS)
         check_choice("wiring", self.wiring, WIRINGS)
+        if self.window is not None:
+            check_integer("window", self.window, 1, self.context)
         if self.width % self.heads:
             raise ValueError(f"width is {self.width}; it must be a multiple of heads, {self.heads}")
         if self.gate is not None:

@@ -112,3 +112,8 @@ def read_verses(path: Path) -> list[Verse]:
 def read_excerpt() -> list[Verse]:
     """The shipped held-out verses."""
     return read_verses(EXCERPT)
+
+
+def excerpt_texts() -> list[str]:
+    """The shipped verses, first all of one language and then all of the other."""
+    return [getattr(verse, language) for language in LANGUAGES for verse in read_excerpt()]

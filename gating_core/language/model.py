@@ -8,7 +8,8 @@ Shapes: B texts, T characters, D width, V characters that there are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+import copy
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -17,6 +18,7 @@ from torch import nn
 from torch.nn import functional
 
 from gating_core.language.attention import Attention, AttentionRecord, LayerCache
+from gating_core.language.attention_kinds import AttentionKind
 from gating_core.language.config import ModelConfig
 from gating_core.language.wirings import WIRINGS
 from gating_core.randomness import normal
@@ -172,3 +174,19 @@ class LanguageModel(nn.Module):
     def logits(self, stream: torch.Tensor) -> torch.Tensor:
         """(B, T, V): logits from the residual stream (B, T, D) after the last block."""
         return self.read_out(self.norm(stream))
+
+
+def with_attention(model: LanguageModel, kinds: Sequence[AttentionKind]) -> LanguageModel:
+    """``model`` with blocks that attend as ``kinds`` say, one a block, and with the same weights.
+
+    Weights are shared, not copied; ``model`` stays as it is. ``ValueError`` for another number of
+    kinds.
+    """
+    if len(kinds) != model.config.depth:
+        raise ValueError(
+            f"{len(kinds)} kinds of attention; the model has {model.config.depth} blocks"
+        )
+    other = copy.deepcopy(model, {id(weight): weight for weight in model.parameters()})
+    for block, kind in zip(other.layers, kinds, strict=True):
+        block.attention.kind = kind
+    return other

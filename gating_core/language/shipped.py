@@ -6,6 +6,7 @@ on and how, and the losses of these very weights on the shipped verses.
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -48,6 +49,11 @@ class Card:
 def model_path(name: str, seed: int, folder: Path = FOLDER) -> Path:
     """The file of a row of the table."""
     return folder / f"{name}-{seed}.safetensors"
+
+
+def digest(name: str, seed: int) -> str:
+    """What a model's file holds, in sixteen letters: other weights have other measurements."""
+    return hashlib.sha256(model_path(name, seed).read_bytes()).hexdigest()[:16]
 
 
 def shipped(folder: Path = FOLDER) -> list[tuple[str, int]]:

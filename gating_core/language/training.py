@@ -87,6 +87,10 @@ class Training:
         ]
         self.optimiser = torch.optim.AdamW(groups, betas=recipe.betas, fused=True)
 
+    def batch(self, step: int) -> torch.Tensor:
+        """(B, T + 1): what step ``step`` learns from."""
+        return self.text.batch(self.seed, step, self.recipe.batch, self.model.config.context)
+
     def advance(self, step: int) -> Iterator[float]:
         """Train until ``step`` steps are done in all, and yield the loss of each.
 
@@ -96,8 +100,7 @@ class Training:
             began = time.process_time()
             for group in self.optimiser.param_groups:
                 group["lr"] = self.recipe.rate(self.step)
-            context = self.model.config.context
-            numbers = self.text.batch(self.seed, self.step, self.recipe.batch, context)
+            numbers = self.batch(self.step)
             loss = row_losses(self.model(numbers[:, :-1]), numbers[:, 1:]).mean()
             value = loss.item()
             if not math.isfinite(value):

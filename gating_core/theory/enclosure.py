@@ -23,8 +23,9 @@ from gating_core.geometry.cells import (
     Cells,
 )
 from gating_core.jets.bounded import Bounded
+from gating_core.jets.cell_jets import enclosing_jet
 from gating_core.jets.hulls import Ball
-from gating_core.jets.second_order import SecondOrderJet, enclosing_jet
+from gating_core.jets.second_order import SecondOrderJet
 from gating_core.theory.expression import Call, Expression, Number, Operation, parts_of
 from gating_core.theory.expression import constant as constant_of
 from gating_core.theory.formula import Formula

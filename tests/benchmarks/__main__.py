@@ -8,8 +8,10 @@ from collections.abc import Sequence
 from tests.benchmarks.largest import GOAL_GB, GOAL_SECONDS, largest
 from tests.benchmarks.last import LAST, Table, changes, gone, load, machine, save
 from tests.benchmarks.measuring import BENCHMARKS, measure
+from tests.benchmarks.proved_signs import proved_signs
 from tests.benchmarks.table import MARK, Row, render
 
+PROVED = "proved"  # no ratio: cells, seconds and what is left open
 LARGEST = "largest"  # no ratio: seconds and memory against what one may ask
 NOTES = f"""\
 A ratio is time over reference, so below 1 is faster, except where a row says "speed": there it is
@@ -30,7 +32,7 @@ OTHER_MACHINE = (
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
-    parser.add_argument("name", nargs="?", choices=[*BENCHMARKS, LARGEST],
+    parser.add_argument("name", nargs="?", choices=[*BENCHMARKS, LARGEST, PROVED],
                         help="run this one only")  # fmt: skip
     parser.add_argument("--keep", action="store_true",
                         help=f"write what is measured to {LAST.name}")  # fmt: skip
@@ -38,6 +40,9 @@ def main() -> None:
     if options.name == LARGEST:
         print(largest())
         print(f"\nGoal: {GOAL_SECONDS:g} s and {GOAL_GB:g} GB at most, or a sentence.")
+        return
+    if options.name == PROVED:
+        print(proved_signs())
         return
     names = [options.name] if options.name else list(BENCHMARKS)
     measured = {name: measure(name) for name in names}

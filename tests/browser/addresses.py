@@ -9,6 +9,7 @@ from ui.depth.controls import DEPTH
 from ui.experts.controls import EXPERTS
 from ui.gates.controls import GATES
 from ui.landing.controls import LANDING
+from ui.left_out.controls import LEFT_OUT
 from ui.manifold.controls import MANIFOLD
 from ui.steering.controls import STEERING
 
@@ -58,6 +59,12 @@ PAGES: dict[str, tuple[Controls, tuple[str, ...]]] = {
          "tab_at_work=Confidence", "tab_at_work=Wiring&gated_at=no+gate",
          "tab_at_work=Write&dial=0.5",
          "seen_head=2.3&tongue=Spanish&gated_at=G1%2C+per+head"),
+    ),
+    "Left_out": (
+        LEFT_OUT,
+        ("left_from=Gaussian+scores", "left_from=slow+tokens", "tab_left_out=Eviction",
+         "tab_left_out=Correction", "tab_left_out=Linear&linear_at=20",
+         "left_gate=no+gate&top_keys=2"),
     ),
     "Steering": (
         STEERING,

@@ -115,6 +115,7 @@ def _forest(evidence: RelationsByKind, measure: str, palette: Palette, verdict: 
                          "arrayminus": (-reach[:, 0]).tolist(), "color": colours[kind],
                          "width": 0, "thickness": 1},
                 marker={"color": colours[kind], "size": 7, "symbol": SYMBOLS[place]},
+                showlegend=False,
             ))  # fmt: skip
         at = labels.index(f"<b>{kind}</b>")
         if np.isfinite(of.low):
@@ -130,10 +131,16 @@ def _forest(evidence: RelationsByKind, measure: str, palette: Palette, verdict: 
                 marker={"color": colours[kind], "size": 12, "symbol": "diamond",
                         "line": {"color": palette.ink, "width": 1}},
             ))  # fmt: skip
-    layout = layout_of(palette, f"r of test accuracy with {MEASURES[measure]}", "")
+    # Two lines: in one, a phone cuts the measure off.
+    layout = layout_of(palette, f"r of test accuracy with<br>{MEASURES[measure]}", "")
+    layout["margin"] |= {"b": 80}
     layout["yaxis"] |= rows_axis(labels, 0.6, 0.4)
     layout["xaxis"] |= {"range": [-1, 1]}
     layout["shapes"] = [vertical(0.0, palette.ink)]
+    # The rows name the kinds: the legend names the variants alone, by their symbols.
+    data += [markers(variant, [None], [None],
+                     marker={"color": palette.ink, "size": 7, "symbol": SYMBOLS[place]})
+             for place, variant in enumerate(variants)]  # fmt: skip
     data = [trace for trace in data if trace["x"]]
     said = "; ".join(f"{kind} {fixed(of.r)}" for kind, of in pooled.items())
     return Figure(f"r by group, {MEASURES[measure]}", {"data": data, "layout": layout},

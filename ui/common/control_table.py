@@ -32,7 +32,7 @@ def draw_columns(
             controls[key].draw(column)
 
 
-def read(controls: Controls, kind: type[Request], **given: Any) -> Request:
+def read(controls: Controls, kind: type[Request], /, **given: Any) -> Request:
     """Return a request of this ``kind`` from its controls and the ``given`` fields."""
     names = {field.name for field in fields(kind)}  # type: ignore[arg-type]
     values = {c.feeds: c.value for c in controls.values() if c.feeds in names - set(given)}

@@ -47,6 +47,7 @@ PAGES = {
     "Claims": Page("pages/5_Claims.py", ":material/fact_check:", CURVATURE),
     "Experts": Page("pages/6_Experts.py", ":material/account_tree:", AT_WORK),
     "At work": Page("pages/7_At_work.py", ":material/visibility:", AT_WORK),
+    "Left out": Page("pages/8_Left_out.py", ":material/content_cut:", AT_WORK),
     "Steering": Page("pages/9_Steering.py", ":material/explore:", AT_WORK),
     "How to read it": Page("pages/9_How_to_read.py", ":material/menu_book:", ""),
 }

@@ -113,7 +113,7 @@ def test_a_model_without_a_gate_has_no_gates_and_one_loss(model):
 
 def test_a_file_comes_back_and_forgets_models_whose_weights_are_others(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "shipped", lambda: [("none", 0), ("g2", 1)])
-    monkeypatch.setattr(files, "digest", lambda model: f"weights of {model}")
+    monkeypatch.setattr(files, "digest", lambda *model: f"weights of {model}")
     measured = {
         ("none", 0): files.Measured("weights of ('none', 0)", tuple(sorted(MEASUREMENTS)),
                                     {"sinks.by_head": np.ones((2, 2), np.float32)}),
@@ -127,7 +127,7 @@ def test_a_file_comes_back_and_forgets_models_whose_weights_are_others(tmp_path,
         assert (found.digest, found.rows) == (measured[model].digest, measured[model].rows)
         np.testing.assert_equal(found.arrays, measured[model].arrays)
     assert [*load_measured(path)] == [("none", 0)]  # the other lacks rows
-    monkeypatch.setattr(files, "digest", lambda model: "other weights")
+    monkeypatch.setattr(files, "digest", lambda *model: "other weights")
     assert files.read_measured(path) == {}
     files.save_measured(measured, path)  # under the weights that were measured, not today's
     assert files.read_measured(path) == {}

@@ -22,7 +22,7 @@ from gating_core.geometry.cells import (
 )
 from gating_core.geometry.grid import square_grid
 from gating_core.geometry.verdict import AT_POINTS, PROVED, SEEN
-from gating_core.jets.second_order import enclosing_jet
+from gating_core.jets.cell_jets import enclosing_jet
 from gating_core.theory.algebra import Algebra, algebra_of
 from gating_core.theory.differential_ring import DifferentialRing
 from gating_core.theory.enclosure import GateJudge

@@ -223,7 +223,7 @@ def test_pictures_of_the_second_edition_can_be_drawn_and_merged(claim):
     for one in some:
         go.Figure(merged(one.figure))
         json.dumps(merged(one.figure), allow_nan=False)
-        count = sum(len(trace["x"]) for trace in one.figure["data"])
+        count = sum(x is not None for trace in one.figure["data"] for x in trace["x"])
         joined = merged(one.figure)["data"]
         assert sum(x is not None for trace in joined for x in trace["x"]) == count
     assert figures(verdicts([], [], edition=SECOND)[claim]) == ()

@@ -1,0 +1,366 @@
+"""Taylor models: tensors known everywhere in a cell as a polynomial, within an error.
+
+A model is ``value`` plus ``terms`` times the monomials x, y, x^2, x y, y^2, ... up to a degree,
+within ``error``, for all (x, y) in the cell [-1, 1]^2. A `Bounded` is one without terms. Where two
+models depend on the cell's coordinates in the same way, that cancels: of a difference, a quotient
+or a determinant little more than the true range is left, and what is lost falls with the cell's
+width to the power of the degree plus one. Rounding is in ``error``. Source: Makino & Berz, *Taylor
+models and other validated functional inclusion methods*, 2003.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import Any
+
+import torch
+
+from gating_core.jets import expansions
+from gating_core.jets.bounded import INFLATION, LAYOUT, TINY, Bounded, bounded, value_of
+from gating_core.jets.hulls import ETA, U
+from gating_core.points_last import product
+
+Term = torch.Tensor | None  # None is zero
+Terms = tuple[Term, ...]
+
+
+@cache
+def monomials(degree: int) -> tuple[tuple[int, int], ...]:
+    """The exponents of x and y, by degree from 0, powers of x first."""
+    return tuple((n - j, j) for n in range(degree + 1) for j in range(n + 1))
+
+
+@cache
+def degree_of(count: int) -> int:
+    """The degree of models with ``count`` terms."""
+    return next(d for d in range(20) if len(monomials(d)) - 1 >= count)
+
+
+@cache
+def _pairs(degree: int) -> tuple[tuple[tuple[int, int], ...], ...]:
+    """For each monomial, the pairs of monomials whose product it is."""
+    all_of = monomials(degree)
+    place = {exponents: i for i, exponents in enumerate(all_of)}
+    pairs: list[list[tuple[int, int]]] = [[] for _ in all_of]
+    for i, (a, b) in enumerate(all_of):
+        for j, (c, d) in enumerate(all_of):
+            if (target := place.get((a + c, b + d))) is not None:
+                pairs[target].append((i, j))
+    return tuple(map(tuple, pairs))
+
+
+class TaylorModel(Bounded):
+    """``value``, ``error`` and ``terms`` of one shape; without terms it is a ball."""
+
+    __slots__ = ("_norms", "terms")
+
+    def __init__(
+        self, value: torch.Tensor, error: torch.Tensor | None = None, terms: Terms = ()
+    ) -> None:
+        super().__init__(value, error)
+        self.terms = terms
+        self._norms: list[Term] | None = None
+
+    @property
+    def degree(self) -> int:
+        return degree_of(len(self.terms))
+
+    @property
+    def parts(self) -> tuple[Term, ...]:
+        """All coefficients, the constant one first."""
+        return (self.value, *self.terms)
+
+    @property
+    def norms(self) -> list[Term]:
+        """Of each degree from 1, a bound of its terms; computed once."""
+        if self._norms is None:
+            self._norms = []
+            for n in range(1, self.degree + 1):
+                row = self.terms[len(monomials(n - 1)) - 1 : len(monomials(n)) - 1]
+                self._norms.append(_sum([None if x is None else x.abs() for x in row]))
+        return self._norms
+
+    @property
+    def reach(self) -> torch.Tensor:
+        """How far from ``value`` the model may be anywhere in the cell."""
+        total = _sum([*self.norms, self.error])
+        return torch.zeros_like(self.value) if total is None else total
+
+    @property
+    def upper(self) -> torch.Tensor:
+        """|value| + reach, computed once: no exact value is larger."""
+        if self._upper is None:
+            self._upper = self.magnitude + self.reach
+        return self._upper
+
+    def _loosened(self, rounding: float) -> torch.Tensor:
+        """error + rounding |model|: the error after one more rounding of all parts."""
+        return self._error_or_zero().add(self.upper, alpha=rounding)
+
+    @property
+    def bound(self) -> torch.Tensor:
+        """As that of a ball about ``value``: with the terms in it."""
+        return _inflated(self.reach)
+
+    @property
+    def remainder(self) -> torch.Tensor:
+        """The error bound beside the polynomial, inflated for its own rounding; never NaN."""
+        return torch.where(self.bound.isfinite(), _inflated(self._error_or_zero()), torch.inf)
+
+    def ball(self) -> Bounded:
+        """All that the model may be, about the middle: even monomials are between 0 and 1."""
+        middle, error = self.value, self._loosened(len(self.terms) * U)
+        for exponents, term in zip(monomials(self.degree)[1:], self.terms, strict=False):
+            if term is not None and all(n % 2 == 0 for n in exponents):
+                middle, error = middle + term / 2, error + term.abs() / 2
+            elif term is not None:
+                error = error + term.abs()
+        return Bounded(middle, error)
+
+    def cell_mean(self) -> Bounded:
+        """The mean over the cell: 1 / (n + 1) for each even power, 0 for odd ones."""
+        middle, error = self.value, self._loosened(len(self.terms) * U)
+        for (a, b), term in zip(monomials(self.degree)[1:], self.terms, strict=False):
+            if term is not None and a % 2 == b % 2 == 0:
+                middle = middle + term / ((a + 1) * (b + 1))
+        return Bounded(middle, error)
+
+    def __neg__(self) -> TaylorModel:
+        return TaylorModel(-self.value, self.error, _mapped(self.terms, torch.neg))
+
+    def __add__(self, other: Any) -> TaylorModel:
+        return self._plus(other, 1)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> TaylorModel:
+        return self._plus(other, -1)
+
+    def __rsub__(self, other: Any) -> TaylorModel:
+        return -self._plus(other, -1)  # not inherited: Python would ask the ball first
+
+    def _plus(self, other: Any, sign: int) -> TaylorModel:
+        value = torch.add(self.value, value_of(other), alpha=sign)
+        mine, theirs = self.terms, terms_of(other)
+        depth = max(len(mine), len(theirs))
+        terms = []
+        for a, b in zip(_padded(mine, depth), _padded(theirs, depth), strict=True):
+            if a is None:
+                a = None if b is None else (b if sign > 0 else -b)
+            elif b is not None:
+                a = torch.add(a, b, alpha=sign)
+            terms.append(None if a is None else a.expand(value.shape))
+        error = _total(terms, value.abs()) * U
+        for term in (self, other):
+            if isinstance(term, Bounded) and term.error is not None:
+                error = error + term.error
+        return TaylorModel(value, error, tuple(terms))
+
+    def __mul__(self, other: Any) -> TaylorModel:
+        if isinstance(other, int | float):
+            scaled = Bounded(self.value, self.error)._scaled(other)
+            terms = _mapped(self.terms, lambda x: x * other)
+            error = scaled.error
+            if error is not None:
+                error = _total(terms, 0.0) * U + error
+            return TaylorModel(scaled.value, error, terms)
+        other = bounded(other, self)
+        error = self.upper * other._loosened(self._roundings(other) * U) + ETA
+        return self._bilinear(other, torch.mul, torch.addcmul, error)
+
+    __rmul__ = __mul__
+
+    def __matmul__(self, other: Any) -> TaylorModel:
+        other, count = bounded(other, self), self.shape[-1]
+        rough = other._loosened((count + self._roundings(other)) * U)
+        start = product(self.upper, rough) + count * ETA
+        return self._bilinear(other, product, lambda s, a, b: s + product(a, b), start)
+
+    def __rmatmul__(self, other: Any) -> TaylorModel:
+        other = bounded(other, self)
+        return TaylorModel(other.value, other.error) @ self
+
+    def _roundings(self, other: Any) -> int:
+        """Of a product: its coefficients, and the terms of its error."""
+        return 8 + 2 * max(len(self.terms), len(terms_of(other)))
+
+    def _bilinear(
+        self, other: Bounded, times: Callable, add_times: Callable, error: torch.Tensor
+    ) -> TaylorModel:
+        """A product linear in each factor; ``error`` has the other's error and all rounding."""
+        if self.error is not None:
+            error = add_times(error, self.error, other.upper)
+        mine, theirs = self.parts, (other.value, *terms_of(other))
+        degree = degree_of(max(len(mine), len(theirs)) - 1)
+        out: list[Term] = []
+        for pairs in _pairs(degree):
+            total: Term = None
+            for i, j in pairs:
+                a = mine[i] if i < len(mine) else None
+                b = theirs[j] if j < len(theirs) else None
+                if a is not None and b is not None:
+                    total = times(a, b) if total is None else add_times(total, a, b)
+            out.append(total)
+        if self.terms and terms_of(other):
+            assert isinstance(other, TaylorModel)
+            tail: Term = None  # of the other's terms, those that a degree of mine lifts too high
+            for i in range(1, degree + 1):
+                tail, mine_at = _sum([tail, other.norms[degree - i]]), self.norms[i - 1]
+                if tail is not None and mine_at is not None:
+                    error = add_times(error, mine_at, tail)
+        shape = out[0].shape  # type: ignore[union-attr]
+        return TaylorModel(out[0], error, _mapped(tuple(out[1:]), lambda x: x.expand(shape)))  # type: ignore[arg-type]
+
+    def sum(self, dim: Any, keepdim: bool = False) -> TaylorModel:
+        axes = (dim,) if isinstance(dim, int) else tuple(dim)
+        count = 1
+        for axis in axes:
+            count *= self.shape[axis]
+        error = self._loosened(count * U).sum(dim, keepdim=keepdim)
+        terms = _mapped(self.terms, lambda x: x.sum(dim, keepdim=keepdim))
+        return TaylorModel(self.value.sum(dim, keepdim=keepdim), error, terms)
+
+    def absolute(self) -> TaylorModel:
+        known, sign = self.magnitude > self.bound, self.value.sign()
+        terms = _mapped(self.terms, lambda x: torch.where(known, sign * x, 0.0))
+        error = torch.where(known, self._error_or_zero(), self.reach)
+        return TaylorModel(self.magnitude, error, terms)
+
+    def _expanded(self, rule: expansions.Rule) -> TaylorModel:
+        """A polynomial of the model, by powers of its distance h from the centre of its range."""
+        degree = max(self.degree, 1)
+        reach = self.reach * (1 + 64 * U)  # sums of many terms are rounded
+        at = rule(self.value, reach, degree)
+        count = len(at.coefficients)
+        high = reach**count
+        if count % 2:
+            size = torch.maximum(at.low.abs(), at.high.abs()) * high
+            middle, error = torch.zeros_like(size), size
+        else:  # an even power is not negative
+            low, high = at.low.clamp(max=0) * high, at.high.clamp(min=0) * high
+            middle, error = (low + high) / 2, (high - low) / 2
+        size = torch.zeros_like(reach)
+        for coefficient in reversed(at.coefficients):
+            size = size * reach + coefficient.abs()
+        error = error + (size + middle.abs() + error) * expansions.ROUNDING
+        error = error + (1 + reach) ** degree * ETA
+        h = TaylorModel(torch.zeros_like(self.value), self.error, self.terms)
+        power, out = h, at.coefficients[0] + middle
+        result = TaylorModel(out, torch.where(reach.isfinite(), error, torch.inf))
+        for coefficient in at.coefficients[1:]:
+            result = result + power * coefficient
+            power = power * h
+        return result
+
+    def square(self) -> TaylorModel:
+        return self._expanded(expansions.square)
+
+    def reciprocal(self) -> TaylorModel:
+        return self._expanded(expansions.reciprocal)
+
+    def sqrt(self) -> TaylorModel:
+        return self._expanded(expansions.root)
+
+    def exp(self) -> TaylorModel:
+        return self._expanded(expansions.exp)
+
+    def log(self) -> TaylorModel:
+        return self._expanded(expansions.log)
+
+    def sin(self) -> TaylorModel:
+        return self._expanded(expansions.sin)
+
+    def cos(self) -> TaylorModel:
+        return self._expanded(expansions.cos)
+
+    def sinh(self) -> TaylorModel:
+        return self._expanded(expansions.sinh)
+
+    def cosh(self) -> TaylorModel:
+        return self._expanded(expansions.cosh)
+
+    def atan(self) -> TaylorModel:
+        return self._expanded(expansions.atan)
+
+    def tanh(self) -> TaylorModel:
+        return self._expanded(expansions.tanh)
+
+    def sigmoid(self) -> TaylorModel:
+        return self._expanded(expansions.sigmoid)
+
+    def erfc(self) -> TaylorModel:
+        return self._expanded(expansions.erfc)
+
+    def softplus(self) -> TaylorModel:
+        return self._expanded(expansions.softplus)
+
+    def __getitem__(self, index: Any) -> TaylorModel:
+        return self._layout("__getitem__", (index,), {})
+
+    def _layout(self, name: str, args: tuple, kwargs: dict) -> Any:
+        """Move all parts alike."""
+        assert name in LAYOUT
+
+        def moved(x: Term) -> Any:
+            return None if x is None else getattr(x, name)(*args, **kwargs)
+
+        value, error, terms = moved(self.value), moved(self.error), tuple(map(moved, self.terms))
+        if not isinstance(value, tuple | list):
+            return TaylorModel(value, error, terms)
+        return tuple(
+            TaylorModel(
+                piece, None if error is None else error[i], _mapped(terms, lambda x, i=i: x[i])
+            )
+            for i, piece in enumerate(value)
+        )
+
+
+def terms_of(x: Any) -> Terms:
+    """The terms of ``x``, which only a Taylor model has."""
+    return x.terms if isinstance(x, TaylorModel) else ()
+
+
+def combined(
+    models: list[Bounded], how: Callable[[list[torch.Tensor]], torch.Tensor]
+) -> TaylorModel:
+    """Apply ``how``, which moves numbers, to each part of ``models``."""
+    depth = max(len(terms_of(x)) for x in models)
+    zeros = [torch.zeros_like(x.value) for x in models]
+    terms: list[Term] = []
+    for row in zip(*(_padded(terms_of(x), depth) for x in models), strict=True):
+        if all(x is None for x in row):
+            terms.append(None)
+        else:
+            terms.append(how([z if x is None else x for x, z in zip(row, zeros, strict=True)]))
+    error = how([x._error_or_zero() for x in models])
+    return TaylorModel(how([x.value for x in models]), error, tuple(terms))
+
+
+def _padded(terms: Terms, depth: int) -> Terms:
+    return terms + (None,) * (depth - len(terms))
+
+
+def _mapped(terms: Terms, how: Callable) -> Terms:
+    return tuple(None if x is None else how(x) for x in terms)
+
+
+def _sum(parts: Iterable[Term]) -> Term:
+    """The sum of ``parts``; None is zero."""
+    total: Term = None
+    for part in parts:
+        if part is not None:
+            total = part if total is None else total + part
+    return total
+
+
+def _total(parts: Iterable[Term], start: Any) -> Any:
+    """``start`` plus the sizes of ``parts``."""
+    for part in parts:
+        if part is not None:
+            start = start + part.abs()
+    return start
+
+
+def _inflated(error: torch.Tensor) -> torch.Tensor:
+    return torch.nan_to_num(error * INFLATION + TINY, nan=torch.inf, posinf=torch.inf)

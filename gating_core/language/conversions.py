@@ -1,0 +1,151 @@
+"""Shipped models whose attention is replaced by a cheaper one, a row each, and their files.
+
+Of every row and seed there are losses, text by text, whole and with a branch taken out; of the
+first seed there are weights too. Shapes: N texts, the shipped verses.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from gating_core.export.weights import tensor_file, tensors_and_metadata
+from gating_core.language.config import ModelConfig
+from gating_core.language.model import LanguageModel
+from gating_core.language.shipped import FOLDER, MODELS, SEEDS, digest, model_of
+from gating_core.language.training import Recipe
+
+CONVERTED = FOLDER / "conversions.safetensors"  # losses
+WEIGHTS = FOLDER / "conversions"  # of `WEIGHTS_SEED`
+WEIGHTS_SEED = 0
+Row = tuple[str, int]  # name and seed
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """What becomes of a shipped model.
+
+    First what is new in its attention learns to imitate the old, layer by layer; then all weights
+    train on. ``drops``: the chance that a step has to do without the window, from each share of the
+    training on.
+    """
+
+    base: str = "none"  # of MODELS
+    attention: str = "softmax"
+    window: int | None = None
+    drops: tuple[tuple[float, float], ...] = ((0.0, 0.0),)
+    ships_weights: bool = True  # of the first seed, some .95 MB
+
+    @property
+    def config(self) -> ModelConfig:
+        """The converted model's."""
+        return replace(MODELS[self.base], attention=self.attention, window=self.window)
+
+
+FALLING = ((0.0, 0.9), (0.4, 0.5), (0.75, 0.0))
+CONVERSIONS = {  # a further conversion is one more row
+    "softmax": Conversion(ships_weights=False),  # trained on as long: the reference of all others
+    "window_16": Conversion(window=16),
+    "hybrid_16": Conversion(attention="linear_exponential", window=16),
+    "linear": Conversion(attention="linear_exponential"),
+    "dropped_16": Conversion(attention="linear_exponential", window=16, drops=FALLING),
+    "elu_16": Conversion(attention="linear_elu", window=16),
+    "window_4": Conversion(window=4),
+    "hybrid_4": Conversion(attention="linear_exponential", window=4),
+    "dropped_4": Conversion(attention="linear_exponential", window=4, drops=FALLING),
+    "elu_4": Conversion(attention="linear_elu", window=4),
+    "delta": Conversion(attention="delta"),
+    "gated_softmax": Conversion("g1_channel", ships_weights=False),
+    "gated_window_16": Conversion("g1_channel", window=16, ships_weights=False),
+    "gated_hybrid_16": Conversion(
+        "g1_channel", attention="linear_exponential", window=16, ships_weights=False
+    ),
+}
+
+
+@dataclass(frozen=True)
+class ConversionRecipe:
+    """How attention is transferred, and how the model trains on."""
+
+    transfer_steps: int = 150
+    transfer_batch: int = 8
+    transfer_rate: float = 5e-3  # of Adam, half a cosine down to zero
+    training: Recipe = field(
+        default_factory=lambda: Recipe(
+            steps=250, batch=16, learning_rate=5e-4, warmup=20, weight_decay=0.01
+        )
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Converted:
+    """What is told of a conversion."""
+
+    base: str  # the digest of the base model's file
+    recipe: ConversionRecipe
+    seconds: float  # of processor time, measuring included
+    share: tuple[tuple[float, ...], ...]  # (L, H): of the window; nothing without linear attention
+    losses: dict[str, np.ndarray]  # (N,) nats of each text, by what was measured
+
+
+def load_converted(path: Path = CONVERTED) -> tuple[dict[Row, Converted], np.ndarray | None]:
+    """All conversions of models that are still the same, and how many characters each text has."""
+    if not path.exists():
+        return {}, None
+    tensors, about = tensors_and_metadata(path.read_bytes())
+    converted = {}
+    for name in CONVERSIONS:
+        for seed in SEEDS:
+            card = about["cards"].get(f"{name}-{seed}")
+            if card is None or card["base"] != digest(CONVERSIONS[name].base, seed):
+                continue
+            prefix = f"{name}-{seed}/"
+            losses = {key.removeprefix(prefix): array for key, array in tensors.items()
+                      if key.startswith(prefix)}  # fmt: skip
+            fields = card["recipe"]
+            training = Recipe(**fields["training"] | {"betas": tuple(fields["training"]["betas"])})
+            recipe = ConversionRecipe(**fields | {"training": training})
+            share = tuple(map(tuple, card["share"]))
+            converted[name, seed] = Converted(card["base"], recipe, card["seconds"], share, losses)
+    return converted, tensors.get("counts")
+
+
+def save_converted(
+    converted: Mapping[Row, Converted], counts: np.ndarray, path: Path = CONVERTED
+) -> None:
+    """Write what `load_converted` reads; a kill leaves the old file or the new."""
+    tensors = {f"{name}-{seed}/{key}": array.astype(np.float32)
+               for (name, seed), one in converted.items()
+               for key, array in one.losses.items()}  # fmt: skip
+    cards = {
+        f"{name}-{seed}": {
+            "base": one.base,
+            "recipe": asdict(one.recipe),
+            "seconds": one.seconds,
+            "share": one.share,
+        }
+        for (name, seed), one in converted.items()
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = path.with_suffix(".new")
+    new.write_bytes(tensor_file(tensors | {"counts": counts}, {"cards": cards}))
+    os.replace(new, path)
+
+
+def weights_path(name: str, folder: Path = WEIGHTS) -> Path:
+    """The file of a conversion's weights."""
+    return folder / f"{name}-{WEIGHTS_SEED}.safetensors"
+
+
+def load_conversion(name: str, folder: Path = WEIGHTS) -> LanguageModel:
+    """The converted model of the first seed; ``ValueError`` where there is no such file."""
+    path = weights_path(name, folder)
+    try:
+        weights, _ = tensors_and_metadata(path.read_bytes())
+        return model_of(weights, CONVERSIONS[name].config)
+    except (OSError, KeyError, ValueError) as error:
+        raise ValueError(f"{path.name} holds no converted model: {error}") from error

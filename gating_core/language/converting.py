@@ -1,0 +1,199 @@
+"""Converting a trained model: its attention is imitated layer by layer, then all weights train on.
+
+Shapes: B texts, T characters of context, N texts that are measured.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
+from dataclasses import replace
+
+import numpy as np
+import torch
+
+from gating_core.checks import check_choice
+from gating_core.language.conversions import (
+    CONVERSIONS,
+    Conversion,
+    ConversionRecipe,
+    Converted,
+)
+from gating_core.language.learned_attention import LearnedAttention
+from gating_core.language.linear_attention import EluAttention
+from gating_core.language.losses import text_losses
+from gating_core.language.model import BlockRecord, LanguageModel
+from gating_core.language.shipped import digest, half_precision, load_model, model_of
+from gating_core.language.training import Recipe, Training, TrainingText
+from gating_core.left_out import BRANCHES
+from gating_core.randomness import generator
+
+ADDED_WINDOWS = (16, 4)  # beside linear attention that was trained without
+
+
+def converted_model(model: LanguageModel, conversion: Conversion, seed: int) -> LanguageModel:
+    """A model of the conversion's kind with all weights of ``model``; the others from ``seed``."""
+    converted = LanguageModel(conversion.config, seed)
+    converted.load_state_dict(converted.state_dict() | model.state_dict())
+    return converted
+
+
+def learned_parts(model: LanguageModel) -> list[LearnedAttention]:
+    """What is learned of attention besides queries, keys and values, by layer; or nothing."""
+    parts = (block.attention.learned for block in model.layers)
+    return [part for part in parts if part is not None]
+
+
+def transfer(
+    model: LanguageModel,
+    base: LanguageModel,
+    recipe: ConversionRecipe,
+    text: TrainingText,
+    seed: int,
+    first: int,
+) -> Iterator[float]:
+    """Train what is new in the attention of ``model`` to put out what that of ``base`` does.
+
+    Each layer reads what the layer of ``base`` reads. Yields the mean squared error of each step
+    over the variance of the outputs, averaged over layers; nothing where nothing is new.
+    """
+    new = [weight for part in learned_parts(model) for weight in part.parameters()]
+    if not new:
+        return
+    optimiser = torch.optim.Adam(new, recipe.transfer_rate)
+    for step in range(recipe.transfer_steps):
+        for group in optimiser.param_groups:
+            falling = (1 + math.cos(math.pi * step / recipe.transfer_steps)) / 2
+            group["lr"] = recipe.transfer_rate * falling
+        numbers = text.batch(seed, first + step, recipe.transfer_batch, model.config.context)
+        records: list[BlockRecord] = []
+        with torch.no_grad():
+            base(numbers[:, :-1], records=records)
+        errors = []
+        for block, record in zip(model.layers, records, strict=True):
+            given, layer = record.attention, block.attention
+            weights = layer.weights(
+                given.queries, given.keys, given.scores, *layer.of_keys(given.states)
+            )
+            mixed = layer.mix(weights, given.values, given.states)
+            error = (mixed - given.ungated).square().mean()
+            errors.append(error / given.ungated.var())
+        loss = torch.stack(errors).mean()
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        yield loss.item()
+
+
+class TrainingOn(Training):
+    """The training of a converted model, on batches that its base has not seen."""
+
+    def __init__(
+        self,
+        model: LanguageModel,
+        drops: Sequence[tuple[float, float]],
+        seed: int,
+        recipe: Recipe,
+        text: TrainingText,
+        first: int,
+    ) -> None:
+        super().__init__(model.config, seed, recipe, text)
+        self.model.load_state_dict(model.state_dict())
+        self.drops, self.first = drops, first
+
+    def batch(self, step: int) -> torch.Tensor:
+        """(B, T + 1): the batch of that step after the first; and the window is dropped or not."""
+        done = step / self.recipe.steps
+        chance = [chance for since, chance in self.drops if since <= done][-1]
+        draw = torch.rand((), generator=generator(self.seed, f"drop {step}"))
+        set_share(self.model, 0.0 if draw < chance else None)
+        return super().batch(self.first + step)
+
+
+def set_share(model: LanguageModel, share: float | None) -> None:
+    """Give the window this ``share`` in all layers that have linear attention, or its own."""
+    for part in learned_parts(model):
+        part.share = share
+
+
+def without_branch(model: LanguageModel, branch: str) -> LanguageModel:
+    """A copy of a hybrid ``model`` that has lost a branch, "window" or "linear", in all layers."""
+    check_choice("branch", branch, BRANCHES)
+    one = deepcopy(model)
+    set_share(one, BRANCHES[branch])
+    return one
+
+
+def with_window(model: LanguageModel, window: int) -> LanguageModel:
+    """The same weights with a softmax window: beside linear attention it has a share of a half.
+
+    Of linear attention that was trained alone; softmax attention sees its window only.
+    """
+    windowed = LanguageModel(replace(model.config, window=window)).requires_grad_(False)
+    windowed.load_state_dict(model.state_dict())
+    return windowed
+
+
+def branch_losses(
+    model: LanguageModel, texts: Sequence[str], branches: Sequence[str | None]
+) -> dict[str, np.ndarray]:
+    """(N,): the loss of each text in nats, "whole" for ``None`` or "without_window" and so on."""
+    losses = {}
+    for branch in branches:
+        sums, _ = text_losses(model if branch is None else without_branch(model, branch), texts)
+        losses["whole" if branch is None else f"without_{branch}"] = sums.numpy()
+    return losses
+
+
+def measure_conversion(model: LanguageModel, texts: Sequence[str]) -> dict[str, np.ndarray]:
+    """(N,): the losses of a converted model, each as "whole", "without_window" and so on.
+
+    A model of linear attention alone is measured with windows added, too, as "added_16.whole".
+    """
+    if not isinstance(model.layers[0].attention.learned, EluAttention):
+        return branch_losses(model, texts, (None,))
+    if model.config.window is not None:
+        return branch_losses(model, texts, (None, *BRANCHES))
+    losses = branch_losses(model, texts, (None,))
+    for window in ADDED_WINDOWS:
+        added = with_window(model, window)
+        for name, sums in branch_losses(added, texts, (None, "linear")).items():
+            losses[f"added_{window}.{name}"] = sums
+    return losses
+
+
+def convert(
+    name: str,
+    seed: int,
+    text: TrainingText,
+    texts: Sequence[str],
+    recipe: ConversionRecipe | None = None,
+) -> tuple[Converted, LanguageModel]:
+    """Convert a shipped model, and measure it over ``texts`` before and after it trains on.
+
+    What is measured after, and returned, has weights in half precision, as it is shipped.
+    """
+    began, conversion = time.process_time(), CONVERSIONS[name]
+    recipe = recipe or ConversionRecipe()
+    base, card = load_model(conversion.base, seed)
+    model = converted_model(base, conversion, seed)
+    first = card.recipe.steps  # batches go on where those of the base ended
+    for _ in transfer(model, base, recipe, text, seed, first):
+        pass
+    before = measure_conversion(model, texts)
+    training = TrainingOn(model, conversion.drops, seed, recipe.training, text,
+                          first + recipe.transfer_steps)  # fmt: skip
+    for _ in training.advance(recipe.training.steps):
+        pass
+    shipped = model_of(half_precision(training.model), conversion.config)
+    losses = {f"before.{key}": sums for key, sums in before.items()}
+    losses |= measure_conversion(shipped, texts)
+    shares = tuple(
+        tuple(part.balance.sigmoid().flatten().tolist())
+        for part in learned_parts(shipped)
+        if isinstance(part, EluAttention)
+    )
+    seconds = time.process_time() - began
+    return Converted(digest(conversion.base, seed), recipe, seconds, shares, losses), shipped

@@ -1,0 +1,81 @@
+"""Correction: attention in a window, repaired by what it missed at every γ-th query.
+
+Sparse attention sees the last ``window`` keys and the first ``sinks``. Every γ-th query, an anchor,
+is computed in full too; the difference of both outputs there is added to the γ - 1 outputs that
+follow (Willette, Lee and Hwang, *Delta Attention*, arXiv 2505.11254). So it helps exactly if what
+is missing changes less between an anchor and a query than it is large: `error_ratio` below 1.
+
+Shapes: T queries and as many keys, d channels, R = ⌈T / γ⌉ anchors; dots stand for anything before.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from gating_core.checks import check_integer
+from gating_core.left_out.top_k import MOST
+
+
+def window_mask(length: int, window: int, sinks: int = 0) -> torch.Tensor:
+    """(T, T) bool: the last ``window`` keys of each query, itself included, and the ``sinks``."""
+    check_integer("length", length, 1, MOST)
+    check_integer("window", window, 1, MOST)
+    check_integer("sinks", sinks, 0, MOST)
+    ago = torch.arange(length)[:, None] - torch.arange(length)
+    return (ago >= 0) & ((ago < window) | (torch.arange(length) < sinks))
+
+
+def anchors(length: int, gamma: int) -> torch.Tensor:
+    """(R,) int64: the queries that are computed in full: the first, and every ``gamma``-th."""
+    check_integer("length", length, 1, MOST)
+    check_integer("gamma", gamma, 1, MOST)
+    return torch.arange(0, length, gamma)
+
+
+def corrected(sparse: torch.Tensor, full: torch.Tensor, gamma: int) -> torch.Tensor:
+    """(..., T, d): ``sparse`` outputs (..., T, d), repaired by the ``full`` ones at the anchors.
+
+    ``full`` is (..., R, d). At the anchors themselves it is the output, bit for bit. ``ValueError``
+    where sizes do not fit.
+    """
+    length = sparse.shape[-2]
+    at = anchors(length, gamma)
+    if full.shape != (*sparse.shape[:-2], len(at), sparse.shape[-1]):
+        raise ValueError(
+            f"sparse has shape {tuple(sparse.shape)} and full {tuple(full.shape)};"
+            f" full must have {len(at)} rows, and the rest as sparse"
+        )
+    missing = full - sparse[..., at, :]
+    result = sparse + missing.repeat_interleave(gamma, -2)[..., :length, :]
+    return result.index_copy(-2, at, full)
+
+
+def error_ratio(missing: torch.Tensor, gamma: int) -> torch.Tensor:
+    """(...): the squared error of corrected outputs over that of sparse ones.
+
+    ``missing`` (..., T, d) is full less sparse. Below 1 the correction helps; below 1 - 1 / γ it
+    helps the queries between anchors too. NaN if nothing is missing.
+    """
+    length = missing.shape[-2]
+    last = torch.arange(length) // gamma * gamma
+    anchors(length, gamma)  # checks
+    return _squares(missing - missing[..., last, :]) / _squares(missing)
+
+
+def change_by_lag(missing: torch.Tensor, lags: int) -> torch.Tensor:
+    """(..., lags): how much of what is missing is another after 1, 2, ... queries.
+
+    The sum of |m_i - m_(i - lag)|² over that of |m_i|², for i from the lag on: 0 where nothing
+    changes, 2 where both are independent with mean zero. `error_ratio` is about the mean over the
+    lags 0 to γ - 1. NaN where nothing is missing. ``ValueError`` unless 1 <= lags < T.
+    """
+    check_integer("lags", lags, 1, missing.shape[-2] - 1)
+    return torch.stack([
+        _squares(missing[..., lag:, :] - missing[..., :-lag, :]) / _squares(missing[..., lag:, :])
+        for lag in range(1, lags + 1)
+    ], -1)  # fmt: skip
+
+
+def _squares(x: torch.Tensor) -> torch.Tensor:
+    """(...): the sum of squares over the last two axes."""
+    return x.square().sum((-2, -1))

@@ -1,0 +1,206 @@
+"""Eviction: which keys of a cache leave, by a score of each key, and what that does to outputs.
+
+Without key p an output is o' with o' - o = a_p / (1 - a_p) (o - v_p), exactly. The scores of a key,
+added up over the queries that saw it, are the usual one (its mass Σ a), first-order changes of the
+output when its value, its key, or both are set to zero (z: the score q·k / √d), and the exact error
+of leaving it out alone. In the spirit of Gu et al., *OBCache*, arXiv 2510.07651; derived by us.
+
+Shapes: T queries, n keys, d channels; dots and -inf as in `gating_core.left_out.rows`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import combinations
+
+import torch
+from torch.nn import functional
+
+from gating_core.checks import check_choice, check_integer
+from gating_core.left_out.rows import check_scores, check_values
+from gating_core.left_out.top_k import MOST, top_k
+
+MOST_KEYS = 12  # of which every subset is tried
+HALF = 0.5  # one weight of a row at most is larger
+
+
+def shifts_without(scores: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
+    """(..., T, n, d): o' - o of each query without each single key.
+
+    0 for a key that is not seen, and for one that is all a query sees: it leaves no output behind.
+    """
+    weights = mass(scores, values)
+    alone, heavy = _alone(scores, values), weights[..., None] > HALF
+    apart = (weights @ values)[..., None, :] - values[..., None, :, :]
+    return torch.where(heavy, alone[..., None, :], (weights / (1 - weights))[..., None] * apart)
+
+
+def mass(scores: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
+    """(..., T, n): the weight a."""
+    check_values(scores, values)
+    return scores.softmax(-1)
+
+
+def value_change(scores: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
+    """(..., T, n): |a v|², the output's change when the value is set to zero."""
+    return mass(scores, values).square() * values.square().sum(-1)[..., None, :]
+
+
+def key_change(scores: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
+    """(..., T, n): |a z (v - o)|², to first order the same when the key is set to zero."""
+    weights = mass(scores, values)
+    return (weights * _logits(scores) * _distances(weights @ values, values)).square()
+
+
+def joint_change(scores: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
+    """(..., T, n): |a (v + z (v - o))|², to first order the same when both are."""
+    weights, logits = mass(scores, values), _logits(scores)
+    outputs = weights @ values
+    # |v + z (v - o)|² is |(1 + z) v - z o|².
+    own, mixture = values.square().sum(-1)[..., None, :], outputs.square().sum(-1)[..., None]
+    product = outputs @ values.mT
+    squares = (1 + logits) ** 2 * own - 2 * (1 + logits) * logits * product + logits**2 * mixture
+    return weights.square() * squares.clamp(min=0)
+
+
+def exact_change(scores: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
+    """(..., T, n): |o' - o|² without the key alone, exactly; 0 where `shifts_without` is."""
+    weights = mass(scores, values)  # up to a half the identity cancels nothing
+    light = weights / (1 - weights) * _distances(weights @ values, values)
+    heavy = _alone(scores, values).norm(dim=-1, keepdim=True)
+    return torch.where(weights > HALF, heavy, light).square()
+
+
+EVICTION_SCORES: dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
+    "mass": mass,
+    "value": value_change,
+    "key": key_change,
+    "joint": joint_change,
+    "exact": exact_change,
+}
+RECENCY = "recency"  # the score that needs no attention: the position
+POLICIES = (RECENCY, *EVICTION_SCORES)
+
+
+def key_scores(scores: torch.Tensor, values: torch.Tensor, policy: str) -> torch.Tensor:
+    """(..., n): how much each key is worth to all T queries together, by a row of `POLICIES`."""
+    check_choice("policy", policy, POLICIES)
+    if policy == RECENCY:
+        check_values(scores, values)
+        return torch.arange(scores.shape[-1]).to(scores).expand(*scores.shape[:-2], -1)
+    return EVICTION_SCORES[policy](scores, values).sum(-2)
+
+
+def kept_keys(worth: torch.Tensor, budget: int, recent: int = 0, first: int = 0) -> torch.Tensor:
+    """(..., n) bool: the ``budget`` keys of largest ``worth`` (..., n), of equal ones the first.
+
+    The last ``recent`` and the ``first`` keys stay whatever they are worth. ``ValueError`` where
+    these are more than the budget, and for a budget below 1.
+    """
+    check_scores(worth)
+    n = worth.shape[-1]
+    protected = _protected(torch.arange(n), n, budget, recent, first)
+    if budget >= n:
+        return torch.ones_like(worth, dtype=torch.bool)
+    room = budget - int(protected.sum())
+    if not room:
+        return protected.expand(worth.shape)
+    return protected | top_k(worth.masked_fill(protected, -torch.inf), room)
+
+
+def kept_while_reading(
+    scores: torch.Tensor,
+    values: torch.Tensor,
+    policy: str,
+    budget: int,
+    recent: int = 1,
+    first: int = 0,
+) -> torch.Tensor:
+    """(..., T, T) bool: what each query of a text sees if keys leave one by one, for good.
+
+    Query t adds its own key; where that makes more than ``budget``, the one worth least leaves,
+    before the query mixes. Worth adds up over the queries so far, of the keys that were there. With
+    ``recent`` 0 the newest key, which nobody has seen, leaves at once. ``scores`` (..., T, T) of
+    keys after the query do not matter. ``ValueError`` as in `kept_keys`.
+    """
+    check_values(scores, values)
+    check_choice("policy", policy, POLICIES)
+    length = scores.shape[-1]
+    places = torch.arange(length)
+    kept = torch.zeros_like(scores, dtype=torch.bool)
+    alive = torch.zeros_like(scores[..., 0, :], dtype=torch.bool)
+    worth = torch.zeros_like(scores[..., 0, :])
+    for t in range(length):
+        protected = _protected(places, t + 1, budget, recent, first)
+        alive = alive | (places == t)
+        if t >= budget:
+            value = places.to(worth) if policy == RECENCY else worth
+            leaving = value.masked_fill(protected | ~alive, torch.inf).argmin(-1)
+            alive = alive & (places != leaving[..., None])
+        kept[..., t, :] = alive
+        if policy != RECENCY:
+            row = scores[..., t : t + 1, :].masked_fill(~alive[..., None, :], -torch.inf)
+            worth = worth + EVICTION_SCORES[policy](row, values)[..., 0, :]
+    return kept
+
+
+def best_subset(
+    scores: torch.Tensor, values: torch.Tensor, budget: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """(..., n) bool and (...): the ``budget`` keys with the least Σ |ô - o|², and that sum.
+
+    By trying all subsets. ``ValueError`` for more than 12 keys, and where a query (of ``scores``
+    (..., T, n)) does not see all keys: a subset might leave it nothing.
+    """
+    check_values(scores, values)
+    n = scores.shape[-1]
+    check_integer("budget", budget, 1, n)
+    if n > MOST_KEYS:
+        raise ValueError(f"scores have {n} keys; all subsets are tried of {MOST_KEYS} at most")
+    if scores.isneginf().any():
+        raise ValueError("scores are -inf somewhere; every query must see every key")
+    chosen = torch.tensor([*combinations(range(n), budget)])
+    subsets = torch.zeros(len(chosen), n, dtype=torch.bool).scatter(-1, chosen, True)
+    masked = scores[..., None, :, :].masked_fill(~subsets[:, None, :], -torch.inf)
+    difference = masked.softmax(-1) - scores.softmax(-1)[..., None, :, :]
+    errors = (difference @ values[..., None, :, :]).square().sum((-2, -1))  # (..., subsets)
+    least = errors.min(-1)
+    return subsets[least.indices], least.values
+
+
+def _protected(
+    places: torch.Tensor, count: int, budget: int, recent: int, first: int
+) -> torch.Tensor:
+    """(n,) bool: the last ``recent`` of ``count`` keys, and the ``first``."""
+    check_integer("budget", budget, 1, MOST)
+    check_integer("recent", recent, 0, MOST)
+    check_integer("first", first, 0, MOST)
+    if recent + first > budget:
+        raise ValueError(
+            f"recent is {recent} and first {first}; together at most the budget, {budget}"
+        )
+    return (places < count) & ((places >= count - recent) | (places < first))
+
+
+def _alone(scores: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
+    """(..., T, d): o' - o without the key of the largest weight, 0 where a query sees no other.
+
+    a / (1 - a) (o - v) cancels where a is nearly one: this mixes o' anew, and a (o' - v) is the
+    same.
+    """
+    largest = functional.one_hot(scores.argmax(-1), scores.shape[-1]).bool()
+    rest = scores.masked_fill(largest, -torch.inf)
+    weights = scores.softmax(-1).where(largest, 0.0)
+    moved = rest.softmax(-1) @ values - largest.to(values) @ values
+    some = ~rest.isneginf().all(-1, keepdim=True)
+    return torch.where(some, weights.sum(-1, keepdim=True) * moved, 0.0)
+
+
+def _logits(scores: torch.Tensor) -> torch.Tensor:
+    """Scores with 0 where a key is not seen: its weight is 0."""
+    return scores.masked_fill(scores.isneginf(), 0.0)
+
+
+def _distances(outputs: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
+    """(..., T, n): the distance of each value from each output, without cancellation."""
+    return torch.cdist(outputs, values, compute_mode="donot_use_mm_for_euclid_dist")

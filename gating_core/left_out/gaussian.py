@@ -1,0 +1,57 @@
+"""The Gaussian rule: how many keys are needed if scores are normally distributed.
+
+Shapes are those of the arguments; dots stand for anything.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from gating_core.checks import check_integer, check_number
+from gating_core.left_out.certificates import masses, smallest_k
+from gating_core.left_out.rows import check_scores
+
+
+def needed_share(sigma: torch.Tensor, epsilon: float) -> torch.Tensor:
+    """(...): k_ε / n for many scores N(μ, σ²): Φc(σ + Φ⁻¹(ε)), for ``sigma`` (...).
+
+    The share of keys that are kept when the mass left out may be ε. Exact as n grows, for fixed σ:
+    weighing by e^s moves a normal distribution by σ² (Tzachristas et al., arXiv 2512.07647).
+    ``ValueError`` unless 0 < epsilon < 1.
+    """
+    return torch.special.ndtr(-(sigma + _quantile(epsilon).to(sigma)))
+
+
+def needed_by_quantiles(n: int, sigma: float, epsilon: float) -> int:
+    """The smallest k for the n scores σ Φ⁻¹((i - ½) / n): the rule without its limit n → ∞.
+
+    What is left between this and real scores is due to their distribution, not to their number.
+    """
+    check_integer("n", n, 1, 2**31 - 1)
+    check_number("sigma", sigma, 0.0, float("inf"))
+    _quantile(epsilon)
+    places = (torch.arange(n, dtype=torch.float64) + 0.5) / n
+    return int(smallest_k(masses(sigma * torch.special.ndtri(places)), epsilon))
+
+
+def standardised(scores: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Each row's scores (..., n) less their mean, over their σ; and σ (...), over what is seen.
+
+    NaN for keys that are not seen. Where all scores are equal, σ is 0 and they are 0.
+    """
+    check_scores(scores)
+    seen = ~scores.isneginf()
+    count = seen.sum(-1, keepdim=True)
+    centred = torch.where(seen, scores, 0.0)
+    centred = torch.where(seen, centred - centred.sum(-1, keepdim=True) / count, 0.0)
+    sigma = (centred.square().sum(-1, keepdim=True) / count).sqrt()
+    scaled = torch.where(sigma > 0, centred / sigma, 0.0)
+    return torch.where(seen, scaled, torch.nan), sigma[..., 0]
+
+
+def _quantile(epsilon: float) -> torch.Tensor:
+    """Φ⁻¹(ε) float64."""
+    check_number("epsilon", epsilon, 0.0, 1.0)
+    if epsilon in (0.0, 1.0):
+        raise ValueError(f"epsilon is {epsilon!r}; it must be between 0 and 1")
+    return torch.special.ndtri(torch.tensor(epsilon, dtype=torch.float64))

@@ -1,0 +1,120 @@
+"""Linear attention: the weight of a key is phi(q) · phi(k), for a feature map phi that is positive.
+
+The same outputs in three ways: from weights, by a state that is read and written token by token,
+and by chunks, within which there are weights and between which there is the state. Source:
+Katharopoulos et al., *Transformers are RNNs*, arXiv 2006.16236, equations 4 to 12.
+
+Shapes: T tokens (or T queries of n keys), d channels, e channels of values, f features; dots stand
+for texts, heads, seeds. A state is S = sum phi(k) vᵀ (..., f, e) and z = sum phi(k) (..., f).
+"""
+
+from __future__ import annotations
+
+import torch
+
+from gating_core.attention.linear import feature_map
+from gating_core.checks import check_integer
+from gating_core.left_out.tokens import check_tokens
+
+CHUNK = 64  # tokens
+State = tuple[torch.Tensor, torch.Tensor]
+
+
+def elu_features(x: torch.Tensor) -> torch.Tensor:
+    """(..., d): elu(d^-1/4 x) + 1 of queries or keys x (..., d).
+
+    The factor is a half of softmax attention's 1 / √d. Source: as above, equation 7.
+    """
+    return feature_map(x * x.shape[-1] ** -0.25)
+
+
+def exponential_features(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    """(..., 2d): softmax(x W) and softmax(-x W), for x (..., d) and learned W (..., d, d).
+
+    Source: Zhang et al., *The Hedgehog & the Porcupine*, arXiv 2402.04347.
+    """
+    logits = x @ weight
+    return torch.cat((logits.softmax(-1), (-logits).softmax(-1)), -1)
+
+
+def linear_weights(
+    query_features: torch.Tensor, key_features: torch.Tensor, mask: torch.Tensor
+) -> torch.Tensor:
+    """(..., T, n): phi(q) · phi(k), divided by its sum over the keys that ``mask`` lets be seen.
+
+    Of features (..., T, f) and (..., n, f), and a mask (T, n) or (..., T, n). A query that sees
+    nothing, or whose products are all 0, has weights of 0.
+    """
+    products = (query_features @ key_features.mT).masked_fill(~mask, 0)
+    return products / _no_zero(products.sum(-1, keepdim=True))
+
+
+def linear_attention(
+    query_features: torch.Tensor, key_features: torch.Tensor, values: torch.Tensor
+) -> torch.Tensor:
+    """(..., T, e): causal linear attention in its quadratic form.
+
+    ``ValueError`` for features (..., T, f) and values (..., T, e) that do not fit or are not
+    finite, here and in the other two forms.
+    """
+    check_tokens(query_features, key_features, values)
+    length = values.shape[-2]
+    mask = torch.ones(length, length, dtype=torch.bool, device=values.device).tril()
+    return linear_weights(query_features, key_features, mask) @ values
+
+
+def linear_recurrent(
+    query_features: torch.Tensor,
+    key_features: torch.Tensor,
+    values: torch.Tensor,
+    state: State | None = None,
+) -> tuple[torch.Tensor, State]:
+    """(..., T, e): the same token by token, after a ``state`` or none; and the state it leaves."""
+    check_tokens(query_features, key_features, values)
+    total, mass = empty_state(key_features, values) if state is None else state
+    outputs = []
+    for q, k, v in zip(
+        query_features.unbind(-2), key_features.unbind(-2), values.unbind(-2), strict=True
+    ):
+        total = total + k[..., :, None] * v[..., None, :]
+        mass = mass + k
+        read = (q[..., None, :] @ total).squeeze(-2)
+        outputs.append(read / _no_zero((q * mass).sum(-1, keepdim=True)))
+    return torch.stack(outputs, -2), (total, mass)
+
+
+def linear_chunked(
+    query_features: torch.Tensor,
+    key_features: torch.Tensor,
+    values: torch.Tensor,
+    state: State | None = None,
+    chunk: int = CHUNK,
+) -> tuple[torch.Tensor, State]:
+    """(..., T, e): the same by chunks of tokens, and the state that it leaves."""
+    check_tokens(query_features, key_features, values)
+    check_integer("chunk", chunk, 1, 2**31 - 1)
+    total, mass = empty_state(key_features, values) if state is None else state
+    outputs = []
+    for q, k, v in zip(
+        query_features.split(chunk, -2),
+        key_features.split(chunk, -2),
+        values.split(chunk, -2),
+        strict=True,
+    ):
+        products = (q @ k.mT).tril()
+        sums = products.sum(-1, keepdim=True) + q @ mass[..., None]
+        outputs.append((products @ v + q @ total) / _no_zero(sums))
+        total = total + k.mT @ v
+        mass = mass + k.sum(-2)
+    return torch.cat(outputs, -2), (total, mass)
+
+
+def empty_state(key_features: torch.Tensor, values: torch.Tensor) -> State:
+    """The state before the first token."""
+    mass = torch.zeros_like(key_features[..., 0, :])
+    return mass[..., None] * values[..., :1, :], mass
+
+
+def _no_zero(sums: torch.Tensor) -> torch.Tensor:
+    """What may be divided by: sums of positive products, which may be too small to be there."""
+    return sums.clamp_min(torch.finfo(sums.dtype).tiny)

@@ -1,0 +1,111 @@
+"""Specimens: scores and tokens with known laws, for what language models cannot show.
+
+Shapes: T tokens, n keys, d channels. Random numbers depend on the seed alone.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch.nn import functional
+
+from gating_core.checks import check_integer, check_number
+from gating_core.randomness import generator
+
+LONGEST_ROW = 200_000  # keys
+LONGEST_TEXT = 2048  # tokens
+CHANNELS = 16
+
+
+@dataclass(frozen=True, eq=False)
+class Specimen:
+    """One head's queries, keys and values, and its scores with -inf for later keys."""
+
+    queries: torch.Tensor  # (T, d)
+    keys: torch.Tensor  # (T, d)
+    values: torch.Tensor  # (T, d)
+
+    @property
+    def scores(self) -> torch.Tensor:
+        """(T, T): q·k / √d, causal."""
+        products = self.queries @ self.keys.mT * self.queries.shape[-1] ** -0.5
+        return causal(products)
+
+
+def causal(scores: torch.Tensor) -> torch.Tensor:
+    """(..., T, n): ``scores`` with -inf for the keys that come after a query.
+
+    The last T of the n keys are the queries' own.
+    """
+    queries, keys = scores.shape[-2:]
+    seen = torch.ones(queries, keys, dtype=torch.bool).tril(keys - queries)
+    return scores.masked_fill(~seen, -torch.inf)
+
+
+def gaussian_scores(n: int, sigma: float, seed: int = 0) -> torch.Tensor:
+    """(n,) float64: independent scores N(0, σ²); ``ValueError`` for n above 200,000."""
+    check_integer("n", n, 1, LONGEST_ROW)
+    check_number("sigma", sigma, 0.0, 100.0)
+    draw = generator(seed, "gaussian scores")
+    return sigma * torch.randn(n, generator=draw, dtype=torch.float64)
+
+
+def slow_tokens(
+    length: int, memory: float = 128.0, noise: float = 0.5, sharpness: float = 2.0, seed: int = 0
+) -> Specimen:
+    """Tokens that vary slowly: every channel is a process AR(1), and independent noise.
+
+    The process has correlation exp(-1 / memory) from a token to the next, for ``memory`` in tokens
+    (0: none). Channels have variance 1, of which ``noise`` is a share; queries are multiplied by
+    ``sharpness``. float64. ``ValueError`` for more than 2,048 tokens.
+    """
+    check_integer("length", length, 1, LONGEST_TEXT)
+    check_number("memory", memory, 0.0, 1e6)
+    check_number("noise", noise, 0.0, 1.0)
+    check_number("sharpness", sharpness, 0.0, 100.0)
+    draw = generator(seed, "slow tokens")
+    fresh, fast = torch.randn(2, length, 3, CHANNELS, generator=draw, dtype=torch.float64)
+    stays = math.exp(-1 / memory) if memory else 0.0
+    slow = [fresh[0]]
+    for step in fresh[1:]:
+        slow.append(stays * slow[-1] + math.sqrt(1 - stays**2) * step)
+    tokens = math.sqrt(1 - noise) * torch.stack(slow) + math.sqrt(noise) * fast
+    queries, keys, values = tokens.unbind(1)
+    return Specimen(sharpness * queries, keys, values)
+
+
+@dataclass(frozen=True, eq=False)
+class Retrieval:
+    """Pairs of a key and a value far back, and queries that each ask for one of them."""
+
+    specimen: Specimen
+    asking: torch.Tensor  # (Q,) int64: the queries that ask
+    answers: torch.Tensor  # (Q,) int64: the token whose value is the answer
+
+    def accuracy(self, outputs: torch.Tensor) -> float:
+        """The share of asking queries whose output (T, d) is nearest the value they ask for."""
+        pairs = self.answers.unique()
+        candidates = self.specimen.values[pairs]
+        distances = torch.cdist(outputs[self.asking], candidates)
+        return float((pairs[distances.argmin(-1)] == self.answers).double().mean())
+
+
+def retrieval(pairs: int = 16, gap: int = 128, seed: int = 0) -> Retrieval:
+    """``pairs`` tokens with a key and a value of unit length, ``gap`` others, then a query each.
+
+    Queries come in another order, and each points along the key it asks for, sharply enough that
+    full attention finds it. Other tokens have keys and values of the same kind. float64.
+    ``ValueError`` for more than 2,048 tokens in all.
+    """
+    check_integer("pairs", pairs, 1, LONGEST_TEXT)
+    check_integer("gap", gap, 0, LONGEST_TEXT - min(LONGEST_TEXT, 2 * pairs))
+    draw, length = generator(seed, "retrieval"), 2 * pairs + gap
+    noise = torch.randn(3, length, 2 * CHANNELS, generator=draw, dtype=torch.float64)
+    queries, keys, values = functional.normalize(noise, dim=-1)
+    answers = torch.randperm(pairs, generator=draw)
+    asking = torch.arange(pairs + gap, length)
+    queries = queries.index_copy(0, asking, keys[answers])
+    sharp = 20 * (2 * CHANNELS) ** 0.5  # the score of the key that is meant: 20
+    return Retrieval(Specimen(sharp * queries, keys, values), asking, answers)

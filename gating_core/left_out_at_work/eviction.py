@@ -1,0 +1,117 @@
+"""Eviction in language models: losses and outputs after part of a prefill's keys have left.
+
+A model reads the first `PREFILL` characters of a text in full; then every head keeps a budget of
+their keys, and the next characters are read with these and with their own.
+
+Shapes: N texts, L layers, H heads, P policies, b budgets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from gating_core.at_work.batches import Arrays, Batch, batches
+from gating_core.language import AttentionRecord, Cache, LanguageModel, LayerCache, row_losses
+from gating_core.left_out import causal, kept_keys, key_scores, mixed
+from gating_core.left_out_at_work.kinds import with_kept_keys
+
+PREFILL = 96  # characters
+BUDGETS = (8, 16, 24, 32, 48)  # keys that each head keeps of them
+
+
+@dataclass(frozen=True)
+class Policy:
+    """How a head chooses the keys that it keeps."""
+
+    title: str  # as within a sentence
+    score: str  # a row of `gating_core.left_out.POLICIES`
+    protects: bool = True  # half of the budget for the most recent keys
+    first: int = 0  # keys at the beginning that stay
+
+    def kept(self, worth: torch.Tensor, budget: int) -> torch.Tensor:
+        """(..., n) bool: the keys that stay, of ``worth`` (..., n)."""
+        recent = budget // 2 if self.protects else 0
+        return kept_keys(worth, budget, recent, self.first)
+
+
+POLICIES = {
+    "recency": Policy("recency", "recency"),
+    "sink_recency": Policy("sink and recency", "recency", first=1),
+    "mass": Policy("mass", "mass"),
+    "value": Policy("value", "value"),
+    "key": Policy("key", "key"),
+    "joint": Policy("value and key", "joint"),
+    "exact": Policy("exact error", "exact"),
+    "mass_unprotected": Policy("mass, nothing protected", "mass", protects=False),
+    "joint_unprotected": Policy("value and key, nothing protected", "joint", protects=False),
+}
+
+
+def eviction(model: LanguageModel, texts: Sequence[str]) -> Arrays:
+    """Losses and output errors after eviction.
+
+    ``sums`` (P, b, N): the loss of the characters after the prefill in nats, with each policy and
+    budget; ``full`` (N,): with all keys; ``counts`` (N,). ``errors`` (P, b, L, H): what the mean
+    squared output changes by, over the mean squared output, for the states of the full model.
+    """
+    sums, fulls, counts, changes, sizes = [], [], [], [], []
+    for batch in batches(model, texts):
+        worth = key_worth(batch.layers)
+        cache = _prefilled(model, batch)
+        fulls.append(_losses(model, batch, cache))
+        counts.append(batch.rows.counted[:, PREFILL:].sum(-1))
+        kept = [[[policy.kept(of[policy.score], budget) for of in worth] for budget in BUDGETS]
+                for policy in POLICIES.values()]  # fmt: skip
+        sums.append(torch.stack([torch.stack([
+            _losses(with_kept_keys(model, layers), batch, cache) for layers in budgets
+        ]) for budgets in kept]))  # fmt: skip
+        outputs = [_later(record) for record in batch.layers]
+        changes.append(torch.stack([torch.stack([torch.stack([
+            (_later(record, of) - output).square().sum((0, 2, 3))
+            for record, of, output in zip(batch.layers, layers, outputs, strict=True)
+        ]) for layers in budgets]) for budgets in kept]))  # fmt: skip
+        sizes.append(torch.stack([output.square().sum((0, 2, 3)) for output in outputs]))
+    return {
+        "sums": torch.cat(sums, -1).float().numpy(),
+        "full": torch.cat(fulls).float().numpy(),
+        "counts": torch.cat(counts).float().numpy(),
+        "errors": (torch.stack(changes).sum(0) / torch.stack(sizes).sum(0)).float().numpy(),
+    }
+
+
+def key_worth(layers: Sequence[AttentionRecord]) -> list[dict[str, torch.Tensor]]:
+    """(B, H, n) of each layer: the worth of the prefill's keys to its own queries, by score."""
+    names = {policy.score for policy in POLICIES.values()}
+    return [
+        {name: key_scores(causal(record.scores[..., :PREFILL, :PREFILL]),
+                          record.values[..., :PREFILL, :], name) for name in names}
+        for record in layers
+    ]  # fmt: skip
+
+
+def _prefilled(model: LanguageModel, batch: Batch) -> Cache:
+    cache = Cache()
+    with torch.no_grad():
+        model(batch.rows.read[:, :PREFILL], cache=cache)
+    return cache
+
+
+@torch.no_grad()
+def _losses(model: LanguageModel, batch: Batch, cache: Cache) -> torch.Tensor:
+    """(B,) float64: the summed loss of each text after what the ``cache`` has read."""
+    own = Cache([LayerCache(layer.parts) for layer in cache.layers], cache.length)
+    logits = model(batch.rows.read[:, PREFILL:], cache=own)
+    losses = row_losses(logits, batch.rows.targets[:, PREFILL:]).double()
+    return torch.where(batch.rows.counted[:, PREFILL:], losses, 0.0).sum(-1)
+
+
+def _later(record: AttentionRecord, kept: torch.Tensor | None = None) -> torch.Tensor:
+    """(B, H, t, d): the outputs of the queries after the prefill, without keys that have left."""
+    scores = causal(record.scores)[..., PREFILL:, :]
+    if kept is not None:
+        gone = torch.nn.functional.pad(~kept, (0, scores.shape[-1] - PREFILL))
+        scores = scores.masked_fill(gone[..., None, :], -torch.inf)
+    return mixed(scores, record.values)

@@ -1,0 +1,182 @@
+"""Correction on two specimens side by side, slow tokens and a head over a text; and retrieval.
+
+Shapes: T queries of as many keys, d channels, C curves' points, S seeds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import torch
+from torch.nn import functional
+
+from gating_core.left_out import (
+    COSTS,
+    Specimen,
+    anchors,
+    change_by_lag,
+    corrected,
+    mixed,
+    retrieval,
+    slow_tokens,
+    window_mask,
+)
+from gating_core.left_out_at_work.losses import FIRST
+
+WINDOW_STEPS = (4, 8, 16, 32, 64)  # keys
+GAMMA_STEPS = (1, 2, 4, 8, 16, 32, 64)  # queries; at 1 everything is computed
+SHOWN_LAGS = 32
+SLOW_TOKENS = 512
+SLOW_SEEDS = (0, 1, 2, 3, 4)
+SHORTEST = 4  # tokens
+PAIRS, GAPS = 16, (0, 16, 32, 64, 128, 256)  # of the retrieval toy
+RETRIEVAL_SEEDS = tuple(range(8))
+
+
+@dataclass(frozen=True)
+class CorrectionRequest:
+    """What is computed: the last ``window`` keys, the first ``sinks``, every ``gamma``-th query."""
+
+    window: int = 16  # of WINDOW_STEPS
+    sinks: int = 4
+    gamma: int = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Correction:
+    """One specimen with full, sparse and corrected attention.
+
+    Cosines are means over the queries from `FIRST` on (in a shorter text from its middle on),
+    with the outputs of full attention.
+    """
+
+    points: np.ndarray  # (3, T, 2): full, sparse, corrected outputs in full's leading directions
+    first: int  # the query from which on means are taken
+    explained: float  # the share of the variance of full outputs in these two
+    shift: np.ndarray  # (2,): |mean - mean of full| / spread of full, sparse and corrected
+    cosine: np.ndarray  # (2,): sparse, corrected
+    by_gamma: np.ndarray  # (2, C): cosine corrected at GAMMA_STEPS, and the share of scores
+    by_window: np.ndarray  # (4, C) at WINDOW_STEPS: cosine sparse, corrected; shares of scores
+    share: np.ndarray  # (2,): of the scores of full attention, sparse and corrected
+    ratio: float  # squared error corrected over sparse; NaN if nothing is missing
+    change: np.ndarray  # (lags,): `change_by_lag`
+
+
+@dataclass(frozen=True, eq=False)
+class Outputs:
+    """Outputs (T, d) of one head: of full attention, and with ``sinks`` in each window."""
+
+    full: torch.Tensor
+    sparse: dict[int, torch.Tensor]  # by `WINDOW_STEPS`
+    sinks: int
+
+
+def outputs(of: Specimen, sinks: int) -> Outputs:
+    """Mix the values of a specimen in full and in each window; float32."""
+    scores, values = of.scores.float(), of.values.float()
+    sparse = {window: mixed(scores, values, window_mask(len(values), window, sinks))
+              for window in WINDOW_STEPS}  # fmt: skip
+    return Outputs(mixed(scores, values), sparse, sinks)
+
+
+def correct(of: Outputs, window: int, gamma: int) -> Correction:
+    """Correct sparse outputs of a ``window`` among `WINDOW_STEPS` at every ``gamma``-th query.
+
+    ``ValueError`` for another window, and for a text of fewer than four tokens.
+    """
+    if window not in of.sparse:
+        raise ValueError(f"window is {window}; it must be one of {WINDOW_STEPS}")
+    length, channels = of.full.shape
+    if length < SHORTEST:
+        raise ValueError(f"the text has {length} tokens; it must have {SHORTEST} at least")
+    first = min(FIRST, length // 2)
+
+    def repaired(window: int, gamma: int) -> torch.Tensor:
+        return corrected(of.sparse[window], of.full[anchors(length, gamma)], gamma)
+
+    def cosine(result: torch.Tensor) -> float:
+        alike = functional.cosine_similarity(result, of.full, dim=-1)
+        return float(alike[first:].mean())
+
+    def share(window: int, gamma: int | None = None) -> float:
+        if gamma is None:
+            cost = COSTS["window"](length, channels, window, of.sinks)
+        else:
+            cost = COSTS["corrected"](length, channels, window, of.sinks, gamma)
+        return cost.scores / COSTS["full"](length, channels).scores
+
+    shown = torch.stack([of.full, of.sparse[window], repaired(window, gamma)])
+    missing = (shown[0] - shown[1])[first:]
+    points, explained = _leading(shown)
+    means, spread = shown[:, first:].mean(1), shown[0, first:].std(0).norm()
+    errors = (shown[1:] - shown[0])[:, first:].square().sum((1, 2))
+    return Correction(
+        points=points,
+        first=first,
+        explained=explained,
+        shift=((means[1:] - means[0]).norm(dim=-1) / spread).numpy(),
+        cosine=np.array([cosine(result) for result in shown[1:]]),
+        by_gamma=np.array([
+            [cosine(repaired(window, each)) for each in GAMMA_STEPS],
+            [share(window, each) for each in GAMMA_STEPS],
+        ]),
+        by_window=np.array([
+            [cosine(of.sparse[each]) for each in WINDOW_STEPS],
+            [cosine(repaired(each, gamma)) for each in WINDOW_STEPS],
+            [share(each) for each in WINDOW_STEPS],
+            [share(each, gamma) for each in WINDOW_STEPS],
+        ]),
+        share=np.array([share(window), share(window, gamma)]),
+        ratio=float(errors[1] / errors[0]),
+        change=change_by_lag(missing, min(SHOWN_LAGS, len(missing) - 1)).numpy(),
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=16)
+def _slow_outputs(sinks: int) -> list[Outputs]:
+    """Of slowly varying tokens, by seed: whatever window and γ are looked at, they stay."""
+    return [outputs(slow_tokens(SLOW_TOKENS, seed=seed), sinks) for seed in SLOW_SEEDS]
+
+
+def correct_slow(request: CorrectionRequest) -> list[Correction]:
+    """Correct slowly varying tokens, by seed."""
+    return [correct(of, request.window, request.gamma) for of in _slow_outputs(request.sinks)]
+
+
+def correct_head(of: Specimen, request: CorrectionRequest) -> Correction:
+    """Correct a head over a text, as `head_specimen` returns it."""
+    return correct(outputs(of, request.sinks), request.window, request.gamma)
+
+
+def retrieve(request: CorrectionRequest) -> np.ndarray:
+    """(3, G, S): how often full, sparse and corrected attention answer with the value asked for.
+
+    Of `PAIRS` pairs, with each of `GAPS` other tokens between them and the queries, by seed.
+    """
+    accuracies = np.empty((3, len(GAPS), len(RETRIEVAL_SEEDS)))
+    for g, gap in enumerate(GAPS):
+        for s, seed in enumerate(RETRIEVAL_SEEDS):
+            toy = retrieval(PAIRS, gap, seed)
+            scores, values = toy.specimen.scores, toy.specimen.values
+            length = len(values)
+            full = mixed(scores, values)
+            sparse = mixed(scores, values, window_mask(length, request.window, request.sinks))
+            repaired = corrected(sparse, full[anchors(length, request.gamma)], request.gamma)
+            accuracies[:, g, s] = [toy.accuracy(out) for out in (full, sparse, repaired)]
+    return accuracies
+
+
+def _leading(outputs: torch.Tensor) -> tuple[np.ndarray, float]:
+    """(3, T, 2): ``outputs`` (3, T, d) in the two leading directions of the first of them.
+
+    And the share of its variance that lies in these. Each direction points where its largest entry
+    is positive.
+    """
+    centre = outputs[0].mean(0)
+    _, sizes, directions = torch.linalg.svd(outputs[0] - centre, full_matrices=False)
+    plane = directions[:2].mT
+    plane = plane * plane.gather(0, plane.abs().argmax(0, keepdim=True)).sign()
+    share = sizes[:2].square().sum() / sizes.square().sum()
+    return ((outputs - centre) @ plane).numpy(), float(share)

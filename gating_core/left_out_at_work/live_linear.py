@@ -1,0 +1,166 @@
+"""The same head by cheaper attention: its weights, its outputs, and the state of the delta rule.
+
+Shapes: T characters with the break before them, d channels, W ways.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import takewhile
+
+import numpy as np
+import torch
+from torch.nn import functional
+
+from gating_core.checks import check_number
+from gating_core.language import AttentionRecord, BlockRecord, encode, load_model
+from gating_core.language.conversions import (
+    CONVERSIONS,
+    WEIGHTS_SEED,
+    load_conversion,
+    load_converted,
+)
+from gating_core.language.learned_attention import LearnedAttention
+from gating_core.language.linear_attention import ExponentialAttention
+from gating_core.language.shipped import SEEDS
+from gating_core.left_out import (
+    RULES,
+    RecallRequest,
+    Specimen,
+    causal,
+    delta_states,
+    delta_weights,
+    elu_features,
+    hybrid,
+    kept_weights,
+    linear_weights,
+    recall,
+    window_mask,
+)
+from gating_core.left_out_at_work.heads import head_specimen
+from gating_core.left_out_at_work.losses import FIRST
+
+CONVERTED_WINDOWS = (4, 16)
+CHEAPER = ("softmax", "window", "linear", "hybrid", "delta")
+LEAST_DECAY = 0.5  # of recall
+RECALL_PAIRS = (2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128)
+
+
+@dataclass(frozen=True)
+class LinearRequest:
+    """How a head is made cheaper. What a conversion would learn is set by hand here."""
+
+    window: int = 16  # keys, of the window and of the hybrid
+    share: float = 0.5  # w: of the window in the hybrid
+    memory: float = 32.0  # characters after which the state has decayed to 1 / e
+    step: float = 0.5  # b of the delta rule
+
+    def __post_init__(self) -> None:
+        check_number("share", self.share, 0.0, 1.0)
+        check_number("memory", self.memory, 1.0, 1e6)
+        check_number("step", self.step, 0.0, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Cheaper:
+    """A head by each of `CHEAPER`; features of linear attention are elu + 1."""
+
+    weights: np.ndarray  # (W, T, T); those of the delta rule can be negative
+    cosine: np.ndarray  # (W,): with softmax attention's outputs, the mean over late queries
+    states: np.ndarray  # (T, d, d): the delta rule's state after each character
+
+
+def cheaper(of: Specimen, request: LinearRequest) -> Cheaper:
+    """Mix the values of a head in each way."""
+    length = len(of.values)
+    mask = window_mask(length, length)
+    softmax = of.scores.softmax(-1)
+    near = kept_weights(of.scores, window_mask(length, request.window))
+    linear = linear_weights(elu_features(of.queries), elu_features(of.keys), mask)
+    log_decay = torch.full((length,), -1 / request.memory, dtype=of.values.dtype)
+    step = torch.full_like(log_decay, request.step)
+    delta = delta_weights(of.queries, of.keys, log_decay, step)
+    weights = torch.stack([softmax, near, linear, hybrid(near, linear, request.share), delta])
+    outputs = weights @ of.values
+    first = min(FIRST, length // 2)
+    alike = functional.cosine_similarity(outputs, outputs[0], dim=-1)[:, first:].mean(-1)
+    states = delta_states(of.keys, of.values, log_decay, step)
+    return Cheaper(weights.float().numpy(), alike.numpy(), states.float().numpy())
+
+
+@torch.no_grad()
+def converted_head(text: str, layer: int, head: int, window: int) -> Cheaper:
+    """The same head of converted models of the first seed, which learned what is set by hand above.
+
+    Features are exponential and learned, w is learned, and so are decay and step of the delta rule.
+    Cosines are with the outputs of the model before its conversion. ``ValueError`` where
+    conversions are not shipped, as with a ``window`` other than those of `CONVERTED_WINDOWS`.
+    """
+    if window not in CONVERTED_WINDOWS:
+        raise ValueError(f"window is {window}; it must be one of {CONVERTED_WINDOWS}")
+    both, delta = (_record(name, text, layer) for name in (f"hybrid_{window}", "delta"))
+    base = head_specimen(load_model("none", WEIGHTS_SEED)[0], text, layer, head)
+    length = len(base.values)
+    (learned, record), (rule, told) = both, delta
+    assert isinstance(learned, ExponentialAttention)
+    features = learned.features(record.queries, record.keys)
+    linear = linear_weights(*features, window_mask(length, length))
+    near = kept_weights(causal(record.scores), window_mask(length, window))
+    weights = torch.stack([near[0, head], linear[0, head], record.weights[0, head],
+                           told.weights[0, head]])  # fmt: skip
+    values = torch.stack([*3 * [record.values[0, head]], told.values[0, head]])
+    outputs = weights @ values
+    softmax = base.scores.softmax(-1).float()
+    full, first = softmax @ base.values.float(), min(FIRST, length // 2)
+    alike = functional.cosine_similarity(outputs, full, dim=-1)[:, first:].mean(-1)
+    log_decay, step = (part[0, head, :, 0] for part in rule.of_keys(told.states))
+    states = delta_states(told.keys[0, head], told.values[0, head], log_decay, step)
+    return Cheaper(torch.cat([softmax[None], weights]).numpy(),
+                   np.array([1.0, *alike.tolist()]), states.numpy())  # fmt: skip
+
+
+def _record(name: str, text: str, layer: int) -> tuple[LearnedAttention, AttentionRecord]:
+    """What is learned of a converted model's attention in a layer, and what it computed."""
+    model, records = load_conversion(name), list[BlockRecord]()
+    model(encode(text)[None], records=records)
+    learned = model.layers[layer].attention.learned
+    if learned is None:
+        raise ValueError(f"{name} has learned no attention")
+    return learned, records[layer].attention
+
+
+@dataclass(frozen=True, eq=False)
+class RecallCurves:
+    """What each rule of `gating_core.left_out.RULES` recalls, by the number of pairs."""
+
+    recognised: dict[str, np.ndarray]  # (n, S): the share of pairs whose value is the nearest
+
+
+def recall_curves(channels: int, overlap: float, request: LinearRequest) -> RecallCurves:
+    """Write 2 to 128 pairs into a state of ``channels``² numbers, for every seed.
+
+    ``overlap`` is the mean q·k of two keys; steps and decays are those of the ``request``.
+    """
+    decay = max(LEAST_DECAY, math.exp(-1 / request.memory))
+    results = [
+        recall(RecallRequest(channels, pairs, overlap=overlap, step=request.step, decay=decay))
+        for pairs in RECALL_PAIRS
+    ]
+    return RecallCurves({rule: np.stack([of[rule].recognised.double().mean(-1).numpy()
+                                         for of in results]) for rule in RULES})  # fmt: skip
+
+
+def converted_losses() -> tuple[dict[str, dict[str, np.ndarray]], np.ndarray]:
+    """Losses of texts (S, N) in nats, by conversion and what was measured; and characters (N,).
+
+    Of each conversion the seeds from the first on that are there without a gap.
+    """
+    converted, counts = load_converted()
+    results = {}
+    for name in CONVERSIONS:
+        ready = [converted.get((name, seed)) for seed in SEEDS]
+        losses = [one.losses for one in takewhile(bool, ready) if one is not None]
+        if losses:
+            results[name] = {part: np.stack([of[part] for of in losses]) for part in losses[0]}
+    return results, np.zeros(0) if counts is None else counts

@@ -1,0 +1,35 @@
+"""The shipped measurements of what may be left out: which models they are of, and the file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gating_core.at_work import measured as files
+from gating_core.at_work.batches import Arrays
+from gating_core.at_work.measured import Model
+from gating_core.at_work.measurements import Measurements
+from gating_core.language import shipped
+from gating_core.language.shipped import FOLDER
+from gating_core.left_out_at_work.correction import correction
+from gating_core.left_out_at_work.eviction import eviction
+from gating_core.left_out_at_work.losses import long_texts
+from gating_core.left_out_at_work.truncation import truncation
+
+MEASURED = FOLDER / "left_out.safetensors"
+MODELS = ("none", "g1_channel", "g1_head", "g2")  # without a gate, and with one
+MEASUREMENTS: Measurements = {
+    "truncation": truncation,
+    "eviction": eviction,
+    "correction": correction,
+}
+
+
+def measure_missing() -> Iterator[tuple[Model, list[str]]]:
+    """Measure the shipped models that lack a row, over the long texts; yield what was measured."""
+    models = [model for model in shipped() if model[0] in MODELS]
+    yield from files.measure_missing(MEASURED, MEASUREMENTS, models, long_texts())
+
+
+def load_measured() -> dict[Model, Arrays]:
+    """The measurements of all models that are wholly measured, by name and seed."""
+    return files.load_measured(MEASURED, MEASUREMENTS)

@@ -1,0 +1,128 @@
+"""The sign of K, K dA and dA everywhere in a cell, from the derivatives as Taylor models.
+
+In three dimensions, with n = a x b and L, M, N the parts of y_uu, y_uv, y_vv along n,
+
+    K |n|^4 = L N - M^2.
+
+In more, by Gauss's equation, with E = <a, a>, F = <a, b>, G = <b, b>, det g = E G - F^2, and the
+parts x and z of the second derivatives along a and b,
+
+    K det g^2 = det g (<y_uu, y_vv> - |y_uv|^2) - G (x_uu x_vv - x_uv^2) - E (z_uu z_vv - z_uv^2)
+                + F (x_uu z_vv + z_uu x_vv - 2 x_uv z_uv).
+
+No frame is computed, for it would have to be enclosed, too: a and b are tangents of which b has
+lost a constant multiple of a, and the second derivatives have lost constant multiples of both, so
+that b is normal to a and x and z vanish at the cell's centre. None of that changes the numbers on
+the left. The second equation loses where the tangents are nearly parallel: there it is a small
+difference. The first one has no such terms. Source: do Carmo, *Riemannian Geometry*, chapter 6.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from gating_core.geometry.metric import Whitening
+from gating_core.jets.arrays import where
+from gating_core.jets.bounded import Bounded
+from gating_core.jets.jet import Jet, filled
+from gating_core.jets.taylor import TaylorModel
+
+
+@dataclass(frozen=True, eq=False)
+class Curving:
+    """Taylor models (N,) over N cells: what has the sign of K, det g, K dA and dA per chart area.
+
+    ``first`` (2, N, D) and ``second`` (3, N, D) are the derivatives up to a factor of each cell,
+    which changes neither signs nor K dA.
+    """
+
+    sign: TaylorModel
+    determinant: TaylorModel
+    density: TaylorModel
+    area: TaylorModel
+    first: TaylorModel
+    second: TaylorModel
+
+
+def curving(jet: Jet, whiten: Whitening | None = None) -> Curving:
+    """Compute them from a ``jet`` of Taylor models (N, D), in the metric of ``whiten``."""
+    first, second = (_whitened(filled(jet, order), whiten) for order in ("first", "second"))
+    scale = _power_of_two(first.value)
+    first, second = first * scale, second * scale
+    y_u, y_v = first[0], first[1]
+    swap = (_at(y_v, y_v) > _at(y_u, y_u)).unsqueeze(-1)
+    a, short = model(where(swap, y_v, y_u)), model(where(swap, y_u, y_v))
+    b = short - a * _share(short, a)
+    rest = [second[i] - a * _share(second[i], a) - b * _share(second[i], b) for i in range(3)]
+    sign, det = (_in_space if a.shape[-1] == 3 else _by_gauss)(a, b, *rest)
+    over = det.reciprocal()
+    area = det.sqrt() * scale.squeeze(-1).square().reciprocal()
+    return Curving(sign, det, sign * over * over.sqrt(), area, first, second)
+
+
+def _whitened(y: Bounded | torch.Tensor, whiten: Whitening | None) -> TaylorModel:
+    """Derivatives in coordinates in which the covariance is the identity."""
+    if whiten is None:
+        return model(y)
+    moved = model(y) @ whiten.matrix
+    off = whiten.drift * moved.upper.square().sum(-1, keepdim=True).sqrt()
+    return moved + TaylorModel(torch.zeros_like(moved.value), off.expand(moved.shape))
+
+
+def _in_space(a: TaylorModel, b: TaylorModel, *second: TaylorModel) -> tuple[TaylorModel, ...]:
+    """K det g^2 and det g, for D = 3."""
+    normal = cross(a, b)
+    along_uu, along_uv, along_vv = (_dot(y, normal) for y in second)
+    return along_uu * along_vv - along_uv.square(), _dot(normal, normal)
+
+
+def _by_gauss(
+    a: TaylorModel, b: TaylorModel, uu: TaylorModel, uv: TaylorModel, vv: TaylorModel
+) -> tuple[TaylorModel, ...]:
+    """K det g^2 and det g, for any D."""
+    e, f, g = _dot(a, a), _dot(a, b), _dot(b, b)
+    det = e * g - f.square()
+    x_uu, x_uv, x_vv = (_dot(y, a) for y in (uu, uv, vv))
+    z_uu, z_uv, z_vv = (_dot(y, b) for y in (uu, uv, vv))
+    tangential = (
+        g * (x_uu * x_vv - x_uv.square())
+        + e * (z_uu * z_vv - z_uv.square())
+        - f * (x_uu * z_vv + z_uu * x_vv - 2 * x_uv * z_uv)
+    )
+    return det * (_dot(uu, vv) - _dot(uv, uv)) - tangential, det
+
+
+def model(x: Bounded | torch.Tensor) -> TaylorModel:
+    """``x`` as a Taylor model."""
+    if isinstance(x, TaylorModel):
+        return x
+    return TaylorModel(x.value, x.error) if isinstance(x, Bounded) else TaylorModel(x)
+
+
+def cross(a: TaylorModel, b: TaylorModel) -> TaylorModel:
+    """(..., 3)"""
+    after, last = [1, 2, 0], [2, 0, 1]
+    return a[..., after] * b[..., last] - a[..., last] * b[..., after]
+
+
+def _dot(a: TaylorModel, b: TaylorModel) -> TaylorModel:
+    """(N,)"""
+    return (a.square() if a is b else a * b).sum(-1)
+
+
+def _power_of_two(first: torch.Tensor) -> torch.Tensor:
+    """(N, 1): factors that bring the longest tangents (2, N, D) near one, without rounding."""
+    size = first.abs().amax((0, -1)).nan_to_num(1.0, 1.0, 1.0).clamp(1e-140, 1e140)
+    return torch.exp2(-size.log2().round()).unsqueeze(-1)
+
+
+def _at(a: TaylorModel, b: TaylorModel) -> torch.Tensor:
+    return (a.value * b.value).sum(-1)
+
+
+def _share(y: TaylorModel, a: TaylorModel) -> torch.Tensor:
+    """(N, 1): how much of ``a`` is in ``y`` at the centre; any number would be right."""
+    share = (_at(y, a) / _at(a, a)).unsqueeze(-1)
+    return torch.where(share.isfinite(), share, 0.0)

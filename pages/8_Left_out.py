@@ -1,0 +1,24 @@
+"""Left out: what may attention leave out, and what does that change?"""
+
+import streamlit as st
+
+from ui.common.page import page
+
+with page(
+    "Left out",
+    question="What may attention leave out?",
+    lead="All but the largest weights, keys of the cache, whole stretches, the softmax itself: what"
+    " does each change in the output, exactly, can one know it without computing the rest, and"
+    " does a gate make it cheaper?",
+    pictures=False,
+):
+    from ui.common.link_check import warn_about_link
+    from ui.left_out.controls import LEFT_OUT
+    from ui.left_out.sections import SECTIONS
+
+    warn_about_link(LEFT_OUT)
+    tabs = LEFT_OUT["tab_left_out"].draw(st)
+    for tab, draw in zip(tabs, SECTIONS.values(), strict=False):
+        with tab:
+            if tab.open:
+                draw()

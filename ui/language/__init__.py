@@ -1,0 +1,1 @@
+"""What do pages share that show a language model and a text that it reads?"""

@@ -1,0 +1,94 @@
+"""The controls that choose a language model and a text, and the row in which they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from gating_core.language import SEEDS
+from ui.common.control_table import Controls, table
+from ui.common.controls import Choice, Control, Where
+from ui.common.front import front_columns
+from ui.common.lessons import section
+from ui.language.selection import (
+    GATES,
+    TONGUES,
+    Model,
+    Selection,
+    TextSelection,
+    resolve,
+    verses,
+)
+from ui.limits import READ_CHARACTERS
+
+STYLE = Path(__file__).with_name("language.css")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Typed(Control):
+    """A text of at most ``most`` characters; empty by default."""
+
+    most: int
+    placeholder: str
+
+    @property
+    def wanted(self) -> str:
+        return f"a text of at most {self.most} characters"
+
+    def parse(self, text: str) -> str | None:
+        return text if len(text) <= self.most else None
+
+    def widget(self, where: Where, **more: Any) -> Any:
+        return where.text_input(
+            self.label, max_chars=self.most, placeholder=self.placeholder, **more
+        )
+
+
+def model_controls(gate: str, seed: str, of: TextSelection) -> Controls:
+    """Return the controls of a model, called ``gate`` and ``seed`` in the link."""
+    return table(
+        Choice(gate, "Gate", field="name", words=GATES, shape="selectbox",
+            help=section("language", "gate")),
+        Choice(seed, "Seed", field="seed", words={str(seed): seed for seed in SEEDS},
+            shape="selectbox", help=section("language", "seed")),
+        of=of,
+    )  # fmt: skip
+
+
+def text_controls(typed: str, verse: str, tongue: str, of: TextSelection) -> Controls:
+    """Return the controls of a text, called ``typed``, ``verse`` and ``tongue`` in the link."""
+    return table(
+        Typed(typed, "Text", field="typed", most=READ_CHARACTERS,
+            placeholder=section("language", "placeholder"), shown_instead="the verse",
+            help=section("language", "typed")),
+        Choice(verse, "Or a verse", field="verse", words=tuple(verses()), shape="selectbox"),
+        Choice(tongue, "Language", field="language", words=TONGUES),
+        of=of,
+    )  # fmt: skip
+
+
+def text_front(
+    controls: Sequence[Control], widths: Mapping[str, float], room: float = 0
+) -> list[DeltaGenerator]:
+    """Return the columns of ``controls`` in the row above the picture, of ``widths`` by key.
+
+    With ``room`` beside them there is one column more.
+    """
+    st.html(STYLE)
+    columns = [widths[control.key] for control in controls]
+    return front_columns([*columns, room] if room else columns, align="bottom")
+
+
+def nearest_shipped(
+    selection: Selection, models: Collection[Model], *, gated: bool = False
+) -> Selection:
+    """Return the nearest selection that can be shown, and say what is another."""
+    selection, notes = resolve(selection, models, gated=gated)
+    for note in notes:
+        st.caption(f":material/info: {note}")
+    return selection

@@ -1,0 +1,90 @@
+"""A shipped language model, and a text that it reads: typed, or a verse in either language."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TypeVar
+
+from gating_core.language import (
+    BREAK,
+    LANGUAGES,
+    MODELS,
+    left_out,
+    read_excerpt,
+    without_others,
+)
+from ui.foreign import as_code
+from ui.limits import READ_CHARACTERS
+
+UNGATED = "none"
+GATES = {"no gate": UNGATED, "G1, per channel": "g1_channel", "G1, per head": "g1_head",
+         "G2, per channel": "g2"}  # fmt: skip
+TITLES = {name: title for title, name in GATES.items()}
+TONGUES = {language.title(): language for language in LANGUAGES}
+Model = tuple[str, int]  # name and seed
+
+
+def head_names(layers: int, heads: int) -> list[str]:
+    """Return the heads as "layer.head", both counted from 1."""
+    return [f"{layer + 1}.{head + 1}" for layer in range(layers) for head in range(heads)]
+
+
+HEADS = head_names(MODELS["none"].depth, MODELS["none"].heads)  # of every shipped model
+
+
+@cache
+def verses() -> dict[str, dict[str, str]]:
+    """The shipped verses by reference, in each language, as far as a model reads."""
+    return {verse.reference: {language: getattr(verse, language)[:READ_CHARACTERS].rstrip()
+                              for language in LANGUAGES} for verse in read_excerpt()}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class TextSelection:
+    """The controls that choose a model and a text."""
+
+    name: str = "g1_channel"  # a value of GATES
+    seed: int = 0
+    typed: str = ""  # empty: the verse
+    verse: str = "Genesis 21:31"
+    language: str = "english"
+
+    @property
+    def model(self) -> Model:
+        """The model that is shown."""
+        return self.name, self.seed
+
+    @property
+    def text_with_break(self) -> str:
+        """The text as a model reads it: after a break."""
+        return BREAK + self.text
+
+    @property
+    def text(self) -> str:
+        """What the model reads: characters that it knows, and not too many."""
+        known = without_others(self.typed)
+        return known or verses()[self.verse][self.language]
+
+
+Selection = TypeVar("Selection", bound=TextSelection)
+
+
+def resolve(
+    selection: Selection, models: Collection[Model], *, gated: bool = False
+) -> tuple[Selection, list[str]]:
+    """Return the nearest selection that is shipped, and a sentence for each thing that is another.
+
+    ``gated``: a model without a gate has nothing to show.
+    """
+    notes = []
+    fitting = [model for model in models if not gated or model[0] != UNGATED]
+    if fitting and selection.model not in fitting:
+        name, seed = min(fitting, key=lambda model: (model[0] != selection.name,
+                                                     model[1] != selection.seed))  # fmt: skip
+        notes.append(f"Shown: {TITLES[name]}, seed {seed}.")
+        selection = replace(selection, name=name, seed=seed)
+    if others := left_out(selection.typed):
+        notes.append(f"The models do not know {as_code(others)}. They read the text without.")
+    return selection, notes

@@ -1,0 +1,1 @@
+"""What may be left out of attention, and what does it change in the output?"""

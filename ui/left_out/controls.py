@@ -1,0 +1,129 @@
+"""The controls of the page Left out, all of them in its link."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from gating_core.left_out import LONGEST_ROW, LONGEST_TEXT
+from ui.common.control_table import Controls, read, table
+from ui.common.controls import Choice, Control, Flag, Number, Tabs
+from ui.common.lessons import section
+from ui.language.controls import model_controls, nearest_shipped, text_controls, text_front
+from ui.language.selection import HEADS
+from ui.left_out import measured
+from ui.left_out.correction_controls import CORRECTION_CONTROLS
+from ui.left_out.linear_controls import LINEAR_CONTROLS
+from ui.left_out.request import (
+    CORRECTION,
+    EPSILONS,
+    EVICT_BY,
+    EVICTION,
+    GAUSSIAN,
+    HEAD,
+    LINEAR,
+    SHARES,
+    SLOW,
+    TOP_K,
+    EvictionSelection,
+    LeftOutSelection,
+    TopKSelection,
+)
+from ui.limits import LEFT_OUT_BUDGETS, LEFT_OUT_KEYS, LEFT_OUT_SEEDS, READ_CHARACTERS
+
+TABS = (TOP_K, EVICTION, CORRECTION, LINEAR)  # as in ui/left_out/sections.py
+LONGEST = READ_CHARACTERS + 1  # keys of a head: the break before a text is one
+
+KIND = table(
+    Choice("left_from", "Look at", field="kind", words=(HEAD, GAUSSIAN, SLOW), shape="selectbox",
+        help=section("left_out", "left_from")),
+    of=LeftOutSelection(),
+)  # fmt: skip
+MODEL = model_controls("left_gate", "left_seed", LeftOutSelection())
+PLACE = table(
+    Choice("left_head", "Head", field="head", words=tuple(HEADS), shape="selectbox",
+        help=section("left_out", "left_head")),
+    of=LeftOutSelection(),
+)  # fmt: skip
+TEXT = text_controls("left_text", "left_verse", "left_tongue", LeftOutSelection())
+DIAL = table(
+    Number("left_dial", "Gate strength λ", field="strength", within=(0.0, 1.0), step=0.1,
+        help=section("left_out", "left_dial")),
+    of=LeftOutSelection(),
+)  # fmt: skip
+SCORES = table(
+    Number("left_keys", "Keys n", field="keys", within=(LEFT_OUT_KEYS, LONGEST_ROW), shape="box"),
+    Number("left_sigma", "σ of the scores", field="sigma", within=(0.0, 10.0), step=0.5,
+        shape="box"),
+    of=LeftOutSelection(),
+)  # fmt: skip
+TOKENS = table(
+    Number("left_tokens", "Tokens n", field="tokens", within=(LEFT_OUT_KEYS, LONGEST_TEXT),
+        shape="box"),
+    Number("left_memory", "Correlated over", field="memory", within=(0, LONGEST_TEXT),
+        shape="box", help=section("left_out", "left_memory")),
+    of=LeftOutSelection(),
+)  # fmt: skip
+DRAW = table(
+    Number("left_draw", "Seed of the draw", field="draw", within=LEFT_OUT_SEEDS, step=1,
+        shape="box"),
+    of=LeftOutSelection(),
+)  # fmt: skip
+OF_HEAD: Controls = MODEL | PLACE | TEXT
+SPECIMEN: Controls = KIND | OF_HEAD | DIAL | SCORES | TOKENS | DRAW
+TOP_K_CONTROLS = table(
+    Number("top_keys", "Keys kept k", field="k", within=(1, LONGEST), step=1,
+        help=section("left_out", "top_keys")),
+    Choice("top_share", "Share of keys kept", field="share", words=SHARES, shape="slider",
+        help=section("left_out", "top_keys")),
+    Choice("top_epsilon", "Mass that may be left out, ε", field="epsilon", words=EPSILONS,
+        help=section("left_out", "top_epsilon")),
+    of=TopKSelection(),
+)  # fmt: skip
+EVICTION_CONTROLS = table(
+    Choice("evict_by", "Keys leave by", field="policy", words=EVICT_BY, shape="segments",
+        help=section("left_out", "evict_by")),
+    Number("evict_budget", "Budget, keys", field="budget", within=LEFT_OUT_BUDGETS, step=1,
+        help=section("left_out", "evict_budget")),
+    Flag("evict_protect", "Protect recent keys", field="protects",
+        help=section("left_out", "evict_protect")),
+    of=EvictionSelection(),
+)  # fmt: skip
+PAGE = table(Tabs("tab_left_out", words=TABS, default=TABS[0]))
+LEFT_OUT: Controls = (
+    PAGE | SPECIMEN | TOP_K_CONTROLS | EVICTION_CONTROLS | CORRECTION_CONTROLS | LINEAR_CONTROLS
+)  # fmt: skip
+WIDTHS = {
+    "left_from": 2.4, "left_gate": 2.4, "left_seed": 1.1, "left_head": 1.3, "left_text": 4.4,
+    "left_verse": 2.4, "left_tongue": 3.1, "left_keys": 2.4, "left_sigma": 2, "left_tokens": 2.4,
+    "left_memory": 2.4, "left_draw": 2,
+}  # fmt: skip
+SYNTHETIC_ROOM = 8  # beside the few controls of a synthetic specimen
+
+
+def draw_specimen(kinds: Sequence[str] = (HEAD, GAUSSIAN, SLOW)) -> LeftOutSelection:
+    """Draw the row that chooses the specimen, and read it.
+
+    A specimen of none of the ``kinds`` is shown as the last of them, and that is said.
+    """
+    control = KIND["left_from"]
+    kind = control.value if control.key in st.session_state else control.linked or HEAD
+    shown = kind if kind in kinds else kinds[-1]
+    controls: dict[str, Controls] = {HEAD: OF_HEAD, GAUSSIAN: SCORES | DRAW, SLOW: TOKENS | DRAW}
+    draw_front([*(KIND | controls[shown]).values()], 0 if shown == HEAD else SYNTHETIC_ROOM)
+    if shown != kind:
+        st.caption(f":material/info: {section('left_out', 'no_values')} Shown: {shown}.")
+    return resolved(read(SPECIMEN, LeftOutSelection, kind=shown))
+
+
+def draw_front(controls: Sequence[Control], room: float = 0) -> None:
+    """Draw ``controls`` in the row above the picture, with ``room`` beside them."""
+    columns = text_front(controls, WIDTHS, room)
+    for control, column in zip(controls, columns, strict=False):
+        control.draw(column)
+
+
+def resolved(selection: LeftOutSelection) -> LeftOutSelection:
+    """Return the nearest selection that can be shown, and say what is another."""
+    return nearest_shipped(selection, measured.models())

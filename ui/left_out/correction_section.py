@@ -1,0 +1,142 @@
+"""The tab Correction: a window repaired by what it missed at every γ-th query."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import streamlit as st
+
+from gating_core.at_work import PairedDifference
+from gating_core.left_out_at_work import (
+    SHORTEST,
+    SINKS,
+    Correction,
+    CorrectionRequest,
+    correct_head,
+    correct_slow,
+    retrieve,
+)
+from ui.common.control_table import read
+from ui.common.lessons import section
+from ui.common.parts import draw_csv
+from ui.language.selection import TITLES, UNGATED
+from ui.left_out import correction_picture, correction_words, measured
+from ui.left_out.controls import OF_HEAD, draw_front, resolved
+from ui.left_out.correction_controls import CORRECTION_CONTROLS
+from ui.left_out.parts import draw_explanation, draw_titled
+from ui.left_out.request import HEAD, LeftOutSelection
+from ui.work.cache import NUMBERS_CACHE, cached
+
+WIDTHS = (3, 2, 4)
+Losses = dict[str, dict[str, PairedDifference]]
+
+
+@cached()
+def slow(request: CorrectionRequest) -> list[Correction]:
+    """Slowly varying tokens by seed: some tenths of a second."""
+    return correct_slow(request)
+
+
+@cached()
+def of_head(selection: LeftOutSelection, request: CorrectionRequest) -> Correction:
+    """The selected head over its text: some hundredths of a second."""
+    return correct_head(measured.specimen(selection), request)
+
+
+@cached(on=NUMBERS_CACHE)
+def retrieved(request: CorrectionRequest) -> np.ndarray:
+    """The retrieval toy: some tenths of a second."""
+    return retrieve(request)
+
+
+@cached(on=NUMBERS_CACHE)
+def losses(gated: str, window: int) -> Losses:
+    """Losses above full attention of models without and with a gate, by title."""
+    seeds = measured.seeds(gated)
+    return {TITLES[name]: correction_words.losses_above(_tables(name, seeds), window)
+            for name in (UNGATED, gated)} if seeds else {}  # fmt: skip
+
+
+def draw_correction() -> None:
+    """Draw both specimens, the curves, the losses and the toy."""
+    draw_front([*OF_HEAD.values()])
+    columns = st.columns(WIDTHS, vertical_alignment="bottom")
+    for control, column in zip(CORRECTION_CONTROLS.values(), columns, strict=True):
+        control.draw(column)
+    selection = resolved(read(OF_HEAD, LeftOutSelection, kind=HEAD))
+    if len(selection.text_with_break) < SHORTEST:
+        st.info(section("left_out", "correct_short", least=SHORTEST - 1))
+        return
+    request = read(CORRECTION_CONTROLS, CorrectionRequest)
+    slowly, head, accuracy = slow(request), of_head(selection, request), retrieved(request)
+    window = correction_words.measured_window(request.window)
+    gamma = correction_words.measured_gamma(request.gamma)
+    above = losses(selection.gated, window)
+    key = request, selection
+    texts = {
+        "slow": correction_words.slow_text(slowly),
+        "head": correction_words.head_text(selection.head, head, slowly, request.gamma),
+        "loss": _loss_text(above, selection.gated, window, gamma),
+        "retrieval": correction_words.retrieval_text(accuracy),
+    }
+    first = st.columns(3)
+    with first[0]:
+        draw_titled(("correct_slow", request), partial(correction_picture.plane_chart, slowly[0]),
+              correction_words.shift_text("Slow tokens", slowly[0]))  # fmt: skip
+    with first[1]:
+        draw_titled(("correct_head", *key), partial(correction_picture.plane_chart, head),
+              correction_words.shift_text(f"Head {selection.head}", head))  # fmt: skip
+    with first[2]:
+        draw_titled(
+            ("correct_change", *key),
+            partial(correction_picture.change_chart, slowly, head, request.gamma),
+            texts["head"],
+        )
+    second = st.columns(4)
+    with second[0]:
+        draw_titled(("correct_gamma", *key), partial(correction_picture.gamma_chart, slowly, head),
+                    f"{texts['slow']} {texts['head']}")  # fmt: skip
+    with second[1]:
+        draw_titled(("correct_windows", *key),
+                    partial(correction_picture.window_chart, slowly, head),
+                    f"{texts['slow']} {texts['head']}")  # fmt: skip
+    with second[2]:
+        if above:
+            draw_titled(("correct_loss", selection.gated, window),
+                  partial(correction_picture.loss_chart, above), texts["loss"],
+                  window=window, sinks=SINKS)  # fmt: skip
+        else:
+            st.info(section("left_out", "no_measurements"))
+    with second[3]:
+        draw_titled(
+            ("correct_retrieval", request),
+            partial(correction_picture.retrieval_chart, accuracy),
+            texts["retrieval"],
+        )
+    st.markdown(" ".join(filter(None, texts.values())))
+    with st.container(horizontal=True):
+        draw_explanation("correction", "correction", window=request.window, sinks=request.sinks,
+                         gamma=request.gamma)  # fmt: skip
+        draw_csv("Correction", lambda: correction_words.correction_csv(request, slowly, head,
+                                                                      above))  # fmt: skip
+
+
+def _loss_text(above: Losses, gated: str, window: int, gamma: int) -> str:
+    """Say what whole models lose, if that is measured."""
+    if not above:
+        return ""
+    seeds = measured.seeds(gated)
+    plain, with_gate = _tables(UNGATED, seeds), _tables(gated, seeds)
+    worths = {TITLES[name]: correction_words.worth(tables, window, gamma)
+              for name, tables in ((UNGATED, plain), (gated, with_gate))}  # fmt: skip
+    saves = correction_words.gate_saves(with_gate, plain, window)
+    heads = correction_words.heads_text(with_gate, TITLES[gated], window, gamma)
+    return (
+        f"{heads} {correction_words.loss_text(above, worths, window, gamma)}"
+        f" {correction_words.gate_text(saves)}"
+    )
+
+
+def _tables(name: str, seeds: list[int]) -> list[correction_words.Arrays]:
+    return [measured.table()[name, seed] for seed in seeds]

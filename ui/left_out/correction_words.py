@@ -1,0 +1,211 @@
+"""Sentences of the tab Correction that are built from its numbers, and its losses.
+
+Shapes: S seeds, N texts, G distances of anchors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from gating_core.at_work import PairedDifference, loss_difference
+from gating_core.left_out_at_work import (
+    GAMMA_STEPS,
+    GAMMAS,
+    GAPS,
+    PAIRS,
+    RETRIEVAL_SEEDS,
+    SINKS,
+    WINDOW_STEPS,
+    WINDOWS,
+    Correction,
+    CorrectionRequest,
+)
+from gating_core.training import mean_interval
+from ui.common.words import percent, plus_minus, short
+from ui.left_out.correction_picture import NONE
+
+LEAST_SEEDS = 3  # with fewer there is no verdict
+Arrays = Mapping[str, np.ndarray]
+
+
+def measured_window(window: int) -> int:
+    """Return the window that was measured on language models and is nearest to ``window``."""
+    return min(WINDOWS, key=lambda one: abs(np.log2(one / window)))
+
+
+def measured_gamma(gamma: int) -> int:
+    """Return the γ that was measured on language models and is nearest to ``gamma``."""
+    return min(GAMMAS, key=lambda one: abs(np.log2(one / gamma)))
+
+
+def losses_above(tables: Sequence[Arrays], window: int) -> dict[str, PairedDifference]:
+    """Return the losses above full attention by γ as text, of models of several seeds."""
+    sums, full, counts = _losses(tables, window)
+    names = [*map(str, GAMMAS), NONE]
+    return {name: loss_difference(sums[:, (place + 1) % len(names)], full, counts)
+            for place, name in enumerate(names)}  # fmt: skip
+
+
+def worth(tables: Sequence[Arrays], window: int, gamma: int) -> PairedDifference:
+    """Return the loss with correction less that without."""
+    sums, _, counts = _losses(tables, window)
+    return loss_difference(sums[:, 1 + GAMMAS.index(gamma)], sums[:, 0], counts)
+
+
+def gate_saves(gated: Sequence[Arrays], ungated: Sequence[Arrays], window: int) -> PairedDifference:
+    """Return how much more models with a gate lose in a window, not corrected, than others do."""
+    (sums, full, counts), (others, other_full, _) = (
+        _losses(tables, window) for tables in (gated, ungated)
+    )
+    return loss_difference(sums[:, 0] - full, others[:, 0] - other_full, counts)
+
+
+def _losses(tables: Sequence[Arrays], window: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Losses of texts in a window (S, 1 + G, N), in full (S, N), and characters (N,)."""
+    sums = np.stack([of["correction.sums"][WINDOWS.index(window)] for of in tables])
+    full = np.stack([of["correction.full"] for of in tables])
+    return sums.astype(float), full.astype(float), tables[0]["correction.counts"].astype(float)
+
+
+def slow_text(slow: Sequence[Correction]) -> str:
+    """Say whether correction helps on slowly varying tokens, over seeds."""
+    ratio = mean_interval(np.array([of.ratio for of in slow]))
+    if ratio.mean + ratio.half_width < 1:
+        verdict = "correction helps"
+    elif ratio.mean - ratio.half_width > 1:
+        verdict = "correction does harm"
+    else:
+        verdict = "it is open whether correction helps"
+    sparse, repaired = np.mean([of.cosine for of in slow], 0)
+    return (
+        f"**On tokens that vary slowly, {verdict}**: cosine with full attention {short(sparse)} →"
+        f" {short(repaired)}, squared error {plus_minus(ratio.mean, ratio.half_width)} of the"
+        f" window's ({len(slow)} seeds), for {percent(slow[0].share[1])} of the scores"
+        f" (without: {percent(slow[0].share[0])})."
+    )
+
+
+def head_text(name: str, head: Correction, slow: Sequence[Correction], gamma: int) -> str:
+    """Say the same of head ``name`` over one text, with the number that decides."""
+    if np.isnan(head.ratio):
+        return f"**Over this text nothing is missing in head {name}**: the window holds it all."
+    verdict = "correction helps" if head.ratio < 1 else "correction does harm"
+    lag = min(max(gamma // 2, 1), len(head.change))
+    slowly = np.mean([of.change[lag - 1] for of in slow])
+    return (
+        f"**On characters, in head {name} over this one text, {verdict}**:"
+        f" {short(head.cosine[0])} → {short(head.cosine[1])}, squared error {short(head.ratio)}."
+        f" What decides is how fast the missing part changes: {_queries(lag)} later by"
+        f" {short(head.change[lag - 1])} of itself (slow tokens: {short(slowly)})."
+    )
+
+
+def heads_text(tables: Sequence[Arrays], title: str, window: int, gamma: int) -> str:
+    """Say in how many heads of models of several seeds correction helps, the mean over texts."""
+    ratios = np.stack([of["correction.ratios"] for of in tables])
+    of_heads = ratios[:, WINDOWS.index(window), GAMMAS.index(gamma)]
+    return (
+        f"Over all verses it helps in {int((of_heads < 1).sum())} of {of_heads.size} heads"
+        f" ({title}, {len(tables)} seeds)."
+    )
+
+
+def loss_text(
+    losses: Mapping[str, Mapping[str, PairedDifference]],
+    worths: Mapping[str, PairedDifference],
+    window: int,
+    gamma: int,
+) -> str:
+    """Say what window and correction cost language models, by title; the ungated first."""
+    parts = []
+    for title, of in losses.items():
+        change = worths[title]
+        parts.append(
+            f"{title}: {_nats(of[NONE])}, corrected {_nats(of[str(gamma)])}"
+            f" ({_verdict(change, 'better', 'worse')} by correction, {_nats(change)})"
+        )
+    return (
+        f"Whole models (window {window}, {SINKS} sinks, γ {gamma}), loss above full attention,"
+        f" nats: {'; '.join(parts)}."
+    )
+
+
+def gate_text(saves: PairedDifference) -> str:
+    """Say whether a gate makes leaving out cheaper."""
+    if len(saves.by_seed) < LEAST_SEEDS:
+        return "Whether a gate makes the window cheaper: too few seeds."
+    if saves.low <= 0 <= saves.high:
+        verdict = "**It is open whether a gate makes the window cheaper**"
+    else:
+        verdict = f"**A gate makes the window {'cheaper' if saves.mean < 0 else 'dearer'}**"
+    return (
+        f"{verdict}: {_nats(saves)} nats against no gate ({len(saves.by_seed)} seeds; over"
+        " these and texts)."
+    )
+
+
+def retrieval_text(accuracy: np.ndarray) -> str:
+    """Say how often a value is found over the largest distance; accuracy (3, G, S)."""
+    full, sparse, repaired = (mean_interval(of[-1]) for of in accuracy)
+    share = plus_minus(100 * repaired.mean, 100 * repaired.half_width)
+    return (
+        f"Retrieval over {GAPS[-1]} tokens: full attention finds {percent(full.mean)} of values,"
+        f" the window {percent(sparse.mean)}, corrected {share}\u00a0%"
+        f" ({len(RETRIEVAL_SEEDS)} seeds; by chance {percent(1 / PAIRS)})."
+    )
+
+
+def shift_text(name: str, of: Correction) -> str:
+    """Say how far the mean output is from full attention's."""
+    return (
+        f"{name}: the mean output of the window lies {short(of.shift[0])} spreads from full"
+        f" attention's, corrected {short(of.shift[1])}; the plane holds {percent(of.explained)} of"
+        " the variance"
+    )
+
+
+def correction_csv(
+    request: CorrectionRequest,
+    slow: Sequence[Correction],
+    head: Correction,
+    losses: Mapping[str, Mapping[str, PairedDifference]],
+) -> Iterator[Sequence[object]]:
+    """Yield a row for every point of the curves."""
+    yield "of", "seed", "window", "sinks", "gamma", "what", "value", "half width"
+    specimens = [*(("slow tokens", seed, of) for seed, of in enumerate(slow)),
+                 ("characters", "", head)]  # fmt: skip
+    for name, seed, of in specimens:
+        start = name, seed
+        for column, gamma in enumerate(GAMMA_STEPS):
+            for row, what in enumerate(("cosine", "share of scores")):
+                value = float(of.by_gamma[row, column])
+                yield *start, request.window, request.sinks, gamma, what, value, ""
+        for column, window in enumerate(WINDOW_STEPS):
+            for row, what in enumerate(("cosine", "share of scores")):
+                without, corrected = map(float, of.by_window[2 * row : 2 * row + 2, column])
+                yield *start, window, request.sinks, NONE, what, without, ""
+                yield *start, window, request.sinks, request.gamma, what, corrected, ""
+        for lag, change in enumerate(of.change, 1):
+            what = f"change after {lag}"
+            yield *start, request.window, request.sinks, NONE, what, float(change), ""
+    for title, by_gamma in losses.items():
+        window = measured_window(request.window)
+        for gamma_name, one in by_gamma.items():
+            yield (title, "", window, SINKS, gamma_name, "loss above full, nats", one.mean,
+                   one.half_width)  # fmt: skip
+
+
+def _verdict(of: PairedDifference, lower: str, higher: str) -> str:
+    if len(of.by_seed) < LEAST_SEEDS:
+        return "too few seeds"
+    return higher if of.low > 0 else lower if of.high < 0 else "undecided"
+
+
+def _nats(of: PairedDifference) -> str:
+    return plus_minus(of.mean, of.half_width)
+
+
+def _queries(count: int) -> str:
+    return "1 query" if count == 1 else f"{count} queries"

@@ -1,0 +1,141 @@
+"""Charts of the tab Eviction: the keys that stay, losses and errors over budgets, the best subset.
+
+Shapes: T tokens, n keys of a prefill, P policies, b budgets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from gating_core.at_work import PairedDifference
+from gating_core.language import MODELS
+from gating_core.left_out import COSTS, POLICIES
+from gating_core.left_out_at_work import PREFILL, Evicted, Policy, Searched
+from ui.drawing import palette
+from ui.language.signs import sign
+from ui.left_out.line_chart import Line, Style, line_chart
+from ui.left_out.request import EVICT_BY
+
+STRIP_PIXELS, PIXELS, LOWER_PIXELS = 160, 205, 235
+LABELLED = 128  # characters at most, beside which each has its sign
+CHANNELS = MODELS["none"].width // MODELS["none"].heads  # of a head
+Losses = Mapping[str, Mapping[int, PairedDifference]]
+NAMES = {policy: words for words, policy in EVICT_BY.items()}
+COLOURS = dict(zip(POLICIES, (palette.SIDE_COLOURS["left"], palette.CLASS_COLOURS[0],
+    palette.CLASS_COLOURS[1], palette.CLASS_COLOURS[2], palette.SIDE_COLOURS["right"],
+    palette.BESIDE), strict=True))  # fmt: skip
+SYMBOLS = dict(zip(POLICIES, ("x", "circle", "square", "diamond", "triangle-up", "star"),
+                   strict=True))  # fmt: skip
+SCALE = [[0.0, "rgba(122, 135, 148, 0.15)"], [1.0, palette.SIDE_COLOURS["right"]]]
+MAP_SCALE = [
+    [0.0, "rgba(0, 0, 0, 0)"],
+    [0.5, palette.NEUTRAL],
+    [1.0, palette.SIDE_COLOURS["right"]],
+]
+
+
+def strip_chart(of: Evicted, protects: bool, text: str | None) -> go.Figure:
+    """Draw which keys of the prefill each policy keeps; ``text``: the characters there."""
+    kept = of.kept[0 if protects else 1].astype(np.uint8)
+    signs = [*map(sign, text or "")][: of.prefill]
+    names = [NAMES[policy] for policy in POLICIES]
+    axis = {"tickvals": [*range(len(signs))], "ticktext": signs, "tickangle": 0, "ticks": "",
+            "tickfont": {"size": 10}} if 0 < len(signs) <= LABELLED else {}  # fmt: skip
+    return go.Figure({"data": [{
+        "type": "heatmap", "z": kept, "y": names, "zmin": 0, "zmax": 1, "colorscale": SCALE,
+        "showscale": False, "xgap": 1, "ygap": 2,
+        "hovertemplate": "%{y}, key %{x}: %{z}<extra></extra>",
+    }], "layout": {
+        "height": STRIP_PIXELS, "margin": {"l": 96, "r": 8, "t": 4, "b": 24},
+        "xaxis": {"showgrid": False, **axis},
+        "yaxis": {"autorange": "reversed", "showgrid": False},
+    }})  # fmt: skip
+
+
+def reading_chart(of: Evicted) -> go.Figure:
+    """Draw what every query sees while keys leave one by one; the rest of the past is grey."""
+    seen = of.reading.astype(np.uint8) + np.tri(of.length, dtype=np.uint8)
+    return go.Figure({"data": [{
+        "type": "heatmap", "z": seen, "zmin": 0, "zmax": 2, "colorscale": MAP_SCALE,
+        "showscale": False,
+        "hovertemplate": "query %{y}, key %{x}: %{z} (2: there, 1: has left)<extra></extra>",
+    }], "layout": {
+        "height": PIXELS, "margin": {"l": 46, "r": 8, "t": 26, "b": 34},
+        "xaxis": {"title": {"text": "key", "standoff": 2}, "showgrid": False},
+        "yaxis": {"title": {"text": "query", "standoff": 4}, "autorange": "reversed",
+                  "showgrid": False},
+    }})  # fmt: skip
+
+
+def loss_chart(losses: Losses, policies: Mapping[str, Policy]) -> go.Figure:
+    """Draw losses above the full cache over budgets, by policy that protects recent keys."""
+    figure = _losses([
+        _over_budgets(Style(of.title, COLOURS[of.score], "dash" if of.first else "solid",
+                            SYMBOLS[of.score], width=2), losses[name])
+        for name, of in policies.items() if of.protects
+    ])  # fmt: skip
+    legend = {"orientation": "v", "x": 1.01, "y": 1, "yanchor": "top", "font": {"size": 10}}
+    return figure.update_layout(legend=legend)
+
+
+def pair_chart(losses: Losses, budget: int | None = None) -> go.Figure:
+    """Draw two losses over budgets by name: of the second it is asked whether it is lower."""
+    looks = ((palette.SIDE_COLOURS["left"], "dot", "x"),
+             (palette.SIDE_COLOURS["right"], "solid", "circle"))  # fmt: skip
+    figure = _losses([_over_budgets(Style(name, *look), of)
+                      for (name, of), look in zip(losses.items(), looks, strict=True)])  # fmt: skip
+    if budget is not None:
+        figure.add_vline(budget, line={"width": 1.5, "dash": "dot", "color": palette.ACCENT})
+    return figure
+
+
+def error_chart(of: Evicted) -> go.Figure:
+    """Draw errors of a head's later outputs over budgets; with nothing protected dashed."""
+    some = of.budgets < of.prefill
+    budgets = [*map(int, of.budgets[some])]
+    lines = [
+        Line(Style(NAMES[policy], COLOURS[policy], "solid" if protects else "dash",
+                   SYMBOLS[policy], protects, 2.0 if protects else 1.5), budgets, errors[some])
+        for protects, rows in zip((True, False), of.errors, strict=True)
+        for policy, errors in zip(POLICIES, rows, strict=True)
+    ]  # fmt: skip
+    figure = line_chart(lines, "budget, and the share of numbers kept", "error", log=True)
+    _shares(figure, budgets, of.length)
+    return figure.update_layout(height=LOWER_PIXELS, margin_t=44)
+
+
+def search_chart(of: Searched) -> go.Figure:
+    """Draw errors of each policy for few keys, and of the best subset there is."""
+    budgets = np.arange(1, len(of.best) + 1)
+    lines = [
+        Line(Style("best subset", palette.PLANE, "dash", "line-ew", width=4), budgets, of.best)
+    ]
+    for policy, errors in zip(POLICIES, of.errors, strict=True):  # the colours of `error_chart`
+        look = Style(NAMES[policy], COLOURS[policy], "solid", SYMBOLS[policy], listed=False)
+        lines.append(Line(look, budgets, errors))
+    figure = line_chart(lines, "keys kept of the first 12", "error", log=True)
+    return figure.update_xaxes(type="linear", dtick=2).update_layout(height=LOWER_PIXELS)
+
+
+def _over_budgets(style: Style, of: Mapping[int, PairedDifference]) -> Line:
+    return Line(style, [*of], np.array([x.mean for x in of.values()]),
+                np.array([x.half_width for x in of.values()]))  # fmt: skip
+
+
+def _losses(lines: Sequence[Line]) -> go.Figure:
+    figure = line_chart(lines, "budget, and the share of numbers kept", "nats a character")
+    figure.update_yaxes(rangemode="tozero")
+    _shares(figure, [*map(int, np.array(lines[0].x))], PREFILL)
+    return figure.update_layout(height=PIXELS)
+
+
+def _shares(figure: go.Figure, budgets: Sequence[int], length: int) -> None:
+    """Write below each budget which share of the numbers of ``length`` keys it keeps."""
+    full = COSTS["full"](length, CHANNELS).kept
+    texts = [f"{budget}<br>{COSTS['evicted'](length, CHANNELS, budget).kept / full:.0%}"
+             for budget in budgets]  # fmt: skip
+    figure.update_xaxes(tickvals=[*budgets], ticktext=texts, dtick=None)
+    figure.update_layout(margin_b=46)

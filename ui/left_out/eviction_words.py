@@ -1,0 +1,180 @@
+"""Sentences of the tab Eviction that are built from its numbers, and its losses.
+
+Shapes: S seeds, P policies, b budgets, N texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from gating_core.at_work import PairedDifference, loss_difference
+from gating_core.left_out import COSTS
+from gating_core.left_out import POLICIES as SCORES
+from gating_core.left_out_at_work import (
+    BUDGETS,
+    POLICIES,
+    PREFILL,
+    Evicted,
+    EvictionRequest,
+    Identity,
+    Searched,
+)
+from ui.common.words import error_text, figures, percent
+from ui.left_out.eviction_picture import NAMES
+from ui.left_out.gate_words import LEAST_SEEDS, gate_text
+
+SEARCHED_BUDGET = 4  # keys, of which the sentence speaks
+Arrays = Mapping[str, np.ndarray]
+Losses = dict[str, dict[int, PairedDifference]]
+
+
+def measured_budget(budget: int) -> int:
+    """Return the budget that was measured on language models and is nearest to ``budget``."""
+    return min(BUDGETS, key=lambda one: abs(np.log2(one / budget)))
+
+
+def measured_policy(request: EvictionRequest) -> str:
+    """Return the measured policy that is nearest to the one selected."""
+    unprotected = f"{request.policy}_unprotected"
+    return unprotected if not request.protects and unprotected in POLICIES else request.policy
+
+
+def losses_above(tables: Sequence[Arrays], policy: str) -> dict[int, PairedDifference]:
+    """Return the losses above the full cache by budget, of models of several seeds."""
+    sums, full, counts = _sums(tables, policy)
+    return {budget: loss_difference(sums[:, place], full, counts)
+            for place, budget in enumerate(BUDGETS)}  # fmt: skip
+
+
+def gate_saves(
+    gated: Sequence[Arrays], ungated: Sequence[Arrays], policy: str, budget: int
+) -> PairedDifference:
+    """Return how much more models with a gate lose by a cache of ``budget`` keys than others."""
+    place = BUDGETS.index(budget)
+    (sums, full, counts), (others, other_full, _) = (
+        _sums(tables, policy) for tables in (gated, ungated)
+    )
+    return loss_difference(sums[:, place] - full, others[:, place] - other_full, counts)
+
+
+def protection_saves(tables: Sequence[Arrays], policy: str, budget: int) -> PairedDifference:
+    """Return how much more is lost with nothing protected than with half of the budget."""
+    place = BUDGETS.index(budget)
+    (without, _, counts), (sums, *_) = (
+        _sums(tables, name) for name in (f"{policy}_unprotected", policy)
+    )
+    return loss_difference(without[:, place], sums[:, place], counts)
+
+
+def _sums(tables: Sequence[Arrays], policy: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Losses of texts by budget (S, b, N), with a full cache (S, N), and characters (N,)."""
+    row = [*POLICIES].index(policy)
+    sums = np.stack([of["eviction.sums"][row] for of in tables]).astype(float)
+    full = np.stack([of["eviction.full"] for of in tables]).astype(float)
+    return sums, full, tables[0]["eviction.counts"].astype(float)
+
+
+def loss_text(losses: Losses, saves: PairedDifference, policy: str, budget: int) -> str:
+    """Say whether a cache is cheaper with a gate; ``losses`` by title, the ungated first."""
+    ungated, gated = (of[budget].mean for of in losses.values())
+    what = f"a cache of {budget} keys of {PREFILL} by {POLICIES[policy].title}"
+    return gate_text(saves, what, ungated, gated)
+
+
+def protection_text(saves: PairedDifference, budget: int, title: str) -> str:
+    """Say what it costs whole models, called ``title``, to protect nothing."""
+    if len(saves.by_seed) < LEAST_SEEDS:
+        return ""
+    verdict = "costs" if saves.low > 0 else "saves" if saves.high < 0 else "may cost or save"
+    return (
+        f"After one prefill (budget {budget}, by mass, {title}), protecting nothing {verdict}"
+        f" {figures(abs(saves.mean))} ± {figures(saves.half_width, 1)} nats."
+    )
+
+
+def head_text(of: Evicted, request: EvictionRequest, place: int) -> str:
+    """Say what the head's outputs change by; ``place`` of the budget among those drawn."""
+    errors = dict(zip(SCORES, of.errors[0 if request.protects else 1, :, place], strict=True))
+    best = min(errors, key=lambda policy: errors[policy])
+    own = f"{NAMES[request.policy]} changes later outputs by {figures(errors[request.policy])}"
+    rest = "the least of all" if best == request.policy else (
+        f"least: {NAMES[best]}, {figures(errors[best])}"
+    )  # fmt: skip
+    return (
+        f"In this head, {of.budgets[place]} of {of.prefill} keys by {own} (squared, of their"
+        f" square; {rest})."
+    )
+
+
+def reading_text(of: Evicted, request: EvictionRequest) -> str:
+    """Say what happens where keys leave one by one, and why it does without protection."""
+    own = percent(of.seen_newest)
+    why = "" if of.seen_newest == 1 else (
+        ": **the newest key has been seen by nobody, is worth nothing, and leaves first**"
+    )  # fmt: skip
+    return (
+        f"One by one: {own} of queries see their own key{why}; outputs change by"
+        f" {figures(of.reading_error)}."
+    )
+
+
+def identity_text(of: Identity) -> str:
+    """Say that the identity for one key holds, as computed here."""
+    return (
+        f"Without one of {of.keys} keys the last output moves by a / (1 − a) · (o − v): mixed anew"
+        f" it is the same to {error_text(of.apart)} (largest move {figures(of.largest)})."
+    )
+
+
+def search_text(of: Searched) -> str:
+    """Say how near policies come to the best subset of few keys."""
+    place = SEARCHED_BUDGET - 1
+    errors = dict(zip(SCORES, of.errors[:, place], strict=True))
+    best = min(errors, key=lambda policy: errors[policy])
+    return (
+        f"Of the first {len(of.best) + 1} keys, the best {SEARCHED_BUDGET} of all subsets leave an"
+        f" error of {figures(of.best[place])}; the best policy, {NAMES[best]},"
+        f" {figures(errors[best])}."
+    )
+
+
+def cost_text(length: int, budget: int) -> str:
+    """Say what a cache saves over a text of ``length`` tokens."""
+    full, part = COSTS["full"](length, 1), COSTS["evicted"](length, 1, budget)
+    return (
+        f"A cache of {budget} takes {percent(part.scores / full.scores)} of the scores of"
+        f" {length:,} tokens."
+    )
+
+
+def kept_csv(of: Evicted) -> Iterator[Sequence[object]]:
+    """Yield a row for every policy and key of the prefill."""
+    yield "policy", "recent keys protected", "key", "kept"
+    for protects, rows in zip((True, False), of.kept, strict=True):
+        for policy, row in zip(SCORES, rows, strict=True):
+            for key, kept in enumerate(row):
+                yield NAMES[policy], protects, key, bool(kept)
+
+
+def errors_csv(of: Evicted, searched: Searched) -> Iterator[Sequence[object]]:
+    """Yield a row for every error of the head."""
+    yield "keys", "policy", "recent keys protected", "budget", "error"
+    for protects, rows in zip((True, False), of.errors, strict=True):
+        for policy, row in zip(SCORES, rows, strict=True):
+            for budget, error in zip(of.budgets, row, strict=True):
+                yield of.prefill, NAMES[policy], protects, int(budget), float(error)
+    few = len(searched.best) + 1
+    for policy, row in [("best subset", searched.best), *zip(SCORES, searched.errors, strict=True)]:
+        for place, error in enumerate(row):
+            yield few, NAMES.get(policy, policy), False, place + 1, float(error)
+
+
+def losses_csv(losses: Mapping[str, Losses]) -> Iterator[Sequence[object]]:
+    """Yield a row for every policy and budget of whole models, by title."""
+    yield "models", "policy", "budget", "nats above a full cache", "half-width of its 95 % interval"
+    for title, by_policy in losses.items():
+        for policy, of in by_policy.items():
+            for budget, loss in of.items():
+                yield title, POLICIES[policy].title, budget, loss.mean, loss.half_width

@@ -1,0 +1,199 @@
+"""Charts of the tab Linear: maps of a head, the state, losses of conversions, recall and costs.
+
+Shapes: T characters, d channels, W ways of attention, S seeds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from gating_core.at_work import PairedDifference
+from gating_core.left_out import COSTS
+from gating_core.left_out_at_work import (
+    CHEAPER,
+    RECALL_PAIRS,
+    AttentionTimes,
+    Cheaper,
+    RecallCurves,
+)
+from gating_core.training import mean_interval
+from ui.drawing import palette
+from ui.language.signs import sign
+from ui.left_out.line_chart import HEIGHT_PIXELS, Line, Style, line_chart
+
+TITLES = {"softmax": "softmax", "window": "window", "linear": "linear", "hybrid": "hybrid",
+          "delta": "delta rule"}  # fmt: skip
+RULE_NAMES = {"linear": "sum", "delta": "delta", "gated_delta": "gated", "best": "best",
+              "softmax": "softmax"}  # fmt: skip
+COST_LENGTHS = tuple(10**power for power in range(2, 7))  # tokens
+# By the square root of the weight: most weights are small.
+SCALE = [[(1 + np.sign(2 * at - 1) * (2 * at - 1) ** 2) / 2, colour]
+         for at, colour in palette.SIGNED_SCALE]  # fmt: skip
+LOSSES_PIXELS = 228
+ALONE = {16: "window 16 alone", 4: "window 4 alone"}  # what hybrids are compared with
+BEST, WORST = 0.003, 3.0  # nats: the ends of the losses' axis
+GREY, MAGENTA = palette.SIDE_COLOURS["left"], palette.SIDE_COLOURS["right"]
+BLUE, ORANGE, GREEN, PURPLE = palette.CLASS_COLOURS
+STYLES = {"softmax": (GREY, "dot", "x"), "window": (ORANGE, "dash", "square"),
+          "linear": (BLUE, "solid", "circle"), "hybrid": (PURPLE, "dashdot", "diamond"),
+          "delta": (GREEN, "longdash", "triangle-up")}  # fmt: skip
+RULE_STYLES = {
+    "linear": (BLUE, "solid", "circle"),
+    "delta": (GREEN, "longdash", "triangle-up"),
+    "gated_delta": (PURPLE, "dashdot", "diamond"),
+    "best": (ORANGE, "dash", "square"),
+    "softmax": (GREY, "dot", "x"),
+}
+BRANCHES = {"whole": ("whole", MAGENTA, "circle"),
+            "without_window": ("without window", ORANGE, "square-open"),
+            "without_linear": ("without linear", BLUE, "diamond-open")}  # fmt: skip
+
+
+def map_chart(of: Cheaper, text: Sequence[str]) -> go.Figure:
+    """Draw the weights of all ways side by side, on one scale from -1 to 1.
+
+    Rows are the characters that look, columns those that are looked at.
+    """
+    traces: list[dict[str, Any]] = []
+    layout: dict[str, Any] = {}
+    notes = []
+    signs = [sign(one) for one in text]
+    gap, count = 0.012, len(CHEAPER)
+    width = (1 - gap * (count - 1)) / count
+    length = len(signs)
+    hidden = np.triu(np.ones((length, length), bool), 1)
+    for place, (name, weights) in enumerate(zip(CHEAPER, of.weights, strict=True)):
+        number = "" if place == 0 else str(place + 1)
+        left = place * (width + gap)
+        traces.append({
+            "type": "heatmap", "z": np.where(hidden, np.nan, weights).astype(np.float32),
+            "xaxis": f"x{number}", "yaxis": f"y{number}", "zmin": -1, "zmax": 1,
+            "colorscale": SCALE, "showscale": place == count - 1,
+            "colorbar": {"thickness": 8, "len": 0.9, "tickvals": [-1, -0.3, 0, 0.3, 1]},
+            "hovertemplate": f"{TITLES[name]}, %{{y}} looks at %{{x}}: %{{z:.3f}}<extra></extra>",
+        })  # fmt: skip
+        layout[f"xaxis{number}"] = {"domain": [left, left + width], "anchor": f"y{number}",
+                                    "visible": False}  # fmt: skip
+        layout[f"yaxis{number}"] = {"anchor": f"x{number}", "autorange": "reversed",
+                                    "visible": False}  # fmt: skip
+        alike = " " if place == 0 else f"{of.cosine[place]:.2f}"
+        notes.append({"text": f"{TITLES[name]}<br>{alike}", "xref": "paper", "yref": "paper",
+                      "x": left + width / 2, "y": 1, "yanchor": "bottom", "xanchor": "center",
+                      "showarrow": False, "font": {"size": 11}})  # fmt: skip
+    for trace in traces:
+        trace["x"] = trace["y"] = [f"{n + 1} {one}" for n, one in enumerate(signs)]
+    return go.Figure({"data": traces, "layout": {
+        "height": HEIGHT_PIXELS, "margin": {"l": 4, "r": 4, "t": 34, "b": 2},
+        "annotations": notes, **layout,
+    }})  # fmt: skip
+
+
+def state_chart(of: Cheaper, at: int) -> go.Figure:
+    """Draw the state (d, d) of the delta rule after character ``at``, on one scale for all."""
+    low, high = palette.symmetric_range(float(np.abs(of.states).max()))
+    trace = {
+        "type": "heatmap", "z": of.states[at], "zmin": low, "zmax": high,
+        "colorscale": palette.SIGNED_SCALE, "colorbar": {"thickness": 8, "len": 0.9},
+        "hovertemplate": "key channel %{x}, value channel %{y}: %{z:.3g}<extra></extra>",
+    }  # fmt: skip
+    return go.Figure({"data": [trace], "layout": {
+        "height": HEIGHT_PIXELS, "margin": {"l": 38, "r": 4, "t": 6, "b": 34},
+        "xaxis": {"title": {"text": "channel of keys", "standoff": 2}, "constrain": "domain"},
+        "yaxis": {"title": {"text": "of values", "standoff": 2}, "scaleanchor": "x",
+                  "constrain": "domain"},
+    }})  # fmt: skip
+
+
+def conversion_chart(
+    losses: Mapping[str, Mapping[str, PairedDifference]],
+) -> go.Figure:
+    """Draw losses above softmax of conversions by title, whole and with a branch taken out.
+
+    Dashed: windows trained alone. A loss that is not above 0 has no place on this axis.
+    """
+    traces: list[dict[str, Any]] = []
+    for branch, (name, colour, symbol) in BRANCHES.items():
+        rows = {title: of[branch] for title, of in losses.items() if branch in of}
+        traces.append({
+            "type": "scatter", "mode": "markers", "name": name, "y": list(rows),
+            "x": [one.mean for one in rows.values()],
+            "error_x": {"type": "data", "array": [one.half_width for one in rows.values()],
+                        "thickness": 1.2, "width": 3},
+            "marker": {"size": 8, "symbol": symbol, "color": colour},
+            "hovertemplate": f"%{{y}}, {name}: %{{x:.3f}} nats<extra></extra>",
+        })  # fmt: skip
+    alone = [losses[title]["whole"].mean for title in ALONE.values() if title in losses]
+    shapes = [{
+        "type": "line", "yref": "paper", "y0": 0, "y1": 1, "x0": mean, "x1": mean,
+        "line": {"dash": "dash", "width": 1, "color": palette.PLANE},
+    } for mean in alone if mean > 0]  # fmt: skip
+    return go.Figure({"data": traces, "layout": {
+        "height": LOSSES_PIXELS, "margin": {"l": 104, "r": 6, "t": 26, "b": 34}, "shapes": shapes,
+        "legend": {"orientation": "h", "x": -0.35, "y": 1, "yanchor": "bottom",
+                   "font": {"size": 10}},
+        "hovermode": "closest",
+        "xaxis": {"type": "log", "range": [np.log10(BEST), np.log10(WORST)],
+                  "tickvals": [0.01, 0.1, 1], "title": {"text": "nats above softmax",
+                                                        "standoff": 2}},
+        "yaxis": {"autorange": "reversed", "tickfont": {"size": 10}, "dtick": 1},
+    }})  # fmt: skip
+
+
+def recall_chart(curves: RecallCurves, channels: int) -> go.Figure:
+    """Draw the share of pairs that each rule recognises against their number; d is marked."""
+    names = [*map(str, RECALL_PAIRS)]
+    lines = []
+    for rule, of in curves.recognised.items():
+        colour, dash, symbol = RULE_STYLES[rule]
+        widths = np.array([mean_interval(row).half_width for row in of])
+        lines.append(Line(Style(RULE_NAMES[rule], colour, dash, symbol), names, of.mean(1),
+                          widths))  # fmt: skip
+    figure = line_chart(lines, "pairs", "recognised", rows=3).update_yaxes(range=[0, 1.04])
+    if str(channels) in names:
+        figure.add_vline(names.index(str(channels)), line={"width": 1, "dash": "dot"},
+                         annotation={"text": f"d = {channels}", "font": {"size": 10}})  # fmt: skip
+    return figure
+
+
+def cost_chart(channels: int, window: int) -> go.Figure:
+    """Draw products (solid) and numbers kept (dotted) for 100 to 10⁶ tokens: arithmetic."""
+    lines = []
+    for name, costs in paper_costs(channels, window).items():
+        colour, _, symbol = STYLES["softmax" if name == "full" else name]
+        style = Style(TITLES["softmax" if name == "full" else name], colour, "solid", symbol)
+        lines += [Line(style, np.array(COST_LENGTHS), costs[0]),
+                  Line(style.stored, np.array(COST_LENGTHS), costs[1])]  # fmt: skip
+    return line_chart(lines, "tokens", "products; numbers", log=True, rows=2)
+
+
+def paper_costs(channels: int, window: int) -> dict[str, np.ndarray]:
+    """Return products of d numbers, and numbers kept, (2, n) at `COST_LENGTHS`."""
+    costs = {
+        "full": [COSTS["full"](n, channels) for n in COST_LENGTHS],
+        "window": [COSTS["window"](n, channels, window) for n in COST_LENGTHS],
+        "linear": [COSTS["linear"](n, channels) for n in COST_LENGTHS],
+        "hybrid": [COSTS["hybrid"](n, channels, window) for n in COST_LENGTHS],
+    }
+    return {name: np.array([[one.scores for one in of], [one.kept for one in of]], float)
+            for name, of in costs.items()}  # fmt: skip
+
+
+def time_chart(times: AttentionTimes) -> go.Figure:
+    """Draw the time of each way over that of softmax attention, with quartiles of repeats."""
+    lines = []
+    for name in ("window", "linear"):
+        quartiles = times.ratios(name)
+        style = Style(TITLES[name], *STYLES[name])
+        lines.append(Line(style, [*map(_length, times.lengths)], quartiles[:, 1],
+                          (quartiles[:, 2] - quartiles[:, 0]) / 2))  # fmt: skip
+    figure = line_chart(lines, "tokens", "time / softmax", level=(1.0, ""), rows=2)
+    ticks = {"dtick": 1, "exponentformat": "power"}
+    return figure.update_yaxes(type="log", range=[-2.3, 1.3], **ticks).update_xaxes(tickangle=0)
+
+
+def _length(tokens: int) -> str:
+    return f"{tokens // 1024}k" if tokens >= 1024 else f"{tokens}"

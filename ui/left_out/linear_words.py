@@ -1,0 +1,217 @@
+"""Sentences of the tab Linear that are built from its numbers, and its losses.
+
+Shapes: S seeds, N texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from gating_core.at_work import PairedDifference, loss_difference
+from gating_core.left_out import RULES
+from gating_core.left_out_at_work import (
+    CHEAPER,
+    RECALL_PAIRS,
+    AttentionTimes,
+    Cheaper,
+    RecallCurves,
+)
+from gating_core.training import mean_interval
+from ui.common.words import percent, plus_minus, short
+from ui.left_out.linear_picture import ALONE, BRANCHES, COST_LENGTHS, TITLES, paper_costs
+
+LEAST_SEEDS = 3  # with fewer there is no verdict
+SMALL = 0.005  # nats: a branch that is worth less for certain is called bypassed
+REFERENCE, GATED_REFERENCE = "softmax", "gated_softmax"
+NAMES = {  # of conversions, as in the chart
+    "window_16": ALONE[16], "hybrid_16": "16, hybrid", "dropped_16": "16, dropped",
+    "elu_16": "16, elu + 1", "window_4": ALONE[4], "hybrid_4": "4, hybrid",
+    "dropped_4": "4, dropped", "elu_4": "4, elu + 1", "linear": "linear alone",
+    "delta": "delta rule",
+}  # fmt: skip
+ADDED = {"added_16": "16 added later", "added_4": "4 added later"}  # to linear alone
+Losses = Mapping[str, Mapping[str, np.ndarray]]  # (S, N) by conversion and what was measured
+
+
+def above_softmax(losses: Losses, counts: np.ndarray) -> dict[str, dict[str, PairedDifference]]:
+    """Return losses above softmax attention trained on as long, by conversion and branch."""
+    if REFERENCE not in losses:
+        return {}
+    base = losses[REFERENCE]["whole"]
+
+    def against(sums: np.ndarray) -> PairedDifference:
+        seeds = min(len(sums), len(base))
+        return loss_difference(sums[:seeds], base[:seeds], counts)
+
+    rows = {title: {branch: against(losses[name][branch]) for branch in BRANCHES
+                    if branch in losses[name]}
+            for name, title in NAMES.items() if name in losses}  # fmt: skip
+    for prefix, title in ADDED.items():
+        parts = {
+            key.removeprefix(f"{prefix}."): sums
+            for key, sums in losses.get("linear", {}).items()
+            if key.startswith(prefix)
+        }
+        if parts:
+            rows[title] = {branch: against(sums) for branch, sums in parts.items()
+                           if branch in BRANCHES}  # fmt: skip
+    return rows
+
+
+def branch_worth(losses: Losses, counts: np.ndarray, window: int, gated: str = ""
+                 ) -> PairedDifference | None:  # fmt: skip
+    """Return the loss of a window trained alone less that of the hybrid: the linear branch's worth.
+
+    ``None`` where one of the two is missing.
+    """
+    alone, both = f"{gated}window_{window}", f"{gated}hybrid_{window}"
+    if not {alone, both} <= set(losses):
+        return None
+    seeds = min(len(losses[alone]["whole"]), len(losses[both]["whole"]))
+    return loss_difference(losses[alone]["whole"][:seeds], losses[both]["whole"][:seeds], counts)
+
+
+def taken_out(losses: Losses, counts: np.ndarray, window: int) -> PairedDifference | None:
+    """Return what a hybrid loses when its linear branch is taken out, untrained without it."""
+    of = losses.get(f"hybrid_{window}")
+    if of is None:
+        return None
+    return loss_difference(of["without_linear"], of["whole"], counts)
+
+
+def bypass_text(losses: Losses, counts: np.ndarray) -> str:
+    """Say whether hybrids bypass their linear branch, against a window trained on as long."""
+    parts = []
+    for window in (16, 4):
+        worth = branch_worth(losses, counts, window)
+        if worth is None:
+            continue
+        text = (
+            f"at window {window} {_verdict(worth)}: it is worth {_nats(worth)} nats"
+            " against the window alone, trained on as long"
+        )
+        out = taken_out(losses, counts, window)
+        if out is not None:
+            text += f" (taking it out suggests {_nats(out)}, which is co-adaptation)"
+        parts.append(text)
+    if not parts:
+        return ""
+    text = "; ".join(parts)
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def gate_text(losses: Losses, counts: np.ndarray) -> str:
+    """Say whether models with a gate lose less by a window."""
+    names = ("window_16", REFERENCE, "gated_window_16", GATED_REFERENCE)
+    if not set(names) <= set(losses):
+        return ""
+    seeds = min(len(losses[name]["whole"]) for name in names)
+    window, full, gated, gated_full = (losses[name]["whole"][:seeds] for name in names)
+    saves = loss_difference(gated - gated_full, window - full, counts)
+    if seeds < LEAST_SEEDS:
+        verdict = "Too few seeds to say whether a gate makes the window cheaper"
+    elif saves.low <= 0 <= saves.high:
+        verdict = "**It is open whether a gate makes the window cheaper**"
+    else:
+        verdict = f"**A gate makes the window {'cheaper' if saves.mean < 0 else 'dearer'}**"
+    return f"{verdict} ({_nats(saves)} nats)."
+
+
+def head_text(name: str, of: Cheaper, trained: bool) -> str:
+    """Say how near the outputs of each way are to softmax attention's, for head ``name``."""
+    parts = [f"{TITLES[way]} {of.cosine[place]:.2f}"
+             for place, way in enumerate(CHEAPER) if place]  # fmt: skip
+    how = "converted and trained on" if trained else "not trained on"
+    return f"Head {name}, {how}: cosine with softmax attention {', '.join(parts)}."
+
+
+def state_text(of: Cheaper, text: str, at: int) -> str:
+    """Say how much the state holds after the character ``at``, and of how many dimensions."""
+    sizes = np.linalg.svd(of.states[at], compute_uv=False)
+    largest = np.linalg.norm(of.states, axis=(1, 2)).max()
+    share = float(np.sqrt((sizes**2).sum()) / largest)
+    first = float(sizes[0] ** 2 / (sizes**2).sum())
+    return (
+        f"The state after {at + 1} of {len(text)} characters: its size is {percent(share)} of the"
+        f" largest over the text, and {percent(first)} of its square lies in one direction"
+    )
+
+
+def recall_text(curves: RecallCurves, channels: int) -> str:
+    """Say how many pairs each rule recalls: the most of which nine in ten are recognised."""
+    seeds = next(iter(curves.recognised.values())).shape[1]
+    parts = [f"{capacity(of)} ({RULES[rule].title})" for rule, of in curves.recognised.items()]
+    return (
+        f"Nine in ten pairs are recognised in a state of {channels} × {channels} numbers"
+        f" up to {', '.join(parts)} pairs, by rule ({seeds} seeds)."
+    )
+
+
+def capacity(recognised: np.ndarray) -> str:
+    """Return the largest number of pairs up to which nine in ten are recognised (n, S).
+
+    Where that changes within the interval, the range of numbers.
+    """
+    means = recognised.mean(1)
+    widths = np.array([mean_interval(row).half_width for row in recognised])
+    low, high = (_last(of >= 0.9) for of in (means - widths, means + widths))
+    if low == high:
+        return f"{low}" if high < RECALL_PAIRS[-1] else f"{low} or more"
+    return f"{low} to {high}"
+
+
+def _last(enough: np.ndarray) -> int:
+    """The last number of pairs before the first that is too many; 0 if all are."""
+    first = int(np.argmin(enough)) if not enough.all() else len(enough)
+    return RECALL_PAIRS[first - 1] if first else 0
+
+
+def cost_text(channels: int, window: int, times: AttentionTimes | None) -> str:
+    """Say what a million tokens cost on paper, and where linear attention was faster here."""
+    costs = paper_costs(channels, window)
+    share = costs["linear"][:, -1] / costs["full"][:, -1]
+    text = (
+        f"On paper, {COST_LENGTHS[-1]:,} tokens take linear attention {_share(share[0])} of the"
+        f" products and {_share(share[1])} of the stored numbers of softmax attention."
+    )
+    if times is None:
+        return text
+    crossing = times.crossing("linear")
+    where = f"from {crossing:,} tokens on" if crossing else "at none of the lengths timed"
+    return f"{text} Measured on one core, it is faster {where}."
+
+
+def linear_csv(
+    losses: Losses, counts: np.ndarray, curves: RecallCurves
+) -> Iterator[Sequence[object]]:
+    """Yield losses of conversions by seed, and what rules recall."""
+    yield "what", "of", "seed", "pairs", "value"
+    for name, of in losses.items():
+        for part, sums in of.items():
+            for seed, row in enumerate(sums):
+                yield f"loss, {part}", name, seed, "", float(row.sum() / counts.sum())
+    for rule, shares in curves.recognised.items():
+        for pairs, row in zip(RECALL_PAIRS, shares, strict=True):
+            for seed, value in enumerate(row):
+                yield "recognised", RULES[rule].title, seed, pairs, float(value)
+
+
+def _verdict(of: PairedDifference) -> str:
+    """The linear branch is needed, bypassed, or neither is certain."""
+    if len(of.by_seed) < LEAST_SEEDS:
+        return "it is open whether the linear branch is bypassed (too few seeds)"
+    if of.high < SMALL:
+        return "**the linear branch is bypassed**"
+    if of.low > SMALL:
+        return "**the linear branch is needed**"
+    return "**it is open whether the linear branch is bypassed**"
+
+
+def _nats(of: PairedDifference) -> str:
+    return plus_minus(of.mean, of.half_width)
+
+
+def _share(share: float) -> str:
+    return percent(share) if share >= 0.01 else short(share)

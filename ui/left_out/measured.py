@@ -1,0 +1,81 @@
+"""What the page Left out shows: measured before, or computed at once from a specimen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from gating_core.language import shipped
+from gating_core.left_out import Specimen, gaussian_scores, slow_tokens
+from gating_core.left_out_at_work import head_specimen, load_measured
+from ui.language.loaded import loaded
+from ui.language.selection import TITLES, UNGATED, Model
+from ui.left_out.request import GAUSSIAN, HEAD, SLOW, LeftOutSelection
+from ui.work.cache import cached
+
+
+@st.cache_resource(show_spinner=False)
+def table() -> dict[Model, dict[str, Any]]:
+    """Return the shipped measurements: arrays by model and name."""
+    return load_measured()
+
+
+@st.cache_resource(show_spinner=False)
+def models() -> list[Model]:
+    """Return the models whose heads can be looked at."""
+    return [model for model in shipped() if model[0] in TITLES]
+
+
+def seeds(gated: str) -> list[int]:
+    """Return the seeds of which the model called ``gated`` and the ungated one are measured."""
+    return [seed for name, seed in table() if name == gated and (UNGATED, seed) in table()]
+
+
+def over_seeds(name: str, measurement: str, of: list[int]) -> np.ndarray:
+    """Return a measurement of the models called ``name`` with seeds ``of``, (S, ...)."""
+    return np.stack([table()[name, seed][measurement] for seed in of])
+
+
+def tables(name: str, of: list[int]) -> list[dict[str, Any]]:
+    """Return all measurements of the models called ``name``, by seed."""
+    return [table()[name, seed] for seed in of]
+
+
+def only_shown(selection: LeftOutSelection) -> LeftOutSelection:
+    """Return ``selection`` with the defaults of all that its specimen does not depend on."""
+    used = {
+        HEAD: ("head", "typed", "verse", "language"),
+        GAUSSIAN: ("keys", "sigma", "draw"),
+        SLOW: ("tokens", "memory", "draw"),
+    }[selection.kind]
+    # Losses of whole models stand beside every specimen.
+    chosen = {name: getattr(selection, name) for name in ("kind", "name", *used)}
+    if selection.kind == HEAD:
+        chosen |= {"seed": selection.seed, "strength": selection.dialled}
+    return LeftOutSelection(**chosen)
+
+
+def row_source(selection: LeftOutSelection) -> Any:
+    """Return a specimen, or scores alone."""
+    if selection.kind == GAUSSIAN:
+        return gaussian_scores(selection.keys, selection.sigma, selection.draw)
+    return specimen(selection)
+
+
+def specimen(selection: LeftOutSelection) -> Specimen:
+    """Return queries, keys and values of the selected head, or of slowly varying tokens."""
+    if selection.kind == HEAD:
+        return _head(selection.model, selection.text, *selection.place, selection.dialled)
+    return _slow(selection.tokens, selection.memory, selection.draw)
+
+
+@cached()
+def _head(model: Model, text: str, layer: int, head: int, strength: float) -> Specimen:
+    return head_specimen(loaded(model), text, layer, head, strength)
+
+
+@cached()
+def _slow(length: int, memory: int, seed: int) -> Specimen:
+    return slow_tokens(length, float(memory), seed=seed)

@@ -1,0 +1,149 @@
+"""Sentences of the tab Top-k that are built from its numbers, and its losses.
+
+Shapes: S seeds, K sizes k, N texts, L layers, H heads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from gating_core.at_work import PairedDifference, loss_difference
+from gating_core.left_out import COSTS
+from gating_core.left_out_at_work import EPSILON, SIZES, RowAt, RowCurves
+from ui.common.words import error_text, figures, percent, short
+from ui.language.selection import HEADS, TITLES
+from ui.left_out.gate_words import gate_text
+
+FAR = 2.0  # times too few keys: then the rule has failed
+Arrays = Mapping[str, np.ndarray]
+Losses = dict[str, dict[int, PairedDifference]]
+
+
+def measured_size(k: int) -> int:
+    """Return the k that was measured on language models and is nearest to ``k``."""
+    return min(SIZES, key=lambda size: abs(np.log2(size / k)))
+
+
+def losses_above(tables: Sequence[Arrays]) -> dict[int, PairedDifference]:
+    """Return the losses above those with all keys by k, of models of several seeds."""
+    sums, counts = _sums(tables)
+    return {size: loss_difference(sums[:, place], sums[:, -1], counts)
+            for place, size in enumerate(SIZES)}  # fmt: skip
+
+
+def gate_saves(gated: Sequence[Arrays], ungated: Sequence[Arrays], size: int) -> PairedDifference:
+    """Return how much more models with a gate lose by truncation to ``size`` than others do."""
+    place = SIZES.index(size)
+    (sums, counts), (others, _) = _sums(gated), _sums(ungated)
+    return loss_difference(sums[:, place] - sums[:, -1], others[:, place] - others[:, -1], counts)
+
+
+def _sums(tables: Sequence[Arrays]) -> tuple[np.ndarray, np.ndarray]:
+    """Losses of texts (S, K + 1, N), and characters (N,)."""
+    sums = np.stack([of["truncation.sums"] for of in tables]).astype(float)
+    return sums, tables[0]["truncation.counts"].astype(float)
+
+
+def loss_text(losses: Losses, saves: PairedDifference, size: int) -> str:
+    """Say whether truncation is cheaper with a gate; ``losses`` by title, the ungated first."""
+    ungated, gated = (of[size].mean for of in losses.values())
+    return gate_text(saves, f"top-{size} in every head", ungated, gated)
+
+
+def row_text(row: RowCurves, at: RowAt, k: int) -> str:
+    """Say what one row leaves out with ``k`` kept, in three ways, and what that changes."""
+    apart = max(at.masses) - min(at.masses)
+    mass, variation, divergence = map(figures, at.masses)
+    text = (
+        f"The last query, k = {k:,} of {row.n:,}: **τ = {mass}** left out, {variation} by total"
+        f" variation, {divergence} by 1 − e^(−KL), equal to {error_text(apart)}."
+    )
+    if at.errors is None:
+        return text
+    direct, factored, bound = at.errors
+    return (
+        f"{text} The output moves by **{figures(direct)}**; τ · |μ_tail − μ_head| is"
+        f" {figures(factored)}, equal to {error_text(abs(direct - factored))}, and at most"
+        f" τ · diameter = {figures(bound)}."
+    )
+
+
+def certificate_text(row: RowCurves, epsilon: float) -> str:
+    """Say which k is needed for ``epsilon`` and which the best and the worst certificate know."""
+    truth, *others = row.certified.values()
+    best, worst = min(others, key=lambda one: one.k), max(others, key=lambda one: one.k)
+    return (
+        f"For τ ≤ {percent(epsilon)} this row needs k = {truth.k:,}; {best.title} certifies"
+        f" {best.k:,}, {worst.title} {worst.k:,}. The Gaussian rule says {short(row.rule)}"
+        f" (σ = {short(row.sigma)}; for so few keys {row.by_quantiles:,})."
+    )
+
+
+def certificate_rows(row: RowCurves) -> Iterator[Sequence[object]]:
+    """Yield the table of certificates: names first."""
+    yield "known from", "k for ε", "keys scored", "saved"
+    for one in row.certified.values():
+        yield one.title, f"{one.k:,}", f"{one.scored:,}", percent(1 - one.scored / row.n)
+
+
+def cost_text(n: int, k: int) -> str:
+    """Say what top-k saves over a text of ``n`` tokens when all scores are computed."""
+    full, part = COSTS["full"](n, 1), COSTS["top_k"](n, 1, k)  # shares, whatever the channels
+    return (
+        f"Cost of a text of {n:,} tokens, top-{k:,}: {percent(part.scores / full.scores)} of the"
+        f" scores, {percent(part.mixed / full.mixed)} of the products with values,"
+        f" {percent(part.kept / full.kept)} of the numbers kept. Only an index that orders keys"
+        " unseen saves scores."
+    )
+
+
+def rule_text(rules: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> str:
+    """Say in how many heads the rule asks for far too few keys; predicted and needed (S, L H)."""
+    parts = []
+    for title, (predicted, needed) in rules.items():
+        far = needed > FAR * predicted
+        middle = f" (they need {short(float(np.median(needed[far])))})" if far.any() else ""
+        parts.append(f"{int(far.sum())} of {far.size} heads{middle}, {title}")
+    return (
+        f"The Gaussian rule asks for less than half of the keys that τ ≤"
+        f" {percent(EPSILON)} needs in {'; '.join(parts)}."
+    )
+
+
+def why_text(row: RowCurves, middles: np.ndarray) -> str:
+    """Say where the weight lies, and where the rule expects it; ``middles`` (B,) of the bins."""
+    centre = float((row.carried * middles).sum() / row.carried.sum())
+    return (
+        f"The weight of these rows lies {short(centre)} σ above their mean score; normal scores"
+        f" would have it at {short(row.sigma)} σ."
+    )
+
+
+def row_csv(row: RowCurves) -> Iterator[Sequence[object]]:
+    """Yield a row for every k of the curves."""
+    names = ("moved", "tau times diameter")
+    errors = [] if row.errors is None else [*row.errors]
+    yield "k", "key", "weight", "mass left out", *row.bounds, *names[: len(errors)]
+    columns = (row.ks, row.places, row.weights, row.mass, *row.bounds.values(), *errors)
+    for values in zip(*columns, strict=True):
+        yield [value.item() for value in values]
+
+
+def heads_csv(tables: Mapping[tuple[str, int], Arrays]) -> Iterator[Sequence[object]]:
+    """Yield a row for every head of every measured model."""
+    yield "model", "seed", "head", "sigma", "k needed", "k needed, upper decile", "k by the rule"
+    for (name, seed), of in tables.items():
+        columns = [of[f"truncation.{part}"].ravel() for part in
+                   ("sigma", "needed", "needed_high", "rule")]  # fmt: skip
+        for head, *values in zip(HEADS, *columns, strict=True):
+            yield TITLES[name], seed, head, *map(float, values)
+
+
+def losses_csv(losses: Losses) -> Iterator[Sequence[object]]:
+    """Yield a row for every k."""
+    yield "models", "k", "nats above full attention", "half-width of its 95 % interval"
+    for title, of in losses.items():
+        for size, loss in of.items():
+            yield title, size, loss.mean, loss.half_width
