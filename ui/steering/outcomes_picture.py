@@ -23,6 +23,7 @@ STYLES = (  # of DIRECTIONS: colour, dash, symbol
     (palette.CLASS_COLOURS[1], "dashdot", "diamond"),
 )
 REFERENCES = {UNSTEERED: "dot", PROMPTED: "dash"}
+LOWEST = {SUCCESS: -0.04, WORDS: -0.25}  # of shares; there is a name below the lowest line
 GAP = 0.03  # between panels
 
 
@@ -54,7 +55,7 @@ def outcome_chart(of: Outcome, most_nats: float) -> go.Figure:
             }  # fmt: skip
             layout[f"yaxis{y[1:]}"] = {
                 "domain": down, "anchor": x, "showticklabels": not layer,
-                "range": [0, most_nats] if quantity == NATS else [-0.04, 1.08],
+                "range": [0, most_nats] if quantity == NATS else [LOWEST[quantity], 1.08],
                 **({"tickvals": [0, 0.5, 1]} if quantity != NATS else {"nticks": 4}),
                 **({} if layer else {"title": {"text": title, "standoff": 4,
                                                "font": {"size": 12}}}),
@@ -70,7 +71,7 @@ def outcome_chart(of: Outcome, most_nats: float) -> go.Figure:
                     "line": {"width": 1.5, "dash": dash, "color": palette.PLANE},
                     # Once, where no line of the chart comes near.
                     **({"label": {"text": name, "textposition": "start", "font": {"size": 9},
-                                  "yanchor": "top" if name == PROMPTED else "bottom"}}
+                                  "yanchor": "top"}}
                        if (quantity, layer) == (WORDS, 1) else {}),
                 })  # fmt: skip
             for kind, (name, (colour, dash, symbol)) in enumerate(

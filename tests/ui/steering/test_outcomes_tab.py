@@ -68,6 +68,8 @@ def test_means_are_over_seeds_prompts_and_languages():
 
 def test_verses_without_names_are_left_out_and_texts_without_words_have_none():
     values = np.tile(np.array([[[0.5, np.nan, 1.0]], [[0.5, np.nan, 0.0]]]), 12)  # (S, 1, N)
+    values[0, 0, 1] = 0.9  # what one seed lacks is left out of both
+    values[:, :, 4::3] = np.nan
     assert outcomes.mean_of(values).mean == pytest.approx(0.5)
     np.testing.assert_allclose(outcomes.mean_of(values).by_seed, [0.75, 0.25])
     shipped = load_steering()
@@ -95,6 +97,7 @@ def test_the_classifier_is_judged_on_all_windows_that_it_has_not_seen():
     assert right == pytest.approx(((judged > 0.5) == spanish).mean())
     weighted = np.average(bins[0], weights=bins[2])
     assert weighted == pytest.approx(np.maximum(judged, 1 - judged).mean(), rel=1e-5)
+    assert np.average(bins[1], weights=bins[2]) == pytest.approx(right)
     assert (ends[0] <= bins[1] + 1e-9).all()
     assert (bins[1] <= ends[1] + 1e-9).all()
 

@@ -209,6 +209,8 @@ def test_text_in_colours_is_harmless_and_marked_where_it_is_released():
     held = words.steered_text(replace(FIRST, mode=HELD).steer_request(), steps(0, 1), "t",
                               steered=True)  # fmt: skip
     assert "gc-release" not in held
+    assert "gc-es-4" in held
+    assert "gc-en" not in held
 
 
 def test_the_curve_has_a_line_where_the_push_is_released():
