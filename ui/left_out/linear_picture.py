@@ -22,7 +22,7 @@ from gating_core.left_out_at_work import (
 )
 from gating_core.training import mean_interval
 from ui.drawing import palette
-from ui.language.signs import sign
+from ui.drawing.characters import sign
 from ui.left_out.line_chart import HEIGHT_PIXELS, Line, Style, line_chart
 
 TITLES = {"softmax": "softmax", "window": "window", "linear": "linear", "hybrid": "hybrid",

@@ -1,6 +1,7 @@
 // Linked pictures: all 3-D panels share one camera, all panels one frame, one marked point, and the
 // point under the pointer. Python decides which traces are drawn.
 
+const LOW = 200; // pixels: a wide column that is lower stands above the sentence
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector('.gc-view');
   const state = (root.__gc ??= { frame: 0, pick: null, hover: null, draws: 0, plots: [], calls: 0, shown: 0, drawn: 0, camera: panel => cameraOf(state, panel) });
@@ -109,7 +110,10 @@ function build(root, state) {
     });
     const wide = box => box.classList.contains('gc-wide');
     find('.gc-columns').replaceChildren(...boxes.filter(box => !wide(box)));
-    find('.gc-below').replaceChildren(...boxes.filter(wide));
+    const below = find('.gc-below'), low = boxes.some(wide) && header.wide < LOW;
+    below.replaceChildren(...boxes.filter(wide));
+    root.classList.toggle('gc-low', low);
+    if (low) find('.gc-reading').before(below); else root.append(below);
   }
   state.plots.forEach(plot => plot.div.setAttribute('aria-label',
     header.columns[plot.c].panels[plot.p].label));
