@@ -17,7 +17,7 @@ from gating_core.language import CHARACTERS, SEEDS
 from tests.browser.serving import Served, serve
 from tests.load.session import Session
 from ui.at_work.controls import TABS
-from ui.at_work.request import GATES
+from ui.common.language_models import GATES
 from ui.limits import READ_CHARACTERS
 
 GOAL_MB = 200

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from gating_core.experiments.comparison import FIRST_SETTING, STRENGTHS
 from gating_core.steering import BEGINNING
 from tests.load.session import Session, Wrong, nothing_wrong
-from ui.at_work.request import SINKS, SPARSE, AtWorkSelection
+from ui.at_work.request import SINKS, SPARSE
 from ui.claims.request import StudyRequest as ClaimRequest
 from ui.decision_boundary.controls import VIEW_KEY as BOUNDARY_VIEW
 from ui.decision_boundary.names import TITLES
@@ -29,6 +29,8 @@ from ui.gates.controls import VIEW_KEY as GATES_VIEW
 from ui.gates.request import SPHERE as FIRST_CASE
 from ui.landing.controls import LEFT_MODELS
 from ui.landing.controls import VIEW_KEY as LANDING_VIEW
+from ui.language.selection import TextSelection
+from ui.left_out.request import EVICTION, TOP_K
 from ui.manifold.parts import VIEW_KEY as MANIFOLD_VIEW
 from ui.manifold.request import ManifoldRequest
 from ui.steering.request import STEER
@@ -244,7 +246,7 @@ class AtWork(Request):
             return ""
         figures = [json.loads(node.message.spec) for node in session.page.all("plotly_chart")]
         signs = figures[0]["layout"]["xaxis"]["ticktext"]
-        of = [sign(x) for x in replace(AtWorkSelection(), typed=self.text).text_with_break]
+        of = [sign(x) for x in replace(TextSelection(), typed=self.text).text_with_break]
         return "" if signs == of else f"{signs}"
 
     def numbers(self, session: Session) -> object:
@@ -278,6 +280,31 @@ class Steering(Request):
         if self.tab == STEER and self.unfinished(session):
             return DOTS
         return [node.message.spec for node in session.page.all("plotly_chart")]
+
+
+@dataclass(frozen=True)
+class LeftOut(Request):
+    text: str = ""  # empty: a verse
+    tab: str = TOP_K
+    k: int = 8
+    address: ClassVar[str] = "Left_out"
+
+    def parameters(self) -> dict[str, Any]:
+        top_keys = self.k if self.k != 8 else None
+        return {"tab_left_out": self.tab, "left_text": self.text or None, "top_keys": top_keys}
+
+    def shown_instead(self, session: Session) -> str:
+        said = " ".join(session.page.texts)
+        if self.tab == EVICTION:
+            figures = [json.loads(node.message.spec) for node in session.page.all("plotly_chart")]
+            signs = figures[0]["layout"]["xaxis"].get("ticktext", [])
+            of = [sign(x) for x in replace(TextSelection(), typed=self.text).text_with_break]
+            return "" if signs == of[: len(signs)] and signs else f"{signs}"
+        return "" if f"k = {self.k} of" in said else said
+
+    def numbers(self, session: Session) -> object:
+        figures = [node.message.spec for node in session.page.all("plotly_chart")]
+        return session.page.texts, figures
 
 
 @dataclass(frozen=True)

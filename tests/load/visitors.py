@@ -25,6 +25,7 @@ from tests.load.requests import (
     Gates,
     Landing,
     Ledger,
+    LeftOut,
     Manifold,
     Request,
     Steering,
@@ -45,6 +46,7 @@ from ui.gates.controls import VIEW_KEY as GATES_VIEW
 from ui.gates.request import STRENGTHS as GATE_STRENGTHS
 from ui.landing.controls import OFFERED_TASKS
 from ui.landing.controls import VIEW_KEY as LANDING_VIEW
+from ui.left_out.request import EVICTION
 from ui.manifold.parts import VIEW_KEY as MANIFOLD_VIEW
 from ui.manifold.request import ManifoldRequest
 from ui.steering.request import FEATURES, MEASURED
@@ -174,6 +176,10 @@ class Looker(Visitor):
         async with Session(self.url, steering.address, steering.link) as session:
             await self.view("to Steering", session.open(steering.wrong), steering, session)
             await self._at_steering(session, steering)
+        left_out = LeftOut()
+        async with Session(self.url, left_out.address, left_out.link) as session:
+            await self.view("to Left out", session.open(left_out.wrong), left_out, session)
+            await self._at_left_out(session, left_out)
         manifold = Manifold(self._another(manifold.request))
         async with Session(self.url, manifold.address, manifold.link) as session:
             await self.step("own model by link", session.open(manifold.wrong))
@@ -269,6 +275,19 @@ class Looker(Visitor):
             done = session.change(request.wrong, tab_steering=tab)
             await self.step(f"Steering: {tab}", done)
             self.ledger.compare(replace(request, beginning=""), session)
+
+    async def _at_left_out(self, session: Session, request: LeftOut) -> None:
+        for _ in range(FEW):
+            request = replace(request, k=self.random.randint(1, 40))
+            done = session.change(request.wrong, top_keys=request.k)
+            await self.view("Left out: k", done, request, session)
+        request = replace(request, tab=EVICTION)
+        done = session.change(request.wrong, tab_left_out=request.tab)
+        await self.view("Left out: Eviction", done, request, session)
+        for _ in range(FEW):
+            request = replace(request, text=f"Visitor {self._word()} has come to read and to look")
+            done = session.change(request.wrong, left_text=request.text)
+            await self.view("Left out: text", done, request, session)
 
     def _word(self) -> str:
         """A word that hardly another visitor types."""

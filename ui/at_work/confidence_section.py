@@ -7,18 +7,18 @@ import streamlit as st
 from ui.at_work import confidence_picture, confidence_words, measured
 from ui.at_work.controls import MODEL, draw_front, resolved
 from ui.at_work.parts import draw_csv, draw_explanation, draw_figure
-from ui.at_work.request import AtWorkSelection
 from ui.common.control_table import read
 from ui.common.language_models import TITLES, UNGATED
 from ui.common.lessons import section
 from ui.drawing.reliability import reliability_chart
 from ui.drawing.titled import titled
+from ui.language.selection import TextSelection
 
 
 def draw_confidence() -> None:
     """Draw reliability of the selected model beside the ungated one, and paired differences."""
     draw_front([*MODEL.values()])
-    selection = resolved(read(MODEL, AtWorkSelection), gated=True)
+    selection = resolved(read(MODEL, TextSelection), gated=True)
     names = [UNGATED, selection.name]
     diagrams = []
     for name in names:

@@ -22,10 +22,7 @@ from ui.at_work.request import (
     TOY,
     WIRING,
     WRITE,
-    AtWorkSelection,
     WriteSelection,
-    resolve,
-    verses,
 )
 from ui.common.control_table import Controls, read, table
 from ui.common.controls import Choice, Control, Number, Tabs
@@ -33,12 +30,13 @@ from ui.common.front import front_rows
 from ui.common.language_models import GATES, TONGUES
 from ui.common.lessons import section
 from ui.common.link_controls import Typed
+from ui.language.selection import TextSelection, resolve, verses
 from ui.limits import READ_CHARACTERS, TOY_SEEDS, WRITE_TEMPERATURE
 
 STYLE = Path(__file__).with_name("at_work.css")
 TABS = (SINKS, RANK, SPARSE, CONFIDENCE, WIRING, WRITE)  # as in ui/at_work/sections.py
 DRAWS = (0, 9999)
-SHAPE = MODELS[AtWorkSelection.name]
+SHAPE = MODELS[TextSelection.name]
 HEADS = names(SHAPE.depth, SHAPE.heads)
 
 
@@ -47,14 +45,14 @@ MODEL = table(
         help=section("at_work", "gated_at")),
     Choice("trained_as", "Seed", field="seed", words={str(seed): seed for seed in SEEDS},
         shape="selectbox", help=section("at_work", "trained_as")),
-    of=AtWorkSelection(),
+    of=TextSelection(),
 )  # fmt: skip
 TEXT = table(
     Typed("typed", "Text", most=READ_CHARACTERS, placeholder=section("at_work", "placeholder"),
         shown_instead="the verse", help=section("at_work", "typed")),
     Choice("verse", "Or a verse", words=tuple(verses()), shape="selectbox"),
     Choice("tongue", "Language", field="language", words=TONGUES),
-    of=AtWorkSelection(),
+    of=TextSelection(),
 )  # fmt: skip
 SINK_CONTROLS = table(
     Choice("specimen", "Look at", words=(LANGUAGE_MODEL, TOY), default=LANGUAGE_MODEL,
@@ -100,13 +98,13 @@ def draw_front(controls: Sequence[Control]) -> None:
         control.draw(column)
 
 
-def read_selection() -> AtWorkSelection:
+def read_selection() -> TextSelection:
     """Draw the shared controls and read them, for a tab that shows models with a gate."""
     draw_front([*COMMON.values()])
-    return resolved(read(COMMON, AtWorkSelection), gated=True)
+    return resolved(read(COMMON, TextSelection), gated=True)
 
 
-def resolved(selection: AtWorkSelection, *, gated: bool = False) -> AtWorkSelection:
+def resolved(selection: TextSelection, *, gated: bool = False) -> TextSelection:
     """Return the nearest selection that can be shown, and say what is another."""
     selection, notes = resolve(selection, measured.models(), gated=gated)
     for note in notes:

@@ -23,8 +23,8 @@ from gating_core.at_work import (
     write_on,
 )
 from gating_core.language import LanguageModel, load_model
-from ui.at_work.request import Model
 from ui.common.language_models import TITLES, UNGATED
+from ui.language.selection import Model
 from ui.limits import LOADED_MODELS, READINGS_BYTES
 from ui.work import jobs, pool, writing
 from ui.work.cache import NUMBERS_CACHE, Cache, cached

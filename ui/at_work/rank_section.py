@@ -8,16 +8,16 @@ from gating_core.language import MODELS
 from ui.at_work import measured, rank_picture, rank_words
 from ui.at_work.controls import MODEL, RANK_CONTROLS, draw_front, resolved
 from ui.at_work.parts import draw_csv, draw_explanation, draw_figure
-from ui.at_work.request import AtWorkSelection
 from ui.common.control_table import read
 from ui.common.lessons import section
 from ui.drawing.titled import titled
+from ui.language.selection import TextSelection
 
 
 def draw_rank() -> None:
     """Draw effective ranks by head, singular values, and why no rank lies above d."""
     draw_front([*MODEL.values(), *RANK_CONTROLS.values()])
-    selection = resolved(read(MODEL, AtWorkSelection), gated=True)
+    selection = resolved(read(MODEL, TextSelection), gated=True)
     model, config = selection.model, MODELS[selection.name]
     arrays = measured.table()[model]
     outputs, maps = arrays["ranks.outputs"], arrays["ranks.maps"]

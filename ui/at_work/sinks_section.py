@@ -9,11 +9,12 @@ from ui.at_work import measured, sinks_picture, sinks_words
 from ui.at_work.controls import COMMON, SINK_CONTROLS, front, resolved
 from ui.at_work.maps_picture import map_chart
 from ui.at_work.parts import draw_csv, draw_explanation, draw_figure
-from ui.at_work.request import ALL_HEADS, TOY, AtWorkSelection
+from ui.at_work.request import ALL_HEADS, TOY
 from ui.at_work.toy_section import draw_toy
 from ui.common.control_table import read
 from ui.common.language_models import TITLES, UNGATED
 from ui.common.lessons import section
+from ui.language.selection import TextSelection
 
 
 def draw_sinks() -> None:
@@ -26,10 +27,10 @@ def draw_sinks() -> None:
         return
     for control, column in zip(others, columns, strict=True):
         control.draw(column)
-    _draw_models(resolved(read(COMMON, AtWorkSelection), gated=True))
+    _draw_models(resolved(read(COMMON, TextSelection), gated=True))
 
 
-def _draw_models(selection: AtWorkSelection) -> None:
+def _draw_models(selection: TextSelection) -> None:
     names = [UNGATED, selection.name]
     titles = [TITLES[name] for name in names]
     readings = {title: measured.reading((name, selection.seed), selection.text, 1.0)
@@ -69,6 +70,6 @@ def _shown(weights: np.ndarray, head: str) -> np.ndarray:
     return weights[layer : layer + 1, number : number + 1]
 
 
-def _uniform(selection: AtWorkSelection) -> float:
+def _uniform(selection: TextSelection) -> float:
     """The first character's share for a text of this length if all weights were equal."""
     return float((1 / np.arange(2, len(selection.text) + 2)).mean())

@@ -9,10 +9,11 @@ from gating_core.at_work import WriteRequest, probabilities_after
 from ui.at_work import measured, write_picture, write_words
 from ui.at_work.controls import DRAW, MODEL, TEXT, WRITE_CONTROLS, draw_front, resolved
 from ui.at_work.parts import draw_csv, draw_explanation, draw_figure
-from ui.at_work.request import AtWorkSelection, WriteSelection
+from ui.at_work.request import WriteSelection
 from ui.common.control_table import read
 from ui.common.language_models import UNGATED
 from ui.common.lessons import section
+from ui.language.selection import TextSelection
 from ui.limits import READ_CHARACTERS
 from ui.work import jobs
 
@@ -22,7 +23,7 @@ WHAT = "Writing"
 def draw_write() -> None:
     """Draw the text as it is written, the next character's probabilities, and losses over λ."""
     draw_front([*MODEL.values(), TEXT["typed"], TEXT["tongue"], *WRITE_CONTROLS.values()])
-    selection = resolved(read(MODEL | TEXT, AtWorkSelection))
+    selection = resolved(read(MODEL | TEXT, TextSelection))
     request = read(WRITE_CONTROLS, WriteSelection).request(selection)
     model, text = selection.model, request.text
     now, full = (
@@ -67,7 +68,7 @@ def _draw_text(beginning: str, items: list[str]) -> None:
         st.markdown(write_words.continued(beginning, "".join(items)))
 
 
-def _draw_losses(selection: AtWorkSelection, strength: float) -> str:
+def _draw_losses(selection: TextSelection, strength: float) -> str:
     """Draw losses over λ of all seeds, and return the sentence; a model without a gate has none."""
     seeds = measured.seeds(selection.name)
     without = _losses(UNGATED, seeds)

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from gating_core.language import SEEDS
 from ui.common.control_table import Controls, table
-from ui.common.controls import Choice, Control, Where
+from ui.common.controls import Choice, Control
 from ui.common.front import front_columns
+from ui.common.language_models import GATES, TONGUES
 from ui.common.lessons import section
+from ui.common.link_controls import Typed
 from ui.language.selection import (
-    GATES,
-    TONGUES,
     Model,
     Selection,
     TextSelection,
@@ -27,26 +25,6 @@ from ui.language.selection import (
 from ui.limits import READ_CHARACTERS
 
 STYLE = Path(__file__).with_name("language.css")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Typed(Control):
-    """A text of at most ``most`` characters; empty by default."""
-
-    most: int
-    placeholder: str
-
-    @property
-    def wanted(self) -> str:
-        return f"a text of at most {self.most} characters"
-
-    def parse(self, text: str) -> str | None:
-        return text if len(text) <= self.most else None
-
-    def widget(self, where: Where, **more: Any) -> Any:
-        return where.text_input(
-            self.label, max_chars=self.most, placeholder=self.placeholder, **more
-        )
 
 
 def model_controls(gate: str, seed: str, of: TextSelection) -> Controls:

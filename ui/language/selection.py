@@ -11,18 +11,12 @@ from gating_core.language import (
     BREAK,
     LANGUAGES,
     MODELS,
-    left_out,
     read_excerpt,
     without_others,
 )
-from ui.foreign import as_code
+from ui.common.language_models import TITLES, UNGATED, unknown_characters
 from ui.limits import READ_CHARACTERS
 
-UNGATED = "none"
-GATES = {"no gate": UNGATED, "G1, per channel": "g1_channel", "G1, per head": "g1_head",
-         "G2, per channel": "g2"}  # fmt: skip
-TITLES = {name: title for title, name in GATES.items()}
-TONGUES = {language.title(): language for language in LANGUAGES}
 Model = tuple[str, int]  # name and seed
 
 
@@ -85,6 +79,4 @@ def resolve(
                                                      model[1] != selection.seed))  # fmt: skip
         notes.append(f"Shown: {TITLES[name]}, seed {seed}.")
         selection = replace(selection, name=name, seed=seed)
-    if others := left_out(selection.typed):
-        notes.append(f"The models do not know {as_code(others)}. They read the text without.")
-    return selection, notes
+    return selection, notes + unknown_characters(selection.typed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from gating_core.left_out import LONGEST_ROW, LONGEST_TEXT
 from ui.common.control_table import Controls, read, table
@@ -102,10 +103,13 @@ WIDTHS = {
 SYNTHETIC_ROOM = 8  # beside the few controls of a synthetic specimen
 
 
-def draw_specimen(kinds: Sequence[str] = (HEAD, GAUSSIAN, SLOW)) -> LeftOutSelection:
-    """Draw the row that chooses the specimen, and read it.
+def draw_specimen(
+    widths: Sequence[float], kinds: Sequence[str] = (HEAD, GAUSSIAN, SLOW)
+) -> tuple[LeftOutSelection, list[DeltaGenerator]]:
+    """Draw the row that chooses the specimen, and read it; return the columns of the next row.
 
-    A specimen of none of the ``kinds`` is shown as the last of them, and that is said.
+    These have ``widths``. The first of them holds the gate's strength and is for nothing else. A
+    specimen of none of the ``kinds`` is shown as the last of them, and that is said.
     """
     control = KIND["left_from"]
     kind = control.value if control.key in st.session_state else control.linked or HEAD
@@ -114,7 +118,11 @@ def draw_specimen(kinds: Sequence[str] = (HEAD, GAUSSIAN, SLOW)) -> LeftOutSelec
     draw_front([*(KIND | controls[shown]).values()], 0 if shown == HEAD else SYNTHETIC_ROOM)
     if shown != kind:
         st.caption(f":material/info: {section('left_out', 'no_values')} Shown: {shown}.")
-    return resolved(read(SPECIMEN, LeftOutSelection, kind=shown))
+    columns = st.columns(widths, vertical_alignment="bottom")
+    if shown == HEAD:
+        DIAL["left_dial"].draw(columns[0])
+    selection = resolved(read(SPECIMEN, LeftOutSelection, kind=shown))
+    return measured.only_shown(selection), columns
 
 
 def draw_front(controls: Sequence[Control], room: float = 0) -> None:

@@ -18,9 +18,9 @@ from gating_core.left_out_at_work import (
     retrieve,
 )
 from ui.common.control_table import read
+from ui.common.language_models import TITLES, UNGATED
 from ui.common.lessons import section
 from ui.common.parts import draw_csv
-from ui.language.selection import TITLES, UNGATED
 from ui.left_out import correction_picture, correction_words, measured
 from ui.left_out.controls import OF_HEAD, draw_front, resolved
 from ui.left_out.correction_controls import CORRECTION_CONTROLS

@@ -15,7 +15,7 @@ from gating_core.language import MODELS
 from gating_core.left_out import COSTS, POLICIES
 from gating_core.left_out_at_work import PREFILL, Evicted, Policy, Searched
 from ui.drawing import palette
-from ui.language.signs import sign
+from ui.drawing.characters import sign
 from ui.left_out.line_chart import Line, Style, line_chart
 from ui.left_out.request import EVICT_BY
 

@@ -16,11 +16,11 @@ from gating_core.left_out_at_work import (
     search,
 )
 from ui.common.control_table import read
+from ui.common.language_models import TITLES, UNGATED
 from ui.common.lessons import section
 from ui.common.parts import draw_csv
-from ui.language.selection import TITLES, UNGATED
 from ui.left_out import eviction_picture, eviction_words, measured
-from ui.left_out.controls import DIAL, EVICTION_CONTROLS, draw_specimen
+from ui.left_out.controls import EVICTION_CONTROLS, draw_specimen
 from ui.left_out.parts import draw_explanation, draw_titled
 from ui.left_out.request import HEAD, SLOW, EvictionSelection, LeftOutSelection
 from ui.work.cache import NUMBERS_CACHE, cached
@@ -58,13 +58,9 @@ def losses(gated: str) -> dict[str, eviction_words.Losses]:
 
 def draw_eviction() -> None:
     """Draw the keys that stay and the losses; below them errors of this head."""
-    selection = draw_specimen((HEAD, SLOW))
-    columns = st.columns([2, 5, 3, 2], vertical_alignment="bottom")
-    if selection.kind == HEAD:
-        DIAL["left_dial"].draw(columns[0])
+    selection, columns = draw_specimen([2, 5, 3, 2], (HEAD, SLOW))
     for control, column in zip(EVICTION_CONTROLS.values(), columns[1:], strict=True):
         control.draw(column)
-    selection = measured.only_shown(selection)
     request = read(EVICTION_CONTROLS, EvictionSelection).request
     text = selection.text_with_break if selection.kind == HEAD else None
     if text is not None and len(text) < SHORTEST_CACHE:

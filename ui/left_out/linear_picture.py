@@ -154,7 +154,8 @@ def recall_chart(curves: RecallCurves, channels: int) -> go.Figure:
                           widths))  # fmt: skip
     figure = line_chart(lines, "pairs", "recognised", rows=3).update_yaxes(range=[0, 1.04])
     if str(channels) in names:
-        figure.add_vline(names.index(str(channels)), line={"width": 1, "dash": "dot"},
+        line = {"width": 1, "dash": "dot", "color": palette.PLANE}
+        figure.add_vline(names.index(str(channels)), line=line,
                          annotation={"text": f"d = {channels}", "font": {"size": 10}})  # fmt: skip
     return figure
 

@@ -10,8 +10,9 @@ import streamlit as st
 from gating_core.language import shipped
 from gating_core.left_out import Specimen, gaussian_scores, slow_tokens
 from gating_core.left_out_at_work import head_specimen, load_measured
+from ui.common.language_models import TITLES, UNGATED
 from ui.language.loaded import loaded
-from ui.language.selection import TITLES, UNGATED, Model
+from ui.language.selection import Model
 from ui.left_out.request import GAUSSIAN, HEAD, SLOW, LeftOutSelection
 from ui.work.cache import cached
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gating_core.left_out_at_work import EvictionRequest
-from ui.language.selection import UNGATED, TextSelection
+from ui.common.language_models import UNGATED
+from ui.language.selection import TextSelection
 
 TOP_K, EVICTION, CORRECTION, LINEAR = "Top-k", "Eviction", "Correction", "Linear"
 HEAD, GAUSSIAN, SLOW = "a head", "Gaussian scores", "slow tokens"

@@ -15,7 +15,7 @@ from gating_core.at_work import PairedDifference
 from gating_core.left_out import CERTIFICATES, COSTS
 from gating_core.left_out_at_work import BINS, RowCurves
 from ui.drawing import palette
-from ui.language.signs import sign
+from ui.drawing.characters import sign
 from ui.left_out.line_chart import Line, Style, line_chart
 from ui.limits import READ_CHARACTERS
 

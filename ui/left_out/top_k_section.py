@@ -9,11 +9,12 @@ import streamlit as st
 
 from gating_core.left_out_at_work import BINS, SIZES, RowAt, RowCurves, row_at, row_curves
 from ui.common.control_table import read
+from ui.common.language_models import TITLES, UNGATED
 from ui.common.lessons import section
 from ui.common.parts import draw_csv
-from ui.language.selection import HEADS, TITLES, UNGATED
+from ui.language.selection import HEADS
 from ui.left_out import measured, top_k_picture, top_k_words
-from ui.left_out.controls import DIAL, TOP_K_CONTROLS, draw_specimen
+from ui.left_out.controls import TOP_K_CONTROLS, draw_specimen
 from ui.left_out.parts import draw_explanation, draw_titled
 from ui.left_out.request import HEAD, LeftOutSelection, TopKSelection
 from ui.work.cache import NUMBERS_CACHE, cached
@@ -41,18 +42,11 @@ def losses(gated: str) -> top_k_words.Losses:
 
 def draw_top_k() -> None:
     """Draw weights, certificates and losses; below them errors, the rule, and why it fails."""
-    selection = draw_specimen()
-    columns = st.columns([3, 3, 4], vertical_alignment="bottom")
+    selection, columns = draw_specimen([3, 3, 4])
     size, share, epsilon = TOP_K_CONTROLS.values()
-    if selection.kind == HEAD:
-        DIAL["left_dial"].draw(columns[0])
-        size.draw(columns[1])
-    else:
-        share.draw(columns[0])
+    (size if selection.kind == HEAD else share).draw(columns[1])
     epsilon.draw(columns[2])
-    # What of the controls does not change the row is no part of the cache's key.
     tab = read(TOP_K_CONTROLS, TopKSelection)
-    selection = measured.only_shown(selection)
     row = curves(selection, tab.epsilon)
     k = tab.size(row.n, selection.kind)
     here, above = at(selection, k), losses(selection.gated)

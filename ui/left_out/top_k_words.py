@@ -12,8 +12,9 @@ import numpy as np
 from gating_core.at_work import PairedDifference, loss_difference
 from gating_core.left_out import COSTS
 from gating_core.left_out_at_work import EPSILON, SIZES, RowAt, RowCurves
+from ui.common.language_models import TITLES
 from ui.common.words import error_text, figures, percent, short
-from ui.language.selection import HEADS, TITLES
+from ui.language.selection import HEADS
 from ui.left_out.gate_words import gate_text
 
 FAR = 2.0  # times too few keys: then the rule has failed

@@ -5,8 +5,9 @@ import math
 import numpy as np
 import pytest
 import torch
+from torch.nn import functional
 
-from gating_core.language import LanguageModel, encode
+from gating_core.language import LanguageModel, encode, load_model
 from gating_core.language.conversions import CONVERSIONS
 from gating_core.left_out import (
     RULES,
@@ -24,6 +25,7 @@ from gating_core.left_out_at_work import (
     RECALL_PAIRS,
     LinearRequest,
     cheaper,
+    head_specimen,
     live_linear,
     recall_curves,
 )
@@ -71,12 +73,19 @@ def test_a_converted_head_has_the_models_own_weights(monkeypatch):
     monkeypatch.setattr(live_linear, "load_conversion", models.__getitem__)
     text, layer, head = "In the beginning God created", 1, 2
     of = live_linear.converted_head(text, layer, head, 4)
+    base = head_specimen(load_model("none", 0)[0], text, layer, head)
+    full = mixed(base.scores, base.values).float()
     for name, way in (("hybrid_4", "hybrid"), ("delta", "delta")):
         records = []
         models[name](encode(text)[None], records=records)
         record = records[layer].attention
         np.testing.assert_allclose(of.weights[CHEAPER.index(way)],
                                    record.weights[0, head].detach(), atol=1e-6)  # fmt: skip
+        mixed_values = record.weights[0, head] @ record.values[0, head]
+        alike = functional.cosine_similarity(mixed_values, full, dim=-1)[len(full) // 2 :]
+        assert of.cosine[CHEAPER.index(way)] == pytest.approx(
+            float(alike.detach().mean()), abs=1e-6
+        )
     near, linear, both = of.weights[1:4]
     w = float(models["hybrid_4"].layers[layer].attention.learned.balance[head].detach().sigmoid())
     np.testing.assert_allclose(both, w * near + (1 - w) * linear, atol=1e-6)

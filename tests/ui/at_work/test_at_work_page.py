@@ -22,22 +22,15 @@ from ui.at_work import (
     write_words,
 )
 from ui.at_work.controls import AT_WORK, TABS
-from ui.at_work.request import (
-    BEGINNINGS,
-    SPARSE,
-    WRITE,
-    AtWorkSelection,
-    WriteSelection,
-    resolve,
-    verses,
-)
+from ui.at_work.request import BEGINNINGS, SPARSE, WRITE, WriteSelection
 from ui.at_work.sections import SECTIONS
 from ui.common.csv_text import csv_text
 from ui.common.lessons import sections
+from ui.language.selection import TextSelection, resolve, verses
 from ui.limits import READ_CHARACTERS
 
 PAGE = "pages/7_At_work.py"
-FIRST = AtWorkSelection()
+FIRST = TextSelection()
 FEW = ToyRequest(seeds=(0, 1), steps=50, batch=4)
 EXPLAINED = 4  # paragraphs behind each button
 

@@ -1,0 +1,71 @@
+"""Does the page Left out fit the screen, follow what is typed, and hold on a phone?"""
+
+import pytest
+
+from .looking import assert_dark, assert_on_the_first_screen, assert_scrolls_only_down
+from .visiting import DESK, PHONE, follow_link, open_page, resize, settle, visit
+
+pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
+
+EVICTION = "tab_left_out=Eviction"
+TOP = tuple(f".st-key-left_out_top_{name}" for name in ("weights", "bounds", "losses"))
+EVICTED = tuple(f".st-key-left_out_evict_{name}" for name in ("strip", "reading", "losses", "gate"))
+FIRST_SCREENS = {  # the sentence and the charts of states; others stand below
+    "": ("The last query, k =", TOP),
+    "left_from=slow+tokens": ("The last query, k =", TOP),
+    EVICTION: ("One by one:", EVICTED),
+}
+DRAWN = "document.querySelectorAll('.stPlotlyChart .main-svg').length >= 6"
+LABELS = """() => [...document.querySelectorAll('.st-key-left_out_evict_strip .xtick text')]
+  .map(label => label.textContent).join('')"""
+
+
+def await_charts(page):
+    page.wait_for_function(DRAWN)
+    settle(page)
+
+
+@pytest.fixture(scope="module")
+def desk(browser, served, watch):
+    with open_page(browser, watch, **DESK) as page:
+        visit(page, watch, f"{served.url}/Left_out", await_charts)
+        yield page
+
+
+def test_the_first_screens_hold_pictures_and_their_sentence(desk):
+    resize(desk, 1400, 900)
+    for query, (text, charts) in FIRST_SCREENS.items():
+        follow_link(desk, f"/Left_out?{query}")
+        sentence = desk.get_by_text(text).first
+        sentence.wait_for()
+        await_charts(desk)
+        assert_on_the_first_screen(desk, "h1", ".st-key-front-1", *charts)
+        box = sentence.bounding_box()
+        assert box["y"] + box["height"] < 900, query
+
+
+def test_more_keys_leave_less_out(desk):
+    follow_link(desk, "/Left_out?top_keys=3")
+    desk.get_by_text("k = 3 of 81").first.wait_for()
+    desk.locator(".st-key-top_keys input[type=range]").press("ArrowRight")
+    desk.get_by_text("k = 4 of 81").first.wait_for()
+    assert "top_keys=4" in desk.url
+
+
+def test_kept_keys_stand_above_what_is_typed(desk):
+    follow_link(desk, f"/Left_out?{EVICTION}")
+    await_charts(desk)
+    box = desk.get_by_label("Text", exact=True)
+    box.fill("¡Oh, sí! En el principio creó Dios")
+    box.press("Enter")
+    desk.wait_for_function(f"({LABELS})().startsWith('¶¡Oh,␣sí!␣En')")
+
+
+def test_a_phone_has_everything_in_one_column_and_scrolls_only_down(browser, served, watch):
+    with open_page(browser, watch, **PHONE) as page:
+        for query in ("", EVICTION):
+            visit(page, watch, f"{served.url}/Left_out?{query}", await_charts)
+            assert_dark(page)
+            assert_scrolls_only_down(page)
+            boxes = [chart.bounding_box() for chart in page.locator(".stPlotlyChart").all()]
+            assert boxes[0]["y"] + boxes[0]["height"] <= boxes[1]["y"]
