@@ -268,7 +268,7 @@ class Steering(Request):
             return ""
         bold = f"<b>{self.beginning or BEGINNING}</b>"
         texts = [node.message.body for node in session.page.all("html")
-                 if "gc-text" in node.message.body]  # fmt: skip
+                 if 'class="gc-text"' in node.message.body]  # fmt: skip
         return "" if len(texts) == 2 and all(bold in text for text in texts) else f"{texts}"
 
     def unfinished(self, session: Session) -> str:
