@@ -9,7 +9,9 @@ pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
 EVICTION = "tab_left_out=Eviction"
 TOP = tuple(f".st-key-left_out_top_{name}" for name in ("weights", "bounds", "losses"))
-EVICTED = tuple(f".st-key-left_out_evict_{name}" for name in ("strip", "reading", "losses", "gate"))
+EVICTED = tuple(
+    f".st-key-left_out_evict_{name}" for name in ("strip", "reading", "gate", "protect")
+)
 FIRST_SCREENS = {  # the sentence and the charts of states; others stand below
     "": ("The last query, k =", TOP),
     "left_from=slow+tokens": ("The last query, k =", TOP),

@@ -19,6 +19,7 @@ from ui.drawing.characters import sign
 from ui.left_out.line_chart import Line, Style, line_chart
 from ui.left_out.request import EVICT_BY
 
+BESIDE = {"orientation": "v", "x": 1.01, "y": 1, "yanchor": "top", "font": {"size": 10}}
 STRIP_PIXELS, PIXELS, LOWER_PIXELS = 160, 205, 235
 LABELLED = 128  # characters at most, beside which each has its sign
 CHANNELS = MODELS["none"].width // MODELS["none"].heads  # of a head
@@ -77,8 +78,7 @@ def loss_chart(losses: Losses, policies: Mapping[str, Policy]) -> go.Figure:
                             SYMBOLS[of.score], width=2), losses[name])
         for name, of in policies.items() if of.protects
     ])  # fmt: skip
-    legend = {"orientation": "v", "x": 1.01, "y": 1, "yanchor": "top", "font": {"size": 10}}
-    return figure.update_layout(legend=legend)
+    return figure.update_layout(height=LOWER_PIXELS, legend=BESIDE)
 
 
 def pair_chart(losses: Losses, budget: int | None = None) -> go.Figure:
@@ -104,7 +104,7 @@ def error_chart(of: Evicted) -> go.Figure:
     ]  # fmt: skip
     figure = line_chart(lines, "budget, and the share of numbers kept", "error", log=True)
     _shares(figure, budgets, of.length)
-    return figure.update_layout(height=LOWER_PIXELS, margin_t=44)
+    return figure.update_layout(height=LOWER_PIXELS, legend=BESIDE)
 
 
 def search_chart(of: Searched) -> go.Figure:

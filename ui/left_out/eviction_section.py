@@ -75,28 +75,27 @@ def draw_eviction() -> None:
                 lambda: eviction_picture.strip_chart(of, request.protects, text), head)  # fmt: skip
     above = losses(selection.gated)
     gate, protection = _gate_texts(above, selection, request)
-    first = st.columns([4, 5, 4])
+    first = st.columns(3)
     with first[0]:
         draw_titled(("evict_reading", *key), lambda: eviction_picture.reading_chart(of), reading)
-    with first[1]:
-        if above:
-            _draw_losses(above, selection)
-        else:
-            st.info(section("left_out", "no_measurements"))
-    with first[2]:
-        if above:
+    if above:
+        with first[1]:
             _draw_gate(above, selection.gated, request, gate)
+        with first[2]:
+            _draw_protection(above, selection, protection)
+    else:
+        first[1].info(section("left_out", "no_measurements"))
     st.markdown(f"{gate} {head} {reading}")
-    second = st.columns(3)
+    searching = eviction_words.search_text(few)
+    second = st.columns([4, 4, 3])
     with second[0]:
         draw_titled(("evict_errors", *key), lambda: eviction_picture.error_chart(of), head)
-    searching = eviction_words.search_text(few)
     with second[1]:
+        if above:
+            _draw_losses(above, selection)
+    with second[2]:
         draw_titled(("evict_search", selection), lambda: eviction_picture.search_chart(few),
                     searching)  # fmt: skip
-    with second[2]:
-        if above:
-            _draw_protection(above, selection, protection)
     st.markdown(" ".join(filter(None, [
         eviction_words.identity_text(identity(selection)), searching, protection,
         eviction_words.cost_text(of.length, request.budget),

@@ -99,7 +99,7 @@ def loss_chart(
         for (_, of), style in zip(losses.items(), _styles(losses), strict=True)
     ]  # fmt: skip
     figure = line_chart(
-        lines, "k of every head, and the share of values mixed", "nats a character", log=True
+        lines, "k, and the share of values mixed", "nats a character", log=True
     )
     figure.update_layout(height=PIXELS, margin_b=50)
     full = COSTS["full"](CONTEXT, 1).mixed
