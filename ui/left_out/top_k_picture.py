@@ -98,9 +98,7 @@ def loss_chart(
              np.array([of[size].half_width for size in sizes]))
         for (_, of), style in zip(losses.items(), _styles(losses), strict=True)
     ]  # fmt: skip
-    figure = line_chart(
-        lines, "k, and the share of values mixed", "nats a character", log=True
-    )
+    figure = line_chart(lines, "k, and the share of values mixed", "nats a character", log=True)
     figure.update_layout(height=PIXELS, margin_b=50)
     full = COSTS["full"](CONTEXT, 1).mixed
     texts = [f"{size}<br>{COSTS['top_k'](CONTEXT, 1, size).mixed / full:.0%}" for size in sizes]

@@ -74,18 +74,16 @@ def kinds_text(kinds: Mapping[str, Fired]) -> str:
 
 
 def kinds_table(kinds: Mapping[str, Fired]) -> str:
-    """Return a table of the dictionaries as HTML."""
+    """Return a table of the dictionaries as Markdown."""
     names = ("dictionary", "variance explained", "features on", "never on", "best AUC",
              "letter patterns")  # fmt: skip
-    head = "".join(f'<th scope="col">{name}</th>' for name in names)
-    rows = [f"<tr>{head}</tr>"]
+    rows = [names, ["---"] * len(names)]
     for kind, of in kinds.items():
-        values = (percent(of.card.explained), f"{short(of.card.active)} of {SIZE}",
-                  str(of.card.dead), f"{of.auc.max():.3f}",
-                  percent(float((of.letters >= PATTERN).mean())))  # fmt: skip
-        cells = "".join(f"<td>{value}</td>" for value in values)
-        rows.append(f'<tr><th scope="row">{KINDS[kind]}</th>{cells}</tr>')
-    return f'<table class="gc-kinds">{"".join(rows)}</table>'
+        rows.append([f"**{KINDS[kind]}**", percent(of.card.explained),
+                     f"{short(of.card.active)} of {SIZE}", str(of.card.dead),
+                     f"{of.auc.max():.3f}",
+                     percent(float((of.letters >= PATTERN).mean()))])  # fmt: skip
+    return "\n".join("|" + "|".join(row) + "|" for row in rows)
 
 
 def along_text(parts: WrittenAlong) -> str:

@@ -12,6 +12,7 @@ from ui.steering import measured, picture, words
 from ui.steering.controls import DRAW, STEER_ROWS, read_selection
 from ui.steering.parts import draw_csv, draw_explanation, draw_figure
 from ui.steering.request import RELEASED
+from ui.steering.words import LEGEND
 from ui.work import jobs
 
 STYLE = Path(__file__).with_name("steering.css")
@@ -45,5 +46,5 @@ def _draw_texts(request: SteerRequest, steps: Sequence[Step]) -> None:
     titles = ("Unsteered", "Steered, by the same random numbers")
     for column, title, steered in zip(st.columns(2), titles, (False, True), strict=True):
         column.html(words.steered_text(request, steps, title, steered=steered))
-    st.html(words.legend())
+    st.html(LEGEND)
     st.markdown(sentence)

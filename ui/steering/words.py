@@ -49,14 +49,16 @@ def steered_text(request: SteerRequest, steps: Sequence[Step], title: str, *, st
     return head + coloured(text, shades, released, request.text)
 
 
-def legend() -> str:
-    """Return the key to the colours as HTML."""
+def _legend() -> str:
     keys = [
         f'<span class="gc-{side}-{level}">{name}</span>'
         for side, name, level in (("en", ENGLISH, SHADES - 1), ("en", "perhaps", 1),
                                   ("es", "perhaps", 1), ("es", SPANISH, SHADES - 1))
     ]  # fmt: skip
     return f'<p class="gc-key">The last {WINDOW} characters look like {" ".join(keys)}</p>'
+
+
+LEGEND = _legend()  # the key to the colours, as HTML
 
 
 def seen_as(spanish: float) -> str:
