@@ -44,7 +44,8 @@ def draw_features() -> None:
                     lambda: titled(features_picture.effect_chart(change),
                                    section("steering", "head_effect")), effect)  # fmt: skip
     st.markdown(f"{along} {effect}")
-    st.markdown(features_words.kinds_table(kinds))
+    with st.container(key="steering_kinds"):
+        st.markdown(features_words.kinds_table(kinds))
     st.markdown(features_words.kinds_text(kinds))
     with st.container(horizontal=True):
         for name, place in (("Most Spanish", of.difference.argmax()),
