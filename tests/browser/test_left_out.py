@@ -2,6 +2,7 @@
 
 import pytest
 
+from .accessibility import assert_accessible
 from .looking import assert_dark, assert_on_the_first_screen, assert_scrolls_only_down
 from .visiting import DESK, PHONE, follow_link, open_page, resize, settle, visit
 
@@ -44,6 +45,7 @@ def test_the_first_screens_hold_pictures_and_their_sentence(desk):
         assert_on_the_first_screen(desk, "h1", ".st-key-front-1", *charts)
         box = sentence.bounding_box()
         assert box["y"] + box["height"] < 900, query
+        assert_accessible(desk)
 
 
 def test_more_keys_leave_less_out(desk):
@@ -68,6 +70,7 @@ def test_a_phone_has_everything_in_one_column_and_scrolls_only_down(browser, ser
         for query in ("", EVICTION):
             visit(page, watch, f"{served.url}/Left_out?{query}", await_charts)
             assert_dark(page)
+            assert_accessible(page)
             assert_scrolls_only_down(page)
             boxes = [chart.bounding_box() for chart in page.locator(".stPlotlyChart").all()]
             assert boxes[0]["y"] + boxes[0]["height"] <= boxes[1]["y"]

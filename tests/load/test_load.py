@@ -15,6 +15,7 @@ EVERYTHING = frozenset({
     "to the claims", "claims: claim",
     "to Experts", "Experts: gate", "Experts: λ", "Experts: undecidable", "Experts: tree",
     "to At work", "At work: text", "At work: Sinks", "At work: Sparse gates",
+    "to Left out", "Left out: k", "Left out: Eviction", "Left out: text",
     "to Steering", "Steering: text", "Steering: Features", "Steering: Measured",
     "film: seed shown", "film: own seeds", "film: cancel", "film: go on", "film: own table",
 })  # fmt: skip

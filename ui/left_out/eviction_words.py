@@ -21,7 +21,7 @@ from gating_core.left_out_at_work import (
     Identity,
     Searched,
 )
-from ui.common.words import error_text, figures, percent
+from ui.common.words import error_text, figures, percent, plus_minus
 from ui.left_out.eviction_picture import NAMES
 from ui.left_out.gate_words import LEAST_SEEDS, gate_text
 
@@ -90,7 +90,7 @@ def protection_text(saves: PairedDifference, budget: int, title: str) -> str:
     verdict = "costs" if saves.low > 0 else "saves" if saves.high < 0 else "may cost or save"
     return (
         f"After one prefill (budget {budget}, by mass, {title}), protecting nothing {verdict}"
-        f" {figures(abs(saves.mean))} ± {figures(saves.half_width, 1)} nats."
+        f" {plus_minus(abs(saves.mean), saves.half_width)} nats a character."
     )
 
 

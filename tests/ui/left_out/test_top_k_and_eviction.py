@@ -220,6 +220,12 @@ def test_sentences_of_eviction_follow_from_numbers(head):
         assert f"nothing {word}" in eviction_words.protection_text(difference(mean, half), 16, "a")
     assert eviction_words.protection_text(difference(0.1, 0.01, 2), 16, "a") == ""
     of, few = evict(head, EvictionRequest("key", 4, True), (2, 4)), search(head)
+    for row, protects in enumerate((True, False)):
+        said_of_it = eviction_words.head_text(of, EvictionRequest("key", 4, protects), 1)
+        assert (
+            f"by key changes later outputs by {eviction_words.figures(of.errors[row, 3, 1])}"
+            in (said_of_it)
+        )
     least = min(few.errors[:, 3])
     assert eviction_words.figures(least) in eviction_words.search_text(few)
     assert len(rows_of(eviction_words.kept_csv(of))) == 1 + 2 * 6 * of.prefill
