@@ -25,8 +25,8 @@ from gating_core.left_out_at_work import (
 from gating_core.training import mean_interval
 from ui.common.words import percent, plus_minus, short
 from ui.left_out.correction_picture import NONE
+from ui.left_out.gate_words import LEAST_SEEDS, gate_verdict
 
-LEAST_SEEDS = 3  # with fewer there is no verdict
 Arrays = Mapping[str, np.ndarray]
 
 
@@ -134,16 +134,10 @@ def loss_text(
 
 def gate_text(saves: PairedDifference) -> str:
     """Say whether a gate makes leaving out cheaper."""
-    if len(saves.by_seed) < LEAST_SEEDS:
-        return "Whether a gate makes the window cheaper: too few seeds."
-    if saves.low <= 0 <= saves.high:
-        verdict = "**It is open whether a gate makes the window cheaper**"
-    else:
-        verdict = f"**A gate makes the window {'cheaper' if saves.mean < 0 else 'dearer'}**"
-    return (
-        f"{verdict}: {_nats(saves)} nats against no gate ({len(saves.by_seed)} seeds; over"
-        " these and texts)."
-    )
+    verdict, seeds = gate_verdict(saves, "the window"), len(saves.by_seed)
+    if seeds < LEAST_SEEDS:
+        return f"{verdict}."
+    return f"{verdict}: {_nats(saves)} nats against no gate ({seeds} seeds; over these and texts)."
 
 
 def retrieval_text(accuracy: np.ndarray) -> str:

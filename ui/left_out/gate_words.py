@@ -8,18 +8,22 @@ from ui.common.words import figures, plus_minus
 LEAST_SEEDS = 3  # with fewer there is no verdict
 
 
-def gate_text(saves: PairedDifference, what: str, ungated: float, gated: float) -> str:
+def gate_verdict(saves: PairedDifference, what: str) -> str:
     """Say whether ``what`` costs models with a gate less: ``saves`` is gated less ungated."""
     seeds = len(saves.by_seed)
     if seeds < LEAST_SEEDS:
-        return f"Whether a gate makes {what} cheaper: {seeds} seeds are too few."
-    if saves.high < 0:
-        verdict = f"**A gate makes {what} cheaper**"
-    elif saves.low > 0:
-        verdict = f"**A gate makes {what} dearer**"
-    else:
-        verdict = f"**It is open whether a gate makes {what} cheaper**"
-    sign = "+" if saves.low > 0 else ""
+        return f"Whether a gate makes {what} cheaper: too few seeds ({seeds})"
+    if saves.low <= 0 <= saves.high:
+        return f"**It is open whether a gate makes {what} cheaper**"
+    return f"**A gate makes {what} {'cheaper' if saves.mean < 0 else 'dearer'}**"
+
+
+def gate_text(saves: PairedDifference, what: str, ungated: float, gated: float) -> str:
+    """Return `gate_verdict` with the mean losses of both, and their difference."""
+    seeds = len(saves.by_seed)
+    if seeds < LEAST_SEEDS:
+        return f"{gate_verdict(saves, what)}."
+    verdict, sign = gate_verdict(saves, what), "+" if saves.low > 0 else ""
     change = f"{figures(ungated)} → {figures(gated)}".replace("-", "−")
     return (
         f"{verdict}: {change} nats a character above full attention, a difference of"

@@ -20,9 +20,9 @@ from gating_core.left_out_at_work import (
 )
 from gating_core.training import mean_interval
 from ui.common.words import percent, plus_minus, short
+from ui.left_out.gate_words import LEAST_SEEDS, gate_verdict
 from ui.left_out.linear_picture import ALONE, BRANCHES, COST_LENGTHS, TITLES, paper_costs
 
-LEAST_SEEDS = 3  # with fewer there is no verdict
 SMALL = 0.005  # nats: a branch that is worth less for certain is called bypassed
 REFERENCE, GATED_REFERENCE = "softmax", "gated_softmax"
 NAMES = {  # of conversions, as in the chart
@@ -110,13 +110,7 @@ def gate_text(losses: Losses, counts: np.ndarray) -> str:
     seeds = min(len(losses[name]["whole"]) for name in names)
     window, full, gated, gated_full = (losses[name]["whole"][:seeds] for name in names)
     saves = loss_difference(gated - gated_full, window - full, counts)
-    if seeds < LEAST_SEEDS:
-        verdict = "Too few seeds to say whether a gate makes the window cheaper"
-    elif saves.low <= 0 <= saves.high:
-        verdict = "**It is open whether a gate makes the window cheaper**"
-    else:
-        verdict = f"**A gate makes the window {'cheaper' if saves.mean < 0 else 'dearer'}**"
-    return f"{verdict} ({_nats(saves)} nats)."
+    return f"{gate_verdict(saves, 'the window')} ({_nats(saves)} nats)."
 
 
 def head_text(name: str, of: Cheaper, trained: bool) -> str:

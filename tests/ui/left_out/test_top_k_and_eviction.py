@@ -137,7 +137,7 @@ def test_eviction_needs_keys_and_a_text():
     (-0.02, 0.01, 3, "**A gate makes top-4 cheaper**: 0.03 → 0.01 nats"),
     (0.02, 0.01, 3, "**A gate makes top-4 dearer**"),
     (-0.02, 0.03, 3, "**It is open whether a gate makes top-4 cheaper**"),
-    (-0.02, 0.01, 2, "Whether a gate makes top-4 cheaper: 2 seeds are too few."),
+    (-0.02, 0.01, 2, "Whether a gate makes top-4 cheaper: too few seeds (2)."),
 ])  # fmt: skip
 def test_a_gate_is_called_cheaper_beyond_the_interval_only(mean, half, seeds, verdict):
     assert verdict in gate_words.gate_text(difference(mean, half, seeds), "top-4", 0.03, 0.01)
