@@ -7,9 +7,8 @@ from ui.common.page import page
 with page(
     "Left out",
     question="What may attention leave out?",
-    lead="All but the largest weights, keys of the cache, whole stretches, the softmax itself: what"
-    " does each change in the output, exactly, can one know it without computing the rest, and"
-    " does a gate make it cheaper?",
+    lead="Small weights, keys, whole stretches, the softmax itself: what does each change in the"
+    " output, and does a gate make it cheaper?",
     pictures=False,
 ):
     from ui.common.link_check import warn_about_link

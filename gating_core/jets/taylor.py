@@ -10,8 +10,7 @@ models and other validated functional inclusion methods*, 2003.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from functools import cache
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -19,35 +18,18 @@ import torch
 from gating_core.jets import expansions
 from gating_core.jets.bounded import INFLATION, LAYOUT, TINY, Bounded, bounded, value_of
 from gating_core.jets.hulls import ETA, U
+from gating_core.jets.terms import (
+    Term,
+    Terms,
+    degree_of,
+    mapped,
+    monomials,
+    padded,
+    pairs_of,
+    size_of,
+    sum_of,
+)
 from gating_core.points_last import product
-
-Term = torch.Tensor | None  # None is zero
-Terms = tuple[Term, ...]
-
-
-@cache
-def monomials(degree: int) -> tuple[tuple[int, int], ...]:
-    """The exponents of x and y, by degree from 0, powers of x first."""
-    return tuple((n - j, j) for n in range(degree + 1) for j in range(n + 1))
-
-
-@cache
-def degree_of(count: int) -> int:
-    """The degree of models with ``count`` terms."""
-    return next(d for d in range(20) if len(monomials(d)) - 1 >= count)
-
-
-@cache
-def _pairs(degree: int) -> tuple[tuple[tuple[int, int], ...], ...]:
-    """For each monomial, the pairs of monomials whose product it is."""
-    all_of = monomials(degree)
-    place = {exponents: i for i, exponents in enumerate(all_of)}
-    pairs: list[list[tuple[int, int]]] = [[] for _ in all_of]
-    for i, (a, b) in enumerate(all_of):
-        for j, (c, d) in enumerate(all_of):
-            if (target := place.get((a + c, b + d))) is not None:
-                pairs[target].append((i, j))
-    return tuple(map(tuple, pairs))
 
 
 class TaylorModel(Bounded):
@@ -78,13 +60,13 @@ class TaylorModel(Bounded):
             self._norms = []
             for n in range(1, self.degree + 1):
                 row = self.terms[len(monomials(n - 1)) - 1 : len(monomials(n)) - 1]
-                self._norms.append(_sum([None if x is None else x.abs() for x in row]))
+                self._norms.append(sum_of([None if x is None else x.abs() for x in row]))
         return self._norms
 
     @property
     def reach(self) -> torch.Tensor:
         """How far from ``value`` the model may be anywhere in the cell."""
-        total = _sum([*self.norms, self.error])
+        total = sum_of([*self.norms, self.error])
         return torch.zeros_like(self.value) if total is None else total
 
     @property
@@ -127,7 +109,7 @@ class TaylorModel(Bounded):
         return Bounded(middle, error)
 
     def __neg__(self) -> TaylorModel:
-        return TaylorModel(-self.value, self.error, _mapped(self.terms, torch.neg))
+        return TaylorModel(-self.value, self.error, mapped(self.terms, torch.neg))
 
     def __add__(self, other: Any) -> TaylorModel:
         return self._plus(other, 1)
@@ -145,13 +127,13 @@ class TaylorModel(Bounded):
         mine, theirs = self.terms, terms_of(other)
         depth = max(len(mine), len(theirs))
         terms = []
-        for a, b in zip(_padded(mine, depth), _padded(theirs, depth), strict=True):
+        for a, b in zip(padded(mine, depth), padded(theirs, depth), strict=True):
             if a is None:
                 a = None if b is None else (b if sign > 0 else -b)
             elif b is not None:
                 a = torch.add(a, b, alpha=sign)
             terms.append(None if a is None else a.expand(value.shape))
-        error = _total(terms, value.abs()) * U
+        error = size_of(terms, value.abs()) * U
         for term in (self, other):
             if isinstance(term, Bounded) and term.error is not None:
                 error = error + term.error
@@ -160,10 +142,10 @@ class TaylorModel(Bounded):
     def __mul__(self, other: Any) -> TaylorModel:
         if isinstance(other, int | float):
             scaled = Bounded(self.value, self.error)._scaled(other)
-            terms = _mapped(self.terms, lambda x: x * other)
+            terms = mapped(self.terms, lambda x: x * other)
             error = scaled.error
             if error is not None:
-                error = _total(terms, 0.0) * U + error
+                error = size_of(terms, 0.0) * U + error
             return TaylorModel(scaled.value, error, terms)
         other = bounded(other, self)
         error = self.upper * other._loosened(self._roundings(other) * U) + ETA
@@ -193,24 +175,24 @@ class TaylorModel(Bounded):
             error = add_times(error, self.error, other.upper)
         mine, theirs = self.parts, (other.value, *terms_of(other))
         degree = degree_of(max(len(mine), len(theirs)) - 1)
-        out: list[Term] = []
-        for pairs in _pairs(degree):
+        value = times(self.value, other.value)
+        terms: list[Term] = []
+        for pairs in pairs_of(degree)[1:]:
             total: Term = None
             for i, j in pairs:
                 a = mine[i] if i < len(mine) else None
                 b = theirs[j] if j < len(theirs) else None
                 if a is not None and b is not None:
                     total = times(a, b) if total is None else add_times(total, a, b)
-            out.append(total)
+            terms.append(None if total is None else total.expand(value.shape))
         if self.terms and terms_of(other):
             assert isinstance(other, TaylorModel)
             tail: Term = None  # of the other's terms, those that a degree of mine lifts too high
             for i in range(1, degree + 1):
-                tail, mine_at = _sum([tail, other.norms[degree - i]]), self.norms[i - 1]
+                tail, mine_at = sum_of([tail, other.norms[degree - i]]), self.norms[i - 1]
                 if tail is not None and mine_at is not None:
                     error = add_times(error, mine_at, tail)
-        shape = out[0].shape  # type: ignore[union-attr]
-        return TaylorModel(out[0], error, _mapped(tuple(out[1:]), lambda x: x.expand(shape)))  # type: ignore[arg-type]
+        return TaylorModel(value, error, tuple(terms))
 
     def sum(self, dim: Any, keepdim: bool = False) -> TaylorModel:
         axes = (dim,) if isinstance(dim, int) else tuple(dim)
@@ -218,12 +200,12 @@ class TaylorModel(Bounded):
         for axis in axes:
             count *= self.shape[axis]
         error = self._loosened(count * U).sum(dim, keepdim=keepdim)
-        terms = _mapped(self.terms, lambda x: x.sum(dim, keepdim=keepdim))
+        terms = mapped(self.terms, lambda x: x.sum(dim, keepdim=keepdim))
         return TaylorModel(self.value.sum(dim, keepdim=keepdim), error, terms)
 
     def absolute(self) -> TaylorModel:
         known, sign = self.magnitude > self.bound, self.value.sign()
-        terms = _mapped(self.terms, lambda x: torch.where(known, sign * x, 0.0))
+        terms = mapped(self.terms, lambda x: torch.where(known, sign * x, 0.0))
         error = torch.where(known, self._error_or_zero(), self.reach)
         return TaylorModel(self.magnitude, error, terms)
 
@@ -310,7 +292,7 @@ class TaylorModel(Bounded):
             return TaylorModel(value, error, terms)
         return tuple(
             TaylorModel(
-                piece, None if error is None else error[i], _mapped(terms, lambda x, i=i: x[i])
+                piece, None if error is None else error[i], mapped(terms, lambda x, i=i: x[i])
             )
             for i, piece in enumerate(value)
         )
@@ -328,38 +310,13 @@ def combined(
     depth = max(len(terms_of(x)) for x in models)
     zeros = [torch.zeros_like(x.value) for x in models]
     terms: list[Term] = []
-    for row in zip(*(_padded(terms_of(x), depth) for x in models), strict=True):
+    for row in zip(*(padded(terms_of(x), depth) for x in models), strict=True):
         if all(x is None for x in row):
             terms.append(None)
         else:
             terms.append(how([z if x is None else x for x, z in zip(row, zeros, strict=True)]))
     error = how([x._error_or_zero() for x in models])
     return TaylorModel(how([x.value for x in models]), error, tuple(terms))
-
-
-def _padded(terms: Terms, depth: int) -> Terms:
-    return terms + (None,) * (depth - len(terms))
-
-
-def _mapped(terms: Terms, how: Callable) -> Terms:
-    return tuple(None if x is None else how(x) for x in terms)
-
-
-def _sum(parts: Iterable[Term]) -> Term:
-    """The sum of ``parts``; None is zero."""
-    total: Term = None
-    for part in parts:
-        if part is not None:
-            total = part if total is None else total + part
-    return total
-
-
-def _total(parts: Iterable[Term], start: Any) -> Any:
-    """``start`` plus the sizes of ``parts``."""
-    for part in parts:
-        if part is not None:
-            start = start + part.abs()
-    return start
 
 
 def _inflated(error: torch.Tensor) -> torch.Tensor:

@@ -19,7 +19,7 @@ from gating_core.language.conversions import (
     load_converted,
 )
 from gating_core.language.converting import with_window, without_branch
-from gating_core.language.corpus import LANGUAGES, Verse, excerpt_texts, read_excerpt
+from gating_core.language.corpus import LANGUAGES, Verse, excerpt_texts, read_excerpt, texts_of
 from gating_core.language.generate import Written, draw_next, generate, next_probabilities
 from gating_core.language.losses import Rows, mean_loss, row_losses, rows_of, text_losses
 from gating_core.language.masks import causal_mask
@@ -72,6 +72,7 @@ __all__ = [
     "rows_of",
     "shipped",
     "text_losses",
+    "texts_of",
     "with_attention",
     "with_window",
     "without_branch",

@@ -30,7 +30,8 @@ class AttentionKind:
     # Of scores and mask.
     weights: Callable[[torch.Tensor, torch.Tensor], torch.Tensor] = softmax_attention.weights
     scores: Callable[[torch.Tensor, torch.Tensor], torch.Tensor] = scaled_products
-    # The same mixture without weights, of queries, keys, values and mask; None: there is none.
+    # The same mixture without weights, of queries, keys, values and causal mask; None: there is
+    # none.
     fused: Callable[..., torch.Tensor] | None = None
     # Has the weights instead, with parameters of its own: of heads, channels and window.
     learned: Callable[[int, int, int | None], LearnedAttention] | None = None

@@ -114,6 +114,11 @@ def read_excerpt() -> list[Verse]:
     return read_verses(EXCERPT)
 
 
+def texts_of(verses: Sequence[Verse]) -> list[str]:
+    """``verses``, first all of one language and then all of the other."""
+    return [getattr(verse, language) for language in LANGUAGES for verse in verses]
+
+
 def excerpt_texts() -> list[str]:
-    """The shipped verses, first all of one language and then all of the other."""
-    return [getattr(verse, language) for language in LANGUAGES for verse in read_excerpt()]
+    """The texts of the shipped verses."""
+    return texts_of(read_excerpt())

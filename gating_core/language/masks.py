@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import torch
 
+from gating_core.left_out import window_mask
+
 
 def causal_mask(queries: int, keys: int, window: int | None = None) -> torch.Tensor:
     """(T, n) bool, true where a query sees a key: itself and what stands before it.
 
     With a ``window``, that many keys at most.
     """
-    mask = torch.ones(queries, keys, dtype=torch.bool).tril(keys - queries)
-    return mask if window is None else mask.triu(keys - queries - window + 1)
+    if window is not None:
+        return window_mask(keys, window)[keys - queries :]
+    return torch.ones(queries, keys, dtype=torch.bool).tril(keys - queries)

@@ -14,7 +14,10 @@ def weights(scores: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
 def mix(
     queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, mask: torch.Tensor
 ) -> torch.Tensor:
-    """(..., T, d): the mixed values, by PyTorch's fused kernel, which keeps no weights."""
+    """(..., T, d): the mixed values, by PyTorch's fused kernel, which keeps no weights.
+
+    ``mask`` (T, n) is causal: where nothing was read before, the kernel has one of its own.
+    """
     if mask.shape[0] == mask.shape[1]:
         return functional.scaled_dot_product_attention(queries, keys, values, is_causal=True)
     return functional.scaled_dot_product_attention(queries, keys, values, attn_mask=mask)

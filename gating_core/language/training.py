@@ -19,7 +19,7 @@ from torch import nn
 from gating_core.export.weights import tensor_file, tensors_and_metadata
 from gating_core.language.characters import encode
 from gating_core.language.config import ModelConfig
-from gating_core.language.corpus import LANGUAGES, Verse
+from gating_core.language.corpus import Verse, texts_of
 from gating_core.language.losses import row_losses
 from gating_core.language.model import LanguageModel
 from gating_core.randomness import generator
@@ -56,7 +56,7 @@ class TrainingText:
     def of(cls, verses: Sequence[Verse]) -> TrainingText:
         """The text of those ``verses`` that are not held out."""
         kept = [verse for verse in verses if not verse.held_out]
-        parts = [encode(getattr(verse, language)) for language in LANGUAGES for verse in kept]
+        parts = [encode(text) for text in texts_of(kept)]
         lengths = torch.tensor([0, *map(len, parts)])
         return cls(torch.cat(parts), lengths.cumsum(0)[:-1])
 

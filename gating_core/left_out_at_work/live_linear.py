@@ -70,6 +70,11 @@ class Cheaper:
     cosine: np.ndarray  # (W,): with softmax attention's outputs, the mean over late queries
     states: np.ndarray  # (T, d, d): the delta rule's state after each character
 
+    @property
+    def sizes(self) -> np.ndarray:
+        """(T, d): the singular values of each state, the largest first."""
+        return np.linalg.svd(self.states, compute_uv=False)
+
 
 def cheaper(of: Specimen, request: LinearRequest) -> Cheaper:
     """Mix the values of a head in each way."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -117,9 +117,9 @@ def proof_steps(
 def _with_halves(known: Judged, chosen: torch.Tensor, halves: Judged) -> Judged:
     """Put the ``halves`` of ``chosen`` cells in their place; what was known of these still is."""
     labels, immersed = known.labels[chosen].repeat(2), known.immersed[chosen].repeat(2)
-    halves.labels[labels != OPEN_CODE] = labels[labels != OPEN_CODE]
-    halves.immersed[immersed] = True
-    return known[~chosen] + halves
+    labels = torch.where(labels == OPEN_CODE, halves.labels, labels)
+    immersed = halves.immersed | immersed
+    return known[~chosen] + replace(halves, labels=labels, immersed=immersed)
 
 
 def _enough(result: ProvedCurvature, budget: Budget) -> bool:

@@ -121,8 +121,8 @@ def train_dictionary(
 ) -> Iterator[tuple[int, Dictionary]]:
     """Train on ``states`` (..., N, D), and yield each step's number and the dictionary after it.
 
-    Layers are trained side by side and do not touch each other. Nothing depends on anything but
-    the arguments. ``ValueError`` for states that are not finite or all the same.
+    Later steps change the same tensors. Layers do not touch each other. Nothing depends on
+    anything but the arguments. ``ValueError`` for states that are not finite or all the same.
     """
     states = states.float()
     if not states.isfinite().all():
@@ -139,6 +139,9 @@ def train_dictionary(
     encoder, directions = start.clone().requires_grad_(), start.clone().requires_grad_()
     bias = torch.zeros(start.shape[:-1], requires_grad=True)
     dictionary = Dictionary(encoder, bias, directions, mean, scale, recipe.active)
+    trained = Dictionary(
+        encoder.detach(), bias.detach(), directions.detach(), mean, scale, recipe.active
+    )
     optimiser = torch.optim.Adam([encoder, bias, directions], fused=True)
     for step in range(recipe.steps):
         for group in optimiser.param_groups:
@@ -150,13 +153,7 @@ def train_dictionary(
         optimiser.step()
         with torch.no_grad():
             directions.copy_(functional.normalize(directions, dim=-1))
-        yield step + 1, dictionary
-
-
-def finish(dictionary: Dictionary) -> Dictionary:
-    """The dictionary without gradients."""
-    detached = {name: tensor.detach() for name, tensor in dictionary.tensors.items()}
-    return Dictionary(**detached, active=dictionary.active)
+        yield step + 1, trained
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,16 @@ import numpy as np
 import torch
 
 from gating_core.checks import check_choice, check_integer, check_number
-from gating_core.language import LanguageModel, Rows, decode, encode, load_model, rows_of
+from gating_core.language import (
+    LanguageModel,
+    Rows,
+    decode,
+    encode,
+    excerpt_texts,
+    load_model,
+    rows_of,
+    texts_of,
+)
 from gating_core.randomness import generator
 from gating_core.steering.attribution import direct_attribution
 from gating_core.steering.experiment import MODES, WRITTEN
@@ -22,12 +31,12 @@ from gating_core.steering.judge import other_verses, spanish_probabilities
 from gating_core.steering.shipped import (
     KINDS,
     Dictionaries,
-    excerpt_texts,
+    are_spanish,
     load_dictionaries,
-    texts_of,
+    states_for,
 )
 from gating_core.steering.steer import Steering, write_steered
-from gating_core.steering.streams import streams, trailing_means
+from gating_core.steering.streams import streams
 
 ALONG = ("feature", "means", "random")  # directions
 STRONGEST_PUSH = 10.0
@@ -141,13 +150,12 @@ def passages(request: DirectionRequest) -> list[Passage]:
     """The passages where a feature is strongest, the strongest first."""
     model, dictionaries = specimen(request.name, request.model_seed)
     trained = dictionaries.kinds[request.kind]
-    texts, _ = excerpt_texts()
+    texts = excerpt_texts()
     chosen = [int(row) for row in trained.statistics.texts[request.layer][request.feature]]
     shown = [texts[row] for row in chosen if row >= 0]
     if not shown:
         return []
-    of = streams(model, shown, skipped=1)
-    of = trailing_means(of) if request.kind == "means" else of
+    of = states_for(request.kind, streams(model, shown, skipped=1))
     features = trained.dictionary.layer(request.layer).encode(of.states[request.layer])
     results = []
     for row, text in enumerate(shown):
@@ -168,7 +176,7 @@ def letter_shares(name: str, model_seed: int, kind: str, layer: int) -> np.ndarr
     1 for a feature that answers to one pair of letters; NaN for one that never fires.
     """
     statistics = specimen(name, model_seed)[1].kinds[kind].statistics
-    texts, _ = excerpt_texts()
+    texts = excerpt_texts()
     shares = []
     for chosen, places in zip(statistics.texts[layer], statistics.places[layer], strict=True):
         ends = [texts[row][max(0, place - LETTERS) : place]
@@ -226,5 +234,5 @@ def effect_on_next(request: DirectionRequest, push: float) -> np.ndarray:
 
 def _effect_rows(model: LanguageModel) -> tuple[Rows, torch.Tensor]:
     """Some verses as rows, and (B,) which are Spanish."""
-    texts, spanish = texts_of(other_verses()[:EFFECT_VERSES])
-    return rows_of(texts, model.config.context), torch.tensor(spanish)
+    texts = texts_of(other_verses()[:EFFECT_VERSES])
+    return rows_of(texts, model.config.context), torch.tensor(are_spanish(texts))

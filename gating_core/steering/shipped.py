@@ -7,14 +7,21 @@ import os
 import time
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 import numpy as np
 import torch
 
 from gating_core.export.weights import tensor_file, tensors_and_metadata
-from gating_core.language import LANGUAGES, SEEDS, LanguageModel, Verse, load_model, read_excerpt
+from gating_core.language import (
+    SEEDS,
+    LanguageModel,
+    Verse,
+    excerpt_texts,
+    load_model,
+    texts_of,
+)
 from gating_core.language.corpus import CORPUS, read_verses
 from gating_core.language.shipped import FOLDER
 from gating_core.steering.dictionary import (
@@ -25,7 +32,6 @@ from gating_core.steering.dictionary import (
     DictionaryRecipe,
     describe,
     dictionary_of,
-    finish,
     train_dictionary,
 )
 from gating_core.steering.features import FeatureStatistics, language_gap, statistics
@@ -61,15 +67,9 @@ class Dictionaries:
     seconds: float  # of processor time, for training
 
 
-def excerpt_texts() -> tuple[list[str], list[bool]]:
-    """The shipped verses of both languages, and which of them are Spanish."""
-    return texts_of(read_excerpt())
-
-
-def texts_of(verses: Sequence[Verse]) -> tuple[list[str], list[bool]]:
-    """``verses`` of first one and then the other language, and which are Spanish."""
-    texts = [getattr(verse, language) for language in LANGUAGES for verse in verses]
-    return texts, [row >= len(verses) for row in range(len(texts))]
+def are_spanish(texts: Sequence[str]) -> list[bool]:
+    """Which of ``texts`` in the order of `texts_of` are Spanish: the second half."""
+    return [row >= len(texts) // 2 for row in range(len(texts))]
 
 
 def states_for(kind: str, of: Streams) -> Streams:
@@ -82,15 +82,15 @@ def train_dictionaries(
 ) -> Dictionaries:
     """Train ``kinds`` of dictionaries on ``verses``, and measure them on the shipped ones."""
     began = time.process_time()
-    learned = streams(model, texts_of(verses)[0])
+    learned = streams(model, texts_of(verses))
     trained = {}
     for kind in kinds:
-        for _, last in train_dictionary(states_for(kind, learned).states, KINDS[kind], seed):
-            dictionary = last
-        trained[kind] = finish(dictionary)
+        *_, (_, trained[kind]) = train_dictionary(
+            states_for(kind, learned).states, KINDS[kind], seed
+        )
     seconds = time.process_time() - began
-    texts, spanish = excerpt_texts()
-    held_out = streams(model, texts)
+    texts = excerpt_texts()
+    held_out, spanish = streams(model, texts), are_spanish(texts)
     results = {}
     for kind, dictionary in trained.items():
         seen = states_for(kind, held_out)
@@ -137,7 +137,7 @@ def load_dictionaries(name: str, seed: int, folder: Path = FOLDER) -> Dictionari
             kinds[kind] = Trained(
                 dictionary_of(parts, about["recipes"][kind]["active"]),
                 FeatureStatistics(*(
-                    tensors[f"{kind}.{field}"] for field in FeatureStatistics.__dataclass_fields__
+                    tensors[f"{kind}.{field.name}"] for field in fields(FeatureStatistics)
                 )),
                 [DictionaryCard(**card) for card in cards],
             )  # fmt: skip

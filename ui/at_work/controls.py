@@ -8,9 +8,7 @@ from pathlib import Path
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from gating_core.language import MODELS, SEEDS
 from ui.at_work import measured
-from ui.at_work.gates_picture import names
 from ui.at_work.rank_words import LEAST, MOST
 from ui.at_work.request import (
     ALL_HEADS,
@@ -26,34 +24,16 @@ from ui.at_work.request import (
 )
 from ui.common.control_table import Controls, read, table
 from ui.common.controls import Choice, Control, Number, Tabs
-from ui.common.front import front_rows
-from ui.common.language_models import GATES, TONGUES
 from ui.common.lessons import section
-from ui.common.link_controls import Typed
-from ui.language.selection import TextSelection, resolve, verses
-from ui.limits import READ_CHARACTERS, TOY_SEEDS, WRITE_TEMPERATURE
+from ui.language.controls import model_controls, nearest_shipped, text_controls, text_front
+from ui.language.selection import HEADS, TextSelection
+from ui.limits import TOY_SEEDS, WRITE_TEMPERATURE
 
 STYLE = Path(__file__).with_name("at_work.css")
 TABS = (SINKS, RANK, SPARSE, CONFIDENCE, WIRING, WRITE)  # as in ui/at_work/sections.py
 DRAWS = (0, 9999)
-SHAPE = MODELS[TextSelection.name]
-HEADS = names(SHAPE.depth, SHAPE.heads)
-
-
-MODEL = table(
-    Choice("gated_at", "Gate", field="name", words=GATES, shape="selectbox",
-        help=section("at_work", "gated_at")),
-    Choice("trained_as", "Seed", field="seed", words={str(seed): seed for seed in SEEDS},
-        shape="selectbox", help=section("at_work", "trained_as")),
-    of=TextSelection(),
-)  # fmt: skip
-TEXT = table(
-    Typed("typed", "Text", most=READ_CHARACTERS, placeholder=section("at_work", "placeholder"),
-        shown_instead="the verse", help=section("at_work", "typed")),
-    Choice("verse", "Or a verse", words=tuple(verses()), shape="selectbox"),
-    Choice("tongue", "Language", field="language", words=TONGUES),
-    of=TextSelection(),
-)  # fmt: skip
+MODEL = model_controls("gated_at", "trained_as", TextSelection())
+TEXT = text_controls("typed", "verse", "tongue", TextSelection())
 SINK_CONTROLS = table(
     Choice("specimen", "Look at", words=(LANGUAGE_MODEL, TOY), default=LANGUAGE_MODEL,
         help=section("at_work", "specimen")),
@@ -89,7 +69,7 @@ WIDTHS = {
 def front(controls: Sequence[Control]) -> list[DeltaGenerator]:
     """Return the columns of ``controls`` in the row above the picture."""
     st.html(STYLE)
-    return front_rows([[WIDTHS[control.key] for control in controls]])[0]
+    return text_front(controls, WIDTHS)
 
 
 def draw_front(controls: Sequence[Control]) -> None:
@@ -106,7 +86,4 @@ def read_selection() -> TextSelection:
 
 def resolved(selection: TextSelection, *, gated: bool = False) -> TextSelection:
     """Return the nearest selection that can be shown, and say what is another."""
-    selection, notes = resolve(selection, measured.models(), gated=gated)
-    for note in notes:
-        st.caption(f":material/info: {note}")
-    return selection
+    return nearest_shipped(selection, measured.models(), gated=gated)

@@ -17,6 +17,7 @@ from ui.drawing import palette
 from ui.drawing.characters import sign
 from ui.drawing.panels import subplot, subplot_title
 from ui.drawing.titled import TITLE
+from ui.language.selection import head_names
 
 STRIP_PIXELS = 205
 HALF_PIXELS = 195
@@ -24,16 +25,11 @@ SEEN_OFTEN = 100  # times that a character must be read to be drawn
 DASHES = ("solid", "dash", "dot", "dashdot")
 
 
-def names(layers: int, heads: int) -> list[str]:
-    """Return "layer.head" of all heads, counted from 1."""
-    return [f"{layer + 1}.{head + 1}" for layer in range(layers) for head in range(heads)]
-
-
 def strip_chart(opened: np.ndarray, text: str, title: str) -> go.Figure:
     """Draw how far every head (L, H, T) is open at every character of ``text``."""
     layers, heads, size = opened.shape
     return go.Figure({"data": [{
-        "type": "heatmap", "z": opened.reshape(-1, size), "y": names(layers, heads),
+        "type": "heatmap", "z": opened.reshape(-1, size), "y": head_names(layers, heads),
         "zmin": 0, "zmax": 1, "colorscale": palette.SEQUENTIAL_SCALE,
         "colorbar": {"thickness": 12, "title": {"text": "gate"}, "tickvals": [0, 0.5, 1]},
         "hovertemplate": "head %{y} at “%{x}”: %{z:.3f}<extra></extra>",
@@ -112,7 +108,7 @@ def opener_chart(above: np.ndarray, title: str) -> go.Figure:
     z = above[shown].reshape(len(shown), -1).T
     low, high = palette.symmetric_range(float(np.abs(z).max(initial=0)))
     return go.Figure({"data": [{
-        "type": "heatmap", "z": z, "y": names(layers, heads), "zmin": low, "zmax": high,
+        "type": "heatmap", "z": z, "y": head_names(layers, heads), "zmin": low, "zmax": high,
         "colorscale": palette.SIGNED_SCALE,
         "colorbar": {"thickness": 12, "title": {"text": "above<br>mean"}},
         "hovertemplate": "head %{y} at “%{x}”: %{z:+.3f}<extra></extra>",

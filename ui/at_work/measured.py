@@ -22,10 +22,10 @@ from gating_core.at_work import (
     train_toy,
     write_on,
 )
-from gating_core.language import LanguageModel, load_model
 from ui.common.language_models import TITLES, UNGATED
+from ui.language.loaded import loaded
 from ui.language.selection import Model
-from ui.limits import LOADED_MODELS, READINGS_BYTES
+from ui.limits import READINGS_BYTES
 from ui.work import jobs, pool, writing
 from ui.work.cache import NUMBERS_CACHE, Cache, cached
 from ui.work.job import Job, QueuePosition, State
@@ -54,12 +54,6 @@ def seeds(name: str) -> list[int]:
 def over_seeds(name: str, measurement: str, of: list[int]) -> np.ndarray:
     """Return a measurement of the models called ``name`` with seeds ``of``, (S, ...)."""
     return np.stack([table()[name, seed][measurement] for seed in of])
-
-
-@st.cache_resource(max_entries=LOADED_MODELS, show_spinner=False)
-def loaded(model: Model) -> LanguageModel:
-    """Load a shipped model."""
-    return load_model(*model)[0]
 
 
 @cached(on=READINGS_CACHE)

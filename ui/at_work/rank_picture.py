@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from ui.at_work.gates_picture import names
 from ui.drawing import palette
 from ui.drawing.panels import subplot, subplot_title
+from ui.language.selection import head_names
 
 BARS_PIXELS = 190
 VALUES_PIXELS = 165
@@ -35,7 +35,7 @@ def rank_chart(outputs: np.ndarray, ends: np.ndarray, channels: int, head: Head)
     for stage, (name, colour, pattern) in enumerate(STAGES):
         flat = outputs[stage].ravel()
         traces.append({
-            "type": "bar", "x": names(layers, heads), "y": flat, "name": name,
+            "type": "bar", "x": head_names(layers, heads), "y": flat, "name": name,
             "marker": {"color": colour, "pattern": {"shape": pattern, "size": 4}},
             "error_y": {"type": "data", "symmetric": False, "array": high[stage] - flat,
                         "arrayminus": flat - low[stage], "thickness": 1, "width": 1},

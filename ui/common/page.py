@@ -49,7 +49,7 @@ PAGES = {
     "At work": Page("pages/7_At_work.py", ":material/visibility:", AT_WORK),
     "Left out": Page("pages/8_Left_out.py", ":material/content_cut:", AT_WORK),
     "Steering": Page("pages/9_Steering.py", ":material/explore:", AT_WORK),
-    "How to read it": Page("pages/9_How_to_read.py", ":material/menu_book:", ""),
+    "How to read it": Page("pages/10_How_to_read.py", ":material/menu_book:", ""),
 }
 LINKS = "_links"
 streamlit_fixes.apply()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from pathlib import Path
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -11,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 from gating_core.language import SEEDS
 from ui.common.control_table import Controls, table
 from ui.common.controls import Choice, Control
-from ui.common.front import front_columns
+from ui.common.front import front_rows
 from ui.common.language_models import GATES, TONGUES
 from ui.common.lessons import section
 from ui.common.link_controls import Typed
@@ -23,8 +22,6 @@ from ui.language.selection import (
     verses,
 )
 from ui.limits import READ_CHARACTERS
-
-STYLE = Path(__file__).with_name("language.css")
 
 
 def model_controls(gate: str, seed: str, of: TextSelection) -> Controls:
@@ -57,9 +54,8 @@ def text_front(
 
     With ``room`` beside them there is one column more.
     """
-    st.html(STYLE)
     columns = [widths[control.key] for control in controls]
-    return front_columns([*columns, room] if room else columns, align="bottom")
+    return front_rows([[*columns, room] if room else columns])[0]
 
 
 def nearest_shipped(

@@ -121,8 +121,10 @@ def draw_specimen(
     columns = st.columns(widths, vertical_alignment="bottom")
     if shown == HEAD:
         DIAL["left_dial"].draw(columns[0])
-    selection = resolved(read(SPECIMEN, LeftOutSelection, kind=shown))
-    return measured.only_shown(selection), columns
+    selection = measured.only_shown(resolved(read(SPECIMEN, LeftOutSelection, kind=shown)))
+    if selection.dialled != 1:
+        st.caption(f":material/info: {section('left_out', 'full_strength')}")
+    return selection, columns
 
 
 def draw_front(controls: Sequence[Control], room: float = 0) -> None:

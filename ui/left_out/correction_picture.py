@@ -108,7 +108,7 @@ def retrieval_chart(accuracy: np.ndarray) -> go.Figure:
     """Draw how often full, sparse and corrected attention find a value, (3, G, S), by distance."""
     names = [*map(str, GAPS)]
     lines = [_over_seeds(style, names, of) for style, of in zip(WAYS, accuracy, strict=True)]
-    return line_chart(lines, "tokens between", "found", level=(1 / PAIRS, "by chance"))
+    return line_chart(lines, "tokens between", "right", level=(1 / PAIRS, "by chance"))
 
 
 def _over_seeds(style: Style, x: Sequence[object] | np.ndarray, values: np.ndarray) -> Line:

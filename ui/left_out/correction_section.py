@@ -54,7 +54,7 @@ def retrieved(request: CorrectionRequest) -> np.ndarray:
 def losses(gated: str, window: int) -> Losses:
     """Losses above full attention of models without and with a gate, by title."""
     seeds = measured.seeds(gated)
-    return {TITLES[name]: correction_words.losses_above(_tables(name, seeds), window)
+    return {TITLES[name]: correction_words.losses_above(measured.tables(name, seeds), window)
             for name in (UNGATED, gated)} if seeds else {}  # fmt: skip
 
 
@@ -127,7 +127,7 @@ def _loss_text(above: Losses, gated: str, window: int, gamma: int) -> str:
     if not above:
         return ""
     seeds = measured.seeds(gated)
-    plain, with_gate = _tables(UNGATED, seeds), _tables(gated, seeds)
+    plain, with_gate = measured.tables(UNGATED, seeds), measured.tables(gated, seeds)
     worths = {TITLES[name]: correction_words.worth(tables, window, gamma)
               for name, tables in ((UNGATED, plain), (gated, with_gate))}  # fmt: skip
     saves = correction_words.gate_saves(with_gate, plain, window)
@@ -136,7 +136,3 @@ def _loss_text(above: Losses, gated: str, window: int, gamma: int) -> str:
         f"{heads} {correction_words.loss_text(above, worths, window, gamma)}"
         f" {correction_words.gate_text(saves)}"
     )
-
-
-def _tables(name: str, seeds: list[int]) -> list[correction_words.Arrays]:
-    return [measured.table()[name, seed] for seed in seeds]

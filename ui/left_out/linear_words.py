@@ -123,10 +123,9 @@ def head_text(name: str, of: Cheaper, trained: bool) -> str:
 
 def state_text(of: Cheaper, text: str, at: int) -> str:
     """Say how much the state holds after the character ``at``, and of how many dimensions."""
-    sizes = np.linalg.svd(of.states[at], compute_uv=False)
-    largest = np.linalg.norm(of.states, axis=(1, 2)).max()
-    share = float(np.sqrt((sizes**2).sum()) / largest)
-    first = float(sizes[0] ** 2 / (sizes**2).sum())
+    squares = of.sizes**2
+    totals = squares.sum(1)
+    share, first = float((totals[at] / totals.max()) ** 0.5), float(squares[at, 0] / totals[at])
     return (
         f"The state after {at + 1} of {len(text)} characters: its size is {percent(share)} of the"
         f" largest over the text, and {percent(first)} of its square lies in one direction"

@@ -5,14 +5,14 @@ import pytest
 import torch
 
 from gating_core.steering import DictionaryRecipe, describe, train_dictionary
-from gating_core.steering.dictionary import Dictionary, finish, prefix_errors, sparse
+from gating_core.steering.dictionary import Dictionary, prefix_errors, sparse
 
 SMALL = DictionaryRecipe(prefixes=(2, 6), active=2, steps=20, batch=16)
 
 
 def trained(states, recipe=SMALL, seed=0):
     *_, (_, last) = train_dictionary(states, recipe, seed)
-    return finish(last)
+    return last
 
 
 def planted(count=4000, width=8, axes=4, active=2, seed=0):

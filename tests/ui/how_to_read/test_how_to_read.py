@@ -11,7 +11,7 @@ from ui.common.page import CURVATURE, PAGES
 from ui.how_to_read.parts import SHADES
 from ui.how_to_read.topics import PICTURES, TOPICS
 
-PAGE = "pages/9_How_to_read.py"
+PAGE = "pages/10_How_to_read.py"
 WITH_PICTURE = [name for name, topic in TOPICS.items() if topic.page]
 MOST_BYTES = 400_000  # of all pictures
 
