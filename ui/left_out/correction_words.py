@@ -141,7 +141,7 @@ def gate_text(saves: PairedDifference) -> str:
 
 
 def retrieval_text(accuracy: np.ndarray) -> str:
-    """Say how often a value is found over the largest distance; accuracy (3, G, S)."""
+    """Say how often the value is right over the largest distance; accuracy (3, G, S)."""
     full, sparse, repaired = (mean_interval(of[-1]) for of in accuracy)
     share = plus_minus(100 * repaired.mean, 100 * repaired.half_width)
     return (

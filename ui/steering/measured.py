@@ -80,19 +80,19 @@ def dictionaries(model: Model, layer: int) -> dict[str, Fired]:
 @cached("Reading the verses …", on=NUMBERS_CACHE)
 def strongest(request: DirectionRequest) -> list[Passage]:
     """Return the passages where a feature is strongest."""
-    found: list[Passage] = pool.POOL.call(passages, request)
-    return found
+    result: list[Passage] = pool.POOL.call(passages, request)
+    return result
 
 
 @cached("Taking the stream apart …", on=NUMBERS_CACHE)
 def along(request: DirectionRequest) -> WrittenAlong:
     """Return what each part writes along a direction."""
-    found: WrittenAlong = pool.POOL.call(written_along, request)
-    return found
+    result: WrittenAlong = pool.POOL.call(written_along, request)
+    return result
 
 
 @cached("Pushing …", on=NUMBERS_CACHE)
 def effect(request: DirectionRequest, push: float) -> np.ndarray:
     """Return how much likelier each character is next when pushed."""
-    found: np.ndarray = pool.POOL.call(effect_on_next, request, push)
-    return found
+    result: np.ndarray = pool.POOL.call(effect_on_next, request, push)
+    return result

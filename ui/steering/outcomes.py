@@ -123,10 +123,10 @@ def calibration() -> tuple[np.ndarray, np.ndarray, float]:
     groups = np.concatenate([np.repeat(np.arange(len(verses)), counts)
                              for counts in np.transpose(lengths)])  # fmt: skip
     right = (judged > 0.5) == spanish.astype(bool)
-    found = bootstrap_reliability(np.maximum(judged, 1 - judged), right, groups,
+    result = bootstrap_reliability(np.maximum(judged, 1 - judged), right, groups,
                                   CALIBRATION_RESAMPLES)  # fmt: skip
-    bins = np.stack([found.whole.confidence, found.whole.frequency, found.whole.counts])
-    return bins, found.frequency_ends, float(right.mean())
+    bins = np.stack([result.whole.confidence, result.whole.frequency, result.whole.counts])
+    return bins, result.frequency_ends, float(right.mean())
 
 
 def best(of: Outcome, kind: int = FEATURE) -> tuple[int, int]:

@@ -67,17 +67,17 @@ def at(x: Bounded, points: torch.Tensor) -> torch.Tensor:
 def test_a_model_holds_every_value(name, centre, u, v, error, share, degree):
     of_model, of_points = FUNCTIONS[name]
     x = model(centre, u, v, degree=degree, error=error)
-    found = of_model(x)
+    result = of_model(x)
     arguments = at(x, POINTS) + share * error
     values = of_points(arguments)
-    gap = (values - at(found, POINTS)).abs()
+    gap = (values - at(result, POINTS)).abs()
     off = 1e-15 * (arguments.abs() + abs(centre) + u + v)  # the arguments are rounded
     reach = (of_points(arguments + off) - of_points(arguments - off)).abs().nan_to_num(torch.inf)
-    reach = reach + ROUNDING * (values.abs() + found.reach)
+    reach = reach + ROUNDING * (values.abs() + result.reach)
     defined = values.isfinite()
-    if found.remainder.isfinite().all():
-        assert (gap <= found.remainder + reach)[defined].all()
-        ball = found.ball()
+    if result.remainder.isfinite().all():
+        assert (gap <= result.remainder + reach)[defined].all()
+        ball = result.ball()
         assert ((values - ball.value).abs() <= ball.bound + reach)[defined].all()
 
 
@@ -100,9 +100,9 @@ def test_where_it_has_a_pole_nothing_is_known(name):
 @pytest.mark.parametrize("name", sorted(set(FUNCTIONS) - {"product", "quotient"}))
 @pytest.mark.parametrize("error", [torch.inf, torch.nan])
 def test_of_what_may_be_anything_nothing_is_known(name, error):
-    found = FUNCTIONS[name][0](model(1.0, 0.1, degree=2, error=error))
-    assert not found.bound.isfinite().any()
-    assert not found.remainder.isfinite().any()
+    result = FUNCTIONS[name][0](model(1.0, 0.1, degree=2, error=error))
+    assert not result.bound.isfinite().any()
+    assert not result.remainder.isfinite().any()
 
 
 @given(seed=st.integers(0, 10**6), degree=st.integers(1, 4), width=st.floats(1e-9, 2.0))
@@ -122,15 +122,15 @@ def test_sums_products_and_matrices_of_models_hold_theirs(seed, degree, width):
         x, y = (at(m, p) + 0.9 * m.error for m in (a, b))
         z = at(c, point.expand(4, 2)) - 0.8 * c.error
         t = ball.value - ball.error
-        for found, exact in (
+        for result, exact in (
             (a + b, x + y), (a - b, x - y), (ball - a, t - x), (a * b, x * y), (ball * a, t * x),
             (a @ c, x @ z), (ball @ c, t @ z), (c.transpose(0, 1) @ a.transpose(0, 1), z.T @ x.T),
             (a.sum(0), x.sum(0)), (a.mean(1), x.mean(1)), (2.5 * a - 1, 2.5 * x - 1),
             (join([a, b, ball], 0), torch.cat([x, y, t])),
             (where(x > 0, a, b), torch.where(x > 0, x, y)),
         ):  # fmt: skip
-            here = at(found, point.expand(found.shape[-2] if found.ndim > 1 else 1, 2))
-            bound = found.remainder + 1e-14 * found.upper
+            here = at(result, point.expand(result.shape[-2] if result.ndim > 1 else 1, 2))
+            bound = result.remainder + 1e-14 * result.upper
             assert ((exact - here.reshape(exact.shape)).abs() <= bound).all()
 
 
@@ -153,9 +153,9 @@ def test_derivatives_are_held_too(degree):
         jet = taylor_jet(smooth, centres, radius, degree)
         exact = second_order_jet(smooth, centres + x * radius, "rigorous")
         parts = (jet.value[None], filled(jet, "first"), filled(jet, "second"))
-        found = torch.cat([at(y, x).mT for y in parts])
+        result = torch.cat([at(y, x).mT for y in parts])
         bound = torch.cat([y.remainder.mT for y in parts])
-        off = ((exact.stack - found).abs() / (bound + 2 * exact.errors + 1e-13)).nan_to_num(0.0)
+        off = ((exact.stack - result).abs() / (bound + 2 * exact.errors + 1e-13)).nan_to_num(0.0)
         assert float(off.max()) <= 1
         if width < 0.1:
             assert bound.isfinite().all()

@@ -25,21 +25,21 @@ LENGTHS = st.integers(1, 40)
 
 @given(LENGTHS, st.integers(1, 50), st.integers(0, 50))
 def test_a_window_holds_the_last_keys_and_the_first(length, window, sinks):
-    found = window_mask(length, window, sinks)
+    result = window_mask(length, window, sinks)
     for query in range(length):
         want = [key for key in range(query + 1) if key > query - window or key < sinks]
-        assert found[query].nonzero()[:, 0].tolist() == want
+        assert result[query].nonzero()[:, 0].tolist() == want
 
 
 def test_outputs_are_repaired_by_the_last_anchor():
     draw = torch.Generator().manual_seed(0)
     sparse, full = torch.randn(2, 2, 3, 11, 4, generator=draw)
     for gamma in (1, 3, 4, 11, 50):
-        found = corrected(sparse, full[..., anchors(11, gamma), :], gamma)
+        result = corrected(sparse, full[..., anchors(11, gamma), :], gamma)
         for query in range(11):
             last = query - query % gamma
             want = sparse[..., query, :] + full[..., last, :] - sparse[..., last, :]
-            torch.testing.assert_close(found[..., query, :], want)
+            torch.testing.assert_close(result[..., query, :], want)
     assert torch.equal(corrected(sparse, full, 1), full)  # bit for bit
 
 

@@ -96,21 +96,21 @@ def test_keys_leave_one_by_one_as_in_a_loop(length, budget, recent, first, polic
     scores, values = causal(drawn(seed, length, length)), drawn(seed + 1, length, 3)
     if recent + first > budget:
         return
-    found = kept_while_reading(scores, values, policy, budget, recent, first)
+    result = kept_while_reading(scores, values, policy, budget, recent, first)
     alive, worth = [], [0.0] * length
     for t in range(length):
         alive.append(t)
         if len(alive) > budget:
             able = [key for key in alive if first <= key <= t - recent]
             alive.remove(min(able, key=lambda key: key if policy == "recency" else worth[key]))
-        assert found[t].nonzero()[:, 0].tolist() == alive
+        assert result[t].nonzero()[:, 0].tolist() == alive
         if policy != "recency":
             part = EVICTION_SCORES[policy](scores[t : t + 1, alive], values[alive])[0]
             for key, more in zip(alive, part.tolist(), strict=True):
                 worth[key] += more
     both = torch.stack([causal(drawn(seed + 2, length, length)), scores])
     stacked = kept_while_reading(both, values, policy, budget, recent, first)
-    assert torch.equal(stacked[1], found)
+    assert torch.equal(stacked[1], result)
 
 
 def test_a_newest_key_that_nothing_protects_leaves_at_once():

@@ -72,12 +72,12 @@ def test_the_diameter_is_that_of_a_loop():
     values = torch.randn(2, 6, 3, generator=draw)
     head, tail = torch.rand(2, 2, 5, 6, generator=draw) < 0.5
     head[0, 0] = False
-    found = diameter(values, head, tail)
+    result = diameter(values, head, tail)
     for batch in range(2):
         for row in range(5):
             pairs = [(values[batch, i] - values[batch, j]).norm() for i in range(6)
                      for j in range(6) if head[batch, row, i] and tail[batch, row, j]]  # fmt: skip
-            assert float(found[batch, row]) == pytest.approx(float(max(pairs, default=0.0)))
+            assert float(result[batch, row]) == pytest.approx(float(max(pairs, default=0.0)))
 
 
 ROW = torch.zeros(1, 3)

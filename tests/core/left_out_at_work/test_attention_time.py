@@ -11,17 +11,17 @@ from gating_core.left_out_at_work.attention_time import LARGEST, WAYS, WINDOW, t
 def test_ways_are_what_they_are_called():
     queries, keys, values = torch.randn(3, 4, 512, 24, generator=torch.Generator().manual_seed(0))
     scores = causal(queries @ keys.mT / 24**0.5)
-    found = {name: way(queries, keys, values) for name, way in WAYS.items()}
-    torch.testing.assert_close(found["softmax"], mixed(scores, values), rtol=1e-4, atol=1e-5)
+    result = {name: way(queries, keys, values) for name, way in WAYS.items()}
+    torch.testing.assert_close(result["softmax"], mixed(scores, values), rtol=1e-4, atol=1e-5)
     best = mixed(scores, values, top_k(scores, LARGEST))
-    torch.testing.assert_close(found["top_k"], best, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(result["top_k"], best, rtol=1e-4, atol=1e-5)
     block = torch.arange(512) // (WINDOW // 2)
     near = block[:, None] - block <= 1
-    torch.testing.assert_close(found["window"], mixed(scores, values, near), rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(result["window"], mixed(scores, values, near), rtol=1e-4, atol=1e-5)
     features = [torch.nn.functional.elu(x * 24**-0.25) + 1 for x in (queries, keys)]
     weights = (features[0] @ features[1].mT).tril()
     want = weights / weights.sum(-1, keepdim=True) @ values
-    torch.testing.assert_close(found["linear"], want, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(result["linear"], want, rtol=1e-4, atol=1e-5)
 
 
 def test_ratios_are_of_one_repeat_and_the_crossing_is_for_good():

@@ -162,10 +162,10 @@ def test_losses_of_late_characters_alone_count():
 
 def test_heads_need_what_their_sorted_weights_say():
     model, texts = lively(scale=3), some_texts(1)
-    found = MEASUREMENTS["truncation"](model, texts)
-    assert (found["rule"] > 2).any()
+    result = MEASUREMENTS["truncation"](model, texts)
+    assert (result["rule"] > 2).any()
     want = [late_losses(truncated(model, k), texts)[0] for k in SIZES]
-    np.testing.assert_allclose(found["sums"][:-1], torch.stack(want), rtol=1e-6)
+    np.testing.assert_allclose(result["sums"][:-1], torch.stack(want), rtol=1e-6)
     records = []
     model(rows_of(texts, 128).read, records=records)
     for layer, record in enumerate(records):
@@ -175,22 +175,22 @@ def test_heads_need_what_their_sorted_weights_say():
                 weights = record.attention.weights[0, head, row].double().numpy()
                 needed.append(1 + int((np.cumsum(np.sort(weights)[::-1]) < 0.95).sum()))
                 sigmas.append(record.attention.scores[0, head, row, : row + 1].numpy().std())
-            assert found["needed"][layer, head] == pytest.approx(np.median(needed))
-            assert found["needed_high"][layer, head] == pytest.approx(np.quantile(needed, 0.9))
-            assert found["sigma"][layer, head] == pytest.approx(np.median(sigmas), rel=1e-4)
+            assert result["needed"][layer, head] == pytest.approx(np.median(needed))
+            assert result["needed_high"][layer, head] == pytest.approx(np.quantile(needed, 0.9))
+            assert result["sigma"][layer, head] == pytest.approx(np.median(sigmas), rel=1e-4)
             rules = [
                 max(1, (row + 1) * norm.sf(sigma + norm.ppf(0.05)))
                 for row, sigma in zip(range(FIRST_QUERY, 128), sigmas, strict=True)
             ]
-            assert found["rule"][layer, head] == pytest.approx(np.median(rules), rel=1e-3)
-            assert (found["certified"][:, layer, head] >= np.median(needed)).all()
-            assert found["histogram"][layer, head].sum() == sum(range(FIRST_QUERY + 1, 129))
-    assert found["histogram"].shape == (2, 2, len(BINS) - 1)
+            assert result["rule"][layer, head] == pytest.approx(np.median(rules), rel=1e-3)
+            assert (result["certified"][:, layer, head] >= np.median(needed)).all()
+            assert result["histogram"][layer, head].sum() == sum(range(FIRST_QUERY + 1, 129))
+    assert result["histogram"].shape == (2, 2, len(BINS) - 1)
 
 
 def test_keys_leave_by_mass_as_in_a_loop():
     model, texts = lively(), some_texts(2)
-    found = MEASUREMENTS["eviction"](model, texts)
+    result = MEASUREMENTS["eviction"](model, texts)
     row, column = [*POLICIES].index("mass"), 1
     records = []
     read = rows_of(texts, 128).read
@@ -212,24 +212,24 @@ def test_keys_leave_by_mass_as_in_a_loop():
     logits = with_attention(model, kinds)(read)[:, PREFILL:].log_softmax(-1)
     targets = rows_of(texts, 128).targets[:, PREFILL:]
     want = -logits.gather(-1, targets[..., None])[..., 0].sum(-1)
-    np.testing.assert_allclose(found["sums"][row, column], want, rtol=1e-5)
-    assert np.abs(found["sums"][row, column] - found["full"]).min() > 1e-3
+    np.testing.assert_allclose(result["sums"][row, column], want, rtol=1e-5)
+    assert np.abs(result["sums"][row, column] - result["full"]).min() > 1e-3
     weights = records[0].attention.weights[:, :, PREFILL:]
     fewer = weights * ~hidden[0][..., None, :]
     fewer = fewer / fewer.sum(-1, keepdim=True)
     change = ((fewer - weights) @ records[0].attention.values).square().sum((0, 2, 3))
     size = (weights @ records[0].attention.values).square().sum((0, 2, 3))
-    np.testing.assert_allclose(found["errors"][row, column, 0], change / size, rtol=1e-4)
+    np.testing.assert_allclose(result["errors"][row, column, 0], change / size, rtol=1e-4)
 
 
 def test_outputs_in_a_window_are_those_of_each_text_alone():
     model, texts = lively(), some_texts(3)
-    found = MEASUREMENTS["correction"](model, texts)
+    result = MEASUREMENTS["correction"](model, texts)
     alone = [MEASUREMENTS["correction"](model, [text]) for text in texts]
     for name in ("cosines", "ratios", "changes"):
-        np.testing.assert_allclose(found[name], np.mean([of[name] for of in alone], 0), rtol=1e-4)
+        np.testing.assert_allclose(result[name], np.mean([of[name] for of in alone], 0), rtol=1e-4)
     want = late_losses(windowed(model, WINDOWS[1], SINKS, GAMMAS[0]), texts)[0]
-    np.testing.assert_allclose(found["sums"][1, 1], want, rtol=1e-6)
+    np.testing.assert_allclose(result["sums"][1, 1], want, rtol=1e-6)
     # The sparse outputs of one head, mixed here.
     records = []
     model(rows_of(texts[:1], 128).read, records=records)

@@ -37,8 +37,8 @@ def test_cosines_are_those_of_each_query(specimen, result):
     repaired = corrected(sparse, full[::GAMMA], GAMMA)
     late = range(T // 2, T)  # the text is too short for the first 32 to be left out
     assert result.first == T // 2
-    for found, of in zip(result.cosine, (sparse, repaired), strict=True):
-        assert found == pytest.approx(np.mean([cosine(of[i], full[i]) for i in late]), abs=1e-6)
+    for mean, of in zip(result.cosine, (sparse, repaired), strict=True):
+        assert mean == pytest.approx(np.mean([cosine(of[i], full[i]) for i in late]), abs=1e-6)
     error = (repaired - full)[T // 2 :].square().sum() / (sparse - full)[T // 2 :].square().sum()
     assert result.ratio == pytest.approx(float(error), rel=1e-5)
     # The text begins and the means begin at an anchor here, so the library's law says the same.

@@ -174,10 +174,10 @@ def test_the_experiment_fills_its_arrays(monkeypatch):
 @pytest.mark.soak
 def test_the_shipped_outcomes_are_made_again(outcomes):
     model, dictionaries = specimen("none", 0)
-    found = module.steered_outcomes(model, dictionaries, 0, "released", 1)
+    result = module.steered_outcomes(model, dictionaries, 0, "released", 1)
     shipped = outcomes["none", 0]
-    assert np.abs(found.success - shipped["success"][0, :, :, RELEASED, 1]).mean() < 0.02
-    np.testing.assert_allclose(found.nats.mean(), shipped["nats"][0, :, :, RELEASED, 1].mean(),
+    assert np.abs(result.success - shipped["success"][0, :, :, RELEASED, 1]).mean() < 0.02
+    np.testing.assert_allclose(result.nats.mean(), shipped["nats"][0, :, :, RELEASED, 1].mean(),
                                rtol=2e-2)  # fmt: skip
 
 

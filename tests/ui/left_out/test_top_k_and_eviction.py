@@ -234,3 +234,9 @@ def test_sentences_of_eviction_follow_from_numbers(head):
     assert f"{share:.0%}"[:-1] in eviction_words.cost_text(40, 4)
     named = {"no gate": {"mass": {8: difference(0.5, 0.25)}}}
     assert rows_of(eviction_words.losses_csv(named))[1] == ["no gate", "mass", "8", "0.5", "0.25"]
+
+
+def test_losses_of_whole_models_say_that_their_gates_are_at_full_strength(top_k, eviction):
+    note = f":material/info: {sections('left_out')['full_strength']}"
+    assert note in [one.value for one in top_k.caption]
+    assert note not in [one.value for one in eviction.caption]  # its gate is at full strength, too

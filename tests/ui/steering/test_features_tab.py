@@ -99,8 +99,8 @@ def test_the_auc_decides_what_is_said(auc, says):
 
 
 def test_a_feature_is_described_by_its_numbers(of):
-    found = [Passage("abc", np.array([0, 2, 1])), Passage("d e", np.array([0, 1, 3]))]
-    text = features_words.feature_text(of, 2, found).replace("\u00a0", " ")
+    some = [Passage("abc", np.array([0, 2, 1])), Passage("d e", np.array([0, 1, 3]))]
+    text = features_words.feature_text(of, 2, some).replace("\u00a0", " ")
     assert "**Feature 3 tells the languages apart**: AUC 0.950" in text
     assert "at 10 % of English and 80 % of Spanish places" in text
     assert "means: +0.97. It is strongest after `ab`, `␣e`." in text

@@ -51,14 +51,14 @@ def made(success=0.9, nats=1.8, words=0.8, back=0.01, prompted_back=0.3):
 
 def test_means_are_over_seeds_prompts_and_languages():
     shipped = load_steering()
-    found = outcomes.outcome("none", RELEASED, BOTH)
+    result = outcomes.outcome("none", RELEASED, BOTH)
     row = list(MODES).index(RELEASED)
     for at in ((0, 0, 4), (3, 2, 1)):
         layer, kind, strength = at
         cells = [shipped["none", seed][SUCCESS][layer, kind, strength, row] for seed in range(3)]
-        assert found.means[SUCCESS][at] == pytest.approx(np.mean(cells), abs=1e-6)
+        assert result.means[SUCCESS][at] == pytest.approx(np.mean(cells), abs=1e-6)
         seeds = mean_interval(np.array([cell.mean() for cell in cells])).half_width
-        assert found.widths[SUCCESS][at] >= seeds - 1e-9
+        assert result.widths[SUCCESS][at] >= seeds - 1e-9
     english = outcomes.outcome("none", HELD, "english")
     want = np.mean([shipped["none", seed][NATS][1, 0, 2, 0, 0] for seed in range(3)])
     assert english.means[NATS][1, 0, 2] == pytest.approx(want, rel=1e-6)
@@ -75,18 +75,18 @@ def test_verses_without_names_are_left_out_and_texts_without_words_have_none():
     shipped = load_steering()
     words = np.nan_to_num([shipped["none", seed][WORDS][2, 1, 3, 0] for seed in range(3)])
     assert np.isnan(shipped["none", 0][WORDS]).any()
-    found = outcomes.outcome("none", HELD, BOTH)
-    assert found.means[WORDS][2, 1, 3] == pytest.approx(words.mean(), abs=1e-6)
+    result = outcomes.outcome("none", HELD, BOTH)
+    assert result.means[WORDS][2, 1, 3] == pytest.approx(words.mean(), abs=1e-6)
 
 
 def test_the_gates_part_is_paired_by_seed():
     shipped = load_steering()
-    found = outcomes.gate_difference("g1_channel", "none", HELD, "spanish")
+    result = outcomes.gate_difference("g1_channel", "none", HELD, "spanish")
     for layer in range(L):
         gated, plain = (np.array([shipped[name, seed][SUCCESS][layer, FEATURE, :, 0, 1].mean()
                                   for seed in range(3)])
                         for name in ("g1_channel", "none"))  # fmt: skip
-        np.testing.assert_allclose(found[layer].by_seed, gated - plain, atol=1e-6)
+        np.testing.assert_allclose(result[layer].by_seed, gated - plain, atol=1e-6)
 
 
 def test_the_classifier_is_judged_on_all_windows_that_it_has_not_seen():
