@@ -69,7 +69,7 @@ WIDTHS = {
 def front(controls: Sequence[Control]) -> list[DeltaGenerator]:
     """Return the columns of ``controls`` in the row above the picture."""
     st.html(STYLE)
-    return text_front(controls, WIDTHS)
+    return text_front(controls, WIDTHS)[0]
 
 
 def draw_front(controls: Sequence[Control]) -> None:

@@ -16,6 +16,7 @@ from ui.at_work.parts import draw_csv, draw_explanation, draw_figure
 from ui.at_work.wiring_picture import label
 from ui.at_work.write_picture import losses
 from ui.common.lessons import section
+from ui.common.parts import chart_columns
 from ui.drawing.titled import titled
 
 BASE, FAL, CONTROL = "usual", "fal", "parallel"
@@ -61,7 +62,8 @@ def draw_wiring() -> None:
                                                "%{y:.4f}")),
         ("wiring_curvature", "curvature", partial(wiring_picture.curvature_chart, totals, errors)),
     )  # fmt: skip
-    for column, (name, sentence, make) in zip(st.columns(len(charts)), charts, strict=True):
+    columns = chart_columns("wiring", len(charts))
+    for column, (name, sentence, make) in zip(columns, charts, strict=True):
         with column:
             head = section("at_work", f"head_{name}")
             draw_figure((name, *seeds), partial(_titled, make, head), sentences[sentence])

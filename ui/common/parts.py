@@ -6,17 +6,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import plotly.graph_objects as go
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from ui.common.csv_text import csv_text
 from ui.common.explain import beats, explain
 from ui.common.figures import figures
 from ui.common.lessons import section
 
+STYLE = Path(__file__).with_suffix(".css")
 BARE = {"displayModeBar": False}
+
+
+def chart_columns(name: str, widths: int | Sequence[float]) -> list[DeltaGenerator]:
+    """Return columns of charts side by side, two in a row where there is no room for more."""
+    st.html(STYLE)
+    return st.container(key=f"charts-{name}").columns(widths)
 
 
 def draw_figure(

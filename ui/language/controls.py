@@ -48,14 +48,17 @@ def text_controls(typed: str, verse: str, tongue: str, of: TextSelection) -> Con
 
 
 def text_front(
-    controls: Sequence[Control], widths: Mapping[str, float], room: float = 0
-) -> list[DeltaGenerator]:
-    """Return the columns of ``controls`` in the row above the picture, of ``widths`` by key.
+    controls: Sequence[Control],
+    widths: Mapping[str, float],
+    room: float = 0,
+    below: Sequence[Sequence[float]] = (),
+) -> list[list[DeltaGenerator]]:
+    """Return the columns of ``controls`` in a row above the picture, of ``widths`` by key.
 
-    With ``room`` beside them there is one column more.
+    With ``room`` beside them there is one column more. Then the columns of the rows ``below``.
     """
     columns = [widths[control.key] for control in controls]
-    return front_rows([[*columns, room] if room else columns])[0]
+    return front_rows([[*columns, room] if room else columns, *below])
 
 
 def nearest_shipped(

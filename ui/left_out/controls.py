@@ -83,7 +83,7 @@ TOP_K_CONTROLS = table(
     of=TopKSelection(),
 )  # fmt: skip
 EVICTION_CONTROLS = table(
-    Choice("evict_by", "Keys leave by", field="policy", words=EVICT_BY, shape="segments",
+    Choice("evict_by", "Keys leave by", field="policy", words=EVICT_BY, shape="selectbox",
         help=section("left_out", "evict_by")),
     Number("evict_budget", "Budget, keys", field="budget", within=LEFT_OUT_BUDGETS, step=1,
         help=section("left_out", "evict_budget")),
@@ -115,10 +115,10 @@ def draw_specimen(
     kind = control.value if control.key in st.session_state else control.linked or HEAD
     shown = kind if kind in kinds else kinds[-1]
     controls: dict[str, Controls] = {HEAD: OF_HEAD, GAUSSIAN: SCORES | DRAW, SLOW: TOKENS | DRAW}
-    draw_front([*(KIND | controls[shown]).values()], 0 if shown == HEAD else SYNTHETIC_ROOM)
+    (columns,) = draw_front([*(KIND | controls[shown]).values()], [widths],
+                            0 if shown == HEAD else SYNTHETIC_ROOM)  # fmt: skip
     if shown != kind:
         st.caption(f":material/info: {section('left_out', 'no_values')} Shown: {shown}.")
-    columns = st.columns(widths, vertical_alignment="bottom")
     if shown == HEAD:
         DIAL["left_dial"].draw(columns[0])
     selection = measured.only_shown(resolved(read(SPECIMEN, LeftOutSelection, kind=shown)))
@@ -127,11 +127,17 @@ def draw_specimen(
     return selection, columns
 
 
-def draw_front(controls: Sequence[Control], room: float = 0) -> None:
-    """Draw ``controls`` in the row above the picture, with ``room`` beside them."""
-    columns = text_front(controls, WIDTHS, room)
+def draw_front(
+    controls: Sequence[Control], below: Sequence[Sequence[float]], room: float = 0
+) -> list[list[DeltaGenerator]]:
+    """Draw ``controls`` in a row above the picture, with ``room`` beside them.
+
+    Return the columns of the rows ``below``, given by their widths.
+    """
+    columns, *rest = text_front(controls, WIDTHS, room, below)
     for control, column in zip(controls, columns, strict=False):
         control.draw(column)
+    return rest
 
 
 def resolved(selection: LeftOutSelection) -> LeftOutSelection:

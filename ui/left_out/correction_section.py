@@ -20,7 +20,7 @@ from gating_core.left_out_at_work import (
 from ui.common.control_table import read
 from ui.common.language_models import TITLES, UNGATED
 from ui.common.lessons import section
-from ui.common.parts import draw_csv
+from ui.common.parts import chart_columns, draw_csv
 from ui.left_out import correction_picture, correction_words, measured
 from ui.left_out.controls import OF_HEAD, draw_front, resolved
 from ui.left_out.correction_controls import CORRECTION_CONTROLS
@@ -60,8 +60,7 @@ def losses(gated: str, window: int) -> Losses:
 
 def draw_correction() -> None:
     """Draw both specimens, the curves, the losses and the toy."""
-    draw_front([*OF_HEAD.values()])
-    columns = st.columns(WIDTHS, vertical_alignment="bottom")
+    (columns,) = draw_front([*OF_HEAD.values()], [WIDTHS])
     for control, column in zip(CORRECTION_CONTROLS.values(), columns, strict=True):
         control.draw(column)
     selection = resolved(read(OF_HEAD, LeftOutSelection, kind=HEAD))
@@ -74,13 +73,15 @@ def draw_correction() -> None:
     gamma = correction_words.measured_gamma(request.gamma)
     above = losses(selection.gated, window)
     key = request, selection
+    loss, gate = _loss_texts(above, selection.gated, window, gamma)
     texts = {
         "slow": correction_words.slow_text(slowly),
         "head": correction_words.head_text(selection.head, head, slowly, request.gamma),
-        "loss": _loss_text(above, selection.gated, window, gamma),
+        "loss": loss,
         "retrieval": correction_words.retrieval_text(accuracy),
     }
-    first = st.columns(3)
+    st.markdown(gate)
+    first = chart_columns("outputs", 3)
     with first[0]:
         draw_titled(("correct_slow", request), partial(correction_picture.plane_chart, slowly[0]),
               correction_words.shift_text("Slow tokens", slowly[0]))  # fmt: skip
@@ -93,7 +94,7 @@ def draw_correction() -> None:
             partial(correction_picture.change_chart, slowly, head, request.gamma),
             texts["head"],
         )
-    second = st.columns(4)
+    second = chart_columns("curves", 4)
     with second[0]:
         draw_titled(("correct_gamma", *key), partial(correction_picture.gamma_chart, slowly, head),
                     f"{texts['slow']} {texts['head']}")  # fmt: skip
@@ -122,17 +123,15 @@ def draw_correction() -> None:
                                                                       above))  # fmt: skip
 
 
-def _loss_text(above: Losses, gated: str, window: int, gamma: int) -> str:
-    """Say what whole models lose, if that is measured."""
+def _loss_texts(above: Losses, gated: str, window: int, gamma: int) -> tuple[str, str]:
+    """Say what whole models lose, and whether less with a gate, if that is measured."""
     if not above:
-        return ""
+        return "", ""
     seeds = measured.seeds(gated)
     plain, with_gate = measured.tables(UNGATED, seeds), measured.tables(gated, seeds)
     worths = {TITLES[name]: correction_words.worth(tables, window, gamma)
               for name, tables in ((UNGATED, plain), (gated, with_gate))}  # fmt: skip
     saves = correction_words.gate_saves(with_gate, plain, window)
     heads = correction_words.heads_text(with_gate, TITLES[gated], window, gamma)
-    return (
-        f"{heads} {correction_words.loss_text(above, worths, window, gamma)}"
-        f" {correction_words.gate_text(saves)}"
-    )
+    loss = correction_words.loss_text(above, worths, window, gamma)
+    return f"{heads} {loss}", correction_words.gate_text(saves)

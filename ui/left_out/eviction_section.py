@@ -18,7 +18,7 @@ from gating_core.left_out_at_work import (
 from ui.common.control_table import read
 from ui.common.language_models import TITLES, UNGATED
 from ui.common.lessons import section
-from ui.common.parts import draw_csv
+from ui.common.parts import chart_columns, draw_csv
 from ui.left_out import eviction_picture, eviction_words, measured
 from ui.left_out.controls import EVICTION_CONTROLS, draw_specimen
 from ui.left_out.parts import draw_explanation, draw_titled
@@ -58,7 +58,7 @@ def losses(gated: str) -> dict[str, eviction_words.Losses]:
 
 def draw_eviction() -> None:
     """Draw the keys that stay and the losses; below them errors of this head."""
-    selection, columns = draw_specimen([2, 5, 3, 2], (HEAD, SLOW))
+    selection, columns = draw_specimen([3, 3, 3, 2], (HEAD, SLOW))
     for control, column in zip(EVICTION_CONTROLS.values(), columns[1:], strict=True):
         control.draw(column)
     request = read(EVICTION_CONTROLS, EvictionSelection).request
@@ -71,11 +71,12 @@ def draw_eviction() -> None:
     head = eviction_words.head_text(of, request, place)
     reading = eviction_words.reading_text(of, request)
     key = selection, request
-    draw_titled(("evict_strip", *key),
-                lambda: eviction_picture.strip_chart(of, request.protects, text), head)  # fmt: skip
     above = losses(selection.gated)
     gate, protection = _gate_texts(above, selection, request)
-    first = st.columns(3)
+    st.markdown(gate)
+    draw_titled(("evict_strip", *key),
+                lambda: eviction_picture.strip_chart(of, request.protects, text), head)  # fmt: skip
+    first = chart_columns("kept", 3)
     with first[0]:
         draw_titled(("evict_reading", *key), lambda: eviction_picture.reading_chart(of), reading)
     if above:
@@ -85,9 +86,9 @@ def draw_eviction() -> None:
             _draw_protection(above, selection, protection)
     else:
         first[1].info(section("left_out", "no_measurements"))
-    st.markdown(f"{gate} {head} {reading}")
+    st.markdown(f"{head} {reading}")
     searching = eviction_words.search_text(few)
-    second = st.columns([4, 4, 3])
+    second = chart_columns("errors", [4, 4, 3])
     with second[0]:
         draw_titled(("evict_errors", *key), lambda: eviction_picture.error_chart(of), head)
     with second[1]:

@@ -20,7 +20,7 @@ from gating_core.left_out_at_work import (
 )
 from ui.common.control_table import read
 from ui.common.lessons import section
-from ui.common.parts import draw_csv
+from ui.common.parts import chart_columns, draw_csv
 from ui.left_out import linear_picture, linear_words, measured
 from ui.left_out.controls import OF_HEAD, draw_front, resolved
 from ui.left_out.linear_controls import (
@@ -66,8 +66,7 @@ def conversions() -> tuple[dict[str, dict[str, np.ndarray]], np.ndarray]:
 
 def draw_linear() -> None:
     """Draw the head in all ways, the state, the losses of conversions, the toy and the costs."""
-    draw_front([*OF_HEAD.values()])
-    columns = st.columns(WIDTHS, vertical_alignment="bottom")
+    (columns,) = draw_front([*OF_HEAD.values()], [WIDTHS])
     for control, column in zip(LINEAR_CONTROLS.values(), columns, strict=True):
         control.draw(column)
     selection = resolved(read(OF_HEAD, LeftOutSelection, kind=HEAD))
@@ -85,15 +84,16 @@ def draw_linear() -> None:
     losses, counts = conversions()
     times = load_attention_times()
     channels = head.states.shape[-1]
+    gate = linear_words.gate_text(losses, counts)
     texts = {
         "bypass": linear_words.bypass_text(losses, counts),
-        "gate": linear_words.gate_text(losses, counts),
         "head": linear_words.head_text(selection.head, head, learned is not None),
         "recall": linear_words.recall_text(curves, shown.channels),
         "cost": linear_words.cost_text(channels, request.window, times),
     }
     text = selection.text_with_break
     key = selection, request, learned is not None
+    st.markdown(gate)
     left, right = st.columns([5, 2])
     with left:
         draw_titled(("linear_maps", *key), partial(linear_picture.map_chart, head, text),
@@ -101,13 +101,13 @@ def draw_linear() -> None:
     with right:
         draw_titled(("linear_state", *key, at), partial(linear_picture.state_chart, head, at),
                     linear_words.state_text(head, text, at), at=at)  # fmt: skip
-    below = st.columns([5, 4, 4, 4] if times else [5, 4, 4])
+    below = chart_columns("below", [5, 4, 4, 4] if times else [5, 4, 4])
     with below[0]:
         rows = linear_words.above_softmax(losses, counts)
         if rows:
             draw_titled(("linear_losses",),
                         partial(linear_picture.conversion_chart, rows),
-                        f"{texts['bypass']} {texts['gate']}")  # fmt: skip
+                        f"{texts['bypass']} {gate}")  # fmt: skip
         else:
             st.info(section("left_out", "no_conversions"))
     with below[1]:

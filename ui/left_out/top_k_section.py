@@ -11,7 +11,7 @@ from gating_core.left_out_at_work import BINS, SIZES, RowAt, RowCurves, row_at, 
 from ui.common.control_table import read
 from ui.common.language_models import TITLES, UNGATED
 from ui.common.lessons import section
-from ui.common.parts import draw_csv
+from ui.common.parts import chart_columns, draw_csv
 from ui.language.selection import HEADS
 from ui.left_out import measured, top_k_picture, top_k_words
 from ui.left_out.controls import TOP_K_CONTROLS, draw_specimen
@@ -55,7 +55,8 @@ def draw_top_k() -> None:
     bounds = top_k_words.certificate_text(row, tab.epsilon)
     gate = _gate_text(above, selection.gated, nearest)
     with_break = selection.text_with_break if selection.kind == HEAD else None
-    first = st.columns(3)
+    st.markdown(gate)
+    first = chart_columns("row", 3)
     with first[0]:
         draw_titled(("top_weights", selection, k),
                     lambda: top_k_picture.weight_chart(row, k, with_break), text)  # fmt: skip
@@ -69,7 +70,7 @@ def draw_top_k() -> None:
                         lambda: top_k_picture.loss_chart(SIZES, above, marked), gate)  # fmt: skip
         else:
             st.info(section("left_out", "no_measurements"))
-    st.markdown(f"{gate} {text} {bounds}")
+    st.markdown(f"{text} {bounds}")
     rules = _rules(selection.gated)
     _draw_below(selection, row, k, rules)
     st.markdown(" ".join(filter(None, [
@@ -90,7 +91,7 @@ def _draw_below(
     k: int,
     rules: Mapping[str, tuple[np.ndarray, np.ndarray]],
 ) -> None:
-    columns = st.columns(4 if row.errors is not None else 3)
+    columns = chart_columns("below", 4 if row.errors is not None else 3)
     with columns[0]:
         st.markdown(section("left_out", "head_top_table"))
         st.table(_table(row))
