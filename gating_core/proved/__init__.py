@@ -14,6 +14,7 @@ has no derivatives, which is nothing that a sign of K can tell.
 *open*, and bounds lie within the earlier ones. See `prove`.
 """
 
+from gating_core.jets.jet import MissingRule
 from gating_core.proved.prove import Budget, proof_steps, prove_curvature
 from gating_core.proved.result import FLAT, NEGATIVE, OPEN, POSITIVE, Interval, ProvedCurvature
 
@@ -24,6 +25,7 @@ __all__ = [
     "POSITIVE",
     "Budget",
     "Interval",
+    "MissingRule",
     "ProvedCurvature",
     "proof_steps",
     "prove_curvature",

@@ -13,6 +13,7 @@ from gating_core.attention.mechanisms import MECHANISMS
 from gating_core.attention.stack import build_attention
 from gating_core.geometry.cells import Cells
 from gating_core.geometry.curvature import curvature
+from gating_core.jets.jet import MissingRule
 from gating_core.jets.second_order import second_order_jet
 from gating_core.proved.judge import judge
 from gating_core.proved.result import LABELS, NEGATIVE, POSITIVE
@@ -93,7 +94,11 @@ def test_no_cell_of_a_random_model_is_proved_wrong(
             layer.bias.data[:, :, 0] += collapse
         if layer.gate is not None:
             layer.gate.weight.data *= steep
-    check_cells(model, cells_of(seed, 2.0**-size), degree, seed)
+    try:
+        check_cells(model, cells_of(seed, 2.0**-size), degree, seed)
+    except MissingRule as error:  # of the signs of keys, which are weights alone: nothing is said
+        if "linear" not in source or "decided by rounding" not in str(error):
+            raise
 
 
 def graph(height):
