@@ -40,12 +40,17 @@ def test_the_first_screens_hold_pictures_and_their_sentence_and_axe_finds_nothin
 
 def test_measured_outcomes_are_told_on_the_first_screen(desk):
     follow_link(desk, f"/Steering?{MEASURED}")
-    await_charts(desk, 4)
+    await_charts(desk, 5)
     assert_accessible(desk)
     for width, height in ((1400, 900), (1366, 768)):
         resize(desk, width, height)
         assert_on_the_first_screen(desk, "h1", FRONT, "[class*=st-key-steering_outcomes_]")
-        for text in ("Released after 16 characters", "Held, the feature succeeds"):
+        for text in (
+            "Released after 16 characters",
+            "Held, the feature succeeds",
+            "Success, gate less none",
+            "The classifier",
+        ):
             box = desk.get_by_text(text).bounding_box()
             assert box["y"] + box["height"] < height, text
     resize(desk, 1400, 900)
@@ -88,7 +93,7 @@ def test_a_click_chooses_a_feature(desk):
 
 def test_a_phone_has_everything_in_one_column_and_scrolls_only_down(browser, served, watch):
     with open_page(browser, watch, **PHONE) as page:
-        for query, count in (("", 1), (FEATURES, 3), (MEASURED, 4)):
+        for query, count in (("", 1), (FEATURES, 3), (MEASURED, 5)):
             visit(page, watch, f"{served.url}/Steering?{query}",
                   lambda page, count=count: await_charts(page, count))  # fmt: skip
             assert_dark(page)

@@ -58,6 +58,9 @@ TOPICS = {  # by the section of the lesson, which is also the name of the pictur
     "at_work": Topic(
         "At work", "At work", {"specimen": "a toy"},
         "the weight that a toy puts on the first letter grows in training, less so with gates"),
+    "steering": Topic(
+        "Steering", "Steering", {},
+        "a classifier sees English become Spanish while a model writes, pushed for 16 characters"),
     "limits": Topic(
         "What this does not say", "Which gates curve?",
         {"case": "rms norm"}, "a flat sheet, put on a sphere by a normalisation, without a gate"),

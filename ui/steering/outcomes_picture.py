@@ -14,8 +14,8 @@ from ui.drawing import palette
 from ui.drawing.panels import subplot, subplot_title
 from ui.steering.outcomes import NATS, PROMPTED, SUCCESS, UNSTEERED, WORDS, Outcome
 
-OUTCOMES_PIXELS, HALF_PIXELS = 350, 200
-ROWS = {SUCCESS: "success", NATS: "nats a character", WORDS: "real words"}
+OUTCOMES_PIXELS, THIRD_PIXELS = 300, 180
+ROWS = {SUCCESS: "success", NATS: "nats", WORDS: "real words"}
 STYLES = (  # of DIRECTIONS: colour, dash, symbol
     (palette.SIDE_COLOURS["right"], "solid", "circle"),
     (palette.BESIDE, "dash", "square"),
@@ -35,7 +35,7 @@ def outcome_chart(of: Outcome, most_nats: float) -> go.Figure:
     layers = of.means[SUCCESS].shape[0]
     traces: list[dict[str, Any]] = []
     layout: dict[str, Any] = {
-        "height": OUTCOMES_PIXELS, "margin": {"l": 52, "r": 8, "t": 66, "b": 36},
+        "height": OUTCOMES_PIXELS, "margin": {"l": 52, "r": 8, "t": 56, "b": 36},
         "legend": {"orientation": "h", "x": 0, "y": 1.06, "yanchor": "bottom",
                    "font": {"size": 11}},
         "annotations": [], "shapes": [],
@@ -91,8 +91,8 @@ def outcome_chart(of: Outcome, most_nats: float) -> go.Figure:
     return go.Figure({"data": traces, "layout": layout})
 
 
-def gate_chart(differences: Sequence[PairedDifference]) -> go.Figure:
-    """Draw differences of success by layer, in points: every seed a dot, means with intervals."""
+def gate_chart(differences: Sequence[PairedDifference], unit: str) -> go.Figure:
+    """Draw differences by layer, in hundredths: every seed a dot, means with intervals."""
     layers = np.arange(1, len(differences) + 1)
     seeds = np.concatenate([100 * of.by_seed for of in differences])
     numbers = np.repeat(layers, [len(of.by_seed) for of in differences])
@@ -105,13 +105,13 @@ def gate_chart(differences: Sequence[PairedDifference]) -> go.Figure:
          "error_y": {"type": "data", "thickness": 2,
                      "array": [100 * of.half_width for of in differences]},
          "marker": {"size": 8, "color": colour},
-         "hovertemplate": "layer %{x}: %{y:+.1f} points<extra></extra>"},
+         "hovertemplate": "layer %{x}: %{y:+.1f}<extra></extra>"},
     ], "layout": {
-        "height": HALF_PIXELS, "margin": {"l": 52, "r": 8, "t": 26, "b": 36},
+        "height": THIRD_PIXELS, "margin": {"l": 52, "r": 8, "t": 26, "b": 36},
         "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
         "shapes": [{"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": 0, "y1": 0,
                     "line": {"width": 1, "color": palette.PLANE}}],
         "xaxis": {"tickvals": layers, "range": [0.6, len(layers) + 0.5],
                   "title": {"text": "layer", "standoff": 2}},
-        "yaxis": {"title": {"text": "points", "standoff": 4}},
+        "yaxis": {"title": {"text": unit, "standoff": 4}},
     }})  # fmt: skip
