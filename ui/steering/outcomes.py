@@ -11,7 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
-from gating_core.at_work import PairedDifference, bootstrap_reliability, loss_difference
+from gating_core.at_work import (
+    PairedDifference,
+    bootstrap_reliability,
+    ends,
+    loss_difference,
+    text_draws,
+)
 from gating_core.language import LANGUAGES
 from gating_core.steering import (
     DIRECTIONS,
@@ -74,14 +80,22 @@ class Outcome:
     texts: int  # of each cell
     means: dict[str, np.ndarray]  # by quantity (L, K, A)
     widths: dict[str, np.ndarray]
-    references: dict[str, dict[str, PairedDifference]]  # by name and quantity
+    references: dict[str, dict[str, float]]  # means by name and quantity
 
 
-def mean_of(values: np.ndarray) -> PairedDifference:
-    """Return the mean of values (S, 1 or 2 languages, N) with its interval; NaN are left out."""
+def means_of(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the means (C,) of values (S, C, 1 or 2 languages, N), and their half widths.
+
+    The intervals over prompts, of the mean over seeds, and over seeds add by squares; with one seed
+    the first alone is known. What is NaN for one seed is left out of all.
+    """
     counted = np.isfinite(values).all(0)
-    sums = np.where(counted, values, 0.0).sum(1)
-    return loss_difference(sums, np.zeros_like(sums), counted.sum(0))
+    sums, counts = np.where(counted, values, 0.0).sum(-2, dtype=float), counted.sum(-2)
+    by_seed = sums.sum(-1) / counts.sum(-1)
+    draws = text_draws(values.shape[-1])
+    low, high = ends(draws @ sums.mean(0).T / (draws @ counts.T))
+    seeds = [mean_interval(of).half_width if len(of) > 1 else 0.0 for of in by_seed.T]
+    return by_seed.mean(0), np.hypot(seeds, (high - low) / 2)
 
 
 def filled(arrays: Arrays, key: str) -> np.ndarray:
@@ -106,17 +120,10 @@ def outcome(source: Source, mode: str, target: str, _arrays: Sequence[Arrays]) -
     means, widths = {}, {}
     for quantity in QUANTITIES:
         values = _values(_arrays, quantity)[:, :, :, :, row, to]
-        cells = [
-            mean_of(values[:, layer, kind, strength])
-            for layer in range(values.shape[1])
-            for kind in range(values.shape[2])
-            for strength in range(values.shape[3])
-        ]
-        shape = values.shape[1:4]
-        means[quantity] = np.reshape([cell.mean for cell in cells], shape)
-        widths[quantity] = np.reshape([cell.half_width for cell in cells], shape)
+        cells = means_of(values.reshape(len(values), -1, *values.shape[-2:]))
+        means[quantity], widths[quantity] = (part.reshape(values.shape[1:4]) for part in cells)
     references = {
-        what: {quantity: mean_of(_values(_arrays, f"{what}.{quantity}")[:, to])
+        what: {quantity: float(means_of(_values(_arrays, f"{what}.{quantity}")[:, None, to])[0][0])
                for quantity in QUANTITIES}
         for what in (UNSTEERED, PROMPTED)
     }  # fmt: skip

@@ -64,7 +64,7 @@ def outcome_chart(of: Outcome, most_nats: float) -> go.Figure:
                 layout["annotations"].append(
                     subplot_title(f"layer {layer + 1}", sum(across) / 2, 1.0, 11))  # fmt: skip
             for name, dash in REFERENCES.items():
-                level = of.references[name][quantity].mean
+                level = of.references[name][quantity]
                 layout["shapes"].append({
                     "type": "line", "xref": f"{x} domain", "yref": y, "x0": 0, "x1": 1,
                     "y0": level, "y1": level, "layer": "below",

@@ -53,7 +53,7 @@ def best_text(of: Outcome, mode: str) -> str:
     at = place[0], FEATURE, place[1]
     success, nats, words = (float(of.means[name][at]) for name in (SUCCESS, NATS, WORDS))
     nats_width, words_width = (float(of.widths[name][at]) for name in (NATS, WORDS))
-    plain = of.references[UNSTEERED][NATS].mean
+    plain = of.references[UNSTEERED][NATS]
     others = ", ".join(f"{name} {percent(float(of.means[SUCCESS][place[0], kind, place[1]]))}"
                        for kind, name in enumerate(DIRECTIONS) if kind != FEATURE)  # fmt: skip
     return (
@@ -61,7 +61,7 @@ def best_text(of: Outcome, mode: str) -> str:
         f" {STRENGTHS[place[1]]:g}: {success_share(of, at)} are seen as the other language"
         f" ({others}), at {figures(nats)} ± {nats_width:.2f} nats a character (unsteered"
         f" {figures(plain)}), with {around(words, words_width)} real words (prompted in that"
-        f" language {percent(of.references[PROMPTED][WORDS].mean)}):"
+        f" language {percent(of.references[PROMPTED][WORDS])}):"
         f" **{verdict(success, nats - plain, words)}**."
     )
 
@@ -93,7 +93,7 @@ def back_text(of: Outcome) -> str:
     place = best(of)
     at = place[0], FEATURE, place[1]
     share = float(of.means[BACK][at])
-    plain, prompted = (of.references[name][BACK].mean for name in (UNSTEERED, PROMPTED))
+    plain, prompted = (of.references[name][BACK] for name in (UNSTEERED, PROMPTED))
     if share >= COMES_BACK:
         verdict_text = "**meaning is carried over**"
     elif prompted < COMES_BACK:

@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from gating_core.at_work import PairedDifference
+from gating_core.at_work import PairedDifference, loss_difference
 from gating_core.pauses import drained
 from gating_core.steering import (
     DIRECTIONS,
@@ -47,9 +47,8 @@ def made(success=0.9, nats=1.8, words=0.8, back=0.01, prompted_back=0.3):
     for name, value in zip((SUCCESS, NATS, WORDS, BACK), (success, nats, words, back), strict=True):
         means[name][1, FEATURE, 2] = value
     widths = {name: np.full((L, K, A), 0.02) for name in means}
-    references = {UNSTEERED: {SUCCESS: of(0.0), NATS: of(1.7), WORDS: of(0.1), BACK: of(0.0)},
-                  PROMPTED: {SUCCESS: of(1.0), NATS: of(1.6), WORDS: of(0.9),
-                             BACK: of(prompted_back)}}  # fmt: skip
+    references = {UNSTEERED: {SUCCESS: 0.0, NATS: 1.7, WORDS: 0.1, BACK: 0.0},
+                  PROMPTED: {SUCCESS: 1.0, NATS: 1.6, WORDS: 0.9, BACK: prompted_back}}  # fmt: skip
     return Outcome(240, means, widths, references)
 
 
@@ -79,20 +78,35 @@ def test_means_are_over_seeds_prompts_and_languages():
     want = np.mean([shipped["none", seed][NATS][1, 0, 2, 0, 0] for seed in range(3)])
     assert english.means[NATS][1, 0, 2] == pytest.approx(want, rel=1e-6)
     want = np.mean([shipped["none", seed]["unsteered.nats"][0] for seed in range(3)])
-    assert english.references[UNSTEERED][NATS].mean == pytest.approx(want, rel=1e-6)
+    assert english.references[UNSTEERED][NATS] == pytest.approx(want, rel=1e-6)
 
 
 def test_verses_without_names_are_left_out_and_texts_without_words_have_none():
     values = np.tile(np.array([[[0.5, np.nan, 1.0]], [[0.5, np.nan, 0.0]]]), 12)  # (S, 1, N)
     values[0, 0, 1] = 0.9  # what one seed lacks is left out of both
     values[:, :, 4::3] = np.nan
-    assert outcomes.mean_of(values).mean == pytest.approx(0.5)
-    np.testing.assert_allclose(outcomes.mean_of(values).by_seed, [0.75, 0.25])
+    (mean,), (width,) = outcomes.means_of(values[:, None])
+    assert mean == pytest.approx(0.5)  # of 0.75 and 0.25
+    assert width >= mean_interval(np.array([0.75, 0.25])).half_width
     shipped = load_steering()
     words = np.nan_to_num([shipped["none", seed][WORDS][2, 1, 3, 0] for seed in range(3)])
     assert np.isnan(shipped["none", 0][WORDS]).any()
     result = shipped_outcome("none", HELD, BOTH)
     assert result.means[WORDS][2, 1, 3] == pytest.approx(words.mean(), abs=1e-6)
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_intervals_are_those_of_a_difference_from_zero(count):
+    draw = np.random.default_rng(0)
+    values = draw.random((count, 5, 2, 12))
+    values[:, :, :, 3] = np.nan
+    means, widths = outcomes.means_of(values)
+    counts = np.where(np.arange(12) == 3, 0, 2)
+    for cell in range(5):
+        sums = np.nansum(values[:, cell], 1)
+        want = loss_difference(sums, np.zeros_like(sums), counts)
+        assert means[cell] == pytest.approx(want.mean)
+        assert widths[cell] == pytest.approx(want.half_width)
 
 
 def test_the_gates_part_is_paired_by_seed():
