@@ -31,6 +31,7 @@ from ui.common.csv_text import csv_text
 from ui.steering import grid, outcomes, outcomes_picture, outcomes_words
 from ui.steering.outcomes import BACK, FEATURE, NATS, PROMPTED, SUCCESS, UNSTEERED, WORDS, Outcome
 from ui.steering.request import BOTH, HELD, MEASURED, RELEASED, OutcomeSelection
+from ui.work import cached_jobs
 
 PAGE = "pages/9_Steering.py"
 L, K, A = 4, len(DIRECTIONS), len(STRENGTHS)
@@ -322,6 +323,7 @@ def test_a_job_that_was_cancelled_leaves_what_is_shipped_and_begins_again_on_a_c
             time.sleep(0.01)
 
     monkeypatch.setattr(grid.GRID, "make", measure)
+    monkeypatch.setattr(cached_jobs, "AT_ONCE_SECONDS", 0.05)
     app = open_page(PAGE, tab_steering=MEASURED, outcomes_of="0", grid_draw="8")
     app.button(key=grid.START_BUTTON).click().run()
     assert [button.key for button in app.button].count(grid.START_BUTTON) == 0
