@@ -14,7 +14,7 @@ from ui.drawing import palette
 from ui.drawing.panels import subplot, subplot_title
 from ui.steering.outcomes import NATS, PROMPTED, SUCCESS, UNSTEERED, WORDS, Outcome
 
-OUTCOMES_PIXELS, THIRD_PIXELS = 300, 180
+OUTCOMES_PIXELS, THIRD_PIXELS = 310, 180
 ROWS = {SUCCESS: "success", NATS: "nats", WORDS: "real words"}
 STYLES = (  # of DIRECTIONS: colour, dash, symbol
     (palette.SIDE_COLOURS["right"], "solid", "circle"),
@@ -35,7 +35,7 @@ def outcome_chart(of: Outcome, most_nats: float) -> go.Figure:
     layers = of.means[SUCCESS].shape[0]
     traces: list[dict[str, Any]] = []
     layout: dict[str, Any] = {
-        "height": OUTCOMES_PIXELS, "margin": {"l": 52, "r": 8, "t": 56, "b": 36},
+        "height": OUTCOMES_PIXELS, "margin": {"l": 52, "r": 8, "t": 66, "b": 36},
         "legend": {"orientation": "h", "x": 0, "y": 1.06, "yanchor": "bottom",
                    "font": {"size": 11}},
         "annotations": [], "shapes": [],

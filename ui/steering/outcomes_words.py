@@ -25,10 +25,10 @@ from ui.steering.outcomes import (
     filled,
 )
 from ui.steering.request import HELD, RELEASED
+from ui.steering.words import FEW_WORDS
 
 WORKS = 0.8  # success from which on steering is said to work
 DEAREST = 0.5  # nats above unsteered text up to which a text is said to be as fluent
-FEW_WORDS = 0.5  # share of real words below which a text is called gibberish
 COMES_BACK = 0.1  # share of names and numbers from which on meaning is said to be carried over
 FEWEST_SEEDS = 3
 HOW = {RELEASED: f"Released after {RELEASED_AFTER} characters", HELD: "Held"}

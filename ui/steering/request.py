@@ -22,8 +22,8 @@ ALONG = {"the language feature": LANGUAGE, "a feature": OWN, "difference of mean
          "a random direction": RANDOM}  # fmt: skip
 HELD, RELEASED = "held", "released"
 PUSHED = {"released": RELEASED, "held": HELD}
-NESTED, CHARACTERS, PLAIN = KINDS
-DICTIONARIES = {"means of 16": NESTED, "characters": CHARACTERS, "plain top-k": PLAIN}
+NESTED, SINGLE, PLAIN = KINDS
+DICTIONARIES = {"means of 16": NESTED, "characters": SINGLE, "plain top-k": PLAIN}
 GATES = {TITLES[name]: name for name in STEERED}
 BEGINNINGS = {"english": BEGINNING, "spanish": "Y dijo Dios á "}
 SIZE = max(prefix for recipe in KINDS.values() for prefix in recipe.prefixes)  # of a dictionary

@@ -180,12 +180,6 @@ def test_the_experiment_fills_its_arrays(monkeypatch):
     assert there.mean() == 1 / 16
     assert np.isnan(arrays["prompted.nats"]).all()
     assert (~np.isnan(whole["prompted.nats"])).tolist() == [[True, True], [False, False]]
-    # Without a push, every direction writes what is written unsteered.
-    (plain,) = measure_parts((module.Part("unsteered", 1),), GridRequest(draw=5))
-    (pushed,) = measure_parts((module.Part("held", 1, 1),), GridRequest(draw=5))
-    assert pushed.nats.shape == (len(DIRECTIONS), 2, 2)
-    # The texts of a batch are drawn together: the first rows are those without a push.
-    np.testing.assert_allclose(pushed.nats[0, 0], plain.nats, rtol=1e-5)
 
 
 def test_parts_are_measured_by_themselves_and_in_any_order(monkeypatch):

@@ -253,7 +253,7 @@ def test_the_tab_opens_with_both_ways_to_push():
                     steered_to="English")  # fmt: skip
     assert not app.exception
     for mode in (RELEASED, HELD):
-        drawn = figure(app, f"steering_outcomes_{mode}")
+        drawn = figure(app, f"steering_{mode}")
         want = shipped_outcome("g1_channel", mode, "english")
         assert drawn["data"][0]["name"] == DIRECTIONS[0]
         shown = [m.value for m in app.markdown if m.value == outcomes_words.best_text(want, mode)]
