@@ -18,7 +18,7 @@ from ui.limits import QUOTED_CHARACTERS
 
 PAGES = {path.lower() or FIRST: table for path, (table, _) in ADDRESSES.items() if table}
 GOOD = {
-    "beside": "trained without",
+    "beside": "trained without", "proof": "true", "proof_cells": "16,000",
     "strength": "0.35", "task": "moons", "depth": "3", "gate": "headwise",
     "seed": "7", "colour": "curvature", "explore": "true", "pick": "20.30",
     "kind": "silu", "lambda": "0.5", "layers": "8", "chart": "weights", "by": "entropy",
@@ -84,7 +84,7 @@ GOOD = {
     "linear_at": "127", "linear_channels": "32", "linear_overlap": "0.9",
 }  # fmt: skip
 BAD = {
-    "beside": "somewhere", "strength": "1.5",
+    "beside": "somewhere", "strength": "1.5", "proof": "proved", "proof_cells": "16000",
     "task": "spiral of death", "depth": "9", "gate": "ungated",
     "seed": "-1", "colour": "rainbow", "explore": "2", "pick": "61.3",
     "kind": "relu", "lambda": "1.1", "layers": "9", "chart": "maps", "by": "taste",
