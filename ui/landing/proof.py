@@ -7,6 +7,7 @@ from gating_core.geometry import Integral
 from ui.landing.measured import LandingResult
 from ui.proved.measured import Surface
 from ui.proved.section import Compared, draw_proofs
+from ui.proved.words import short_code
 
 AXES = "x<sub>1</sub>", "x<sub>2</sub>"
 
@@ -38,7 +39,10 @@ def _estimates(result: LandingResult) -> dict[str, Integral]:
 def code(setting: Setting, variant: str, member: int, strength: float) -> tuple[str, str]:
     """Return imports and lines that make the model from the library."""
     shipped = next((name for name, preset in PRESETS.items() if preset == setting), None)
-    names, run = "Setting, strengths_model, train_setting", f"*_, run = train_setting({setting!r})"
+    names, run = (
+        "Setting, strengths_model, train_setting",
+        f"*_, run = train_setting({short_code(setting)})",
+    )
     if shipped is not None:
         names, run = "load_preset, strengths_model", f"run = load_preset({shipped!r})"
     imports = f"from gating_core.experiments.comparison import {names}"

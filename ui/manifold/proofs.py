@@ -10,6 +10,7 @@ from ui.manifold.request import Resolved
 from ui.manifold.words import VARIANT_NAMES
 from ui.proved.measured import Surface
 from ui.proved.section import Compared, draw_proofs
+from ui.proved.words import short_code
 
 AXES = {"inputs": ("x<sub>1</sub>", "x<sub>2</sub>"), "weights": ("u", "v")}  # by chart
 IMPORTS = """\
@@ -25,7 +26,7 @@ def draw_proved(resolved: Resolved, variants: list[MeasuredSpecimen]) -> None:
         for name, each in zip(VARIANT_NAMES, variants, strict=False)
     ]
     specimen = variants[-1].specimen
-    code = f"surface = chart_of({specimen!r})"
+    code = f"surface = chart_of({short_code(specimen)})"
     draw_proofs(compared, (IMPORTS, code), AXES[specimen.chart])
 
 

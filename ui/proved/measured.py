@@ -40,6 +40,11 @@ class ProofRequest:
     cells: int
 
     @property
+    def key(self) -> tuple[Hashable, ...]:
+        """All that it depends on, without the function: Streamlit would hash that bit by bit."""
+        return self.surface.name, self.surface.covariance, self.cells
+
+    @property
     def budget(self) -> Budget:
         return Budget(PROOF_SECONDS, self.cells, OPEN_SHARE, RELATIVE_WIDTH)
 

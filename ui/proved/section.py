@@ -56,7 +56,7 @@ def draw_proofs(compared: Sequence[Compared], code: tuple[str, str], axes: tuple
 def _draw_map(
     index: int, each: Compared, request: ProofRequest, proof: ProvedCurvature, axes: tuple[str, str]
 ) -> None:
-    key = f"map_{index}", request, proof.count
+    key = f"map_{index}", *request.key, proof.count
     kept = request in PROOFS.cached((request,))
     draw_figure("proved", key, lambda: proof_map(proof, axes), words.alt(each.name, proof), kept,
                 width="content")  # fmt: skip
@@ -121,7 +121,7 @@ def _draw_asides(
                 _draw_enclosure)  # fmt: skip
         for each, request in zip(compared, requests, strict=True):
             proof = proofs.get(request)
-            if isinstance(proof, ProvedCurvature):
+            if isinstance(proof, ProvedCurvature) and not proof.proof:
                 _draw_csv(each.name, proof)
 
 

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
 from fractions import Fraction
+from typing import Any
 
 from gating_core.geometry import Integral
 from gating_core.proved import LABELS, Interval, ProvedCurvature
 from ui.common.lessons import section
-from ui.common.words import between_text, percent, plus_minus, total_text
+from ui.common.words import between_text, plus_minus, total_text
 from ui.limits import PROOF_SECONDS
 from ui.proved.measured import NoProof, ProofRequest
 
@@ -130,6 +132,17 @@ print(proof.cells.centres, proof.cells.radius, proof.labels)
 """
 
 
+def short_code(item: Any) -> str:
+    """Return Python that makes ``item``: a dataclass, with the fields that differ from defaults."""
+    if not is_dataclass(item) or isinstance(item, type):
+        return repr(item)
+    plain = {each.name: each.default_factory() if callable(each.default_factory) else each.default
+             for each in fields(item)}  # fmt: skip
+    values = {name: getattr(item, name) for name in plain}
+    own = (f"{name}={short_code(value)}" for name, value in values.items() if value != plain[name])
+    return f"{type(item).__name__}({', '.join(own)})"
+
+
 def alt(name: str, proof: ProvedCurvature) -> str:
     """Describe the map."""
     return f"Map of the chart of cells. {name}: {shares_text(proof)}"
@@ -146,9 +159,3 @@ def cells_csv(proof: ProvedCurvature) -> Iterator[tuple[object, ...]]:
             proof.immersed.tolist(), strict=True,
         )
     )  # fmt: skip
-
-
-def explanation_fields(name: str, proof: ProvedCurvature) -> dict[str, str]:
-    """Return the numbers of the explanation of a map."""
-    return {"variant": name, "count": f"{len(proof.cells):,}", "shares": shares_text(proof),
-            "open": percent(proof.open)}  # fmt: skip
