@@ -93,18 +93,18 @@ def plus_minus(value: float, error: float, least: float = -math.inf) -> str:
 def between_text(low: float, high: float, least: float = -math.inf) -> str:
     """Format "between a and b", rounded outwards: to two figures of the width, six of the larger.
 
-    "at most b" if a is ``least`` or less, "at least a" if b is infinite.
+    "at most b" if that makes a ``least`` or less, "at least a" if b is infinite.
     """
     if math.isnan(low) or math.isnan(high) or (low <= least and high == math.inf):
         return UNKNOWN
-    ends = [Decimal(repr(float(end))) for end in (low, high)]
+    ends = [Decimal(end) for end in (low, high)]  # exact: their shortest decimals may lie within
     if low == high:
         return short(low)
     if math.isinf(high):
         return f"at least {_text(_rounded(ends[0], _place(ends[0], 3), ROUND_FLOOR))}"
     larger = max(map(abs, ends))
     place = max(_place(ends[1] - ends[0], 2), _place(larger, FIGURES))
-    if low <= least:
+    if _rounded(ends[0], place, ROUND_FLOOR) <= Decimal(least):
         return f"at most {_text(_rounded(ends[1], place, ROUND_CEILING))}"
     return _between(ends[0], ends[1], place)
 

@@ -82,7 +82,7 @@ def enclosure_figure() -> go.Figure:
             f"xaxis{number}": {"domain": [left, left + width], "anchor": axes["yaxis"],
                                "tickvals": [-1, 0, 1], "showgrid": False, "zeroline": False,
                                "title": {"text": f"{count} cell{'s' if count > 1 else ''}"}},
-            f"yaxis{number}": {"anchor": axes["xaxis"], "range": [-3.4, 3.6], "tickvals": [0],
+            f"yaxis{number}": {"anchor": axes["xaxis"], "range": [-1.3, 2.1], "tickvals": [0],
                                "zeroline": False, "showticklabels": not index},
         })  # fmt: skip
     return figure.update_layout(
