@@ -77,8 +77,8 @@ def cell_map(
         "data": [{"showlegend": False, **trace} for trace in traces],
         "layout": {
             "xaxis": square | {"title": {"text": names[0], "standoff": 2}},
-            "yaxis": square | {"title": {"text": names[1], "standoff": 2}, "scaleanchor": "x"},
-            "width": size, "height": size, "margin": {"l": 40, "r": 10, "t": 34, "b": 40},
+            "yaxis": square | {"title": {"text": names[1], "standoff": 8}, "scaleanchor": "x"},
+            "width": size, "height": size + 24, "margin": {"l": 50, "r": 10, "t": 34, "b": 50},
             "legend": {"orientation": "h", "x": 0, "y": 1.01, "yanchor": "bottom",
                        "itemclick": False, "itemdoubleclick": False},
             "hovermode": "closest", "dragmode": False,
