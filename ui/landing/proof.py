@@ -6,7 +6,7 @@ from gating_core.experiments.comparison import PRESETS, STRENGTHS, Setting, stre
 from gating_core.geometry import Integral
 from ui.landing.measured import LandingResult
 from ui.proved.measured import Surface
-from ui.proved.section import Compared, draw_proofs
+from ui.proved.section import Code, Compared, draw_proofs
 from ui.proved.words import short_code
 
 AXES = "x<sub>1</sub>", "x<sub>2</sub>"
@@ -14,6 +14,10 @@ AXES = "x<sub>1</sub>", "x<sub>2</sub>"
 
 def draw_proof(result: LandingResult) -> None:
     """Draw the fold with the map of what is proved."""
+    draw_proofs(lambda: _compared(result), AXES)
+
+
+def _compared(result: LandingResult) -> tuple[list[Compared], Code]:
     run, strength = result.run, STRENGTHS[result.frame]
     member, setting = result.sweep.member, run.setting
     variant = setting.compared[1]
@@ -24,7 +28,7 @@ def draw_proof(result: LandingResult) -> None:
         _estimates(result),
         result.pair.right.surface.frame(result.frame),
     )
-    draw_proofs([compared], code(setting, variant, member, strength), AXES)
+    return [compared], code(setting, variant, member, strength)
 
 
 def _estimates(result: LandingResult) -> dict[str, Integral]:
@@ -36,7 +40,7 @@ def _estimates(result: LandingResult) -> dict[str, Integral]:
     return {"absolute": Integral(total.value[frame], total.error[frame], total.complete[frame])}
 
 
-def code(setting: Setting, variant: str, member: int, strength: float) -> tuple[str, str]:
+def code(setting: Setting, variant: str, member: int, strength: float) -> Code:
     """Return imports and lines that make the model from the library."""
     shipped = next((name for name, preset in PRESETS.items() if preset == setting), None)
     names, run = (

@@ -46,7 +46,7 @@ MAP_NAMES = (
 
 def draw_doubt(resolved: Resolved, variants: list[MeasuredSpecimen]) -> None:
     """Draw everything that the tab shows below the covariance."""
-    draw_proved(resolved, variants)
+    draw_proved(variants)
     st.subheader("Bounds", anchor=False)
     columns = [_bounds(variant) for variant in variants]
     # One column for each variant: on a telephone ten columns would be cut off.

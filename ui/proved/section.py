@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,15 +31,20 @@ class Compared:
     measured: SurfaceResult  # one frame, on the same chart
 
 
-def draw_proofs(compared: Sequence[Compared], code: tuple[str, str], axes: tuple[str, str]) -> None:
+Code = tuple[str, str]  # imports and lines of Python that make a ``surface``
+
+
+def draw_proofs(make: Callable[[], tuple[Sequence[Compared], Code]], axes: tuple[str, str]) -> None:
     """Draw the section, in a fold: computing begins when it is unfolded.
 
-    ``code`` is imports and lines of Python that make the last surface; ``axes`` are the chart's.
+    ``make`` returns the surfaces, one or two, and code that makes the last one; ``axes`` are the
+    names of the chart's.
     """
     with PROOF["proof"].draw(st) as fold:
         cells = PROOF["proof_cells"].draw(st)
         if not fold.open:
             return
+        compared, code = make()
         requests = tuple(ProofRequest(each.surface, cells) for each in compared)
         proofs, job = PROOFS.fetch_all(requests)
         if job is None:
