@@ -86,7 +86,7 @@ def enclosure_figure() -> go.Figure:
                                "zeroline": False, "showticklabels": not index},
         })  # fmt: skip
     return figure.update_layout(
-        width=480, height=230, margin={"l": 24, "r": 8, "t": 8, "b": 40}, dragmode=False,
+        height=230, margin={"l": 24, "r": 8, "t": 8, "b": 40}, dragmode=False,
         hovermode=False,
     )  # fmt: skip
 

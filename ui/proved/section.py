@@ -132,4 +132,4 @@ def _draw_asides(
 
 def _draw_enclosure() -> None:
     st.plotly_chart(enclosure_figure(), alt=section("proved", "alt_enclosure"), config=BARE,
-                    key="enclosure", width="content")  # fmt: skip
+                    key="enclosure")  # fmt: skip
