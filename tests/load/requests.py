@@ -220,7 +220,7 @@ class Experts(Request):
 
     def shown_instead(self, session: Session) -> str:
         if self.tab == TREE:
-            gate = json.loads(session.page.widget(TREE_KEY).message.json)["gate"]
+            gate = json.loads(session.page.widget(TREE_KEY).message.json)[0]["gate"]
             shown = "no gate" if gate is None else gate["place"]
             return "" if shown == self.place else shown
         name = self.place if POSITIONS[self.place] != "none" else "no gate"
