@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.browser.addresses import FIRST
-from tests.browser.addresses import PAGES as ADDRESSES
+from tests.browser.addresses import ADDRESSES, FIRST
 from tests.each import each
 from tests.ui.opening import as_read
 from ui.common import links

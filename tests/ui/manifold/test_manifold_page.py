@@ -146,7 +146,9 @@ def test_every_kind_of_model_opens_with_its_pictures_tables_and_explanations(nam
 
 def test_the_links_have_all_tabs_and_colourings_between_them():
     assert {link.get("tab", "See") for link in LINKS.values()} == set(TABS)
-    assert {link.get("by", "curvature") for link in LINKS.values()} == set(COLOURINGS)
+    assert {link.get("by", "curvature") for link in LINKS.values()} == set(COLOURINGS), (
+        "each colouring needs a link with by= its name, in LINKS"
+    )
 
 
 def test_the_first_paint_is_a_flat_sheet_beside_a_curved_one(monkeypatch):
