@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from gating_core.left_out_at_work import (
+    LONGEST,
     POLICIES,
     SHORTEST_CACHE,
     Evicted,
@@ -22,7 +23,7 @@ from ui.common.parts import chart_columns, draw_csv
 from ui.left_out import eviction_picture, eviction_words, measured
 from ui.left_out.controls import EVICTION_CONTROLS, draw_specimen
 from ui.left_out.parts import draw_explanation, draw_titled
-from ui.left_out.request import HEAD, SLOW, EvictionSelection, LeftOutSelection
+from ui.left_out.request import HEAD, EvictionSelection, LeftOutSelection
 from ui.work.cache import NUMBERS_CACHE, cached
 
 STEPS = (2, 4, 8, 16, 32, 64)  # budgets of the head's curves, beside the selected one
@@ -58,13 +59,13 @@ def losses(gated: str) -> dict[str, eviction_words.Losses]:
 
 def draw_eviction() -> None:
     """Draw the keys that stay and the losses; below them errors of this head."""
-    selection, columns = draw_specimen([3, 3, 3, 2], (HEAD, SLOW))
+    selection, columns = draw_specimen([3, 3, 3, 2], LONGEST)
     for control, column in zip(EVICTION_CONTROLS.values(), columns[1:], strict=True):
         control.draw(column)
     request = read(EVICTION_CONTROLS, EvictionSelection).request
     text = selection.text_with_break if selection.kind == HEAD else None
-    if text is not None and len(text) < SHORTEST_CACHE:
-        st.info(section("left_out", "evict_short", least=SHORTEST_CACHE - 1))
+    if len(measured.specimen(selection).values) < SHORTEST_CACHE:
+        st.info(section("left_out", "evict_short", least=SHORTEST_CACHE, less=SHORTEST_CACHE - 1))
         return
     of, few = evicted(selection, request), searched(selection)
     place = of.budgets.tolist().index(request.budget)

@@ -120,11 +120,13 @@ def test_synthetic_specimens_are_shown(kind, keys):
 
 
 def test_eviction_needs_keys_and_a_text():
-    app = open_page(PAGE, tab_left_out=EVICTION, left_from=GAUSSIAN, left_tokens="64")
-    assert notes(app) == [
-        ":material/info: Gaussian scores have no keys and values. Shown: slow tokens."
-    ]
+    app = open_page(PAGE, tab_left_out=EVICTION, left_from=GAUSSIAN, left_keys="64")
+    (note,) = notes(app)
+    assert "Shown: 64 independent tokens, whose scores are just such" in note
     assert "of 48 keys by mass" in said(app)
+    few = open_page(PAGE, tab_left_out=EVICTION, left_from=GAUSSIAN, left_keys="16")
+    assert not few.exception
+    assert "for 24 tokens and more" in few.info[0].value
     short = open_page(PAGE, tab_left_out=EVICTION, left_text="too short")
     assert not short.exception
     assert "texts of 23 characters and more" in short.info[0].value
