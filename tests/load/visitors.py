@@ -292,7 +292,7 @@ class Looker(Visitor):
         done = session.change(request.wrong, tab_left_out=request.tab)
         await self.view("Left out: Correction", done, request, session)
         request = replace(request, gamma=self.random.choice([2, 4, 16, 32]))
-        done = session.change(request.wrong, correct_every=f"{request.gamma}")
+        done = session.change(request.wrong, correct_every=[f"{request.gamma}"])
         await self.view("Left out: γ", done, request, session)
         request = replace(request, tab=LINEAR)
         done = session.change(request.wrong, tab_left_out=request.tab)

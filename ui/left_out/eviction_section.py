@@ -77,6 +77,7 @@ def draw_eviction() -> None:
     st.markdown(gate)
     draw_titled(("evict_strip", *key),
                 lambda: eviction_picture.strip_chart(of, request.protects, text), head)  # fmt: skip
+    st.markdown(f"{head} {reading}")
     first = chart_columns("kept", 3)
     with first[0]:
         draw_titled(("evict_reading", *key), lambda: eviction_picture.reading_chart(of), reading)
@@ -87,7 +88,6 @@ def draw_eviction() -> None:
             _draw_protection(above, selection, protection)
     else:
         first[1].info(section("left_out", "no_measurements"))
-    st.markdown(f"{head} {reading}")
     searching = eviction_words.search_text(few)
     second = chart_columns("errors", [4, 4, 3])
     with second[0]:
