@@ -166,6 +166,9 @@ def test_the_rule_fails_where_it_asks_for_less_than_half():
              "b": (np.ones((1, 2)), np.ones((1, 2)))}  # fmt: skip
     text = top_k_words.rule_text(rules).replace("\u00a0", " ")
     assert "in 1 of 3 heads (they need 3), a; 0 of 2 heads, b." in text
+    powers = {"a": (np.array([[1.0, 4.0, 9.0]]), np.array([[1.0, 2.0, 3.0]]) ** 0.5)}
+    assert top_k_words.rule_text(powers).endswith("Logarithms of both correlate by 1 (a).")
+    assert top_k_words.rule_text(rules).endswith("(a).")  # b has no correlation
 
 
 def test_a_row_is_saved_and_its_cost_is_the_librarys(head):
