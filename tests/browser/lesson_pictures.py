@@ -23,7 +23,8 @@ WIDTH, QUALITY = 560, 70  # pixels, of 100
 PARTS = {  # what is taken; elsewhere the linked view's pictures
     "bend": ".gc-scene", "numbers": ".gc-columns", "depth": "[data-testid=stPlotlyChart]",
     "claims": "[data-testid=stPlotlyChart]", "experts": ".gc-tree-plot",
-    "at_work": "[data-testid=stPlotlyChart]", "limits": ".gc-scene",
+    "at_work": "[data-testid=stPlotlyChart]", "left_out": ".st-key-left_out_top_bounds",
+    "limits": ".gc-scene",
 }  # fmt: skip
 
 
