@@ -61,6 +61,9 @@ TOPICS = {  # by the section of the lesson, which is also the name of the pictur
     "at_work": Topic(
         "At work", "At work", {"specimen": "a toy"},
         "the weight that a toy puts on the first letter grows in training, less so with gates"),
+    "left_out": Topic(
+        "Left out", "Left out", {},
+        "the weights of one query from large to small, and bounds of those that are left out"),
     "limits": Topic(
         "What this does not say", "Which gates curve?",
         {"case": "rms norm"}, "a flat sheet, put on a sphere by a normalisation, without a gate"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from gating_core.left_out_at_work import (
+    LONGEST,
     POLICIES,
     SHORTEST_CACHE,
     Evicted,
@@ -22,7 +23,7 @@ from ui.common.parts import chart_columns, draw_csv
 from ui.left_out import eviction_picture, eviction_words, measured
 from ui.left_out.controls import EVICTION_CONTROLS, draw_specimen
 from ui.left_out.parts import draw_explanation, draw_titled
-from ui.left_out.request import HEAD, SLOW, EvictionSelection, LeftOutSelection
+from ui.left_out.request import HEAD, EvictionSelection, LeftOutSelection
 from ui.work.cache import NUMBERS_CACHE, cached
 
 STEPS = (2, 4, 8, 16, 32, 64)  # budgets of the head's curves, beside the selected one
@@ -58,13 +59,13 @@ def losses(gated: str) -> dict[str, eviction_words.Losses]:
 
 def draw_eviction() -> None:
     """Draw the keys that stay and the losses; below them errors of this head."""
-    selection, columns = draw_specimen([3, 3, 3, 2], (HEAD, SLOW))
+    selection, columns = draw_specimen([3, 3, 3, 2], LONGEST)
     for control, column in zip(EVICTION_CONTROLS.values(), columns[1:], strict=True):
         control.draw(column)
     request = read(EVICTION_CONTROLS, EvictionSelection).request
     text = selection.text_with_break if selection.kind == HEAD else None
-    if text is not None and len(text) < SHORTEST_CACHE:
-        st.info(section("left_out", "evict_short", least=SHORTEST_CACHE - 1))
+    if len(measured.specimen(selection).values) < SHORTEST_CACHE:
+        st.info(section("left_out", "evict_short", least=SHORTEST_CACHE, less=SHORTEST_CACHE - 1))
         return
     of, few = evicted(selection, request), searched(selection)
     place = of.budgets.tolist().index(request.budget)
@@ -76,6 +77,7 @@ def draw_eviction() -> None:
     st.markdown(gate)
     draw_titled(("evict_strip", *key),
                 lambda: eviction_picture.strip_chart(of, request.protects, text), head)  # fmt: skip
+    st.markdown(f"{head} {reading}")
     first = chart_columns("kept", 3)
     with first[0]:
         draw_titled(("evict_reading", *key), lambda: eviction_picture.reading_chart(of), reading)
@@ -86,7 +88,6 @@ def draw_eviction() -> None:
             _draw_protection(above, selection, protection)
     else:
         first[1].info(section("left_out", "no_measurements"))
-    st.markdown(f"{head} {reading}")
     searching = eviction_words.search_text(few)
     second = chart_columns("errors", [4, 4, 3])
     with second[0]:

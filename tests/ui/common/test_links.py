@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.browser.addresses import FIRST
-from tests.browser.addresses import PAGES as ADDRESSES
+from tests.browser.addresses import ADDRESSES, FIRST
 from tests.each import each
 from tests.ui.opening import as_read
 from ui.common import links
@@ -80,7 +79,7 @@ GOOD = {
     "evict_by": "value and key", "evict_budget": "64", "evict_protect": "false",
     "correct_window": "32", "correct_sinks": "0", "correct_every": "64",
     "linear_window": "4", "linear_share": "0.3", "linear_memory": "1000", "linear_step": "1",
-    "linear_features": "learned",
+    "linear_features": "learned", "linear_more": "true",
     "linear_at": "127", "linear_channels": "32", "linear_overlap": "0.9",
 }  # fmt: skip
 BAD = {
@@ -143,7 +142,8 @@ BAD = {
     "evict_protect": "no",
     "correct_window": "5", "correct_sinks": "17", "correct_every": "1",
     "linear_window": "64", "linear_share": "1.1", "linear_memory": "1", "linear_step": "-0.1",
-    "linear_features": "given", "linear_at": "0", "linear_channels": "24", "linear_overlap": "1",
+    "linear_features": "given", "linear_more": "yes",
+    "linear_at": "0", "linear_channels": "24", "linear_overlap": "1",
 }  # fmt: skip
 
 

@@ -120,11 +120,13 @@ def test_synthetic_specimens_are_shown(kind, keys):
 
 
 def test_eviction_needs_keys_and_a_text():
-    app = open_page(PAGE, tab_left_out=EVICTION, left_from=GAUSSIAN, left_tokens="64")
-    assert notes(app) == [
-        ":material/info: Gaussian scores have no keys and values. Shown: slow tokens."
-    ]
+    app = open_page(PAGE, tab_left_out=EVICTION, left_from=GAUSSIAN, left_keys="64")
+    (note,) = notes(app)
+    assert "Shown: 64 independent tokens, whose scores are just such" in note
     assert "of 48 keys by mass" in said(app)
+    few = open_page(PAGE, tab_left_out=EVICTION, left_from=GAUSSIAN, left_keys="16")
+    assert not few.exception
+    assert "for 24 tokens and more" in few.info[0].value
     short = open_page(PAGE, tab_left_out=EVICTION, left_text="too short")
     assert not short.exception
     assert "texts of 23 characters and more" in short.info[0].value
@@ -164,6 +166,9 @@ def test_the_rule_fails_where_it_asks_for_less_than_half():
              "b": (np.ones((1, 2)), np.ones((1, 2)))}  # fmt: skip
     text = top_k_words.rule_text(rules).replace("\u00a0", " ")
     assert "in 1 of 3 heads (they need 3), a; 0 of 2 heads, b." in text
+    powers = {"a": (np.array([[1.0, 4.0, 9.0]]), np.array([[1.0, 2.0, 3.0]]) ** 0.5)}
+    assert top_k_words.rule_text(powers).endswith("Logarithms of both correlate by 1 (a).")
+    assert top_k_words.rule_text(rules).endswith("(a).")  # b has no correlation
 
 
 def test_a_row_is_saved_and_its_cost_is_the_librarys(head):
