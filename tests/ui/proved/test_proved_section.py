@@ -117,13 +117,12 @@ def test_wrong_signs_at_points_are_told_loudly(monkeypatch):
 
 def test_a_proof_grows_and_what_is_proved_stays_after_cancel(monkeypatch):
     """The first pass is shown while the rest is made; a click begins again."""
-    go = threading.Event()
 
     def first_alone(function, request, **more):
         yield next(item for item in function(request) if isinstance(item, Partial))
-        while not go.wait(0.01):
+        while True:
+            threading.Event().wait(0.01)
             yield QueuePosition(0)
-        yield from ()
 
     monkeypatch.setattr(measured, "shared_stream", first_alone)
     monkeypatch.setattr(cached_jobs, "AT_ONCE_SECONDS", 0.5)
@@ -142,10 +141,13 @@ def test_a_proof_grows_and_what_is_proved_stays_after_cancel(monkeypatch):
     assert text.startswith("Proving the sign of K was cancelled after")
     assert text.endswith("Results so far are kept.")
     assert "is open." in said(app, "Without gate")
-    go.set()
     app.button(key="proof_again_button").click().run()
-    assert app.session_state["_jobs"][PROOFS.name][0] is not job
-    assert job.state is State.CANCELLED
+    second = app.session_state["_jobs"][PROOFS.name][0]
+    assert second is not job
+    assert not second.over
+    second.cancel()
+    assert second.join(TIMEOUT_SECONDS)
+    assert job.state is second.state is State.CANCELLED
 
 
 def test_partial_results_thin_out_and_grow(monkeypatch):
