@@ -27,6 +27,7 @@ from ui.common.csv_text import csv_text
 from ui.common.lessons import sections
 from ui.left_out import eviction_words, gate_words, measured, top_k_picture, top_k_words
 from ui.left_out.controls import LEFT_OUT, TABS
+from ui.left_out.eviction_section import _over_texts
 from ui.left_out.request import EVICTION, GAUSSIAN, HEAD, SLOW, LeftOutSelection, TopKSelection
 from ui.left_out.sections import SECTIONS
 
@@ -216,6 +217,27 @@ def test_measured_policies_and_budgets_are_the_nearest():
     both = [eviction_words.losses_above(of, "mass")[16].mean for of in (gated, tables)]
     difference = eviction_words.gate_saves(gated, tables, "mass", 16)
     assert difference.mean == pytest.approx(both[0] - both[1], abs=1e-9)
+
+
+def test_errors_over_texts_are_those_of_the_selected_head_and_policy(eviction):
+    """With the gate as trained; at another strength, and of tokens, nothing is said of texts."""
+    table, texts = (
+        measured.table()[FIRST.model],
+        len(measured.table()[FIRST.model]["eviction.counts"]),
+    )
+    errors, half = eviction_words.errors_over_texts(table, "mass_unprotected", FIRST.place)
+    row = [*POLICIES].index("mass_unprotected")
+    np.testing.assert_array_equal(errors, table["eviction.errors"][row, :, 1, 1])
+    assert (half > 0).all()
+    line = figure(eviction, "evict_errors")["data"][-1]
+    assert line["name"] == f"over {texts} texts"
+    np.testing.assert_allclose(array(line["y"]), errors, rtol=1e-6)
+    np.testing.assert_allclose(array(line["error_y"]["array"]), half, rtol=1e-6)
+    told = eviction_words.over_texts_text(errors, half, texts, "mass_unprotected", 8)
+    assert told in said(eviction)
+    assert f"Over {texts} texts of the corpus, 8 of 96 keys by mass, nothing protected" in told
+    for chosen in (replace(FIRST, strength=0.5), replace(FIRST, kind=SLOW)):
+        assert _over_texts(chosen, EvictionRequest("mass", 8, True)) == (None, "")
 
 
 def test_sentences_of_eviction_follow_from_numbers(head):
