@@ -16,7 +16,7 @@ from ui.work.job import Job
 from ui.work.shared import split_over_workers
 
 Arrays = Mapping[str, np.ndarray]  # outcomes of a model, by name
-CORE_SECONDS = 180.0  # of one core, for a model
+CORE_SECONDS = 120.0  # of one core, for a model
 START, START_BUTTON = "Measure this model here", "measure_grid"
 
 
