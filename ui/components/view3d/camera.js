@@ -157,16 +157,22 @@ function shareCamera(state, div) {
     const camera = e['scene.camera'];
     if (camera && !near(camera, state.camera(panelOf(state, div)))) setCamera(state, camera, div);
   });
-  // Wheel and touch report before the zoom is applied: read the camera a moment later.
+  const share = () => {
+    const camera = cameraNow(div);
+    if (camera && !near(camera, state.camera(panelOf(state, div)))) setCamera(state, camera);
+  };
+  // Plotly reports the camera from before the zoom. What draws the scene next, such as a marker, would
+  // put that one back: share the new one at once, after Plotly's own listeners.
+  div.addEventListener('wheel', share, { passive: true });
+  // Touch reports before the zoom is applied: read the camera a moment later.
   let waiting = null;
   const later = () => {
     waiting ??= setTimeout(() => {
       waiting = null;
-      const camera = cameraNow(div);
-      if (camera && !near(camera, state.camera(panelOf(state, div)))) setCamera(state, camera);
+      share();
     }, SETTLED_MS);
   };
-  for (const name of ['wheel', 'touchend', 'pointerup']) {
+  for (const name of ['touchend', 'pointerup']) {
     div.addEventListener(name, later, { passive: true, capture: true });
   }
   div.addEventListener('touchmove', () => requestAnimationFrame(() => {
