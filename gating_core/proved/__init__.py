@@ -16,10 +16,19 @@ has no derivatives, which is nothing that a sign of K can tell.
 
 from gating_core.jets.jet import MissingRule
 from gating_core.proved.prove import Budget, proof_steps, prove_curvature
-from gating_core.proved.result import FLAT, NEGATIVE, OPEN, POSITIVE, Interval, ProvedCurvature
+from gating_core.proved.result import (
+    FLAT,
+    LABELS,
+    NEGATIVE,
+    OPEN,
+    POSITIVE,
+    Interval,
+    ProvedCurvature,
+)
 
 __all__ = [
     "FLAT",
+    "LABELS",
     "NEGATIVE",
     "OPEN",
     "POSITIVE",
