@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,23 +13,24 @@ from xdist.scheduler import LoadScopeScheduling
 
 from gating_core.memory import keep_at_hand
 from tests.profiles import SOAK, load_profile
+from tests.served import Started, started
 
 # Folders, or parts of one, whose tests run in one worker: they share a served app and a browser, or
 # cached results. The browser's come in groups, each with a browser and an app of its own: one of
 # them takes longer than all other tests together.
 PARTS_OF_PAGES = ("browser/test_draw.py", "browser/test_jobs.py", "browser/test_pad.py")
 TRAINED = ("browser/test_decision_boundary.py", "browser/test_depth.py")
+SERVED = ("test_faults.py", "test_security.py")
 SAME_WORKER = (
     "browser", TRAINED, "ui/decision_boundary", PARTS_OF_PAGES, "ui/claims", "load", "ui/manifold",
-    "ui/landing", "ui/experts", "ui/at_work", "ui/steering", "ui/gates", "ui/depth",
+    "ui/landing", SERVED, "ui/experts", "ui/at_work", "ui/steering", "ui/gates", "ui/depth",
     "ui/common",
 )  # fmt: skip
 # Folders and files that take longest after these. Short files come last, so that all workers are
 # busy to the end.
 LONG = (
-    "core/experiments", "ui/work", "test_faults.py", "test_benchmarks.py", "test_boundaries.py",
-    "test_security.py", "core/claims", "core/training", "core/jets", "core/export",
-    "test_packaging.py",
+    "core/experiments", "ui/work", "test_benchmarks.py", "test_boundaries.py", "core/claims",
+    "core/training", "core/jets", "core/export", "test_packaging.py",
 )  # fmt: skip
 ORDER = (*SAME_WORKER, *LONG)
 
@@ -46,10 +48,17 @@ torch.set_num_threads(1)
 threadpool_limits(1)
 
 
+@pytest.fixture(scope="session")
+def server() -> Iterator[Started]:
+    """The app started as the README says; for tests of the server itself, without a browser."""
+    with started() as server:
+        yield server
+
+
 def rank(nodeid: str) -> int:
     """The position in `ORDER` of the test's file or folder; the length of `ORDER` for others."""
     file = nodeid.split("::")[0].removeprefix("tests/")
-    for files in (PARTS_OF_PAGES, TRAINED):
+    for files in (PARTS_OF_PAGES, TRAINED, SERVED):
         if file in files:
             return ORDER.index(files)
     folders = (n for n, name in enumerate(ORDER) if f"{file}/".startswith(f"{name}/"))

@@ -12,11 +12,11 @@ from types import ModuleType
 
 import pytest
 from google.protobuf.message import Message
-from streamlit.testing.v1 import AppTest
 
 from gating_core.experiments.specimen import COLOURINGS
 from tests.browser.addresses import ADDRESSES
 from tests.each import each
+from tests.ui.opening import open_page
 from ui.common.lessons import sections
 from ui.common.page import PAGES
 from ui.components import view3d  # noqa: F401  (components are made at import)
@@ -130,18 +130,14 @@ def named(path: Path) -> str:
 # --- The core -------------------------------------------------------------------------------------
 
 
-def test_the_core_runs_without_an_interface():
+def test_the_core_runs_without_an_interface_and_says_in_one_sentence_what_an_extra_lacks():
     code = "import sys, gating_core, gating_core.experiments.comparison\n" \
            "import gating_core.experiments.depth, gating_core.experiments.specimen\n" \
            "import gating_core.claims\n" \
            "assert not {'streamlit', 'plotly', 'ui'} & set(sys.modules)\n" \
-           f"assert not {set(ALONE)} & set(sys.modules)\n"  # fmt: skip
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
-
-
-def test_what_an_extra_lacks_is_one_sentence_where_it_is_used():
-    code = f"import sys; sys.modules.update(dict.fromkeys({sorted(ALONE)}))\n" \
-           "import gating_core.claims as claims\n" \
+           f"assert not {set(ALONE)} & set(sys.modules)\n" \
+           f"sys.modules.update(dict.fromkeys({sorted(ALONE)}))  # as if not installed\n" \
+           "claims = gating_core.claims\n" \
            "assert len(claims.verdicts([], [])) == 7\n" \
            "for name in claims.NEED_EXTRA:\n" \
            "    try: getattr(claims, name)\n" \
@@ -410,11 +406,7 @@ def test_what_a_link_may_say_is_what_a_page_draws(title):
     path = PAGES[title].path
     found = set()
     for query in STATES.get(path, ({},)):
-        app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=SECONDS).run()
-        for name, value in query.items():
-            app.query_params[name] = value
-        if path != "app.py":
-            app.switch_page(path).run()
+        app = open_page(path, **query)
         ended = set()
         while jobs := set(jobs_of(app)) - ended:  # of which each may be followed by another
             assert all(job.join(SECONDS) for job in jobs)

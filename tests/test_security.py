@@ -11,7 +11,7 @@ from websockets.exceptions import InvalidStatus
 
 from tests.browser.serving import HOST
 from tests.load.session import nothing_wrong, visited
-from tests.served import ROOT, ask, send_file, started, token
+from tests.served import ROOT, ask, send_file, token
 from tests.test_boundaries import SOURCES, named
 from ui.claims import running
 
@@ -19,12 +19,6 @@ MB = 1024 * 1024  # as Streamlit counts
 CONFIG = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
 LIMIT = CONFIG["server"]["maxUploadSize"] * MB
 ELSEWHERE = "127.0.0.2"  # an address of this machine that is not listened on
-
-
-@pytest.fixture(scope="module")
-def server():
-    with started() as server:
-        yield server
 
 
 # --- The server -----------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ import pytest
 
 from .accessibility import assert_accessible
 from .looking import assert_charts_on_a_phone, assert_told_on_the_first_screen
-from .visiting import DESK, PHONE, await_charts, follow_link, open_page, visit
+from .visiting import DESK, await_charts, become_phone, follow_link, open_page, visit
 
 pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
@@ -69,9 +69,10 @@ def test_another_head_is_explained_without_measuring_again(desk):
     desk.get_by_text("Without a gate head 2.3 is one map").wait_for()
 
 
-def test_a_phone_has_everything_in_one_column_and_scrolls_only_down(browser, served, watch):
-    with open_page(browser, watch, **PHONE) as page:
-        for query in ("", GATES, WIRING):
-            visit(page, watch, f"{served.url}/At_work?{query}", await_charts)
-            assert_charts_on_a_phone(page)
-            assert_accessible(page)
+def test_a_phone_has_everything_in_one_column_and_scrolls_only_down(desk):
+    become_phone(desk)
+    for query in ("", GATES, WIRING):
+        follow_link(desk, f"/At_work?{query}")
+        await_charts(desk)
+        assert_charts_on_a_phone(desk)
+        assert_accessible(desk)

@@ -4,7 +4,7 @@ import pytest
 
 from .accessibility import assert_accessible
 from .looking import assert_dark, assert_on_the_first_screen, assert_scrolls_only_down
-from .visiting import DESK, PHONE, open_page, settle, visit
+from .visiting import DESK, PHONE, become_phone, open_page, settle, visit
 
 pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
@@ -64,47 +64,45 @@ def test_a_row_of_the_table_chooses_its_claim_by_click_and_by_keys(desk):
     assert desk.evaluate("document.activeElement.textContent").startswith("C6 ")
 
 
-def test_a_click_on_a_point_opens_the_model_behind_it(browser, served, watch):
-    with open_page(browser, watch, **DESK) as page:
-        visit(page, watch, f"{served.url}/Claims?claim=C5", await_chart)
-        point = page.locator(f"{CHART} .scatterlayer .point").first
-        box = point.bounding_box()
-        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-        page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-        link = page.get_by_role("link", name="This model on Decision boundary")
-        link.wait_for()
-        assert "picked_seed=" in link.get_attribute("href")
-        assert "data=linear" in link.get_attribute("href")
-        assert page.locator("text=/of its new points right/").count() == 1
-
-
-@pytest.mark.parametrize("claim", ["C3", "C6", "C7"])
-def test_a_phone_scrolls_only_down(browser, served, watch, claim):
-    with open_page(browser, watch, **PHONE) as page:
-        visit(page, watch, f"{served.url}/Claims?claim={claim}", await_chart)
-        assert_dark(page)
-        assert_accessible(page)
-        assert_scrolls_only_down(page)
-        chart, table = (page.locator(each).first.bounding_box()["y"] for each in (CHART, TABLE))
-        assert chart < table
-        for left, right in page.evaluate(
-            f"[...document.querySelectorAll('{TABLE}, {CHART}')]"
-            ".map(x => x.getBoundingClientRect()).map(x => [x.left, x.right])"
-        ):
-            assert left >= 0
-            assert right <= PHONE["viewport"]["width"]
+def test_a_click_on_a_point_opens_the_model_behind_it(desk, served, watch):
+    visit(desk, watch, f"{served.url}/Claims?claim=C5", await_chart)
+    point = desk.locator(f"{CHART} .scatterlayer .point").first
+    box = point.bounding_box()
+    desk.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    desk.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    link = desk.get_by_role("link", name="This model on Decision boundary")
+    link.wait_for()
+    assert "picked_seed=" in link.get_attribute("href")
+    assert "data=linear" in link.get_attribute("href")
+    assert desk.locator("text=/of its new points right/").count() == 1
 
 
 @pytest.mark.parametrize("claim", ["C3", "C6"])
-def test_the_second_edition_is_whole_and_stands_beside_the_first(browser, served, watch, claim):
-    with open_page(browser, watch, **DESK) as page:
-        visit(page, watch, f"{served.url}/Claims?claim={claim}", await_chart)
-        assert_on_the_first_screen(page, TABLE, CHART, "[class*=st-key-explain_]")
-        box = page.locator("text=/^First edition \\(23 November 2026/").first.bounding_box()
-        assert box["y"] + box["height"] <= DESK["viewport"]["height"]
-        cells = page.locator(f"{TABLE} tbody td:nth-child(n + 3)").all()
-        assert all(cell.bounding_box()["height"] < 90 for cell in cells)
-        assert page.evaluate(
-            f"[...document.querySelectorAll('{TABLE} td:nth-child(n + 3)')].every("
-            "x => x.scrollWidth <= x.clientWidth + 1)"
-        )
+def test_the_second_edition_is_whole_and_stands_beside_the_first(desk, served, watch, claim):
+    visit(desk, watch, f"{served.url}/Claims?claim={claim}", await_chart)
+    assert_on_the_first_screen(desk, TABLE, CHART, "[class*=st-key-explain_]")
+    box = desk.locator("text=/^First edition \\(23 November 2026/").first.bounding_box()
+    assert box["y"] + box["height"] <= DESK["viewport"]["height"]
+    cells = desk.locator(f"{TABLE} tbody td:nth-child(n + 3)").all()
+    assert all(cell.bounding_box()["height"] < 90 for cell in cells)
+    assert desk.evaluate(
+        f"[...document.querySelectorAll('{TABLE} td:nth-child(n + 3)')].every("
+        "x => x.scrollWidth <= x.clientWidth + 1)"
+    )
+
+
+@pytest.mark.parametrize("claim", ["C3", "C6", "C7"])
+def test_a_phone_scrolls_only_down(desk, served, watch, claim):
+    become_phone(desk)
+    visit(desk, watch, f"{served.url}/Claims?claim={claim}", await_chart)
+    assert_dark(desk)
+    assert_accessible(desk)
+    assert_scrolls_only_down(desk)
+    chart, table = (desk.locator(each).first.bounding_box()["y"] for each in (CHART, TABLE))
+    assert chart < table
+    for left, right in desk.evaluate(
+        f"[...document.querySelectorAll('{TABLE}, {CHART}')]"
+        ".map(x => x.getBoundingClientRect()).map(x => [x.left, x.right])"
+    ):
+        assert left >= 0
+        assert right <= PHONE["viewport"]["width"]

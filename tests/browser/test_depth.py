@@ -10,7 +10,17 @@ from .looking import (
     assert_on_the_first_screen,
     assert_scrolls_only_down,
 )
-from .visiting import DESK, PHONE, await_view, open_page, settle, visit
+from .visiting import (
+    DESK,
+    PHONE,
+    await_view,
+    become_phone,
+    follow_link,
+    open_page,
+    resize,
+    settle,
+    visit,
+)
 
 pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
@@ -56,53 +66,6 @@ def test_the_first_screen_holds_chart_replay_strip_and_sentence(desk):
     assert_accessible(desk)
 
 
-@pytest.mark.parametrize("state", [TRAINED, ALIGNED])
-def test_a_low_screen_holds_the_strip_of_maps_and_the_sentence(browser, served, watch, state):
-    with open_page(browser, watch, viewport={"width": 1366, "height": 768}) as page:
-        visit(page, watch, served.url + state, await_view)
-        assert_on_the_first_screen(page, ".gc-scene", STRIP, ".gc-reading")
-
-
-@pytest.mark.parametrize(("width", "height"), [(1400, 900), (1366, 768)])
-def test_three_pictures_in_a_row_with_their_sentences_stand_on_the_first_screen(
-    browser, served, watch, width, height
-):
-    with open_page(browser, watch, viewport={"width": width, "height": height}) as page:
-        visit(page, watch, f"{served.url}/Depth", await_charts)
-        boxes = [chart.bounding_box() for chart in page.locator(CHARTS).all()]
-        assert len(boxes) == 3
-        assert len({round(box["y"]) for box in boxes}) == 1
-        for words in ("four times", "Random gates", "cannot show a difference"):
-            box = page.locator(f"text=/{words}/").last.bounding_box()
-            assert box["y"] + box["height"] <= height
-        assert_texts_are_whole(page)
-
-
-def assert_texts_are_whole(page):
-    """No title, number or name of a chart reaches beyond its drawing."""
-    cut = page.evaluate(
-        """() => [...document.querySelectorAll('[data-testid=stPlotlyChart] .main-svg text')]
-          .filter(text => {
-            const here = text.getBoundingClientRect(), whole = text.ownerSVGElement.parentElement
-              .getBoundingClientRect();
-            return here.width && (here.left < whole.left - 1 || here.right > whole.right + 1
-              || here.top < whole.top - 1 || here.bottom > whole.bottom + 1);
-          }).map(text => text.textContent)"""
-    )
-    assert not cut
-
-
-@pytest.mark.parametrize("width", [900, 390])
-def test_narrow_screens_crop_nothing(browser, served, watch, width):
-    with open_page(browser, watch, viewport={"width": width, "height": 900}) as page:
-        visit(page, watch, f"{served.url}/Depth", await_charts)
-        assert_texts_are_whole(page)
-        assert_scrolls_only_down(page)
-        visit(page, watch, served.url + ALIGNED)
-        page.wait_for_function(CHART_DRAWN)
-        assert_texts_are_whole(page)
-
-
 def test_the_surface_is_drawn_and_whole(desk):
     assert_drawn(desk.locator(".gc-scene").first)
     assert_nothing_is_cropped(desk)
@@ -126,6 +89,57 @@ def test_a_click_on_a_small_map_goes_to_its_layer_and_into_the_link(desk):
         assert f"After layer {layer} of 8" in desk.locator(".gc-reading").inner_text()
 
 
+@pytest.mark.parametrize("state", [TRAINED, ALIGNED])
+def test_a_low_screen_holds_the_strip_of_maps_and_the_sentence(desk, state):
+    resize(desk, 1366, 768)
+    follow_link(desk, state)
+    await_view(desk)
+    assert_on_the_first_screen(desk, ".gc-scene", STRIP, ".gc-reading")
+
+
+@pytest.mark.parametrize(("width", "height"), [(1400, 900), (1366, 768)])
+def test_three_pictures_in_a_row_with_their_sentences_stand_on_the_first_screen(
+    desk, width, height
+):
+    resize(desk, width, height)
+    follow_link(desk, "/Depth")
+    await_charts(desk)
+    boxes = [chart.bounding_box() for chart in desk.locator(CHARTS).all()]
+    assert len(boxes) == 3
+    assert len({round(box["y"]) for box in boxes}) == 1
+    for words in ("four times", "Random gates", "cannot show a difference"):
+        box = desk.locator(f"text=/{words}/").last.bounding_box()
+        assert box["y"] + box["height"] <= height
+    assert_texts_are_whole(desk)
+
+
+def assert_texts_are_whole(page):
+    """No title, number or name of a chart reaches beyond its drawing."""
+    cut = page.evaluate(
+        """() => [...document.querySelectorAll('[data-testid=stPlotlyChart] .main-svg text')]
+          .filter(text => {
+            const here = text.getBoundingClientRect(), whole = text.ownerSVGElement.parentElement
+              .getBoundingClientRect();
+            return here.width && (here.left < whole.left - 1 || here.right > whole.right + 1
+              || here.top < whole.top - 1 || here.bottom > whole.bottom + 1);
+          }).map(text => text.textContent)"""
+    )
+    assert not cut
+
+
+@pytest.mark.parametrize("width", [900, 390])
+def test_narrow_screens_crop_nothing(desk, width):
+    resize(desk, width, 900)
+    follow_link(desk, "/Depth")
+    await_charts(desk)
+    assert_texts_are_whole(desk)
+    assert_scrolls_only_down(desk)
+    follow_link(desk, ALIGNED)
+    await_view(desk)
+    desk.wait_for_function(CHART_DRAWN)
+    assert_texts_are_whole(desk)
+
+
 @pytest.mark.soak  # long
 def test_other_stacks_come_by_their_link_and_stay_on_the_screen(browser, served, watch):
     with open_page(browser, watch, **DESK) as page:
@@ -138,18 +152,18 @@ def test_other_stacks_come_by_their_link_and_stay_on_the_screen(browser, served,
         assert_on_the_first_screen(page, STRIP)
 
 
-def test_a_phone_scrolls_only_down(browser, served, watch):
-    with open_page(browser, watch, **PHONE) as page:
-        visit(page, watch, served.url + ALIGNED)
-        await_view(page)
-        assert_dark(page)
-        assert_accessible(page)
-        assert_scrolls_only_down(page)
-        assert_drawn(page.locator(".gc-scene").first)
-        page.evaluate("document.querySelector('[data-testid=stMain]').scrollTo(0, 0)")
-        chart = page.locator("[data-testid=stPlotlyChart]").bounding_box()
-        seen = PHONE["viewport"]["height"] - chart["y"]
-        assert seen > chart["height"] / 2  # most of a picture, without scrolling
+def test_a_phone_scrolls_only_down(desk):
+    become_phone(desk)
+    follow_link(desk, ALIGNED)
+    await_view(desk)
+    assert_dark(desk)
+    assert_accessible(desk)
+    assert_scrolls_only_down(desk)
+    assert_drawn(desk.locator(".gc-scene").first)
+    desk.evaluate("document.querySelector('[data-testid=stMain]').scrollTo(0, 0)")
+    chart = desk.locator("[data-testid=stPlotlyChart]").bounding_box()
+    seen = PHONE["viewport"]["height"] - chart["y"]
+    assert seen > chart["height"] / 2  # most of a picture, without scrolling
 
 
 @pytest.mark.soak  # long

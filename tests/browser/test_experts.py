@@ -9,7 +9,7 @@ from ui.experts.request import ExpertsSelection
 
 from .accessibility import assert_accessible
 from .looking import assert_dark, assert_on_the_first_screen, assert_scrolls_only_down
-from .visiting import DESK, PHONE, follow_link, open_page, resize, settle, visit
+from .visiting import DESK, become_phone, follow_link, open_page, resize, settle, visit
 
 pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
@@ -154,19 +154,20 @@ def test_an_expert_is_followed_by_hover_click_and_keys_and_in_the_link(desk):
     assert boxes["G2"] < boxes["G1"] < boxes["G5"]
 
 
-def test_a_phone_has_the_tree_in_one_column_and_scrolls_only_down(browser, served, watch):
-    with open_page(browser, watch, **PHONE) as page:
-        visit(page, watch, f"{served.url}/Experts", await_tree)
-        assert_dark(page)
-        assert_accessible(page)
-        assert_scrolls_only_down(page)
-        tops = [
-            box.bounding_box()["y"]
-            for box in page.locator(".gc-tree-plot text:not(.gc-gate-box text)").all()
-        ]
-        assert len(tops) == 1 + 2 + 4 + 12
-        assert tops == sorted(tops)
-        svg = page.locator(".gc-tree-plot").bounding_box()
-        for text in page.locator(".gc-tree-plot text:not(.gc-gate-box text)").all():
-            box = text.bounding_box()
-            assert box["x"] + box["width"] < svg["x"] + svg["width"]
+def test_a_phone_has_the_tree_in_one_column_and_scrolls_only_down(desk):
+    become_phone(desk)
+    follow_link(desk, "/Experts")
+    await_tree(desk)
+    assert_dark(desk)
+    assert_accessible(desk)
+    assert_scrolls_only_down(desk)
+    tops = [
+        box.bounding_box()["y"]
+        for box in desk.locator(".gc-tree-plot text:not(.gc-gate-box text)").all()
+    ]
+    assert len(tops) == 1 + 2 + 4 + 12
+    assert tops == sorted(tops)
+    svg = desk.locator(".gc-tree-plot").bounding_box()
+    for text in desk.locator(".gc-tree-plot text:not(.gc-gate-box text)").all():
+        box = text.bounding_box()
+        assert box["x"] + box["width"] < svg["x"] + svg["width"]

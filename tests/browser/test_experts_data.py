@@ -3,7 +3,7 @@
 import pytest
 
 from .looking import assert_charts_on_a_phone, assert_told_on_the_first_screen
-from .visiting import DESK, PHONE, await_charts, follow_link, open_page, visit
+from .visiting import DESK, await_charts, become_phone, follow_link, open_page, visit
 
 pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
@@ -35,8 +35,9 @@ def test_what_is_not_there_yet_is_learned_and_can_be_cancelled(desk):
     await_charts(desk)
 
 
-def test_a_phone_has_charts_below_each_other_and_scrolls_only_down(browser, served, watch):
-    with open_page(browser, watch, **PHONE) as page:
-        for query in (DATA, CURVES):
-            visit(page, watch, f"{served.url}/Experts?{query}", await_charts)
-            assert_charts_on_a_phone(page)
+def test_a_phone_has_charts_below_each_other_and_scrolls_only_down(desk):
+    become_phone(desk)
+    for query in (DATA, CURVES):
+        follow_link(desk, f"/Experts?{query}")
+        await_charts(desk)
+        assert_charts_on_a_phone(desk)

@@ -15,7 +15,7 @@ from .looking import (
     assert_scrolls_only_down,
 )
 from .pointing import place
-from .visiting import DESK, PHONE, await_view, open_page, resize, settle, visit
+from .visiting import DESK, PHONE, become_phone, open_page, resize, settle, visit
 
 pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
@@ -95,44 +95,43 @@ def test_the_laws_numbers_follow_the_pointer(desk, served, watch):
     assert said.inner_text().startswith(marked)
 
 
-def test_the_sentence_follows_the_strength(browser, served, watch):
-    with open_page(browser, watch, **DESK) as page:
-        visit(page, watch, f"{served.url}{ADDRESS}?level=0.5")
-        assert "At λ = 0.50 the sheet is mixed" in page.locator(SENTENCE).inner_text()
-        page.locator(".gc-scrub").focus()
-        page.keyboard.press("Home")
-        page.wait_for_selector(".gc-view[data-frame='0']")
-        assert "At λ = 0.00 the sheet is flat" in page.locator(SENTENCE).inner_text()
-        page.wait_for_url(lambda url: "level=0" in url)
-        settle(page)
+def test_the_sentence_follows_the_strength(desk, served, watch):
+    visit(desk, watch, f"{served.url}{ADDRESS}?level=0.5")
+    assert "At λ = 0.50 the sheet is mixed" in desk.locator(SENTENCE).inner_text()
+    desk.locator(".gc-scrub").focus()
+    desk.keyboard.press("Home")
+    desk.wait_for_selector(".gc-view[data-frame='0']")
+    assert "At λ = 0.00 the sheet is flat" in desk.locator(SENTENCE).inner_text()
+    desk.wait_for_url(lambda url: "level=0" in url)
+    settle(desk)
 
 
-def test_a_phone_shows_a_picture_first_and_scrolls_only_down(browser, served, watch):
-    with open_page(browser, watch, **PHONE) as page:
-        visit(page, watch, f"{served.url}{ADDRESS}?case=ruled")
-        await_view(page)
-        assert_scrolls_only_down(page)
-        links = page.locator(".st-key-pages a").all()
-        first = min(links, key=lambda link: link.bounding_box()["x"])
-        assert first.inner_text().strip() == "Which gates curve?"  # the page one is on
-        chosen = page.get_by_role("button", name="ruled").locator("p")
-        assert contrast(*chosen.evaluate(COLOURS)) > 4.5  # WCAG 2.1, level AA
-        assert_accessible(page)
-        scene = page.locator(".gc-scene").first
-        box = scene.bounding_box()
-        assert box["y"] + box["height"] < PHONE["viewport"]["height"]
-        assert box["y"] < page.locator(".st-key-tiles_case").bounding_box()["y"]
-        assert_drawn(scene)
-
-
-def test_numbers_and_names_of_axes_are_whole(desk, served, watch):
+def test_numbers_and_names_of_axes_are_whole(browser, served, watch):
     """Where each strength has a box of its own, so that axes are drawn."""
-    visit(desk, watch, f"{served.url}{ADDRESS}?case=own&formula=0.01*exp(u*v)")
+    with open_page(browser, watch, **DESK) as page:
+        visit(page, watch, f"{served.url}{ADDRESS}?case=own&formula=0.01*exp(u*v)")
+        scene = page.locator(".gc-scene").first
+        for width, height in ((390, 844), (1366, 768), (1400, 900)):
+            resize(page, width, height)
+            assert_drawn(scene)
+            assert_nothing_at_the_edge(scene)
+
+
+def test_a_phone_shows_a_picture_first_and_scrolls_only_down(desk, served, watch):
+    become_phone(desk)
+    visit(desk, watch, f"{served.url}{ADDRESS}?case=ruled")
+    assert_scrolls_only_down(desk)
+    links = desk.locator(".st-key-pages a").all()
+    first = min(links, key=lambda link: link.bounding_box()["x"])
+    assert first.inner_text().strip() == "Which gates curve?"  # the page one is on
+    chosen = desk.get_by_role("button", name="ruled").locator("p")
+    assert contrast(*chosen.evaluate(COLOURS)) > 4.5  # WCAG 2.1, level AA
+    assert_accessible(desk)
     scene = desk.locator(".gc-scene").first
-    for width, height in ((390, 844), (1366, 768), (1400, 900)):
-        resize(desk, width, height)
-        assert_drawn(scene)
-        assert_nothing_at_the_edge(scene)
+    box = scene.bounding_box()
+    assert box["y"] + box["height"] < PHONE["viewport"]["height"]
+    assert box["y"] < desk.locator(".st-key-tiles_case").bounding_box()["y"]
+    assert_drawn(scene)
 
 
 @pytest.mark.soak  # long

@@ -242,7 +242,12 @@ def test_question_controls_pictures_and_sentence_stand_on_one_screen(wide, size)
 
 @pytest.mark.parametrize(
     ("task", "widths"),
-    [("xor", [390]), ("moons", [1400]), ("linear", [390]), ("circle", [390, 900, 1920, 1400])],
+    [
+        ("xor", [390]),
+        pytest.param("moons", [1400], marks=pytest.mark.soak),
+        pytest.param("linear", [390], marks=pytest.mark.soak),
+        ("circle", [390, 900, 1920, 1400]),
+    ],
 )
 def test_nothing_is_cropped_whatever_the_width(wide, task, widths):
     group = wide.get_by_role("radiogroup", name="Task", exact=True)

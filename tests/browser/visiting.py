@@ -187,7 +187,14 @@ def _context(browser: Browser, options: dict[str, Any]) -> BrowserContext:
 
 
 def visit(page: Page, watch: Watch, url: str, ready: Callable[[Page], None] | None = None) -> None:
-    """Open a page by its own link and wait for its picture, or until ``ready`` has returned."""
+    """Open a page by its own link and wait for its picture, or until ``ready`` has returned.
+
+    Where the same page is shown already, its link is followed without loading it anew.
+    """
+    if urlsplit(page.url)[:3] == urlsplit(url)[:3]:
+        follow_link(page, url)
+        (ready or await_view)(page)
+        return
     missed: list[str] = []
     page.on("response", lambda answer: _note_probe(answer, missed))
     page.goto(url)

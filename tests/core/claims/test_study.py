@@ -14,6 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 import sqlalchemy as sa
+from distributed import KilledWorker
 
 from gating_core.claims import Refused, Store, Unreachable, progress_of, run_study, workers
 from gating_core.claims import store as store_file
@@ -238,6 +239,90 @@ def test_whenever_it_is_killed_while_it_starts_nothing_stays_behind(tmp_path):
 
 
 @pytest.fixture(scope="module")
+def scheduler(tmp_path_factory):
+    """A scheduler without a worker, a process of its own; its address."""
+    with cluster_of(0, tmp_path_factory.mktemp("scheduler")) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def worked(scheduler, tmp_path_factory):
+    """The same once one worker has come, which lacks the package."""
+    with worker_of(scheduler, tmp_path_factory.mktemp("worker")):
+        yield scheduler
+
+
+def heed_ctrl_c():
+    """Shells let what they start in the background ignore Ctrl-C: a study started here does not."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def test_a_cluster_without_a_worker_is_waited_for_in_so_many_words(scheduler, path, request):
+    """Until a worker comes, or until somebody has waited enough."""
+    options = ("--tasks", "linear", "--variants", "half", "--parts", "base", "--seeds", 2,
+               "--steps", 3, "--store", path)  # fmt: skip
+    waiting = command("run", *options, "--scheduler", scheduler, preexec_fn=heed_ctrl_c)
+    assert "0 of 2 rows, 0 workers connected" in waiting.stdout.readline()
+    begin = time.monotonic()
+    waiting.send_signal(signal.SIGINT)
+    assert "the same command goes on from here" in waiting.communicate(timeout=SECONDS)[0]
+    assert waiting.returncode == STOPPED
+    assert time.monotonic() - begin < 5
+    selection = replace(TINY, tasks=("linear",), variants=("half",), parts=("base",))
+    with Store(path) as store, closing(run_study(selection, store, scheduler)) as study:
+        assert [next(study).workers for _ in range(3)] == [None, 0, 0]
+        request.getfixturevalue("worked")
+        *_, last = study
+    assert (last.done, last.total, last.workers) == (2, 2, 1)
+
+
+def test_the_command_line_runs_on_a_cluster(worked, path, tiny_rows):
+    words = ["--tasks", "linear", "--variants", "half", "--parts", "base", "--seeds", "2"]
+    options = ["--steps", "3", "--scheduler", worked, "--store", str(path), "--json"]
+    assert main(["run", *words, *options]) == COMPLETE
+    with Store(path) as store:
+        keys = {row.key for row in store.models()}
+        assert found(store) == comparable(row for row in tiny_rows if row.key in keys)
+        assert len(keys) == 2
+
+
+def test_what_nobody_waits_for_any_more_ends_by_itself(worked):
+    endless = replace(TINY, tasks=("xor",), variants=("half",), parts=("base",), steps=20_000)
+    (unit,) = endless.units()
+    with Workers(worked) as team:
+        wait_until(lambda: team.threads == 1)
+        team.submit(unit.dumped())
+        wait_until(lambda: busy(team) == 1)
+    (short, *_) = replace(endless, steps=1).units()
+    with Workers(worked) as team:
+        wait_until(lambda: busy(team) == 0)
+        team.submit(short.dumped())
+        ended = []
+        wait_until(lambda: ended.extend(team.finished(0.2)) or ended)
+    assert len(ended[0][1]) == 2
+
+
+def busy(team):
+    executing = team._client.run(lambda dask_worker: dask_worker.state.executing_count)
+    return sum(executing.values())
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (KilledWorker("unit", None, 3), "every worker that took it was killed; there may be too"),
+        (ZeroDivisionError("by 0"), "it failed: ZeroDivisionError: by 0"),
+    ],
+)
+def test_why_a_unit_has_no_rows_is_one_sentence(error, text):
+    class Ended:
+        def result(self):
+            raise error
+
+    assert workers._result(Ended()).startswith(text)
+
+
+@pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
     """A scheduler and two workers, each a process of its own; its address."""
     with cluster_of(2, tmp_path_factory.mktemp("cluster")) as address:
@@ -267,36 +352,6 @@ def test_a_cluster_that_lacks_the_package_finds_the_same_rows_though_a_worker_is
     assert len(arrived) == len(set(arrived)) == len(tiny_rows)
 
 
-def test_the_command_line_runs_on_a_cluster(cluster, path, tiny_rows):
-    words = ["--tasks", "linear", "--variants", "half", "--parts", "base", "--seeds", "2"]
-    options = ["--steps", "3", "--scheduler", cluster, "--store", str(path), "--json"]
-    assert main(["run", *words, *options]) == COMPLETE
-    with Store(path) as store:
-        keys = {row.key for row in store.models()}
-        assert found(store) == comparable(row for row in tiny_rows if row.key in keys)
-        assert len(keys) == 2
-
-
-def test_a_cluster_without_a_worker_is_waited_for_in_so_many_words(path, tmp_path):
-    """Until a worker comes, or until somebody has waited enough."""
-    options = ("--tasks", "linear", "--variants", "half", "--parts", "base", "--seeds", 2,
-               "--steps", 3, "--store", path)  # fmt: skip
-    with cluster_of(0, tmp_path) as address:
-        waiting = command("run", *options, "--scheduler", address)
-        assert "0 of 2 rows, 0 workers connected" in waiting.stdout.readline()
-        begin = time.monotonic()
-        waiting.send_signal(signal.SIGINT)
-        assert "the same command goes on from here" in waiting.stdout.read()
-        assert waiting.wait() == STOPPED
-        assert time.monotonic() - begin < 5
-        selection = replace(TINY, tasks=("linear",), variants=("half",), parts=("base",))
-        with Store(path) as store, closing(run_study(selection, store, address)) as study:
-            assert [next(study).workers for _ in range(3)] == [None, 0, 0]
-            with worker_of(address, tmp_path):
-                *_, last = study
-        assert (last.done, last.total, last.workers) == (2, 2, 1)
-
-
 def deadly(text):
     """What kills its worker for one unit, and does nothing for all others."""
     import os
@@ -314,6 +369,7 @@ def by_value(function):
     return types.FunctionType(function.__code__, {"__builtins__": __builtins__}, "sent")
 
 
+@pytest.mark.soak  # workers are started anew four times
 def test_a_unit_that_kills_every_worker_fails_alone(cluster, store):
     team = Workers(cluster, task=by_value(deadly))
     wait_until(lambda: team.threads == 2)
@@ -327,28 +383,6 @@ def test_a_unit_that_kills_every_worker_fails_alone(cluster, store):
     assert len(failed) == 1
     assert '"half"' in failed[0]
     assert ended[failed[0]].startswith("every worker that took it was killed")
-
-
-def test_what_nobody_waits_for_any_more_ends_by_itself(cluster):
-    endless = replace(TINY, tasks=("xor",), variants=("half",), parts=("base",), steps=20_000)
-    (unit,) = endless.units()
-    with Workers(cluster) as team:
-        wait_until(lambda: team.threads == 2)
-        for _ in range(2):
-            team.submit(unit.dumped())
-        wait_until(lambda: busy(team) == 2)
-    (short, *_) = replace(endless, steps=1).units()
-    with Workers(cluster) as team:
-        wait_until(lambda: busy(team) == 0)
-        team.submit(short.dumped())
-        ended = []
-        wait_until(lambda: ended.extend(team.finished(0.2)) or ended)
-    assert len(ended[0][1]) == 2
-
-
-def busy(team):
-    executing = team._client.run(lambda dask_worker: dask_worker.state.executing_count)
-    return sum(executing.values())
 
 
 # --- Addresses without a scheduler ---

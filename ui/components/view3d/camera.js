@@ -153,20 +153,19 @@ function refit(state) {
 // Turns all scenes when one is turned.
 function shareCamera(state, div) {
   div.on('plotly_relayouting', e => e['scene.camera'] && setCamera(state, e['scene.camera'], div));
-  div.on('plotly_relayout', e => {
-    const camera = e['scene.camera'];
-    if (camera && !near(camera, state.camera(panelOf(state, div)))) setCamera(state, camera, div);
-  });
-  // Wheel and touch report before the zoom is applied: read the camera a moment later.
+  const share = (camera, from = null) => {
+    if (camera && !near(camera, state.camera(panelOf(state, div)))) setCamera(state, camera, from);
+  };
+  div.on('plotly_relayout', e => share(e['scene.camera'], div));
+  // Plotly reports the camera from before the zoom. What draws the scene next, such as a marker, would
+  // put that one back: share the new one at once, after Plotly's own listeners.
+  div.addEventListener('wheel', () => share(cameraNow(div)), { passive: true });
+  // Touch reports before the zoom is applied: read the camera a moment later.
   let waiting = null;
   const later = () => {
-    waiting ??= setTimeout(() => {
-      waiting = null;
-      const camera = cameraNow(div);
-      if (camera && !near(camera, state.camera(panelOf(state, div)))) setCamera(state, camera);
-    }, SETTLED_MS);
+    waiting ??= setTimeout(() => { waiting = null; share(cameraNow(div)); }, SETTLED_MS);
   };
-  for (const name of ['wheel', 'touchend', 'pointerup']) {
+  for (const name of ['touchend', 'pointerup']) {
     div.addEventListener(name, later, { passive: true, capture: true });
   }
   div.addEventListener('touchmove', () => requestAnimationFrame(() => {
