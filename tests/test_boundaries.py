@@ -37,7 +37,7 @@ MAY_IMPORT = {  # rooms of the core, besides themselves
     "training": GROUND | {"attention", "tasks"},
     "geometry": GROUND | {"jets"},
     "proved": GROUND | {"jets", "geometry"},
-    "theory": GROUND | {"attention", "jets", "geometry"},
+    "theory": GROUND | {"attention", "jets", "geometry", "proved"},
     "experts": GROUND | {"attention", "tasks", "training", "experiments", "export", "claims"},
     "export": GROUND | {"attention", "tasks", "training"},
     "left_out": GROUND | {"attention"},

@@ -1,5 +1,6 @@
 """Which gates curve? The law, a gallery of gates with exact cases, and gates made for a shape."""
 
+from gating_core.theory.breaks import CAUSES
 from gating_core.theory.conic import (
     ConicResult,
     Exponents,
@@ -18,7 +19,6 @@ from gating_core.theory.counterexamples import (
     measure_counterexample,
 )
 from gating_core.theory.design import SHAPES, Design, DesignedGate, design
-from gating_core.theory.enclosure import CAUSES
 from gating_core.theory.fit import GateFit, GateNetwork, fit_gate
 from gating_core.theory.formula import (
     GRAMMAR,
