@@ -48,7 +48,8 @@ MAY_IMPORT = {  # rooms of the core, besides themselves
     "at_work": GROUND | {"attention", "export", "language", "training", "jets", "geometry"},
     "steering": GROUND | {"export", "language"},
     "experiments": GROUND | {"attention", "tasks", "training", "jets", "geometry", "export"},
-    "claims": GROUND | {"attention", "tasks", "training", "jets", "geometry", "experiments"},
+    "claims": GROUND
+    | {"attention", "tasks", "training", "jets", "geometry", "proved", "experiments"},
 }
 UI_MAY_IMPORT = {  # rooms of the interface, besides themselves; a page's room may import all these
     "limits": set(),

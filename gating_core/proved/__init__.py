@@ -19,7 +19,15 @@ from gating_core.jets.jet import MissingRule
 from gating_core.proved.criterion import curving, model
 from gating_core.proved.judge import DEGREE
 from gating_core.proved.prove import Budget, proof_steps, prove_curvature
-from gating_core.proved.result import FLAT, NEGATIVE, OPEN, POSITIVE, Interval, ProvedCurvature
+from gating_core.proved.result import (
+    FLAT,
+    LABELS,
+    NEGATIVE,
+    OPEN,
+    POSITIVE,
+    Interval,
+    ProvedCurvature,
+)
 from gating_core.proved.signs import (
     FIRST_SIDE,
     Signs,
@@ -33,6 +41,7 @@ __all__ = [
     "DEGREE",
     "FIRST_SIDE",
     "FLAT",
+    "LABELS",
     "NEGATIVE",
     "OPEN",
     "POSITIVE",

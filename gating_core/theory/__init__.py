@@ -62,6 +62,8 @@ from gating_core.theory.whole_chart import (
     POSITIVE,
     VERDICTS,
     GateVerdict,
+    SignShares,
+    sign_shares,
 )
 
 __all__ = [
@@ -99,6 +101,7 @@ __all__ = [
     "MeasuredCounterexample",
     "MeasuredGate",
     "Reference",
+    "SignShares",
     "WithError",
     "design",
     "exponents_of",
@@ -116,6 +119,7 @@ __all__ = [
     "parse_formula",
     "quadratic_form",
     "sheet",
+    "sign_shares",
     "sphere_case",
     "with_exponents",
     "with_gate",

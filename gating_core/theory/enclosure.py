@@ -15,13 +15,13 @@ from dataclasses import dataclass
 import torch
 
 from gating_core.geometry.cells import Cells
-from gating_core.jets.arrays import where
 from gating_core.jets.blocks import one_thread
 from gating_core.jets.cell_jets import taylor_jet
 from gating_core.jets.jet import Jet, filled
 from gating_core.jets.taylor import TaylorModel
 from gating_core.proved import (
     DEGREE,
+    LABELS,
     NEGATIVE,
     OPEN,
     POSITIVE,
@@ -94,12 +94,16 @@ class GateJudge:
     def __call__(self, cells: Cells) -> GateSigns:
         with one_thread():  # many small operations: several threads would wait for each other
             sign = self.sign(cells)
+            labels = labels_of(sign)
+            left = labels == LABELS.index(OPEN)
+            if self._quotient and left.any():  # as where g vanishes, and 1/g has a pole
+                labels[left] = labels_of(self._without_division(cells[left]))
             inside, outside = self._where(cells)
         ball = sign.ball()
         return GateSigns(
             cells.centres,
             cells.radius,
-            labels_of(sign),
+            labels,
             worse_side(variation(sign, cells.radius), cells.radius),
             (ball.magnitude + ball.bound).nan_to_num(torch.inf),
             inside,
@@ -121,15 +125,15 @@ class GateJudge:
 
     def sign(self, cells: Cells) -> TaylorModel:
         """Taylor models (N,) of what has the sign of K."""
-        sheet = GatedSheet(self.gate, self.strength)
         quotient = self._quotient
-        if quotient is not None:  # 1/g without dividing twice, which is tighter
-            *_, uu, uv, vv = _rows(_models(self._reciprocal_of(quotient), cells))
-            sign = uu * vv - uv.square()
-            lost = ~sign.bound.isfinite()
-            if not lost.any():
-                return sign
-            return model(where(lost, _of_gate(_models(sheet.factor, cells)), sign))
+        if quotient is None:
+            return self._without_division(cells)
+        # 1/g without dividing twice, which is tighter
+        *_, uu, uv, vv = _rows(_models(self._reciprocal_of(quotient), cells))
+        return uu * vv - uv.square()
+
+    def _without_division(self, cells: Cells) -> TaylorModel:
+        sheet = GatedSheet(self.gate, self.strength)
         factor = _models(sheet.factor, cells)
         if factor.shape[-1] == 1:
             return _of_gate(factor)

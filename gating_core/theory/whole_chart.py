@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from gating_core.geometry.surface import SurfaceResult
 from gating_core.geometry.verdict import AT_POINTS, FLAT, PROVED, SEEN
 from gating_core.theory.algebra import Algebra, algebra_of
-from gating_core.theory.breaks import Breaks, parts_count
+from gating_core.theory.breaks import Breaks, breaks_of, parts_count
 from gating_core.theory.enclosure import GateJudge, GateSigns, sign_steps
 from gating_core.theory.formula import Formula
 from gating_core.theory.law import Gate
@@ -137,6 +137,30 @@ def _verdict(
     found = looked.verdict(up, down)
     between = (up, down) != (looked.has(1), looked.has(-1))
     return replace(found, between=between and found.knowledge == AT_POINTS)
+
+
+@dataclass(frozen=True)
+class SignShares:
+    """Shares of the chart: K > 0 proved, K < 0 proved, no smooth gate, and what is ``open``."""
+
+    positive: float
+    negative: float
+    lost: float
+    open: float
+
+
+def sign_shares(gate: Gate, strength: float, formulas: Sequence[Formula] = ()) -> SignShares:
+    """Prove the sign of K on as much of the chart as `MOST_WORK` allows: a part of a second.
+
+    As of `gate_verdict`, which stops as soon as it has a verdict.
+    """
+    breaks = breaks_of(gate, formulas)
+    steps = sign_steps(GateJudge(gate, strength, formulas, breaks.edged), breaks.smooth)
+    signs = _proved_until(steps, MOST_WORK // parts_count(formulas), None)
+    outside = breaks.outside + signs[signs.outside].cells.share
+    lost = breaks.broken.share + outside
+    decided = signs.positive + signs.negative
+    return SignShares(signs.positive, signs.negative, lost, max(1 - decided - lost, 0.0))
 
 
 def _proved_until(

@@ -29,7 +29,15 @@ from gating_core.theory.expression import parts_of
 from gating_core.theory.formula import FormulaError, parse_formula
 from gating_core.theory.gallery import GALLERY, own_case
 from gating_core.theory.measure import measure_any_gate, measure_gate
-from gating_core.theory.whole_chart import BENT, MIXED, NEGATIVE, PLANE, POSITIVE, UNDECIDED
+from gating_core.theory.whole_chart import (
+    BENT,
+    MIXED,
+    NEGATIVE,
+    PLANE,
+    POSITIVE,
+    UNDECIDED,
+    sign_shares,
+)
 from tests.core import exact
 from tests.core.theory.test_formula import Exact
 from tests.profiles import fuzz
@@ -296,12 +304,41 @@ def test_where_a_gate_is_smooth_broken_or_none_adds_up(monkeypatch):
 
 def test_a_sign_is_proved_even_where_the_gate_vanishes_in_a_cell():
     """1/g has a pole there, and what is judged then has none."""
-    gate = parse_formula("(u+0.01)/(1+v^2)")
-    cells = Cells(torch.tensor([[0.0, 0.3]]).double(), torch.full((1, 2), 0.05).double())
-    one = Cells(cells.centres + 0.3, cells.radius)
-    (across,), (beside,) = (GateJudge(gate, 1.0, (gate,))(x).labels.tolist() for x in (cells, one))
-    assert exact_sign(gate, 0.04, 0.3) == exact_sign(gate, 0.3, 0.6) == -1
-    assert LABELS[across] == LABELS[beside] == DOWN
+    gate = parse_formula("(u+v^2)/2")
+    cells = Cells(torch.tensor([[0.0, 0.3], [0.5, 0.3]]).double(), torch.full((2, 2), 0.1).double())
+    judged = GateJudge(gate, 1.0, (gate,))(cells)
+    assert exact_sign(gate, 0.0, 0.3) == exact_sign(gate, 0.5, 0.3) == -1
+    assert [LABELS[label] for label in judged.labels] == [DOWN, DOWN]
+    assert judged.inside.tolist() == [True, True]
+
+
+def test_where_there_is_no_gate_a_cell_has_no_sign():
+    """Of g < 0 det Hess(1/g) has the other sign than g^5 times that, which is what is judged."""
+    gate = parse_formula("u*exp(v)")
+    assert {exact_sign(gate, u, v) for u in (-0.5, 0.3) for v in (-0.5, 0.4)} == {None, 1}
+    whole = breaks_of(gate, (gate,))
+    for signs, work in sign_steps(GateJudge(gate, 1.0, (gate,)), whole.smooth):
+        assert signs.negative == 0
+        if work > 5000:
+            break
+    assert signs.share(DOWN) > 0  # of cells next to the edge
+    assert 0.45 < signs.positive < 0.5
+    assert measure_gate(own_case("u*exp(v)"), 1.0, COARSE).whole.word == POSITIVE
+
+
+def test_shares_of_signs_add_up_and_are_those_of_closed_forms():
+    for text, positive, negative, lost in (
+        ("1/(3+u^3+v^3)", 0.5, 0.5, 0.0),  # det Hess(1/g) = 36 u v
+        ("1/(1+u^2+v^2)", 1.0, 0.0, 0.0),
+        ("u/(2+v^2*u^2+u^2)", None, None, 0.5),
+    ):
+        gate = parse_formula(text)
+        found = sign_shares(gate, 1.0, (gate,))
+        assert found.positive + found.negative + found.lost + found.open == pytest.approx(1)
+        assert found.lost == pytest.approx(lost, abs=0.02)
+        if positive is not None:
+            assert positive - 0.01 < found.positive <= positive
+            assert negative - 0.01 < found.negative <= negative
 
 
 # --- Algebra --------------------------------------------------------------------------------------
