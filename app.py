@@ -14,6 +14,7 @@ with page(
     from ui.landing.controls import LANDING, explore_controls, front_controls
     from ui.landing.measured import LandingRequest, fetch
     from ui.landing.parts import draw_details, draw_pair, draw_seeds
+    from ui.landing.proof import draw_proof
 
     warn_about_link(LANDING)
     task, left, colouring = front_controls()
@@ -29,3 +30,4 @@ with page(
     if explore.open:
         with details:
             draw_details(result)
+    draw_proof(result)

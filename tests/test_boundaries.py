@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,10 +15,10 @@ from google.protobuf.message import Message
 from streamlit.testing.v1 import AppTest
 
 from gating_core.experiments.specimen import COLOURINGS
-from tests.browser.addresses import PAGES as ADDRESSES
+from tests.browser.addresses import ADDRESSES
 from tests.each import each
 from ui.common.lessons import sections
-from ui.common.page import PAGES as TITLES
+from ui.common.page import PAGES
 from ui.components import view3d  # noqa: F401  (components are made at import)
 from ui.manifold.controls import IN_LINK
 
@@ -59,6 +60,7 @@ UI_MAY_IMPORT = {  # rooms of the interface, besides themselves; a page's room m
     "work": {"limits"},
     "common": {"components", "work", "limits", "foreign"},
     "language": {"common", "components", "drawing", "work", "limits", "foreign"},
+    "proved": {"common", "components", "drawing", "work", "limits", "foreign"},
 }
 PURE = ("chart.py", "picture.py", "replay.py", "request.py", "words.py")  # without Streamlit
 FACES = ("gating_core", *(f"gating_core.{room}" for room in MAY_IMPORT),
@@ -347,10 +349,25 @@ SECONDS = 60
 def test_every_page_is_a_row_and_every_row_a_page():
     files = [ROOT / "app.py", *(ROOT / "pages").glob("*.py")]
     found = {named(path) for path in files}
-    assert {page.path for page in TITLES.values()} == found, "rows of PAGES in ui/common/page.py"
+    assert {page.path for page in PAGES.values()} == found, "rows of PAGES in ui/common/page.py"
     assert set(STATES) <= found
-    for title, (path, *_) in TITLES.items():
+    for title, (path, *_) in PAGES.items():
         assert f'"{title}"' in (ROOT / path).read_text(encoding="utf-8")
+
+
+@each(PAGES)
+def test_a_page_checks_its_link_by_its_own_table(title):
+    path = PAGES[title].path
+    table = table_of(path)
+    text = (ROOT / path).read_text(encoding="utf-8")
+    handed = re.findall(r"\bwarn_about_link\((\w+)\)", text)
+    found = [
+        getattr(importlib.import_module(module), name)
+        for module, names in imports(ROOT / path)
+        for name in handed
+        if name in names
+    ]
+    assert found == [table] * bool(table), f"{path} must call warn_about_link with its table"
 
 
 def test_nothing_is_bound_to_the_link_but_a_control():
@@ -375,6 +392,13 @@ def drawn(node) -> set[str]:
     return own.union(*map(drawn, getattr(node, "children", {}).values()))
 
 
+def table_of(path: str) -> dict:
+    """The controls of the page in the file ``path``."""
+    address = Path(path).stem.partition("_")[2]
+    assert address in ADDRESSES, f"{path} needs a row of ADDRESSES in tests/browser/addresses.py"
+    return ADDRESSES[address][0]
+
+
 def jobs_of(app):
     """What the visitor has started."""
     if "_jobs" not in app.session_state:
@@ -382,9 +406,9 @@ def jobs_of(app):
     return [job for job, *_ in app.session_state["_jobs"].values()]
 
 
-@pytest.mark.parametrize("title", TITLES)
+@pytest.mark.parametrize("title", PAGES)
 def test_what_a_link_may_say_is_what_a_page_draws(title):
-    path = TITLES[title].path
+    path = PAGES[title].path
     found = set()
     for query in STATES.get(path, ({},)):
         app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=SECONDS).run()
@@ -399,13 +423,20 @@ def test_what_a_link_may_say_is_what_a_page_draws(title):
             app.run()
         assert not app.exception
         found |= drawn(app.main)
-    table, _ = ADDRESSES.get(Path(path).stem.partition("_")[2], ({}, ()))
-    assert found - NOT_DRAWN == set(table) - NOT_DRAWN
+    table = table_of(path)
+    assert found - NOT_DRAWN == set(table) - NOT_DRAWN, (
+        f"the table of {path} in tests/browser/addresses.py, or a link that shows the control:"
+        " STATES in tests/test_boundaries.py"
+    )
     assert all(control.key == name for name, control in table.items())
 
 
 def test_every_quantity_is_explained():
-    assert {f"quantity_{name}" for name in COLOURINGS} <= set(sections("manifold"))
+    for name in COLOURINGS:
+        text = sections("manifold").get(f"quantity_{name}", "")
+        assert len(text.split("\n\n")) == 3, (
+            f"assets/lessons/manifold.md needs a section quantity_{name} of three paragraphs"
+        )
 
 
 # --- Faces ----------------------------------------------------------------------------------------

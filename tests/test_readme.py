@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 import gating_core
+from gating_core.attention import GATE_KINDS, GATE_NAMES
 from gating_core.examples import any_surface
 from gating_core.language import shipped
 from gating_core.tasks import TASKS
@@ -72,6 +73,30 @@ def test_every_file_and_folder_it_names_exists_and_every_package_is_named():
     assert not [path for path in paths if not (ROOT / path).exists()]
     packages = {x.parent.name for x in (ROOT / "gating_core").glob("*/__init__.py")}
     assert packages - {"examples"} <= set(re.findall(r"(\w+)/ ", picture))
+
+
+def test_what_it_says_of_adding_something_names_files_that_hold_the_tables():
+    (text,) = re.findall(r"## Add something\n(.*?)\n## ", README, re.S)
+    rows = [line for line in text.splitlines() if line.startswith("| a")]
+    assert len(rows) > 8
+    for row in rows:
+        spans = re.findall(r"`([^`]+)`", row)
+        paths = [ROOT / span for span in spans if re.fullmatch(r"[a-z_]+/[a-z_./]+", span)]
+        assert not [path for path in paths if not path.exists()], row
+        files = [
+            file for path in paths for file in (path.glob("*.py") if path.is_dir() else [path])
+        ]
+        code = "\n".join(file.read_text(encoding="utf-8") for file in files)
+        for name in (span for span in spans if re.fullmatch(r"[A-Z_]{3,}", span)):
+            found = re.search(rf"^{name}\b.* = ", code, re.M)
+            assert found, f"README.md names no file with {name}: {row[:40]}"
+
+
+def test_its_formulas_name_every_gate():
+    (row,) = re.findall(r"^\| gate \|.*$", README, re.M)
+    for name in GATE_NAMES:
+        function = GATE_KINDS[name].title.removesuffix(" gate")
+        assert function in row, f"{function} in the row gate of the formulas in README.md"
 
 
 def test_the_public_interface_is_importable():

@@ -42,6 +42,7 @@ BOUNDARY_STEPS = (50, 4000)
 BOUNDARY_SEEDS = (2, 32)  # trained as one batch; an interval needs two
 BOUNDARY_POINTS = (64, 4000)  # training and test points of each seed
 TRAINING_NUMBERS = 6e8  # of `Setting.training_numbers`: half a minute of one core
+PROOF_SECONDS = 60.0  # of a worker for one proof: the largest models judge few cells in that time
 OTHERS_COST = 1.5e9  # `along_cost` of all seeds but the shown one: some ten seconds of two cores
 BOUNDARY_BATCHES = (16, 32, 64, 128)  # points in a step
 EXPERTS_CHANNELS = (2, 8)  # of the entry that is taken apart: a tree of D n leaves

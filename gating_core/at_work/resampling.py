@@ -6,6 +6,7 @@ Shapes: N texts, R resamples, S seeds.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -15,6 +16,7 @@ RESAMPLES = 400
 TAILS = (2.5, 97.5)  # percent: the ends of a 95 % interval
 
 
+@lru_cache(maxsize=4)  # drawn for every interval; a megabyte of 400 texts
 def text_draws(texts: int, resamples: int = RESAMPLES) -> np.ndarray:
     """(R, N) int64: how often each resample draws each text, the same for every model."""
     draw = np.random.default_rng(0)

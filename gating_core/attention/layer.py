@@ -85,7 +85,9 @@ class AttentionLayer(nn.Module):
     come_from: str  # "Keys and values come from ..."
     fixed_values: bool  # values are learned vectors: the layer has `values` and `slot_values`
     weights_on_simplex: bool  # the weights of a head are never negative and add up to one
-    no_weight_chart: str | None  # why there is no attention-weight chart; with one, `logit_map`
+    # Why there is no attention-weight chart. `None`: there is one, and with it `logit_map` and a
+    # `bias` of the slots; a mechanism without a chart has no weights called "bias".
+    no_weight_chart: str | None
     # ``attend(state, w)`` in plain PyTorch for the exported script (`gating_core.export.script`),
     # which has ``gated``, ``by_head`` and, in ``w``, what `make_weights` drew; None: no script.
     script: str | None = None

@@ -1,5 +1,8 @@
 """The mechanisms of attention by name. A new one is one more file, and its row here.
 
+The name is a word of links and of controls, so that it never changes: "memory" are learned slots
+weighed by softmax.
+
 What a mechanism can is asked of its class (`AttentionLayer`), never of its name.
 """
 

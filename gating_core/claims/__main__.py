@@ -39,6 +39,9 @@ WORKERS_PER_CORE = 4  # more would only wait for each other
 CLEAR_LINE = "\r\x1b[K"
 
 
+_interrupts: list[int] = []  # signals that this program has received
+
+
 def main(arguments: Sequence[str] | None = None, illustrations: Illustrations = PLAIN) -> int:
     """Do what ``arguments`` say, and return the exit code; a report gets ``illustrations``."""
     parser = _parser()
@@ -48,7 +51,9 @@ def main(arguments: Sequence[str] | None = None, illustrations: Illustrations = 
         options.selection = _selection(options)
     except ValueError as error:
         parser.error(str(error))
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # workers are ended, too
+    _interrupts.clear()
+    for number in (signal.SIGINT, signal.SIGTERM):  # workers are ended, too
+        signal.signal(number, _interrupt)
     try:
         return options.does(options)
     except Refused as error:
@@ -59,6 +64,12 @@ def main(arguments: Sequence[str] | None = None, illustrations: Illustrations = 
         return _failed("stopped; the same command goes on from here", STOPPED)
 
 
+def _interrupt(number: int, frame: object) -> None:
+    """Handle a signal that ends the program."""
+    _interrupts.append(number)
+    raise KeyboardInterrupt
+
+
 def _run(options: argparse.Namespace) -> int:
     """Do what is missing; a line on stderr shows how far it is."""
     with Store(options.store) as store:
@@ -66,6 +77,8 @@ def _run(options: argparse.Namespace) -> int:
         waited = False
         with closing(study):  # type: ignore[type-var]
             for progress in study:
+                if _interrupts:  # in a callback of the garbage collector its exception was lost
+                    raise KeyboardInterrupt
                 waits = progress.workers == 0
                 _show(progress, options.json, news=waits != waited)
                 waited = waits

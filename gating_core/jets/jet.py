@@ -15,6 +15,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+import numpy as np
 import torch
 
 from gating_core.jets.arrays import Array
@@ -194,6 +195,14 @@ def grow(jet: Jet, shape: tuple[int, ...]) -> Jet:
         for size, own in zip(shape, (1,) * (len(shape) - jet.ndim) + tuple(jet.shape), strict=True)
     )
     return each(jet, lambda c, lead: lift(c, len(target), lead).expand(*c.shape[:lead], *target))
+
+
+def broadcast(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shape that ``shapes`` broadcast to; ``ValueError`` if there is none.
+
+    `torch.broadcast_shapes` imports SymPy, which takes half a second.
+    """
+    return np.broadcast_shapes(*shapes)
 
 
 def promote(x: Any, model: Jet) -> Jet:

@@ -15,6 +15,7 @@ from gating_core.jets.jet import (
     Jet,
     MissingRule,
     apply,
+    broadcast,
     components,
     each,
     filled,
@@ -237,7 +238,7 @@ def _where(condition: torch.Tensor | Undecided, a: Any, b: Any) -> Jet:
         return Jet(*(part + lost for part in whole), k=jet.k)
     model = a if isinstance(a, Jet) else b
     a, b = promote(a, model), promote(b, model)
-    shape = torch.broadcast_shapes(condition.shape, a.shape, b.shape)
+    shape = broadcast(condition.shape, a.shape, b.shape)
     a, b = grow(a, shape), grow(b, shape)
     parts: list[Any] = [where(condition, a.value, b.value)]
     for order in ("first", "second"):

@@ -15,6 +15,7 @@ from gating_core.jets.jet import (
     RULES,
     Jet,
     MissingRule,
+    broadcast,
     components,
     each,
     exact_number,
@@ -55,7 +56,7 @@ def _rsub(a: Any, b: Any) -> Jet:
 def _combine(a: Any, b: Any, how: Callable) -> Jet:
     model = a if isinstance(a, Jet) else b
     a, b = promote(a, model), promote(b, model)
-    shape = torch.broadcast_shapes(a.shape, b.shape)
+    shape = broadcast(a.shape, b.shape)
     a, b = grow(a, shape), grow(b, shape)
     parts: list[Any] = [how(x, y) for x, y in zip(components(a), components(b), strict=True)]
     return Jet(*parts, k=model.k)

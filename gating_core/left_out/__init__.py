@@ -59,6 +59,7 @@ from gating_core.left_out.specimens import (
     Specimen,
     causal,
     gaussian_scores,
+    normal_tokens,
     retrieval,
     slow_tokens,
 )
@@ -128,6 +129,7 @@ __all__ = [
     "mixed",
     "needed_by_quantiles",
     "needed_share",
+    "normal_tokens",
     "one_gap",
     "ordered",
     "output_error",

@@ -32,7 +32,15 @@ def block_bounds(queries: torch.Tensor, keys: torch.Tensor, block: int = BLOCK) 
     """(..., T, m): what q·k / √d is at most for the keys (..., n, d) of each block.
 
     For queries (..., T, d): the sum over channels of the larger of q times both sides of the box.
+    ``ValueError`` where sizes do not fit or something is not finite.
     """
+    if queries.ndim < 2 or keys.ndim < 2 or queries.shape[-1] != keys.shape[-1]:
+        raise ValueError(
+            f"queries and keys have the shapes {tuple(queries.shape)} and {tuple(keys.shape)};"
+            " they must be (..., T, d) and (..., n, d)"
+        )
+    if not (queries.isfinite().all() and keys.isfinite().all()):
+        raise ValueError("queries or keys contain NaN or infinite numbers; all must be finite")
     parts = keys.split(_checked(block), -2)
     low, high = (torch.stack([side(part) for part in parts], -2)
                  for side in (lambda part: part.amin(-2), lambda part: part.amax(-2)))  # fmt: skip
@@ -46,7 +54,7 @@ def block_search(
     """Score blocks by their ``bounds`` (..., T, m) until the mass left out is at most ``epsilon``.
 
     ``scores`` (..., T, n) stand for what would be computed; a block's bound must be no smaller than
-    any of its scores. ``ValueError`` if one is, and unless 0 <= epsilon <= 1.
+    any of its scores. ``ValueError`` if one is or is NaN, and unless 0 <= epsilon <= 1.
     """
     check_scores(scores)
     check_number("epsilon", epsilon, 0.0, 1.0)
@@ -57,8 +65,8 @@ def block_search(
             f"bounds have shape {tuple(bounds.shape)}; they must be {tuple(by_block.shape[:-1])}"
         )
     slack = 1e-4 * (1 + bounds.abs())  # rounding, of single precision too
-    if (by_block.amax(-1) > bounds + slack).any():
-        raise ValueError("a score is larger than the bound of its block")
+    if not (by_block.amax(-1) <= bounds + slack).all():
+        raise ValueError("a bound is NaN, or smaller than a score of its block")
     counts = (~by_block.isneginf()).sum(-1).to(scores)
     bounds = torch.where(counts > 0, torch.maximum(bounds, by_block.amax(-1)), -torch.inf)
     order = bounds.argsort(dim=-1, descending=True, stable=True)

@@ -109,10 +109,13 @@ def smallest_k(curve: torch.Tensor, epsilon: float) -> torch.Tensor:
     """(...) int64: the smallest k for which a ``curve`` (..., n) is at most ``epsilon``.
 
     Of `masses` the smallest k there is; of a certificate the smallest that it certifies.
-    ``ValueError`` unless 0 <= epsilon <= 1.
+    ``ValueError`` unless 0 <= epsilon <= 1, and where a curve stays above it (NaN is no bound).
     """
     check_number("epsilon", epsilon, 0.0, 1.0)
-    return (curve <= epsilon).int().argmax(-1) + 1
+    enough = curve <= epsilon
+    if curve.ndim == 0 or not enough.any(-1).all():
+        raise ValueError(f"a curve is nowhere at most epsilon, {epsilon!r}; curves end with 0")
+    return enough.int().argmax(-1) + 1
 
 
 def _counted(scores: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:

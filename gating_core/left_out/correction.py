@@ -36,8 +36,9 @@ def corrected(sparse: torch.Tensor, full: torch.Tensor, gamma: int) -> torch.Ten
     """(..., T, d): ``sparse`` outputs (..., T, d), repaired by the ``full`` ones at the anchors.
 
     ``full`` is (..., R, d). At the anchors themselves it is the output, bit for bit. ``ValueError``
-    where sizes do not fit.
+    where sizes do not fit or something is not finite.
     """
+    _check_outputs("sparse", sparse)
     length = sparse.shape[-2]
     at = anchors(length, gamma)
     if full.shape != (*sparse.shape[:-2], len(at), sparse.shape[-1]):
@@ -45,6 +46,9 @@ def corrected(sparse: torch.Tensor, full: torch.Tensor, gamma: int) -> torch.Ten
             f"sparse has shape {tuple(sparse.shape)} and full {tuple(full.shape)};"
             f" full must have {len(at)} rows, and the rest as sparse"
         )
+    _check_outputs("full", full)
+    if full.dtype != sparse.dtype:
+        raise ValueError(f"full is {full.dtype}; it must be {sparse.dtype}, as sparse")
     missing = full - sparse[..., at, :]
     result = sparse + missing.repeat_interleave(gamma, -2)[..., :length, :]
     return result.index_copy(-2, at, full)
@@ -54,8 +58,10 @@ def error_ratio(missing: torch.Tensor, gamma: int) -> torch.Tensor:
     """(...): the squared error of corrected outputs over that of sparse ones.
 
     ``missing`` (..., T, d) is full less sparse. Below 1 the correction helps; below 1 - 1 / γ it
-    helps the queries between anchors too. NaN if nothing is missing.
+    helps the queries between anchors too. NaN if nothing is missing. ``ValueError`` where something
+    is not finite.
     """
+    _check_outputs("missing", missing)
     length = missing.shape[-2]
     last = torch.arange(length) // gamma * gamma
     anchors(length, gamma)  # checks
@@ -69,11 +75,20 @@ def change_by_lag(missing: torch.Tensor, lags: int) -> torch.Tensor:
     changes, 2 where both are independent with mean zero. `error_ratio` is about the mean over the
     lags 0 to γ - 1. NaN where nothing is missing. ``ValueError`` unless 1 <= lags < T.
     """
+    _check_outputs("missing", missing)
     check_integer("lags", lags, 1, missing.shape[-2] - 1)
     return torch.stack([
         _squares(missing[..., lag:, :] - missing[..., :-lag, :]) / _squares(missing[..., lag:, :])
         for lag in range(1, lags + 1)
     ], -1)  # fmt: skip
+
+
+def _check_outputs(name: str, x: torch.Tensor) -> None:
+    """``ValueError`` unless ``x`` is (..., T, d), T > 0, and finite."""
+    if x.ndim < 2 or not x.shape[-2]:
+        raise ValueError(f"{name} has shape {tuple(x.shape)}; it must be (..., T, d), T > 0")
+    if not x.isfinite().all():
+        raise ValueError(f"{name} contains NaN or infinite numbers; all must be finite")
 
 
 def _squares(x: torch.Tensor) -> torch.Tensor:

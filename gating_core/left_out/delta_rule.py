@@ -76,9 +76,8 @@ def delta_chunked(
     chunk: int = CHUNK,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """(..., T, e): the same by chunks of tokens, and the state that it leaves."""
-    _check(queries, keys, values, log_decay, step)
     check_integer("chunk", chunk, 1, 2**31 - 1)
-    state = _empty(keys, values) if state is None else state
+    state = _check(queries, keys, values, log_decay, step, state)
     outputs = []
     parts = (
         *(x.split(chunk, -2) for x in (queries, keys, values)),
@@ -95,8 +94,22 @@ def delta_weights(
 ) -> torch.Tensor:
     """(..., T, n): the same as weights of values, for queries (..., T, d), the last of n tokens.
 
-    Weights can be negative, and need not add up to one.
+    Weights can be negative, and need not add up to one. ``ValueError`` where sizes do not fit; what
+    is in the tensors is not looked at.
     """
+    places = keys.shape[:-1]
+    if (
+        min(queries.ndim, keys.ndim) < 2
+        or queries.shape[-1] != keys.shape[-1]
+        or queries.shape[-2] > places[-1]
+        or log_decay.shape[-1:] != places[-1:]
+        or step.shape[-1:] != places[-1:]
+    ):
+        shapes = [tuple(x.shape) for x in (queries, keys, log_decay, step)]
+        raise ValueError(
+            f"queries, keys, log_decay and step have the shapes {shapes};"
+            " they must be (..., T, d), (..., n, d), T <= n, (..., n) and (..., n)"
+        )
     q, k = unit_length(queries), unit_length(keys)
     decay = _decays(log_decay)
     ahead = k.shape[-2] - q.shape[-2]
@@ -114,8 +127,7 @@ def _tokens(
     log_decay: torch.Tensor, step: torch.Tensor, state: torch.Tensor | None,
 ) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:  # fmt: skip
     """Output (..., e) and state of each token."""
-    _check(queries, keys, values, log_decay, step)
-    state = _empty(keys, values) if state is None else state
+    state = _check(queries, keys, values, log_decay, step, state)
     scale = keys.shape[-1] ** -0.5
     parts = (unit_length(queries).unbind(-2), unit_length(keys).unbind(-2), values.unbind(-2),
              log_decay.exp().unbind(-1), step.unbind(-1))  # fmt: skip
@@ -168,10 +180,17 @@ def _empty(keys: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
 
 def _check(
     queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor,
-    log_decay: torch.Tensor, step: torch.Tensor,
-) -> None:  # fmt: skip
+    log_decay: torch.Tensor, step: torch.Tensor, state: torch.Tensor | None,
+) -> torch.Tensor:  # fmt: skip
+    """Return the ``state`` to begin with; ``ValueError`` as `delta_recurrent` says."""
     check_tokens(queries, keys, values, log_decay=log_decay, step=step)
     if (log_decay > 0).any():
         raise ValueError("log_decay has positive values; a state can only decay")
     if ((step < 0) | (step > 1)).any():
         raise ValueError("step has values that are not from 0 to 1")
+    empty = _empty(keys, values)
+    if state is not None and state.shape != empty.shape:
+        raise ValueError(
+            f"state has the shape {tuple(state.shape)}; it must be {tuple(empty.shape)}"
+        )
+    return empty if state is None else state

@@ -95,9 +95,11 @@ def kept_keys(worth: torch.Tensor, budget: int, recent: int = 0, first: int = 0)
     """(..., n) bool: the ``budget`` keys of largest ``worth`` (..., n), of equal ones the first.
 
     The last ``recent`` and the ``first`` keys stay whatever they are worth. ``ValueError`` where
-    these are more than the budget, and for a budget below 1.
+    these are more than the budget, for a budget below 1, and where a worth is not finite.
     """
     check_scores(worth)
+    if worth.isneginf().any():
+        raise ValueError("worth is -inf somewhere; it must be finite")
     n = worth.shape[-1]
     protected = _protected(torch.arange(n), n, budget, recent, first)
     if budget >= n:
@@ -126,6 +128,8 @@ def kept_while_reading(
     check_values(scores, values)
     check_choice("policy", policy, POLICIES)
     length = scores.shape[-1]
+    if scores.shape[-2] != length:
+        raise ValueError(f"scores have shape {tuple(scores.shape)}; they must be (..., T, T)")
     places = torch.arange(length)
     kept = torch.zeros_like(scores, dtype=torch.bool)
     alive = torch.zeros_like(scores[..., 0, :], dtype=torch.bool)

@@ -17,8 +17,10 @@ def needed_share(sigma: torch.Tensor, epsilon: float) -> torch.Tensor:
 
     The share of keys that are kept when the mass left out may be ε. Exact as n grows, for fixed σ:
     weighing by e^s moves a normal distribution by σ² (Tzachristas et al., arXiv 2512.07647).
-    ``ValueError`` unless 0 < epsilon < 1.
+    ``ValueError`` unless 0 < epsilon < 1 and sigma >= 0.
     """
+    if not (sigma >= 0).all():
+        raise ValueError("sigma contains NaN or negative numbers; it must be at least 0")
     return torch.special.ndtr(-(sigma + _quantile(epsilon).to(sigma)))
 
 

@@ -14,6 +14,7 @@ import torch
 
 from gating_core.attention.linear import feature_map
 from gating_core.checks import check_integer
+from gating_core.left_out.rows import check_mask
 from gating_core.left_out.tokens import check_tokens
 
 CHUNK = 64  # tokens
@@ -31,8 +32,14 @@ def elu_features(x: torch.Tensor) -> torch.Tensor:
 def exponential_features(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
     """(..., 2d): softmax(x W) and softmax(-x W), for x (..., d) and learned W (..., d, d).
 
-    Source: Zhang et al., *The Hedgehog & the Porcupine*, arXiv 2402.04347.
+    Source: Zhang et al., *The Hedgehog & the Porcupine*, arXiv 2402.04347. ``ValueError`` where
+    sizes do not fit.
     """
+    if not x.ndim or weight.ndim < 2 or weight.shape[-2] != x.shape[-1]:
+        raise ValueError(
+            f"x has shape {tuple(x.shape)} and weight {tuple(weight.shape)};"
+            " they must be (..., d) and (..., d, d)"
+        )
     logits = x @ weight
     return torch.cat((logits.softmax(-1), (-logits).softmax(-1)), -1)
 
@@ -43,8 +50,16 @@ def linear_weights(
     """(..., T, n): phi(q) · phi(k), divided by its sum over the keys that ``mask`` lets be seen.
 
     Of features (..., T, f) and (..., n, f), and a mask (T, n) or (..., T, n). A query that sees
-    nothing, or whose products are all 0, has weights of 0.
+    nothing, or whose products are all 0, has weights of 0. ``ValueError`` for sizes that do not fit
+    and a mask that is not bool; features are not looked at.
     """
+    queries, keys = query_features.shape, key_features.shape
+    if len(queries) < 2 or len(keys) < 2 or queries[-1] != keys[-1]:
+        raise ValueError(
+            f"features have the shapes {tuple(queries)} and {tuple(keys)};"
+            " they must be (..., T, f) and (..., n, f)"
+        )
+    check_mask("mask", mask, (*queries[:-1], keys[-2]))
     products = (query_features @ key_features.mT).masked_fill(~mask, 0)
     return products / _no_zero(products.sum(-1, keepdim=True))
 
@@ -55,9 +70,9 @@ def linear_attention(
     """(..., T, e): causal linear attention in its quadratic form.
 
     ``ValueError`` for features (..., T, f) and values (..., T, e) that do not fit or are not
-    finite, here and in the other two forms.
+    finite, and for negative features, here and in the other two forms.
     """
-    check_tokens(query_features, key_features, values)
+    _check(query_features, key_features, values)
     length = values.shape[-2]
     mask = torch.ones(length, length, dtype=torch.bool, device=values.device).tril()
     return linear_weights(query_features, key_features, mask) @ values
@@ -70,8 +85,7 @@ def linear_recurrent(
     state: State | None = None,
 ) -> tuple[torch.Tensor, State]:
     """(..., T, e): the same token by token, after a ``state`` or none; and the state it leaves."""
-    check_tokens(query_features, key_features, values)
-    total, mass = empty_state(key_features, values) if state is None else state
+    total, mass = _check(query_features, key_features, values, state)
     outputs = []
     for q, k, v in zip(
         query_features.unbind(-2), key_features.unbind(-2), values.unbind(-2), strict=True
@@ -91,9 +105,8 @@ def linear_chunked(
     chunk: int = CHUNK,
 ) -> tuple[torch.Tensor, State]:
     """(..., T, e): the same by chunks of tokens, and the state that it leaves."""
-    check_tokens(query_features, key_features, values)
     check_integer("chunk", chunk, 1, 2**31 - 1)
-    total, mass = empty_state(key_features, values) if state is None else state
+    total, mass = _check(query_features, key_features, values, state)
     outputs = []
     for q, k, v in zip(
         query_features.split(chunk, -2),
@@ -113,6 +126,25 @@ def empty_state(key_features: torch.Tensor, values: torch.Tensor) -> State:
     """The state before the first token."""
     mass = torch.zeros_like(key_features[..., 0, :])
     return mass[..., None] * values[..., :1, :], mass
+
+
+def _check(
+    query_features: torch.Tensor,
+    key_features: torch.Tensor,
+    values: torch.Tensor,
+    state: State | None = None,
+) -> State:
+    """Return the ``state`` to begin with; ``ValueError`` as `linear_attention` says."""
+    check_tokens(query_features, key_features, values)
+    if (query_features < 0).any() or (key_features < 0).any():
+        raise ValueError("features are negative somewhere; weights must be positive")
+    empty = empty_state(key_features, values)
+    if state is None:
+        return empty
+    shapes, fitting = [tuple(x.shape) for x in state], [tuple(x.shape) for x in empty]
+    if shapes != fitting:
+        raise ValueError(f"state has the shapes {shapes}; they must be {fitting}")
+    return state
 
 
 def _no_zero(sums: torch.Tensor) -> torch.Tensor:

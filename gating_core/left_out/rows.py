@@ -7,6 +7,8 @@ what it says of keys that are not seen does not matter.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 
 DTYPES = (torch.float32, torch.float64)
@@ -35,18 +37,41 @@ def check_values(scores: torch.Tensor, values: torch.Tensor) -> None:
             f"scores have shape {tuple(scores.shape)} and values {tuple(values.shape)};"
             " they must be (..., T, n) and (..., n, d)"
         )
+    _check_broadcast("values", values.shape[:-2], scores.shape[:-2])
     if values.dtype != scores.dtype:
         raise ValueError(f"values are {values.dtype}; they must be {scores.dtype}, as the scores")
     if not values.isfinite().all():
         raise ValueError("values contain NaN or infinite numbers; all must be finite")
 
 
+def check_mask(name: str, mask: torch.Tensor, shape: Sequence[int]) -> None:
+    """``ValueError`` unless ``mask`` is bool, with the last axis of ``shape``, and broadcasts."""
+    if mask.dtype is not torch.bool:
+        raise ValueError(f"{name} is {mask.dtype}; it must be bool")
+    if not mask.ndim or mask.shape[-1] != shape[-1]:
+        raise ValueError(
+            f"{name} has shape {tuple(mask.shape)}; its last axis must have {shape[-1]} keys"
+        )
+    _check_broadcast(name, mask.shape, shape)
+
+
+def _check_broadcast(name: str, shape: Sequence[int], other: Sequence[int]) -> None:
+    try:
+        torch.broadcast_shapes(tuple(shape), tuple(other))
+    except RuntimeError:
+        raise ValueError(
+            f"{name} have {tuple(shape)} where scores have {tuple(other)}; one must broadcast to"
+            " the other"
+        ) from None
+
+
 def kept_scores(scores: torch.Tensor, kept: torch.Tensor) -> torch.Tensor:
     """(..., n): ``scores`` with -inf for the keys that are not kept.
 
-    ``ValueError`` where nothing that a query sees is kept.
+    ``ValueError`` where nothing that a query sees is kept, or ``kept`` is no mask of the scores.
     """
     check_scores(scores)
+    check_mask("kept", kept, scores.shape)
     result = scores.masked_fill(~kept, -torch.inf)
     if result.isneginf().all(-1).any():
         raise ValueError("kept leaves a query without keys; it must keep one that the query sees")

@@ -27,6 +27,10 @@ class Specimen:
     keys: torch.Tensor  # (T, d)
     values: torch.Tensor  # (T, d)
 
+    def beginning(self, most: int) -> Specimen:
+        """Return the first ``most`` tokens, or all of fewer."""
+        return Specimen(self.queries[:most], self.keys[:most], self.values[:most])
+
     @property
     def scores(self) -> torch.Tensor:
         """(T, T): q·k / √d, causal."""
@@ -76,6 +80,19 @@ def slow_tokens(
     return Specimen(sharpness * queries, keys, values)
 
 
+def normal_tokens(length: int, sigma: float, seed: int = 0) -> Specimen:
+    """Tokens without any order, whose scores are independent N(0, σ²) in every row.
+
+    Keys and values are standard normal, and all queries have the length √d σ. float64.
+    ``ValueError`` for more than 2,048 tokens.
+    """
+    check_integer("length", length, 1, LONGEST_TEXT)
+    check_number("sigma", sigma, 0.0, 100.0)
+    draw = generator(seed, "normal tokens")
+    queries, keys, values = torch.randn(3, length, CHANNELS, generator=draw, dtype=torch.float64)
+    return Specimen(CHANNELS**0.5 * sigma * functional.normalize(queries, dim=-1), keys, values)
+
+
 @dataclass(frozen=True, eq=False)
 class Retrieval:
     """Pairs of a key and a value far back, and queries that each ask for one of them."""
@@ -92,20 +109,22 @@ class Retrieval:
         return float((pairs[distances.argmin(-1)] == self.answers).double().mean())
 
 
-def retrieval(pairs: int = 16, gap: int = 128, seed: int = 0) -> Retrieval:
+def retrieval(pairs: int = 16, gap: int = 128, seed: int = 0, before: int = 0) -> Retrieval:
     """``pairs`` tokens with a key and a value of unit length, ``gap`` others, then a query each.
 
-    Queries come in another order, and each points along the key it asks for, sharply enough that
-    full attention finds it. Other tokens have keys and values of the same kind. float64.
-    ``ValueError`` for more than 2,048 tokens in all.
+    ``before`` other tokens come first: then as many sinks hold no pair. Queries come in another
+    order, and each points along the key it asks for, sharply enough that full attention finds it.
+    Other tokens have keys and values of the same kind. float64. ``ValueError`` for more than 2,048
+    tokens in all.
     """
     check_integer("pairs", pairs, 1, LONGEST_TEXT)
-    check_integer("gap", gap, 0, LONGEST_TEXT - min(LONGEST_TEXT, 2 * pairs))
-    draw, length = generator(seed, "retrieval"), 2 * pairs + gap
+    check_integer("before", before, 0, LONGEST_TEXT - min(LONGEST_TEXT, 2 * pairs))
+    check_integer("gap", gap, 0, LONGEST_TEXT - min(LONGEST_TEXT, 2 * pairs + before))
+    draw, length = generator(seed, "retrieval"), before + 2 * pairs + gap
     noise = torch.randn(3, length, 2 * CHANNELS, generator=draw, dtype=torch.float64)
     queries, keys, values = functional.normalize(noise, dim=-1)
-    answers = torch.randperm(pairs, generator=draw)
-    asking = torch.arange(pairs + gap, length)
+    answers = before + torch.randperm(pairs, generator=draw)
+    asking = torch.arange(before + pairs + gap, length)
     queries = queries.index_copy(0, asking, keys[answers])
     sharp = 20 * (2 * CHANNELS) ** 0.5  # the score of the key that is meant: 20
     return Retrieval(Specimen(sharp * queries, keys, values), asking, answers)

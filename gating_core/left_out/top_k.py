@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import torch
 
 from gating_core.checks import check_integer
-from gating_core.left_out.rows import check_scores, check_values, kept_weights
+from gating_core.left_out.rows import check_mask, check_scores, check_values, kept_weights
 
 MOST = 2**31 - 1
 
@@ -40,13 +40,24 @@ def top_k(scores: torch.Tensor, k: int) -> torch.Tensor:
 def left_out_mass(scores: torch.Tensor, kept: torch.Tensor) -> torch.Tensor:
     """(...): τ, the softmax weights of what is not kept, added up."""
     check_scores(scores)
+    check_mask("kept", kept, scores.shape)
     shifted = scores - scores.amax(-1, keepdim=True)  # logarithms near 0 round least
     tail = shifted.masked_fill(kept, -torch.inf)
     return (tail.logsumexp(-1) - shifted.logsumexp(-1)).exp()
 
 
 def total_variation(weights: torch.Tensor, others: torch.Tensor) -> torch.Tensor:
-    """(...): half of what the weights (..., n) of two distributions differ by in all."""
+    """(...): half of what the weights (..., n) of two distributions differ by in all.
+
+    ``ValueError`` for weights that are not finite or have different numbers of keys.
+    """
+    if weights.ndim == 0 or weights.shape[-1:] != others.shape[-1:]:
+        raise ValueError(
+            f"weights have the shapes {tuple(weights.shape)} and {tuple(others.shape)};"
+            " both must have as many keys"
+        )
+    if not (weights.isfinite().all() and others.isfinite().all()):
+        raise ValueError("weights contain NaN or infinite numbers; all must be finite")
     return (weights - others).abs().sum(-1) / 2
 
 

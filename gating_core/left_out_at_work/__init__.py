@@ -19,6 +19,7 @@ from gating_core.left_out_at_work.live_correction import (
     retrieve,
 )
 from gating_core.left_out_at_work.live_eviction import (
+    LONGEST,
     SHORTEST_CACHE,
     Evicted,
     EvictionRequest,
@@ -57,6 +58,7 @@ __all__ = [
     "GAMMA_STEPS",
     "GAPS",
     "LAGS",
+    "LONGEST",
     "MODELS",
     "PAIRS",
     "POLICIES",

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
+from scipy.special import stdtrit
 
 from gating_core.at_work.batches import Arrays, Batch, batches
 from gating_core.language import AttentionRecord, Cache, LanguageModel, LayerCache, row_losses
@@ -55,7 +56,8 @@ def eviction(model: LanguageModel, texts: Sequence[str]) -> Arrays:
 
     ``sums`` (P, b, N): the loss of the characters after the prefill in nats, with each policy and
     budget; ``full`` (N,): with all keys; ``counts`` (N,). ``errors`` (P, b, L, H): what the mean
-    squared output changes by, over the mean squared output, for the states of the full model.
+    squared output changes by, over the mean squared output, for the states of the full model;
+    ``error_half_widths``, of their 95 % intervals over texts, see `ratios`.
     """
     sums, fulls, counts, changes, sizes = [], [], [], [], []
     for batch in batches(model, texts):
@@ -70,16 +72,33 @@ def eviction(model: LanguageModel, texts: Sequence[str]) -> Arrays:
         ]) for budgets in kept]))  # fmt: skip
         outputs = [_later(record) for record in batch.layers]
         changes.append(torch.stack([torch.stack([torch.stack([
-            (_later(record, of) - output).square().sum((0, 2, 3))
+            (_later(record, of) - output).square().sum((2, 3))
             for record, of, output in zip(batch.layers, layers, outputs, strict=True)
         ]) for layers in budgets]) for budgets in kept]))  # fmt: skip
-        sizes.append(torch.stack([output.square().sum((0, 2, 3)) for output in outputs]))
+        sizes.append(torch.stack([output.square().sum((2, 3)) for output in outputs]))
+    errors, half_widths = ratios(torch.cat(changes, -2), torch.cat(sizes, -2), -2)
     return {
         "sums": torch.cat(sums, -1).float().numpy(),
         "full": torch.cat(fulls).float().numpy(),
         "counts": torch.cat(counts).float().numpy(),
-        "errors": (torch.stack(changes).sum(0) / torch.stack(sizes).sum(0)).float().numpy(),
+        "errors": errors.float().numpy(),
+        "error_half_widths": half_widths.float().numpy(),
     }
+
+
+def ratios(over: torch.Tensor, under: torch.Tensor, dim: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Ratios of sums along ``dim``, and half-widths of their 95 % intervals; infinite for one term.
+
+    Linearised, with Student's t. Source: Cochran, *Sampling Techniques*, 3rd ed., section 6.4.
+    """
+    over, under = over.double(), under.double()
+    count, total = under.shape[dim], under.sum(dim)
+    result = over.sum(dim) / total
+    if count < 2:
+        return result, torch.full_like(result, torch.inf)
+    residuals = over - result.unsqueeze(dim) * under
+    spread = (residuals.square().sum(dim) * count / (count - 1)).sqrt() / total
+    return result, float(stdtrit(count - 1, 0.975)) * spread
 
 
 def key_worth(layers: Sequence[AttentionRecord]) -> list[dict[str, torch.Tensor]]:

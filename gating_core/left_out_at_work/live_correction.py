@@ -14,6 +14,7 @@ from torch.nn import functional
 
 from gating_core.left_out import (
     COSTS,
+    Retrieval,
     Specimen,
     anchors,
     change_by_lag,
@@ -29,7 +30,8 @@ WINDOW_STEPS = (4, 8, 16, 32, 64)  # keys
 GAMMA_STEPS = (1, 2, 4, 8, 16, 32, 64)  # queries; at 1 everything is computed
 SHOWN_LAGS = 32
 SLOW_TOKENS = 512
-SLOW_SEEDS = (0, 1, 2, 3, 4)
+SLOW_MEMORY = 128.0  # tokens
+SLOW_DRAWS = 5
 SHORTEST = 4  # tokens
 PAIRS, GAPS = 16, (0, 16, 32, 64, 128, 256)  # of the retrieval toy
 RETRIEVAL_SEEDS = tuple(range(8))
@@ -134,15 +136,19 @@ def correct(of: Outputs, window: int, gamma: int) -> Correction:
     )  # fmt: skip
 
 
-@lru_cache(maxsize=16)
-def _slow_outputs(sinks: int) -> list[Outputs]:
-    """Of slowly varying tokens, by seed: whatever window and γ are looked at, they stay."""
-    return [outputs(slow_tokens(SLOW_TOKENS, seed=seed), sinks) for seed in SLOW_SEEDS]
+@lru_cache(maxsize=4)
+def _slow_outputs(sinks: int, tokens: int, memory: float, seed: int) -> list[Outputs]:
+    """Of slowly varying tokens, by draw: whatever window and γ are looked at, they stay."""
+    return [outputs(slow_tokens(tokens, memory, seed=seed + n), sinks) for n in range(SLOW_DRAWS)]
 
 
-def correct_slow(request: CorrectionRequest) -> list[Correction]:
-    """Correct slowly varying tokens, by seed."""
-    return [correct(of, request.window, request.gamma) for of in _slow_outputs(request.sinks)]
+def correct_slow(
+    request: CorrectionRequest, tokens: int = SLOW_TOKENS, memory: float = SLOW_MEMORY,
+    seed: int = 0,
+) -> list[Correction]:  # fmt: skip
+    """Correct slowly varying ``tokens``, correlated over ``memory``: draws from ``seed`` on."""
+    return [correct(of, request.window, request.gamma)
+            for of in _slow_outputs(request.sinks, tokens, memory, seed)]  # fmt: skip
 
 
 def correct_head(of: Specimen, request: CorrectionRequest) -> Correction:
@@ -150,21 +156,31 @@ def correct_head(of: Specimen, request: CorrectionRequest) -> Correction:
     return correct(outputs(of, request.sinks), request.window, request.gamma)
 
 
+@lru_cache(maxsize=2)
+def _toys(window: int, sinks: int) -> list[list[tuple[Retrieval, torch.Tensor, torch.Tensor]]]:
+    """Toys with their full and sparse outputs, by gap and seed: whatever γ is, they stay."""
+
+    def outputs_of(toy: Retrieval) -> tuple[Retrieval, torch.Tensor, torch.Tensor]:
+        scores, values = toy.specimen.scores, toy.specimen.values
+        sparse = mixed(scores, values, window_mask(len(values), window, sinks))
+        return toy, mixed(scores, values), sparse
+
+    return [[outputs_of(retrieval(PAIRS, gap, seed, before=sinks)) for seed in RETRIEVAL_SEEDS]
+            for gap in GAPS]  # fmt: skip
+
+
 def retrieve(request: CorrectionRequest) -> np.ndarray:
     """(3, G, S): how often full, sparse and corrected attention answer with the value asked for.
 
-    Of `PAIRS` pairs, with each of `GAPS` other tokens between them and the queries, by seed.
+    Of `PAIRS` pairs, with each of `GAPS` other tokens between them and the queries, by seed. None
+    of the pairs is a sink.
     """
     accuracies = np.empty((3, len(GAPS), len(RETRIEVAL_SEEDS)))
-    for g, gap in enumerate(GAPS):
-        for s, seed in enumerate(RETRIEVAL_SEEDS):
-            toy = retrieval(PAIRS, gap, seed)
-            scores, values = toy.specimen.scores, toy.specimen.values
-            length = len(values)
-            full = mixed(scores, values)
-            sparse = mixed(scores, values, window_mask(length, request.window, request.sinks))
-            repaired = corrected(sparse, full[anchors(length, request.gamma)], request.gamma)
-            accuracies[:, g, s] = [toy.accuracy(out) for out in (full, sparse, repaired)]
+    for g, toys in enumerate(_toys(request.window, request.sinks)):
+        for s, (toy, full, sparse) in enumerate(toys):
+            at = anchors(len(full), request.gamma)
+            ways = (full, sparse, corrected(sparse, full[at], request.gamma))
+            accuracies[:, g, s] = [toy.accuracy(out) for out in ways]
     return accuracies
 
 

@@ -150,7 +150,7 @@ def _start(of: Specimen, most: int) -> tuple[torch.Tensor, torch.Tensor]:
         raise ValueError(
             f"the text has {len(of.values)} tokens; it must have {SHORTEST_CACHE} at least"
         )
-    short = Specimen(of.queries[:most], of.keys[:most], of.values[:most])
+    short = of.beginning(most)
     return short.scores, short.values
 
 

@@ -68,7 +68,7 @@ class Formula:
         NaN or infinite where it is not defined.
         """
         tensors = [torch.as_tensor(x, dtype=torch.float64) for x in (u, v)]
-        shape = torch.broadcast_shapes(*(x.shape for x in tensors))
+        shape = np.broadcast_shapes(*(x.shape for x in tensors))
         value = self.expression.at(torch, *tensors).expand(shape)
         torch_in = isinstance(u, torch.Tensor) or isinstance(v, torch.Tensor)
         return value if torch_in else np.array(value.numpy())

@@ -15,8 +15,9 @@ from ui.steering.controls import STEERING
 
 FIRST = "landing"  # the name here of the page without a path
 
-# By the page's path: its controls, and states beside the first one.
-PAGES: dict[str, tuple[Controls, tuple[str, ...]]] = {
+# By the page's address: its controls, and states beside the first one, for the eye. Links that draw
+# every control are STATES of tests/test_boundaries.py, with small models.
+ADDRESSES: dict[str, tuple[Controls, tuple[str, ...]]] = {
     "": (
         LANDING,
         ("task=xor", "task=moons&colour=curvature", "depth=4", "strength=0",
@@ -79,7 +80,7 @@ PAGES: dict[str, tuple[Controls, tuple[str, ...]]] = {
 
 def states(page: str) -> tuple[str, ...]:
     """Queries of a page: none, one that unfolds everything, and the others."""
-    controls, others = PAGES[page]
+    controls, others = ADDRESSES[page]
     unfolded = "&".join(f"{key}=true" for key, each in controls.items() if isinstance(each, Fold))
     return ("", unfolded, *others) if unfolded else ("", *others)
 
@@ -87,9 +88,9 @@ def states(page: str) -> tuple[str, ...]:
 def addresses(page: str | None = None) -> dict[str, str]:
     """A name fit for a file, and the address, of every state of one page or of all pages."""
     result = {}
-    for path in PAGES if page is None else (page,):
+    for path in ADDRESSES if page is None else (page,):
         for number, query in enumerate(states(path)):
-            unfolded = number == 1 and PAGES[path][0]
+            unfolded = number == 1 and ADDRESSES[path][0]
             words = "unfolded" if unfolded else query.translate({ord("="): "-", ord("&"): "_"})
             name = "_".join(filter(None, (path.lower() or FIRST, words.replace("|", ""))))
             result[name] = f"/{path}?{query}".rstrip("?")

@@ -20,10 +20,12 @@ from .visiting import open_page, settle
 
 WINDOW = {"width": 1000, "height": 900}  # narrow, so that its words can be read
 WIDTH, QUALITY = 560, 70  # pixels, of 100
+JOB_MS = 120_000  # until the page's job has ended
 PARTS = {  # what is taken; elsewhere the linked view's pictures
     "bend": ".gc-scene", "numbers": ".gc-columns", "depth": "[data-testid=stPlotlyChart]",
     "claims": "[data-testid=stPlotlyChart]", "experts": ".gc-tree-plot",
-    "at_work": "[data-testid=stPlotlyChart]", "limits": ".gc-scene",
+    "at_work": "[data-testid=stPlotlyChart]", "left_out": ".st-key-left_out_top_bounds",
+    "limits": ".gc-scene", "proved": "[data-testid=stHorizontalBlock]:has(.st-key-proved_map_0)",
 }  # fmt: skip
 
 
@@ -32,7 +34,8 @@ def photograph(browser: Browser, url: str, topic: str, shade: str) -> None:
     with open_page(browser, viewport=WINDOW, color_scheme=shade) as page:
         page.goto(f"{url}/{TOPICS[topic].address.removeprefix('.')}")
         part = page.locator(PARTS.get(topic, ".gc-columns")).first
-        part.wait_for()
+        part.wait_for(timeout=JOB_MS)
+        page.locator("[class*=st-key-dock-]").wait_for(state="detached", timeout=JOB_MS)
         page.wait_for_load_state("networkidle")
         settle(page)
         picture = Image.open(io.BytesIO(part.screenshot())).convert("RGB")

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
-from .addresses import FIRST, PAGES, addresses
+from .addresses import ADDRESSES, FIRST, addresses
 from .serving import REPOSITORY, find_chromium, launch, serve
 from .visiting import open_page, settle
 
@@ -32,7 +32,7 @@ CONTENT_HEIGHT = """() => {
 def options(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.browser.screenshots")
     parser.add_argument("--out", type=Path, default=REPOSITORY / "screenshots")
-    names = [path or FIRST for path in PAGES]
+    names = [path or FIRST for path in ADDRESSES]
     parser.add_argument("--page", choices=names, action="append", help="all, if none is given")
     parser.add_argument("--sizes", default=",".join(map(str, HEIGHTS)), help="widths in pixels")
     schemes = parser.add_mutually_exclusive_group()

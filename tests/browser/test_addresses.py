@@ -6,19 +6,19 @@ import pytest
 
 from ui.common.links import check_link
 
-from .addresses import PAGES, addresses, states
+from .addresses import ADDRESSES, addresses, states
 from .serving import REPOSITORY
 
 
 def test_every_page_is_covered():
     files = (path.stem.split("_", 1)[1] for path in (REPOSITORY / "pages").glob("*.py"))
-    assert set(PAGES) == {"", *files}, "rows of PAGES in tests/browser/addresses.py"
-    assert len(addresses()) == sum(len(states(page)) for page in PAGES)
+    assert set(ADDRESSES) == {"", *files}, "rows of ADDRESSES in tests/browser/addresses.py"
+    assert len(addresses()) == sum(len(states(page)) for page in ADDRESSES)
     assert addresses()["landing"] == "/"
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", ADDRESSES)
 def test_every_state_is_one_that_the_page_understands(page):
     for address in addresses(page).values():
         link = parse_qs(urlsplit(address).query)
-        assert check_link(link, PAGES[page][0]) == ({}, []), address
+        assert check_link(link, ADDRESSES[page][0]) == ({}, []), address

@@ -499,3 +499,24 @@ def test_a_request_before_the_last_answer_has_come_is_answered(browser, served, 
         settle(page)
         assert_drawn(page)
         assert page.inner_text(".gc-view") == first
+
+
+def test_what_is_proved_is_drawn_beside_its_sentence_and_explained(browser, served, watch):
+    with open_page(browser, watch, **WIDE) as page:
+        page.goto(f"{served.url}/?proof=true&proof_cells=16,000")
+        page.get_by_text("which agrees.").first.wait_for()
+        page.locator(DOCK).wait_for(state="detached")
+        settle(page)
+        map_of_cells = page.locator(".st-key-proved_map_0 .js-plotly-plot")
+        width, height = map_of_cells.evaluate(
+            "({ _fullLayout: { xaxis, yaxis } }) => [xaxis._length, yaxis._length]"
+        )
+        assert width > 200
+        assert abs(width - height) <= 1
+        explanation = page.locator("[class*=st-key-explain_proved] button")
+        explanation.click()
+        page.locator(".st-key-enclosure .js-plotly-plot").wait_for()
+        assert page.get_by_text("An enclosure of a function on a cell").is_visible()
+        explanation.click()
+        settle(page)
+        assert_nothing_is_cropped(page)

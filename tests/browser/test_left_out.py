@@ -13,10 +13,14 @@ TOP = tuple(f".st-key-left_out_top_{name}" for name in ("weights", "bounds", "lo
 EVICTED = tuple(
     f".st-key-left_out_evict_{name}" for name in ("strip", "reading", "gate", "protect")
 )
+CORRECTED = tuple(f".st-key-left_out_correct_{name}" for name in ("slow", "head", "change"))
+MAPS = (".st-key-left_out_linear_maps", ".st-key-left_out_linear_state")
 FIRST_SCREENS = {  # the sentence and the charts of states; others stand below
     "": ("The last query, k =", TOP),
     "left_from=slow+tokens": ("The last query, k =", TOP),
     EVICTION: ("One by one:", EVICTED),
+    "tab_left_out=Correction": ("On tokens that vary slowly", CORRECTED),
+    "tab_left_out=Linear": ("cosine with softmax attention", MAPS),
 }
 DRAWN = "document.querySelectorAll('.stPlotlyChart .main-svg').length >= 6"
 LABELS = """() => [...document.querySelectorAll('.st-key-left_out_evict_strip .xtick text')]

@@ -23,7 +23,7 @@ from tests.ui import opening
 from tests.ui.inline import Inline
 from ui.work import cached_jobs, pool
 
-from .addresses import PAGES, addresses
+from .addresses import ADDRESSES, addresses
 from .serving import REPOSITORY
 
 SILENT = re.compile(
@@ -80,7 +80,7 @@ def main() -> None:
     set_log_level(logging.ERROR)
     pool.POOL, opening.TIMEOUT_SECONDS, cached_jobs.AT_ONCE_SECONDS = Inline(), WAIT, WAIT
     lines: list[str] = []
-    for path in PAGES:
+    for path in ADDRESSES:
         printed: set[str] = set()
         for name, address in addresses(path).items():
             texts = dict.fromkeys(shown(opened(path, address)._tree))

@@ -30,7 +30,7 @@ from ui.gates.request import SPHERE as FIRST_CASE
 from ui.landing.controls import LEFT_MODELS
 from ui.landing.controls import VIEW_KEY as LANDING_VIEW
 from ui.language.selection import TextSelection
-from ui.left_out.request import EVICTION, TOP_K
+from ui.left_out.request import CORRECTION, EVICTION, LINEAR, TOP_K
 from ui.manifold.parts import VIEW_KEY as MANIFOLD_VIEW
 from ui.manifold.request import ManifoldRequest
 from ui.steering.request import STEER
@@ -220,7 +220,7 @@ class Experts(Request):
 
     def shown_instead(self, session: Session) -> str:
         if self.tab == TREE:
-            gate = json.loads(session.page.widget(TREE_KEY).message.json)["gate"]
+            gate = json.loads(session.page.widget(TREE_KEY).message.json)[0]["gate"]
             shown = "no gate" if gate is None else gate["place"]
             return "" if shown == self.place else shown
         name = self.place if POSITIONS[self.place] != "none" else "no gate"
@@ -287,11 +287,15 @@ class LeftOut(Request):
     text: str = ""  # empty: a verse
     tab: str = TOP_K
     k: int = 8
+    gamma: int = 8
+    at: int = 64  # the token after which the state is shown
     address: ClassVar[str] = "Left_out"
 
     def parameters(self) -> dict[str, Any]:
         top_keys = self.k if self.k != 8 else None
-        return {"tab_left_out": self.tab, "left_text": self.text or None, "top_keys": top_keys}
+        return {"tab_left_out": self.tab, "left_text": self.text or None, "top_keys": top_keys,
+                "correct_every": self.gamma if self.gamma != 8 else None,
+                "linear_at": self.at if self.at != 64 else None}  # fmt: skip
 
     def shown_instead(self, session: Session) -> str:
         said = " ".join(session.page.texts)
@@ -300,6 +304,19 @@ class LeftOut(Request):
             signs = figures[0]["layout"]["xaxis"].get("ticktext", [])
             of = [sign(x) for x in replace(TextSelection(), typed=self.text).text_with_break]
             return "" if signs == of[: len(signs)] and signs else f"{signs}"
+        if self.tab == CORRECTION:
+            lines = [
+                note.get("text")
+                for node in session.page.all("plotly_chart")
+                for note in json.loads(node.message.spec)["layout"].get("annotations", [])
+            ]
+            return "" if f"γ = {self.gamma}" in lines else f"{lines}"  # fmt: skip
+        if self.tab == LINEAR:
+            titles = [json.loads(node.message.spec)["layout"]["title"]["text"]
+                      for node in session.page.all("plotly_chart")]  # fmt: skip
+            length = len(replace(TextSelection(), typed=self.text).text_with_break)
+            shown = min(self.at, length - 1)
+            return "" if f"<b>State</b> after token {shown}" in titles else f"{titles}"
         return "" if f"k = {self.k} of" in said else said
 
     def numbers(self, session: Session) -> object:

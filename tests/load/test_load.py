@@ -16,6 +16,7 @@ EVERYTHING = frozenset({
     "to Experts", "Experts: gate", "Experts: λ", "Experts: undecidable", "Experts: tree",
     "to At work", "At work: text", "At work: Sinks", "At work: Sparse gates",
     "to Left out", "Left out: k", "Left out: Eviction", "Left out: text",
+    "Left out: Correction", "Left out: γ", "Left out: Linear", "Left out: state",
     "to Steering", "Steering: text", "Steering: Features", "Steering: Measured",
     "film: seed shown", "film: own seeds", "film: cancel", "film: go on", "film: own table",
 })  # fmt: skip

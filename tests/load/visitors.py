@@ -46,7 +46,7 @@ from ui.gates.controls import VIEW_KEY as GATES_VIEW
 from ui.gates.request import STRENGTHS as GATE_STRENGTHS
 from ui.landing.controls import OFFERED_TASKS
 from ui.landing.controls import VIEW_KEY as LANDING_VIEW
-from ui.left_out.request import EVICTION
+from ui.left_out.request import CORRECTION, EVICTION, LINEAR
 from ui.manifold.parts import VIEW_KEY as MANIFOLD_VIEW
 from ui.manifold.request import ManifoldRequest
 from ui.steering.request import FEATURES, MEASURED
@@ -288,6 +288,19 @@ class Looker(Visitor):
             request = replace(request, text=f"Visitor {self._word()} has come to read and to look")
             done = session.change(request.wrong, left_text=request.text)
             await self.view("Left out: text", done, request, session)
+        request = replace(request, tab=CORRECTION)
+        done = session.change(request.wrong, tab_left_out=request.tab)
+        await self.view("Left out: Correction", done, request, session)
+        request = replace(request, gamma=self.random.choice([2, 4, 16, 32]))
+        done = session.change(request.wrong, correct_every=[f"{request.gamma}"])
+        await self.view("Left out: γ", done, request, session)
+        request = replace(request, tab=LINEAR)
+        done = session.change(request.wrong, tab_left_out=request.tab)
+        await self.view("Left out: Linear", done, request, session)
+        for _ in range(FEW):
+            request = replace(request, at=self.random.randint(1, 127))
+            done = session.change(request.wrong, linear_at=request.at)
+            await self.view("Left out: state", done, request, session)
 
     def _word(self) -> str:
         """A word that hardly another visitor types."""

@@ -31,6 +31,12 @@ def component(app: AppTest, key: str):
     return found[0] if found else None
 
 
+def data_of(app: AppTest, key: str) -> dict:
+    """What the script of the component called ``key`` gets from Python, see `declare`."""
+    (data,) = json.loads(component(app, key).proto.json)
+    return data
+
+
 def figure(app: AppTest, key: str) -> dict:
     """The chart whose key ends like this, as Plotly gets it."""
     (spec,) = [c.proto.spec for c in app.get("plotly_chart") if c.proto.id.endswith(key)]

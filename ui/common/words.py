@@ -85,10 +85,34 @@ def plus_minus(value: float, error: float, least: float = -math.inf) -> str:
         context.prec = LONGEST  # else what is far smaller than the error is lost
         low, high = exact - doubt, exact + doubt
     place = _place(doubt, 2)
-    highest = _text(_rounded(high, place, ROUND_CEILING))
     if low <= least:
-        return f"at most {highest}"
-    return f"between {_text(_rounded(low, place, ROUND_FLOOR))} and {highest}"
+        return f"at most {_text(_rounded(high, place, ROUND_CEILING))}"
+    return _between(low, high, place)
+
+
+def between_text(low: float, high: float, least: float = -math.inf) -> str:
+    """Format "between a and b", rounded outwards: to two figures of the width, six of the larger.
+
+    "at most b" if that makes a ``least`` or less, "at least a" if b is infinite.
+    """
+    if math.isnan(low) or math.isnan(high) or (low <= least and high == math.inf):
+        return UNKNOWN
+    ends = [Decimal(end) for end in (low, high)]  # exact: their shortest decimals may lie within
+    if low == high:
+        return short(low)
+    if math.isinf(high):
+        return f"at least {_text(_rounded(ends[0], _place(ends[0], 3), ROUND_FLOOR))}"
+    larger = max(map(abs, ends))
+    place = max(_place(ends[1] - ends[0], 2), _place(larger, FIGURES))
+    if _rounded(ends[0], place, ROUND_FLOOR) <= Decimal(least):
+        return f"at most {_text(_rounded(ends[1], place, ROUND_CEILING))}"
+    return _between(ends[0], ends[1], place)
+
+
+def _between(low: Decimal, high: Decimal, place: int) -> str:
+    """Round both outwards to a multiple of 10^place."""
+    first, last = _rounded(low, place, ROUND_FLOOR), _rounded(high, place, ROUND_CEILING)
+    return f"between {_text(first)} and {_text(last)}"
 
 
 def rounded_error(error: float) -> str:

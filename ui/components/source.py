@@ -41,15 +41,21 @@ def script(name: str) -> str:
 def declare(name: str, first: str = "") -> Any:
     """Declare the component ``name`` to Streamlit: once, when its module is imported.
 
-    ``first`` is JavaScript that stands before its files.
+    ``first`` is JavaScript that stands before its files. Its scripts get ``data`` in a list: in a
+    dictionary Streamlit looks for data frames, and imports pandas for that.
     """
-    return st.components.v2.component(
+    mount = st.components.v2.component(
         f"gating_{name}",
         html=_text(f"{name}/{name}.html", instead=""),
         css=_text(f"{name}/{name}.css", instead=""),
         js=first + script(name),
         isolate_styles=False,  # isolated styles break the pictures of plotly.js
     )
+
+    def draw(*, data: bytes | dict[str, Any], **options: Any) -> Any:
+        return mount(data=data if isinstance(data, bytes) else [data], **options)
+
+    return draw
 
 
 def _text(path: str, instead: str | None = None) -> str:

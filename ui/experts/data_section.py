@@ -7,7 +7,7 @@ import streamlit as st
 from gating_core.experts import GATES, Learned, SampleRequest
 from ui.common.explain import beats, explain
 from ui.common.figures import figures
-from ui.common.lessons import section
+from ui.common.lessons import section, sections
 from ui.experts import data_measured, data_words
 from ui.experts.data_chart import error_chart
 from ui.experts.data_controls import FOLDS, read_data
@@ -41,7 +41,7 @@ def draw_data() -> None:
             st.caption(section("experts", "every_place"))
     with folds, FOLDS["data_code"].draw(st) as code:
         if code.open:
-            st.code(section("experts", "data_code"), language="python")
+            st.code(sections("experts")["data_code"], language="python")
 
 
 def _fetch(request: SampleRequest, gates: tuple[str, ...]) -> dict[str, Learned]:

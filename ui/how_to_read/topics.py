@@ -37,6 +37,9 @@ TOPICS = {  # by the section of the lesson, which is also the name of the pictur
     "numbers": Topic(
         "The numbers, and how they are known", "Which gates curve?",
         {"case": "bump"}, "a bump in the sheet: K > 0 on its top, K < 0 round it"),
+    "proved": Topic(
+        "Proved curvature", "Flat or curved?", {"proof": "true"},
+        "the input square in cells: K > 0 is proved on some, K < 0 on others, few are open"),
     "manifold": Topic(
         "Manifold", "Manifold", {},
         "the outputs of one model without and with its gate, and K over the chart"),
@@ -58,6 +61,9 @@ TOPICS = {  # by the section of the lesson, which is also the name of the pictur
     "at_work": Topic(
         "At work", "At work", {"specimen": "a toy"},
         "the weight that a toy puts on the first letter grows in training, less so with gates"),
+    "left_out": Topic(
+        "Left out", "Left out", {},
+        "the weights of one query from large to small, and bounds of those that are left out"),
     "limits": Topic(
         "What this does not say", "Which gates curve?",
         {"case": "rms norm"}, "a flat sheet, put on a sphere by a normalisation, without a gate"),

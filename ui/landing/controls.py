@@ -22,6 +22,7 @@ from ui.common.link_controls import GridPoint
 from ui.components.view3d import clicked, stopped
 from ui.landing.picture import COLOURINGS
 from ui.limits import LANDING_LAYERS
+from ui.proved.controls import PROOF
 
 FRONT_WIDTHS = (4, 4, 3, 4)
 VIEW_KEY = "pair_view"
@@ -44,7 +45,7 @@ LANDING: Controls = table(
     Number("strength", within=(0.0, FULL), default=FULL, step=1 / (len(STRENGTHS) - 1)),
     GridPoint("pick"),
     of=FIRST_SETTING,
-)  # fmt: skip
+) | PROOF  # fmt: skip
 FIRST_EXAMPLE = ("task", "beside", "colour", "depth", "gate", "seed")
 
 

@@ -9,7 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from gating_core.left_out import LONGEST_ROW, LONGEST_TEXT
 from ui.common.control_table import Controls, read, table
-from ui.common.controls import Choice, Control, Flag, Number, Tabs
+from ui.common.controls import Choice, Flag, Number, Tabs
 from ui.common.lessons import section
 from ui.language.controls import model_controls, nearest_shipped, text_controls, text_front
 from ui.language.selection import HEADS
@@ -79,6 +79,7 @@ TOP_K_CONTROLS = table(
     Choice("top_share", "Share of keys kept", field="share", words=SHARES, shape="slider",
         help=section("left_out", "top_keys")),
     Choice("top_epsilon", "Mass that may be left out, ε", field="epsilon", words=EPSILONS,
+        shape="slider",
         help=section("left_out", "top_epsilon")),
     of=TopKSelection(),
 )  # fmt: skip
@@ -104,42 +105,35 @@ SYNTHETIC_ROOM = 8  # beside the few controls of a synthetic specimen
 
 
 def draw_specimen(
-    widths: Sequence[float], kinds: Sequence[str] = (HEAD, GAUSSIAN, SLOW)
+    widths: Sequence[float], most: int = 0
 ) -> tuple[LeftOutSelection, list[DeltaGenerator]]:
     """Draw the row that chooses the specimen, and read it; return the columns of the next row.
 
-    These have ``widths``. The first of them holds the gate's strength and is for nothing else. A
-    specimen of none of the ``kinds`` is shown as the last of them, and that is said.
+    These have ``widths``. The first of them holds the gate's strength and is for nothing else.
+    The tab reads values of ``most`` tokens at most, which is said of more; 0: it needs no values.
     """
     control = KIND["left_from"]
     kind = control.value if control.key in st.session_state else control.linked or HEAD
-    shown = kind if kind in kinds else kinds[-1]
-    controls: dict[str, Controls] = {HEAD: OF_HEAD, GAUSSIAN: SCORES | DRAW, SLOW: TOKENS | DRAW}
-    (columns,) = draw_front([*(KIND | controls[shown]).values()], [widths],
-                            0 if shown == HEAD else SYNTHETIC_ROOM)  # fmt: skip
-    if shown != kind:
-        st.caption(f":material/info: {section('left_out', 'no_values')} Shown: {shown}.")
-    if shown == HEAD:
+    of_kind: dict[str, Controls] = {HEAD: OF_HEAD, GAUSSIAN: SCORES | DRAW, SLOW: TOKENS | DRAW}
+    controls = [*(KIND | of_kind[kind]).values()]
+    room = 0 if kind == HEAD else SYNTHETIC_ROOM
+    first, columns = text_front(controls, WIDTHS, room, [widths])
+    for one, column in zip(controls, first, strict=False):
+        one.draw(column)
+    if kind == HEAD:
         DIAL["left_dial"].draw(columns[0])
-    selection = measured.only_shown(resolved(read(SPECIMEN, LeftOutSelection, kind=shown)))
+    selection = read_specimen(kind)
+    if kind == GAUSSIAN and most:
+        n = min(selection.keys, measured.MOST_NORMAL, most)
+        st.caption(f":material/info: {section('left_out', 'no_values', n=n)}")
+    elif kind == SLOW and selection.tokens > most > 0:
+        st.caption(f":material/info: {section('left_out', 'read_first', most=most)}")
     if selection.dialled != 1:
         st.caption(f":material/info: {section('left_out', 'full_strength')}")
     return selection, columns
 
 
-def draw_front(
-    controls: Sequence[Control], below: Sequence[Sequence[float]], room: float = 0
-) -> list[list[DeltaGenerator]]:
-    """Draw ``controls`` in a row above the picture, with ``room`` beside them.
-
-    Return the columns of the rows ``below``, given by their widths.
-    """
-    columns, *rest = text_front(controls, WIDTHS, room, below)
-    for control, column in zip(controls, columns, strict=False):
-        control.draw(column)
-    return rest
-
-
-def resolved(selection: LeftOutSelection) -> LeftOutSelection:
-    """Return the nearest selection that can be shown, and say what is another."""
-    return nearest_shipped(selection, measured.models())
+def read_specimen(kind: str) -> LeftOutSelection:
+    """Return the nearest specimen of a ``kind`` that can be shown, and say what is another."""
+    selection = read(SPECIMEN, LeftOutSelection, kind=kind)
+    return measured.only_shown(nearest_shipped(selection, measured.models()))

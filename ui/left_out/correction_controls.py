@@ -10,11 +10,12 @@ from ui.limits import LEFT_OUT_SINKS
 
 CORRECTION_CONTROLS = table(
     Choice("correct_window", "Window, keys", field="window",
-        words={str(size): size for size in WINDOW_STEPS}),
+        words={str(size): size for size in WINDOW_STEPS},
+        shape="slider"),
     Number("correct_sinks", "Sinks, keys", field="sinks", within=LEFT_OUT_SINKS, step=1,
         shape="box", help=section("left_out", "correct_sinks")),
     Choice("correct_every", "Every γ-th query in full", field="gamma",
         words={str(gamma): gamma for gamma in GAMMA_STEPS[1:]},
-        help=section("left_out", "correct_every")),
+        shape="slider", help=section("left_out", "correct_every")),
     of=CorrectionRequest(),
 )  # fmt: skip

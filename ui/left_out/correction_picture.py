@@ -22,7 +22,6 @@ SPARSE = Style("window", palette.CLASS_COLOURS[1], "dash", "x")
 CORRECTED = Style("corrected", palette.CLASS_COLOURS[0], "solid", "diamond")
 WAYS = (FULL, SPARSE, CORRECTED)
 SLOW = Style("slow tokens", palette.BESIDE, "solid", "circle")
-CHARACTERS = Style("characters", palette.CLASS_COLOURS[3], "solid", "square")
 PLANE_PIXELS = 195
 NONE = "none"  # where nothing is corrected
 
@@ -57,12 +56,14 @@ def plane_chart(of: Correction) -> go.Figure:
     }})  # fmt: skip
 
 
-def change_chart(slow: Sequence[Correction], head: Correction, gamma: int) -> go.Figure:
+def change_chart(
+    slow: Sequence[Correction], head: Correction, gamma: int, beside: str
+) -> go.Figure:
     """Draw how much of what is missing is another after 1, 2, ... queries; γ is marked."""
     changes = np.stack([of.change for of in slow])
     lines = [
         _over_seeds(SLOW, np.arange(1, changes.shape[1] + 1), changes.T),
-        Line(CHARACTERS, np.arange(1, len(head.change) + 1), head.change),
+        Line(_named(beside), np.arange(1, len(head.change) + 1), head.change),
     ]
     figure = line_chart(lines, "queries later", "change", level=(1.0, "all of it"))
     figure.add_vline(gamma, line={"width": 1, "dash": "dot", "color": palette.PLANE},
@@ -70,24 +71,24 @@ def change_chart(slow: Sequence[Correction], head: Correction, gamma: int) -> go
     return figure.update_layout(height=PLANE_PIXELS).update_yaxes(rangemode="tozero")
 
 
-def gamma_chart(slow: Sequence[Correction], head: Correction) -> go.Figure:
+def gamma_chart(slow: Sequence[Correction], head: Correction, beside: str) -> go.Figure:
     """Draw cosines with full attention against γ, and the share of scores, which is dotted."""
     names = [*map(str, GAMMA_STEPS), NONE]
     cosines = np.stack([[*of.by_gamma[0], of.cosine[0]] for of in slow], -1)
     lines = [
         _over_seeds(SLOW, names, cosines),
-        Line(CHARACTERS, names, np.array([*head.by_gamma[0], head.cosine[0]])),
+        Line(_named(beside), names, np.array([*head.by_gamma[0], head.cosine[0]])),
         *(Line(style.cost, names, np.array([*of.by_gamma[1], of.share[0]]))
-          for of, style in ((slow[0], SLOW), (head, CHARACTERS))),
+          for of, style in ((slow[0], SLOW), (head, _named(beside)))),
     ]  # fmt: skip
     return _shares(line_chart(lines, "γ", "cosine; share of scores"))
 
 
-def window_chart(slow: Sequence[Correction], head: Correction) -> go.Figure:
+def window_chart(slow: Sequence[Correction], head: Correction, beside: str) -> go.Figure:
     """Draw cosines against the window, sparse (dashed) and corrected, and shares of scores."""
     names = [*map(str, WINDOW_STEPS)]
     lines = []
-    for style, of in ((SLOW, slow), (CHARACTERS, [head])):
+    for style, of in ((SLOW, slow), (_named(beside), [head])):
         sparse, repaired = (np.stack([one.by_window[row] for one in of], -1) for row in (0, 1))
         lines += [_over_seeds(style.without, names, sparse), _over_seeds(style, names, repaired),
                   Line(style.cost, names, of[0].by_window[3])]  # fmt: skip
@@ -109,6 +110,11 @@ def retrieval_chart(accuracy: np.ndarray) -> go.Figure:
     names = [*map(str, GAPS)]
     lines = [_over_seeds(style, names, of) for style, of in zip(WAYS, accuracy, strict=True)]
     return line_chart(lines, "tokens between", "right", level=(1 / PAIRS, "by chance"))
+
+
+def _named(beside: str) -> Style:
+    """The look of what stands beside slow tokens, by its short name."""
+    return Style(beside, palette.CLASS_COLOURS[3], "solid", "square")
 
 
 def _over_seeds(style: Style, x: Sequence[object] | np.ndarray, values: np.ndarray) -> Line:

@@ -87,15 +87,22 @@ def slow_text(slow: Sequence[Correction]) -> str:
     )
 
 
+def beside_names(head: str) -> tuple[str, str]:
+    """Return the short and the long name of what stands beside slow tokens: a ``head``, if any."""
+    if head:
+        return "characters", f"characters, in head {head} over this one text"
+    return "independent", "independent tokens with normal scores"
+
+
 def head_text(name: str, head: Correction, slow: Sequence[Correction], gamma: int) -> str:
-    """Say the same of head ``name`` over one text, with the number that decides."""
+    """Say the same of what has the long ``name``, with the number that decides."""
     if np.isnan(head.ratio):
-        return f"**Over this text nothing is missing in head {name}**: the window holds it all."
+        return f"**On {name}, nothing is missing**: the window holds it all."
     verdict = "correction helps" if head.ratio < 1 else "correction does harm"
-    lag = min(max(gamma // 2, 1), len(head.change))
+    lag = min(max(gamma // 2, 1), len(head.change), len(slow[0].change))
     slowly = np.mean([of.change[lag - 1] for of in slow])
     return (
-        f"**On characters, in head {name} over this one text, {verdict}**:"
+        f"**On {name}, {verdict}**:"
         f" {short(head.cosine[0])} → {short(head.cosine[1])}, squared error {short(head.ratio)}."
         f" What decides is how fast the missing part changes: {_queries(lag)} later by"
         f" {short(head.change[lag - 1])} of itself (slow tokens: {short(slowly)})."
@@ -165,11 +172,12 @@ def correction_csv(
     slow: Sequence[Correction],
     head: Correction,
     losses: Mapping[str, Mapping[str, PairedDifference]],
+    beside: str,
 ) -> Iterator[Sequence[object]]:
-    """Yield a row for every point of the curves."""
+    """Yield a row for every point of the curves; ``beside``: the short name of the ``head``."""
     yield "of", "seed", "window", "sinks", "gamma", "what", "value", "half width"
     specimens = [*(("slow tokens", seed, of) for seed, of in enumerate(slow)),
-                 ("characters", "", head)]  # fmt: skip
+                 (beside, "", head)]  # fmt: skip
     for name, seed, of in specimens:
         start = name, seed
         for column, gamma in enumerate(GAMMA_STEPS):

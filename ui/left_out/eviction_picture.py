@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 from gating_core.at_work import PairedDifference
 from gating_core.language import MODELS
 from gating_core.left_out import COSTS, POLICIES
-from gating_core.left_out_at_work import PREFILL, Evicted, Policy, Searched
+from gating_core.left_out_at_work import BUDGETS, PREFILL, Evicted, Policy, Searched
 from ui.drawing import palette
 from ui.drawing.characters import sign
 from ui.left_out.line_chart import Line, Style, line_chart
@@ -92,8 +92,11 @@ def pair_chart(losses: Losses, budget: int | None = None) -> go.Figure:
     return figure
 
 
-def error_chart(of: Evicted) -> go.Figure:
-    """Draw errors of a head's later outputs over budgets; with nothing protected dashed."""
+def error_chart(of: Evicted, over_texts: Line | None = None) -> go.Figure:
+    """Draw errors of a head's later outputs over budgets; with nothing protected dashed.
+
+    ``over_texts``: those of the same head by the selected policy over all measured texts.
+    """
     some = of.budgets < of.prefill
     budgets = [*map(int, of.budgets[some])]
     lines = [
@@ -102,9 +105,17 @@ def error_chart(of: Evicted) -> go.Figure:
         for protects, rows in zip((True, False), of.errors, strict=True)
         for policy, errors in zip(POLICIES, rows, strict=True)
     ]  # fmt: skip
+    if over_texts is not None:
+        lines.append(over_texts)
     figure = line_chart(lines, "budget, and the share of numbers kept", "error", log=True)
     _shares(figure, budgets, of.length)
     return figure.update_layout(height=LOWER_PIXELS, legend=BESIDE)
+
+
+def texts_line(errors: np.ndarray, half_widths: np.ndarray, texts: int) -> Line:
+    """The errors (b,) of a head over ``texts``, with their intervals, for `error_chart`."""
+    style = Style(f"over {texts} texts", palette.ACCENT, "dot", "circle-open", width=2)
+    return Line(style, BUDGETS, errors, half_widths)
 
 
 def search_chart(of: Searched) -> go.Figure:

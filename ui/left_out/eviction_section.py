@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from gating_core.left_out_at_work import (
+    LONGEST,
     POLICIES,
     SHORTEST_CACHE,
     Evicted,
@@ -21,8 +22,9 @@ from ui.common.lessons import section
 from ui.common.parts import chart_columns, draw_csv
 from ui.left_out import eviction_picture, eviction_words, measured
 from ui.left_out.controls import EVICTION_CONTROLS, draw_specimen
+from ui.left_out.line_chart import Line
 from ui.left_out.parts import draw_explanation, draw_titled
-from ui.left_out.request import HEAD, SLOW, EvictionSelection, LeftOutSelection
+from ui.left_out.request import HEAD, EvictionSelection, LeftOutSelection
 from ui.work.cache import NUMBERS_CACHE, cached
 
 STEPS = (2, 4, 8, 16, 32, 64)  # budgets of the head's curves, beside the selected one
@@ -58,13 +60,13 @@ def losses(gated: str) -> dict[str, eviction_words.Losses]:
 
 def draw_eviction() -> None:
     """Draw the keys that stay and the losses; below them errors of this head."""
-    selection, columns = draw_specimen([3, 3, 3, 2], (HEAD, SLOW))
+    selection, columns = draw_specimen([3, 3, 3, 2], LONGEST)
     for control, column in zip(EVICTION_CONTROLS.values(), columns[1:], strict=True):
         control.draw(column)
     request = read(EVICTION_CONTROLS, EvictionSelection).request
     text = selection.text_with_break if selection.kind == HEAD else None
-    if text is not None and len(text) < SHORTEST_CACHE:
-        st.info(section("left_out", "evict_short", least=SHORTEST_CACHE - 1))
+    if len(measured.specimen(selection).values) < SHORTEST_CACHE:
+        st.info(section("left_out", "evict_short", least=SHORTEST_CACHE, less=SHORTEST_CACHE - 1))
         return
     of, few = evicted(selection, request), searched(selection)
     place = of.budgets.tolist().index(request.budget)
@@ -76,6 +78,7 @@ def draw_eviction() -> None:
     st.markdown(gate)
     draw_titled(("evict_strip", *key),
                 lambda: eviction_picture.strip_chart(of, request.protects, text), head)  # fmt: skip
+    st.markdown(f"{head} {reading}")
     first = chart_columns("kept", 3)
     with first[0]:
         draw_titled(("evict_reading", *key), lambda: eviction_picture.reading_chart(of), reading)
@@ -86,11 +89,12 @@ def draw_eviction() -> None:
             _draw_protection(above, selection, protection)
     else:
         first[1].info(section("left_out", "no_measurements"))
-    st.markdown(f"{head} {reading}")
+    line, over_texts = _over_texts(selection, request)
     searching = eviction_words.search_text(few)
     second = chart_columns("errors", [4, 4, 3])
     with second[0]:
-        draw_titled(("evict_errors", *key), lambda: eviction_picture.error_chart(of), head)
+        draw_titled(("evict_errors", *key), lambda: eviction_picture.error_chart(of, line),
+                    f"{head} {over_texts}".strip())  # fmt: skip
     with second[1]:
         if above:
             _draw_losses(above, selection)
@@ -98,7 +102,7 @@ def draw_eviction() -> None:
         draw_titled(("evict_search", selection), lambda: eviction_picture.search_chart(few),
                     searching)  # fmt: skip
     st.markdown(" ".join(filter(None, [
-        eviction_words.identity_text(identity(selection)), searching, protection,
+        over_texts, eviction_words.identity_text(identity(selection)), searching, protection,
         eviction_words.cost_text(of.length, request.budget),
     ])))  # fmt: skip
     with st.container(horizontal=True):
@@ -106,6 +110,22 @@ def draw_eviction() -> None:
         draw_csv("Kept keys", lambda: eviction_words.kept_csv(of))
         draw_csv("Eviction errors", lambda: eviction_words.errors_csv(of, few))
         draw_csv("Eviction losses", lambda: eviction_words.losses_csv(above))
+
+
+def _over_texts(selection: LeftOutSelection, request: EvictionRequest) -> tuple[Line | None, str]:
+    """Return the line and the sentence of a head's errors over all measured texts, if there are.
+
+    They are measured with the gate as it was trained.
+    """
+    table = measured.table().get(selection.model)
+    if selection.kind != HEAD or selection.dialled != 1 or table is None:
+        return None, ""
+    policy = eviction_words.measured_policy(request)
+    errors, half_widths = eviction_words.errors_over_texts(table, policy, selection.place)
+    texts = len(table["eviction.counts"])
+    budget = eviction_words.measured_budget(request.budget)
+    return (eviction_picture.texts_line(errors, half_widths, texts),
+            eviction_words.over_texts_text(errors, half_widths, texts, policy, budget))  # fmt: skip
 
 
 def _draw_losses(above: dict[str, eviction_words.Losses], selection: LeftOutSelection) -> None:

@@ -94,6 +94,28 @@ def protection_text(saves: PairedDifference, budget: int, title: str) -> str:
     )
 
 
+def errors_over_texts(
+    table: Arrays, policy: str, place: tuple[int, int]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return errors of a head's outputs over the measured texts (b,), and their half-widths.
+
+    ``place`` is its layer and its head, counted from 0.
+    """
+    at = ([*POLICIES].index(policy), slice(None), *place)
+    return table["eviction.errors"][at], table["eviction.error_half_widths"][at]
+
+
+def over_texts_text(
+    errors: np.ndarray, half_widths: np.ndarray, texts: int, policy: str, budget: int
+) -> str:
+    """Say what a head's outputs change by over all measured texts."""
+    row = BUDGETS.index(budget)
+    return (
+        f"Over {texts} texts of the corpus, {budget} of {PREFILL} keys by {POLICIES[policy].title}"
+        f" change its later outputs by {plus_minus(float(errors[row]), float(half_widths[row]))}."
+    )
+
+
 def head_text(of: Evicted, request: EvictionRequest, place: int) -> str:
     """Say what the head's outputs change by; ``place`` of the budget among those drawn."""
     errors = dict(zip(SCORES, of.errors[0 if request.protects else 1, :, place], strict=True))

@@ -5,7 +5,7 @@ Shapes: T characters, d channels, W ways of attention, S seeds.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -53,18 +53,20 @@ BRANCHES = {"whole": ("whole", MAGENTA, "circle"),
             "without_linear": ("without linear", BLUE, "diamond-open")}  # fmt: skip
 
 
-def map_chart(of: Cheaper, text: Sequence[str]) -> go.Figure:
+def map_chart(of: Cheaper, text: str | None) -> go.Figure:
     """Draw the weights of all ways side by side, on one scale from -1 to 1.
 
-    Rows are the characters that look, columns those that are looked at.
+    Rows are the tokens that look, columns those that are looked at: characters of ``text``, if any.
     """
     traces: list[dict[str, Any]] = []
     layout: dict[str, Any] = {}
     notes = []
-    signs = [sign(one) for one in text]
+    length = of.weights.shape[-1]
+    names = [f"{n} {sign(one)}" for n, one in enumerate(text, 1)] if text else [
+        f"{n}" for n in range(1, length + 1)
+    ]  # fmt: skip
     gap, count = 0.012, len(CHEAPER)
     width = (1 - gap * (count - 1)) / count
-    length = len(signs)
     hidden = np.triu(np.ones((length, length), bool), 1)
     for place, (name, weights) in enumerate(zip(CHEAPER, of.weights, strict=True)):
         number = "" if place == 0 else str(place + 1)
@@ -85,7 +87,7 @@ def map_chart(of: Cheaper, text: Sequence[str]) -> go.Figure:
                       "x": left + width / 2, "y": 1, "yanchor": "bottom", "xanchor": "center",
                       "showarrow": False, "font": {"size": 11}})  # fmt: skip
     for trace in traces:
-        trace["x"] = trace["y"] = [f"{n + 1} {one}" for n, one in enumerate(signs)]
+        trace["x"] = trace["y"] = names
     return go.Figure({"data": traces, "layout": {
         "height": HEIGHT_PIXELS, "margin": {"l": 4, "r": 4, "t": 34, "b": 2},
         "annotations": notes, **layout,
@@ -186,14 +188,16 @@ def paper_costs(channels: int, window: int) -> dict[str, np.ndarray]:
 def time_chart(times: AttentionTimes) -> go.Figure:
     """Draw the time of each way over that of softmax attention, with quartiles of repeats."""
     lines = []
-    for name in ("window", "linear"):
-        quartiles = times.ratios(name)
+    timed = {name: times.ratios(name) for name in ("window", "linear")}
+    ratios = np.stack([*timed.values()])
+    reach = [np.log10(ratios.min()) - 0.1, np.log10(ratios.max()) + 0.1]
+    for name, quartiles in timed.items():
         style = Style(TITLES[name], *STYLES[name])
         lines.append(Line(style, [*map(_length, times.lengths)], quartiles[:, 1],
                           (quartiles[:, 2] - quartiles[:, 0]) / 2))  # fmt: skip
     figure = line_chart(lines, "tokens", "time / softmax", level=(1.0, ""), rows=2)
     ticks = {"dtick": 1, "exponentformat": "power"}
-    return figure.update_yaxes(type="log", range=[-2.3, 1.3], **ticks).update_xaxes(tickangle=0)
+    return figure.update_yaxes(type="log", range=reach, **ticks).update_xaxes(tickangle=0)
 
 
 def _length(tokens: int) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 
-import numpy as np
 import streamlit as st
 
 from gating_core.left_out_at_work import (
@@ -22,25 +21,27 @@ from ui.common.control_table import read
 from ui.common.lessons import section
 from ui.common.parts import chart_columns, draw_csv
 from ui.left_out import linear_picture, linear_words, measured
-from ui.left_out.controls import OF_HEAD, draw_front, resolved
+from ui.left_out.controls import draw_specimen
 from ui.left_out.linear_controls import (
-    CHEAPER_CONTROLS,
+    HEAD_CONTROLS,
     LEARNED,
     LINEAR_CONTROLS,
-    SHOWN_CONTROLS,
+    MORE,
+    MORE_CONTROLS,
     LinearSelection,
 )
 from ui.left_out.parts import draw_explanation, draw_titled
 from ui.left_out.request import HEAD, LeftOutSelection
 from ui.work.cache import NUMBERS_CACHE, cached
 
-WIDTHS = (3.2, 2.2, 2, 2.2, 2.2, 2.6, 2.4, 2.2)
+WIDTHS = (3, 3, 2.4, 2.4, 2.4)
+MAPPED = 128  # tokens: of more, the weights would be too many to look at
 
 
 @cached()
 def of_head(selection: LeftOutSelection, request: LinearRequest) -> Cheaper:
-    """The selected head over its text, in all ways: some hundredths of a second."""
-    return cheaper(measured.specimen(selection), request)
+    """The selected head over its text, or tokens, in all ways: some hundredths of a second."""
+    return cheaper(measured.specimen(selection).beginning(MAPPED), request)
 
 
 @cached()
@@ -53,80 +54,108 @@ def of_converted(selection: LeftOutSelection, window: int) -> Cheaper | None:
 
 
 @cached(on=NUMBERS_CACHE)
-def recalled(channels: int, overlap: float, request: LinearRequest) -> RecallCurves:
+def recalled(channels: int, overlap: float, memory: float, step: float) -> RecallCurves:
     """The toy: some tenths of a second."""
-    return recall_curves(channels, overlap, request)
+    return recall_curves(channels, overlap, LinearRequest(memory=memory, step=step))
 
 
-@st.cache_resource(show_spinner=False)
-def conversions() -> tuple[dict[str, dict[str, np.ndarray]], np.ndarray]:
-    """Return the shipped losses of conversions by seed and text, and characters of texts."""
-    return converted_losses()
+@cached(on=NUMBERS_CACHE)
+def conversions() -> linear_words.Conversions:
+    """Return what the shipped conversions lose: a tenth of a second."""
+    return linear_words.conversions(*converted_losses())
 
 
 def draw_linear() -> None:
     """Draw the head in all ways, the state, the losses of conversions, the toy and the costs."""
-    (columns,) = draw_front([*OF_HEAD.values()], [WIDTHS])
-    for control, column in zip(LINEAR_CONTROLS.values(), columns, strict=True):
+    selection, columns = draw_specimen(WIDTHS, MAPPED)
+    for control, column in zip(HEAD_CONTROLS.values(), columns[1:], strict=True):
         control.draw(column)
-    selection = resolved(read(OF_HEAD, LeftOutSelection, kind=HEAD))
-    request = read(CHEAPER_CONTROLS, LinearRequest)
-    shown = read(SHOWN_CONTROLS, LinearSelection)
-    head, learned = of_head(selection, request), None
-    if shown.features == LEARNED:
-        window = min(CONVERTED_WINDOWS, key=lambda size: abs(size - request.window))
-        learned = of_converted(selection, window)
-        note = "not_converted" if learned is None else "converted"
-        st.caption(f":material/info: {section('left_out', note, window=window)}")
-        head = learned or head
-    at = min(shown.at, len(head.states) - 1)
-    curves = recalled(shown.channels, shown.overlap, request)
-    losses, counts = conversions()
-    times = load_attention_times()
+    above, more = st.container(), st.container()
+    with more:
+        unfolded = MORE.draw(st)
+        for control, column in zip(MORE_CONTROLS.values(), unfolded.columns(4), strict=True):
+            control.draw(column)
+    request, shown = read(LINEAR_CONTROLS, LinearRequest), read(LINEAR_CONTROLS, LinearSelection)
+    losses = conversions()
+    with above:
+        head, learned = _shown_head(selection, request, shown.features == LEARNED)
+        st.markdown(losses.gate)
+        _draw_head(selection, request, head, learned, shown.at)
+        told = linear_words.head_text(selection, head, learned)
+        st.markdown(" ".join(filter(None, [losses.bypass, told])))
     channels = head.states.shape[-1]
-    gate = linear_words.gate_text(losses, counts)
-    texts = {
-        "bypass": linear_words.bypass_text(losses, counts),
-        "head": linear_words.head_text(selection.head, head, learned is not None),
-        "recall": linear_words.recall_text(curves, shown.channels),
-        "cost": linear_words.cost_text(channels, request.window, times),
-    }
-    text = selection.text_with_break
-    key = selection, request, learned is not None
-    st.markdown(gate)
+    curves = recalled(shown.channels, shown.overlap, request.memory, request.step)
+    _draw_below(losses, curves, channels, request, shown)
+    with st.container(horizontal=True):
+        lesson = "linear_learned" if learned else "linear"
+        by_hand = {} if learned else {"share": f"{request.share:g}", "step": f"{request.step:g}",
+                                      "memory": f"{request.memory:g}"}  # fmt: skip
+        draw_explanation("linear attention", lesson, d=channels, small=f"{linear_words.SMALL:g}",
+                         window=learned or request.window, **by_hand)  # fmt: skip
+        draw_csv("Linear", lambda: linear_words.linear_csv(losses.losses, losses.counts, curves))
+
+
+def _shown_head(
+    selection: LeftOutSelection, request: LinearRequest, learned: bool
+) -> tuple[Cheaper, int]:
+    """Return what is drawn, and the window of the converted models that it is of; 0 if of none."""
+    if learned and selection.kind == HEAD:
+        window = min(CONVERTED_WINDOWS, key=lambda size: abs(size - request.window))
+        converted = of_converted(selection, window)
+        note = "not_converted" if converted is None else "converted"
+        st.caption(f":material/info: {section('left_out', note, window=window)}")
+        if converted is not None:
+            return converted, window
+    elif learned:
+        st.caption(f":material/info: {section('left_out', 'no_head_to_convert')}")
+    return of_head(selection, request), 0
+
+
+def _draw_head(
+    selection: LeftOutSelection, request: LinearRequest, head: Cheaper, learned: int, at: int
+) -> None:
+    """Draw the weights of all ways, and the state after place ``at``."""
+    text = selection.text_with_break if selection.kind == HEAD else None
+    at = min(at, len(head.states) - 1)
+    key = (selection, learned) if learned else (selection, request)
     left, right = st.columns([5, 2])
     with left:
         draw_titled(("linear_maps", *key), partial(linear_picture.map_chart, head, text),
-                    texts["head"])  # fmt: skip
+                    linear_words.head_text(selection, head, learned))  # fmt: skip
     with right:
         draw_titled(("linear_state", *key, at), partial(linear_picture.state_chart, head, at),
-                    linear_words.state_text(head, text, at), at=at)  # fmt: skip
+                    linear_words.state_text(head, at), at=at)  # fmt: skip
+
+
+def _draw_below(
+    losses: linear_words.Conversions, curves: RecallCurves, channels: int, request: LinearRequest,
+    shown: LinearSelection,
+) -> None:  # fmt: skip
+    """Draw the losses of conversions, the toy and the costs; then the sentences of the last two."""
+    times = load_attention_times()
+    recall = linear_words.recall_text(curves, shown.channels)
+    cost = linear_words.cost_text(channels, request.window, times)
     below = chart_columns("below", [5, 4, 4, 4] if times else [5, 4, 4])
     with below[0]:
-        rows = linear_words.above_softmax(losses, counts)
-        if rows:
+        if losses.rows:
             draw_titled(("linear_losses",),
-                        partial(linear_picture.conversion_chart, rows),
-                        f"{texts['bypass']} {gate}")  # fmt: skip
+                        partial(linear_picture.conversion_chart, losses.rows),
+                        f"{losses.bypass} {losses.gate}")  # fmt: skip
         else:
             st.info(section("left_out", "no_conversions"))
     with below[1]:
-        draw_titled(("linear_recall", shown.channels, shown.overlap, request),
-                    partial(linear_picture.recall_chart, curves, shown.channels), texts["recall"],
-                    d=shown.channels)  # fmt: skip
+        draw_titled(
+            ("linear_recall", shown.channels, shown.overlap, request.memory, request.step),
+            partial(linear_picture.recall_chart, curves, shown.channels), recall,
+            d=shown.channels,
+        )  # fmt: skip
     with below[2]:
         draw_titled(
             ("linear_cost", channels, request.window),
             partial(linear_picture.cost_chart, channels, request.window),
-            texts["cost"],
+            cost,
         )
     if times:
         with below[3]:
-            draw_titled(("linear_time",), partial(linear_picture.time_chart, times), texts["cost"])
-    st.markdown(" ".join(filter(None, texts.values())))
-    with st.container(horizontal=True):
-        draw_explanation("linear attention", "linear", window=request.window,
-                         share=f"{request.share:g}", memory=f"{request.memory:g}",
-                         step=f"{request.step:g}", d=channels,
-                         small=f"{linear_words.SMALL:g}")  # fmt: skip
-        draw_csv("Linear", lambda: linear_words.linear_csv(losses, counts, curves))
+            draw_titled(("linear_time",), partial(linear_picture.time_chart, times), cost)
+    st.markdown(f"{recall} {cost}")

@@ -6,6 +6,7 @@ Shapes: S seeds, N texts.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from gating_core.training import mean_interval
 from ui.common.words import percent, plus_minus, short
 from ui.left_out.gate_words import LEAST_SEEDS, gate_verdict
 from ui.left_out.linear_picture import ALONE, BRANCHES, COST_LENGTHS, TITLES, paper_costs
+from ui.left_out.request import GAUSSIAN, HEAD, SLOW, LeftOutSelection
 
 SMALL = 0.005  # nats: a branch that is worth less for certain is called bypassed
 REFERENCE, GATED_REFERENCE = "softmax", "gated_softmax"
@@ -33,6 +35,23 @@ NAMES = {  # of conversions, as in the chart
 }  # fmt: skip
 ADDED = {"added_16": "16 added later", "added_4": "4 added later"}  # to linear alone
 Losses = Mapping[str, Mapping[str, np.ndarray]]  # (S, N) by conversion and what was measured
+
+
+@dataclass(frozen=True, eq=False)
+class Conversions:
+    """What conversions lose, and what is said of it."""
+
+    losses: Losses
+    counts: np.ndarray  # (N,)
+    rows: dict[str, dict[str, PairedDifference]]  # as `above_softmax` returns them
+    bypass: str
+    gate: str
+
+
+def conversions(losses: Losses, counts: np.ndarray) -> Conversions:
+    """Judge ``losses`` of texts of ``counts`` (N,) characters."""
+    return Conversions(losses, counts, above_softmax(losses, counts), bypass_text(losses, counts),
+                       gate_text(losses, counts))  # fmt: skip
 
 
 def above_softmax(losses: Losses, counts: np.ndarray) -> dict[str, dict[str, PairedDifference]]:
@@ -113,22 +132,29 @@ def gate_text(losses: Losses, counts: np.ndarray) -> str:
     return f"{gate_verdict(saves, 'the window')} ({_nats(saves)} nats)."
 
 
-def head_text(name: str, of: Cheaper, trained: bool) -> str:
-    """Say how near the outputs of each way are to softmax attention's, for head ``name``."""
+def head_text(selection: LeftOutSelection, of: Cheaper, learned: int) -> str:
+    """Say how near the outputs of each way are to softmax attention's.
+
+    ``learned``: the window of the converted models that this is ``of``; 0 if of none.
+    """
     parts = [f"{TITLES[way]} {of.cosine[place]:.2f}"
              for place, way in enumerate(CHEAPER) if place]  # fmt: skip
-    how = "converted and trained on" if trained else "not trained on"
-    return f"Head {name}, {how}: cosine with softmax attention {', '.join(parts)}."
+    if selection.kind == HEAD:
+        how = "of converted models" if learned else "not trained on"
+        name = f"Head {selection.head}, {how}"
+    else:
+        name = {SLOW: "Slow tokens", GAUSSIAN: "Tokens with Gaussian scores"}[selection.kind]
+    return f"{name}: cosine with softmax attention {', '.join(parts)}."
 
 
-def state_text(of: Cheaper, text: str, at: int) -> str:
-    """Say how much the state holds after the character ``at``, and of how many dimensions."""
+def state_text(of: Cheaper, at: int) -> str:
+    """Say how much the state holds after the token ``at``, and of how many dimensions."""
     squares = of.sizes**2
     totals = squares.sum(1)
     share, first = float((totals[at] / totals.max()) ** 0.5), float(squares[at, 0] / totals[at])
     return (
-        f"The state after {at + 1} of {len(text)} characters: its size is {percent(share)} of the"
-        f" largest over the text, and {percent(first)} of its square lies in one direction"
+        f"The state after {at + 1} of {len(totals)} tokens: its size is {percent(share)} of the"
+        f" largest there is, and {percent(first)} of its square lies in one direction"
     )
 
 

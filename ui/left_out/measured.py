@@ -8,13 +8,15 @@ import numpy as np
 import streamlit as st
 
 from gating_core.language import shipped
-from gating_core.left_out import Specimen, gaussian_scores, slow_tokens
+from gating_core.left_out import Specimen, gaussian_scores, normal_tokens, slow_tokens
 from gating_core.left_out_at_work import head_specimen, load_measured
 from ui.common.language_models import TITLES, UNGATED
 from ui.language.loaded import loaded
 from ui.language.selection import Model
 from ui.left_out.request import GAUSSIAN, HEAD, SLOW, LeftOutSelection
 from ui.work.cache import cached
+
+MOST_NORMAL = 512  # tokens, where Gaussian scores need values
 
 
 @st.cache_resource(show_spinner=False)
@@ -66,7 +68,12 @@ def row_source(selection: LeftOutSelection) -> Any:
 
 
 def specimen(selection: LeftOutSelection) -> Specimen:
-    """Return queries, keys and values of the selected head, or of slowly varying tokens."""
+    """Return queries, keys and values of the selected head, or of tokens.
+
+    For Gaussian scores, which have no values, of tokens whose scores are such.
+    """
+    if selection.kind == GAUSSIAN:
+        return _normal(min(selection.keys, MOST_NORMAL), selection.sigma, selection.draw)
     if selection.kind == HEAD:
         return _head(selection.model, selection.text, *selection.place, selection.dialled)
     return _slow(selection.tokens, selection.memory, selection.draw)
@@ -75,6 +82,11 @@ def specimen(selection: LeftOutSelection) -> Specimen:
 @cached()
 def _head(model: Model, text: str, layer: int, head: int, strength: float) -> Specimen:
     return head_specimen(loaded(model), text, layer, head, strength)
+
+
+@cached()
+def _normal(length: int, sigma: float, seed: int) -> Specimen:
+    return normal_tokens(length, sigma, seed)
 
 
 @cached()

@@ -19,7 +19,7 @@ from ui.drawing.characters import sign
 from ui.left_out.line_chart import Line, Style, line_chart
 from ui.limits import READ_CHARACTERS
 
-PIXELS, LOWER_PIXELS = 290, 250
+PIXELS, LOWER_PIXELS = 262, 250
 LEAST = 1e-4  # of a weight and of a mass that is drawn
 LONG = 300  # keys: beyond it the axis of k is logarithmic
 KEPT, LEFT = palette.SIDE_COLOURS["right"], palette.PLANE

@@ -102,15 +102,18 @@ def cost_text(n: int, k: int) -> str:
 
 def rule_text(rules: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> str:
     """Say in how many heads the rule asks for far too few keys; predicted and needed (S, L H)."""
-    parts = []
+    parts, alike = [], []
     for title, (predicted, needed) in rules.items():
+        logs = np.log(np.stack([predicted.ravel(), needed.ravel()]))
+        if np.ptp(logs, 1).all():  # where all are equal there is no correlation
+            alike.append(f"{short(float(np.corrcoef(logs)[0, 1]))} ({title})")
         far = needed > FAR * predicted
         middle = f" (they need {short(float(np.median(needed[far])))})" if far.any() else ""
         parts.append(f"{int(far.sum())} of {far.size} heads{middle}, {title}")
     return (
         f"The Gaussian rule asks for less than half of the keys that τ ≤"
         f" {percent(EPSILON)} needs in {'; '.join(parts)}."
-    )
+    ) + (f" Logarithms of both correlate by {', '.join(alike)}." if alike else "")
 
 
 def why_text(row: RowCurves, middles: np.ndarray) -> str:

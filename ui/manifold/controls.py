@@ -31,6 +31,7 @@ from ui.limits import (
 from ui.manifold.lying.cases import LYING
 from ui.manifold.picture import ManifoldView
 from ui.manifold.request import METRICS, ManifoldRequest, Metric
+from ui.proved.controls import PROOF
 
 VARIANCE, ANGLE = (0.05, 20.0), (0, 180)
 TABS = ("See", "Inspect", "Doubt")
@@ -129,7 +130,7 @@ ELSEWHERE = table(
     Fold("gallery", "Seven misleading pictures, and the numbers that correct them"),
     Choice("fooled", "Which one?", words=tuple(LYING), default=next(iter(LYING)), shape="pills"),
 )  # fmt: skip
-MANIFOLD: Controls = MODEL | COLOURS | METRIC | IN_LINK | ELSEWHERE
+MANIFOLD: Controls = MODEL | COLOURS | METRIC | IN_LINK | ELSEWHERE | PROOF
 FRONT = (["kind"], ["layers"], ["chart"], ["by"])
 MORE = (
     ["source", "position", "per"],

@@ -23,6 +23,7 @@ from ui.manifold.controls import MANIFOLD, WHOSE
 from ui.manifold.disagreement import error_curves, error_maps
 from ui.manifold.explain import error_curves_text, error_maps_text, histogram_text, integrals_text
 from ui.manifold.histogram import curvature_histogram
+from ui.manifold.proofs import draw_proved
 from ui.manifold.request import Resolved
 from ui.manifold.words import VARIANT_NAMES
 
@@ -45,6 +46,7 @@ MAP_NAMES = (
 
 def draw_doubt(resolved: Resolved, variants: list[MeasuredSpecimen]) -> None:
     """Draw everything that the tab shows below the covariance."""
+    draw_proved(variants)
     st.subheader("Bounds", anchor=False)
     columns = [_bounds(variant) for variant in variants]
     # One column for each variant: on a telephone ten columns would be cut off.

@@ -29,6 +29,17 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
+class Partial:
+    """What is there of a result that grows: ``make`` yields it, the page shows it, no cache has it.
+
+    ``key`` is the request; `CachedJobs` fills it in.
+    """
+
+    item: Any
+    key: Any = None
+
+
+@dataclass(frozen=True, eq=False)
 class _Result:
     """A result among a job's items: the page shows it even if the cache has no room for it."""
 
@@ -40,8 +51,9 @@ class _Result:
 class CachedJobs(Generic[K, T]):
     """Results of one kind, in ``cache`` under their requests.
 
-    ``make`` yields shares done as floats, and the result last; ``expected`` are its errors whose
-    text is meant for visitors. A session has one job called ``name`` at a time.
+    ``make`` yields shares done as floats, perhaps a growing result as `Partial`, and the result
+    last; ``expected`` are its errors whose text is meant for visitors. A session has one job called
+    ``name`` at a time.
     """
 
     name: str
@@ -53,6 +65,14 @@ class CachedJobs(Generic[K, T]):
         """Return the results that are cached already."""
         cached = self.cache.find((self.name, key) for key in requests)
         return {key: item for (_, key), item in cached.items()}
+
+    def so_far(self, requests: Iterable[K]) -> dict[K, T]:
+        """Return what there is of the results: those that are cached, the others as they grow."""
+        job = jobs.current(self.name)
+        items = job.items if job is not None else []
+        grown = {each.key: each.item for each in items if isinstance(each, Partial | _Result)}
+        cached = self.cached(requests := tuple(requests))
+        return {key: grown[key] for key in requests if key in grown} | cached
 
     def fetch(self, request: K) -> tuple[T | None, Job | None]:
         """Return the result, or the job that makes it."""
@@ -69,7 +89,7 @@ class CachedJobs(Generic[K, T]):
             job is None or job.about != requests or jobs.starts_again(job, again)
         ):
             job = jobs.start(self.name, lambda: self._work(requests), about=requests,
-                             expected=self.expected, newest=(float,))  # fmt: skip
+                             expected=self.expected, newest=(float, Partial))  # fmt: skip
             if not pool.POOL.crowded:
                 with SCRIPTS.released():
                     job.join(AT_ONCE_SECONDS)
@@ -88,23 +108,24 @@ class CachedJobs(Generic[K, T]):
         again: str = "Go on",
         beside: bool = True,
         draw: Callable[[], None] | None = None,
+        bar: bool = False,
     ) -> None:
         """Show how far ``job`` is, or how it ended; run the page again at the end.
 
         After an end without all results, the button ``again`` starts the rest; the sentence about
         that end stands ``beside`` the button, or below. ``draw`` draws the results so far, in place
-        of a bar.
+        of a ``bar`` or with one.
         """
         if job.state is State.DONE:  # since the page began to be drawn
             st.rerun()
-        results = list(self.cached(job.about))  # type: ignore[arg-type]
+        results = list(self.so_far(job.about))  # type: ignore[arg-type]
         if job.over:
             with st.container(horizontal=True, vertical_alignment="center"):
                 if beside:
                     jobs.draw_end(job, what, results)
                 jobs.draw_again(self.name, again, "play_arrow", f"{self.name}_again_button")
         jobs.watch(job, lambda items: draw() if draw else None, what=what,
-                   share=None if draw else jobs.share_of)  # fmt: skip
+                   share=None if draw and not bar else jobs.share_of)  # fmt: skip
         if job.over and not beside:
             jobs.draw_end(job, what, results)
 
@@ -127,6 +148,8 @@ class CachedJobs(Generic[K, T]):
                     yield (index + item) / len(missing)
                 elif item is None or isinstance(item, QueuePosition):
                     yield item
+                elif isinstance(item, Partial):
+                    yield Partial(item.item, key)
                 else:
                     self.cache.put((self.name, key), item)
                     yield _Result(key, item)

@@ -6,6 +6,7 @@ Shapes: T frames (versions of a model), R x C grid points, D model dimension, F 
 from __future__ import annotations
 
 import numpy as np
+import torch
 
 from gating_core.experiments.comparison.frames import ClassifierFrames
 
@@ -112,13 +113,11 @@ def breadth(values: np.ndarray) -> float:
     The area of its projection on its two largest principal components, where folds count once,
     divided by the square of its longest extent there.
     """
-    from scipy.spatial.distance import pdist  # here: half a second to import
-
     points = values.reshape(-1, values.shape[-1])
     centred = points - points.mean(0)
     axes = np.linalg.svd(centred, full_matrices=False)[2][:2]
     projected = centred @ axes.T
-    length = pdist(projected).max()
+    length = float(torch.pdist(torch.from_numpy(projected)).max())
     if not length > 0 or projected.shape[1] < 2:
         return 0.0
     return covered_area((projected / length).reshape(*values.shape[:2], 2))

@@ -147,7 +147,8 @@ def test_initial_weights_have_the_documented_spread(source):
         assert abs(spread / spreads[names[-1]] - 1) < 5 / math.sqrt(2 * parameter.numel()), name
     assert {"input_map", "input_bias", "gate.weight", "gate.bias", "projection"} < set(names)
     assert ("values" in names) == MECHANISMS[source].fixed_values
-    assert ("bias" in names) == (MECHANISMS[source].no_weight_chart is None)
+    has_chart = MECHANISMS[source].no_weight_chart is None
+    assert ("bias" in names) == has_chart, "biases of slots go with a weight chart"
 
 
 def test_names_and_seeds_give_different_numbers():

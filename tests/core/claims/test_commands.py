@@ -1,12 +1,23 @@
 """Does the command line say what is, and does its exit code?"""
 
 import json
+import signal
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from gating_core.claims import Store, run_study
-from gating_core.claims.__main__ import COMPLETE, INCOMPLETE, NO_SCHEDULER, REFUSED, WRONG, main
+from gating_core.claims import Progress, Store, run_study
+from gating_core.claims import __main__ as command_line
+from gating_core.claims.__main__ import (
+    COMPLETE,
+    INCOMPLETE,
+    NO_SCHEDULER,
+    REFUSED,
+    STOPPED,
+    WRONG,
+    main,
+)
 from tests.core.claims.conftest import TINY, Here
 
 WORDS = ["--tasks", "xor,linear", "--variants", "ungated,sigmoid,half", "--parts", "base,stacks",
@@ -94,3 +105,17 @@ def test_what_cannot_be_asked(words, said, capsys):
         main(words)
     assert end.value.code == WRONG
     assert said in capsys.readouterr().err
+
+
+def test_an_interrupt_whose_exception_is_lost_ends_a_run(path, monkeypatch):
+    """As one that arrives in a callback of the garbage collector, where exceptions are ignored."""
+
+    def study(*_):
+        for _ in range(3):
+            with suppress(KeyboardInterrupt):
+                signal.raise_signal(signal.SIGINT)
+            yield Progress(done=0, total=2, seconds_left=1.0)
+        raise AssertionError("it went on")
+
+    monkeypatch.setattr(command_line, "run_study", study)
+    assert main(["run", *WORDS, "--store", str(path)]) == STOPPED

@@ -14,6 +14,7 @@ from gating_core.left_out import (
     error_ratio,
     gaussian_scores,
     mixed,
+    normal_tokens,
     retrieval,
     slow_tokens,
     window_mask,
@@ -100,6 +101,18 @@ def test_what_a_window_does_not_hold_it_cannot_retrieve():
     assert toy.accuracy(repaired) < 0.5  # what an anchor misses is another pair's
     assert toy.accuracy(mixed(scores, values, window_mask(len(values), 4, 16))) == 1
     assert sorted(toy.answers.tolist()) == [*range(16)]
+    later = retrieval(before=4)
+    assert sorted(later.answers.tolist()) == [*range(4, 20)]
+    assert later.accuracy(mixed(later.specimen.scores, later.specimen.values)) == 1
+
+
+def test_normal_tokens_have_scores_as_asked_for_in_every_row():
+    products = normal_tokens(2000, 1.5, seed=3)
+    rows = products.queries @ products.keys.mT / products.keys.shape[-1] ** 0.5
+    assert (rows.std(-1) - 1.5).abs().max() < 0.15  # 4 standard errors of 2,000
+    assert abs(float((rows.mean(-1) / 1.5).mean())) < 0.1
+    assert abs(float((rows[:, 1:] * rows[:, :-1]).mean())) < 0.1
+    assert not normal_tokens(3, 0.0).queries.any()
 
 
 # --- Cost -----------------------------------------------------------------------------------------
@@ -138,9 +151,19 @@ def test_costs_are_those_of_masks_counted(n, size, sinks, gamma):
     (lambda: window_mask(4, 1, -1), "sinks is -1"),
     (lambda: anchors(4, 0), "gamma is 0"),
     (lambda: corrected(torch.zeros(5, 2), torch.zeros(5, 2), 4), "full must have 2 rows"),
+    (lambda: corrected(torch.zeros(3), torch.zeros(1), 4), r"sparse has shape \(3,\)"),
+    (lambda: corrected(torch.zeros(5, 2) / 0, torch.zeros(2, 2), 4), "sparse contains NaN"),
+    (lambda: corrected(torch.zeros(5, 2), torch.zeros(2, 2) / 0, 4), "full contains NaN"),
+    (lambda: corrected(torch.zeros(5, 2), torch.zeros(2, 2).double(), 4), "full is torch.float64"),
+    (lambda: error_ratio(torch.zeros(5, 2) / 0, 2), "missing contains NaN"),
+    (lambda: error_ratio(torch.zeros(0, 2), 2), "T > 0"),
+    (lambda: change_by_lag(torch.zeros(5), 1), r"missing has shape \(5,\)"),
     (lambda: change_by_lag(torch.zeros(5, 2), 5), "lags is 5; it must be a whole number from 1 to"),
     (lambda: gaussian_scores(200_001, 1.0), "n is 200001; it must be a whole number from 1 to"),
     (lambda: slow_tokens(2049), "length is 2049; it must be a whole number from 1 to 2048"),
+    (lambda: normal_tokens(2049, 1.0), "length is 2049"),
+    (lambda: normal_tokens(3, -1.0), "sigma is -1.0"),
+    (lambda: retrieval(16, before=2020), "before is 2020"),
     (lambda: retrieval(600, 900), "gap is 900; it must be a whole number from 0 to 848"),
     (lambda: COSTS["full"](0, 4), "n is 0"),
 ])  # fmt: skip

@@ -166,6 +166,20 @@ def test_what_does_not_fit_says_why(read, parts, message):
         read(*parts)
 
 
+@pytest.mark.parametrize("read", [delta_recurrent, delta_chunked])
+def test_a_state_has_a_shape(read):
+    with pytest.raises(ValueError, match="state has the shape"):
+        read(Q, K, V, A, B, torch.zeros(7, 7).double())
+
+
+@pytest.mark.parametrize("parts", [
+    (Q, K[1:], A, B), (Q, K, A[1:], B), (Q, K, A, B[1:]), (Q[:, 1:], K, A, B), (Q[0], K, A, B),
+])  # fmt: skip
+def test_weights_are_of_sizes_that_fit(parts):
+    with pytest.raises(ValueError, match="T <= n"):
+        delta_weights(*parts)
+
+
 def test_chunks_have_a_size():
     with pytest.raises(ValueError, match="chunk is 0; it must be a whole number from 1"):
         delta_chunked(Q, K, V, A, B, chunk=0)

@@ -153,6 +153,9 @@ def test_the_best_subset_of_many_at_once_is_that_of_each():
     (lambda: best_subset(torch.zeros(1, 3), torch.zeros(3, 2), 4), "budget is 4"),
     (lambda: kept_keys(torch.zeros(3), 0), "budget is 0; it must be a whole number from 1"),
     (lambda: kept_keys(torch.zeros(3), 2, recent=-1), "recent is -1"),
+    (lambda: kept_keys(torch.tensor([0.0, -math.inf]), 2), "worth is -inf somewhere"),
+    (lambda: kept_while_reading(torch.zeros(3, 4), torch.zeros(4, 2), "mass", 2),
+     r"be \(..., T, T\)"),
     (lambda: key_scores(torch.zeros(1, 3), torch.zeros(3, 2), "luck"), "policy is 'luck'"),
 ])  # fmt: skip
 def test_what_cannot_be_kept_says_why(call, message):

@@ -132,6 +132,7 @@ Q, K, V = tokens(0, (), 4, 2)
     ((Q, K / 0, V), "keys contain NaN or infinite values"),
     ((Q, K.float(), V), "keys are torch.float32 and queries torch.float64"),
     ((Q.long(), K.long(), V.long()), "must be of one floating type"),
+    ((-Q - 1, K, V), "features are negative somewhere"),
 ])  # fmt: skip
 def test_what_does_not_fit_says_why(read, parts, message):
     with pytest.raises(ValueError, match=message):
@@ -141,6 +142,17 @@ def test_what_does_not_fit_says_why(read, parts, message):
 def test_what_else_does_not_fit_says_why():
     with pytest.raises(ValueError, match="chunk is 0; it must be a whole number from 1"):
         linear_chunked(Q, K, V, chunk=0)
+    for read in (linear_chunked, linear_recurrent):
+        with pytest.raises(ValueError, match=r"state has the shapes"):
+            read(Q, K, V, (V[:1], Q[0]))
+    for mask, message in ((torch.ones(4, 4), "mask is torch.float32; it must be bool"),
+                          (torch.ones(4, 3).bool(), "last axis must have 4 keys")):  # fmt: skip
+        with pytest.raises(ValueError, match=message):
+            linear_weights(Q, K, mask)
+    with pytest.raises(ValueError, match="features have the shapes"):
+        linear_weights(Q, K[:, 1:], torch.ones(4, 4).bool())
+    with pytest.raises(ValueError, match="x has shape"):
+        exponential_features(Q, torch.ones(7, 7).double())
     with pytest.raises(ValueError, match="they must have the same"):
         hybrid(V, V[1:], 0.5)
     for share in (-0.1, 1.1, math.nan):

@@ -39,7 +39,9 @@ from gating_core.left_out_at_work import (
     windowed,
     with_kept_keys,
 )
+from gating_core.left_out_at_work.eviction import ratios
 from gating_core.left_out_at_work.measured import MEASURED, MEASUREMENTS
+from gating_core.training import mean_interval
 from tests.each import each
 
 CONFIG = ModelConfig(depth=2, width=8, heads=2)
@@ -220,6 +222,20 @@ def test_keys_leave_by_mass_as_in_a_loop():
     change = ((fewer - weights) @ records[0].attention.values).square().sum((0, 2, 3))
     size = (weights @ records[0].attention.values).square().sum((0, 2, 3))
     np.testing.assert_allclose(result["errors"][row, column, 0], change / size, rtol=1e-4)
+    assert (result["error_half_widths"][row, column] > 0).all()
+
+
+def test_intervals_of_ratios_cover_the_truth_as_often_as_they_say():
+    """And are those of a mean where all denominators are equal."""
+    rng = np.random.default_rng(0)
+    under = 1 + rng.random((4000, 30))
+    over = 0.3 * under + 0.1 * rng.standard_normal(under.shape)
+    found, half = (x.numpy() for x in ratios(torch.tensor(over), torch.tensor(under), -1))
+    assert abs((np.abs(found - 0.3) <= half).mean() - 0.95) < 0.015
+    same, half = ratios(torch.tensor(over[0]), torch.full((30,), 2.0), 0)
+    known = mean_interval(over[0] / 2)
+    assert (float(same), float(half)) == pytest.approx((known.mean, known.half_width))
+    assert ratios(torch.ones(1), torch.ones(1), 0)[1] == torch.inf
 
 
 def test_outputs_in_a_window_are_those_of_each_text_alone():

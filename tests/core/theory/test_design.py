@@ -1,7 +1,5 @@
 """Designed gates: they make the shape; how near a sigmoid comes, and a network that learns."""
 
-import time
-
 import mpmath
 import numpy as np
 import pytest
@@ -15,7 +13,6 @@ from gating_core.theory.measure import measure_any_gate
 from tests.core import exact
 
 GRID = square_grid(15)
-SLOW_SECONDS = 20.0  # for a fit that is to take less than 2 on a machine that does nothing else
 AGREEMENT = 1e-12  # of numbers of size one that are computed in two ways
 
 
@@ -86,10 +83,8 @@ def test_the_verdicts_of_the_shapes():
 
 @pytest.mark.parametrize(("name", "largest"), [("sphere", 2e-3), ("saddle", 1e-2)])
 def test_a_small_network_learns_the_gate(name, largest):
-    started = time.perf_counter()
     gate = design(name, 1.0, GRID).reachable
     fits = list(fit_gate(gate, seed=1))
-    assert time.perf_counter() - started < SLOW_SECONDS
     *_, last = fits
     assert [fit.step for fit in fits] == list(range(10, 301, 10))
     assert fits[0].mean_error > 3 * last.mean_error

@@ -12,7 +12,7 @@ import pytest
 from streamlit.delta_generator import DeltaGenerator
 
 from gating_core.claims import SECOND, STUDY_VERSION, WORDS, Store
-from tests.ui.opening import component, mistakes, open_page, report
+from tests.ui.opening import data_of, mistakes, open_page, report
 from ui.claims import measured, running, study
 from ui.claims.running import State, Status
 from ui.claims.sources import FILES, Source, file_bytes, judge_rows, rows_of
@@ -43,7 +43,7 @@ def said(app, words):
 
 def claims_of(app):
     """What the table of claims is told."""
-    return json.loads(component(app, TABLE).proto.json)
+    return data_of(app, TABLE)
 
 
 def charts(app):

@@ -45,7 +45,8 @@ def test_what_is_missing_or_unused_is_an_error(name, fields, error):
 
 
 def test_every_section_is_used_somewhere():
-    code = "\n".join(path.read_text() for path in (ROOT / "ui").rglob("*.py"))
+    files = [*(ROOT / "ui").rglob("*.py"), *(ROOT / "pages").glob("*.py"), ROOT / "app.py"]
+    code = "\n".join(path.read_text() for path in files)
     for path in LESSONS.glob("*.md"):
         for name in sections(path.stem):
             group = name.partition("_")[0]  # one for each word of a list

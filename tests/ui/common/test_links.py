@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.browser.addresses import FIRST
-from tests.browser.addresses import PAGES as ADDRESSES
+from tests.browser.addresses import ADDRESSES, FIRST
 from tests.each import each
 from tests.ui.opening import as_read
 from ui.common import links
@@ -18,7 +17,7 @@ from ui.limits import QUOTED_CHARACTERS
 
 PAGES = {path.lower() or FIRST: table for path, (table, _) in ADDRESSES.items() if table}
 GOOD = {
-    "beside": "trained without",
+    "beside": "trained without", "proof": "true", "proof_cells": "16,000",
     "strength": "0.35", "task": "moons", "depth": "3", "gate": "headwise",
     "seed": "7", "colour": "curvature", "explore": "true", "pick": "20.30",
     "kind": "silu", "lambda": "0.5", "layers": "8", "chart": "weights", "by": "entropy",
@@ -80,11 +79,11 @@ GOOD = {
     "evict_by": "value and key", "evict_budget": "64", "evict_protect": "false",
     "correct_window": "32", "correct_sinks": "0", "correct_every": "64",
     "linear_window": "4", "linear_share": "0.3", "linear_memory": "1000", "linear_step": "1",
-    "linear_features": "learned",
+    "linear_features": "learned", "linear_more": "true",
     "linear_at": "127", "linear_channels": "32", "linear_overlap": "0.9",
 }  # fmt: skip
 BAD = {
-    "beside": "somewhere", "strength": "1.5",
+    "beside": "somewhere", "strength": "1.5", "proof": "proved", "proof_cells": "16000",
     "task": "spiral of death", "depth": "9", "gate": "ungated",
     "seed": "-1", "colour": "rainbow", "explore": "2", "pick": "61.3",
     "kind": "relu", "lambda": "1.1", "layers": "9", "chart": "maps", "by": "taste",
@@ -143,7 +142,8 @@ BAD = {
     "evict_protect": "no",
     "correct_window": "5", "correct_sinks": "17", "correct_every": "1",
     "linear_window": "64", "linear_share": "1.1", "linear_memory": "1", "linear_step": "-0.1",
-    "linear_features": "given", "linear_at": "0", "linear_channels": "24", "linear_overlap": "1",
+    "linear_features": "given", "linear_more": "yes",
+    "linear_at": "0", "linear_channels": "24", "linear_overlap": "1",
 }  # fmt: skip
 
 
@@ -159,7 +159,8 @@ EVERY = [(page, name) for page, parameters in PAGES.items() for name in paramete
 def test_every_parameter_has_an_example():
     assert set(GOOD) == set(BAD), "each control has a text that can be, and one that cannot"
     assert set(GOOD) == {name for _, name in EVERY}, "each control of each page is in both"
-    assert len(set(GOOD)) == len(EVERY)  # no two pages share a name with two meanings
+    controls = {(name, id(PAGES[page][name])) for page, name in EVERY}
+    assert len(set(GOOD)) == len(controls)  # no two pages share a name with two meanings
 
 
 @each(EVERY)

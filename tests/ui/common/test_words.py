@@ -19,6 +19,7 @@ from gating_core.geometry.grid import square_grid
 from gating_core.geometry.integrals import Integral
 from gating_core.geometry.surface import measure_surface
 from gating_core.training.trained import MeanInterval
+from tests.each import each
 from ui.common import words
 
 
@@ -351,3 +352,25 @@ U, V = np.meshgrid(np.linspace(-1, 1, 41), np.linspace(-1, 1, 41))
 )
 def test_cuts_are_counted(margin, text):
     assert cut_of(margin, np.linspace(-1, 1, len(margin))).text == text
+
+
+@given(st.floats(-1e9, 1e9), st.floats(0, 1e9))
+@example(1.0, 1e-300)
+@example(0.0, 5e-324)
+def test_an_interval_is_rounded_outwards(low, width):
+    high = low + width
+    text = words.between_text(low, high)
+    if low == high:
+        return
+    ends = [Fraction(end.replace("−", "-")) for end in re.findall(r"−?[\d.]+(?:e-?\d+)?", text)]
+    assert ends[0] <= Fraction(low)
+    assert Fraction(high) <= ends[1]
+    slack = max(Fraction(high) - Fraction(low), Fraction(max(abs(low), abs(high))) / 10**4)
+    assert ends[1] - ends[0] <= Fraction(high) - Fraction(low) + slack
+
+
+@each([(1.18286, 1.18289, "between 1.18286 and 1.18289"), (0.0, 0.123, "at most 0.13"),
+       (1e-9, 170.3, "at most 180"), (0.4912, math.inf, "at least 0.491"),
+       (0.0, math.inf, words.UNKNOWN), (2.0, 2.0, "2")])  # fmt: skip
+def test_an_interval_of_what_is_not_negative(low, high, text):
+    assert words.between_text(low, high, least=0.0) == text

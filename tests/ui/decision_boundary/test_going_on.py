@@ -1,7 +1,5 @@
 """A run can be trained on, rewound and begun anew."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -17,7 +15,7 @@ from tests.ui.decision_boundary.playing import (
     texts_of,
     until,
 )
-from tests.ui.opening import component
+from tests.ui.opening import data_of
 from ui.decision_boundary import parts, training
 from ui.decision_boundary.request import WHO
 from ui.work import runs
@@ -141,7 +139,7 @@ def test_more_variants_stand_in_the_table_and_the_strip():
             mean, half = text.removesuffix(" points").replace("−", "-").split(" ± ")
             assert abs(float(mean) - interval.mean) <= 0.051
             assert 0 <= float(half) - interval.half_width < 0.1
-    strip = json.loads(component(app, "seed_strip").proto.json)
+    strip = data_of(app, "seed_strip")
     assert [row["name"] for row in strip["rows"]] == titles
 
 

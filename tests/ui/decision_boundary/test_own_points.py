@@ -1,7 +1,5 @@
 """One's own points can be pasted, uploaded, drawn, trained, refused and left."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -15,7 +13,7 @@ from tests.ui.decision_boundary.playing import (
     run_of,
     texts_of,
 )
-from tests.ui.opening import component, mistakes, notes
+from tests.ui.opening import data_of, mistakes, notes
 from ui.drawing import palette
 from ui.limits import PASTED_CHARACTERS
 
@@ -222,7 +220,7 @@ def test_drawn_points_are_trained():
 
     app = open_boundary(data="own", drawing=app.query_params["drawing"])  # a reload
     assert run_of(app).setting.own == own
-    shown = json.loads(component(app, "own_draw").proto.json)
+    shown = data_of(app, "own_draw")
     np.testing.assert_allclose(shown["points"], POINTS)
     assert "In use: 9 points, classes blue, purple" in texts_of(app)
 

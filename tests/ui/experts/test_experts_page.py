@@ -19,7 +19,7 @@ from gating_core.experts import (
 )
 from gating_core.tasks import EXAMPLE_CSV, parse_csv
 from gating_core.training import TrainingDiverged
-from tests.ui.opening import component, mistakes, notes, open_page, report
+from tests.ui.opening import data_of, mistakes, notes, open_page, report
 from ui.common.lessons import sections
 from ui.common.words import short
 from ui.components.tree import is_share
@@ -46,7 +46,7 @@ def nulls():
 
 
 def sent(app, key=TREE_KEY):
-    return json.loads(component(app, key).proto.json)
+    return data_of(app, key)
 
 
 def moved(x, y, done=True, serial=1):

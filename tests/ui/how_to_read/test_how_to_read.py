@@ -3,7 +3,7 @@
 import pytest
 from PIL import Image
 
-from tests.browser.addresses import PAGES as ADDRESSES
+from tests.browser.addresses import ADDRESSES
 from tests.ui.opening import open_page
 from ui.common.lessons import section, sections
 from ui.common.links import check_link
@@ -32,9 +32,10 @@ def test_every_topic_stands_in_the_contents_and_has_its_text_and_picture():
 
 
 def test_topics_and_texts_are_the_same():
-    assert list(sections("how_to_read")) == list(TOPICS)
+    assert list(sections("how_to_read")) == list(TOPICS), "TOPICS in ui/how_to_read/topics.py"
     titles = {topic.page for topic in TOPICS.values()}
-    assert {title for title, page in PAGES.items() if page.group == CURVATURE} <= titles
+    lacking = {title for title, page in PAGES.items() if page.group == CURVATURE} - titles
+    assert not lacking, "a page on curvature needs a topic: TOPICS in ui/how_to_read/topics.py"
 
 
 @pytest.mark.parametrize("name", WITH_PICTURE)
@@ -49,7 +50,8 @@ def test_a_picture_leads_to_a_state_that_its_page_understands(name):
 
 def test_pictures_are_there_in_both_colours_and_are_small():
     files = {f"{name}_{shade}.webp" for name in WITH_PICTURE for shade in SHADES}
-    assert {path.name for path in PICTURES.iterdir()} == files
+    found = {path.name for path in PICTURES.iterdir()}
+    assert found == files, "make them: python -m tests.browser.lesson_pictures"
     assert sum(path.stat().st_size for path in PICTURES.iterdir()) <= MOST_BYTES
     for name in files:
         with Image.open(PICTURES / name) as picture:

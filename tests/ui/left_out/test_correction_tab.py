@@ -67,11 +67,22 @@ def test_the_page_shows_both_specimens_and_explains_them(page):
     assert not page.exception
     text = next(m.value for m in page.markdown if m.value.startswith("**On tokens"))
     assert "On characters, in head" in text
-    assert "Retrieval over 256 tokens: full attention finds 100" in text.replace("\u00a0", " ")
+    texts = " ".join(m.value for m in page.markdown).replace("\u00a0", " ")
+    assert "Retrieval over 256 tokens: full attention finds 100" in texts
     drawn = {c.proto.id.rpartition("left_out_")[2] for c in page.get("plotly_chart")}
     assert {"correct_slow", "correct_head", "correct_change", "correct_gamma", "correct_windows",
             "correct_retrieval"} <= drawn  # fmt: skip
     assert len(sections("left_out")["correction"].split("\n\n")) == 4
+
+
+@pytest.mark.parametrize(("kind", "said"), [
+    ("slow tokens", "On tokens that vary slowly"), ("Gaussian scores", "independent tokens"),
+])  # fmt: skip
+def test_few_tokens_are_corrected_too(kind, said):
+    app = open_page(PAGE, tab_left_out=CORRECTION, left_from=kind, left_tokens="16",
+                    left_keys="16", left_memory="0")  # fmt: skip
+    assert not app.exception
+    assert any(said in m.value for m in app.markdown)
 
 
 def test_a_text_that_is_too_short_is_said():
@@ -91,11 +102,13 @@ def test_the_verdict_on_slow_tokens_needs_its_interval(one, ratios, verdict):
 
 
 def test_a_head_is_told_with_the_number_that_decides(one):
-    text = correction_words.head_text("2.1", replace(one, ratio=1.3), [one], gamma=4)
+    text = correction_words.head_text("characters", replace(one, ratio=1.3), [one], gamma=4)
     assert "correction does harm" in text
     assert f"2 queries later by {one.change[1]:.3g} of itself" in text
-    nothing = correction_words.head_text("2.1", replace(one, ratio=np.nan), [one], gamma=4)
+    nothing = correction_words.head_text("characters", replace(one, ratio=np.nan), [one], gamma=4)
     assert "nothing is missing" in nothing
+    short = replace(one, change=one.change[:1])  # slow tokens may be fewer than characters
+    assert "1 query later" in correction_words.head_text("a", one, [short], gamma=64)
 
 
 def test_losses_are_told_above_full_attention():
@@ -132,16 +145,16 @@ def test_a_gate_saves_the_difference_of_what_windows_cost():
 
 def test_curves_are_drawn_as_they_are_and_saved(one):
     others = [replace(one, cosine=one.cosine + 0.1, by_gamma=one.by_gamma + 0.1)]
-    chart = correction_picture.gamma_chart([one, *others], one)
+    chart = correction_picture.gamma_chart([one, *others], one, "a")
     np.testing.assert_allclose(chart.data[0].y[:-1], one.by_gamma[0] + 0.05)
     np.testing.assert_allclose(chart.data[1].y, [*one.by_gamma[0], one.cosine[0]])
     np.testing.assert_allclose(chart.data[3].y, [*one.by_gamma[1], one.share[0]])
     plane = correction_picture.plane_chart(one)
     np.testing.assert_allclose(plane.data[4].x, one.points[[0, 1], 20:, 0].mean(1))
-    assert len(correction_picture.window_chart([one], one).data) == 6
-    assert correction_picture.change_chart([one], one, 4).layout.shapes[1].x0 == 4
+    assert len(correction_picture.window_chart([one], one, "a").data) == 6
+    assert correction_picture.change_chart([one], one, 4, "a").layout.shapes[1].x0 == 4
     rows = [*csv.DictReader(io.StringIO(csv_text(correction_words.correction_csv(
-        CorrectionRequest(), [one], one, {}))))]  # fmt: skip
+        CorrectionRequest(), [one], one, {}, "characters"))))]  # fmt: skip
     assert sum(row["what"] == "cosine" for row in rows) == 2 * (len(GAMMA_STEPS) + 2 * 5)
     assert {row["of"] for row in rows} == {"slow tokens", "characters"}
 

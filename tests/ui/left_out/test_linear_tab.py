@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from gating_core.left_out_at_work import CHEAPER, RECALL_PAIRS, Cheaper, RecallCurves
-from tests.ui.opening import open_page
+from tests.ui.opening import figure, numbers, open_page
 from ui.common.csv_text import csv_text
 from ui.common.lessons import sections
 from ui.left_out import linear_picture, linear_words
@@ -35,12 +35,25 @@ def losses(seeds=3, **means):
 
 def test_the_page_shows_the_head_its_state_and_the_toy(page):
     assert not page.exception
-    text = next(m.value for m in page.markdown if "cosine with softmax attention" in m.value)
-    assert "Nine in ten pairs are recognised" in text
+    assert any("cosine with softmax attention" in m.value for m in page.markdown)
+    text = next(m.value for m in page.markdown if "Nine in ten pairs are recognised" in m.value)
     assert "On paper, 1,000,000 tokens" in text
     drawn = {c.proto.id.rpartition("left_out_")[2] for c in page.get("plotly_chart")}
     assert {"linear_maps", "linear_state", "linear_recall", "linear_cost"} <= drawn
-    assert len(sections("left_out")["linear"].split("\n\n")) == 4
+    for lesson in ("linear", "linear_learned"):
+        assert len(sections("left_out")[lesson].split("\n\n")) == 4
+
+
+def test_a_specimen_that_is_no_head_has_maps_and_says_what_it_is():
+    app = open_page(PAGE, tab_left_out=LINEAR, left_from="slow tokens", left_tokens="2048",
+                    linear_features="learned")  # fmt: skip
+    assert not app.exception
+    assert any("Slow tokens: cosine with softmax" in m.value for m in app.markdown)
+    said = " ".join(caption.value for caption in app.caption)
+    assert "the first 128 tokens" in said
+    assert "have heads, not tokens" in said
+    chart = figure(app, "left_out_linear_maps")
+    assert numbers(chart["data"][0]["z"]).shape == (128, 128)
 
 
 @pytest.mark.parametrize(("alone", "verdict"), [

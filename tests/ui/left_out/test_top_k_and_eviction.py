@@ -27,6 +27,7 @@ from ui.common.csv_text import csv_text
 from ui.common.lessons import sections
 from ui.left_out import eviction_words, gate_words, measured, top_k_picture, top_k_words
 from ui.left_out.controls import LEFT_OUT, TABS
+from ui.left_out.eviction_section import _over_texts
 from ui.left_out.request import EVICTION, GAUSSIAN, HEAD, SLOW, LeftOutSelection, TopKSelection
 from ui.left_out.sections import SECTIONS
 
@@ -120,11 +121,13 @@ def test_synthetic_specimens_are_shown(kind, keys):
 
 
 def test_eviction_needs_keys_and_a_text():
-    app = open_page(PAGE, tab_left_out=EVICTION, left_from=GAUSSIAN, left_tokens="64")
-    assert notes(app) == [
-        ":material/info: Gaussian scores have no keys and values. Shown: slow tokens."
-    ]
+    app = open_page(PAGE, tab_left_out=EVICTION, left_from=GAUSSIAN, left_keys="64")
+    (note,) = notes(app)
+    assert "Shown: 64 independent tokens, whose scores are just such" in note
     assert "of 48 keys by mass" in said(app)
+    few = open_page(PAGE, tab_left_out=EVICTION, left_from=GAUSSIAN, left_keys="16")
+    assert not few.exception
+    assert "for 24 tokens and more" in few.info[0].value
     short = open_page(PAGE, tab_left_out=EVICTION, left_text="too short")
     assert not short.exception
     assert "texts of 23 characters and more" in short.info[0].value
@@ -164,6 +167,9 @@ def test_the_rule_fails_where_it_asks_for_less_than_half():
              "b": (np.ones((1, 2)), np.ones((1, 2)))}  # fmt: skip
     text = top_k_words.rule_text(rules).replace("\u00a0", " ")
     assert "in 1 of 3 heads (they need 3), a; 0 of 2 heads, b." in text
+    powers = {"a": (np.array([[1.0, 4.0, 9.0]]), np.array([[1.0, 2.0, 3.0]]) ** 0.5)}
+    assert top_k_words.rule_text(powers).endswith("Logarithms of both correlate by 1 (a).")
+    assert top_k_words.rule_text(rules).endswith("(a).")  # b has no correlation
 
 
 def test_a_row_is_saved_and_its_cost_is_the_librarys(head):
@@ -211,6 +217,27 @@ def test_measured_policies_and_budgets_are_the_nearest():
     both = [eviction_words.losses_above(of, "mass")[16].mean for of in (gated, tables)]
     difference = eviction_words.gate_saves(gated, tables, "mass", 16)
     assert difference.mean == pytest.approx(both[0] - both[1], abs=1e-9)
+
+
+def test_errors_over_texts_are_those_of_the_selected_head_and_policy(eviction):
+    """With the gate as trained; at another strength, and of tokens, nothing is said of texts."""
+    table, texts = (
+        measured.table()[FIRST.model],
+        len(measured.table()[FIRST.model]["eviction.counts"]),
+    )
+    errors, half = eviction_words.errors_over_texts(table, "mass_unprotected", FIRST.place)
+    row = [*POLICIES].index("mass_unprotected")
+    np.testing.assert_array_equal(errors, table["eviction.errors"][row, :, 1, 1])
+    assert (half > 0).all()
+    line = figure(eviction, "evict_errors")["data"][-1]
+    assert line["name"] == f"over {texts} texts"
+    np.testing.assert_allclose(array(line["y"]), errors, rtol=1e-6)
+    np.testing.assert_allclose(array(line["error_y"]["array"]), half, rtol=1e-6)
+    told = eviction_words.over_texts_text(errors, half, texts, "mass_unprotected", 8)
+    assert told in said(eviction)
+    assert f"Over {texts} texts of the corpus, 8 of 96 keys by mass, nothing protected" in told
+    for chosen in (replace(FIRST, strength=0.5), replace(FIRST, kind=SLOW)):
+        assert _over_texts(chosen, EvictionRequest("mass", 8, True)) == (None, "")
 
 
 def test_sentences_of_eviction_follow_from_numbers(head):

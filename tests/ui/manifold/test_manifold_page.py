@@ -1,6 +1,5 @@
 """The Manifold page opens for every link, says what cannot be, and keeps what was dragged."""
 
-import json
 import re
 from dataclasses import replace
 from functools import cache
@@ -11,7 +10,7 @@ import pytest
 from gating_core.experiments import budget
 from gating_core.experiments.specimen.measured import COLOURINGS, measure_specimen
 from gating_core.geometry.point_types import POINT_TYPES
-from tests.ui.opening import TIMEOUT_SECONDS, component, mistakes, notes, open_page, report
+from tests.ui.opening import TIMEOUT_SECONDS, component, data_of, mistakes, notes, open_page, report
 from tests.ui.payload import unpack
 from ui.common.controls import Choice, Number
 from ui.common.words import plus_minus, vector_text
@@ -94,7 +93,7 @@ def payload(app):
 
 def handles(app, key=VALUES_PAD):
     """(x, y) of a pad's handles."""
-    return [(h["x"], h["y"]) for h in json.loads(component(app, key).proto.json)["handles"]]
+    return [(h["x"], h["y"]) for h in data_of(app, key)["handles"]]
 
 
 def texts(app):
@@ -147,7 +146,9 @@ def test_every_kind_of_model_opens_with_its_pictures_tables_and_explanations(nam
 
 def test_the_links_have_all_tabs_and_colourings_between_them():
     assert {link.get("tab", "See") for link in LINKS.values()} == set(TABS)
-    assert {link.get("by", "curvature") for link in LINKS.values()} == set(COLOURINGS)
+    assert {link.get("by", "curvature") for link in LINKS.values()} == set(COLOURINGS), (
+        "each colouring needs a link with by= its name, in LINKS"
+    )
 
 
 def test_the_first_paint_is_a_flat_sheet_beside_a_curved_one(monkeypatch):

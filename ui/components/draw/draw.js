@@ -7,7 +7,7 @@ const DIGITS = 3; // of a coordinate
 const ERASER = -1; // the mode; the others are the classes
 const UNDOS = 100; // steps, at most, that can be taken back
 
-export default function ({ data, parentElement, setTriggerValue }) {
+export default function ({ data: [data], parentElement, setTriggerValue }) {
   const root = parentElement.querySelector('.gc-draw');
   const state = (root.__gc ??= {
     id: `gc-draw-${Math.random().toString(36).slice(2)}`, mode: 0, cross: [0, 0], picture: null, stroke: null, hover: null,

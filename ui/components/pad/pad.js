@@ -5,7 +5,7 @@ const FINE_STEPS = 200;
 const GAP_MS = 120; // a move is reported at most this often
 const KEYS = 'keys'; // the keyboard, among the holders of handles
 
-export default function ({ data, parentElement, setTriggerValue }) {
+export default function ({ data: [data], parentElement, setTriggerValue }) {
   const root = parentElement.querySelector('.gc-pad');
   const state = (root.__gc ??= { handles: [], held: new Map(), outbox: new Map(), heard: 0, next: nextMessage });
   state.report = setTriggerValue;

@@ -4,7 +4,7 @@
 // Python sends { label, columns, rows: [{ word, cells }], chosen, heard } and receives "picked" with
 // { word, serial }. A clicked row is marked at once, before Python has answered.
 
-export default function ({ data, parentElement, setTriggerValue }) {
+export default function ({ data: [data], parentElement, setTriggerValue }) {
   const table = parentElement.querySelector('.gc-rows');
   const state = (table.__gc ??= { heard: 0, next: nextMessage });
   state.report = setTriggerValue;

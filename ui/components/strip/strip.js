@@ -10,7 +10,7 @@ const LETTER = 7; // pixels wide, about, in the names of rows
 const RADIUS = { other: 5, shown: 7 };
 const SPREAD = 10; // pixels up and down, so that dots of equal accuracy do not cover each other
 
-export default function ({ data, parentElement, setTriggerValue }) {
+export default function ({ data: [data], parentElement, setTriggerValue }) {
   const svg = parentElement.querySelector('.gc-strip');
   const state = (svg.__gc ??= { heard: 0, next: nextMessage });
   state.report = setTriggerValue;

@@ -8,7 +8,7 @@
 
 const LEAST_HEIGHT = 250; // pixels
 
-export default function ({ data, parentElement, setTriggerValue }) {
+export default function ({ data: [data], parentElement, setTriggerValue }) {
   const root = parentElement.querySelector('.gc-tree');
   const state = (root.__gc ??= { heard: 0, next: nextMessage, x: data.point });
   state.report = setTriggerValue;

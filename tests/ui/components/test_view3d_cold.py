@@ -1,0 +1,27 @@
+"""What a server imports before its first picture: nothing that takes long and is not needed."""
+
+import subprocess
+import sys
+
+from tests.ui.opening import ROOT
+
+CODE = """
+import sys
+from streamlit.testing.v1 import AppTest
+import ui.components.view3d as view3d
+
+sent = []
+def component(**message):
+    heavy = {"pandas", "pyarrow", "sympy", "scipy.spatial", "scipy.stats", "sklearn"}
+    sent.append(heavy & {*sys.modules})
+
+view3d._component = component
+app = AppTest.from_file("app.py", default_timeout=120)
+app.run()
+app.switch_page("pages/2_Decision_boundary.py").run()
+assert sent == [set()] * 2, sent
+"""
+
+
+def test_a_first_picture_needs_no_pandas_no_sympy_and_little_of_scipy():
+    subprocess.run([sys.executable, "-c", CODE], check=True, cwd=ROOT)

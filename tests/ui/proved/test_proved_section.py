@@ -1,0 +1,211 @@
+"""Pages show what is proved, as it grows, and say loudly what contradicts it."""
+
+import itertools
+import threading
+from dataclasses import replace
+
+import pytest
+
+from gating_core.attention import AttentionConfig, GateConfig
+from gating_core.experiments import budget
+from gating_core.experiments.specimen import Specimen
+from gating_core.proved import MissingRule
+from tests.ui.opening import TIMEOUT_SECONDS, figure, open_page
+from ui.landing import proof as landing_proof
+from ui.manifold import proofs as manifold_proofs
+from ui.manifold.measured import TOTALS
+from ui.proved import measured
+from ui.proved.controls import PROOF
+from ui.proved.measured import PROOFS, NoProof, Partial, ProofRequest, Surface, prove
+from ui.work import cached_jobs
+from ui.work.cache import Cache
+from ui.work.job import QueuePosition, State
+
+MANIFOLD = "pages/1_Manifold.py"
+LINK = dict(tab="Doubt", grid="31", proof="true", proof_cells="16,000")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def quick():
+    """Totals that are refined for tenths of a second."""
+    TOTALS.cache.clear()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(budget, "AFFORDABLE_COST", 1e6)
+        yield
+    TOTALS.cache.clear()
+
+
+def open_manifold(**more):
+    app = open_page(MANIFOLD, **LINK | more)
+    assert not app.exception
+    return app
+
+
+def texts(app):
+    return [element.value for element in app.markdown]
+
+
+def said(app, name):
+    (text,) = [text for text in texts(app) if text.startswith(f"**{name}:**")]
+    return text
+
+
+def wrong(app):
+    return [element.value for element in app.error]
+
+
+def test_nothing_is_computed_before_the_fold_is_open():
+    app = open_page(MANIFOLD, tab="Doubt", grid="31")
+    assert not app.exception
+    assert PROOFS.name not in app.session_state["_jobs"]
+    assert not [chart for chart in app.get("plotly_chart") if "proved_map" in chart.proto.id]
+
+
+def test_manifold_shows_what_is_proved_beside_the_estimate():
+    app = open_manifold()
+    assert not app.error
+    assert not app.warning
+    assert "K = 0 on the whole chart, proved: " in said(app, "Without gate")
+    text = said(app, "With gate")
+    assert "of the chart, proved; " in text
+    assert "Its total curvature ∫|K| dA is between 1.18" in text
+    assert text.endswith("which agrees.")
+    drawn = figure(app, "proved_map_0")
+    assert drawn["layout"]["yaxis"]["scaleanchor"] == "x"
+    assert [trace["name"] for trace in drawn["data"] if trace["showlegend"]] == [
+        "K > 0", "K < 0", "open",
+    ]  # fmt: skip
+    labels = [popover.proto.popover.label for popover in app.get("popover")]
+    assert labels[0] == "Explain this plot: proved curvature"
+    assert "surface = chart_of(Specimen(config=AttentionConfig(" in app.code[0].value
+
+
+def test_the_metric_is_that_of_the_page():
+    app = open_manifold(metric="diagonal", variances="1, 1, 0.05")
+    assert not app.error
+    assert "which agrees." in said(app, "With gate")
+    assert "1.18" not in said(app, "With gate")
+    assert "((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 0.05))" in app.code[0].value
+
+
+def test_a_wrong_estimate_is_told_loudly(monkeypatch):
+    right = manifold_proofs.estimates
+
+    def planted(variant):
+        found = right(variant)
+        if variant.specimen.config.gate is None:
+            return found
+        total = found["absolute"]
+        return found | {"absolute": replace(total, value=total.value * 1.1)}
+
+    monkeypatch.setattr(manifold_proofs, "estimates", planted)
+    (text,) = wrong(open_manifold())
+    assert text.startswith("**With gate.** **Proof and estimate contradict each other")
+    assert "one of them is wrong" in text
+
+
+def test_wrong_signs_at_points_are_told_loudly(monkeypatch):
+    right = manifold_proofs.Compared
+
+    def planted(name, surface, estimates, known):
+        return right(name, surface, estimates, replace(known, gaussian=-known.gaussian))
+
+    monkeypatch.setattr(manifold_proofs, "Compared", planted)
+    (text,) = wrong(open_manifold())
+    assert text.startswith("**With gate.** **Proof and measurement contradict each other")
+
+
+def test_a_proof_grows_and_what_is_proved_stays_after_cancel(monkeypatch):
+    """The first pass is shown while the rest is made; a click begins again."""
+
+    def first_alone(function, request, **more):
+        yield next(item for item in function(request) if isinstance(item, Partial))
+        while True:
+            threading.Event().wait(0.01)
+            yield QueuePosition(0)
+
+    monkeypatch.setattr(measured, "shared_stream", first_alone)
+    monkeypatch.setattr(cached_jobs, "AT_ONCE_SECONDS", 0.5)
+    monkeypatch.setattr(PROOFS, "cache", Cache(1e8))
+    app = open_manifold(source="tokens")  # both variants curve
+    job = app.session_state["_jobs"][PROOFS.name][0]
+    assert not job.over
+    assert "is open." in said(app, "Without gate")
+    assert figure(app, "proved_map_0")
+    assert not [text for text in texts(app) if text.startswith("**With gate:**")]
+    job.cancel(by_visitor=True)
+    assert job.join(TIMEOUT_SECONDS)
+    app.run()
+    assert not app.exception
+    (text,) = [element.value for element in app.info]
+    assert text.startswith("Proving the sign of K was cancelled after")
+    assert text.endswith("Results so far are kept.")
+    assert "is open." in said(app, "Without gate")
+    app.button(key="proof_again_button").click().run()
+    second = app.session_state["_jobs"][PROOFS.name][0]
+    assert second is not job
+    assert not second.over
+    second.cancel()
+    assert second.join(TIMEOUT_SECONDS)
+    assert job.state is second.state is State.CANCELLED
+
+
+def test_partial_results_thin_out_and_grow(monkeypatch):
+    monkeypatch.setattr(measured, "PARTIAL_SECONDS", 0.0)
+    specimen = Specimen(AttentionConfig(gate=GateConfig()), seed=614)
+    request = ProofRequest(manifold_proofs.surface_of(specimen), 8000)
+    steps, items = prove(request), []
+    while True:
+        try:
+            items.append(next(steps))
+        except StopIteration as end:
+            last = end.value
+            break
+    grown = [item.item for item in items if item is not None]
+    counts = [proof.count for proof in grown]
+    assert len(grown) > 2
+    assert all(b >= measured.PARTIAL_GROWTH * a for a, b in itertools.pairwise(counts))
+    shares = [proof.open for proof in (*grown, last)]
+    assert shares == sorted(shares, reverse=True)
+    assert last.labels.element_size() == 1
+
+
+def test_a_model_without_a_proof_is_told_in_one_sentence(monkeypatch):
+    def no_steps(*arguments):
+        raise MissingRule("no error rule for sort")
+        yield
+
+    monkeypatch.setattr(measured, "proof_steps", no_steps)
+    monkeypatch.setattr(PROOFS, "cache", Cache(1e8))
+    app = open_manifold()
+    assert not app.error
+    (text, _) = [element.value for element in app.info]
+    assert text == "Without gate: Nothing can be proved of this model: no error rule for sort."
+    with pytest.raises(StopIteration) as end:
+        next(prove(ProofRequest(Surface("any", len), 10)))
+    assert isinstance(end.value.value, NoProof)
+
+
+def test_the_landing_page_proves_the_gated_model_at_its_strength():
+    link = {name: LINK[name] for name in PROOF}
+    app = open_page(**link)
+    assert not app.exception
+    assert not app.error
+    text = said(app, "With its gate at λ = 1.00")
+    assert "K > 0 on 69" in text
+    assert "is between 2.81" in text
+    assert text.endswith("The estimate is 2.818 ± 0.006, which agrees.")
+    assert "run = load_preset('circle')" in app.code[0].value
+    flat = open_page(strength="0", **link)
+    assert "K = 0 on the whole chart, proved: " in said(flat, "With its gate at λ = 0.00")
+    assert not [chart for chart in flat.get("plotly_chart") if "proved_map" in chart.proto.id]
+
+
+def test_the_lines_of_python_make_the_model_of_the_page():
+    setting = next(iter(landing_proof.PRESETS.values()))
+    imports, lines = landing_proof.code(setting, "sigmoid", 15, 1.0)
+    names = {}
+    exec(f"{imports}\n{lines}", names)
+    assert names["surface"].seeds == (47,)
+    _, lines = landing_proof.code(replace(setting, seed=3, steps=5), "sigmoid", 0, 1.0)
+    assert "train_setting(Setting(" in lines

@@ -1,0 +1,135 @@
+"""The section on proved curvature: maps of cells, a sentence, and what contradicts it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+
+from gating_core.geometry import Integral, SurfaceResult
+from gating_core.proved import ProvedCurvature
+from ui.common.explain import beats, explain
+from ui.common.lessons import section
+from ui.common.parts import BARE, draw_csv, draw_figure
+from ui.proved import words
+from ui.proved.controls import PROOF
+from ui.proved.measured import PROOFS, NoProof, Proof, ProofRequest, Surface
+from ui.proved.picture import contradicted, enclosure_figure, proof_map
+
+Proofs = Mapping[ProofRequest, Proof]
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """A surface of which something is to be proved, and what is known of it without a proof."""
+
+    name: str
+    surface: Surface
+    estimates: Mapping[str, Integral]  # by `words.INTEGRALS`; those that are there
+    measured: SurfaceResult  # one frame, on the same chart
+
+
+Code = tuple[str, str]  # imports and lines of Python that make a ``surface``
+
+
+def draw_proofs(make: Callable[[], tuple[Sequence[Compared], Code]], axes: tuple[str, str]) -> None:
+    """Draw the section, in a fold: computing begins when it is unfolded.
+
+    ``make`` returns the surfaces, one or two, and code that makes the last one; ``axes`` are the
+    names of the chart's.
+    """
+    with PROOF["proof"].draw(st) as fold:
+        cells = PROOF["proof_cells"].draw(st)
+        if not fold.open:
+            return
+        compared, code = make()
+        requests = tuple(ProofRequest(each.surface, cells) for each in compared)
+        proofs, job = PROOFS.fetch_all(requests)
+        if job is None:
+            _draw_all(compared, requests, proofs, axes)
+        else:
+            PROOFS.watch(
+                job, "Proving the sign of K", again="Prove it", bar=True,
+                draw=lambda: _draw_all(compared, requests, PROOFS.so_far(requests), axes),
+            )  # fmt: skip
+        _draw_asides(compared, requests, proofs)
+        st.code(words.code(*code, requests[-1]), language="python")
+
+
+def _draw_map(
+    index: int, each: Compared, request: ProofRequest, proof: ProvedCurvature, axes: tuple[str, str]
+) -> None:
+    key = f"map_{index}", *request.key, proof.count
+    kept = request in PROOFS.cached((request,))
+    draw_figure("proved", key, lambda: proof_map(proof, axes), words.alt(each.name, proof), kept,
+                width="content")  # fmt: skip
+
+
+def _draw_csv(name: str, proof: ProvedCurvature) -> None:
+    label = f"Proved cells, {name[:1].lower()}{name[1:]}"
+    draw_csv(label, lambda: words.cells_csv(proof))
+
+
+def _draw_all(
+    compared: Sequence[Compared], requests: Sequence[ProofRequest], proofs: Proofs,
+    axes: tuple[str, str],
+) -> None:  # fmt: skip
+    """Draw what is proved so far: one sentence for what is flat, else a map and sentences."""
+    there = [
+        (each, request, proofs[request])
+        for each, request in zip(compared, requests, strict=True)
+        if request in proofs
+    ]
+    if not there:
+        st.caption(":material/hourglass: The first cells are being judged.")
+    curved = []
+    for each, request, proof in there:
+        if isinstance(proof, NoProof):
+            st.info(f"{each.name}: {words.no_proof_text(proof)}")
+        elif proof.proof:
+            _draw_text(each, proof)
+        else:
+            curved.append((each, request, proof))
+    wide = len(curved) == 1
+    for index, (each, request, proof) in enumerate(curved):
+        if wide:
+            picture, text = st.columns([2, 3], vertical_alignment="center")
+        elif not index:
+            both = st.columns(2)
+        if not wide:
+            picture = text = both[index]
+        with picture:
+            _draw_map(index, each, request, proof, axes)
+        with text:
+            _draw_text(each, proof)
+            st.caption(words.cells_text(proof, request))
+
+
+def _draw_text(each: Compared, proof: ProvedCurvature) -> None:
+    """Draw what is proved in a sentence, and loudly what contradicts it."""
+    total = words.total_sentence(proof, each.estimates.get("absolute"))
+    st.markdown(f"**{each.name}:** {words.shares_text(proof)} {total}")
+    (gaussian,) = each.measured.gaussian_where(each.measured.decided)
+    points = contradicted(proof, each.measured.axis, np.asarray(gaussian))
+    for text in words.contradictions(proof, each.estimates, points):
+        st.error(f"**{each.name}.** {text}", icon=":material/error:")
+
+
+def _draw_asides(
+    compared: Sequence[Compared], requests: Sequence[ProofRequest], proofs: Proofs
+) -> None:
+    """Draw the explanation, and tables to save once a proof is there."""
+    with st.container(horizontal=True):
+        explain("proved curvature", beats(*section("proved", "explain").split("\n\n")),
+                _draw_enclosure)  # fmt: skip
+        for each, request in zip(compared, requests, strict=True):
+            proof = proofs.get(request)
+            if isinstance(proof, ProvedCurvature) and not proof.proof:
+                _draw_csv(each.name, proof)
+
+
+def _draw_enclosure() -> None:
+    st.plotly_chart(enclosure_figure(), alt=section("proved", "alt_enclosure"), config=BARE,
+                    key="enclosure")  # fmt: skip

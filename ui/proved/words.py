@@ -1,0 +1,163 @@
+"""Sentences about what is proved of a surface, from the numbers on the screen.
+
+Shares that are proved are rounded down, what is open is rounded up, and intervals outwards.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from fractions import Fraction
+from typing import Any
+
+from gating_core.geometry import Integral
+from gating_core.proved import LABELS, Interval, ProvedCurvature
+from ui.common.lessons import section
+from ui.common.words import between_text, plus_minus, total_text
+from ui.limits import PROOF_SECONDS
+from ui.proved.measured import NoProof, ProofRequest
+
+TENTHS = 1000  # of a percent, in a share of 1
+INTEGRALS = {"absolute": "∫|K| dA", "gaussian": "∫K dA", "area": "the area"}
+
+
+def no_proof_text(proof: NoProof) -> str:
+    """Say why nothing is proved."""
+    return section("proved", "no_proof", reason=proof.reason)
+
+
+# --- Shares ---------------------------------------------------------------------------------------
+
+
+def shares_text(proof: ProvedCurvature) -> str:
+    """Say on how much of the chart which sign is proved."""
+    if proof.proof:
+        return f"K = 0 on the whole chart, proved: {proof.proof}."
+    signs = {"K > 0": proof.positive, "K < 0": proof.negative}
+    parts = [f"{sign} on {_down(share)}" for sign, share in signs.items() if share]
+    if not parts:
+        return "Nothing is proved of the sign of K yet: all of the chart is open."
+    if len(parts) == 1 and not proof.open:
+        return f"{parts[0].split(' on ')[0]} on the whole chart, proved."
+    rest = f"; {_up(proof.open)} is open" if proof.open else "; nothing is open"
+    return f"{', '.join(parts)} of the chart, proved{rest}."
+
+
+def _down(share: float) -> str:
+    """Format a share > 0 in percent, rounded down to a tenth."""
+    tenths = math.floor(TENTHS * Fraction(share))
+    return f"{tenths / 10:.1f}\u00a0%" if tenths else "less than 0.1\u00a0%"
+
+
+def _up(share: float) -> str:
+    """Format a share > 0 in percent, rounded up to a tenth."""
+    tenths = math.ceil(TENTHS * Fraction(share))
+    return "less than 0.1\u00a0%" if TENTHS * Fraction(share) < 1 else f"{tenths / 10:.1f}\u00a0%"
+
+
+# --- Totals ---------------------------------------------------------------------------------------
+
+
+def total_sentence(proof: ProvedCurvature, estimate: Integral | None) -> str:
+    """Say between which numbers the total curvature lies, and what the estimate says of it."""
+    if proof.proof:
+        return f"Its total curvature ∫|K| dA is 0; its area is {_interval(proof.area)}, proved."
+    text = f"Its total curvature ∫|K| dA is {_interval(proof.absolute)}, proved"
+    if math.isinf(proof.absolute.high):
+        text = f"{text}; no upper bound is proved"
+    if estimate is None:
+        return f"{text}. The estimate is not there yet."
+    if not bool(estimate.settled()):
+        return f"{text}. The estimate does not settle."
+    agrees = ", which agrees" if not contradiction("absolute", proof.absolute, estimate) else ""
+    return f"{text}. The estimate is {total_text(estimate, flat=False)}{agrees}."
+
+
+def _interval(interval: Interval) -> str:
+    return between_text(*interval, least=0.0)
+
+
+def contradiction(name: str, proved: Interval, estimate: Integral) -> bool:
+    """Whether an estimate with its error lies outside what is proved.
+
+    A lower estimate of what is not negative may lie below; one of ∫K dA says nothing.
+    """
+    value, error = float(estimate.value), float(estimate.error)
+    if math.isnan(value) or math.isnan(error):
+        return False
+    if not bool(estimate.complete):
+        return name != "gaussian" and value - error > proved.high
+    return value - error > proved.high or value + error < proved.low
+
+
+def contradictions(
+    proof: ProvedCurvature, estimates: Mapping[str, Integral], points: int
+) -> Iterator[str]:
+    """Yield a sentence for every estimate that the proof contradicts; ``points``: signs of K."""
+    for name, estimate in estimates.items():
+        interval = getattr(proof, name)
+        if contradiction(name, interval, estimate):
+            yield section(
+                "proved", "contradiction", what=INTEGRALS[name], proved=between_text(*interval),
+                estimate=plus_minus(float(estimate.value), float(estimate.error)),
+            )  # fmt: skip
+    if points:
+        yield section("proved", "contradicted_points", count=f"{points:,}")
+
+
+# --- The proof itself -----------------------------------------------------------------------------
+
+
+def cells_text(proof: ProvedCurvature, request: ProofRequest) -> str:
+    """Say how many cells were judged, and what is assumed."""
+    limit = ""
+    if proof.seconds >= PROOF_SECONDS and proof.count < request.cells:
+        limit = f" It ended after {PROOF_SECONDS:.0f} s: the cells of this model take long."
+    return section("proved", "cells", count=f"{proof.count:,}", limit=limit)
+
+
+def code(imports: str, surface: str, request: ProofRequest) -> str:
+    """Return lines that prove the same from the library; ``surface`` makes the surface."""
+    budget = request.budget
+    more = f"{request.cells:_}, {budget.open_share}, {budget.relative_width}"
+    return f"""\
+import math
+{imports}
+from gating_core.proved import Budget, prove_curvature
+
+{surface}
+proof = prove_curvature(surface, {request.surface.covariance}, Budget(math.inf, {more}))
+print(proof.positive, proof.negative, proof.open)  # shares of the chart
+print(proof.absolute, proof.gaussian, proof.area)  # low and high ends
+print(proof.cells.centres, proof.cells.radius, proof.labels)
+"""
+
+
+def short_code(item: Any) -> str:
+    """Return Python that makes ``item``: a dataclass, with the fields that differ from defaults."""
+    if not is_dataclass(item) or isinstance(item, type):
+        return repr(item)
+    plain = {each.name: each.default_factory() if callable(each.default_factory) else each.default
+             for each in fields(item)}  # fmt: skip
+    values = {name: getattr(item, name) for name in plain}
+    own = (f"{name}={short_code(value)}" for name, value in values.items() if value != plain[name])
+    return f"{type(item).__name__}({', '.join(own)})"
+
+
+def alt(name: str, proof: ProvedCurvature) -> str:
+    """Describe the map."""
+    return f"Map of the chart of cells. {name}: {shares_text(proof)}"
+
+
+def cells_csv(proof: ProvedCurvature) -> Iterator[tuple[object, ...]]:
+    """Yield the rows of the table of cells, the first with names."""
+    yield "u", "v", "half_width_u", "half_width_v", "sign_of_K", "immersed"
+    words = [LABELS[label] for label in proof.labels.tolist()]
+    yield from (
+        (u, v, half_u, half_v, word, immersed)
+        for (u, v), (half_u, half_v), word, immersed in zip(
+            proof.cells.centres.tolist(), proof.cells.radius.tolist(), words,
+            proof.immersed.tolist(), strict=True,
+        )
+    )  # fmt: skip
