@@ -64,31 +64,39 @@ def _swept_area(faces: np.ndarray) -> float:
     """Integrate the length that the union of ``faces`` (F, 3, 2) covers of parallel lines."""
     lowest, highest = faces[..., 1].min(1), faces[..., 1].max(1)
     gap = (highest.max() - lowest.min()) / SWEEP_LINES
-    total = 0.0
-    for height in lowest.min() + (np.arange(SWEEP_LINES) + 0.5) * gap:
-        cut = faces[(lowest < height) & (highest > height)]
-        total += _union(*_chords(cut, height)) * gap
-    return float(total)
+    heights = lowest.min() + (np.arange(SWEEP_LINES) + 0.5) * gap
+    first = np.searchsorted(heights, lowest, "right")  # of the lines that a face is cut by
+    count = np.searchsorted(heights, highest, "left") - first
+    face = np.repeat(np.arange(len(faces)), count)
+    line = np.arange(len(face)) + np.repeat(first - np.cumsum(count) + count, count)
+    order = np.argsort(line, kind="stable")
+    line, face = line[order], face[order]
+    cuts = np.bincount(line, minlength=SWEEP_LINES)
+    place = np.arange(len(line)) - np.repeat(np.cumsum(cuts) - cuts, cuts)  # within its line
+    shape = (SWEEP_LINES, int(cuts.max()))
+    starts, ends = np.full(shape, np.inf), np.full(shape, -np.inf)  # unused places hold nothing
+    starts[line, place], ends[line, place] = _chords(faces[face], heights[line])
+    return float(_unions(starts, ends).sum() * gap)
 
 
-def _chords(faces: np.ndarray, height: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return both ends (F,) of a line at ``height`` within each of the ``faces`` that it cuts."""
+def _chords(faces: np.ndarray, heights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return both ends (F,) of the line at ``heights`` (F,) within each face that it cuts."""
+    heights = heights[:, None]
     ends = np.roll(faces, -1, 1)
     start, rise = faces[..., 1], ends[..., 1] - faces[..., 1]
-    crossed = (start < height) != (ends[..., 1] < height)
-    share = (height - start) / np.where(crossed, rise, 1.0)
+    crossed = (start < heights) != (ends[..., 1] < heights)
+    share = (heights - start) / np.where(crossed, rise, 1.0)
     x = faces[..., 0] + share * (ends[..., 0] - faces[..., 0])
     return np.where(crossed, x, np.inf).min(1), np.where(crossed, x, -np.inf).max(1)
 
 
-def _union(starts: np.ndarray, ends: np.ndarray) -> float:
-    """Compute the length of a union of intervals."""
-    if not len(starts):
-        return 0.0
-    order = np.argsort(starts)
-    starts, ends = starts[order], np.maximum.accumulate(ends[order])
-    before = np.concatenate([starts[:1], ends[:-1]])
-    return float(np.maximum(ends - np.maximum(starts, before), 0).sum())
+def _unions(starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """Compute the length (lines,) of each line's union of intervals (lines, places)."""
+    order = np.argsort(starts, 1)
+    starts = np.take_along_axis(starts, order, 1)
+    ends = np.maximum.accumulate(np.take_along_axis(ends, order, 1), 1)
+    before = np.concatenate([starts[:, :1], ends[:, :-1]], 1)
+    return np.maximum(ends - np.maximum(starts, before), 0).sum(1)
 
 
 # --- Breadth --------------------------------------------------------------------------------------
