@@ -107,7 +107,7 @@ def version_text(version: str, shipped: bool) -> str:
             f"They are of version {version} of the study; version {STUDY_VERSION} runs here. A new"
             " run adds its own rows and keeps these."
         )
-    checked = "; a recomputed sample was identical" if shipped else ""
+    checked = "; recomputed single layers are the same" if shipped else ""
     return f"Version {version} of the study{checked}."
 
 

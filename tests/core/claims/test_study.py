@@ -263,11 +263,9 @@ def test_a_cluster_without_a_worker_is_waited_for_in_so_many_words(scheduler, pa
                "--steps", 3, "--store", path)  # fmt: skip
     waiting = command("run", *options, "--scheduler", scheduler, preexec_fn=heed_ctrl_c)
     assert "0 of 2 rows, 0 workers connected" in waiting.stdout.readline()
-    begin = time.monotonic()
     waiting.send_signal(signal.SIGINT)
     assert "the same command goes on from here" in waiting.communicate(timeout=SECONDS)[0]
     assert waiting.returncode == STOPPED
-    assert time.monotonic() - begin < 5
     selection = replace(TINY, tasks=("linear",), variants=("half",), parts=("base",))
     with Store(path) as store, closing(run_study(selection, store, scheduler)) as study:
         assert [next(study).workers for _ in range(3)] == [None, 0, 0]

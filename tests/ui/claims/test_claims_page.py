@@ -180,7 +180,7 @@ def test_bad_links_are_one_sentence_each():
 
 
 def test_rows_of_an_older_version_are_shown_and_named(store, rows, first):
-    version = f"Version {STUDY_VERSION} of the study; a recomputed sample was identical."
+    version = f"Version {STUDY_VERSION} of the study; recomputed single layers are the same."
     assert said(first, f"shipped. {version}")
     with Store(store) as opened:
         opened.write([replace(row, code="d1d7abe7b131") for row in rows[0][:20]])

@@ -331,7 +331,7 @@ def test_time_is_said(seconds, said):
 def test_versions_are_compared():
     assert words.version_text("", False) == ""
     assert words.version_text(STUDY_VERSION, False) == f"Version {STUDY_VERSION} of the study."
-    assert "a recomputed sample was identical" in words.version_text(STUDY_VERSION, True)
+    assert "recomputed single layers are the same" in words.version_text(STUDY_VERSION, True)
     assert "A new run adds its own rows" in words.version_text("d1d7abe7b131", False)
 
 
