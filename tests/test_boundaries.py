@@ -38,7 +38,7 @@ MAY_IMPORT = {  # rooms of the core, besides themselves
     "training": GROUND | {"attention", "tasks"},
     "geometry": GROUND | {"jets"},
     "proved": GROUND | {"jets", "geometry"},
-    "theory": GROUND | {"attention", "jets", "geometry"},
+    "theory": GROUND | {"attention", "jets", "geometry", "proved"},
     "experts": GROUND | {"attention", "tasks", "training", "experiments", "export", "claims"},
     "export": GROUND | {"attention", "tasks", "training"},
     "left_out": GROUND | {"attention"},
@@ -49,7 +49,8 @@ MAY_IMPORT = {  # rooms of the core, besides themselves
     "at_work": GROUND | {"attention", "export", "language", "training", "jets", "geometry"},
     "steering": GROUND | {"export", "language"},
     "experiments": GROUND | {"attention", "tasks", "training", "jets", "geometry", "export"},
-    "claims": GROUND | {"attention", "tasks", "training", "jets", "geometry", "experiments"},
+    "claims": GROUND
+    | {"attention", "tasks", "training", "jets", "geometry", "proved", "experiments"},
 }
 UI_MAY_IMPORT = {  # rooms of the interface, besides themselves; a page's room may import all these
     "limits": set(),
@@ -335,7 +336,7 @@ STATES = {  # links that show all of a page's controls between them, where its f
         {},
         dict(push_along="a feature"),
         dict(tab_steering="Features"),
-        dict(tab_steering="Measured"),
+        dict(tab_steering="Measured", outcomes_of="1"),
     ),
 }
 SECONDS = 60

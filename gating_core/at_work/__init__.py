@@ -36,7 +36,13 @@ from gating_core.at_work.reading import (
     read_text,
     write_on,
 )
-from gating_core.at_work.resampling import PairedDifference, loss_difference, paired_difference
+from gating_core.at_work.resampling import (
+    PairedDifference,
+    ends,
+    loss_difference,
+    paired_difference,
+    text_draws,
+)
 from gating_core.at_work.sinks import (
     EPSILON,
     first_shares,
@@ -73,6 +79,7 @@ __all__ = [
     "classwise_error",
     "draw_texts",
     "effective_rank",
+    "ends",
     "equal_mass_bins",
     "first_shares",
     "first_value_ratios",
@@ -96,6 +103,7 @@ __all__ = [
     "reliability",
     "shut_shares",
     "sink_share",
+    "text_draws",
     "train_toy",
     "value_output_maps",
     "write_on",

@@ -8,8 +8,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from gating_core.claims.claim import THRESHOLDS, WORDS, Claim, Needs, Thresholds
-from gating_core.claims.design import FULL_TASKS, LINEAR, NONLINEAR, PARTS
+from gating_core.claims.design import (
+    FULL_TASKS,
+    GATED,
+    LINEAR,
+    NONLINEAR,
+    PARTS,
+    WITHOUT_GATE,
+)
 from gating_core.claims.errors import Refused, Unreachable
+from gating_core.claims.proofs import ProofCounts, ProvedModel, proof_counts
 from gating_core.claims.report import Illustrations, write_report
 from gating_core.claims.report_formats import Picture
 from gating_core.claims.rows import ModelRow, StackRow
@@ -30,6 +38,7 @@ from gating_core.claims.verdicts import (
 )
 
 if TYPE_CHECKING:
+    from gating_core.claims.proving import proved_models, units_to_prove
     from gating_core.claims.run import Progress, progress_of, run_study
     from gating_core.claims.store import Store
     from gating_core.claims.table_files import export
@@ -39,7 +48,9 @@ NEED_EXTRA = {  # names, and the modules that they are imported from when they a
     "Store": "store",
     "export": "table_files",
     "progress_of": "run",
+    "proved_models": "proving",
     "run_study": "run",
+    "units_to_prove": "proving",
 }
 
 
@@ -54,6 +65,7 @@ __all__ = [
     "EDITIONS",
     "FIRST",
     "FULL_TASKS",
+    "GATED",
     "LINEAR",
     "NONLINEAR",
     "PARTS",
@@ -61,6 +73,7 @@ __all__ = [
     "SELECTIONS",
     "STUDY_VERSION",
     "THRESHOLDS",
+    "WITHOUT_GATE",
     "WORDS",
     "Claim",
     "Edition",
@@ -69,6 +82,8 @@ __all__ = [
     "Needs",
     "Picture",
     "Progress",
+    "ProofCounts",
+    "ProvedModel",
     "Refused",
     "Selection",
     "Size",
@@ -83,7 +98,10 @@ __all__ = [
     "export",
     "models_of",
     "progress_of",
+    "proof_counts",
+    "proved_models",
     "run_study",
+    "units_to_prove",
     "verdicts",
     "write_report",
 ]

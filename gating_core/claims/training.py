@@ -61,7 +61,7 @@ def unit_rows(unit: Unit) -> Generator[None, None, list[Row]]:
     waiting = [unit.setting]
     while waiting:
         setting = waiting.pop()
-        run = yield from _trained(setting)
+        run = yield from trained(setting)
         if run.divergence is None:
             yield from _measure(unit, run, rows)
             continue
@@ -71,7 +71,8 @@ def unit_rows(unit: Unit) -> Generator[None, None, list[Row]]:
     return [rows[member] for member in unit.keys]
 
 
-def _trained(setting: Setting) -> Generator[None, None, TrainedRun]:
+def trained(setting: Setting) -> Generator[None, None, TrainedRun]:
+    """Train ``setting`` as the study does; yields several times a second."""
     for event in train_setting(setting, snapshots=1):
         if isinstance(event, TrainedRun):
             run = event

@@ -58,16 +58,6 @@ def square(c: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
     return Expansion([c.square(), 2 * c, zero + 1], zero, zero)
 
 
-def exp(c: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
-    """The next one is e^x / m!, and all that follow add up to less than 1 / (1 - r / (m + 1))."""
-    e, m = c.exp(), math.factorial(d + 1)
-    few = 1 / (1 - r / (d + 2))
-    grown = torch.where(r < 1, torch.minimum(few, r.exp()), r.exp())
-    coefficients = [e / math.factorial(k) for k in range(d + 1)]
-    # Where e^c underflows, the exact one is still less than `ETA`.
-    return _signed(coefficients, e * (-r).exp() / m, (e + ETA) * grown / m, 1)
-
-
 def _or_range(e: Expansion, least: torch.Tensor, most: torch.Tensor, r: torch.Tensor) -> Expansion:
     """``e``, or only that f is between ``least`` and ``most``, where that says more."""
     power = r ** len(e.coefficients)
@@ -82,6 +72,18 @@ def _or_range(e: Expansion, least: torch.Tensor, most: torch.Tensor, r: torch.Te
         torch.where(wide, -size, e.low),
         torch.where(wide, size, e.high),
     )
+
+
+def exp(c: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
+    """The next one is e^x / m!, and all that follow add up to less than 1 / (1 - r / (m + 1))."""
+    e, m = c.exp(), math.factorial(d + 1)
+    few = 1 / (1 - r / (d + 2))
+    grown = torch.where(r < 1, torch.minimum(few, r.exp()), r.exp())
+    coefficients = [e / math.factorial(k) for k in range(d + 1)]
+    # Where e^c underflows, the exact one is still less than `ETA`.
+    expansion = _signed(coefficients, e * (-r).exp() / m, (e + ETA) * grown / m, 1)
+    slack = 2 * U * (c.abs() + r)
+    return _or_range(expansion, (c - r - slack).exp(), (c + r + slack).exp() + ETA, r)
 
 
 def reciprocal(c: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:

@@ -6,15 +6,18 @@
     proof.cells, proof.labels                                # boxes, and a word for each
     for proof in proof_steps(model): ...                     # the same, growing
 
-Any torch callable whose operations have error rules: models, token models, formulas. Formulas on a
-gated sheet have a judge of their own (`gating_core.theory.enclosure`), which also says where a gate
-has no derivatives, which is nothing that a sign of K can tell.
+Any torch callable whose operations have error rules: models, token models, formulas. `Signs` and
+what stands with it (`labels_of`, `variation`, `worse_side`, `choose`) is the part that does not
+depend on what has the sign of K: gated sheets have a simpler criterion for that
+(`gating_core.theory.enclosure`), and cells that leave out where a gate has no derivatives.
 
 `proof_steps` yields a whole result after each pass; a later one is never worse: cells only leave
 *open*, and bounds lie within the earlier ones. See `prove`.
 """
 
 from gating_core.jets.jet import MissingRule
+from gating_core.proved.criterion import curving, model
+from gating_core.proved.judge import DEGREE
 from gating_core.proved.prove import Budget, proof_steps, prove_curvature
 from gating_core.proved.result import (
     FLAT,
@@ -25,8 +28,18 @@ from gating_core.proved.result import (
     Interval,
     ProvedCurvature,
 )
+from gating_core.proved.signs import (
+    FIRST_SIDE,
+    Signs,
+    choose,
+    labels_of,
+    variation,
+    worse_side,
+)
 
 __all__ = [
+    "DEGREE",
+    "FIRST_SIDE",
     "FLAT",
     "LABELS",
     "NEGATIVE",
@@ -36,6 +49,13 @@ __all__ = [
     "Interval",
     "MissingRule",
     "ProvedCurvature",
+    "Signs",
+    "choose",
+    "curving",
+    "labels_of",
+    "model",
     "proof_steps",
     "prove_curvature",
+    "variation",
+    "worse_side",
 ]

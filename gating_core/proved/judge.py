@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import torch
@@ -15,52 +15,31 @@ from gating_core.jets.cell_jets import taylor_jet
 from gating_core.jets.jet import Jet
 from gating_core.jets.taylor import TaylorModel
 from gating_core.proved.criterion import Curving, curving
-from gating_core.proved.result import LABELS, NEGATIVE, OPEN, POSITIVE
+from gating_core.proved.signs import OPEN_CODE, Signs, labels_of, variation, worse_side
 from gating_core.proved.singular import largest_total
 
 Function = Callable[[torch.Tensor], torch.Tensor]
 ROUNDING = 16 * U
-LONGEST = 8
 DEGREE = 3  # of the Taylor models: higher ones decide larger cells and take longer for each
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
-    """N cells: ``centres`` and ``radius`` (N, 2), ``labels`` and ``immersed`` (N,).
+class Judged(Signs):
+    """N cells, of which is known, beside a sign, whether the map is ``immersed`` (N,).
 
-    ``gaussian``, ``absolute`` and ``area`` (N, 2) are ends of the integrals over each cell, and
-    ``axis`` (N,) the worse side.
+    ``gaussian``, ``absolute`` and ``area`` (N, 2) are ends of the integrals over each cell.
     """
 
-    centres: torch.Tensor
-    radius: torch.Tensor
-    labels: torch.Tensor
     immersed: torch.Tensor
     gaussian: torch.Tensor
     absolute: torch.Tensor
     area: torch.Tensor
-    axis: torch.Tensor
 
-    def __len__(self) -> int:
-        return len(self.labels)
-
-    def __getitem__(self, index: torch.Tensor) -> Judged:
-        return Judged(*(getattr(self, each.name)[index] for each in fields(self)))
-
-    def __add__(self, other: Judged) -> Judged:
-        pairs = ((getattr(self, each.name), getattr(other, each.name)) for each in fields(self))
-        return Judged(*(torch.cat(pair) for pair in pairs))
-
-    @property
-    def cells(self) -> Cells:
-        return Cells(self.centres, self.radius)
-
-    def halves(self) -> Cells:
-        """Both halves of each cell, cut across its worse side."""
-        step = torch.nn.functional.one_hot(self.axis, 2) * self.radius / 2
-        radius = self.radius - step
-        return Cells(
-            torch.cat([self.centres - step, self.centres + step]), torch.cat([radius, radius])
+    def below(self, parents: Judged) -> Judged:
+        """As of `Signs`."""
+        whole = super().below(parents)
+        return replace(
+            whole, immersed=self.immersed | parents.immersed.repeat(len(self) // len(parents))
         )
 
 
@@ -70,11 +49,8 @@ def judge(
     """Judge ``cells`` of the one surface that ``function`` (N, 2) -> (..., N, D) draws."""
     jet = taylor_jet(function, cells.centres, cells.radius, degree)
     k = curving(_one(jet), whiten)
-    sign, det, density = k.sign.ball(), k.determinant.ball(), k.density.ball()
-    labels = torch.full((len(cells),), LABELS.index(OPEN))
-    labels[sign.value > sign.bound] = LABELS.index(POSITIVE)
-    labels[sign.value < -sign.bound] = LABELS.index(NEGATIVE)
-    immersed = (det.value > det.bound) | (labels != LABELS.index(OPEN))
+    det, density, labels = k.determinant.ball(), k.density.ball(), labels_of(k.sign)
+    immersed = (det.value > det.bound) | (labels != OPEN_CODE)
     size = 4 * cells.radius.prod(-1)
     gaussian = _integral(k.density, size)
     largest = (density.magnitude + density.bound) * size * (1 + ROUNDING)
@@ -88,11 +64,11 @@ def judge(
         cells.centres,
         cells.radius,
         labels,
+        _worse_side(k, cells.radius, labels, immersed),
         immersed,
         gaussian,
         _absolute(gaussian, largest, labels),
         _integral(k.area, size).clamp(min=0.0),
-        _worse_side(k, cells.radius, labels, immersed),
     )
 
 
@@ -119,7 +95,7 @@ def _absolute(gaussian: torch.Tensor, largest: torch.Tensor, labels: torch.Tenso
     """(N, 2): ends of the integral of |K| dA, where |K| dA is ``largest`` at most."""
     low, high = gaussian.unbind(-1)
     least = torch.maximum(low, -high).clamp(min=0.0)
-    known = labels != LABELS.index(OPEN)
+    known = labels != OPEN_CODE
     most = torch.where(known, torch.maximum(-low, high), largest)
     return torch.stack([least, torch.maximum(least, most)], -1)
 
@@ -127,22 +103,7 @@ def _absolute(gaussian: torch.Tensor, largest: torch.Tensor, labels: torch.Tenso
 def _worse_side(
     k: Curving, radius: torch.Tensor, labels: torch.Tensor, immersed: torch.Tensor
 ) -> torch.Tensor:
-    """(N,): the axis along which what is to be known varies most: the sign, or then the total.
-
-    The longer one where that is not known, and of a cell `LONGEST` times as long as wide.
-    """
-    open_cells = (labels == LABELS.index(OPEN)).unsqueeze(-1)
-    score = torch.where(open_cells, _variation(k.sign, radius), _variation(k.density, radius))
-    known = immersed.unsqueeze(-1) & score.isfinite().all(-1, keepdim=True)
-    known &= radius.amax(-1, keepdim=True) <= LONGEST * radius.amin(-1, keepdim=True)
-    return torch.where(known, score, radius).argmax(-1)
-
-
-def _variation(of: TaylorModel, radius: torch.Tensor) -> torch.Tensor:
-    """(N, 2): how much a model varies along each axis; its error goes with the squares."""
-    squares = radius.square()
-    rest = (of.remainder / squares.sum(-1)).unsqueeze(-1) * squares
-    if not of.terms:
-        return rest
-    zero = torch.zeros_like(of.value)
-    return rest + torch.stack([zero if x is None else x.abs() for x in of.terms[:2]], -1)
+    """(N,): the axis along which what is to be known varies most: the sign, or then the total."""
+    open_cells = (labels == OPEN_CODE).unsqueeze(-1)
+    score = torch.where(open_cells, variation(k.sign, radius), variation(k.density, radius))
+    return worse_side(torch.where(immersed.unsqueeze(-1), score, torch.inf), radius)

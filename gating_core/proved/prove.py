@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 
-from gating_core.geometry.cells import SMALLEST, chart_cells
+from gating_core.geometry.cells import SMALLEST, Cells, chart_cells
 from gating_core.geometry.flatness import flatness_proofs
 from gating_core.geometry.metric import Whitening
 from gating_core.jets.blocks import one_thread
@@ -31,15 +31,13 @@ from gating_core.proved.result import (
     FLAT,
     LABELS,
     NOT_NEGATIVE,
-    OPEN,
     Interval,
     ProvedCurvature,
 )
+from gating_core.proved.signs import FIRST_SIDE, choose
 
 Function = Callable[[torch.Tensor], torch.Tensor]
-FIRST_SIDE = 16  # cells along a side of the chart, at first
 BATCH_NUMBERS = 4096  # D times the cells that are halved in one pass
-OPEN_CODE = LABELS.index(OPEN)
 Totals = tuple[Interval, Interval, Interval]  # of |K| dA, K dA and dA
 
 
@@ -90,13 +88,14 @@ def proof_steps(
         )
     whiten = None if covariance is None else Whitening(covariance, dim)
     (proof,) = flatness_proofs(function, value)
-    known, totals = None, (NOT_NEGATIVE, ANY, NOT_NEGATIVE)
-    count, chosen = 0, torch.zeros(0, dtype=torch.bool)
-    while True:
+    totals = NOT_NEGATIVE, ANY, NOT_NEGATIVE
+
+    def judged(some: Cells) -> Judged:
         with one_thread():  # many small operations: several threads would wait for each other
-            new = judge(function, cells, degree, whiten)
-        known = new if known is None else _with_halves(known, chosen, new)
-        count += len(new)
+            return judge(function, some, degree, whiten)
+
+    known, count = judged(cells), len(cells)
+    while True:
         totals = _within(totals, _totals(known, proof))
         result = ProvedCurvature(
             known.cells,
@@ -111,15 +110,8 @@ def proof_steps(
         if _enough(result, budget) or not chosen.any():
             return result
         yield result
-        cells = known[chosen].halves()
-
-
-def _with_halves(known: Judged, chosen: torch.Tensor, halves: Judged) -> Judged:
-    """Put the ``halves`` of ``chosen`` cells in their place; what was known of these still is."""
-    labels, immersed = known.labels[chosen].repeat(2), known.immersed[chosen].repeat(2)
-    labels = torch.where(labels == OPEN_CODE, halves.labels, labels)
-    immersed = halves.immersed | immersed
-    return known[~chosen] + replace(halves, labels=labels, immersed=immersed)
+        known = known.split(chosen, judged)
+        count += 2 * int(chosen.sum())
 
 
 def _enough(result: ProvedCurvature, budget: Budget) -> bool:
@@ -135,18 +127,11 @@ def _next(known: Judged, flat: bool, batch: int) -> torch.Tensor:
     chosen = torch.zeros(len(known), dtype=torch.bool)
     ends = known.area if flat else known.absolute
     if not flat:
-        size = torch.where((known.labels == OPEN_CODE) & ~small, known.radius.prod(-1), 0.0)
-        _choose(chosen, size, batch // 2)
-    _choose(
+        choose(chosen, known.open_sizes, batch // 2)
+    choose(
         chosen, torch.where(small | chosen, 0.0, ends[:, 1] - ends[:, 0]), batch - int(chosen.sum())
     )
     return chosen
-
-
-def _choose(chosen: torch.Tensor, weight: torch.Tensor, count: int) -> None:
-    """Mark ``count`` cells of the largest ``weight``, fewer where it is zero."""
-    top = weight.topk(min(count, len(weight))).indices
-    chosen[top[weight[top] > 0]] = True
 
 
 def _totals(known: Judged, proof: str | None) -> Totals:

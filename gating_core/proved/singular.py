@@ -7,6 +7,11 @@ n, a 3 x 2 matrix, has no singular value below s anywhere in the convex hull of 
 cell, then |n(x) - n(x')| >= s |x - x'| there. With x' the point of the cell where |n| is least, it
 follows that |n(x)| >= s |x - x'| / 2. The integral of 1 / |x - x'| over a set of a given area A is
 largest for a disc about x': 2 sqrt(pi A). So the total over the cell is at most 4 C sqrt(pi A) / s.
+
+That a map is *no* immersion somewhere in a cell is not proved here. Where a part of y_u has no zero
+in the cell, <y_u, n> = 0 makes two parts of n enough: Miranda's theorem would show that they vanish
+together, by their signs on the cell's four sides. But such points may lie on the sides of cells,
+so that cells of their own would have to be laid about them, beside those that cover the chart.
 """
 
 from __future__ import annotations

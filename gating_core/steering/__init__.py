@@ -26,6 +26,10 @@ from gating_core.steering.experiment import (
     QUANTITIES,
     STRENGTHS,
     WRITTEN,
+    Outcomes,
+    Part,
+    assembled,
+    parts_of,
     prompt_verses,
     run_experiment,
 )
@@ -54,8 +58,8 @@ from gating_core.steering.live import (
     write_judged,
     written_along,
 )
-from gating_core.steering.measured import load_steering
-from gating_core.steering.opening import BEGINNING, Opening, load_opening, make_opening
+from gating_core.steering.measured import GridRequest, load_steering, measure_parts
+from gating_core.steering.opening import BEGINNING, JUDGED_ENDS, Opening, load_opening, make_opening
 from gating_core.steering.shipped import (
     KINDS,
     STEERED,
@@ -71,6 +75,7 @@ __all__ = [
     "ALONG",
     "BEGINNING",
     "DIRECTIONS",
+    "JUDGED_ENDS",
     "JUDGED_FROM",
     "KINDS",
     "LETTERS",
@@ -91,7 +96,10 @@ __all__ = [
     "DictionaryRecipe",
     "DirectionRequest",
     "FeatureStatistics",
+    "GridRequest",
     "Opening",
+    "Outcomes",
+    "Part",
     "Passage",
     "SteerRequest",
     "Steering",
@@ -99,6 +107,7 @@ __all__ = [
     "Streams",
     "Trained",
     "WrittenAlong",
+    "assembled",
     "describe",
     "direct_attribution",
     "effect_on_next",
@@ -107,7 +116,9 @@ __all__ = [
     "load_opening",
     "load_steering",
     "make_opening",
+    "measure_parts",
     "other_verses",
+    "parts_of",
     "passages",
     "prompt_verses",
     "real_words",

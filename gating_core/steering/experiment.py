@@ -7,7 +7,7 @@ writing, steered towards the *other* language. Shapes: L layers, K kinds of dire
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -15,8 +15,10 @@ import numpy as np
 import torch
 
 from gating_core.language import LANGUAGES, LanguageModel, Verse, decode, encode, text_losses
+from gating_core.pauses import Pause, drained
 from gating_core.randomness import generator
 from gating_core.steering.judge import (
+    WORD,
     names_and_numbers,
     other_verses,
     real_words,
@@ -34,6 +36,9 @@ JUDGED_FROM = 20  # characters: what comes later is judged
 PROMPTS = 40
 KIND = "means"  # of dictionary, whose features steer
 QUANTITIES = ("success", "nats", "words", "back")
+REFERENCES = ("unsteered", "prompted")  # after the same prompts; after those of the wanted language
+DRAWS_APART = 1000  # more than there are layers
+Work = Generator[None, None, "Outcomes"]  # pauses, and returns outcomes
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,16 +65,35 @@ def prompts(language: int) -> torch.Tensor:
                         for verse in prompt_verses()])  # fmt: skip
 
 
-def directions(dictionaries: Dictionaries, layer: int, target: int, count: int) -> torch.Tensor:
+@dataclass(frozen=True)
+class Part:
+    """A part of the experiment that is measured in one piece."""
+
+    what: str  # one of MODES, or of REFERENCES
+    target: int  # the language that is wanted
+    layer: int = 0  # that is pushed
+
+
+def parts_of(depth: int) -> tuple[Part, ...]:
+    """All parts of the experiment on a model of ``depth`` layers; the quick ones come last."""
+    pushed = (Part(mode, target, layer) for layer in range(depth) for mode in MODES
+              for target in range(len(LANGUAGES)))  # fmt: skip
+    plain = (Part(what, target) for what in REFERENCES for target in range(len(LANGUAGES)))
+    return *pushed, *plain
+
+
+def directions(
+    dictionaries: Dictionaries, layer: int, target: int, count: int, seed: int = 0
+) -> torch.Tensor:
     """(K, N, D): unit vectors towards language ``target`` after ``layer``, for N prompts.
 
-    Random ones are another for each prompt.
+    Random ones are another for each prompt, and follow from ``seed``.
     """
     trained = dictionaries.kinds[KIND]
     chosen = trained.statistics.language_feature(layer, spanish=bool(target))
     rows = trained.dictionary.directions[layer]
     gap = dictionaries.gap[layer] * (1 if target else -1)
-    draw = generator(layer, f"directions to {LANGUAGES[target]}")
+    draw = generator(DRAWS_APART * seed + layer, f"directions to {LANGUAGES[target]}")
     random = torch.randn(count, len(gap), generator=draw)
     alive = torch.from_numpy(trained.statistics.fires[layer].max(0) > 0)
     alive[chosen] = False
@@ -79,82 +103,90 @@ def directions(dictionaries: Dictionaries, layer: int, target: int, count: int) 
     return torch.nn.functional.normalize(torch.stack(parts), dim=-1)
 
 
-def judge(model: LanguageModel, written: torch.Tensor, target: int) -> Outcomes:
+def judge(model: LanguageModel, written: torch.Tensor, target: int) -> Work:
     """Judge rows of characters (B, T), those that were written after the N prompts, repeatedly."""
-    texts = [decode(row[JUDGED_FROM:]) for row in written]
-    wanted = LANGUAGES[target]
-    spanish = spanish_probabilities(texts)
-    sums, counts = text_losses(model, texts)
-    verses = prompt_verses()
-    return Outcomes(
-        success=((spanish > 0.5) == bool(target)).astype(float),
-        nats=(sums / counts).numpy(),
-        words=np.array([real_words(text, wanted) for text in texts]),
-        back=np.array([returned(decode(row), verses[place % len(verses)], wanted)
-                       for place, row in enumerate(written)]),
-    )  # fmt: skip
+    verses, wanted, pause = prompt_verses(), LANGUAGES[target], Pause()
+    results = []
+    for rows in written.split(len(verses)):
+        texts = [decode(row[JUDGED_FROM:]) for row in rows]
+        sums, counts = text_losses(model, texts)
+        results.append((
+            (spanish_probabilities(texts) > 0.5) == bool(target),
+            sums / counts,
+            [real_words(text, wanted) for text in texts],
+            [returned(decode(row), verse, wanted)
+             for row, verse in zip(rows, verses, strict=True)],
+        ))  # fmt: skip
+        yield from pause()
+    return Outcomes(*(np.concatenate(one).astype(float) for one in zip(*results, strict=True)))
 
 
 def returned(text: str, verse: Verse, language: str) -> float:
-    """The share of a verse's names and numbers, after the prompt, that ``text`` holds; NaN: none.
+    """The share of a verse's names and numbers that are words of ``text``; NaN: it has none.
 
-    Names and numbers are those of the verse in the ``language`` that is written.
+    Names and numbers are those of the whole verse in the ``language`` that is written.
     """
     there = names_and_numbers(getattr(verse, language), language)
-    return float(np.mean([one in text for one in there])) if there else float("nan")
+    words = {*WORD.findall(text), *WORD.findall(text.lower())}
+    return len(there & words) / len(there) if there else float("nan")
 
 
 @torch.no_grad()
-def steered_outcomes(
-    model: LanguageModel, dictionaries: Dictionaries, layer: int, mode: str, target: int
-) -> Outcomes:
-    """Outcomes of shape (K, A, N) for all directions and strengths at one layer."""
-    start = prompts(1 - target)
-    unit = directions(dictionaries, layer, target, len(start))
-    steps = torch.tensor(STRENGTHS) * dictionaries.gap[layer].norm()
-    additions = unit[:, None] * steps[:, None, None]  # (K, A, N, D)
-    shape = additions.shape[:-1]
-    rows = start.repeat(shape[0] * shape[1], 1)
-    steering = Steering(layer, additions.flatten(0, 2)[:, None], MODES[mode])
-    outcomes = judge(model, _write(model, rows, steering), target)
+def measure_part(
+    model: LanguageModel, dictionaries: Dictionaries, part: Part, seed: int = 0
+) -> Work:
+    """Outcomes of shape (K, A, N) for all directions and strengths; (N,) of a reference.
+
+    Texts and random directions follow from ``seed``. Pauses (see `gating_core.pauses`).
+    """
+    start = prompts(part.target if part.what == "prompted" else 1 - part.target)
+    steering, shape = None, start.shape[:1]
+    if part.what not in REFERENCES:
+        unit = directions(dictionaries, part.layer, part.target, len(start), seed)
+        steps = torch.tensor(STRENGTHS) * dictionaries.gap[part.layer].norm()
+        additions = unit[:, None] * steps[:, None, None]  # (K, A, N, D)
+        shape = additions.shape[:-1]
+        steering = Steering(part.layer, additions.flatten(0, 2)[:, None], MODES[part.what])
+    rows, pause, written = start.repeat(shape[:-1].numel(), 1), Pause(), []
+    for _, characters in zip(
+        range(WRITTEN), write_steered(model, rows, steering, seed), strict=False
+    ):
+        written.append(characters)
+        yield from pause()
+    outcomes = yield from judge(model, torch.stack(written, 1), part.target)
     return Outcomes(*(getattr(outcomes, name).reshape(shape) for name in QUANTITIES))
 
 
-def plain_outcomes(model: LanguageModel, target: int, language: int) -> Outcomes:
-    """Outcomes (N,) without steering, after prompts of ``language``, judged for ``target``."""
-    return judge(model, _write(model, prompts(language), None), target)
+def assembled(
+    depth: int, parts: Sequence[Part], outcomes: Sequence[Outcomes]
+) -> dict[str, np.ndarray]:
+    """Arrays of all outcomes of a model of ``depth`` layers, NaN where there are none yet.
 
-
-def _write(model: LanguageModel, rows: torch.Tensor, steering: Steering | None) -> torch.Tensor:
-    """(B, WRITTEN): what is written after ``rows``."""
-    written = zip(range(WRITTEN), write_steered(model, rows, steering, seed=0), strict=False)
-    return torch.stack([characters for _, characters in written], 1)
+    ``quantity`` (L, K, A, 2 modes, 2 targets, N); ``unsteered.quantity`` and ``prompted.quantity``
+    (2 targets, N): after the same prompts, and after the same verses' beginnings in the language
+    that is wanted.
+    """
+    count = len(prompt_verses())
+    cells = (depth, len(DIRECTIONS), len(STRENGTHS), len(MODES), len(LANGUAGES), count)
+    shapes = {"": cells} | {f"{what}.": (len(LANGUAGES), count) for what in REFERENCES}
+    arrays = {start + name: np.full(shape, np.nan, np.float32)
+              for start, shape in shapes.items() for name in QUANTITIES}  # fmt: skip
+    for part, result in zip(parts, outcomes, strict=False):
+        for name in QUANTITIES:
+            if part.what in REFERENCES:
+                arrays[f"{part.what}.{name}"][part.target] = getattr(result, name)
+            else:
+                mode = list(MODES).index(part.what)
+                arrays[name][part.layer, :, :, mode, part.target] = getattr(result, name)
+    return arrays
 
 
 def run_experiment(
-    model: LanguageModel, dictionaries: Dictionaries
+    model: LanguageModel, dictionaries: Dictionaries, seed: int = 0
 ) -> Iterator[tuple[float, dict[str, np.ndarray]]]:
-    """Run everything; yield the share that is done, and the arrays so far.
-
-    ``quantity`` (L, K, A, 2 modes, 2 targets, N), NaN where it is not done;
-    ``unsteered.quantity`` and ``prompted.quantity`` (2 targets, N): after the same prompts, and
-    after the same verses' beginnings in the language that is wanted.
-    """
-    count, depth = len(prompt_verses()), model.config.depth
-    shape = (depth, len(DIRECTIONS), len(STRENGTHS), len(MODES), len(LANGUAGES), count)
-    arrays = {name: np.full(shape, np.nan, np.float32) for name in QUANTITIES}
-    for target in range(len(LANGUAGES)):
-        for what, language in (("unsteered", 1 - target), ("prompted", target)):
-            outcomes = plain_outcomes(model, target, language)
-            for name in QUANTITIES:
-                row = arrays.setdefault(
-                    f"{what}.{name}", np.full((len(LANGUAGES), count), np.nan, np.float32)
-                )
-                row[target] = getattr(outcomes, name)
-    cells = [(layer, mode, target) for layer in range(depth) for mode in range(len(MODES))
-             for target in range(len(LANGUAGES))]  # fmt: skip
-    for done, (layer, mode, target) in enumerate(cells, 1):
-        outcomes = steered_outcomes(model, dictionaries, layer, list(MODES)[mode], target)
-        for name in QUANTITIES:
-            arrays[name][layer, :, :, mode, target] = getattr(outcomes, name)
-        yield done / len(cells), arrays
+    """Run everything; yield the share of parts that are done, and the arrays (see `assembled`)."""
+    depth, outcomes = model.config.depth, []
+    parts = parts_of(depth)
+    for part in parts:
+        outcomes.append(drained(measure_part(model, dictionaries, part, seed)))
+        yield len(outcomes) / len(parts), assembled(depth, parts, outcomes)

@@ -1,24 +1,48 @@
-"""The shipped outcomes of steering, of every model that has dictionaries."""
+"""Outcomes of steering: shipped of every model that has dictionaries, or of one as requested."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
 
+from gating_core.checks import check_integer
 from gating_core.export.weights import tensor_file, tensors_and_metadata
 from gating_core.language import load_model
 from gating_core.language.shipped import FOLDER
-from gating_core.steering.experiment import run_experiment
+from gating_core.steering.experiment import Outcomes, Part, measure_part, run_experiment
+from gating_core.steering.live import specimen
 from gating_core.steering.shipped import load_dictionaries, shipped_dictionaries
 
 MEASURED = FOLDER / "steering.safetensors"
 Model = tuple[str, int]  # name and seed
 Arrays = dict[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class GridRequest:
+    """The whole experiment on one shipped model."""
+
+    name: str = "none"  # of the model
+    model_seed: int = 0
+    draw: int = 0  # the seed of the texts and of random directions; that of what is shipped is 0
+
+    def __post_init__(self) -> None:
+        check_integer("draw", self.draw, 0, 10**6)
+
+
+def measure_parts(
+    parts: Sequence[Part], request: GridRequest
+) -> Generator[Outcomes | None, None, None]:
+    """Yield the outcomes of each of some parts of an experiment; pauses."""
+    for part in parts:
+        yield (yield from measure_part(*specimen(request.name, request.model_seed), part,
+                                       request.draw))  # fmt: skip
 
 
 def measure_steering() -> Iterator[Model]:

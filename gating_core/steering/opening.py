@@ -9,11 +9,12 @@ import numpy as np
 
 from gating_core.export.weights import tensor_file, tensors_and_metadata
 from gating_core.language.shipped import FOLDER
-from gating_core.steering.judge import other_verses, spanish_probabilities, windows
+from gating_core.steering.judge import WINDOW, other_verses, spanish_probabilities, windows
 from gating_core.steering.live import DirectionRequest, SteerRequest, Step, specimen, write_judged
 
 OPENING = FOLDER / "steered.safetensors"
 BEGINNING = "And God said to "
+JUDGED_ENDS = (WINDOW, 8)  # characters: the classifier sees few while a text is short
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +23,7 @@ class Opening:
 
     request: SteerRequest
     steps: list[Step]
-    judged: np.ndarray  # (N,) of being Spanish: of the windows of `other_verses`, in their order
+    judged: np.ndarray  # (2, N) of being Spanish: of the last `JUDGED_ENDS` of their windows
 
 
 def make_opening(name: str = "none", seed: int = 0) -> Opening:
@@ -31,7 +32,8 @@ def make_opening(name: str = "none", seed: int = 0) -> Opening:
     feature = statistics.language_feature(0, spanish=True)
     request = SteerRequest(DirectionRequest(name, seed, feature=feature), BEGINNING)
     texts, _ = windows(other_verses())
-    return Opening(request, list(write_judged(request)), spanish_probabilities(texts))
+    judged = [spanish_probabilities([text[-end:] for text in texts]) for end in JUDGED_ENDS]
+    return Opening(request, list(write_judged(request)), np.stack(judged))
 
 
 def save_opening(opening: Opening, path: Path = OPENING) -> None:

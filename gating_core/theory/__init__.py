@@ -1,5 +1,6 @@
 """Which gates curve? The law, a gallery of gates with exact cases, and gates made for a shape."""
 
+from gating_core.theory.breaks import CAUSES
 from gating_core.theory.conic import (
     ConicResult,
     Exponents,
@@ -18,7 +19,6 @@ from gating_core.theory.counterexamples import (
     measure_counterexample,
 )
 from gating_core.theory.design import SHAPES, Design, DesignedGate, design
-from gating_core.theory.enclosure import CAUSES
 from gating_core.theory.fit import GateFit, GateNetwork, fit_gate
 from gating_core.theory.formula import (
     GRAMMAR,
@@ -62,6 +62,8 @@ from gating_core.theory.whole_chart import (
     POSITIVE,
     VERDICTS,
     GateVerdict,
+    SignShares,
+    sign_shares,
 )
 
 __all__ = [
@@ -99,6 +101,7 @@ __all__ = [
     "MeasuredCounterexample",
     "MeasuredGate",
     "Reference",
+    "SignShares",
     "WithError",
     "design",
     "exponents_of",
@@ -116,6 +119,7 @@ __all__ = [
     "parse_formula",
     "quadratic_form",
     "sheet",
+    "sign_shares",
     "sphere_case",
     "with_exponents",
     "with_gate",

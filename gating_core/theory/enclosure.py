@@ -1,191 +1,198 @@
-"""What holds of a gated sheet between all points: its cells judged by enclosures.
+"""The sign of K on a gated sheet between all points: cells judged by Taylor models.
 
-For a scalar gate g > 0 the sign of K is that of det Hess(1/g), and so of
-g det Hess(g) - 2 (g_u^2 g_vv - 2 g_u g_v g_uv + g_v^2 g_uu), which is g^5 times that and needs no
-division. For a gate for each channel it is that of <N, y_uu> <N, y_vv> - <N, y_uv>^2 with
-N = y_u x y_v, which is K |N|^4. All are enclosed by balls over cells, see `enclosing_jet`.
+The mechanism is that of `gating_core.proved`. What has the sign of K is simpler here than for any
+surface: for a scalar gate g > 0 it is det Hess(1/g), or g^5 times that without a division,
+g det Hess(g) - 2 (g_u^2 g_vv - 2 g_u g_v g_uv + g_v^2 g_uu), which a cell may have a sign of even
+where g vanishes in it. A gate for each channel is judged by the surface that it makes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 
 import torch
 
-from gating_core.geometry.cells import (
-    BROKEN,
-    FAINT,
+from gating_core.geometry.cells import Cells
+from gating_core.jets.blocks import one_thread
+from gating_core.jets.cell_jets import taylor_jet
+from gating_core.jets.jet import Jet, filled
+from gating_core.jets.taylor import TaylorModel
+from gating_core.proved import (
+    DEGREE,
+    LABELS,
     NEGATIVE,
-    OUTSIDE,
+    OPEN,
     POSITIVE,
-    UNKNOWN,
-    Cells,
+    Signs,
+    choose,
+    curving,
+    labels_of,
+    model,
+    variation,
+    worse_side,
 )
-from gating_core.jets.bounded import Bounded
-from gating_core.jets.cell_jets import enclosing_jet
-from gating_core.jets.hulls import Ball
-from gating_core.jets.second_order import SecondOrderJet
-from gating_core.theory.expression import Call, Expression, Number, Operation, parts_of
-from gating_core.theory.expression import constant as constant_of
+from gating_core.theory.breaks import EDGE, OUTSIDE, SMOOTH, smoothness
+from gating_core.theory.expression import Operation
 from gating_core.theory.formula import Formula
-from gating_core.theory.law import LARGEST_GATE, Gate, GatedSheet
+from gating_core.theory.law import Gate, GatedSheet
 
+BATCH = 1024  # cells halved in one pass
 FAINTEST = 1e-250  # of what has the sign of K: below it underflow decides
-ONE = Number(1.0, "1")
+PASS_CELLS = 512  # a pass takes the time of as many cells, however few are judged in it
+MOST_CUTS = 6  # of a cell in one pass, into 64
+
+
+@dataclass(frozen=True, eq=False)
+class GateSigns(Signs):
+    """N cells, and how ``large`` (N,) what has the sign of K may be in each at most.
+
+    ``inside`` (N,): whether a gate is known to be somewhere in the cell; ``outside`` (N,): nowhere.
+    A sign says nothing where there is no gate, and only where one is known is it a sign of K.
+    """
+
+    large: torch.Tensor
+    inside: torch.Tensor
+    outside: torch.Tensor
+
+    @property
+    def open_sizes(self) -> torch.Tensor:
+        return torch.where(self.outside, 0.0, super().open_sizes)
+
+    @property
+    def positive(self) -> float:
+        """The share of the chart on which K > 0, as far as is known."""
+        return self[self.inside].share(POSITIVE)
+
+    @property
+    def negative(self) -> float:
+        """The share of the chart on which K < 0, as far as is known."""
+        return self[self.inside].share(NEGATIVE)
+
+    @property
+    def one_sign(self) -> int:
+        """1 or -1 if K has that sign wherever there is a gate in these cells, else 0."""
+        there = self[~self.outside]
+        up, down = there.share(POSITIVE) > 0, there.share(NEGATIVE) > 0
+        return 0 if there.share(OPEN) or up == down else 1 if up else -1
 
 
 @dataclass(frozen=True)
 class GateJudge:
-    """A judge of cells for the sheet under a ``gate`` at a ``strength``; see `examine`.
+    """A judge of cells in which a ``gate`` is smooth, for the sheet under it at a ``strength``.
 
     ``formulas`` are those of the gate, if it is made of any: one, or one for each channel.
+    ``edged``: whether there may be no gate in a part of the cells.
     """
 
     gate: Gate
     strength: float
     formulas: Sequence[Formula] = ()
+    edged: bool = True
 
-    def __call__(self, cells: Cells) -> tuple[torch.Tensor, torch.Tensor]:
-        jet = enclosing_jet(self.gate, cells.centres, cells.radius)
-        assert jet.errors is not None
-        value, error = jet.stack[0], jet.errors[0]
-        smooth = jet.errors.isfinite().all(0).all(0)
-        outside = ((value + error <= 1 / LARGEST_GATE) | (value - error >= LARGEST_GATE)).any(0)
-        found = torch.where(smooth, UNKNOWN, BROKEN)
-        found[~smooth] = torch.where(self._undefined(cells[~smooth]), OUTSIDE, BROKEN)
-        found[outside] = OUTSIDE
-        size = torch.zeros(len(cells), dtype=torch.float64)
-        at = (found == UNKNOWN).nonzero().squeeze(-1)
-        if self.strength and len(at):
-            found[at], size[at] = self._signs(jet, cells, at)
-        return found, size
+    def __call__(self, cells: Cells) -> GateSigns:
+        with one_thread():  # many small operations: several threads would wait for each other
+            sign = self.sign(cells)
+            labels = labels_of(sign)
+            left = labels == LABELS.index(OPEN)
+            if self._quotient and left.any():  # as where g vanishes, and 1/g has a pole
+                labels[left] = labels_of(self._without_division(cells[left]))
+            inside, outside = self._where(cells)
+        ball = sign.ball()
+        return GateSigns(
+            cells.centres,
+            cells.radius,
+            labels,
+            worse_side(variation(sign, cells.radius), cells.radius),
+            (ball.magnitude + ball.bound).nan_to_num(torch.inf),
+            inside,
+            outside,
+        )
 
-    def _signs(self, jet: SecondOrderJet, cells: Cells, at: torch.Tensor) -> Ball:
-        """The words for smooth cells ``at``, and the largest size of what has the sign of K."""
-        assert jet.errors is not None
-        some = cells[at]
-        if jet.stack.shape[1] != 1:
-            image = enclosing_jet(GatedSheet(self.gate, self.strength), some.centres, some.radius)
-            return _words(_of_image(_rows(image)))
-        rows = [Bounded(x, e) for x, e in zip(jet.stack[:, 0, at], jet.errors[:, 0, at],
-                                              strict=True)]  # fmt: skip
-        found, size = _words(_of_gate([x * self.strength for x in rows], 1 - self.strength))
-        left = found == UNKNOWN
-        if left.any():  # 1/g itself: tighter where the gate is a quotient
-            rest = some[left]
-            rho = enclosing_jet(self._reciprocal, rest.centres, rest.radius)
-            _, _, _, uu, uv, vv = (part[0] for part in _rows(rho))
-            found[left], size[left] = _words(uu * vv - uv.square())
-        return found, size
+    def _where(self, cells: Cells) -> tuple[torch.Tensor, torch.Tensor]:
+        """(N,) each: whether there is a gate somewhere, by all of the cell or its centre; nowhere.
 
-    def _reciprocal(self, points: torch.Tensor) -> torch.Tensor:
-        """1 / g at the strength; of a quotient without dividing twice."""
-        top = self.formulas[0].expression if self.formulas else None
-        if not isinstance(top, Operation) or top.sign != "/":
-            return 1 / GatedSheet(self.gate, self.strength).factor(points)
-        u, v = points.unbind(-1)
-        over, below = top.left.at(torch, u, v), top.right.at(torch, u, v)
-        mixed = over if self.strength == 1 else (1 - self.strength) * below + self.strength * over
-        value = below / mixed
-        return (value if value.ndim else value.expand(len(points))).unsqueeze(-1)
+        At full strength, as everywhere where a gate is looked for.
+        """
+        if not self.edged:
+            return torch.ones(len(cells), dtype=torch.bool), torch.zeros(len(cells)).bool()
+        words = smoothness(self.gate, self.formulas, cells)
+        inside, edge = words == SMOOTH, words == EDGE
+        centres = Cells(cells.centres[edge], torch.zeros_like(cells.radius[edge]))
+        inside[edge] = smoothness(self.gate, self.formulas, centres) == SMOOTH
+        return inside, words == OUTSIDE
 
-    def _undefined(self, cells: Cells) -> torch.Tensor:
-        """Where a logarithm, a root or a broken power has a negative argument on all of a cell."""
-        nowhere = torch.zeros(len(cells), dtype=torch.bool)
-        if not len(cells):
-            return nowhere
-        for argument in self._arguments("domain"):
-            jet = enclosing_jet(_function(argument), cells.centres, cells.radius)
-            assert jet.errors is not None
-            nowhere |= jet.stack[0, 0] + jet.errors[0, 0] <= 0
-        return nowhere
+    def sign(self, cells: Cells) -> TaylorModel:
+        """Taylor models (N,) of what has the sign of K."""
+        quotient = self._quotient
+        if quotient is None:
+            return self._without_division(cells)
+        # 1/g without dividing twice, which is tighter
+        *_, uu, uv, vv = _rows(_models(self._reciprocal_of(quotient), cells))
+        return uu * vv - uv.square()
 
-    def _arguments(self, kind: str) -> list[Expression]:
-        return [
-            x for formula in self.formulas for x in critical_arguments(formula.expression)[kind]
-        ]
+    def _without_division(self, cells: Cells) -> TaylorModel:
+        sheet = GatedSheet(self.gate, self.strength)
+        factor = _models(sheet.factor, cells)
+        if factor.shape[-1] == 1:
+            return _of_gate(factor)
+        return curving(_models(sheet, cells)).sign
 
-    def causes(self, cells: Cells) -> tuple[str, ...]:
-        """Which of `CAUSES` may break the gate in ``cells``, most likely ones first."""
-        found = []
-        for kind in CAUSES:
-            for argument in self._arguments(kind):
-                jet = enclosing_jet(_function(argument), cells.centres, cells.radius)
-                assert jet.errors is not None
-                if bool((jet.stack[0].abs() <= jet.errors[0]).any()) and kind not in found:
-                    found.append(kind)
-        return tuple(found)
+    @property
+    def _quotient(self) -> Operation | None:
+        """The gate's formula, if it is one quotient."""
+        top = self.formulas[0].expression if len(self.formulas) == 1 else None
+        return top if isinstance(top, Operation) and top.sign == "/" else None
+
+    def _reciprocal_of(self, quotient: Operation) -> Gate:
+        """1 / g at the strength."""
+
+        def reciprocal(points: torch.Tensor) -> torch.Tensor:
+            u, v = points.unbind(-1)
+            over, below = quotient.left.at(torch, u, v), quotient.right.at(torch, u, v)
+            mixed = over
+            if self.strength != 1:
+                mixed = (1 - self.strength) * below + self.strength * over
+            value = below / mixed
+            return (value if value.ndim else value.expand(len(points))).unsqueeze(-1)
+
+        return reciprocal
 
 
-CAUSES = {  # of what a vanishing argument may be
-    "kink": "a kink",
-    "pole": "a pole or a jump",
-    "domain": "a root or a logarithm of zero",
-}
+def sign_steps(judge: GateJudge, cells: Cells) -> Generator[tuple[GateSigns, int], None, None]:
+    """Prove signs in ``cells``, yielding all cells and the work so far after each pass.
+
+    Open cells are cut, the largest ones and those in which most may be hidden, such as a narrow
+    peak; where they are few, each into many. A unit of work is the time of one cell.
+    """
+    known, work = judge(cells), max(len(cells), PASS_CELLS)
+    while True:
+        yield known, work
+        chosen = torch.zeros(len(known), dtype=torch.bool)
+        sizes = torch.where(known.large > FAINTEST, known.open_sizes, 0.0)
+        choose(chosen, sizes, BATCH // 2)
+        choose(chosen, torch.where((sizes > 0) & ~chosen, known.large, 0.0), BATCH // 2)
+        count = int(chosen.sum())
+        if not count:
+            return
+        cuts = max(int(math.log2(PASS_CELLS / count)), 1)
+        known = known.split(chosen, judge, min(cuts, MOST_CUTS))
+        work += max(count * 2 ** min(cuts, MOST_CUTS), PASS_CELLS)
 
 
-def critical_arguments(expression: Expression) -> dict[str, list[Expression]]:
-    """The parts of ``expression`` at whose zeros it may not be smooth, by kind, see `CAUSES`."""
-    found: dict[str, list[Expression]] = {kind: [] for kind in CAUSES}
-    for part in parts_of(expression):
-        if isinstance(part, Call):
-            if part.name == "abs":
-                found["kink"].append(part.of)
-            elif part.name in ("log", "sqrt"):
-                found["domain"].append(part.of)
-            elif part.name == "tan":
-                found["pole"].append(Call("cos", part.of))
-        elif isinstance(part, Operation) and part.sign == "/":
-            found["pole"].append(part.right)
-        elif isinstance(part, Operation) and part.sign == "^":
-            power = None if part.right.variables else constant_of(part.right)
-            if power is None or not float(power).is_integer():
-                found["domain"].append(part.left)
-            elif power < 0:
-                found["pole"].append(part.left)
-    return {kind: [x for x in each if x.variables] for kind, each in found.items()}
+def _models(function: Gate, cells: Cells) -> Jet:
+    return taylor_jet(function, cells.centres, cells.radius, DEGREE)
 
 
-def _function(argument: Expression) -> Gate:
-    def at(points: torch.Tensor) -> torch.Tensor:
-        return argument.at(torch, *points.unbind(-1)).unsqueeze(-1)
-
-    return at
-
-
-def _rows(jet: SecondOrderJet) -> list[list[Bounded]]:
-    """Value, u, v, uu, uv, vv of each channel, as balls (N,)."""
-    assert jet.errors is not None
-    return [
-        [Bounded(x, e) for x, e in zip(values, errors, strict=True)]
-        for values, errors in zip(jet.stack, jet.errors, strict=True)
-    ]
+def _rows(jet: Jet) -> list[TaylorModel]:
+    """Value, u, v, uu, uv, vv of one channel, as models (N,)."""
+    first, second = (model(filled(jet, order))[..., 0] for order in ("first", "second"))
+    return [model(jet.value)[..., 0], first[0], first[1], second[0], second[1], second[2]]
 
 
-def _of_gate(rows: list[Bounded], offset: float) -> Bounded:
-    """What has the sign of K, of a gate with these derivatives plus an ``offset``."""
-    g, u, v, uu, uv, vv = rows
-    g = g + offset if offset else g
+def _of_gate(jet: Jet) -> TaylorModel:
+    """What has the sign of K, of a gate with this ``jet`` (N, 1)."""
+    g, u, v, uu, uv, vv = _rows(jet)
     bend = u.square() * vv - 2 * (u * v) * uv + v.square() * uu
     return g * (uu * vv - uv.square()) - 2 * bend
-
-
-def _of_image(rows: list[list[Bounded]]) -> Bounded:
-    """What has the sign of K, of a surface in three dimensions."""
-    _, a, b, uu, uv, vv = rows
-    normal = [a[i - 2] * b[i - 1] - a[i - 1] * b[i - 2] for i in range(3)]
-
-    def along(y: list[Bounded]) -> Bounded:
-        return normal[0] * y[0] + normal[1] * y[1] + normal[2] * y[2]
-
-    return along(uu) * along(vv) - along(uv).square()
-
-
-def _words(x: Bounded) -> Ball:
-    """What is known of the sign of balls (N,), and the largest size in each."""
-    bound = x.bound
-    size = x.magnitude + bound
-    faint = torch.where(size < FAINTEST, FAINT, UNKNOWN)
-    below = torch.where(x.value + bound < 0, NEGATIVE, faint)
-    return torch.where(x.value - bound > 0, POSITIVE, below), size

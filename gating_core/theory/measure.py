@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
+from gating_core.geometry.cells import grid_points_near
 from gating_core.geometry.curvature import curvature, second_fundamental_form
 from gating_core.geometry.grid import Grid
 from gating_core.geometry.point_types import PLANAR
@@ -18,10 +19,11 @@ from gating_core.geometry.second_look import jittered, second_look
 from gating_core.geometry.surface import SurfaceResult, surface_result
 from gating_core.jets.bounded import Bounded
 from gating_core.jets.second_order import SecondOrderJet, second_order_jet
+from gating_core.theory.breaks import breaks_of
 from gating_core.theory.formula import Formula
 from gating_core.theory.gallery import Exact, GateCase
 from gating_core.theory.law import Gate, GatedSheet, gate_fails, gate_values, law
-from gating_core.theory.whole_chart import GateVerdict, Looked, breaks_of, gate_verdict
+from gating_core.theory.whole_chart import GateVerdict, Looked, gate_verdict
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,8 +137,9 @@ def measure_any_gate(
     values = gate_values(gate, grid.points).reshape(*grid.weights.shape, -1)
     fails = gate_fails(values)
     terms = law(gate, grid.points, strength) if scalar else None
-    breaks = breaks_of(gate, formulas, grid.axis.numpy())
-    lost = (fails | breaks.points) & (strength > 0)
+    breaks = breaks_of(gate, formulas)
+    breaking = grid_points_near(breaks.broken, grid.axis.numpy())
+    lost = (fails | breaking) & (strength > 0)
     jet = _without(second_order_jet(image, grid.points, "rigorous", check=False), lost)
     field, form = curvature(jet), second_fundamental_form(jet)
     again = jittered(grid)
@@ -169,14 +172,12 @@ def measure_any_gate(
         planar=bool(np.median(bend) * surface.diagonal[0] < PLANAR),
         lost=float(lost.mean()),
     )
-    whole = gate_verdict(looked, gate, strength, formulas)
-    if strength:
-        whole = replace(whole, broken=breaks.share, causes=breaks.causes, rough=breaks.rough)
+    whole = gate_verdict(looked, gate, strength, breaks, formulas)
     return MeasuredGate(
         strength=strength,
         gate=values,
         fails=fails,
-        breaks=breaks.points,
+        breaks=breaking,
         surface=surface,
         mean_norm=mean,
         mean_error=mean_error,

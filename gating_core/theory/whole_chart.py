@@ -1,25 +1,20 @@
 """The verdict on a gated sheet over its whole chart, and how it is known.
 
-Looked at are a grid, jittered points, and cells (`enclosure`), which also find where the gate is
-not smooth: no gate there. Of the rest the sign of K is *proved* by cells that have it everywhere,
-or by algebra; curvature beyond its bound is *known at points*; no curvature is *seen at points*.
+Looked at are a grid, jittered points, and cells. Where the gate is not smooth (`breaks`) there is
+no gate. Of the rest the sign of K is *proved* by cells that have it everywhere (`enclosure`), or by
+algebra; curvature beyond its bound is *known at points*; no curvature is *seen at points*.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
-import numpy as np
-import torch
-
-from gating_core.geometry.cells import Examined, chart_cells, examine, grid_points_near
 from gating_core.geometry.surface import SurfaceResult
 from gating_core.geometry.verdict import AT_POINTS, FLAT, PROVED, SEEN
 from gating_core.theory.algebra import Algebra, algebra_of
-from gating_core.theory.enclosure import GateJudge
-from gating_core.theory.expression import parts_of
+from gating_core.theory.breaks import Breaks, breaks_of, parts_count
+from gating_core.theory.enclosure import GateJudge, GateSigns, sign_steps
 from gating_core.theory.formula import Formula
 from gating_core.theory.law import Gate
 
@@ -28,9 +23,8 @@ PLANE, BENT, POSITIVE, NEGATIVE, MIXED, UNDECIDED = VERDICTS = (
 )  # fmt: skip
 LEAST_KNOWN = 0.5  # share of the area: below it, no verdict of one sign
 # Numbers, names and signs of a formula times the cells that are judged, in all and before algebra
-# is tried: most of a second, and a tenth of that.
-MOST_WORK, QUICK_WORK = 1_200_000, 150_000
-FEWEST_PARTS = 8  # a shorter formula takes as long a cell
+# is tried: half a second, and a tenth of that.
+MOST_WORK, QUICK_WORK = 200_000, 25_000
 ALGEBRA, ENCLOSURES = "algebra", "enclosures"
 
 
@@ -54,39 +48,6 @@ class GateVerdict:
     broken: float = 0.0
     causes: tuple[str, ...] = ()
     rough: float = 0.0
-
-
-@dataclass(frozen=True, eq=False)
-class Breaks:
-    """Where a gate is not smooth: a share of the chart, grid points (R, C), and possible causes."""
-
-    share: float
-    points: np.ndarray
-    causes: tuple[str, ...]
-    rough: float
-
-
-def breaks_of(gate: Gate, formulas: tuple[Formula, ...], axis: np.ndarray) -> Breaks:
-    """Find where the ``gate``, made of ``formulas`` if any, is not smooth, on an ``axis`` (R,)."""
-    examined, causes = _breaks_of_formulas(formulas) if formulas else _breaks(gate, ())
-    points = grid_points_near(examined.broken_cells, axis)
-    return Breaks(examined.broken, points, causes, examined.rough)
-
-
-def _breaks(gate: Gate, formulas: tuple[Formula, ...]) -> tuple[Examined, tuple[str, ...]]:
-    judge = GateJudge(gate, 0.0, formulas)
-    examined = examine(judge, _cells(MOST_WORK, formulas), signs=False)
-    return examined, judge.causes(examined.broken_cells) if len(examined.broken_cells) else ()
-
-
-@lru_cache(maxsize=64)
-def _breaks_of_formulas(formulas: tuple[Formula, ...]) -> tuple[Examined, tuple[str, ...]]:
-    """The same at every strength."""
-
-    def gate(points: torch.Tensor) -> torch.Tensor:
-        return torch.cat([formula(points) for formula in formulas], -1)
-
-    return _breaks(gate, formulas)
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,24 +99,34 @@ class Looked:
 
 
 def gate_verdict(
-    looked: Looked, gate: Gate, strength: float, formulas: Sequence[Formula] = ()
+    looked: Looked, gate: Gate, strength: float, breaks: Breaks, formulas: Sequence[Formula] = ()
 ) -> GateVerdict:
-    """Judge a gated sheet over its whole chart.
+    """Judge a gated sheet over its whole chart, of which ``breaks`` says where it is smooth.
 
     ``formulas`` are those of the ``gate``, if it is made of any. What is proved holds wherever
     there is a gate, and is said however little that is.
     """
-    if looked.lost == 1:
-        return looked.undecided
+    said = looked.undecided if looked.lost == 1 else _verdict(
+        looked, gate, strength, breaks, formulas
+    )  # fmt: skip
+    if not strength:
+        return said
+    return replace(said, broken=breaks.broken.share, causes=breaks.causes, rough=breaks.rough)
+
+
+def _verdict(
+    looked: Looked, gate: Gate, strength: float, breaks: Breaks, formulas: Sequence[Formula]
+) -> GateVerdict:
     up, down = looked.has(1), looked.has(-1)
-    judge = GateJudge(gate, strength, formulas)
     proof = Algebra() if up or down else _algebra(formulas, strength)
+    steps = sign_steps(GateJudge(gate, strength, formulas, breaks.edged), breaks.smooth)
+    signs: GateSigns | None = None
     for work in () if proof.flat else (QUICK_WORK, MOST_WORK):
         if up and down:
             break
-        examined = examine(judge, _cells(work, formulas))
-        up, down = up or examined.positive > 0, down or examined.negative > 0
-        if examined.one_sign and not (up and down):
+        signs = _proved_until(steps, work // parts_count(formulas), signs)
+        up, down = up or signs.positive > 0, down or signs.negative > 0
+        if signs.one_sign and up != down and not breaks.rough:
             return GateVerdict(POSITIVE if up else NEGATIVE, PROVED, looked.points, ENCLOSURES)
         proof = _algebra(formulas, strength)  # it takes longer, where SymPy is not there yet
         if proof.sign and (up or down):
@@ -168,9 +139,40 @@ def gate_verdict(
     return replace(found, between=between and found.knowledge == AT_POINTS)
 
 
-def _cells(work: int, formulas: Sequence[Formula]) -> int:
-    parts = sum(1 for each in formulas for _ in parts_of(each.expression))
-    return max(work // max(parts, FEWEST_PARTS), len(chart_cells()))
+@dataclass(frozen=True)
+class SignShares:
+    """Shares of the chart: K > 0 proved, K < 0 proved, no smooth gate, and what is ``open``."""
+
+    positive: float
+    negative: float
+    lost: float
+    open: float
+
+
+def sign_shares(gate: Gate, strength: float, formulas: Sequence[Formula] = ()) -> SignShares:
+    """Prove the sign of K on as much of the chart as `MOST_WORK` allows: a part of a second.
+
+    As of `gate_verdict`, which stops as soon as it has a verdict.
+    """
+    breaks = breaks_of(gate, formulas)
+    steps = sign_steps(GateJudge(gate, strength, formulas, breaks.edged), breaks.smooth)
+    signs = _proved_until(steps, MOST_WORK // parts_count(formulas), None)
+    outside = breaks.outside + signs[signs.outside].cells.share
+    lost = breaks.broken.share + outside
+    decided = signs.positive + signs.negative
+    return SignShares(signs.positive, signs.negative, lost, max(1 - decided - lost, 0.0))
+
+
+def _proved_until(
+    steps: Iterator[tuple[GateSigns, int]], most: int, signs: GateSigns | None
+) -> GateSigns:
+    """Go on with ``steps`` until as much work is done; ``signs`` where there are no more."""
+    for now, work in steps:
+        signs = now
+        if work >= most:
+            break
+    assert signs is not None
+    return signs
 
 
 def _algebra(formulas: Sequence[Formula], strength: float) -> Algebra:

@@ -1,7 +1,8 @@
 """Cells, seconds and the open share of a chart: five trained models, three orders of enclosures.
 
 First order are balls (`enclosing_jet`), second order are Taylor models of degree one, and the usual
-ones are of degree three. Seconds are of the processor, of one thread.
+ones are of degree three. Then the gates of the gallery, each at full strength, by the judge of
+gated sheets. Seconds are of the processor, of one thread.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from gating_core.experiments.comparison.run import train_setting
 from gating_core.experiments.comparison.setting import Setting
 from gating_core.proved import Budget, ProvedCurvature, proof_steps
 from gating_core.proved.judge import DEGREE
+from gating_core.theory import GALLERY, sign_shares
 
 SECONDS = 4.0  # of the processor, for each model and order
 DEGREES = {"first": 0, "second": 1, "usual": DEGREE}
@@ -43,7 +45,21 @@ def proved_signs() -> str:
                 f"{name:22} {order:7} {proof.count:7} {seconds:8.1f} {proof.open:8.2%}"
                 f"  {low:.2f} to {high:.2f}"
             )
-    return "\n".join(lines)
+    return "\n".join([*lines, "", *_gates()])
+
+
+def _gates() -> list[str]:
+    """Lines of a table of the gallery's gates."""
+    lines = [f"{'gate':22} {'seconds':>8} {'open':>8}  K > 0    K < 0"]
+    for name, case in GALLERY.items():
+        start = time.process_time()
+        shares = sign_shares(case.gate, 1.0, case.formulas)
+        seconds = time.process_time() - start
+        lines.append(
+            f"{name:22} {seconds:8.2f} {shares.open:8.2%}  {shares.positive:7.2%}"
+            f"  {shares.negative:7.2%}"
+        )
+    return lines
 
 
 def trained(setting: Setting) -> Attention:

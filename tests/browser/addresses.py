@@ -72,7 +72,7 @@ ADDRESSES: dict[str, tuple[Controls, tuple[str, ...]]] = {
         ("pushed=held&steered_gate=G1%2C+per+channel", "push=-4&opening_in=Spanish",
          "push_along=a+feature",
          "tab_steering=Features", "tab_steering=Features&dictionary=plain+top-k&after_layer=3",
-         "tab_steering=Measured"),
+         "tab_steering=Measured", "tab_steering=Measured&outcomes_of=1&grid_draw=4"),
     ),
     "How_to_read": ({}, ()),
 }  # fmt: skip

@@ -25,7 +25,8 @@ PARTS = {  # what is taken; elsewhere the linked view's pictures
     "bend": ".gc-scene", "numbers": ".gc-columns", "depth": "[data-testid=stPlotlyChart]",
     "claims": "[data-testid=stPlotlyChart]", "experts": ".gc-tree-plot",
     "at_work": "[data-testid=stPlotlyChart]", "left_out": ".st-key-left_out_top_bounds",
-    "limits": ".gc-scene", "proved": "[data-testid=stHorizontalBlock]:has(.st-key-proved_map_0)",
+    "steering": "[data-testid=stPlotlyChart]", "limits": ".gc-scene",
+    "proved": "[data-testid=stHorizontalBlock]:has(.st-key-proved_map_0)",
 }  # fmt: skip
 
 

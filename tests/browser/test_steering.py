@@ -40,12 +40,19 @@ def test_the_first_screens_hold_pictures_and_their_sentence_and_axe_finds_nothin
 
 def test_measured_outcomes_are_told_on_the_first_screen(desk):
     follow_link(desk, f"/Steering?{MEASURED}")
-    await_charts(desk, 4)
+    await_charts(desk, 5)
     assert_accessible(desk)
     for width, height in ((1400, 900), (1366, 768)):
         resize(desk, width, height)
-        assert_on_the_first_screen(desk, "h1", FRONT, "[class*=st-key-steering_outcomes_]")
-        for text in ("Released after 16 characters", "Held, the feature succeeds"):
+        assert_on_the_first_screen(
+            desk, "h1", FRONT, ".st-key-steering_released", ".st-key-steering_held"
+        )
+        for text in (
+            "Released after 16 characters",
+            "Held, the feature succeeds",
+            "Success, gate less none",
+            "AUC, gate less none",
+        ):
             box = desk.get_by_text(text).bounding_box()
             assert box["y"] + box["height"] < height, text
     resize(desk, 1400, 900)
@@ -61,6 +68,18 @@ def test_a_text_is_written_letter_by_letter_and_can_be_stopped(desk):
     desk.get_by_role("button", name="Write again").click()
     desk.get_by_text("With the push, released after 16 characters").wait_for()
     assert desk.locator(STEERED).inner_text().startswith("The king")
+
+
+def test_a_model_is_measured_until_that_is_stopped(desk):
+    follow_link(desk, f"/Steering?{MEASURED}&outcomes_of=1&grid_draw=3")
+    desk.get_by_text("Texts of seed 3 have not been measured").wait_for()
+    desk.get_by_role("button", name="Measure this model here").click()
+    cancel = desk.get_by_role("button", name="Cancel")
+    cancel.wait_for()
+    desk.get_by_text("Measuring a model …").wait_for()
+    cancel.click()
+    desk.get_by_text("Measuring a model was cancelled").wait_for()
+    desk.get_by_role("button", name="Measure this model here").wait_for()
 
 
 def test_the_slider_writes_another_text_after_the_same_beginning(desk):
@@ -88,7 +107,7 @@ def test_a_click_chooses_a_feature(desk):
 
 def test_a_phone_has_everything_in_one_column_and_scrolls_only_down(browser, served, watch):
     with open_page(browser, watch, **PHONE) as page:
-        for query, count in (("", 1), (FEATURES, 3), (MEASURED, 4)):
+        for query, count in (("", 1), (FEATURES, 3), (MEASURED, 5)):
             visit(page, watch, f"{served.url}/Steering?{query}",
                   lambda page, count=count: await_charts(page, count))  # fmt: skip
             assert_dark(page)

@@ -11,13 +11,20 @@ import plotly.graph_objects as go
 from streamlit.runtime import exists, get_instance
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from gating_core.claims import ModelRow, Refused
+from gating_core.claims import (
+    GATED,
+    WITHOUT_GATE,
+    ModelRow,
+    ProofCounts,
+    Refused,
+    proof_counts,
+)
 from ui.claims.judged import Judged, Judgement, Picture
 from ui.claims.picture import figure_of
 from ui.claims.request import HERE
 from ui.claims.running import Status
 from ui.claims.server import store_path
-from ui.claims.sources import Source, file_bytes, judge_rows, load_judged, models_of
+from ui.claims.sources import Source, file_bytes, judge_rows, load_judged, load_proofs, models_of
 from ui.common.figures import figures
 from ui.limits import STORE_STAMPS_SECONDS
 from ui.work import pool
@@ -64,6 +71,13 @@ def _judge(source: Source) -> None:
 def models(source: Source) -> dict[str, ModelRow]:
     """Return all trained models, by their keys; `Refused` where the store cannot be read."""
     return pool.POOL.call(models_of, source)
+
+
+@cached()
+def proof_counts_of(claim: str) -> ProofCounts | None:
+    """Return what is proved of shipped models beside C1 or C2; ``None`` for other claims."""
+    variants = {"C1": WITHOUT_GATE, "C2": GATED}.get(claim)
+    return None if variants is None else proof_counts(load_proofs(), variants)
 
 
 def source_of(rows: str, status: Status) -> Source:

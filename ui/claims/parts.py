@@ -130,6 +130,8 @@ def draw_picture(result: ClaimsResult) -> None:
         on_select="rerun", selection_mode="points", config=NO_MODE_BAR,
     )  # fmt: skip
     text.markdown(f"{words.SIGNS[one.word]} **{one.word}**: {one.sentences}")
+    if proved := _proved_text(result):
+        text.caption(proved)
     if result.other is not None:
         text.caption(words.other_text(result.other))
     with text.container(horizontal=True):
@@ -137,6 +139,12 @@ def draw_picture(result: ClaimsResult) -> None:
         with st.popover("Two editions of the rules", icon=":material/rule:"):
             st.markdown(words.editions_text())
     _draw_clicked(result, event)
+
+
+def _proved_text(result: ClaimsResult) -> str:
+    """What is proved of shipped models, where it is these that are shown."""
+    counts = None if result.source.path else measured.proof_counts_of(result.claim.claim)
+    return words.proved_text(result.claim.claim, counts) if counts else ""
 
 
 def _draw_clicked(result: ClaimsResult, event: object) -> None:

@@ -15,19 +15,29 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pyarrow as pa
-from pyarrow import parquet
+from pyarrow import csv, parquet
 
-from gating_core.claims import ModelRow, StackRow, Store, Table, export, write_report
+from gating_core.claims import (
+    ModelRow,
+    ProvedModel,
+    StackRow,
+    Store,
+    Table,
+    export,
+    write_report,
+)
 from ui.claims.judged import Judged, Judgement, Picture, judge
 from ui.claims.report_pictures import illustrations
 
 SHIPPED_FOLDER = Path(__file__).resolve().parents[2] / "assets" / "claims"
 MODELS, STACKS, JUDGED = "models.parquet", "stacks.parquet", "verdicts.json.gz"
+PROOFS = "proofs.csv"  # of shipped models
 ABOUT = {"written by": "the page of claims"}
 FILES = {  # what can be taken home: file names, and what they are
     "claims.html": "text/html",
     "claims.md": "text/markdown",
     "models.csv": "text/csv",
+    PROOFS: "text/csv",
     "models.parquet": "application/vnd.apache.parquet",
     "stacks.csv": "text/csv",
     "stacks.parquet": "application/vnd.apache.parquet",
@@ -65,6 +75,8 @@ def models_of(source: Source) -> dict[str, ModelRow]:
 
 def file_bytes(source: Source, name: str) -> bytes:
     """Return one of `FILES`."""
+    if name == PROOFS:
+        return (SHIPPED_FOLDER / PROOFS).read_bytes()
     rows, stacks = rows_of(source)
     with TemporaryDirectory() as path:
         folder = Path(path)
@@ -94,6 +106,17 @@ def save_rows(
     for name, rows in ((MODELS, models), (STACKS, stacks)):
         table = pa.Table.from_pylist([asdict(row) for row in rows])
         parquet.write_table(table, folder / name, compression="zstd")
+
+
+def load_proofs(folder: Path = SHIPPED_FOLDER) -> list[ProvedModel]:
+    """Return what is proved of shipped models."""
+    table = csv.read_csv(folder / PROOFS)
+    return [ProvedModel(**row) for row in table.to_pylist()]
+
+
+def save_proofs(proofs: Sequence[ProvedModel], folder: Path = SHIPPED_FOLDER) -> None:
+    """Write it, with all digits."""
+    csv.write_csv(pa.Table.from_pylist([asdict(one) for one in proofs]), folder / PROOFS)
 
 
 def load_judged(folder: Path = SHIPPED_FOLDER) -> Judged:

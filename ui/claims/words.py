@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gating_core.claims import EDITIONS, FIRST, SECOND, STUDY_VERSION, ModelRow, Size
+from gating_core.claims import EDITIONS, FIRST, SECOND, STUDY_VERSION, ModelRow, ProofCounts, Size
 from gating_core.claims.claim import (
     EXPERIMENT,
     NOT_ENOUGH,
@@ -57,6 +57,28 @@ def other_text(one: Judgement) -> str:
     return (
         f"*{one.edition.capitalize()} edition* ({EDITIONS[one.edition].date}, seeds"
         f" {spans(one.seeds) or '–'}): {SIGNS[one.word]} **{one.word}**: {one.evidence}."
+    )
+
+
+def proved_text(claim: str, counts: ProofCounts) -> str:
+    """Say what is proved of single models beside C1 or C2; nothing where none was proved."""
+    if not counts.models:
+        return ""
+    gated = claim == "C2"
+    kind = "gated models" if gated else "models without a gate"
+    again = (
+        f"*Proved beside that.* {counts.models:,} of the {counts.trained:,} {kind} with seeds"
+        f" {spans(counts.seeds)} came out the same when they were trained again. Of these"
+    )
+    if not gated:
+        return (
+            f"{again}, {counts.flat:,} are flat on the whole chart, by the theorem about fixed"
+            f" values, and {counts.curved:,} have a cell on which K ≠ 0."
+        )
+    return (
+        f"{again}, {counts.curved:,} are curved, and {counts.positive:,} have a cell on which"
+        f" K > 0. The sign of K is proved on {percent(counts.median)} of the chart for the median"
+        f" model, and on {percent(counts.least)} for the worst."
     )
 
 

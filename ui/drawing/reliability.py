@@ -14,9 +14,12 @@ STYLES = ((palette.SIDE_COLOURS["left"], "x"), (palette.SIDE_COLOURS["right"], "
 
 
 def reliability_chart(
-    diagrams: Sequence[tuple[str, np.ndarray, np.ndarray]], height: int
+    diagrams: Sequence[tuple[str, np.ndarray, np.ndarray]], height: int, least: float = 0.0
 ) -> go.Figure:
-    """Draw diagrams: name, bins (2 or more, n) of confidence and frequency, interval (2, n)."""
+    """Draw diagrams: name, bins (2 or more, n) of confidence and frequency, interval (2, n).
+
+    ``least``: where the axes begin; the likelier of two is never less sure than 0.5.
+    """
     traces: list[dict[str, Any]] = []
     for (name, (confidence, frequency, *_), (low, high)), (colour, symbol) in zip(
         diagrams, STYLES, strict=False
@@ -29,7 +32,7 @@ def reliability_chart(
                         "arrayminus": frequency - low, "thickness": 1.2, "width": 3},
             "hovertemplate": f"{name}: said %{{x:.1%}}, came %{{y:.1%}}<extra></extra>",
         })  # fmt: skip
-    ends = {"range": [0, 1], "tickvals": [0, 0.25, 0.5, 0.75, 1], "tickformat": ".0%"}
+    ends = {"range": [least, 1], "tickvals": [0, 0.25, 0.5, 0.75, 1], "tickformat": ".0%"}
     return go.Figure({"data": traces, "layout": {
         "height": height, "margin": {"l": 56, "r": 24, "t": 28, "b": 40},
         "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},

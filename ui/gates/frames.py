@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gating_core.geometry import square_grid
-from gating_core.theory import GateVerdict, MeasuredGate, measure_gate
+from gating_core.theory import GateVerdict, MeasuredGate, SignShares, measure_gate, sign_shares
 from ui.gates.request import GRID_SIZE, STRENGTHS, GateRequest, case_of
 
 LAW_PARTS = ("rho", "hessian", "normal_square", "gaussian")  # in the law's order, `LawAtPoint`
@@ -65,6 +65,12 @@ def measure_frames(
     case, grid = case_of(request), square_grid(size)
     for strength in strengths:
         yield frame_of(measure_gate(case, strength, grid))
+
+
+def measure_shares(request: GateRequest, strength: float) -> SignShares:
+    """On how much of the chart the sign of K is proved."""
+    case = case_of(request)
+    return sign_shares(case.gate, strength, case.formulas)
 
 
 def measured_frames(

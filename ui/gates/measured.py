@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from gating_core.geometry import square_grid
-from gating_core.theory import ConicResult, Design, MeasuredCounterexample, measure_counterexample
+from gating_core.theory import (
+    ConicResult,
+    Design,
+    MeasuredCounterexample,
+    SignShares,
+    measure_counterexample,
+)
 from gating_core.training import TrainingDiverged
-from ui.gates.frames import GateFrame, measure_frames, measured_frames
+from ui.gates.frames import GateFrame, measure_frames, measure_shares, measured_frames
 from ui.gates.layers import LayerRequest, TrainedLayer, measure_layer, train_layer
 from ui.gates.picture import GatePicture, gate_picture, settled_by
 from ui.gates.request import GRID_SIZE, SETTLING, STRENGTHS, GateRequest
@@ -30,6 +36,12 @@ EVERY: CachedJobs[GateRequest, Frames] = CachedJobs(
     lambda request: split_over_workers(measure_frames, STRENGTHS, request, rank=Rank.BRIEF),
     CACHE,
 )
+
+
+@cached()
+def shares(request: GateRequest, strength: float) -> SignShares:
+    """On how much of the chart the sign of K is proved: half a second at most."""
+    return pool.POOL.call(measure_shares, request, strength)
 
 
 def settling(request: GateRequest, frames: Frames) -> Frames:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import streamlit as st
 
-from gating_core.theory import GateCase, LawAtPoint, law_at
+from gating_core.theory import BENT, PLANE, GateCase, LawAtPoint, law_at
 from ui.common.explain import beats, explain
 from ui.common.lessons import section
 from ui.common.words import plus_minus, short
@@ -152,6 +152,9 @@ def _draw_law(result: GateResult) -> None:
 def draw_why(result: GateResult) -> None:
     """Draw two lines, the formula with its numbers, and where it comes from."""
     st.markdown("  \n".join(result.case.why))
+    frame = result.frame
+    if frame.whole.word not in (PLANE, BENT) and frame.share_lost < 1:
+        st.caption(words.shares_text(frame, measured.shares(result.request, frame.strength)))
     law = result.law()
     if law is None:
         st.markdown(section("gates", "derivation" if result.case.scalar else "elementwise"))

@@ -15,6 +15,7 @@ from gating_core.theory import (
     POSITIVE,
     GateCase,
     GateVerdict,
+    SignShares,
 )
 from ui.common.words import beyond_text, error_text, percent, plus_minus, short
 from ui.gates.frames import Comparison, GateFrame
@@ -65,6 +66,17 @@ def verdict_text(frame: GateFrame) -> str:
     return (
         f"**{word}**{zero}, {knowledge_text(whole.knowledge, whole.points, where, whole.between)}"
     )
+
+
+def shares_text(frame: GateFrame, shares: SignShares) -> str:
+    """On how much of the chart the sign of K is proved; what is flat has none."""
+    parts = [f"K > 0 is proved on {percent(shares.positive)} of the chart",
+             f"K < 0 on {percent(shares.negative)}"]  # fmt: skip
+    if shares.lost:
+        parts.append(f"there is no smooth gate on {percent(shares.lost)}")
+    if shares.open:
+        parts.append(f"nothing is proved of the sign on {percent(shares.open)}")
+    return f"At λ = {frame.strength:.2f}, cell by cell: {', '.join(parts)}."
 
 
 def _missed(frame: GateFrame) -> bool:

@@ -64,6 +64,9 @@ TOPICS = {  # by the section of the lesson, which is also the name of the pictur
     "left_out": Topic(
         "Left out", "Left out", {},
         "the weights of one query from large to small, and bounds of those that are left out"),
+    "steering": Topic(
+        "Steering", "Steering", {},
+        "a classifier sees English become Spanish while a model writes, pushed for 16 characters"),
     "limits": Topic(
         "What this does not say", "Which gates curve?",
         {"case": "rms norm"}, "a flat sheet, put on a sphere by a normalisation, without a gate"),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import chain
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from gating_core.language import SEEDS
 from gating_core.steering import STRONGEST_PUSH
@@ -17,7 +18,9 @@ from ui.common.lessons import section
 from ui.common.link_controls import Typed
 from ui.limits import STEERED_CHARACTERS
 from ui.steering.request import (
+    ALL_SEEDS,
     ALONG,
+    BOTH,
     DEPTH,
     DICTIONARIES,
     FEATURES,
@@ -27,11 +30,11 @@ from ui.steering.request import (
     PUSHED,
     SIZE,
     STEER,
+    OutcomeSelection,
     SteeringSelection,
 )
 
 TABS = (STEER, FEATURES, MEASURED)  # as in ui/steering/sections.py
-BOTH = "both"
 TARGETS = {BOTH: BOTH, **TONGUES}
 FIRST = SteeringSelection()
 DRAW = Number("opening_draw", "Seed of the text", field="draw", default=FIRST.draw,
@@ -74,19 +77,26 @@ PUSH = table(
 )  # fmt: skip
 ALL = MODEL | TEXT | LAYER | FEATURE | PUSH
 MEASURED_CONTROLS = {"steered_gate": MODEL["steered_gate"]} | table(
-    Choice("steered_to", "Steered to", words=TARGETS, default=BOTH,
+    Choice("outcomes_of", "Seed", field="seed",
+        words={ALL_SEEDS: ALL_SEEDS, **{str(seed): seed for seed in SEEDS}}, shape="selectbox",
+        help=section("steering", "outcomes_of")),
+    Choice("steered_to", "Steered to", field="target", words=TARGETS, shape="selectbox",
         help=section("steering", "steered_to")),
+    Number("grid_draw", "Seed of the texts", field="draw", within=(0, 9999), step=1, shape="box",
+        help=section("steering", "grid_draw")),
+    of=OutcomeSelection(),
 )  # fmt: skip
 STEERING: Controls = TAB | ALL | MEASURED_CONTROLS
 WIDTHS = {
     "steered_gate": 2.2, "steered_seed": 1.1, "opening": 6, "opening_in": 2.6, "opening_draw": 1.8,
     "after_layer": 2.4, "push_along": 2.6, "dictionary": 2, "feature": 1.6, "push": 3.4,
-    "pushed": 3, "steered_to": 8,
+    "pushed": 3, "outcomes_of": 1.6, "steered_to": 2, "grid_draw": 1.8,
 }  # fmt: skip
 STEER_ROWS = (
     ("opening", "opening_in", "opening_draw", "steered_gate", "steered_seed"),
     ("push", "pushed", "after_layer", "push_along", "dictionary", "feature"),
 )
+START_WIDTH = 4  # of the button that measures
 FEATURE_ROWS = (("steered_gate", "steered_seed", "after_layer", "dictionary", "feature", "push"),)
 
 
@@ -106,3 +116,15 @@ def read_selection(rows: Sequence[Sequence[str]], *, steers: bool) -> SteeringSe
     for note in selection.notes:
         st.caption(f":material/info: {note}")
     return selection
+
+
+def read_outcome_selection() -> tuple[OutcomeSelection, DeltaGenerator]:
+    """Draw the controls of outcomes, and read them; return also the column of a button."""
+    (columns,) = front_rows([[*(WIDTHS[key] for key in MEASURED_CONTROLS), START_WIDTH]])
+    drawn = {}
+    for (key, control), column in zip(MEASURED_CONTROLS.items(), columns, strict=False):
+        if key == "grid_draw" and MEASURED_CONTROLS["outcomes_of"].value == ALL_SEEDS:
+            continue
+        control.draw(column)
+        drawn[key] = control
+    return read(drawn, OutcomeSelection), columns[-1]

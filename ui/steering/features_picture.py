@@ -40,7 +40,7 @@ def order_chart(of: Fired, feature: int) -> go.Figure:
         "type": "scatter", "mode": "markers+text", "x": [ranks[feature]],
         "y": [of.difference[feature]], "showlegend": False,
         "text": [f"<b>feature {feature + 1}</b>"],
-        "textposition": "middle left" if ranks[feature] > len(ranks) / 2 else "middle right",
+        "textposition": _beside(of.difference, feature, ranks[feature]),
         "marker": {"size": 16, "symbol": "circle-open", "color": palette.ACCENT,
                    "line": {"width": 3}}, "hoverinfo": "skip",
     }  # fmt: skip
@@ -50,6 +50,14 @@ def order_chart(of: Fired, feature: int) -> go.Figure:
         "xaxis": {"title": {"text": "features, in this order", "standoff": 2}, "range": [-3, 196]},
         "yaxis": {"title": {"text": "mean, Spanish less English", "standoff": 4}},
     }})  # fmt: skip
+
+
+def _beside(differences: np.ndarray, feature: int, rank: int) -> str:
+    """Return where the name of a feature stands, off the curve that rises from left to right."""
+    right = rank <= len(differences) / 2
+    far = abs(differences[feature]) > np.abs(differences).max() / 4
+    height = "middle" if far else "bottom" if right else "top"
+    return f"{height} {'right' if right else 'left'}"
 
 
 def along_chart(parts: WrittenAlong) -> go.Figure:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import streamlit as st
 
 from ui.common.lessons import section
 from ui.drawing.titled import titled
 from ui.steering import features_picture, features_words, measured
 from ui.steering.controls import FEATURE, FEATURE_ROWS, read_selection
-from ui.steering.parts import draw_csv, draw_explanation, draw_figure
-
-STYLE = Path(__file__).with_name("steering.css")
+from ui.steering.parts import STYLE, draw_csv, draw_explanation, draw_figure
 
 
 def draw_features() -> None:

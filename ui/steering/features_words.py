@@ -12,7 +12,7 @@ from ui.common.words import error_text, figures, percent, short
 from ui.drawing.characters import named
 from ui.foreign import as_code
 from ui.steering.measured import Fired
-from ui.steering.request import DICTIONARIES, SIZE
+from ui.steering.request import DICTIONARIES, NESTED, PLAIN, SINGLE, SIZE
 from ui.steering.words import SHADES, coloured
 
 TELLS, BLIND = 0.9, 0.7  # AUC from which on a feature tells languages apart; below which not
@@ -70,7 +70,11 @@ def kinds_text(kinds: Mapping[str, Fired]) -> str:
         parts.append(f"*{KINDS[kind]}* {apart(of.auc[best])} (feature {best + 1}, AUC"
                      f" {of.auc[best]:.3f}); {percent(pattern)} of its features"
                      " are letter patterns")  # fmt: skip
-    return "The best feature of " + "; of ".join(parts) + "."
+    single = [kinds[kind].auc.max() for kind in (SINGLE, PLAIN) if kind in kinds]
+    alone = (" Nesting alone does not help: of single characters neither dictionary tells them"
+             " apart." if len(single) > 1 and max(single) < BLIND <= kinds[NESTED].auc.max()
+             else "")  # fmt: skip
+    return "The best feature of " + "; of ".join(parts) + f".{alone}"
 
 
 def kinds_table(kinds: Mapping[str, Fired]) -> str:

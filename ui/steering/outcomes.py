@@ -1,30 +1,39 @@
-"""What the shipped experiment says: means over prompts and seeds, and their intervals.
+"""What the experiment says: means over prompts and seeds, and their intervals.
 
 Shapes: S seeds, L layers, K kinds of direction, A strengths, N prompts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import streamlit as st
 
-from gating_core.at_work import PairedDifference, bootstrap_reliability, loss_difference
+from gating_core.at_work import (
+    PairedDifference,
+    bootstrap_reliability,
+    ends,
+    loss_difference,
+    text_draws,
+)
 from gating_core.language import LANGUAGES
 from gating_core.steering import (
     DIRECTIONS,
+    JUDGED_ENDS,
     MODES,
     QUANTITIES,
     STRENGTHS,
+    load_dictionaries,
     load_steering,
     other_verses,
     windows,
 )
+from gating_core.training import mean_interval
 from ui.steering import measured
-from ui.steering.controls import BOTH
-from ui.steering.request import Model
+from ui.steering.grid import Arrays
+from ui.steering.request import BOTH, NESTED, Model, OutcomeSelection
 from ui.work.cache import NUMBERS_CACHE, cached
 
 SUCCESS, NATS, WORDS, BACK = QUANTITIES
@@ -44,30 +53,59 @@ def seeds(name: str) -> list[int]:
     return [seed for of, seed in shipped() if of == name]
 
 
+@dataclass(frozen=True)
+class Source:
+    """The models whose outcomes are shown."""
+
+    name: str
+    seeds: tuple[int, ...]
+    draw: int = 0
+    here: bool = False  # measured here, not shipped
+
+
+def source_of(
+    selection: OutcomeSelection, here: Arrays | None
+) -> tuple[Source, dict[Model, Arrays]]:
+    """Return what can be shown, and its outcomes: those measured ``here``, or the shipped ones."""
+    name, of = selection.name, selection.seeds
+    if here is not None:
+        return Source(name, of, selection.draw, True), {(name, of[0]): here}
+    return Source(name, of), {(name, seed): shipped()[name, seed] for seed in of}
+
+
 @dataclass(frozen=True, eq=False)
 class Outcome:
     """Means with the half widths of their 95 % intervals over prompts and seeds."""
 
+    texts: int  # of each cell
     means: dict[str, np.ndarray]  # by quantity (L, K, A)
     widths: dict[str, np.ndarray]
-    references: dict[str, dict[str, PairedDifference]]  # by name and quantity
+    references: dict[str, dict[str, float]]  # means by name and quantity
 
 
-def mean_of(values: np.ndarray) -> PairedDifference:
-    """Return the mean of values (S, 1 or 2 languages, N) with its interval; NaN are left out."""
+def means_of(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the means (C,) of values (S, C, 1 or 2 languages, N), and their half widths.
+
+    The intervals over prompts, of the mean over seeds, and over seeds add by squares; with one seed
+    the first alone is known. What is NaN for one seed is left out of all.
+    """
     counted = np.isfinite(values).all(0)
-    sums = np.where(counted, values, 0.0).sum(1)
-    return loss_difference(sums, np.zeros_like(sums), counted.sum(0))
+    sums, counts = np.where(counted, values, 0.0).sum(-2, dtype=float), counted.sum(-2)
+    by_seed = sums.sum(-1) / counts.sum(-1)
+    draws = text_draws(values.shape[-1])
+    low, high = ends(draws @ sums.mean(0).T / (draws @ counts.T))
+    seeds = [mean_interval(of).half_width if len(of) > 1 else 0.0 for of in by_seed.T]
+    return by_seed.mean(0), np.hypot(seeds, (high - low) / 2)
 
 
-def filled(arrays: Mapping[str, np.ndarray], key: str) -> np.ndarray:
+def filled(arrays: Arrays, key: str) -> np.ndarray:
     """Return the outcomes ``key`` of a model: a text without a whole word has no real one."""
     return np.nan_to_num(arrays[key]) if key.endswith(WORDS) else arrays[key]
 
 
-def _values(name: str, key: str, of: Sequence[int]) -> np.ndarray:
+def _values(of: Sequence[Arrays], key: str) -> np.ndarray:
     """Outcomes (S, ...) by seed."""
-    return np.stack([filled(shipped()[name, seed], key) for seed in of])
+    return np.stack([filled(arrays, key) for arrays in of])
 
 
 def _languages(target: str) -> slice:
@@ -76,27 +114,21 @@ def _languages(target: str) -> slice:
 
 
 @cached("Adding up …", on=NUMBERS_CACHE)
-def outcome(name: str, mode: str, target: str) -> Outcome:
-    """Return the outcomes of the models called ``name``, steered to ``target`` or `BOTH`."""
-    of, to, row = seeds(name), _languages(target), list(MODES).index(mode)
+def outcome(source: Source, mode: str, target: str, _arrays: Sequence[Arrays]) -> Outcome:
+    """Return the outcomes of a source, its ``_arrays``, steered to ``target`` or `BOTH`."""
+    to, row = _languages(target), list(MODES).index(mode)
     means, widths = {}, {}
     for quantity in QUANTITIES:
-        values = _values(name, quantity, of)[:, :, :, :, row, to]
-        cells = [
-            mean_of(values[:, layer, kind, strength])
-            for layer in range(values.shape[1])
-            for kind in range(values.shape[2])
-            for strength in range(values.shape[3])
-        ]
-        shape = values.shape[1:4]  # fmt: skip
-        means[quantity] = np.reshape([cell.mean for cell in cells], shape)
-        widths[quantity] = np.reshape([cell.half_width for cell in cells], shape)
+        values = _values(_arrays, quantity)[:, :, :, :, row, to]
+        cells = means_of(values.reshape(len(values), -1, *values.shape[-2:]))
+        means[quantity], widths[quantity] = (part.reshape(values.shape[1:4]) for part in cells)
     references = {
-        what: {quantity: mean_of(_values(name, f"{what}.{quantity}", of)[:, to])
+        what: {quantity: float(means_of(_values(_arrays, f"{what}.{quantity}")[:, None, to])[0][0])
                for quantity in QUANTITIES}
         for what in (UNSTEERED, PROMPTED)
     }  # fmt: skip
-    return Outcome(means, widths, references)
+    texts = len(_arrays) * (to.stop - to.start if to.stop else len(LANGUAGES)) * values.shape[-1]
+    return Outcome(texts, means, widths, references)
 
 
 @cached(on=NUMBERS_CACHE)
@@ -104,29 +136,70 @@ def gate_difference(gated: str, ungated: str, mode: str, target: str) -> list[Pa
     """Return by layer how much more often the feature succeeds with a gate, over all strengths."""
     of = sorted({*seeds(gated)} & {*seeds(ungated)})
     to, row = _languages(target), list(MODES).index(mode)
-    both = [_values(name, SUCCESS, of)[:, :, FEATURE, :, row, to].mean((2, 3))
-            for name in (gated, ungated)]  # fmt: skip
+    both = [_values([shipped()[name, seed] for seed in of], SUCCESS)[:, :, FEATURE, :, row, to]
+            .mean((2, 3)) for name in (gated, ungated)]  # fmt: skip
     return [loss_difference(both[0][:, layer], both[1][:, layer], np.ones(both[0].shape[-1]))
             for layer in range(both[0].shape[1])]  # fmt: skip
 
 
-@cached(on=NUMBERS_CACHE)
-def calibration() -> tuple[np.ndarray, np.ndarray, float]:
-    """Return the classifier's bins (3, b), their intervals (2, b), and the share it gets right.
+def best_auc(name: str, of: Sequence[int]) -> np.ndarray:
+    """Return (S, L): how well the best feature of each layer tells the languages apart, as AUC.
 
-    On windows of verses that it has not seen: how sure it is of the likelier language, and how
-    often that is right.
+    Features are those of `NESTED`, which are pushed along; AUC is that of held-out verses.
     """
-    verses, judged = other_verses(), measured.opening().judged.astype(float)
+    shipped_auc = [load_dictionaries(name, seed).kinds[NESTED].statistics.auc for seed in of]
+    auc = np.stack(shipped_auc).astype(float)
+    return np.maximum(auc, 1 - auc).max(-1)
+
+
+@cached("Reading the dictionaries …", on=NUMBERS_CACHE)
+def apart_difference(gated: str, ungated: str) -> list[PairedDifference]:
+    """Return by layer how much larger the best feature's AUC is with a gate; over seeds alone."""
+    of = sorted({*seeds(gated)} & {*seeds(ungated)})
+    difference = best_auc(gated, of) - best_auc(ungated, of)
+    return [PairedDifference(layer, mean_interval(layer).half_width if len(of) > 1 else 0.0)
+            for layer in difference.T]  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """How sure a classifier is of the likelier language, and how often that is right."""
+
+    characters: int  # that it sees
+    bins: np.ndarray  # (3, b): confidence, share that is right, count
+    ends: np.ndarray  # (2, b): intervals of the shares
+    right: float  # of all
+
+    @property
+    def count(self) -> int:
+        """The number of texts."""
+        return int(self.bins[2].sum())
+
+    @property
+    def gap(self) -> float:
+        """How much oftener it is right than it is sure, on average."""
+        sure, came, counts = self.bins
+        return float(np.average(came - sure, weights=counts))
+
+
+@cached(on=NUMBERS_CACHE)
+def calibrations() -> list[Calibration]:
+    """Return the classifier's calibration on the ends of windows that it has not seen."""
+    verses = other_verses()
     _, spanish = windows(verses)
     lengths = [np.bincount(windows([verse])[1], minlength=len(LANGUAGES)) for verse in verses]
     groups = np.concatenate([np.repeat(np.arange(len(verses)), counts)
                              for counts in np.transpose(lengths)])  # fmt: skip
-    right = (judged > 0.5) == spanish.astype(bool)
-    result = bootstrap_reliability(np.maximum(judged, 1 - judged), right, groups,
-                                  CALIBRATION_RESAMPLES)  # fmt: skip
-    bins = np.stack([result.whole.confidence, result.whole.frequency, result.whole.counts])
-    return bins, result.frequency_ends, float(right.mean())
+    results = []
+    for characters, judged in zip(
+        JUDGED_ENDS, measured.opening().judged.astype(float), strict=True
+    ):
+        right = (judged > 0.5) == spanish.astype(bool)
+        result = bootstrap_reliability(np.maximum(judged, 1 - judged), right, groups,
+                                      CALIBRATION_RESAMPLES)  # fmt: skip
+        bins = np.stack([result.whole.confidence, result.whole.frequency, result.whole.counts])
+        results.append(Calibration(characters, bins, result.frequency_ends, float(right.mean())))
+    return results
 
 
 def best(of: Outcome, kind: int = FEATURE) -> tuple[int, int]:

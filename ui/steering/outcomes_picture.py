@@ -14,8 +14,8 @@ from ui.drawing import palette
 from ui.drawing.panels import subplot, subplot_title
 from ui.steering.outcomes import NATS, PROMPTED, SUCCESS, UNSTEERED, WORDS, Outcome
 
-OUTCOMES_PIXELS, HALF_PIXELS = 350, 200
-ROWS = {SUCCESS: "success", NATS: "nats a character", WORDS: "real words"}
+OUTCOMES_PIXELS, THIRD_PIXELS = 310, 180
+ROWS = {SUCCESS: "success", NATS: "nats", WORDS: "real words"}
 STYLES = (  # of DIRECTIONS: colour, dash, symbol
     (palette.SIDE_COLOURS["right"], "solid", "circle"),
     (palette.BESIDE, "dash", "square"),
@@ -64,7 +64,7 @@ def outcome_chart(of: Outcome, most_nats: float) -> go.Figure:
                 layout["annotations"].append(
                     subplot_title(f"layer {layer + 1}", sum(across) / 2, 1.0, 11))  # fmt: skip
             for name, dash in REFERENCES.items():
-                level = of.references[name][quantity].mean
+                level = of.references[name][quantity]
                 layout["shapes"].append({
                     "type": "line", "xref": f"{x} domain", "yref": y, "x0": 0, "x1": 1,
                     "y0": level, "y1": level, "layer": "below",
@@ -91,8 +91,8 @@ def outcome_chart(of: Outcome, most_nats: float) -> go.Figure:
     return go.Figure({"data": traces, "layout": layout})
 
 
-def gate_chart(differences: Sequence[PairedDifference]) -> go.Figure:
-    """Draw differences of success by layer, in points: every seed a dot, means with intervals."""
+def gate_chart(differences: Sequence[PairedDifference], unit: str) -> go.Figure:
+    """Draw differences by layer, in hundredths: every seed a dot, means with intervals."""
     layers = np.arange(1, len(differences) + 1)
     seeds = np.concatenate([100 * of.by_seed for of in differences])
     numbers = np.repeat(layers, [len(of.by_seed) for of in differences])
@@ -105,13 +105,13 @@ def gate_chart(differences: Sequence[PairedDifference]) -> go.Figure:
          "error_y": {"type": "data", "thickness": 2,
                      "array": [100 * of.half_width for of in differences]},
          "marker": {"size": 8, "color": colour},
-         "hovertemplate": "layer %{x}: %{y:+.1f} points<extra></extra>"},
+         "hovertemplate": "layer %{x}: %{y:+.1f}<extra></extra>"},
     ], "layout": {
-        "height": HALF_PIXELS, "margin": {"l": 52, "r": 8, "t": 26, "b": 36},
+        "height": THIRD_PIXELS, "margin": {"l": 52, "r": 8, "t": 26, "b": 36},
         "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
         "shapes": [{"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": 0, "y1": 0,
                     "line": {"width": 1, "color": palette.PLANE}}],
         "xaxis": {"tickvals": layers, "range": [0.6, len(layers) + 0.5],
                   "title": {"text": "layer", "standoff": 2}},
-        "yaxis": {"title": {"text": "points", "standoff": 4}},
+        "yaxis": {"title": {"text": unit, "standoff": 4}},
     }})  # fmt: skip

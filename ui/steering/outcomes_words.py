@@ -19,23 +19,32 @@ from ui.steering.outcomes import (
     SUCCESS,
     UNSTEERED,
     WORDS,
+    Calibration,
     Outcome,
     best,
     filled,
 )
 from ui.steering.request import HELD, RELEASED
+from ui.steering.words import FEW_WORDS
 
 WORKS = 0.8  # success from which on steering is said to work
 DEAREST = 0.5  # nats above unsteered text up to which a text is said to be as fluent
-FEW_WORDS = 0.5  # share of real words below which a text is called gibberish
 COMES_BACK = 0.1  # share of names and numbers from which on meaning is said to be carried over
 FEWEST_SEEDS = 3
 HOW = {RELEASED: f"Released after {RELEASED_AFTER} characters", HELD: "Held"}
 
 
 def around(mean: float, half_width: float) -> str:
-    """Format a share with its interval, in percent; a share lies between 0 and 1."""
+    """Format a share with its interval, in percent."""
     return f"{percent(mean)} ± {100 * half_width:.0f}"
+
+
+def success_share(of: Outcome, at: tuple[int, int, int]) -> str:
+    """Format how many texts succeed; where all texts agree, a bootstrap knows no interval."""
+    mean, half_width = float(of.means[SUCCESS][at]), float(of.widths[SUCCESS][at])
+    if half_width > 0:
+        return f"{around(mean, half_width)} of texts"
+    return f"{percent(mean)} of texts ({'all' if mean else 'none'} of {of.texts})"
 
 
 def best_text(of: Outcome, mode: str) -> str:
@@ -43,15 +52,16 @@ def best_text(of: Outcome, mode: str) -> str:
     place = best(of)
     at = place[0], FEATURE, place[1]
     success, nats, words = (float(of.means[name][at]) for name in (SUCCESS, NATS, WORDS))
-    plain = of.references[UNSTEERED][NATS].mean
+    nats_width, words_width = (float(of.widths[name][at]) for name in (NATS, WORDS))
+    plain = of.references[UNSTEERED][NATS]
     others = ", ".join(f"{name} {percent(float(of.means[SUCCESS][place[0], kind, place[1]]))}"
                        for kind, name in enumerate(DIRECTIONS) if kind != FEATURE)  # fmt: skip
     return (
         f"{HOW[mode]}, the feature succeeds most after **layer {place[0] + 1}** at strength"
-        f" {STRENGTHS[place[1]]:g}: {around(success, float(of.widths[SUCCESS][at]))} of texts are"
-        f" seen as the other language ({others}), at {figures(nats)} nats a character (unsteered"
-        f" {figures(plain)}), with {percent(words)} real words (after a prompt in that language"
-        f" {percent(of.references[PROMPTED][WORDS].mean)}):"
+        f" {STRENGTHS[place[1]]:g}: {success_share(of, at)} are seen as the other language"
+        f" ({others}), at {figures(nats)} ± {nats_width:.2f} nats a character (unsteered"
+        f" {figures(plain)}), with {around(words, words_width)} real words (prompted in that"
+        f" language {percent(of.references[PROMPTED][WORDS])}):"
         f" **{verdict(success, nats - plain, words)}**."
     )
 
@@ -83,38 +93,57 @@ def back_text(of: Outcome) -> str:
     place = best(of)
     at = place[0], FEATURE, place[1]
     share = float(of.means[BACK][at])
-    plain, prompted = (of.references[name][BACK].mean for name in (UNSTEERED, PROMPTED))
-    lost = "meaning is carried over" if share >= COMES_BACK else "the meaning is not carried over"
-    weak = (" But even a prompt in that language hardly brings them back: this test is weak."
-            if prompted < COMES_BACK else "")  # fmt: skip
+    plain, prompted = (of.references[name][BACK] for name in (UNSTEERED, PROMPTED))
+    if share >= COMES_BACK:
+        verdict_text = "**meaning is carried over**"
+    elif prompted < COMES_BACK:
+        verdict_text = ("whether the meaning is carried over is **not known**, because even a"
+                        " prompt in that language hardly brings them back")  # fmt: skip
+    else:
+        verdict_text = "**the meaning is not carried over**"
     return (
         f"Of the names and numbers of each verse, {_share(share)} ±"
         f" {100 * float(of.widths[BACK][at]):.1f} come back there (unsteered {_share(plain)},"
-        f" prompted {_share(prompted)}): **{lost}**.{weak}"
+        f" prompted {_share(prompted)}): {verdict_text}."
     )
 
 
 def gate_text(differences: Sequence[PairedDifference]) -> str:
     """Say of every layer whether a gate changes how often the feature succeeds."""
+    return (
+        "Does the feature succeed more often with a gate, over all strengths? In points:"
+        f" {_by_layer(differences, 'more', 'less')}."
+    )
+
+
+def apart_text(differences: Sequence[PairedDifference]) -> str:
+    """Say of every layer whether a gate makes its best feature tell the languages apart better."""
+    return (
+        "Does the best feature of a layer tell the languages apart better with a gate? AUC × 100:"
+        f" {_by_layer(differences, 'better', 'worse')}."
+    )
+
+
+def _by_layer(differences: Sequence[PairedDifference], more: str, less: str) -> str:
     few = min(len(of.by_seed) for of in differences) < FEWEST_SEEDS
     parts = []
     for layer, of in enumerate(differences, 1):
         known = not few and not of.low <= 0 <= of.high
-        word = ("**more**" if of.mean > 0 else "**less**") if known else "not known"
+        word = (f"**{more}**" if of.mean > 0 else f"**{less}**") if known else "not known"
         interval = f"{100 * of.mean:+.0f} ± {100 * of.half_width:.0f}".replace("-", "−")
-        parts.append(f"layer {layer} {word} ({interval} points)")
-    return (
-        f"Does the feature succeed more often with a gate, over all strengths? {', '.join(parts)}."
-    )
+        parts.append(f"layer {layer} {word} ({interval})")
+    return ", ".join(parts)
 
 
-def calibration_text(bins: np.ndarray, right: float, count: int) -> str:
-    """Say how good the classifier is on windows of verses that it has not seen: bins (3, b)."""
-    sure, came, counts = bins
-    gap = float(np.average(came - sure, weights=counts))
-    word = "less sure than it is right" if gap > 0 else "surer than it is right"
-    return (f"The classifier is right in {percent(right)} of {count} windows of verses that it has"
-            f" not seen, and on average {100 * abs(gap):.1f} points {word}.")  # fmt: skip
+def calibration_text(of: Sequence[Calibration]) -> str:
+    """Say how good the classifier is on texts of verses that it has not seen, by their length."""
+    parts = [
+        f"of {one.characters} characters {_share(one.right)}, on average {100 * abs(one.gap):.1f}"
+        f" points {'less sure' if one.gap > 0 else 'surer'} than it is right"
+        for one in of
+    ]  # fmt: skip
+    return (f"Of {of[0].count} texts from verses that it has not seen, the classifier gets right:"
+            f" {'; '.join(parts)}.")  # fmt: skip
 
 
 def _share(share: float) -> str:

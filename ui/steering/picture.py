@@ -10,7 +10,7 @@ from gating_core.steering import RELEASED_AFTER, WRITTEN, Step
 from ui.drawing import palette
 from ui.drawing.characters import sign
 
-HEIGHT_PIXELS = 180
+HEIGHT_PIXELS = 140
 SIDES = (  # name, colour, dash, symbol
     ("unsteered", palette.SIDE_COLOURS["left"], "dash", "x"),
     ("steered", palette.SIDE_COLOURS["right"], "solid", "circle"),

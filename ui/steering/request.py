@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gating_core.language import MODELS, without_others
+from gating_core.language import MODELS, SEEDS, without_others
 from gating_core.steering import (
     BEGINNING,
     KINDS,
     STEERED,
     DirectionRequest,
+    GridRequest,
     SteerRequest,
     specimen,
 )
@@ -21,12 +22,14 @@ ALONG = {"the language feature": LANGUAGE, "a feature": OWN, "difference of mean
          "a random direction": RANDOM}  # fmt: skip
 HELD, RELEASED = "held", "released"
 PUSHED = {"released": RELEASED, "held": HELD}
-NESTED, CHARACTERS, PLAIN = KINDS
-DICTIONARIES = {"means of 16": NESTED, "characters": CHARACTERS, "plain top-k": PLAIN}
+NESTED, SINGLE, PLAIN = KINDS
+DICTIONARIES = {"means of 16": NESTED, "characters": SINGLE, "plain top-k": PLAIN}
 GATES = {TITLES[name]: name for name in STEERED}
 BEGINNINGS = {"english": BEGINNING, "spanish": "Y dijo Dios á "}
 SIZE = max(prefix for recipe in KINDS.values() for prefix in recipe.prefixes)  # of a dictionary
 DEPTH = MODELS[UNGATED].depth
+BOTH = "both"  # languages
+ALL_SEEDS = "all"
 Model = tuple[str, int]  # name and seed
 
 
@@ -98,6 +101,26 @@ class SteeringSelection:
         # Each language has a feature of its own, which is pushed along, never against.
         push = abs(self.push) if self.along == LANGUAGE else self.push
         return SteerRequest(self.direction_request(), self.text, push, self.mode, self.draw)
+
+
+@dataclass(frozen=True)
+class OutcomeSelection:
+    """Whose outcomes are shown."""
+
+    name: str = UNGATED  # one of STEERED
+    seed: int | str = ALL_SEEDS
+    draw: int = 0  # the seed of the texts, of one seed of the models
+    target: str = BOTH  # or a language
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """The seeds of the models."""
+        return SEEDS if isinstance(self.seed, str) else (self.seed,)
+
+    @property
+    def grid(self) -> GridRequest | None:
+        """The experiment that can be run here: on one model."""
+        return None if isinstance(self.seed, str) else GridRequest(self.name, self.seed, self.draw)
 
 
 def language_feature(selection: SteeringSelection) -> int:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import streamlit as st
 
 from gating_core.steering import RELEASED_AFTER, WINDOW, WRITTEN, SteerRequest, Step
-from ui.steering import measured, picture, words
+from ui.steering import measured, outcomes, outcomes_words, picture, words
 from ui.steering.controls import DRAW, STEER_ROWS, read_selection
-from ui.steering.parts import draw_csv, draw_explanation, draw_figure
+from ui.steering.parts import STYLE, draw_csv, draw_explanation, draw_figure
 from ui.steering.request import RELEASED
 from ui.steering.words import LEGEND
 from ui.work import jobs
 
-STYLE = Path(__file__).with_name("steering.css")
 WHAT = "Writing"
 
 
@@ -34,7 +32,9 @@ def draw_steer() -> None:
         if job.needs_click:
             jobs.draw_again(measured.WRITING, "Write again", "play_arrow", "steer_again")
         draw_explanation("steering", "steering", window=WINDOW, released=RELEASED_AFTER,
-                         strength=f"{request.push:g}".replace("-", "−"))  # fmt: skip
+                         strength=f"{request.push:g}".replace("-", "−"),
+                         calibration=outcomes_words.calibration_text(outcomes.calibrations())
+                         )  # fmt: skip
         draw_csv("Steered", lambda: words.steps_csv(job.items))
 
 

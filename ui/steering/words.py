@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 from itertools import groupby
+from math import isnan
 
 from gating_core.steering import RELEASED_AFTER, WINDOW, WRITTEN, SteerRequest, Step, real_words
 from ui.common.words import percent
@@ -15,6 +16,7 @@ from ui.foreign import printable
 from ui.steering.request import RELEASED
 
 SHADES = 5  # of each language
+FEW_WORDS = 0.5  # share of real words below which a text is called gibberish
 SURE = 0.9  # from which on a text is said to be seen as a language
 SPANISH, ENGLISH = "Spanish", "English"
 
@@ -76,21 +78,28 @@ def result_text(request: SteerRequest, steps: Sequence[Step]) -> str:
     first, last = steps[-1].spanish
     plain, steered = ("".join(getattr(step, side) for step in steps)
                       for side in ("plain", "steered"))  # fmt: skip
-    changed = (first > 0.5) != (last > 0.5)
-    verdict = f"**the language {'has changed' if changed else 'is the same'}**"
+    words = _real(steered, last)
+    verdict = "**the language is the same**"
+    if (first > 0.5) != (last > 0.5):
+        # Also where there is no whole word.
+        verdict = ("**the language has changed**" if words >= FEW_WORDS else
+                   "**another language is seen, in what is hardly words**")  # fmt: skip
     if plain == steered:
         verdict = "the text is the same, letter by letter"
     how = f"released after {RELEASED_AFTER}" if request.mode == RELEASED else f"held for {WRITTEN}"
     return (
         f"With the push, {how} characters, {verdict}: at the end the classifier sees"
-        f" {seen_as(last)}, without it {seen_as(first)}. Of whole words, {_words(steered, last)}"
-        f" steered and {_words(plain, first)} unsteered are words of the verses that models read."
+        f" {seen_as(last)}, without it {seen_as(first)}. Of whole words, these stand in the verses"
+        f" that models read: steered {_share(words)}, unsteered {_share(_real(plain, first))}."
     )
 
 
-def _words(text: str, spanish: float) -> str:
-    share = real_words(text, (SPANISH if spanish > 0.5 else ENGLISH).lower())
-    return percent(share)
+def _real(text: str, spanish: float) -> float:
+    return real_words(text, (SPANISH if spanish > 0.5 else ENGLISH).lower())
+
+
+def _share(words: float) -> str:
+    return "none, because there is no whole word" if isnan(words) else percent(words)
 
 
 def steps_csv(steps: Sequence[Step]) -> Iterator[Sequence[object]]:

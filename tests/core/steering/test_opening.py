@@ -9,6 +9,7 @@ import pytest
 from gating_core.language import read_excerpt
 from gating_core.steering import (
     BEGINNING,
+    JUDGED_ENDS,
     LETTERS,
     WINDOW,
     WRITTEN,
@@ -45,7 +46,11 @@ def test_the_opening_is_what_its_request_writes(opening):
     for shipped, fresh in steps[:until]:
         assert shipped.spanish == pytest.approx(fresh.spanish, abs=1e-5)
     texts, _ = windows(other_verses())
-    assert opening.judged.shape == (len(texts),)
+    assert opening.judged.shape == (len(JUDGED_ENDS), len(texts))
+    some = texts[::50]
+    for end, judged in zip(JUDGED_ENDS, opening.judged[:, ::50], strict=True):
+        want = spanish_probabilities([text[-end:] for text in some])
+        np.testing.assert_allclose(judged, want, atol=1e-5)
 
 
 def test_it_is_saved_as_it_was(opening, tmp_path):

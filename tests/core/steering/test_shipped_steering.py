@@ -1,24 +1,31 @@
 """The shipped dictionaries and outcomes: whole, and with their controls."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 from sklearn.metrics import roc_auc_score
 
 from gating_core.language import LANGUAGES, SEEDS, Verse, load_model, read_excerpt
+from gating_core.pauses import drained
 from gating_core.steering import (
     DIRECTIONS,
     KINDS,
+    MODES,
     QUANTITIES,
     STEERED,
     STRENGTHS,
     DirectionRequest,
+    GridRequest,
     SteerRequest,
     describe,
     effect_on_next,
     load_dictionaries,
     load_steering,
+    measure_parts,
     other_verses,
+    parts_of,
     passages,
     prompt_verses,
     real_words,
@@ -137,6 +144,9 @@ def test_words_names_and_numbers():
     assert names_and_numbers("Y el dos de Moisés", "spanish") == {"Moisés", "dos"}
     verse = Verse("Nowhere 1:1", "So Moses and Aaron", "Y fué Moisés con Aarón")
     assert module.returned("dijo Moisés", verse, "spanish") == 0.5
+    # Words, not letters within others.
+    assert module.returned("todos, Aaróna", Verse("", "", "Y dos con Aarón"), "spanish") == 0
+    assert module.returned("Dos á Aarón", Verse("", "", "Y dos con Aarón"), "spanish") == 1
     assert np.isnan(module.returned("", Verse("", "so", "así"), "english"))
 
 
@@ -160,21 +170,47 @@ def test_the_experiment_fills_its_arrays(monkeypatch):
     monkeypatch.setattr(module, "WRITTEN", 22)
     monkeypatch.setattr(module, "STRENGTHS", (0.0, 4.0))
     monkeypatch.setattr(module, "prompt_verses", lambda: other_verses()[:2])
-    run = module.run_experiment(load_model("none", 0)[0], load_dictionaries("none", 0))
-    shares = []
-    for share, arrays in run:
-        shares.append(share)
-        if len(shares) == 1:
-            assert np.isnan(arrays["success"]).mean() == 1 - 1 / 16
-            break
-    assert shares == [1 / 16]
-    assert not np.isnan(arrays["unsteered.nats"]).any()
+    monkeypatch.setattr(module, "parts_of", lambda depth: parts)
+    parts = module.Part("released", 1, 2), module.Part("prompted", 0), module.Part("held", 0)
+    model, dictionaries = specimen("none", 0)
+    (first, arrays), (second, _), (last, whole) = module.run_experiment(model, dictionaries)
+    assert (first, second, last) == pytest.approx((1 / 3, 2 / 3, 1))
+    there = ~np.isnan(arrays["success"])
+    assert there[2, :, :, RELEASED, 1].all()
+    assert there.mean() == 1 / 16
+    assert np.isnan(arrays["prompted.nats"]).all()
+    assert (~np.isnan(whole["prompted.nats"])).tolist() == [[True, True], [False, False]]
+
+
+def test_parts_are_measured_by_themselves_and_in_any_order(monkeypatch):
+    monkeypatch.setattr(module, "WRITTEN", 22)
+    monkeypatch.setattr(module, "STRENGTHS", (4.0,))
+    monkeypatch.setattr(module, "prompt_verses", lambda: other_verses()[:2])
+    parts = module.Part("held", 1, 3), module.Part("released", 0)
+    request = GridRequest("g1_channel", 1, draw=2)
+    first, second = (one for one in measure_parts(parts, request) if one is not None)
+    again, _ = (one for one in measure_parts(parts[::-1], request) if one is not None)
+    np.testing.assert_array_equal(again.nats, second.nats)
+    assert not (first.nats == second.nats).all()
+    (other,) = (one for one in measure_parts(parts[:1], replace(request, draw=3)) if one)
+    assert not (other.nats == first.nats).any()
+
+
+def test_all_parts_are_there_once_and_random_directions_follow_from_the_seed():
+    parts = parts_of(4)
+    assert len(set(parts)) == len(parts) == 4 * len(MODES) * 2 + 2 * 2
+    dictionaries = load_dictionaries("none", 0)
+    first, second = (module.directions(dictionaries, 1, 1, 3, seed) for seed in (0, 1))
+    assert torch.equal(first[:RANDOM], second[:RANDOM])
+    assert not (first[RANDOM] == second[RANDOM]).any()
+    with pytest.raises(ValueError, match="draw"):
+        GridRequest(draw=-1)
 
 
 @pytest.mark.soak
 def test_the_shipped_outcomes_are_made_again(outcomes):
     model, dictionaries = specimen("none", 0)
-    result = module.steered_outcomes(model, dictionaries, 0, "released", 1)
+    result = drained(module.measure_part(model, dictionaries, module.Part("released", 1)))
     shipped = outcomes["none", 0]
     assert np.abs(result.success - shipped["success"][0, :, :, RELEASED, 1]).mean() < 0.02
     np.testing.assert_allclose(result.nats.mean(), shipped["nats"][0, :, :, RELEASED, 1].mean(),

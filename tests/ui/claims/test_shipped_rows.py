@@ -5,12 +5,21 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 
-from gating_core.claims import SELECTIONS, STUDY_VERSION, verdicts
+from gating_core.claims import (
+    GATED,
+    SELECTIONS,
+    STUDY_VERSION,
+    WITHOUT_GATE,
+    proof_counts,
+    verdicts,
+)
 from gating_core.claims.training import unit_rows
 from gating_core.claims.units import ModelUnit, StackUnit
 from gating_core.pauses import drained
 from ui.claims.__main__ import SHIPPED
-from ui.claims.sources import load_rows
+from ui.claims.sources import load_proofs, load_rows
+from ui.claims.words import proved_text
+from ui.common.words import percent
 
 MODELS, STACKS = load_rows()
 ROWS = {row.key: row for row in (*MODELS, *STACKS)}
@@ -91,3 +100,34 @@ def test_theorems_hold_in_the_quick_study():
         for name, exponent, slack in (("centre_curvature", 2, 0.02), ("proxy", 1, 0.05)):
             sizes = np.log([getattr(row, name) for row in fitted])
             assert abs(np.polyfit(depths, sizes, 1)[0] - exponent) <= slack
+
+
+def test_proofs_are_of_shipped_models_and_contradict_no_row():
+    proofs = load_proofs()
+    assert len({one.key for one in proofs}) == len(proofs) == 640
+    for one in proofs:
+        row = ROWS[one.key]
+        assert (row.task, row.variant, row.seed) == (one.task, one.variant, one.seed)
+        assert 0 <= one.signed <= 1
+        assert one.same or not (one.flat or one.signed or one.cells)
+        assert one.flat == (one.variant in WITHOUT_GATE and one.same)
+        assert not (one.flat and one.signed)
+        assert not one.signed or not row.chart_flat
+        # All of the area with K > 0 is zero only where no cell has that sign, or a small one.
+        assert row.chart_positive_share or one.positive < 0.05
+    assert sum(one.same for one in proofs) > 0.9 * len(proofs)
+
+
+def test_the_sentences_on_proofs_have_their_numbers():
+    proofs = load_proofs()
+    plain, gated = (proof_counts(proofs, names) for names in (WITHOUT_GATE, GATED))
+    assert plain.flat == plain.models > 200
+    assert not plain.curved
+    assert gated.curved > 0.9 * gated.models
+    text = proved_text("C1", plain)
+    assert f"{plain.models:,} of the {plain.trained:,} models without a gate" in text
+    assert f"{plain.flat:,} are flat on the whole chart" in text
+    text = proved_text("C2", gated)
+    assert f"{gated.curved:,} are curved, and {gated.positive:,} have a cell on which K > 0" in text
+    assert percent(gated.median) in text
+    assert proved_text("C1", proof_counts([], GATED)) == ""

@@ -12,6 +12,7 @@ from gating_core.geometry import square_grid
 from gating_core.theory import (
     FIRST_FORMULA,
     GALLERY,
+    SignShares,
     law_at,
     measure_gate,
     own_case,
@@ -22,7 +23,7 @@ from tests.ui.held import held_in
 from tests.ui.opening import as_read, component, mistakes, open_page, report
 from ui.common.words import error_text
 from ui.gates import measured
-from ui.gates.frames import LAW_PARTS, frame_of, measured_frames
+from ui.gates.frames import LAW_PARTS, frame_of, measure_shares, measured_frames
 from ui.gates.law_words import law_latex, law_sentence
 from ui.gates.picture import drawable, gate_picture, settled_by
 from ui.gates.request import GRID_SIZE, STRENGTHS, GateRequest, resolve
@@ -35,6 +36,7 @@ from ui.gates.words import (
     no_gate_text,
     range_text,
     reading,
+    shares_text,
 )
 from ui.work import pool, shared
 
@@ -461,3 +463,16 @@ def test_what_is_seen_only_is_not_called_flat():
     frame = replace(frame_of(measure_gate(own_case("0.5"), 1.0, square_grid(31))))
     seen = replace(frame, whole=replace(frame.whole, knowledge="seen at points"))
     assert caption(seen).startswith("**without curvature**, seen at 1,922 points, not proved")
+
+
+def test_shares_of_proved_signs_are_said_as_they_are():
+    (frame,) = measured_frames(GateRequest("bump"), (1.0,))
+    shares = measure_shares(GateRequest("bump"), 1.0)
+    assert 0.25 < shares.positive < 0.35
+    assert 0.6 < shares.negative < 0.75
+    text = shares_text(frame, shares)
+    assert text.startswith("At λ = 1.00, cell by cell: K > 0 is proved on 30\u00a0% of the chart")
+    assert "no smooth gate" not in text
+    assert "nothing is proved of the sign on less than 1\u00a0%" in text
+    whole = shares_text(frame, SignShares(0.5, 0.25, 0.25, 0.0))
+    assert whole.endswith("K < 0 on 25\u00a0%, there is no smooth gate on 25\u00a0%.")

@@ -21,7 +21,7 @@ from tests.ui.opening import figure, notes, numbers, open_page
 from ui.common.csv_text import csv_text
 from ui.steering import features_picture, features_words, measured
 from ui.steering.measured import Fired
-from ui.steering.request import FEATURES, NESTED, PLAIN
+from ui.steering.request import FEATURES, NESTED, PLAIN, SINGLE
 
 PAGE = "pages/9_Steering.py"
 MODEL = "none", 0
@@ -112,6 +112,9 @@ def test_dictionaries_stand_beside_each_other(of):
     text = features_words.kinds_text({NESTED: of, PLAIN: blind}).replace("\u00a0", " ")
     assert "*means of 16* tells the languages apart (feature 3, AUC 0.950); 33 % of its" in text
     assert "*plain top-k* does not tell them apart (feature 3, AUC 0.600); 67 % of its" in text
+    assert "Nesting" not in text
+    whole = features_words.kinds_text({NESTED: of, SINGLE: blind, PLAIN: blind})
+    assert whole.endswith("of single characters neither dictionary tells them apart.")
     table = features_words.kinds_table({PLAIN: blind})
     assert table.splitlines()[2] == "|**plain top-k**|80\u00a0%|8 of 192|3|0.600|67\u00a0%|"
     rows = read(csv_text(features_words.features_csv({PLAIN: blind})))

@@ -2,28 +2,36 @@
 
 import csv
 import io
+import time
 
 import numpy as np
 import pytest
 
-from gating_core.at_work import PairedDifference
+from gating_core.at_work import PairedDifference, loss_difference
+from gating_core.pauses import drained
 from gating_core.steering import (
     DIRECTIONS,
     MODES,
     QUANTITIES,
     STRENGTHS,
+    WINDOW,
+    GridRequest,
+    Part,
+    experiment,
+    load_dictionaries,
     load_opening,
     load_steering,
     other_verses,
+    specimen,
     windows,
 )
 from gating_core.training import mean_interval
-from tests.ui.opening import figure, open_page
+from tests.ui.opening import figure, notes, open_page
 from ui.common.csv_text import csv_text
-from ui.steering import outcomes, outcomes_picture, outcomes_words
-from ui.steering.controls import BOTH
+from ui.steering import grid, outcomes, outcomes_picture, outcomes_words
 from ui.steering.outcomes import BACK, FEATURE, NATS, PROMPTED, SUCCESS, UNSTEERED, WORDS, Outcome
-from ui.steering.request import HELD, MEASURED, RELEASED
+from ui.steering.request import BOTH, HELD, MEASURED, RELEASED, OutcomeSelection
+from ui.work import cached_jobs
 
 PAGE = "pages/9_Steering.py"
 L, K, A = 4, len(DIRECTIONS), len(STRENGTHS)
@@ -40,10 +48,16 @@ def made(success=0.9, nats=1.8, words=0.8, back=0.01, prompted_back=0.3):
     for name, value in zip((SUCCESS, NATS, WORDS, BACK), (success, nats, words, back), strict=True):
         means[name][1, FEATURE, 2] = value
     widths = {name: np.full((L, K, A), 0.02) for name in means}
-    references = {UNSTEERED: {SUCCESS: of(0.0), NATS: of(1.7), WORDS: of(0.1), BACK: of(0.0)},
-                  PROMPTED: {SUCCESS: of(1.0), NATS: of(1.6), WORDS: of(0.9),
-                             BACK: of(prompted_back)}}  # fmt: skip
-    return Outcome(means, widths, references)
+    references = {UNSTEERED: {SUCCESS: 0.0, NATS: 1.7, WORDS: 0.1, BACK: 0.0},
+                  PROMPTED: {SUCCESS: 1.0, NATS: 1.6, WORDS: 0.9, BACK: prompted_back}}  # fmt: skip
+    return Outcome(240, means, widths, references)
+
+
+def shipped_outcome(name, mode, target, seeds=(0, 1, 2)):
+    source, arrays = outcomes.source_of(OutcomeSelection(name), None)
+    if len(seeds) == 1:
+        source, arrays = outcomes.source_of(OutcomeSelection(name, *seeds), None)
+    return outcomes.outcome(source, mode, target, tuple(arrays.values()))
 
 
 # --- Means and intervals --------------------------------------------------------------------------
@@ -51,7 +65,8 @@ def made(success=0.9, nats=1.8, words=0.8, back=0.01, prompted_back=0.3):
 
 def test_means_are_over_seeds_prompts_and_languages():
     shipped = load_steering()
-    result = outcomes.outcome("none", RELEASED, BOTH)
+    result = shipped_outcome("none", RELEASED, BOTH)
+    assert result.texts == 3 * 2 * 40
     row = list(MODES).index(RELEASED)
     for at in ((0, 0, 4), (3, 2, 1)):
         layer, kind, strength = at
@@ -59,24 +74,40 @@ def test_means_are_over_seeds_prompts_and_languages():
         assert result.means[SUCCESS][at] == pytest.approx(np.mean(cells), abs=1e-6)
         seeds = mean_interval(np.array([cell.mean() for cell in cells])).half_width
         assert result.widths[SUCCESS][at] >= seeds - 1e-9
-    english = outcomes.outcome("none", HELD, "english")
+    english = shipped_outcome("none", HELD, "english")
+    assert english.texts == 3 * 40
     want = np.mean([shipped["none", seed][NATS][1, 0, 2, 0, 0] for seed in range(3)])
     assert english.means[NATS][1, 0, 2] == pytest.approx(want, rel=1e-6)
     want = np.mean([shipped["none", seed]["unsteered.nats"][0] for seed in range(3)])
-    assert english.references[UNSTEERED][NATS].mean == pytest.approx(want, rel=1e-6)
+    assert english.references[UNSTEERED][NATS] == pytest.approx(want, rel=1e-6)
 
 
 def test_verses_without_names_are_left_out_and_texts_without_words_have_none():
     values = np.tile(np.array([[[0.5, np.nan, 1.0]], [[0.5, np.nan, 0.0]]]), 12)  # (S, 1, N)
     values[0, 0, 1] = 0.9  # what one seed lacks is left out of both
     values[:, :, 4::3] = np.nan
-    assert outcomes.mean_of(values).mean == pytest.approx(0.5)
-    np.testing.assert_allclose(outcomes.mean_of(values).by_seed, [0.75, 0.25])
+    (mean,), (width,) = outcomes.means_of(values[:, None])
+    assert mean == pytest.approx(0.5)  # of 0.75 and 0.25
+    assert width >= mean_interval(np.array([0.75, 0.25])).half_width
     shipped = load_steering()
     words = np.nan_to_num([shipped["none", seed][WORDS][2, 1, 3, 0] for seed in range(3)])
     assert np.isnan(shipped["none", 0][WORDS]).any()
-    result = outcomes.outcome("none", HELD, BOTH)
+    result = shipped_outcome("none", HELD, BOTH)
     assert result.means[WORDS][2, 1, 3] == pytest.approx(words.mean(), abs=1e-6)
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_intervals_are_those_of_a_difference_from_zero(count):
+    draw = np.random.default_rng(0)
+    values = draw.random((count, 5, 2, 12))
+    values[:, :, :, 3] = np.nan
+    means, widths = outcomes.means_of(values)
+    counts = np.where(np.arange(12) == 3, 0, 2)
+    for cell in range(5):
+        sums = np.nansum(values[:, cell], 1)
+        want = loss_difference(sums, np.zeros_like(sums), counts)
+        assert means[cell] == pytest.approx(want.mean)
+        assert widths[cell] == pytest.approx(want.half_width)
 
 
 def test_the_gates_part_is_paired_by_seed():
@@ -90,16 +121,34 @@ def test_the_gates_part_is_paired_by_seed():
 
 
 def test_the_classifier_is_judged_on_all_windows_that_it_has_not_seen():
-    bins, ends, right = outcomes.calibration()
     texts, spanish = windows(other_verses())
-    judged = load_opening().judged
-    assert bins[2].sum() == len(texts)
-    assert right == pytest.approx(((judged > 0.5) == spanish).mean())
-    weighted = np.average(bins[0], weights=bins[2])
-    assert weighted == pytest.approx(np.maximum(judged, 1 - judged).mean(), rel=1e-5)
-    assert np.average(bins[1], weights=bins[2]) == pytest.approx(right)
-    assert (ends[0] <= bins[1] + 1e-9).all()
-    assert (bins[1] <= ends[1] + 1e-9).all()
+    of = outcomes.calibrations()
+    assert [one.characters for one in of] == [WINDOW, 8]
+    for one, judged in zip(of, load_opening().judged, strict=True):
+        bins, ends, right = one.bins, one.ends, one.right
+        assert one.count == len(texts)
+        assert right == pytest.approx(((judged > 0.5) == spanish).mean())
+        sure = np.maximum(judged, 1 - judged).mean()
+        assert np.average(bins[0], weights=bins[2]) == pytest.approx(sure, rel=1e-5)
+        assert one.gap == pytest.approx(right - sure, abs=1e-5)
+        assert (ends[0] <= bins[1] + 1e-9).all()
+        assert (bins[1] <= ends[1] + 1e-9).all()
+    assert of[0].right > of[1].right
+
+
+def test_the_gates_part_in_telling_languages_apart_is_that_of_the_best_features():
+    result = outcomes.apart_difference("g1_channel", "none")
+    best = {
+        name: np.array(
+            [load_dictionaries(name, seed).kinds["means"].statistics.auc for seed in range(3)],
+            float,
+        )
+        for name in ("g1_channel", "none")
+    }
+    for layer in range(L):
+        gated, plain = (np.maximum(auc, 1 - auc)[:, layer].max(-1) for auc in best.values())
+        np.testing.assert_allclose(result[layer].by_seed, gated - plain, atol=1e-6)
+        assert result[layer].half_width == mean_interval(gated - plain).half_width
 
 
 # --- Words ----------------------------------------------------------------------------------------
@@ -121,13 +170,21 @@ def test_the_best_place_is_said_with_what_the_texts_are_like():
     assert text.startswith(
         "Released after 16 characters, the feature succeeds most after **layer 2"
     )
-    assert "at strength 3: 90 % ± 2 of texts" in text
+    assert "at strength 3: 90 % ± 2 of texts are seen" in text
     assert "(means 5 %, random direction 5 %, random feature 5 %)" in text
-    assert "at 1.80 nats a character (unsteered 1.70), with 80 % real words" in text
+    assert "at 1.80 ± 0.02 nats a character (unsteered 1.70), with 80 % ± 2 real words" in text
     assert text.endswith("**the language changes, the fluency stays**.")
     assert outcomes_words.best_text(made(nats=5.0, words=0.1), HELD).endswith(
         "**gibberish that passes the classifier**."
     )
+
+
+def test_texts_that_all_agree_have_no_interval():
+    alike = made(success=1.0)
+    alike.widths[SUCCESS][:] = 0
+    text = outcomes_words.best_text(alike, RELEASED).replace("\u00a0", " ")
+    assert "100 % of texts (all of 240) are seen" in text
+    assert "± 0" not in text.partition("are seen")[0]
 
 
 def test_the_paper_is_compared_with_the_best_layer():
@@ -144,13 +201,15 @@ def test_names_that_come_back_are_compared_with_prompted_texts():
     assert "1.0 % ± 2.0 come back there (unsteered 0.0 %, prompted 30.0 %)" in text
     assert text.endswith("**the meaning is not carried over**.")
     weak = outcomes_words.back_text(made(prompted_back=0.02))
-    assert "this test is weak" in weak
+    assert "is **not known**, because even a prompt" in weak
+    assert "not carried over" not in weak
     assert "**meaning is carried over**" in outcomes_words.back_text(made(back=0.4))
 
 
 def test_what_a_gate_does_is_not_known_where_the_interval_holds_zero():
     text = outcomes_words.gate_text([of(0.1, 0.05), of(-0.1, 0.05), of(0.1, 0.2)])
-    assert "layer 1 **more** (+10 ± 5 points), layer 2 **less** (−10 ± 5 points)" in text
+    assert "layer 1 **more** (+10 ± 5), layer 2 **less** (−10 ± 5)" in text
+    assert "layer 1 **better** (+10 ± 5), layer 2" in outcomes_words.apart_text([of(0.1, 0.05)] * 2)
     assert "layer 3 not known" in text
     one = PairedDifference(np.array([0.5]), 0.0)
     assert "layer 1 not known" in outcomes_words.gate_text([one])
@@ -158,10 +217,12 @@ def test_what_a_gate_does_is_not_known_where_the_interval_holds_zero():
 
 def test_the_classifier_is_said_to_be_too_sure_or_not_sure_enough():
     bins = np.array([[0.6, 0.9], [0.9, 1.0], [1, 3]])
-    text = outcomes_words.calibration_text(bins, 1.0, 4).replace("\u00a0", " ")
-    assert "right in 100 % of 4 windows" in text
-    assert "15.0 points less sure than it is right" in text
-    assert "surer than it is right" in outcomes_words.calibration_text(bins[[1, 0, 2]], 1.0, 4)
+    both = [outcomes.Calibration(32, bins, bins[:2], 0.975),
+            outcomes.Calibration(8, bins[[1, 0, 2]], bins[:2], 0.825)]  # fmt: skip
+    text = outcomes_words.calibration_text(both).replace("\u00a0", " ")
+    assert "Of 4 texts" in text
+    assert "of 32 characters 97.5 %, on average 15.0 points less sure than it is right" in text
+    assert "of 8 characters 82.5 %, on average 15.0 points surer than it is right" in text
 
 
 # --- Pictures and the page ------------------------------------------------------------------------
@@ -182,7 +243,7 @@ def test_every_layer_has_a_panel_for_success_nats_and_words():
     assert levels["y"] == [0.0, 1.0]
     assert levels["y9"] == pytest.approx([0.1, 0.9])
     assert chart.layout.yaxis5.range == (0, 9.5)
-    gate = outcomes_picture.gate_chart([of(0.1, 0.05), of(-0.2, 0.1)])
+    gate = outcomes_picture.gate_chart([of(0.1, 0.05), of(-0.2, 0.1)], "points")
     np.testing.assert_allclose(gate.data[1].y, [10, -20])
     np.testing.assert_allclose(gate.data[1].error_y.array, [5, 10])
 
@@ -192,8 +253,8 @@ def test_the_tab_opens_with_both_ways_to_push():
                     steered_to="English")  # fmt: skip
     assert not app.exception
     for mode in (RELEASED, HELD):
-        drawn = figure(app, f"steering_outcomes_{mode}")
-        want = outcomes.outcome("g1_channel", mode, "english")
+        drawn = figure(app, f"steering_{mode}")
+        want = shipped_outcome("g1_channel", mode, "english")
         assert drawn["data"][0]["name"] == DIRECTIONS[0]
         shown = [m.value for m in app.markdown if m.value == outcomes_words.best_text(want, mode)]
         assert len(shown) == 1
@@ -207,3 +268,90 @@ def test_the_outcomes_are_saved_as_csv():
     last = shipped["none", 0][SUCCESS][-1, -1, -1, -1, -1].mean()
     assert rows[-1][:7] == ["no gate", "0", "4", DIRECTIONS[-1], "6.0", "released", "spanish"]
     assert float(rows[-1][7]) == pytest.approx(last)
+
+
+# --- Measured here --------------------------------------------------------------------------------
+
+
+def test_one_model_is_shown_with_intervals_over_prompts_and_a_button():
+    app = open_page(PAGE, tab_steering=MEASURED, outcomes_of="1", grid_draw="4")
+    assert not app.exception
+    (note,) = notes(app)
+    assert "Texts of seed 4 have not been measured here yet" in note
+    want = shipped_outcome("none", HELD, BOTH, (1,))
+    assert want.texts == 80
+    assert any(m.value == outcomes_words.best_text(want, HELD) for m in app.markdown)
+    assert app.button(key=grid.START_BUTTON).label.startswith("Measure this model here, about")
+    assert not notes(open_page(PAGE, tab_steering=MEASURED, outcomes_of="1"))
+
+
+def test_a_model_is_measured_in_a_job_and_kept_for_all_visitors(monkeypatch):
+    request = GridRequest("none", 2, 7)
+    made_here = load_steering()["g1_channel", 2]  # what a job brings, at once
+    begun = []
+
+    def measure(wanted):
+        begun.append(wanted)
+        yield 0.5
+        yield made_here
+
+    monkeypatch.setattr(grid.GRID, "make", measure)
+    link = dict(tab_steering=MEASURED, outcomes_of="2", grid_draw="7")
+    app = open_page(PAGE, **link)
+    assert not begun
+    app.button(key=grid.START_BUTTON).click().run()
+    assert not app.exception
+    assert begun == [request]
+    for other in (app, open_page(PAGE, **link)):  # the second is another visitor's
+        assert not notes(other)
+        assert any("Measured on this server" in c.value for c in other.caption)
+        source, arrays = outcomes.source_of(OutcomeSelection("none", 2, 7), made_here)
+        want = outcomes.outcome(source, RELEASED, BOTH, tuple(arrays.values()))
+        assert any(m.value == outcomes_words.best_text(want, RELEASED) for m in other.markdown)
+    assert begun == [request]
+    shipped = shipped_outcome("none", RELEASED, BOTH, (2,))
+    assert outcomes_words.best_text(want, RELEASED) != outcomes_words.best_text(shipped, RELEASED)
+
+
+def test_a_job_that_was_cancelled_leaves_what_is_shipped_and_begins_again_on_a_click(monkeypatch):
+    begun = []
+
+    def measure(wanted):
+        begun.append(wanted)
+        while True:
+            yield None
+            time.sleep(0.01)
+
+    monkeypatch.setattr(grid.GRID, "make", measure)
+    monkeypatch.setattr(cached_jobs, "AT_ONCE_SECONDS", 0.05)
+    app = open_page(PAGE, tab_steering=MEASURED, outcomes_of="0", grid_draw="8")
+    app.button(key=grid.START_BUTTON).click().run()
+    assert [button.key for button in app.button].count(grid.START_BUTTON) == 0
+    job, _ = app.session_state["_jobs"][grid.GRID.name]
+    job.cancel(True)
+    assert job.join(20)
+    app.run()
+    assert not app.exception
+    assert any("was cancelled after" in info.value for info in app.info)
+    assert notes(app)
+    app.button(key=f"{grid.GRID.name}_again_button").click().run()
+    assert len(begun) == 2
+    second, _ = app.session_state["_jobs"][grid.GRID.name]
+    app.selectbox(key="outcomes_of").select("1").run()  # another model: this job ends
+    assert second.join(20)
+
+
+def test_workers_measure_the_parts_that_make_up_the_experiment(monkeypatch):
+    monkeypatch.setattr(grid, "split_over_workers", lambda function, parts, request: iter(
+        [0.5, tuple(one for one in function(parts, request) if one is not None)]))  # fmt: skip
+    parts = Part("released", 1, 1), Part("unsteered", 1)
+    monkeypatch.setattr(grid, "parts_of", lambda depth: parts)
+    monkeypatch.setattr(experiment, "WRITTEN", 22)
+    monkeypatch.setattr(experiment, "STRENGTHS", (4.0,))
+    monkeypatch.setattr(experiment, "prompt_verses", lambda: other_verses()[:2])
+    share, arrays = grid.GRID.make(GridRequest("g1_channel", 1, 3))
+    assert share == 0.5
+    model, dictionaries = specimen("g1_channel", 1)
+    want = drained(experiment.measure_part(model, dictionaries, parts[0], 3))
+    np.testing.assert_allclose(arrays["nats"][1, :, :, 1, 1], want.nats, rtol=1e-5)
+    assert np.isnan(arrays["nats"]).sum() == arrays["nats"].size * 15 / 16

@@ -1,0 +1,175 @@
+"""Where a gate is defined and smooth: cells of the chart, and what breaks it in the others.
+
+Cells are judged by balls: whether a function has derivatives in a cell does not depend on how
+tightly these are enclosed, and a cell takes balls a tenth of the time of Taylor models. What may be
+broken is split in four, down to cells of an eighth of a grid's step. The rest is left for the sign
+of K, see `enclosure`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import torch
+
+from gating_core.geometry.cells import Cells, chart_cells, joined
+from gating_core.jets.blocks import one_thread
+from gating_core.jets.cell_jets import enclosing_jet
+from gating_core.proved import FIRST_SIDE
+from gating_core.theory.expression import Call, Expression, Operation, parts_of
+from gating_core.theory.expression import constant as constant_of
+from gating_core.theory.formula import Formula
+from gating_core.theory.law import LARGEST_GATE, Gate
+
+SMOOTH, EDGE, OUTSIDE, BROKEN = range(4)
+# A smooth gate in all of the cell; smooth, but perhaps no gate (not positive, or too large) in a
+# part of it; a gate nowhere in it; none of these is known.
+
+FINEST = 2.0**-9  # half width: a broken cell is split no further, it is an eighth of a grid's step
+BLOCK = 8192  # cells judged at a time
+MOST_WORK = 1_200_000  # numbers, names and signs of a formula times the cells: most of a second
+FEWEST_PARTS = 8  # a shorter formula takes as long a cell
+
+
+@dataclass(frozen=True, eq=False)
+class Breaks:
+    """Where a gate is smooth, at every strength above 0.
+
+    ``smooth``: cells in which it is, and ``edged`` says whether there may be no gate in a part of
+    any of them. ``broken``: cells, each narrower than an eighth of a grid's
+    step, that may hold a pole, a kink or a jump, for ``causes`` named; ``outside``: a share of the
+    chart on which there is no gate; ``rough``: the share on which it is not known which of these
+    holds. With ``smooth.share`` and ``broken.share`` they add up to one.
+    """
+
+    smooth: Cells
+    edged: bool
+    broken: Cells
+    causes: tuple[str, ...]
+    outside: float
+    rough: float
+
+
+def breaks_of(gate: Gate, formulas: Sequence[Formula] = ()) -> Breaks:
+    """Find where the ``gate``, made of ``formulas`` if any, is not smooth."""
+    if formulas:
+        return _breaks_of_formulas(tuple(formulas))
+    return _breaks(gate, (), MOST_WORK // FEWEST_PARTS)
+
+
+@lru_cache(maxsize=64)
+def _breaks_of_formulas(formulas: tuple[Formula, ...]) -> Breaks:
+    def gate(points: torch.Tensor) -> torch.Tensor:
+        return torch.cat([formula(points) for formula in formulas], -1)
+
+    return _breaks(gate, formulas, MOST_WORK // parts_count(formulas))
+
+
+def parts_count(formulas: Sequence[Formula]) -> int:
+    """How many numbers, names and signs ``formulas`` have, which time goes with; a few at least."""
+    return max(sum(1 for each in formulas for _ in parts_of(each.expression)), FEWEST_PARTS)
+
+
+def _breaks(gate: Gate, formulas: Sequence[Formula], most: int) -> Breaks:
+    """Split what may be broken, until about ``most`` cells have been judged."""
+    smooth, broken, edged, outside, count = [], [], False, 0.0, 0
+    todo = chart_cells(FIRST_SIDE)
+    while len(todo) and (not count or count + len(todo) <= most):
+        found, count = smoothness(gate, formulas, todo), count + len(todo)
+        small = todo.radius.amax(-1) <= FINEST
+        smooth.append(todo[(found == SMOOTH) | (found == EDGE)])
+        edged |= bool((found == EDGE).any())
+        broken.append(todo[(found == BROKEN) & small])
+        outside += todo[found == OUTSIDE].share
+        todo = todo[(found == BROKEN) & ~small].split()
+    lost = joined(broken)
+    return Breaks(joined(smooth), edged, lost, _causes(formulas, lost), outside, todo.share)
+
+
+def smoothness(gate: Gate, formulas: Sequence[Formula], cells: Cells) -> torch.Tensor:
+    """(N,): which of `SMOOTH`, `EDGE`, `OUTSIDE` and `BROKEN` each cell is."""
+    with one_thread():  # many small operations: several threads would wait for each other
+        parts = [
+            _smoothness(gate, formulas, cells[i : i + BLOCK])
+            for i in range(0, max(len(cells), 1), BLOCK)
+        ]
+    return torch.cat(parts)
+
+
+def _smoothness(gate: Gate, formulas: Sequence[Formula], cells: Cells) -> torch.Tensor:
+    jet = enclosing_jet(gate, cells.centres, cells.radius)
+    assert jet.errors is not None
+    value, error = jet.stack[0], jet.errors[0]
+    smooth = jet.errors.isfinite().all(0).all(0)
+    low, high = value - error, value + error
+    inside = ((low > 1 / LARGEST_GATE) & (high < LARGEST_GATE)).all(0)
+    outside = ((high <= 1 / LARGEST_GATE) | (low >= LARGEST_GATE)).any(0)
+    outside[~smooth] |= _undefined(formulas, cells[~smooth])
+    known = torch.where(smooth, torch.where(inside, SMOOTH, EDGE), BROKEN)
+    return torch.where(outside, OUTSIDE, known)
+
+
+def _undefined(formulas: Sequence[Formula], cells: Cells) -> torch.Tensor:
+    """Where a logarithm, a root or a broken power has a negative argument on all of a cell."""
+    nowhere = torch.zeros(len(cells), dtype=torch.bool)
+    if not len(cells):
+        return nowhere
+    for argument in _arguments(formulas, "domain"):
+        jet = enclosing_jet(_function(argument), cells.centres, cells.radius)
+        assert jet.errors is not None
+        nowhere |= jet.stack[0, 0] + jet.errors[0, 0] <= 0
+    return nowhere
+
+
+def _causes(formulas: Sequence[Formula], cells: Cells) -> tuple[str, ...]:
+    """Which of `CAUSES` may break the gate in ``cells``, most likely ones first."""
+    found: list[str] = []
+    for kind in CAUSES if len(cells) else ():
+        for argument in _arguments(formulas, kind):
+            jet = enclosing_jet(_function(argument), cells.centres, cells.radius)
+            assert jet.errors is not None
+            if bool((jet.stack[0].abs() <= jet.errors[0]).any()) and kind not in found:
+                found.append(kind)
+    return tuple(found)
+
+
+def _arguments(formulas: Sequence[Formula], kind: str) -> list[Expression]:
+    return [x for formula in formulas for x in critical_arguments(formula.expression)[kind]]
+
+
+CAUSES = {  # of what a vanishing argument may be
+    "kink": "a kink",
+    "pole": "a pole or a jump",
+    "domain": "a root or a logarithm of zero",
+}
+
+
+def critical_arguments(expression: Expression) -> dict[str, list[Expression]]:
+    """The parts of ``expression`` at whose zeros it may not be smooth, by kind, see `CAUSES`."""
+    found: dict[str, list[Expression]] = {kind: [] for kind in CAUSES}
+    for part in parts_of(expression):
+        if isinstance(part, Call):
+            if part.name == "abs":
+                found["kink"].append(part.of)
+            elif part.name in ("log", "sqrt"):
+                found["domain"].append(part.of)
+            elif part.name == "tan":
+                found["pole"].append(Call("cos", part.of))
+        elif isinstance(part, Operation) and part.sign == "/":
+            found["pole"].append(part.right)
+        elif isinstance(part, Operation) and part.sign == "^":
+            power = None if part.right.variables else constant_of(part.right)
+            if power is None or not float(power).is_integer():
+                found["domain"].append(part.left)
+            elif power < 0:
+                found["pole"].append(part.left)
+    return {kind: [x for x in each if x.variables] for kind, each in found.items()}
+
+
+def _function(argument: Expression) -> Gate:
+    def at(points: torch.Tensor) -> torch.Tensor:
+        return argument.at(torch, *points.unbind(-1)).unsqueeze(-1)
+
+    return at
