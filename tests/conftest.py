@@ -19,11 +19,14 @@ from tests.served import Started, started
 # cached results. The browser's come in groups, each with a browser and an app of its own: one of
 # them takes longer than all other tests together.
 PARTS_OF_PAGES = ("browser/test_draw.py", "browser/test_jobs.py", "browser/test_pad.py")
-TRAINED = ("browser/test_decision_boundary.py", "browser/test_depth.py")
+SOME_PAGES = (
+    "browser/test_decision_boundary.py", "browser/test_depth.py", "browser/test_gates.py",
+    "browser/test_at_work.py",
+)  # fmt: skip
 SERVED = ("test_faults.py", "test_security.py")
 SAME_WORKER = (
-    "browser", TRAINED, "ui/decision_boundary", PARTS_OF_PAGES, "ui/claims", "load", "ui/manifold",
-    "ui/landing", SERVED, "ui/experts", "ui/at_work", "ui/steering", "ui/gates", "ui/depth",
+    "browser", SOME_PAGES, "ui/decision_boundary", PARTS_OF_PAGES, "ui/claims", "load",
+    "ui/manifold", "ui/landing", SERVED, "ui/experts", "ui/at_work", "ui/steering", "ui/gates", "ui/depth",
     "ui/common",
 )  # fmt: skip
 # Folders and files that take longest after these. Short files come last, so that all workers are
@@ -58,7 +61,7 @@ def server() -> Iterator[Started]:
 def rank(nodeid: str) -> int:
     """The position in `ORDER` of the test's file or folder; the length of `ORDER` for others."""
     file = nodeid.split("::")[0].removeprefix("tests/")
-    for files in (PARTS_OF_PAGES, TRAINED, SERVED):
+    for files in (PARTS_OF_PAGES, SOME_PAGES, SERVED):
         if file in files:
             return ORDER.index(files)
     folders = (n for n, name in enumerate(ORDER) if f"{file}/".startswith(f"{name}/"))

@@ -209,7 +209,10 @@ def test_rows_are_trained_seed_by_seed_and_those_with_files_are_left_alone(monke
                          if (name, seed) != ("g2", 1)]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "seed"), shipped())
+@pytest.mark.parametrize(
+    ("name", "seed"),
+    [pytest.param(*row, marks=[pytest.mark.soak] * (row[1] > 0)) for row in shipped()],
+)
 def test_a_shipped_model_has_the_loss_that_its_card_tells(name, seed):
     model, card = load_model(name, seed)
     assert (model.config, card.name, card.seed) == (MODELS[name], name, seed)

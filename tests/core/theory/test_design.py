@@ -1,5 +1,7 @@
 """Designed gates: they make the shape; how near a sigmoid comes, and a network that learns."""
 
+from functools import cache
+
 import mpmath
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from gating_core.theory.measure import measure_any_gate
 from tests.core import exact
 
 GRID = square_grid(15)
+designed = cache(lambda name, size: design(name, size, GRID))  # takes up to a second
 AGREEMENT = 1e-12  # of numbers of size one that are computed in two ways
 
 
@@ -32,7 +35,7 @@ def on_shape(name, size, values):
 @pytest.mark.parametrize("name", SHAPES)
 @pytest.mark.parametrize("size", [0.4, 1.0])
 def test_the_image_lies_on_the_shape(name, size):
-    found = design(name, size, GRID)
+    found = designed(name, size)
     for surface in (found.image.surface, found.target):
         assert np.abs(on_shape(name, size, surface.values[0])).max() < AGREEMENT
         assert surface.bound_kind == "rigorous"
@@ -46,7 +49,7 @@ def test_the_image_lies_on_the_shape(name, size):
 
 def test_curvature_of_a_shape_is_that_of_its_equation():
     """The rounded cube x^4 + y^4 + z^4 = 1, by Goldman's formula at 60 digits."""
-    found = design("rounded cube", 1.0, GRID).image.surface
+    found = designed("rounded cube", 1.0).image.surface
     with mpmath.workdps(60):
         for at in ((0, 3), (7, 7), (14, 2)):
             x = [mpmath.mpf(c) for c in found.values[0][at].tolist()]
@@ -61,20 +64,20 @@ def test_curvature_of_a_shape_is_that_of_its_equation():
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_whether_a_sigmoid_reaches_it_is_a_question_of_size(name):
-    found = design(name, 1.0, GRID)
+    found = designed(name, 1.0)
     assert found.sigmoid_reaches == (found.highest < 1)
     assert found.lowest > 0
-    small, large = (design(name, f * found.size_limit, GRID) for f in (0.99, 1.01))
+    small, large = (designed(name, f * found.size_limit) for f in (0.99, 1.01))
     assert small.sigmoid_reaches
     assert not large.sigmoid_reaches
-    reached = design(name, found.reachable.size, GRID)
+    reached = designed(name, found.reachable.size)
     assert reached.highest == pytest.approx(0.75, rel=1e-14) or reached.gate == found.gate
     curvier = reached.image.surface.gaussian * reached.gate.size**2
     np.testing.assert_allclose(curvier, found.image.surface.gaussian, rtol=1e-9, atol=1e-9)
 
 
 def test_the_verdicts_of_the_shapes():
-    words = {name: design(name, 1.0, GRID).image.surface.shares for name in SHAPES}
+    words = {name: designed(name, 1.0).image.surface.shares for name in SHAPES}
     assert words["sphere"].positive[0] == pytest.approx(1)
     assert words["ellipsoid"].positive[0] == pytest.approx(1)
     assert words["saddle"].negative[0] == pytest.approx(1)
@@ -83,7 +86,7 @@ def test_the_verdicts_of_the_shapes():
 
 @pytest.mark.parametrize(("name", "largest"), [("sphere", 2e-3), ("saddle", 1e-2)])
 def test_a_small_network_learns_the_gate(name, largest):
-    gate = design(name, 1.0, GRID).reachable
+    gate = designed(name, 1.0).reachable
     fits = list(fit_gate(gate, seed=1))
     *_, last = fits
     assert [fit.step for fit in fits] == list(range(10, 301, 10))
