@@ -90,6 +90,14 @@ def test_a_curve_has_no_breadth_however_it_winds_and_however_often_it_is_walked(
     assert breadth(helix) < 0.01
 
 
+def test_faces_that_lie_on_a_line_of_the_sweep_cover_nothing():
+    """A folded sheet with a row of cells at the height of one of the 256 lines, which is lost."""
+    across = np.array([0.0, 1.0, 0.4])
+    height = (np.array([0, 100.5, 100.5, 256]) / 256)[:, None]  # the second and third row: a line's
+    points = np.stack([np.broadcast_to(across, (4, 3)), np.broadcast_to(height, (4, 3))], -1)
+    assert covered_area(points) == pytest.approx(255 / 256)
+
+
 def test_folds_count_once_and_a_point_has_no_breadth():
     folded = np.stack([np.abs(U), 2 * V, 0 * U], -1)
     assert breadth(folded) == pytest.approx(4 / 17, rel=0.02)
