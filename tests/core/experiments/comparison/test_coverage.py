@@ -46,6 +46,15 @@ def test_an_affine_image_covers_its_determinant_and_a_fold_what_its_larger_side_
     assert covered_area(folded @ matrix) == pytest.approx(2 * wide * whole, rel=0.01, abs=1e-9)
 
 
+def test_a_face_along_a_line_adds_nothing_and_what_is_not_finite_has_no_area():
+    """Folded at x = 1; of 256 lines, the first lies at y = 0.5, along a row of faces."""
+    x, y = np.meshgrid([0.0, 1.0, 0.0], [0.0, 0.5, 0.5, 256.0])
+    assert covered_area(np.stack([x, y], -1)) == pytest.approx(256, rel=0.01)
+    for number in (np.nan, np.inf):
+        with np.errstate(invalid="ignore"):
+            assert np.isnan(covered_area(np.stack([x, np.where(y == 256, number, y)], -1)))
+
+
 @given(size=st.floats(0.01, 1), dim=st.integers(2, 6), seed=st.integers(0, 99))
 def test_a_smaller_triangle_within_fills_its_square_whatever_the_space(size, dim, seed):
     """The square, pressed onto a triangle, then shrunk towards a corner, in any dimension."""
