@@ -26,8 +26,8 @@ SOME_PAGES = (
 SERVED = ("test_faults.py", "test_security.py")
 SAME_WORKER = (
     "browser", SOME_PAGES, "ui/decision_boundary", PARTS_OF_PAGES, "ui/claims", "load",
-    "ui/manifold", "ui/landing", SERVED, "ui/experts", "ui/at_work", "ui/steering", "ui/gates", "ui/depth",
-    "ui/common",
+    "ui/manifold", "ui/landing", SERVED, "ui/experts", "ui/at_work", "ui/steering", "ui/gates",
+    "ui/depth", "ui/common",
 )  # fmt: skip
 # Folders and files that take longest after these. Short files come last, so that all workers are
 # busy to the end.

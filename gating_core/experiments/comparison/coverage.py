@@ -66,7 +66,7 @@ def _swept_area(faces: np.ndarray) -> float:
     gap = (highest.max() - lowest.min()) / SWEEP_LINES
     heights = lowest.min() + (np.arange(SWEEP_LINES) + 0.5) * gap
     first = np.searchsorted(heights, lowest, "right")  # of the lines that a face is cut by
-    # No line cuts a face that lies on it.
+    # None cuts a face that lies along it, or that is not finite.
     count = np.maximum(np.searchsorted(heights, highest, "left") - first, 0)
     face = np.repeat(np.arange(len(faces)), count)
     line = np.arange(len(face)) + np.repeat(first - np.cumsum(count) + count, count)

@@ -46,6 +46,15 @@ def test_an_affine_image_covers_its_determinant_and_a_fold_what_its_larger_side_
     assert covered_area(folded @ matrix) == pytest.approx(2 * wide * whole, rel=0.01, abs=1e-9)
 
 
+def test_a_face_along_a_line_adds_nothing_and_what_is_not_finite_has_no_area():
+    """Folded at x = 1; of 256 lines, the first lies at y = 0.5, along a row of faces."""
+    x, y = np.meshgrid([0.0, 1.0, 0.0], [0.0, 0.5, 0.5, 256.0])
+    assert covered_area(np.stack([x, y], -1)) == pytest.approx(256, rel=0.01)
+    for number in (np.nan, np.inf):
+        with np.errstate(invalid="ignore"):
+            assert np.isnan(covered_area(np.stack([x, np.where(y == 256, number, y)], -1)))
+
+
 @given(size=st.floats(0.01, 1), dim=st.integers(2, 6), seed=st.integers(0, 99))
 def test_a_smaller_triangle_within_fills_its_square_whatever_the_space(size, dim, seed):
     """The square, pressed onto a triangle, then shrunk towards a corner, in any dimension."""
@@ -88,14 +97,6 @@ def test_a_curve_has_no_breadth_however_it_winds_and_however_often_it_is_walked(
     angle = turns * (U + V)
     helix = np.stack([np.cos(angle), np.sin(angle), 0.1 * angle], -1) @ rotation(seed)
     assert breadth(helix) < 0.01
-
-
-def test_faces_that_lie_on_a_line_of_the_sweep_cover_nothing():
-    """A folded sheet with a row of cells at the height of one of the 256 lines, which is lost."""
-    across = np.array([0.0, 1.0, 0.4])
-    height = (np.array([0, 100.5, 100.5, 256]) / 256)[:, None]  # the second and third row: a line's
-    points = np.stack([np.broadcast_to(across, (4, 3)), np.broadcast_to(height, (4, 3))], -1)
-    assert covered_area(points) == pytest.approx(255 / 256)
 
 
 def test_folds_count_once_and_a_point_has_no_breadth():
