@@ -106,7 +106,8 @@ def proof_steps(
             count,
             time.perf_counter() - start,
         )
-        chosen = _next(known, proof is not None, max(BATCH_NUMBERS // dim, 1))
+        room = max(budget.cells - result.count, 0) // 2  # a half of a cell is a cell
+        chosen = _next(known, proof is not None, min(max(BATCH_NUMBERS // dim, 1), room))
         if _enough(result, budget) or not chosen.any():
             return result
         yield result

@@ -214,3 +214,13 @@ def test_what_is_known_stays_known_where_halves_say_less(monkeypatch):
     assert last.immersed.all()
     assert last.absolute.high == first.absolute.high < math.inf
     assert last.area.high == first.area.high < math.inf
+
+
+@pytest.mark.parametrize("cells", [256, 1000, 3001])
+def test_no_more_cells_are_judged_than_the_budget_has(cells):
+    def saddle(points):
+        u, v = points.unbind(-1)
+        return torch.stack([u, v, u * v + (3 * u).sin() * v], -1)
+
+    budget = Budget(math.inf, cells, 0.0, 0.0)
+    assert cells - 1 <= prove_curvature(saddle, budget=budget).count <= cells
