@@ -7,6 +7,7 @@ All are tried at a few points, and each is refused in one sentence.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -34,7 +35,7 @@ def check_map(function: Function, points: torch.Tensor) -> None:
     """
     some = points[:: max(1, len(points) // FEW)][:FEW].detach()
     with torch.no_grad():
-        with _Precision() as precision:
+        with (_Uncompiled if "torch._dynamo" in sys.modules else _Precision)() as precision:
             together = _called(function, some)
         check_output(together, len(some))
         if precision.lower:
@@ -149,6 +150,10 @@ class _Precision(TorchDispatchMode):
 
     lower: torch.dtype | None = None
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # or its first operation imports torch.compile, which takes a second
+
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
@@ -163,3 +168,13 @@ class _Precision(TorchDispatchMode):
         ):
             self.lower = out.dtype
         return out
+
+
+class _Uncompiled(_Precision):
+    """The same, for processes that use torch.compile: it does not try to compile the mode."""
+
+    __torch_dispatch__ = _Precision.__torch_dispatch__
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return True
