@@ -4,13 +4,12 @@
         from ui.manifold.controls import MANIFOLD
         ...
 
-A page imports its parts inside the ``with`` block. Importing torch takes a second; the head is on
-the screen before that, and the browser loads plotly.js meanwhile.
+A page imports its parts inside the ``with`` block. Where torch is still being imported, which takes
+a second, the head is on the screen before that, and the browser loads plotly.js meanwhile.
 """
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +21,7 @@ from ui.components.plotly_js import preload
 from ui.work import streamlit_fixes
 from ui.work.errors import reported
 from ui.work.semaphore import SCRIPTS
+from ui.work.server import import_core
 
 STYLE = Path(__file__).with_suffix(".css")
 ICON = Path(__file__).resolve().parents[2] / "assets" / "icon.png"
@@ -68,22 +68,13 @@ def page(
     with SCRIPTS.acquired():
         links = _head(title, question, lead, pictures)
         with reported(title):
-            with _without_collecting():
-                from ui.work import jobs, pool  # not above: they import torch
+            import_core()
+            from ui.work import jobs, pool  # not above: they import torch
+
             jobs.arrive(title)
             yield
             pool.POOL.warm()
         links[title] = {name: st.query_params.get_all(name) for name in st.query_params}
-
-
-@contextmanager
-def _without_collecting() -> Iterator[None]:
-    """Look for no garbage: imports make objects that stay, see `ui.work.runtime`."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
 
 
 def _head(title: str, question: str, lead: str, pictures: bool) -> dict[str, dict[str, list[str]]]:
