@@ -300,11 +300,6 @@ def curvature_text(surface: SurfaceResult, at: tuple[int, int, int]) -> str:
     return f"{UNKNOWN}: |K| at most {error_text(abs(value) + error)}"
 
 
-def total_doubt(total: Integral, surface: SurfaceResult, frame: int) -> str:
-    """Return `doubt_text` of one frame of a surface."""
-    return doubt_text(total, surface.verdicts[frame])
-
-
 def _tenths(difference: MeanInterval) -> tuple[int, int]:
     """Return a difference of shares and its half-width in tenths of a point, rounded up."""
     return round(1000 * difference.mean), math.ceil(1000 * difference.half_width - 1e-9)

@@ -268,16 +268,16 @@ LOST = replace(FLAT, gaussian_error=np.full_like(FLAT.gaussian_error, 1e6))
 
 
 def test_doubt_is_written_from_the_field():
-    doubt = words.total_doubt
-    assert doubt(integral(0.0, 1e-9), FLAT, 0) == (
+    doubt = words.doubt_text
+    assert doubt(integral(0.0, 1e-9), FLAT.verdicts[0]) == (
         "no curvature beyond rounding error, seen at 882 points, not proved"
     )
-    assert doubt(integral(0.0, 0.0), PROVED, 0) == (
+    assert doubt(integral(0.0, 0.0), PROVED.verdicts[0]) == (
         "flat (proved: it lies in the plane of three fixed values)"
     )
-    assert "flat" not in doubt(integral(4.0, 0.1), TORUS, 0)
-    assert "lower estimate" in doubt(integral(4.0, 0.1, False), TORUS, 0)
-    assert "folds too sharply" in doubt(integral(4.0, 3.0), TORUS, 0)
+    assert "flat" not in doubt(integral(4.0, 0.1), TORUS.verdicts[0])
+    assert "lower estimate" in doubt(integral(4.0, 0.1, False), TORUS.verdicts[0])
+    assert "folds too sharply" in doubt(integral(4.0, 3.0), TORUS.verdicts[0])
     assert "nowhere above its rounding bound" in words.bound_text(FLAT.verdicts[0])
     assert "exactly flat (K = 0)" in words.bound_text(PROVED.verdicts[0])
 
