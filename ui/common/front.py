@@ -26,4 +26,5 @@ def front_columns(
     widths: Sequence[float], align: Literal["top", "bottom"] = "top", alone: Literal[1, 2] = 1
 ) -> list[DeltaGenerator]:
     """Return columns of these ``widths``; on a phone two in a row, the first ``alone`` alone."""
+    st.html(WRAPPED)
     return st.container(key=f"front-{alone}").columns(widths, vertical_alignment=align)
