@@ -20,6 +20,7 @@ PER_THOUSAND = 1000  # weights are sent as whole numbers of two bytes
 HIDDEN = 0  # what no query sees; the least weight that is drawn is 1
 TICKS = (0.01, 0.1, 0.3, 0.6, 1.0)  # weights named beside the scale
 LABELLED = 90  # characters at most beside which each has its sign
+MAP_CELLS = 48  # along each side of a map among others: smaller ones would vanish between pixels
 # By the square root of the weight: most weights are small.
 SCALE = [
     [0.0, "rgba(0, 0, 0, 0)"],
@@ -35,18 +36,20 @@ def map_chart(
 ) -> go.Figure:
     """Draw the weights (L, H, T, T) of models by title, ``across`` in a row, on one colour scale.
 
-    Rows of a map are the characters that look, columns those that are looked at.
+    Rows of a map are the characters that look, columns those that are looked at. Where there are
+    several maps of a long text, a cell shows the largest weight of several characters.
     """
-    signs = [sign(character) for character in text]
+    several = any(weights.shape[:2] != (1, 1) for weights in maps.values())
+    side = -(-len(text) // MAP_CELLS) if several else 1
+    signs = ["".join(map(sign, text[at : at + side])) for at in range(0, len(text), side)]
     traces: list[dict[str, Any]] = []
     layout: dict[str, Any] = {}
     notes: list[dict[str, Any]] = []
     down = -(-len(maps) // across)
     for place, (title, weights) in enumerate(maps.items()):
-        tiles, step = tiled(weights)
+        tiles, step = tiled(weights, side)
         x, y = subplot(place).values()
         starts = [np.arange(count) * step for count in weights.shape[:2]]
-        several = weights.shape[:2] != (1, 1)
         traces.append({
             "type": "heatmap", "z": tiles, "coloraxis": "coloraxis", "xaxis": x, "yaxis": y,
             "hovertemplate": "“%{y}” looks at “%{x}”<br>%{z} ‰ of its weight"
@@ -75,8 +78,9 @@ def map_chart(
             notes += [{**_text(_numbered("layer", n), f"{x} domain", y, 0, at + middle, 0),
                        "xanchor": "right", "yanchor": "middle", "textangle": -90}
                       for n, at in enumerate(starts[0])]  # fmt: skip
+    measured = "weight" if side == 1 else f"weight, largest<br>of {side} × {side}"
     scale = {"colorscale": SCALE, "cmin": 0, "cmax": PER_THOUSAND, "colorbar": {
-        "thickness": 12, "title": {"text": "weight"}, "tickvals": [PER_THOUSAND * x for x in TICKS],
+        "thickness": 12, "title": {"text": measured}, "tickvals": [PER_THOUSAND * x for x in TICKS],
         "ticktext": [f"{x:.0%}" for x in TICKS],
     }}  # fmt: skip
     layout |= {"height": height, "margin": {"l": 20, "r": 8, "t": 44, "b": 8},
@@ -84,11 +88,13 @@ def map_chart(
     return go.Figure({"data": traces, "layout": layout})
 
 
-def tiled(weights: np.ndarray) -> tuple[np.ndarray, int]:
+def tiled(weights: np.ndarray, side: int = 1) -> tuple[np.ndarray, int]:
     """Return the maps (L, H, T, T) in one picture, and how far one begins from the next.
 
-    In thousandths, at least 1 where a query sees a key and `HIDDEN` elsewhere.
+    In thousandths, at least 1 where a query sees a key and `HIDDEN` elsewhere. A cell is the
+    largest of ``side`` x ``side`` weights.
     """
+    weights = _pooled(weights, side)
     layers, heads, size = weights.shape[:3]
     gap = 1 + size // 24
     step = size + gap
@@ -100,6 +106,12 @@ def tiled(weights: np.ndarray) -> tuple[np.ndarray, int]:
             place = slice(layer * step, layer * step + size), slice(head * step, head * step + size)
             picture[place] = np.where(seen, whole, HIDDEN)
     return picture, step
+
+
+def _pooled(weights: np.ndarray, side: int) -> np.ndarray:
+    """Return the largest weight of every block of ``side`` x ``side``."""
+    starts = np.arange(0, weights.shape[-1], side)
+    return np.maximum.reduceat(np.maximum.reduceat(weights, starts, -2), starts, -1)
 
 
 def _domain(place: int, count: int, gap: float) -> list[float]:

@@ -108,10 +108,10 @@ def depth_chart(drawn: list[ChartCurve], member: int | None = None, seed: int = 
         "xaxis2": {
             "domain": [1 - DOTS_SHARE, 1], "range": [-0.6, len(drawn) - 0.4], "showgrid": False,
             "zeroline": False, "showticklabels": False, "anchor": "y2",
-            "title": {"text": "<sub>one dot<br>a seed</sub>", "standoff": 4},
+            "title": {"text": "<sub>exponent,<br>one dot<br>a seed</sub>", "standoff": 4},
         },
         "yaxis2": {
-            "anchor": "x2", "title": {"text": "exponent", "standoff": 2}, "nticks": 6,
+            "anchor": "x2", "nticks": 6,
             "zeroline": True, "range": _exponent_range(drawn),
         },
         "yaxis": {

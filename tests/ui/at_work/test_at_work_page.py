@@ -122,15 +122,20 @@ def test_it_opens_with_the_maps_of_both_models(sinks):
     drawn = figure(sinks, "maps")
     for trace, model in zip(drawn["data"], (("none", 0), FIRST.model), strict=True):
         weights = read_text(load_model(*model)[0], FIRST.text).weights
-        picture, step = maps_picture.tiled(weights)
+        assert 48 < len(FIRST.text) + 1 <= 96  # so that cells are of 2 x 2 characters
+        picture, step = maps_picture.tiled(weights, 2)
         np.testing.assert_array_equal(numbers(trace["z"]), picture)
-        size = len(FIRST.text) + 1
+        size = (len(FIRST.text) + 2) // 2
         tile = picture[step : step + size, 2 * step : 2 * step + size]
-        np.testing.assert_allclose(tile[np.tri(size) > 0] / 1000, weights[1, 2][np.tri(size) > 0],
-                                   atol=1e-3)  # fmt: skip
+        largest = [[weights[1, 2, 2 * i : 2 * i + 2, 2 * j : 2 * j + 2].max() for j in range(size)]
+                   for i in range(size)]  # fmt: skip
+        np.testing.assert_allclose(tile[np.tri(size) > 0] / 1000,
+                                   np.array(largest)[np.tri(size) > 0], atol=1e-3)  # fmt: skip
         assert not tile[np.tri(size) == 0].any()
         assert tile[np.tri(size) > 0].min() >= 1
-    assert drawn["layout"]["coloraxis"]["cmax"] == 1000
+    scale = drawn["layout"]["coloraxis"]
+    assert scale["cmax"] == 1000
+    assert scale["colorbar"]["title"]["text"] == "weight, largest<br>of 2 × 2"
 
 
 def test_one_head_has_its_characters_beside_it():
