@@ -16,6 +16,7 @@ from ui.drawing.characters import sign
 from ui.drawing.panels import subplot
 
 HEIGHT_PIXELS = 372
+BAR_PIXELS = 20  # more where the colour scale lies below the maps
 PER_THOUSAND = 1000  # weights are sent as whole numbers of two bytes
 HIDDEN = 0  # what no query sees; the least weight that is drawn is 1
 TICKS = (0.01, 0.1, 0.3, 0.6, 1.0)  # weights named beside the scale
@@ -78,12 +79,19 @@ def map_chart(
             notes += [{**_text(_numbered("layer", n), f"{x} domain", y, 0, at + middle, 0),
                        "xanchor": "right", "yanchor": "middle", "textangle": -90}
                       for n, at in enumerate(starts[0])]  # fmt: skip
-    measured = "weight" if side == 1 else f"weight, largest<br>of {side} × {side}"
+    measured = "weight" if side == 1 else f"weight, largest of {side} × {side}"
+    bar = (
+        {"orientation": "h", "y": 0, "yanchor": "top", "ypad": 6, "len": 0.8}
+        if several
+        else {"orientation": "v"}
+    )  # letters stand below the only map
     scale = {"colorscale": SCALE, "cmin": 0, "cmax": PER_THOUSAND, "colorbar": {
-        "thickness": 12, "title": {"text": measured}, "tickvals": [PER_THOUSAND * x for x in TICKS],
+        **bar, "thickness": 10, "tickvals": [PER_THOUSAND * x for x in TICKS],
+        "title": {"text": measured, "side": "bottom" if several else "top"},
         "ticktext": [f"{x:.0%}" for x in TICKS],
     }}  # fmt: skip
-    layout |= {"height": height, "margin": {"l": 20, "r": 8, "t": 44, "b": 8},
+    layout |= {"height": height + BAR_PIXELS * several,
+               "margin": {"l": 20, "r": 8, "t": 44, "b": 52 if several else 8},
                "annotations": notes, "coloraxis": scale}  # fmt: skip
     return go.Figure({"data": traces, "layout": layout})
 

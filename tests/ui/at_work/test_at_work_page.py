@@ -135,7 +135,7 @@ def test_it_opens_with_the_maps_of_both_models(sinks):
         assert tile[np.tri(size) > 0].min() >= 1
     scale = drawn["layout"]["coloraxis"]
     assert scale["cmax"] == 1000
-    assert scale["colorbar"]["title"]["text"] == "weight, largest<br>of 2 × 2"
+    assert scale["colorbar"]["title"]["text"] == "weight, largest of 2 × 2"
 
 
 def test_one_head_has_its_characters_beside_it():
