@@ -8,6 +8,9 @@ BIN := $(VENV)/bin
 APP_READY := $(VENV)/.app-ready
 DEV_READY := $(VENV)/.dev-ready
 
+# The tests start dozens of processes: each would compile every file of the app anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: app test soak lint format bench screenshots presets corpus models clean
 
 app: $(APP_READY)

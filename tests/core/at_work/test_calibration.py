@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.calibration import calibration_curve
 
 from gating_core.at_work import (
     bootstrap_reliability,
@@ -22,6 +21,8 @@ def draw(seed, count, sharpness=1.0):
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 300))
 def test_bins_are_those_of_scikit_learn(seed, count):
+    from sklearn.calibration import calibration_curve  # here: slow to import
+
     confidences, came = draw(seed, count)
     frequency, confidence = calibration_curve(came, confidences, n_bins=15, strategy="quantile")
     found = reliability(confidences, came)

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import torch
-from sklearn.calibration import calibration_curve
 
 from gating_core.at_work import QUANTITIES
 from gating_core.at_work.confidence import confidence
@@ -49,6 +48,8 @@ def value(found, name):
 
 
 def test_bins_are_those_of_scikit_learn(found, predictions):
+    from sklearn.calibration import calibration_curve  # here: slow to import
+
     chances, followed, _ = predictions
     sure, right = chances.max(-1), chances.argmax(-1) == followed
     frequency, confident = calibration_curve(right, sure, n_bins=15, strategy="quantile")

@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from sklearn.metrics import roc_auc_score
 
 from gating_core.language import LANGUAGES, SEEDS, Verse, load_model, read_excerpt
 from gating_core.pauses import drained
@@ -85,6 +84,8 @@ def test_prompts_are_no_verses_of_the_classifier():
 
 @pytest.mark.soak
 def test_the_card_and_the_statistics_are_those_of_the_dictionary():
+    from sklearn.metrics import roc_auc_score  # here: slow to import
+
     dictionaries = load_dictionaries("none", 0)
     model, _ = load_model("none", 0)
     verses = read_excerpt()

@@ -1,6 +1,7 @@
 """Every gate of the gallery is what its record says, every verdict what the numbers say."""
 
 from dataclasses import replace
+from functools import cache
 
 import mpmath
 import numpy as np
@@ -31,7 +32,6 @@ from tests.core import exact
 from tests.core.theory.test_formula import Exact
 
 GRID = square_grid(21)
-FULL = {name: measure_gate(case, 1.0, GRID) for name, case in GALLERY.items()}
 
 # Section by section what theory says; of a visitor's it says nothing.
 EXPECTED = {
@@ -40,6 +40,12 @@ EXPECTED = {
     "ellipsoid": POSITIVE, "saddle": NEGATIVE, "bump": MIXED, "quadratic": POSITIVE,
     "monkey saddle": NEGATIVE, "rms norm": POSITIVE, "learned": MIXED,
 }  # fmt: skip
+
+
+@cache
+def full(name):
+    """A gate of the gallery, measured at full strength."""
+    return measure_gate(GALLERY[name], 1.0, GRID)
 
 
 def test_there_are_sixteen_and_the_sphere_stands_first():
@@ -52,8 +58,8 @@ def test_there_are_sixteen_and_the_sphere_stands_first():
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_the_verdict_is_what_theory_says(name):
-    assert FULL[name].verdict == EXPECTED[name]
-    assert not FULL[name].fails.any()
+    assert full(name).verdict == EXPECTED[name]
+    assert not full(name).fails.any()
 
 
 @pytest.mark.parametrize("name", GALLERY)
@@ -66,7 +72,7 @@ def test_without_strength_everything_is_flat(name):
 
 @pytest.mark.parametrize("name", [name for name, case in GALLERY.items() if case.exact])
 def test_what_is_measured_is_the_exact_value(name):
-    found = FULL[name]
+    found = full(name)
     assert found.agrees(found.exact)
     largest, allowed = found.largest_deviation(found.exact)
     assert largest <= allowed < 1e-9 * (1 + np.abs(found.exact.gaussian).max())
@@ -136,7 +142,7 @@ def test_the_sphere_has_the_radius_that_was_asked_for(radius):
 
 
 def test_bending_is_not_curving():
-    rolled, cut = FULL["one direction"], FULL["constant"]
+    rolled, cut = full("one direction"), full("constant")
     assert rolled.bends.all()
     assert not cut.bends.any()
     assert rolled.curvature_range == cut.curvature_range == (0.0, 0.0)
@@ -148,7 +154,7 @@ def test_the_learned_gate_is_what_the_fit_finds():
     values, wanted = case.gate(GRID.points), sphere.gate(GRID.points)
     assert (values - fit.network(GRID.points)).abs().max() < 0.005  # weights of two decimals
     assert 0.02 < (values - wanted).abs().max() < 0.03
-    least, largest = FULL["learned"].curvature_range
+    least, largest = full("learned").curvature_range
     assert least < -1 < 0 < 4 < largest
 
 
@@ -187,7 +193,7 @@ def test_a_gate_that_fails_says_where_and_the_rest_is_measured(text):
 @pytest.mark.parametrize("sign", [1, -1])
 def test_one_sign_is_not_said_where_there_is_hardly_a_gate(sign):
     """Unless it is proved of what there is."""
-    looked = replace(FULL["sphere"].looked, lost=0.6)
+    looked = replace(full("sphere").looked, lost=0.6)
     assert looked.verdict(sign > 0, sign < 0).word == UNDECIDED
     proved = measure_gate(own_case("u*u+v*v-1.95"), 1.0, GRID)
     assert 0.9 < proved.fails.mean() < 1
@@ -208,7 +214,7 @@ def test_at_a_fold_there_is_no_gate():
 
 
 def test_one_sign_is_not_said_of_a_surface_of_which_little_is_known():
-    looked = FULL["sphere"].looked
+    looked = full("sphere").looked
     error = looked.surface.gaussian_error.copy()
     error[:, :14] = 10.0
     lost = replace(looked, surface=replace(looked.surface, gaussian_error=error))
@@ -222,7 +228,7 @@ def test_one_sign_is_not_said_of_a_surface_of_which_little_is_known():
 
 
 def test_a_sign_is_seen_at_one_point_of_either_grid():
-    looked = FULL["sphere"].looked
+    looked = full("sphere").looked
     assert looked.has(1)
     assert not looked.has(-1)
     turned = looked.surface.gaussian.copy()
@@ -233,7 +239,7 @@ def test_a_sign_is_seen_at_one_point_of_either_grid():
 
 
 def test_what_is_not_proved_flat_is_seen_at_points_and_may_not_bend():
-    looked = FULL["constant"].looked
+    looked = full("constant").looked
     said = looked.verdict(False, False)
     assert (said.word, said.knowledge, said.points) == (PLANE, SEEN, 2 * 21**2)
     assert replace(looked, planar=False).verdict(False, False).word == UNDECIDED

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import plotly.graph_objects as go
@@ -20,12 +21,24 @@ from ui.claims.report_pictures import illustrations, plotly_js
 from ui.claims.style import DARK, LIGHT, Palette, colours
 
 ROWS = made()
-FOUND = verdicts(ROWS, stacks())
 KEYS = {row.key: row for row in ROWS}
 
 
+@cache
+def judged():
+    """Verdicts of the first edition, by claim."""
+    return verdicts(ROWS, stacks())
+
+
+@cache
+def judged_again():
+    """Verdicts of the second edition, by claim."""
+    rows = [*study(curved(total_curvature=9.0)), *kin(1.2, -0.6)]
+    return verdicts(rows, [], edition=SECOND)
+
+
 def traces(claim: str, palette: Palette = LIGHT) -> list[dict]:
-    return [trace for one in figures(FOUND[claim], palette) for trace in one.figure["data"]]
+    return [trace for one in figures(judged()[claim], palette) for trace in one.figure["data"]]
 
 
 def test_nothing_is_drawn_where_there_is_nothing():
@@ -35,7 +48,7 @@ def test_nothing_is_drawn_where_there_is_nothing():
 @pytest.mark.parametrize("claim", CLAIMS)
 @pytest.mark.parametrize("palette", [LIGHT, DARK])
 def test_plotly_understands_every_figure(claim, palette):
-    some = figures(FOUND[claim], palette)
+    some = figures(judged()[claim], palette)
     assert some
     for one in some:
         go.Figure(one.figure)  # raises on an unknown property or a wrong value
@@ -92,7 +105,7 @@ def test_what_lies_beyond_the_frame_points_to_where_it_is(bound, largest, arrow)
 
 def test_every_kind_has_its_middle_within_the_frame():
     """Many models of one kind do not push another out."""
-    (one,) = figures(FOUND["C1"])
+    (one,) = figures(judged()["C1"])
     ends = [one.figure["layout"][axis]["range"] for axis in ("xaxis", "yaxis")]
     for trace in one.figure["data"]:
         if trace["mode"] == "markers":
@@ -106,7 +119,7 @@ def test_a_model_with_k_exactly_zero_is_counted():
     rows = [replace(row, chart_largest=0.0) if row.variant == "ungated" else row for row in ROWS]
     (one,) = figures(verdicts(rows, [])["C1"])
     assert "80 models with K exactly 0" in one.explain
-    (other,) = figures(FOUND["C1"])
+    (other,) = figures(judged()["C1"])
     assert "exactly 0" not in other.explain
 
 
@@ -117,7 +130,7 @@ def test_what_the_frame_cuts_off_is_counted():
     layout = one.figure["layout"]
     assert layout["yaxis"]["range"][1] < 10
     assert ": 1 model with extreme numbers" in one.explain
-    (other,) = figures(FOUND["C2"])
+    (other,) = figures(judged()["C2"])
     assert "extreme" not in other.explain
 
 
@@ -145,14 +158,14 @@ def test_a_forest_has_the_differences_and_their_interval(claim, name, factor):
             assert (x.mean() - half, x.mean() + half) == pytest.approx((low, high))
     tasks = 3 if claim == "C4" else 5
     assert len(places) == 3 * tasks
-    layout = figures(FOUND[claim])[0].figure["layout"]["yaxis"]
+    layout = figures(judged()[claim])[0].figure["layout"]["yaxis"]
     assert set(layout["ticktext"]) == set(places)
     heights = {t["name"]: t["y"][0] for t in traces(claim) if "customdata" not in t}
     assert [heights[name] for name in layout["ticktext"]] == layout["tickvals"]
 
 
 def test_the_band_is_the_margin():
-    (one,) = figures(FOUND["C5"])
+    (one,) = figures(judged()["C5"])
     band = one.figure["layout"]["shapes"][0]
     assert (band["x0"], band["x1"]) == (-1.0, 1.0)
     x = np.array(one.figure["data"][0]["x"])
@@ -187,12 +200,12 @@ def test_every_colour_of_one_theme_has_one_of_the_other():
     light, dark = colours(LIGHT), colours(DARK)
     assert len(light) == len(dark) == len(set(light)) == len(set(dark))
     for claim in CLAIMS:
-        drawn = json.dumps([one.figure for one in figures(FOUND[claim], LIGHT)])
+        drawn = json.dumps([one.figure for one in figures(judged()[claim], LIGHT)])
         assert not any(f'"{colour}"' in drawn for colour in dark)
         changed = drawn
         for one, other in zip(light, dark, strict=True):
             changed = changed.replace(f'"{one}"', f'"{other}"')
-        wanted = [one.figure for one in figures(FOUND[claim], DARK)]
+        wanted = [one.figure for one in figures(judged()[claim], DARK)]
         assert json.loads(changed) == json.loads(json.dumps(wanted))
 
 
@@ -213,12 +226,10 @@ def test_marks_stand_out_from_their_paper(palette, paper):
 
 # --- The second edition ---------------------------------------------------------------------------
 
-AGAIN = verdicts([*study(curved(total_curvature=9.0)), *kin(1.2, -0.6)], [], edition=SECOND)
-
 
 @pytest.mark.parametrize("claim", SECOND.claims)
 def test_pictures_of_the_second_edition_can_be_drawn_and_merged(claim):
-    some = figures(AGAIN[claim])
+    some = figures(judged_again()[claim])
     assert len(some) == (2 if claim == "C6" else 1)
     for one in some:
         go.Figure(merged(one.figure))
@@ -230,13 +241,13 @@ def test_pictures_of_the_second_edition_can_be_drawn_and_merged(claim):
 
 
 def test_effects_are_means_over_deviations_and_filled_where_significant():
-    (one,) = figures(AGAIN["C3"])
+    (one,) = figures(judged_again()["C3"])
     found = {}
     for trace in one.figure["data"]:
         for x, reach, text, symbol in zip(trace["x"], trace["error_x"]["array"], trace["text"],
                                           trace["marker"]["symbol"], strict=True):  # fmt: skip
             found[trace["xaxis"], text.split(":")[0]] = x, reach, symbol
-    cells = AGAIN["C3"].evidence.cells.values()
+    cells = judged_again()["C3"].evidence.cells.values()
     assert len(found) == sum(map(len, cells)) == 3 * 6 * 4
     for axis, family in zip(("x", "x2", "x3"), cells, strict=True):
         for each in family:
@@ -248,9 +259,9 @@ def test_effects_are_means_over_deviations_and_filled_where_significant():
 
 
 def test_groups_have_their_own_r_with_fishers_interval():
-    exact = figures(AGAIN["C6"])[1]
+    exact = figures(judged_again()["C6"])[1]
     drawn = [trace for trace in exact.figure["data"] if "error_x" in trace]
-    evidence = AGAIN["C6"].evidence
+    evidence = judged_again()["C6"].evidence
     groups = [x for of in evidence.kinds.values() for x in of.groups["total_curvature"]]
     wanted = [stats.pearsonr(group.x, group.y) for group in groups]
     found = []
