@@ -7,8 +7,8 @@ from ui.common.page import page
 with page(
     "At work",
     question="What does a gate do at work?",
-    lead="Attention has to put its weight somewhere, and mixes values by one low-rank map. A gate"
-    " is said to change both. Here is what it does to small models that read.",
+    lead="Attention has to put its weight somewhere, and it mixes values by one low-rank map. A"
+    " gate is said to change both. See what it does in small models that read text.",
     pictures=False,
 ):
     from ui.at_work.controls import AT_WORK

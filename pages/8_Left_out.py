@@ -7,8 +7,8 @@ from ui.common.page import page
 with page(
     "Left out",
     question="What may attention leave out?",
-    lead="Small weights, keys, whole stretches, the softmax itself: what does each change in the"
-    " output, and does a gate make it cheaper?",
+    lead="It may leave out small weights, keys, whole stretches of text, or the softmax itself."
+    " What does each change in the output? Does a gate make it cheaper?",
     pictures=False,
 ):
     from ui.common.link_check import warn_about_link

@@ -7,8 +7,8 @@ from ui.common.page import page
 with page(
     "Steering",
     question="Can one feature change the language?",
-    lead="A direction is added to what a small model knows of a text, after one layer, and it goes"
-    " on writing. Does it go on in the other language, and is that language?",
+    lead="After one layer, a direction is added to the state of a small model that writes. Does the"
+    " model go on in the other language? Does it still write real words?",
     pictures=False,
 ):
     from ui.common.link_check import warn_about_link

@@ -19,14 +19,14 @@ def desk(browser, served, watch):
 
 
 def test_the_first_screens_hold_charts_and_their_sentence(desk):
-    for query, text in ((DATA, "All predict alike"), (CURVES, "No difference that 16 seeds")):
+    for query, text in ((DATA, "All predict alike"), (CURVES, "16 seeds cannot show a difference")):
         follow_link(desk, f"/Experts?{query}")
         assert_told_on_the_first_screen(desk, text, ".st-key-front-1")
 
 
 def test_what_is_not_there_yet_is_learned_and_can_be_cancelled(desk):
     follow_link(desk, f"/Experts?{DATA}&routing=learned&repeats=32&teacher_tokens=4")
-    desk.get_by_text("Nothing of this selection is there yet").wait_for()
+    desk.get_by_text("Nothing has been computed for this selection").wait_for()
     cancel = desk.get_by_role("button", name="Cancel")
     cancel.wait_for()
     cancel.click()

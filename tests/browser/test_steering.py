@@ -50,8 +50,8 @@ def test_measured_outcomes_are_told_on_the_first_screen(desk):
         for text in (
             "Released after 16 characters",
             "Held, the feature succeeds",
-            "Success, gate less none",
-            "AUC, gate less none",
+            "Success, gate minus none",
+            "AUC, gate minus none",
         ):
             box = desk.get_by_text(text).bounding_box()
             assert box["y"] + box["height"] < height, text

@@ -55,7 +55,7 @@ def difference_chart(found: Mapping[str, PairedDifference]) -> go.Figure:
              "line": {"width": 1, "color": palette.PLANE}},
         ],
         "xaxis": {"range": [-reach, reach], "zeroline": False,
-                  "title": {"text": "gate less no gate, in margins", "standoff": 4}},
+                  "title": {"text": "gate minus no gate, in margins", "standoff": 4}},
         "yaxis": {"type": "category", "autorange": "reversed"},
     }})  # fmt: skip
 

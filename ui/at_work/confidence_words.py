@@ -63,22 +63,22 @@ def word(of: PairedDifference, margin: float) -> str:
     return HIGHER if of.low > 0 else LOWER if of.high < 0 else UNDECIDED
 
 
-def summary(found: Mapping[str, PairedDifference], gated: np.ndarray, ungated: np.ndarray) -> str:
+def summary(paired: Mapping[str, PairedDifference], gated: np.ndarray, ungated: np.ndarray) -> str:
     """Say of every quantity how the gate changes it; values (S, Q)."""
     seeds = len(gated)
     few = "" if seeds >= LEAST_SEEDS else (
         f" **{seeds} {'seed is' if seeds == 1 else 'seeds are'} too few for a verdict**."
     )  # fmt: skip
     parts = []
-    for place, (name, of) in enumerate(found.items()):
+    for column, (name, of) in enumerate(paired.items()):
         quantity = TABLE[name]
-        values = f"{figures(ungated[:, place].mean())} → {figures(gated[:, place].mean())}"
+        values = f"{figures(ungated[:, column].mean())} → {figures(gated[:, column].mean())}"
         verdict = word(of, quantity.margin)
-        said = "" if verdict == TOO_FEW else f"**{verdict}**, "
-        parts.append(f"{quantity.title} {said}{values}{quantity.unit}"
+        shown = "" if verdict == TOO_FEW else f"**{verdict}**, "
+        parts.append(f"{quantity.title} {shown}{values}{quantity.unit}"
                      f" ({difference_text(of)})")  # fmt: skip
-    paired = "1 seed" if seeds == 1 else f"{seeds} seeds"
-    return f"With the gate, paired over {paired}: {'; '.join(parts)}.{few}"
+    over = "1 seed" if seeds == 1 else f"{seeds} seeds"
+    return f"With the gate, paired over {over}: {'; '.join(parts)}.{few}"
 
 
 def difference_text(of: PairedDifference) -> str:

@@ -35,16 +35,16 @@ def summary(shut: np.ndarray, seed: int, name: str) -> str:
     shown = shut[seed]
     sparsest, openest = (np.unravel_index(k, shown.shape) for k in (shown.argmax(), shown.argmin()))
     if len(seeds) > 1:
-        found = mean_interval(seeds)
-        low, high = max(found.mean - found.half_width, 0.0), found.mean + found.half_width
-        share = f"{plus_minus(100 * found.mean, 100 * found.half_width, 0.0)} %"
+        mean = mean_interval(seeds)
+        low, high = max(mean.mean - mean.half_width, 0.0), mean.mean + mean.half_width
+        share = f"{plus_minus(100 * mean.mean, 100 * mean.half_width, 0.0)} %"
     else:
         low = high = float(seeds[0])
         share = percent(low)
     return (
         f"**The gates are {word(low, high)}**: {share} of their values are below {SHUT:g}"
-        f" ({TITLES[name]}, {_seeds(len(seeds))}). Most in head {_head(sparsest)}"
-        f" ({percent(float(shown.max()))}), fewest in {_head(openest)}"
+        f" ({TITLES[name]}, {_seeds(len(seeds))}). Head {_head(sparsest)} has most of them"
+        f" ({percent(float(shown.max()))} of its values), head {_head(openest)} fewest"
         f" ({percent(float(shown.min()))})."
     )
 
@@ -71,8 +71,8 @@ def opener_text(measured: Mapping[str, np.ndarray]) -> str:
         return "No character was read often enough."
     number, layer, head = np.unravel_index(np.nanargmax(above), above.shape)
     return (
-        f"Over all verses {as_code(sign(CHARACTERS[number]))} opens head {_head((layer, head))}"
-        f" most: by {above[number, layer, head]:.2f} more than it is open on average."
+        f"Over all verses head {_head((layer, head))} opens most at"
+        f" {as_code(sign(CHARACTERS[number]))}: {above[number, layer, head]:.2f} above its mean."
     )
 
 

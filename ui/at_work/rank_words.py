@@ -48,16 +48,18 @@ def summary(arrays: Arrays, over_seeds: np.ndarray, texts: int) -> str:
     seeds = (over_seeds[:, 1] / over_seeds[:, 0]).mean((1, 2))
     mean = f"{seeds[0]:.3f}"
     if len(seeds) > 1:
-        found = mean_interval(seeds)
-        mean = f"{plus_minus(found.mean, found.half_width)} (mean of heads, {len(seeds)} seeds)"
+        lift = mean_interval(seeds)
+        mean = f"{plus_minus(lift.mean, lift.half_width)} (mean of heads, {len(seeds)} seeds)"
     channels = arrays["ranks.maps"].shape[-1]
     # To one part in a million: what is shown was rounded to single precision.
     above = int((outputs.max(0) > channels * (1 + 1e-6)).sum())
-    none = f"none lies above d = {channels}, and none can" if not above else f"{above} lie above d"
+    none = f"No rank lies above d = {channels}, and none can"
+    if above:
+        none = f"{above} ranks lie above d"
     return (
         f"**The gate {', '.join(counts)} of {len(words)} heads**: {_example(outputs, MOST)},"
         f" {_example(outputs, LEAST)} (95 % intervals over {texts} texts). After / before:"
-        f" {mean}. Of all effective ranks {none}."
+        f" {mean}. {none}."
     )
 
 
@@ -77,16 +79,16 @@ def reason(arrays: Arrays, head: Head, width: int, between: bool) -> str:
     before, after, projected = (figures(float(x[head])) for x in arrays["ranks.outputs"])
     low, high = (figures(float(x[head])) for x in arrays["ranks.lift"])
     opened = float(arrays["ranks.opened"][head])
-    read = "reads the character that looks" if between else "reads the character looked at"
+    read = "the character that looks" if between else "the character that is looked at"
     return (
         f"**Why.** Without a gate head {name} is one map W_V W_O, {width} × {d} times {d} × {width}"
-        f": at most {d} singular values are not 0 (here {figures(float(values[0]))} to"
+        f". At most {d} singular values are not 0 (here {figures(float(values[0]))} to"
         f" {figures(float(values[-1]))}).\n\n"
-        f"The gate stands between them as diag(g), and {read}. Outputs are still sums of the {d}"
-        f" rows of W_O: **no gate lifts them above d = {d} (proved)**. It uses them more or less"
-        f" evenly, {before} → {after} (× {low} to {high}), {projected} after W_O, and makes"
-        f" different maps W_V diag(g) W_O, effectively {figures(opened)}; no gate, or"
-        " one factor a head, makes 1 alone."
+        f"The gate stands between them as diag(g) and reads {read}. Outputs are still sums of the"
+        f" {d} rows of W_O: **no gate lifts them above d = {d} (proved)**. The gate changes how"
+        f" evenly the rows are used: {before} → {after} (× {low} to {high}), {projected} after W_O."
+        f" It also makes different maps W_V diag(g) W_O, effectively {figures(opened)}. No gate, or"
+        " one factor per head, makes a single map."
     )
 
 

@@ -31,9 +31,9 @@ def summary(shares: Mapping[str, np.ndarray], heads: Mapping[str, np.ndarray],
     most = max(float(x.max()) for x in metrics.values())
     texts = next(iter(shares.values())).shape[1]
     return (
-        f"{sunk}: over {texts} texts the first character gets {share_text(largest)} of a head's"
-        f" weight at most, and more than {percent(EPSILON)} in {percent(most)} of them at most."
-        f" {change(shares)}"
+        f"{sunk}: over {texts} texts the first character gets at most {share_text(largest)} of a"
+        f" head's weight. No head gives it more than {percent(EPSILON)} in more than"
+        f" {percent(most)} of the texts. {change(shares)}"
     )
 
 
@@ -44,12 +44,12 @@ def change(shares: Mapping[str, np.ndarray]) -> str:
     from_to = f"from {share_text(means[0].mean())} ({name}) to {share_text(means[1].mean())}"
     if len(means[0]) < 2:
         return f"Its mean share goes {from_to} ({other}); one seed says nothing of others."
-    found = mean_interval(100 * (means[1] - means[0]))
-    by = f"{found.mean:+.1f} ± {found.half_width:.1f} points".replace("-", "−")
+    points = mean_interval(100 * (means[1] - means[0]))
+    by = f"{points.mean:+.1f} ± {points.half_width:.1f} points".replace("-", "−")
     seeds = f"{len(means[0])} seeds, paired"
-    if abs(found.mean) <= found.half_width:
+    if abs(points.mean) <= points.half_width:
         return f"{len(means[0])} seeds cannot show that the gate changes its mean share: {by}."
-    verb = "shrinks" if found.mean < 0 else "grows"
+    verb = "shrinks" if points.mean < 0 else "grows"
     return f"Its mean share **{verb}** {from_to} ({other}): {by}, {seeds}."
 
 
@@ -60,7 +60,7 @@ def in_text(readings: Mapping[str, Reading]) -> str:
         share = reading.weights[..., 1:, 0].mean(-1)
         layer, head = np.unravel_index(share.argmax(), share.shape)
         parts.append(f"{share_text(float(share.max()))} (head {layer + 1}.{head + 1}, {title})")
-    return f"In this text: {' and '.join(parts)} at most."
+    return f"In this text the first character gets at most {' and '.join(parts)}."
 
 
 def shares_csv(measured: Mapping[tuple[str, int], Mapping[str, np.ndarray]]

@@ -23,29 +23,29 @@ def shares(run: ToyRun) -> dict[str, tuple[float, float]]:
 
 def summary(run: ToyRun) -> str:
     """Say how large the sink is in each kind of layer, and what the gate does."""
-    found = shares(run)
+    by_kind = shares(run)
     texts = [f"{plus_minus(mean, width, 0.0)} ({TITLES[kind]})"
-             for kind, (mean, width) in found.items()]  # fmt: skip
-    first = found.get("none", (0.0, 0.0))[0]
+             for kind, (mean, width) in by_kind.items()]  # fmt: skip
+    first = by_kind.get("none", (0.0, 0.0))[0]
     has = "has a sink" if first > EPSILON else "has no sink"
     at, elsewhere = (interval(x[-1])[0] for x in (run.gate_at_triggers, run.gate_elsewhere))
     place = run.request.kinds.index("elementwise")
     return (
         f"**The toy {has}**: where there is nothing to copy, the first letter gets"
-        f" {', '.join(texts)} of the weight, after {run.steps[-1]} steps. {_change(found)} The gate"
-        f" per channel is {short(float(at[place]))} open at triggers and"
+        f" {', '.join(texts)} of the weight, after {run.steps[-1]} steps. {_change(by_kind)} The"
+        f" mean of the gate per channel is {short(float(at[place]))} at triggers and"
         f" {short(float(elsewhere[place]))} elsewhere."
     )
 
 
-def _change(found: dict[str, tuple[float, float]]) -> str:
+def _change(by_kind: dict[str, tuple[float, float]]) -> str:
     """Say which gates make the sink smaller beyond the intervals, and by which factor."""
-    mean, width = found["none"]
+    mean, width = by_kind["none"]
     parts = []
     for kind in ("elementwise", "headwise"):
-        own, half = found[kind]
+        own, half = by_kind[kind]
         if own + half < mean - width:
-            parts.append(f"the gate {TITLES[kind]} leaves {short(own / mean)} of it")
+            parts.append(f"the gate {TITLES[kind]} leaves {short(own / mean)} of that")
         elif own - half > mean + width:
             parts.append(f"the gate {TITLES[kind]} makes it larger")
         else:

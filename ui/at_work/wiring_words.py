@@ -42,8 +42,8 @@ def loss_text(losses: Mapping[str, np.ndarray], against: Mapping[str, PairedDiff
     paired = "1 seed" if seeds == 1 else f"{seeds} seeds"
     few = "" if seeds >= LEAST_SEEDS else " Fewer than three seeds: no verdict."
     return (
-        f"Loss after equal steps, {label(base)} {losses[base].mean():.3f} nats; against it,"
-        f" paired over {paired}: {', '.join(parts)}.{few}"
+        f"Loss after equally many steps: {label(base)} {losses[base].mean():.3f} nats. Differences"
+        f" from it, paired over {paired}: {', '.join(parts)}.{few}"
     )
 
 
@@ -56,7 +56,10 @@ def gain_text(fal: PairedDifference, control: PairedDifference) -> str:
         return ""
     if word(fal, MARGIN) == LOWER and word(control, MARGIN) != LOWER:
         return f"FAL is ahead of the same wiring without A1 ({difference_text(fal)}): **A1 helps**."
-    return f"FAL less the same wiring without A1: {difference_text(fal)}; **A1's part is open**."
+    return (
+        f"FAL minus the same wiring without A1: {difference_text(fal)}. **It is undecided whether"
+        " A1 helps**."
+    )
 
 
 def blocks_text(links: Mapping[str, np.ndarray], gradients: Mapping[str, np.ndarray],
@@ -69,10 +72,10 @@ def blocks_text(links: Mapping[str, np.ndarray], gradients: Mapping[str, np.ndar
     parts = []
     for name, of in gradients.items():
         if name != base:
-            parts.append(f"{label(name)} × {_ratio(of[..., 0], gradients[base][..., 0])}")
+            parts.append(f"{label(name)} {_ratio(of[..., 0], gradients[base][..., 0])}")
     return (
-        f"The costliest link, in nats: {', '.join(costs)}. Gradient at the first attention, against"
-        f" {label(base)}: {', '.join(parts)}."
+        f"The costliest link, in nats: {', '.join(costs)}. Gradient at the first attention, divided"
+        f" by that of {label(base)}: {', '.join(parts)}."
     )
 
 
@@ -81,8 +84,8 @@ def _ratio(values: np.ndarray, others: np.ndarray) -> str:
     by_seed = values.mean(-1) / others.mean(-1)[: len(values)]
     if len(by_seed) < 2:
         return figures(float(by_seed.mean()))
-    found = mean_interval(by_seed)
-    return plus_minus(found.mean, found.half_width)
+    mean = mean_interval(by_seed)
+    return plus_minus(mean.mean, mean.half_width)
 
 
 def curvature_text(totals: Mapping[str, np.ndarray], errors: Mapping[str, np.ndarray],
@@ -92,8 +95,8 @@ def curvature_text(totals: Mapping[str, np.ndarray], errors: Mapping[str, np.nda
     for name, total in totals.items():
         last = total[:, -1]
         if len(last) > 1:
-            found = mean_interval(last)
-            parts.append(f"{label(name)} {plus_minus(found.mean, found.half_width, 0.0)}")
+            mean = mean_interval(last)
+            parts.append(f"{label(name)} {plus_minus(mean.mean, mean.half_width, 0.0)}")
         else:
             parts.append(f"{label(name)} {plus_minus(last[0], errors[name][0, -1])}")
     least = "" if complete else " (lower estimates: some points are not resolved)"
@@ -103,8 +106,8 @@ def curvature_text(totals: Mapping[str, np.ndarray], errors: Mapping[str, np.nda
 def time_text(times: StepTime | None) -> str:
     """Say what side by side saves here, and what the paper says of other machines."""
     paper = (
-        f"Kim et al. report up to {PAPER_SAVED} % less training time on several GPUs and"
-        f" {PAPER_THROUGHPUT} times the throughput on one: not measured here."
+        f"Kim et al. report up to {PAPER_SAVED} % less training time on several GPUs, and"
+        f" {PAPER_THROUGHPUT} times the throughput on one GPU. This is not measured here."
     )
     if times is None:
         return paper
@@ -114,8 +117,8 @@ def time_text(times: StepTime | None) -> str:
     verdict = "no gain" if high >= 1 >= low else "faster" if high < 1 else "slower"
     return (
         f"On a machine with {times.cores} cores, one block takes {side} ms with attention and MLP"
-        f" side by side, {after} ms one after the other on two cores (× {middle:.2f}, quartiles"
-        f" {low:.2f} to {high:.2f}: **{verdict}**). {paper}"
+        f" side by side, and {after} ms with one after the other on two cores. The quotient is"
+        f" {middle:.2f}, with quartiles {low:.2f} to {high:.2f}: **{verdict}**. {paper}"
     )
 
 

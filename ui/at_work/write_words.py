@@ -32,11 +32,12 @@ def next_text(probabilities: np.ndarray) -> str:
 def loss_text(gated: np.ndarray, ungated: np.ndarray, strength: float) -> str:
     """Say what turning the gates down costs: losses (S, n), and (S, 1) without a gate."""
     means, without = gated.mean(0), float(ungated.mean())
-    full = f"{means[-1]:.3f} nats a character with its gates, {without:.3f} if trained without"
+    of, others = "Loss over the held-out verses", f"Trained without a gate: {without:.3f}."
+    full = f"{means[-1]:.3f} nats a character"
     if strength == 1:
-        return f"Over the held-out verses: {full}; with all gates left out {means[0]:.3f}."
+        return f"{of}: {full}. With all gates left out: {means[0]:.3f}. {others}"
     at = float(np.interp(strength, STRENGTHS, means))
-    return f"Over the held-out verses, at λ = {strength:g}: **{at:.3f} nats a character**; {full}."
+    return f"{of} at λ = {strength:g}: **{at:.3f} nats a character**. At λ = 1: {full}. {others}"
 
 
 def losses_csv(models: Mapping[tuple[str, int], Mapping[str, np.ndarray]]

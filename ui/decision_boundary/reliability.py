@@ -49,7 +49,7 @@ def summary(results: Calibrations, seeds: int) -> str:
     elif low > 0 or high < 0:
         verdict = f"**{TITLES[right]} is {'worse' if low > 0 else 'better'} calibrated**"
     return (
-        f"Expected calibration error: {each}. Difference, {TITLES[right]} less {TITLES[left]}:"
+        f"Expected calibration error: {each}. Difference, {TITLES[right]} minus {TITLES[left]}:"
         f" {short(gap)} ({_range(after.errors - before.errors)}): {verdict}."
     )
 

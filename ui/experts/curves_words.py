@@ -18,8 +18,8 @@ def summary(curves: LearningCurves, level: float) -> str:
     """Return how many points each model needs, and whether that differs."""
     ungated, gated = curves.needed(level)
     ratio = curves.ratio(level)
-    need = f"For {percent(level)} the ungated model needs {needed_text(ungated, curves)}, the"
-    need += f" {title_of(curves.request.gate)} {needed_text(gated, curves)}."
+    need = f"To reach {percent(level)}, the ungated model needs {needed_text(ungated, curves)}."
+    need += f" The {title_of(curves.request.gate)} needs {needed_text(gated, curves)}."
     return f"{need} {ratio_text(ratio, title_of(curves.request.gate))}"
 
 
@@ -44,19 +44,19 @@ def needed_text(needed: Needed, curves: LearningCurves) -> str:
 def ratio_text(ratio: Ratio, name: str) -> str:
     """Say whether the model called ``name`` needs another number of points, seed by seed."""
     if ratio.measured is None or ratio.word == "not enough data":
-        return "**Not enough data** for a ratio: too few seeds of either reach it."
+        return "**Not enough data** for a ratio: too few seeds of either model reach it."
     of = ratio.measured
     low, middle, high = (f"{2.0**x:.2g}" for x in (of.low, of.mean, of.high))
     numbers = f"{middle} [{low}, {high}] times as many, paired over {of.count} seeds"
     if ratio.against or (ratio.bounded and ratio.word == "not decided"):
         return (
-            f"**Not decided**: {ratio.bounded} of {of.count} seeds stand at an end of what was"
-            " tried, where their ratio has a bound only."
+            f"**Not decided**: {ratio.bounded} of {of.count} seeds are at an end of what was"
+            " tried. Only a bound of their ratio is known."
         )
     if ratio.bounded:
-        numbers += f"; {ratio.bounded} stand at an end of what was tried, so that is too near 1"
+        numbers += f"; {ratio.bounded} are at an end of what was tried, so that is too near 1"
     if ratio.word == "not decided":
-        return f"**No difference that {of.count} seeds can show**: {name} {numbers}."
+        return f"**{of.count} seeds cannot show a difference**: the {name} needs {numbers}."
     more = "fewer" if ratio.word == "gated better" else "more"
     return f"**The {name} needs {more}**: {numbers}."
 
@@ -68,7 +68,8 @@ def verdicts(curves: LearningCurves) -> str:
         by_word.setdefault(one.word, []).append(f"{one.count:,}")
     parts = [f"*{word}* at {', '.join(counts)}" for word, counts in by_word.items()]
     margin = f"±{THRESHOLDS.margin_points:g} point"
-    text = f"Accuracy with as many points, by the rules of *Claims* ({margin}): {'; '.join(parts)}."
+    text = f"Accuracy with equal numbers of points, by the rules of *Claims* ({margin}):"
+    text += f" {'; '.join(parts)}."
     last = curves.differences()[-1]
     if last.word in STAYS:
         text += f" The gap stays at {last.count:,}: data alone do not close it."

@@ -59,7 +59,7 @@ SIZES = table(
 )  # fmt: skip
 FOLDS = table(
     Fold("teachers", "Sizes and seed of the teachers", reruns=False),
-    Fold("every_place", "Every place of the gate, as a table"),
+    Fold("every_place", "All gate positions, as a table"),
     Fold("data_code", "The same from the library"),
 )
 DATA_CONTROLS = FRONT | SIZES | FOLDS

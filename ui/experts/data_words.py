@@ -48,12 +48,12 @@ def summary(learned: Mapping[str, Learned]) -> str:
         text = f"Predictions: slope {slope_text(slopes[0])}."
     elif usual and max(last) <= ALIKE * min(last):
         text = (
-            f"**All predict alike**: slopes {_range([s.mean for s in slopes])}, medians within a"
-            f" factor of {max(last) / min(last):.1f}."
+            f"**All predict alike**: their errors have slopes {_range([s.mean for s in slopes])},"
+            f" and last medians within a factor of {max(last) / min(last):.1f}."
         )
     else:
-        text = f"Predictions differ: slopes {_range([s.mean for s in slopes])}, medians within a"
-        text += f" factor of {max(last) / min(last):.1f} at the end."
+        text = f"Predictions differ: their errors have slopes {_range([s.mean for s in slopes])},"
+        text += f" and last medians within a factor of {max(last) / min(last):.1f}."
     parts = []
     for name, lead in (
         (FULL, "**Experts are learned** with"),
@@ -98,9 +98,9 @@ def caution(learned: Mapping[str, Learned]) -> str:
         if whole.mean + whole.half_width < USUAL:
             late = slope(each.request.counts[-LATE:], each.expert[:, -LATE:]).mean
             parts.append(
-                f"*{TITLES[gate]}* is steeper than −½: where errors exceed the experts themselves"
-                f" (dashed), n is too small for the rule. From n ="
-                f" {each.request.counts[-LATE]:,.0f} on its slope is {slope_text(late)}."
+                f"The slope of *{TITLES[gate]}* is steeper than −½. Where errors exceed the experts"
+                f" themselves (dashed), n is too small for the rule. From n ="
+                f" {each.request.counts[-LATE]:,.0f} on the slope is {slope_text(late)}."
             )
     return " ".join(parts)
 
@@ -160,8 +160,9 @@ def fields(learned: Mapping[str, Learned]) -> dict[str, str]:
     request = last.request
     theory = float(np.median(last.expert_theory[:, -1]))
     measured = short(float(np.median(last.expert[:, -1])))
-    expects = "has no number" if np.isnan(theory) else (
-        "expects no end: ∞" if np.isinf(theory) else f"expects {short(theory)}")  # fmt: skip
+    expects = f"expects {short(theory)}"
+    if not np.isfinite(theory):
+        expects = "has no number" if np.isnan(theory) else "expects ∞: no number of data decides"
     return {
         "repeats": f"{request.repeats}", "noise": f"{request.noise:g}", "gate": TITLES[gate],
         "measured": measured, "expects": expects, "undecided": f"{last.undecided}",

@@ -84,7 +84,7 @@ def numbers(selection: ExpertsSelection) -> dict[str, Any]:
 
 
 def counts(selection: ExpertsSelection) -> dict[tuple[str, str] | None, Undecidable]:
-    """Count undecidable directions for every place of the gate.
+    """Count undecidable directions for every gate position.
 
     A trained model has its own place; at all others weights are random.
     """

@@ -18,17 +18,17 @@ STILL = 1e-12  # relative: outputs that move less stand still to rounding
 
 def summary(selection: ExpertsSelection, counts: Counts) -> str:
     """Return what is counted for the model on screen, and whether theory agrees everywhere."""
-    found = counts[selection.place]
+    shown = counts[selection.place]
     name = place_text(selection.place)
-    if not found.clear:
-        smallest, null = found.ends
+    if not shown.clear:
+        smallest, null = shown.ends
         return (
             f"With {name} the count is **undecided**: the singular values have no clear gap"
             f" ({short(smallest)} above, {short(null)} below)."
         )
     text = (
-        f"With *{name}*, **{found.count} of {len(found.singular_values)} directions** of W_V and"
-        f" W_O change no output, whatever the data. {theory_text(selection, found)}"
+        f"With *{name}*, **{shown.count} of {len(shown.singular_values)} directions** of W_V and"
+        f" W_O change no output, whatever the data. {theory_text(selection, shown)}"
     )
     differ = [place_text(place) for place, each in counts.items() if not agrees(each)]
     if differ:
@@ -36,12 +36,12 @@ def summary(selection: ExpertsSelection, counts: Counts) -> str:
     return f"{text} Theory and count agree in all {len(counts)} rows."
 
 
-def agrees(found: Undecidable) -> bool:
+def agrees(directions: Undecidable) -> bool:
     """Whether a clear count is what theory says."""
-    return found.clear and found.count == found.theory
+    return directions.clear and directions.count == directions.theory
 
 
-def theory_text(selection: ExpertsSelection, found: Undecidable) -> str:
+def theory_text(selection: ExpertsSelection, directions: Undecidable) -> str:
     """Say where theory's number comes from."""
     dim, heads = selection.model_dim, selection.heads
     size = dim // heads
@@ -49,15 +49,15 @@ def theory_text(selection: ExpertsSelection, found: Undecidable) -> str:
     tells = tells and selection.strength > 0
     base = dim if tells else heads * size**2
     rule = f"one scale for each channel, D = {dim}" if tells else f"H d² = {heads}·{size}² = {base}"
-    assert found.theory is not None  # one layer, no normalisation
-    more = found.theory - base
+    assert directions.theory is not None  # one layer, no normalisation
+    more = directions.theory - base
     if not more:
-        return f"Theory: {rule}."
+        return f"Theory says {rule}."
     spanned = min(dim, 3 * selection.value_count)
     handed = more > dim * (dim - spanned)
     return (
-        f"Theory: {rule}, and {more} more: {selection.value_count} tokens, affine maps of a point"
-        f" of the plane, span only {spanned} of {dim} dimensions"
+        f"Theory says {rule}, and {more} more. The {selection.value_count} tokens are affine maps"
+        f" of a point of the plane. They span only {spanned} of {dim} dimensions"
         f"{', and few tokens let heads hand parts of their outputs on' if handed else ''}."
     )
 
@@ -71,13 +71,13 @@ def move_text(selection: ExpertsSelection, moves: Mapping[str, Moves]) -> str:
     plain = next(iter(moves.values()))
     at = int(np.abs(plain.distances - selection.distance).argmin())
     parts = [
-        f"with {name} the outputs **{_outputs(each.outputs[at])}**" for name, each in moves.items()
+        f"With {name} the outputs **{_outputs(each.outputs[at])}**." for name, each in moves.items()
     ]
     experts = _moved(plain.experts[at], "do not change", "change by")
     return (
         f"{what} by t = {short(selection.distance)} moves the head's weights by"
-        f" {percent(float(plain.weights[at]))} of their size; its experts {experts};"
-        f" {' and '.join(parts)}."
+        f" {percent(float(plain.weights[at]))} of their size. Its experts {experts}."
+        f" {' '.join(parts)}"
     )
 
 
@@ -93,25 +93,27 @@ def _moved(change: float, still: str, by: str) -> str:
 
 def counts_alt(counts: Counts) -> str:
     """Return the finding of the bars, for those who do not see them."""
-    return "Undecidable directions by place of the gate: " + "; ".join(
+    return "Undecidable directions by gate position: " + "; ".join(
         f"{place_text(place)} {each.count} (theory {each.theory})" for place, each in counts.items()
     )
 
 
-def gap_alt(found: Undecidable) -> str:
+def gap_alt(directions: Undecidable) -> str:
     """Return the finding of the singular values."""
-    smallest, null = found.ends
+    smallest, null = directions.ends
     return (
-        f"{len(found.singular_values)} singular values from large to small: {found.count} are null,"
-        f" the largest of these {short(null)}, the smallest of the others {short(smallest)}."
+        f"{len(directions.singular_values)} singular values from large to small."
+        f" {directions.count} count as zero: the largest of these is {short(null)}, the smallest of"
+        f" the others {short(smallest)}."
     )
 
 
-def fields(selection: ExpertsSelection, found: Undecidable) -> dict[str, object]:
+def fields(selection: ExpertsSelection, directions: Undecidable) -> dict[str, object]:
     """Return the numbers of the counts' explanation."""
-    smallest, null = found.ends
+    smallest, null = directions.ends
     return {
-        "count": found.count, "parameters": len(found.singular_values), "theory": found.theory,
+        "count": directions.count, "parameters": len(directions.singular_values),
+        "theory": directions.theory,
         "smallest": short(smallest), "null": short(null), "dim": selection.model_dim,
         "heads": selection.heads, "size": selection.model_dim // selection.heads,
     }  # fmt: skip
@@ -123,7 +125,7 @@ def move_fields(selection: ExpertsSelection, moves: Mapping[str, Moves]) -> dict
 
 
 def counts_csv(counts: Counts) -> str:
-    """Return the counts by place of the gate as CSV."""
+    """Return the counts by gate position as CSV."""
     rows = [(place_text(place), each.count, each.theory, *each.ends, each.clear)
             for place, each in counts.items()]  # fmt: skip
     return _csv(("gate", "counted", "theory", "smallest decided", "largest null", "clear"), rows)

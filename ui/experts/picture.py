@@ -1,4 +1,4 @@
-"""The charts of the second section: counts by place of the gate, singular values, moves.
+"""The charts of the second section: counts by gate position, singular values, moves.
 
 Shapes: P parameters of W_V and W_O, T distances.
 """
@@ -28,23 +28,24 @@ LINES = {  # of moves: what is drawn of which model
 
 
 def place_text(place: tuple[str, str] | None) -> str:
-    """Name a place of the gate."""
+    """Name a gate position."""
     return "no gate" if place is None else f"{place[0]}, per {PER[place[1]]}"
 
 
 def count_chart(counts: Counts, shown: tuple[str, str] | None) -> go.Figure:
-    """Draw how many directions are undecidable for every place, and what theory says."""
+    """Draw how many directions are undecidable for every gate position, and what theory says."""
     names = [
         f"<b>{place_text(place)} ▸</b>" if place == shown else place_text(place) for place in counts
     ]
-    found = [each.count for each in counts.values()]
-    fewest = min(found)
+    numbers = [each.count for each in counts.values()]
+    few = min(numbers)
     bars = {
-        "type": "bar", "orientation": "h", "y": names, "x": found, "name": "counted",
+        "type": "bar", "orientation": "h", "y": names, "x": numbers, "name": "counted",
         "marker": {"color": [
-            COLOURS["few"] if count == fewest < max(found) else COLOURS["many"] for count in found
+            COLOURS["few"] if number == few < max(numbers) else COLOURS["many"]
+            for number in numbers
         ]},
-        "text": [f"{count}" for count in found], "textposition": "outside",
+        "text": [f"{number}" for number in numbers], "textposition": "outside",
         "textfont": {"size": 11}, "cliponaxis": False,
         "customdata": [[*map(short, each.ends)] for each in counts.values()],
         "hovertemplate": "%{y}: %{x} directions<br>singular values: smallest decided"
@@ -60,7 +61,7 @@ def count_chart(counts: Counts, shown: tuple[str, str] | None) -> go.Figure:
         "margin": {"l": 108, "r": 8, "t": 28, "b": 40}, "bargap": 0.3,
         "yaxis": {"autorange": "reversed", "ticks": ""},
         "xaxis": {"title": {"text": "undecidable directions", "standoff": 4},
-                  "range": [0, 1.15 * max(found) or 1]},
+                  "range": [0, 1.15 * max(numbers) or 1]},
     })  # fmt: skip
 
 

@@ -24,9 +24,10 @@ def summary(selection: ExpertsSelection, entry: EntryTree) -> str:
     if entry.rounding:
         rounding = f"Model and sum differ by {error_text(abs(entry.rounding))}: rounding."
     return (
-        f"**Y[{selection.channel}] = {short(entry.value)}** at x = {vector_text(selection.point)}:"
-        f" {terms.size} terms, whose sizes add up to {short(entry.size)}; most comes from expert"
-        f" {head + 1}.{channel + 1} ({short(float(experts[head, channel]))}). {rounding}"
+        f"**Y[{selection.channel}] = {short(entry.value)}** at x = {vector_text(selection.point)}"
+        f" is a sum of {terms.size} terms. Their sizes add up to {short(entry.size)}. The largest"
+        f" part is that of expert {head + 1}.{channel + 1}:"
+        f" {short(float(experts[head, channel]))}. {rounding}"
     )
 
 
@@ -59,7 +60,7 @@ def tree_fields(selection: ExpertsSelection, entry: EntryTree) -> dict[str, obje
     factors = [short(number) for number in numbers]
     first, box, named = factors, "", ""
     if selection.place is not None:
-        box = "The box is the gate: it stands where it multiplies."
+        box = "The box is the gate. It stands where the gate multiplies."
         if selection.position in MULTIPLIES:
             first, named = [factors[0], gate, *factors[1:]], ", where the second factor is the gate"
     return {
@@ -104,6 +105,6 @@ model = {made}
 tree = entry_tree(model, {selection.point!r}, channel={selection.channel - 1})
 print(tree.value, tree.total, tree.rounding)
 print(tree.terms)  # (H, d, n): heads, channels, tokens
-found = undecidable_directions(model)
-print(found.count, found.theory, found.ends)
+directions = undecidable_directions(model)
+print(directions.count, directions.theory, directions.ends)
 """

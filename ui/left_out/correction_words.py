@@ -77,13 +77,14 @@ def slow_text(slow: Sequence[Correction]) -> str:
     elif ratio.mean - ratio.half_width > 1:
         verdict = "correction does harm"
     else:
-        verdict = "it is open whether correction helps"
+        verdict = "it is undecided whether correction helps"
     sparse, repaired = np.mean([of.cosine for of in slow], 0)
     return (
-        f"**On tokens that vary slowly, {verdict}**: cosine with full attention {short(sparse)} →"
-        f" {short(repaired)}, squared error {plus_minus(ratio.mean, ratio.half_width)} of the"
-        f" window's ({len(slow)} seeds), for {percent(slow[0].share[1])} of the scores"
-        f" (without: {percent(slow[0].share[0])})."
+        f"**On tokens that vary slowly, {verdict}**: the cosine with full attention goes"
+        f" {short(sparse)} → {short(repaired)}. The squared error is"
+        f" {plus_minus(ratio.mean, ratio.half_width)} of the window's ({len(slow)} seeds). This"
+        f" takes {percent(slow[0].share[1])} of the scores (the window alone:"
+        f" {percent(slow[0].share[0])})."
     )
 
 
@@ -104,8 +105,8 @@ def head_text(name: str, head: Correction, slow: Sequence[Correction], gamma: in
     return (
         f"**On {name}, {verdict}**:"
         f" {short(head.cosine[0])} → {short(head.cosine[1])}, squared error {short(head.ratio)}."
-        f" What decides is how fast the missing part changes: {_queries(lag)} later by"
-        f" {short(head.change[lag - 1])} of itself (slow tokens: {short(slowly)})."
+        f" What decides is how fast the missing part changes. {_queries(lag)} later it has changed"
+        f" by {short(head.change[lag - 1])} of itself (slow tokens: {short(slowly)})."
     )
 
 
@@ -114,7 +115,7 @@ def heads_text(tables: Sequence[Arrays], title: str, window: int, gamma: int) ->
     ratios = np.stack([of["correction.ratios"] for of in tables])
     of_heads = ratios[:, WINDOWS.index(window), GAMMAS.index(gamma)]
     return (
-        f"Over all verses it helps in {int((of_heads < 1).sum())} of {of_heads.size} heads"
+        f"Over all verses, correction helps in {int((of_heads < 1).sum())} of {of_heads.size} heads"
         f" ({title}, {len(tables)} seeds)."
     )
 
@@ -130,12 +131,12 @@ def loss_text(
     for title, of in losses.items():
         change = worths[title]
         parts.append(
-            f"{title}: {_nats(of[NONE])}, corrected {_nats(of[str(gamma)])}"
-            f" ({_verdict(change, 'better', 'worse')} by correction, {_nats(change)})"
+            f"{title} {_nats(of[NONE])}, corrected {_nats(of[str(gamma)])}"
+            f" ({_verdict(change, 'better', 'worse')}: {_nats(change)})"
         )
     return (
-        f"Whole models (window {window}, {SINKS} sinks, γ {gamma}), loss above full attention,"
-        f" nats: {'; '.join(parts)}."
+        f"Loss of whole models above full attention, in nats (window {window}, {SINKS} sinks,"
+        f" γ {gamma}): {'; '.join(parts)}."
     )
 
 
@@ -144,7 +145,10 @@ def gate_text(saves: PairedDifference) -> str:
     verdict, seeds = gate_verdict(saves, "the window"), len(saves.by_seed)
     if seeds < LEAST_SEEDS:
         return f"{verdict}."
-    return f"{verdict}: {_nats(saves)} nats against no gate ({seeds} seeds; over these and texts)."
+    return (
+        f"{verdict}: {_nats(saves)} nats against no gate ({seeds} seeds; interval over seeds and"
+        " texts)."
+    )
 
 
 def retrieval_text(accuracy: np.ndarray) -> str:
@@ -161,9 +165,9 @@ def retrieval_text(accuracy: np.ndarray) -> str:
 def shift_text(name: str, of: Correction) -> str:
     """Say how far the mean output is from full attention's."""
     return (
-        f"{name}: the mean output of the window lies {short(of.shift[0])} spreads from full"
-        f" attention's, corrected {short(of.shift[1])}; the plane holds {percent(of.explained)} of"
-        " the variance"
+        f"{name}: the mean output of the window lies {short(of.shift[0])} spreads from that of full"
+        f" attention, the corrected one {short(of.shift[1])}. The plane holds"
+        f" {percent(of.explained)} of the variance"
     )
 
 

@@ -79,7 +79,7 @@ def _sums(tables: Sequence[Arrays], policy: str) -> tuple[np.ndarray, np.ndarray
 def loss_text(losses: Losses, saves: PairedDifference, policy: str, budget: int) -> str:
     """Say whether a cache is cheaper with a gate; ``losses`` by title, the ungated first."""
     ungated, gated = (of[budget].mean for of in losses.values())
-    what = f"a cache of {budget} keys of {PREFILL} by {POLICIES[policy].title}"
+    what = f"a cache of {budget} of {PREFILL} keys (by {POLICIES[policy].title})"
     return gate_text(saves, what, ungated, gated)
 
 
@@ -112,7 +112,8 @@ def over_texts_text(
     row = BUDGETS.index(budget)
     return (
         f"Over {texts} texts of the corpus, {budget} of {PREFILL} keys by {POLICIES[policy].title}"
-        f" change its later outputs by {plus_minus(float(errors[row]), float(half_widths[row]))}."
+        " change the later outputs of this head by"
+        f" {plus_minus(float(errors[row]), float(half_widths[row]))}."
     )
 
 
@@ -120,13 +121,13 @@ def head_text(of: Evicted, request: EvictionRequest, place: int) -> str:
     """Say what the head's outputs change by; ``place`` of the budget among those drawn."""
     errors = dict(zip(SCORES, of.errors[0 if request.protects else 1, :, place], strict=True))
     best = min(errors, key=lambda policy: errors[policy])
-    own = f"{NAMES[request.policy]} changes later outputs by {figures(errors[request.policy])}"
-    rest = "the least of all" if best == request.policy else (
-        f"least: {NAMES[best]}, {figures(errors[best])}"
+    own = f"{NAMES[request.policy]} change later outputs by {figures(errors[request.policy])}"
+    rest = "No policy has less." if best == request.policy else (
+        f"The best policy, {NAMES[best]}, has {figures(errors[best])}."
     )  # fmt: skip
     return (
-        f"In this head, {of.budgets[place]} of {of.prefill} keys by {own} (squared, of their"
-        f" square; {rest})."
+        f"In this head, {of.budgets[place]} of {of.prefill} keys by {own} (squared, over the"
+        f" squared outputs). {rest}"
     )
 
 
@@ -137,7 +138,7 @@ def reading_text(of: Evicted, request: EvictionRequest) -> str:
         ": **the newest key has been seen by nobody, is worth nothing, and leaves first**"
     )  # fmt: skip
     return (
-        f"One by one: {own} of queries see their own key{why}; outputs change by"
+        f"One by one: {own} of queries see their own key{why}. Outputs change by"
         f" {figures(of.reading_error)}."
     )
 
@@ -145,8 +146,9 @@ def reading_text(of: Evicted, request: EvictionRequest) -> str:
 def identity_text(of: Identity) -> str:
     """Say that the identity for one key holds, as computed here."""
     return (
-        f"Without one of {of.keys} keys the last output moves by a / (1 − a) · (o − v): mixed anew"
-        f" it is the same to {error_text(of.apart)} (largest move {figures(of.largest)})."
+        f"Without one of {of.keys} keys the last output moves by a / (1 − a) · (o − v). Computed"
+        f" anew, the move is the same to {error_text(of.apart)} (largest move"
+        f" {figures(of.largest)})."
     )
 
 
@@ -156,9 +158,8 @@ def search_text(of: Searched) -> str:
     errors = dict(zip(SCORES, of.errors[:, place], strict=True))
     best = min(errors, key=lambda policy: errors[policy])
     return (
-        f"Of the first {len(of.best) + 1} keys, the best {SEARCHED_BUDGET} of all subsets leave an"
-        f" error of {figures(of.best[place])}; the best policy, {NAMES[best]},"
-        f" {figures(errors[best])}."
+        f"The best {SEARCHED_BUDGET} of the first {len(of.best) + 1} keys have an error of"
+        f" {figures(of.best[place])}. The best policy, {NAMES[best]}, has {figures(errors[best])}."
     )
 
 
@@ -166,7 +167,7 @@ def cost_text(length: int, budget: int) -> str:
     """Say what a cache saves over a text of ``length`` tokens."""
     full, part = COSTS["full"](length, 1), COSTS["evicted"](length, 1, budget)
     return (
-        f"A cache of {budget} takes {percent(part.scores / full.scores)} of the scores of"
+        f"A cache of {budget} keys takes {percent(part.scores / full.scores)} of the scores of"
         f" {length:,} tokens."
     )
 

@@ -14,7 +14,7 @@ def gate_verdict(saves: PairedDifference, what: str) -> str:
     if seeds < LEAST_SEEDS:
         return f"Whether a gate makes {what} cheaper: too few seeds ({seeds})"
     if saves.low <= 0 <= saves.high:
-        return f"**It is open whether a gate makes {what} cheaper**"
+        return f"**It is undecided whether a gate makes {what} cheaper**"
     return f"**A gate makes {what} {'cheaper' if saves.mean < 0 else 'dearer'}**"
 
 
@@ -26,7 +26,7 @@ def gate_text(saves: PairedDifference, what: str, ungated: float, gated: float) 
     verdict, sign = gate_verdict(saves, what), "+" if saves.low > 0 else ""
     change = f"{figures(ungated)} → {figures(gated)}".replace("-", "−")
     return (
-        f"{verdict}: {change} nats a character above full attention, a difference of"
-        f" {sign}{plus_minus(saves.mean, saves.half_width)} ({seeds} seeds, interval over these"
-        " and texts)."
+        f"{verdict}. Loss above full attention, without and with the gate: {change} nats a"
+        f" character. Difference: {sign}{plus_minus(saves.mean, saves.half_width)} ({seeds} seeds;"
+        " interval over seeds and texts)."
     )

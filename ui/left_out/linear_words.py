@@ -108,17 +108,14 @@ def bypass_text(losses: Losses, counts: np.ndarray) -> str:
         if worth is None:
             continue
         text = (
-            f"at window {window} {_verdict(worth)}: it is worth {_nats(worth)} nats"
-            " against the window alone, trained on as long"
+            f"At window {window} {_verdict(worth)}: it is worth {_nats(worth)} nats"
+            " against the window alone, trained on as long."
         )
         out = taken_out(losses, counts, window)
         if out is not None:
-            text += f" (taking it out suggests {_nats(out)}, which is co-adaptation)"
+            text += f" Taking it out suggests {_nats(out)}: that is co-adaptation."
         parts.append(text)
-    if not parts:
-        return ""
-    text = "; ".join(parts)
-    return f"{text[0].upper()}{text[1:]}."
+    return " ".join(parts)
 
 
 def gate_text(losses: Losses, counts: np.ndarray) -> str:
@@ -154,7 +151,7 @@ def state_text(of: Cheaper, at: int) -> str:
     share, first = float((totals[at] / totals.max()) ** 0.5), float(squares[at, 0] / totals[at])
     return (
         f"The state after {at + 1} of {len(totals)} tokens: its size is {percent(share)} of the"
-        f" largest there is, and {percent(first)} of its square lies in one direction"
+        f" largest. {percent(first)} of its square lies in one direction"
     )
 
 
@@ -163,8 +160,8 @@ def recall_text(curves: RecallCurves, channels: int) -> str:
     seeds = next(iter(curves.recognised.values())).shape[1]
     parts = [f"{capacity(of)} ({RULES[rule].title})" for rule, of in curves.recognised.items()]
     return (
-        f"Nine in ten pairs are recognised in a state of {channels} × {channels} numbers"
-        f" up to {', '.join(parts)} pairs, by rule ({seeds} seeds)."
+        f"A state of {channels} × {channels} numbers recognises nine in ten pairs up to this many"
+        f" pairs: {', '.join(parts)} ({seeds} seeds)."
     )
 
 
@@ -220,12 +217,12 @@ def linear_csv(
 def _verdict(of: PairedDifference) -> str:
     """The linear branch is needed, bypassed, or neither is certain."""
     if len(of.by_seed) < LEAST_SEEDS:
-        return "it is open whether the linear branch is bypassed (too few seeds)"
+        return "it is undecided whether the linear branch is bypassed (too few seeds)"
     if of.high < SMALL:
         return "**the linear branch is bypassed**"
     if of.low > SMALL:
         return "**the linear branch is needed**"
-    return "**it is open whether the linear branch is bypassed**"
+    return "**it is undecided whether the linear branch is bypassed**"
 
 
 def _nats(of: PairedDifference) -> str:

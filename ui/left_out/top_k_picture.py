@@ -174,7 +174,7 @@ def score_chart(row: RowCurves) -> go.Figure:
         "height": LOWER_PIXELS, "margin": {"l": 46, "r": 8, "t": 26, "b": 38},
         "barmode": "overlay", "bargap": 0,
         "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
-        "xaxis": {"title": {"text": "score less the row's mean, in σ", "standoff": 2},
+        "xaxis": {"title": {"text": "score minus the row's mean, in σ", "standoff": 2},
                   "range": [max(reach[0], BINS[0]), min(reach[1], BINS[-1])]},
         "yaxis": {"title": {"text": "share, %", "standoff": 4}},
     }})  # fmt: skip

@@ -58,16 +58,16 @@ def row_text(row: RowCurves, at: RowAt, k: int) -> str:
     apart = max(at.masses) - min(at.masses)
     mass, variation, divergence = map(figures, at.masses)
     text = (
-        f"The last query, k = {k:,} of {row.n:,}: **τ = {mass}** left out, {variation} by total"
-        f" variation, {divergence} by 1 − e^(−KL), equal to {error_text(apart)}."
+        f"The last query, k = {k:,} of {row.n:,}: **τ = {mass}** is left out. Total variation is"
+        f" {variation}, 1 − e^(−KL) is {divergence}: equal to {error_text(apart)}."
     )
     if at.errors is None:
         return text
     direct, factored, bound = at.errors
     return (
-        f"{text} The output moves by **{figures(direct)}**; τ · |μ_tail − μ_head| is"
-        f" {figures(factored)}, equal to {error_text(abs(direct - factored))}, and at most"
-        f" τ · diameter = {figures(bound)}."
+        f"{text} The output moves by **{figures(direct)}**. τ · |μ_tail − μ_head| is"
+        f" {figures(factored)}: equal to {error_text(abs(direct - factored))}. The bound"
+        f" τ · diameter is {figures(bound)}."
     )
 
 
@@ -76,9 +76,10 @@ def certificate_text(row: RowCurves, epsilon: float) -> str:
     truth, *others = row.certified.values()
     best, worst = min(others, key=lambda one: one.k), max(others, key=lambda one: one.k)
     return (
-        f"For τ ≤ {percent(epsilon)} this row needs k = {truth.k:,}; {best.title} certifies"
-        f" {best.k:,}, {worst.title} {worst.k:,}. The Gaussian rule says {short(row.rule)}"
-        f" (σ = {short(row.sigma)}; for so few keys {row.by_quantiles:,})."
+        f"For τ ≤ {percent(epsilon)} this row needs k = {truth.k:,}. The best certificate"
+        f" ({best.title}) gives {best.k:,}, the worst ({worst.title}) {worst.k:,}. The Gaussian"
+        f" rule gives {short(row.rule)} (σ = {short(row.sigma)}), and {row.by_quantiles:,} for so"
+        " few keys."
     )
 
 
@@ -93,9 +94,10 @@ def cost_text(n: int, k: int) -> str:
     """Say what top-k saves over a text of ``n`` tokens when all scores are computed."""
     full, part = COSTS["full"](n, 1), COSTS["top_k"](n, 1, k)  # shares, whatever the channels
     return (
-        f"Cost of a text of {n:,} tokens, top-{k:,}: {percent(part.scores / full.scores)} of the"
-        f" scores, {percent(part.mixed / full.mixed)} of the products with values,"
-        f" {percent(part.kept / full.kept)} of the numbers kept. Only an index that orders keys"
+        f"Cost of top-{k:,} over a text of {n:,} tokens, against full attention:"
+        f" {percent(part.scores / full.scores)} of the scores,"
+        f" {percent(part.mixed / full.mixed)} of the products with values,"
+        f" {percent(part.kept / full.kept)} of the stored numbers. Only an index that orders keys"
         " unseen saves scores."
     )
 
@@ -108,20 +110,20 @@ def rule_text(rules: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> str:
         if np.ptp(logs, 1).all():  # where all are equal there is no correlation
             alike.append(f"{short(float(np.corrcoef(logs)[0, 1]))} ({title})")
         far = needed > FAR * predicted
-        middle = f" (they need {short(float(np.median(needed[far])))})" if far.any() else ""
-        parts.append(f"{int(far.sum())} of {far.size} heads{middle}, {title}")
+        median = f", median need {short(float(np.median(needed[far])))} keys" if far.any() else ""
+        parts.append(f"in {int(far.sum())} of {far.size} heads ({title}{median})")
     return (
-        f"The Gaussian rule asks for less than half of the keys that τ ≤"
-        f" {percent(EPSILON)} needs in {'; '.join(parts)}."
-    ) + (f" Logarithms of both correlate by {', '.join(alike)}." if alike else "")
+        "The Gaussian rule gives less than half of the keys that τ ≤"
+        f" {percent(EPSILON)} needs {', '.join(parts)}."
+    ) + (f" The logarithms of rule and need correlate by {', '.join(alike)}." if alike else "")
 
 
 def why_text(row: RowCurves, middles: np.ndarray) -> str:
     """Say where the weight lies, and where the rule expects it; ``middles`` (B,) of the bins."""
     centre = float((row.carried * middles).sum() / row.carried.sum())
     return (
-        f"The weight of these rows lies {short(centre)} σ above their mean score; normal scores"
-        f" would have it at {short(row.sigma)} σ."
+        f"The weight of these rows lies {short(centre)} σ above their mean score. If scores were"
+        f" normal, it would lie at {short(row.sigma)} σ."
     )
 
 

@@ -48,7 +48,7 @@ def order_chart(of: Fired, feature: int) -> go.Figure:
         "height": ORDER_PIXELS, "margin": {"l": 52, "r": 8, "t": 8, "b": 36},
         "legend": {"x": 0.02, "y": 1, "yanchor": "top"}, "hovermode": "closest",
         "xaxis": {"title": {"text": "features, in this order", "standoff": 2}, "range": [-3, 196]},
-        "yaxis": {"title": {"text": "mean, Spanish less English", "standoff": 4}},
+        "yaxis": {"title": {"text": "mean, Spanish minus English", "standoff": 4}},
     }})  # fmt: skip
 
 

@@ -55,9 +55,9 @@ def feature_text(of: Fired, feature: int, passages: Sequence[Passage]) -> str:
     listed = ", ".join(as_code(end.replace(" ", "␣")) for end in ends)
     where = f" It is strongest after {listed}." if ends else ""
     return (
-        f"**Feature {feature + 1} {apart(of.auc[feature])}**: AUC {of.auc[feature]:.3f}; it fires"
-        f" at {percent(english)} of English and {percent(spanish)} of Spanish places. Cosine with"
-        f" the difference of means: {_signed(of.cosine[feature])}.{where}"
+        f"**Feature {feature + 1} {apart(of.auc[feature])}**: AUC {of.auc[feature]:.3f}. It fires"
+        f" at {percent(english)} of English and {percent(spanish)} of Spanish characters. Its"
+        f" cosine with the difference of means is {_signed(of.cosine[feature])}.{where}"
     )
 
 
@@ -67,14 +67,15 @@ def kinds_text(kinds: Mapping[str, Fired]) -> str:
     for kind, of in kinds.items():
         best = int(of.auc.argmax())
         pattern = float((of.letters >= PATTERN).mean())
-        parts.append(f"*{KINDS[kind]}* {apart(of.auc[best])} (feature {best + 1}, AUC"
-                     f" {of.auc[best]:.3f}); {percent(pattern)} of its features"
-                     " are letter patterns")  # fmt: skip
+        parts.append(f"That of *{KINDS[kind]}* {apart(of.auc[best])} (feature {best + 1}, AUC"
+                     f" {of.auc[best]:.3f}); {percent(pattern)} of the features"
+                     " are letter patterns.")  # fmt: skip
     single = [kinds[kind].auc.max() for kind in (SINGLE, PLAIN) if kind in kinds]
-    alone = (" Nesting alone does not help: of single characters neither dictionary tells them"
-             " apart." if len(single) > 1 and max(single) < BLIND <= kinds[NESTED].auc.max()
+    alone = (" Nesting alone does not help: neither dictionary of single characters tells the"
+             " languages apart."
+             if len(single) > 1 and max(single) < BLIND <= kinds[NESTED].auc.max()
              else "")  # fmt: skip
-    return "The best feature of " + "; of ".join(parts) + f".{alone}"
+    return f"Compare the best features of the dictionaries. {' '.join(parts)}{alone}"
 
 
 def kinds_table(kinds: Mapping[str, Fired]) -> str:
@@ -97,11 +98,12 @@ def along_text(parts: WrittenAlong) -> str:
         named_parts |= {f"head {layer}.{head}": value for head, value in enumerate(heads, 1)}
         named_parts[f"the MLP of layer {layer}"] = mlp
     most = sorted(named_parts, key=lambda name: -abs(named_parts[name]))[:2]
-    listed = " and ".join(f"{name} {_signed(named_parts[name])}" for name in most)
+    listed = " and ".join(f"{name} ({_signed(named_parts[name])})" for name in most)
     total = sum(map(float, named_parts.values()))
     return (
-        f"Along it the stream is {_signed(parts.total)} from English to Spanish; {listed}. All"
-        f" parts add up to {_signed(total)}, at every character up to {error_text(parts.rest)}."
+        f"Along it the stream changes by {_signed(parts.total)} from English to Spanish. The"
+        f" largest parts are {listed}. All parts add up to {_signed(total)}, at every character up"
+        f" to {error_text(parts.rest)}."
     )
 
 

@@ -58,10 +58,10 @@ def best_text(of: Outcome, mode: str) -> str:
                        for kind, name in enumerate(DIRECTIONS) if kind != FEATURE)  # fmt: skip
     return (
         f"{HOW[mode]}, the feature succeeds most after **layer {place[0] + 1}** at strength"
-        f" {STRENGTHS[place[1]]:g}: {success_share(of, at)} are seen as the other language"
-        f" ({others}), at {figures(nats)} ± {nats_width:.2f} nats a character (unsteered"
-        f" {figures(plain)}), with {around(words, words_width)} real words (prompted in that"
-        f" language {percent(of.references[PROMPTED][WORDS])}):"
+        f" {STRENGTHS[place[1]]:g}. {success_share(of, at)} are seen as the other language"
+        f" ({others}). They cost {figures(nats)} ± {nats_width:.2f} nats a character (unsteered"
+        f" {figures(plain)}). Of their words, {around(words, words_width)} are real (prompted in"
+        f" that language {percent(of.references[PROMPTED][WORDS])}). Verdict:"
         f" **{verdict(success, nats - plain, words)}**."
     )
 
@@ -83,9 +83,11 @@ def layers_text(released: Outcome) -> str:
     layer = best(released)[0] + 1
     by_layer = released.means[SUCCESS][:, FEATURE].max(-1)
     listed = ", ".join(percent(float(share)) for share in by_layer)
-    where = "as here" if layer > layers / 2 else f"here layer {layer} of {layers} wins"
-    return (f"Chou et al. steer a large model in mid-to-late layers; {where} (best of each layer,"
-            f" released: {listed}).")  # fmt: skip
+    where = (
+        "It is so here, too" if layer > layers / 2 else f"Here layer {layer} of {layers} is best"
+    )
+    return (f"Chou et al. steer a large model in mid-to-late layers. {where} (success of layers 1"
+            f" to {layers} at their best strengths, released: {listed}).")  # fmt: skip
 
 
 def back_text(of: Outcome) -> str:
@@ -95,32 +97,32 @@ def back_text(of: Outcome) -> str:
     share = float(of.means[BACK][at])
     plain, prompted = (of.references[name][BACK] for name in (UNSTEERED, PROMPTED))
     if share >= COMES_BACK:
-        verdict_text = "**meaning is carried over**"
+        verdict_text = "**The meaning is carried over**"
     elif prompted < COMES_BACK:
-        verdict_text = ("whether the meaning is carried over is **not known**, because even a"
+        verdict_text = ("It is **not known** whether the meaning is carried over, because even a"
                         " prompt in that language hardly brings them back")  # fmt: skip
     else:
-        verdict_text = "**the meaning is not carried over**"
+        verdict_text = "**The meaning is not carried over**"
     return (
         f"Of the names and numbers of each verse, {_share(share)} ±"
-        f" {100 * float(of.widths[BACK][at]):.1f} come back there (unsteered {_share(plain)},"
-        f" prompted {_share(prompted)}): {verdict_text}."
+        f" {100 * float(of.widths[BACK][at]):.1f} come back at that layer and strength (unsteered"
+        f" {_share(plain)}, prompted {_share(prompted)}). {verdict_text}."
     )
 
 
 def gate_text(differences: Sequence[PairedDifference]) -> str:
     """Say of every layer whether a gate changes how often the feature succeeds."""
     return (
-        "Does the feature succeed more often with a gate, over all strengths? In points:"
-        f" {_by_layer(differences, 'more', 'less')}."
+        "Does the feature succeed more often with a gate, over all strengths? Differences in"
+        f" points: {_by_layer(differences, 'more', 'less')}."
     )
 
 
 def apart_text(differences: Sequence[PairedDifference]) -> str:
     """Say of every layer whether a gate makes its best feature tell the languages apart better."""
     return (
-        "Does the best feature of a layer tell the languages apart better with a gate? AUC × 100:"
-        f" {_by_layer(differences, 'better', 'worse')}."
+        "Does the best feature of a layer tell the languages apart better with a gate? Differences"
+        f" of AUC × 100: {_by_layer(differences, 'better', 'worse')}."
     )
 
 
@@ -138,12 +140,13 @@ def _by_layer(differences: Sequence[PairedDifference], more: str, less: str) -> 
 def calibration_text(of: Sequence[Calibration]) -> str:
     """Say how good the classifier is on texts of verses that it has not seen, by their length."""
     parts = [
-        f"of {one.characters} characters {_share(one.right)}, on average {100 * abs(one.gap):.1f}"
-        f" points {'less sure' if one.gap > 0 else 'surer'} than it is right"
+        f"With {one.characters} characters it is right on {_share(one.right)} of them, and on"
+        f" average {100 * abs(one.gap):.1f} points {'less' if one.gap > 0 else 'more'} sure than it"
+        " is right."
         for one in of
     ]  # fmt: skip
-    return (f"Of {of[0].count} texts from verses that it has not seen, the classifier gets right:"
-            f" {'; '.join(parts)}.")  # fmt: skip
+    return (f"The classifier was tried on {of[0].count} texts from verses that it has not seen."
+            f" {' '.join(parts)}")  # fmt: skip
 
 
 def _share(share: float) -> str:

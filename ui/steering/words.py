@@ -89,8 +89,9 @@ def result_text(request: SteerRequest, steps: Sequence[Step]) -> str:
     how = f"released after {RELEASED_AFTER}" if request.mode == RELEASED else f"held for {WRITTEN}"
     return (
         f"With the push, {how} characters, {verdict}: at the end the classifier sees"
-        f" {seen_as(last)}, without it {seen_as(first)}. Of whole words, these stand in the verses"
-        f" that models read: steered {_share(words)}, unsteered {_share(_real(plain, first))}."
+        f" {seen_as(last)}. Without the push it sees {seen_as(first)}. Real words (those of the"
+        f" verses that models read): steered {_share(words)}, unsteered"
+        f" {_share(_real(plain, first))}."
     )
 
 

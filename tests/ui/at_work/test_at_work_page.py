@@ -150,7 +150,7 @@ def test_the_sentence_follows_from_the_numbers(sinks):
     shown = sentence(sinks, ("**No head has a sink**", "**1", "**2", "**3"))
     models = [(name, seed) for name in ("none", FIRST.name) for seed in measured.seeds(FIRST.name)]
     largest = max(float(measured.table()[model]["sinks.by_head"].max()) for model in models)
-    assert f"{100 * largest:.1f} % of a head's weight at most" in shown
+    assert f"gets at most {100 * largest:.1f} % of a head's weight" in shown
     by_text, heads = np.full((1, 5, 2), 0.02), np.full((1, 2, 2), 0.02)
     names = ("no gate", "G1, per channel")
     flat = plain(sinks_words.summary(
@@ -216,7 +216,7 @@ def test_the_toy_sentence_speaks_of_change_beyond_the_intervals_only():
     assert "**The toy has a sink**" in toy_words.summary(near)
     assert toy_words.summary(near).count("does not change it beyond the intervals") == 2
     small = replace(near, sink=near.sink * np.array([1, 0.1, 3, 0])[:, None])
-    assert "per channel leaves 0.1 of it and the gate per head makes it larger" in (
+    assert "per channel leaves 0.1 of that and the gate per head makes it larger" in (
         toy_words.summary(small)
     )
     none = replace(near, sink=near.sink * 0.1)
@@ -273,7 +273,7 @@ def test_a_model_writes_what_the_link_says():
     model, _ = load_model(*FIRST.model)
     want = "".join(one.character for one in generate(model, start, 3, 0.9, 0.5))
     assert sentence(app, f"**{start.strip()}**") == write_words.continued(start, want)
-    losses = sentence(app, "Over the held-out verses, at λ = 0.5")
+    losses = sentence(app, "Loss over the held-out verses at λ = 0.5")
     sums, counts = (measured.table()[FIRST.model][f"strengths.{x}"] for x in ("sums", "counts"))
     if len(measured.seeds(FIRST.name)) == 1:
         assert f"**{sums[5].sum() / counts.sum():.3f} nats" in losses
@@ -299,8 +299,9 @@ def test_written_text_is_harmless():
 def test_losses_between_measured_strengths_are_read_off_the_line():
     gated = np.linspace(2.0, 1.0, len(STRENGTHS))[None]
     text = write_words.loss_text(gated, np.array([[1.1]]), 0.25)
-    assert "**1.750 nats a character**; 1.000 nats a character with its gates, 1.100" in text
-    assert "all gates left out 2.000" in write_words.loss_text(gated, np.array([[1.1]]), 1.0)
+    assert "**1.750 nats a character**. At λ = 1: 1.000 nats a character." in text
+    assert text.endswith("Trained without a gate: 1.100.")
+    assert "all gates left out: 2.000" in write_words.loss_text(gated, np.array([[1.1]]), 1.0)
 
 
 def test_all_controls_have_names_of_their_own():

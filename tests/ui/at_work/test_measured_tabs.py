@@ -91,7 +91,7 @@ def test_the_summary_counts_heads_and_never_claims_a_rank_above_d(ranks):
     assert "most lifted is 1.1 (1.00 → 3.00), least lifted is 2.2 (3.00 → 2.00)" in text
     assert "over 7 texts" in text
     assert f"{(3 + 1.5 + 1 + 2 / 3) / 4:.3f}" in text
-    assert "none lies above d = 4, and none can" in text
+    assert "No rank lies above d = 4, and none can" in text
     # A number that algebra forbids would be said, not hidden.
     wrong = ranks | {"ranks.outputs": outputs + 2}
     assert "6 lie above d" not in rank_words.summary(wrong, outputs[None], 7)
@@ -105,7 +105,7 @@ def test_the_reason_has_the_numbers_of_its_head(ranks):
     for part in ("head 1.1", "8 × 4 times 4 × 8", "4.00 to 1.00", "1.00 → 3.00", "× 2.95 to 3.05",
                  "2.50 after W_O", "character that looks", "above d = 4 (proved)"):  # fmt: skip
         assert part in text
-    assert "character looked at" in rank_words.reason(ranks, (0, 0), 8, between=False)
+    assert "character that is looked at" in rank_words.reason(ranks, (0, 0), 8, between=False)
 
 
 def test_ranks_are_drawn_with_d_and_saved(ranks):
@@ -220,7 +220,7 @@ def test_blocks_are_compared_with_the_usual_wiring():
         "usual",
     )
     assert "usual 0.5 (block 2), FAL 0.05 (block 2)" in text
-    assert "FAL × 2" in text
+    assert "divided by that of usual: FAL 2" in text
     assert "usual ×" not in text
     totals = {"usual": np.array([[1.0, 3.0]]), "fal": np.array([[1.0, 2.0], [1.0, 2.2]])}
     errors = {name: np.full_like(of, 0.1) for name, of in totals.items()}

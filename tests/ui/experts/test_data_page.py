@@ -198,7 +198,7 @@ def test_bad_links_are_one_sentence_each():
 def test_curves_open_with_the_verdict_of_what_is_shipped(curves):
     assert not curves.exception
     text = sentences(curves)
-    assert "**No difference that 16 seeds can show**" in text
+    assert "**16 seeds cannot show a difference**" in text
     assert "*no difference* at 200, 400, 800, 1,600, 3,200, 6,400" in text
     ungated, gated = load_curves().needed(0.9)
     for needed in (ungated, gated):
@@ -225,7 +225,7 @@ def test_a_level_nobody_reaches_is_said():
     better[1, :, 4:] = 0.95
     text = curves_words.summary(LearningCurves(flat.request, flat.counts, better), 0.9)
     assert "**The gated model (sigmoid) needs fewer**" in text
-    assert "16 stand at an end of what was tried" in text
+    assert "16 are at an end of what was tried" in text
     added = LearningCurves(replace(flat.request, gate="additive"), flat.counts, better)
     assert "**The control (additive) needs fewer**" in curves_words.summary(added, 0.9)
     assert "data alone do not close it" not in curves_words.verdicts(load_curves())

@@ -192,8 +192,8 @@ def test_the_second_section_counts_every_place_and_moves_weights(nulls):
     said = sentence(nulls)
     assert "**4 of 32 directions**" in said
     assert "Theory and count agree in all 11 rows." in said
-    assert "with no gate the outputs **stand still" in said
-    assert "with gate G1 the outputs **move by" in said
+    assert "With no gate the outputs **stand still" in said
+    assert "With gate G1 the outputs **move by" in said
     bars, theory = figure(nulls, "experts_counts")["data"]
     assert len(bars["y"]) == 11
     assert sorted({*bars["text"]}) == ["4", "8"]
@@ -230,7 +230,7 @@ def test_a_head_of_one_channel_has_nothing_to_mix():
 def test_few_tokens_are_why_more_is_undecidable():
     app = open_page(PAGE, picture=NULLS, channels="8", tokens="2", gate_at="no gate")
     assert "**56 of 128 directions**" in sentence(app)
-    assert "H d² = 2·4² = 32, and 24 more: 2 tokens" in sentence(app)
+    assert "H d² = 2·4² = 32, and 24 more. The 2 tokens" in sentence(app)
     assert "span only 6 of 8 dimensions" in sentence(app)
     assert "Theory and count agree" in sentence(app)
 

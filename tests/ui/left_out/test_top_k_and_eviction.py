@@ -123,27 +123,29 @@ def test_synthetic_specimens_are_shown(kind, keys):
 def test_eviction_needs_keys_and_a_text():
     app = open_page(PAGE, tab_left_out=EVICTION, left_from=GAUSSIAN, left_keys="64")
     (note,) = notes(app)
-    assert "Shown: 64 independent tokens, whose scores are just such" in note
+    assert "Shown: 64 independent tokens. In every row their scores are" in note
     assert "of 48 keys by mass" in said(app)
     few = open_page(PAGE, tab_left_out=EVICTION, left_from=GAUSSIAN, left_keys="16")
     assert not few.exception
-    assert "for 24 tokens and more" in few.info[0].value
+    assert "for at least 24 tokens" in few.info[0].value
     short = open_page(PAGE, tab_left_out=EVICTION, left_text="too short")
     assert not short.exception
-    assert "texts of 23 characters and more" in short.info[0].value
+    assert "texts of at least 23 characters" in short.info[0].value
 
 
 # --- Top-k ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("mean", "half", "seeds", "verdict"), [
-    (-0.02, 0.01, 3, "**A gate makes top-4 cheaper**: 0.03 → 0.01 nats"),
+    (-0.02, 0.01, 3, "**A gate makes top-4 cheaper**. Loss above full attention,"),
     (0.02, 0.01, 3, "**A gate makes top-4 dearer**"),
-    (-0.02, 0.03, 3, "**It is open whether a gate makes top-4 cheaper**"),
+    (-0.02, 0.03, 3, "**It is undecided whether a gate makes top-4 cheaper**"),
     (-0.02, 0.01, 2, "Whether a gate makes top-4 cheaper: too few seeds (2)."),
 ])  # fmt: skip
 def test_a_gate_is_called_cheaper_beyond_the_interval_only(mean, half, seeds, verdict):
-    assert verdict in gate_words.gate_text(difference(mean, half, seeds), "top-4", 0.03, 0.01)
+    text = gate_words.gate_text(difference(mean, half, seeds), "top-4", 0.03, 0.01)
+    assert verdict in text
+    assert (": 0.03 → 0.01 nats a character. Difference: " in text) == (seeds == 3)
 
 
 def test_losses_are_above_the_same_models_with_all_keys():
@@ -166,9 +168,11 @@ def test_the_rule_fails_where_it_asks_for_less_than_half():
     rules = {"a": (np.array([[1.0, 4.0, 9.0]]), np.array([[3.0, 8.0, 10.0]])),
              "b": (np.ones((1, 2)), np.ones((1, 2)))}  # fmt: skip
     text = top_k_words.rule_text(rules).replace("\u00a0", " ")
-    assert "in 1 of 3 heads (they need 3), a; 0 of 2 heads, b." in text
+    assert "in 1 of 3 heads (a, median need 3 keys), in 0 of 2 heads (b)." in text
     powers = {"a": (np.array([[1.0, 4.0, 9.0]]), np.array([[1.0, 2.0, 3.0]]) ** 0.5)}
-    assert top_k_words.rule_text(powers).endswith("Logarithms of both correlate by 1 (a).")
+    assert top_k_words.rule_text(powers).endswith(
+        "The logarithms of rule and need correlate by 1 (a)."
+    )
     assert top_k_words.rule_text(rules).endswith("(a).")  # b has no correlation
 
 
@@ -249,9 +253,8 @@ def test_sentences_of_eviction_follow_from_numbers(head):
     of, few = evict(head, EvictionRequest("key", 4, True), (2, 4)), search(head)
     for row, protects in enumerate((True, False)):
         said_of_it = eviction_words.head_text(of, EvictionRequest("key", 4, protects), 1)
-        assert (
-            f"by key changes later outputs by {eviction_words.figures(of.errors[row, 3, 1])}"
-            in (said_of_it)
+        assert f"by key change later outputs by {eviction_words.figures(of.errors[row, 3, 1])}" in (
+            said_of_it
         )
     least = min(few.errors[:, 3])
     assert eviction_words.figures(least) in eviction_words.search_text(few)

@@ -102,19 +102,19 @@ def test_a_feature_is_described_by_its_numbers(of):
     some = [Passage("abc", np.array([0, 2, 1])), Passage("d e", np.array([0, 1, 3]))]
     text = features_words.feature_text(of, 2, some).replace("\u00a0", " ")
     assert "**Feature 3 tells the languages apart**: AUC 0.950" in text
-    assert "at 10 % of English and 80 % of Spanish places" in text
-    assert "means: +0.97. It is strongest after `ab`, `␣e`." in text
+    assert "at 10 % of English and 80 % of Spanish characters" in text
+    assert "means is +0.97. It is strongest after `ab`, `␣e`." in text
     assert "strongest after" not in features_words.feature_text(of, 0, [])
 
 
 def test_dictionaries_stand_beside_each_other(of):
     blind = replace(of, auc=np.array([0.5, 0.52, 0.6]), letters=np.array([1.0, 0.8, 0.2]))
     text = features_words.kinds_text({NESTED: of, PLAIN: blind}).replace("\u00a0", " ")
-    assert "*means of 16* tells the languages apart (feature 3, AUC 0.950); 33 % of its" in text
-    assert "*plain top-k* does not tell them apart (feature 3, AUC 0.600); 67 % of its" in text
+    assert "*means of 16* tells the languages apart (feature 3, AUC 0.950); 33 % of the" in text
+    assert "*plain top-k* does not tell them apart (feature 3, AUC 0.600); 67 % of the" in text
     assert "Nesting" not in text
     whole = features_words.kinds_text({NESTED: of, SINGLE: blind, PLAIN: blind})
-    assert whole.endswith("of single characters neither dictionary tells them apart.")
+    assert whole.endswith("neither dictionary of single characters tells the languages apart.")
     table = features_words.kinds_table({PLAIN: blind})
     assert table.splitlines()[2] == "|**plain top-k**|80\u00a0%|8 of 192|3|0.600|67\u00a0%|"
     rows = read(csv_text(features_words.features_csv({PLAIN: blind})))
@@ -136,8 +136,8 @@ def test_passages_are_darkest_where_the_feature_is_strongest():
 def test_parts_are_named_and_add_up():
     parts = WrittenAlong(0.5, np.array([[0.1, -2.0]]), np.array([3.0]), 1.6, 2e-15)
     text = features_words.along_text(parts)
-    assert "the stream is +1.60 from English to Spanish; the MLP of layer 1 +3.00" in text
-    assert "and head 1.2 −2.00. All parts add up to +1.60, at every character up to 2e-15" in text
+    assert "+1.60 from English to Spanish. The largest parts are the MLP of layer 1 (+3.00)" in text
+    assert "and head 1.2 (−2.00). All parts add up to +1.60, at every character up to 2e-15" in text
     z = features_picture.along_chart(parts).data[0].z
     np.testing.assert_array_equal(z, [[0.5, 0.1, -2.0, 3.0]])
     deep = WrittenAlong(0.5, np.ones((2, 2)), np.ones(2), 6.5, 0.0)

@@ -170,9 +170,10 @@ def test_the_best_place_is_said_with_what_the_texts_are_like():
     assert text.startswith(
         "Released after 16 characters, the feature succeeds most after **layer 2"
     )
-    assert "at strength 3: 90 % ± 2 of texts are seen" in text
+    assert "at strength 3. 90 % ± 2 of texts are seen" in text
     assert "(means 5 %, random direction 5 %, random feature 5 %)" in text
-    assert "at 1.80 ± 0.02 nats a character (unsteered 1.70), with 80 % ± 2 real words" in text
+    assert "They cost 1.80 ± 0.02 nats a character (unsteered 1.70)." in text
+    assert "Of their words, 80 % ± 2 are real" in text
     assert text.endswith("**the language changes, the fluency stays**.")
     assert outcomes_words.best_text(made(nats=5.0, words=0.1), HELD).endswith(
         "**gibberish that passes the classifier**."
@@ -189,21 +190,22 @@ def test_texts_that_all_agree_have_no_interval():
 
 def test_the_paper_is_compared_with_the_best_layer():
     early = outcomes_words.layers_text(made()).replace("\u00a0", " ")
-    assert "here layer 2 of 4 wins" in early
+    assert "Here layer 2 of 4 is best" in early
     assert "5 %, 90 %, 5 %, 5 %" in early
     late = made()
     late.means[SUCCESS][3, FEATURE, 0] = 1.0
-    assert "as here" in outcomes_words.layers_text(late)
+    assert "so here, too" in outcomes_words.layers_text(late)
 
 
 def test_names_that_come_back_are_compared_with_prompted_texts():
     text = outcomes_words.back_text(made()).replace("\u00a0", " ")
-    assert "1.0 % ± 2.0 come back there (unsteered 0.0 %, prompted 30.0 %)" in text
-    assert text.endswith("**the meaning is not carried over**.")
+    assert "1.0 % ± 2.0 come back" in text
+    assert "(unsteered 0.0 %, prompted 30.0 %)" in text
+    assert text.endswith("**The meaning is not carried over**.")
     weak = outcomes_words.back_text(made(prompted_back=0.02))
-    assert "is **not known**, because even a prompt" in weak
+    assert "**not known** whether the meaning is carried over, because even a prompt" in weak
     assert "not carried over" not in weak
-    assert "**meaning is carried over**" in outcomes_words.back_text(made(back=0.4))
+    assert "**The meaning is carried over**" in outcomes_words.back_text(made(back=0.4))
 
 
 def test_what_a_gate_does_is_not_known_where_the_interval_holds_zero():
@@ -220,9 +222,15 @@ def test_the_classifier_is_said_to_be_too_sure_or_not_sure_enough():
     both = [outcomes.Calibration(32, bins, bins[:2], 0.975),
             outcomes.Calibration(8, bins[[1, 0, 2]], bins[:2], 0.825)]  # fmt: skip
     text = outcomes_words.calibration_text(both).replace("\u00a0", " ")
-    assert "Of 4 texts" in text
-    assert "of 32 characters 97.5 %, on average 15.0 points less sure than it is right" in text
-    assert "of 8 characters 82.5 %, on average 15.0 points surer than it is right" in text
+    assert "on 4 texts" in text
+    assert (
+        "With 32 characters it is right on 97.5 % of them, and on average 15.0 points less sure"
+        in text
+    )
+    assert (
+        "With 8 characters it is right on 82.5 % of them, and on average 15.0 points more sure"
+        in text
+    )
 
 
 # --- Pictures and the page ------------------------------------------------------------------------

@@ -193,7 +193,7 @@ def test_real_words_are_those_of_the_language_that_is_seen():
     given = [Step(letter, letter, (0.1, 0.9)) for letter in whole]
     text = words.result_text(FIRST.steer_request(), given).replace("\u00a0", " ")
     # The first and the last word may be cut. “dijo” and “y” are Spanish, “said” is English.
-    assert "models read: steered 67 %, unsteered 33 %." in text
+    assert "models read): steered 67 %, unsteered 33 %." in text
 
 
 def test_gibberish_is_not_said_to_be_another_language():
