@@ -23,7 +23,7 @@ def draw_topics() -> None:
         if not topic.page:
             st.markdown(section("how_to_read", name))
             continue
-        text, picture = st.columns([3, 2], gap="large")
+        text, picture = st.container(key=f"topic-{name}").columns([3, 2], gap="large")
         text.markdown(section("how_to_read", name))
         with picture:
             _draw_picture(name, topic)
