@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from types import ModuleType
+from urllib.parse import parse_qsl
 
 import pytest
 from google.protobuf.message import Message
 
 from gating_core.experiments.specimen import COLOURINGS
-from tests.browser.addresses import ADDRESSES
+from tests.browser.addresses import ADDRESSES, Row
 from tests.each import each
 from tests.ui.opening import open_page
 from ui.common.lessons import sections
@@ -288,57 +289,6 @@ def test_torch_stays_in_the_core(path):
 NOT_DRAWN = {"pick", "picked_seed", "drawing", "table", "strength", "data", "left", "right",
              "after", "spot", "case", "level", "mark", "input", "open", "expert",
              *IN_LINK}  # fmt: skip
-STATES = {  # links that show all of a page's controls between them, where its first state does not
-    "pages/1_Manifold.py": (
-        dict(tab="Inspect", gallery="true", metric="turned", grid="31"),
-        dict(tab="Doubt", metric="diagonal", grid="31", dim="4"),
-        dict(grid="31"),
-    ),
-    "pages/2_Decision_boundary.py": (dict(steps="50", seeds="2", points="64"),),
-    "pages/3_Which_gates_curve.py": (
-        {},
-        dict(case="own", real="true", hand="set by hand", premises="true", shaping="true"),
-    ),
-    "pages/4_Depth.py": (
-        {},
-        dict(stacked="aligned gates"),
-        dict(stacked="random stacks"),
-        dict(stacked="trained stacks"),
-    ),
-    "pages/5_Claims.py": (
-        dict(run_study="true", study="own selection"),
-        dict(claim="C6"),
-    ),
-    "pages/6_Experts.py": (
-        {},
-        dict(picture="What no data can decide"),
-        dict(picture="How many data does it take?"),
-        dict(picture="And in training?"),
-    ),
-    "pages/7_At_work.py": (
-        {},
-        dict(specimen="a toy"),
-        dict(tab_at_work="Rank"),
-        dict(tab_at_work="Sparse gates"),
-        dict(tab_at_work="Confidence"),
-        dict(tab_at_work="Wiring"),
-        dict(tab_at_work="Write"),
-    ),
-    "pages/8_Left_out.py": (
-        {},
-        dict(left_from="Gaussian scores"),
-        dict(left_from="slow tokens"),
-        dict(tab_left_out="Eviction"),
-        dict(tab_left_out="Correction"),
-        dict(tab_left_out="Linear"),
-    ),
-    "pages/9_Steering.py": (
-        {},
-        dict(push_along="a feature"),
-        dict(tab_steering="Features"),
-        dict(tab_steering="Measured", outcomes_of="1"),
-    ),
-}
 SECONDS = 60
 
 
@@ -346,7 +296,6 @@ def test_every_page_is_a_row_and_every_row_a_page():
     files = [ROOT / "app.py", *(ROOT / "pages").glob("*.py")]
     found = {named(path) for path in files}
     assert {page.path for page in PAGES.values()} == found, "rows of PAGES in ui/common/page.py"
-    assert set(STATES) <= found
     for title, (path, *_) in PAGES.items():
         assert f'"{title}"' in (ROOT / path).read_text(encoding="utf-8")
 
@@ -354,7 +303,7 @@ def test_every_page_is_a_row_and_every_row_a_page():
 @each(PAGES)
 def test_a_page_checks_its_link_by_its_own_table(title):
     path = PAGES[title].path
-    table = table_of(path)
+    table = row_of(path).controls
     text = (ROOT / path).read_text(encoding="utf-8")
     handed = re.findall(r"\bwarn_about_link\((\w+)\)", text)
     found = [
@@ -388,11 +337,11 @@ def drawn(node) -> set[str]:
     return own.union(*map(drawn, getattr(node, "children", {}).values()))
 
 
-def table_of(path: str) -> dict:
-    """The controls of the page in the file ``path``."""
+def row_of(path: str) -> Row:
+    """The controls and states of the page in the file ``path``."""
     address = Path(path).stem.partition("_")[2]
     assert address in ADDRESSES, f"{path} needs a row of ADDRESSES in tests/browser/addresses.py"
-    return ADDRESSES[address][0]
+    return ADDRESSES[address]
 
 
 def jobs_of(app):
@@ -405,9 +354,9 @@ def jobs_of(app):
 @pytest.mark.parametrize("title", PAGES)
 def test_what_a_link_may_say_is_what_a_page_draws(title):
     path = PAGES[title].path
-    found = set()
-    for query in STATES.get(path, ({},)):
-        app = open_page(path, **query)
+    row, found = row_of(path), set()
+    for query in row.drawing:
+        app = open_page(path, **dict(parse_qsl(f"{query}&{row.small}")))
         ended = set()
         while jobs := set(jobs_of(app)) - ended:  # of which each may be followed by another
             assert all(job.join(SECONDS) for job in jobs)
@@ -415,12 +364,11 @@ def test_what_a_link_may_say_is_what_a_page_draws(title):
             app.run()
         assert not app.exception
         found |= drawn(app.main)
-    table = table_of(path)
-    assert found - NOT_DRAWN == set(table) - NOT_DRAWN, (
-        f"the table of {path} in tests/browser/addresses.py, or a link that shows the control:"
-        " STATES in tests/test_boundaries.py"
+    assert found - NOT_DRAWN == set(row.controls) - NOT_DRAWN, (
+        f"the row of {path} in tests/browser/addresses.py: a query that draws the control, or"
+        " the table"
     )
-    assert all(control.key == name for name, control in table.items())
+    assert all(control.key == name for name, control in row.controls.items())
 
 
 def test_every_quantity_is_explained():

@@ -1,5 +1,7 @@
 """Addresses of all pages: in the first state, with everything unfolded, and in other states."""
 
+from dataclasses import dataclass
+
 from ui.at_work.controls import AT_WORK
 from ui.claims.controls import CLAIMED
 from ui.common.control_table import Controls
@@ -15,74 +17,90 @@ from ui.steering.controls import STEERING
 
 FIRST = "landing"  # the name here of the page without a path
 
-# By the page's address: its controls, and states beside the first one, for the eye. Links that draw
-# every control are STATES of tests/test_boundaries.py, with small models.
-ADDRESSES: dict[str, tuple[Controls, tuple[str, ...]]] = {
-    "": (
+
+@dataclass(frozen=True)
+class Row:
+    """A page's controls and its states, as queries of its address."""
+
+    controls: Controls
+    drawing: tuple[str, ...] = ("",)  # they draw all controls between them
+    looking: tuple[str, ...] = ()  # more of them, for the eye
+    small: str = ""  # with this, models are small
+
+
+ADDRESSES: dict[str, Row] = {  # by the page's address
+    "": Row(
         LANDING,
-        ("task=xor", "task=moons&colour=curvature", "depth=4", "strength=0",
-         "beside=trained+without"),
+        looking=("task=xor", "task=moons&colour=curvature", "depth=4", "strength=0",
+                 "beside=trained+without"),
     ),
-    "Manifold": (
+    "Manifold": Row(
         MANIFOLD,
-        ("layers=4", "dim=8&n=6", "strength=0", "chart=weights", "tab=Inspect", "tab=Doubt",
+        ("", "tab=Inspect&gallery=true&metric=turned", "tab=Doubt&metric=diagonal&dim=4"),
+        ("layers=4", "dim=8&n=6", "strength=0", "chart=weights",
          "gallery=true&fooled=normalisation", "metric=turned"),
+        small="grid=31",
     ),
-    "Decision_boundary": (
+    "Decision_boundary": Row(
         DECISION_BOUNDARY,
-        ("data=xor", "stack=4", "width=8", "data=own", "paint=curvature", "who=picked",
-         "calibration=true"),
+        looking=("data=xor", "stack=4", "width=8", "data=own", "paint=curvature", "who=picked",
+                 "calibration=true"),
+        small="steps=50&seeds=2&points=64",
     ),
-    "Which_gates_curve": (
+    "Which_gates_curve": Row(
         GATES,
-        ("case=monkey+saddle", "case=own", "tint=|H|", "real=true&layer_from=trained",
+        ("", "case=own&real=true&hand=set+by+hand&premises=true&shaping=true"),
+        ("case=monkey+saddle", "tint=|H|", "real=true&layer_from=trained",
          "shaping=true&target=ellipsoid", "premises=true&slice_by=residual"),
     ),
-    "Depth": (
+    "Depth": Row(
         DEPTH,
-        ("stacked=aligned+gates", "stacked=random+stacks&around=nothing+else",
+        ("", "stacked=aligned+gates", "stacked=random+stacks&around=nothing+else",
          "stacked=trained+stacks&gated=ungated"),
     ),
-    "Claims": (
+    "Claims": Row(
         CLAIMED,
-        ("claim=C1", "claim=C2", "claim=C3&wide=all", "claim=C4", "claim=C5", "claim=C6",
-         "claim=C7", "claim=C3&edition=first", "rows=here", "run_study=true&study=own+selection"),
+        ("run_study=true&study=own+selection", "claim=C6"),
+        ("claim=C1", "claim=C2", "claim=C3&wide=all", "claim=C4", "claim=C5", "claim=C7",
+         "claim=C3&edition=first", "rows=here"),
     ),
-    "Experts": (
+    "Experts": Row(
         EXPERTS,
-        ("picture=What+no+data+can+decide", "picture=How+many+data+does+it+take%3F",
-         "picture=And+in+training%3F", "gate_at=G3", "gate_at=G5&gate_per=head",
-         "gate_at=no+gate", "channels=8&head_count=4&tokens=6"),
+        ("", "picture=What+no+data+can+decide", "picture=How+many+data+does+it+take%3F",
+         "picture=And+in+training%3F"),
+        ("gate_at=G3", "gate_at=G5&gate_per=head", "gate_at=no+gate",
+         "channels=8&head_count=4&tokens=6"),
     ),
-    "At_work": (
+    "At_work": Row(
         AT_WORK,
-        ("specimen=a+toy", "tab_at_work=Rank", "tab_at_work=Sparse+gates",
+        ("", "specimen=a+toy", "tab_at_work=Rank", "tab_at_work=Sparse+gates",
          "tab_at_work=Confidence", "tab_at_work=Wiring&gated_at=no+gate",
-         "tab_at_work=Write&dial=0.5",
-         "seen_head=2.3&tongue=Spanish&gated_at=G1%2C+per+head"),
+         "tab_at_work=Write&dial=0.5"),
+        ("seen_head=2.3&tongue=Spanish&gated_at=G1%2C+per+head",),
     ),
-    "Left_out": (
+    "Left_out": Row(
         LEFT_OUT,
-        ("left_from=Gaussian+scores", "left_from=slow+tokens", "tab_left_out=Eviction",
-         "tab_left_out=Correction", "tab_left_out=Linear&linear_at=20",
-         "left_gate=no+gate&top_keys=2"),
+        ("", "left_from=Gaussian+scores", "left_from=slow+tokens", "tab_left_out=Eviction",
+         "tab_left_out=Correction", "tab_left_out=Linear&linear_at=20"),
+        ("left_gate=no+gate&top_keys=2",),
     ),
-    "Steering": (
+    "Steering": Row(
         STEERING,
+        ("", "push_along=a+feature", "tab_steering=Features",
+         "tab_steering=Measured&outcomes_of=1&grid_draw=4"),
         ("pushed=held&steered_gate=G1%2C+per+channel", "push=-4&opening_in=Spanish",
-         "push_along=a+feature",
-         "tab_steering=Features", "tab_steering=Features&dictionary=plain+top-k&after_layer=3",
-         "tab_steering=Measured", "tab_steering=Measured&outcomes_of=1&grid_draw=4"),
+         "tab_steering=Features&dictionary=plain+top-k&after_layer=3", "tab_steering=Measured"),
     ),
-    "How_to_read": ({}, ()),
+    "How_to_read": Row({}),
 }  # fmt: skip
 
 
 def states(page: str) -> tuple[str, ...]:
     """Queries of a page: none, one that unfolds everything, and the others."""
-    controls, others = ADDRESSES[page]
-    unfolded = "&".join(f"{key}=true" for key, each in controls.items() if isinstance(each, Fold))
-    return ("", unfolded, *others) if unfolded else ("", *others)
+    row = ADDRESSES[page]
+    folds = [key for key, each in row.controls.items() if isinstance(each, Fold)]
+    unfolded = "&".join(f"{key}=true" for key in folds)
+    return ("", *filter(None, (unfolded, *row.drawing, *row.looking)))
 
 
 def addresses(page: str | None = None) -> dict[str, str]:
@@ -90,7 +108,7 @@ def addresses(page: str | None = None) -> dict[str, str]:
     result = {}
     for path in ADDRESSES if page is None else (page,):
         for number, query in enumerate(states(path)):
-            unfolded = number == 1 and ADDRESSES[path][0]
+            unfolded = number == 1 and ADDRESSES[path].controls
             words = "unfolded" if unfolded else query.translate({ord("="): "-", ord("&"): "_"})
             name = "_".join(filter(None, (path.lower() or FIRST, words.replace("|", ""))))
             result[name] = f"/{path}?{query}".rstrip("?")

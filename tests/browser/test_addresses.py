@@ -21,4 +21,4 @@ def test_every_page_is_covered():
 def test_every_state_is_one_that_the_page_understands(page):
     for address in addresses(page).values():
         link = parse_qs(urlsplit(address).query)
-        assert check_link(link, ADDRESSES[page][0]) == ({}, []), address
+        assert check_link(link, ADDRESSES[page].controls) == ({}, []), address

@@ -4,6 +4,8 @@ from functools import cache
 
 import pytest
 from streamlit.components.v2 import manifest_scanner
+from streamlit.runtime.scriptrunner.script_cache import ScriptCache
+from streamlit.testing.v1 import app_test, local_script_runner
 
 from gating_core.memory import keep_at_hand
 from tests.ui.inline import Inline
@@ -58,6 +60,30 @@ def scanned():
     with pytest.MonkeyPatch.context() as patch:
         once = cache(manifest_scanner.scan_component_manifests)
         patch.setattr(manifest_scanner, "scan_component_manifests", once)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def compiled_once():
+    """A server compiles the script of a page once, AppTest at every run."""
+    with pytest.MonkeyPatch.context() as patch:
+        scripts = ScriptCache()
+        for module in (app_test, local_script_runner):
+            patch.setattr(module, "ScriptCache", lambda: scripts)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def joined():
+    """A run is waited for at its thread: AppTest looks for its end a thousand times a second."""
+    await_end = local_script_runner.require_widgets_deltas
+
+    def join(runner, timeout):
+        runner._script_thread.join(timeout)
+        await_end(runner, 1.0)  # says so where it has not ended
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(local_script_runner, "require_widgets_deltas", join)
         yield
 
 

@@ -61,6 +61,7 @@ def test_each_kind_of_change_is_noticed_and_an_equal_object_is_not(change):
 
 def test_parts_in_another_order_are_a_change_and_one_that_holds_itself_ends():
     assert digest([1, 2]) != digest([2, 1]) != digest([[2], 1])
+    assert len({digest(x) for x in ([1], [1.0], ["1"], [True], (1,), [None], [[1]])}) == 7
     around = [1]
     around.append(around)
     assert digest(around) != digest([1])

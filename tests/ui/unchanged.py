@@ -10,6 +10,8 @@ import torch
 
 from ui.work.cache import Cache
 
+PLAIN = {bool, int, float, str, type(None)}  # their texts differ where they do
+
 
 def digest(item: Any) -> bytes:
     """Digest all numbers, arrays, tensors and texts in dataclasses, sequences and mappings."""
@@ -17,6 +19,9 @@ def digest(item: Any) -> bytes:
     seen = set()
 
     def add(part: Any) -> None:
+        if isinstance(part, list | tuple) and {type(each) for each in part} <= PLAIN:
+            result.update(f"|{type(part).__qualname__}:{part!r}".encode())  # without their classes
+            return
         result.update(f"|{type(part).__qualname__}:".encode())
         if isinstance(part, torch.Tensor):
             part = part.detach().numpy()

@@ -5,6 +5,7 @@ import time
 import pytest
 
 from gating_core.claims import Selection, Store
+from gating_core.claims import store as store_file
 from gating_core.claims.training import received, work_on
 
 TINY = Selection(tasks=("xor", "linear"), variants=("ungated", "sigmoid", "half"),
@@ -20,6 +21,23 @@ def path(tmp_path):
 def store(path):
     with Store(path) as found:
         yield found
+
+
+class Clock:
+    """Time that passes only when a test changes ``now``."""
+
+    now = 0.0
+
+    def monotonic(self):
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """The clock of leases; it stands still."""
+    clock = Clock()
+    monkeypatch.setattr(store_file, "time", clock)
+    return clock
 
 
 @pytest.fixture(scope="session")

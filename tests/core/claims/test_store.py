@@ -28,6 +28,7 @@ from gating_core.claims import (
     store_location,
 )
 from gating_core.claims import store as store_file
+from gating_core.claims.store import LEASE_SECONDS
 from gating_core.claims.store_location import APPLICATION_ID, VERSION, create
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -166,15 +167,14 @@ def test_a_clock_that_is_set_changes_no_lease(path, monkeypatch):
         assert other.lease(["a"]) == set()
 
 
-def test_a_lease_that_nobody_renews_ends(path, monkeypatch):
-    monkeypatch.setattr(store_file, "LEASE_SECONDS", 0.4)
+def test_a_lease_that_nobody_renews_ends(path, clock):
     with Store(path) as one, Store(path) as other:
         one.lease(["a"])
-        time.sleep(0.25)
+        clock.now += 0.6 * LEASE_SECONDS
         one.lease(["a"])
-        time.sleep(0.25)
+        clock.now += 0.6 * LEASE_SECONDS
         assert other.lease(["a"]) == set()
-        time.sleep(0.25)
+        clock.now += 0.6 * LEASE_SECONDS
         assert other.lease(["a"]) == {"a"}
         assert one.lease(["a"]) == set()
 

@@ -1,13 +1,14 @@
 """Is a wrong address of a Dask scheduler one sentence on the page?"""
 
-import time
+import socket
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
+from types import SimpleNamespace
 
 from tests.browser.serving import HOST, free_port
 from tests.clusters import wait_until
 from tests.ui.opening import open_page
-from ui.claims import running
+from ui.claims import running, server
 from ui.claims.running import State
 
 PAGE = "pages/5_Claims.py"
@@ -23,11 +24,17 @@ def run_on(address):
     return app
 
 
-def test_an_address_where_nobody_is_is_one_sentence_at_once(store):
-    address = f"tcp://{HOST}:{free_port()}"
-    begin = time.monotonic()
+def test_an_address_where_nobody_is_is_one_sentence_at_once(store, monkeypatch):
+    address, waits = f"tcp://{HOST}:{free_port()}", []
+
+    def connect(where, timeout):
+        waits.append(timeout)
+        return socket.create_connection(where, timeout)
+
+    monkeypatch.setattr(server, "socket", SimpleNamespace(create_connection=connect))
     app = run_on(address)
-    assert time.monotonic() - begin < 10
+    assert waits == [server.ANSWER_SECONDS]
+    assert server.ANSWER_SECONDS < 10
     (said,) = app.error
     assert said.value.startswith(f"Nobody answers at {address}: ")
     assert running.look(store).state == State.NONE
@@ -45,11 +52,11 @@ class Page(BaseHTTPRequestHandler):
 
 def test_an_address_where_something_else_answers_is_one_sentence(store):
     """How soon is timed with the workers: here a new process has to start."""
-    with ThreadingHTTPServer((HOST, 0), Page) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        app = run_on(f"tcp://{HOST}:{server.server_port}")
+    with ThreadingHTTPServer((HOST, 0), Page) as other:
+        Thread(target=other.serve_forever, daemon=True).start()
+        app = run_on(f"tcp://{HOST}:{other.server_port}")
         wait_until(lambda: not running.look(store).lives)
-        server.shutdown()
+        other.shutdown()
     app.run()
     (said,) = app.error
     assert "The study has ended: no Dask scheduler answers at" in said.value

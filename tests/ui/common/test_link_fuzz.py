@@ -20,6 +20,7 @@ from ui.claims.request import StudyRequest as ClaimsRequest
 from ui.claims.request import command
 from ui.common.control_table import Controls
 from ui.common.links import check_link
+from ui.common.page import PAGES as ALL_PAGES
 from ui.decision_boundary.request import BoundaryRequest, TooLong, setting
 from ui.decision_boundary.request import resolve as resolve_run
 from ui.depth.request import SIDE_BY_SIDE, DepthSelection
@@ -34,14 +35,7 @@ from ui.limits import QUOTED_CHARACTERS, TRAINING_NUMBERS
 from ui.manifold.request import ManifoldRequest
 from ui.manifold.request import resolve as resolve_manifold
 
-OPENED = (
-    "app.py",
-    "pages/1_Manifold.py",
-    "pages/3_Which_gates_curve.py",
-    "pages/4_Depth.py",
-    "pages/5_Claims.py",
-    "pages/6_Experts.py",
-)
+OPENED = [page.path for page in ALL_PAGES.values()]
 LONGEST_SENTENCE = 300  # letters
 NUMBERS = st.one_of(
     st.floats().map(repr), st.integers().map(str), st.integers(-(10**30), 10**30).map(str),
@@ -71,6 +65,8 @@ QUICK = {  # what would train or measure for long is left at what is shipped
     "task": ["circle"], "seed": ["32"], "depth": ["1"], "gate": ["sigmoid"], "grid": ["31"],
     "layers": ["1"], "source": ["memory"], "tab": ["See"], "gallery": ["false"],
     "stacked": ["trained stacks"], "every": ["false"],
+    "data": ["xor"], "steps": ["50"], "seeds": ["2"], "points": ["64"], "stack": ["1"],
+    "specimen": ["a language model"], "outcomes_of": ["all"],
 }  # fmt: skip
 LINKS = st.dictionaries(KEYS, VALUES, max_size=12)
 

@@ -15,7 +15,7 @@ from ui.gates.controls import GATES
 from ui.landing.controls import LANDING
 from ui.limits import QUOTED_CHARACTERS
 
-PAGES = {path.lower() or FIRST: table for path, (table, _) in ADDRESSES.items() if table}
+PAGES = {path.lower() or FIRST: row.controls for path, row in ADDRESSES.items() if row.controls}
 GOOD = {
     "beside": "trained without", "proof": "true", "proof_cells": "16,000",
     "strength": "0.35", "task": "moons", "depth": "3", "gate": "headwise",

@@ -42,7 +42,7 @@ def test_topics_and_texts_are_the_same():
 def test_a_picture_leads_to_a_state_that_its_page_understands(name):
     topic = TOPICS[name]
     path = topic.address.partition("?")[0].removeprefix(".")
-    table, _ = ADDRESSES[path]
+    table = ADDRESSES[path].controls
     link = {key: [value] for key, value in topic.query.items()}
     assert set(link) <= set(table)
     assert check_link(link, table) == ({}, [])
