@@ -32,23 +32,23 @@ def ranks(model: LanguageModel, texts: Sequence[str]) -> Arrays:
     """
     config = model.config
     maps = torch.stack([map_singular_values(model, layer) for layer in range(config.depth)])
-    kept: list[list[list[torch.Tensor]]] = [[[], [], []] for _ in range(config.depth)]
+    stages_by_layer: list[list[list[torch.Tensor]]] = [[[], [], []] for _ in range(config.depth)]
     lengths: list[int] = []
     for batch in batches(model, texts):
         counted = batch.rows.counted
         lengths += counted.sum(-1).tolist()
-        for (before, after, gates), record in zip(kept, batch.layers, strict=True):
+        for (before, after, gates), record in zip(stages_by_layer, batch.layers, strict=True):
             before.append(record.ungated.transpose(1, 2)[counted])
             after.append(record.mixed.transpose(1, 2)[counted])
             if record.gate is not None:
                 gates.append(record.gate[counted])
     draws = torch.from_numpy(text_draws(len(texts))).double()
-    found, resampled = [], []
+    ranks, resampled = [], []
     opened = torch.ones(config.depth, config.heads, dtype=torch.float64)
-    for layer, (before, after, gates) in enumerate(kept):
+    for layer, (before, after, gates) in enumerate(stages_by_layer):
         stages = [torch.cat(part).double().transpose(0, 1) for part in (before, after)]
         stages.append(stages[1] @ _narrowed_projection(model, layer))
-        found.append(torch.stack([effective_rank(output_singular_values(x)) for x in stages]))
+        ranks.append(torch.stack([effective_rank(output_singular_values(x)) for x in stages]))
         resampled.append(torch.stack([_resampled_ranks(x, lengths, draws) for x in stages]))
         if gates:
             opened[layer] = effective_rank(
@@ -57,7 +57,7 @@ def ranks(model: LanguageModel, texts: Sequence[str]) -> Arrays:
     every = torch.stack(resampled, 2)  # (3, R, L, H)
     return {
         "maps": maps.float().numpy(),
-        "outputs": torch.stack(found, 1).float().numpy(),
+        "outputs": torch.stack(ranks, 1).float().numpy(),
         "range": ends(every.transpose(0, 1).numpy()).astype(np.float32),
         "lift": ends((every[1] / every[0]).numpy()).astype(np.float32),
         "opened": opened.float().numpy(),

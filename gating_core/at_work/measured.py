@@ -55,18 +55,18 @@ def measure_missing(
     All shipped ``models`` over all shipped ``texts``, if none are given. Yields each model with the
     rows that it lacked.
     """
-    kept = read_measured(path)
-    known = {model: of.rows for model, of in kept.items()}
+    measured = read_measured(path)
+    known = {model: of.rows for model, of in measured.items()}
     lacking = {model: [row for row in measurements if row not in known.get(model, ())]
                for model in (shipped() if models is None else models)}  # fmt: skip
     tasks = [(model, rows, texts, measurements) for model, rows in lacking.items() if rows]
     with ProcessPoolExecutor(os.cpu_count(), max_tasks_per_child=1) as pool:
         for (model, rows, *_), new in zip(tasks, pool.map(_measure, tasks), strict=True):
-            if model in kept and kept[model].digest == new.digest:
-                new = replace(new, arrays=kept[model].arrays | new.arrays,
-                              rows=(*kept[model].rows, *new.rows))  # fmt: skip
-            kept[model] = new
-            save_measured(kept, path)
+            if model in measured and measured[model].digest == new.digest:
+                new = replace(new, arrays=measured[model].arrays | new.arrays,
+                              rows=(*measured[model].rows, *new.rows))  # fmt: skip
+            measured[model] = new
+            save_measured(measured, path)
             yield model, rows
 
 
@@ -81,9 +81,9 @@ def load_measured(
     path: Path = MEASURED, measurements: Measurements = MEASUREMENTS
 ) -> dict[Model, Arrays]:
     """The measurements of all models that are shipped and wholly measured, in the table's order."""
-    kept = read_measured(path)
-    return {model: kept[model].arrays for model in shipped()
-            if model in kept and set(measurements) <= set(kept[model].rows)}  # fmt: skip
+    measured = read_measured(path)
+    return {model: measured[model].arrays for model in shipped()
+            if model in measured and set(measurements) <= set(measured[model].rows)}  # fmt: skip
 
 
 def read_measured(path: Path = MEASURED) -> dict[Model, Measured]:
@@ -91,14 +91,14 @@ def read_measured(path: Path = MEASURED) -> dict[Model, Measured]:
     if not path.exists():
         return {}
     tensors, about = tensors_and_metadata(path.read_bytes())
-    kept = {}
+    measured = {}
     for model in shipped():
         key = _key(model)
         if about["digests"].get(key) == digest(*model):
             arrays = {name.removeprefix(f"{key}/"): array for name, array in tensors.items()
                       if name.startswith(f"{key}/")}  # fmt: skip
-            kept[model] = Measured(about["digests"][key], tuple(about["rows"][key]), arrays)
-    return kept
+            measured[model] = Measured(about["digests"][key], tuple(about["rows"][key]), arrays)
+    return measured
 
 
 def save_measured(measured: Mapping[Model, Measured], path: Path = MEASURED) -> None:

@@ -55,8 +55,8 @@ def gated_map_singular_values(
     by_head = gates.double().unflatten(-1, (heads, -1)).expand(-1, -1, d).transpose(0, 1)
     # <E_c, E_e> of the rank-one maps E_c, the outer product of column c of W_V and row c of W_O.
     products = (values.mT @ values) * (outputs @ outputs.mT)
-    kept, directions = torch.linalg.eigh(products)
-    root = directions * kept.clamp(min=0).sqrt()[:, None]
+    values_of_products, directions = torch.linalg.eigh(products)
+    root = directions * values_of_products.clamp(min=0).sqrt()[:, None]
     return torch.linalg.svdvals(by_head @ root)
 
 

@@ -51,11 +51,11 @@ def read_text(model: LanguageModel, text: str, strength: float = 1.0) -> Reading
     numbers = encode(text)
     records: list[BlockRecord] = []
     logits = model(numbers[None], strength=strength, records=records)
-    kept = [record.attention for record in records]
-    gates = [one.gate for one in kept if one.gate is not None]
+    attention = [record.attention for record in records]
+    gates = [one.gate for one in attention if one.gate is not None]
 
     def stacked(name: str) -> np.ndarray:
-        return np.stack([getattr(one, name)[0].numpy() for one in kept])
+        return np.stack([getattr(one, name)[0].numpy() for one in attention])
 
     heads = model.config.heads
     return Reading(

@@ -82,9 +82,9 @@ class Models:
 
         Only of ``variants``, and of tasks and variants that there is any row of.
         """
-        wanted, where, gaps = set(variants), set(of), list[Gap]()
+        chosen, where, gaps = set(variants), set(of), list[Gap]()
         for (conditions, task, variant), rows in self.cells.items():
-            if conditions in where and variant in wanted:
+            if conditions in where and variant in chosen:
                 absent = [Gap(task, variant, seed) for seed in self.seeds if seed not in rows]
                 failed = [Gap(task, variant, s, row.error) for s, row in rows.items() if row.error]
                 gaps += sorted(absent + failed, key=lambda gap: gap.seed)

@@ -54,8 +54,8 @@ def proved_models(unit: ModelUnit, rows: Mapping[str, ModelRow]) -> Iterator[Pro
             row = rows.get(unit.keys[name, seed])
             if row is None or row.chart_flat is None:
                 continue
-            found = ensemble.train_accuracy[-1, member], ensemble.test_accuracy[-1, member]
-            same = (row.train_accuracy, row.test_accuracy) == tuple(x.item() for x in found)
+            accuracies = ensemble.train_accuracy[-1, member], ensemble.test_accuracy[-1, member]
+            same = (row.train_accuracy, row.test_accuracy) == tuple(x.item() for x in accuracies)
             yield proved_model(row, model.member(member) if same else None)
 
 

@@ -230,13 +230,13 @@ def reached(evidence: Differences, t: Thresholds) -> tuple[Reached, ...]:
                 paired(seeds, [whole[s] / 2 - less[s] for s in seeds]),
             ))  # fmt: skip
     p = holm([half.p for *_, half in tasks])
-    found = [
+    reached = [
         Reached(
             task, 100 * gain, 100 * (gain - less), bool(each <= t.level and half.mean > 0), ahead
         )
         for (task, ahead, gain, less, half), each in zip(tasks, p, strict=True)
     ]
-    return tuple(sorted(found, key=lambda one: -one.gain))
+    return tuple(sorted(reached, key=lambda one: -one.gain))
 
 
 def _shares(tasks: Sequence[Reached]) -> str:

@@ -100,7 +100,8 @@ def gap_lines(gaps: Iterable[Gap]) -> tuple[str, ...]:
     lines = []
     for task, variant in cells:
         here = [gap for gap in gaps if (gap.task, gap.variant) == (task, variant)]
-        failed, absent = ([g for g in here if bool(g.reason) == wanted] for wanted in (True, False))
+        failed = [gap for gap in here if gap.reason]
+        absent = [gap for gap in here if not gap.reason]
         if failed:
             seeds = spans([gap.seed for gap in failed])
             lines.append(f"failed: {task}, {variant}, seed {seeds}: {failed[0].reason}")

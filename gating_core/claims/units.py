@@ -101,8 +101,8 @@ class StackUnit:
     def dumped(self) -> str:
         """As a text that `loaded` reads."""
         request = self.request
-        kept = {name: getattr(request, name) for name in ("depth", "seed", "seed_count", "grid")}
-        return json.dumps({"request": kept})
+        numbers = {name: getattr(request, name) for name in ("depth", "seed", "seed_count", "grid")}
+        return json.dumps({"request": numbers})
 
 
 Unit = ModelUnit | StackUnit

@@ -146,29 +146,29 @@ def slope(counts: np.ndarray, errors: np.ndarray) -> Slope:
     return Slope(values, mean_interval(values))
 
 
-def expert_errors(found: torch.Tensor, truth: torch.Tensor) -> np.ndarray:
-    """Distances of each true expert from the found one that stands for it, by the best matching.
+def expert_errors(estimate: torch.Tensor, truth: torch.Tensor) -> np.ndarray:
+    """Distances of each true expert from the estimated one that the best matching gives it.
 
     Args:
-        found: (..., E', D, D), E' >= E, maps of experts (`expert_maps`) in any order.
+        estimate: (..., E', D, D), E' >= E, maps of experts (`expert_maps`) in any order.
         truth: (..., E, D, D).
 
     Returns:
         (..., E): Frobenius distances, in the unit of the maps. Every true expert has a partner of
-        its own; the matching has the smallest sum. What is left over of ``found`` counts nothing.
+        its own; the matching has the smallest sum. What is left of ``estimate`` does not count.
         ``ValueError`` for other shapes.
 
     Source: Kuhn (1955), as `scipy.optimize.linear_sum_assignment`.
     """
     from scipy.optimize import linear_sum_assignment  # here: a tenth of a second to import
 
-    same = found.shape[:-3] == truth.shape[:-3] and found.shape[-2:] == truth.shape[-2:]
-    if truth.ndim < 3 or not same or found.shape[-3] < truth.shape[-3]:
+    same = estimate.shape[:-3] == truth.shape[:-3] and estimate.shape[-2:] == truth.shape[-2:]
+    if truth.ndim < 3 or not same or estimate.shape[-3] < truth.shape[-3]:
         raise ValueError(
-            f"found has shape {tuple(found.shape)} and truth {tuple(truth.shape)}; they must be"
-            " (..., E', D, D) and (..., E, D, D) with E' no less than E"
+            f"estimate has shape {tuple(estimate.shape)} and truth {tuple(truth.shape)}; they must"
+            " be (..., E', D, D) and (..., E, D, D) with E' no less than E"
         )
-    costs = (truth.flatten(-2).unsqueeze(-2) - found.flatten(-2).unsqueeze(-3)).norm(dim=-1)
+    costs = (truth.flatten(-2).unsqueeze(-2) - estimate.flatten(-2).unsqueeze(-3)).norm(dim=-1)
     flat = costs.reshape(-1, *costs.shape[-2:]).numpy()
     errors = [cost[linear_sum_assignment(cost)] for cost in flat]
     return np.array(errors).reshape(truth.shape[:-2])
@@ -231,8 +231,8 @@ def learn(
         "excess": best.unflatten(0, (-1, levels)),
         "starts": starts.unflatten(0, (-1, levels)),
     }
-    found, true = student.experts(vectors).unflatten(0, (-1, levels)), teacher.experts(truths)
-    errors = expert_errors(found, true[:, None].expand(-1, levels, -1, -1, -1)).mean(-1)
+    experts, true = student.experts(vectors).unflatten(0, (-1, levels)), teacher.experts(truths)
+    errors = expert_errors(experts, true[:, None].expand(-1, levels, -1, -1, -1)).mean(-1)
     for row, (truth, design) in enumerate(zip(truths, designs, strict=True)):
         theory = expected(teacher, truth, design)
         known = np.nan if sizes.one_too_many else request.deviation(POINTS)

@@ -155,12 +155,12 @@ class LanguageModel(nn.Module):
             cache.length += stream.shape[-2]
         first = None
         for layer, block in enumerate(self.layers):
-            kept: list[AttentionRecord] = []
+            attention: list[AttentionRecord] = []
             own = block.attention(
                 block.norm_attention(stream),
                 strength,
                 None if cache is None else cache.layers[layer],
-                None if records is None else kept,
+                None if records is None else attention,
             )
             read = block.mlp_input(stream, own, first, layer in cut)
             stream = stream + own + block.mlp(read)
@@ -168,7 +168,7 @@ class LanguageModel(nn.Module):
                 stream = edit(layer, stream)
             first = own if layer == 0 else first
             if records is not None:
-                records.append(BlockRecord(kept[0], read, stream))
+                records.append(BlockRecord(attention[0], read, stream))
         return stream
 
     def logits(self, stream: torch.Tensor) -> torch.Tensor:

@@ -55,8 +55,8 @@ class TrainingText:
     @classmethod
     def of(cls, verses: Sequence[Verse]) -> TrainingText:
         """The text of those ``verses`` that are not held out."""
-        kept = [verse for verse in verses if not verse.held_out]
-        parts = [encode(text) for text in texts_of(kept)]
+        trained_on = [verse for verse in verses if not verse.held_out]
+        parts = [encode(text) for text in texts_of(trained_on)]
         lengths = torch.tensor([0, *map(len, parts)])
         return cls(torch.cat(parts), lengths.cumsum(0)[:-1])
 

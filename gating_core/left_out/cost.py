@@ -1,7 +1,7 @@
-"""What each way costs for a causal text of n tokens: scores computed, values mixed, numbers kept.
+"""What each way costs for a causal text of n tokens: scores computed, values mixed, numbers stored.
 
 Closed forms for one head of d channels. Scores are products of a query and a key; mixed are
-products of a weight and a value; kept is what must be there to read the next token. A method
+products of a weight and a value; stored is what must be there to read the next token. A method
 without scores is counted by the products of d numbers that it takes.
 """
 
@@ -20,7 +20,7 @@ class Cost:
 
     scores: int  # products q·k, or as many products of d numbers
     mixed: int  # products of a weight and a value, or as many
-    kept: int  # numbers, when the text is read
+    stored: int  # numbers, when the text is read
 
 
 def full(n: int, d: int) -> Cost:
@@ -66,7 +66,7 @@ def linear(n: int, d: int) -> Cost:
 def hybrid(n: int, d: int, window: int) -> Cost:
     """Linear attention and softmax attention in a window, both."""
     pairs, one = _pairs(n, window), linear(n, d)
-    return Cost(pairs + one.scores, pairs + one.mixed, 2 * min(n, window) * d + one.kept)
+    return Cost(pairs + one.scores, pairs + one.mixed, 2 * min(n, window) * d + one.stored)
 
 
 COSTS: dict[str, Callable[..., Cost]] = {

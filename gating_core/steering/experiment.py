@@ -36,7 +36,7 @@ JUDGED_FROM = 20  # characters: what comes later is judged
 PROMPTS = 40
 KIND = "means"  # of dictionary, whose features steer
 QUANTITIES = ("success", "nats", "words", "back")
-REFERENCES = ("unsteered", "prompted")  # after the same prompts; after those of the wanted language
+REFERENCES = ("unsteered", "prompted")  # after the same prompts; after those of the target language
 DRAWS_APART = 1000  # more than there are layers
 Work = Generator[None, None, "Outcomes"]  # pauses, and returns outcomes
 
@@ -45,7 +45,7 @@ Work = Generator[None, None, "Outcomes"]  # pauses, and returns outcomes
 class Outcomes:
     """What became of texts, one number a text."""
 
-    success: np.ndarray  # 1 where the classifier sees the language that was wanted
+    success: np.ndarray  # 1 where the classifier sees the target language
     nats: np.ndarray  # a character, read by itself and unsteered
     words: np.ndarray  # the share of words that are words of that language
     back: np.ndarray  # the share of the verse's names and numbers that come back; NaN: it has none
@@ -70,7 +70,7 @@ class Part:
     """A part of the experiment that is measured in one piece."""
 
     what: str  # one of MODES, or of REFERENCES
-    target: int  # the language that is wanted
+    target: int  # the language pushed to
     layer: int = 0  # that is pushed
 
 
@@ -105,7 +105,7 @@ def directions(
 
 def judge(model: LanguageModel, written: torch.Tensor, target: int) -> Work:
     """Judge rows of characters (B, T), those that were written after the N prompts, repeatedly."""
-    verses, wanted, pause = prompt_verses(), LANGUAGES[target], Pause()
+    verses, language, pause = prompt_verses(), LANGUAGES[target], Pause()
     results = []
     for rows in written.split(len(verses)):
         texts = [decode(row[JUDGED_FROM:]) for row in rows]
@@ -113,8 +113,8 @@ def judge(model: LanguageModel, written: torch.Tensor, target: int) -> Work:
         results.append((
             (spanish_probabilities(texts) > 0.5) == bool(target),
             sums / counts,
-            [real_words(text, wanted) for text in texts],
-            [returned(decode(row), verse, wanted)
+            [real_words(text, language) for text in texts],
+            [returned(decode(row), verse, language)
              for row, verse in zip(rows, verses, strict=True)],
         ))  # fmt: skip
         yield from pause()
@@ -164,7 +164,7 @@ def assembled(
 
     ``quantity`` (L, K, A, 2 modes, 2 targets, N); ``unsteered.quantity`` and ``prompted.quantity``
     (2 targets, N): after the same prompts, and after the same verses' beginnings in the language
-    that is wanted.
+    pushed to.
     """
     count = len(prompt_verses())
     cells = (depth, len(DIRECTIONS), len(STRENGTHS), len(MODES), len(LANGUAGES), count)

@@ -97,7 +97,7 @@ def _cells(text: str, delimiter: str) -> list[_Cells]:
     rows = _rows(text, delimiter)
     header_row, header = next(rows, (None, []))
     if header_row is None:
-        raise OwnDataError("there is nothing in it; a first row x,y,label and points are wanted")
+        raise OwnDataError("there is nothing in it; it needs a first row x,y,label and points")
     indices = _column_indices(header, header_row)
     cells: list[_Cells] = []
     for row, fields in rows:
@@ -150,7 +150,7 @@ def _rows(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _delimiter(text: str) -> str:
-    """The delimiter that gives the first row most of the wanted columns, or else most fields."""
+    """The delimiter that gives the first row most of the columns needed, or else most fields."""
     lines = (line for line in io.StringIO(text, newline=None) if line.strip())
     first = next(lines, "").lower()
 

@@ -77,13 +77,13 @@ def _breaks(gate: Gate, formulas: Sequence[Formula], most: int) -> Breaks:
     smooth, broken, edged, outside, count = [], [], False, 0.0, 0
     todo = chart_cells(FIRST_SIDE)
     while len(todo) and (not count or count + len(todo) <= most):
-        found, count = smoothness(gate, formulas, todo), count + len(todo)
+        kinds, count = smoothness(gate, formulas, todo), count + len(todo)
         small = todo.radius.amax(-1) <= FINEST
-        smooth.append(todo[(found == SMOOTH) | (found == EDGE)])
-        edged |= bool((found == EDGE).any())
-        broken.append(todo[(found == BROKEN) & small])
-        outside += todo[found == OUTSIDE].share
-        todo = todo[(found == BROKEN) & ~small].split()
+        smooth.append(todo[(kinds == SMOOTH) | (kinds == EDGE)])
+        edged |= bool((kinds == EDGE).any())
+        broken.append(todo[(kinds == BROKEN) & small])
+        outside += todo[kinds == OUTSIDE].share
+        todo = todo[(kinds == BROKEN) & ~small].split()
     lost = joined(broken)
     return Breaks(joined(smooth), edged, lost, _causes(formulas, lost), outside, todo.share)
 
@@ -125,14 +125,14 @@ def _undefined(formulas: Sequence[Formula], cells: Cells) -> torch.Tensor:
 
 def _causes(formulas: Sequence[Formula], cells: Cells) -> tuple[str, ...]:
     """Which of `CAUSES` may break the gate in ``cells``, most likely ones first."""
-    found: list[str] = []
+    causes: list[str] = []
     for kind in CAUSES if len(cells) else ():
         for argument in _arguments(formulas, kind):
             jet = enclosing_jet(_function(argument), cells.centres, cells.radius)
             assert jet.errors is not None
-            if bool((jet.stack[0].abs() <= jet.errors[0]).any()) and kind not in found:
-                found.append(kind)
-    return tuple(found)
+            if bool((jet.stack[0].abs() <= jet.errors[0]).any()) and kind not in causes:
+                causes.append(kind)
+    return tuple(causes)
 
 
 def _arguments(formulas: Sequence[Formula], kind: str) -> list[Expression]:
@@ -148,24 +148,24 @@ CAUSES = {  # of what a vanishing argument may be
 
 def critical_arguments(expression: Expression) -> dict[str, list[Expression]]:
     """The parts of ``expression`` at whose zeros it may not be smooth, by kind, see `CAUSES`."""
-    found: dict[str, list[Expression]] = {kind: [] for kind in CAUSES}
+    arguments: dict[str, list[Expression]] = {kind: [] for kind in CAUSES}
     for part in parts_of(expression):
         if isinstance(part, Call):
             if part.name == "abs":
-                found["kink"].append(part.of)
+                arguments["kink"].append(part.of)
             elif part.name in ("log", "sqrt"):
-                found["domain"].append(part.of)
+                arguments["domain"].append(part.of)
             elif part.name == "tan":
-                found["pole"].append(Call("cos", part.of))
+                arguments["pole"].append(Call("cos", part.of))
         elif isinstance(part, Operation) and part.sign == "/":
-            found["pole"].append(part.right)
+            arguments["pole"].append(part.right)
         elif isinstance(part, Operation) and part.sign == "^":
             power = None if part.right.variables else constant_of(part.right)
             if power is None or not float(power).is_integer():
-                found["domain"].append(part.left)
+                arguments["domain"].append(part.left)
             elif power < 0:
-                found["pole"].append(part.left)
-    return {kind: [x for x in each if x.variables] for kind, each in found.items()}
+                arguments["pole"].append(part.left)
+    return {kind: [x for x in each if x.variables] for kind, each in arguments.items()}
 
 
 def _function(argument: Expression) -> Gate:

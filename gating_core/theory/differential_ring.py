@@ -199,14 +199,15 @@ class DifferentialRing:
 
     def slopes(self, p: Polynomial) -> list[Polynomial]:
         """The derivatives of ``p`` along u and v."""
-        found = [p.diff(self.u), p.diff(self.v)]
+        derivatives = [p.diff(self.u), p.diff(self.v)]
         for t, made in self._generators.items():
             along = p.diff(t)
             if along:
-                found = [
-                    x + self.product(along, s) for x, s in zip(found, made.slopes, strict=True)
+                derivatives = [
+                    x + self.product(along, s)
+                    for x, s in zip(derivatives, made.slopes, strict=True)
                 ]
-        return found
+        return derivatives
 
     def derivatives(self, p: Polynomial) -> tuple[Polynomial, ...]:
         """u, v, uu, uv, vv."""

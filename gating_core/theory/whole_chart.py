@@ -134,9 +134,9 @@ def _verdict(
             return GateVerdict(word, PROVED, looked.points, ALGEBRA, weak=True)
     if proof.flat and (looked.bends or proof.plane):
         return GateVerdict(BENT if looked.bends else PLANE, PROVED, looked.points, ALGEBRA)
-    found = looked.verdict(up, down)
+    verdict = looked.verdict(up, down)
     between = (up, down) != (looked.has(1), looked.has(-1))
-    return replace(found, between=between and found.knowledge == AT_POINTS)
+    return replace(verdict, between=between and verdict.knowledge == AT_POINTS)
 
 
 @dataclass(frozen=True)

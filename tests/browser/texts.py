@@ -68,7 +68,7 @@ def shown(block: Any) -> Iterator[str]:
 
 def opened(path: str, address: str) -> AppTest:
     """The page behind an address, once all that it has begun has ended."""
-    file = next((f"pages/{x.name}" for x in REPOSITORY.glob(f"pages/?_{path}.py")), "app.py")
+    file = next((f"pages/{x.name}" for x in REPOSITORY.glob(f"pages/*_{path}.py")), "app.py")
     app = opening.open_page(file, **parse_qs(urlsplit(address).query))
     jobs = app.session_state["_jobs"].values() if "_jobs" in app.session_state else ()
     for job, *_ in tuple(jobs):

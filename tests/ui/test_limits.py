@@ -82,7 +82,7 @@ def test_a_formula_may_be_as_long_as_the_core_reads_and_what_is_longer_is_explai
     page = GATES["formula"]
     assert page.parse("u" * limits.FORMULA_CHARACTERS)
     assert page.parse("u" * (limits.FORMULA_CHARACTERS + 1)) is None
-    assert page.wanted.endswith(f"at most {LONGEST_FORMULA} characters")
+    assert page.expected.endswith(f"at most {LONGEST_FORMULA} characters")
 
 
 @pytest.mark.parametrize("name", MEANT_FOR_THE_SERVER)

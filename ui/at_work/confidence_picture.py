@@ -22,27 +22,28 @@ DIFFERENCES_PIXELS, ENTROPY_PIXELS = 172, 138
 GREY, MAGENTA = (colour for colour, *_ in STYLES)
 
 
-def difference_chart(found: Mapping[str, PairedDifference]) -> go.Figure:
+def difference_chart(differences: Mapping[str, PairedDifference]) -> go.Figure:
     """Draw each difference with its interval in margins, every seed a dot.
 
     The band is what is called hardly different.
     """
-    margins = {name: TABLE[name].margin for name in found}
-    rows = [TABLE[name].title for name in found]
-    dots_x = [x / margins[name] for name, of in found.items() for x in of.by_seed]
-    dots_y = [TABLE[name].title for name, of in found.items() for _ in of.by_seed]
+    margins = {name: TABLE[name].margin for name in differences}
+    rows = [TABLE[name].title for name in differences]
+    dots_x = [x / margins[name] for name, of in differences.items() for x in of.by_seed]
+    dots_y = [TABLE[name].title for name, of in differences.items() for _ in of.by_seed]
     reach = max([2.0, *(1.05 * (abs(of.mean) + of.half_width) / margins[name]
-                        for name, of in found.items())])  # fmt: skip
+                        for name, of in differences.items())])  # fmt: skip
     traces = [
         {"type": "scatter", "mode": "markers", "x": dots_x, "y": dots_y, "hoverinfo": "skip",
          "marker": {"size": 6, "color": MAGENTA, "symbol": "circle-open"}, "name": "a seed"},
         {"type": "scatter", "mode": "markers", "y": rows, "name": "mean, 95 % interval",
-         "x": [of.mean / margins[name] for name, of in found.items()],
+         "x": [of.mean / margins[name] for name, of in differences.items()],
          "error_x": {"type": "data", "thickness": 2,
-                     "array": [of.half_width / margins[name] for name, of in found.items()]},
+                     "array": [of.half_width / margins[name] for name, of in differences.items()]},
          "marker": {"size": 9, "color": MAGENTA, "symbol": "line-ns", "line": {"width": 3,
                     "color": MAGENTA}},
-         "customdata": [f"{difference_text(of)}{TABLE[name].unit}" for name, of in found.items()],
+         "customdata": [f"{difference_text(of)}{TABLE[name].unit}"
+                        for name, of in differences.items()],
          "hovertemplate": "%{y}: %{customdata}<extra></extra>"},
     ]  # fmt: skip
     return go.Figure({"data": traces, "layout": {

@@ -31,8 +31,8 @@ def draw_confidence() -> None:
         [measured.over_seeds(name, f"confidence.{part}", seeds) for name in names]
         for part in ("values", "resamples", "entropy")
     )
-    found = confidence_words.differences(values, resamples)
-    summary = confidence_words.summary(found, values[1], values[0])
+    differences = confidence_words.differences(values, resamples)
+    summary = confidence_words.summary(differences, values[1], values[0])
     left, right = st.columns([6, 7])
     with left:
         draw_figure(("reliability", selection.model), lambda: titled(
@@ -40,7 +40,7 @@ def draw_confidence() -> None:
             section("at_work", "head_reliability")), alt)  # fmt: skip
     with right:
         draw_figure(("differences", selection.name), lambda: titled(
-            confidence_picture.difference_chart(found),
+            confidence_picture.difference_chart(differences),
             section("at_work", "head_differences")), summary)  # fmt: skip
         by_title = {TITLES[name]: of for name, of in zip(names, entropies, strict=True)}
         draw_figure(("entropy", selection.name), lambda: titled(

@@ -73,8 +73,8 @@ def toy(request: ToyRequest) -> tuple[ToyRun | None, Job | None]:
 
     Without any, the job is started, unless the visitor has cancelled it.
     """
-    found = NUMBERS_CACHE.find([(TOY, request)]).get((TOY, request))
-    run = found or (shipped_toy() if request == shipped_toy().request else None)
+    cached = NUMBERS_CACHE.find([(TOY, request)]).get((TOY, request))
+    run = cached or (shipped_toy() if request == shipped_toy().request else None)
     job = jobs.current(TOY)
     if run is None and (job is None or job.about != request or jobs.starts_again(job, False)):
         train(request)

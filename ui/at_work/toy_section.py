@@ -45,19 +45,21 @@ def _draw_newest(runs: list[ToyRun]) -> None:
         st.caption(section("at_work", "toy_begins"))
 
 
-def _draw(run: ToyRun, kept: bool) -> None:
-    """Draw a run; figures of one that goes on are not ``kept`` for others."""
+def _draw(run: ToyRun, cached: bool) -> None:
+    """Draw a run; figures of one that goes on are not ``cached`` for others."""
     summary = toy_words.summary(run)
     key = run.request, float(run.sink.sum())
     left, middle, right = st.columns([5, 5, 4])
     with left:
-        draw_figure(("toy_training", *key), lambda: toy_picture.training_chart(run), summary, kept)
+        draw_figure(
+            ("toy_training", *key), lambda: toy_picture.training_chart(run), summary, cached
+        )
     with middle:
         maps, text = toy_picture.toy_maps(run)
         height = toy_picture.HEIGHT_PIXELS
         draw_figure(("toy_maps", *key), lambda: map_chart(maps, text, across=2, height=height),
-                    summary, kept)  # fmt: skip
+                    summary, cached)  # fmt: skip
     with right:
-        draw_figure(("toy_gates", *key), lambda: toy_picture.gate_chart(run), summary, kept)
-        draw_figure(("toy_values", *key), lambda: toy_picture.value_chart(run), summary, kept)
+        draw_figure(("toy_gates", *key), lambda: toy_picture.gate_chart(run), summary, cached)
+        draw_figure(("toy_values", *key), lambda: toy_picture.value_chart(run), summary, cached)
     st.markdown(summary)

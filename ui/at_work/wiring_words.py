@@ -42,8 +42,8 @@ def loss_text(losses: Mapping[str, np.ndarray], against: Mapping[str, PairedDiff
     paired = "1 seed" if seeds == 1 else f"{seeds} seeds"
     few = "" if seeds >= LEAST_SEEDS else " Fewer than three seeds: no verdict."
     return (
-        f"Loss after equally many steps: {label(base)} {losses[base].mean():.3f} nats. Differences"
-        f" from it, paired over {paired}: {', '.join(parts)}.{few}"
+        f"Loss after equally many steps: {label(base)} {losses[base].mean():.3f} nats. Difference,"
+        f" paired over {paired}: {', '.join(parts)}.{few}"
     )
 
 
@@ -74,8 +74,8 @@ def blocks_text(links: Mapping[str, np.ndarray], gradients: Mapping[str, np.ndar
         if name != base:
             parts.append(f"{label(name)} {_ratio(of[..., 0], gradients[base][..., 0])}")
     return (
-        f"The costliest link, in nats: {', '.join(costs)}. Gradient at the first attention, divided"
-        f" by that of {label(base)}: {', '.join(parts)}."
+        f"The costliest link, in nats: {', '.join(costs)}. Gradient at the first attention, over"
+        f" that of {label(base)}: {', '.join(parts)}."
     )
 
 
@@ -106,8 +106,8 @@ def curvature_text(totals: Mapping[str, np.ndarray], errors: Mapping[str, np.nda
 def time_text(times: StepTime | None) -> str:
     """Say what side by side saves here, and what the paper says of other machines."""
     paper = (
-        f"Kim et al. report up to {PAPER_SAVED} % less training time on several GPUs, and"
-        f" {PAPER_THROUGHPUT} times the throughput on one GPU. This is not measured here."
+        f"Kim et al. report up to {PAPER_SAVED} % less training time on several GPUs and"
+        f" {PAPER_THROUGHPUT} times the throughput on one. That is not measured here."
     )
     if times is None:
         return paper
@@ -117,8 +117,8 @@ def time_text(times: StepTime | None) -> str:
     verdict = "no gain" if high >= 1 >= low else "faster" if high < 1 else "slower"
     return (
         f"On a machine with {times.cores} cores, one block takes {side} ms with attention and MLP"
-        f" side by side, and {after} ms with one after the other on two cores. The quotient is"
-        f" {middle:.2f}, with quartiles {low:.2f} to {high:.2f}: **{verdict}**. {paper}"
+        f" side by side, {after} ms with one after the other on two cores (quotient {middle:.2f},"
+        f" quartiles {low:.2f} to {high:.2f}: **{verdict}**). {paper}"
     )
 
 

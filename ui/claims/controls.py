@@ -32,7 +32,7 @@ class Address(Control):
     shown_instead: str = "this machine"
 
     @property
-    def wanted(self) -> str:
+    def expected(self) -> str:
         return "a host and a port, as in tcp://127.0.0.1:8786"
 
     def parse(self, text: str) -> str | None:

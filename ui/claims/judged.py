@@ -112,8 +112,8 @@ def _judgements(
     rows: Sequence[ModelRow], stacks: Sequence[StackRow], edition: Edition
 ) -> dict[str, Judgement]:
     seeds = models_of(rows, edition).seeds
-    found = verdicts(rows, stacks, edition=edition)
-    return {name: _judgement(one, edition.name, seeds) for name, one in found.items()}
+    judged = verdicts(rows, stacks, edition=edition)
+    return {name: _judgement(one, edition.name, seeds) for name, one in judged.items()}
 
 
 def _judgement(one: Verdict, edition: str, seeds: tuple[int, ...]) -> Judgement:

@@ -44,7 +44,7 @@ class Control(ABC):
 
     @property
     @abstractmethod
-    def wanted(self) -> str:
+    def expected(self) -> str:
         """What the parameter must be, as text."""
 
     @property
@@ -113,7 +113,7 @@ class Choice(Control):
     width: Literal["content", "stretch"] = "content"
 
     @property
-    def wanted(self) -> str:
+    def expected(self) -> str:
         named = [*self.words]
         if len(named) > MOST_NAMED:
             return f"one of {len(named)}, such as {named[0]}"
@@ -164,7 +164,7 @@ class Choices(Control):
         return self.most
 
     @property
-    def wanted(self) -> str:
+    def expected(self) -> str:
         return "any of " + ", ".join(self.words)
 
     def parse(self, text: str) -> tuple[str, ...] | None:
@@ -197,7 +197,7 @@ class Number(Control):
     shape: Literal["slider", "box"] = "slider"
 
     @property
-    def wanted(self) -> str:
+    def expected(self) -> str:
         low, high = self.within
         text = f"a {'whole ' if self._type is int else ''}number from {low:g} to {high:g}"
         return f"{text} in steps of {self.step:g}" if self._is_stepped else text
@@ -256,7 +256,7 @@ class Flag(Control):
     """Yes or no; no by default."""
 
     @property
-    def wanted(self) -> str:
+    def expected(self) -> str:
         return "one of true, false"
 
     @property

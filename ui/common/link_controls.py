@@ -17,7 +17,7 @@ class Numbers(Control):
     shown_instead: str = "none"
 
     @property
-    def wanted(self) -> str:
+    def expected(self) -> str:
         return "finite numbers with commas between them"
 
     def parse(self, text: str) -> tuple[float, ...] | None:
@@ -41,7 +41,7 @@ class GridPoint(Control):
     shown_instead: str = "no point"
 
     @property
-    def wanted(self) -> str:
+    def expected(self) -> str:
         return f"row.column of the grid, each from 0 to {self.size - 1}"
 
     def parse(self, text: str) -> tuple[int, int] | None:
@@ -59,7 +59,7 @@ class Typed(Control):
     placeholder: str
 
     @property
-    def wanted(self) -> str:
+    def expected(self) -> str:
         return f"a text of at most {self.most} characters"
 
     def parse(self, text: str) -> str | None:

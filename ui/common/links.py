@@ -22,7 +22,7 @@ class InLink(Protocol):
     """The description of a parameter that a control gives."""
 
     @property
-    def wanted(self) -> str:
+    def expected(self) -> str:
         """What the parameter must be."""
 
     @property
@@ -78,7 +78,7 @@ def check_link(
             texts = [text for text in dict.fromkeys(texts) if text]
         usable = [shown for text in texts if (shown := control.nearest(text)) is not None]
         wrong = [
-            f"is {_quoted(text)}; it must be {as_words(control.wanted)}"
+            f"is {_quoted(text)}; it must be {as_words(control.expected)}"
             for text in texts
             if control.nearest(text) != text
         ]

@@ -30,13 +30,13 @@ def chart_columns(name: str, widths: int | Sequence[float]) -> list[DeltaGenerat
 
 def draw_figure(
     page: str, key: tuple[Hashable, ...], make: Callable[[], go.Figure], alt: str,
-    kept: bool = True, **more: Any,
+    cached: bool = True, **more: Any,
 ) -> None:  # fmt: skip
     """Draw a figure; ``key`` begins with its name on the page, ``more`` goes to Streamlit.
 
-    It is ``kept`` for all visitors, unless it is soon out of date.
+    It is ``cached`` for all visitors, unless it is soon out of date.
     """
-    (chart,) = figures((page, *key), lambda: [make()]) if kept else [make()]
+    (chart,) = figures((page, *key), lambda: [make()]) if cached else [make()]
     st.plotly_chart(chart, alt=alt, key=f"{page}_{key[0]}", config=BARE, **more)
 
 

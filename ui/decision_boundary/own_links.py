@@ -122,7 +122,7 @@ class OwnInLink(Control):
     shown_instead: str = "none"
 
     @property
-    def wanted(self) -> str:
+    def expected(self) -> str:
         return f"{self.written}, as this page writes it"
 
     def parse(self, text: str) -> Any:

@@ -80,10 +80,10 @@ def experts_link(run: Setting, variant: str, seed: int) -> dict[str, str] | None
     """
     gate = run.configs[variant].gate
     sizes = {"model_dim": EXPERTS_CHANNELS, "value_count": EXPERTS_TOKENS, "heads": EXPERTS_HEADS}
-    asked = {"source": "tokens", "output_projection": True}
+    required = {"source": "tokens", "output_projection": True}
     free = {"task", "variants", "seed", "seed_count", *sizes}
     like_first = all(
-        getattr(run, field.name) == asked.get(field.name, getattr(FIRST, field.name))
+        getattr(run, field.name) == required.get(field.name, getattr(FIRST, field.name))
         for field in fields(run)
         if field.name not in free
     )

@@ -70,9 +70,9 @@ def _near_one(x: np.ndarray) -> np.ndarray:
 def film_axes(sides: dict[str, ClassifierFrames]) -> dict[str, Axes]:
     """The drawn axes by side: one basis for both where they have as many dimensions."""
     clouds = {name: x.values[-1].reshape(-1, x.values.shape[-1]) for name, x in sides.items()}
-    found = {}
+    by_side = {}
     for name, cloud in clouds.items():
         dim = cloud.shape[-1]
         alike = [other for other in clouds.values() if other.shape[-1] == dim]
-        found[name] = coordinate_axes(dim) if dim == 3 else principal_axes(alike)
-    return found
+        by_side[name] = coordinate_axes(dim) if dim == 3 else principal_axes(alike)
+    return by_side

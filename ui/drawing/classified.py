@@ -246,6 +246,6 @@ def hatches(name: str, gaussian: np.ndarray, axis: np.ndarray) -> dict[str, np.n
     """Diagonal strokes (T, M) over the points of the chart where K is not known."""
     strokes = [hatch(np.isnan(frame), axis) for frame in gaussian]
     out = np.full((len(strokes), max(map(len, strokes)), 2), np.nan)
-    for frame, found in zip(out, strokes, strict=True):
-        frame[: len(found)] = found
+    for frame, stroke in zip(out, strokes, strict=True):
+        frame[: len(stroke)] = stroke
     return {f"{name}_hatch_{u}": out[..., i] for i, u in enumerate("uv")}

@@ -30,7 +30,7 @@ def reliability_chart(
             "marker": {"size": 7, "symbol": symbol, "color": colour},
             "error_y": {"type": "data", "symmetric": False, "array": high - frequency,
                         "arrayminus": frequency - low, "thickness": 1.2, "width": 3},
-            "hovertemplate": f"{name}: said %{{x:.1%}}, came %{{y:.1%}}<extra></extra>",
+            "hovertemplate": f"{name}: confidence %{{x:.1%}}, right %{{y:.1%}}<extra></extra>",
         })  # fmt: skip
     ends = {"range": [least, 1], "tickvals": [0, 0.25, 0.5, 0.75, 1], "tickformat": ".0%"}
     return go.Figure({"data": traces, "layout": {

@@ -61,7 +61,7 @@ class Input(LinkedOnly):
     """A point of the square on which inputs are dragged, as "0.5,-0.3"."""
 
     @property
-    def wanted(self) -> str:
+    def expected(self) -> str:
         return f"two numbers from {-EXTENT:g} to {EXTENT:g} with a comma between them"
 
     def parse(self, text: str) -> Any:
@@ -78,7 +78,7 @@ class Share(LinkedOnly):
     """A number from 0 to 1, in thousandths: a weaker gate would be lost in rounding."""
 
     @property
-    def wanted(self) -> str:
+    def expected(self) -> str:
         return "a number from 0 to 1"
 
     def parse(self, text: str) -> Any:
@@ -97,7 +97,7 @@ class Followed(LinkedOnly):
     shown_instead: str = "none"
 
     @property
-    def wanted(self) -> str:
+    def expected(self) -> str:
         return "head.channel of an expert, each from 1 to 9"
 
     def parse(self, text: str) -> Any:

@@ -101,10 +101,10 @@ def _count(selection: ExpertsSelection) -> Undecidable:
 
 @cached("Counting what no data can decide …", on=NUMBERS_CACHE)
 def _counts(config: AttentionConfig, seed: int) -> dict[tuple[str, str] | None, Undecidable]:
-    found: dict[tuple[str, str] | None, Undecidable] = pool.POOL.call(
+    counted: dict[tuple[str, str] | None, Undecidable] = pool.POOL.call(
         undecidable_by_place, config, seed
     )
-    return found
+    return counted
 
 
 def moved_models(selection: ExpertsSelection) -> dict[str, ExpertsSelection]:

@@ -23,7 +23,7 @@ def draw_null_directions(selection: ExpertsSelection) -> None:
     """Draw how many directions data cannot decide, and a move along one of them."""
     selection = with_model(selection, moved=True)
     counts = measured.counts(selection)
-    found = counts[selection.place]
+    shown = counts[selection.place]
     model = selection.compared.config, selection.seed, selection.task
     bars, gap, move = st.columns([4, 4, 5])
     with bars:
@@ -34,7 +34,7 @@ def draw_null_directions(selection: ExpertsSelection) -> None:
     with gap:
         st.markdown(section("experts", "head_gap", place=picture.place_text(selection.place)))
         _draw(("gap", *model, selection.place),
-              lambda: picture.gap_chart(found), null_words.gap_alt(found))  # fmt: skip
+              lambda: picture.gap_chart(shown), null_words.gap_alt(shown))  # fmt: skip
     with move:
         left, right = st.columns([3, 2])
         selection = replace(
@@ -49,7 +49,7 @@ def draw_null_directions(selection: ExpertsSelection) -> None:
     own = f"{section('experts', 'trained_row')} " if selection.task != RANDOM else ""
     st.caption(f"{own}{section('experts', 'not_said')}")
     with st.container(horizontal=True):
-        text = section("experts", "counts", **null_words.fields(selection, found))
+        text = section("experts", "counts", **null_words.fields(selection, shown))
         explain("undecidable directions", beats(*text.split("\n\n")))
         text = section("experts", "moves", **null_words.move_fields(selection, moves))
         explain("the move", beats(*text.split("\n\n")))

@@ -65,11 +65,11 @@ def count_chart(counts: Counts, shown: tuple[str, str] | None) -> go.Figure:
     })  # fmt: skip
 
 
-def gap_chart(found: Undecidable) -> go.Figure:
+def gap_chart(directions: Undecidable) -> go.Figure:
     """Draw the singular values of one model from large to small, and where nullity begins."""
-    values = np.maximum(found.singular_values, SMALLEST)
+    values = np.maximum(directions.singular_values, SMALLEST)
     place = np.arange(1, len(values) + 1)
-    null = found.singular_values < NULL_SHARE
+    null = directions.singular_values < NULL_SHARE
     dots = [
         {
             "type": "scatter", "mode": "markers", "name": name, "x": place[chosen],

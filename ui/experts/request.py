@@ -65,9 +65,9 @@ class ExpertsSelection:
 
         The followed expert comes first, or else the first one of all.
         """
-        found = EXPERT.fullmatch(self.expert or "1.1")
-        assert found is not None
-        head, first = (int(number) - 1 for number in found.groups())
+        match = EXPERT.fullmatch(self.expert or "1.1")
+        assert match is not None
+        head, first = (int(number) - 1 for number in match.groups())
         return head, first, (first + 1) % (self.model_dim // self.heads)
 
     @property
@@ -88,8 +88,8 @@ def resolve(selection: ExpertsSelection) -> tuple[ExpertsSelection, list[str]]:
     channel, expert = min(selection.channel, selection.model_dim), selection.expert
     if channel < selection.channel:
         notes.append(f"There is no output {selection.channel}. Shown: {channel}.")
-    if found := EXPERT.fullmatch(expert):
-        head, own = map(int, found.groups())
+    if match := EXPERT.fullmatch(expert):
+        head, own = map(int, match.groups())
         if head > heads or own > selection.model_dim // heads:
             notes.append(f"There is no expert {expert} in this model. None is followed.")
             expert = ""

@@ -71,7 +71,7 @@ class FormulaText(Control):
     """
 
     @property
-    def wanted(self) -> str:
+    def expected(self) -> str:
         return f"a formula of at most {LONGEST_FORMULA} characters"
 
     def parse(self, text: str) -> str | None:

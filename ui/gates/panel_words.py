@@ -111,7 +111,7 @@ def design_text(design: Design, reached: float) -> str:
         " within their errors."
     )
     if design.sigmoid_reaches:
-        return f"{text} **A sigmoid reaches it**: all are between 0 and 1."
+        return f"{text} **A sigmoid reaches it**: all values are between 0 and 1."
     return (
         f"{text} **No sigmoid reaches it**: that needs values below 1, a size below"
         f" {short(design.size_limit)}. For the fit the shape has size {short(reached)}."

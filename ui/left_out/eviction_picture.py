@@ -107,7 +107,7 @@ def error_chart(of: Evicted, over_texts: Line | None = None) -> go.Figure:
     ]  # fmt: skip
     if over_texts is not None:
         lines.append(over_texts)
-    figure = line_chart(lines, "budget, and the share of numbers kept", "error", log=True)
+    figure = line_chart(lines, "budget, and the share of numbers stored", "error", log=True)
     _shares(figure, budgets, of.length)
     return figure.update_layout(height=LOWER_PIXELS, legend=BESIDE)
 
@@ -137,7 +137,7 @@ def _over_budgets(style: Style, of: Mapping[int, PairedDifference]) -> Line:
 
 
 def _losses(lines: Sequence[Line]) -> go.Figure:
-    figure = line_chart(lines, "budget, and the share of numbers kept", "nats a character")
+    figure = line_chart(lines, "budget, and the share of numbers stored", "nats a character")
     figure.update_yaxes(rangemode="tozero")
     _shares(figure, [*map(int, np.array(lines[0].x))], PREFILL)
     return figure.update_layout(height=PIXELS)
@@ -145,8 +145,8 @@ def _losses(lines: Sequence[Line]) -> go.Figure:
 
 def _shares(figure: go.Figure, budgets: Sequence[int], length: int) -> None:
     """Write below each budget which share of the numbers of ``length`` keys it keeps."""
-    full = COSTS["full"](length, CHANNELS).kept
-    texts = [f"{budget}<br>{COSTS['evicted'](length, CHANNELS, budget).kept / full:.0%}"
+    full = COSTS["full"](length, CHANNELS).stored
+    texts = [f"{budget}<br>{COSTS['evicted'](length, CHANNELS, budget).stored / full:.0%}"
              for budget in budgets]  # fmt: skip
     figure.update_xaxes(tickvals=[*budgets], ticktext=texts, dtick=None)
     figure.update_layout(margin_b=46)

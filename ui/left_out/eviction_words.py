@@ -79,7 +79,7 @@ def _sums(tables: Sequence[Arrays], policy: str) -> tuple[np.ndarray, np.ndarray
 def loss_text(losses: Losses, saves: PairedDifference, policy: str, budget: int) -> str:
     """Say whether a cache is cheaper with a gate; ``losses`` by title, the ungated first."""
     ungated, gated = (of[budget].mean for of in losses.values())
-    what = f"a cache of {budget} of {PREFILL} keys (by {POLICIES[policy].title})"
+    what = f"a cache of {budget} of {PREFILL} keys by {POLICIES[policy].title}"
     return gate_text(saves, what, ungated, gated)
 
 
@@ -122,12 +122,12 @@ def head_text(of: Evicted, request: EvictionRequest, place: int) -> str:
     errors = dict(zip(SCORES, of.errors[0 if request.protects else 1, :, place], strict=True))
     best = min(errors, key=lambda policy: errors[policy])
     own = f"{NAMES[request.policy]} change later outputs by {figures(errors[request.policy])}"
-    rest = "No policy has less." if best == request.policy else (
-        f"The best policy, {NAMES[best]}, has {figures(errors[best])}."
+    rest = "That is least." if best == request.policy else (
+        f"Least: {figures(errors[best])}, by {NAMES[best]}."
     )  # fmt: skip
     return (
-        f"In this head, {of.budgets[place]} of {of.prefill} keys by {own} (squared, over the"
-        f" squared outputs). {rest}"
+        f"In this head, {of.budgets[place]} of {of.prefill} keys by {own} (squared, relative)."
+        f" {rest}"
     )
 
 

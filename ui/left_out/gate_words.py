@@ -26,7 +26,7 @@ def gate_text(saves: PairedDifference, what: str, ungated: float, gated: float) 
     verdict, sign = gate_verdict(saves, what), "+" if saves.low > 0 else ""
     change = f"{figures(ungated)} → {figures(gated)}".replace("-", "−")
     return (
-        f"{verdict}. Loss above full attention, without and with the gate: {change} nats a"
-        f" character. Difference: {sign}{plus_minus(saves.mean, saves.half_width)} ({seeds} seeds;"
-        " interval over seeds and texts)."
+        f"{verdict}. Nats a character above full attention: {change}, difference"
+        f" {sign}{plus_minus(saves.mean, saves.half_width)} ({seeds} seeds; interval over seeds and"
+        " texts)."
     )

@@ -35,7 +35,7 @@ class Style:
     @property
     def stored(self) -> Style:
         """Of the numbers that the same keeps."""
-        name = f"{self.name}, numbers kept"
+        name = f"{self.name}, numbers stored"
         return replace(self, name=name, dash="dot", listed=False, width=1.5)
 
     @property

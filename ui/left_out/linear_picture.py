@@ -163,7 +163,7 @@ def recall_chart(curves: RecallCurves, channels: int) -> go.Figure:
 
 
 def cost_chart(channels: int, window: int) -> go.Figure:
-    """Draw products (solid) and numbers kept (dotted) for 100 to 10⁶ tokens: arithmetic."""
+    """Draw products (solid) and numbers stored (dotted) for 100 to 10⁶ tokens: arithmetic."""
     lines = []
     for name, costs in paper_costs(channels, window).items():
         colour, _, symbol = STYLES["softmax" if name == "full" else name]
@@ -174,14 +174,14 @@ def cost_chart(channels: int, window: int) -> go.Figure:
 
 
 def paper_costs(channels: int, window: int) -> dict[str, np.ndarray]:
-    """Return products of d numbers, and numbers kept, (2, n) at `COST_LENGTHS`."""
+    """Return products of d numbers, and numbers stored, (2, n) at `COST_LENGTHS`."""
     costs = {
         "full": [COSTS["full"](n, channels) for n in COST_LENGTHS],
         "window": [COSTS["window"](n, channels, window) for n in COST_LENGTHS],
         "linear": [COSTS["linear"](n, channels) for n in COST_LENGTHS],
         "hybrid": [COSTS["hybrid"](n, channels, window) for n in COST_LENGTHS],
     }
-    return {name: np.array([[one.scores for one in of], [one.kept for one in of]], float)
+    return {name: np.array([[one.scores for one in of], [one.stored for one in of]], float)
             for name, of in costs.items()}  # fmt: skip
 
 

@@ -97,8 +97,8 @@ def cost_text(n: int, k: int) -> str:
         f"Cost of top-{k:,} over a text of {n:,} tokens, against full attention:"
         f" {percent(part.scores / full.scores)} of the scores,"
         f" {percent(part.mixed / full.mixed)} of the products with values,"
-        f" {percent(part.kept / full.kept)} of the stored numbers. Only an index that orders keys"
-        " unseen saves scores."
+        f" {percent(part.stored / full.stored)} of the stored numbers. Only an index that orders"
+        " keys unseen saves scores."
     )
 
 

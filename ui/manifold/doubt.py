@@ -92,8 +92,8 @@ def _extreme(variant: MeasuredSpecimen, which: Callable[[np.ndarray], float]) ->
     known = variant.surface.known[0]
     if variant.surface.proof[0]:
         return "0 (proved)"
-    found = known[np.isfinite(known)]
-    return short(float(which(found))) if found.size else "not known"
+    finite = known[np.isfinite(known)]
+    return short(float(which(finite))) if finite.size else "not known"
 
 
 def _error(variant: MeasuredSpecimen, which: Callable[[np.ndarray], float]) -> str:

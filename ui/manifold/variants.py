@@ -152,7 +152,7 @@ def drawn_variants(
 
 def _corners(frames: Sequence[MeasuredSpecimen], axes: Axes) -> np.ndarray | None:
     """(T, 3, 3): the values in use, where the outputs of all frames are averages of them."""
-    values = [found for frame in frames if (found := averaged(frame)) is not None]
+    values = [average for frame in frames if (average := averaged(frame)) is not None]
     return axes.project(np.stack(values)) if len(values) == len(frames) else None
 
 

@@ -62,8 +62,8 @@ def _draw_map(
     index: int, each: Compared, request: ProofRequest, proof: ProvedCurvature, axes: tuple[str, str]
 ) -> None:
     key = f"map_{index}", *request.key, proof.count
-    kept = request in PROOFS.cached((request,))
-    draw_figure("proved", key, lambda: proof_map(proof, axes), words.alt(each.name, proof), kept,
+    cached = request in PROOFS.cached((request,))
+    draw_figure("proved", key, lambda: proof_map(proof, axes), words.alt(each.name, proof), cached,
                 width="content")  # fmt: skip
 
 

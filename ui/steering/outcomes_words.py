@@ -59,10 +59,9 @@ def best_text(of: Outcome, mode: str) -> str:
     return (
         f"{HOW[mode]}, the feature succeeds most after **layer {place[0] + 1}** at strength"
         f" {STRENGTHS[place[1]]:g}. {success_share(of, at)} are seen as the other language"
-        f" ({others}). They cost {figures(nats)} ± {nats_width:.2f} nats a character (unsteered"
-        f" {figures(plain)}). Of their words, {around(words, words_width)} are real (prompted in"
-        f" that language {percent(of.references[PROMPTED][WORDS])}). Verdict:"
-        f" **{verdict(success, nats - plain, words)}**."
+        f" ({others}). They have {figures(nats)} ± {nats_width:.2f} nats a character (unsteered"
+        f" {figures(plain)}) and {around(words, words_width)} real words (prompted"
+        f" {percent(of.references[PROMPTED][WORDS])}): **{verdict(success, nats - plain, words)}**."
     )
 
 

@@ -56,11 +56,11 @@ def middle(values: np.ndarray) -> Middle:
     known = values[np.isfinite(values)]
     if len(known) < max(2, FEWEST_SEEDS * len(values)):
         return Middle(count=len(known))
-    found = stats.bootstrap(
+    interval = stats.bootstrap(
         (known,), np.median, n_resamples=RESAMPLES, confidence_level=CONFIDENCE,
         method="percentile", rng=np.random.default_rng(0),
     ).confidence_interval  # fmt: skip
-    return Middle(float(np.median(known)), float(found.low), float(found.high), len(known))
+    return Middle(float(np.median(known)), float(interval.low), float(interval.high), len(known))
 
 
 @dataclass(frozen=True, eq=False)

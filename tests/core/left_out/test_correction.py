@@ -138,11 +138,11 @@ def test_costs_are_those_of_masks_counted(n, size, sinks, gamma):
     }
     for name, (scored, mixture, cost) in counted.items():
         assert (cost.scores, cost.mixed) == (causal_pairs(scored), causal_pairs(mixture)), name
-    assert COSTS["window"](n, d, size, sinks).kept == 2 * d * min(n, size + sinks)
-    assert COSTS["linear"](n, d).kept == d * d + d  # whatever n
+    assert COSTS["window"](n, d, size, sinks).stored == 2 * d * min(n, size + sinks)
+    assert COSTS["linear"](n, d).stored == d * d + d  # whatever n
     parts = COSTS["linear"](n, d), COSTS["window"](n, d, size)
     assert COSTS["hybrid"](n, d, size).scores == sum(part.scores for part in parts)
-    assert COSTS["hybrid"](n, d, size).kept == sum(part.kept for part in parts)
+    assert COSTS["hybrid"](n, d, size).stored == sum(part.stored for part in parts)
 
 
 @each([

@@ -220,7 +220,7 @@ def test_blocks_are_compared_with_the_usual_wiring():
         "usual",
     )
     assert "usual 0.5 (block 2), FAL 0.05 (block 2)" in text
-    assert "divided by that of usual: FAL 2" in text
+    assert "over that of usual: FAL 2" in text
     assert "usual ×" not in text
     totals = {"usual": np.array([[1.0, 3.0]]), "fal": np.array([[1.0, 2.0], [1.0, 2.2]])}
     errors = {name: np.full_like(of, 0.1) for name, of in totals.items()}

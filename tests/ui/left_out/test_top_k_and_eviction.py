@@ -137,7 +137,7 @@ def test_eviction_needs_keys_and_a_text():
 
 
 @pytest.mark.parametrize(("mean", "half", "seeds", "verdict"), [
-    (-0.02, 0.01, 3, "**A gate makes top-4 cheaper**. Loss above full attention,"),
+    (-0.02, 0.01, 3, "**A gate makes top-4 cheaper**. Nats a character above"),
     (0.02, 0.01, 3, "**A gate makes top-4 dearer**"),
     (-0.02, 0.03, 3, "**It is undecided whether a gate makes top-4 cheaper**"),
     (-0.02, 0.01, 2, "Whether a gate makes top-4 cheaper: too few seeds (2)."),
@@ -145,7 +145,7 @@ def test_eviction_needs_keys_and_a_text():
 def test_a_gate_is_called_cheaper_beyond_the_interval_only(mean, half, seeds, verdict):
     text = gate_words.gate_text(difference(mean, half, seeds), "top-4", 0.03, 0.01)
     assert verdict in text
-    assert (": 0.03 → 0.01 nats a character. Difference: " in text) == (seeds == 3)
+    assert (" above full attention: 0.03 → 0.01, difference " in text) == (seeds == 3)
 
 
 def test_losses_are_above_the_same_models_with_all_keys():

@@ -172,8 +172,7 @@ def test_the_best_place_is_said_with_what_the_texts_are_like():
     )
     assert "at strength 3. 90 % ± 2 of texts are seen" in text
     assert "(means 5 %, random direction 5 %, random feature 5 %)" in text
-    assert "They cost 1.80 ± 0.02 nats a character (unsteered 1.70)." in text
-    assert "Of their words, 80 % ± 2 are real" in text
+    assert "1.80 ± 0.02 nats a character (unsteered 1.70) and 80 % ± 2 real words" in text
     assert text.endswith("**the language changes, the fluency stays**.")
     assert outcomes_words.best_text(made(nats=5.0, words=0.1), HELD).endswith(
         "**gibberish that passes the classifier**."

@@ -178,4 +178,4 @@ async function mark(root, state) {
 }
 
 const moves = state => panel => JSON.stringify(panel.traces).match(/"array":"[^"]+"/g)
-  .some(found => state.arrays[found.slice(9, -1)].framed);
+  .some(name => state.arrays[name.slice(9, -1)].framed);
