@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from numbers import Integral, Real
+from typing import Any
 
 import torch
 
@@ -20,15 +21,19 @@ def check_choice(name: str, value: object, allowed: Iterable[str]) -> None:
 def check_integer(name: str, value: object, low: int, high: int) -> None:
     """Raise ``ValueError`` unless ``value`` is a whole number from ``low`` to ``high``."""
     whole = isinstance(value, Integral) and not isinstance(value, bool)
-    if not whole or not low <= value <= high:  # type: ignore[operator]
+    if not whole or not _within(value, low, high):
         raise ValueError(f"{name} is {value!r}; it must be a whole number from {low} to {high}")
 
 
 def check_number(name: str, value: object, low: float, high: float) -> None:
     """Raise ``ValueError`` unless ``value`` is a finite number from ``low`` to ``high``."""
     number = isinstance(value, Real) and not isinstance(value, bool)
-    if not number or not low <= value <= high:  # type: ignore[operator]
+    if not number or not _within(value, low, high):
         raise ValueError(f"{name} is {value!r}; it must be a number from {low:g} to {high:g}")
+
+
+def _within(value: Any, low: float, high: float) -> bool:
+    return bool(low <= value <= high)
 
 
 def check_flag(name: str, value: object) -> None:

@@ -75,7 +75,7 @@ def _run(options: argparse.Namespace) -> int:
     with Store(options.store) as store:
         study = run_study(options.selection, store, options.scheduler, options.workers)
         waited = False
-        with closing(study):  # type: ignore[type-var]
+        with closing(study):
             for progress in study:
                 if _interrupts:  # in a callback of the garbage collector its exception was lost
                     raise KeyboardInterrupt

@@ -35,7 +35,7 @@ ERRORS = {CENTRE: "centre_bound", TOTAL: "total_error"}  # the proxy's is roundi
 
 
 @dataclass(frozen=True, eq=False)
-class Exponent:
+class GrowthExponent:
     """Slopes of all seeds (S,), NaN where there are too few depths, and Student's interval.
 
     ``interval`` is ``None`` where fewer than half of the seeds have a slope. ``depths`` are the
@@ -57,7 +57,7 @@ class Exponent:
         return np.nan if self.interval is None else self.interval.mean + self.interval.half_width
 
 
-def exponent(depths: np.ndarray, values: np.ndarray, fitted: np.ndarray) -> Exponent:
+def exponent(depths: np.ndarray, values: np.ndarray, fitted: np.ndarray) -> GrowthExponent:
     """Fit log ``values`` (S, L) to log ``depths`` (L,) by least squares, where ``fitted`` (S, L).
 
     As the rule was written; *Depth* fits robustly. Source: Draper & Smith, *Applied Regression
@@ -69,9 +69,11 @@ def exponent(depths: np.ndarray, values: np.ndarray, fitted: np.ndarray) -> Expo
         here = fitted[seed]
         slopes[seed] = np.polyfit(np.log(depths[here]), np.log(values[seed, here]), 1)[0]
     if enough.sum() < max(2, FEWEST_SEEDS * len(values)):
-        return Exponent(slopes, None, None)
+        return GrowthExponent(slopes, None, None)
     reached = depths[(fitted & enough[:, None]).any(0)]
-    return Exponent(slopes, mean_interval(slopes[enough]), (int(reached[0]), int(reached[-1])))
+    return GrowthExponent(
+        slopes, mean_interval(slopes[enough]), (int(reached[0]), int(reached[-1]))
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +87,7 @@ class Slopes:
     depths: np.ndarray
     values: dict[str, np.ndarray]
     small: np.ndarray
-    exponents: dict[str, Exponent]
+    exponents: dict[str, GrowthExponent]
     keys: np.ndarray  # (S, L) of str
 
     @property
@@ -127,7 +129,7 @@ def slopes(models: Models, stacks: Sequence[StackRow], _: Thresholds) -> Slopes:
     exponents = {
         name: exponent(depths, values[name], small & settled(values[name], errors[name], small))
         if len(seeds)
-        else Exponent(np.zeros(0), None, None)
+        else GrowthExponent(np.zeros(0), None, None)
         for name in QUANTITIES
     }
     return Slopes(seeds, depths, values, small, exponents, keys)

@@ -6,12 +6,13 @@ in doubt, one by one, on a finer one. Shapes: S members, N grid points.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import Any
 
 import numpy as np
+import torch
 
-from gating_core.attention.charts import WeightChart, through_logs, weight_chart
+from gating_core.attention.charts import through_logs, weight_chart
 from gating_core.attention.config import AttentionConfig
 from gating_core.attention.stack import Attention
 from gating_core.experiments.budget import PART_COST, cost
@@ -108,13 +109,13 @@ def _on_chart(model: Attention) -> Work:
 
 
 def _surface(
-    function: WeightChart | Attention | object, config: AttentionConfig, grid: Grid
+    function: Callable[[torch.Tensor], torch.Tensor], config: AttentionConfig, grid: Grid
 ) -> Generator[None, None, tuple[SecondOrderJet, CurvatureField, SurfaceResult]]:
     part = max(int(PART_COST / cost(config)), 1)
-    jet = yield from jet_by_parts(function, grid.points, "rigorous", part)  # type: ignore[arg-type]
+    jet = yield from jet_by_parts(function, grid.points, "rigorous", part)
     yield
     field = curvature(jet)
-    return jet, field, surface_result(function, jet, field, grid)  # type: ignore[arg-type]
+    return jet, field, surface_result(function, jet, field, grid)
 
 
 def _flat(surface: SurfaceResult) -> np.ndarray:

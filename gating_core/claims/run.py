@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -60,7 +60,7 @@ def run_study(
     scheduler: str | None = None,
     workers: int = 2,
     start: Callable[..., Workers] | None = None,
-) -> Iterator[Progress]:
+) -> Generator[Progress]:
     """Do all of ``selection`` that ``store`` does not have; yields about twice a second.
 
     On the Dask cluster at ``scheduler``, or on ``workers`` processes of this machine; ``start``

@@ -16,7 +16,7 @@ Map = Callable[[torch.Tensor], torch.Tensor]
 
 
 @dataclass(frozen=True)
-class Surface:
+class ClassicSurface:
     """A chart and its Gaussian curvature, both functions of points (N, 2)."""
 
     chart: Map
@@ -75,17 +75,17 @@ def stretched_sphere(stretch: float) -> Map:
     return lambda p: gnomonic_sphere(p) * factors
 
 
-def _surface(coordinates: Callable[..., list[torch.Tensor]], gaussian: Map) -> Surface:
+def _surface(coordinates: Callable[..., list[torch.Tensor]], gaussian: Map) -> ClassicSurface:
     """A surface whose D ``coordinates`` are functions of u and v."""
-    return Surface(lambda p: torch.stack(coordinates(*p.unbind(-1)), -1), gaussian)
+    return ClassicSurface(lambda p: torch.stack(coordinates(*p.unbind(-1)), -1), gaussian)
 
 
-SURFACES: dict[str, Surface] = {
+SURFACES: dict[str, ClassicSurface] = {
     "plane": _surface(lambda u, v: [1 + u + 2 * v, u - v, 3 * v - u], _constant(0.0)),
     "warped plane": _surface(_warped_plane, _constant(0.0)),
     "cylinder": _surface(lambda u, v: [torch.cos(u), torch.sin(u), v], _constant(0.0)),
     "cone": _surface(_cone, _constant(0.0)),
-    "sphere by gating": Surface(gnomonic_sphere, _constant(1 / 0.7**2)),
+    "sphere by gating": ClassicSurface(gnomonic_sphere, _constant(1 / 0.7**2)),
     "ellipsoid": _surface(_ellipsoid, _ellipsoid_gaussian),
     "saddle": _surface(
         lambda u, v: [u, v, u * u - v * v], lambda p: -4 / (1 + 4 * _square_of_radius(p)) ** 2

@@ -9,9 +9,10 @@ there is no surface. The same holds of solids in a space of three dimensions.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Protocol, runtime_checkable
 
 import torch
 
@@ -61,6 +62,18 @@ COUNT_WORDS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven",
 Span = tuple[torch.Tensor, ...]  # (n, d) each: outputs are averages of each, side by side
 
 
+@runtime_checkable
+class Averages(Protocol):
+    """A function whose outputs are averages of fixed vectors, on some of its surfaces at least."""
+
+    @property
+    def spanned_by(self) -> str:
+        """The name of the vectors."""
+
+    def spans(self) -> Sequence[Span | None]:
+        """For each surface the averaged vectors, or ``None`` where there are none."""
+
+
 def flatness_proofs(
     function: Callable[[torch.Tensor], torch.Tensor], values: torch.Tensor, dimension: int = 2
 ) -> tuple[str | None, ...]:
@@ -73,7 +86,8 @@ def flatness_proofs(
     """
     count, ambient = values.shape[:-2].numel(), values.shape[-1]
     full = f"it has only {COUNT_WORDS[dimension]} dimensions to lie in"
-    spans = function.spans() if hasattr(function, "spans") else [None] * count
+    averages = function if isinstance(function, Averages) else None
+    spans = [None] * count if averages is None else averages.spans()
     proofs: list[str | None] = []
     for span in spans:
         within = None if span is None else _dimension(span, dimension)
@@ -81,11 +95,11 @@ def flatness_proofs(
             proofs.append(None)
         elif ambient == dimension:
             proofs.append(full)
-        elif span is not None and within == dimension:
+        elif averages is not None and span is not None and within == dimension:
             vectors = COUNT_WORDS.get(len(span[0]), str(len(span[0])))
-            of = f"of {vectors} {function.spanned_by}"  # type: ignore[attr-defined]
+            of = f"of {vectors} {averages.spanned_by}"
             if len(span) > 1:
-                of = f"that the {function.spanned_by} of its heads span"  # type: ignore[attr-defined]
+                of = f"that the {averages.spanned_by} of its heads span"
             proofs.append(f"it lies in the {SPACES[dimension]} {of}")
         else:
             proofs.append(None)

@@ -18,7 +18,7 @@ from gating_core.theory.counterexamples import (
     MeasuredCounterexample,
     measure_counterexample,
 )
-from gating_core.theory.design import SHAPES, Design, DesignedGate, design
+from gating_core.theory.design import SHAPES, DesignedGate, GateDesign, design
 from gating_core.theory.fit import GateFit, GateNetwork, fit_gate
 from gating_core.theory.formula import (
     GRAMMAR,
@@ -86,12 +86,12 @@ __all__ = [
     "VERDICTS",
     "ConicResult",
     "Counterexample",
-    "Design",
     "DesignedGate",
     "Exponents",
     "Formula",
     "FormulaError",
     "GateCase",
+    "GateDesign",
     "GateFit",
     "GateNetwork",
     "GateVerdict",

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from gating_core.theory.differential_ring import DifferentialRing, TooLarge
+from gating_core.theory.differential_ring import DifferentialRing, PolynomialTooLarge
 from gating_core.theory.expression import Coordinate, Expression, Number, Operation
 
 
@@ -36,7 +36,7 @@ def algebra_of(expressions: tuple[Expression, ...], strength: float) -> Algebra:
         return _scalar(expressions[0], strength) if len(expressions) == 1 else _channels(
             expressions, strength
         )  # fmt: skip
-    except (TooLarge, ZeroDivisionError, OverflowError):
+    except (PolynomialTooLarge, ZeroDivisionError, OverflowError):
         return Algebra()
 
 

@@ -100,7 +100,7 @@ class RadialGraph:
 
 
 @dataclass(frozen=True, eq=False)
-class Design:
+class GateDesign:
     """A shape, the gate that makes it on a grid, and whether a sigmoid gate can."""
 
     gate: DesignedGate
@@ -148,11 +148,11 @@ class Design:
         return bool((gap <= allowed)[both].all() and both.any())
 
 
-def design(name: str, size: float, grid: Grid) -> Design:
+def design(name: str, size: float, grid: Grid) -> GateDesign:
     """Compute and measure the gate for ``size`` times the shape ``name`` of `SHAPES`."""
     gate = DesignedGate(name, size)
     image = measure_any_gate(gate, grid)
-    return Design(
+    return GateDesign(
         gate=gate,
         values=image.gate[..., 0],
         target=measure_surface(RadialGraph(name, size), grid),

@@ -36,7 +36,7 @@ SQUARED = ("root", "sign", "sine")  # kinds of generators whose square is someth
 POSITIVE = ("positive", "root")  # kinds that are nowhere negative
 
 
-class TooLarge(ArithmeticError):
+class PolynomialTooLarge(ArithmeticError):
     """The polynomials became larger than is worth computing with."""
 
 
@@ -73,7 +73,7 @@ class DifferentialRing:
     def product(self, a: Polynomial, b: Polynomial) -> Polynomial:
         self._left -= len(a) * len(b)
         if self._left < 0:
-            raise TooLarge
+            raise PolynomialTooLarge
         return a * b
 
     def power(self, a: Polynomial, n: int) -> Polynomial:

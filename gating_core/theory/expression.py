@@ -47,7 +47,9 @@ TEXT_SIGNS = {"+": " + ", "-": " - ", "*": " * ", "/": " / ", "^": "^"}
 class Expression:
     """A node of the tree; ``binding`` says whether it needs parentheses within another."""
 
-    binding: int = ATOM
+    @property
+    def binding(self) -> int:
+        return ATOM
 
     def at(self, m: Any, u: Any, v: Any) -> Any:
         """Its value for coordinates ``u`` and ``v``, in the arithmetic of ``m``."""
@@ -120,7 +122,10 @@ class Negative(Expression):
     """Minus what follows."""
 
     of: Expression
-    binding = SIGN
+
+    @property
+    def binding(self) -> int:
+        return SIGN
 
     def at(self, m: Any, u: Any, v: Any) -> Any:
         return -self.of.at(m, u, v)
@@ -141,7 +146,7 @@ class Operation(Expression):
     right: Expression
 
     @property
-    def binding(self) -> int:  # type: ignore[override]
+    def binding(self) -> int:
         return OPERATORS[self.sign]
 
     def at(self, m: Any, u: Any, v: Any) -> Any:

@@ -21,7 +21,7 @@ Arrays = Mapping[str, np.ndarray]
 
 
 @dataclass(frozen=True)
-class Quantity:
+class ComparedQuantity:
     """A number that is compared: its name, and the difference that is called hardly any."""
 
     title: str
@@ -30,11 +30,11 @@ class Quantity:
 
 
 TABLE = dict(zip(QUANTITIES, (
-    Quantity("ECE", 0.003),
-    Quantity("classwise ECE", 0.0001),
-    Quantity("loss", 0.01, " nats"),
-    Quantity("entropy of predictions", 0.02, " nats"),
-    Quantity("entropy of attention", 0.1, " nats"),
+    ComparedQuantity("ECE", 0.003),
+    ComparedQuantity("classwise ECE", 0.0001),
+    ComparedQuantity("loss", 0.01, " nats"),
+    ComparedQuantity("entropy of predictions", 0.02, " nats"),
+    ComparedQuantity("entropy of attention", 0.1, " nats"),
 ), strict=True))  # fmt: skip
 
 

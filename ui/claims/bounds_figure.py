@@ -25,7 +25,7 @@ Frame = tuple[tuple[float, float], tuple[float, float]]  # ends of both axes, po
 
 
 @dataclass(frozen=True, eq=False)
-class Kind:
+class ModelGroup:
     """Models that are drawn alike; ``logs`` (M, 2) are log10 of bound and of |K|."""
 
     name: str
@@ -90,7 +90,7 @@ def bounds(verdict: Verdict, palette: Palette) -> tuple[Figure, ...]:
                    section("claims", "bounds", cut=cut)),)  # fmt: skip
 
 
-def _kinds(evidence: Charts, palette: Palette) -> tuple[list[Kind], int]:
+def _kinds(evidence: Charts, palette: Palette) -> tuple[list[ModelGroup], int]:
     """What is drawn, and how many models have no place on logarithmic axes."""
     controls = tuple(name for name in CONTROLS if name not in WITHOUT_GATE)
     groups = {
@@ -109,11 +109,11 @@ def _kinds(evidence: Charts, palette: Palette) -> tuple[list[Kind], int]:
                 sizes = [(row.chart_bound, row.chart_largest) for row in drawn]
                 logs = np.log10(np.array(sizes, dtype=float))
                 sign = symbol + "-open" * (word == FLAT)
-                kinds.append(Kind(f"{name}: {word}", drawn, logs, colour, sign))
+                kinds.append(ModelGroup(f"{name}: {word}", drawn, logs, colour, sign))
     return kinds, zeros
 
 
-def _frame(kinds: Sequence[Kind]) -> Frame:
+def _frame(kinds: Sequence[ModelGroup]) -> Frame:
     """Whole decades that hold all but the outermost of each kind, with some room.
 
     By kinds, so that those of which there are many do not decide for the others.

@@ -30,7 +30,7 @@ from ui.claims.style import Figure
 
 
 @dataclass(frozen=True)
-class Picture:
+class ClaimPicture:
     """A figure as JSON; ``wide`` ones show more than what decides."""
 
     title: str
@@ -56,9 +56,9 @@ class Judgement:
     rule: dict[str, str]
     gaps: tuple[str, ...]
     table: Table
-    pictures: tuple[Picture, ...]
+    pictures: tuple[ClaimPicture, ...]
 
-    def shown(self, wide: bool) -> tuple[Picture, ...]:
+    def shown(self, wide: bool) -> tuple[ClaimPicture, ...]:
         """The pictures that decide, or those that show more, if there are any."""
         return tuple(one for one in self.pictures if one.wide == (wide and self.has_wide))
 
@@ -69,7 +69,7 @@ class Judgement:
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedStudy:
     """All seven claims, those of the second edition, and what the rows are."""
 
     claims: dict[str, Judgement]
@@ -93,10 +93,10 @@ class Judged:
         return self.of(claim, SECOND.name)
 
 
-def judge(rows: Sequence[ModelRow], stacks: Sequence[StackRow]) -> Judged:
+def judge(rows: Sequence[ModelRow], stacks: Sequence[StackRow]) -> JudgedStudy:
     """Return everything that the page says of rows."""
     models = sorted_out(rows)
-    return Judged(
+    return JudgedStudy(
         _judgements(rows, stacks, FIRST),
         _judgements(rows, stacks, SECOND),
         len(rows),
@@ -123,7 +123,7 @@ def _judgement(one: Verdict, edition: str, seeds: tuple[int, ...]) -> Judgement:
     )  # fmt: skip
 
 
-def _pictures(one: Verdict) -> Iterator[Picture]:
+def _pictures(one: Verdict) -> Iterator[ClaimPicture]:
     deciding = one
     if isinstance(one.evidence, Differences) and one.evidence.deciding:
         of = one.evidence
@@ -133,6 +133,6 @@ def _pictures(one: Verdict) -> Iterator[Picture]:
     yield from (_picture(figure, False) for figure in figures(deciding))
 
 
-def _picture(figure: Figure, wide: bool) -> Picture:
+def _picture(figure: Figure, wide: bool) -> ClaimPicture:
     text = json.dumps(merged(figure.figure))
-    return Picture(figure.title, text, figure.alt, figure.explain, wide)
+    return ClaimPicture(figure.title, text, figure.alt, figure.explain, wide)

@@ -19,7 +19,7 @@ from gating_core.claims import (
     Refused,
     proof_counts,
 )
-from ui.claims.judged import Judged, Judgement, Picture
+from ui.claims.judged import ClaimPicture, JudgedStudy, Judgement
 from ui.claims.picture import figure_of
 from ui.claims.request import HERE
 from ui.claims.running import Status
@@ -31,18 +31,18 @@ from ui.work import pool
 from ui.work.cache import cached
 
 _lock = threading.Lock()
-_so_far: cachetools.LRUCache[str, tuple[Source, Judged]] = cachetools.LRUCache(1)
+_so_far: cachetools.LRUCache[str, tuple[Source, JudgedStudy]] = cachetools.LRUCache(1)
 _judging: set[str] = set()  # stores whose rows are being judged
 _seen: dict[Path, tuple[float, bool, tuple[int, ...]]] = {}  # when, whether a study ran, stamp
 
 
 @cached("Judging every row …")
-def judged(source: Source) -> Judged:
+def judged(source: Source) -> JudgedStudy:
     """Return the verdicts; `Refused` where the store cannot be read."""
     return pool.POOL.call(judge_rows, source) if source.path else load_judged()
 
 
-def judged_so_far(source: Source) -> tuple[Source, Judged] | None:
+def judged_so_far(source: Source) -> tuple[Source, JudgedStudy] | None:
     """Return the newest verdicts of the store of ``source`` that are done, and start newer ones.
 
     So a visitor of a running study does not wait at every step.
@@ -115,7 +115,9 @@ def has_rows() -> bool:
     return store_path().exists()
 
 
-def chart(source: Source, one: Judgement, number: int, picture: Picture, dark: bool) -> go.Figure:
+def chart(
+    source: Source, one: Judgement, number: int, picture: ClaimPicture, dark: bool
+) -> go.Figure:
     """Return a picture as Plotly draws it, in the colours of the theme."""
     key = ("claims", source, one.claim, one.edition, number, picture.wide, dark)
     return figures(key, lambda: [figure_of(picture.text, dark, picture.wide)])[0]

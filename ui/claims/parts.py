@@ -7,11 +7,12 @@ from functools import partial
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
+from streamlit.elements.plotly_chart import PlotlyState
 
 from gating_core.claims import ModelRow, Refused, Table
 from ui.claims import measured, words
 from ui.claims.controls import CLAIMED, choose_claim, is_dark
-from ui.claims.judged import Judged, Judgement, Picture
+from ui.claims.judged import ClaimPicture, JudgedStudy, Judgement
 from ui.claims.request import HERE, SHIPPED, StudyRequest, model_link
 from ui.claims.running import Status
 from ui.claims.sources import FILES, Source
@@ -31,7 +32,7 @@ class ClaimsResult:
 
     request: StudyRequest
     source: Source
-    judged: Judged
+    judged: JudgedStudy
     note: str = ""
 
     @property
@@ -46,7 +47,7 @@ class ClaimsResult:
         return next((one for one in both if one not in (None, self.claim)), None)
 
     @property
-    def picture(self) -> tuple[int, Picture] | None:
+    def picture(self) -> tuple[int, ClaimPicture] | None:
         """The picture that decides the claim, and its number among them."""
         pictures = self.claim.shown(self.request.wide)
         if not pictures:
@@ -76,11 +77,11 @@ def fetch(request: StudyRequest, status: Status) -> ClaimsResult:
     return ClaimsResult(request, Source(), measured.judged(Source()), note)
 
 
-def _any(judged: Judged) -> bool:
+def _any(judged: JudgedStudy) -> bool:
     return bool(judged.model_count or judged.stack_count)
 
 
-def _judged(source: Source, status: Status) -> tuple[Source, Judged | None]:
+def _judged(source: Source, status: Status) -> tuple[Source, JudgedStudy | None]:
     """The verdicts; of a running study those that are done."""
     if status.lives:
         return measured.judged_so_far(source) or (source, None)
@@ -147,9 +148,9 @@ def _proved_text(result: ClaimsResult) -> str:
     return words.proved_text(result.claim.claim, counts) if counts else ""
 
 
-def _draw_clicked(result: ClaimsResult, event: object) -> None:
+def _draw_clicked(result: ClaimsResult, event: PlotlyState) -> None:
     """Draw the model behind a point."""
-    points = event["selection"]["points"] if event else ()  # type: ignore[index]
+    points = event["selection"]["points"] if event else []
     keys = [point.get("customdata") for point in points]
     models = measured.models(result.source) if keys else {}
     behind = [models[key] for key in map(_key, keys) if key in models]

@@ -36,7 +36,7 @@ _lock = threading.Lock()
 _children: list[subprocess.Popen] = []
 
 
-class State(StrEnum):
+class StudyState(StrEnum):
     """What a study does."""
 
     NONE = "none"
@@ -64,7 +64,7 @@ class Record:
 class Status:
     """How the study is. ``trouble`` is a sentence, where it ended by itself."""
 
-    state: State
+    state: StudyState
     done: int = 0
     total: int = 0
     seconds_left: float = 0.0
@@ -77,7 +77,7 @@ class Status:
     @property
     def lives(self) -> bool:
         """Whether there is a process."""
-        return self.state in (State.RUNNING, State.STOPPING)
+        return self.state in (StudyState.RUNNING, StudyState.STOPPING)
 
 
 def start(options: tuple[str, ...], owner: str, store: Path) -> str:
@@ -105,8 +105,8 @@ def start(options: tuple[str, ...], owner: str, store: Path) -> str:
     return ""
 
 
-def stop(store: Path, why: State) -> None:
-    """End the study's process, if it is one of ours; ``why`` is `State.PAUSED` or `CANCELLED`."""
+def stop(store: Path, why: StudyState) -> None:
+    """End the study's process, if it is one of ours; ``why`` is ``PAUSED`` or ``CANCELLED``."""
     with _lock:
         record = _read(store)
         process = None if record is None else _process(record)
@@ -121,23 +121,26 @@ def look(store: Path) -> Status:
     """How the study is that was started last beside ``store``."""
     record = _read(store)
     if record is None:
-        return Status(State.NONE)
+        return Status(StudyState.NONE)
     process = _process(record)
     last = _last_progress(store)
     status = Status(
-        State.RUNNING, last.get("done", 0), last.get("total", 0), last.get("seconds_left", 0.0),
-        last.get("workers"), options=record.options, owner=record.owner, began=record.began,
+        StudyState.RUNNING, last.get("done", 0), last.get("total", 0),
+        last.get("seconds_left", 0.0), last.get("workers"),
+        options=record.options, owner=record.owner, began=record.began,
     )  # fmt: skip
     if process is not None:
         if record.stop and time.monotonic() - record.stopped > STOP_SECONDS:
             with suppress(psutil.Error):
                 process.kill()  # its workers watch it, and end
-        return replace(status, state=State.STOPPING) if record.stop else status
+        return replace(status, state=StudyState.STOPPING) if record.stop else status
     if last.get("complete"):
-        return replace(status, state=State.COMPLETE)
+        return replace(status, state=StudyState.COMPLETE)
     if record.stop:
-        return replace(status, state=State(record.stop))
-    return replace(status, state=State.ENDED, trouble=_trouble(store, last.get("failures", ())))
+        return replace(status, state=StudyState(record.stop))
+    return replace(
+        status, state=StudyState.ENDED, trouble=_trouble(store, last.get("failures", ()))
+    )
 
 
 def _beside(store: Path, what: str) -> Path:
@@ -155,7 +158,7 @@ def _read(store: Path) -> Record | None:
     try:
         saved = json.loads(_beside(store, "json").read_text(encoding="utf-8"))
         record = Record(**saved | {"options": tuple(saved["options"])})
-        State(record.stop or State.NONE)
+        StudyState(record.stop or StudyState.NONE)
         return record if isinstance(record.pid, int) and record.pid > 1 else None
     except (OSError, ValueError, TypeError, KeyError):
         return None  # there is none, or it is not ours

@@ -26,7 +26,7 @@ from gating_core.claims import (
     export,
     write_report,
 )
-from ui.claims.judged import Judged, Judgement, Picture, judge
+from ui.claims.judged import ClaimPicture, JudgedStudy, Judgement, judge
 from ui.claims.report_pictures import illustrations
 
 SHIPPED_FOLDER = Path(__file__).resolve().parents[2] / "assets" / "claims"
@@ -63,7 +63,7 @@ def rows_of(source: Source) -> tuple[list[ModelRow], list[StackRow]]:
         return store.models(), store.stacks()
 
 
-def judge_rows(source: Source) -> Judged:
+def judge_rows(source: Source) -> JudgedStudy:
     """Return the verdicts of the rows of ``source``."""
     return judge(*rows_of(source))
 
@@ -119,18 +119,18 @@ def save_proofs(proofs: Sequence[ProvedModel], folder: Path = SHIPPED_FOLDER) ->
     csv.write_csv(pa.Table.from_pylist([asdict(one) for one in proofs]), folder / PROOFS)
 
 
-def load_judged(folder: Path = SHIPPED_FOLDER) -> Judged:
+def load_judged(folder: Path = SHIPPED_FOLDER) -> JudgedStudy:
     """Return the verdicts of the shipped rows."""
     saved = json.loads(gzip.decompress((folder / JUDGED).read_bytes()))
     editions = {of: {name: _judgement(**one) for name, one in saved[of].items()}
                 for of in ("claims", "second")}  # fmt: skip
-    return Judged(**saved | editions | {
+    return JudgedStudy(**saved | editions | {
         "seeds": tuple(saved["seeds"]),
         "accuracies": _table(saved["accuracies"]),
     })  # fmt: skip
 
 
-def save_judged(judged: Judged, folder: Path = SHIPPED_FOLDER) -> None:
+def save_judged(judged: JudgedStudy, folder: Path = SHIPPED_FOLDER) -> None:
     """Write them; the same bytes every time."""
     text = json.dumps(asdict(judged))
     (folder / JUDGED).write_bytes(gzip.compress(text.encode(), mtime=0))
@@ -140,7 +140,7 @@ def _judgement(**saved: Any) -> Judgement:
     return Judgement(**saved | {
         "seeds": tuple(saved["seeds"]), "gaps": tuple(saved["gaps"]),
         "table": _table(saved["table"]),
-        "pictures": tuple(Picture(**one) for one in saved["pictures"]),
+        "pictures": tuple(ClaimPicture(**one) for one in saved["pictures"]),
     })  # fmt: skip
 
 

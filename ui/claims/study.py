@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from ui.claims import measured, running, words
 from ui.claims.controls import CLAIMED, show_own_rows, study_controls
 from ui.claims.request import HERE, command
-from ui.claims.running import State, Status
+from ui.claims.running import Status, StudyState
 from ui.claims.server import scheduler_trouble, silence_trouble, store_path
 from ui.foreign import as_words
 from ui.work.semaphore import SCRIPTS
@@ -20,12 +20,12 @@ EVERY_SECONDS = 1.0
 TROUBLE = "claims_trouble"
 SEEN, CLOSED = "claims_study_seen", "claims_study_closed"  # when the study began that was
 ENDS = {
-    State.PAUSED: "The study is paused: every row that was done is kept.",
-    State.CANCELLED: "The study was cancelled: every row that was done is kept.",
-    State.COMPLETE: "The study is complete.",
+    StudyState.PAUSED: "The study is paused: every row that was done is kept.",
+    StudyState.CANCELLED: "The study was cancelled: every row that was done is kept.",
+    StudyState.COMPLETE: "The study is complete.",
 }
 DOCK = "dock-0-study"  # at the foot of the window, where it moves nothing on the page
-RESUMABLE = (State.PAUSED, State.ENDED)
+RESUMABLE = (StudyState.PAUSED, StudyState.ENDED)
 
 
 def study_status() -> Status:
@@ -46,7 +46,7 @@ def draw_progress(status: Status, rows: str, beside: DeltaGenerator | None) -> N
     if status.lives:
         st.session_state[SEEN] = status.began
     seen = status.lives or status.state in RESUMABLE or _is(SEEN, status)
-    if status.state == State.NONE or not seen or _is(CLOSED, status):
+    if status.state == StudyState.NONE or not seen or _is(CLOSED, status):
         return
     if status.lives:
         look = st.fragment(_look, run_every=EVERY_SECONDS)
@@ -90,9 +90,9 @@ def _draw_running(status: Status) -> None:
     if not status.total:
         text = "its processes start"
     st.progress(share, text=f"Study {_options(status)}: {text}")
-    stopping, mine = status.state == State.STOPPING, measured.may_stop(status)
+    stopping, mine = status.state == StudyState.STOPPING, measured.may_stop(status)
     about = None if mine else "Only the visitor who started it may stop it, and only on this visit."
-    for label, why in (("Pause", State.PAUSED), ("Cancel", State.CANCELLED)):
+    for label, why in (("Pause", StudyState.PAUSED), ("Cancel", StudyState.CANCELLED)):
         st.button(
             "Stopping …" if stopping and label == "Pause" else label, key=f"claims_{label}",
             disabled=stopping or not mine, help=about, on_click=running.stop,
@@ -102,7 +102,7 @@ def _draw_running(status: Status) -> None:
 
 def _draw_end(status: Status) -> None:
     line = _line()
-    if status.state == State.ENDED:
+    if status.state == StudyState.ENDED:
         line.error(_end(status))
     else:
         line.caption(f":material/info: {_end(status)}")
@@ -115,7 +115,7 @@ def _draw_end(status: Status) -> None:
 
 def _end(status: Status) -> str:
     rows = f"{status.done:,} of {status.total:,} rows are there. ({_options(status)})"
-    if status.state == State.ENDED:
+    if status.state == StudyState.ENDED:
         return f"The study has ended: {as_words(status.trouble.rstrip('.'))}. {rows}"
     return f"{ENDS[status.state]} {rows}"
 
@@ -149,7 +149,7 @@ def draw_study(status: Status) -> DeltaGenerator | None:
     fold = CLAIMED["run_study"].draw(st)
     if not fold.open:
         return None
-    if not status.lives and status.state != State.NONE:
+    if not status.lives and status.state != StudyState.NONE:
         fold.caption(f"The last one here: {_end(status)}")
     request = study_controls(fold)
     button, about = fold.columns([2, 8], vertical_alignment="center")

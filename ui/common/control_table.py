@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ui.common.controls import Control, Where
 
-Request = TypeVar("Request")
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Request = TypeVar("Request", bound="DataclassInstance")
 Controls = dict[str, Control]
 
 
@@ -34,7 +37,7 @@ def draw_columns(
 
 def read(controls: Controls, kind: type[Request], /, **given: Any) -> Request:
     """Return a request of this ``kind`` from its controls and the ``given`` fields."""
-    names = {field.name for field in fields(kind)}  # type: ignore[arg-type]
+    names = {field.name for field in fields(kind)}
     values = {c.feeds: c.value for c in controls.values() if c.feeds in names - set(given)}
     return kind(**values, **given)
 

@@ -217,13 +217,13 @@ class Number(Control):
 
     def nearest(self, text: str) -> str | None:
         """Return the nearest step of a slider."""
-        value = self.parse(text)
-        if value is None or not self._is_stepped:
+        value, step = self.parse(text), self.step
+        if value is None or step is None or not self._is_stepped:
             return super().nearest(text)
-        low, steps = self.within[0], (value - self.within[0]) / self.step  # type: ignore[operator]
+        low, steps = self.within[0], (value - self.within[0]) / step
         if abs(steps - round(steps)) < SLIGHT:
             return text
-        return f"{low + round(steps) * self.step:g}"  # type: ignore[operator]
+        return f"{low + round(steps) * step:g}"
 
     def parse(self, text: str) -> float | None:
         if self._type is int and not WHOLE.fullmatch(text):

@@ -19,7 +19,7 @@ from gating_core.experiments.comparison import (
     training_frames,
 )
 from ui.decision_boundary.frame_words import axes_text
-from ui.decision_boundary.picture import SIDES, Curve, training_picture
+from ui.decision_boundary.picture import SIDES, RunCurve, training_picture
 from ui.decision_boundary.request import BoundaryView
 from ui.drawing.axes import film_axes
 from ui.drawing.camera import camera_from
@@ -53,7 +53,7 @@ def variants_of(run: TrainedRun) -> dict[str, str]:
 def frames_of(
     run: TrainedRun,
     member: int,
-    curves: list[Curve],
+    curves: list[RunCurve],
     gaussian: dict[str, np.ndarray],
     view: BoundaryView,
     unfinished: bool,
@@ -98,7 +98,7 @@ def _is_whole(shown: Shown, name: str) -> bool:
     return all((name, member) in shown.along for member in range(len(shown.run.task.seeds)))
 
 
-def curves_of(shown: Shown, member: int) -> list[Curve]:
+def curves_of(shown: Shown, member: int) -> list[RunCurve]:
     """Return total curvature, accuracy and loss of all seeds along the run, one seed marked.
 
     Curvature of seeds that are not shown appears once all are measured: the picture, which is
@@ -124,7 +124,7 @@ def curves_of(shown: Shown, member: int) -> list[Curve]:
     accuracy = {side: e.test_accuracy[frames] for side, e in ensembles.items()}
     loss = {side: e.train_loss[frames] for side, e in ensembles.items()}
     return [
-        Curve("total curvature", curvature, member, errors, lower),
-        Curve("test accuracy", accuracy, member),
-        Curve("training loss", loss, member),
+        RunCurve("total curvature", curvature, member, errors, lower),
+        RunCurve("test accuracy", accuracy, member),
+        RunCurve("training loss", loss, member),
     ]

@@ -36,7 +36,7 @@ GAP = 0.06  # between the plots, of their height
 
 
 @dataclass(frozen=True, eq=False)
-class Curve:
+class RunCurve:
     """A quantity along the run: by side (T, S) over seeds; NaN where it is not measured yet.
 
     ``errors`` (T,) by side are those of the ``shown`` seed; where it is ``open`` (T,) its curve is
@@ -55,7 +55,7 @@ def training_picture(
     data: DrawnData,
     steps: np.ndarray,
     axes: dict[str, Axes],
-    curves: list[Curve],
+    curves: list[RunCurve],
     paint: str = "class",
     discrete: bool = False,
     tested: bool = True,
@@ -131,7 +131,7 @@ def _reading(data: DrawnData) -> str:
     return f"%{{z}} of {', '.join(f'{label}: {name}' for label, name in enumerate(names))}"
 
 
-def curves_panel(steps: np.ndarray, curves: list[Curve], arrays: dict[str, np.ndarray]) -> Panel:
+def curves_panel(steps: np.ndarray, curves: list[RunCurve], arrays: dict[str, np.ndarray]) -> Panel:
     """Draw all curves above each other on one step axis: the shown seed, and the band over seeds.
 
     What they need is added to ``arrays``; "now" (T, 2) among them, the current step, is the
@@ -203,7 +203,7 @@ def _curve_traces(key: str, side: str, axis: str, band: bool) -> list[dict[str, 
 
 
 def _doubt_traces(
-    key: str, side: str, curve: Curve, axis: str, arrays: dict[str, np.ndarray]
+    key: str, side: str, curve: RunCurve, axis: str, arrays: dict[str, np.ndarray]
 ) -> list[dict[str, Any]]:
     """Draw bars as long as the error of the shown seed's curve, rings where it is ``open``."""
     colour = palette.SIDE_COLOURS[side]

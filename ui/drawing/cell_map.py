@@ -21,7 +21,7 @@ READ_PIXELS = 64  # along a side, of what is read off
 MIXED = "more than one kind"
 
 
-class Kind(NamedTuple):
+class CellKind(NamedTuple):
     """What holds on a cell, in a few words; without a ``colour`` it is left open, and hatched."""
 
     words: str
@@ -49,7 +49,7 @@ def kinds_of_pixels(
 
 
 def cell_map(
-    centres: np.ndarray, radius: np.ndarray, labels: np.ndarray, kinds: Sequence[Kind],
+    centres: np.ndarray, radius: np.ndarray, labels: np.ndarray, kinds: Sequence[CellKind],
     names: tuple[str, str], size: int,
 ) -> go.Figure:  # fmt: skip
     """Draw cells in the colours of their ``kinds``, ``size`` pixels wide; see `kinds_of_pixels`.
@@ -91,7 +91,7 @@ def _axis(side: int) -> np.ndarray:
     return (2 * np.arange(side) + 1) / side - 1
 
 
-def _pixels(fine: np.ndarray, kinds: Sequence[Kind], drawn: Sequence[int]) -> dict[str, Any]:
+def _pixels(fine: np.ndarray, kinds: Sequence[CellKind], drawn: Sequence[int]) -> dict[str, Any]:
     """Pixels of the kinds that are ``drawn``, each in its colour; the others are transparent."""
     place = np.zeros(len(kinds) + 1, dtype=np.uint8)  # the last one is that of several kinds
     place[drawn] = np.arange(1, len(drawn) + 1)
@@ -106,7 +106,7 @@ def _pixels(fine: np.ndarray, kinds: Sequence[Kind], drawn: Sequence[int]) -> di
     }  # fmt: skip
 
 
-def _entry(kind: Kind) -> dict[str, Any]:
+def _entry(kind: CellKind) -> dict[str, Any]:
     """An entry of the legend."""
     look = {"symbol": "square", "color": kind.colour}
     if kind.colour is None:

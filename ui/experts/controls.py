@@ -155,8 +155,15 @@ def read_selection() -> ExpertsSelection:
     return selection
 
 
+def put_linked(key: str, value: Any) -> None:
+    """Write what was dragged or clicked into the link; for callbacks only."""
+    control = EXPERTS[key]
+    assert isinstance(control, LinkedOnly)
+    control.put(value)
+
+
 def on_point() -> None:
     """Write the input into the link once the visitor lets go of it."""
     moved = st.session_state[PAD_KEY]["moved"]
     if moved["done"]:
-        EXPERTS["input"].put((moved["x"], moved["y"]))  # type: ignore[attr-defined]
+        put_linked("input", (moved["x"], moved["y"]))

@@ -6,16 +6,13 @@ import streamlit as st
 
 from gating_core.claims import THRESHOLDS
 from gating_core.experts import LearningCurves
-from ui.common.explain import beats, explain
-from ui.common.figures import figures
 from ui.common.lessons import section
+from ui.common.parts import draw_explanation, draw_figure
 from ui.experts import curves_words, data_measured
 from ui.experts.data_chart import curves_chart, difference_chart
 from ui.experts.data_controls import read_curves
 from ui.experts.data_request import CurvesSelection
 from ui.work import jobs
-
-BARE = {"displayModeBar": False}
 
 
 def draw_curves() -> None:
@@ -36,20 +33,22 @@ def _draw(curves: LearningCurves, selection: CurvesSelection) -> None:
     left, right = st.columns(2)
     with left:
         st.markdown(section("experts", "head_curves", task=request.task, count=request.seed_count))
-        (chart,) = figures(("curves", request, level), lambda: [curves_chart(curves, level)])
-        st.plotly_chart(chart, alt=curves_words.alt(curves), key="curves_errors", config=BARE)
+        draw_figure("curves", ("errors", request, level),
+                    lambda: curves_chart(curves, level), curves_words.alt(curves))  # fmt: skip
     with right:
         st.markdown(section("experts", "head_differences"))
         margin = THRESHOLDS.margin
-        (chart,) = figures(("gains", request), lambda: [difference_chart(curves, margin)])
-        st.plotly_chart(chart, alt=curves_words.verdicts(curves), key="curves_gains", config=BARE)
+        draw_figure(
+            "curves", ("gains", request), lambda: difference_chart(curves, margin),
+            curves_words.verdicts(curves),
+        )  # fmt: skip
     st.markdown(f"{curves_words.summary(curves, level)} {curves_words.verdicts(curves)}")
     with st.container(horizontal=True):
-        text = section(
-            "experts", "curves", steps=request.steps, count=request.seed_count, gate=request.gate,
+        draw_explanation(
+            "experts", "learning curves", "curves",
+            steps=request.steps, count=request.seed_count, gate=request.gate,
             sentence=curves_words.summary(curves, level), power=f"{THRESHOLDS.power:.0%}",
         )  # fmt: skip
-        explain("learning curves", beats(*text.split("\n\n")))
         st.download_button(
             "Curves (CSV)", lambda: curves_words.curves_csv(curves), "curves.csv",
             icon=":material/table:", key="take_curves", on_click="ignore",

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
 from gating_core.experts import GATES, Learned, SampleRequest
-from ui.common.explain import beats, explain
-from ui.common.figures import figures
 from ui.common.lessons import section, sections
+from ui.common.parts import draw_explanation, draw_figure
 from ui.experts import data_measured, data_words
 from ui.experts.data_chart import error_chart
 from ui.experts.data_controls import FOLDS, read_data
 from ui.experts.data_request import DataSelection
 from ui.work import jobs
 
-BARE = {"displayModeBar": False}
 HEADS = {"expert": "head_expert_errors", "prediction": "head_prediction_errors"}
 
 
@@ -59,18 +59,16 @@ def _draw(learned: dict[str, Learned]) -> None:
         with column:
             st.markdown(section("experts", head))
             request = next(iter(learned.values())).request
-            key = ("experts_errors", name, request, tuple(learned))
-            (chart,) = figures(key, lambda name=name: [error_chart(learned, name)])  # type: ignore[misc]
-            st.plotly_chart(chart, alt=data_words.alt(learned, name), key=f"errors_{name}",
-                            config=BARE)  # fmt: skip
+            draw_figure("errors", (name, request, tuple(learned)),
+                        partial(error_chart, learned, name),
+                        data_words.alt(learned, name))  # fmt: skip
     st.markdown(data_words.summary(learned))
     if text := data_words.caution(learned):
         st.caption(text)
 
 
 def _draw_explanation(learned: dict[str, Learned]) -> None:
-    text = section("experts", "samples", **data_words.fields(learned))
-    explain("errors against data", beats(*text.split("\n\n")))
+    draw_explanation("experts", "errors against data", "samples", **data_words.fields(learned))
     st.download_button(
         "Errors (CSV)", lambda: data_words.errors_csv(learned), "errors.csv",
         icon=":material/table:", key="take_errors", on_click="ignore",

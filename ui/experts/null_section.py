@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
-import plotly.graph_objects as go
 import streamlit as st
 
-from ui.common.explain import beats, explain
-from ui.common.figures import figures
 from ui.common.lessons import section
+from ui.common.parts import draw_explanation, draw_figure
 from ui.experts import measured, null_words, picture
 from ui.experts.controls import MOVE
 from ui.experts.parts import with_model
 from ui.experts.request import MIXING, RANDOM, ExpertsSelection
-
-BARE = {"displayModeBar": False}
 
 
 def draw_null_directions(selection: ExpertsSelection) -> None:
@@ -28,13 +23,13 @@ def draw_null_directions(selection: ExpertsSelection) -> None:
     bars, gap, move = st.columns([4, 4, 5])
     with bars:
         st.markdown(section("experts", "head_counts"))
-        _draw(("counts", *model, selection.place),
-              lambda: picture.count_chart(counts, selection.place),
-              null_words.counts_alt(counts))  # fmt: skip
+        draw_figure("experts", ("counts", *model, selection.place),
+                    lambda: picture.count_chart(counts, selection.place),
+                    null_words.counts_alt(counts))  # fmt: skip
     with gap:
         st.markdown(section("experts", "head_gap", place=picture.place_text(selection.place)))
-        _draw(("gap", *model, selection.place),
-              lambda: picture.gap_chart(shown), null_words.gap_alt(shown))  # fmt: skip
+        draw_figure("experts", ("gap", *model, selection.place),
+                    lambda: picture.gap_chart(shown), null_words.gap_alt(shown))  # fmt: skip
     with move:
         left, right = st.columns([3, 2])
         selection = replace(
@@ -44,23 +39,19 @@ def draw_null_directions(selection: ExpertsSelection) -> None:
             st.caption(f":material/info: {section('experts', 'nothing_to_mix')}")
         moves = measured.moves(selection)
         sentence = null_words.move_text(selection, moves)
-        _draw(("moves", selection), lambda: picture.move_chart(moves, selection.distance), sentence)
+        draw_figure("experts", ("moves", selection),
+                    lambda: picture.move_chart(moves, selection.distance), sentence)  # fmt: skip
     st.markdown(f"{null_words.summary(selection, counts)} {sentence}")
     own = f"{section('experts', 'trained_row')} " if selection.task != RANDOM else ""
     st.caption(f"{own}{section('experts', 'not_said')}")
     with st.container(horizontal=True):
-        text = section("experts", "counts", **null_words.fields(selection, shown))
-        explain("undecidable directions", beats(*text.split("\n\n")))
-        text = section("experts", "moves", **null_words.move_fields(selection, moves))
-        explain("the move", beats(*text.split("\n\n")))
+        draw_explanation("experts", "undecidable directions", "counts",
+                         **null_words.fields(selection, shown))  # fmt: skip
+        draw_explanation("experts", "the move", "moves",
+                         **null_words.move_fields(selection, moves))  # fmt: skip
         for name, make in (("Counts", lambda: null_words.counts_csv(counts)),
                            ("Moves", lambda: null_words.moves_csv(moves))):  # fmt: skip
             st.download_button(
                 f"{name} (CSV)", make, f"{name.lower()}.csv", icon=":material/table:",
                 key=f"take_{name.lower()}", on_click="ignore",
             )  # fmt: skip
-
-
-def _draw(key: tuple[object, ...], make: Callable[[], go.Figure], alt: str) -> None:
-    (chart,) = figures(("experts", *key), lambda: [make()])
-    st.plotly_chart(chart, alt=alt, key=f"experts_{key[0]}", config=BARE)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
-from ui.common.explain import beats, explain
 from ui.common.lessons import section
+from ui.common.parts import draw_explanation
 from ui.components.pad import Handle, pad
 from ui.components.tree import tree
 from ui.drawing import palette
 from ui.experts import measured, words
-from ui.experts.controls import EXPERTS, EXTENT, PAD_KEY, TREE_KEY, on_point
+from ui.experts.controls import EXPERTS, EXTENT, PAD_KEY, TREE_KEY, on_point, put_linked
 from ui.experts.parts import with_model
 from ui.experts.request import ExpertsSelection
 
@@ -42,13 +44,12 @@ def draw_tree(selection: ExpertsSelection) -> None:
             pad=PAD_KEY,
             expert=selection.expert,
             spare=SPARE,
-            on_strength=EXPERTS["open"].put,  # type: ignore[attr-defined]
-            on_expert=EXPERTS["expert"].put,  # type: ignore[attr-defined]
+            on_strength=partial(put_linked, "open"),
+            on_expert=partial(put_linked, "expert"),
         )  # fmt: skip
         st.markdown(words.summary(selection, entry))
     with st.container(horizontal=True):
-        text = section("experts", "tree", **words.tree_fields(selection, entry))
-        explain("the tree", beats(*text.split("\n\n")))
+        draw_explanation("experts", "the tree", "tree", **words.tree_fields(selection, entry))
         st.download_button(
             "Terms (CSV)", lambda: words.terms_csv(entry), "terms.csv",
             icon=":material/table:", key="take_terms", on_click="ignore",

@@ -18,7 +18,7 @@ LAW_PARTS = ("rho", "hessian", "normal_square", "gaussian")  # in the law's orde
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Deviation:
     """How far measured K is from K by another way, at most; and what is allowed there.
 
     ``value`` is K by the other way at the middle of the chart, ``constant`` whether it is that
@@ -44,8 +44,8 @@ class GateFrame:
     largest_bend: float  # of |H|, among resolved points
     share_lost: float  # of the chart, where the gate is not positive or not finite
     share_undecided: float  # of the area
-    exact: Comparison | None
-    law: Comparison | None
+    exact: Deviation | None
+    law: Deviation | None
     axis: np.ndarray  # (R,)
     values: np.ndarray
     known: np.ndarray  # K, NaN where it is not known
@@ -126,7 +126,7 @@ def _law_parts(measured: MeasuredGate) -> dict[str, np.ndarray]:
     return parts | vanish
 
 
-def _compared(measured: MeasuredGate, name: str) -> Comparison | None:
+def _compared(measured: MeasuredGate, name: str) -> Deviation | None:
     reference = getattr(measured, name)
     if reference is None:
         return None
@@ -135,7 +135,7 @@ def _compared(measured: MeasuredGate, name: str) -> Comparison | None:
     spread = float(np.ptp(values)) if values.size else float("nan")
     noise = float(reference.error[resolved].max()) if values.size else 0.0
     centre = len(measured.surface.axis) // 2
-    return Comparison(
+    return Deviation(
         *measured.largest_deviation(reference),
         agrees=measured.agrees(reference),
         value=float(reference.gaussian[centre, centre]),

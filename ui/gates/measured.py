@@ -5,7 +5,7 @@ from __future__ import annotations
 from gating_core.geometry import square_grid
 from gating_core.theory import (
     ConicResult,
-    Design,
+    GateDesign,
     MeasuredCounterexample,
     SignShares,
     measure_counterexample,
@@ -82,14 +82,14 @@ def counterexamples(names: tuple[str, ...], seed: int) -> tuple[MeasuredCountere
 
 
 @cached()
-def designed(shape: str, size: float) -> Design:
+def designed(shape: str, size: float) -> GateDesign:
     """The gate for a shape, and what it makes of the sheet: some tenth of a second."""
     return pool.POOL.call(measure_design, ShapeRequest(shape, size))
 
 
 @cached()
 def shape_picture(
-    request: ShapeRequest, fitted: bool, _designed: Design, _fit: FittedGate | None
+    request: ShapeRequest, fitted: bool, _designed: GateDesign, _fit: FittedGate | None
 ) -> tuple[dict[str, GateFrame], GatePicture]:
     """The frames of a shape by name, the network's among them once it is ``fitted``; their view."""
     frames = shape_frames(_designed, _fit)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gating_core.geometry import SurfaceResult
-from gating_core.theory import ConicResult, Design
+from gating_core.theory import ConicResult, GateDesign
 from ui.common.lessons import section
 from ui.common.words import error_text, percent, rounded_error, short, verdict_text
 from ui.gates.layers import TASK, TRAINED_SEEDS, TRAINING_STEPS, TrainedLayer
@@ -99,7 +99,7 @@ def counterexample_text(surface: SurfaceResult, twin: SurfaceResult, exact: floa
 # --- A gate for a shape ---------------------------------------------------------------------------
 
 
-def design_text(design: Design, reached: float) -> str:
+def design_text(design: GateDesign, reached: float) -> str:
     """The gate's range, and whether a sigmoid has such values; ``reached`` a size at which it has.
 
     It is about the grid's points.

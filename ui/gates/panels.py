@@ -11,7 +11,13 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from gating_core.theory import COUNTEREXAMPLES, SHAPES, THEOREM_GAPS, Design, MeasuredCounterexample
+from gating_core.theory import (
+    COUNTEREXAMPLES,
+    SHAPES,
+    THEOREM_GAPS,
+    GateDesign,
+    MeasuredCounterexample,
+)
 from ui.common.figures import figures
 from ui.common.lessons import section
 from ui.common.words import error_text, short
@@ -178,7 +184,7 @@ def _draw_shaping() -> None:
 K_APART = "**K, fitted − exact**"
 
 
-def _draw_images(request: ShapeRequest, design: Design, fit: FittedGate | None) -> None:
+def _draw_images(request: ShapeRequest, design: GateDesign, fit: FittedGate | None) -> None:
     """The sheet under the gate for the shape and under the network, one in place of the other."""
     frames, picture = measured.shape_picture(request, fit is not None, design, fit)
     view3d(

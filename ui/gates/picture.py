@@ -45,7 +45,7 @@ LOST: ChartLine = ("lost", palette.GRID_LINE, 1.0, {})
 
 
 @dataclass(frozen=True, eq=False)
-class Settled:
+class Scales:
     """What colours, camera and boxes come from, whichever strengths have been measured so far.
 
     ``frames`` are some of them, the full gate last; ``reach`` is where the images of all lie.
@@ -67,18 +67,18 @@ class GatePicture:
     beyond: list[float]  # by frame: the share of points beyond the scale
 
 
-def settled_by(frames: Sequence[GateFrame]) -> Settled:
+def settled_by(frames: Sequence[GateFrame]) -> Scales:
     """Return what some strengths settle for all: ``frames`` from the flat sheet to the full gate.
 
     A point moves on a straight line with the strength.
     """
     flat, full = frames[0].values, frames[-1].values
     moved = {strength: (1 - strength) * flat + strength * full for strength in STRENGTHS[1:]}
-    return Settled(frames, {STRENGTHS[0]: flat} | moved)
+    return Scales(frames, {STRENGTHS[0]: flat} | moved)
 
 
 def gate_picture(
-    frames: Sequence[GateFrame], shown: str = "K", settled: Settled | None = None
+    frames: Sequence[GateFrame], shown: str = "K", settled: Scales | None = None
 ) -> GatePicture:
     """Draw one column: the surface coloured by what is ``shown``, that over the chart, the gate.
 
@@ -88,7 +88,7 @@ def gate_picture(
     keys: Sequence[float] = [frame.strength for frame in frames]
     if settled is None:
         keys = range(len(frames))
-        settled = Settled(
+        settled = Scales(
             frames, {key: frame.values for key, frame in zip(keys, frames, strict=True)}
         )
     scale = scale_of(SHOWN[shown], [_field(frame, shown) for frame in settled.frames])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gating_core.geometry import square_grid
-from gating_core.theory import Design, MeasuredGate, design, fit_gate, measure_any_gate
+from gating_core.theory import GateDesign, MeasuredGate, design, fit_gate, measure_any_gate
 from ui.common.words import short
 from ui.gates.frames import GateFrame, frame_of
 from ui.gates.request import GRID_SIZE
@@ -42,7 +42,7 @@ class FittedGate:
     fitted: MeasuredGate
 
 
-def measure_design(request: ShapeRequest, size: int = GRID_SIZE) -> Design:
+def measure_design(request: ShapeRequest, size: int = GRID_SIZE) -> GateDesign:
     """Return the gate for the shape, and what it makes of the sheet."""
     return design(request.shape, request.size, square_grid(size))
 
@@ -65,7 +65,7 @@ def fit_shape(request: ShapeRequest, steps: int = FIT_STEPS,
     )
 
 
-def shape_frames(designed: Design, fit: FittedGate | None) -> dict[str, GateFrame]:
+def shape_frames(designed: GateDesign, fit: FittedGate | None) -> dict[str, GateFrame]:
     """Return what is drawn of a shape: the sheet under its gate, and under the network.
 
     Where no sigmoid reaches the gate, the smaller shape that was fitted stands between them.

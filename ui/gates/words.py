@@ -18,7 +18,7 @@ from gating_core.theory import (
     SignShares,
 )
 from ui.common.words import beyond_text, error_text, percent, plus_minus, short
-from ui.gates.frames import Comparison, GateFrame
+from ui.gates.frames import Deviation, GateFrame
 from ui.gates.picture import GatePicture
 from ui.gates.shipped import TileNumbers
 
@@ -167,7 +167,7 @@ def _ten_digits(value: float) -> str:
     return f"{value:.10g}".replace("-", "−")
 
 
-def _ways(frame: GateFrame) -> list[tuple[str, str, Comparison]]:
+def _ways(frame: GateFrame) -> list[tuple[str, str, Deviation]]:
     """What measured K is compared with: how that is called, and how K by it is."""
     ways = [
         ("the closed form", "in closed form", frame.exact),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gating_core.experiments.comparison import PRESETS, STRENGTHS, Setting, strengths_model
 from gating_core.geometry import Integral
 from ui.landing.measured import LandingResult
-from ui.proved.measured import Surface
+from ui.proved.measured import ProvableSurface
 from ui.proved.section import Code, Compared, draw_proofs
 from ui.proved.words import short_code
 
@@ -24,7 +24,7 @@ def _compared(result: LandingResult) -> tuple[list[Compared], Code]:
     model = strengths_model(run.variants[variant].ensemble, member, [strength])
     compared = Compared(
         f"With its gate at λ = {strength:.2f}",
-        Surface((setting, member, strength), model.attention),
+        ProvableSurface((setting, member, strength), model.attention),
         _estimates(result),
         result.pair.right.surface.frame(result.frame),
     )

@@ -9,7 +9,7 @@ from gating_core.geometry import Integral
 from ui.manifold.captions import best_total
 from ui.manifold.measured import TOTALS
 from ui.manifold.words import VARIANT_NAMES
-from ui.proved.measured import Surface
+from ui.proved.measured import ProvableSurface
 from ui.proved.section import Code, Compared, draw_proofs
 from ui.proved.words import short_code
 
@@ -33,9 +33,9 @@ def _compared(variants: Sequence[MeasuredSpecimen]) -> tuple[list[Compared], Cod
     return compared, (IMPORTS, f"surface = chart_of({short_code(variants[-1].specimen)})")
 
 
-def surface_of(specimen: Specimen) -> Surface:
+def surface_of(specimen: Specimen) -> ProvableSurface:
     """Return what is proved of a specimen."""
-    return Surface(specimen, chart_of(specimen), specimen.covariance)
+    return ProvableSurface(specimen, chart_of(specimen), specimen.covariance)
 
 
 def estimates(variant: MeasuredSpecimen) -> dict[str, Integral]:

@@ -24,7 +24,7 @@ OPEN_SHARE, RELATIVE_WIDTH = 1e-4, 1e-3  # known well enough: then it stops befo
 
 
 @dataclass(frozen=True)
-class Surface:
+class ProvableSurface:
     """A surface and its metric; ``name`` says which, so that equal names are equal surfaces."""
 
     name: Hashable
@@ -36,7 +36,7 @@ class Surface:
 class ProofRequest:
     """What is to be proved of a ``surface``, with ``cells`` judged at most."""
 
-    surface: Surface
+    surface: ProvableSurface
     cells: int
 
     @property

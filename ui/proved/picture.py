@@ -7,14 +7,14 @@ import plotly.graph_objects as go
 
 from gating_core.proved import FLAT, LABELS, NEGATIVE, OPEN, POSITIVE, ProvedCurvature
 from ui.drawing import palette
-from ui.drawing.cell_map import Kind, cell_map, kinds_of_pixels
+from ui.drawing.cell_map import CellKind, cell_map, kinds_of_pixels
 
 SIZE = 380  # pixels
 KINDS = {
-    POSITIVE: Kind("K > 0", palette.SIGNED_SCALE[-1][1]),
-    NEGATIVE: Kind("K < 0", palette.SIGNED_SCALE[0][1]),
-    FLAT: Kind("K = 0", palette.NEUTRAL),
-    OPEN: Kind("open", None),
+    POSITIVE: CellKind("K > 0", palette.SIGNED_SCALE[-1][1]),
+    NEGATIVE: CellKind("K < 0", palette.SIGNED_SCALE[0][1]),
+    FLAT: CellKind("K = 0", palette.NEUTRAL),
+    OPEN: CellKind("open", None),
 }
 assert tuple(KINDS) == LABELS
 SIGNS = np.array([1, -1, 0, 0, 0])  # by label, the last for pixels of several kinds

@@ -15,7 +15,7 @@ from ui.common.lessons import section
 from ui.common.parts import BARE, draw_csv, draw_figure
 from ui.proved import words
 from ui.proved.controls import PROOF
-from ui.proved.measured import PROOFS, NoProof, Proof, ProofRequest, Surface
+from ui.proved.measured import PROOFS, NoProof, Proof, ProofRequest, ProvableSurface
 from ui.proved.picture import contradicted, enclosure_figure, proof_map
 
 Proofs = Mapping[ProofRequest, Proof]
@@ -26,7 +26,7 @@ class Compared:
     """A surface of which something is to be proved, and what is known of it without a proof."""
 
     name: str
-    surface: Surface
+    surface: ProvableSurface
     estimates: Mapping[str, Integral]  # by `words.INTEGRALS`; those that are there
     measured: SurfaceResult  # one frame, on the same chart
 

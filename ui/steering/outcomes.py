@@ -54,7 +54,7 @@ def seeds(name: str) -> list[int]:
 
 
 @dataclass(frozen=True)
-class Source:
+class OutcomeSource:
     """The models whose outcomes are shown."""
 
     name: str
@@ -65,12 +65,12 @@ class Source:
 
 def source_of(
     selection: OutcomeSelection, here: Arrays | None
-) -> tuple[Source, dict[Model, Arrays]]:
+) -> tuple[OutcomeSource, dict[Model, Arrays]]:
     """Return what can be shown, and its outcomes: those measured ``here``, or the shipped ones."""
     name, of = selection.name, selection.seeds
     if here is not None:
-        return Source(name, of, selection.draw, True), {(name, of[0]): here}
-    return Source(name, of), {(name, seed): shipped()[name, seed] for seed in of}
+        return OutcomeSource(name, of, selection.draw, True), {(name, of[0]): here}
+    return OutcomeSource(name, of), {(name, seed): shipped()[name, seed] for seed in of}
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +114,7 @@ def _languages(target: str) -> slice:
 
 
 @cached("Adding up …", on=NUMBERS_CACHE)
-def outcome(source: Source, mode: str, target: str, _arrays: Sequence[Arrays]) -> Outcome:
+def outcome(source: OutcomeSource, mode: str, target: str, _arrays: Sequence[Arrays]) -> Outcome:
     """Return the outcomes of a source, its ``_arrays``, steered to ``target`` or `BOTH`."""
     to, row = _languages(target), list(MODES).index(mode)
     means, widths = {}, {}

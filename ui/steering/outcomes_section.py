@@ -54,7 +54,7 @@ def draw_measured() -> None:
 
 def _fetch(
     selection: OutcomeSelection, column: DeltaGenerator
-) -> tuple[outcomes.Source, dict[Model, grid.Arrays]]:
+) -> tuple[outcomes.OutcomeSource, dict[Model, grid.Arrays]]:
     """Return what can be shown; draw the button in a ``column``, or the job that it started."""
     request = selection.grid
     here, job = grid.measured_here(request)
@@ -97,7 +97,7 @@ def _draw_titled(key: tuple[Hashable, ...], make: Callable[[], go.Figure], sente
     st.markdown(sentence)
 
 
-def _draw_csvs(source: outcomes.Source, arrays: Mapping[Model, grid.Arrays]) -> None:
+def _draw_csvs(source: outcomes.OutcomeSource, arrays: Mapping[Model, grid.Arrays]) -> None:
     draw_csv("Outcomes", lambda: outcomes_words.outcomes_csv(outcomes.shipped()))
     if source.here:
         draw_csv("Measured here", lambda: outcomes_words.outcomes_csv(arrays))

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 import streamlit as st
 
@@ -118,7 +118,7 @@ class CachedJobs(Generic[K, T]):
         """
         if job.state is State.DONE:  # since the page began to be drawn
             st.rerun()
-        results = list(self.so_far(job.about))  # type: ignore[arg-type]
+        results = list(self.so_far(cast("tuple[K, ...]", job.about)))
         if job.over:
             with st.container(horizontal=True, vertical_alignment="center"):
                 if beside:

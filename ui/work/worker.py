@@ -17,7 +17,7 @@ import os
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any, BinaryIO
@@ -38,7 +38,7 @@ class _Running:
         self._number, self._send, self._sender = number, send, Sender()
         self._work = self._items(message)
 
-    def _items(self, message: bytes) -> Iterator[Any]:
+    def _items(self, message: bytes) -> Generator[Any]:
         function, arguments = unpacked(message)
         result = function(*arguments)
         if inspect.isgenerator(result):
@@ -61,7 +61,7 @@ class _Running:
     def close(self) -> None:
         """Stop."""
         with suppress(Exception):
-            self._work.close()  # type: ignore[attr-defined]
+            self._work.close()
 
 
 def _packed_error(error: BaseException) -> bytes:

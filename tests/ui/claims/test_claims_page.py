@@ -14,7 +14,7 @@ from streamlit.delta_generator import DeltaGenerator
 from gating_core.claims import SECOND, STUDY_VERSION, WORDS, Store
 from tests.ui.opening import data_of, mistakes, open_page, report
 from ui.claims import measured, running, study
-from ui.claims.running import State, Status
+from ui.claims.running import Status, StudyState
 from ui.claims.sources import FILES, Source, file_bytes, judge_rows, rows_of
 
 PAGE = "pages/5_Claims.py"
@@ -61,7 +61,7 @@ def awaited(is_so):
 
 def status(monkeypatch, **about):
     """Let the server's study be as is said."""
-    found = Status(State.RUNNING, 10, 40, 75.0, options=("--quick",), owner="somebody")
+    found = Status(StudyState.RUNNING, 10, 40, 75.0, options=("--quick",), owner="somebody")
     monkeypatch.setattr(running, "look", lambda store: replace(found, **about))
 
 
@@ -320,7 +320,7 @@ def test_everybody_sees_a_running_study_and_may_stop_it_once_its_owner_is_gone(m
     assert app.button(key="claims_run").disabled
     app.button(key="claims_Pause").click().run()
     app.button(key="claims_Cancel").click().run()
-    assert stopped == [State.PAUSED, State.CANCELLED]
+    assert stopped == [StudyState.PAUSED, StudyState.CANCELLED]
 
 
 def test_a_study_that_has_no_worker_says_so_and_may_be_cancelled(monkeypatch):
@@ -368,10 +368,10 @@ def test_results_are_shown_while_they_arrive(monkeypatch, store, rows):
 @pytest.mark.parametrize(
     ("state", "told", "resumes"),
     [
-        (State.PAUSED, "The study is paused", True),
-        (State.CANCELLED, "The study was cancelled", False),
-        (State.COMPLETE, "The study is complete", False),
-        (State.ENDED, "The study has ended: the disk is full", True),
+        (StudyState.PAUSED, "The study is paused", True),
+        (StudyState.CANCELLED, "The study was cancelled", False),
+        (StudyState.COMPLETE, "The study is complete", False),
+        (StudyState.ENDED, "The study has ended: the disk is full", True),
     ],
 )
 def test_an_end_is_said_until_it_is_closed_and_can_be_taken_up(monkeypatch, state, told, resumes):

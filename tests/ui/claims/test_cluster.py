@@ -9,7 +9,7 @@ from tests.browser.serving import HOST, free_port
 from tests.clusters import wait_until
 from tests.ui.opening import open_page
 from ui.claims import running, server
-from ui.claims.running import State
+from ui.claims.running import StudyState
 
 PAGE = "pages/5_Claims.py"
 CHOSEN = dict(run_study="true", study="own selection", tasks="linear", study_steps="50", many="2",
@@ -37,7 +37,7 @@ def test_an_address_where_nobody_is_is_one_sentence_at_once(store, monkeypatch):
     assert server.ANSWER_SECONDS < 10
     (said,) = app.error
     assert said.value.startswith(f"Nobody answers at {address}: ")
-    assert running.look(store).state == State.NONE
+    assert running.look(store).state == StudyState.NONE
     assert not store.exists()
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from gating_core.claims import Store
 from ui.claims import running
-from ui.claims.running import State, look, start, stop
+from ui.claims.running import StudyState, look, start, stop
 
 SECONDS = 60
 LINE = json.dumps({"done": 3, "total": 8, "seconds_left": 61.5, "complete": False, "failures": [],
@@ -54,18 +54,18 @@ def awaited(store, wanted, seconds=SECONDS):
 
 
 def test_there_is_none_at_first(store):
-    assert look(store).state == State.NONE
+    assert look(store).state == StudyState.NONE
 
 
 def test_it_tells_how_far_it_is_and_is_paused(store, says):
     says(SLEEPS)
     assert start(("--quick",), "somebody", store) == ""
     found = awaited(store, lambda x: x.done)
-    assert (found.state, found.done, found.total) == (State.RUNNING, 3, 8)
+    assert (found.state, found.done, found.total) == (StudyState.RUNNING, 3, 8)
     assert found.workers == 0
     assert (found.seconds_left, found.options, found.owner) == (61.5, ("--quick",), "somebody")
-    stop(store, State.PAUSED)
-    assert awaited(store, lambda x: not x.lives).state == State.PAUSED
+    stop(store, StudyState.PAUSED)
+    assert awaited(store, lambda x: not x.lives).state == StudyState.PAUSED
 
 
 def test_a_stranger_with_the_number_of_a_stopped_study_is_left_alone(store):
@@ -77,8 +77,8 @@ def test_a_stranger_with_the_number_of_a_stopped_study_is_left_alone(store):
         before = running.psutil.Process(stranger.pid).create_time() - 3600
         record = running.Record(stranger.pid, before, (), "somebody", "paused", time.monotonic())
         running._write(store, record)
-        assert look(store).state == State.PAUSED
-        stop(store, State.CANCELLED)
+        assert look(store).state == StudyState.PAUSED
+        stop(store, StudyState.CANCELLED)
         with pytest.raises(subprocess.TimeoutExpired):
             stranger.wait(0.5)
     finally:
@@ -95,7 +95,7 @@ def test_it_is_asked_to_stop_and_may_do_what_it_must(store, says):
     )
     start(("--quick",), "somebody", store)
     awaited(store, lambda x: x.done)
-    stop(store, State.PAUSED)
+    stop(store, StudyState.PAUSED)
     assert awaited(store, lambda x: not x.lives).done == 5
 
 
@@ -111,8 +111,8 @@ def test_there_is_one_at_a_time(store, says):
     assert start(("--quick",), "somebody", store) == ""
     assert "already" in start(("--full",), "another", store)
     assert look(store).options == ("--quick",)
-    stop(store, State.CANCELLED)
-    assert awaited(store, lambda x: not x.lives).state == State.CANCELLED
+    stop(store, StudyState.CANCELLED)
+    assert awaited(store, lambda x: not x.lives).state == StudyState.CANCELLED
     assert start(("--full",), "another", store) == ""
 
 
@@ -120,13 +120,13 @@ def test_a_server_that_knows_no_children_finds_it(store, says, monkeypatch):
     says(SLEEPS)
     start(("--quick",), "somebody", store)
     monkeypatch.setattr(running, "_children", [])
-    assert awaited(store, lambda x: x.done).state == State.RUNNING
+    assert awaited(store, lambda x: x.done).state == StudyState.RUNNING
 
 
 def test_it_is_complete_whatever_was_said_beside(store, says):
     says(f"import sys; sys.stderr.write('a warning\\n'); print('{DONE}')")
     start(("--quick",), "somebody", store)
-    assert awaited(store, lambda x: not x.lives).state == State.COMPLETE
+    assert awaited(store, lambda x: not x.lives).state == StudyState.COMPLETE
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_an_end_before_the_end_is_a_sentence(store, says, code, said):
     says(code)
     start(("--quick",), "somebody", store)
     found = awaited(store, lambda x: not x.lives)
-    assert found.state == State.ENDED
+    assert found.state == StudyState.ENDED
     assert said in found.trouble
 
 
@@ -154,7 +154,7 @@ def test_a_process_that_has_our_number_by_chance_is_left_alone(store, says, monk
     ended = []
     for name in ("kill", "terminate"):
         monkeypatch.setattr(running.psutil.Process, name, ended.append)
-    stop(store, State.CANCELLED)
+    stop(store, StudyState.CANCELLED)
     assert not ended
     assert not look(store).lives
 
@@ -171,7 +171,7 @@ def test_a_process_that_has_no_words_yet_is_ours(store, says, monkeypatch):
     says(SLEEPS)
     start(("--quick",), "somebody", store)
     monkeypatch.setattr(running.psutil.Process, "cmdline", lambda process: [])
-    assert look(store).state == State.RUNNING
+    assert look(store).state == StudyState.RUNNING
 
 
 def test_who_does_not_listen_is_killed_after_a_while(store, says, monkeypatch):
@@ -179,10 +179,10 @@ def test_who_does_not_listen_is_killed_after_a_while(store, says, monkeypatch):
          f"print('{LINE}', flush=True); time.sleep(100)")  # fmt: skip
     start(("--quick",), "somebody", store)
     awaited(store, lambda x: x.done)
-    stop(store, State.PAUSED)
-    assert look(store).state == State.STOPPING
+    stop(store, StudyState.PAUSED)
+    assert look(store).state == StudyState.STOPPING
     monkeypatch.setattr(running, "STOP_SECONDS", 0.0)
-    assert awaited(store, lambda x: not x.lives).state == State.PAUSED
+    assert awaited(store, lambda x: not x.lives).state == StudyState.PAUSED
 
 
 @pytest.mark.parametrize(
@@ -192,8 +192,8 @@ def test_who_does_not_listen_is_killed_after_a_while(store, says, monkeypatch):
 )  # fmt: skip
 def test_a_record_that_is_none_of_ours_is_none(store, text):
     running._beside(store, "json").write_text(text)
-    assert look(store).state == State.NONE
-    stop(store, State.CANCELLED)
+    assert look(store).state == StudyState.NONE
+    stop(store, StudyState.CANCELLED)
 
 
 def test_where_nothing_can_be_written_nothing_starts(tmp_path):
@@ -208,12 +208,12 @@ def test_the_real_study_stops_and_goes_on_without_a_row_twice(store):
                "--seeds", "2", "--steps", "20")  # fmt: skip
     assert start(options, "somebody", store) == ""
     awaited(store, lambda x: x.total)
-    stop(store, State.PAUSED)
+    stop(store, StudyState.PAUSED)
     paused = awaited(store, lambda x: not x.lives)
-    assert paused.state in (State.PAUSED, State.COMPLETE)
+    assert paused.state in (StudyState.PAUSED, StudyState.COMPLETE)
     assert start(paused.options, "another", store) == ""
     found = awaited(store, lambda x: not x.lives)
-    assert found.state == State.COMPLETE, found.trouble
+    assert found.state == StudyState.COMPLETE, found.trouble
     with Store(store, readable=True) as opened:
         assert opened.counts() == {"models": 4, "stacks": 32}
         assert found.done == found.total == 36

@@ -4,9 +4,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ui.drawing.cell_map import Kind, cell_map, kinds_of_pixels
+from ui.drawing.cell_map import CellKind, cell_map, kinds_of_pixels
 
-KINDS = [Kind("up", "#b35806"), Kind("down", "#542788"), Kind("open", None)]
+KINDS = [CellKind("up", "#b35806"), CellKind("down", "#542788"), CellKind("open", None)]
 
 
 def halved(seed: int, count: int):

@@ -16,7 +16,7 @@ from ui.manifold import proofs as manifold_proofs
 from ui.manifold.measured import TOTALS
 from ui.proved import measured
 from ui.proved.controls import PROOF
-from ui.proved.measured import PROOFS, NoProof, Partial, ProofRequest, Surface, prove
+from ui.proved.measured import PROOFS, NoProof, Partial, ProofRequest, ProvableSurface, prove
 from ui.work import cached_jobs
 from ui.work.cache import Cache
 from ui.work.job import QueuePosition, State
@@ -182,7 +182,7 @@ def test_a_model_without_a_proof_is_told_in_one_sentence(monkeypatch):
     (text, _) = [element.value for element in app.info]
     assert text == "Without gate: Nothing can be proved of this model: no error rule for sort."
     with pytest.raises(StopIteration) as end:
-        next(prove(ProofRequest(Surface("any", len), 10)))
+        next(prove(ProofRequest(ProvableSurface("any", len), 10)))
     assert isinstance(end.value.value, NoProof)
 
 

@@ -15,7 +15,7 @@ from gating_core.attention import AttentionConfig, GateConfig, build_attention
 from gating_core.experiments.specimen import CHOSEN_SEEDS
 from gating_core.geometry import Integral, measure_surface, square_grid
 from gating_core.proved import LABELS, POSITIVE, Budget, Interval, prove_curvature
-from ui.proved.measured import ProofRequest, Surface
+from ui.proved.measured import ProofRequest, ProvableSurface
 from ui.proved.picture import contradicted, enclosure, example
 from ui.proved.words import (
     cells_csv,
@@ -141,7 +141,7 @@ def test_the_table_of_cells_has_all_of_the_chart(proof):
 
 
 def test_the_lines_of_python_prove_the_same():
-    request = ProofRequest(Surface("a model", MODEL), 1000)
+    request = ProofRequest(ProvableSurface("a model", MODEL), 1000)
     surface = f"surface = build_attention(AttentionConfig(gate=GateConfig()), {MODEL.seeds})"
     imports = "from gating_core.attention import AttentionConfig, GateConfig, build_attention"
     text, names = code(imports, surface, request), {}

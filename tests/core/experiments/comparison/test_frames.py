@@ -22,7 +22,7 @@ from tests.ui.payload import arrays_in, names_in
 from ui.components.view3d import pack
 from ui.decision_boundary.inside import inside_figure, span
 from ui.decision_boundary.parts import still_figure
-from ui.decision_boundary.picture import PAINTS, Curve, training_picture
+from ui.decision_boundary.picture import PAINTS, RunCurve, training_picture
 from ui.drawing import palette
 from ui.drawing.axes import film_axes
 from ui.drawing.classified import curvature_scale
@@ -49,7 +49,7 @@ def curves_of(run, member=MEMBER):
     frames = film.drawn_frames(run)
     names = dict(zip(("left", "right"), run.setting.variants, strict=True))
     accuracy = {s: run.variants[n].ensemble.test_accuracy[frames] for s, n in names.items()}
-    return [Curve("test accuracy", accuracy, member)]
+    return [RunCurve("test accuracy", accuracy, member)]
 
 
 def fields_of(sides):
@@ -537,7 +537,7 @@ def test_the_band_says_nothing_until_all_seeds_are_known(circle):
     sides = both(circle)
     totals = np.full((len(circle.frames), 3), np.nan)
     totals[:, MEMBER] = 1.0
-    curve = Curve("total curvature", {"left": totals}, MEMBER)
+    curve = RunCurve("total curvature", {"left": totals}, MEMBER)
     data, axes = film.training_data(circle, MEMBER), film_axes(sides)
     arrays = training_picture(sides, data, circle.steps, axes, [curve]).arrays
     assert np.isnan(arrays["curve0_left_low"]).all()
@@ -554,7 +554,7 @@ def test_a_curve_shows_its_error_and_where_it_is_a_lower_estimate(circle):
     frames = len(circle.frames)
     totals = {"left": np.ones((frames, 3)), "right": np.full((frames, 3), 2.0)}
     lower = {"left": np.zeros(frames, dtype=bool), "right": np.arange(frames) > 5}
-    curve = Curve("total curvature", totals, MEMBER,
+    curve = RunCurve("total curvature", totals, MEMBER,
                   {"right": np.full(frames, 0.25)}, lower)  # fmt: skip
     data, axes = film.training_data(circle, MEMBER), film_axes(sides)
     view = training_picture(sides, data, circle.steps, axes, [curve])
