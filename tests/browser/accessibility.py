@@ -8,7 +8,10 @@ AXE = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8"
 FIND = """async () => {
   // Chromium and Firefox let the keyboard reach whatever scrolls; axe wants an attribute besides,
   // which Streamlit's tables lack.
-  const rules = { 'scrollable-region-focusable': { enabled: false } };
+  // What `region` says is never serious, and it takes a sixth of the time.
+  const rules = {
+    'scrollable-region-focusable': { enabled: false }, region: { enabled: false },
+  };
   const { violations } = await axe.run({ resultTypes: ['violations'], rules });
   return violations.filter(({ impact }) => ['serious', 'critical'].includes(impact))
     .flatMap(({ id, nodes }) => nodes.map(
@@ -18,6 +21,7 @@ FIND = """async () => {
 
 def assert_accessible(page: Page) -> None:
     """Axe finds nothing serious or critical, in the colours that the page has now."""
-    page.evaluate(AXE)
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(AXE)
     found = page.evaluate(FIND)
     assert not found, "\n".join(found)

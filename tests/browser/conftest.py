@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from .parts import Pages
 from .serving import Served, find_chromium, launch, serve, without_browser
-from .visiting import Watch
+from .visiting import DESK, Watch, become_desk, open_page
 
 PARTS = Path(__file__).with_name("parts_app.py")
 # The script lies outside the repository's root, where our own Streamlit settings are.
@@ -51,9 +52,9 @@ def served_parts(browser: Browser, counts_folder: Path) -> Iterator[Served]:
         assert "Traceback" not in served.output(), served.output()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def pages(browser: Browser, served_parts: Served) -> Iterator[Pages]:
-    """Pages of single parts, shared by the tests of a module."""
+    """Pages of single parts, shared by all tests of them."""
     pages = Pages(browser, served_parts.url)
     yield pages
     pages.close()
@@ -70,6 +71,35 @@ def visit_part(pages: Pages) -> Iterator[Callable[..., Page]]:
 @pytest.fixture(scope="session")
 def watch() -> Watch:
     return Watch()
+
+
+@pytest.fixture(scope="session")
+def borrow(
+    browser: Browser, watch: Watch, request: pytest.FixtureRequest
+) -> Iterator[Callable[[], Page]]:
+    """Lends one page to module after module: to load the app takes seconds of processor time.
+
+    After a failure the next module gets another page.
+    """
+    with ExitStack() as stack:
+        page, failed = None, 0
+
+        def borrow() -> Page:
+            nonlocal page, failed
+            if page is None or page.is_closed() or failed != request.session.testsfailed:
+                stack.close()
+                page = stack.enter_context(open_page(browser, watch, **DESK))
+                failed = request.session.testsfailed
+            become_desk(page)
+            return page
+
+        yield borrow
+
+
+@pytest.fixture(scope="module")
+def visitor(borrow: Callable[[], Page]) -> Page:
+    """A page in a desk's window, which has shown the app's other pages, perhaps."""
+    return borrow()
 
 
 @pytest.fixture

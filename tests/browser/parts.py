@@ -8,13 +8,15 @@ import itertools
 from contextlib import ExitStack
 from typing import Any
 
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, ViewportSize
 
 from .visiting import Watch, follow_link, open_page, settle
 
 # In which visit was each component on the page first seen?
 _FIRST_SEEN = """visit => [...document.querySelectorAll('.gc-draw, .gc-pad')]
   .map(root => root.__gc.testVisit ??= visit)"""
+WIDE = {"viewport": {"width": 900, "height": 700}}
+PHONE = {"viewport": {"width": 390, "height": 700}, "has_touch": True, "is_mobile": True}
 _visits = itertools.count(1)
 
 
@@ -24,7 +26,7 @@ class Pages:
     def __init__(self, browser: Browser, url: str) -> None:
         self.watch = Watch()
         self._browser, self._url = browser, url
-        self._pages: list[tuple[Page, dict[str, Any]]] = []  # each with its window
+        self._pages: list[tuple[Page, dict[str, Any]]] = []  # each with its device
         self._taken: list[Page] = []
         self._closing = ExitStack()
 
@@ -32,10 +34,10 @@ class Pages:
         """A page as a fresh visitor sees it, once there is what ``ready`` selects.
 
         Until `release`, no other visit gets the same page. ``window`` are options of
-        `Browser.new_context`.
+        `Browser.new_context`; its viewport is WIDE's unless it is given.
         """
         visit = next(_visits)
-        page = self._take(window)
+        page = self._take(**(WIDE | window))
         link = f"{self._url}/?visit={visit}&{query}"
         if page.url.startswith(self._url):
             page.mouse.up()  # a test that failed may have held it
@@ -50,13 +52,14 @@ class Pages:
         assert not old, f"components of the visits {old} are still there"
         return page
 
-    def _take(self, window: dict[str, Any]) -> Page:
-        for page, its_window in self._pages:
-            if its_window == window and page not in self._taken and not page.is_closed():
+    def _take(self, viewport: ViewportSize, **device: Any) -> Page:
+        for page, its_device in self._pages:
+            if its_device == device and page not in self._taken and not page.is_closed():
                 break
         else:
-            page = self._closing.enter_context(open_page(self._browser, self.watch, **window))
-            self._pages.append((page, window))
+            page = self._closing.enter_context(open_page(self._browser, self.watch, **device))
+            self._pages.append((page, device))
+        page.set_viewport_size(viewport)
         self._taken.append(page)
         return page
 

@@ -4,7 +4,7 @@ import pytest
 
 from .accessibility import assert_accessible
 from .looking import assert_charts_on_a_phone, assert_told_on_the_first_screen
-from .visiting import DESK, await_charts, become_phone, follow_link, open_page, visit
+from .visiting import await_charts, become_phone, follow_link, visit
 
 pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
@@ -24,10 +24,9 @@ LABELS = """() => [...document.querySelectorAll('.st-key-at_work_strip .xtick te
 
 
 @pytest.fixture(scope="module")
-def desk(browser, served, watch):
-    with open_page(browser, watch, **DESK) as page:
-        visit(page, watch, f"{served.url}/At_work", await_charts)
-        yield page
+def desk(visitor, served, watch):
+    visit(visitor, watch, f"{served.url}/At_work", await_charts)
+    return visitor
 
 
 def test_the_first_screens_hold_pictures_and_their_sentence_and_axe_finds_nothing(desk):

@@ -4,7 +4,7 @@ import pytest
 
 from .accessibility import assert_accessible
 from .looking import assert_dark, assert_on_the_first_screen, assert_scrolls_only_down
-from .visiting import DESK, PHONE, become_phone, open_page, settle, visit
+from .visiting import DESK, PHONE, become_phone, settle, visit
 
 pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
@@ -21,11 +21,10 @@ def await_chart(page):
 
 
 @pytest.fixture(scope="module")
-def desk(browser, served, watch):
+def desk(visitor, served, watch):
     """A visitor at a desk, shared by the tests that leave the page usable."""
-    with open_page(browser, watch, **DESK) as page:
-        visit(page, watch, f"{served.url}/Claims", await_chart)
-        yield page
+    visit(visitor, watch, f"{served.url}/Claims", await_chart)
+    return visitor
 
 
 def test_the_first_screen_holds_question_table_rule_picture_and_sentence(desk):

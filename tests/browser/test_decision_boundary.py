@@ -43,11 +43,11 @@ MEASURED = """() => {
 
 
 @pytest.fixture(scope="module")
-def wide(browser, served, watch):
+def wide(visitor, served, watch):
     """A visitor with a wide window, shared by the tests that leave the page usable."""
-    with open_page(browser, watch, **WIDE) as page:
-        visit(page, watch, served.url + ADDRESS, await_run)
-        yield page
+    visitor.set_viewport_size(WIDE["viewport"])
+    visit(visitor, watch, served.url + ADDRESS, await_run)
+    return visitor
 
 
 @pytest.fixture(scope="module")

@@ -48,12 +48,11 @@ def await_charts(page):
 
 
 @pytest.fixture(scope="module")
-def desk(browser, served, watch):
+def desk(visitor, served, watch):
     """A visitor at a desk, shared by the tests that leave the page usable."""
-    with open_page(browser, watch, **DESK) as page:
-        visit(page, watch, served.url + TRAINED)
-        page.wait_for_function(CHART_DRAWN)
-        yield page
+    visit(visitor, watch, served.url + TRAINED)
+    visitor.wait_for_function(CHART_DRAWN)
+    return visitor
 
 
 def test_the_first_screen_holds_chart_replay_strip_and_sentence(desk):

@@ -6,8 +6,8 @@ from itertools import pairwise
 import pytest
 
 from .draw_page import START
+from .parts import PHONE
 from .pointing import SCROLLED, swipe
-from .test_pad import PHONE, WIDE
 from .visiting import settle
 
 SPACING, JITTER, RUBBER = 12, 7, 13  # pixels, as in draw.js
@@ -25,7 +25,7 @@ def visit(visit_part):
     """Visit a square that nobody has drawn in."""
 
     def visit(query="", **window):
-        return visit_part(f"part=draw&{query}", ".gc-draw-paper[width]", **(window or WIDE))
+        return visit_part(f"part=draw&{query}", ".gc-draw-paper[width]", **window)
 
     return visit
 

@@ -9,7 +9,7 @@ from ui.experts.request import ExpertsSelection
 
 from .accessibility import assert_accessible
 from .looking import assert_dark, assert_on_the_first_screen, assert_scrolls_only_down
-from .visiting import DESK, become_phone, follow_link, open_page, resize, settle, visit
+from .visiting import become_phone, follow_link, resize, settle, visit
 
 pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
@@ -51,11 +51,10 @@ def await_tree(page):
 
 
 @pytest.fixture(scope="module")
-def desk(browser, served, watch):
+def desk(visitor, served, watch):
     """A visitor at a desk, shared by the tests that leave the page usable."""
-    with open_page(browser, watch, **DESK) as page:
-        visit(page, watch, f"{served.url}/Experts", await_tree)
-        yield page
+    visit(visitor, watch, f"{served.url}/Experts", await_tree)
+    return visitor
 
 
 def test_the_first_screens_hold_both_pictures_and_their_sentences(desk):

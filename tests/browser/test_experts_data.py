@@ -3,7 +3,7 @@
 import pytest
 
 from .looking import assert_charts_on_a_phone, assert_told_on_the_first_screen
-from .visiting import DESK, await_charts, become_phone, follow_link, open_page, visit
+from .visiting import await_charts, become_phone, follow_link, visit
 
 pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
@@ -12,10 +12,9 @@ CURVES = "picture=And+in+training%3F"
 
 
 @pytest.fixture(scope="module")
-def desk(browser, served, watch):
-    with open_page(browser, watch, **DESK) as page:
-        visit(page, watch, f"{served.url}/Experts?{DATA}", await_charts)
-        yield page
+def desk(visitor, served, watch):
+    visit(visitor, watch, f"{served.url}/Experts?{DATA}", await_charts)
+    return visitor
 
 
 def test_the_first_screens_hold_charts_and_their_sentence(desk):

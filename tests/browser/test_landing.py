@@ -24,7 +24,7 @@ from .looking import (
     extents,
 )
 from .pointing import SCROLLED, click_until_marked, place, swipe
-from .visiting import PHONE, WAIT_MS, await_view, open_page, resize, settle, visit
+from .visiting import PHONE, WAIT_MS, await_view, follow_link, open_page, resize, settle, visit
 
 pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
@@ -65,12 +65,11 @@ TOUCH_AT_ONCE = """() => new MutationObserver((_, observer) => {
 
 
 @pytest.fixture(scope="module")
-def wide(browser, served, watch):
+def wide(visitor, served, watch):
     """A visitor with a wide window, shared by the tests that leave the page usable."""
-    with open_page(browser, watch, **WIDE) as page:
-        page.goto(served.url)
-        await_view(page)
-        yield page
+    visitor.set_viewport_size(WIDE["viewport"])
+    visit(visitor, watch, served.url)
+    return visitor
 
 
 @pytest.fixture(scope="module")
@@ -506,22 +505,27 @@ def test_a_request_before_the_last_answer_has_come_is_answered(browser, served, 
         assert page.inner_text(".gc-view") == first
 
 
-def test_what_is_proved_is_drawn_beside_its_sentence_and_explained(browser, served, watch):
-    with open_page(browser, watch, **WIDE) as page:
-        page.goto(f"{served.url}/?proof=true&proof_cells=16,000")
-        page.get_by_text("which agrees.").first.wait_for()
-        page.locator(DOCK).wait_for(state="detached")
-        settle(page)
-        map_of_cells = page.locator(".st-key-proved_map_0 .js-plotly-plot")
-        width, height = map_of_cells.evaluate(
-            "({ _fullLayout: { xaxis, yaxis } }) => [xaxis._length, yaxis._length]"
-        )
-        assert width > 200
-        assert abs(width - height) <= 1
-        explanation = page.locator("[class*=st-key-explain_proved] button")
-        explanation.click()
-        page.locator(".st-key-enclosure .js-plotly-plot").wait_for()
-        assert page.get_by_text("An enclosure of a function on a cell").is_visible()
-        explanation.click()
-        settle(page)
-        assert_nothing_is_cropped(page)
+def test_what_is_proved_is_drawn_beside_its_sentence_and_explained(wide):
+    wide.set_viewport_size(WIDE["viewport"])
+    wide.locator(".gc-scene").first.focus()
+    wide.keyboard.press("Home")  # another test may have zoomed
+    follow_link(wide, "/?proof=true&proof_cells=16,000")
+    wide.get_by_text("which agrees.").first.wait_for()
+    wide.locator(DOCK).wait_for(state="detached")
+    settle(wide)
+    map_of_cells = wide.locator(".st-key-proved_map_0 .js-plotly-plot")
+    width, height = map_of_cells.evaluate(
+        "({ _fullLayout: { xaxis, yaxis } }) => [xaxis._length, yaxis._length]"
+    )
+    assert width > 200
+    assert abs(width - height) <= 1
+    explanation = wide.locator("[class*=st-key-explain_proved] button")
+    explanation.click()
+    wide.locator(".st-key-enclosure .js-plotly-plot").wait_for()
+    assert wide.get_by_text("An enclosure of a function on a cell").is_visible()
+    explanation.click()
+    settle(wide)
+    assert_nothing_is_cropped(wide)
+    wide.locator("summary", has_text="Proved curvature").click()  # *Manifold* would unfold it too
+    settle(wide)
+    assert "proof=" not in wide.url

@@ -3,8 +3,8 @@
 import pytest
 
 from .accessibility import assert_accessible
-from .looking import assert_dark, assert_on_the_first_screen, assert_scrolls_only_down
-from .visiting import DESK, PHONE, follow_link, open_page, resize, settle, visit
+from .looking import assert_charts_on_a_phone, assert_on_the_first_screen
+from .visiting import await_charts, become_phone, follow_link, visit
 
 pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
@@ -22,30 +22,22 @@ FIRST_SCREENS = {  # the sentence and the charts of states; others stand below
     "tab_left_out=Correction": ("On tokens that vary slowly", CORRECTED),
     "tab_left_out=Linear": ("cosine with softmax attention", MAPS),
 }
-DRAWN = "document.querySelectorAll('.stPlotlyChart .main-svg').length >= 6"
 LABELS = """() => [...document.querySelectorAll('.st-key-left_out_evict_strip .xtick text')]
   .map(label => label.textContent).join('')"""
 
 
-def await_charts(page):
-    page.wait_for_function(DRAWN)
-    settle(page)
-
-
 @pytest.fixture(scope="module")
-def desk(browser, served, watch):
-    with open_page(browser, watch, **DESK) as page:
-        visit(page, watch, f"{served.url}/Left_out", await_charts)
-        yield page
+def desk(visitor, served, watch):
+    visit(visitor, watch, f"{served.url}/Left_out", lambda page: await_charts(page, 6))
+    return visitor
 
 
 def test_the_first_screens_hold_pictures_and_their_sentence(desk):
-    resize(desk, 1400, 900)
     for query, (text, charts) in FIRST_SCREENS.items():
         follow_link(desk, f"/Left_out?{query}")
         sentence = desk.get_by_text(text).first
         sentence.wait_for()
-        await_charts(desk)
+        await_charts(desk, 6)
         assert_on_the_first_screen(desk, "h1", ".st-key-front-1", *charts)
         box = sentence.bounding_box()
         assert box["y"] + box["height"] < 900, query
@@ -62,19 +54,17 @@ def test_more_keys_leave_less_out(desk):
 
 def test_kept_keys_stand_above_what_is_typed(desk):
     follow_link(desk, f"/Left_out?{EVICTION}")
-    await_charts(desk)
+    await_charts(desk, 6)
     box = desk.get_by_label("Text", exact=True)
     box.fill("¡Oh, sí! En el principio creó Dios")
     box.press("Enter")
     desk.wait_for_function(f"({LABELS})().startsWith('¶¡Oh,␣sí!␣En')")
 
 
-def test_a_phone_has_everything_in_one_column_and_scrolls_only_down(browser, served, watch):
-    with open_page(browser, watch, **PHONE) as page:
-        for query in ("", EVICTION):
-            visit(page, watch, f"{served.url}/Left_out?{query}", await_charts)
-            assert_dark(page)
-            assert_accessible(page)
-            assert_scrolls_only_down(page)
-            boxes = [chart.bounding_box() for chart in page.locator(".stPlotlyChart").all()]
-            assert boxes[0]["y"] + boxes[0]["height"] <= boxes[1]["y"]
+def test_a_phone_has_everything_in_one_column_and_scrolls_only_down(desk):
+    become_phone(desk)
+    for query in ("", EVICTION):
+        follow_link(desk, f"/Left_out?{query}")
+        await_charts(desk, 6)
+        assert_charts_on_a_phone(desk)
+        assert_accessible(desk)

@@ -22,12 +22,10 @@ from .looking import (
 )
 from .pointing import click_until_marked, place, surface_spots
 from .visiting import (
-    DESK,
     PHONE,
     await_view,
     become_phone,
     follow_link,
-    open_page,
     resize,
     settle,
     visit,
@@ -87,19 +85,18 @@ ANSWERED = """() => [...document.querySelectorAll('.gc-pad')].every(pad => {
 
 
 @pytest.fixture(scope="module")
-def wide(browser, served, watch):
-    """A visitor with a wide window, shared by the tests that leave the page usable."""
-    with open_page(browser, watch, **WIDE) as page:
-        visit(page, watch, served.url + COARSE)
-        yield page
+def desk(visitor, served, watch):
+    """A visitor at a desk, shared by the tests that go to links of their own."""
+    visit(visitor, watch, served.url + ADDRESS)
+    return visitor
 
 
 @pytest.fixture(scope="module")
-def desk(browser, served, watch):
-    """A visitor at a desk, shared by the tests that go to links of their own."""
-    with open_page(browser, watch, **DESK) as page:
-        visit(page, watch, served.url + ADDRESS)
-        yield page
+def wide(desk, served, watch):
+    """The same visitor, now with a high window, shared by the tests that leave the page usable."""
+    desk.set_viewport_size(WIDE["viewport"])
+    visit(desk, watch, served.url + COARSE)
+    return desk
 
 
 @pytest.fixture(scope="module")
@@ -355,6 +352,52 @@ def test_values_too_small_for_the_browser_are_drawn_as_a_point(desk):
     assert desk.locator(".gc-scene:has(canvas)").count() == 2
 
 
+# --- Inspect: where the handles stand ---
+
+HANDLES = (".gc-pad", ".st-key-pair", ".st-key-handles_undo", ".st-key-handles_reset")
+
+
+def test_handles_and_what_they_move_stand_in_one_view(desk):
+    """At 1400 x 900, without scrolling: λ, both sides with chart and weights, both pads, undo."""
+    resize(desk, *SIZES["desk"])
+    go_to(desk, "?tab=Inspect&grid=31")
+    assert_on_the_first_screen(
+        desk,
+        "[role=tablist]",
+        ".gc-play",
+        SLIDER,
+        ".gc-scene",
+        ".gc-plane",
+        ".gc-reading",
+        *HANDLES,
+    )
+    for selector, count in ((".gc-scene", 2), (".gc-plane", 4), (".gc-pad", 2)):
+        assert desk.locator(selector).count() == count
+    for scene in desk.locator(".gc-scene").all():
+        box = scene.bounding_box()
+        assert min(box["width"], box["height"]) >= 290
+    chart, triangle = (
+        np.ptp([pixel(desk, place, x, 0) for x in ends], axis=0)[0]
+        for place, ends in ((0, (-1, 1)), (1, (0, 1)))
+    )
+    assert min(chart, triangle) >= 120  # pixels
+    assert_nothing_is_cropped(desk)
+
+
+@pytest.mark.parametrize("size", ["narrow", "phone"])
+def test_where_there_is_no_room_beside_them_the_handles_stand_below_the_pictures(desk, size):
+    resize(desk, *SIZES[size])
+    ((_, end),) = desk.evaluate(EDGES, ".gc-view")
+    assert all(start >= end for start, _ in desk.evaluate(EDGES, ".gc-pad"))
+    assert_scrolls_only_down(desk)
+    for box in (pad.bounding_box() for pad in desk.locator(".gc-pad").all()):
+        assert box["width"] >= 300
+        assert 0 <= box["x"] <= SIZES[size][0] - box["width"]
+
+
+# --- See, closely ---
+
+
 def test_the_surface_the_sentence_and_the_total_follow_the_slider_while_it_is_dragged(wide):
     before = array(wide, "right_z")
     track = wide.locator(SLIDER).bounding_box()
@@ -532,46 +575,6 @@ def test_a_camera_outlives_a_change_of_strength_and_of_tab(wide):
 
 
 # --- Inspect ---
-
-HANDLES = (".gc-pad", ".st-key-pair", ".st-key-handles_undo", ".st-key-handles_reset")
-
-
-def test_handles_and_what_they_move_stand_in_one_view(desk):
-    """At 1400 x 900, without scrolling: λ, both sides with chart and weights, both pads, undo."""
-    resize(desk, *SIZES["desk"])
-    go_to(desk, "?tab=Inspect&grid=31")
-    assert_on_the_first_screen(
-        desk,
-        "[role=tablist]",
-        ".gc-play",
-        SLIDER,
-        ".gc-scene",
-        ".gc-plane",
-        ".gc-reading",
-        *HANDLES,
-    )
-    for selector, count in ((".gc-scene", 2), (".gc-plane", 4), (".gc-pad", 2)):
-        assert desk.locator(selector).count() == count
-    for scene in desk.locator(".gc-scene").all():
-        box = scene.bounding_box()
-        assert min(box["width"], box["height"]) >= 290
-    chart, triangle = (
-        np.ptp([pixel(desk, place, x, 0) for x in ends], axis=0)[0]
-        for place, ends in ((0, (-1, 1)), (1, (0, 1)))
-    )
-    assert min(chart, triangle) >= 120  # pixels
-    assert_nothing_is_cropped(desk)
-
-
-@pytest.mark.parametrize("size", ["narrow", "phone"])
-def test_where_there_is_no_room_beside_them_the_handles_stand_below_the_pictures(desk, size):
-    resize(desk, *SIZES[size])
-    ((_, end),) = desk.evaluate(EDGES, ".gc-view")
-    assert all(start >= end for start, _ in desk.evaluate(EDGES, ".gc-pad"))
-    assert_scrolls_only_down(desk)
-    for box in (pad.bounding_box() for pad in desk.locator(".gc-pad").all()):
-        assert box["width"] >= 300
-        assert 0 <= box["x"] <= SIZES[size][0] - box["width"]
 
 
 def test_a_click_on_any_panel_marks_the_point_in_all_of_them_and_in_the_link(wide):

@@ -9,11 +9,10 @@ import pytest
 from ui.components.pad import Handle, _is_sound, pad
 
 from .pad_page import EXTENT, START
+from .parts import PHONE
 from .pointing import SCROLLED, swipe
 from .visiting import settle
 
-WIDE = {"viewport": {"width": 900, "height": 700}}
-PHONE = {"viewport": {"width": 390, "height": 700}, "has_touch": True, "is_mobile": True}
 SIDE_SHARE = (320 - 38 - 20) / 320  # of the pad's width that the extent takes, both ways
 LEAST_GAP_MS = 100  # between two reports; pad.js waits 120
 ONE_PIXEL = 2 * EXTENT / (320 * SIDE_SHARE)
@@ -83,7 +82,7 @@ def drag(page, name, x, y, steps=40):
 
 
 def test_a_drag_shows_at_once_and_is_reported_now_and_then_and_in_the_end(visit):
-    page = visit(**WIDE)
+    page = visit()
     drag(page, "value 1", 1.5, -1.5)
     assert place(page, "value 1") == pytest.approx((1.5, -1.5), abs=ONE_PIXEL)
     under_way = heard(page)
@@ -103,7 +102,7 @@ def test_a_drag_shows_at_once_and_is_reported_now_and_then_and_in_the_end(visit)
 
 
 def test_stale_positions_do_not_pull_a_handle_out_of_the_hand(visit):
-    page = visit(**WIDE)
+    page = visit()
     page.evaluate(WATCH_PLACES, "value 2")
     drag(page, "value 2", 0.0, -0.5)
     assert len(heard(page)) >= 1  # so that the page was drawn again with the old position
@@ -121,7 +120,7 @@ def test_stale_positions_do_not_pull_a_handle_out_of_the_hand(visit):
 
 
 def test_python_moves_a_handle_that_nobody_holds(visit):
-    page = visit(**WIDE)
+    page = visit()
     drag(page, "query", -1.0, 1.5)
     page.mouse.up()
     assert heard(page)[-1]["done"]
@@ -132,7 +131,7 @@ def test_python_moves_a_handle_that_nobody_holds(visit):
 
 
 def test_arrow_keys_move_the_handle_in_focus(visit):
-    page = visit(**WIDE)
+    page = visit()
     handle(page, "value 2").focus()
     for _ in range(3):
         page.keyboard.press("ArrowRight")
@@ -156,7 +155,7 @@ def test_arrow_keys_move_the_handle_in_focus(visit):
 
 
 def test_what_lies_outside_is_hollow_at_the_rim_until_it_is_moved(visit):
-    page = visit(**WIDE)
+    page = visit()
     far = handle(page, "far")
     assert "gc-pad-out" in far.get_attribute("class")
     assert far.locator("title").text_content() == (

@@ -5,12 +5,10 @@ import pytest
 from .accessibility import assert_accessible
 from .looking import (
     assert_charts_on_a_phone,
-    assert_dark,
     assert_on_the_first_screen,
-    assert_scrolls_only_down,
     assert_told_on_the_first_screen,
 )
-from .visiting import DESK, PHONE, await_charts, follow_link, open_page, resize, settle, visit
+from .visiting import await_charts, become_phone, follow_link, resize, settle, visit
 
 pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
@@ -25,10 +23,9 @@ SHOWN = "document.querySelectorAll('.gc-text')[1]?.innerText"
 
 
 @pytest.fixture(scope="module")
-def desk(browser, served, watch):
-    with open_page(browser, watch, **DESK) as page:
-        visit(page, watch, f"{served.url}/Steering", lambda page: await_charts(page, 1))
-        yield page
+def desk(visitor, served, watch):
+    visit(visitor, watch, f"{served.url}/Steering", lambda page: await_charts(page, 1))
+    return visitor
 
 
 def test_the_first_screens_hold_pictures_and_their_sentence_and_axe_finds_nothing(desk):
@@ -105,13 +102,10 @@ def test_a_click_chooses_a_feature(desk):
     assert "feature=" in desk.url
 
 
-def test_a_phone_has_everything_in_one_column_and_scrolls_only_down(browser, served, watch):
-    with open_page(browser, watch, **PHONE) as page:
-        for query, count in (("", 1), (FEATURES, 3), (MEASURED, 5)):
-            visit(page, watch, f"{served.url}/Steering?{query}",
-                  lambda page, count=count: await_charts(page, count))  # fmt: skip
-            assert_dark(page)
-            assert_scrolls_only_down(page)
-            if count > 1:
-                assert_charts_on_a_phone(page)
-            assert_accessible(page)
+def test_a_phone_has_everything_in_one_column_and_scrolls_only_down(desk):
+    become_phone(desk)
+    for query, count in (("", 1), (FEATURES, 3), (MEASURED, 5)):
+        follow_link(desk, f"/Steering?{query}")
+        await_charts(desk, count)
+        assert_charts_on_a_phone(desk)
+        assert_accessible(desk)
