@@ -248,6 +248,13 @@ def test_groups_of_unequal_size_count_by_their_size():
     assert found.r == pytest.approx(np.tanh((13 * z[0] + 5 * z[1]) / 18), rel=1e-12)
 
 
+@pytest.mark.parametrize("size", [1e-200, 1.0, 1e200])
+def test_r_is_scipys_to_the_last_bit_of_any_size(size):
+    (one, *_) = groups(4, 0.5)
+    some = [Group("t", "v", one.seeds, size * one.x, one.y)]
+    assert pooled_correlation(some).groups[0].r == stats.pearsonr(size * one.x, one.y).statistic
+
+
 def test_ranks_are_scipys_with_ties():
     r = rng(2)
     some = [Group("t", "v", np.arange(16), r.integers(0, 5, 16), r.integers(0, 5, 16))]
