@@ -7,7 +7,7 @@ from ui.common.page import page
 with page(
     "Left out",
     question="What may attention leave out?",
-    lead="It may leave out small weights, keys, whole stretches of text, or the softmax itself."
+    lead="Attention may leave out small weights, keys, whole stretches of text, or the softmax."
     " What does each change in the output? Does a gate make it cheaper?",
     pictures=False,
 ):

@@ -59,16 +59,20 @@ def row_text(row: RowCurves, at: RowAt, k: int) -> str:
     mass, variation, divergence = map(figures, at.masses)
     text = (
         f"The last query, k = {k:,} of {row.n:,}: **τ = {mass}** is left out. Total variation is"
-        f" {variation}, 1 − e^(−KL) is {divergence}: equal to {error_text(apart)}."
+        f" {variation}, 1 − e^(−KL) is {divergence}: {_equal(apart)}."
     )
     if at.errors is None:
         return text
     direct, factored, bound = at.errors
     return (
         f"{text} The output moves by **{figures(direct)}**. τ · |μ_tail − μ_head| is"
-        f" {figures(factored)}: equal to {error_text(abs(direct - factored))}. The bound"
-        f" τ · diameter is {figures(bound)}."
+        f" {figures(factored)}: {_equal(abs(direct - factored))}. The bound τ · diameter is"
+        f" {figures(bound)}."
     )
+
+
+def _equal(apart: float) -> str:
+    return f"equal up to {error_text(apart)}" if apart else "equal"
 
 
 def certificate_text(row: RowCurves, epsilon: float) -> str:
