@@ -8,7 +8,7 @@ with page(
     "Experts",
     question="Which experts can be learned?",
     lead="Every number that attention returns is a mixture of small linear maps, its **experts**."
-    " A gate between W_V and W_O tells them apart. A gate anywhere else does not.",
+    " A gate of each channel between W_V and W_O tells them apart. A gate anywhere else does not.",
     pictures=False,
 ):
     from ui.common.link_check import warn_about_link
