@@ -327,13 +327,13 @@ def test_whoever_comes_back_finds_the_page_as_it_was(wide):
 
 
 # Whether the picture is dimmed, and which one it is, whenever that changes from now on.
-WATCH_DIMMED = f"""() => {{
+WATCH_DIMMED = """() => {
   const view = document.querySelector('.gc-view');
   window.testDimmed = [];
   new MutationObserver(() => window.testDimmed.push([
-    ['gc-old', 'gc-waits'].some(name => view.classList.contains(name)), {STATE}.header.serial,
-  ])).observe(view, {{ attributes: true, attributeFilter: ['class'] }});
-}}"""
+    ['gc-old', 'gc-waits'].some(name => view.classList.contains(name)), view.__gc?.header.serial,
+  ])).observe(view, { attributes: true, attributeFilter: ['class'] });
+}"""
 
 
 def test_under_a_new_choice_the_old_picture_is_dimmed_until_its_own_is_there(wide):
