@@ -15,7 +15,7 @@ from .looking import (
     assert_scrolls_only_down,
 )
 from .pointing import place
-from .visiting import DESK, PHONE, become_phone, open_page, resize, settle, visit
+from .visiting import PHONE, become_phone, open_page, resize, settle, visit
 
 pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
@@ -28,6 +28,12 @@ READOUT = "document.querySelector('.gc-readout').textContent"
 COLOURS = """words => [getComputedStyle(words).color,
   getComputedStyle(words.closest('button')).backgroundColor]
   .map(colour => colour.match(/[0-9.]+/g).slice(0, 3).map(Number))"""
+
+# What stands at the axes of a scene.
+NAMES = """div => {
+  const { labels, labelEnable } = div._fullLayout.scene._scene.axesOptions;
+  return labels.map((name, place) => labelEnable[place] ? name : "");
+}"""
 
 
 def contrast(*colours):
@@ -105,18 +111,17 @@ def test_the_sentence_follows_the_strength(desk, served, watch):
     settle(desk)
 
 
-def test_numbers_and_names_of_axes_are_whole(browser, served, watch):
-    """Where each strength has a box of its own, so that axes are drawn.
-
-    On a page of its own: after a picture without axes Plotly draws no names.
-    """
-    with open_page(browser, watch, **DESK) as page:
-        visit(page, watch, f"{served.url}{ADDRESS}?case=own&formula=0.01*exp(u*v)")
-        scene = page.locator(".gc-scene").first
-        for width, height in ((1400, 900), (1366, 768), (390, 844)):
-            resize(page, width, height)
-            assert_drawn(scene)
-            assert_nothing_at_the_edge(scene)
+def test_numbers_and_names_of_axes_are_whole(desk, served, watch):
+    """Where each strength has a box of its own, so that axes are drawn; after one without axes."""
+    visit(desk, watch, f"{served.url}{ADDRESS}")
+    scene = desk.locator(".gc-scene").first
+    assert scene.evaluate(NAMES) == ["", "", ""]
+    visit(desk, watch, f"{served.url}{ADDRESS}?case=own&formula=0.01*exp(u*v)")
+    for width, height in ((1400, 900), (1366, 768), (390, 844)):
+        resize(desk, width, height)
+        assert scene.evaluate(NAMES) == ["y<sub>1</sub>", "y<sub>2</sub>", "y<sub>3</sub>"]
+        assert_drawn(scene)
+        assert_nothing_at_the_edge(scene)
 
 
 def test_a_phone_shows_a_picture_first_and_scrolls_only_down(desk, served, watch):

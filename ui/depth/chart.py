@@ -97,7 +97,7 @@ def depth_chart(drawn: list[ChartCurve], member: int | None = None, seed: int = 
     ticks = [m * 10.0**p for p in powers for m in ((1, 2, 5) if near else (1,))]
     return go.Figure({"data": traces, "layout": {
         "height": SMALL_PIXELS if member is None else HEIGHT_PIXELS,
-        "margin": {"l": 58, "r": 6, "t": 8, "b": 70},
+        "margin": {"l": 58, "r": 14, "t": 8, "b": 70},
         "legend": {"x": 0.01, "y": 1.0, "yanchor": "bottom", "orientation": "h"},
         "hovermode": "closest",
         "xaxis": {

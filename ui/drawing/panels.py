@@ -34,6 +34,10 @@ FAINT = {
 }  # fmt: skip
 PALE = 0.45  # opaque: a piece of space that a sheet in full colour lies in
 UNDER = "under"  # what has this "meta" is drawn beneath what lies in the same plane
+NOTHING_DRAWN = {  # of an axis; after "visible": False Plotly draws no names in later pictures
+    "title": {"text": ""}, "showticklabels": False, "ticks": "", "showgrid": False,
+    "zeroline": False, "showline": False, "showbackground": False, "showspikes": False,
+}  # fmt: skip
 QUIET = {"hoverinfo": "skip", "showlegend": False}
 
 
@@ -253,7 +257,7 @@ def scene_layout(
     The page must then say so beside the picture.
     """
     axes: dict[str, dict[str, Any]] = {
-        f"{name}axis": {"range": [low[i], high[i]], "visible": bool(names)}
+        f"{name}axis": {"range": [low[i], high[i]], **({} if names else NOTHING_DRAWN)}
         for i, name in enumerate("xyz")
     }
     for place, name in enumerate(names):
