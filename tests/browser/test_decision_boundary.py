@@ -204,6 +204,8 @@ def test_what_the_pointer_is_at_is_marked_in_all_pictures_without_the_server(wid
         wide.mouse.move(1, 1)
         wide.wait_for_function(f"({MARKERS})().slice(0, {PANELS}).every(mark => !mark.length)")
         assert wide.evaluate("window.testScript.runs") == runs
+        wide.mouse.move(*place(plane, 0.6, 0.3), steps=3)
+        wide.wait_for_function(f"{STATE}.hover !== null")  # what a click marks
         wide.mouse.click(*place(plane, 0.6, 0.3))
         wide.wait_for_function(f"{STATE}.pick !== null")
         wide.mouse.move(1, 1)

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,8 @@ def test_imports_begin_with_the_server_and_a_browser_opens_unless_headless(
             assert await asyncio.to_thread(begun.wait, 60)
             await asyncio.sleep(0)
 
-    asyncio.run(serve())
+    with ThreadPoolExecutor() as pool:  # Playwright's loop may run in this thread
+        pool.submit(asyncio.run, serve()).result()
     assert urls == opened
 
 
