@@ -121,8 +121,8 @@ def _left_out(group: Group, method: str) -> np.ndarray | None:
 def _r(x: np.ndarray, y: np.ndarray, method: str) -> np.ndarray:
     """(...,): along the last axis. Spearman's is Pearson's of the ranks, ties in the middle.
 
-    In the order of `scipy.stats.pearsonr`, bit for bit, which also computes a p-value and takes a
-    millisecond: a study asks for hundreds.
+    For three points or more that vary, `scipy.stats.pearsonr` bit for bit, which also computes a
+    p-value and takes a millisecond: a study asks for hundreds.
     """
     if method == "spearman":
         from scipy.stats import rankdata  # here: half a second to import, and no worker needs it

@@ -43,6 +43,7 @@ def map_chart(
     several = any(weights.shape[:2] != (1, 1) for weights in maps.values())
     side = -(-len(text) // MAP_CELLS) if several else 1
     signs = ["".join(map(sign, text[at : at + side])) for at in range(0, len(text), side)]
+    share = "%{z} ‰ of its weight" if side == 1 else "at most %{z} ‰ of a character's weight"
     traces: list[dict[str, Any]] = []
     layout: dict[str, Any] = {}
     notes: list[dict[str, Any]] = []
@@ -53,8 +54,7 @@ def map_chart(
         starts = [np.arange(count) * step for count in weights.shape[:2]]
         traces.append({
             "type": "heatmap", "z": tiles, "coloraxis": "coloraxis", "xaxis": x, "yaxis": y,
-            "hovertemplate": "“%{y}” looks at “%{x}”<br>%{z} ‰ of its weight"
-            f"<extra>{title}</extra>",
+            "hovertemplate": f"“%{{y}}” looks at “%{{x}}”<br>{share}<extra>{title}</extra>",
         })  # fmt: skip
         row, column = divmod(place, across)
         domains = _domain(column, across, 0.04), _domain(down - 1 - row, down, 0.12)

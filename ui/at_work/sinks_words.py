@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
@@ -33,7 +34,7 @@ def summary(shares: Mapping[str, np.ndarray], heads: Mapping[str, np.ndarray],
     return (
         f"{sunk}: over {texts} texts the first character gets at most {share_text(largest)} of a"
         f" head's weight. No head gives it more than {percent(EPSILON)} in more than"
-        f" {percent(most)} of the texts. {change(shares)}"
+        f" {math.ceil(100 * most)}\u00a0% of the texts. {change(shares)}"
     )
 
 

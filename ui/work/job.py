@@ -28,7 +28,7 @@ _running: WeakSet[Job] = WeakSet()
 
 
 @atexit.register
-def _end_all() -> None:
+def end_all() -> None:
     """Stop all threads: one that is cut off while it computes can crash the process."""
     deadline = time.monotonic() + END_SECONDS
     jobs = list(_running)
