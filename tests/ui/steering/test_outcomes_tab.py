@@ -227,7 +227,7 @@ def test_the_classifier_is_said_to_be_too_sure_or_not_sure_enough():
         in text
     )
     assert (
-        "With 8 characters it is right on 82.5 % of them, and on average 15.0 points more sure"
+        "With 8 characters it is right on 82.5 % of the texts, and on average 15.0 points more"
         in text
     )
 
