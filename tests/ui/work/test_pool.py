@@ -15,7 +15,7 @@ import pytest
 
 from tests.ui.opening import ROOT
 from tests.ui.work import tasks
-from tests.ui.work.work import CANCEL_SECONDS, DEADLINE_SECONDS, await_true
+from tests.ui.work.work import DEADLINE_SECONDS, await_true
 from ui.limits import FIRST_WORKERS
 from ui.work.job import QueuePosition, State
 from ui.work.pool import Pool, Rank, WorkerLost
@@ -426,7 +426,7 @@ def test_a_job_knows_its_position_and_begins_in_order(one, run):
         assert never.position == 2
         never.cancel()
         assert never.state is State.CANCELLED
-        assert never.join(CANCEL_SECONDS)
+        assert never.join(DEADLINE_SECONDS)
     assert job.join(DEADLINE_SECONDS)
     assert (job.state, job.position, job.items) == (State.DONE, 0, [0, 1, 2])
 
