@@ -316,7 +316,7 @@ def test_whoever_comes_back_finds_the_page_as_it_was(wide):
     assert sorted(wide.url.split("?")[1].split("&")) == sorted(link.split("?")[1].split("&"))
     wide.get_by_test_id("stPageLink").filter(has_text="How to read it").click()
     wide.get_by_role("heading", name="How to read the pictures").wait_for()
-    wide.get_by_test_id("stPageLink").filter(has_text="Decision boundary").click()
+    wide.get_by_test_id("stPageLink").filter(has_text="Decision boundary").first.click()
     wide.wait_for_url(lambda url: "who=worst+right" in url)
     await_run(wide)
     assert serial(wide) == before
