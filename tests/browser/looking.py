@@ -157,7 +157,7 @@ def assert_drawn(scene: Locator) -> None:
     background = colours[counts.argmax()]
     share = (np.abs(picture - background).sum(-1) > 60).mean()
     assert len(colours) >= COLOURS_AT_LEAST
-    assert share >= DRAWN_AT_LEAST
+    assert share >= DRAWN_AT_LEAST, share
 
 
 def assert_same_camera(camera: dict[str, Any], other: dict[str, Any]) -> None:

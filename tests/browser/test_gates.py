@@ -116,7 +116,7 @@ def test_numbers_and_names_of_axes_are_whole(desk, served, watch):
     visit(desk, watch, f"{served.url}{ADDRESS}")
     scene = desk.locator(".gc-scene").first
     assert scene.evaluate(NAMES) == ["", "", ""]
-    visit(desk, watch, f"{served.url}{ADDRESS}?case=own&formula=0.01*exp(u*v)")
+    visit(desk, watch, f"{served.url}{ADDRESS}?case=own&formula=0.01*exp(0.3*u*v)")
     for width, height in ((1400, 900), (1366, 768), (390, 844)):
         resize(desk, width, height)
         assert scene.evaluate(NAMES) == ["y<sub>1</sub>", "y<sub>2</sub>", "y<sub>3</sub>"]

@@ -211,7 +211,7 @@ def test_on_a_phone_zeros_take_one_line(desk):
 
 SIZES = {"desk": (1400, 900), "wide": (1920, 1080), "narrow": (900, 900), "phone": (390, 844)}
 # Each model with the sizes that it is looked at in, one after another.
-AXES_SHOWN = "document.querySelector('.gc-scene')._fullLayout.scene.xaxis.visible"
+AXES_SHOWN = "document.querySelector('.gc-scene')._fullLayout.scene.xaxis.showticklabels"
 MODELS = {
     "": ("desk", "wide", "narrow", "phone"),
     "?layers=4&grid=31": ("phone",),

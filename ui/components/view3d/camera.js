@@ -122,7 +122,7 @@ function fitted(state, camera, level = null, column = null) {
   const right = unit(cross(vector(camera.up), towards));
   const over = cross(towards, right);
   const seen = panels.flatMap(({ div, panel }) => {
-    const room = panel.layout.xaxis.visible ? AXES_ROOM : ROOM;
+    const room = panel.layout.xaxis.showticklabels === false ? ROOM : AXES_ROOM;
     const notes = [Math.max(NOTES_ROOM, ...panel.notes.filter(atCorner).map(roomOf)), NOTES_ROOM];
     const [wide, tall] = [div.clientWidth, div.clientHeight].map((size, i) => Math.tan(FIELD / 2) / div.clientHeight
       * Math.min(size * room, panel.notes.length ? size - 2 * notes[i] : size));
