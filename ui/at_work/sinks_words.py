@@ -34,7 +34,7 @@ def summary(shares: Mapping[str, np.ndarray], heads: Mapping[str, np.ndarray],
     return (
         f"{sunk}: over {texts} texts the first character gets at most {share_text(largest)} of a"
         f" head's weight. No head gives it more than {percent(EPSILON)} in more than"
-        f" {math.ceil(100 * most)}\u00a0% of the texts. {change(shares)}"
+        f" {math.ceil(100 * most - 1e-9)}\u00a0% of the texts. {change(shares)}"
     )
 
 
