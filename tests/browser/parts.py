@@ -10,7 +10,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page, ViewportSize
 
-from .visiting import Watch, follow_link, open_page, settle
+from .visiting import Watch, follow_link, open_page, scroll_to_top, settle
 
 # In which visit was each component on the page first seen?
 _FIRST_SEEN = """visit => [...document.querySelectorAll('.gc-draw, .gc-pad')]
@@ -41,6 +41,7 @@ class Pages:
         link = f"{self._url}/?visit={visit}&{query}"
         if page.url.startswith(self._url):
             page.mouse.up()  # a test that failed may have held it
+            scroll_to_top(page)
             follow_link(page, link)
         else:
             page.goto(link)

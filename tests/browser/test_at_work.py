@@ -69,6 +69,7 @@ def test_another_head_is_explained_without_measuring_again(desk):
     desk.get_by_text("Without a gate head 2.3 is one map").wait_for()
 
 
+@pytest.mark.soak  # long
 def test_a_phone_has_everything_in_one_column_and_scrolls_only_down(desk):
     become_phone(desk)
     for query in ("", GATES, WIRING):

@@ -177,7 +177,7 @@ def assert_marked(page, spot):
         assert plane == pytest.approx([axis[spot[1]], axis[spot[0]]], abs=1e-6)
 
 
-@pytest.mark.parametrize("side", [0, 1])
+@pytest.mark.parametrize("side", [0, pytest.param(1, marks=pytest.mark.soak)])
 def test_what_the_pointer_is_at_is_marked_in_all_pictures_without_the_server(wide, side):
     show_last(wide)
     resize(wide, 1400, 900)
@@ -257,6 +257,7 @@ def test_steps_back_and_forth(wide):
     assert frame(wide) == last
 
 
+@pytest.mark.soak  # long
 def test_play_runs_to_the_end(wide):
     show_last(wide)
     wide.evaluate(WATCH_FRAMES)
@@ -446,6 +447,7 @@ def test_the_keyboard_reaches_everything(phone):
     assert reached == wanted, json.dumps(sorted(wanted - reached))
 
 
+@pytest.mark.soak  # long
 def test_who_looks_at_the_past_stays_there_while_the_run_grows(phone):
     before = serial(phone)
     follow_link(phone, LONG)

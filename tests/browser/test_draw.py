@@ -336,6 +336,7 @@ def test_a_forged_message_changes_nothing(visit, message):
     assert heard(page)[-1] == [[[0.5, 0.5]], [0]]
 
 
+@pytest.mark.soak  # long
 def test_a_finger_draws_in_the_square_and_scrolls_beside_it(visit):
     page = visit("classes=4", **PHONE)
     box = paper(page)
@@ -360,6 +361,7 @@ def test_a_finger_draws_in_the_square_and_scrolls_beside_it(visit):
     assert len(heard(page)) == 1
 
 
+@pytest.mark.soak  # long
 def test_a_narrow_column_keeps_points_and_words_at_their_size(visit):
     wide = visit()
     narrow = visit(viewport={"width": 200, "height": 700})

@@ -111,6 +111,7 @@ def test_the_sentence_follows_the_strength(desk, served, watch):
     settle(desk)
 
 
+@pytest.mark.soak  # long
 def test_numbers_and_names_of_axes_are_whole(desk, served, watch):
     """Where each strength has a box of its own, so that axes are drawn; after one without axes."""
     visit(desk, watch, f"{served.url}{ADDRESS}")

@@ -133,6 +133,7 @@ def test_both_surfaces_are_drawn(wide):
     assert_accessible(wide)
 
 
+@pytest.mark.soak  # long
 def test_turning_is_shared_and_outlives_a_move_of_the_gate(wide):
     before = wide.evaluate(CAMERAS)
     wide.locator(".gc-scene").first.focus()
@@ -150,6 +151,7 @@ def test_turning_is_shared_and_outlives_a_move_of_the_gate(wide):
         assert_same_camera(camera, left)
 
 
+@pytest.mark.soak  # long
 def test_a_click_on_a_surface_or_a_chart_marks_the_point_everywhere(wide):
     spots = [(0.5 + x, 0.5 + y) for x, y in product((0, 0.06, -0.06), (0, 0.05, -0.05))]
     first = click_until_marked(wide, wide.locator(".gc-scene").nth(1), spots, pick_of)
@@ -168,6 +170,7 @@ def test_a_click_on_a_surface_or_a_chart_marks_the_point_everywhere(wide):
     wide.get_by_text(f"Marked point x = ({left_chart[0]:.2f}, {left_chart[1]:.2f})").wait_for()
 
 
+@pytest.mark.soak  # long
 def test_surface_sentence_and_numbers_follow_the_slider_while_it_is_dragged(wide):
     set_strength(wide, 0)
     track = wide.locator(SLIDER).bounding_box()
@@ -214,6 +217,7 @@ def test_play_sweeps_to_the_full_gate_and_hands_over_to_python(wide):
     assert wide.locator(SLIDER).input_value() == str(LAST_FRAME)
 
 
+@pytest.mark.soak  # long
 def test_edge_on_a_flat_sheet_is_a_line_and_a_second_click_brings_the_view_back(wide):
     wide.keyboard.press("Escape")
     before = wide.evaluate(CAMERAS)
@@ -245,7 +249,7 @@ def test_question_controls_pictures_and_sentence_stand_on_one_screen(wide, size)
         ("xor", [390]),
         pytest.param("moons", [1400], marks=pytest.mark.soak),
         pytest.param("linear", [390], marks=pytest.mark.soak),
-        ("circle", [390, 900, 1920, 1400]),
+        pytest.param("circle", [390, 900, 1920, 1400], marks=pytest.mark.soak),
     ],
 )
 def test_nothing_is_cropped_whatever_the_width(wide, task, widths):
@@ -310,6 +314,7 @@ def test_it_plays_once_on_arrival_unless_motion_is_not_wanted(browser, served, w
         assert set(page.evaluate("window.testFrames")) == {LAST_FRAME}  # once is enough
 
 
+@pytest.mark.soak  # long
 def test_a_touch_stops_it_where_it_is(browser, served, watch):
     with open_page(browser, watch, reduced_motion="no-preference", **WIDE) as page:
         page.add_init_script(f"addEventListener('DOMContentLoaded', () => ({TOUCH_AT_ONCE})())")
@@ -321,6 +326,7 @@ def test_a_touch_stops_it_where_it_is(browser, served, watch):
         assert strength_of(page.url) == pytest.approx(frame / LAST_FRAME)
 
 
+@pytest.mark.soak  # long
 def test_a_full_visit_asks_this_machine_only(wide, watch):
     open_by_link(wide, LESSON)
     settle(wide)

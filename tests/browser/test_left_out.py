@@ -61,6 +61,7 @@ def test_kept_keys_stand_above_what_is_typed(desk):
     desk.wait_for_function(f"({LABELS})().startsWith('¶¡Oh,␣sí!␣En')")
 
 
+@pytest.mark.soak  # long
 def test_a_phone_has_everything_in_one_column_and_scrolls_only_down(desk):
     become_phone(desk)
     for query in ("", EVICTION):

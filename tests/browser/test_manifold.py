@@ -182,6 +182,7 @@ def test_the_picture_of_the_choice_before_is_seen_to_be_old(desk):
     desk.wait_for_function(f"!({faint}) && {word} === 'hidden'")
 
 
+@pytest.mark.soak  # long
 def test_edge_on_both_sides_are_lines_where_their_planes_are_not_the_same(desk):
     """Of G2 the values move: each side has a camera of its own, until the visitor turns one."""
     go_to(desk, "?position=G2&grid=31")
@@ -295,6 +296,7 @@ def test_pictures_have_the_size_of_their_places_when_these_change_without_the_wi
         desk.wait_for_function(FITTED)
 
 
+@pytest.mark.soak  # long
 def test_pointing_at_what_is_not_known_says_so(desk):
     """Plotly would write "NaN"; here a point of the right-hand chart whose K nobody knows."""
     go_to(desk, "?layers=8&model=0&grid=31")
@@ -333,6 +335,7 @@ def test_the_model_of_a_picture_that_lies_is_shown_where_one_sees_it(desk):
     settle(desk)
 
 
+@pytest.mark.soak  # long
 def test_pointing_at_a_picture_that_is_being_replaced_is_no_error(desk):
     """Plotly answers from the picture before: `nothing_goes_wrong` would see its error."""
     go_to(desk, "?grid=31")
@@ -692,6 +695,7 @@ def test_a_picture_is_on_the_first_screen_of_a_phone(phone):
     assert scene["y"] + scene["height"] / 2 < PHONE["viewport"]["height"]
 
 
+@pytest.mark.soak  # long
 def test_on_a_phone_no_table_and_no_map_of_the_doubts_is_cut_off(phone):
     open_tab(phone, "Doubt")
     phone.wait_for_function("document.querySelectorAll('.js-plotly-plot .bglayer').length >= 5")

@@ -67,6 +67,7 @@ def test_a_text_is_written_letter_by_letter_and_can_be_stopped(desk):
     assert desk.locator(STEERED).inner_text().startswith("The king")
 
 
+@pytest.mark.soak  # long
 def test_a_model_is_measured_until_that_is_stopped(desk):
     follow_link(desk, f"/Steering?{MEASURED}&outcomes_of=1&grid_draw=3")
     desk.get_by_text("Texts of seed 3 have not been measured").wait_for()
@@ -79,6 +80,7 @@ def test_a_model_is_measured_until_that_is_stopped(desk):
     desk.get_by_role("button", name="Measure this model here").wait_for()
 
 
+@pytest.mark.soak  # long
 def test_the_slider_writes_another_text_after_the_same_beginning(desk):
     follow_link(desk, "/Steering?opening=The+king+")
     desk.get_by_text("With the push").wait_for()
@@ -102,6 +104,7 @@ def test_a_click_chooses_a_feature(desk):
     assert "feature=" in desk.url
 
 
+@pytest.mark.soak  # long
 def test_a_phone_has_everything_in_one_column_and_scrolls_only_down(desk):
     become_phone(desk)
     for query, count in (("", 1), (FEATURES, 3), (MEASURED, 5)):

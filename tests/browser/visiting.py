@@ -225,9 +225,15 @@ def resize(page: Page, width: int, height: int) -> None:
 
 
 def become_desk(page: Page) -> None:
-    """Make the window a desk's, in light colours."""
+    """Make the window a desk's, in light colours, scrolled to its top."""
     page.set_viewport_size(DESK["viewport"])
     page.emulate_media(color_scheme="light")
+    scroll_to_top(page)
+
+
+def scroll_to_top(page: Page) -> None:
+    """A page that follows a link stays scrolled as far as the page before."""
+    page.evaluate("document.querySelector('[data-testid=stMain]')?.scrollTo(0, 0)")
 
 
 def become_phone(page: Page) -> None:
