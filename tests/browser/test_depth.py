@@ -18,6 +18,7 @@ from .visiting import (
     follow_link,
     open_page,
     resize,
+    scroll_to_top,
     settle,
     visit,
 )
@@ -159,7 +160,7 @@ def test_a_phone_scrolls_only_down(desk):
     assert_accessible(desk)
     assert_scrolls_only_down(desk)
     assert_drawn(desk.locator(".gc-scene").first)
-    desk.evaluate("document.querySelector('[data-testid=stMain]').scrollTo(0, 0)")
+    scroll_to_top(desk)
     chart = desk.locator("[data-testid=stPlotlyChart]").bounding_box()
     seen = PHONE["viewport"]["height"] - chart["y"]
     assert seen > chart["height"] / 2  # most of a picture, without scrolling

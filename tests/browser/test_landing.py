@@ -24,7 +24,17 @@ from .looking import (
     extents,
 )
 from .pointing import SCROLLED, click_until_marked, place, swipe
-from .visiting import PHONE, WAIT_MS, await_view, follow_link, open_page, resize, settle, visit
+from .visiting import (
+    PHONE,
+    WAIT_MS,
+    await_view,
+    follow_link,
+    open_page,
+    resize,
+    scroll_to_top,
+    settle,
+    visit,
+)
 
 pytestmark = pytest.mark.usefixtures("nothing_goes_wrong")
 
@@ -361,7 +371,7 @@ def test_a_phone_stacks_the_panels_and_scrolls_only_down(phone):
         phone.locator(f".gc-{kind}").first.bounding_box() for kind in ("scene", "plane")
     )
     assert scene["y"] < plane["y"]
-    phone.evaluate("document.querySelector('[data-testid=stMain]').scrollTo(0, 0)")
+    scroll_to_top(phone)
     links, title, scene = (
         phone.locator(part).first.bounding_box() for part in (".st-key-pages", "h1", ".gc-scene")
     )

@@ -27,6 +27,7 @@ from .visiting import (
     become_phone,
     follow_link,
     resize,
+    scroll_to_top,
     settle,
     visit,
 )
@@ -690,7 +691,7 @@ def test_a_phone_stacks_the_panels_and_scrolls_only_down(phone):
 
 def test_a_picture_is_on_the_first_screen_of_a_phone(phone):
     """At 390 x 844 most of the first scene is seen without scrolling."""
-    phone.evaluate("document.querySelector('[data-testid=stMain]').scrollTo(0, 0)")
+    scroll_to_top(phone)
     scene = phone.locator(".gc-scene").first.bounding_box()
     assert scene["y"] + scene["height"] / 2 < PHONE["viewport"]["height"]
 
