@@ -1,12 +1,11 @@
-"""A pool that computes in the calling thread; items are packed and unpacked as ever."""
+"""A pool that computes in the calling thread; arguments and items are packed as ever."""
 
 import inspect
-import pickle
 import threading
 from contextlib import contextmanager
 
 from ui.work.job import QueuePosition
-from ui.work.messages import Receiver, Sender
+from ui.work.messages import Receiver, Sender, packed, unpacked
 from ui.work.pool import Pool, Rank
 
 
@@ -26,7 +25,7 @@ class Inline(Pool):
             yield QueuePosition(1)
         yield QueuePosition(0)
         sender, receiver = Sender(), Receiver()
-        result = function(*pickle.loads(pickle.dumps(arguments)))
+        result = function(*unpacked(packed(arguments)))
         if inspect.isgenerator(result):
             returned = []
             for item in watched(result, returned):
