@@ -21,10 +21,10 @@ QUICK = dict(seeds="2", steps="50", points="64")
 GRID = 15
 # Measured on fewer points; the default experiment is measured as visitors see it.
 QUICKLY = (
-    (budget, "AFFORDABLE_COST", 1e6),
+    (budget, "AFFORDABLE_COST", 1e5),
     (frames, "FRAME_GRID", GRID),
     (run_curvature, "FRAME_GRID", GRID),
-    (run_curvature, "FINAL_GRID", 31),
+    (run_curvature, "FINAL_GRID", GRID),
 )
 AS_IT_IS = [(module, name, getattr(module, name)) for module, name, _ in QUICKLY]
 DOWNLOADS = {"take_weights", "take_script", "take_log", "take_figure"}

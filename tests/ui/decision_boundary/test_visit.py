@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from gating_core.at_work import Reliability, ResampledReliability
+from gating_core.experiments import budget
 from gating_core.tasks.rules import TASKS
 from gating_core.training.trained import mean_interval
 from tests.ui.decision_boundary.playing import (
@@ -76,7 +77,8 @@ def test_curvature_of_every_seed_fills_in():
     assert set(shown.final) >= {(name, typical) for name in ("ungated", "sigmoid")}
 
 
-def test_the_totals_are_those_of_the_shown_seed():
+def test_the_totals_are_those_of_the_shown_seed(nothing_known, monkeypatch):
+    monkeypatch.setattr(budget, "AFFORDABLE_COST", 1e6)  # enough to refine them
     app = open_boundary(seeds="3", who="worst right")
     shown = app.session_state[runs.last_key(training.JOB)]
     member = training.MeasurementRequest("worst right").member(shown.run)
