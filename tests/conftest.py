@@ -24,10 +24,10 @@ SOME_PAGES = (
     "browser/test_decision_boundary.py", "browser/test_depth.py", "browser/test_gates.py",
     "browser/test_at_work.py", "browser/test_left_out.py", "browser/test_steering.py",
 )  # fmt: skip
-SERVED = ("test_faults.py", "test_security.py")
+SERVED = ("load/test_isolation.py", "load/test_load.py", "test_faults.py", "test_security.py")
 SAME_WORKER = (
-    "browser", SOME_PAGES, "ui/decision_boundary", PARTS_OF_PAGES, "ui/claims", "load",
-    "ui/manifold", "ui/landing", SERVED, "ui/experts", "ui/at_work", "ui/steering", "ui/gates",
+    "browser", SOME_PAGES, "ui/decision_boundary", PARTS_OF_PAGES, "ui/claims", SERVED,
+    "ui/manifold", "ui/landing", "ui/experts", "ui/at_work", "ui/steering", "ui/gates",
     "ui/depth", "ui/common",
 )  # fmt: skip
 # Folders and files that take longest after these. Short files come last, so that all workers are
@@ -60,9 +60,13 @@ threadpool_limits(1)
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[Started]:
-    """The app started as the README says; for tests of the server itself, without a browser."""
+    """The app started as the README says; for tests of the server itself, without a browser.
+
+    In the end its log has no error.
+    """
     with started() as server:
         yield server
+        assert "Traceback" not in server.output(), server.output()
 
 
 def rank(nodeid: str) -> int:

@@ -77,6 +77,7 @@ def plain_main_module(monkeypatch):
     monkeypatch.setitem(sys.modules, "__main__", ModuleType("__main__"))
 
 
+@pytest.mark.soak  # long
 def test_processes_are_set_up_as_their_users_are():
     expected = {
         WORKER: (True, True, True, False),
@@ -88,6 +89,7 @@ def test_processes_are_set_up_as_their_users_are():
         assert {name: result.result() for name, result in results.items()} == expected
 
 
+@pytest.mark.soak  # long
 def test_benchmarks_of_the_library_import_no_page():
     names = [module for module, processes in BENCHMARKS.values() if LIBRARY in processes]
     assert measured_in(LIBRARY, library_settings, names) == (False, False, False, False)

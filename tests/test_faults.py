@@ -78,6 +78,7 @@ def test_a_server_that_was_killed_serves_again_with_its_folder_whole(copied):
     assert [path.name for path in (copied / "static").iterdir()] == [name]
 
 
+@pytest.mark.soak  # long
 def test_two_tabs_of_one_visitor_do_not_know_each_other(server):
     links = ("task=xor", "task=moons")
     alone = [visited(server.url, shown, link) for link in links]
@@ -123,6 +124,7 @@ def test_a_sentence_says_that_static_cannot_be_written(monkeypatch, tmp_path, pa
     assert not app.run().error  # once it can be written, it is
 
 
+@pytest.mark.soak  # long
 def test_on_a_full_disk_the_app_starts_and_says_so(copied):
     static = copied / "static"
     mount = ["mount", "-t", "tmpfs", "-o", f"size={SMALL_DISK}", "tmpfs", str(static)]

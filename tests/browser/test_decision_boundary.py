@@ -143,6 +143,7 @@ def test_one_screen_tells_it_and_a_map_is_as_large_as_its_sheet(wide, size):
         resize(wide, 800, 1400)
 
 
+@pytest.mark.soak  # long
 def test_on_a_phone_the_first_screen_shows_a_picture(wide):
     """Below the question and the controls, without scrolling."""
     resize(wide, 390, 844)
@@ -419,6 +420,7 @@ def test_train_on(wide):
     assert wide.locator(".gc-frame").inner_text().startswith("step 450 ·")
 
 
+@pytest.mark.soak  # long
 def test_a_phone_scrolls_only_down(phone):
     assert_scrolls_only_down(phone)
     assert_accessible(phone)

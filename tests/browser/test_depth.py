@@ -127,6 +127,7 @@ def assert_texts_are_whole(page):
     assert not cut
 
 
+@pytest.mark.soak  # long
 @pytest.mark.parametrize("width", [900, 390])
 def test_narrow_screens_crop_nothing(desk, width):
     resize(desk, width, 900)
@@ -152,6 +153,7 @@ def test_other_stacks_come_by_their_link_and_stay_on_the_screen(browser, served,
         assert_on_the_first_screen(page, STRIP)
 
 
+@pytest.mark.soak  # long
 def test_a_phone_scrolls_only_down(desk):
     become_phone(desk)
     follow_link(desk, ALIGNED)

@@ -153,6 +153,7 @@ def test_an_expert_is_followed_by_hover_click_and_keys_and_in_the_link(desk):
     assert boxes["G2"] < boxes["G1"] < boxes["G5"]
 
 
+@pytest.mark.soak  # long
 def test_a_phone_has_the_tree_in_one_column_and_scrolls_only_down(desk):
     become_phone(desk)
     follow_link(desk, "/Experts")

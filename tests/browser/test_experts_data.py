@@ -23,6 +23,7 @@ def test_the_first_screens_hold_charts_and_their_sentence(desk):
         assert_told_on_the_first_screen(desk, text, ".st-key-front-1")
 
 
+@pytest.mark.soak  # long
 def test_what_is_not_there_yet_is_learned_and_can_be_cancelled(desk):
     follow_link(desk, f"/Experts?{DATA}&routing=learned&repeats=32&teacher_tokens=4")
     desk.get_by_text("Nothing has been computed for this selection").wait_for()
@@ -34,6 +35,7 @@ def test_what_is_not_there_yet_is_learned_and_can_be_cancelled(desk):
     await_charts(desk)
 
 
+@pytest.mark.soak  # long
 def test_a_phone_has_charts_below_each_other_and_scrolls_only_down(desk):
     become_phone(desk)
     for query in (DATA, CURVES):

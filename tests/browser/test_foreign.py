@@ -2,6 +2,7 @@
 
 from urllib.parse import urlsplit
 
+import pytest
 from playwright.sync_api import Browser
 
 from .serving import Served
@@ -17,6 +18,7 @@ HOSTILE = {
 ALERT = "[data-testid=stAlert]"
 
 
+@pytest.mark.soak  # long
 def test_a_bad_link_is_quoted_and_nothing_in_it_is_followed(browser: Browser, served: Served):
     watch = Watch()
     with open_page(browser, watch) as page:

@@ -71,6 +71,7 @@ def test_a_tile_opens_its_gate_and_stands_in_the_link(desk):
     assert_drawn(desk.locator(".gc-scene").first)
 
 
+@pytest.mark.soak  # long
 def test_the_laws_numbers_follow_the_pointer(desk, served, watch):
     """Of g = u exp(v), a gate where u > 0: det Hess(1/g) = exp(-2v) / u⁴."""
     visit(desk, watch, f"{served.url}{ADDRESS}?case=own&formula=u*exp(v)&mark=30.45")
@@ -125,6 +126,7 @@ def test_numbers_and_names_of_axes_are_whole(desk, served, watch):
         assert_nothing_at_the_edge(scene)
 
 
+@pytest.mark.soak  # long
 def test_a_phone_shows_a_picture_first_and_scrolls_only_down(desk, served, watch):
     become_phone(desk)
     visit(desk, watch, f"{served.url}{ADDRESS}?case=ruled")

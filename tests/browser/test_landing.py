@@ -399,6 +399,7 @@ def swipe_up(page, panel):
     return page.evaluate(SCROLLED) - before
 
 
+@pytest.mark.soak  # long
 def test_the_wheel_scrolls_the_page_and_zooms_with_ctrl(wide):
     resize(wide, 1400, 700)
     before = wide.evaluate(CAMERAS)
@@ -521,6 +522,7 @@ def test_a_request_before_the_last_answer_has_come_is_answered(browser, served, 
         assert page.inner_text(".gc-view") == first
 
 
+@pytest.mark.soak  # long
 def test_what_is_proved_is_drawn_beside_its_sentence_and_explained(wide):
     wide.set_viewport_size(WIDE["viewport"])
     wide.locator(".gc-scene").first.focus()

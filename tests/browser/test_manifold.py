@@ -560,6 +560,7 @@ def test_turning_with_the_pointer_turns_both_surfaces_and_marks_nothing(wide):
     settle(wide)
 
 
+@pytest.mark.soak  # long
 def test_a_camera_outlives_a_change_of_strength_and_of_tab(wide):
     wide.locator(".gc-scene").first.focus()
     for key in ("ArrowLeft", "ArrowLeft", "ArrowUp", "-"):

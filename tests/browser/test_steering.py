@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests.profiles import SOAK
+
 from .accessibility import assert_accessible
 from .looking import (
     assert_charts_on_a_phone,
@@ -32,9 +34,11 @@ def test_the_first_screens_hold_pictures_and_their_sentence_and_axe_finds_nothin
     for query, (text, count, *selectors) in STATES.items():
         follow_link(desk, f"/Steering?{query}")
         assert_told_on_the_first_screen(desk, text, *selectors, count=count)
-        assert_accessible(desk)
+        if SOAK or not query:  # axe takes as long as all the rest
+            assert_accessible(desk)
 
 
+@pytest.mark.soak  # long
 def test_measured_outcomes_are_told_on_the_first_screen(desk):
     follow_link(desk, f"/Steering?{MEASURED}")
     await_charts(desk, 5)

@@ -11,13 +11,12 @@ from gating_core.tasks import TASK_NAME
 from tests.load import session as session_module
 from tests.load.requests import Boundary, Manifold, Table, is_stopped, not_yet
 from tests.load.session import Session, Wrong, in_a_thread
-from tests.profiles import SOAK
 from ui.decision_boundary.frame_words import readings
 from ui.decision_boundary.request import FIRST
 from ui.manifold.captions import best_total, total_of
 from ui.manifold.request import ManifoldRequest, resolve
 
-SEEDS = (3, 104, 205) if SOAK else (3, 104)
+SEEDS = (3, 104, 205)
 REFINED_SECONDS = 60.0
 SHORT = Boundary(first=800, count=4, steps=200)
 LONG = Boundary(first=832, count=16, steps=4000)  # long enough to be cancelled
@@ -32,7 +31,7 @@ def at_once(*visits):
     return in_a_thread(all_of_them())
 
 
-def test_an_upload_stays_with_its_visitor(served):
+def test_an_upload_stays_with_its_visitor(server):
     """Two upload a table each, two do not; then all move a control."""
     tables = {0: Table(0, 40), 1: Table(1, 44), 2: None, 3: None}
     uploaded = asyncio.Barrier(len(tables))
@@ -47,7 +46,7 @@ def test_an_upload_stays_with_its_visitor(served):
         )
 
     async def visit(table):
-        async with Session(served.url, "Decision_boundary", replace(SHORT, first=816).link) as s:
+        async with Session(server.url, "Decision_boundary", replace(SHORT, first=816).link) as s:
             await s.open()
             if table is not None:
                 await s.upload("own_file", "points.csv", table.text.encode(), lambda s: "")
@@ -63,13 +62,14 @@ def refining(session):
     return "totals are not there yet" if not_yet(session.page.metrics) else ""
 
 
-def test_a_seed_stays_with_its_visitor_and_its_numbers_are_right(served):
+@pytest.mark.soak  # long
+def test_a_seed_stays_with_its_visitor_and_its_numbers_are_right(server):
     """Each looks at a model, all at the same time, and goes on to another one."""
     requests = [Manifold(ManifoldRequest(seed=seed)) for seed in SEEDS]
     after = [replace(x, request=replace(x.request, seed=x.request.seed + 50)) for x in requests]
 
     async def visit(first, second):
-        async with Session(served.url, first.address, first.link) as session:
+        async with Session(server.url, first.address, first.link) as session:
             await session.open(first.wrong)
             await session.until(lambda: refining(session), REFINED_SECONDS)
             metrics = session.page.metrics
@@ -87,13 +87,13 @@ def test_a_seed_stays_with_its_visitor_and_its_numbers_are_right(served):
     assert len({metrics[2][1] for both in shown for metrics in both}) > len(SEEDS)
 
 
-def test_a_job_stays_with_its_visitor_and_its_numbers_are_right(served):
+def test_a_job_stays_with_its_visitor_and_its_numbers_are_right(server):
     """Three train at the same time: each sees their own seeds, and no training is cancelled."""
     requests = [replace(SHORT, first=SHORT.first + SHORT.count * n, right=gate)
              for n, gate in enumerate(("sigmoid", "silu", "tanh"))]  # fmt: skip
 
     async def visit(request):
-        async with Session(served.url, request.address, request.link) as session:
+        async with Session(server.url, request.address, request.link) as session:
             await session.open(request.wrong)
 
             def wrong():
@@ -110,13 +110,13 @@ def test_a_job_stays_with_its_visitor_and_its_numbers_are_right(served):
         assert reading == readings(run)[-1]
 
 
-def test_a_cancel_stays_with_its_visitor(served):
+def test_a_cancel_stays_with_its_visitor(server):
     """Two train and one cancels; the other training goes on."""
     cancelled = asyncio.Event()
     other = replace(LONG, first=864, steps=400)
 
     async def cancel():
-        async with Session(served.url, LONG.address, LONG.link) as session:
+        async with Session(server.url, LONG.address, LONG.link) as session:
             await session.open(LONG.wrong)
             await session.until(
                 lambda: "" if session.page.button("Cancel") else "nothing to cancel"
@@ -127,7 +127,7 @@ def test_a_cancel_stays_with_its_visitor(served):
             cancelled.set()
 
     async def watch():
-        async with Session(served.url, other.address, other.link) as session:
+        async with Session(server.url, other.address, other.link) as session:
             await session.open(other.wrong)
 
             def wrong():
@@ -140,7 +140,7 @@ def test_a_cancel_stays_with_its_visitor(served):
     at_once(cancel(), watch())
 
 
-def test_numbers_of_another_visitor_are_noticed(served, monkeypatch):
+def test_numbers_of_another_visitor_are_noticed(server, monkeypatch):
     """The check itself: the right page with another seed is wrong."""
     monkeypatch.setattr(session_module, "SECOND_RUN_SECONDS", 2.0)
     request, shown = (
@@ -149,7 +149,7 @@ def test_numbers_of_another_visitor_are_noticed(served, monkeypatch):
     )
 
     async def visit():
-        async with Session(served.url, shown.address, shown.link) as session:
+        async with Session(server.url, shown.address, shown.link) as session:
             await session.open(shown.wrong)
             with pytest.raises(Wrong, match=f"seed={SEEDS[1]}"):
                 await session.change(request.wrong, by="entropy")

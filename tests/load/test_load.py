@@ -23,8 +23,8 @@ EVERYTHING = frozenset({
 
 
 @pytest.mark.soak  # a minute
-def test_six_visitors_meet_no_error_and_no_numbers_of_others(served):
-    load = in_a_thread(hold(served.url, served.pid, VISITORS, SECONDS, 0, EVERYTHING, QUICK, STAYS))
+def test_six_visitors_meet_no_error_and_no_numbers_of_others(server):
+    load = in_a_thread(hold(server.url, server.pid, VISITORS, SECONDS, 0, EVERYTHING, QUICK, STAYS))
     crowd = load.crowd
     text = table(crowd, load.alone)
     assert not crowd.errors, text

@@ -381,6 +381,7 @@ def test_the_ends_of_intervals_decide_c6(proxy, exact, expected):
     assert CLAIMS["C6"].decide(found, THRESHOLDS) == expected
 
 
+@pytest.mark.soak  # long
 def test_without_a_relation_alarms_are_rare_in_c6():
     words = [word("C6", kin(related(0, 1), 1000 + seed, TASKS[:4])) for seed in range(RUNS)]
     assert sum(each != NOT_SUPPORTED for each in words) <= slack(RUNS)

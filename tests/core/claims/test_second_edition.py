@@ -119,6 +119,7 @@ def test_c3_says_by_which_measure_it_holds(shift, expected, said):
     assert len(found.table.rows) == len(MEASURES) * len(SETTINGS) * len(TASKS)
 
 
+@pytest.mark.soak  # long
 def test_where_gating_changes_no_curvature_c3_is_not_supported():
     alarms = [judged("C3", study(curved(), seed)).word != NOT_SUPPORTED for seed in range(RUNS)]
     assert sum(alarms) <= slack(RUNS)
@@ -287,6 +288,7 @@ def test_opposite_signs_are_not_pooled():
     assert "The signs differ" in judged("C6", rows).sentences
 
 
+@pytest.mark.soak  # long
 def test_where_nothing_goes_together_c6_is_not_supported():
     count = 4 * RUNS
     words = [judged("C6", kin(0, 0, 1000 + seed)).word for seed in range(count)]

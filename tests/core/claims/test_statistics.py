@@ -146,6 +146,7 @@ def test_two_tests_are_one_interval(seed, deviation, mean):
     assert found.paired.low < found.interval[0] < found.interval[1] < found.paired.high
 
 
+@pytest.mark.soak  # long
 @pytest.mark.parametrize("mean", [0.01, -0.01])
 def test_a_difference_at_the_margin_is_rarely_called_equivalent(mean):
     runs = 400

@@ -216,6 +216,7 @@ def marked(mark):
     return found
 
 
+@pytest.mark.soak  # long
 def test_whenever_it_is_killed_while_it_starts_nothing_stays_behind(tmp_path):
     """As with kill -9, as soon as there is the scheduler, the nanny or the worker."""
     starting = {
@@ -258,6 +259,7 @@ def heed_ctrl_c():
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
+@pytest.mark.soak  # long
 def test_a_cluster_without_a_worker_is_waited_for_in_so_many_words(scheduler, path, request):
     """Until a worker comes, or until somebody has waited enough."""
     options = ("--tasks", "linear", "--variants", "half", "--parts", "base", "--seeds", 2,

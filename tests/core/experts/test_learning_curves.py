@@ -114,6 +114,7 @@ def test_seeds_whose_true_ratio_may_lie_on_the_other_side_decide_nothing():
 # --- Verdicts -------------------------------------------------------------------------------------
 
 
+@pytest.mark.soak  # long
 def test_no_difference_is_found_where_there_is_none():
     """Sixty studies: a false alarm among all their counts in at most one of twenty, with
     slack (the tail of the binomial), and "no difference" at nearly all counts."""

@@ -233,6 +233,7 @@ def test_a_worker_that_still_stops_is_the_last_choice(two, tmp_path, other):
         rest.close()
 
 
+@pytest.mark.soak  # long
 def test_no_task_waits_for_a_worker_that_stops_while_there_is_room(fresh, tmp_path):
     held = fresh.stream(tasks.holding, tmp_path / "go")
     assert first(held) == "begun"
@@ -288,6 +289,7 @@ def test_a_job_whose_worker_is_killed_fails_with_a_sentence(one, run):
     assert len(job.items) > 2
 
 
+@pytest.mark.soak  # long
 def test_a_worker_that_takes_too_much_memory_is_replaced():
     pool = Pool(size=1, memory=700_000_000)
     try:

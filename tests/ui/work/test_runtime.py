@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 from tests.ui.opening import ROOT
 
 # Three quarters of many small arrays go, in one process that looks often and one that never does.
@@ -35,6 +37,7 @@ def shares_held(*seconds):
     return [float(process.communicate(timeout=120)[0]) for process in processes]
 
 
+@pytest.mark.soak  # long
 def test_freed_memory_goes_back_to_the_system():
     often, never = shares_held(0.1, 1000)
     assert often < 0.5 < 0.9 < never

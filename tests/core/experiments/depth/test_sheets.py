@@ -174,6 +174,7 @@ def test_at_the_centre_their_hessians_add_up(random):
     assert (np.abs(curve.values - expected) <= curve.errors + 1e-14 * expected).all()
 
 
+@pytest.mark.soak  # long
 def test_their_intervals_cover_one_as_often_as_they_say():
     """95 % over 200 groups of sixteen seeds: four standard deviations of binomial slack."""
     groups = 200
