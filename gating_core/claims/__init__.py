@@ -23,15 +23,15 @@ from gating_core.claims.report_formats import Picture
 from gating_core.claims.rows import ModelRow, StackRow
 from gating_core.claims.selection import SELECTIONS, Selection, Size
 from gating_core.claims.store_location import default_path
-from gating_core.claims.text import Table
+from gating_core.claims.text import TextTable
 from gating_core.claims.units import STUDY_VERSION
 from gating_core.claims.verdicts import (
     CLAIMS,
     EDITIONS,
     FIRST,
     SECOND,
+    ClaimVerdict,
     Edition,
-    Verdict,
     accuracies,
     models_of,
     verdicts,
@@ -76,6 +76,7 @@ __all__ = [
     "WITHOUT_GATE",
     "WORDS",
     "Claim",
+    "ClaimVerdict",
     "Edition",
     "Illustrations",
     "ModelRow",
@@ -89,10 +90,9 @@ __all__ = [
     "Size",
     "StackRow",
     "Store",
-    "Table",
+    "TextTable",
     "Thresholds",
     "Unreachable",
-    "Verdict",
     "accuracies",
     "default_path",
     "export",

@@ -22,7 +22,7 @@ from gating_core.claims.claim import (
 from gating_core.claims.design import GATED, WITHOUT_GATE
 from gating_core.claims.models import BASE, Gap, Models
 from gating_core.claims.rows import ModelRow, StackRow
-from gating_core.claims.text import Table, counted, listed, number
+from gating_core.claims.text import TextTable, counted, listed, number
 
 FLAT, CURVED, UNDECIDED, NO_CHART, FAILED = CHART_WORDS = (
     "flat", "curved", "undecided", "no chart", "failed",
@@ -72,7 +72,7 @@ def charts(models: Models, _stacks: Sequence[StackRow], t: Thresholds) -> Charts
     return Charts(by_variant, t.flat_bound, models.gaps(by_variant))
 
 
-def _chart_table(evidence: Charts) -> Table:
+def _chart_table(evidence: Charts) -> TextTable:
     columns = ("variant", "models", *CHART_WORDS, "K > 0 known", "median max |K|", "largest bound")
     rows = []
     for name, models in evidence.models.items():
@@ -83,7 +83,7 @@ def _chart_table(evidence: Charts) -> Table:
             str(evidence.positive((name,))), number(float(np.median(largest)) if largest else None),
             number(max(bounds, default=None)),
         ))  # fmt: skip
-    return Table(columns, tuple(rows))
+    return TextTable(columns, tuple(rows))
 
 
 # --- C1 -------------------------------------------------------------------------------------------

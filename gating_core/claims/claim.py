@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 from gating_core.claims.design import BASE_VARIANTS, COUNTED, VARIED
 from gating_core.claims.models import Models
 from gating_core.claims.rows import StackRow
-from gating_core.claims.text import Table
+from gating_core.claims.text import TextTable
 
 SUPPORTED, PARTLY, NOT_SUPPORTED, NOT_ENOUGH = WORDS = (
     "supported", "partly", "not supported here", "not enough data",
@@ -86,7 +86,7 @@ class Wording:
     """The text of a verdict; ``changes`` says what would change it."""
 
     sentences: str
-    table: Table
+    table: TextTable
     changes: str
 
 

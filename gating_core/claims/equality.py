@@ -25,7 +25,7 @@ from gating_core.claims.rows import StackRow
 from gating_core.claims.statistics import Equivalence, equivalence, seeds_for_power
 from gating_core.claims.text import (
     MISSING,
-    Table,
+    TextTable,
     counted,
     interval,
     listed,
@@ -159,12 +159,12 @@ def _changes(evidence: Equivalences, word: str, t: Thresholds) -> str:
     return f"Intervals within ±{t.margin_points:g} point on both tasks."
 
 
-def _table(evidence: Equivalences) -> Table:
+def _table(evidence: Equivalences) -> TextTable:
     columns = ("task", "difference, points", "pairs", "mean", "90 % interval", "95 % interval",
                "deviation", "worst seed", "p (two one-sided)", "power", "failed seeds")  # fmt: skip
     of_gate = [(PRIMARY, one) for one in evidence.tasks]
     of_others = [(name, one) for name, some in evidence.controls.items() for one in some]
-    return Table(columns, tuple(_table_row(name, one) for name, one in of_gate + of_others))
+    return TextTable(columns, tuple(_table_row(name, one) for name, one in of_gate + of_others))
 
 
 def _table_row(name: str, one: LinearTask) -> tuple[str, ...]:

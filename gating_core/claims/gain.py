@@ -27,7 +27,7 @@ from gating_core.claims.rows import StackRow
 from gating_core.claims.statistics import Paired, holm, paired
 from gating_core.claims.text import (
     MISSING,
-    Table,
+    TextTable,
     counted,
     interval,
     listed,
@@ -239,12 +239,12 @@ def with_interval(one: Comparison, measure: Measure) -> str:
     return f"{signed(factor * of.mean)}{measure.unit} {ends} ({one.task})"
 
 
-def _full_table(evidence: Differences) -> Table:
+def _full_table(evidence: Differences) -> TextTable:
     families = [*evidence.families.values(), *evidence.controls.values(), evidence.varied]
     return table([one for family in families for one in family], evidence.measure.factor)
 
 
-def table(comparisons: Sequence[Comparison], factor: float = 1.0) -> Table:
+def table(comparisons: Sequence[Comparison], factor: float = 1.0) -> TextTable:
     """All numbers of ``comparisons``, a row for each; differences times ``factor``."""
     columns = ("setting", "task", "difference", "pairs", "mean", "95 % interval", "worst seed",
                "p (Holm)", "p in the worst case", "failed seeds")  # fmt: skip
@@ -261,7 +261,7 @@ def table(comparisons: Sequence[Comparison], factor: float = 1.0) -> Table:
             interval(factor * of.low, factor * of.high), f"{signed(factor * worst)} (seed {seed})",
             probability(one.p), probability(one.worst_case_p), failed,
         ))  # fmt: skip
-    return Table(columns, tuple(rows))
+    return TextTable(columns, tuple(rows))
 
 
 def _summary(evidence: Differences, t: Thresholds) -> str:

@@ -24,7 +24,7 @@ from gating_core.claims.claim import (
 from gating_core.claims.design import STACKS
 from gating_core.claims.models import Models
 from gating_core.claims.rows import StackRow
-from gating_core.claims.text import MISSING, Table, fixed, fixed_interval, spans
+from gating_core.claims.text import MISSING, TextTable, fixed, fixed_interval, spans
 from gating_core.experiments.depth import STRUCTURED_LIMIT
 from gating_core.experiments.depth.exponents import FEWEST_DEPTHS, FEWEST_SEEDS, settled
 from gating_core.training.trained import MeanInterval, mean_interval
@@ -191,7 +191,7 @@ def _changes(word: str, t: Thresholds) -> str:
     return "Intervals of both exponents within their tolerance would support it."
 
 
-def _table(evidence: Slopes, t: Thresholds) -> Table:
+def _table(evidence: Slopes, t: Thresholds) -> TextTable:
     columns = ("quantity", "seeds", "depths", "mean slope", "95 % interval", "farthest seed")
     rows = []
     for name in QUANTITIES:
@@ -207,7 +207,7 @@ def _table(evidence: Slopes, t: Thresholds) -> Table:
             fixed(of.interval.mean, 4), fixed_interval(of.low, of.high, 4),
             f"{fixed(float(of.slopes[farthest]), 4)} (seed {evidence.seeds[farthest]})",
         ))  # fmt: skip
-    return Table(columns, tuple(rows))
+    return TextTable(columns, tuple(rows))
 
 
 def _summary(evidence: Slopes, _: Thresholds) -> str:

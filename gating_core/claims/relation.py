@@ -26,7 +26,7 @@ from gating_core.claims.correlations import METHODS, Group, PooledCorrelation, p
 from gating_core.claims.design import GATED, LINEAR, NONLINEAR, UNGATED
 from gating_core.claims.models import BASE, Gap, Models
 from gating_core.claims.rows import ModelRow, StackRow
-from gating_core.claims.text import MISSING, Table, counted, fixed, fixed_interval, listed
+from gating_core.claims.text import MISSING, TextTable, counted, fixed, fixed_interval, listed
 
 MEASURES = {  # the paper's first
     "proxy": "the paper's proxy",
@@ -197,7 +197,7 @@ def _what_follows(proxy: PooledCorrelation, exact: PooledCorrelation) -> str:
     )
 
 
-def table(evidence: Relations) -> Table:
+def table(evidence: Relations) -> TextTable:
     """All numbers: pooled, and of every group."""
     columns = ("measure", "within", "r (Pearson)", "95 % interval", "r (Spearman)",
                "95 % interval of Spearman's", "groups or models")  # fmt: skip
@@ -221,7 +221,7 @@ def table(evidence: Relations) -> Table:
                 MEASURES[measure], f"{a.task}, {a.variant}", r, MISSING, rank_r, MISSING,
                 counted(a.count, "model"),
             ))  # fmt: skip
-    return Table(columns, tuple(rows))
+    return TextTable(columns, tuple(rows))
 
 
 def _summary(evidence: Relations, _: Thresholds) -> str:

@@ -17,8 +17,15 @@ from gating_core.claims.claim import THRESHOLDS, Thresholds
 from gating_core.claims.models import Models, sorted_out
 from gating_core.claims.report_formats import Format, Html, Markdown, Picture
 from gating_core.claims.rows import ModelRow, StackRow
-from gating_core.claims.text import Table, counted, spans
-from gating_core.claims.verdicts import EDITIONS, FIRST, Verdict, accuracies, models_of, verdicts
+from gating_core.claims.text import TextTable, counted, spans
+from gating_core.claims.verdicts import (
+    EDITIONS,
+    FIRST,
+    ClaimVerdict,
+    accuracies,
+    models_of,
+    verdicts,
+)
 
 TITLE = "Does the paper hold here?"
 PAPER = "Bathula & Joshi, Gating Enables Curvature (arXiv 2604.14702)"
@@ -29,7 +36,7 @@ PACKAGES = ("torch", "numpy", "scipy", "scikit-learn", "plotly")
 class Illustrations:
     """The pictures of a verdict, and the HTML that they need in the head of a page."""
 
-    pictures: Callable[[Verdict], Iterable[Picture]] = lambda _: ()
+    pictures: Callable[[ClaimVerdict], Iterable[Picture]] = lambda _: ()
     head: str = ""
 
 
@@ -72,7 +79,7 @@ def _parts(
     form: Format,
     rows: Sequence[ModelRow],
     stacks: Sequence[StackRow],
-    judged: Mapping[tuple[str, str], Verdict],
+    judged: Mapping[tuple[str, str], ClaimVerdict],
     pictures: Mapping[tuple[str, str], Sequence[Picture]],
     about: Mapping[str, str],
 ) -> Iterator[str]:
@@ -95,7 +102,7 @@ def _parts(
         for (claim, which), x in judged.items()
     ]
     columns = ("claim", "", "what it is", "edition", "verdict", "evidence")
-    yield form.table(Table(columns, tuple(summary)))
+    yield form.table(TextTable(columns, tuple(summary)))
     for key, one in judged.items():
         which = "" if key[1] == FIRST.name else f", {key[1]} edition"
         yield form.heading(f"{key[0]} {one.claim.title}{which}: {one.word}")
@@ -121,8 +128,8 @@ def _parts(
     yield form.table(_seeds(models))
 
 
-def _pairs(texts: Mapping[str, str]) -> Table:
-    return Table(("", ""), tuple(texts.items()))
+def _pairs(texts: Mapping[str, str]) -> TextTable:
+    return TextTable(("", ""), tuple(texts.items()))
 
 
 def _setting(
@@ -156,7 +163,7 @@ def surroundings() -> dict[str, str]:
                     "written on": f"{processor}, {cores}"}  # fmt: skip
 
 
-def _seeds(models: Models) -> Table:
+def _seeds(models: Models) -> TextTable:
     columns = ("setting", "task", "variant", "D", "parameters", "seeds", "failed")
     rows = []
     for (conditions, task, variant), members in models.cells.items():
@@ -164,4 +171,4 @@ def _seeds(models: Models) -> Table:
         failed = [seed for seed, row in members.items() if row.error is not None]
         rows.append((conditions.text, task, variant, str(some.model_dim), str(some.parameters),
                      spans([*members]), spans(failed) or "–"))  # fmt: skip
-    return Table(columns, tuple(rows))
+    return TextTable(columns, tuple(rows))

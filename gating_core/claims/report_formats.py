@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
 
-from gating_core.claims.text import Table
+from gating_core.claims.text import TextTable
 
 SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&])")
 WHITE = re.compile(r"\s+")
@@ -46,7 +46,7 @@ class Html:
     def lines(self, lines: Iterable[str]) -> str:
         return f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in lines)}</ul>"
 
-    def table(self, table: Table) -> str:
+    def table(self, table: TextTable) -> str:
         head = "".join(f'<th scope="col">{escape(name)}</th>' for name in table.columns)
         rows = "\n".join(
             f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in table.rows
@@ -56,7 +56,7 @@ class Html:
             "</table></div>"
         )
 
-    def folded(self, title: str, table: Table) -> str:
+    def folded(self, title: str, table: TextTable) -> str:
         return f"<details><summary>{escape(title)}</summary>{self.table(table)}</details>"
 
     def picture(self, picture: Picture) -> str:
@@ -89,11 +89,11 @@ class Markdown:
     def lines(self, lines: Iterable[str]) -> str:
         return "\n".join(f"- {escaped(line)}" for line in lines)
 
-    def table(self, table: Table) -> str:
+    def table(self, table: TextTable) -> str:
         rule = "|".join(["", *["---"] * len(table.columns), ""])
         return "\n".join([_line(table.columns), rule, *map(_line, table.rows)])
 
-    def folded(self, title: str, table: Table) -> str:
+    def folded(self, title: str, table: TextTable) -> str:
         return f"{self.heading(title, 3)}\n\n{self.table(table)}"
 
     def picture(self, picture: Picture) -> str:

@@ -41,7 +41,7 @@ from gating_core.claims.models import Conditions, Gap, Models
 from gating_core.claims.pairs import PAIRS_FAILED, normalised_proxy, proxy
 from gating_core.claims.rows import StackRow
 from gating_core.claims.statistics import holm, paired
-from gating_core.claims.text import Table, counted, fixed, listed
+from gating_core.claims.text import TextTable, counted, fixed, listed
 
 # Where an ungated model can curve on the query chart.
 SETTINGS = tuple(
@@ -151,10 +151,10 @@ def _measure_wording(evidence: ByMeasure, word: str, t: Thresholds) -> Wording:
     return Wording(text, _measure_table(evidence), changes)
 
 
-def _measure_table(evidence: ByMeasure) -> Table:
+def _measure_table(evidence: ByMeasure) -> TextTable:
     tables = [(title, table(family)) for title, family in evidence.cells.items()]
     columns = ("measure", *tables[0][1].columns)
-    return Table(columns, tuple((title, *row) for title, of in tables for row in of.rows))
+    return TextTable(columns, tuple((title, *row) for title, of in tables for row in of.rows))
 
 
 def _measure_summary(evidence: ByMeasure, t: Thresholds) -> str:

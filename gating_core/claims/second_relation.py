@@ -32,7 +32,7 @@ from gating_core.claims.relation import (
     too_few_groups,
 )
 from gating_core.claims.rows import StackRow
-from gating_core.claims.text import Table, counted, fixed, fixed_interval, listed
+from gating_core.claims.text import TextTable, counted, fixed, fixed_interval, listed
 
 SHORT = {EXACT: "∫|K| dA", PROXY: "the proxy"}
 
@@ -112,10 +112,10 @@ def _sign(r: PooledCorrelation) -> str:
     return "up" if r.low > 0 else "down" if r.high < 0 else "neither up nor down"
 
 
-def _table(evidence: RelationsByKind) -> Table:
+def _table(evidence: RelationsByKind) -> TextTable:
     tables = [(kind, table(of)) for kind, of in evidence.kinds.items()]
     columns = ("tasks", *tables[0][1].columns)
-    return Table(columns, tuple((kind, *row) for kind, of in tables for row in of.rows))
+    return TextTable(columns, tuple((kind, *row) for kind, of in tables for row in of.rows))
 
 
 def _summary(evidence: RelationsByKind, t: Thresholds) -> str:

@@ -14,7 +14,7 @@ NO_WORKERS = "0 workers connected"
 
 
 @dataclass(frozen=True)
-class Table:
+class TextTable:
     """Texts: one row of ``rows`` has as many cells as there are ``columns``."""
 
     columns: tuple[str, ...]

@@ -21,7 +21,7 @@ from gating_core.claims.rows import ModelRow, StackRow
 from gating_core.claims.second_gain import SECOND_C3, SECOND_C4
 from gating_core.claims.second_relation import SECOND_C6
 from gating_core.claims.statistics import paired
-from gating_core.claims.text import Table, fixed, fixed_interval, gap_lines
+from gating_core.claims.text import TextTable, fixed, fixed_interval, gap_lines
 
 CLAIMS: dict[str, Claim[Any]] = {claim.name: claim for claim in (C1, C2, C3, C4, C5, C6, C7)}
 
@@ -46,7 +46,7 @@ EDITIONS = {edition.name: edition for edition in (FIRST, SECOND)}
 
 
 @dataclass(frozen=True, eq=False)
-class Verdict:
+class ClaimVerdict:
     """The verdict of one claim: ``word`` is one of `WORDS`, ``sentences`` have the numbers.
 
     ``changes`` says what would change it, ``gaps`` which models are not there and why.
@@ -56,7 +56,7 @@ class Verdict:
     word: str
     summary: str  # the evidence, as short as a table needs it
     sentences: str
-    table: Table
+    table: TextTable
     changes: str
     gaps: tuple[str, ...]
     evidence: Any  # what the claim's own function makes of the rows
@@ -73,7 +73,7 @@ def verdicts(
     stacks: Iterable[StackRow],
     t: Thresholds = THRESHOLDS,
     edition: Edition = FIRST,
-) -> dict[str, Verdict]:
+) -> dict[str, ClaimVerdict]:
     """Return the verdicts of the claims of one edition, by name, from its rows among all."""
     models, stacks = models_of(rows, edition), [row for row in stacks if row.seed in edition.seeds]
     return {name: verdict(claim, models, stacks, t) for name, claim in edition.claims.items()}
@@ -86,18 +86,18 @@ def models_of(rows: Iterable[ModelRow], edition: Edition) -> Models:
 
 def verdict(
     claim: Claim[Any], models: Models, stacks: Iterable[StackRow], t: Thresholds = THRESHOLDS
-) -> Verdict:
+) -> ClaimVerdict:
     """Return the verdict of one claim; models of tasks that it does not need do not count."""
     evidence = claim.evidence(models.of_tasks(claim.needs.tasks), list(stacks), t)
     word = claim.decide(evidence, t)
     wording = claim.wording(evidence, word, t)
-    return Verdict(
+    return ClaimVerdict(
         claim, word, claim.summary(evidence, t), wording.sentences, wording.table, wording.changes,
         gap_lines(getattr(evidence, "gaps", ())), evidence, t,
     )  # fmt: skip
 
 
-def accuracies(models: Models) -> Table:
+def accuracies(models: Models) -> TextTable:
     """Return the mean test accuracies of the base, with their intervals over seeds."""
     rows = []
     for (conditions, task, variant), members in models.cells.items():
@@ -107,4 +107,4 @@ def accuracies(models: Models) -> Table:
             of = paired([*values], [*values.values()])
             ends = fixed_interval(of.low, of.high, 3)
             rows.append((task, variant, fixed(of.mean, 3), ends, str(of.count)))
-    return Table(("task", "variant", "mean", "95 % interval", "seeds"), tuple(rows))
+    return TextTable(("task", "variant", "mean", "95 % interval", "seeds"), tuple(rows))

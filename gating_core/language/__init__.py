@@ -23,9 +23,15 @@ from gating_core.language.corpus import LANGUAGES, Verse, excerpt_texts, read_ex
 from gating_core.language.generate import Written, draw_next, generate, next_probabilities
 from gating_core.language.losses import Rows, mean_loss, row_losses, rows_of, text_losses
 from gating_core.language.masks import causal_mask
-from gating_core.language.model import BlockRecord, Cache, Edit, LanguageModel, with_attention
+from gating_core.language.model import (
+    BlockRecord,
+    Edit,
+    KeyValueCache,
+    LanguageModel,
+    with_attention,
+)
 from gating_core.language.shipped import MODELS, SEEDS, Card, load_model, shipped
-from gating_core.language.training import Recipe, Training, TrainingText
+from gating_core.language.training import LanguageRecipe, Training, TrainingText
 from gating_core.language.wirings import WIRINGS, Wiring
 
 __all__ = [
@@ -40,15 +46,15 @@ __all__ = [
     "AttentionKind",
     "AttentionRecord",
     "BlockRecord",
-    "Cache",
     "Card",
     "Conversion",
     "Converted",
     "Edit",
+    "KeyValueCache",
     "LanguageModel",
+    "LanguageRecipe",
     "LayerCache",
     "ModelConfig",
-    "Recipe",
     "Rows",
     "Training",
     "TrainingText",

@@ -47,7 +47,7 @@ class LayerCache:
         return new
 
 
-class Attention(nn.Module):
+class CausalAttention(nn.Module):
     """Multi-head causal attention with a gate at G1 or G2, or without.
 
     The gate's factor is ``(1 - strength) + strength * sigma(W h + b)``, one a channel or one a

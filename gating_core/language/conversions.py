@@ -17,7 +17,7 @@ from gating_core.export.weights import tensor_file, tensors_and_metadata
 from gating_core.language.config import ModelConfig
 from gating_core.language.model import LanguageModel
 from gating_core.language.shipped import FOLDER, MODELS, SEEDS, digest, model_of
-from gating_core.language.training import Recipe
+from gating_core.language.training import LanguageRecipe
 
 CONVERTED = FOLDER / "conversions.safetensors"  # losses
 WEIGHTS = FOLDER / "conversions"  # of `WEIGHTS_SEED`
@@ -74,8 +74,8 @@ class ConversionRecipe:
     transfer_steps: int = 150
     transfer_batch: int = 8
     transfer_rate: float = 5e-3  # of Adam, half a cosine down to zero
-    training: Recipe = field(
-        default_factory=lambda: Recipe(
+    training: LanguageRecipe = field(
+        default_factory=lambda: LanguageRecipe(
             steps=250, batch=16, learning_rate=5e-4, warmup=20, weight_decay=0.01
         )
     )
@@ -107,7 +107,9 @@ def load_converted(path: Path = CONVERTED) -> tuple[dict[Row, Converted], np.nda
             losses = {key.removeprefix(prefix): array for key, array in tensors.items()
                       if key.startswith(prefix)}  # fmt: skip
             fields = card["recipe"]
-            training = Recipe(**fields["training"] | {"betas": tuple(fields["training"]["betas"])})
+            training = LanguageRecipe(
+                **fields["training"] | {"betas": tuple(fields["training"]["betas"])}
+            )
             recipe = ConversionRecipe(**fields | {"training": training})
             share = tuple(map(tuple, card["share"]))
             converted[name, seed] = Converted(card["base"], recipe, card["seconds"], share, losses)

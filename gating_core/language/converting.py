@@ -26,7 +26,7 @@ from gating_core.language.linear_attention import EluAttention
 from gating_core.language.losses import text_losses
 from gating_core.language.model import BlockRecord, LanguageModel
 from gating_core.language.shipped import digest, half_precision, load_model, model_of
-from gating_core.language.training import Recipe, Training, TrainingText
+from gating_core.language.training import LanguageRecipe, Training, TrainingText
 from gating_core.left_out import BRANCHES
 from gating_core.randomness import generator
 
@@ -95,7 +95,7 @@ class TrainingOn(Training):
         model: LanguageModel,
         drops: Sequence[tuple[float, float]],
         seed: int,
-        recipe: Recipe,
+        recipe: LanguageRecipe,
         text: TrainingText,
         first: int,
     ) -> None:

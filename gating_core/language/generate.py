@@ -10,7 +10,7 @@ from torch.nn import functional
 
 from gating_core.checks import check_integer, check_number
 from gating_core.language.characters import BREAK, CHARACTERS, encode
-from gating_core.language.model import Cache, Edit, LanguageModel
+from gating_core.language.model import Edit, KeyValueCache, LanguageModel
 from gating_core.randomness import generator
 
 HOTTEST = 5.0
@@ -37,7 +37,7 @@ def next_probabilities(logits: torch.Tensor, temperature: float) -> torch.Tensor
 def draw_next(
     model: LanguageModel,
     unread: torch.Tensor,
-    cache: Cache,
+    cache: KeyValueCache,
     draw: torch.Generator,
     temperature: float,
     strength: float = 1.0,
@@ -66,7 +66,7 @@ def generate(
     """
     check_integer("seed", seed, 0, 2**31 - 1)
     check_number("strength", strength, 0.0, 1.0)
-    draw, cache = generator(seed, "writing"), Cache()
+    draw, cache = generator(seed, "writing"), KeyValueCache()
     unread = encode(text)[None]
     while cache.length + unread.shape[-1] <= model.config.context:
         unread, probabilities = draw_next(model, unread, cache, draw, temperature, strength)

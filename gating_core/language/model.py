@@ -17,7 +17,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from gating_core.language.attention import Attention, AttentionRecord, LayerCache
+from gating_core.language.attention import AttentionRecord, CausalAttention, LayerCache
 from gating_core.language.attention_kinds import AttentionKind
 from gating_core.language.config import ModelConfig
 from gating_core.language.wirings import WIRINGS
@@ -42,7 +42,7 @@ class BlockRecord:
 
 
 @dataclass
-class Cache:
+class KeyValueCache:
     """What a model has read of some texts, so that it need not read it again."""
 
     layers: list[LayerCache] = field(default_factory=list)
@@ -59,7 +59,7 @@ class Block(nn.Module):
         self.norm_attention = nn.RMSNorm(config.width, eps=EPSILON)
         self.norm_mlp = nn.RMSNorm(config.width, eps=EPSILON)
         self.norm_first = nn.RMSNorm(config.width, eps=EPSILON) if wiring.reads_first else None
-        self.attention = Attention(config)
+        self.attention = CausalAttention(config)
         self.up = nn.Linear(config.width, MLP_FACTOR * config.width)
         self.down = nn.Linear(MLP_FACTOR * config.width, config.width)
 
@@ -111,7 +111,7 @@ class LanguageModel(nn.Module):
         numbers: torch.Tensor,
         *,
         strength: float = 1.0,
-        cache: Cache | None = None,
+        cache: KeyValueCache | None = None,
         records: list[BlockRecord] | None = None,
         cut: Collection[int] = (),
         edit: Edit | None = None,
@@ -144,7 +144,7 @@ class LanguageModel(nn.Module):
         self,
         stream: torch.Tensor,
         strength: float = 1.0,
-        cache: Cache | None = None,
+        cache: KeyValueCache | None = None,
         records: list[BlockRecord] | None = None,
         cut: Collection[int] = (),
         edit: Edit | None = None,

@@ -18,7 +18,7 @@ from gating_core.export.weights import tensor_file, tensors_and_metadata
 from gating_core.language.config import ModelConfig
 from gating_core.language.corpus import ROOT
 from gating_core.language.model import LanguageModel
-from gating_core.language.training import Recipe
+from gating_core.language.training import LanguageRecipe
 
 FOLDER = ROOT / "assets" / "models"
 SEEDS = (0, 1, 2)
@@ -41,7 +41,7 @@ class Card:
     seed: int
     verses: int  # trained on, in each language
     characters: int  # in all verses that are trained on
-    recipe: Recipe
+    recipe: LanguageRecipe
     losses: dict[str, float]  # nats a character on the shipped verses, by language and "both"
     seconds: float  # of processor time
 
@@ -91,7 +91,7 @@ def load_model(name: str, seed: int, folder: Path = FOLDER) -> tuple[LanguageMod
         fields = about["config"]
         gate = None if fields["gate"] is None else GateConfig(**fields["gate"])
         card = about["card"]
-        recipe = Recipe(**card["recipe"] | {"betas": tuple(card["recipe"]["betas"])})
+        recipe = LanguageRecipe(**card["recipe"] | {"betas": tuple(card["recipe"]["betas"])})
         model = model_of(weights, ModelConfig(**fields | {"gate": gate}))
         return model, Card(**card | {"recipe": recipe})
     except (OSError, KeyError, TypeError, ValueError) as error:

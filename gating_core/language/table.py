@@ -22,7 +22,7 @@ from gating_core.language.shipped import (
     model_of,
     model_path,
 )
-from gating_core.language.training import Recipe, Training, TrainingText
+from gating_core.language.training import LanguageRecipe, Training, TrainingText
 
 CHECKPOINTS = ROOT / "build" / "models"
 STEPS_BETWEEN = 100  # checkpoints and lines of the log
@@ -48,13 +48,13 @@ def settle() -> None:
 def train_row(
     name: str,
     seed: int,
-    recipe: Recipe | None = None,
+    recipe: LanguageRecipe | None = None,
     corpus: Path = CORPUS,
     checkpoints: Path = CHECKPOINTS,
     folder: Path = FOLDER,
 ) -> Card:
     """Train one row of the table from its checkpoint on, and write its file."""
-    verses, recipe = read_verses(corpus), recipe or Recipe()
+    verses, recipe = read_verses(corpus), recipe or LanguageRecipe()
     text = TrainingText.of(verses)
     training = Training(MODELS[name], seed, recipe, text)
     checkpoint = model_path(name, seed, checkpoints)

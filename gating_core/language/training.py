@@ -28,7 +28,7 @@ MOMENTS = ("exp_avg", "exp_avg_sq")  # AdamW's names for what it remembers of ea
 
 
 @dataclass(frozen=True)
-class Recipe:
+class LanguageRecipe:
     """How a model is trained: AdamW, a linear warm-up, then half a cosine down to zero."""
 
     steps: int = 4000
@@ -71,11 +71,13 @@ class TrainingText:
 class Training:
     """A model in training, after ``step`` steps, which took ``seconds`` of processor time.
 
-    >>> training = Training(ModelConfig(), 0, Recipe(), TrainingText.of(verses))
+    >>> training = Training(ModelConfig(), 0, LanguageRecipe(), TrainingText.of(verses))
     >>> for loss in training.advance(100): pass
     """
 
-    def __init__(self, config: ModelConfig, seed: int, recipe: Recipe, text: TrainingText) -> None:
+    def __init__(
+        self, config: ModelConfig, seed: int, recipe: LanguageRecipe, text: TrainingText
+    ) -> None:
         self.model = LanguageModel(config, seed)
         self.seed, self.recipe, self.text = seed, recipe, text
         self.step, self.seconds = 0, 0.0

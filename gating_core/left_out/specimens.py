@@ -20,16 +20,16 @@ CHANNELS = 16
 
 
 @dataclass(frozen=True, eq=False)
-class Specimen:
+class HeadSample:
     """One head's queries, keys and values, and its scores with -inf for later keys."""
 
     queries: torch.Tensor  # (T, d)
     keys: torch.Tensor  # (T, d)
     values: torch.Tensor  # (T, d)
 
-    def beginning(self, most: int) -> Specimen:
+    def beginning(self, most: int) -> HeadSample:
         """Return the first ``most`` tokens, or all of fewer."""
-        return Specimen(self.queries[:most], self.keys[:most], self.values[:most])
+        return HeadSample(self.queries[:most], self.keys[:most], self.values[:most])
 
     @property
     def scores(self) -> torch.Tensor:
@@ -58,7 +58,7 @@ def gaussian_scores(n: int, sigma: float, seed: int = 0) -> torch.Tensor:
 
 def slow_tokens(
     length: int, memory: float = 128.0, noise: float = 0.5, sharpness: float = 2.0, seed: int = 0
-) -> Specimen:
+) -> HeadSample:
     """Tokens that vary slowly: every channel is a process AR(1), and independent noise.
 
     The process has correlation exp(-1 / memory) from a token to the next, for ``memory`` in tokens
@@ -77,10 +77,10 @@ def slow_tokens(
         slow.append(stays * slow[-1] + math.sqrt(1 - stays**2) * step)
     tokens = math.sqrt(1 - noise) * torch.stack(slow) + math.sqrt(noise) * fast
     queries, keys, values = tokens.unbind(1)
-    return Specimen(sharpness * queries, keys, values)
+    return HeadSample(sharpness * queries, keys, values)
 
 
-def normal_tokens(length: int, sigma: float, seed: int = 0) -> Specimen:
+def normal_tokens(length: int, sigma: float, seed: int = 0) -> HeadSample:
     """Tokens without any order, whose scores are independent N(0, σ²) in every row.
 
     Keys and values are standard normal, and all queries have the length √d σ. float64.
@@ -90,14 +90,14 @@ def normal_tokens(length: int, sigma: float, seed: int = 0) -> Specimen:
     check_number("sigma", sigma, 0.0, 100.0)
     draw = generator(seed, "normal tokens")
     queries, keys, values = torch.randn(3, length, CHANNELS, generator=draw, dtype=torch.float64)
-    return Specimen(CHANNELS**0.5 * sigma * functional.normalize(queries, dim=-1), keys, values)
+    return HeadSample(CHANNELS**0.5 * sigma * functional.normalize(queries, dim=-1), keys, values)
 
 
 @dataclass(frozen=True, eq=False)
 class Retrieval:
     """Pairs of a key and a value far back, and queries that each ask for one of them."""
 
-    specimen: Specimen
+    specimen: HeadSample
     asking: torch.Tensor  # (Q,) int64: the queries that ask
     answers: torch.Tensor  # (Q,) int64: the token whose value is the answer
 
@@ -127,4 +127,4 @@ def retrieval(pairs: int = 16, gap: int = 128, seed: int = 0, before: int = 0) -
     asking = torch.arange(before + pairs + gap, length)
     queries = queries.index_copy(0, asking, keys[answers])
     sharp = 20 * (2 * CHANNELS) ** 0.5  # the score of the key that is meant: 20
-    return Retrieval(Specimen(sharp * queries, keys, values), asking, answers)
+    return Retrieval(HeadSample(sharp * queries, keys, values), asking, answers)

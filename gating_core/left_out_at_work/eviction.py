@@ -14,7 +14,13 @@ from dataclasses import dataclass
 import torch
 
 from gating_core.at_work.batches import Arrays, Batch, batches
-from gating_core.language import AttentionRecord, Cache, LanguageModel, LayerCache, row_losses
+from gating_core.language import (
+    AttentionRecord,
+    KeyValueCache,
+    LanguageModel,
+    LayerCache,
+    row_losses,
+)
 from gating_core.left_out import causal, kept_keys, key_scores, mixed
 from gating_core.left_out_at_work.kinds import with_kept_keys
 
@@ -112,17 +118,17 @@ def key_worth(layers: Sequence[AttentionRecord]) -> list[dict[str, torch.Tensor]
     ]  # fmt: skip
 
 
-def _prefilled(model: LanguageModel, batch: Batch) -> Cache:
-    cache = Cache()
+def _prefilled(model: LanguageModel, batch: Batch) -> KeyValueCache:
+    cache = KeyValueCache()
     with torch.no_grad():
         model(batch.rows.read[:, :PREFILL], cache=cache)
     return cache
 
 
 @torch.no_grad()
-def _losses(model: LanguageModel, batch: Batch, cache: Cache) -> torch.Tensor:
+def _losses(model: LanguageModel, batch: Batch, cache: KeyValueCache) -> torch.Tensor:
     """(B,) float64: the summed loss of each text after what the ``cache`` has read."""
-    own = Cache([LayerCache(layer.parts) for layer in cache.layers], cache.length)
+    own = KeyValueCache([LayerCache(layer.parts) for layer in cache.layers], cache.length)
     logits = model(batch.rows.read[:, PREFILL:], cache=own)
     losses = row_losses(logits, batch.rows.targets[:, PREFILL:]).double()
     return torch.where(batch.rows.counted[:, PREFILL:], losses, 0.0).sum(-1)

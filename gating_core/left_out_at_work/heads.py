@@ -6,13 +6,13 @@ import torch
 
 from gating_core.checks import check_integer
 from gating_core.language import BlockRecord, LanguageModel, encode
-from gating_core.left_out import Specimen
+from gating_core.left_out import HeadSample
 
 
 @torch.no_grad()
 def head_specimen(
     model: LanguageModel, text: str, layer: int, head: int, strength: float = 1.0
-) -> Specimen:
+) -> HeadSample:
     """Queries, keys and values (T, d) of a head that reads ``text``, in float64.
 
     T counts the break before the text. Values are as they are mixed, after a gate at G2;
@@ -25,4 +25,4 @@ def head_specimen(
     model(encode(text)[None], strength=strength, records=records)
     record = records[layer].attention
     parts = (x[0, head].double() for x in (record.queries, record.keys, record.values))
-    return Specimen(*parts)
+    return HeadSample(*parts)

@@ -14,8 +14,8 @@ from torch.nn import functional
 
 from gating_core.left_out import (
     COSTS,
+    HeadSample,
     Retrieval,
-    Specimen,
     anchors,
     change_by_lag,
     corrected,
@@ -75,7 +75,7 @@ class Outputs:
     sinks: int
 
 
-def outputs(of: Specimen, sinks: int) -> Outputs:
+def outputs(of: HeadSample, sinks: int) -> Outputs:
     """Mix the values of a specimen in full and in each window; float32."""
     scores, values = of.scores.float(), of.values.float()
     sparse = {window: mixed(scores, values, window_mask(len(values), window, sinks))
@@ -151,7 +151,7 @@ def correct_slow(
             for of in _slow_outputs(request.sinks, tokens, memory, seed)]  # fmt: skip
 
 
-def correct_head(of: Specimen, request: CorrectionRequest) -> Correction:
+def correct_head(of: HeadSample, request: CorrectionRequest) -> Correction:
     """Correct a head over a text, as `head_specimen` returns it."""
     return correct(outputs(of, request.sinks), request.window, request.gamma)
 

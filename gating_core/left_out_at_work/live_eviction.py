@@ -14,7 +14,7 @@ import torch
 from gating_core.left_out import (
     MOST_KEYS,
     POLICIES,
-    Specimen,
+    HeadSample,
     best_subset,
     kept_keys,
     kept_while_reading,
@@ -75,7 +75,7 @@ class Identity:
     largest: float  # the largest change
 
 
-def evict(of: Specimen, request: EvictionRequest, budgets: tuple[int, ...]) -> Evicted:
+def evict(of: HeadSample, request: EvictionRequest, budgets: tuple[int, ...]) -> Evicted:
     """Let keys of a head leave. Errors are squared, over the squared outputs.
 
     Of a text longer than 512 tokens the first 512 are read. ``ValueError`` for fewer than 24.
@@ -112,7 +112,7 @@ def evict(of: Specimen, request: EvictionRequest, budgets: tuple[int, ...]) -> E
     )  # fmt: skip
 
 
-def search(of: Specimen) -> Searched:
+def search(of: HeadSample) -> Searched:
     """Try every subset of the first keys, for the queries that see them all.
 
     ``ValueError`` for fewer than 24 tokens.
@@ -133,7 +133,7 @@ def search(of: Specimen) -> Searched:
     )  # fmt: skip
 
 
-def check_identity(of: Specimen) -> Identity:
+def check_identity(of: HeadSample) -> Identity:
     """Leave out each key of the last query alone, by the identity and by mixing anew."""
     scores, values = _start(of, CHECKED)
     row = scores[-1:]
@@ -144,7 +144,7 @@ def check_identity(of: Specimen) -> Identity:
                     float(anew.norm(dim=-1).max()))  # fmt: skip
 
 
-def _start(of: Specimen, most: int) -> tuple[torch.Tensor, torch.Tensor]:
+def _start(of: HeadSample, most: int) -> tuple[torch.Tensor, torch.Tensor]:
     """(T, T) causal scores and (T, d) values of at most the first ``most`` tokens."""
     if len(of.values) < SHORTEST_CACHE:
         raise ValueError(

@@ -26,8 +26,8 @@ from gating_core.language.linear_attention import ExponentialAttention
 from gating_core.language.shipped import SEEDS
 from gating_core.left_out import (
     RULES,
+    HeadSample,
     RecallRequest,
-    Specimen,
     causal,
     delta_states,
     delta_weights,
@@ -76,7 +76,7 @@ class Cheaper:
         return np.linalg.svd(self.states, compute_uv=False)
 
 
-def cheaper(of: Specimen, request: LinearRequest) -> Cheaper:
+def cheaper(of: HeadSample, request: LinearRequest) -> Cheaper:
     """Mix the values of a head in each way."""
     length = len(of.values)
     mask = window_mask(length, length)

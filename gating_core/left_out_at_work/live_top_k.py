@@ -16,7 +16,7 @@ from gating_core.left_out import (
     BLOCK,
     CERTIFICATES,
     Certificate,
-    Specimen,
+    HeadSample,
     block_bounds,
     block_search,
     causal,
@@ -78,7 +78,7 @@ class RowAt:
     errors: tuple[float, float, float] | None
 
 
-def row_curves(of: Specimen | torch.Tensor, epsilon: float) -> RowCurves:
+def row_curves(of: HeadSample | torch.Tensor, epsilon: float) -> RowCurves:
     """Curves of the last row of a specimen, or of scores (n,), and what certifies ``epsilon``."""
     row, values = _row(of)
     n = len(row)
@@ -92,7 +92,7 @@ def row_curves(of: Specimen | torch.Tensor, epsilon: float) -> RowCurves:
     for name, one in certificates.items():
         k = int(smallest_k(curves[name], epsilon))
         certified[name] = Certified(one.title, k, min(n, one.reads(k, n)))
-    if isinstance(of, Specimen):
+    if isinstance(of, HeadSample):
         certified["boxes"] = _by_boxes(of, row, epsilon)
     sigma = standardised(row)[1]
     counts, carried = _histograms(of)
@@ -113,7 +113,7 @@ def row_curves(of: Specimen | torch.Tensor, epsilon: float) -> RowCurves:
     )
 
 
-def row_at(of: Specimen | torch.Tensor, k: int) -> RowAt:
+def row_at(of: HeadSample | torch.Tensor, k: int) -> RowAt:
     """The last row of a specimen, or scores (n,), with ``k`` kept."""
     row, values = _row(of)
     kept = top_k(row, k)
@@ -127,7 +127,7 @@ def row_at(of: Specimen | torch.Tensor, k: int) -> RowAt:
     return RowAt((mass, apart, by_divergence), errors)
 
 
-def _row(of: Specimen | torch.Tensor) -> tuple[torch.Tensor, torch.Tensor | None]:
+def _row(of: HeadSample | torch.Tensor) -> tuple[torch.Tensor, torch.Tensor | None]:
     """(n,) scores of the last query, and the values (n, d) if there are any."""
     if isinstance(of, torch.Tensor):
         return of, None
@@ -152,7 +152,7 @@ def _certificates(n: int) -> dict[str, Certificate]:
     return CERTIFICATES | {"even_gaps": even}
 
 
-def _by_boxes(of: Specimen, row: torch.Tensor, epsilon: float) -> Certified:
+def _by_boxes(of: HeadSample, row: torch.Tensor, epsilon: float) -> Certified:
     """Score blocks of keys by the bounds that their boxes give, until that is enough."""
     bounds = block_bounds(of.queries[-1:], of.keys)
     search = block_search(row[None], bounds, epsilon)
@@ -177,7 +177,7 @@ def diameters(values: torch.Tensor) -> torch.Tensor:
     return to_first.triu(1).amax(-1)
 
 
-def _histograms(of: Specimen | torch.Tensor) -> tuple[np.ndarray, np.ndarray]:
+def _histograms(of: HeadSample | torch.Tensor) -> tuple[np.ndarray, np.ndarray]:
     """(B,) and (B,): shares of late rows' standardised scores by bin, and of their weight."""
     if isinstance(of, torch.Tensor):
         rows = of[None]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 
 from gating_core.checks import check_integer, check_number
-from gating_core.language import Cache, Edit, LanguageModel, draw_next, encode
+from gating_core.language import Edit, KeyValueCache, LanguageModel, draw_next, encode
 from gating_core.randomness import generator
 
 RELEASED_AFTER = 16  # characters written, where a push is released
@@ -51,7 +51,7 @@ def write_steered(
     """
     check_integer("seed", seed, 0, 2**31 - 1)
     check_number("strength", strength, 0.0, 1.0)
-    draw, cache, unread, written = generator(seed, "steering"), Cache(), prompts, 0
+    draw, cache, unread, written = generator(seed, "steering"), KeyValueCache(), prompts, 0
     while cache.length + unread.shape[-1] <= model.config.context:
         edit = None if steering is None else steering.edit(written)
         unread, _ = draw_next(

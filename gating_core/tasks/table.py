@@ -47,7 +47,7 @@ class OwnDataError(ValueError):
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class LabelledPoints:
     """The table read: points (N, 2) float64, and labels (N,) int64 as indices of ``names``."""
 
     points: np.ndarray
@@ -69,7 +69,7 @@ def quote(text: str) -> str:
     return repr(text if len(text) <= LONGEST_QUOTE else text[:LONGEST_QUOTE] + "…")
 
 
-def read_table(source: bytes | str) -> Table:
+def read_table(source: bytes | str) -> LabelledPoints:
     """The points and their classes, at most 5,000 and 4; `OwnDataError` for any other table.
 
     Labels are words or numbers; if all of them are numbers, 1 and 1.0 are the same class.
@@ -82,7 +82,7 @@ def read_table(source: bytes | str) -> Table:
             c._replace(x=_pointed(c.x), y=_pointed(c.y), label=_pointed(c.label)) for c in cells
         ]
     numbers = [(_number(c.row, "x", c.x), _number(c.row, "y", c.y)) for c in cells]
-    return Table(np.array(numbers, dtype=np.float64).reshape(-1, 2), *_classes(cells))
+    return LabelledPoints(np.array(numbers, dtype=np.float64).reshape(-1, 2), *_classes(cells))
 
 
 def _pointed(text: str) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from gating_core.theory.differential_ring import DifferentialRing, PolynomialTooLarge
-from gating_core.theory.expression import Coordinate, Expression, Number, Operation
+from gating_core.theory.expression import Constant, Coordinate, Expression, Operation
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def _scalar(expression: Expression, strength: float) -> Algebra:
 
 def _channels(expressions: Sequence[Expression], strength: float) -> Algebra:
     """By the second fundamental form of (g_1 u, g_2 v, g_3)."""
-    axes: tuple[Expression, ...] = Coordinate("u"), Coordinate("v"), Number(1.0, "1")
+    axes: tuple[Expression, ...] = Coordinate("u"), Coordinate("v"), Constant(1.0, "1")
     sheet = [Operation("*", _mixed(g, strength), x) for g, x in zip(expressions, axes, strict=True)]
     field = DifferentialRing(*sheet)
     rows = list(zip(*(field.derivatives(field.polynomial(y)) for y in sheet), strict=True))
@@ -73,7 +73,7 @@ def _mixed(gate: Expression, strength: float) -> Expression:
     """(1 - strength) + strength g, rounded as on the grid; a quotient stays one."""
     if strength == 1:
         return gate
-    rest, share = Number(1 - strength, "1 - s"), Number(strength, "s")
+    rest, share = Constant(1 - strength, "1 - s"), Constant(strength, "s")
     if isinstance(gate, Operation) and gate.sign == "/":
         over = Operation("+", Operation("*", rest, gate.right), Operation("*", share, gate.left))
         return Operation("/", over, gate.right)

@@ -19,10 +19,10 @@ from typing import Any
 
 from gating_core.theory.expression import (
     Call,
+    Constant,
     Coordinate,
     Expression,
     Negative,
-    Number,
     Operation,
     constant,
     parts_of,
@@ -57,7 +57,7 @@ class DifferentialRing:
         from sympy.polys.rings import ring
 
         # Each node brings two generators at most, and its reciprocal one.
-        count = 3 * sum(not isinstance(x, Number | Coordinate) for e in expressions
+        count = 3 * sum(not isinstance(x, Constant | Coordinate) for e in expressions
                         for x in parts_of(e))  # fmt: skip
         self.ring, *gens = ring([f"x{i}" for i in range(count + 3)], QQ)
         self.zero, self.one = self.ring.zero, self.ring.one
@@ -91,7 +91,7 @@ class DifferentialRing:
         return self._known[x]
 
     def _polynomial(self, x: Expression) -> Polynomial:
-        if isinstance(x, Number):
+        if isinstance(x, Constant):
             return self.ring(self.ring.domain.from_sympy(_rational(x.value)))
         if isinstance(x, Coordinate):
             return self.u if x.name == "u" else self.v

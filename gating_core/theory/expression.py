@@ -75,7 +75,7 @@ class Expression:
 
 
 @dataclass(frozen=True)
-class Number(Expression):
+class Constant(Expression):
     """A number as it was written."""
 
     value: float
@@ -91,7 +91,7 @@ class Number(Expression):
         return self.written
 
 
-PI = Number(math.pi, "pi")
+PI = Constant(math.pi, "pi")
 
 
 @dataclass(frozen=True)

@@ -20,10 +20,10 @@ from gating_core.theory.expression import (
     FUNCTIONS,
     PI,
     Call,
+    Constant,
     Coordinate,
     Expression,
     Negative,
-    Number,
     Operation,
     constant,
 )
@@ -177,7 +177,7 @@ def _check_product(before: tuple[int, str] | None, at: int, part: str) -> None:
 def _translated(node: ast.expr, origin: list[int]) -> Expression:
     position = origin[min(node.col_offset + 1, len(origin) - 1)]
     if isinstance(node, ast.Constant) and type(node.value) is float:
-        return Number(node.value, repr(node.value).removesuffix(".0"))
+        return Constant(node.value, repr(node.value).removesuffix(".0"))
     if isinstance(node, ast.Name) and node.id in ("u", "v", "pi"):
         return PI if node.id == "pi" else Coordinate(node.id)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):

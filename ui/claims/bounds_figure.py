@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gating_core.claims import ModelRow, Verdict
+from gating_core.claims import ClaimVerdict, ModelRow
 from gating_core.claims.bounds import CURVED, FLAT, Charts, chart_word
 from gating_core.claims.design import CONTROLS, GATED, WITHOUT_GATE
 from gating_core.claims.text import counted
@@ -68,7 +68,7 @@ class ModelGroup:
         )  # fmt: skip
 
 
-def bounds(verdict: Verdict, palette: Palette) -> tuple[Figure, ...]:
+def bounds(verdict: ClaimVerdict, palette: Palette) -> tuple[Figure, ...]:
     kinds, zeros = _kinds(verdict.evidence, palette)
     if not kinds:
         return ()

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gating_core.claims import Verdict
+from gating_core.claims import ClaimVerdict
 from gating_core.claims.bounds import Charts
 from gating_core.claims.design import GATED, UNGATED
 from gating_core.claims.equality import Equivalences
@@ -40,7 +40,7 @@ SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "
 FIT_POINTS = 24  # of a straight line, which is a curve over a logarithmic axis
 
 
-def figures(verdict: Verdict, palette: Palette = LIGHT) -> tuple[Figure, ...]:
+def figures(verdict: ClaimVerdict, palette: Palette = LIGHT) -> tuple[Figure, ...]:
     """Return the pictures of a claim; none where there is nothing to draw."""
     return FIGURES[type(verdict.evidence)](verdict, palette)
 
@@ -48,7 +48,7 @@ def figures(verdict: Verdict, palette: Palette = LIGHT) -> tuple[Figure, ...]:
 # --- C3 and C4: forest plots ----------------------------------------------------------------------
 
 
-def _forest(verdict: Verdict, palette: Palette) -> tuple[Figure, ...]:
+def _forest(verdict: ClaimVerdict, palette: Palette) -> tuple[Figure, ...]:
     evidence: Differences = verdict.evidence
     measure = evidence.measure
     families = [family for _, family in sorted(evidence.families.items(), key=_gates_first)]
@@ -104,7 +104,7 @@ def _gates_first(family: tuple[str, tuple[Comparison, ...]]) -> int:
 # --- C5: a margin ---------------------------------------------------------------------------------
 
 
-def _equal(verdict: Verdict, palette: Palette) -> tuple[Figure, ...]:
+def _equal(verdict: ClaimVerdict, palette: Palette) -> tuple[Figure, ...]:
     evidence: Equivalences = verdict.evidence
     t, tasks = verdict.thresholds, evidence.done[::-1]
     if not tasks:
@@ -149,7 +149,7 @@ def _equal(verdict: Verdict, palette: Palette) -> tuple[Figure, ...]:
 # --- C6: accuracy against curvature ---------------------------------------------------------------
 
 
-def _together(verdict: Verdict, palette: Palette) -> tuple[Figure, ...]:
+def _together(verdict: ClaimVerdict, palette: Palette) -> tuple[Figure, ...]:
     evidence: Relations = verdict.evidence
     measures = (measure for measure in (PROXY, EXACT) if evidence.groups[measure])
     return tuple(_relation(evidence, measure, palette) for measure in measures)
@@ -196,7 +196,7 @@ def fitted(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 # --- C7: growth with depth ------------------------------------------------------------------------
 
 
-def _deeper(verdict: Verdict, palette: Palette) -> tuple[Figure, ...]:
+def _deeper(verdict: ClaimVerdict, palette: Palette) -> tuple[Figure, ...]:
     evidence: Slopes = verdict.evidence
     if not len(evidence.seeds):
         return ()
@@ -228,7 +228,7 @@ def _deeper(verdict: Verdict, palette: Palette) -> tuple[Figure, ...]:
                    section("claims", "growth")),)  # fmt: skip
 
 
-FIGURES: dict[type, Callable[[Verdict, Palette], tuple[Figure, ...]]] = {
+FIGURES: dict[type, Callable[[ClaimVerdict, Palette], tuple[Figure, ...]]] = {
     Charts: bounds,
     Differences: _forest,
     Equivalences: _equal,

@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from gating_core.claims import (
     FIRST,
     SECOND,
+    ClaimVerdict,
     Edition,
     ModelRow,
     StackRow,
-    Table,
-    Verdict,
+    TextTable,
     accuracies,
     models_of,
     verdicts,
@@ -55,7 +55,7 @@ class Judgement:
     changes: str
     rule: dict[str, str]
     gaps: tuple[str, ...]
-    table: Table
+    table: TextTable
     pictures: tuple[ClaimPicture, ...]
 
     def shown(self, wide: bool) -> tuple[ClaimPicture, ...]:
@@ -79,7 +79,7 @@ class JudgedStudy:
     code: str  # the rows' version of the study
     seeds: tuple[int, ...]
     set_aside: int  # models: of other versions or steps, or trained twice
-    accuracies: Table  # of the first edition's seeds
+    accuracies: TextTable  # of the first edition's seeds
 
     def of(self, claim: str, edition: str) -> Judgement:
         """The claim in an edition; in the first where that has no other rule, or no models."""
@@ -116,14 +116,14 @@ def _judgements(
     return {name: _judgement(one, edition.name, seeds) for name, one in judged.items()}
 
 
-def _judgement(one: Verdict, edition: str, seeds: tuple[int, ...]) -> Judgement:
+def _judgement(one: ClaimVerdict, edition: str, seeds: tuple[int, ...]) -> Judgement:
     return Judgement(
         one.claim.name, one.claim.title, one.claim.kind, edition, seeds, one.word, one.summary,
         one.sentences, one.changes, one.rule, one.gaps, one.table, tuple(_pictures(one)),
     )  # fmt: skip
 
 
-def _pictures(one: Verdict) -> Iterator[ClaimPicture]:
+def _pictures(one: ClaimVerdict) -> Iterator[ClaimPicture]:
     deciding = one
     if isinstance(one.evidence, Differences) and one.evidence.deciding:
         of = one.evidence

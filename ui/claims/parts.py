@@ -9,7 +9,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.elements.plotly_chart import PlotlyState
 
-from gating_core.claims import ModelRow, Refused, Table
+from gating_core.claims import ModelRow, Refused, TextTable
 from ui.claims import measured, words
 from ui.claims.controls import CLAIMED, choose_claim, is_dark
 from ui.claims.judged import ClaimPicture, JudgedStudy, Judgement
@@ -223,7 +223,7 @@ def draw_accuracies(result: ClaimsResult) -> None:
         _draw_rows(fold, result.judged.accuracies)
 
 
-def _draw_rows(where: DeltaGenerator, table: Table) -> None:
+def _draw_rows(where: DeltaGenerator, table: TextTable) -> None:
     rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
     where.dataframe(rows, hide_index=True)
 

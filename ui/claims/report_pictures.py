@@ -10,7 +10,7 @@ from pathlib import Path
 
 import plotly
 
-from gating_core.claims import Illustrations, Picture, Verdict
+from gating_core.claims import ClaimVerdict, Illustrations, Picture
 from ui.claims.figures import figures
 from ui.claims.style import DARK, LIGHT, Figure, colours
 
@@ -21,7 +21,7 @@ def illustrations() -> Illustrations:
     """Return what `write_report` takes: pictures in the colours of the reader's scheme."""
     numbers = count()
 
-    def pictures(verdict: Verdict) -> list[Picture]:
+    def pictures(verdict: ClaimVerdict) -> list[Picture]:
         return [_picture(figure, next(numbers)) for figure in figures(verdict)]
 
     return Illustrations(pictures, _head())

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gating_core.claims import Verdict
+from gating_core.claims import ClaimVerdict
 from gating_core.claims.gain import Comparison
 from gating_core.claims.relation import EXACT, MEASURES, PROXY
 from gating_core.claims.second_gain import SETTINGS, ByMeasure
@@ -22,7 +22,7 @@ GAP = 0.03  # between two panels, of the width
 # --- C3: effects by measure -----------------------------------------------------------------------
 
 
-def effects(verdict: Verdict, palette: Palette) -> tuple[Figure, ...]:
+def effects(verdict: ClaimVerdict, palette: Palette) -> tuple[Figure, ...]:
     """Draw the mean difference over its standard deviation, a panel for each measure."""
     evidence: ByMeasure = verdict.evidence
     every = [one for family in evidence.cells.values() for one in family]
@@ -79,7 +79,7 @@ def _effects(
 # --- C6: correlations by kind ---------------------------------------------------------------------
 
 
-def groups(verdict: Verdict, palette: Palette) -> tuple[Figure, ...]:
+def groups(verdict: ClaimVerdict, palette: Palette) -> tuple[Figure, ...]:
     """Draw r of every group and of each kind, a picture for each measure."""
     evidence: RelationsByKind = verdict.evidence
     return tuple(
@@ -89,7 +89,9 @@ def groups(verdict: Verdict, palette: Palette) -> tuple[Figure, ...]:
     )
 
 
-def _forest(evidence: RelationsByKind, measure: str, palette: Palette, verdict: Verdict) -> Figure:
+def _forest(
+    evidence: RelationsByKind, measure: str, palette: Palette, verdict: ClaimVerdict
+) -> Figure:
     confidence = verdict.thresholds.confidence
     colours = dict(zip(evidence.kinds, (palette.gated, palette.control), strict=True))
     pooled = {kind: evidence.pooled(kind, measure) for kind in evidence.kinds}

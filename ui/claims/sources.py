@@ -22,7 +22,7 @@ from gating_core.claims import (
     ProvedModel,
     StackRow,
     Store,
-    Table,
+    TextTable,
     export,
     write_report,
 )
@@ -144,5 +144,5 @@ def _judgement(**saved: Any) -> Judgement:
     })  # fmt: skip
 
 
-def _table(saved: dict[str, Any]) -> Table:
-    return Table(tuple(saved["columns"]), tuple(map(tuple, saved["rows"])))
+def _table(saved: dict[str, Any]) -> TextTable:
+    return TextTable(tuple(saved["columns"]), tuple(map(tuple, saved["rows"])))

@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from gating_core.language import shipped
-from gating_core.left_out import Specimen, gaussian_scores, normal_tokens, slow_tokens
+from gating_core.left_out import HeadSample, gaussian_scores, normal_tokens, slow_tokens
 from gating_core.left_out_at_work import head_specimen, load_measured
 from ui.common.language_models import TITLES, UNGATED
 from ui.language.loaded import loaded
@@ -67,7 +67,7 @@ def row_source(selection: LeftOutSelection) -> Any:
     return specimen(selection)
 
 
-def specimen(selection: LeftOutSelection) -> Specimen:
+def specimen(selection: LeftOutSelection) -> HeadSample:
     """Return queries, keys and values of the selected head, or of tokens.
 
     For Gaussian scores, which have no values, of tokens whose scores are such.
@@ -80,15 +80,15 @@ def specimen(selection: LeftOutSelection) -> Specimen:
 
 
 @cached()
-def _head(model: Model, text: str, layer: int, head: int, strength: float) -> Specimen:
+def _head(model: Model, text: str, layer: int, head: int, strength: float) -> HeadSample:
     return head_specimen(loaded(model), text, layer, head, strength)
 
 
 @cached()
-def _normal(length: int, sigma: float, seed: int) -> Specimen:
+def _normal(length: int, sigma: float, seed: int) -> HeadSample:
     return normal_tokens(length, sigma, seed)
 
 
 @cached()
-def _slow(length: int, memory: int, seed: int) -> Specimen:
+def _slow(length: int, memory: int, seed: int) -> HeadSample:
     return slow_tokens(length, float(memory), seed=seed)

@@ -11,7 +11,7 @@ from gating_core.claims import EDITIONS, Illustrations, Picture
 from gating_core.claims.models import sorted_out
 from gating_core.claims.report import write_report
 from gating_core.claims.report_formats import escaped
-from gating_core.claims.text import Table, gap_lines, number, probability, spans
+from gating_core.claims.text import TextTable, gap_lines, number, probability, spans
 from gating_core.claims.verdicts import accuracies, verdicts
 from tests.core.claims.made_rows import failed, made, stacks
 
@@ -136,4 +136,4 @@ def test_numbers_are_written_with_their_doubt():
 
 def test_a_table_has_as_many_cells_as_columns():
     with pytest.raises(ValueError, match="2 cells; the table has 1"):
-        Table(("a",), (("1", "2"),))
+        TextTable(("a",), (("1", "2"),))

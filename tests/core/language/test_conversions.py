@@ -9,10 +9,10 @@ import torch
 
 from gating_core.attention import GateConfig
 from gating_core.language import (
-    Cache,
+    KeyValueCache,
     LanguageModel,
+    LanguageRecipe,
     ModelConfig,
-    Recipe,
     TrainingText,
     conversion_table,
     conversions,
@@ -52,7 +52,7 @@ from gating_core.left_out import (
 )
 
 TINY = ModelConfig(depth=2, width=12, heads=3, context=16)
-SHORT = ConversionRecipe(12, 2, training=Recipe(steps=4, batch=2, warmup=1))
+SHORT = ConversionRecipe(12, 2, training=LanguageRecipe(steps=4, batch=2, warmup=1))
 TEXT = encode("In the beginnin")[None]
 TEXTS = ["abc", "a longer text than fits", "in"]
 
@@ -96,7 +96,7 @@ def test_a_window_is_softmax_over_its_last_keys(gate):
         assert not record.weights[..., row, : max(0, row - 3)].any()
     torch.testing.assert_close(with_weights(model, window=16)(TEXT), model(TEXT))
     assert not torch.allclose(narrow(TEXT), model(TEXT))
-    cache = Cache()
+    cache = KeyValueCache()
     parts = [narrow(part, cache=cache) for part in TEXT.split([6, 1, 9], -1)]
     torch.testing.assert_close(torch.cat(parts, 1), narrow(TEXT), rtol=1e-10, atol=1e-10)
 
@@ -167,7 +167,7 @@ def test_transfer_brings_outputs_closer_and_moves_nothing_else(attention, text, 
 
 def test_training_on_drops_the_window_by_its_schedule_and_reads_on(text):
     model = LanguageModel(replace(TINY, attention="linear_elu", window=4))
-    recipe, dropped = Recipe(steps=200, batch=2), []
+    recipe, dropped = LanguageRecipe(steps=200, batch=2), []
     training = TrainingOn(model, FALLING, 0, recipe, text, first=100)
     for step in range(200):
         batch = training.batch(step)
@@ -181,7 +181,7 @@ def test_training_on_drops_the_window_by_its_schedule_and_reads_on(text):
 
 @pytest.fixture
 def tiny_models(monkeypatch):
-    card = Card("none", 0, 1, 1, Recipe(steps=7), {"both": 1.0}, 1.0)
+    card = Card("none", 0, 1, 1, LanguageRecipe(steps=7), {"both": 1.0}, 1.0)
     monkeypatch.setitem(conversions.MODELS, "none", TINY)
     monkeypatch.setattr(converting, "load_model", lambda name, seed: (lively(seed).float(), card))
     monkeypatch.setattr(converting, "ADDED_WINDOWS", (4, 2))

@@ -11,8 +11,8 @@ from gating_core.attention import GateConfig
 from gating_core.language import (
     MODELS,
     LanguageModel,
+    LanguageRecipe,
     ModelConfig,
-    Recipe,
     Training,
     TrainingText,
     Verse,
@@ -36,7 +36,7 @@ from gating_core.language.shipped import (
 )
 
 TINY = ModelConfig(depth=2, width=8, heads=2, context=16, gate=GateConfig(), wiring="fal")
-SHORT = Recipe(steps=12, batch=4, warmup=3)
+SHORT = LanguageRecipe(steps=12, batch=4, warmup=3)
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +90,7 @@ def test_held_out_verses_are_not_trained_on():
 
 
 def test_the_rate_rises_in_a_line_and_falls_in_half_a_cosine():
-    recipe = Recipe(steps=100, learning_rate=2.0, warmup=10)
+    recipe = LanguageRecipe(steps=100, learning_rate=2.0, warmup=10)
     assert recipe.rate(0) == pytest.approx(0.2)
     assert recipe.rate(50) == pytest.approx(1.0)
     assert recipe.rate(100) == pytest.approx(0.0)
@@ -152,7 +152,7 @@ def test_a_row_of_the_table_goes_on_after_a_kill_and_writes_the_same_file(tmp_pa
     monkeypatch.setattr(table, "read_excerpt", lambda: verses[:3])
 
     def train(name):
-        recipe, folder = Recipe(steps=4, batch=2), tmp_path / name
+        recipe, folder = LanguageRecipe(steps=4, batch=2), tmp_path / name
         return table.train_row("g2", 1, recipe, tmp_path / "corpus.tsv", folder / "build", folder)
 
     whole = train("whole")

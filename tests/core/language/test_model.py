@@ -12,7 +12,7 @@ from gating_core.language import (
     ATTENTION_KINDS,
     MODELS,
     WIRINGS,
-    Cache,
+    KeyValueCache,
     LanguageModel,
     ModelConfig,
     encode,
@@ -184,7 +184,7 @@ def test_at_strength_zero_a_gate_is_left_out_bit_for_bit(gate):
 
 @pytest.mark.parametrize("gate", GATES)
 def test_with_a_cache_a_record_is_of_the_last_characters(gate):
-    model, cache, whole, last = lively(replace(TINY, gate=gate)), Cache(), [], []
+    model, cache, whole, last = lively(replace(TINY, gate=gate)), KeyValueCache(), [], []
     model(TEXT, records=whole)
     model(TEXT[:, :7], cache=cache)
     model(TEXT[:, 7:], cache=cache, records=last)
@@ -198,7 +198,7 @@ def test_with_a_cache_a_record_is_of_the_last_characters(gate):
 @pytest.mark.parametrize("gate", GATES)
 def test_with_a_cache_the_logits_are_the_same(gate, attention):
     model = lively(replace(TINY, gate=gate, attention=attention, wiring="fal"))
-    cache = Cache()
+    cache = KeyValueCache()
     parts = [model(part, cache=cache) for part in TEXT.split([4, 1, 1, 4], -1)]
     torch.testing.assert_close(torch.cat(parts, 1), model(TEXT), rtol=1e-12, atol=1e-12)
     assert cache.length == TEXT.shape[1]

@@ -9,7 +9,7 @@ from gating_core.at_work import measured as files
 from gating_core.attention import GateConfig
 from gating_core.language import (
     AttentionKind,
-    Cache,
+    KeyValueCache,
     LanguageModel,
     ModelConfig,
     encode,
@@ -81,7 +81,7 @@ def test_with_nothing_left_out_losses_are_the_models_own_bit_for_bit(gate):
     whole = late_losses(model, texts)[0]
     for other in (truncated(model, 128), windowed(model, 128, 0), windowed(model, 4, 0, gamma=1)):
         assert torch.equal(late_losses(other, texts)[0], whole)
-    read, cache, again = rows_of(texts, 128).read, Cache(), Cache()
+    read, cache, again = rows_of(texts, 128).read, KeyValueCache(), KeyValueCache()
     for each_cache in (cache, again):
         model(read[:, :PREFILL], cache=each_cache)
     kept = [torch.ones(5, 2, PREFILL, dtype=torch.bool)] * 2

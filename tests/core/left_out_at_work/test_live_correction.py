@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from gating_core.left_out import Specimen, corrected, error_ratio, mixed, slow_tokens, window_mask
+from gating_core.left_out import HeadSample, corrected, error_ratio, mixed, slow_tokens, window_mask
 from gating_core.left_out_at_work import GAMMA_STEPS, GAPS, WINDOW_STEPS, CorrectionRequest
 from gating_core.left_out_at_work.live_correction import (
     correct,
@@ -100,4 +100,4 @@ def test_retrieval_fails_beyond_the_window():
 def test_what_cannot_be_corrected_is_said(window, length, message):
     parts = torch.ones(3, length, 2, dtype=torch.float64)
     with pytest.raises(ValueError, match=message):
-        correct(outputs(Specimen(*parts), 0), window, GAMMA)
+        correct(outputs(HeadSample(*parts), 0), window, GAMMA)

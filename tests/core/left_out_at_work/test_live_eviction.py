@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from gating_core.left_out import POLICIES, Specimen, kept_keys, key_scores, slow_tokens
+from gating_core.left_out import POLICIES, HeadSample, kept_keys, key_scores, slow_tokens
 from gating_core.left_out_at_work import EvictionRequest, check_identity, evict, search
 
 BUDGETS = (2, 5, 9, 30)
@@ -87,7 +87,7 @@ def test_short_texts_are_refused():
 
 def test_long_texts_are_read_in_part(tokens):
     long = slow_tokens(600, 8.0)
-    first = Specimen(long.queries[:512], long.keys[:512], long.values[:512])
+    first = HeadSample(long.queries[:512], long.keys[:512], long.values[:512])
     both = [evict(of, EvictionRequest("recency", 4, True), (4,)) for of in (long, first)]
     assert both[0].length == 512
     np.testing.assert_array_equal(both[0].errors, both[1].errors)

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gating_core.jets.second_order import nested_jet, second_order_jet
-from gating_core.theory.expression import FUNCTIONS, Number, parts_of
+from gating_core.theory.expression import FUNCTIONS, Constant, parts_of
 from gating_core.theory.formula import Formula, FormulaError, parse_formula
 from tests.core import exact
 
@@ -310,7 +310,7 @@ def test_large_powers_neither_hang_nor_raise(text):
     with few_calls():
         formula = parse_formula(text)
         assert formula.at(np.linspace(-1, 1, 5), np.zeros(5)).shape == (5,)
-    numbers = [part.value for part in parts_of(formula.expression) if isinstance(part, Number)]
+    numbers = [part.value for part in parts_of(formula.expression) if isinstance(part, Constant)]
     assert {type(number) for number in numbers} == {float}
 
 
