@@ -26,7 +26,7 @@ soak: $(DEV_READY)
 lint: $(DEV_READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	$(BIN)/mypy --num-workers 2
 
 format: $(DEV_READY)
 	$(BIN)/ruff check --fix .
