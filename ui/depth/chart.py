@@ -101,7 +101,7 @@ def depth_chart(drawn: list[ChartCurve], member: int | None = None, seed: int = 
         "legend": {"x": 0.01, "y": 1.0, "yanchor": "bottom", "orientation": "h"},
         "hovermode": "closest",
         "xaxis": {
-            "type": "log", "tickvals": [1, 2, 3, 4, 6, 8, 12, 16],
+            "type": "log", "tickvals": [1, 2, 4, 8, 16],
             "title": {"text": f"layers<br>{key}", "standoff": 4},
             "range": [np.log10(0.93), np.log10(depths[-1] * 1.08)], "domain": [0, CURVES_SHARE],
         },
