@@ -351,6 +351,7 @@ def jobs_of(app):
     return [job for job, *_ in app.session_state["_jobs"].values()]
 
 
+@pytest.mark.soak  # long
 @pytest.mark.parametrize("title", PAGES)
 def test_what_a_link_may_say_is_what_a_page_draws(title):
     path = PAGES[title].path

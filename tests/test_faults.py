@@ -67,6 +67,7 @@ def test_make_app_shows_the_output_of_the_server():
     assert lines[1].strip() == "$(BIN)/streamlit run app.py"
 
 
+@pytest.mark.soak  # long
 def test_a_server_that_was_killed_serves_again_with_its_folder_whole(copied):
     port, name = free_port(), f"plotly-{plotly.__version__}.min.js"
     with started(copied, port) as first:

@@ -90,7 +90,9 @@ def test_the_second_edition_is_whole_and_stands_beside_the_first(desk, served, w
     )
 
 
-@pytest.mark.parametrize("claim", ["C3", "C6", "C7"])
+@pytest.mark.parametrize(
+    "claim", ["C3", *(pytest.param(c, marks=pytest.mark.soak) for c in ("C6", "C7"))]
+)
 def test_a_phone_scrolls_only_down(desk, served, watch, claim):
     become_phone(desk)
     visit(desk, watch, f"{served.url}/Claims?claim={claim}", await_chart)

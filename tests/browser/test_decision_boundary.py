@@ -217,6 +217,7 @@ def test_what_the_pointer_is_at_is_marked_in_all_pictures_without_the_server(wid
         resize(wide, 800, 1400)
 
 
+@pytest.mark.soak  # long
 def test_the_timeline_is_linear_in_steps_and_a_click_on_a_curve_goes_there(wide):
     show_last(wide)
     scrub = wide.locator(".gc-scrub")
@@ -359,6 +360,7 @@ def test_under_a_new_choice_the_old_picture_is_dimmed_until_its_own_is_there(wid
     assert not any(dim for dim, _ in wide.evaluate("window.testDimmed"))  # another frame is known
 
 
+@pytest.mark.soak  # long
 def test_a_small_multiple_is_enlarged_by_a_click(wide):
     wide.get_by_text("Looking inside: every weight").click()
     small = wide.locator(".st-key-inside_small_left .js-plotly-plot")

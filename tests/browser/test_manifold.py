@@ -202,6 +202,7 @@ def test_edge_on_both_sides_are_lines_where_their_planes_are_not_the_same(desk):
     go_to(desk, "")
 
 
+@pytest.mark.soak  # long
 def test_on_a_phone_zeros_take_one_line(desk):
     resize(desk, 390, 844)
     assert not desk.locator(".gc-plane").first.is_visible()
@@ -349,6 +350,7 @@ def test_pointing_at_a_picture_that_is_being_replaced_is_no_error(desk):
     go_to(desk, "?layers=4&grid=31")
 
 
+@pytest.mark.soak  # long
 def test_values_too_small_for_the_browser_are_drawn_as_a_point(desk):
     """No WebGL error: `nothing_goes_wrong` would see it."""
     values = ",".join(["1e-300", "0", "0", "0", "1e-300", "0", "0", "0", "1e-300"])
@@ -662,6 +664,7 @@ def test_a_dragged_value_moves_the_surface_and_the_link_and_undo_restores_both(w
     assert wide.get_by_role("button", name="Undo").is_disabled()
 
 
+@pytest.mark.soak  # long
 def test_arrow_keys_move_a_value_too(wide):
     open_tab(wide, "Inspect")
     place = handle(wide, "U1").get_attribute("aria-valuetext")

@@ -110,6 +110,7 @@ def test_a_job_stays_with_its_visitor_and_its_numbers_are_right(server):
         assert reading == readings(run)[-1]
 
 
+@pytest.mark.soak  # long
 def test_a_cancel_stays_with_its_visitor(server):
     """Two train and one cancels; the other training goes on."""
     cancelled = asyncio.Event()
@@ -140,6 +141,7 @@ def test_a_cancel_stays_with_its_visitor(server):
     at_once(cancel(), watch())
 
 
+@pytest.mark.soak  # long
 def test_numbers_of_another_visitor_are_noticed(server, monkeypatch):
     """The check itself: the right page with another seed is wrong."""
     monkeypatch.setattr(session_module, "SECOND_RUN_SECONDS", 2.0)

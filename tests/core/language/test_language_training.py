@@ -211,7 +211,10 @@ def test_rows_are_trained_seed_by_seed_and_those_with_files_are_left_alone(monke
 
 @pytest.mark.parametrize(
     ("name", "seed"),
-    [pytest.param(*row, marks=[pytest.mark.soak] * (row[1] > 0)) for row in shipped()],
+    [
+        pytest.param(*row, marks=[pytest.mark.soak] * (row not in [("none", 0), ("g1_channel", 0)]))
+        for row in shipped()
+    ],
 )
 def test_a_shipped_model_has_the_loss_that_its_card_tells(name, seed):
     model, card = load_model(name, seed)

@@ -149,7 +149,10 @@ def points_agree(model, budget: Budget) -> float:
     return float((said != 0).double().mean())
 
 
-@pytest.mark.parametrize("name", sorted(PRESETS))
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.soak] * (name != "circle")) for name in sorted(PRESETS)],
+)
 def test_points_of_the_shipped_examples_agree(name):
     run = load_preset(name)
     model = strengths_model(run.variants["sigmoid"].ensemble, select_member(run), [1.0]).attention

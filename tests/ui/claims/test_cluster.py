@@ -5,6 +5,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from types import SimpleNamespace
 
+import pytest
+
 from tests.browser.serving import HOST, free_port
 from tests.clusters import wait_until
 from tests.ui.opening import open_page
@@ -50,6 +52,7 @@ class Page(BaseHTTPRequestHandler):
         pass
 
 
+@pytest.mark.soak  # long
 def test_an_address_where_something_else_answers_is_one_sentence(store):
     """How soon is timed with the workers: here a new process has to start."""
     with ThreadingHTTPServer((HOST, 0), Page) as other:

@@ -169,6 +169,7 @@ def test_brief_tasks_go_before_trainings_and_after_views(one, tmp_path):
     assert "training" not in lines[since : len(lines) - lines[::-1].index("brief")]
 
 
+@pytest.mark.soak  # long
 def test_brief_tasks_leave_a_worker_to_trainings(two):
     briefs = [two.stream(tasks.counting, rank=Rank.BRIEF) for _ in range(3)]
     assert [first(stream) for stream in briefs[:2]] == [0, 0]  # nobody else is there
