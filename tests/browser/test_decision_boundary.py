@@ -300,6 +300,13 @@ def test_weights_and_figure_can_be_taken(wide, tmp_path):
     compile((tmp_path / "rerun.py").read_text(encoding="utf-8"), "rerun.py", "exec")
 
 
+def await_lesson(page):
+    """Wait for another page and its pictures: once it is left, the server has them no more."""
+    page.get_by_role("heading", name="How to read the pictures").wait_for()
+    settle(page)
+    page.wait_for_function("[...document.images].every(image => image.complete)")
+
+
 @pytest.mark.soak  # long
 def test_whoever_comes_back_finds_the_page_as_it_was(wide):
     chosen = wide.get_by_role("combobox", name="Seed that is shown")
@@ -311,20 +318,20 @@ def test_whoever_comes_back_finds_the_page_as_it_was(wide):
     settle(wide)
     before, link = serial(wide), wide.url
     wide.get_by_test_id("stPageLink").filter(has_text="How to read it").click()
-    wide.get_by_role("heading", name="How to read the pictures").wait_for()
+    await_lesson(wide)
     wide.go_back()
     wide.wait_for_url(lambda url: "who=worst+right" in url)
     await_run(wide)
     assert serial(wide) == before
     assert sorted(wide.url.split("?")[1].split("&")) == sorted(link.split("?")[1].split("&"))
     wide.get_by_test_id("stPageLink").filter(has_text="How to read it").click()
-    wide.get_by_role("heading", name="How to read the pictures").wait_for()
+    await_lesson(wide)
     wide.get_by_test_id("stPageLink").filter(has_text="Decision boundary").first.click()
     wide.wait_for_url(lambda url: "who=worst+right" in url)
     await_run(wide)
     assert serial(wide) == before
     wide.go_back()
-    wide.get_by_role("heading", name="How to read the pictures").wait_for()
+    await_lesson(wide)
     wide.go_forward()
     wide.wait_for_url(lambda url: "who=worst+right" in url)
     await_run(wide)

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Response
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
 
 from .serving import HOST
 
@@ -120,8 +120,8 @@ _FOLLOW = """link => {
   dispatchEvent(new PopStateEvent('popstate'));  // Streamlit runs again
 }"""
 # Streamlit looks for its server below a page's own address first, in vain.
-_PROBE = re.compile(r"/\w+/_stcore/(health|host-config)$")
-_NOT_FOUND = "console error: Failed to load resource: the server responded with a status of 404"
+_FAILED_LOAD = "Failed to load resource"
+_PROBE = re.compile(rf"^console error: {_FAILED_LOAD}.* 404 .*/\w+/_stcore/(health|host-config)$")
 _calls = itertools.count()
 _contexts: WeakKeyDictionary[Browser, dict[str, BrowserContext]] = WeakKeyDictionary()
 
@@ -151,7 +151,8 @@ class Watch:
     def _hear(self, message: ConsoleMessage) -> None:
         bearable = any(words in message.text for words in BEARABLE_WARNINGS)
         if message.type in ("error", "warning") and not bearable:
-            self.problems.append(f"console {message.type}: {message.text}")
+            of = f" {message.location['url']}" if message.text.startswith(_FAILED_LOAD) else ""
+            self.problems.append(f"console {message.type}: {message.text}{of}")
 
 
 @contextmanager
@@ -199,18 +200,11 @@ def visit(page: Page, watch: Watch, url: str, ready: Callable[[Page], None] | No
             settle(page)  # what is ready on the page before is gone then
         (ready or await_view)(page)
         return
-    missed: list[str] = []
-    page.on("response", lambda answer: _note_probe(answer, missed))
     page.goto(url)
     (ready or await_view)(page)
-    assert len(missed) <= 2
-    for _ in missed:
-        watch.problems.remove(f"{_NOT_FOUND} (Not Found)")
-
-
-def _note_probe(answer: Response, missed: list[str]) -> None:
-    if answer.status == 404 and _PROBE.search(answer.url):
-        missed.append(answer.url)
+    probes = list(filter(_PROBE.match, watch.problems))
+    assert len(probes) <= 2
+    watch.problems = [problem for problem in watch.problems if problem not in probes]
 
 
 def follow_link(page: Page, link: str) -> None:
