@@ -7,8 +7,9 @@ from ui.common.page import page
 with page(
     "Experts",
     question="Which experts can be learned?",
-    lead="Every number that attention returns is a mixture of small linear maps, its **experts**."
-    " A gate of each channel between W_V and W_O tells them apart. A gate anywhere else does not.",
+    lead="Each output of attention is a mixture of small linear maps, its **experts**."
+    " A gate per channel between value map W_V and output map W_O tells them apart. Other gates"
+    " do not.",
     pictures=False,
 ):
     from ui.common.link_check import warn_about_link

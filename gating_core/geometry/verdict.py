@@ -29,7 +29,7 @@ def knowledge_text(
     if kind == PROVED:
         return f"proved {where}"
     if kind == AT_POINTS:
-        return f"known at points {'between' if between else 'among'} the {points:,} looked at"
+        return f"known at points {'between' if between else 'among'} the {points:,} measured"
     return f"seen at {points:,} points, not proved"
 
 

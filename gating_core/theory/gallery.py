@@ -187,13 +187,13 @@ GALLERY: dict[str, GateCase] = {
     "two directions": GateCase(
         "two directions, yet K = 0", "scalar", _formulas("1/(3+u^2+v)"),
         ("The gate varies in both directions, but the Hessian of 1/g = 3 + u² + v has one entry.",
-         "Two directions are necessary for curvature, and not sufficient."),
+         "Two directions are necessary for curvature, but not sufficient."),
         _zero,
     ),
     "distance": GateCase(
         "gate of a distance", "scalar", _formulas("1/sqrt((u+2)^2+(v+2)^2)"),
         ("1/g is the distance from a point outside: it grows in proportion along every ray.",
-         "Along the rays its Hessian vanishes: once more paper, rolled into a cone."),
+         "Along the rays its Hessian vanishes: the sheet is rolled into a cone, like paper."),
         _zero,
     ),
     "ruled": GateCase(
@@ -203,7 +203,7 @@ GALLERY: dict[str, GateCase] = {
     ),
     "ellipsoid": GateCase(
         "ellipsoidal gate", "scalar", _formulas(f"1/sqrt((u/{_A})^2+(v/{_B})^2+1)"),
-        ("The radial graph of an ellipsoid: any surface that the origin sees is a gate away.",
+        ("The radial graph of an ellipsoid. A gate makes any surface that each ray meets once.",
          "1/g is a bowl, so K is positive; it is largest where the ellipsoid is most pointed."),
         _ellipsoidal,
     ),
@@ -220,20 +220,20 @@ GALLERY: dict[str, GateCase] = {
     ),
     "quadratic": GateCase(
         "quadratic gate", "scalar", _formulas(f"1-{SHRINK}*(u^2+v^2)"),
-        ("The first step of the structured regime: a little is taken off, further out more.",
+        ("One layer of the structured regime: it moves points inwards, the outer ones more.",
          f"K is 4 eps² at the middle, with eps = {SHRINK}, and grows outwards."),
         _shrunk,
     ),
     "monkey saddle": GateCase(
         "monkey saddle gate", "scalar", _formulas("1/(3+u^3-3*u*v^2)"),
-        ("1/g falls in three directions and rises in three: two legs and a tail.",
+        ("1/g falls in three directions, for two legs and a tail, and rises between them.",
          "The Hessian's determinant is -36 (u² + v²): zero at one point, negative elsewhere."),
         _monkey,
     ),
     "learned": GateCase(
         "learned sigmoid gate", "scalar", _formulas(LEARNED),
         ("A sigmoid of three units has learned the sphere's gate: it is at most 0.03 off.",
-         "K is made of second derivatives, and far from the sphere's 1.56: of both signs."),
+         "K depends on second derivatives: it is far from the sphere's 1.56, with both signs."),
     ),
     "rms norm": GateCase(
         "no gate, but RMSNorm", "normalisation", _formulas("sqrt(3/(u^2+v^2+1))"),

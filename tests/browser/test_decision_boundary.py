@@ -369,7 +369,7 @@ def test_under_a_new_choice_the_old_picture_is_dimmed_until_its_own_is_there(wid
 
 @pytest.mark.soak  # long
 def test_a_small_multiple_is_enlarged_by_a_click(wide):
-    wide.get_by_text("Looking inside: every weight").click()
+    wide.get_by_text("Inside: all attention weights").click()
     small = wide.locator(".st-key-inside_small_left .js-plotly-plot")
     small.wait_for()
     settle(wide)

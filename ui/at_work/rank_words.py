@@ -79,7 +79,7 @@ def reason(arrays: Arrays, head: Head, width: int, between: bool) -> str:
     before, after, projected = (figures(float(x[head])) for x in arrays["ranks.outputs"])
     low, high = (figures(float(x[head])) for x in arrays["ranks.lift"])
     opened = float(arrays["ranks.opened"][head])
-    read = "the character that looks" if between else "the character that is looked at"
+    read = "the query's character" if between else "the key's character"
     return (
         f"**Why.** Without a gate head {name} is one map W_V W_O, {width} × {d} times {d} × {width}"
         f". At most {d} singular values are not 0 (here {figures(float(values[0]))} to"
@@ -87,7 +87,7 @@ def reason(arrays: Arrays, head: Head, width: int, between: bool) -> str:
         f"The gate stands between them as diag(g) and reads {read}. Outputs are still sums of the"
         f" {d} rows of W_O: **no gate lifts them above d = {d} (proved)**. The gate changes how"
         f" evenly the rows are used: {before} → {after} (× {low} to {high}), {projected} after W_O."
-        f" It also makes different maps W_V diag(g) W_O, effectively {figures(opened)}. No gate, or"
+        f" It also makes different maps W_V diag(g) W_O: effectively {figures(opened)}. No gate, or"
         " one factor per head, makes a single map."
     )
 

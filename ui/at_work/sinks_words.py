@@ -44,7 +44,7 @@ def change(shares: Mapping[str, np.ndarray]) -> str:
     means = [x.mean((1, 2)) for x in (before, after)]
     from_to = f"from {share_text(means[0].mean())} ({name}) to {share_text(means[1].mean())}"
     if len(means[0]) < 2:
-        return f"Its mean share goes {from_to} ({other}); one seed says nothing of others."
+        return f"Its mean share goes {from_to} ({other}); one seed says nothing about others."
     points = mean_interval(100 * (means[1] - means[0]))
     by = f"{points.mean:+.1f} ± {points.half_width:.1f} points".replace("-", "−")
     seeds = f"{len(means[0])} seeds, paired"

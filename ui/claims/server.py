@@ -35,8 +35,8 @@ def scheduler_trouble(address: str) -> str:
     if match[1] in OWN_HOSTS or address in named:
         return ""
     return (
-        "A scheduler can make whoever connects to it do anything, so this page uses those of this"
-        f" machine, and those that the variable {SCHEDULERS} names where the server is started."
+        "Whoever connects to a scheduler runs its code. So this page uses only those of this"
+        f" machine, and those that the variable {SCHEDULERS} names when the server starts."
     )
 
 

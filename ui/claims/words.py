@@ -67,7 +67,7 @@ def proved_text(claim: str, counts: ProofCounts) -> str:
     gated = claim == "C2"
     kind = "gated models" if gated else "models without a gate"
     again = (
-        f"*Proved beside that.* {counts.models:,} of the {counts.trained:,} {kind} with seeds"
+        f"*Also proved.* {counts.models:,} of the {counts.trained:,} {kind} with seeds"
         f" {spans(counts.seeds)} came out the same when they were trained again. Of these"
     )
     if not gated:

@@ -270,8 +270,8 @@ def doubt_text(total: Integral, verdict: Verdict) -> str:
         share = percent(verdict.unresolved)
         return f"a lower estimate: on {share} of the points the tangent plane is not resolved"
     if verdict.word == UNKNOWN:
-        return "∫|K| dA as measured; no point is known to have more than rounding"
-    return f"∫|K| dA has no unit; ± is its {_bound(verdict)} plus its sampling error"
+        return "∫|K| dA as measured; no point is known to exceed rounding"
+    return f"∫|K| dA has no unit; ±: {_bound(verdict)} plus estimated sampling error"
 
 
 def bound_text(verdict: Verdict) -> str:

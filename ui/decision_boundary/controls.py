@@ -98,7 +98,7 @@ PICKED = Number("picked_seed", within=(SEEDS[0], SEEDS[1] + limits.BOUNDARY_SEED
 FOLDS = (
     Fold("setup", "More: data, model, training, picture", reruns=False),
     Fold("own", "Your own data: draw, upload, paste", reruns=False),
-    Fold("looking", "Looking inside: every weight and gate"),
+    Fold("looking", "Inside: all attention weights and gates"),
     Fold("calibration", "How sure, and how often right: the reliability diagram"),
 )
 DECISION_BOUNDARY: Controls = RUN | VIEW | table(PICKED, DRAWING, TABLE, *FOLDS)

@@ -209,7 +209,7 @@ def axes_text(variants: dict[str, ClassifierFrames], axes: dict[str, Axes]) -> s
         return f"{text} The classifier's plane decides in them as in all {all_dims}."
     when = "at any step" if not any(fits[side].any() for side in missing) else "at some steps"
     models = f"{' and '.join(missing)} {'models' if len(missing) > 1 else 'model'}"
-    return f"{text} The plane of the {models} does not fit these three components {when}."
+    return f"{text} In these the plane of the {models} cannot be drawn {when}."
 
 
 def frames_text(run: TrainedRun, drawn: int) -> str:

@@ -109,7 +109,7 @@ MODEL = table(
         help=section("experts", "gate_at")),
     Choice("gate_per", "One gate for each", field="granularity", words=GRANULARITIES,
         help=section("experts", "gate_per")),
-    Choice("gate_kind", "Its kind", field="kind", words=GATE_NAMES, shape="selectbox"),
+    Choice("gate_kind", "Gate kind", field="kind", words=GATE_NAMES, shape="selectbox"),
     Choice("taught", "Weights", field="task", words=(RANDOM, *TASKS), shape="selectbox",
         help=section("experts", "taught")),
     Number("channels", "Channels D", field="model_dim", within=EXPERTS_CHANNELS, step=1,

@@ -72,7 +72,7 @@ def verdicts(curves: LearningCurves) -> str:
     text += f" {'; '.join(parts)}."
     last = curves.differences()[-1]
     if last.word in STAYS:
-        text += f" The gap stays at {last.count:,}: data alone do not close it."
+        text += f" The gap remains at {last.count:,}: so many data do not close it."
     return text
 
 

@@ -55,10 +55,11 @@ def theory_text(selection: ExpertsSelection, directions: Undecidable) -> str:
         return f"Theory says {rule}."
     spanned = min(dim, 3 * selection.value_count)
     handed = more > dim * (dim - spanned)
+    exchanged = ", and with few tokens one head can take over parts of another's output"
     return (
         f"Theory says {rule}, and {more} more. The {selection.value_count} tokens are affine maps"
         f" of a point of the plane. They span only {spanned} of {dim} dimensions"
-        f"{', and few tokens let heads hand parts of their outputs on' if handed else ''}."
+        f"{exchanged if handed else ''}."
     )
 
 

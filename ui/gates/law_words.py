@@ -77,4 +77,4 @@ def law_sentence(at: LawAtPoint) -> str:
         )
     shape = "a bowl or a dome" if hessian.value > 0 else "a saddle"
     sign = "positive" if hessian.value > 0 else "negative"
-    return f"1/g is {shape} here: det Hess(1/g) is {sign}, and K has its sign."
+    return f"1/g is {shape} here: det Hess(1/g) is {sign}, and so is K."

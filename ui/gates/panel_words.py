@@ -130,8 +130,8 @@ def fit_text(fit: FittedGate) -> str:
     apart = float(gap[worst])
     text = (
         f"The fitted gate differs from the exact one by at most {error_text(fit.largest_error)}."
-        f" Its image has **{range_text(fitted)}** where the exact one has **{range_text(exact)}**:"
-        f" they are up to {short(apart)} apart."
+        f" Its image has **{range_text(fitted)}**, the exact one has **{range_text(exact)}**:"
+        f" they differ by up to {short(apart)}."
     )
     if apart <= error:
         return f"{text} That is within their errors."

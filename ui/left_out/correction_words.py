@@ -105,8 +105,9 @@ def head_text(name: str, head: Correction, slow: Sequence[Correction], gamma: in
     return (
         f"**On {name}, {verdict}**:"
         f" {short(head.cosine[0])} → {short(head.cosine[1])}, squared error {short(head.ratio)}."
-        f" What decides is how fast the missing part changes. {_queries(lag)} later it has changed"
-        f" by {short(head.change[lag - 1])} of itself (slow tokens: {short(slowly)})."
+        f" What decides is how fast the missing part changes. Its relative"
+        f" squared change {_queries(lag)} later is {short(head.change[lag - 1])} (slow tokens:"
+        f" {short(slowly)})."
     )
 
 

@@ -109,7 +109,7 @@ def bypass_text(losses: Losses, counts: np.ndarray) -> str:
             continue
         text = (
             f"At window {window} {_verdict(worth)}: it is worth {_nats(worth)} nats"
-            " against the window alone, trained on as long."
+            " against the window alone, trained for as long."
         )
         out = taken_out(losses, counts, window)
         if out is not None:
@@ -189,8 +189,8 @@ def cost_text(channels: int, window: int, times: AttentionTimes | None) -> str:
     costs = paper_costs(channels, window)
     share = costs["linear"][:, -1] / costs["full"][:, -1]
     text = (
-        f"On paper, {COST_LENGTHS[-1]:,} tokens take linear attention {_share(share[0])} of the"
-        f" products and {_share(share[1])} of the stored numbers of softmax attention."
+        f"On paper, linear attention over {COST_LENGTHS[-1]:,} tokens takes {_share(share[0])} of"
+        f" the products and {_share(share[1])} of the stored numbers of softmax attention."
     )
     if times is None:
         return text

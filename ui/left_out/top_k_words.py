@@ -82,8 +82,8 @@ def certificate_text(row: RowCurves, epsilon: float) -> str:
     return (
         f"For τ ≤ {percent(epsilon)} this row needs k = {truth.k:,}. The best certificate"
         f" ({best.title}) gives {best.k:,}, the worst ({worst.title}) {worst.k:,}. The Gaussian"
-        f" rule gives {short(row.rule)} (σ = {short(row.sigma)}), and {row.by_quantiles:,} for so"
-        " few keys."
+        f" rule gives {short(row.rule)} for many keys (σ = {short(row.sigma)}),"
+        f" {row.by_quantiles:,} for {row.n:,}."
     )
 
 
@@ -102,7 +102,7 @@ def cost_text(n: int, k: int) -> str:
         f" {percent(part.scores / full.scores)} of the scores,"
         f" {percent(part.mixed / full.mixed)} of the products with values,"
         f" {percent(part.stored / full.stored)} of the stored numbers. Only an index that orders"
-        " keys unseen saves scores."
+        " keys without their scores saves scores."
     )
 
 

@@ -69,7 +69,7 @@ def total_sentence(proof: ProvedCurvature, estimate: Integral | None) -> str:
     if estimate is None:
         return f"{text}. The estimate is not there yet."
     if not bool(estimate.settled()):
-        return f"{text}. The estimate does not settle."
+        return f"{text}. The estimate does not converge."
     agrees = ", which agrees" if not contradiction("absolute", proof.absolute, estimate) else ""
     return f"{text}. The estimate is {total_text(estimate, flat=False)}{agrees}."
 

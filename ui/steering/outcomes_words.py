@@ -139,9 +139,9 @@ def _by_layer(differences: Sequence[PairedDifference], more: str, less: str) -> 
 def calibration_text(of: Sequence[Calibration]) -> str:
     """Say how good the classifier is on texts of verses that it has not seen, by their length."""
     parts = [
-        f"With {one.characters} characters it is right on {_share(one.right)} of the texts, and on"
-        f" average {100 * abs(one.gap):.1f} points {'less' if one.gap > 0 else 'more'} sure than it"
-        " is right."
+        f"With {one.characters} characters it is right on {_share(one.right)} of the texts, and"
+        f" its mean confidence is {100 * abs(one.gap):.1f} points"
+        f" {'lower' if one.gap > 0 else 'higher'}."
         for one in of
     ]  # fmt: skip
     return (f"The classifier was tried on {of[0].count} texts from verses that it has not seen."

@@ -103,9 +103,9 @@ def test_the_summary_counts_heads_and_never_claims_a_rank_above_d(ranks):
 def test_the_reason_has_the_numbers_of_its_head(ranks):
     text = rank_words.reason(ranks, (0, 0), 8, between=True)
     for part in ("head 1.1", "8 × 4 times 4 × 8", "4.00 to 1.00", "1.00 → 3.00", "× 2.95 to 3.05",
-                 "2.50 after W_O", "character that looks", "above d = 4 (proved)"):  # fmt: skip
+                 "2.50 after W_O", "query's character", "above d = 4 (proved)"):  # fmt: skip
         assert part in text
-    assert "character that is looked at" in rank_words.reason(ranks, (0, 0), 8, between=False)
+    assert "key's character" in rank_words.reason(ranks, (0, 0), 8, between=False)
 
 
 def test_ranks_are_drawn_with_d_and_saved(ranks):

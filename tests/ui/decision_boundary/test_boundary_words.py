@@ -172,7 +172,7 @@ def test_a_plane_that_three_components_cannot_show_is_named():
         for side, name in zip(("left", "right"), run.setting.compared, strict=True)
     }
     assert frame_words.axes_text(sides, film_axes(sides)).endswith(
-        "The plane of the left and right models does not fit these three components at any step."
+        "In these the plane of the left and right models cannot be drawn at any step."
     )
 
 

@@ -228,9 +228,9 @@ def test_a_level_nobody_reaches_is_said():
     assert "16 are at an end of what was tried" in text
     added = LearningCurves(replace(flat.request, gate="additive"), flat.counts, better)
     assert "**The control (additive) needs fewer**" in curves_words.summary(added, 0.9)
-    assert "data alone do not close it" not in curves_words.verdicts(load_curves())
+    assert "so many data do not close it" not in curves_words.verdicts(load_curves())
     gap = curves_words.verdicts(LearningCurves(flat.request, flat.counts, better))
-    assert "The gap stays at 6,400: data alone do not close it." in gap
+    assert "The gap remains at 6,400: so many data do not close it." in gap
 
 
 def test_only_possible_curves_are_trained():

@@ -151,7 +151,7 @@ def fitted():
 def test_what_is_said_of_a_fit_comes_from_its_numbers(fitted):
     images = fitted.fitted.surface, fitted.exact.surface
     gap = np.nanmax(np.abs(images[0].known[-1] - images[1].known[-1]))
-    assert f"up to {short(gap)} apart" in fit_text(fitted)
+    assert f"by up to {short(gap)}." in fit_text(fitted)
     assert "second derivatives" in fit_text(fitted)
     same = replace(fitted, fitted=fitted.exact)
     assert "within their errors" in fit_text(same)

@@ -104,7 +104,7 @@ def test_the_verdict_on_slow_tokens_needs_its_interval(one, ratios, verdict):
 def test_a_head_is_told_with_the_number_that_decides(one):
     text = correction_words.head_text("characters", replace(one, ratio=1.3), [one], gamma=4)
     assert "correction does harm" in text
-    assert f"2 queries later it has changed by {one.change[1]:.3g} of itself" in text
+    assert f"Its relative squared change 2 queries later is {one.change[1]:.3g}" in text
     nothing = correction_words.head_text("characters", replace(one, ratio=np.nan), [one], gamma=4)
     assert "nothing is missing" in nothing
     short = replace(one, change=one.change[:1])  # slow tokens may be fewer than characters

@@ -37,7 +37,7 @@ def test_the_page_shows_the_head_its_state_and_the_toy(page):
     assert not page.exception
     assert any("cosine with softmax attention" in m.value for m in page.markdown)
     text = next(m.value for m in page.markdown if "recognises nine in ten pairs" in m.value)
-    assert "On paper, 1,000,000 tokens" in text
+    assert "On paper, linear attention over 1,000,000 tokens takes" in text
     drawn = {c.proto.id.rpartition("left_out_")[2] for c in page.get("plotly_chart")}
     assert {"linear_maps", "linear_state", "linear_recall", "linear_cost"} <= drawn
     for lesson in ("linear", "linear_learned"):

@@ -73,7 +73,7 @@ def test_the_sentence_of_a_proof(proof):
     text = total_sentence(proof, good)
     assert text.startswith("Its total curvature ∫|K| dA is between ")
     assert text.endswith("which agrees.")
-    assert "does not settle" in total_sentence(proof, integral(1.0, 2.0))
+    assert "does not converge" in total_sentence(proof, integral(1.0, 2.0))
     assert "not there yet" in total_sentence(proof, None)
     open_ended = replace(proof, absolute=Interval(0.5, math.inf))
     assert "at least 0.500, proved; no upper bound is proved." in total_sentence(open_ended, None)

@@ -223,12 +223,12 @@ def test_the_classifier_is_said_to_be_too_sure_or_not_sure_enough():
     text = outcomes_words.calibration_text(both).replace("\u00a0", " ")
     assert "on 4 texts" in text
     assert (
-        "With 32 characters it is right on 97.5 % of the texts, and on average 15.0 points less"
-        in text
+        "With 32 characters it is right on 97.5 % of the texts, and its mean confidence is"
+        " 15.0 points lower." in text
     )
     assert (
-        "With 8 characters it is right on 82.5 % of the texts, and on average 15.0 points more"
-        in text
+        "With 8 characters it is right on 82.5 % of the texts, and its mean confidence is"
+        " 15.0 points higher." in text
     )
 
 
