@@ -37,8 +37,8 @@ TICKS = (1, 0.1, 0.01, 0.001, 0.0001)
 
 def weight_chart(row: RowCurves, k: int, text: str | None) -> go.Figure:
     """Draw the weights in order; those beyond ``k`` are left out. ``text``: whose they are."""
-    names = ["" if text is None else f" of “{sign(text[place])}”, character {place}"
-             for place in row.places]  # fmt: skip
+    names = ["" if text is None else f" of “{sign(text[key])}”, character {key}"
+             for key in row.keys]  # fmt: skip
     traces: list[dict[str, Any]] = []
     for name, chosen, colour, pattern in (
         ("kept", row.ks <= k, KEPT, ""), ("left out", row.ks > k, LEFT, "/"),

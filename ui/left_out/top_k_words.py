@@ -136,7 +136,7 @@ def row_csv(row: RowCurves) -> Iterator[Sequence[object]]:
     names = ("moved", "tau times diameter")
     errors = [] if row.errors is None else [*row.errors]
     yield "k", "key", "weight", "mass left out", *row.bounds, *names[: len(errors)]
-    columns = (row.ks, row.places, row.weights, row.mass, *row.bounds.values(), *errors)
+    columns = (row.ks, row.keys, row.weights, row.mass, *row.bounds.values(), *errors)
     for values in zip(*columns, strict=True):
         yield [value.item() for value in values]
 
