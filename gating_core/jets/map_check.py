@@ -127,8 +127,10 @@ def _alone(function: Function, points: torch.Tensor) -> list[torch.Tensor]:
         try:
             outputs.append(function(each.clone()))
         except (RuntimeError, ValueError, IndexError) as error:
-            said = str(error).strip().split("\n")[0]
-            raise ValueError(f"function fails at a single point ({said}); {ONE_BY_ONE}") from error
+            message = str(error).strip().split("\n")[0]
+            raise ValueError(
+                f"function fails at a single point ({message}); {ONE_BY_ONE}"
+            ) from error
         check_output(outputs[-1], 1)
     return outputs
 

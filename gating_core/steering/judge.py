@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
 
 WORDS = FOLDER / "words.tsv"
-SEEN_OFTEN = 3  # times that a word must occur to count as real
+LEAST_COUNT = 3  # times that a word must occur to count as real
 WINDOW = 32  # characters that the classifier sees
 STRIDE = 8
 FOR_CLASSIFIER = 120  # shipped verses; the others test it and are prompts
@@ -131,10 +131,10 @@ def write_words(verses: Sequence[Verse]) -> None:
     english, spanish = (count_words([getattr(verse, language) for verse in trained])
                         for language in LANGUAGES)  # fmt: skip
     often = sorted(word for word in english | spanish
-                   if max(english[word], spanish[word]) >= SEEN_OFTEN)  # fmt: skip
+                   if max(english[word], spanish[word]) >= LEAST_COUNT)  # fmt: skip
     rows = (f"{word}\t{_often(english[word])}\t{_often(spanish[word])}\n" for word in often)
     WORDS.write_text("".join(rows), encoding="utf-8")
 
 
 def _often(count: int) -> int:
-    return count if count >= SEEN_OFTEN else 0
+    return count if count >= LEAST_COUNT else 0

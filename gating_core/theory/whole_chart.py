@@ -81,14 +81,14 @@ class Looked:
         One sign: K has it at every point whose sign is decided, K is known on at least half of the
         area, and there is a gate on at least half of the chart.
         """
-        (said,) = self.surface.verdicts
+        (verdict,) = self.surface.verdicts
         if up and down:
             return GateVerdict(MIXED, AT_POINTS, self.points)
         if up or down:
-            enough = max(said.undecided, self.lost) <= 1 - LEAST_KNOWN
+            enough = max(verdict.undecided, self.lost) <= 1 - LEAST_KNOWN
             word = POSITIVE if up else NEGATIVE
             return GateVerdict(word, AT_POINTS, self.points) if enough else self.undecided
-        if said.word != FLAT or not (self.bends or self.planar):
+        if verdict.word != FLAT or not (self.bends or self.planar):
             return self.undecided
         return GateVerdict(BENT if self.bends else PLANE, SEEN, self.points)
 
@@ -106,12 +106,12 @@ def gate_verdict(
     ``formulas`` are those of the ``gate``, if it is made of any. What is proved holds wherever
     there is a gate, and is said however little that is.
     """
-    said = looked.undecided if looked.lost == 1 else _verdict(
+    verdict = looked.undecided if looked.lost == 1 else _verdict(
         looked, gate, strength, breaks, formulas
     )  # fmt: skip
     if not strength:
-        return said
-    return replace(said, broken=breaks.broken.share, causes=breaks.causes, rough=breaks.rough)
+        return verdict
+    return replace(verdict, broken=breaks.broken.share, causes=breaks.causes, rough=breaks.rough)
 
 
 def _verdict(

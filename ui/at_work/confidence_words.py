@@ -22,7 +22,7 @@ Arrays = Mapping[str, np.ndarray]
 
 @dataclass(frozen=True)
 class ComparedQuantity:
-    """A number that is compared: its name, and the difference that is called hardly any."""
+    """A compared number: its name, and the margin within which models are hardly different."""
 
     title: str
     margin: float
@@ -41,7 +41,7 @@ TABLE = dict(zip(QUANTITIES, (
 def differences(
     values: Sequence[np.ndarray], resamples: Sequence[np.ndarray]
 ) -> dict[str, PairedDifference]:
-    """Return gated less ungated by quantity, from values (S, Q) and resamples (S, Q, R).
+    """Return gated minus ungated by quantity, from values (S, Q) and resamples (S, Q, R).
 
     Two of each, the ungated models first.
     """
@@ -107,9 +107,9 @@ def confidence_csv(measured: Mapping[tuple[str, int], Arrays]) -> Iterator[Seque
     yield "model", "seed", "what", "bin", "value", "low", "high", "mean confidence", "count"
     for (name, seed), arrays in measured.items():
         start = TITLES.get(name, name), seed
-        for place, quantity in enumerate(TABLE.values()):
-            ends = np.percentile(arrays["confidence.resamples"][place], (2.5, 97.5))
-            value = float(arrays["confidence.values"][place])
+        for row, quantity in enumerate(TABLE.values()):
+            ends = np.percentile(arrays["confidence.resamples"][row], (2.5, 97.5))
+            value = float(arrays["confidence.values"][row])
             yield (*start, quantity.title, "", value, *map(float, ends))
         for number, column in enumerate(
             np.concatenate([arrays["confidence.bins"], arrays["confidence.range"]]).T

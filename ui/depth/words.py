@@ -72,7 +72,7 @@ def summary(drawn: list[ChartCurve]) -> str:
         return " ".join([f"{name}: {_exponents(drawn)}.", *_gate_effect(drawn)])
     decided = [_clause(each) for each in drawn if each.curve.course.word != UNDECIDED]
     undecided = [_clause(each) for each in drawn if each.curve.course.word == UNDECIDED]
-    parts = [f"{'It' if place else name} {clause}." for place, clause in enumerate(decided)]
+    parts = [f"{'It' if number else name} {clause}." for number, clause in enumerate(decided)]
     if undecided:
         lead = "It" if decided else name
         parts.append(f"{lead} is undecided by these seeds: {'; '.join(undecided)}.")

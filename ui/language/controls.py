@@ -64,7 +64,7 @@ def text_front(
 def nearest_shipped(
     selection: Selection, models: Collection[Model], *, gated: bool = False
 ) -> Selection:
-    """Return the nearest selection that can be shown, and say what is another."""
+    """Return the nearest selection that can be shown, and draw a sentence for each change."""
     selection, notes = resolve(selection, models, gated=gated)
     for note in notes:
         st.caption(f":material/info: {note}")

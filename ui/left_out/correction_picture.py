@@ -59,7 +59,7 @@ def plane_chart(of: Correction) -> go.Figure:
 def change_chart(
     slow: Sequence[Correction], head: Correction, gamma: int, beside: str
 ) -> go.Figure:
-    """Draw how much of what is missing is another after 1, 2, ... queries; γ is marked."""
+    """Draw the relative change of the missing part after 1, 2, ... queries; γ is marked."""
     changes = np.stack([of.change for of in slow])
     lines = [
         _over_seeds(SLOW, np.arange(1, changes.shape[1] + 1), changes.T),
@@ -113,7 +113,7 @@ def retrieval_chart(accuracy: np.ndarray) -> go.Figure:
 
 
 def _named(beside: str) -> Style:
-    """The look of what stands beside slow tokens, by its short name."""
+    """The style of the sample that is compared with slow tokens, by its short name."""
     return Style(beside, palette.CLASS_COLOURS[3], "solid", "square")
 
 

@@ -1,4 +1,4 @@
-"""Charts of the tab Eviction: the keys that stay, losses and errors over budgets, the best subset.
+"""Charts of the tab Eviction: the kept keys, losses and errors over budgets, the best subset.
 
 Shapes: T tokens, n keys of a prefill, P policies, b budgets.
 """
@@ -57,7 +57,7 @@ def strip_chart(of: Evicted, protects: bool, text: str | None) -> go.Figure:
 
 
 def reading_chart(of: Evicted) -> go.Figure:
-    """Draw what every query sees while keys leave one by one; the rest of the past is grey."""
+    """Draw the keys that each query sees while keys are evicted one by one; the others are grey."""
     seen = of.reading.astype(np.uint8) + np.tri(of.length, dtype=np.uint8)
     return go.Figure({"data": [{
         "type": "heatmap", "z": seen, "zmin": 0, "zmax": 2, "colorscale": MAP_SCALE,
@@ -82,11 +82,15 @@ def loss_chart(losses: Losses, policies: Mapping[str, Policy]) -> go.Figure:
 
 
 def pair_chart(losses: Losses, budget: int | None = None) -> go.Figure:
-    """Draw two losses over budgets by name: of the second it is asked whether it is lower."""
-    looks = ((palette.SIDE_COLOURS["left"], "dot", "x"),
-             (palette.SIDE_COLOURS["right"], "solid", "circle"))  # fmt: skip
-    figure = _losses([_over_budgets(Style(name, *look), of)
-                      for (name, of), look in zip(losses.items(), looks, strict=True)])  # fmt: skip
+    """Draw two losses over budgets by name, to compare: the second may be lower."""
+    styles = ((palette.SIDE_COLOURS["left"], "dot", "x"),
+              (palette.SIDE_COLOURS["right"], "solid", "circle"))  # fmt: skip
+    figure = _losses(
+        [
+            _over_budgets(Style(name, *style), differences)
+            for (name, differences), style in zip(losses.items(), styles, strict=True)
+        ]
+    )
     if budget is not None:
         figure.add_vline(budget, line={"width": 1.5, "dash": "dot", "color": palette.ACCENT})
     return figure

@@ -44,28 +44,28 @@ def measured_policy(request: EvictionRequest) -> str:
 def losses_above(tables: Sequence[Arrays], policy: str) -> dict[int, PairedDifference]:
     """Return the losses above the full cache by budget, of models of several seeds."""
     sums, full, counts = _sums(tables, policy)
-    return {budget: loss_difference(sums[:, place], full, counts)
-            for place, budget in enumerate(BUDGETS)}  # fmt: skip
+    return {budget: loss_difference(sums[:, column], full, counts)
+            for column, budget in enumerate(BUDGETS)}  # fmt: skip
 
 
 def gate_saves(
     gated: Sequence[Arrays], ungated: Sequence[Arrays], policy: str, budget: int
 ) -> PairedDifference:
     """Return how much more models with a gate lose by a cache of ``budget`` keys than others."""
-    place = BUDGETS.index(budget)
+    column = BUDGETS.index(budget)
     (sums, full, counts), (others, other_full, _) = (
         _sums(tables, policy) for tables in (gated, ungated)
     )
-    return loss_difference(sums[:, place] - full, others[:, place] - other_full, counts)
+    return loss_difference(sums[:, column] - full, others[:, column] - other_full, counts)
 
 
 def protection_saves(tables: Sequence[Arrays], policy: str, budget: int) -> PairedDifference:
     """Return how much more is lost with nothing protected than with half of the budget."""
-    place = BUDGETS.index(budget)
+    column = BUDGETS.index(budget)
     (without, _, counts), (sums, *_) = (
         _sums(tables, name) for name in (f"{policy}_unprotected", policy)
     )
-    return loss_difference(without[:, place], sums[:, place], counts)
+    return loss_difference(without[:, column], sums[:, column], counts)
 
 
 def _sums(tables: Sequence[Arrays], policy: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -95,20 +95,20 @@ def protection_text(saves: PairedDifference, budget: int, title: str) -> str:
 
 
 def errors_over_texts(
-    table: Arrays, policy: str, place: tuple[int, int]
+    table: Arrays, policy: str, head: tuple[int, int]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return errors of a head's outputs over the measured texts (b,), and their half-widths.
 
-    ``place`` is its layer and its head, counted from 0.
+    ``head`` is its layer and its number there, both counted from 0.
     """
-    at = ([*POLICIES].index(policy), slice(None), *place)
+    at = ([*POLICIES].index(policy), slice(None), *head)
     return table["eviction.errors"][at], table["eviction.error_half_widths"][at]
 
 
 def over_texts_text(
     errors: np.ndarray, half_widths: np.ndarray, texts: int, policy: str, budget: int
 ) -> str:
-    """Say what a head's outputs change by over all measured texts."""
+    """Say by how much a head's outputs change, over all measured texts."""
     row = BUDGETS.index(budget)
     return (
         f"Over {texts} texts of the corpus, {budget} of {PREFILL} keys by {POLICIES[policy].title}"
@@ -117,22 +117,22 @@ def over_texts_text(
     )
 
 
-def head_text(of: Evicted, request: EvictionRequest, place: int) -> str:
-    """Say what the head's outputs change by; ``place`` of the budget among those drawn."""
-    errors = dict(zip(SCORES, of.errors[0 if request.protects else 1, :, place], strict=True))
+def head_text(of: Evicted, request: EvictionRequest, index: int) -> str:
+    """Say by how much the head's outputs change; ``index`` of the budget among those drawn."""
+    errors = dict(zip(SCORES, of.errors[0 if request.protects else 1, :, index], strict=True))
     best = min(errors, key=lambda policy: errors[policy])
     own = f"{NAMES[request.policy]} change later outputs by {figures(errors[request.policy])}"
     rest = "That is least." if best == request.policy else (
         f"Least: {figures(errors[best])}, by {NAMES[best]}."
     )  # fmt: skip
     return (
-        f"In this head, {of.budgets[place]} of {of.prefill} keys by {own} (squared, relative)."
+        f"In this head, {of.budgets[index]} of {of.prefill} keys by {own} (squared, relative)."
         f" {rest}"
     )
 
 
-def reading_text(of: Evicted, request: EvictionRequest) -> str:
-    """Say what happens where keys leave one by one, and why it does without protection."""
+def reading_text(of: Evicted) -> str:
+    """Say what happens where keys are evicted one by one, and why that needs protection."""
     own = percent(of.seen_newest)
     why = "" if of.seen_newest == 1 else (
         ": **the newest key has been seen by nobody, is worth nothing, and leaves first**"
@@ -154,12 +154,12 @@ def identity_text(of: Identity) -> str:
 
 def search_text(of: Searched) -> str:
     """Say how near policies come to the best subset of few keys."""
-    place = SEARCHED_BUDGET - 1
-    errors = dict(zip(SCORES, of.errors[:, place], strict=True))
+    column = SEARCHED_BUDGET - 1
+    errors = dict(zip(SCORES, of.errors[:, column], strict=True))
     best = min(errors, key=lambda policy: errors[policy])
     return (
         f"The best {SEARCHED_BUDGET} of the first {len(of.best) + 1} keys have an error of"
-        f" {figures(of.best[place])}. The best policy, {NAMES[best]}, has {figures(errors[best])}."
+        f" {figures(of.best[column])}. The best policy, {NAMES[best]}, has {figures(errors[best])}."
     )
 
 
@@ -190,8 +190,8 @@ def errors_csv(of: Evicted, searched: Searched) -> Iterator[Sequence[object]]:
                 yield of.prefill, NAMES[policy], protects, int(budget), float(error)
     few = len(searched.best) + 1
     for policy, row in [("best subset", searched.best), *zip(SCORES, searched.errors, strict=True)]:
-        for place, error in enumerate(row):
-            yield few, NAMES.get(policy, policy), False, place + 1, float(error)
+        for column, error in enumerate(row):
+            yield few, NAMES.get(policy, policy), False, column + 1, float(error)
 
 
 def losses_csv(losses: Mapping[str, Losses]) -> Iterator[Sequence[object]]:

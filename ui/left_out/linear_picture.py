@@ -68,13 +68,13 @@ def map_chart(of: Cheaper, text: str | None) -> go.Figure:
     gap, count = 0.012, len(CHEAPER)
     width = (1 - gap * (count - 1)) / count
     hidden = np.triu(np.ones((length, length), bool), 1)
-    for place, (name, weights) in enumerate(zip(CHEAPER, of.weights, strict=True)):
-        number = "" if place == 0 else str(place + 1)
-        left = place * (width + gap)
+    for index, (name, weights) in enumerate(zip(CHEAPER, of.weights, strict=True)):
+        number = "" if index == 0 else str(index + 1)
+        left = index * (width + gap)
         traces.append({
             "type": "heatmap", "z": np.where(hidden, np.nan, weights).astype(np.float32),
             "xaxis": f"x{number}", "yaxis": f"y{number}", "zmin": -1, "zmax": 1,
-            "colorscale": SCALE, "showscale": place == count - 1,
+            "colorscale": SCALE, "showscale": index == count - 1,
             "colorbar": {"thickness": 8, "len": 0.9, "tickvals": [-1, -0.3, 0, 0.3, 1]},
             "hovertemplate": f"{TITLES[name]}, %{{y}} looks at %{{x}}: %{{z:.3f}}<extra></extra>",
         })  # fmt: skip
@@ -82,7 +82,7 @@ def map_chart(of: Cheaper, text: str | None) -> go.Figure:
                                     "visible": False}  # fmt: skip
         layout[f"yaxis{number}"] = {"anchor": f"x{number}", "autorange": "reversed",
                                     "visible": False}  # fmt: skip
-        alike = " " if place == 0 else f"{of.cosine[place]:.2f}"
+        alike = " " if index == 0 else f"{of.cosine[index]:.2f}"
         notes.append({"text": f"{TITLES[name]}<br>{alike}", "xref": "paper", "yref": "paper",
                       "x": left + width / 2, "y": 1, "yanchor": "bottom", "xanchor": "center",
                       "showarrow": False, "font": {"size": 11}})  # fmt: skip

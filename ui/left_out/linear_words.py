@@ -34,12 +34,12 @@ NAMES = {  # of conversions, as in the chart
     "delta": "delta rule",
 }  # fmt: skip
 ADDED = {"added_16": "16 added later", "added_4": "4 added later"}  # to linear alone
-Losses = Mapping[str, Mapping[str, np.ndarray]]  # (S, N) by conversion and what was measured
+Losses = Mapping[str, Mapping[str, np.ndarray]]  # (S, N) by conversion and measurement
 
 
 @dataclass(frozen=True, eq=False)
 class Conversions:
-    """What conversions lose, and what is said of it."""
+    """The losses of conversions, and sentences about them."""
 
     losses: Losses
     counts: np.ndarray  # (N,)
@@ -81,7 +81,7 @@ def above_softmax(losses: Losses, counts: np.ndarray) -> dict[str, dict[str, Pai
 
 def branch_worth(losses: Losses, counts: np.ndarray, window: int, gated: str = ""
                  ) -> PairedDifference | None:  # fmt: skip
-    """Return the loss of a window trained alone less that of the hybrid: the linear branch's worth.
+    """Return the loss of a window trained alone minus the hybrid's: the linear branch's worth.
 
     ``None`` where one of the two is missing.
     """
@@ -132,10 +132,10 @@ def gate_text(losses: Losses, counts: np.ndarray) -> str:
 def head_text(selection: LeftOutSelection, of: Cheaper, learned: int) -> str:
     """Say how near the outputs of each way are to softmax attention's.
 
-    ``learned``: the window of the converted models that this is ``of``; 0 if of none.
+    ``learned``: the window if ``of`` is a head of converted models, else 0.
     """
-    parts = [f"{TITLES[way]} {of.cosine[place]:.2f}"
-             for place, way in enumerate(CHEAPER) if place]  # fmt: skip
+    parts = [f"{TITLES[way]} {of.cosine[index]:.2f}"
+             for index, way in enumerate(CHEAPER) if index]  # fmt: skip
     if selection.kind == HEAD:
         how = "of converted models" if learned else "not trained on"
         name = f"Head {selection.head}, {how}"

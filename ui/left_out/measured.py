@@ -1,4 +1,4 @@
-"""What the page Left out shows: measured before, or computed at once from a specimen."""
+"""The data of the page Left out: shipped measurements, and results computed from a specimen."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def tables(name: str, of: list[int]) -> list[dict[str, Any]]:
 
 
 def only_shown(selection: LeftOutSelection) -> LeftOutSelection:
-    """Return ``selection`` with the defaults of all that its specimen does not depend on."""
+    """Return ``selection`` with defaults in the fields that its specimen does not depend on."""
     used = {
         HEAD: ("head", "typed", "verse", "language"),
         GAUSSIAN: ("keys", "sigma", "draw"),
@@ -75,7 +75,7 @@ def specimen(selection: LeftOutSelection) -> HeadSample:
     if selection.kind == GAUSSIAN:
         return _normal(min(selection.keys, MOST_NORMAL), selection.sigma, selection.draw)
     if selection.kind == HEAD:
-        return _head(selection.model, selection.text, *selection.place, selection.dialled)
+        return _head(selection.model, selection.text, *selection.layer_and_head, selection.dialled)
     return _slow(selection.tokens, selection.memory, selection.draw)
 
 

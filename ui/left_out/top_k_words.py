@@ -30,15 +30,15 @@ def measured_size(k: int) -> int:
 def losses_above(tables: Sequence[Arrays]) -> dict[int, PairedDifference]:
     """Return the losses above those with all keys by k, of models of several seeds."""
     sums, counts = _sums(tables)
-    return {size: loss_difference(sums[:, place], sums[:, -1], counts)
-            for place, size in enumerate(SIZES)}  # fmt: skip
+    return {size: loss_difference(sums[:, column], sums[:, -1], counts)
+            for column, size in enumerate(SIZES)}  # fmt: skip
 
 
 def gate_saves(gated: Sequence[Arrays], ungated: Sequence[Arrays], size: int) -> PairedDifference:
     """Return how much more models with a gate lose by truncation to ``size`` than others do."""
-    place = SIZES.index(size)
+    column = SIZES.index(size)
     (sums, counts), (others, _) = _sums(gated), _sums(ungated)
-    return loss_difference(sums[:, place] - sums[:, -1], others[:, place] - others[:, -1], counts)
+    return loss_difference(sums[:, column] - sums[:, -1], others[:, column] - others[:, -1], counts)
 
 
 def _sums(tables: Sequence[Arrays]) -> tuple[np.ndarray, np.ndarray]:

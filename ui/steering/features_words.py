@@ -42,7 +42,7 @@ def passage_html(passages: Sequence[Passage]) -> str:
 
 
 def apart(auc: float) -> str:
-    """Say whether something with this AUC tells the languages apart."""
+    """Say whether a feature with this AUC tells the languages apart."""
     if auc >= TELLS:
         return "tells the languages apart"
     return "does not tell them apart" if auc < BLIND else "tells them apart in part"

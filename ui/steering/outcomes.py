@@ -1,4 +1,4 @@
-"""What the experiment says: means over prompts and seeds, and their intervals.
+"""Results of the experiment: means over prompts and seeds, and their intervals.
 
 Shapes: S seeds, L layers, K kinds of direction, A strengths, N prompts.
 """
@@ -163,7 +163,7 @@ def apart_difference(gated: str, ungated: str) -> list[PairedDifference]:
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """How sure a classifier is of the likelier language, and how often that is right."""
+    """Calibration of a classifier: confidence in the likelier language, and its accuracy."""
 
     characters: int  # that it sees
     bins: np.ndarray  # (3, b): confidence, share that is right, count
@@ -177,7 +177,7 @@ class Calibration:
 
     @property
     def gap(self) -> float:
-        """How much oftener it is right than it is sure, on average."""
+        """Accuracy minus mean confidence."""
         sure, came, counts = self.bins
         return float(np.average(came - sure, weights=counts))
 
@@ -203,7 +203,7 @@ def calibrations() -> list[Calibration]:
 
 
 def best(of: Outcome, kind: int = FEATURE) -> tuple[int, int]:
-    """Return layer and strength, as places, at which a kind of direction succeeds most often."""
+    """Return the indices of layer and strength at which a kind of direction succeeds most often."""
     layer, strength = np.unravel_index(of.means[SUCCESS][:, kind].argmax(),
                                        (of.means[SUCCESS].shape[0], len(STRENGTHS)))  # fmt: skip
     return int(layer), int(strength)

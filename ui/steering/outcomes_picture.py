@@ -42,8 +42,8 @@ def outcome_chart(of: Outcome, most_nats: float) -> go.Figure:
     }  # fmt: skip
     for row, (quantity, title) in enumerate(ROWS.items()):
         for layer in range(layers):
-            place = row * layers + layer
-            x, y = subplot(place).values()
+            number = row * layers + layer
+            x, y = subplot(number).values()
             wide, high = 1 / layers, 1 / len(ROWS)
             across = [layer * wide + (GAP / 2 if layer else 0), (layer + 1) * wide - GAP / 2]
             down = [1 - (row + 1) * high + GAP, 1 - row * high - GAP / 2]
@@ -80,7 +80,7 @@ def outcome_chart(of: Outcome, most_nats: float) -> go.Figure:
                 traces.append({
                     "type": "scatter", "mode": "lines+markers", "x": STRENGTHS, "xaxis": x,
                     "yaxis": y, "y": of.means[quantity][layer, kind], "name": name,
-                    "legendgroup": name, "showlegend": not place,
+                    "legendgroup": name, "showlegend": not number,
                     "line": {"color": colour, "dash": dash, "width": 1.8},
                     "marker": {"size": 5, "symbol": symbol, "color": colour},
                     "error_y": {"type": "data", "array": of.widths[quantity][layer, kind],

@@ -49,16 +49,16 @@ def success_share(of: Outcome, at: tuple[int, int, int]) -> str:
 
 def best_text(of: Outcome, mode: str) -> str:
     """Say where the feature succeeds most, and what the texts are like there."""
-    place = best(of)
-    at = place[0], FEATURE, place[1]
+    cell = best(of)
+    at = cell[0], FEATURE, cell[1]
     success, nats, words = (float(of.means[name][at]) for name in (SUCCESS, NATS, WORDS))
     nats_width, words_width = (float(of.widths[name][at]) for name in (NATS, WORDS))
     plain = of.references[UNSTEERED][NATS]
-    others = ", ".join(f"{name} {percent(float(of.means[SUCCESS][place[0], kind, place[1]]))}"
+    others = ", ".join(f"{name} {percent(float(of.means[SUCCESS][cell[0], kind, cell[1]]))}"
                        for kind, name in enumerate(DIRECTIONS) if kind != FEATURE)  # fmt: skip
     return (
-        f"{HOW[mode]}, the feature succeeds most after **layer {place[0] + 1}** at strength"
-        f" {STRENGTHS[place[1]]:g}. {success_share(of, at)} are seen as the other language"
+        f"{HOW[mode]}, the feature succeeds most after **layer {cell[0] + 1}** at strength"
+        f" {STRENGTHS[cell[1]]:g}. {success_share(of, at)} are seen as the other language"
         f" ({others}). They have {figures(nats)} ± {nats_width:.2f} nats a character (unsteered"
         f" {figures(plain)}) and {around(words, words_width)} real words (prompted"
         f" {percent(of.references[PROMPTED][WORDS])}): **{verdict(success, nats - plain, words)}**."
@@ -91,8 +91,8 @@ def layers_text(released: Outcome) -> str:
 
 def back_text(of: Outcome) -> str:
     """Say how many of the verses' names and numbers come back."""
-    place = best(of)
-    at = place[0], FEATURE, place[1]
+    cell = best(of)
+    at = cell[0], FEATURE, cell[1]
     share = float(of.means[BACK][at])
     plain, prompted = (of.references[name][BACK] for name in (UNSTEERED, PROMPTED))
     if share >= COMES_BACK:
