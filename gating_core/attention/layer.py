@@ -73,10 +73,10 @@ class LayerRecord:
 
 
 class AttentionLayer(nn.Module):
-    """One layer round a mechanism: a subclass in a file of its own and a row of MECHANISMS.
+    """One attention layer; a mechanism is a subclass in a file of its own and a row of MECHANISMS.
 
-    A mechanism makes its weights in `make_weights`, mixes values in `attend`, gating them, its
-    keys and its queries where it has them (G2 to G4), and says what it can in class attributes.
+    A mechanism makes its weights in `make_weights`, mixes values in `attend`, where it applies the
+    gates of values, keys and queries (G2 to G4), and states its properties in class attributes.
     """
 
     # --- What a mechanism says of itself ---
@@ -229,7 +229,7 @@ class AttentionLayer(nn.Module):
 
         Weights can be given where there is a weight chart; ``hidden`` may then be ``None`` when
         ``reads_only_weights`` holds. Of tokens, ``first_only`` returns token 1 alone,
-        (S, 1, N, D), and ``mask`` is as in `attend`. What the layer did is appended to
+        (S, 1, N, D), and ``mask`` is as in `attend`. A `LayerRecord` is appended to
         ``records`` if that is given.
         """
         assert weights is None or self.no_weight_chart is None

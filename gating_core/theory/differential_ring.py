@@ -42,7 +42,7 @@ class PolynomialTooLarge(ArithmeticError):
 
 @dataclass(frozen=True)
 class _Generator:
-    """A generator: its ``kind``, what its relation says it is made of, and its derivatives."""
+    """A generator: its ``kind``, the elements in its defining relation, and its derivatives."""
 
     kind: str
     of: Polynomial
@@ -227,7 +227,7 @@ class DifferentialRing:
     def reduced(self, p: Polynomial) -> Polynomial:
         """A polynomial without reciprocals that has the sign of ``p``, zero if ``p`` is.
 
-        It is ``p`` times even powers of what was divided by.
+        It is ``p`` times even powers of its denominators.
         """
         for t, made in reversed(self._generators.items()):
             if made.kind in SQUARED:
@@ -263,9 +263,9 @@ class DifferentialRing:
         return rows
 
     def definite(self, p: Polynomial) -> int:
-        """1 if ``p`` >= 0 everywhere, -1 if ``p`` <= 0, 0 if that is not seen.
+        """1 if ``p`` >= 0 everywhere, -1 if ``p`` <= 0, 0 if neither is shown.
 
-        Seen from its factors: even powers, and polynomials whose monomials are all squares with
+        Shown by its factors: even powers, and polynomials whose monomials are all squares with
         coefficients of one sign.
         """
         if len(p) > MOST_TERMS or any(n > LARGEST_DEGREE for n in p.degrees()):
