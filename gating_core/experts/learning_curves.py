@@ -86,7 +86,7 @@ class LearningCurves:
         p = holm([pair.p if enough else np.nan for pair in pairs])
         tests = [equivalence(seeds, column, t.margin, t.level) for column in gained.T]
         return tuple(
-            Difference(int(count), pair, test, float(value), _word(pair, test, float(value), t))
+            Difference(int(count), pair, float(value), _word(pair, test, float(value), t))
             for count, pair, test, value in zip(self.counts, pairs, tests, p, strict=True)
         )
 
@@ -120,7 +120,6 @@ class Difference:
 
     count: int
     measured: Paired
-    equality: Equivalence
     p: float  # Holm's; NaN with too few seeds
     word: str
 

@@ -191,8 +191,8 @@ class DifferentialRing:
             self._known[key] = self._made(s, "sign", self.one, [self.zero, self.zero])
         return self._known[key]
 
-    def _made(self, t: Polynomial, kind: str, of: Polynomial, slopes: list) -> Polynomial:
-        self._generators[t] = _Generator(kind, of, (slopes[0], slopes[1]))
+    def _made(self, t: Polynomial, kind: str, polynomial: Polynomial, slopes: list) -> Polynomial:
+        self._generators[t] = _Generator(kind, polynomial, (slopes[0], slopes[1]))
         return t
 
     # Derivatives.
@@ -236,21 +236,23 @@ class DifferentialRing:
                 p = self._cleared(p, t, made.of)
         return p
 
-    def _squares(self, p: Polynomial, t: Polynomial, of: Polynomial) -> Polynomial:
-        """``p`` with t^2 replaced by ``of``."""
+    def _squares(self, p: Polynomial, t: Polynomial, polynomial: Polynomial) -> Polynomial:
+        """``p`` with t^2 replaced by ``polynomial``."""
         out = self.zero
         for n, row in self._by_power(p, t).items():
-            out = out + self.product(self.product(row, self.power(of, n // 2)), t ** (n % 2))
+            out = out + self.product(
+                self.product(row, self.power(polynomial, n // 2)), t ** (n % 2)
+            )
         return out
 
-    def _cleared(self, p: Polynomial, t: Polynomial, of: Polynomial) -> Polynomial:
-        """``p`` times the least even power of ``of`` = 1 / t that clears t from it."""
+    def _cleared(self, p: Polynomial, t: Polynomial, polynomial: Polynomial) -> Polynomial:
+        """``p`` times the least even power of ``polynomial`` = 1 / t that clears t from it."""
         rows = self._by_power(p, t)
         most = max(rows, default=0)
         most += most % 2
         out = self.zero
         for n, row in rows.items():
-            out = out + self.product(row, self.power(of, most - n))
+            out = out + self.product(row, self.power(polynomial, most - n))
         return out
 
     def _by_power(self, p: Polynomial, t: Polynomial) -> dict[int, Polynomial]:

@@ -50,17 +50,17 @@ def differences(
             for q, name in enumerate(QUANTITIES)}  # fmt: skip
 
 
-def word(of: PairedDifference, margin: float) -> str:
+def word(difference: PairedDifference, margin: float) -> str:
     """Return the verdict on a difference.
 
     *hardly different*: the whole 95 % interval lies within the margin. *lower*, *higher*: it does
     not hold 0. Otherwise *undecided*. No verdict with fewer than `LEAST_SEEDS`.
     """
-    if len(of.by_seed) < LEAST_SEEDS:
+    if len(difference.by_seed) < LEAST_SEEDS:
         return TOO_FEW
-    if -margin <= of.low and of.high <= margin:
+    if -margin <= difference.low and difference.high <= margin:
         return HARDLY
-    return HIGHER if of.low > 0 else LOWER if of.high < 0 else UNDECIDED
+    return HIGHER if difference.low > 0 else LOWER if difference.high < 0 else UNDECIDED
 
 
 def summary(paired: Mapping[str, PairedDifference], gated: np.ndarray, ungated: np.ndarray) -> str:
@@ -81,10 +81,10 @@ def summary(paired: Mapping[str, PairedDifference], gated: np.ndarray, ungated: 
     return f"With the gate, paired over {over}: {'; '.join(parts)}.{few}"
 
 
-def difference_text(of: PairedDifference) -> str:
+def difference_text(difference: PairedDifference) -> str:
     """Format a difference with its interval and its sign."""
-    sign = "+" if of.mean > 0 else ""
-    text = plus_minus(of.mean, of.half_width)
+    sign = "+" if difference.mean > 0 else ""
+    text = plus_minus(difference.mean, difference.half_width)
     return text if text.startswith("between") else f"{sign}{text}"
 
 

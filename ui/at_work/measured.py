@@ -51,9 +51,9 @@ def seeds(name: str) -> list[int]:
     return [seed for of, seed in models() if of == name]
 
 
-def over_seeds(name: str, measurement: str, of: list[int]) -> np.ndarray:
-    """Return a measurement of the models called ``name`` with seeds ``of``, (S, ...)."""
-    return np.stack([table()[name, seed][measurement] for seed in of])
+def over_seeds(name: str, measurement: str, model_seeds: list[int]) -> np.ndarray:
+    """Return a measurement of the models called ``name`` with seeds ``model_seeds``, (S, ...)."""
+    return np.stack([table()[name, seed][measurement] for seed in model_seeds])
 
 
 @cached(on=READINGS_CACHE)

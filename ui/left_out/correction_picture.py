@@ -26,17 +26,17 @@ PLANE_PIXELS = 195
 NONE = "none"  # where nothing is corrected
 
 
-def plane_chart(of: Correction) -> go.Figure:
+def plane_chart(result: Correction) -> go.Figure:
     """Draw full, sparse and corrected outputs (3, T, 2), and the way from full's mean to theirs."""
     traces: list[dict[str, Any]] = []
-    for points, style in zip(of.points, WAYS, strict=True):
+    for points, style in zip(result.points, WAYS, strict=True):
         traces.append({
             "type": "scatter", "mode": "markers", "x": points[:, 0], "y": points[:, 1],
             "name": style.name, "opacity": 0.45,
             "marker": {"size": 5, "symbol": style.symbol, "color": style.colour},
             "hovertemplate": f"{style.name}, query %{{pointNumber}}<extra></extra>",
         })  # fmt: skip
-    means = of.points[:, of.first :].mean(1)
+    means = result.points[:, result.first :].mean(1)
     for mean, style in zip(means, WAYS, strict=True):
         traces.append({
             "type": "scatter", "mode": "lines+markers", "x": [means[0, 0], mean[0]],

@@ -34,9 +34,11 @@ Losses = dict[str, dict[str, PairedDifference]]
 
 
 @cached("Correcting five draws of slow tokens …")
-def slow(of: LeftOutSelection, request: CorrectionRequest) -> list[Correction]:
+def slow(selection: LeftOutSelection, request: CorrectionRequest) -> list[Correction]:
     """Correct slowly varying tokens, by draw: tenths of a second, for the longest two seconds."""
-    return correct_slow(request, min(of.tokens, MOST_TOKENS), of.memory, of.draw)
+    return correct_slow(
+        request, min(selection.tokens, MOST_TOKENS), selection.memory, selection.draw
+    )
 
 
 @cached()

@@ -162,12 +162,13 @@ def retrieval_text(accuracy: np.ndarray) -> str:
     )
 
 
-def shift_text(name: str, of: Correction) -> str:
+def shift_text(name: str, result: Correction) -> str:
     """Say how far the mean output is from full attention's."""
     return (
-        f"{name}: the mean output of the window lies {short(of.shift[0])} spreads from that of full"
-        f" attention, the corrected one {short(of.shift[1])}. The plane holds"
-        f" {percent(of.explained)} of the variance"
+        f"{name}: the mean output of the window lies {short(result.shift[0])} spreads from that of"
+        " full"
+        f" attention, the corrected one {short(result.shift[1])}. The plane holds"
+        f" {percent(result.explained)} of the variance"
     )
 
 
@@ -203,14 +204,14 @@ def correction_csv(
                    one.half_width)  # fmt: skip
 
 
-def _verdict(of: PairedDifference, lower: str, higher: str) -> str:
-    if len(of.by_seed) < LEAST_SEEDS:
+def _verdict(difference: PairedDifference, lower: str, higher: str) -> str:
+    if len(difference.by_seed) < LEAST_SEEDS:
         return "too few seeds"
-    return higher if of.low > 0 else lower if of.high < 0 else "undecided"
+    return higher if difference.low > 0 else lower if difference.high < 0 else "undecided"
 
 
-def _nats(of: PairedDifference) -> str:
-    return plus_minus(of.mean, of.half_width)
+def _nats(difference: PairedDifference) -> str:
+    return plus_minus(difference.mean, difference.half_width)
 
 
 def _queries(count: int) -> str:

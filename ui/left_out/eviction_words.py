@@ -117,49 +117,51 @@ def over_texts_text(
     )
 
 
-def head_text(of: Evicted, request: EvictionRequest, index: int) -> str:
+def head_text(result: Evicted, request: EvictionRequest, index: int) -> str:
     """Say by how much the head's outputs change; ``index`` of the budget among those drawn."""
-    errors = dict(zip(SCORES, of.errors[0 if request.protects else 1, :, index], strict=True))
+    errors = dict(zip(SCORES, result.errors[0 if request.protects else 1, :, index], strict=True))
     best = min(errors, key=lambda policy: errors[policy])
     own = f"{NAMES[request.policy]} change later outputs by {figures(errors[request.policy])}"
     rest = "That is least." if best == request.policy else (
         f"Least: {figures(errors[best])}, by {NAMES[best]}."
     )  # fmt: skip
     return (
-        f"In this head, {of.budgets[index]} of {of.prefill} keys by {own} (squared, relative)."
+        f"In this head, {result.budgets[index]} of {result.prefill} keys by {own} (squared,"
+        " relative)."
         f" {rest}"
     )
 
 
-def reading_text(of: Evicted) -> str:
+def reading_text(result: Evicted) -> str:
     """Say what happens where keys are evicted one by one, and why that needs protection."""
-    own = percent(of.seen_newest)
-    why = "" if of.seen_newest == 1 else (
+    own = percent(result.seen_newest)
+    why = "" if result.seen_newest == 1 else (
         ": **the newest key has been seen by nobody, is worth nothing, and leaves first**"
     )  # fmt: skip
     return (
         f"One by one: {own} of queries see their own key{why}. Outputs change by"
-        f" {figures(of.reading_error)}."
+        f" {figures(result.reading_error)}."
     )
 
 
-def identity_text(of: Identity) -> str:
+def identity_text(check: Identity) -> str:
     """Say that the identity for one key holds, as computed here."""
     return (
-        f"Without one of {of.keys} keys the last output moves by a / (1 − a) · (o − v). Computed"
-        f" anew, the move is the same to {error_text(of.apart)} (largest move"
-        f" {figures(of.largest)})."
+        f"Without one of {check.keys} keys the last output moves by a / (1 − a) · (o − v). Computed"
+        f" anew, the move is the same to {error_text(check.apart)} (largest move"
+        f" {figures(check.largest)})."
     )
 
 
-def search_text(of: Searched) -> str:
+def search_text(result: Searched) -> str:
     """Say how near policies come to the best subset of few keys."""
     column = SEARCHED_BUDGET - 1
-    errors = dict(zip(SCORES, of.errors[:, column], strict=True))
+    errors = dict(zip(SCORES, result.errors[:, column], strict=True))
     best = min(errors, key=lambda policy: errors[policy])
     return (
-        f"The best {SEARCHED_BUDGET} of the first {len(of.best) + 1} keys have an error of"
-        f" {figures(of.best[column])}. The best policy, {NAMES[best]}, has {figures(errors[best])}."
+        f"The best {SEARCHED_BUDGET} of the first {len(result.best) + 1} keys have an error of"
+        f" {figures(result.best[column])}. The best policy, {NAMES[best]}, has"
+        f" {figures(errors[best])}."
     )
 
 
@@ -172,22 +174,22 @@ def cost_text(length: int, budget: int) -> str:
     )
 
 
-def kept_csv(of: Evicted) -> Iterator[Sequence[object]]:
+def kept_csv(result: Evicted) -> Iterator[Sequence[object]]:
     """Yield a row for every policy and key of the prefill."""
     yield "policy", "recent keys protected", "key", "kept"
-    for protects, rows in zip((True, False), of.kept, strict=True):
+    for protects, rows in zip((True, False), result.kept, strict=True):
         for policy, row in zip(SCORES, rows, strict=True):
             for key, kept in enumerate(row):
                 yield NAMES[policy], protects, key, bool(kept)
 
 
-def errors_csv(of: Evicted, searched: Searched) -> Iterator[Sequence[object]]:
+def errors_csv(result: Evicted, searched: Searched) -> Iterator[Sequence[object]]:
     """Yield a row for every error of the head."""
     yield "keys", "policy", "recent keys protected", "budget", "error"
-    for protects, rows in zip((True, False), of.errors, strict=True):
+    for protects, rows in zip((True, False), result.errors, strict=True):
         for policy, row in zip(SCORES, rows, strict=True):
-            for budget, error in zip(of.budgets, row, strict=True):
-                yield of.prefill, NAMES[policy], protects, int(budget), float(error)
+            for budget, error in zip(result.budgets, row, strict=True):
+                yield result.prefill, NAMES[policy], protects, int(budget), float(error)
     few = len(searched.best) + 1
     for policy, row in [("best subset", searched.best), *zip(SCORES, searched.errors, strict=True)]:
         for column, error in enumerate(row):

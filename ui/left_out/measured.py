@@ -36,14 +36,14 @@ def seeds(gated: str) -> list[int]:
     return [seed for name, seed in table() if name == gated and (UNGATED, seed) in table()]
 
 
-def over_seeds(name: str, measurement: str, of: list[int]) -> np.ndarray:
-    """Return a measurement of the models called ``name`` with seeds ``of``, (S, ...)."""
-    return np.stack([table()[name, seed][measurement] for seed in of])
+def over_seeds(name: str, measurement: str, model_seeds: list[int]) -> np.ndarray:
+    """Return a measurement of the models called ``name`` with seeds ``model_seeds``, (S, ...)."""
+    return np.stack([table()[name, seed][measurement] for seed in model_seeds])
 
 
-def tables(name: str, of: list[int]) -> list[dict[str, Any]]:
+def tables(name: str, model_seeds: list[int]) -> list[dict[str, Any]]:
     """Return all measurements of the models called ``name``, by seed."""
-    return [table()[name, seed] for seed in of]
+    return [table()[name, seed] for seed in model_seeds]
 
 
 def only_shown(selection: LeftOutSelection) -> LeftOutSelection:
