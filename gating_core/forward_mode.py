@@ -6,18 +6,18 @@ import threading
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
-Given = ParamSpec("Given")
+Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 _lock = threading.Lock()  # forward mode has one level for all threads of a process
 
 
-def one_at_a_time(derivative: Callable[Given, Result]) -> Callable[Given, Result]:
+def one_at_a_time(derivative: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     """Return ``derivative``, which uses forward mode, as a function that several threads may call.
 
     A call waits until the one before has returned; no such function may call another.
     """
 
-    def locked(*arguments: Given.args, **named: Given.kwargs) -> Result:
+    def locked(*arguments: Arguments.args, **named: Arguments.kwargs) -> Result:
         with _lock:
             return derivative(*arguments, **named)
 

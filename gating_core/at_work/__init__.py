@@ -1,4 +1,4 @@
-"""What gates do in models at work: sinks, rank, sparse gates, calibration, wiring."""
+"""Measure gates in language models: sinks, rank, sparse gates, calibration, wiring."""
 
 from gating_core.at_work.bigram_backcopy import (
     KINDS,

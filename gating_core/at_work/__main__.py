@@ -1,8 +1,8 @@
-"""Measure all shipped models over the shipped verses, train the toy, and write both.
+"""Train the toy, measure all shipped models over the shipped verses, and write both results.
 
 python -m gating_core.at_work
 
-Leaves alone what is measured already, of the same weights.
+Models that have been measured with the same weights are skipped.
 """
 
 from __future__ import annotations

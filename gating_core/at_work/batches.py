@@ -1,4 +1,4 @@
-"""Texts as a model reads them, some at a time, with everything that its attention computes."""
+"""Texts in batches, with the records and logits that a model computes for them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TEXTS_AT_ONCE = 32
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Some of the texts, and what a model computed for them."""
+    """A batch of texts, with the model's attention records and logits."""
 
     rows: Rows
     layers: list[AttentionRecord]  # of each layer
@@ -25,7 +25,7 @@ class Batch:
 
 @torch.no_grad()
 def batches(model: LanguageModel, texts: Sequence[str]) -> Iterator[Batch]:
-    """Read ``texts``, some at a time: all attention weights at once would fill the memory."""
+    """Read ``texts`` in batches: all attention weights at once would fill the memory."""
     for start in range(0, len(texts), TEXTS_AT_ONCE):
         rows = rows_of(texts[start : start + TEXTS_AT_ONCE], model.config.context)
         records: list[BlockRecord] = []

@@ -1,9 +1,9 @@
 """Bigram–Backcopy: the task on which a small attention layer learns a sink.
 
 Guo et al., *Active-Dormant Attention Heads*, arXiv 2410.13835. Texts of letters begin with a letter
-that stands nowhere else. After a trigger, the letter before it comes again; after any other, the
-next is drawn from a table. So attention has work to do at triggers only, and softmax has to put its
-weight somewhere at all others.
+that occurs nowhere else. After a trigger, the letter before it is repeated; after any other letter,
+the next is drawn from a table. So attention is needed at triggers only; at all other letters
+softmax still has to put its weight somewhere.
 
 Shapes: K kinds of layer, S seeds, B texts in a batch, T letters of a text, V letters, D width.
 """
@@ -53,7 +53,7 @@ class Texts:
 
 
 def draw_texts(request: ToyRequest, name: str, count: int) -> Texts:
-    """``count`` texts for every seed; another ``name`` gives others from the same tables."""
+    """Draw ``count`` texts for every seed; each ``name`` gives other texts from the same tables."""
     drawn = [_texts(request, seed, name, count) for seed in request.seeds]
     return Texts(*(torch.stack(part) for part in zip(*drawn, strict=True)))
 
@@ -61,7 +61,7 @@ def draw_texts(request: ToyRequest, name: str, count: int) -> Texts:
 def _texts(
     request: ToyRequest, seed: int, name: str, count: int
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """(N, T + 1) texts of one seed, and (V,) which letters are triggers: the most frequent."""
+    """(N, T + 1) texts of one seed, and (V,) bool: the triggers, the most frequent letters."""
     letters = request.letters
     rows = torch.empty(letters, letters, dtype=torch.float64)
     rows.fill_(request.concentration)
@@ -71,21 +71,21 @@ def _texts(
     frequent = torch.linalg.matrix_power(table, 64)[1]
     triggers = torch.zeros(letters, dtype=torch.bool)
     triggers[frequent.topk(request.triggers).indices] = True
-    beginning = frequent.masked_fill(triggers, 0.0)  # no trigger, as nothing stands before it
+    beginning = frequent.masked_fill(triggers, 0.0)  # no trigger, for no letter precedes it
     draw = generator(seed, f"texts {name}")
     limits = table.cumsum(-1)[:, :-1].float()
     texts = torch.full((count, request.length + 1), FIRST)
     texts[:, 1] = torch.multinomial(beginning, count, replacement=True, generator=draw)
-    for place in range(2, request.length + 1):
-        before = texts[:, place - 1]
-        new = (limits[before] < torch.rand(count, 1, generator=draw)).sum(-1)
-        texts[:, place] = torch.where(triggers[before], texts[:, place - 2], new)
+    for position in range(2, request.length + 1):
+        last = texts[:, position - 1]
+        new = (limits[last] < torch.rand(count, 1, generator=draw)).sum(-1)
+        texts[:, position] = torch.where(triggers[last], texts[:, position - 2], new)
     return texts, triggers
 
 
 @dataclass(frozen=True, eq=False)
 class Layer:
-    """What the layers of one kind and all seeds computed for some texts."""
+    """Logits, weights, values and gate of the layers of one kind, all seeds, for some texts."""
 
     logits: torch.Tensor  # (S, B, T, V)
     weights: torch.Tensor  # (S, B, T, T)
@@ -140,7 +140,7 @@ def _normalised(states: torch.Tensor) -> torch.Tensor:
 
 @dataclass(frozen=True, eq=False)
 class ToyResult:
-    """What the layers do on new texts after ``step`` steps; arrays (K, S) unless said otherwise."""
+    """Measurements on new texts after ``step`` training steps; (K, S) where no shape is given."""
 
     step: int
     sink: torch.Tensor  # mean weight on the first letter, at letters that are no triggers
@@ -174,7 +174,7 @@ class ToyTraining:
         self.test = draw_texts(request, "test", TEST_TEXTS)
 
     def advance(self, step: int) -> Iterator[int]:
-        """Train until ``step`` steps are done in all, and yield after each how many are."""
+        """Train up to step ``step``, and yield the number of each step that is done."""
         while self.step < step:
             stretch = slice(self.step * self.request.batch, (self.step + 1) * self.request.batch)
             letters = self.texts.letters[:, stretch]
@@ -188,14 +188,14 @@ class ToyTraining:
 
     @torch.no_grad()
     def measure(self) -> ToyResult:
-        """What the layers do on new texts, from each text's second letter on."""
+        """Measure the layers on new texts, from each text's second letter on."""
         letters = self.test.letters
         read = letters[..., :-1]
         records: list[Layer] = []
         for layers in self.layers:
             layers(read, records)
-        at = self.test.triggers[torch.arange(len(read))[:, None, None], read]
-        elsewhere = ~at
+        at_triggers = self.test.triggers[torch.arange(len(read))[:, None, None], read]
+        elsewhere = ~at_triggers
         elsewhere[..., 0] = False
 
         def each(measure: Callable[[Layer], torch.Tensor]) -> torch.Tensor:
@@ -204,11 +204,13 @@ class ToyTraining:
         return ToyResult(
             self.step,
             sink=each(lambda layer: _mean(layer.weights[..., 0], elsewhere)),
-            sink_at_triggers=each(lambda layer: _mean(layer.weights[..., 0], at)),
+            sink_at_triggers=each(lambda layer: _mean(layer.weights[..., 0], at_triggers)),
             value_ratio=each(_value_ratio),
-            gate_at_triggers=each(lambda layer: _mean(layer.gate.mean(-1), at)),
+            gate_at_triggers=each(lambda layer: _mean(layer.gate.mean(-1), at_triggers)),
             gate_elsewhere=each(lambda layer: _mean(layer.gate.mean(-1), elsewhere)),
-            copied=each(lambda layer: _mean(layer.logits.argmax(-1) == letters[..., 1:], at)),
+            copied=each(
+                lambda layer: _mean(layer.logits.argmax(-1) == letters[..., 1:], at_triggers)
+            ),
             loss_elsewhere=each(lambda layer: _mean(_losses(layer.logits, letters), elsewhere)),
             letters=read[:, 0],
             weights=each(lambda layer: layer.weights[:, 0]),
@@ -216,7 +218,7 @@ class ToyTraining:
 
 
 def _losses(logits: torch.Tensor, letters: torch.Tensor) -> torch.Tensor:
-    """(S, B, T): the loss at each letter that follows in ``letters`` (S, B, T + 1)."""
+    """(S, B, T): the losses of all but the first of ``letters`` (S, B, T + 1), in nats."""
     return row_losses(logits, letters[..., 1:])
 
 
@@ -226,6 +228,6 @@ def _value_ratio(layer: Layer) -> torch.Tensor:
     return lengths[..., 0].mean(-1) / lengths[..., 1:].mean((-2, -1))
 
 
-def _mean(x: torch.Tensor, where: torch.Tensor) -> torch.Tensor:
-    """(S,): the mean of x (S, B, T) where ``where`` (S, B, T) is true."""
-    return (x * where).sum((-2, -1)) / where.sum((-2, -1))
+def _mean(x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    """(S,): the mean of x (S, B, T) where ``mask`` (S, B, T) is true."""
+    return (x * mask).sum((-2, -1)) / mask.sum((-2, -1))

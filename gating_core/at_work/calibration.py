@@ -1,4 +1,4 @@
-"""Calibration: do events come as often as a model says, and how far off is it?
+"""Calibration: the distance between predicted probabilities and the frequencies of events.
 
 Shapes: N predictions, V classes, n bins, G groups (verses) of predictions that belong together, R
 resamples. Arrays are NumPy's, float64.
@@ -20,14 +20,14 @@ class Reliability:
     """Mean confidence and frequency of predictions in bins of equal mass."""
 
     confidence: np.ndarray  # (n,) mean probability that the model gave
-    frequency: np.ndarray  # (n,) share of events that came
+    frequency: np.ndarray  # (n,) share of events that occurred
     counts: np.ndarray  # (n,)
 
     @property
     def error(self) -> float:
         """The expected calibration error: mean distance of the two, weighted by the counts."""
-        off = np.abs(self.confidence - self.frequency)
-        return float(np.average(off, weights=self.counts))
+        distances = np.abs(self.confidence - self.frequency)
+        return float(np.average(distances, weights=self.counts))
 
 
 def equal_mass_bins(confidences: np.ndarray, bins: int = BINS) -> np.ndarray:
@@ -40,7 +40,7 @@ def equal_mass_bins(confidences: np.ndarray, bins: int = BINS) -> np.ndarray:
 
 
 def reliability(confidences: np.ndarray, came: np.ndarray, bins: int = BINS) -> Reliability:
-    """The reliability diagram of N predictions: ``came`` (N,) says which events came.
+    """The reliability diagram of N predictions, where ``came`` (N,) says which events occurred.
 
     Empty bins are left out. ``ValueError`` for no predictions and for shapes that differ.
     """
@@ -53,7 +53,7 @@ def classwise_error(probabilities: np.ndarray, labels: np.ndarray, bins: int = B
     """The mean over V classes of the calibration error of each class's probability (N, V).
 
     Kull et al., *Beyond temperature scaling*, NeurIPS 2019, with bins of equal mass. Classes that
-    never come and never get any probability have error 0.
+    never occur and never get any probability have error 0.
     """
     errors = [reliability(probabilities[:, label], labels == label, bins).error
               for label in range(probabilities.shape[1])]  # fmt: skip
@@ -66,7 +66,7 @@ class ResampledReliability:
 
     whole: Reliability
     errors: np.ndarray  # (R,) calibration errors
-    frequencies: np.ndarray  # (R, n), NaN where a resample has nothing in a bin
+    frequencies: np.ndarray  # (R, n), NaN where a resample has no predictions in a bin
 
     @property
     def frequency_ends(self) -> np.ndarray:
@@ -86,7 +86,7 @@ def bootstrap_reliability(
 
     ``groups`` (N,) numbers the group of each prediction from 0. Predictions of one verse depend on
     each other, so verses are drawn, not predictions. The calibration error of a resample is biased
-    upwards, as that of few predictions is: compare differences, or say so.
+    upwards, as that of few predictions is: use differences, or state the bias.
     """
     sums = _sums(confidences, came, groups, bins)
     sums = sums[..., sums[0].sum(0) > 0]
@@ -100,14 +100,14 @@ def bootstrap_reliability(
 
 
 def _sums(confidences: np.ndarray, came: np.ndarray, groups: np.ndarray, bins: int) -> np.ndarray:
-    """(3, G, n): predictions, their confidences, and events that came, by group and bin."""
+    """(3, G, n): sums of predictions, of confidences, and of events, by group and bin."""
     if not len(confidences) or not len(confidences) == len(came) == len(groups):
         raise ValueError(
             f"{len(confidences)} confidences, {len(came)} events, {len(groups)} groups; there must"
             " be equally many, and at least one"
         )
     sums = np.zeros((3, int(groups.max()) + 1, bins))
-    place = (groups, equal_mass_bins(confidences, bins))
+    cells = (groups, equal_mass_bins(confidences, bins))
     for part, values in zip(sums, (np.ones(len(came)), confidences, came), strict=True):
-        np.add.at(part, place, values)
+        np.add.at(part, cells, values)
     return sums

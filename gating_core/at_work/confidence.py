@@ -1,4 +1,4 @@
-"""How sure a model is over texts, and how right: calibration, loss, and entropies.
+"""Confidence of a model over texts: calibration, loss, and entropies.
 
 Shapes: N texts, n characters of all texts, V characters that there are, L layers, H heads, R
 resamples of texts.
@@ -30,29 +30,31 @@ def confidence(model: LanguageModel, texts: Sequence[str]) -> Arrays:
     predictions and of attention weights, all in nats. ``entropy`` (L, H): the last by head.
     """
     depth, heads = model.config.depth, model.config.heads
-    chances, targets, sums, counts = [], [], [], []
+    all_probabilities, targets, sums, counts = [], [], [], []
     for batch in batches(model, texts):
         counted = batch.rows.counted
-        chances.append(batch.logits.double().softmax(-1)[counted].numpy())
+        all_probabilities.append(batch.logits.double().softmax(-1)[counted].numpy())
         targets.append(batch.rows.targets[counted].numpy())
         losses = row_losses(batch.logits, batch.rows.targets)
-        sure = prediction_entropies(batch.logits)
-        looks = [attention_entropies(x.weights).transpose(1, 2) for x in batch.layers]  # (B, T, H)
-        by_character = torch.cat([losses[..., None], sure[..., None], *looks], -1).double()
+        entropies = prediction_entropies(batch.logits)
+        by_layer = [
+            attention_entropies(x.weights).transpose(1, 2) for x in batch.layers
+        ]  # (B, T, H)
+        by_character = torch.cat([losses[..., None], entropies[..., None], *by_layer], -1).double()
         sums.append((by_character * counted[..., None]).sum(1).numpy())
         counts.append(counted.sum(1).numpy())
     lengths = np.concatenate(counts)
     groups = np.repeat(np.arange(len(texts)), lengths)
-    probabilities, followed = np.concatenate(chances), np.concatenate(targets)
+    probabilities, labels = np.concatenate(all_probabilities), np.concatenate(targets)
     best = probabilities.argmax(-1)
-    top = bootstrap_reliability(probabilities.max(-1), best == followed, groups, RESAMPLES)
-    classes = [bootstrap_reliability(column, followed == label, groups, RESAMPLES).errors
+    top = bootstrap_reliability(probabilities.max(-1), best == labels, groups, RESAMPLES)
+    classes = [bootstrap_reliability(column, labels == label, groups, RESAMPLES).errors
                for label, column in enumerate(probabilities.T)]  # fmt: skip
     totals = np.concatenate(sums)
     # Loss and entropies: (N, 3), the last the mean over heads.
     summed = np.stack([totals[:, 0], totals[:, 1], totals[:, 2:].mean(1)], -1)
     means = resampled_means(summed, lengths, text_draws(len(texts))).T
-    values = [top.whole.error, classwise_error(probabilities, followed),
+    values = [top.whole.error, classwise_error(probabilities, labels),
               *summed.sum(0) / lengths.sum()]  # fmt: skip
     return {name: np.asarray(array, np.float32) for name, array in {
         "bins": np.stack([top.whole.confidence, top.whole.frequency, top.whole.counts]),

@@ -6,9 +6,9 @@ import torch
 
 
 def attention_entropies(weights: torch.Tensor) -> torch.Tensor:
-    """(..., T): the entropy of each query's weights (..., T, n), as shares of their sum.
+    """(..., T): the entropy of each query's weights (..., T, n), divided by their sum.
 
-    At most log of how many keys a query sees; NaN where it puts weight on none.
+    At most the logarithm of the number of visible keys; NaN where all weights are zero.
     """
     return torch.special.entr(weights / weights.sum(-1, keepdim=True)).sum(-1)
 

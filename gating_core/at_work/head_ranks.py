@@ -27,8 +27,8 @@ def ranks(model: LanguageModel, texts: Sequence[str]) -> Arrays:
     ``maps`` (L, H, d): the singular values of W_V W_O. ``outputs`` (3, L, H): the effective rank of
     the mixed values of all characters before the gate, after it, and after W_O; ``range``
     (2, 3, L, H): its 95 % interval over texts. ``lift`` (2, L, H): the interval of the quotient of
-    the second and the first. ``opened`` (L, H): how many different maps W_V diag(g) W_O the gates
-    open, as an effective rank; 1 without a gate. Outputs are not centred.
+    the second and the first. ``opened`` (L, H): the effective rank of all characters' maps
+    W_V diag(g) W_O, as vectors; 1 without a gate. Outputs are not centred.
     """
     config = model.config
     maps = torch.stack([map_singular_values(model, layer) for layer in range(config.depth)])
@@ -65,9 +65,9 @@ def ranks(model: LanguageModel, texts: Sequence[str]) -> Arrays:
 
 
 def _narrowed_projection(model: LanguageModel, layer: int) -> torch.Tensor:
-    """(H, d, d): outputs times this have the singular values of outputs times W_O, but for zeros.
+    """(H, d, d): outputs times this have the nonzero singular values of outputs times W_O.
 
-    W_O (d, D) of a head is this times d rows that are orthonormal.
+    W_O (d, D) of a head is this times d orthonormal rows (a QR decomposition).
     """
     projection = model.layers[layer].attention.project.weight.detach().double()
     by_head = projection.unflatten(1, (model.config.heads, -1)).transpose(0, 1)  # (H, D, d)

@@ -1,4 +1,4 @@
-"""Wiring: what each link from attention to an MLP is worth, and what reaches each attention.
+"""Wiring: the cost of cutting attention out of an MLP's input, and gradients at attention outputs.
 
 After Kim et al., *First Attentions Last*, arXiv 2510.14614. L blocks.
 """
@@ -13,21 +13,21 @@ from gating_core.language import BlockRecord, LanguageModel, row_losses, rows_of
 
 
 def link_costs(model: LanguageModel, texts: Sequence[str]) -> torch.Tensor:
-    """(L, B) float64: what taking attention out of one block's MLP costs each of B texts.
+    """(L, B) float64: the added loss of each of B texts when a block's MLP reads no attention.
 
-    In nats a character, above the loss of the whole model. The MLP of that block reads the residual
-    stream without its own block's attention output, and without the first block's where the wiring
-    has it; the stream itself keeps them.
+    In nats a character, above the loss of the intact model. The MLP of that block reads the
+    residual stream without its own block's attention output, and without the first block's where
+    the wiring adds it; the stream itself keeps both.
     """
-    whole, counts = text_losses(model, texts)
+    intact, counts = text_losses(model, texts)
     cut = [text_losses(model, texts, cut=(layer,))[0] for layer in range(model.config.depth)]
-    return (torch.stack(cut) - whole) / counts
+    return (torch.stack(cut) - intact) / counts
 
 
 def attention_gradients(model: LanguageModel, texts: Sequence[str]) -> torch.Tensor:
-    """(L,): how strongly the mean loss of ``texts`` depends on each block's attention output.
+    """(L,): the norm of the gradient of the mean loss by each block's attention output.
 
-    The root of the summed squares of the gradient with respect to all entries of that output.
+    The root of the summed squares over all entries of that output, for all ``texts``.
     """
     rows = rows_of(texts, model.config.context)
     records: list[BlockRecord] = []

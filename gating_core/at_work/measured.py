@@ -1,4 +1,4 @@
-"""The shipped file of measurements: which models it holds, and which are still to be measured."""
+"""The shipped file of measurements, and measuring the models that it lacks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def measure(
     texts: list[str] | None = None,
     measurements: Measurements = MEASUREMENTS,
 ) -> Arrays:
-    """Measure one shipped model: arrays by "row.name", of all ``rows`` if none are given."""
+    """Measure one shipped model: arrays by "row.name", for ``rows`` of the table (None: all)."""
     loaded, _ = load_model(*model)
     texts = excerpt_texts() if texts is None else texts
     rows = tuple(measurements) if rows is None else rows
@@ -40,7 +40,7 @@ class Measured:
     """The measurements of one model."""
 
     digest: str  # of the file that was measured
-    rows: tuple[str, ...]  # of the table of measurements; one that does not apply has no arrays
+    rows: tuple[str, ...]  # of the table of measurements; a row that does not apply has no arrays
     arrays: Arrays  # by "row.name"
 
 
@@ -50,14 +50,14 @@ def measure_missing(
     models: Sequence[Model] | None = None,
     texts: list[str] | None = None,
 ) -> Iterator[tuple[Model, list[str]]]:
-    """Measure what is shipped and not measured, a process for each core; write after each model.
+    """Make the measurements that models lack, a process for each core; write after each model.
 
-    All shipped ``models`` over all shipped ``texts``, if none are given. Yields each model with the
+    By default of all shipped ``models`` over all shipped ``texts``. Yields each model with the
     rows that it lacked.
     """
     measured = read_measured(path)
-    known = {model: of.rows for model, of in measured.items()}
-    lacking = {model: [row for row in measurements if row not in known.get(model, ())]
+    rows_of = {model: old.rows for model, old in measured.items()}
+    lacking = {model: [row for row in measurements if row not in rows_of.get(model, ())]
                for model in (shipped() if models is None else models)}  # fmt: skip
     tasks = [(model, rows, texts, measurements) for model, rows in lacking.items() if rows]
     with ProcessPoolExecutor(os.cpu_count(), max_tasks_per_child=1) as pool:
@@ -73,21 +73,21 @@ def measure_missing(
 def _measure(task: tuple[Model, list[str], list[str] | None, Measurements]) -> Measured:
     torch.set_num_threads(1)  # each core has a model of its own
     model, rows, texts, measurements = task
-    before = digest(*model)  # the file may be replaced meanwhile
+    before = digest(*model)  # before measuring, for the file may be replaced meanwhile
     return Measured(before, tuple(rows), measure(model, rows, texts, measurements))
 
 
 def load_measured(
     path: Path = MEASURED, measurements: Measurements = MEASUREMENTS
 ) -> dict[Model, Arrays]:
-    """The measurements of all models that are shipped and wholly measured, in the table's order."""
+    """The measurements of all shipped models that have every one, in the table's order."""
     measured = read_measured(path)
     return {model: measured[model].arrays for model in shipped()
             if model in measured and set(measurements) <= set(measured[model].rows)}  # fmt: skip
 
 
 def read_measured(path: Path = MEASURED) -> dict[Model, Measured]:
-    """What is known of every shipped model that still has the measured weights."""
+    """The measurements of every shipped model whose weights are those that were measured."""
     if not path.exists():
         return {}
     tensors, about = tensors_and_metadata(path.read_bytes())
@@ -105,11 +105,12 @@ def save_measured(measured: Mapping[Model, Measured], path: Path = MEASURED) -> 
     """Write what `read_measured` reads."""
     tensors: dict[str, np.ndarray] = {
         f"{_key(model)}/{name}": array
-        for model, of in measured.items()
-        for name, array in of.arrays.items()
+        for model, result in measured.items()
+        for name, array in result.arrays.items()
     }
-    about = {"rows": {_key(model): sorted(of.rows) for model, of in measured.items()},
-             "digests": {_key(model): of.digest for model, of in measured.items()}}  # fmt: skip
+    about = {"rows": {_key(model): sorted(result.rows) for model, result in measured.items()},
+             "digests": {_key(model): result.digest
+                         for model, result in measured.items()}}  # fmt: skip
     path.write_bytes(tensor_file(tensors, about))
 
 

@@ -1,6 +1,6 @@
-"""What is measured of every shipped model over the shipped verses, a row a question.
+"""The measurements that are made of every shipped model over the shipped verses, a row each.
 
-A measurement gets a model and N texts and returns named arrays; none where it does not apply.
+A measurement takes a model and N texts and returns named arrays; none where it does not apply.
 Shapes: N texts, L layers, H heads, V characters that there are, n strengths.
 """
 
@@ -23,7 +23,7 @@ STRENGTHS = tuple(round(0.1 * k, 1) for k in range(11))  # λ at which losses ar
 
 
 def sinks(model: LanguageModel, texts: Sequence[str]) -> Arrays:
-    """How much weight the first character gets, and how long its value is.
+    """Attention sinks: the weight of the first character, and the length of its value.
 
     ``by_text`` (N, L) and ``by_head`` (L, H): its mean share of later characters' weights.
     ``metric`` (L, H): the share of texts with a sink. ``value_ratio`` (L, H): the length of its
@@ -42,11 +42,11 @@ def sinks(model: LanguageModel, texts: Sequence[str]) -> Arrays:
 
 
 def gates(model: LanguageModel, texts: Sequence[str]) -> Arrays:
-    """How far gates are open; nothing for a model without.
+    """Statistics of gate values; no arrays for a model without gates.
 
     ``histogram`` (L, H, bins): values from 0 to 1 of all channels of a head. ``shut`` (L, H): the
     share of values below `SHUT`. ``by_character`` (V, L, H): the mean at each character, NaN where
-    it was never read, and ``counts`` (V,) how often it was.
+    it was never read; ``counts`` (V,): how often each was read.
     """
     if model.config.gate is None:
         return {}
@@ -54,17 +54,17 @@ def gates(model: LanguageModel, texts: Sequence[str]) -> Arrays:
     bins, shut = [], []
     sums, counts = torch.zeros(depth, len(CHARACTERS), heads), torch.zeros(len(CHARACTERS))
     for batch in batches(model, texts):
-        rows, some = batch.rows, []
+        rows, by_layer = batch.rows, []
         for layer, record in enumerate(batch.layers):
             assert record.gate is not None
             by_head = record.gate.unflatten(-1, (heads, -1))
-            some.append(histogram(record.gate, rows.counted).unflatten(0, (heads, -1)).sum(1))
+            by_layer.append(histogram(record.gate, rows.counted).unflatten(0, (heads, -1)).sum(1))
             shut.append((by_head[rows.counted] < SHUT).float().mean(-1).sum(0))
-            means, seen = means_by_character(by_head.mean(-1), rows.counted, rows.read,
+            means, read = means_by_character(by_head.mean(-1), rows.counted, rows.read,
                                              len(CHARACTERS))  # fmt: skip
-            sums[layer] += torch.where(seen[:, None] > 0, means * seen[:, None], 0.0)
-        counts += seen
-        bins.append(torch.stack(some))
+            sums[layer] += torch.where(read[:, None] > 0, means * read[:, None], 0.0)
+        counts += read
+        bins.append(torch.stack(by_layer))
     shares = torch.stack(shut).view(-1, depth, heads).sum(0) / counts.sum()
     means = (sums / counts[:, None]).transpose(0, 1)
     return {"histogram": torch.stack(bins).sum(0).numpy().astype(np.int32), "shut": _array(shares),
@@ -72,12 +72,12 @@ def gates(model: LanguageModel, texts: Sequence[str]) -> Arrays:
 
 
 def strengths(model: LanguageModel, texts: Sequence[str]) -> Arrays:
-    """``sums`` (n, N): the loss of each text in nats at each λ, of an ungated model at one only.
+    """``sums`` (n, N): the loss of each text in nats at each λ; one row for an ungated model.
 
     ``counts`` (N,): the characters of each text.
     """
-    tried = STRENGTHS if model.config.gate is not None else STRENGTHS[-1:]
-    results = [text_losses(model, texts, strength=strength) for strength in tried]
+    used = STRENGTHS if model.config.gate is not None else STRENGTHS[-1:]
+    results = [text_losses(model, texts, strength=strength) for strength in used]
     sums, counts = zip(*results, strict=True)
     return {"sums": _array(torch.stack(sums)), "counts": _array(counts[0])}
 

@@ -1,4 +1,4 @@
-"""The rank of what a head computes: of its maps, of its outputs over texts, and with a gate.
+"""Effective ranks of a head: of its maps, of its outputs over texts, and with a gate.
 
 Shapes: D width, H heads of d channels, N characters of all texts together.
 """
@@ -11,7 +11,7 @@ from gating_core.language import LanguageModel
 
 
 def effective_rank(singular_values: torch.Tensor) -> torch.Tensor:
-    """(...): the exponential of the entropy of the singular values (..., R) as shares.
+    """(...): the exponential of the entropy of the singular values (..., R), divided by their sum.
 
     Between 1 and R; NaN where all are zero. Roy and Vetterli, *The effective rank*, EUSIPCO 2007.
     """
@@ -26,7 +26,7 @@ def value_output_maps(model: LanguageModel, layer: int) -> torch.Tensor:
 
 
 def map_singular_values(model: LanguageModel, layer: int) -> torch.Tensor:
-    """(H, d) float64: the singular values of W_V W_O that need not be zero, largest first."""
+    """(H, d) float64: the d largest singular values of W_V W_O; its rank is d at most."""
     d = model.config.width // model.config.heads
     return torch.linalg.svdvals(value_output_maps(model, layer))[..., :d]
 
@@ -34,8 +34,8 @@ def map_singular_values(model: LanguageModel, layer: int) -> torch.Tensor:
 def output_singular_values(outputs: torch.Tensor) -> torch.Tensor:
     """(..., R) float64: the singular values of outputs (..., N, C) over N characters.
 
-    A head's outputs have d columns at most that are independent, before and after any gate, and
-    before and after the projection: a gate changes how evenly they are used, never their number.
+    A head's outputs have rank d at most, before and after any gate and the projection: a gate
+    changes how even the singular values are, not how many there are.
     """
     return torch.linalg.svdvals(outputs.double())
 
@@ -43,12 +43,12 @@ def output_singular_values(outputs: torch.Tensor) -> torch.Tensor:
 def gated_map_singular_values(
     model: LanguageModel, layer: int, gates: torch.Tensor
 ) -> torch.Tensor:
-    """(H, d) float64: how many *different* maps W_V diag(g) W_O the gates of a text make of a head.
+    """(H, d) float64: the singular values of the maps W_V diag(g) W_O of N characters, as vectors.
 
-    ``gates`` (N, D or H) are those of N characters. Each opens a map of its own; these are the
-    singular values of the N maps as vectors, of which all but one vanish without a gate and with
-    one gate for a whole head. Here a gate lifts the rank: without one, W_V W_O is one low-rank map
-    (Qiu et al., arXiv 2505.06708).
+    ``gates`` (N, D or H) are those of N characters, each of which has a map of its own. Without a
+    gate, and with one gate for a whole head, all singular values but one are zero. So a gate for
+    each channel raises this rank: without one, W_V W_O is one low-rank map (Qiu et al., arXiv
+    2505.06708).
     """
     values, outputs = _value_and_output(model, layer)
     heads, _, d = values.shape

@@ -1,7 +1,7 @@
-"""One text as a model reads it: everything that its layers compute, as arrays.
+"""Everything that the layers of a model compute for one text, as arrays.
 
-Shapes: L layers, H heads of d channels, T characters with the break before the text, V characters
-that there are, D width.
+Shapes: L layers, H heads of d channels, T characters with the line break before the text, V
+characters of the alphabet, D width.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from gating_core.language import (
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """What a model computed for one text; float32 throughout."""
+    """What a model computes for one text; float32 throughout."""
 
-    text: str  # (T) characters, the break first
+    text: str  # T characters, the line break first
     weights: np.ndarray  # (L, H, T, T)
     values: np.ndarray  # (L, H, T, d), after a gate at G2
-    gates: np.ndarray | None  # (L, H, T, d or 1) with their strength; None without a gate
+    gates: np.ndarray | None  # (L, H, T, d or 1), strength included; None without a gate
     ungated: np.ndarray  # (L, H, T, d): values mixed as if there were no gate
     mixed: np.ndarray  # (L, H, T, d)
     outputs: np.ndarray  # (L, T, D): after the projection
@@ -44,7 +44,7 @@ class Reading:
 
 @torch.no_grad()
 def read_text(model: LanguageModel, text: str, strength: float = 1.0) -> Reading:
-    """Read ``text`` once; ``strength`` dials the gates.
+    """Read ``text``; ``strength`` (0 to 1) scales the gates.
 
     ``ValueError`` for unknown characters, and for more of them than the context holds.
     """
@@ -52,10 +52,10 @@ def read_text(model: LanguageModel, text: str, strength: float = 1.0) -> Reading
     records: list[BlockRecord] = []
     logits = model(numbers[None], strength=strength, records=records)
     attention = [record.attention for record in records]
-    gates = [one.gate for one in attention if one.gate is not None]
+    gates = [record.gate for record in attention if record.gate is not None]
 
     def stacked(name: str) -> np.ndarray:
-        return np.stack([getattr(one, name)[0].numpy() for one in attention])
+        return np.stack([getattr(record, name)[0].numpy() for record in attention])
 
     heads = model.config.heads
     return Reading(
@@ -75,7 +75,7 @@ def probabilities_after(reading: Reading, temperature: float) -> np.ndarray:
 
 @dataclass(frozen=True)
 class WriteRequest:
-    """What is written: by which model, after which beginning, and how."""
+    """The text to write: by which model, after which beginning, and with which settings."""
 
     name: str  # of the model
     model_seed: int
@@ -86,8 +86,8 @@ class WriteRequest:
 
 
 def write_on(request: WriteRequest) -> Iterator[str]:
-    """The characters that a shipped model writes after the beginning, one by one."""
+    """Yield the characters that a shipped model writes after the beginning, one by one."""
     model, _ = load_model(request.name, request.model_seed)
     written = generate(model, request.text, request.seed, request.temperature, request.strength)
-    for one in written:
-        yield one.character
+    for drawn in written:
+        yield drawn.character

@@ -16,7 +16,7 @@ RESAMPLES = 400
 TAILS = (2.5, 97.5)  # percent: the ends of a 95 % interval
 
 
-@lru_cache(maxsize=4)  # drawn for every interval; a megabyte of 400 texts
+@lru_cache(maxsize=4)  # used for every interval; a megabyte for 400 texts
 def text_draws(texts: int, resamples: int = RESAMPLES) -> np.ndarray:
     """(R, N) int64: how often each resample draws each text, the same for every model."""
     draw = np.random.default_rng(0)
@@ -24,7 +24,10 @@ def text_draws(texts: int, resamples: int = RESAMPLES) -> np.ndarray:
 
 
 def resampled_means(sums: np.ndarray, counts: np.ndarray, draws: np.ndarray) -> np.ndarray:
-    """(R, ...): the mean of a character in each resample, from texts' ``sums`` (N, ...)."""
+    """(R, ...): the mean over characters in each resample, from texts' ``sums`` (N, ...).
+
+    ``counts`` (N,) are the characters of each text, ``draws`` those of `text_draws`.
+    """
     totals = np.tensordot(draws, sums, 1)
     return totals / (draws @ counts).reshape(-1, *[1] * (totals.ndim - 1))
 
@@ -60,11 +63,11 @@ class PairedDifference:
 def paired_difference(
     values: np.ndarray, others: np.ndarray, resamples: np.ndarray, others_resamples: np.ndarray
 ) -> PairedDifference:
-    """``values`` (S,) less ``others`` (S,), each with its ``resamples`` (S, R) over the same texts.
+    """``values`` (S,) minus ``others`` (S,), each with its resamples (S, R) over the same texts.
 
-    Seeds and texts are two sources of doubt that do not depend on each other: the interval over
-    seeds (Student t) and that over texts (bootstrap of the mean over seeds) add up by squares. With
-    one seed only the second is known.
+    Seeds and texts are independent sources of uncertainty: the half-widths of the interval over
+    seeds (Student t) and of that over texts (bootstrap of the mean over seeds) are added in
+    quadrature. With one seed the interval is that over texts alone.
     """
     by_seed = np.asarray(values, float) - others
     low, high = ends((np.asarray(resamples, float) - others_resamples).mean(0))
@@ -81,8 +84,8 @@ def loss_difference(
     """
     draws = text_draws(len(counts))
     values, resamples = zip(
-        *((of.sum(-1) / counts.sum(), resampled_means(of.T, counts, draws).T)
-          for of in (np.asarray(sums, float), np.asarray(other_sums, float))),
+        *((losses.sum(-1) / counts.sum(), resampled_means(losses.T, counts, draws).T)
+          for losses in (np.asarray(sums, float), np.asarray(other_sums, float))),
         strict=True,
     )  # fmt: skip
     return paired_difference(*values, *resamples)

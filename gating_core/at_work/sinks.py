@@ -1,7 +1,7 @@
-"""Attention sinks: how much weight a text's characters put on one key, above all on the first.
+"""Attention sinks: the weight that a text's characters put on one key, above all on the first.
 
 Shapes: B texts of T characters at most, H heads of d channels. ``counted`` (B, T) is true for the
-characters of a text and false where it is over (`gating_core.language.Rows`).
+characters of a text and false behind its end (`gating_core.language.Rows`).
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ def importances(weights: torch.Tensor, counted: torch.Tensor) -> torch.Tensor:
     """(B, H, T): the mean weight (B, H, T, T) of each key over the queries that see it.
 
     Key j is seen by the T - j queries from j on. Gu et al., *When Attention Sink Emerges*, arXiv
-    2410.10781. A key behind the end of a text has none, 0.
+    2410.10781. 0 for a key behind the end of a text.
     """
     queries = counted[:, None, :, None].to(weights)
-    seen = counted.flip(-1).cumsum(-1).flip(-1)[:, None]
-    return (weights * queries).sum(-2) / seen.clamp(min=1)
+    viewers = counted.flip(-1).cumsum(-1).flip(-1)[:, None]
+    return (weights * queries).sum(-2) / viewers.clamp(min=1)
 
 
 def sink_share(
@@ -36,9 +36,9 @@ def sink_share(
 def first_shares(weights: torch.Tensor, counted: torch.Tensor) -> torch.Tensor:
     """(B, H): the mean share of the first key in the weights of later queries.
 
-    The first query is left out: it sees nothing else. Shares are of each query's sum, which is one
-    for softmax attention. A query without any weight puts 0 on the first key, and NaN stands for a
-    text of one character. Qiu et al., arXiv 2505.06708, give the mean over heads by layer.
+    The first query is left out: it sees no other key. Each query's weights are divided by their
+    sum, which is one for softmax attention. A query without any weight counts as 0; NaN for a text
+    of one character. Qiu et al., arXiv 2505.06708, give the mean over heads by layer.
     """
     sums = weights.sum(-1)
     shares = torch.where(sums > 0, weights[..., 0] / sums, 0.0)[..., 1:]
@@ -49,8 +49,8 @@ def first_shares(weights: torch.Tensor, counted: torch.Tensor) -> torch.Tensor:
 def first_value_ratios(values: torch.Tensor, counted: torch.Tensor) -> torch.Tensor:
     """(B, H): the length of the first value over the mean length of the later ones (B, H, T, d).
 
-    A sink that disturbs nothing has a short value: Guo et al., *Active-Dormant Attention Heads*,
-    arXiv 2410.13835. NaN for a text of one character.
+    A sink that hardly changes outputs has a short value: Guo et al., *Active-Dormant Attention
+    Heads*, arXiv 2410.13835. NaN for a text of one character.
     """
     lengths = values.norm(dim=-1)
     later = counted[:, None, 1:].to(values)

@@ -2,7 +2,8 @@
 
 python -m gating_core.at_work.step_time
 
-Writes what the page shows. Side by side needs a wiring whose MLP does not wait for attention.
+Writes the file that the page reads. Side by side needs a wiring whose MLP does not wait for
+attention.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ REPEATS = 200
 
 @dataclass(frozen=True)
 class StepTime:
-    """Seconds of one block's forward pass, in each of R repeats that took turns."""
+    """Seconds of one block's forward pass by repeat; the three ways took turns in each repeat."""
 
     cores: int  # of the machine
     texts: int
@@ -68,9 +69,9 @@ def time_steps(repeats: int = REPEATS, texts: int = BATCH) -> StepTime:
 
     def beside() -> None:
         torch.set_num_threads(1)
-        other = pool.submit(mlp)
+        mlp_output = pool.submit(mlp)
         attention()
-        other.result()
+        mlp_output.result()
 
     ways: dict[str, Callable[[], None]] = {
         "one_core": lambda: after(1), "all_cores": lambda: after(2), "side_by_side": beside,
@@ -88,12 +89,12 @@ def time_steps(repeats: int = REPEATS, texts: int = BATCH) -> StepTime:
 
 
 def load_times(path: Path = TIMES) -> StepTime | None:
-    """What was timed; ``None`` where nothing was."""
+    """Return the times in the file; ``None`` where there is no file."""
     if not path.exists():
         return None
-    given: dict[str, Any] = {name: tuple(x) if isinstance(x, list) else x
+    fields: dict[str, Any] = {name: tuple(x) if isinstance(x, list) else x
                              for name, x in json.loads(path.read_text()).items()}  # fmt: skip
-    return StepTime(**given)
+    return StepTime(**fields)
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
-"""The surface that a block draws while one character's embedding moves over a plane.
+"""The surface of each block's output while one character's embedding moves over a plane.
 
-A text is read, and then one more character whose embedding is no character's: a mixture of three.
-What the blocks make of it is a surface in the residual stream, one for each block.
+The model reads a text and then one more character, whose embedding is an affine mixture of three
+characters' embeddings. The residual stream there after each block is a surface.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def block_outputs(
     """Points (N, 2) of [-1, 1]² to the residual stream after each block, (L, N, D), in float64.
 
     At (-1, -1), (1, -1) and (-1, 1) the character after ``before`` is the first, second and third
-    of ``corners``; between them its embedding is the affine one, with the place's own added.
+    of ``corners``; between them its embedding is affine, with that of its position added.
     """
     model = deepcopy(model).double()
     with torch.no_grad():
@@ -44,5 +44,5 @@ def block_outputs(
 
 
 def block_surfaces(model: LanguageModel, grid: Grid | None = None) -> SurfaceResult:
-    """The surfaces of all blocks, a frame each, measured with an estimate of their errors."""
+    """Measure the surfaces of all blocks, a frame each, with an estimate of errors."""
     return measure_surface(block_outputs(model), grid or GRID, bound="estimate")

@@ -1,6 +1,6 @@
-"""The toy's training as it goes, and the run that is shipped.
+"""The toy's training with measurements, and the shipped run.
 
-Shapes: n measurements in training, K kinds of layer, S seeds, T letters of a text.
+Shapes: n measurements during training, K kinds of layer, S seeds, T letters of a text.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SERIES = ("sink", "sink_at_triggers", "value_ratio", "gate_at_triggers", "gate_e
 
 @dataclass(frozen=True, eq=False)
 class ToyRun:
-    """A training so far; the series (n, K, S) are those of `ToyResult` after each of ``steps``."""
+    """A training up to now; series (n, K, S) hold fields of `ToyResult` after each of ``steps``."""
 
     request: ToyRequest
     steps: np.ndarray  # (n,)
@@ -59,18 +59,20 @@ def train_toy(request: ToyRequest) -> Iterator[ToyRun | None]:
 
 
 def joined(request: ToyRequest, runs: Sequence[ToyRun]) -> ToyRun:
-    """The run of ``request`` from ``runs`` of its kinds, which have come to the same step."""
-    places = {kind: (run, k) for run in runs for k, kind in enumerate(run.request.kinds)}
-    parts = [places[kind] for kind in request.kinds]
+    """Join ``runs`` of single kinds, all at the same step, into the run of ``request``."""
+    by_kind = {kind: (run, k) for run in runs for k, kind in enumerate(run.request.kinds)}
+    parts = [by_kind[kind] for kind in request.kinds]
     series = {name: np.stack([getattr(run, name)[:, k] for run, k in parts], 1) for name in SERIES}
     weights = np.stack([run.weights[k] for run, k in parts])
     return replace(runs[0], request=request, weights=weights, **series)
 
 
 def _run(training: ToyTraining, results: list[ToyResult]) -> ToyRun:
-    series = {name: np.stack([getattr(one, name).numpy() for one in results]) for name in SERIES}
+    series = {
+        name: np.stack([getattr(result, name).numpy() for result in results]) for name in SERIES
+    }
     last = results[-1]
-    return ToyRun(training.request, np.array([one.step for one in results]), **series,
+    return ToyRun(training.request, np.array([result.step for result in results]), **series,
                   letters=last.letters.numpy(), triggers=training.test.triggers.numpy(),
                   weights=last.weights.numpy())  # fmt: skip
 
@@ -84,9 +86,9 @@ def save_toy(run: ToyRun, path: Path = TOY) -> None:
 
 
 def load_toy(path: Path = TOY) -> ToyRun:
-    """The run that is shipped."""
+    """The shipped run."""
     arrays, about = tensors_and_metadata(path.read_bytes())
-    given: dict[str, Any] = about["request"]
-    given |= {name: tuple(given[name]) for name in ("kinds", "seeds")}
+    request: dict[str, Any] = about["request"]
+    request |= {name: tuple(request[name]) for name in ("kinds", "seeds")}
     arrays["weights"] = arrays["weights"].astype(np.float32)
-    return ToyRun(ToyRequest(**given), **arrays)
+    return ToyRun(ToyRequest(**request), **arrays)

@@ -1,6 +1,6 @@
-"""Wiring: what each link from attention to an MLP is worth, gradients, and curvature, by block.
+"""Measure wirings by block: costs of cut links, gradients, and curvature.
 
-Shapes: N texts, M of them that gradients are taken of, L blocks.
+Shapes: N texts, M of them for gradients, L blocks.
 """
 
 from __future__ import annotations
@@ -19,20 +19,22 @@ GRADIENT_TEXTS = 50  # at most
 
 
 def wiring(model: LanguageModel, texts: Sequence[str]) -> Arrays:
-    """What wirings differ in; nothing for a model with a gate.
+    """Quantities in which wirings differ; no arrays for a model with a gate.
 
-    ``links`` (L, N): what taking attention out of a block's MLP costs, in nats a character.
-    ``gradients`` (L, M): the gradient of a text's loss at each attention output. ``total`` (L,),
+    ``links`` (L, N): `link_costs`, in nats a character. ``gradients`` (L, M): the norm of the
+    gradient of a text's mean loss by each attention output (`attention_gradients`). ``total`` (L,),
     ``total_error`` and ``complete``: the total absolute curvature ∫|K| dA of each block's output
     (`block_surfaces`).
     """
     if model.config.gate is not None:
         return {}
-    some = texts[:: -(-len(texts) // GRADIENT_TEXTS)]
+    chosen = texts[:: -(-len(texts) // GRADIENT_TEXTS)]
     surfaces = block_surfaces(model)
     return {
         "links": link_costs(model, texts).float().numpy(),
-        "gradients": torch.stack([attention_gradients(model, [text]) for text in some], -1).numpy(),
+        "gradients": torch.stack(
+            [attention_gradients(model, [text]) for text in chosen], -1
+        ).numpy(),
         "total": surfaces.total.astype(np.float32),
         "total_error": surfaces.total_error.astype(np.float32),
         "complete": surfaces.complete.astype(np.uint8),

@@ -15,10 +15,10 @@ GATE_POSITIONS = ("G1", "G2", "G3", "G4", "G5")
 
 @dataclass(frozen=True)
 class GateKind:
-    """What stands at a gate's place, and everything that the app says about it.
+    """A kind of gate, or a control in its position, with its texts in the app.
 
-    It computes ``sigma(z)`` of z = W h + b, or of what it acts on where it does not read the
-    state h. A control stands in a gate's place to show what a gate is not needed for.
+    It computes ``sigma(z)`` of z = W h + b, or of the gated value where it does not read the state
+    h. A control replaces a gate, to show which effects do not need one.
 
     ``sigma`` acts elementwise. Curvature has rigorous bounds where it is written in arithmetic and
     functions of `gating_core.jets.elementary`; with another torch function it has estimates, and

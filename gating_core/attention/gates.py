@@ -76,9 +76,9 @@ class Gate(nn.Module):
         return (torch.as_tensor(self.strength) == 0) | self.config.record.constant
 
     def values(self, states: torch.Tensor | None, x: torch.Tensor) -> torch.Tensor:
-        """(S, ..., D or H): the gate in force, strength included: what ``x`` is multiplied by.
+        """(S, ..., D or H): the factors of ``x``, strength included.
 
-        For an additive control, what is added to it; a constant may have no axes. ``states``
+        For an additive control, its summand; a constant may have no axes. ``states``
         (S, ..., D) may be ``None`` where they are not read.
         """
         z = self.logits(states) if self.config.record.reads_state else x

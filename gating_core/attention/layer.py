@@ -21,7 +21,7 @@ from gating_core.randomness import normal
 
 BEFORE_MIXING = ("G2", "G3", "G4")  # gates of what is mixed, and of what it is mixed by
 OFFSET_SCALE = 0.5  # standard deviation of the input offset and of the slot biases
-Given = torch.Tensor | None
+OptionalTensor = torch.Tensor | None
 Mixed = tuple[torch.Tensor, torch.Tensor]  # mixed values, and attention weights (S, H, N, n)
 Draw = Callable[[str, tuple[int, ...], float], nn.Parameter]  # of a name, a shape, a scale
 
@@ -73,10 +73,10 @@ class LayerRecord:
 
 
 class AttentionLayer(nn.Module):
-    """One layer round a mechanism: a subclass in a file of its own and a row of MECHANISMS.
+    """One attention layer; a mechanism is a subclass in a file of its own and a row of MECHANISMS.
 
-    A mechanism makes its weights in `make_weights`, mixes values in `attend`, gating them, its
-    keys and its queries where it has them (G2 to G4), and says what it can in class attributes.
+    A mechanism makes its weights in `make_weights`, mixes values in `attend`, where it applies the
+    gates of values, keys and queries (G2 to G4), and states its properties in class attributes.
     """
 
     # --- What a mechanism says of itself ---
@@ -121,7 +121,13 @@ class AttentionLayer(nn.Module):
         """Draw the weights of queries, keys and values; ``draw`` names and makes them."""
         raise NotImplementedError
 
-    def attend(self, query_states: Given, states: Given, weights: Given, mask: Given) -> Mixed:
+    def attend(
+        self,
+        query_states: OptionalTensor,
+        states: OptionalTensor,
+        weights: OptionalTensor,
+        mask: OptionalTensor,
+    ) -> Mixed:
         """The mixed values for the ``query_states``, and the attention weights (S, H, N, n).
 
         Without tokens, ``query_states`` are all ``states`` (S, N, D). ``weights`` replace computed
@@ -131,7 +137,7 @@ class AttentionLayer(nn.Module):
         """
         raise NotImplementedError
 
-    def plain_values(self, states: Given) -> torch.Tensor:
+    def plain_values(self, states: OptionalTensor) -> torch.Tensor:
         """(S, n, N, D): the values of ``states`` before any gate; with fixed ones, N = 1."""
         raise NotImplementedError
 
@@ -180,7 +186,7 @@ class AttentionLayer(nn.Module):
         if config.output_projection:
             self.projection = draw("projection", (dim, dim), dim**-0.5)
 
-    def gated(self, position: str, x: torch.Tensor, states: Given) -> torch.Tensor:
+    def gated(self, position: str, x: torch.Tensor, states: OptionalTensor) -> torch.Tensor:
         """``x`` (S, ..., D), gated by ``states`` if this is where the layer's gate sits."""
         if self.gate is None or self.gate.config.position != position:
             return x
@@ -213,17 +219,17 @@ class AttentionLayer(nn.Module):
 
     def forward(
         self,
-        hidden: Given,
-        weights: Given = None,
+        hidden: OptionalTensor,
+        weights: OptionalTensor = None,
         first_only: bool = False,
         records: list[LayerRecord] | None = None,
-        mask: Given = None,
+        mask: OptionalTensor = None,
     ) -> torch.Tensor:
         """The next hidden states; given ``weights`` (S, H, N, n) replace the computed ones.
 
         Weights can be given where there is a weight chart; ``hidden`` may then be ``None`` when
         ``reads_only_weights`` holds. Of tokens, ``first_only`` returns token 1 alone,
-        (S, 1, N, D), and ``mask`` is as in `attend`. What the layer did is appended to
+        (S, 1, N, D), and ``mask`` is as in `attend`. A `LayerRecord` is appended to
         ``records`` if that is given.
         """
         assert weights is None or self.no_weight_chart is None
@@ -243,15 +249,15 @@ class AttentionLayer(nn.Module):
         if hidden is not None and self.config.residual:
             out = out + hidden
         if records is not None:
-            gate, logits = self.seen_gate(states, mixed), self._gate_logits(states)
+            gate, logits = self.recorded_gate(states, mixed), self._gate_logits(states)
             records.append(LayerRecord(weights, gate, logits, self.weights_on_simplex))
         return rms_normalise(out) if self.config.norm == "post" else out
 
-    def _gate_logits(self, states: Given) -> Given:
+    def _gate_logits(self, states: OptionalTensor) -> OptionalTensor:
         reads = self.gate is not None and self.gate.config.record.reads_state
         return self.gate.logits(states) if self.gate and reads and states is not None else None
 
-    def seen_gate(self, states: Given, mixed: torch.Tensor) -> Given:
+    def recorded_gate(self, states: OptionalTensor, mixed: torch.Tensor) -> OptionalTensor:
         """(S, ..., N, D or H): the gate in force where values were ``mixed``; see `LayerRecord`."""
         if self.gate is None:
             return None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import torch
 
-from gating_core.attention.layer import OFFSET_SCALE, AttentionLayer, Draw, Given, Mixed
+from gating_core.attention.layer import OFFSET_SCALE, AttentionLayer, Draw, Mixed, OptionalTensor
 from gating_core.points_last import product, softmax
 
 SCRIPT = '''\
@@ -40,13 +40,19 @@ class SlotLayer(AttentionLayer):
         """(S, H, N, n): attention weights over the slots for hidden states (S, N, D)."""
         raise NotImplementedError
 
-    def attend(self, query_states: Given, states: Given, weights: Given, mask: Given) -> Mixed:
+    def attend(
+        self,
+        query_states: OptionalTensor,
+        states: OptionalTensor,
+        weights: OptionalTensor,
+        mask: OptionalTensor,
+    ) -> Mixed:
         if weights is None:
             assert query_states is not None
             weights = self.weights(query_states)
         return self.mix(weights), weights
 
-    def plain_values(self, states: Given) -> torch.Tensor:
+    def plain_values(self, states: OptionalTensor) -> torch.Tensor:
         return self.values.unsqueeze(2)
 
     def sharpen(self, factor: float) -> None:
@@ -67,9 +73,9 @@ class SlotLayer(AttentionLayer):
         """(S, R, D) to (S, H, R, d)."""
         return matrix.unflatten(-1, (self.config.heads, -1)).transpose(1, 2)
 
-    def seen_gate(self, states: Given, mixed: torch.Tensor) -> Given:
+    def recorded_gate(self, states: OptionalTensor, mixed: torch.Tensor) -> OptionalTensor:
         if self.gate is None or self.gate.config.position not in ("G2", "G3"):
-            return super().seen_gate(states, mixed)
+            return super().recorded_gate(states, mixed)
         slots = self.values if self.gate.config.position == "G2" else self.keys
         gate = self.gate.values(slots, slots)
         return gate.mean(1, keepdim=True).expand(-1, mixed.shape[-2], -1)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import torch
 
-from gating_core.attention.layer import AttentionLayer, Draw, Given, LayerConfig, Mixed
+from gating_core.attention.layer import AttentionLayer, Draw, LayerConfig, Mixed, OptionalTensor
 from gating_core.points_last import product
 
 
@@ -50,13 +50,19 @@ def attend(state, w):
         self.key_map = draw("key_map", (dim, dim), dim**-0.5)
         self.value_map = draw("value_map", (dim, dim), dim**-0.5)
 
-    def attend(self, query_states: Given, states: Given, weights: Given, mask: Given) -> Mixed:
+    def attend(
+        self,
+        query_states: OptionalTensor,
+        states: OptionalTensor,
+        weights: OptionalTensor,
+        mask: OptionalTensor,
+    ) -> Mixed:
         assert query_states is not None
         assert states is not None
         weights = self.weights(query_states, states, mask)
         return self.mix(weights, states), weights[:, :, 0].transpose(-1, -2)
 
-    def plain_values(self, states: Given) -> torch.Tensor:
+    def plain_values(self, states: OptionalTensor) -> torch.Tensor:
         assert states is not None
         return product(states, self.value_map.unsqueeze(1))
 
@@ -64,7 +70,7 @@ def attend(state, w):
         self.key_map.data *= factor
 
     def weights(
-        self, query_states: torch.Tensor, states: torch.Tensor, mask: Given = None
+        self, query_states: torch.Tensor, states: torch.Tensor, mask: OptionalTensor = None
     ) -> torch.Tensor:
         """(S, H, m, n, N): how the m tokens of ``query_states`` (S, m, N, D) weigh all n."""
         query = self.gated("G4", product(query_states, self.query.unsqueeze(1)), query_states)
@@ -87,8 +93,8 @@ def attend(state, w):
         """(S, n, N, D) to (S, H, n, N, d)."""
         return states.unflatten(-1, (self.config.heads, -1)).permute(0, 3, 1, 2, 4)
 
-    def seen_gate(self, states: Given, mixed: torch.Tensor) -> Given:
-        gate = super().seen_gate(states, mixed)
+    def recorded_gate(self, states: OptionalTensor, mixed: torch.Tensor) -> OptionalTensor:
+        gate = super().recorded_gate(states, mixed)
         if self.gate is None or gate is None:
             return None
         return gate.mean(1) if self.gate.config.position in ("G2", "G3") else gate[:, 0]

@@ -56,7 +56,6 @@ class PooledCorrelation:
     one is perfect, of which Fisher's z is infinite, or where there are fewer than three seeds.
     """
 
-    method: str
     r: float
     low: float
     high: float
@@ -90,7 +89,7 @@ def pooled_correlation(
     )
     used = [(group, r) for group, r in zip(groups, every, strict=True) if r is not None]
     if not used:
-        return PooledCorrelation(method, np.nan, np.nan, np.nan, 0, results)
+        return PooledCorrelation(np.nan, np.nan, np.nan, 0, results)
     seeds = np.unique(np.concatenate([group.seeds for group, _ in used]))
     with np.errstate(divide="ignore"):  # z of a perfect correlation is infinite
         z = np.stack([_by_seed(group, np.arctanh(r), seeds) for group, r in used])
@@ -100,10 +99,10 @@ def pooled_correlation(
     ])  # fmt: skip
     if not np.isfinite(z).all():
         r = float(np.average([r[0] for _, r in used], weights=weights[:, 0]))
-        return PooledCorrelation(method, r, np.nan, np.nan, len(seeds), results)
+        return PooledCorrelation(r, np.nan, np.nan, len(seeds), results)
     whole, *without = (weights * z).sum(0) / weights.sum(0)
     low, high = _interval(float(whole), np.array(without), confidence)
-    return PooledCorrelation(method, float(np.tanh(whole)), low, high, len(seeds), results)
+    return PooledCorrelation(float(np.tanh(whole)), low, high, len(seeds), results)
 
 
 def _left_out(group: Group, method: str) -> np.ndarray | None:

@@ -105,7 +105,7 @@ def equal_on_linear_tasks(evidence: Equivalences, t: Thresholds) -> str:
 
 
 def equality_word(result: Equivalence, t: Thresholds) -> str:
-    """What one comparison says; "partly": no advantage beyond the margin, but not equal."""
+    """The verdict of one comparison; "partly": no advantage beyond the margin, but not equal."""
     if result.equivalent:
         return SUPPORTED
     if result.no_advantage:

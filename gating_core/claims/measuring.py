@@ -33,7 +33,7 @@ Work = Generator[None, None, list[Numbers]]
 
 
 def measured(model: Attention) -> Work:
-    """Measure what a `ModelRow` says of the surfaces of all S members; yields in between."""
+    """Measure the columns of a `ModelRow` for the surfaces of all S members; yields in between."""
     surfaces = yield from on_grid(model, GRID)
     for member, coarse in enumerate(surfaces):
         if _in_doubt(coarse):

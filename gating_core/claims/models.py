@@ -41,7 +41,7 @@ Cell = tuple[Conditions, str, str]  # with task and variant
 
 @dataclass(frozen=True)
 class Gap:
-    """A model that should be there: ``reason`` says why it failed; empty where it is not done."""
+    """A missing model: ``reason`` says why it failed; empty where it is not trained yet."""
 
     task: str
     variant: str

@@ -21,7 +21,7 @@ with extra_packages():
 
 LOOPBACK = "127.0.0.1"
 START_SECONDS = 60.0  # for processes of this machine to start
-LOOK_SECONDS = 0.05  # between two looks whether the scheduler has started
+POLL_SECONDS = 0.05  # between two checks whether the scheduler has started
 QUIET = {  # what processes of this machine do otherwise than Dask would
     "DASK_LOGGING__DISTRIBUTED": "critical",
     # A task that kills its worker gets the blame alone if no other waits there.
@@ -86,5 +86,5 @@ class Processes:
         while scheduler.poll() is None and time.monotonic() < end:
             with suppress(OSError, ValueError):  # not there, or not whole
                 return json.loads(file.read_text(encoding="utf-8"))["address"]
-            time.sleep(LOOK_SECONDS)
+            time.sleep(POLL_SECONDS)
         raise Unreachable("no Dask scheduler has started on this machine")

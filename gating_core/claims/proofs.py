@@ -57,7 +57,7 @@ class ProofCounts:
 
 
 def proof_counts(models: Iterable[ProvedModel], variants: Sequence[str]) -> ProofCounts:
-    """Count what is proved of the models of some ``variants``."""
+    """Count the proofs for the models of some ``variants``."""
     again = [one for one in models if one.variant in variants]
     those = [one for one in again if one.same]
     shares = [one.signed for one in those if not one.flat] or [0.0]

@@ -133,8 +133,8 @@ def too_few_groups(
     }
     if min(counts.values()) >= t.fewest_groups:
         return ""
-    said = listed(f"{count} on {kind} tasks" for kind, count in counts.items())
-    return f"too few groups of task and variant: {said}; {t.fewest_groups} are needed."
+    listing = listed(f"{count} on {kind} tasks" for kind, count in counts.items())
+    return f"too few groups of task and variant: {listing}; {t.fewest_groups} are needed."
 
 
 def go_together(evidence: Relations, t: Thresholds) -> str:

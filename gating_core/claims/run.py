@@ -22,7 +22,7 @@ from gating_core.claims.units import Unit
 if TYPE_CHECKING:
     from gating_core.claims.workers import Workers
 
-LOOK_SECONDS = 0.5  # between two signs of life
+HEARTBEAT_SECONDS = 0.5  # between two heartbeats
 AHEAD = 1  # units that are sent before a worker is free
 PRIOR_SECONDS = 10.0  # of work, for which speed is as predicted
 
@@ -87,7 +87,7 @@ def _work(study: _Study, team: Workers, leases: _Leases) -> Iterator[Progress]:
             running[unit.dumped()] = unit
             team.submit(unit.dumped())
         arrived: list[Row] = []
-        for text, result in team.finished(LOOK_SECONDS):
+        for text, result in team.finished(HEARTBEAT_SECONDS):
             unit = running.pop(text)
             if isinstance(result, str):
                 study.failed(unit, result)

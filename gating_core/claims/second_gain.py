@@ -136,8 +136,9 @@ def _measure_wording(evidence: ByMeasure, word: str, t: Thresholds) -> Wording:
     if not any(evidence.cells.values()):
         text = "There are no pairs of models in settings where an ungated one can curve."
     else:
-        said = [f"holds by {listed(hold)}"] * bool(hold) + [f"not by {listed(fail)}"] * bool(fail)
-        text = f"Where ungated models can curve, the claim {', '.join(said)}." if hold else (
+        clauses = [f"holds by {listed(hold)}"] * bool(hold)
+        clauses += [f"not by {listed(fail)}"] * bool(fail)
+        text = f"Where ungated models can curve, the claim {', '.join(clauses)}." if hold else (
             f"Where ungated models can curve, the claim holds by none of {listed(fail)}."
         )  # fmt: skip
         text += f" {_counts(evidence, t)}"
@@ -242,8 +243,8 @@ def reached(evidence: Differences, t: Thresholds) -> tuple[Reached, ...]:
 def _shares(tasks: Sequence[Reached]) -> str:
     """How much of each gain the control reaches."""
     return listed([
-        f"{fixed(x.control, 1)} of {fixed(x.gain, 1)}{' points' * (place == 0)} on {x.task}"
-        for place, x in enumerate(tasks)
+        f"{fixed(x.control, 1)} of {fixed(x.gain, 1)}{' points' * (index == 0)} on {x.task}"
+        for index, x in enumerate(tasks)
     ])  # fmt: skip
 
 

@@ -90,11 +90,11 @@ def _wording(evidence: RelationsByKind, word: str, t: Thresholds) -> Wording:
         if few := _too_few(evidence, kind, t):
             parts.append(f"There are {few}")
             continue
-        said = [f"{_sign(r)} with {SHORT[m]} (r = {fixed(r.r)} {fixed_interval(r.low, r.high)})"
+        clauses = [f"{_sign(r)} with {SHORT[m]} (r = {fixed(r.r)} {fixed_interval(r.low, r.high)})"
                 for (k, m), r in evidence.deciding.items() if k == kind]  # fmt: skip
         exact = evidence.pooled(kind, EXACT)
         count = f"{counted(exact.group_count, 'group')}, {counted(exact.seed_count, 'seed')}"
-        parts.append(f"On {kind} tasks accuracy goes {listed(said)}; {count}.")
+        parts.append(f"On {kind} tasks accuracy goes {listed(clauses)}; {count}.")
     signs = {_sign(r) for r in evidence.deciding.values() if np.isfinite(r.low)}
     if {"up", "down"} <= signs:
         parts.append("The signs differ: curvature does not go with accuracy as such.")

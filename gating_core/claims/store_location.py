@@ -23,7 +23,7 @@ VERSION = 1  # of the tables
 MAGIC = b"SQLite format 3\0"
 HEAD_BYTES = 100  # source: "Database File Format", section 1.3, of SQLite's documentation
 VERSION_OFFSET, ID_OFFSET = 60, 68  # of four bytes each
-LOOKS, LOOK_SECONDS = 10, 0.02  # at a file that is empty, until it is taken for one
+ATTEMPTS, POLL_SECONDS = 10, 0.02  # at a file that is empty, until it is taken for one
 FOLDER, FILE = "gating-curvature", "claims.sqlite"
 
 
@@ -90,11 +90,11 @@ def _link(new: Path, path: Path) -> None:
 
 def _head(path: Path) -> bytes:
     """The first bytes of a file; one that is being made is empty for a moment."""
-    for _ in range(LOOKS):
+    for _ in range(ATTEMPTS):
         with path.open("rb") as file:
             if head := file.read(HEAD_BYTES):
                 return head
-        time.sleep(LOOK_SECONDS)
+        time.sleep(POLL_SECONDS)
     return b""
 
 

@@ -1,4 +1,4 @@
-"""Which parts of an attention layer are experts of a mixture, and which of them can data decide?"""
+"""Attention as a mixture of experts: which of them data determine, and how much data it takes."""
 
 from gating_core.experts.entry import EntryTree, entry_tree
 from gating_core.experts.learning_curves import (
@@ -30,7 +30,7 @@ from gating_core.experts.undecidable import (
     Undecidable,
     default_points,
     theory_count,
-    undecidable_by_place,
+    undecidable_by_gate,
     undecidable_directions,
 )
 
@@ -70,7 +70,7 @@ __all__ = [
     "slope",
     "theory_count",
     "trained_state",
-    "undecidable_by_place",
+    "undecidable_by_gate",
     "undecidable_directions",
     "with_state",
 ]

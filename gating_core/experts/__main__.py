@@ -15,7 +15,7 @@ from gating_core.experts.students import GATES
 
 
 def main() -> None:
-    torch.set_num_threads(1)  # problems this small only wait for each other on more
+    torch.set_num_threads(1)  # problems are too small to gain from more
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     request, results = SampleRequest(), {}
     for gate in GATES:

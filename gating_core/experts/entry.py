@@ -1,11 +1,11 @@
-"""One entry of an attention layer's output, taken apart into the experts of a mixture.
+"""One entry of an attention layer's output as a sum over the experts of a mixture.
 
 Shapes: H heads of d = D / H channels, n values (tokens or slots). Entry j of the output for one
 query is
 
     Y[j] = sum_h sum_c W_O[h, c, j] g[h, c] sum_t alpha[h, t] (x_t . W_V[h, :, c])
 
-Read from the inside: the experts are linear maps of a token, softmax routes among tokens, W_O mixes
+From the inside out: the experts are linear maps of a token, softmax routes among tokens, W_O mixes
 channels and heads (Nguyen et al., arXiv 2602.01468, in our notation).
 """
 
@@ -32,12 +32,14 @@ class EntryTree:
     experts[h, t, c]``. Gates before the mixing of G3 and G4 are in the ``weights``.
     """
 
-    value: float  # the entry, as the model's own forward pass gives it
-    outside: float  # of W_O: the gate of G5, and with norm "post" one over the root mean square
-    projection: np.ndarray  # (H, d): W_O[h, c, j]; without one, 1 where channel (h, c) is j
-    gates: np.ndarray  # (H, d): the gate of G1 in force; else ones
+    value: float  # the entry from the model's own forward pass
+    outside: (
+        float  # factors after W_O: the gate of G5; with norm "post", one over the root mean square
+    )
+    projection: np.ndarray  # (H, d): W_O[h, c, j]; without W_O, 1 where channel (h, c) is j
+    gates: np.ndarray  # (H, d): the gate at G1; else ones
     weights: np.ndarray  # (H, n): attention weights alpha
-    value_gates: np.ndarray  # (H, n, d): the gate of G2 in force; else ones
+    value_gates: np.ndarray  # (H, n, d): the gate at G2; else ones
     experts: np.ndarray  # (H, n, d): x_t . W_V[h, :, c], or entry (h, c) of slot t's value
     added: np.ndarray  # (H, d): what the additive control adds to a mixed channel; else zeros
     residual: float  # what the residual adds to the entry; else 0
@@ -65,19 +67,19 @@ class EntryTree:
 
     @property
     def size(self) -> float:
-        """The sum of the terms' sizes, which rounding errors are relative to."""
+        """The sum of the absolute values of all terms: the scale of rounding errors."""
         return float(np.abs(self.terms).sum() + np.abs(self.added_terms).sum() + abs(self.residual))
 
     @property
     def rounding(self) -> float:
-        """What is left between the model's own entry and the sum of its terms."""
+        """The difference of the model's own entry and the sum of its terms."""
         return self.value - self.total
 
 
 def entry_tree(
     model: Attention, point: Sequence[float], channel: int, layer: int = -1, member: int = 0
 ) -> EntryTree:
-    """Take the output of ``model`` at ``point`` apart: entry ``channel``, counted from 0.
+    """Decompose entry ``channel``, counted from 0, of the output of ``model`` at ``point``.
 
     Args:
         model: Any of our models.
@@ -87,7 +89,7 @@ def entry_tree(
         member: Index of the ensemble's member.
 
     Raises:
-        ValueError: For indices out of range, a point of another shape, or what is not finite.
+        ValueError: For indices out of range, a point of another shape, or numbers not finite.
     """
     depth = model.config.depth
     check_integer("channel", channel, 0, model.config.model_dim - 1)
@@ -106,10 +108,10 @@ def entry_tree(
     records: list[LayerRecord] = []
     out = last(hidden, None, True, records).flatten()  # (D,)
     states = last.read(hidden)
-    return _taken_apart(last, hidden, states, records[0].weights[0, :, 0], out, channel)
+    return _decomposed(last, hidden, states, records[0].weights[0, :, 0], out, channel)
 
 
-def _taken_apart(
+def _decomposed(
     layer: AttentionLayer,
     hidden: torch.Tensor,
     states: torch.Tensor,
@@ -117,7 +119,7 @@ def _taken_apart(
     out: torch.Tensor,
     channel: int,
 ) -> EntryTree:
-    """Take entry ``channel`` of ``out`` (D,) apart; ``weights`` (H, n) are those of one query."""
+    """Decompose entry ``channel`` of ``out`` (D,); ``weights`` (H, n) are those of one query."""
     config, gate = layer.config, layer.gate
     tokens = states.reshape(-1, config.model_dim)  # (n, D), or (1, D) without tokens
     query = tokens[:1]
@@ -159,7 +161,7 @@ def _taken_apart(
 
 
 def _factors(gate: Gate, states: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-    """(M, D): what ``x`` (M, D) is multiplied by, channel by channel, for ``states`` (M, D)."""
+    """(M, D): the gate's factors of ``x`` (M, D), by channel, for ``states`` (M, D)."""
     factors = gate.values(states.unsqueeze(0), x.unsqueeze(0)).squeeze(0)  # (M, D or H), or ()
     if factors.ndim and 1 < factors.shape[-1] < x.shape[-1]:
         factors = factors.repeat_interleave(x.shape[-1] // factors.shape[-1], -1)

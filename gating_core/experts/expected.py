@@ -1,4 +1,4 @@
-"""What theory expects of least squares: errors to first order, and directions that stay open.
+"""Theory of least squares: errors to first order, and directions that data do not determine.
 
 Shapes: N points, D model dimension, E experts, P parameters.
 """
@@ -13,14 +13,14 @@ from gating_core.experts.students import Design, Student
 from gating_core.forward_mode import one_at_a_time
 
 UNDECIDED = 1e-9  # singular values of a Jacobian, relative to the largest, that count as zero
-MOVED = 1e-6  # of an expert's derivative, relative: what lies in open directions counts
+MOVED = 1e-6  # share of an expert's derivative in undetermined directions, from which on it counts
 
 
 @dataclass(frozen=True)
 class Expected:
     """Errors for noise of deviation 1 in every output of the design, to first order."""
 
-    expert: float  # infinite where outputs do not decide the experts
+    expert: float  # infinite where outputs do not determine the experts
     prediction: float
     undecided: int
 
@@ -36,14 +36,16 @@ def expected(student: Student, vector: torch.Tensor, design: Design) -> Expected
     derivative = one_at_a_time(torch.func.jacfwd(student.layer))
     jacobian = derivative(vector, *design.parts)
     _, values, directions = torch.linalg.svd(jacobian, full_matrices=False)
-    known = values > UNDECIDED * values[0]
-    rank = int(known.sum())
-    moves = one_at_a_time(torch.func.jacfwd(student.experts))(vector).flatten(1, 2)  # (E, D D, P)
-    # Directions beyond the smaller of N D and P are unknown, too: what is left of the whole.
-    inside = moves @ directions[known].mT
-    left = moves - inside @ directions[known]
-    errors = (inside / values[known]).square().sum((1, 2)).sqrt()
-    moved = bool(left.norm() > MOVED * moves.norm())
+    determined = values > UNDECIDED * values[0]
+    rank = int(determined.sum())
+    derivatives = one_at_a_time(torch.func.jacfwd(student.experts))(vector).flatten(
+        1, 2
+    )  # (E, D D, P)
+    # Directions beyond the smaller of N D and P are undetermined, too: they are in the remainder.
+    inside = derivatives @ directions[determined].mT
+    remainder = derivatives - inside @ directions[determined]
+    errors = (inside / values[determined]).square().sum((1, 2)).sqrt()
+    moved = bool(remainder.norm() > MOVED * derivatives.norm())
     return Expected(
         expert=float("inf") if moved else float(errors.mean()),
         prediction=(rank / len(jacobian)) ** 0.5,

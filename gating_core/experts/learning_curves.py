@@ -1,7 +1,7 @@
 """Learning curves: how many training points does gated and ungated attention need?
 
-The models are those of comparisons (`gating_core.experiments.comparison`), the rules of difference
-and of equality those of the study (`gating_core.claims`).
+The models are those of `gating_core.experiments.comparison`, the rules of difference and of
+equality those of the study (`gating_core.claims`).
 Shapes: V = 2 variants, the ungated one first, S seeds, L numbers of training points.
 """
 
@@ -61,7 +61,7 @@ class CurvesRequest:
 
     @property
     def setting(self) -> Setting:
-        """The comparison of both models, but for the number of points."""
+        """The comparison of both models; its number of points is not used."""
         return Setting(
             task=self.task, source=self.source, variants=(UNGATED, self.gate),
             model_dim=self.model_dim, value_count=self.value_count, label_noise=self.label_noise,
@@ -78,16 +78,16 @@ class LearningCurves:
     accuracy: np.ndarray
 
     def differences(self, t: Thresholds = THRESHOLDS) -> tuple[Difference, ...]:
-        """Gated less ungated, seed by seed, at every number of points; Holm's p over these."""
+        """Gated minus ungated, paired by seed, at every number of points; Holm's p over these."""
         seeds = self.request.setting.seeds
         gained = self.accuracy[1] - self.accuracy[0]  # (S, L)
-        each = [paired(seeds, column, t.confidence) for column in gained.T]
+        pairs = [paired(seeds, column, t.confidence) for column in gained.T]
         enough = len(seeds) >= t.fewest_seeds
-        p = holm([one.p if enough else np.nan for one in each])
+        p = holm([pair.p if enough else np.nan for pair in pairs])
         tests = [equivalence(seeds, column, t.margin, t.level) for column in gained.T]
         return tuple(
-            Difference(int(count), one, test, float(value), _word(one, test, float(value), t))
-            for count, one, test, value in zip(self.counts, each, tests, p, strict=True)
+            Difference(int(count), pair, float(value), _word(pair, test, float(value), t))
+            for count, pair, test, value in zip(self.counts, pairs, tests, p, strict=True)
         )
 
     def needed(self, level: float) -> tuple[Needed, Needed]:
@@ -99,36 +99,35 @@ class LearningCurves:
     def ratio(self, level: float, t: Thresholds = THRESHOLDS) -> Ratio:
         """Points that the gated model needs for ``level``, relative to the ungated one."""
         ungated, gated = self.needed(level)
-        known = ungated.reached | gated.reached
-        seeds = np.array(self.request.setting.seeds)[known]
-        logs = np.log2(gated.points / ungated.points)[known]
-        of = paired(seeds.tolist(), logs, t.confidence) if known.any() else None
-        bounded = int((known & ~(ungated.inside & gated.inside)).sum())
-        if of is None or of.count < t.fewest_seeds:
-            return Ratio(of, bounded, 0, FEW)
+        usable = ungated.reached | gated.reached
+        seeds = np.array(self.request.setting.seeds)[usable]
+        logs = np.log2(gated.points / ungated.points)[usable]
+        result = paired(seeds.tolist(), logs, t.confidence) if usable.any() else None
+        bounded = int((usable & ~(ungated.inside & gated.inside)).sum())
+        if result is None or result.count < t.fewest_seeds:
+            return Ratio(result, bounded, 0, FEW)
         # More points than the gated model was given, or fewer than the ungated one, raise a ratio.
-        fewer, more = (gated, ungated) if of.mean < 0 else (ungated, gated)
+        fewer, more = (gated, ungated) if result.mean < 0 else (ungated, gated)
         late, early = ~fewer.reached, more.reached & ~more.inside
-        against = int((known & (late | early)).sum())
-        word = BETTER if of.mean < 0 else WORSE
-        return Ratio(of, bounded, against, OPEN if of.p > t.level or against else word)
+        against = int((usable & (late | early)).sum())
+        word = BETTER if result.mean < 0 else WORSE
+        return Ratio(result, bounded, against, OPEN if result.p > t.level or against else word)
 
 
 @dataclass(frozen=True, eq=False)
 class Difference:
-    """Of the test accuracy with ``count`` training points, as a share; see `LearningCurves`."""
+    """The difference of test accuracies, as shares, with ``count`` training points."""
 
     count: int
     measured: Paired
-    equality: Equivalence
     p: float  # Holm's; NaN with too few seeds
     word: str
 
 
-def _word(one: Paired, test: Equivalence, p: float, t: Thresholds) -> str:
-    """Decide as claim C4 does, both ways, and where there is no difference as C5 does."""
+def _word(measured: Paired, test: Equivalence, p: float, t: Thresholds) -> str:
+    """The verdict by the rule of claim C4 in both directions, else by C5's for equality."""
     if p <= t.level:
-        return BETTER if one.mean > 0 else WORSE
+        return BETTER if measured.mean > 0 else WORSE
     return FEW if np.isnan(p) else WORDS_OF_EQUALITY[equality_word(test, t)]
 
 
@@ -136,9 +135,9 @@ def _word(one: Paired, test: Equivalence, p: float, t: Thresholds) -> str:
 class Needed:
     """The numbers of training points (S,) with which each seed reaches a level.
 
-    ``reached`` (S,): whether it does at all; one that does not has the largest number tried, which
-    is too few. ``inside`` (S,): whether the number lies between those tried; a seed that begins
-    above the level has the smallest one, which is too many.
+    ``reached`` (S,): whether a seed reaches it at all; if not, its number is the largest tried, a
+    lower bound. ``inside`` (S,): whether the number lies between those tried; a seed that starts
+    above the level has the smallest number tried, an upper bound.
     """
 
     points: np.ndarray
@@ -153,12 +152,12 @@ class Needed:
 
 @dataclass(frozen=True, eq=False)
 class Ratio:
-    """log2 of gated over ungated points, seed by seed, where at least one of both gets there.
+    """log2 of gated over ungated points, paired by seed, where at least one reaches the level.
 
-    ``bounded`` of the seeds stand at an end of the numbers tried, where their ratio has a bound
-    only; of these, ``against`` may truly lie further on the other side than measured. ``word``:
-    `BETTER` where the gated model needs fewer, `WORSE`, `OPEN` or `FEW`; with any seed ``against``
-    it is `OPEN`.
+    For ``bounded`` of the seeds a number is at an end of those tried, so that their ratio is only a
+    bound; for ``against`` of these the true ratio may be less in favour of ``word`` than the bound.
+    ``word``: `BETTER` where the gated model needs fewer, `WORSE`, `OPEN` or `FEW`; with any seed
+    ``against`` it is `OPEN`.
     """
 
     measured: Paired | None
@@ -168,7 +167,7 @@ class Ratio:
 
 
 def needed(counts: np.ndarray, accuracy: np.ndarray, level: float) -> Needed:
-    """Where curves ``accuracy`` (S, L) first reach ``level``, linear in log n between ``counts``.
+    """Where curves ``accuracy`` (S, L) first reach ``level``; linear in log n between ``counts``.
 
     ``ValueError`` for other shapes.
     """
@@ -191,7 +190,7 @@ def needed(counts: np.ndarray, accuracy: np.ndarray, level: float) -> Needed:
 def accuracies_at(
     counts: Sequence[int], request: CurvesRequest
 ) -> Generator[np.ndarray | None, None, None]:
-    """Yield (V, S) for each of ``counts``: test accuracy after training on so many points; pauses.
+    """Yield test accuracies (V, S) after training on each of ``counts`` points; ``None`` at pauses.
 
     All seeds of both variants are one batch where their shapes agree. Raises `TrainingDiverged`.
     """
@@ -210,5 +209,5 @@ def accuracies_at(
 
 
 def curves_of(request: CurvesRequest, accuracies: Sequence[np.ndarray]) -> LearningCurves:
-    """The curves of what `accuracies_at` yielded for `COUNTS`: (V, S) for each."""
+    """The curves from the accuracies (V, S) that `accuracies_at` yields for each of `COUNTS`."""
     return LearningCurves(request, np.array(COUNTS, dtype=float), np.stack(accuracies, -1))

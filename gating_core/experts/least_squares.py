@@ -15,9 +15,11 @@ from gating_core.forward_mode import one_at_a_time
 from gating_core.pauses import Pause
 
 FIRST_DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-1, 1e-10, 1e8
-EASED, RAISED = 0.3, 4.0  # factors of the damping after a step that was taken, or refused
+EASED, RAISED = 0.3, 4.0  # factors of the damping after an accepted and a rejected step
 SOLVED = 1e-7  # cosine of the angle between the residuals and any column of the Jacobian
-CHUNK_NUMBERS = 400_000  # of Jacobians that are worked on at a time: they stay in the cache
+CHUNK_NUMBERS = (
+    400_000  # of the Jacobians computed at a time, which then stay in the processor's cache
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,12 +39,12 @@ def least_squares(
 ) -> Generator[None, None, Fits]:
     """Fit ``model``, a map of one vector (P,) to (K,), to each of ``targets`` (B, K).
 
-    ``model`` gets each problem's own part of ``inputs`` (B, ...) as further arguments.
-    Each problem begins at its own row of ``starts`` (B, P), has a damping of its own, and takes at
-    most so many ``steps``; it is solved when its residuals are orthogonal to its Jacobian. Pauses
-    now and then. Where outputs do not depend on some direction of parameters, the damping keeps
-    that direction as it was. ``ValueError`` for arguments of other shapes.
-    Sources: Marquardt (1963), J. Soc. Indust. Appl. Math. 11, 431; the end as in MINPACK (gtol).
+    ``model`` gets each problem's own part of ``inputs`` (B, ...) as further arguments. Each problem
+    begins at its own row of ``starts`` (B, P), has a damping of its own, and takes at most
+    ``steps`` steps; it is solved when its residuals are orthogonal to its Jacobian. This is a
+    generator that pauses. Where outputs do not depend on a direction of parameters, the damping
+    keeps the vector's component along it. ``ValueError`` for arguments of other shapes. Sources:
+    Marquardt (1963), J. Soc. Indust. Appl. Math. 11, 431; the end as in MINPACK (gtol).
     """
     if targets.ndim != 2 or starts.ndim != 2 or len(targets) != len(starts):
         raise ValueError(
@@ -63,21 +65,21 @@ def least_squares(
         active = (~solved).nonzero().squeeze(-1)
         if not len(active):
             break
-        for some in active.split(size):
-            own = [each[some] for each in inputs]
-            jacobian = jacobians(vectors[some], *own)
-            square = jacobian.mT @ jacobian + damping[some, None, None] * identity
-            slope = (jacobian.mT @ residuals[some].unsqueeze(-1)).squeeze(-1)
-            scale = jacobian.square().sum(-2).sqrt() * costs[some, None].sqrt()
-            solved[some] = (slope.abs() <= SOLVED * scale).all(-1)
-            moved = vectors[some] - torch.linalg.solve(square, slope)
-            left = values(moved, *own) - targets[some]
-            cost = (left**2).sum(-1)
-            better = cost < costs[some]
-            vectors[some] = torch.where(better[:, None], moved, vectors[some])
-            residuals[some] = torch.where(better[:, None], left, residuals[some])
-            costs[some] = torch.where(better, cost, costs[some])
-            damping[some] = (damping[some] * torch.where(better, EASED, RAISED)).clamp(
+        for batch in active.split(size):
+            batch_inputs = [each[batch] for each in inputs]
+            jacobian = jacobians(vectors[batch], *batch_inputs)
+            square = jacobian.mT @ jacobian + damping[batch, None, None] * identity
+            slope = (jacobian.mT @ residuals[batch].unsqueeze(-1)).squeeze(-1)
+            scale = jacobian.square().sum(-2).sqrt() * costs[batch, None].sqrt()
+            solved[batch] = (slope.abs() <= SOLVED * scale).all(-1)
+            new_vectors = vectors[batch] - torch.linalg.solve(square, slope)
+            new_residuals = values(new_vectors, *batch_inputs) - targets[batch]
+            cost = (new_residuals**2).sum(-1)
+            better = cost < costs[batch]
+            vectors[batch] = torch.where(better[:, None], new_vectors, vectors[batch])
+            residuals[batch] = torch.where(better[:, None], new_residuals, residuals[batch])
+            costs[batch] = torch.where(better, cost, costs[batch])
+            damping[batch] = (damping[batch] * torch.where(better, EASED, RAISED)).clamp(
                 LEAST_DAMPING, MOST_DAMPING
             )
             yield from pause()

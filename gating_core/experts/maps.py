@@ -1,8 +1,8 @@
-"""What a layer among tokens computes before its nonlinearities: affine maps of the input.
+"""The affine maps of the input that a layer among tokens computes before its nonlinearities.
 
-With these numbers, sent once, a browser computes an entry at any input and any gate strength.
+From these numbers, sent once, a browser computes an entry at any input and any gate strength.
 Shapes: k input dimensions, H heads of d channels, n tokens, D model dimension. An affine map is
-(k + 1, ...): its constant, then what each coordinate of the input adds.
+(k + 1, ...): its constant, then the coefficients of each coordinate of the input.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Finite moves of value map and projection along one direction, and what they change.
 
-W_V of a head becomes W_V e^{tA}, its W_O becomes e^{-tA} W_O. Without anything between the two no
-output changes, whatever A is; with a factor for each channel none changes where A is diagonal.
+W_V of a head becomes W_V e^{tA}, its W_O becomes e^{-tA} W_O. With nothing between the two no
+output changes, for any A; with a factor for each channel between them none changes if A is
+diagonal.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ from gating_core.attention import Attention
 from gating_core.checks import check_integer, check_number, check_points
 from gating_core.experts.undecidable import default_points, names_between
 
-LONGEST_MOVE = 20.0  # t: e to the power of it still fits, with figures to spare
+LONGEST_MOVE = 20.0  # t: e^t still leaves enough significant digits
 
 
 @dataclass(frozen=True, eq=False)
 class Moves:
-    """How much a model changes along a direction, relative to its sizes before, for T distances."""
+    """Relative changes of a model along a direction, for T distances."""
 
     distances: np.ndarray  # (T,)
     weights: np.ndarray  # (T,): of the head's W_V and W_O together, in Frobenius norm
@@ -69,7 +70,7 @@ def mixing(size: int, first: int, second: int) -> np.ndarray:
 
 
 def scaling(size: int, channel: int) -> np.ndarray:
-    """(d, d): the generator that makes one channel's value larger and its share of W_O smaller."""
+    """(d, d): the generator that scales up one channel's value and scales down its row of W_O."""
     return np.diag(np.arange(size) == channel).astype(float)
 
 
@@ -91,15 +92,15 @@ def measure_moves(
     distances = list(distances)
     rows = []
     for distance in distances:
-        other = moved(model, head, generator, distance)
-        value, projection = _between(other, head)
+        changed = moved(model, head, generator, distance)
+        value, projection = _between(changed, head)
         change = torch.stack([_squares(value - start[0]), _squares(projection - start[1])]).sum()
         size = torch.stack([_squares(each) for each in start]).sum()
         experts = (_experts(value, projection) - _experts(*start)).flatten(1).norm(dim=1)
         rows.append((
             (change / size).sqrt(),
             (experts / _experts(*start).flatten(1).norm(dim=1)).max(),
-            (other(points) - before).abs().max() / before.abs().max(),
+            (changed(points) - before).abs().max() / before.abs().max(),
         ))  # fmt: skip
     columns = np.array(rows, dtype=float).reshape(-1, 3).T
     return Moves(np.array(distances), *columns)

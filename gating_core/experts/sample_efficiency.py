@@ -1,8 +1,8 @@
-"""How many data does it take to learn the experts, and how many to predict?
+"""How much data does it take to learn the experts, and how much to predict?
 
 A teacher is measured n times on a fixed design, with noise, and a student of the same kind is
 fitted by least squares. Its errors against n, for many teachers at once, each a repeat.
-Shapes: R repeats, L numbers of data, N points of the design, D model dimension, E experts.
+Shapes: R repeats, L numbers n of data, N points of the design, D model dimension, E experts.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ NOISE_RANGE = (0.01, 3.0)  # of one measurement; outputs are about one
 REPEATS_RANGE = (2, 64)
 DECADES_RANGE = (2, 8)
 MOST_STARTS = 6
-FIRST_STEPS = 50  # of a fit, after which it goes on or begins again
-EXCESS = 4.0  # standard deviations of chi-squared by which a fit may miss the noise
+FIRST_STEPS = 50  # of a fit, after which it is continued or restarted
+EXCESS = 4.0  # standard deviations of chi-squared by which a fit may exceed the noise
 
 
 @dataclass(frozen=True)
@@ -62,13 +62,13 @@ class SampleRequest:
 
     @property
     def seeds(self) -> tuple[int, ...]:
-        """(R,)"""
+        """(R,): the seed of each repeat."""
         return tuple(range(self.seed, self.seed + self.repeats))
 
     def cost(self, gate: str) -> float:
-        """Roughly what learning costs for one gate: numbers in the Jacobians of all fits.
+        """An estimate of the cost of learning for one gate: numbers in the Jacobians of all fits.
 
-        Large problems cost more for each of them, because J^T J is made, too.
+        Each number costs more in large problems, because J^T J is computed, too.
         """
         count = Student(self.sizes, gate).parameter_count
         fits = self.repeats * len(self.counts)
@@ -87,13 +87,13 @@ class SampleRequest:
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """What students with one ``gate`` have learned; errors (R, L), and what theory expects.
+    """Results of students with one ``gate``: errors (R, L), measured and expected by theory.
 
-    ``expert`` is the distance of an expert from the teacher's (`expert_errors`), ``prediction``
-    the root mean square of what the student's outputs are off. ``excess`` is the fit's mean square
-    relative to the noise's, 1 or less, and ``starts`` how many random starts were tried.
-    ``expert_theory`` (R, L) is infinite where no number of data decides, NaN with one expert too
-    many: there theory's condition fails. ``size`` (R,) is a teacher's expert's mean norm.
+    ``expert`` is the distance of an expert from the teacher's (`expert_errors`), ``prediction`` the
+    root mean square error of the student's outputs. ``excess`` is the fit's mean square relative to
+    the noise's, 1 or less, and ``starts`` how many random starts were tried. ``expert_theory`` (R,
+    L) is infinite where no amount of data determines the experts, NaN with one expert too many: the
+    theory does not hold there. ``size`` (R,) is the mean norm of a teacher's experts.
     """
 
     request: SampleRequest
@@ -114,7 +114,7 @@ class Learned:
 
     @cached_property
     def slopes(self) -> dict[str, Slope]:
-        """Of both errors, by name."""
+        """The slopes of both errors, by name."""
         return {name: slope(self.request.counts, getattr(self, name)) for name in ERRORS}
 
 
@@ -155,7 +155,7 @@ def expert_errors(estimate: torch.Tensor, truth: torch.Tensor) -> np.ndarray:
 
     Returns:
         (..., E): Frobenius distances, in the unit of the maps. Every true expert has a partner of
-        its own; the matching has the smallest sum. What is left of ``estimate`` does not count.
+        its own; the matching has the smallest sum. Unmatched maps of ``estimate`` do not count.
         ``ValueError`` for other shapes.
 
     Source: Kuhn (1955), as `scipy.optimize.linear_sum_assignment`.
@@ -175,18 +175,18 @@ def expert_errors(estimate: torch.Tensor, truth: torch.Tensor) -> np.ndarray:
 
 
 def most_excess(count: int) -> float:
-    """The largest mean square of ``count`` residuals, relative to the noise's, noise explains."""
+    """The largest mean square of ``count`` residuals, over the noise's, that noise can explain."""
     return 1 + EXCESS * (2 / count) ** 0.5
 
 
 def learn(
     seeds: Sequence[int], request: SampleRequest, gate: str
 ) -> Generator[Learned | None, None, None]:
-    """Yield what was learned from each of the ``seeds``, one repeat after the other; pauses.
+    """Yield the results of each of the ``seeds``, one repeat after the other; ``None`` at pauses.
 
-    All fits of all n are one batch. A fit begins at random; where its residuals are soon still
-    larger than the noise explains, it begins again, `MOST_STARTS` times at most. The best one goes
-    on to its end.
+    All fits of all n are one batch. A fit starts at random; where after `FIRST_STEPS` steps its
+    residuals are larger than the noise explains, it restarts, with at most `MOST_STARTS` starts.
+    The best one is continued to its end.
     """
     seeds, sizes = tuple(seeds), request.sizes
     teacher, student = Student(sizes, gate, teaches=True), Student(sizes, gate)
@@ -208,19 +208,19 @@ def learn(
     starts = torch.zeros(len(targets), dtype=torch.int64)
     most = most_excess(size)
     for start in range(MOST_STARTS):
-        again = (best > most).nonzero().squeeze(-1)
-        if not len(again):
+        retried = (best > most).nonzero().squeeze(-1)
+        if not len(retried):
             break
         begin = _drawn(student, seeds, f"start.{start}", levels).flatten(0, 1)
         fits = yield from least_squares(
-            student.layer, targets[again], begin[again], [each[again] for each in inputs],
+            student.layer, targets[retried], begin[retried], [each[retried] for each in inputs],
             FIRST_STEPS,
         )  # fmt: skip
-        excess = fits.costs / (variance[again] * size)
-        better = excess < best[again]
-        vectors[again] = torch.where(better[:, None], fits.vectors, vectors[again])
-        best[again] = torch.where(better, excess, best[again])
-        starts[again] += 1
+        excess = fits.costs / (variance[retried] * size)
+        better = excess < best[retried]
+        vectors[retried] = torch.where(better[:, None], fits.vectors, vectors[retried])
+        best[retried] = torch.where(better, excess, best[retried])
+        starts[retried] += 1
     fits = yield from least_squares(student.layer, targets, vectors, inputs)
     vectors, best = fits.vectors, fits.costs / (variance * size)
 
@@ -235,12 +235,12 @@ def learn(
     errors = expert_errors(experts, true[:, None].expand(-1, levels, -1, -1, -1)).mean(-1)
     for row, (truth, design) in enumerate(zip(truths, designs, strict=True)):
         theory = expected(teacher, truth, design)
-        known = np.nan if sizes.one_too_many else request.deviation(POINTS)
+        deviations = np.nan if sizes.one_too_many else request.deviation(POINTS)
         yield Learned(
             request, gate, expert=errors[row : row + 1],
             **{name: array[row : row + 1].numpy() for name, array in by_repeat.items()},
-            expert_theory=np.full((1, levels), theory.expert * known),
-            prediction_theory=np.full((1, levels), theory.prediction * known),
+            expert_theory=np.full((1, levels), theory.expert * deviations),
+            prediction_theory=np.full((1, levels), theory.prediction * deviations),
             size=true[row].flatten(1).norm(dim=-1).mean()[None].numpy(),
             undecided=theory.undecided,
         )  # fmt: skip
@@ -254,7 +254,7 @@ def gathered(parts: Sequence[Learned]) -> Learned:
 
 
 def _drawn(student: Student, seeds: tuple[int, ...], name: str, *axes: int) -> torch.Tensor:
-    """(R, ..., P): parameters, part by part: students of all gates share what they have."""
+    """(R, ..., P): random parameters; students of all gates share those in common."""
     parts = [
         normal(seeds, f"experts.{name}.{part}", (*axes, *shape), PARAMETER_SCALE)
         for part, shape in student.shapes.items()

@@ -1,4 +1,4 @@
-"""The shipped results of the page *Experts* and their files, which ``python -m`` writes anew."""
+"""The shipped results of the page *Experts*: writing and reading their files."""
 
 from __future__ import annotations
 

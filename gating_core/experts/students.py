@@ -26,14 +26,14 @@ from gating_core.randomness import generator, normal
 
 NO_GATE = "none"
 GATES = (NO_GATE, *(f"{g} {p}" for p in GATE_POSITIONS for g in GATE_GRANULARITIES))
-PARAMETER_SCALE = 0.7  # standard deviation of what a teacher has, and a student begins with
+PARAMETER_SCALE = 0.7  # standard deviation of a teacher's parameters, and of a student's first ones
 POINTS = 150  # of the design
 SIZES = {"model_dim": (2, 8), "heads": (1, 3), "channels": (1, 6), "tokens": (2, 6)}
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """The sizes of a teacher and what its students know of it."""
+    """The sizes of a teacher and of its students, and the maps that students have to learn."""
 
     model_dim: int = 4  # D
     heads: int = 1  # H
@@ -51,7 +51,7 @@ class Sizes:
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """Where the layer is measured: ``tokens`` (N, n, D) and known ``query``, ``key`` (H, D, k)."""
+    """The inputs of the layer: ``tokens`` (N, n, D), and maps ``query``, ``key`` (H, D, k)."""
 
     tokens: torch.Tensor
     query: torch.Tensor
@@ -64,15 +64,17 @@ class Design:
 
 
 def make_design(sizes: Sizes, seed: int, points: int = POINTS) -> Design:
-    """Points drawn from the square [-1, 1]^2, their tokens and the maps of queries and keys.
+    """Draw points of [-1, 1]^2, and make their tokens and the maps of queries and keys.
 
     Tokens are affine maps of the point; all scales are those of our token models.
     """
     dim, count, heads, wide = sizes.model_dim, sizes.tokens, sizes.heads, sizes.channels
-    at = torch.rand(points, 2, generator=generator(seed, "experts.points"), dtype=torch.float64)
+    uniform = torch.rand(
+        points, 2, generator=generator(seed, "experts.points"), dtype=torch.float64
+    )
     maps = normal((seed,), "experts.token_map", (count, 2, dim), INPUT_SCALE * 2**-0.5)[0]
     offsets = normal((seed,), "experts.token_bias", (count, dim), OFFSET_SCALE)[0]
-    tokens = torch.einsum("Ni,niD->NnD", 2 * at - 1, maps) + offsets
+    tokens = torch.einsum("Ni,niD->NnD", 2 * uniform - 1, maps) + offsets
     query, key = (
         normal((seed,), f"experts.{name}", (heads, dim, wide), dim**-0.5)[0]
         for name in ("query", "key")
@@ -82,7 +84,7 @@ def make_design(sizes: Sizes, seed: int, points: int = POINTS) -> Design:
 
 @dataclass(frozen=True)
 class Student:
-    """A layer with a ``gate`` of `GATES`, and how its parameters lie in one vector (P,)."""
+    """A layer with a ``gate`` of `GATES`, whose parameters are one vector (P,)."""
 
     sizes: Sizes
     gate: str = NO_GATE
@@ -93,7 +95,7 @@ class Student:
 
     @property
     def position(self) -> str | None:
-        """Of `GATE_POSITIONS`; ``None`` without a gate."""
+        """The gate's position, of `GATE_POSITIONS`; ``None`` without a gate."""
         return None if self.gate == NO_GATE else self.gate.split()[1]
 
     @property
@@ -102,7 +104,7 @@ class Student:
 
     @property
     def channels(self) -> int:
-        """c"""
+        """The number c of channels of each head."""
         return self.sizes.channels + (self.sizes.one_too_many and not self.teaches)
 
     @property
@@ -129,11 +131,11 @@ class Student:
 
     @property
     def parameter_count(self) -> int:
-        """P"""
+        """The number P of parameters."""
         return sum(prod(shape) for shape in self.shapes.values())
 
     def parts(self, vectors: torch.Tensor) -> dict[str, torch.Tensor]:
-        """Vectors (..., P) taken apart, by name."""
+        """Split ``vectors`` (..., P) into parameters by name."""
         sizes = [prod(shape) for shape in self.shapes.values()]
         pieces = vectors.split(sizes, -1)
         return {
@@ -147,15 +149,15 @@ class Student:
         return expert_maps(parts["value"], parts["projection"])
 
     def outputs(self, vector: torch.Tensor, design: Design) -> torch.Tensor:
-        """(N, D): what the layer with the parameters ``vector`` (P,) gives at ``design``."""
+        """(N, D): the outputs of the layer with the parameters ``vector`` (P,) at ``design``."""
         parts = self.parts(vector)
         tokens, gate = design.tokens, parts.get("gate_weight")
 
-        def gated(position: str, what: torch.Tensor, states: torch.Tensor) -> torch.Tensor:
+        def gated(position: str, x: torch.Tensor, states: torch.Tensor) -> torch.Tensor:
             if self.position != position or gate is None:
-                return what
+                return x
             logits = torch.einsum("...D,Dgc->...gc", states, gate) + parts["gate_bias"]
-            return what * torch.sigmoid(logits)
+            return x * torch.sigmoid(logits)
 
         first = tokens[:, 0]
         query = torch.einsum("ND,HDk->NHk", first, parts.get("query", design.query))
@@ -170,7 +172,7 @@ class Student:
         return gated("G5", out.unsqueeze(-2), first).squeeze(-2)
 
     def layer(self, vector: torch.Tensor, *parts: torch.Tensor) -> torch.Tensor:
-        """(N D,): `outputs` in one row, of the ``parts`` of a design."""
+        """(N D,): `outputs`, flattened, for the ``parts`` of a design."""
         return self.outputs(vector, Design(*parts)).flatten()
 
 

@@ -1,7 +1,7 @@
-"""Directions of value map and projection that no data can decide: outputs do not change there.
+"""Directions of value map and projection that no data can determine: no output changes along them.
 
-Expert c of head h shows in the outputs as the rank-one map of W_V[h, :, c] and W_O[h, c, :]. What
-stands between the two decides how many directions of (W_V, W_O) change nothing:
+Outputs depend on expert c of head h through the rank-one map of W_V[h, :, c] and W_O[h, c, :]. The
+factors between the two determine how many directions of (W_V, W_O) change no output:
 
 - nothing, or one factor for a whole head: any invertible R between (W_V R, inverse of R times W_O)
   cancels, so d² directions for each head, H d² in all;
@@ -35,8 +35,8 @@ from gating_core.checks import check_points, check_weights
 from gating_core.forward_mode import one_at_a_time
 
 POINTS_ALONG = 15  # of the grid where the outputs are differentiated
-NULL_SHARE = 1e-12  # of the largest singular value: smaller ones are null, roundings of it
-LEAST_GAP = 100.0  # between the smallest of the others and the largest null one, or undecided
+NULL_SHARE = 1e-12  # of the largest singular value: smaller ones are zero up to rounding
+LEAST_GAP = 100.0  # ratio of the smallest other singular value to the largest null one
 VALUE_NAMES = ("value_map", "values")  # W_V, or the values themselves where they are learned
 
 
@@ -45,7 +45,7 @@ class Undecidable:
     """The singular values of the outputs' Jacobian with respect to W_V and W_O, and its kernel."""
 
     singular_values: np.ndarray  # (P,), from large to small, divided by the largest
-    theory: int | None  # how many must be null, where that is known; see `theory_count`
+    theory: int | None  # how many must be null; None: not derived; see `theory_count`
 
     @property
     def count(self) -> int:
@@ -72,8 +72,9 @@ def undecidable_directions(
     """Count the directions of value map and projection in which no output of ``model`` changes.
 
     Derivatives are exact (forward mode); the outputs of all ``points`` (N, input_dim) are taken
-    together. Without ``points``, a grid of 15 points along each side of [-1, 1]^input_dim. Of a
-    stack, the last layer's. Roundings leave null singular values near 1e-16 of the largest.
+    together. Without ``points``, a grid of 15 points along each side of [-1, 1]^input_dim. In a
+    stack, the maps of the last layer. Rounding leaves null singular values near 1e-16 of the
+    largest.
 
     ``ValueError`` for a model without output projection, weights or points that are not finite,
     fewer outputs than parameters, or derivatives that are all zero.
@@ -107,20 +108,23 @@ def undecidable_directions(
     return Undecidable((singular / singular[0]).numpy(), theory_count(config))
 
 
-def undecidable_by_place(
+def undecidable_by_gate(
     config: AttentionConfig, seed: int
 ) -> dict[tuple[str, str] | None, Undecidable]:
-    """Count them for every position and granularity of the gate, and under ``None`` for no gate.
+    """`undecidable_directions` by position and granularity of the gate; ``None``: no gate.
 
-    The gate of ``config`` gives kind and strength; without one it is a sigmoid. All models share
-    the weights that they have in common.
+    Kind and strength are those of the gate of ``config``; without one it is a sigmoid. All models
+    share the weights that they have in common.
     """
     gate = config.gate or GateConfig()
-    places = [(position, each) for position in GATE_POSITIONS for each in GATE_GRANULARITIES]
-    gates = {place: replace(gate, position=place[0], granularity=place[1]) for place in places}
+    gate_settings = [(position, each) for position in GATE_POSITIONS for each in GATE_GRANULARITIES]
+    gates = {
+        setting: replace(gate, position=setting[0], granularity=setting[1])
+        for setting in gate_settings
+    }
     return {
-        place: undecidable_directions(build_attention(replace(config, gate=each), (seed,)))
-        for place, each in [(None, None), *gates.items()]
+        setting: undecidable_directions(build_attention(replace(config, gate=each), (seed,)))
+        for setting, each in [(None, None), *gates.items()]
     }
 
 
@@ -139,35 +143,37 @@ def names_between(model: Attention) -> tuple[str, str]:
 
 
 def theory_count(config: AttentionConfig) -> int | None:
-    """How many directions of value map and projection no data can decide; ``None`` if not derived.
+    """The number of directions of value map and projection that no data can determine, by theory.
 
-    H d², or D where the gate tells channels apart. More where values are few:
+    H d², or D where the gate has a factor for each channel. More where values are few:
 
     - tokens span only r < D dimensions: W_V is free on the D - r others, D (D - r) directions;
     - a head of d channels mixes fewer than d: (d - r) (D - d) directions for each head;
-    - heads hand parts of their outputs to each other, as each head's weights add up to one.
+    - heads can exchange parts of their outputs, as each head's weights add up to one.
 
-    Not derived for stacks, normalisation, and linear attention.
+    ``None``, not derived, for stacks, normalisation, and linear attention.
     """
     dim, heads = config.model_dim, config.heads
     size = dim // heads
     fixed = config.layer.fixed_values
-    free = not fixed or config.layer.no_weight_chart is None  # weights have no other rule
+    free = not fixed or config.layer.no_weight_chart is None  # weights obey no further rule
     if config.depth > 1 or config.norm != "none" or not free:
         return None
     functions = 1 if fixed else config.input_dim + 1  # of x, for each value and its weight
-    reached = config.value_count * functions
-    spanned = reached if fixed else min(dim, reached)  # r
-    unreached = 0 if fixed else dim * (dim - spanned)
+    mixed_dim = config.value_count * functions
+    spanned = mixed_dim if fixed else min(dim, mixed_dim)  # r
+    value_free = 0 if fixed else dim * (dim - spanned)
     gate = config.gate
     acts = gate is not None and gate.strength > 0 and not gate.record.constant
     if gate is not None and acts and gate.record.control is not None:
-        return unreached  # added, or nonlinear itself: no R cancels
-    place = gate.position if gate is not None and acts else None
-    varies = place == "G1" or (place == "G2" and not fixed)  # between W_V and W_O, with the input
+        return value_free  # added, or nonlinear itself: no R cancels
+    position = gate.position if gate is not None and acts else None
+    varies = position == "G1" or (
+        position == "G2" and not fixed
+    )  # between W_V and W_O, with the input
     if gate is not None and varies and gate.granularity == "elementwise":
-        return dim + unreached
+        return dim + value_free
     few = heads * max(0, size - spanned) * (dim - size)
-    common = functions if reached <= dim else max(0, dim + functions - reached)
-    handed = 0 if varies else max(0, common - max(0, spanned - size)) * dim * (heads - 1)
-    return heads * size**2 + unreached + few + handed
+    common = functions if mixed_dim <= dim else max(0, dim + functions - mixed_dim)
+    exchanged = 0 if varies else max(0, common - max(0, spanned - size)) * dim * (heads - 1)
+    return heads * size**2 + value_free + few + exchanged

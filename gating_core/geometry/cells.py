@@ -1,4 +1,4 @@
-"""A chart taken apart into cells, boxes of which each is judged as a whole.
+"""A chart divided into cells.
 
 Cells are boxes about ``centres`` (N, 2) with half widths ``radius`` (N, 2); the chart is [-1, 1]^2.
 `gating_core.proved` judges them.

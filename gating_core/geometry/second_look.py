@@ -1,7 +1,7 @@
 """A second look at a surface, at points that lie on no grid.
 
-Nothing that repeats with a grid's step can be hidden from it. It is taken before anything is said
-of a whole chart of which nothing is proved.
+They show curvature that repeats with the grid's step and vanishes at its points. Every verdict on a
+whole chart without a proof uses them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SEED = 1
 
 @dataclass(frozen=True, eq=False)
 class SecondLook:
-    """What was seen of T surfaces at ``points`` jittered points.
+    """Signs of K of T surfaces at ``points`` jittered points.
 
     (T,) each: whether K > 0, or K < 0, beyond its error at any of them; and whether K is within its
     error, at a resolved point, at all of them.

@@ -1,4 +1,4 @@
-"""A sampled surface, measured: where it curves, where it is flat, and how sure that is.
+"""Measurements of a sampled surface: where it curves, where it is flat, and the errors.
 
 Words for points are defined here, words for whole surfaces in `verdict`, and *settled*, for totals,
 in `Integral`. At a point K is *within* its error or beyond it. Beyond it, where the tangent plane

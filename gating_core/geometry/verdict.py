@@ -6,7 +6,7 @@ divided by the same rule for points: K > 0, K < 0, K = 0, and the rest.
 
 There are three kinds of knowledge, and every page says which one it has. *Proved*: a theorem,
 algebra, or enclosures hold on the whole chart. *Known at points*: a bound is exceeded there, which
-is enough for *curved*. *Seen at points*: all else, at as many as were looked at.
+is enough for *curved*. *Seen at points*: all else, with the number of points measured.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def knowledge_text(
 ) -> str:
     """Say how something is known: one of `KNOWLEDGE`; ``where`` if proved, else at which points.
 
-    ``between``: at points that enclosures found, and none of those looked at.
+    ``between``: at points that enclosures prove to exist, none of them a measured one.
     """
     if kind == PROVED:
         return f"proved {where}"
@@ -70,7 +70,7 @@ class Verdict:
 
     @property
     def knowledge(self) -> str | None:
-        """How the word is known, one of `KNOWLEDGE`; ``None`` where it is that none can be told."""
+        """How the verdict is known, one of `KNOWLEDGE`; ``None`` for *cannot tell*."""
         if self.word == UNKNOWN:
             return None
         if self.proof is not None:

@@ -1,8 +1,8 @@
 """Value and derivatives of any torch function everywhere in a cell: balls, or affine forms.
 
 A cell is a box about a centre. Balls come from errors as wide as the cell; they are right for any
-width, and of first order: what they add to the true range falls with the width. Affine forms are
-of second order, and take about three times as long.
+width, and of first order: their relative excess over the true range falls with the width. Affine
+forms are of second order, and take about three times as long.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Taylor expansions of functions of one variable, with bounds of what they leave out over a ball.
+"""Taylor expansions of functions of one variable, with bounds of the remainder over a ball.
 
 Each takes centres c, radii r and a degree d and gives the coefficients f(c), f'(c), f''(c) / 2, ...
-up to that of h^d, or fewer, and ends between which the next coefficient, f^(m)(x) / m!, lies for
+up to that of h^d, or fewer, and bounds between which the next coefficient, f^(m)(x) / m!, lies for
 all |x - c| <= r. Coefficients are right to `ROUNDING` of themselves or to `ETA`, which the caller
 adds. Infinite or NaN where f may be undefined.
 """
@@ -115,7 +115,7 @@ def log(c: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
 
 
 def root(c: torch.Tensor, r: torch.Tensor, d: int) -> Expansion:
-    """Coefficients binom(1/2, k) c^(1/2 - k); of what is not negative: from 0 where 0 is near."""
+    """Coefficients binom(1/2, k) c^(1/2 - k), for arguments >= 0; the range starts at 0 near 0."""
     near = (c - r - 2 * U * (c.abs() + r)).clamp(min=0)
     far = torch.where(c + r >= 0, c + r, torch.nan)
     at = c.sqrt()

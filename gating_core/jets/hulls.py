@@ -57,7 +57,7 @@ def positive(f: Callable[[torch.Tensor], torch.Tensor], centre: torch.Tensor,
 
 
 def root(centre: torch.Tensor, radius: torch.Tensor) -> Ball:
-    """The square root of what is not negative; from 0 where 0 is near."""
+    """The square root, for arguments >= 0; the range starts at 0 where 0 may be an argument."""
     low, high = _ends(centre, radius)
     value, error = _between(low.clamp(min=0).sqrt(), high.sqrt(), radius)
     return value, torch.where(low <= 0, error * (1 + 4 * U), error)  # so that 0 is in it

@@ -1,8 +1,8 @@
-"""A cheap look at a function before it is differentiated: is it a map from points to points?
+"""A cheap check of a function before it is differentiated: is it a map from points to points?
 
-Some functions are evaluated without complaint and measured wrongly: outputs that depend on the
-other points of the batch or on chance, values taken out of the graph, single precision on the way.
-All are tried at a few points, and each is refused in one sentence.
+Some functions are evaluated without an error and measured wrongly: outputs that depend on the other
+points of the batch or on chance, values detached from the graph, single precision in between. All
+of this is tested at a few points, and refused with one sentence.
 """
 
 from __future__ import annotations
@@ -127,8 +127,10 @@ def _alone(function: Function, points: torch.Tensor) -> list[torch.Tensor]:
         try:
             outputs.append(function(each.clone()))
         except (RuntimeError, ValueError, IndexError) as error:
-            said = str(error).strip().split("\n")[0]
-            raise ValueError(f"function fails at a single point ({said}); {ONE_BY_ONE}") from error
+            message = str(error).strip().split("\n")[0]
+            raise ValueError(
+                f"function fails at a single point ({message}); {ONE_BY_ONE}"
+            ) from error
         check_output(outputs[-1], 1)
     return outputs
 

@@ -110,7 +110,7 @@ def second_order_jet(
 
 
 def _followed(function: Function, points: torch.Tensor, bound: str) -> SecondOrderJet:
-    """With rounding errors if asked for and possible, else without, else by ``torch.func``."""
+    """With rounding errors if requested and possible, else without, else by ``torch.func``."""
     for evaluate in (_rigorous_block, _block) if bound == "rigorous" else (_block,):
         try:
             return _by_blocks(evaluate, function, points)

@@ -2,9 +2,9 @@
 
 A model is ``value`` plus ``terms`` times the monomials x, y, x^2, x y, y^2, ... up to a degree,
 within ``error``, for all (x, y) in the cell [-1, 1]^2. A `Bounded` is one without terms. Where two
-models depend on the cell's coordinates in the same way, that cancels: of a difference, a quotient
-or a determinant little more than the true range is left, and what is lost falls with the cell's
-width to the power of the degree plus one. Rounding is in ``error``. Source: Makino & Berz, *Taylor
+models depend on the cell's coordinates in the same way, that cancels: a difference, a quotient or a
+determinant has little more than its true range, and the excess falls with the cell's width to the
+power of the degree plus one. ``error`` includes rounding. Source: Makino & Berz, *Taylor
 models and other validated functional inclusion methods*, 2003.
 """
 

@@ -1,4 +1,4 @@
-"""A model that reads characters, nanoGPT's size, written for reading."""
+"""A small language model that reads characters, with every intermediate result accessible."""
 
 from gating_core.language.attention import AttentionRecord, LayerCache
 from gating_core.language.attention_kinds import ATTENTION_KINDS, AttentionKind

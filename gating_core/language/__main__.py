@@ -4,7 +4,7 @@ python -m gating_core.language corpus ENGLISH SPANISH   # files that diatheke wr
 python -m gating_core.language models
 python -m gating_core.language conversions   # of those models' attention
 
-The last two leave alone what is done. Models go on where they were stopped, from ``build/models``.
+The last two skip what is done. Training goes on from checkpoints in ``build/models``.
 """
 
 import logging

@@ -1,6 +1,6 @@
 """Attention of one block: queries, keys and values of a text, a gate, and the projection.
 
-Shapes: B texts, T characters that are read, n that are seen (T, and those of a cache before), D
+Shapes: B texts, T characters that are read, n keys (T, and those of a cache before them), D
 width, H heads of d = D / H channels.
 """
 
@@ -19,15 +19,15 @@ from gating_core.language.masks import causal_mask
 
 @dataclass(frozen=True, eq=False)
 class AttentionRecord:
-    """Everything that attention of one block computed."""
+    """Everything that the attention of one block computes."""
 
-    states: torch.Tensor  # (B, T, D): what queries, keys, values and gate are made from
+    states: torch.Tensor  # (B, T, D): the input of queries, keys, values and gate
     queries: torch.Tensor  # (B, H, T, d)
     keys: torch.Tensor  # (B, H, n, d)
     values: torch.Tensor  # (B, H, n, d): as they are mixed, after a gate at G2
     scores: torch.Tensor  # (B, H, T, n), before the mask
     weights: torch.Tensor  # (B, H, T, n)
-    gate: torch.Tensor | None  # (B, T, D or H) with its strength; None without a gate
+    gate: torch.Tensor | None  # (B, T, D or H), strength included; None without a gate
     ungated: torch.Tensor  # (B, H, T, d): values mixed as if there were no gate
     mixed: torch.Tensor  # (B, H, T, d): values mixed, gate included
     output: torch.Tensor  # (B, T, D): after the projection
@@ -35,12 +35,12 @@ class AttentionRecord:
 
 @dataclass
 class LayerCache:
-    """Keys, values, values before a gate (B, H, n, d), and so on, of what a block has read."""
+    """Keys, values and values before a gate (B, H, n, d), and `of_keys`, of the characters read."""
 
     parts: tuple[torch.Tensor, ...] = ()
 
     def extend(self, *new: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        """Add those of further characters, and return those of all."""
+        """Append the tensors of further characters, and return those of all."""
         if self.parts:
             new = tuple(torch.cat(both, -2) for both in zip(self.parts, new, strict=True))
         self.parts = new
@@ -51,7 +51,7 @@ class CausalAttention(nn.Module):
     """Multi-head causal attention with a gate at G1 or G2, or without.
 
     The gate's factor is ``(1 - strength) + strength * sigma(W h + b)``, one a channel or one a
-    head, where h is the state that is read. At strength 0 it is left out altogether.
+    head, where h is the input state. At strength 0 it is left out altogether.
     """
 
     def __init__(self, config: ModelConfig) -> None:
@@ -69,9 +69,9 @@ class CausalAttention(nn.Module):
             self.gate = nn.Linear(config.width, config.width if elementwise else config.heads)
 
     def gate_values(self, states: torch.Tensor, strength: float) -> torch.Tensor | None:
-        """(B, T, D or H): the factors that ``states`` open; ``None`` where nothing is gated.
+        """(B, T, D or H): the gate's factors at ``states`` (B, T, D); ``None`` without a gate.
 
-        ``strength`` multiplies the configuration's own.
+        ``strength`` (0 to 1) multiplies that of the configuration.
         """
         if self.gate is None or self.gate_config is None:
             return None
@@ -88,7 +88,11 @@ class CausalAttention(nn.Module):
         cache: LayerCache | None = None,
         records: list[AttentionRecord] | None = None,
     ) -> torch.Tensor:
-        """(B, T, D): the output for ``states`` (B, T, D), added to ``records`` where asked for."""
+        """(B, T, D): the output for ``states`` (B, T, D).
+
+        ``strength`` (0 to 1) scales the gate. A ``cache`` holds earlier characters, and is
+        extended. ``records`` receive an `AttentionRecord`.
+        """
         queries, keys, values = (self.by_head(part) for part in self.qkv(states).chunk(3, -1))
         gate = self.gate_values(states, strength)
         factors = None if gate is None else self.by_head(gate)  # (B, H, T, d or 1)
@@ -122,7 +126,7 @@ class CausalAttention(nn.Module):
         return output
 
     def of_keys(self, states: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        """What weights depend on at each of the ``states`` besides its key: nothing, mostly."""
+        """Further tensors (B, H, T, ·) of each key, from ``states``, for learned kinds."""
         return () if self.learned is None else self.learned.of_keys(states)
 
     def weights(
@@ -140,7 +144,7 @@ class CausalAttention(nn.Module):
     def mix(
         self, weights: torch.Tensor, values: torch.Tensor, states: torch.Tensor
     ) -> torch.Tensor:
-        """(B, H, T, d): the mixed values, and what learned attention makes of them."""
+        """(B, H, T, d): the mixed values, after the learned kind's `finish`, if there is one."""
         mixed = weights @ values
         return mixed if self.learned is None else self.learned.finish(mixed, states)
 

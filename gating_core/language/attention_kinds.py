@@ -1,7 +1,7 @@
-"""The kinds of attention, a row each: how queries and keys become weights of values.
+"""The kinds of attention, a row each: functions from queries and keys to weights of values.
 
 A further kind is one small file and one row. Shapes: T queries, n keys, d channels; dots stand for
-texts and heads. Queries are the last T of the n places, so row i sees keys up to i + n - T.
+texts and heads. Queries are the last T of the n positions, so row i sees keys up to i + n - T.
 """
 
 from __future__ import annotations
@@ -24,16 +24,15 @@ def scaled_products(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
 
 @dataclass(frozen=True)
 class AttentionKind:
-    """How attention weights come about. What is mixed is always the weighted sum of values."""
+    """How attention weights are computed. The output is always the weighted sum of values."""
 
     title: str  # as within a sentence
-    # Of scores and mask.
+    # From scores and mask.
     weights: Callable[[torch.Tensor, torch.Tensor], torch.Tensor] = softmax_attention.weights
     scores: Callable[[torch.Tensor, torch.Tensor], torch.Tensor] = scaled_products
-    # The same mixture without weights, of queries, keys, values and causal mask; None: there is
-    # none.
+    # A fused kernel with the same outputs, from queries, keys, values and causal mask, or None.
     fused: Callable[..., torch.Tensor] | None = None
-    # Has the weights instead, with parameters of its own: of heads, channels and window.
+    # Makes a module that computes the weights instead, from heads, channels and window; or None.
     learned: Callable[[int, int, int | None], LearnedAttention] | None = None
 
 

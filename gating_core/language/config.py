@@ -10,26 +10,25 @@ from gating_core.language.attention_kinds import ATTENTION_KINDS
 from gating_core.language.characters import CHARACTERS
 from gating_core.language.wirings import WIRINGS
 
-POSITIONS = ("G1", "G2")  # after attention, and on the values: where a gate may stand
+POSITIONS = ("G1", "G2")  # positions of a gate: after attention, and on the values
 
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """A decoder of ``depth`` blocks of attention and MLP, ``width`` D wide.
+    """A decoder of ``depth`` blocks of attention and MLP, with states of ``width`` D.
 
-    ``ValueError`` for sizes that do not fit, and for kinds of gate, attention and wiring that
-    there are not.
+    ``ValueError`` for sizes that do not fit, and for unknown kinds of gate, attention and wiring.
     """
 
     depth: int = 4
     width: int = 96  # D
     heads: int = 4  # of d = D / H channels each
-    context: int = 128  # characters that it reads at most, the break before them included
+    context: int = 128  # characters that it reads at most, the line break before them included
     characters: int = len(CHARACTERS)
     gate: GateConfig | None = None
     attention: str = "softmax"  # a key of ATTENTION_KINDS
     wiring: str = "usual"  # a key of WIRINGS
-    # Keys that a query sees at most, itself included; linear attention has that window beside it.
+    # Keys that a query sees at most, its own included; with linear attention: in the added window.
     window: int | None = None
 
     def __post_init__(self) -> None:

@@ -27,9 +27,9 @@ from gating_core.language.training import TrainingText
 
 
 def convert_table() -> None:
-    """Make all conversions that are not measured, all of one seed before the next.
+    """Make all conversions that have no results yet, all of one seed before the next.
 
-    Each takes a minute or two of one core, and is begun anew after a kill.
+    Each takes a minute or two of one core; one that was killed starts again.
     """
     converted, _ = load_converted()
     rows = [(name, seed) for seed in SEEDS for name in CONVERSIONS]

@@ -1,7 +1,7 @@
 """Shipped models whose attention is replaced by a cheaper one, a row each, and their files.
 
-Of every row and seed there are losses, text by text, whole and with a branch taken out; of the
-first seed there are weights too. Shapes: N texts, the shipped verses.
+For every row and seed the losses of each text are shipped, with and without each branch of hybrid
+attention; for the first seed weights are shipped too. Shapes: N texts, the shipped verses.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ Row = tuple[str, int]  # name and seed
 
 @dataclass(frozen=True)
 class Conversion:
-    """What becomes of a shipped model.
+    """How the attention of a shipped model is replaced.
 
-    First what is new in its attention learns to imitate the old, layer by layer; then all weights
-    train on. ``drops``: the chance that a step has to do without the window, from each share of the
-    training on.
+    First the new parameters of its attention learn to imitate the old attention, layer by layer;
+    then all weights are trained on. ``drops``: pairs of a share of that training and the
+    probability, from there on, that a step leaves out the window.
     """
 
     base: str = "none"  # of MODELS
@@ -42,13 +42,15 @@ class Conversion:
 
     @property
     def config(self) -> ModelConfig:
-        """The converted model's."""
+        """The configuration of the converted model."""
         return replace(MODELS[self.base], attention=self.attention, window=self.window)
 
 
 FALLING = ((0.0, 0.9), (0.4, 0.5), (0.75, 0.0))
 CONVERSIONS = {  # a further conversion is one more row
-    "softmax": Conversion(ships_weights=False),  # trained on as long: the reference of all others
+    "softmax": Conversion(
+        ships_weights=False
+    ),  # trained on equally long: the reference of all others
     "window_16": Conversion(window=16),
     "hybrid_16": Conversion(attention="linear_exponential", window=16),
     "linear": Conversion(attention="linear_exponential"),
@@ -83,17 +85,17 @@ class ConversionRecipe:
 
 @dataclass(frozen=True, eq=False)
 class Converted:
-    """What is told of a conversion."""
+    """The results of a conversion."""
 
     base: str  # the digest of the base model's file
     recipe: ConversionRecipe
     seconds: float  # of processor time, measuring included
-    share: tuple[tuple[float, ...], ...]  # (L, H): of the window; nothing without linear attention
-    losses: dict[str, np.ndarray]  # (N,) nats of each text, by what was measured
+    share: tuple[tuple[float, ...], ...]  # (L, H): w of the window; empty without linear attention
+    losses: dict[str, np.ndarray]  # (N,) nats of each text, by measurement (`measure_conversion`)
 
 
 def load_converted(path: Path = CONVERTED) -> tuple[dict[Row, Converted], np.ndarray | None]:
-    """All conversions of models that are still the same, and how many characters each text has."""
+    """All conversions of models that have not changed since, and the characters of each text."""
     if not path.exists():
         return {}, None
     tensors, about = tensors_and_metadata(path.read_bytes())
@@ -121,16 +123,16 @@ def save_converted(
 ) -> None:
     """Write what `load_converted` reads; a kill leaves the old file or the new."""
     tensors = {f"{name}-{seed}/{key}": array.astype(np.float32)
-               for (name, seed), one in converted.items()
-               for key, array in one.losses.items()}  # fmt: skip
+               for (name, seed), result in converted.items()
+               for key, array in result.losses.items()}  # fmt: skip
     cards = {
         f"{name}-{seed}": {
-            "base": one.base,
-            "recipe": asdict(one.recipe),
-            "seconds": one.seconds,
-            "share": one.share,
+            "base": result.base,
+            "recipe": asdict(result.recipe),
+            "seconds": result.seconds,
+            "share": result.share,
         }
-        for (name, seed), one in converted.items()
+        for (name, seed), result in converted.items()
     }
     path.parent.mkdir(parents=True, exist_ok=True)
     new = path.with_suffix(".new")

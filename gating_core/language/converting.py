@@ -1,4 +1,4 @@
-"""Converting a trained model: its attention is imitated layer by layer, then all weights train on.
+"""Convert a trained model: new attention imitates the old by layer, then all weights train on.
 
 Shapes: B texts, T characters of context, N texts that are measured.
 """
@@ -30,18 +30,18 @@ from gating_core.language.training import LanguageRecipe, Training, TrainingText
 from gating_core.left_out import BRANCHES
 from gating_core.randomness import generator
 
-ADDED_WINDOWS = (16, 4)  # beside linear attention that was trained without
+ADDED_WINDOWS = (16, 4)  # of windows added to linear attention that was trained without one
 
 
 def converted_model(model: LanguageModel, conversion: Conversion, seed: int) -> LanguageModel:
-    """A model of the conversion's kind with all weights of ``model``; the others from ``seed``."""
+    """The converted model with all weights of ``model``; new weights are drawn from ``seed``."""
     converted = LanguageModel(conversion.config, seed)
     converted.load_state_dict(converted.state_dict() | model.state_dict())
     return converted
 
 
 def learned_parts(model: LanguageModel) -> list[LearnedAttention]:
-    """What is learned of attention besides queries, keys and values, by layer; or nothing."""
+    """The learned parts of attention besides queries, keys and values, by layer; may be empty."""
     parts = (block.attention.learned for block in model.layers)
     return [part for part in parts if part is not None]
 
@@ -54,10 +54,11 @@ def transfer(
     seed: int,
     first: int,
 ) -> Iterator[float]:
-    """Train what is new in the attention of ``model`` to put out what that of ``base`` does.
+    """Train the new parameters of the attention of ``model`` to imitate the outputs of ``base``.
 
-    Each layer reads what the layer of ``base`` reads. Yields the mean squared error of each step
-    over the variance of the outputs, averaged over layers; nothing where nothing is new.
+    Each layer gets the input of that layer of ``base``. ``first`` is the number of the first batch.
+    Yields each step's mean squared error divided by the variance of the outputs, averaged over
+    layers; nothing where there are no new parameters.
     """
     new = [weight for part in learned_parts(model) for weight in part.parameters()]
     if not new:
@@ -73,13 +74,16 @@ def transfer(
             base(numbers[:, :-1], records=records)
         errors = []
         for block, record in zip(model.layers, records, strict=True):
-            given, layer = record.attention, block.attention
+            base_record, layer = record.attention, block.attention
             weights = layer.weights(
-                given.queries, given.keys, given.scores, *layer.of_keys(given.states)
+                base_record.queries,
+                base_record.keys,
+                base_record.scores,
+                *layer.of_keys(base_record.states),
             )
-            mixed = layer.mix(weights, given.values, given.states)
-            error = (mixed - given.ungated).square().mean()
-            errors.append(error / given.ungated.var())
+            mixed = layer.mix(weights, base_record.values, base_record.states)
+            error = (mixed - base_record.ungated).square().mean()
+            errors.append(error / base_record.ungated.var())
         loss = torch.stack(errors).mean()
         optimiser.zero_grad()
         loss.backward()
@@ -88,7 +92,7 @@ def transfer(
 
 
 class TrainingOn(Training):
-    """The training of a converted model, on batches that its base has not seen."""
+    """The training of a converted model, on batches that follow those of its base."""
 
     def __init__(
         self,
@@ -104,7 +108,7 @@ class TrainingOn(Training):
         self.drops, self.first = drops, first
 
     def batch(self, step: int) -> torch.Tensor:
-        """(B, T + 1): the batch of that step after the first; and the window is dropped or not."""
+        """(B, T + 1): the batch of ``step``; also sets whether this step leaves out the window."""
         done = step / self.recipe.steps
         chance = [chance for since, chance in self.drops if since <= done][-1]
         draw = torch.rand((), generator=generator(self.seed, f"drop {step}"))
@@ -113,23 +117,23 @@ class TrainingOn(Training):
 
 
 def set_share(model: LanguageModel, share: float | None) -> None:
-    """Give the window this ``share`` in all layers that have linear attention, or its own."""
+    """Set the window's ``share`` in all layers with linear attention; ``None``: the learned one."""
     for part in learned_parts(model):
         part.share = share
 
 
 def without_branch(model: LanguageModel, branch: str) -> LanguageModel:
-    """A copy of a hybrid ``model`` that has lost a branch, "window" or "linear", in all layers."""
+    """A copy of a hybrid ``model`` without a branch, "window" or "linear", in all layers."""
     check_choice("branch", branch, BRANCHES)
-    one = deepcopy(model)
-    set_share(one, BRANCHES[branch])
-    return one
+    result = deepcopy(model)
+    set_share(result, BRANCHES[branch])
+    return result
 
 
 def with_window(model: LanguageModel, window: int) -> LanguageModel:
-    """The same weights with a softmax window: beside linear attention it has a share of a half.
+    """The same weights with a softmax window, which has the share 1/2 in a hybrid.
 
-    Of linear attention that was trained alone; softmax attention sees its window only.
+    For linear attention that was trained alone; softmax attention then sees its window only.
     """
     windowed = LanguageModel(replace(model.config, window=window)).requires_grad_(False)
     windowed.load_state_dict(model.state_dict())
@@ -139,7 +143,7 @@ def with_window(model: LanguageModel, window: int) -> LanguageModel:
 def branch_losses(
     model: LanguageModel, texts: Sequence[str], branches: Sequence[str | None]
 ) -> dict[str, np.ndarray]:
-    """(N,): the loss of each text in nats, "whole" for ``None`` or "without_window" and so on."""
+    """(N,): the loss of each text in nats, by "whole" (``None``), "without_window" and so on."""
     losses = {}
     for branch in branches:
         sums, _ = text_losses(model if branch is None else without_branch(model, branch), texts)
@@ -148,9 +152,9 @@ def branch_losses(
 
 
 def measure_conversion(model: LanguageModel, texts: Sequence[str]) -> dict[str, np.ndarray]:
-    """(N,): the losses of a converted model, each as "whole", "without_window" and so on.
+    """(N,): the losses of a converted model in nats, by "whole", "without_window" and so on.
 
-    A model of linear attention alone is measured with windows added, too, as "added_16.whole".
+    A model with linear attention alone is measured with added windows too, as "added_16.whole".
     """
     if not isinstance(model.layers[0].attention.learned, EluAttention):
         return branch_losses(model, texts, (None,))
@@ -173,13 +177,14 @@ def convert(
 ) -> tuple[Converted, LanguageModel]:
     """Convert a shipped model, and measure it over ``texts`` before and after it trains on.
 
-    What is measured after, and returned, has weights in half precision, as it is shipped.
+    The model that is measured after, and returned, has weights rounded to half precision, as they
+    are shipped.
     """
     began, conversion = time.process_time(), CONVERSIONS[name]
     recipe = recipe or ConversionRecipe()
     base, card = load_model(conversion.base, seed)
     model = converted_model(base, conversion, seed)
-    first = card.recipe.steps  # batches go on where those of the base ended
+    first = card.recipe.steps  # batches continue those of the base
     for _ in transfer(model, base, recipe, text, seed, first):
         pass
     before = measure_conversion(model, texts)

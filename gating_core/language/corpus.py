@@ -21,10 +21,10 @@ EXCERPT = ROOT / "assets" / "models" / "verses.tsv"  # shipped: some of the held
 LANGUAGES = ("english", "spanish")
 HELD_OUT = 32  # one verse in as many is never trained on
 EXCERPT_VERSES = 200
-LONGEST = 600  # characters; what is longer is a verse with an appendix, a glossary for one
+LONGEST = 600  # characters; longer ones are verses with an appendix, such as a glossary
 
 TITLE = re.compile(r"<title[^>]*>.*?</title>")
-# Where two words stand without a space, because a note or the end of a line stood between.
+# Between two words without a space, where the source has a note or the end of a line.
 GLUED = re.compile(r"(?<=</w>)(?=\w|<w )|(?<=[,.;:!?”])(?=<w )")
 BREAK = re.compile(r"<(l|lg|lb|item|div|chapter|milestone)\b[^>]*>")
 TAG = re.compile(r"<[^>]*>")
@@ -46,14 +46,14 @@ class Verse:
 
     @property
     def draw(self) -> int:
-        """A number that depends on nothing but the reference."""
+        """A pseudo-random number that depends on the reference alone."""
         return int.from_bytes(hashlib.sha256(self.reference.encode()).digest()[:8], "big")
 
 
 def plain_verses(output: str) -> dict[str, str]:
     """The text of each verse by its reference, from the ``output`` of ``diatheke -f internal``.
 
-    Tags are taken out. A line without a reference goes on with the verse before it.
+    Tags are removed. A line without a reference continues the verse before it.
     """
     verses: dict[str, str] = {}
     reference = None
@@ -69,7 +69,7 @@ def plain_verses(output: str) -> dict[str, str]:
 def align(english: dict[str, str], spanish: dict[str, str]) -> list[Verse]:
     """The verses that have text in both languages, without characters that models do not know.
 
-    Those that are longer than any verse is are left out.
+    Verses longer than `LONGEST` are left out.
     """
     plain = ((name, *map(without_others, (text, spanish.get(name, ""))))
              for name, text in english.items())  # fmt: skip
@@ -115,7 +115,7 @@ def read_excerpt() -> list[Verse]:
 
 
 def texts_of(verses: Sequence[Verse]) -> list[str]:
-    """``verses``, first all of one language and then all of the other."""
+    """The texts of ``verses``: first all English ones, then all Spanish ones."""
     return [getattr(verse, language) for language in LANGUAGES for verse in verses]
 
 

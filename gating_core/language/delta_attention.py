@@ -1,4 +1,4 @@
-"""Attention by the gated delta rule: decay, step and output gate are read off each state.
+"""Attention by the gated delta rule: decay, step and output gate are computed from each state.
 
 As in the public code of Qwen3-Next, but without its convolution. Shapes: as in `learned_attention`.
 """
@@ -17,7 +17,7 @@ MEMORY = (4.0, 128.0)  # characters, of the first and the last head before train
 
 
 class DeltaAttention(LearnedAttention):
-    """The state of the gated delta rule, as weights. ``ValueError`` for a window."""
+    """The gated delta rule in the form of weights. ``ValueError`` for a window."""
 
     def __init__(self, heads: int, channels: int, window: int | None) -> None:
         super().__init__(heads, channels, window)

@@ -1,4 +1,4 @@
-"""Writing with a model, character by character, from a seed that can stand in a link."""
+"""Write with a model, character by character; a seed determines the text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gating_core.language.characters import BREAK, CHARACTERS, encode
 from gating_core.language.model import Edit, KeyValueCache, LanguageModel
 from gating_core.randomness import generator
 
-HOTTEST = 5.0
+HOTTEST = 5.0  # the largest temperature
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +26,10 @@ class Written:
 
 @torch.no_grad()
 def next_probabilities(logits: torch.Tensor, temperature: float) -> torch.Tensor:
-    """(..., V): the softmax of logits / temperature; at 0 all goes to the largest logit."""
+    """(..., V): the softmax of logits / temperature; at 0 the largest logit has 1.
+
+    ``ValueError`` for a temperature that is not from 0 to 5.
+    """
     check_number("temperature", temperature, 0.0, HOTTEST)
     if temperature == 0:
         return functional.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits)
@@ -58,10 +61,10 @@ def draw_next(
 def generate(
     model: LanguageModel, text: str, seed: int, temperature: float = 1.0, strength: float = 1.0
 ) -> Iterator[Written]:
-    """Go on writing after ``text`` until a break, or until the context is full.
+    """Yield characters that continue ``text``, until a line break or the end of the context.
 
-    Each character is read once: keys and values of those before it are cached. The characters
-    depend on nothing but the arguments. ``strength`` dials the gates. ``ValueError`` for unknown
+    Each character is read once: keys and values of earlier ones are cached. The characters depend
+    on the arguments alone. ``strength`` (0 to 1) scales the gates. ``ValueError`` for unknown
     characters, for more than the context holds, and for arguments out of range.
     """
     check_integer("seed", seed, 0, 2**31 - 1)

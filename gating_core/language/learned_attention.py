@@ -1,4 +1,4 @@
-"""What a kind of attention may learn besides queries, keys and values.
+"""The base class of kinds of attention with parameters besides queries, keys and values.
 
 Shapes: B texts, T queries, the last of n tokens, D width, H heads of d channels.
 """
@@ -15,11 +15,11 @@ class LearnedAttention(nn.Module):
     def __init__(self, heads: int, channels: int, window: int | None) -> None:
         super().__init__()
         self.heads, self.window = heads, window
-        # In place of the window's share for as long as it is set: see `left_out.BRANCHES`.
+        # Replaces the learned share of the window while it is set: see `left_out.BRANCHES`.
         self.share: float | None = None
 
     def of_keys(self, states: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        """What else weights depend on at each key, (B, H, T, ·) each, from ``states`` (B, T, D)."""
+        """Further tensors of each key, (B, H, T, ·) each, from ``states`` (B, T, D)."""
         return ()
 
     def forward(
@@ -29,9 +29,9 @@ class LearnedAttention(nn.Module):
         scores: torch.Tensor,
         *of_keys: torch.Tensor,
     ) -> torch.Tensor:
-        """(B, H, T, n): the weights. ``scores`` (B, H, T, n) are q·k / √d."""
+        """(B, H, T, n): the weights; ``scores`` (B, H, T, n) are q·k / √d, ``of_keys`` as above."""
         raise NotImplementedError
 
     def finish(self, mixed: torch.Tensor, states: torch.Tensor) -> torch.Tensor:
-        """(B, H, T, d): what becomes of the ``mixed`` values where ``states`` (B, T, D) are."""
+        """(B, H, T, d): the output from ``mixed`` values (B, H, T, d) and ``states`` (B, T, D)."""
         return mixed

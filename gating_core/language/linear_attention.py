@@ -1,4 +1,4 @@
-"""Linear attention with features that are given or learned, alone or with a softmax window beside.
+"""Linear attention with fixed or learned features, alone or mixed with a softmax window.
 
 With a window the weights are ``w · window + (1 - w) · linear``, w learned for each head. Shapes: T
 queries, n keys, H heads of d channels; dots stand for texts.
@@ -16,7 +16,7 @@ from gating_core.left_out import elu_features, exponential_features, hybrid, lin
 
 
 class EluAttention(LearnedAttention):
-    """Features elu + 1; ``balance`` is the logit of w, ``None`` for ``window``: no window."""
+    """Features elu + 1; ``balance`` is the logit of w. No ``window``: linear attention alone."""
 
     def __init__(self, heads: int, channels: int, window: int | None) -> None:
         super().__init__(heads, channels, window)
@@ -39,12 +39,12 @@ class EluAttention(LearnedAttention):
         linear = linear_weights(*self.features(queries, keys), causal_mask(*lengths))
         if self.window is None:
             return linear
-        near = softmax_attention.weights(scores, causal_mask(*lengths, self.window))
-        return hybrid(near, linear, self.balance.sigmoid() if self.share is None else self.share)
+        window = softmax_attention.weights(scores, causal_mask(*lengths, self.window))
+        return hybrid(window, linear, self.balance.sigmoid() if self.share is None else self.share)
 
 
 class ExponentialAttention(EluAttention):
-    """Learned exponential features, of a matrix for the queries and one for the keys of a head."""
+    """Exponential features with two learned matrices for each head, for queries and for keys."""
 
     def __init__(self, heads: int, channels: int, window: int | None) -> None:
         super().__init__(heads, channels, window)

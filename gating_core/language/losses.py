@@ -1,6 +1,6 @@
-"""How well a model reads texts: nats a character, text by text.
+"""Losses of a model in nats a character, text by text.
 
-Shapes: B texts, T characters that are read (the context), V characters that there are.
+Shapes: B texts, T characters that are read (the context), V characters of the alphabet.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ TEXTS_AT_ONCE = 32
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Texts side by side: a break, the text, a break, cut where the context ends."""
+    """Texts as rows: a line break, the text, line breaks, cut where the context ends."""
 
-    read: torch.Tensor  # (B, T) int64; breaks fill up what is short
+    read: torch.Tensor  # (B, T) int64; short texts are padded with line breaks
     targets: torch.Tensor  # (B, T) int64: the character after each one that is read
-    counted: torch.Tensor  # (B, T) bool: false where a text is over
+    counted: torch.Tensor  # (B, T) bool: false behind the end of a text
 
 
 def rows_of(texts: Sequence[str], context: int) -> Rows:
@@ -31,14 +31,14 @@ def rows_of(texts: Sequence[str], context: int) -> Rows:
     numbers = torch.zeros(len(texts), context + 1, dtype=torch.int64)
     lengths = torch.zeros(len(texts), 1, dtype=torch.int64)
     for row, text in enumerate(texts):
-        known = encode(text)[: context + 1]
-        numbers[row, : len(known)] = known
-        lengths[row] = len(known)
+        encoded = encode(text)[: context + 1]
+        numbers[row, : len(encoded)] = encoded
+        lengths[row] = len(encoded)
     return Rows(numbers[:, :-1], numbers[:, 1:], torch.arange(context) < lengths)
 
 
 def row_losses(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-    """(B, T): minus the log probability of each target (B, T) under ``logits`` (B, T, V)."""
+    """(B, T): minus the log probability of each of ``targets`` (B, T) by ``logits`` (B, T, V)."""
     return functional.cross_entropy(
         logits.flatten(0, -2), targets.reshape(-1), reduction="none"
     ).view_as(targets)
@@ -50,7 +50,8 @@ def text_losses(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """(B,) and (B,) float64: the summed loss of each text, and how many characters it has.
 
-    ``strength`` dials the gates, ``cut`` takes attention out of MLPs (see `LanguageModel`).
+    ``strength`` (0 to 1) scales the gates, MLPs of the blocks ``cut`` read no attention outputs
+    (see `LanguageModel`).
     """
     rows = rows_of(texts, model.config.context)
     parts = [

@@ -1,9 +1,9 @@
 """A language model that reads characters: embeddings, blocks, and logits of the next character.
 
-Positions have learned embeddings, not rotations: scores stay one bilinear form of two states, so
-that W_Q W_Kᵀ can be looked at and keys can be left out without turning anything.
+Positions have learned embeddings, not rotations: scores are one bilinear form of two states, so
+that W_Q W_Kᵀ can be analysed, and keys can be left out without new rotations.
 
-Shapes: B texts, T characters, D width, V characters that there are.
+Shapes: B texts, T characters, D width, V characters of the alphabet.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ EPSILON = 1e-6
 MLP_FACTOR = 4
 
 
-# What a layer hands on, from its number (0 is the first) and its residual stream (B, T, D).
+# From a layer's number (0 is the first) and the residual stream (B, T, D) after it: a new stream.
 Edit = Callable[[int, torch.Tensor], torch.Tensor]
 
 
 @dataclass(frozen=True, eq=False)
 class BlockRecord:
-    """What one block did: its attention, what its MLP read, and the residual stream after it."""
+    """The attention of one block, the input of its MLP, and the residual stream after it."""
 
     attention: AttentionRecord
     mlp_input: torch.Tensor  # (B, T, D)
@@ -43,7 +43,7 @@ class BlockRecord:
 
 @dataclass
 class KeyValueCache:
-    """What a model has read of some texts, so that it need not read it again."""
+    """Keys and values of the characters that a model has read, for reading on."""
 
     layers: list[LayerCache] = field(default_factory=list)
     length: int = 0  # characters read
@@ -66,10 +66,10 @@ class Block(nn.Module):
     def mlp_input(
         self, stream: torch.Tensor, own: torch.Tensor, first: torch.Tensor | None, cut: bool
     ) -> torch.Tensor:
-        """(B, T, D): what the MLP reads; ``cut``: with all attention outputs taken out of it.
+        """(B, T, D): the input of the MLP; with ``cut``, without any attention output.
 
-        Before the norm stand the ``stream`` that the block received, its ``own`` attention output
-        and that of the ``first`` block (B, T, D), which the first block itself has not.
+        From the block's input ``stream``, its ``own`` attention output and that of the ``first``
+        block, (B, T, D) each and not normalised; ``first`` is ``None`` in the first block.
         """
         read = self.norm_mlp(stream + own if self.reads_own and not cut else stream)
         if self.norm_first is not None and first is not None and not cut:
@@ -82,9 +82,9 @@ class Block(nn.Module):
 
 
 class LanguageModel(nn.Module):
-    """A decoder that gives logits of the character after each one it reads.
+    """A decoder: logits of the next character after each one that it reads.
 
-    Weights depend on nothing but ``seed`` and their names: models of one seed share all weights
+    Initial weights depend on ``seed`` and their names alone: models of one seed share all weights
     that they have in common, whatever their gates and wirings.
 
     >>> model = LanguageModel(ModelConfig(), seed=0)
@@ -118,11 +118,11 @@ class LanguageModel(nn.Module):
     ) -> torch.Tensor:
         """(B, T, V): logits for the characters ``numbers`` (B, T) int64.
 
-        ``strength`` (0 to 1) dials the gates: at 0 they are left out, bit for bit. A ``cache``
-        holds what was read before, and is extended. ``records`` receive one `BlockRecord` a block.
-        The MLPs of the blocks ``cut`` (0 is the first) read no attention outputs. ``edit`` changes
-        the residual stream after each block. ``ValueError`` for more characters than the context
-        holds.
+        ``strength`` (0 to 1) scales the gates: at 0 they are left out, bit for bit. A ``cache``
+        holds the characters read before, and is extended. ``records`` receive one `BlockRecord` a
+        block. The MLPs of the blocks ``cut`` (0 is the first) read no attention outputs. ``edit``
+        changes the residual stream after each block. ``ValueError`` for more characters than the
+        context holds.
         """
         start = 0 if cache is None else cache.length
         stream = self.embedded(numbers, start)
@@ -134,7 +134,7 @@ class LanguageModel(nn.Module):
         return cast(list[Block], list(self.blocks))
 
     def embedded(self, numbers: torch.Tensor, start: int = 0) -> torch.Tensor:
-        """(B, T, D): what the first block reads of ``numbers`` (B, T), ``start`` places on."""
+        """(B, T, D): embeddings of ``numbers`` (B, T), the first one at position ``start``."""
         stop = start + numbers.shape[-1]
         if stop > self.config.context:
             raise ValueError(f"{stop} characters; the model reads at most {self.config.context}")
@@ -149,7 +149,10 @@ class LanguageModel(nn.Module):
         cut: Collection[int] = (),
         edit: Edit | None = None,
     ) -> torch.Tensor:
-        """(B, T, D): the residual stream after all blocks, from embedded characters (B, T, D)."""
+        """(B, T, D): the residual stream after all blocks, from embedded characters (B, T, D).
+
+        Other arguments as in `forward`.
+        """
         if cache is not None:
             cache.layers = cache.layers or [LayerCache() for _ in self.blocks]
             cache.length += stream.shape[-2]
@@ -177,16 +180,16 @@ class LanguageModel(nn.Module):
 
 
 def with_attention(model: LanguageModel, kinds: Sequence[AttentionKind]) -> LanguageModel:
-    """``model`` with blocks that attend as ``kinds`` say, one a block, and with the same weights.
+    """``model`` with other ``kinds`` of attention, one for each block, and the same weights.
 
-    Weights are shared, not copied; ``model`` stays as it is. ``ValueError`` for another number of
+    Weights are shared, not copied; ``model`` is not changed. ``ValueError`` for another number of
     kinds.
     """
     if len(kinds) != model.config.depth:
         raise ValueError(
             f"{len(kinds)} kinds of attention; the model has {model.config.depth} blocks"
         )
-    other = copy.deepcopy(model, {id(weight): weight for weight in model.parameters()})
-    for block, kind in zip(other.layers, kinds, strict=True):
+    result = copy.deepcopy(model, {id(weight): weight for weight in model.parameters()})
+    for block, kind in zip(result.layers, kinds, strict=True):
         block.attention.kind = kind
-    return other
+    return result

@@ -1,7 +1,7 @@
 """The table of models, a row each, and the files of those that are trained and shipped.
 
-A file holds weights in half precision; models compute in float32. Its card says what it was trained
-on and how, and the losses of these very weights on the shipped verses.
+A file holds weights in half precision; models compute in float32. Its card holds the training data,
+the recipe, and the losses of the rounded weights on the shipped verses.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MODELS = {  # a further model is one more row
 
 @dataclass(frozen=True)
 class Card:
-    """What is told of a shipped model."""
+    """The training data, recipe and losses of a shipped model."""
 
     name: str
     seed: int
@@ -52,7 +52,7 @@ def model_path(name: str, seed: int, folder: Path = FOLDER) -> Path:
 
 
 def digest(name: str, seed: int) -> str:
-    """What a model's file holds, in sixteen letters: other weights have other measurements."""
+    """A hash of a model's file in sixteen letters, by which measurements are tied to weights."""
     return hashlib.sha256(model_path(name, seed).read_bytes()).hexdigest()[:16]
 
 

@@ -32,14 +32,14 @@ def train_table() -> None:
     """Train all rows of the table that have no file, all of one seed before the next."""
     rows = [(name, seed) for seed in SEEDS for name in MODELS]
     missing = [row for row in rows if not model_path(*row).exists()]
-    # One row for each process: it is then started anew, not forked from one that has computed.
+    # One row for each process: a process is then not forked from one that has computed.
     with ProcessPoolExecutor(os.cpu_count(), initializer=settle, max_tasks_per_child=1) as pool:
         for done in as_completed([pool.submit(train_row, *row) for row in missing]):
             done.result()
 
 
 def settle() -> None:
-    """Prepare a process that trains: each core has a model of its own."""
+    """Prepare a process for training on one core."""
     torch.set_num_threads(1)
     torch.set_flush_denormal(True)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
@@ -87,4 +87,4 @@ def excerpt_losses(model: LanguageModel) -> dict[str, float]:
     texts = {language: [getattr(verse, language) for verse in read_excerpt()]
              for language in LANGUAGES}  # fmt: skip
     texts["both"] = [text for part in texts.values() for text in part]
-    return {part: mean_loss(model, some) for part, some in texts.items()}
+    return {part: mean_loss(model, verses) for part, verses in texts.items()}

@@ -1,6 +1,6 @@
-"""Training a language model: one loop, which goes on after a kill with the same bits.
+"""Training a language model: one loop, which resumes from checkpoints with the same bits.
 
-A batch depends on nothing but seed and step, so models of one seed read the same in the same order.
+A batch depends on seed and step alone, so models of one seed read the same batches in one order.
 Shapes: B texts in a batch, T characters of context, N characters of all training verses.
 """
 
@@ -24,7 +24,7 @@ from gating_core.language.losses import row_losses
 from gating_core.language.model import LanguageModel
 from gating_core.randomness import generator
 
-MOMENTS = ("exp_avg", "exp_avg_sq")  # AdamW's names for what it remembers of each weight
+MOMENTS = ("exp_avg", "exp_avg_sq")  # the moments in AdamW's state
 
 
 @dataclass(frozen=True)
@@ -47,10 +47,10 @@ class LanguageRecipe:
 
 @dataclass(frozen=True, eq=False)
 class TrainingText:
-    """All verses that are trained on, first in one language and then in the other."""
+    """All training verses as one text, the English ones first."""
 
     numbers: torch.Tensor  # (N,) int64
-    starts: torch.Tensor  # where verses begin
+    starts: torch.Tensor  # int64: the numbers at which verses begin
 
     @classmethod
     def of(cls, verses: Sequence[Verse]) -> TrainingText:
@@ -90,11 +90,11 @@ class Training:
         self.optimiser = torch.optim.AdamW(groups, betas=recipe.betas, fused=True)
 
     def batch(self, step: int) -> torch.Tensor:
-        """(B, T + 1): what step ``step`` learns from."""
+        """(B, T + 1) int64: the batch of step ``step``."""
         return self.text.batch(self.seed, step, self.recipe.batch, self.model.config.context)
 
     def advance(self, step: int) -> Iterator[float]:
-        """Train until ``step`` steps are done in all, and yield the loss of each.
+        """Train up to step ``step``, and yield the loss of each step in nats a character.
 
         Raises ``ArithmeticError`` where a loss is not finite.
         """
@@ -116,12 +116,12 @@ class Training:
             yield value
 
     def save(self, path: Path) -> None:
-        """Write all that it takes to go on from here; a kill leaves the old file or the new."""
+        """Write a checkpoint; a kill leaves the old file or the new."""
         tensors = {}
         for name, weight in self.model.named_parameters():
             tensors[f"weight.{name}"] = weight.detach().numpy()
-            memory = self.optimiser.state[weight]
-            tensors |= {f"{moment}.{name}": memory[moment].numpy() for moment in MOMENTS}
+            moments = self.optimiser.state[weight]
+            tensors |= {f"{moment}.{name}": moments[moment].numpy() for moment in MOMENTS}
         about = {"step": self.step, "seconds": self.seconds}
         path.parent.mkdir(parents=True, exist_ok=True)
         new = path.with_suffix(".new")
@@ -129,7 +129,7 @@ class Training:
         os.replace(new, path)
 
     def load(self, path: Path) -> None:
-        """Go on from a file that `save` wrote of a model of this configuration and seed."""
+        """Load a checkpoint that `save` wrote for this configuration and seed."""
         tensors, about = tensors_and_metadata(path.read_bytes())
         for name, weight in self.model.named_parameters():
             with torch.no_grad():

@@ -1,8 +1,8 @@
-"""What the MLP of a block reads, a row a wiring.
+"""Wirings: the inputs of the MLP of a block, a row each.
 
 The first block always has the usual wiring. *First attentions last* (Kim et al., arXiv 2510.14614)
 feeds the MLP of every later block from the first block's attention, so that attention and MLP of a
-block can run side by side. The exact place of its norms is our reading of that paper.
+block can run side by side. Where exactly its norms are is our reading of that paper.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Wiring:
-    """What reaches the MLP of a later block besides the residual stream x.
+    """The inputs of the MLP of a later block besides the residual stream x.
 
-    The MLP reads norm(x + A_l), or norm(x) where it reads no attention of its own block, and
-    norm(A_1) is added to that where it reads the first block's. A_l is the attention output of
+    The MLP reads norm(x + A_l), or norm(x) if it does not read its own block's attention; if it
+    reads the first block's, norm(A_1) is added. A_l is the attention output of
     block l after its projection, and every norm has gains of its own.
     """
 

@@ -1,8 +1,8 @@
-"""Certified attention without all scores: blocks of keys are scored until a bound says enough.
+"""Certified attention without all scores: blocks of keys are scored until the rest is negligible.
 
 Before any key of a block is scored, a box around its keys bounds how large its scores can be (as in
-Tang et al., *Quest*, arXiv 2406.10774). Blocks are scored in the order of their bounds, and every
-key that was scored is kept; what is left out has at most the weight that the bounds allow.
+Tang et al., *Quest*, arXiv 2406.10774). Blocks are scored in the order of their bounds, the largest
+first, and every key that was scored is kept. The bounds of the other blocks bound their weight.
 
 Shapes: T queries, n keys of d channels, m = ⌈n / block⌉ blocks; dots stand for anything before.
 """
@@ -21,18 +21,19 @@ from gating_core.left_out.rows import check_scores
 
 @dataclass(frozen=True, eq=False)
 class BlockSearch:
-    """What was scored for each query, and what that certifies."""
+    """The keys that were scored for each query, and the bound of the mass left out."""
 
     kept: torch.Tensor  # (..., T, n) bool: the seen keys of the blocks that were scored
     blocks: torch.Tensor  # (..., T) int64: how many blocks were scored
-    bound: torch.Tensor  # (..., T): of the mass left out, at most ε
+    bound: torch.Tensor  # (..., T): an upper bound of the mass left out, at most ε
 
 
 def block_bounds(queries: torch.Tensor, keys: torch.Tensor, block: int = BLOCK) -> torch.Tensor:
-    """(..., T, m): what q·k / √d is at most for the keys (..., n, d) of each block.
+    """(..., T, m): upper bounds of q·k / √d over the keys (..., n, d) of each block.
 
-    For queries (..., T, d): the sum over channels of the larger of q times both sides of the box.
-    ``ValueError`` where sizes do not fit or something is not finite.
+    For queries (..., T, d): in each channel q times the lower or the upper side of the box,
+    whichever product is larger, summed over channels. ``ValueError`` where sizes do not fit or
+    something is not finite.
     """
     if queries.ndim < 2 or keys.ndim < 2 or queries.shape[-1] != keys.shape[-1]:
         raise ValueError(
@@ -42,8 +43,8 @@ def block_bounds(queries: torch.Tensor, keys: torch.Tensor, block: int = BLOCK) 
     if not (queries.isfinite().all() and keys.isfinite().all()):
         raise ValueError("queries or keys contain NaN or infinite numbers; all must be finite")
     parts = keys.split(_checked(block), -2)
-    low, high = (torch.stack([side(part) for part in parts], -2)
-                 for side in (lambda part: part.amin(-2), lambda part: part.amax(-2)))  # fmt: skip
+    low, high = (torch.stack([extreme(part) for part in parts], -2)
+                 for extreme in (lambda x: x.amin(-2), lambda x: x.amax(-2)))  # fmt: skip
     products = queries.clamp(min=0) @ high.mT + queries.clamp(max=0) @ low.mT
     return products * queries.shape[-1] ** -0.5
 
@@ -53,8 +54,9 @@ def block_search(
 ) -> BlockSearch:
     """Score blocks by their ``bounds`` (..., T, m) until the mass left out is at most ``epsilon``.
 
-    ``scores`` (..., T, n) stand for what would be computed; a block's bound must be no smaller than
-    any of its scores. ``ValueError`` if one is or is NaN, and unless 0 <= epsilon <= 1.
+    ``scores`` (..., T, n) are given in full, as a simulation: a block's count only when it is
+    scored. ``ValueError`` where a bound is NaN or smaller than a score of its block, and unless
+    0 <= epsilon <= 1.
     """
     check_scores(scores)
     check_number("epsilon", epsilon, 0.0, 1.0)

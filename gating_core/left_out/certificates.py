@@ -1,14 +1,14 @@
-"""Certificates: bounds of the mass that top-k leaves out, from some ordered scores alone.
+"""Certificates: upper bounds of the mass τ that top-k leaves out, from some of the ordered scores.
 
-With s_1 >= s_2 >= ... the k largest have at least the weight of k times the k-th of them, and what
-is left out at most that of n - k times the next one: with the gap Δ = s_k - s_{k+1},
-τ <= (n - k) / (n - k + k e^Δ) (Tzachristas et al., arXiv 2512.07647). Whoever reads more of the
-scores bounds better; the three further bounds here are worked out in the same way.
+For s_1 >= s_2 >= ... the k largest weigh at least k times the k-th of them, and the n - k others at
+most n - k times the next one: with the gap Δ = s_k - s_{k+1}, τ <= (n - k) / (n - k + k e^Δ)
+(Tzachristas et al., arXiv 2512.07647). A bound that reads more of the scores is tighter; the three
+further bounds here are derived in the same way.
 
-Curves are (..., n): entry k - 1 is of the k largest. Where k reaches the keys that are seen, all is
-kept, and curves are 0. Bounds hold up to rounding, 1e-11 of themselves in float64 and some 1e-5 in
-float32, and where they do not underflow. Shapes: n keys; dots stand for anything before them; -inf:
-a key is not seen.
+Curves are (..., n): entry k - 1 is for the k largest scores. From the k on that keeps all visible
+keys they are 0. Bounds hold up to rounding (relative errors of 1e-11 in float64 and some 1e-5 in
+float32), and where they do not underflow. Shapes: n keys; dots stand for any leading dimensions. A
+score of -inf says that the query does not see the key.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MOST = 2**31 - 1
 
 
 def ordered(scores: torch.Tensor) -> torch.Tensor:
-    """(..., n): the scores of each row from large to small, less the largest.
+    """(..., n): the scores of each row in descending order, minus the largest.
 
     ``ValueError`` as in `check_scores`.
     """
@@ -35,16 +35,16 @@ def ordered(scores: torch.Tensor) -> torch.Tensor:
 
 
 def masses(scores: torch.Tensor) -> torch.Tensor:
-    """(..., n): the truth, the mass that is left out with the k largest kept, for every k."""
+    """(..., n): the exact mass τ that is left out when the k largest are kept, for every k."""
     largest = ordered(scores)
-    rest = largest.flip(-1).logcumsumexp(-1).flip(-1)  # of what comes from here on
+    rest = largest.flip(-1).logcumsumexp(-1).flip(-1)  # log of the mass from each entry on
     return (_following(rest) - rest[..., :1]).exp()
 
 
 def one_gap(scores: torch.Tensor) -> torch.Tensor:
     """(..., n): bounds from s_k and s_{k+1}, reading 2 scores.
 
-    Tight where the kept are all equal, and those left out are.
+    Tight where all kept scores are equal, and all that are left out.
     """
     largest, k, rest = _counted(scores)
     return _bound(rest.log() + _following(largest), k.log() + largest)
@@ -53,7 +53,7 @@ def one_gap(scores: torch.Tensor) -> torch.Tensor:
 def kept_and_next(scores: torch.Tensor) -> torch.Tensor:
     """(..., n): bounds from the k largest and the next one, reading k + 1 scores.
 
-    Tight where those left out are all equal.
+    Tight where all scores that are left out are equal.
     """
     largest, _, rest = _counted(scores)
     return _bound(rest.log() + _following(largest), largest.logcumsumexp(-1))
@@ -62,9 +62,9 @@ def kept_and_next(scores: torch.Tensor) -> torch.Tensor:
 def several_gaps(scores: torch.Tensor) -> torch.Tensor:
     """(..., n): bounds from the k largest and s_{k+1}, s_{2k+1}, s_{4k+1}, ...
 
-    What is left out is cut into stretches at 2k, 4k, ...; each has at most the weight of its first
-    as often as it is long. Reads k + log2(n / k) scores, about. Tight where the scores of each
-    stretch are all equal.
+    The scores that are left out are cut into stretches at 2k, 4k, ...; each stretch weighs at most
+    its length times the weight of its first score. Reads about k + log2(n / k) scores. Tight where
+    the scores of each stretch are all equal.
     """
     return _stretched(scores, lambda start: 2 * start)
 
@@ -84,7 +84,7 @@ class Certificate:
 
     title: str  # as within a sentence
     curve: Callable[[torch.Tensor], torch.Tensor]  # of scores
-    reads: Callable[[int, int], int]  # of k and n: how many of the ordered scores it knows
+    reads: Callable[[int, int], int]  # of k and n: how many of the ordered scores it reads
 
 
 CERTIFICATES = {
@@ -108,8 +108,9 @@ CERTIFICATES = {
 def smallest_k(curve: torch.Tensor, epsilon: float) -> torch.Tensor:
     """(...) int64: the smallest k for which a ``curve`` (..., n) is at most ``epsilon``.
 
-    Of `masses` the smallest k there is; of a certificate the smallest that it certifies.
-    ``ValueError`` unless 0 <= epsilon <= 1, and where a curve stays above it (NaN is no bound).
+    With the curve `masses` the smallest k of all; with a certificate's the smallest that it
+    certifies. ``ValueError`` unless 0 <= epsilon <= 1, and where a curve stays above epsilon or is
+    NaN.
     """
     check_number("epsilon", epsilon, 0.0, 1.0)
     enough = curve <= epsilon
@@ -119,30 +120,30 @@ def smallest_k(curve: torch.Tensor, epsilon: float) -> torch.Tensor:
 
 
 def _counted(scores: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Ordered scores, and for every k: k itself (n,) and how many seen keys are left out."""
+    """(..., n) each: ordered scores, k for every entry, and how many visible keys are left out."""
     largest = ordered(scores)
     k = torch.arange(1, largest.shape[-1] + 1).to(largest)
-    seen = (~largest.isneginf()).sum(-1, keepdim=True)
-    return largest, k.expand(largest.shape), (seen - k).clamp(min=0).to(largest)
+    visible = (~largest.isneginf()).sum(-1, keepdim=True)
+    return largest, k.expand(largest.shape), (visible - k).clamp(min=0).to(largest)
 
 
 def _following(curve: torch.Tensor) -> torch.Tensor:
-    """(..., n): each entry's next one; -inf follows the last."""
+    """(..., n): the entry after each; -inf after the last."""
     return torch.cat([curve[..., 1:], torch.full_like(curve[..., :1], -torch.inf)], -1)
 
 
 def _stretched(
     scores: torch.Tensor, following: Callable[[torch.Tensor], torch.Tensor]
 ) -> torch.Tensor:
-    """(..., n): bounds from the k largest and the first score of each stretch of those left out.
+    """(..., n): bounds from the k largest and the first score of each stretch of the others.
 
-    Stretches start after k scores and then where ``following`` says, given the last start.
+    The first stretch starts after k scores, each later one at ``following`` of the last start.
     """
     largest, start, rest = _counted(scores)
-    head, seen = largest.logcumsumexp(-1), rest + start
+    head, visible = largest.logcumsumexp(-1), rest + start
     tail = torch.full_like(largest, -torch.inf)
-    while bool((start < seen).any()):
-        stop = torch.minimum(following(start), seen)
+    while bool((start < visible).any()):
+        stop = torch.minimum(following(start), visible)
         first = largest.gather(-1, start.long().clamp(max=largest.shape[-1] - 1))
         tail = torch.logaddexp(tail, (stop - start).clamp(min=0).log() + first)
         start = stop
@@ -150,5 +151,5 @@ def _stretched(
 
 
 def _bound(tail: torch.Tensor, head: torch.Tensor) -> torch.Tensor:
-    """(..., n): e^tail / (e^tail + e^head), 0 where there is no tail."""
+    """(..., n): e^tail / (e^tail + e^head), 0 where the tail is -inf."""
     return torch.where(tail.isneginf(), 0.0, (tail - torch.logaddexp(tail, head)).exp())

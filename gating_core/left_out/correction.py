@@ -1,11 +1,13 @@
-"""Correction: attention in a window, repaired by what it missed at every γ-th query.
+"""Delta correction: attention in a window, repaired by its error at every γ-th query.
 
 Sparse attention sees the last ``window`` keys and the first ``sinks``. Every γ-th query, an anchor,
 is computed in full too; the difference of both outputs there is added to the γ - 1 outputs that
-follow (Willette, Lee and Hwang, *Delta Attention*, arXiv 2505.11254). So it helps exactly if what
-is missing changes less between an anchor and a query than it is large: `error_ratio` below 1.
+follow (Willette, Lee and Hwang, *Delta Attention*, arXiv 2505.11254). So it helps exactly where the
+missing part m = full - sparse changes by less, from an anchor to the queries after it, than m
+itself: `error_ratio` below 1.
 
-Shapes: T queries and as many keys, d channels, R = ⌈T / γ⌉ anchors; dots stand for anything before.
+Shapes: T queries and as many keys, d channels, R = ⌈T / γ⌉ anchors; dots stand for any leading
+dimensions.
 """
 
 from __future__ import annotations
@@ -17,7 +19,10 @@ from gating_core.left_out.top_k import MOST
 
 
 def window_mask(length: int, window: int, sinks: int = 0) -> torch.Tensor:
-    """(T, T) bool: the last ``window`` keys of each query, itself included, and the ``sinks``."""
+    """(T, T) bool: the last ``window`` keys, the query's own included, and the first ``sinks``.
+
+    Row t is that of query t. ``ValueError`` for sizes that are no positive integers (sinks: 0 too).
+    """
     check_integer("length", length, 1, MOST)
     check_integer("window", window, 1, MOST)
     check_integer("sinks", sinks, 0, MOST)
@@ -26,7 +31,7 @@ def window_mask(length: int, window: int, sinks: int = 0) -> torch.Tensor:
 
 
 def anchors(length: int, gamma: int) -> torch.Tensor:
-    """(R,) int64: the queries that are computed in full: the first, and every ``gamma``-th."""
+    """(R,) int64: the queries that are computed in full: 0, ``gamma``, 2 ``gamma``, ..."""
     check_integer("length", length, 1, MOST)
     check_integer("gamma", gamma, 1, MOST)
     return torch.arange(0, length, gamma)
@@ -35,8 +40,8 @@ def anchors(length: int, gamma: int) -> torch.Tensor:
 def corrected(sparse: torch.Tensor, full: torch.Tensor, gamma: int) -> torch.Tensor:
     """(..., T, d): ``sparse`` outputs (..., T, d), repaired by the ``full`` ones at the anchors.
 
-    ``full`` is (..., R, d). At the anchors themselves it is the output, bit for bit. ``ValueError``
-    where sizes do not fit or something is not finite.
+    ``full`` is (..., R, d). The outputs at the anchors are those of ``full``, bit for bit.
+    ``ValueError`` where sizes do not fit or something is not finite.
     """
     _check_outputs("sparse", sparse)
     length = sparse.shape[-2]
@@ -55,25 +60,26 @@ def corrected(sparse: torch.Tensor, full: torch.Tensor, gamma: int) -> torch.Ten
 
 
 def error_ratio(missing: torch.Tensor, gamma: int) -> torch.Tensor:
-    """(...): the squared error of corrected outputs over that of sparse ones.
+    """(...): the squared error of corrected outputs divided by that of sparse ones.
 
-    ``missing`` (..., T, d) is full less sparse. Below 1 the correction helps; below 1 - 1 / γ it
+    ``missing`` (..., T, d) is full minus sparse. Below 1 the correction helps; below 1 - 1 / γ it
     helps the queries between anchors too. NaN if nothing is missing. ``ValueError`` where something
     is not finite.
     """
     _check_outputs("missing", missing)
     length = missing.shape[-2]
     last = torch.arange(length) // gamma * gamma
-    anchors(length, gamma)  # checks
+    anchors(length, gamma)  # checks gamma
     return _squares(missing - missing[..., last, :]) / _squares(missing)
 
 
 def change_by_lag(missing: torch.Tensor, lags: int) -> torch.Tensor:
-    """(..., lags): how much of what is missing is another after 1, 2, ... queries.
+    """(..., lags): the relative change of ``missing`` m (..., T, d) after 1, 2, ... queries.
 
-    The sum of |m_i - m_(i - lag)|² over that of |m_i|², for i from the lag on: 0 where nothing
-    changes, 2 where both are independent with mean zero. `error_ratio` is about the mean over the
-    lags 0 to γ - 1. NaN where nothing is missing. ``ValueError`` unless 1 <= lags < T.
+    The sum of |m_i - m_(i - lag)|² divided by that of |m_i|², for i >= lag: 0 where m is constant,
+    2 where both are independent with mean zero. `error_ratio` is about the mean over the lags 0 to
+    γ - 1. NaN where nothing is missing. ``ValueError`` unless 1 <= lags < T, and where ``missing``
+    is not finite.
     """
     _check_outputs("missing", missing)
     check_integer("lags", lags, 1, missing.shape[-2] - 1)

@@ -1,8 +1,8 @@
-"""What each way costs for a causal text of n tokens: scores computed, values mixed, numbers stored.
+"""The cost of each kind of attention over a causal text of n tokens, in closed form.
 
-Closed forms for one head of d channels. Scores are products of a query and a key; mixed are
-products of a weight and a value; stored is what must be there to read the next token. A method
-without scores is counted by the products of d numbers that it takes.
+For one head of d channels: scores (products of a query and a key), values mixed (products of a
+weight and a value), and the numbers that must be stored to read the next token. For a kind without
+scores, its products of two vectors of d numbers are counted instead.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from gating_core.left_out.top_k import MOST
 
 @dataclass(frozen=True)
 class Cost:
-    """Numbers that a text of n tokens takes."""
+    """What a text of n tokens costs one head."""
 
     scores: int  # products q·k, or as many products of d numbers
-    mixed: int  # products of a weight and a value, or as many
-    stored: int  # numbers, when the text is read
+    mixed: int  # products of a weight and a value, or as many products of d numbers
+    stored: int  # numbers, after the whole text is read
 
 
 def full(n: int, d: int) -> Cost:
@@ -30,7 +30,7 @@ def full(n: int, d: int) -> Cost:
 
 
 def top_k(n: int, d: int, k: int) -> Cost:
-    """All scores, and the ``k`` largest mixed: without an index, nothing is saved before mixing."""
+    """All scores, and the ``k`` largest mixed: choosing them takes every score."""
     return Cost(_pairs(n, n), _pairs(n, k), 2 * n * d)
 
 
@@ -41,13 +41,13 @@ def window(n: int, d: int, window: int, sinks: int = 0) -> Cost:
 
 
 def evicted(n: int, d: int, budget: int) -> Cost:
-    """A cache of ``budget`` keys; their scores cost as many numbers again as there are keys."""
+    """A cache of ``budget`` keys and values, and one more number for each key: its worth."""
     pairs = _pairs(n, budget)
     return Cost(pairs, pairs, min(n, budget) * (2 * d + 1))
 
 
 def corrected(n: int, d: int, window: int, sinks: int, gamma: int) -> Cost:
-    """Window and sinks, and every ``gamma``-th query in full: all keys stay, and one difference."""
+    """Window and sinks, every ``gamma``-th query in full: all keys are stored, and a difference."""
     check_integer("gamma", gamma, 1, MOST)
     anchors = -(-n // gamma)
     sparse = [min(t, window) + max(0, min(sinks, t - window)) for t in range(1, n + 1, gamma)]
@@ -58,15 +58,15 @@ def corrected(n: int, d: int, window: int, sinks: int, gamma: int) -> Cost:
 
 
 def linear(n: int, d: int) -> Cost:
-    """A state of d × d numbers and d for the sum: one update and one reading a token."""
-    _pairs(n, n)
+    """A state of d × d numbers, and d for the sum of features: written and read once a token."""
+    _pairs(n, n)  # checks n
     return Cost(n * d, n * d, d * d + d)
 
 
 def hybrid(n: int, d: int, window: int) -> Cost:
     """Linear attention and softmax attention in a window, both."""
-    pairs, one = _pairs(n, window), linear(n, d)
-    return Cost(pairs + one.scores, pairs + one.mixed, 2 * min(n, window) * d + one.stored)
+    pairs, state = _pairs(n, window), linear(n, d)
+    return Cost(pairs + state.scores, pairs + state.mixed, 2 * min(n, window) * d + state.stored)
 
 
 COSTS: dict[str, Callable[..., Cost]] = {
@@ -81,7 +81,7 @@ COSTS: dict[str, Callable[..., Cost]] = {
 
 
 def _pairs(n: int, most: int) -> int:
-    """Pairs of a query and a key before it or its own, ``most`` keys a query."""
+    """Pairs of a query and one of the last ``most`` keys up to its own."""
     check_integer("n", n, 1, MOST)
     check_integer("keys", most, 1, MOST)
     most = min(n, most)
@@ -89,7 +89,7 @@ def _pairs(n: int, most: int) -> int:
 
 
 def _sinks(n: int, window: int, sinks: int) -> int:
-    """Pairs of a query and one of the first ``sinks`` keys that its ``window`` does not hold."""
+    """Pairs of a query and one of the first ``sinks`` keys that is outside its ``window``."""
     check_integer("sinks", sinks, 0, MOST)
     beyond = max(0, n - window)
     return _pairs(beyond, sinks) if beyond and sinks else 0

@@ -1,4 +1,4 @@
-"""The gated delta rule: a state that forgets, and is corrected towards each value it is told.
+"""The gated delta rule: linear attention whose state decays and is corrected by each token.
 
 For each token ``S <- a S``, then ``S <- S + b (v - S k) kᵀ``, and ``o = S q / √d``, with q and k of
 unit length. a = 1 is the delta rule; without ``- S k`` it is unnormalised linear attention. Source:
@@ -7,7 +7,7 @@ Qwen3-Next, whose a, b and output `log_decays`, a sigmoid and `gated_output` are
 
 The same outputs in three ways, as in `gating_core.left_out.linear`. Shapes: T tokens (or T queries,
 the last of n tokens), d channels of keys, e of values; dots stand for texts, heads, seeds. A state
-is (..., e, d), decays are given as log a <= 0.
+is (..., e, d); a decay a is given as log a <= 0.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ EPSILON = 1e-6  # added to squared lengths, and to means of squares
 
 
 def unit_length(x: torch.Tensor) -> torch.Tensor:
-    """(..., d): x / √(|x|² + ε), so that nothing becomes nothing."""
+    """(..., d): x / √(|x|² + ε), finite for x = 0 too."""
     return x * (x.square().sum(-1, keepdim=True) + EPSILON).rsqrt()
 
 
 def log_decays(logits: torch.Tensor, log_rate: torch.Tensor) -> torch.Tensor:
-    """log a = -exp(A) softplus(logit), for A = ``log_rate``, one of each head."""
+    """log a = -exp(A) softplus(logit), of the shape of ``logits``; A = ``log_rate``, by head."""
     return -log_rate.exp() * functional.softplus(logits)
 
 
 def gated_output(mixed: torch.Tensor, gate: torch.Tensor, gain: torch.Tensor) -> torch.Tensor:
-    """(..., e): RMSNorm(o) ⊙ SiLU(z), with a ``gain`` (e,) of the norm and z = ``gate``."""
+    """(..., e): RMSNorm(o) ⊙ SiLU(z), o = ``mixed``, z = ``gate``, the norm's ``gain`` (e,)."""
     return functional.rms_norm(mixed, mixed.shape[-1:], gain, EPSILON) * functional.silu(gate)
 
 
@@ -47,12 +47,13 @@ def delta_recurrent(
     step: torch.Tensor,
     state: torch.Tensor | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """(..., T, e): the outputs token by token, after a ``state`` or none; and the state they leave.
+    """(..., T, e): the outputs, computed token by token, and the state after the last token.
 
-    For queries and keys (..., T, d) of any length, values (..., T, e), and of each token
-    ``log_decay`` (..., T) and ``step`` b (..., T). A token with log a = 0 and b = 0 leaves no
-    trace: so texts of different lengths are read together. ``ValueError`` where sizes do not fit or
-    something is not finite, log a > 0, or b is not from 0 to 1.
+    Takes queries and keys (..., T, d), which are scaled to unit length here, values (..., T, e),
+    ``log_decay`` (..., T), ``step`` b (..., T), and the ``state`` before the first token (None:
+    zeros). A token with log a = 0 and b = 0 does not change the state: so texts of different
+    lengths can be padded and read together. ``ValueError`` where sizes do not fit or something is
+    not finite, log a > 0, or b is not from 0 to 1.
     """
     outputs, states = zip(*_tokens(queries, keys, values, log_decay, step, state), strict=True)
     return torch.stack(outputs, -2), states[-1]
@@ -61,7 +62,7 @@ def delta_recurrent(
 def delta_states(
     keys: torch.Tensor, values: torch.Tensor, log_decay: torch.Tensor, step: torch.Tensor
 ) -> torch.Tensor:
-    """(..., T, e, d): the state after each token."""
+    """(..., T, e, d): the state after each token; arguments and errors as in `delta_recurrent`."""
     _, states = zip(*_tokens(keys, keys, values, log_decay, step, None), strict=True)
     return torch.stack(states, -3)
 
@@ -75,7 +76,7 @@ def delta_chunked(
     state: torch.Tensor | None = None,
     chunk: int = CHUNK,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """(..., T, e): the same by chunks of tokens, and the state that it leaves."""
+    """(..., T, e): `delta_recurrent`, in chunks of ``chunk`` tokens, and the last state."""
     check_integer("chunk", chunk, 1, 2**31 - 1)
     state = _check(queries, keys, values, log_decay, step, state)
     outputs = []
@@ -92,18 +93,19 @@ def delta_chunked(
 def delta_weights(
     queries: torch.Tensor, keys: torch.Tensor, log_decay: torch.Tensor, step: torch.Tensor
 ) -> torch.Tensor:
-    """(..., T, n): the same as weights of values, for queries (..., T, d), the last of n tokens.
+    """(..., T, n): the weights of the values in the outputs, from a state of zeros.
 
-    Weights can be negative, and need not add up to one. ``ValueError`` where sizes do not fit; what
-    is in the tensors is not looked at.
+    For queries (..., T, d) of the last T of n tokens, whose keys are (..., n, d). Weights can be
+    negative, and need not add up to one. ``ValueError`` where sizes do not fit; the tensors'
+    contents are not checked.
     """
-    places = keys.shape[:-1]
+    shape = keys.shape[:-1]
     if (
         min(queries.ndim, keys.ndim) < 2
         or queries.shape[-1] != keys.shape[-1]
-        or queries.shape[-2] > places[-1]
-        or log_decay.shape[-1:] != places[-1:]
-        or step.shape[-1:] != places[-1:]
+        or queries.shape[-2] > shape[-1]
+        or log_decay.shape[-1:] != shape[-1:]
+        or step.shape[-1:] != shape[-1:]
     ):
         shapes = [tuple(x.shape) for x in (queries, keys, log_decay, step)]
         raise ValueError(
@@ -114,7 +116,7 @@ def delta_weights(
     decay = _decays(log_decay)
     ahead = k.shape[-2] - q.shape[-2]
     read = (q @ k.mT * decay[..., ahead:, :]).tril(ahead) * q.shape[-1] ** -0.5
-    # W (I + b L) = read, then W diag(b), L what each token corrects of those before it.
+    # W (I + b L) = read, then W diag(b), where b L holds each token's corrections of earlier ones.
     corrections = step[..., None] * (k @ k.mT * decay).tril(-1)
     solved = torch.linalg.solve_triangular(
         _plus_identity(corrections), read, upper=False, left=False, unitriangular=True
@@ -126,7 +128,7 @@ def _tokens(
     queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor,
     log_decay: torch.Tensor, step: torch.Tensor, state: torch.Tensor | None,
 ) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:  # fmt: skip
-    """Output (..., e) and state of each token."""
+    """Yield each token's output (..., e) and the state (..., e, d) after it."""
     state = _check(queries, keys, values, log_decay, step, state)
     scale = keys.shape[-1] ** -0.5
     parts = (unit_length(queries).unbind(-2), unit_length(keys).unbind(-2), values.unbind(-2),
@@ -144,15 +146,15 @@ def _chunk(
 ) -> tuple[torch.Tensor, torch.Tensor]:  # fmt: skip
     """Outputs (..., C, e) of one chunk, and the state after it.
 
-    The corrections u_i = b_i (v_i - S k_i), S decayed as token i finds it, solve the triangular
+    The corrections u_i = b_i (v_i - S k_i), S decayed up to token i, solve the triangular
     system (I + b L) u = b (v - a_1 ... a_i S_0 k_i).
     """
     q, k = unit_length(queries), unit_length(keys)
     decay, since = _decays(log_decay), log_decay.cumsum(-1)[..., None].exp()
     corrections = step[..., None] * (k @ k.mT * decay).tril(-1)
-    told = step[..., None] * (values - since * (k @ state.mT))
+    targets = step[..., None] * (values - since * (k @ state.mT))
     solved = torch.linalg.solve_triangular(
-        _plus_identity(corrections), told, upper=False, unitriangular=True
+        _plus_identity(corrections), targets, upper=False, unitriangular=True
     )
     outputs = since * (q @ state.mT) + (q @ k.mT * decay).tril() @ solved
     state = since[..., -1:, :] * state + (decay[..., -1, :, None] * solved).mT @ k
@@ -160,9 +162,9 @@ def _chunk(
 
 
 def _decays(log_decay: torch.Tensor) -> torch.Tensor:
-    """(..., T, T): how much of what token j left is there at token i; 0 above the diagonal.
+    """(..., T, T): the product of the decays of tokens j + 1 to i; 0 above the diagonal.
 
-    Logs of tokens j + 1 to i are summed for each j: a difference of sums from 1 on would cancel.
+    Logarithms are summed anew for each j: differences of one cumulative sum would cancel.
     """
     length = log_decay.shape[-1]
     later = log_decay[..., :, None].expand(*log_decay.shape, length).tril(-1)

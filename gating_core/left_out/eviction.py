@@ -1,9 +1,10 @@
-"""Eviction: which keys of a cache leave, by a score of each key, and what that does to outputs.
+"""Eviction: which keys of a cache are evicted, by a worth of each key, and how outputs change.
 
-Without key p an output is o' with o' - o = a_p / (1 - a_p) (o - v_p), exactly. The scores of a key,
-added up over the queries that saw it, are the usual one (its mass Σ a), first-order changes of the
-output when its value, its key, or both are set to zero (z: the score q·k / √d), and the exact error
-of leaving it out alone. In the spirit of Gu et al., *OBCache*, arXiv 2510.07651; derived by us.
+Without key p an output is o' with o' - o = a_p / (1 - a_p) (o - v_p), exactly, for its weight a_p
+and value v_p. The worth of a key is a sum over the queries that saw it, of one of: its weight a
+(the usual one); the first-order change of the output when its value, its key, or both are set to
+zero (z: the score q·k / √d); the exact change when this key alone is left out. In the spirit of Gu
+et al., *OBCache*, arXiv 2510.07651; derived by us.
 
 Shapes: T queries, n keys, d channels; dots and -inf as in `gating_core.left_out.rows`.
 """
@@ -27,33 +28,35 @@ HALF = 0.5  # one weight of a row at most is larger
 def shifts_without(scores: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
     """(..., T, n, d): o' - o of each query without each single key.
 
-    0 for a key that is not seen, and for one that is all a query sees: it leaves no output behind.
+    0 for a key that the query does not see, and for the only key that it sees.
     """
     weights = mass(scores, values)
-    alone, heavy = _alone(scores, values), weights[..., None] > HALF
-    apart = (weights @ values)[..., None, :] - values[..., None, :, :]
-    return torch.where(heavy, alone[..., None, :], (weights / (1 - weights))[..., None] * apart)
+    alone, heavy = _without_heaviest(scores, values), weights[..., None] > HALF
+    differences = (weights @ values)[..., None, :] - values[..., None, :, :]
+    return torch.where(
+        heavy, alone[..., None, :], (weights / (1 - weights))[..., None] * differences
+    )
 
 
 def mass(scores: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
-    """(..., T, n): the weight a."""
+    """(..., T, n): the weight a of each key."""
     check_values(scores, values)
     return scores.softmax(-1)
 
 
 def value_change(scores: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
-    """(..., T, n): |a v|², the output's change when the value is set to zero."""
+    """(..., T, n): |a v|², the squared change of the output when the value is set to zero."""
     return mass(scores, values).square() * values.square().sum(-1)[..., None, :]
 
 
 def key_change(scores: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
-    """(..., T, n): |a z (v - o)|², to first order the same when the key is set to zero."""
+    """(..., T, n): |a z (v - o)|², to first order the squared change if the key is set to zero."""
     weights = mass(scores, values)
     return (weights * _logits(scores) * _distances(weights @ values, values)).square()
 
 
 def joint_change(scores: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
-    """(..., T, n): |a (v + z (v - o))|², to first order the same when both are."""
+    """(..., T, n): |a (v + z (v - o))|², to first order the same when both are set to zero."""
     weights, logits = mass(scores, values), _logits(scores)
     outputs = weights @ values
     # |v + z (v - o)|² is |(1 + z) v - z o|².
@@ -64,10 +67,12 @@ def joint_change(scores: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
 
 
 def exact_change(scores: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
-    """(..., T, n): |o' - o|² without the key alone, exactly; 0 where `shifts_without` is."""
-    weights = mass(scores, values)  # up to a half the identity cancels nothing
+    """(..., T, n): |o' - o|² without this key alone, exactly; 0 where `shifts_without` is 0."""
+    weights = mass(
+        scores, values
+    )  # up to 1/2 the identity is accurate; above, 1 - a and o - v cancel
     light = weights / (1 - weights) * _distances(weights @ values, values)
-    heavy = _alone(scores, values).norm(dim=-1, keepdim=True)
+    heavy = _without_heaviest(scores, values).norm(dim=-1, keepdim=True)
     return torch.where(weights > HALF, heavy, light).square()
 
 
@@ -83,7 +88,7 @@ POLICIES = (RECENCY, *EVICTION_SCORES)
 
 
 def key_scores(scores: torch.Tensor, values: torch.Tensor, policy: str) -> torch.Tensor:
-    """(..., n): how much each key is worth to all T queries together, by a row of `POLICIES`."""
+    """(..., n): the worth of each key to all T queries together, by one of `POLICIES`."""
     check_choice("policy", policy, POLICIES)
     if policy == RECENCY:
         check_values(scores, values)
@@ -92,10 +97,10 @@ def key_scores(scores: torch.Tensor, values: torch.Tensor, policy: str) -> torch
 
 
 def kept_keys(worth: torch.Tensor, budget: int, recent: int = 0, first: int = 0) -> torch.Tensor:
-    """(..., n) bool: the ``budget`` keys of largest ``worth`` (..., n), of equal ones the first.
+    """(..., n) bool: the ``budget`` keys of largest ``worth`` (..., n), ties to the earlier key.
 
-    The last ``recent`` and the ``first`` keys stay whatever they are worth. ``ValueError`` where
-    these are more than the budget, for a budget below 1, and where a worth is not finite.
+    The last ``recent`` and the first ``first`` keys are kept whatever their worth. ``ValueError``
+    where these are more than the budget, for a budget below 1, and where a worth is not finite.
     """
     check_scores(worth)
     if worth.isneginf().any():
@@ -118,29 +123,29 @@ def kept_while_reading(
     recent: int = 1,
     first: int = 0,
 ) -> torch.Tensor:
-    """(..., T, T) bool: what each query of a text sees if keys leave one by one, for good.
+    """(..., T, T) bool: the keys that each query of a text sees if keys are evicted one by one.
 
-    Query t adds its own key; where that makes more than ``budget``, the one worth least leaves,
-    before the query mixes. Worth adds up over the queries so far, of the keys that were there. With
-    ``recent`` 0 the newest key, which nobody has seen, leaves at once. ``scores`` (..., T, T) of
-    keys after the query do not matter. ``ValueError`` as in `kept_keys`.
+    Query t adds its own key; if there are then more than ``budget``, the key of least worth is
+    evicted for good before the query mixes. The worth of a key is summed over the queries that saw
+    it. So with ``recent`` 0 the newest key, which no query has seen, is evicted at once.
+    ``scores`` (..., T, T) of keys after the query do not matter. ``ValueError`` as in `kept_keys`.
     """
     check_values(scores, values)
     check_choice("policy", policy, POLICIES)
     length = scores.shape[-1]
     if scores.shape[-2] != length:
         raise ValueError(f"scores have shape {tuple(scores.shape)}; they must be (..., T, T)")
-    places = torch.arange(length)
+    positions = torch.arange(length)
     kept = torch.zeros_like(scores, dtype=torch.bool)
     alive = torch.zeros_like(scores[..., 0, :], dtype=torch.bool)
     worth = torch.zeros_like(scores[..., 0, :])
     for t in range(length):
-        protected = _protected(places, t + 1, budget, recent, first)
-        alive = alive | (places == t)
+        protected = _protected(positions, t + 1, budget, recent, first)
+        alive = alive | (positions == t)
         if t >= budget:
-            value = places.to(worth) if policy == RECENCY else worth
+            value = positions.to(worth) if policy == RECENCY else worth
             leaving = value.masked_fill(protected | ~alive, torch.inf).argmin(-1)
-            alive = alive & (places != leaving[..., None])
+            alive = alive & (positions != leaving[..., None])
         kept[..., t, :] = alive
         if policy != RECENCY:
             row = scores[..., t : t + 1, :].masked_fill(~alive[..., None, :], -torch.inf)
@@ -153,8 +158,8 @@ def best_subset(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """(..., n) bool and (...): the ``budget`` keys with the least Σ |ô - o|², and that sum.
 
-    By trying all subsets. ``ValueError`` for more than 12 keys, and where a query (of ``scores``
-    (..., T, n)) does not see all keys: a subset might leave it nothing.
+    Tries all subsets; ô is the output from a subset alone. ``ValueError`` for more than 12 keys,
+    and where a query of ``scores`` (..., T, n) does not see all keys: a subset might hold none.
     """
     check_values(scores, values)
     n = scores.shape[-1]
@@ -173,9 +178,9 @@ def best_subset(
 
 
 def _protected(
-    places: torch.Tensor, count: int, budget: int, recent: int, first: int
+    positions: torch.Tensor, count: int, budget: int, recent: int, first: int
 ) -> torch.Tensor:
-    """(n,) bool: the last ``recent`` of ``count`` keys, and the ``first``."""
+    """(n,) bool: the last ``recent`` of the first ``count`` keys, and the first ``first``."""
     check_integer("budget", budget, 1, MOST)
     check_integer("recent", recent, 0, MOST)
     check_integer("first", first, 0, MOST)
@@ -183,21 +188,21 @@ def _protected(
         raise ValueError(
             f"recent is {recent} and first {first}; together at most the budget, {budget}"
         )
-    return (places < count) & ((places >= count - recent) | (places < first))
+    return (positions < count) & ((positions >= count - recent) | (positions < first))
 
 
-def _alone(scores: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
+def _without_heaviest(scores: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
     """(..., T, d): o' - o without the key of the largest weight, 0 where a query sees no other.
 
-    a / (1 - a) (o - v) cancels where a is nearly one: this mixes o' anew, and a (o' - v) is the
-    same.
+    Where a is nearly one, a / (1 - a) (o - v) loses digits to cancellation: this computes o' from
+    the other keys, and returns a (o' - v), which is the same.
     """
     largest = functional.one_hot(scores.argmax(-1), scores.shape[-1]).bool()
     rest = scores.masked_fill(largest, -torch.inf)
     weights = scores.softmax(-1).where(largest, 0.0)
-    moved = rest.softmax(-1) @ values - largest.to(values) @ values
-    some = ~rest.isneginf().all(-1, keepdim=True)
-    return torch.where(some, weights.sum(-1, keepdim=True) * moved, 0.0)
+    difference = rest.softmax(-1) @ values - largest.to(values) @ values
+    several = ~rest.isneginf().all(-1, keepdim=True)
+    return torch.where(several, weights.sum(-1, keepdim=True) * difference, 0.0)
 
 
 def _logits(scores: torch.Tensor) -> torch.Tensor:

@@ -1,6 +1,6 @@
 """The Gaussian rule: how many keys are needed if scores are normally distributed.
 
-Shapes are those of the arguments; dots stand for anything.
+Dots stand for any leading dimensions.
 """
 
 from __future__ import annotations
@@ -27,19 +27,21 @@ def needed_share(sigma: torch.Tensor, epsilon: float) -> torch.Tensor:
 def needed_by_quantiles(n: int, sigma: float, epsilon: float) -> int:
     """The smallest k for the n scores σ Φ⁻¹((i - ½) / n): the rule without its limit n → ∞.
 
-    What is left between this and real scores is due to their distribution, not to their number.
+    A remaining difference from real scores is due to their distribution, not to their number.
+    ``ValueError`` for n < 1, sigma < 0, and unless 0 < epsilon < 1.
     """
     check_integer("n", n, 1, 2**31 - 1)
     check_number("sigma", sigma, 0.0, float("inf"))
     _quantile(epsilon)
-    places = (torch.arange(n, dtype=torch.float64) + 0.5) / n
-    return int(smallest_k(masses(sigma * torch.special.ndtri(places)), epsilon))
+    levels = (torch.arange(n, dtype=torch.float64) + 0.5) / n
+    return int(smallest_k(masses(sigma * torch.special.ndtri(levels)), epsilon))
 
 
 def standardised(scores: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Each row's scores (..., n) less their mean, over their σ; and σ (...), over what is seen.
+    """(..., n) and (...): (s - mean) / σ of each row of ``scores`` (..., n), and σ.
 
-    NaN for keys that are not seen. Where all scores are equal, σ is 0 and they are 0.
+    Mean and σ are over the keys that the query sees; for others the result is NaN. Where all scores
+    are equal, σ and the results are 0.
     """
     check_scores(scores)
     seen = ~scores.isneginf()
@@ -52,7 +54,7 @@ def standardised(scores: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def _quantile(epsilon: float) -> torch.Tensor:
-    """Φ⁻¹(ε) float64."""
+    """Φ⁻¹(ε) as a float64 scalar; ``ValueError`` unless 0 < ε < 1."""
     check_number("epsilon", epsilon, 0.0, 1.0)
     if epsilon in (0.0, 1.0):
         raise ValueError(f"epsilon is {epsilon!r}; it must be between 0 and 1")

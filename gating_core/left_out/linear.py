@@ -47,11 +47,11 @@ def exponential_features(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
 def linear_weights(
     query_features: torch.Tensor, key_features: torch.Tensor, mask: torch.Tensor
 ) -> torch.Tensor:
-    """(..., T, n): phi(q) · phi(k), divided by its sum over the keys that ``mask`` lets be seen.
+    """(..., T, n): phi(q) · phi(k), divided by its sum over the keys where ``mask`` is true.
 
-    Of features (..., T, f) and (..., n, f), and a mask (T, n) or (..., T, n). A query that sees
-    nothing, or whose products are all 0, has weights of 0. ``ValueError`` for sizes that do not fit
-    and a mask that is not bool; features are not looked at.
+    For features (..., T, f) and (..., n, f), and a mask (T, n) or (..., T, n). A query that sees no
+    key, or whose products are all 0, has weights of 0. ``ValueError`` for sizes that do not fit
+    and a mask that is not bool; the features' contents are not checked.
     """
     queries, keys = query_features.shape, key_features.shape
     if len(queries) < 2 or len(keys) < 2 or queries[-1] != keys[-1]:
@@ -61,7 +61,7 @@ def linear_weights(
         )
     check_mask("mask", mask, (*queries[:-1], keys[-2]))
     products = (query_features @ key_features.mT).masked_fill(~mask, 0)
-    return products / _no_zero(products.sum(-1, keepdim=True))
+    return products / _divisors(products.sum(-1, keepdim=True))
 
 
 def linear_attention(
@@ -84,7 +84,10 @@ def linear_recurrent(
     values: torch.Tensor,
     state: State | None = None,
 ) -> tuple[torch.Tensor, State]:
-    """(..., T, e): the same token by token, after a ``state`` or none; and the state it leaves."""
+    """(..., T, e): `linear_attention`, computed token by token, and the state after the last one.
+
+    ``state`` is that before the first token (None: zeros).
+    """
     total, mass = _check(query_features, key_features, values, state)
     outputs = []
     for q, k, v in zip(
@@ -93,7 +96,7 @@ def linear_recurrent(
         total = total + k[..., :, None] * v[..., None, :]
         mass = mass + k
         read = (q[..., None, :] @ total).squeeze(-2)
-        outputs.append(read / _no_zero((q * mass).sum(-1, keepdim=True)))
+        outputs.append(read / _divisors((q * mass).sum(-1, keepdim=True)))
     return torch.stack(outputs, -2), (total, mass)
 
 
@@ -104,7 +107,7 @@ def linear_chunked(
     state: State | None = None,
     chunk: int = CHUNK,
 ) -> tuple[torch.Tensor, State]:
-    """(..., T, e): the same by chunks of tokens, and the state that it leaves."""
+    """(..., T, e): `linear_recurrent`, in chunks of ``chunk`` tokens, and the last state."""
     check_integer("chunk", chunk, 1, 2**31 - 1)
     total, mass = _check(query_features, key_features, values, state)
     outputs = []
@@ -116,14 +119,14 @@ def linear_chunked(
     ):
         products = (q @ k.mT).tril()
         sums = products.sum(-1, keepdim=True) + q @ mass[..., None]
-        outputs.append((products @ v + q @ total) / _no_zero(sums))
+        outputs.append((products @ v + q @ total) / _divisors(sums))
         total = total + k.mT @ v
         mass = mass + k.sum(-2)
     return torch.cat(outputs, -2), (total, mass)
 
 
 def empty_state(key_features: torch.Tensor, values: torch.Tensor) -> State:
-    """The state before the first token."""
+    """The state before the first token: zeros."""
     mass = torch.zeros_like(key_features[..., 0, :])
     return mass[..., None] * values[..., :1, :], mass
 
@@ -147,6 +150,6 @@ def _check(
     return state
 
 
-def _no_zero(sums: torch.Tensor) -> torch.Tensor:
-    """What may be divided by: sums of positive products, which may be too small to be there."""
+def _divisors(sums: torch.Tensor) -> torch.Tensor:
+    """``sums``, which are not negative, as divisors: at least the smallest normal number."""
     return sums.clamp_min(torch.finfo(sums.dtype).tiny)

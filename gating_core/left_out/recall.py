@@ -1,13 +1,15 @@
 """How many pairs of key and value fit into a state of d × d numbers, by the rule that writes it?
 
-Pairs are written one after the other; then every key is asked for its value. Keys are random and of
-unit length, values random and independent. What is expected, from which tests are made:
+Pairs are written one after the other; then each key is used as a query, and the answer is compared
+with its value. Keys are random and of unit length, values random and independent. What theory
+expects, and tests check:
 
 - a *linear sum* ``S = sum v kᵀ`` answers with an error of (n - 1) / d times the value, squared and
   on average, where keys have nothing in common;
 - the *delta rule* writes b (v - S k) instead. With b = 1 there is no error for orthogonal keys, and
-  none, ever, for the pair written last; each pair spoils those before it that it resembles. Told
-  the same pairs again and again it comes to the best state for n <= d. A *decay* forgets the first;
+  none, ever, for the pair written last; each pair spoils earlier ones with similar keys. With the
+  same pairs written again and again it converges to the best state for n <= d. A *decay* forgets
+  the first pairs;
 - no linear map of a key does better than the *best state*, by least squares: no error for n <= d,
   1 - d / n on average beyond;
 - *softmax* attention has no state: it stores all pairs, 2 n d numbers instead of d².
@@ -33,14 +35,14 @@ MOST_PAIRS = 512
 
 @dataclass(frozen=True)
 class RecallRequest:
-    """What is written, and how alike its keys are."""
+    """The pairs that are written: how many, how similar their keys are, and how."""
 
     channels: int = 16  # d
     pairs: int = 16  # n
     seeds: tuple[int, ...] = tuple(range(16))
     overlap: float = 0.0  # the mean q·k of two keys, 0 <= overlap < 1
     step: float = 1.0  # b of both delta rules
-    decay: float = 0.98  # what the gated delta rule keeps of its state at each pair
+    decay: float = 0.98  # a: the factor of the gated delta rule's state at each pair
     passes: int = 1  # how often all pairs are written, by both delta rules
 
     def __post_init__(self) -> None:
@@ -55,7 +57,7 @@ class RecallRequest:
 
 @dataclass(frozen=True, eq=False)
 class Recall:
-    """What a rule recalls of each pair, in the order they were written; float64."""
+    """How well a rule recalls each pair, in the order in which they were written; float64."""
 
     error: torch.Tensor  # (S, n): |answer - v|² / |v|²
     recognised: torch.Tensor  # (S, n) bool: no other value of the n is as near to the answer
@@ -76,7 +78,7 @@ def linear_sum(keys: torch.Tensor, values: torch.Tensor, request: RecallRequest)
 
 
 def delta_rule(keys: torch.Tensor, values: torch.Tensor, request: RecallRequest) -> torch.Tensor:
-    """(S, n, d): the answers of the delta rule, which forgets nothing on purpose."""
+    """(S, n, d): the answers of the delta rule without a decay."""
     return gated_delta_rule(keys, values, replace(request, decay=1.0))
 
 
@@ -93,7 +95,7 @@ def gated_delta_rule(
 
 
 def best_state(keys: torch.Tensor, values: torch.Tensor, request: RecallRequest) -> torch.Tensor:
-    """(S, n, d): the answers of the state with the least squared error, which sees all at once."""
+    """(S, n, d): the answers of the state that has the least squared error over all pairs."""
     return keys @ (torch.linalg.pinv(keys) @ values)
 
 
@@ -121,7 +123,7 @@ RULES = {
 
 
 def recall(request: RecallRequest) -> dict[str, Recall]:
-    """Write the same pairs by each rule of `RULES`, and ask for all of them."""
+    """Write the same pairs by each rule of `RULES`, and recall all of them; results by rule."""
     keys, values = draw_pairs(request)
     results = {}
     for name, rule in RULES.items():

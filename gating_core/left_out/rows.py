@@ -2,7 +2,7 @@
 
 Shapes: T queries, n keys, d channels; dots stand for anything before them. A score is -inf where a
 query does not see a key. ``kept`` (..., T, n) bool is true for the keys that a query may still use;
-what it says of keys that are not seen does not matter.
+its entries for keys that the query does not see do not matter.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def check_scores(scores: torch.Tensor) -> None:
 
 
 def check_values(scores: torch.Tensor, values: torch.Tensor) -> None:
-    """``ValueError`` unless ``values`` (..., n, d) are finite, one for each key of the scores."""
+    """``ValueError`` unless ``values`` (..., n, d) are finite, one for each key of ``scores``."""
     check_scores(scores)
     if values.ndim < 2 or scores.ndim < 2 or values.shape[-2] != scores.shape[-1]:
         raise ValueError(
@@ -55,20 +55,20 @@ def check_mask(name: str, mask: torch.Tensor, shape: Sequence[int]) -> None:
     _check_broadcast(name, mask.shape, shape)
 
 
-def _check_broadcast(name: str, shape: Sequence[int], other: Sequence[int]) -> None:
+def _check_broadcast(name: str, shape: Sequence[int], reference: Sequence[int]) -> None:
     try:
-        torch.broadcast_shapes(tuple(shape), tuple(other))
+        torch.broadcast_shapes(tuple(shape), tuple(reference))
     except RuntimeError:
         raise ValueError(
-            f"{name} have {tuple(shape)} where scores have {tuple(other)}; one must broadcast to"
-            " the other"
+            f"{name} have {tuple(shape)} where scores have {tuple(reference)};"
+            " one must broadcast to the other"
         ) from None
 
 
 def kept_scores(scores: torch.Tensor, kept: torch.Tensor) -> torch.Tensor:
     """(..., n): ``scores`` with -inf for the keys that are not kept.
 
-    ``ValueError`` where nothing that a query sees is kept, or ``kept`` is no mask of the scores.
+    ``ValueError`` where a query keeps no key that it sees, or ``kept`` is no mask of the scores.
     """
     check_scores(scores)
     check_mask("kept", kept, scores.shape)
@@ -79,7 +79,7 @@ def kept_scores(scores: torch.Tensor, kept: torch.Tensor) -> torch.Tensor:
 
 
 def kept_weights(scores: torch.Tensor, kept: torch.Tensor) -> torch.Tensor:
-    """(..., n): the softmax over the keys that are seen and kept: their weights, renormalised."""
+    """(..., n): the softmax over the keys that are seen and kept; 0 for all others."""
     return kept_scores(scores, kept).softmax(-1)
 
 

@@ -1,4 +1,4 @@
-"""Specimens: scores and tokens with known laws, for what language models cannot show.
+"""Synthetic scores and tokens with known distributions, to compare language models with.
 
 Shapes: T tokens, n keys, d channels. Random numbers depend on the seed alone.
 """
@@ -44,8 +44,8 @@ def causal(scores: torch.Tensor) -> torch.Tensor:
     The last T of the n keys are the queries' own.
     """
     queries, keys = scores.shape[-2:]
-    seen = torch.ones(queries, keys, dtype=torch.bool).tril(keys - queries)
-    return scores.masked_fill(~seen, -torch.inf)
+    visible = torch.ones(queries, keys, dtype=torch.bool).tril(keys - queries)
+    return scores.masked_fill(~visible, -torch.inf)
 
 
 def gaussian_scores(n: int, sigma: float, seed: int = 0) -> torch.Tensor:
@@ -59,7 +59,7 @@ def gaussian_scores(n: int, sigma: float, seed: int = 0) -> torch.Tensor:
 def slow_tokens(
     length: int, memory: float = 128.0, noise: float = 0.5, sharpness: float = 2.0, seed: int = 0
 ) -> HeadSample:
-    """Tokens that vary slowly: every channel is a process AR(1), and independent noise.
+    """Tokens that vary slowly: every channel is an AR(1) process plus independent noise.
 
     The process has correlation exp(-1 / memory) from a token to the next, for ``memory`` in tokens
     (0: none). Channels have variance 1, of which ``noise`` is a share; queries are multiplied by
@@ -71,10 +71,10 @@ def slow_tokens(
     check_number("sharpness", sharpness, 0.0, 100.0)
     draw = generator(seed, "slow tokens")
     fresh, fast = torch.randn(2, length, 3, CHANNELS, generator=draw, dtype=torch.float64)
-    stays = math.exp(-1 / memory) if memory else 0.0
+    correlation = math.exp(-1 / memory) if memory else 0.0
     slow = [fresh[0]]
     for step in fresh[1:]:
-        slow.append(stays * slow[-1] + math.sqrt(1 - stays**2) * step)
+        slow.append(correlation * slow[-1] + math.sqrt(1 - correlation**2) * step)
     tokens = math.sqrt(1 - noise) * torch.stack(slow) + math.sqrt(noise) * fast
     queries, keys, values = tokens.unbind(1)
     return HeadSample(sharpness * queries, keys, values)
@@ -95,14 +95,14 @@ def normal_tokens(length: int, sigma: float, seed: int = 0) -> HeadSample:
 
 @dataclass(frozen=True, eq=False)
 class Retrieval:
-    """Pairs of a key and a value far back, and queries that each ask for one of them."""
+    """A retrieval task: pairs of key and value, and later queries, each for one of the pairs."""
 
     specimen: HeadSample
-    asking: torch.Tensor  # (Q,) int64: the queries that ask
-    answers: torch.Tensor  # (Q,) int64: the token whose value is the answer
+    asking: torch.Tensor  # (Q,) int64: the positions of the queries that are for a pair
+    answers: torch.Tensor  # (Q,) int64: the positions of the tokens whose values they should return
 
     def accuracy(self, outputs: torch.Tensor) -> float:
-        """The share of asking queries whose output (T, d) is nearest the value they ask for."""
+        """The share of these queries whose output, of ``outputs`` (T, d), is nearest its value."""
         pairs = self.answers.unique()
         candidates = self.specimen.values[pairs]
         distances = torch.cdist(outputs[self.asking], candidates)
@@ -110,12 +110,12 @@ class Retrieval:
 
 
 def retrieval(pairs: int = 16, gap: int = 128, seed: int = 0, before: int = 0) -> Retrieval:
-    """``pairs`` tokens with a key and a value of unit length, ``gap`` others, then a query each.
+    """``pairs`` keys and values of unit length, ``gap`` other tokens, then a query for each pair.
 
-    ``before`` other tokens come first: then as many sinks hold no pair. Queries come in another
-    order, and each points along the key it asks for, sharply enough that full attention finds it.
-    Other tokens have keys and values of the same kind. float64. ``ValueError`` for more than 2,048
-    tokens in all.
+    ``before`` other tokens come first, so that as many attention sinks hold no pair. Queries come
+    in a random order; each points along its pair's key, sharply enough for full attention to
+    retrieve the value. Other tokens have keys and values of the same kind. float64. ``ValueError``
+    for more than 2,048 tokens in all.
     """
     check_integer("pairs", pairs, 1, LONGEST_TEXT)
     check_integer("before", before, 0, LONGEST_TEXT - min(LONGEST_TEXT, 2 * pairs))
@@ -126,5 +126,5 @@ def retrieval(pairs: int = 16, gap: int = 128, seed: int = 0, before: int = 0) -
     answers = before + torch.randperm(pairs, generator=draw)
     asking = torch.arange(before + pairs + gap, length)
     queries = queries.index_copy(0, asking, keys[answers])
-    sharp = 20 * (2 * CHANNELS) ** 0.5  # the score of the key that is meant: 20
+    sharp = 20 * (2 * CHANNELS) ** 0.5  # the score of the right key: 20
     return Retrieval(HeadSample(sharp * queries, keys, values), asking, answers)

@@ -1,4 +1,4 @@
-"""Checks of queries, keys and values that are read in order."""
+"""Checks of the queries, keys and values of a text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may be left out of the language models' attention, and what does that cost them?"""
+"""Leave keys out of the language models' attention, and measure how losses and outputs change."""
 
 from gating_core.left_out_at_work.attention_time import AttentionTimes, load_attention_times
 from gating_core.left_out_at_work.correction import GAMMAS, LAGS, SINKS, WINDOWS

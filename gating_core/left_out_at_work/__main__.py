@@ -1,8 +1,8 @@
-"""Measure what may be left out of the shipped models over the shipped verses, and write it.
+"""Run the measurements of this package on the shipped models and verses, and write the results.
 
 python -m gating_core.left_out_at_work
 
-Leaves alone what is measured already, of the same weights.
+Models that have been measured with the same weights are skipped.
 """
 
 from __future__ import annotations

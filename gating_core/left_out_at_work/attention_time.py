@@ -1,9 +1,9 @@
-"""Time four ways of attention against each other, for texts of up to 16,384 tokens.
+"""Time four kinds of attention against each other, for texts of up to 16,384 tokens.
 
 python -m gating_core.left_out_at_work.attention_time
 
-Writes what the page shows: seconds on one core, of which ratios within a repeat are told. Heads are
-as many and as wide as those of the language models.
+Writes the file that the page reads: seconds on one core, of which the page shows ratios within a
+repeat. Number and width of the heads are those of the language models.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from gating_core.randomness import generator
 TIMES = FOLDER / "attention_time.json"
 LENGTHS = (32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384)  # tokens
 HEADS, CHANNELS = 4, 24
-WINDOW = 64  # keys at most; half as many at least: queries share keys by blocks
+WINDOW = 64  # keys at most, half as many at least, for queries are read by blocks
 LARGEST = 16  # k
-QUERIES_AT_ONCE = 256  # of top-k: all scores at once would not fit
+QUERIES_AT_ONCE = 256  # of top-k: all scores at once would not fit into memory
 REPEATS = 7
 Way = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
 
@@ -39,14 +39,14 @@ def softmax(queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor) -> 
 
 
 def window(queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
-    """(H, T, d): softmax attention of each block of queries to its own keys and those before it."""
+    """(H, T, d): softmax attention of blocks of queries to their own keys and the block before."""
     half = WINDOW // 2
     blocks = queries.unflatten(-2, (-1, half))
     near, mixed = (
         functional.pad(x, (0, 0, half, 0)).unfold(-2, WINDOW, half).mT for x in (keys, values)
     )
     mask = torch.ones(half, WINDOW, dtype=torch.bool).tril(half)
-    first = mask & (torch.arange(WINDOW) >= half)  # nothing stands before the first block
+    first = mask & (torch.arange(WINDOW) >= half)  # there is no block before the first
     masks = torch.cat([first[None], mask.expand(blocks.shape[-3] - 1, -1, -1)])
     return functional.scaled_dot_product_attention(blocks, near, mixed, attn_mask=masks).flatten(
         -3, -2
@@ -54,11 +54,11 @@ def window(queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor) -> t
 
 
 def largest(queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
-    """(H, T, d): the k largest weights mixed, after all scores."""
-    places, parts = torch.arange(keys.shape[-2]), []
-    for at in places.split(QUERIES_AT_ONCE):
-        scores = queries[..., at, :] @ keys.mT * queries.shape[-1] ** -0.5
-        best = scores.masked_fill(places > at[:, None], -torch.inf).topk(LARGEST, -1)
+    """(H, T, d): softmax attention to the keys of the k largest of all scores."""
+    positions, parts = torch.arange(keys.shape[-2]), []
+    for queries_at in positions.split(QUERIES_AT_ONCE):
+        scores = queries[..., queries_at, :] @ keys.mT * queries.shape[-1] ** -0.5
+        best = scores.masked_fill(positions > queries_at[:, None], -torch.inf).topk(LARGEST, -1)
         chosen = values.gather(-2, best.indices.flatten(-2)[..., None].expand(-1, -1, CHANNELS))
         weights = best.values.softmax(-1)[..., None, :]
         parts.append((weights @ chosen.unflatten(-2, (-1, LARGEST)))[..., 0, :])
@@ -66,7 +66,7 @@ def largest(queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor) -> 
 
 
 def linear(queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
-    """(H, T, d): linear attention, elu + 1, by chunks."""
+    """(H, T, d): linear attention with elu + 1 features, in chunks."""
     return linear_chunked(elu_features(queries), elu_features(keys), values)[0]
 
 
@@ -75,20 +75,20 @@ WAYS: dict[str, Way] = {"softmax": softmax, "window": window, "top_k": largest, 
 
 @dataclass(frozen=True)
 class AttentionTimes:
-    """Seconds of each way, for every length in each of R repeats in which ways took turns."""
+    """Seconds of each kind of attention by length and repeat; kinds took turns in each repeat."""
 
     heads: int
     channels: int
     lengths: tuple[int, ...]
-    seconds: dict[str, tuple[tuple[float, ...], ...]]  # by way: lengths × R
+    seconds: dict[str, tuple[tuple[float, ...], ...]]  # by kind: lengths × R repeats
 
     def ratios(self, way: str) -> np.ndarray:
-        """(lengths, 3): quartiles of the time of a way over that of softmax attention."""
+        """(lengths, 3): quartiles of the time of a kind divided by that of softmax attention."""
         shares = np.array(self.seconds[way]) / np.array(self.seconds["softmax"])
         return np.percentile(shares, (25, 50, 75), axis=-1).T
 
     def crossing(self, way: str) -> int | None:
-        """The shortest length from which on a way takes less time by its median; None: nowhere."""
+        """The shortest length from which on a kind's median time is less; None: there is none."""
         slower = np.flatnonzero(self.ratios(way)[:, 1] >= 1)
         first = slower[-1] + 1 if len(slower) else 0
         return self.lengths[first] if first < len(self.lengths) else None
@@ -96,7 +96,7 @@ class AttentionTimes:
 
 @torch.no_grad()
 def time_attention(lengths: tuple[int, ...] = LENGTHS, repeats: int = REPEATS) -> AttentionTimes:
-    """Time all ways on random heads; sets torch's number of threads to one."""
+    """Time all kinds on random heads; sets torch's number of threads to one."""
     torch.set_num_threads(1)
     seconds: dict[str, list[tuple[float, ...]]] = {name: [] for name in WAYS}
     for length in lengths:
@@ -108,19 +108,19 @@ def time_attention(lengths: tuple[int, ...] = LENGTHS, repeats: int = REPEATS) -
                 way(*heads)
                 if repeat:  # the first warms up
                     times[name].append(round(time.perf_counter() - began, 6))
-        for name, some in times.items():
-            seconds[name].append(tuple(some))
+        for name, measured in times.items():
+            seconds[name].append(tuple(measured))
     by_way = {name: tuple(rows) for name, rows in seconds.items()}
     return AttentionTimes(HEADS, CHANNELS, tuple(lengths), by_way)
 
 
 def load_attention_times(path: Path = TIMES) -> AttentionTimes | None:
-    """What was timed; ``None`` where nothing was."""
+    """Return the times in the file; ``None`` where there is no file."""
     if not path.exists():
         return None
-    given = json.loads(path.read_text())
-    given["seconds"] = {name: tuple(map(tuple, rows)) for name, rows in given["seconds"].items()}
-    return AttentionTimes(**given | {"lengths": tuple(given["lengths"])})
+    fields = json.loads(path.read_text())
+    fields["seconds"] = {name: tuple(map(tuple, rows)) for name, rows in fields["seconds"].items()}
+    return AttentionTimes(**fields | {"lengths": tuple(fields["lengths"])})
 
 
 def main() -> None:

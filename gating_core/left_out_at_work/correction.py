@@ -1,6 +1,6 @@
 """Window, sinks and delta correction in language models: losses, and outputs by head.
 
-Shapes: N texts, L layers, H heads, W windows, G distances γ of anchors.
+Shapes: N texts, B texts of a batch, L layers, H heads, W windows, G distances γ of anchors.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from gating_core.left_out_at_work.losses import FIRST, late_losses
 
 WINDOWS = (8, 16, 32)  # keys
 SINKS = 4
-GAMMAS = (4, 8, 16, 32)  # every so many queries one is computed in full
+GAMMAS = (4, 8, 16, 32)  # one query in as many is computed in full
 LAGS = 31
 
 
 def correction(model: LanguageModel, texts: Sequence[str]) -> Arrays:
-    """Losses and outputs in a window, without and with correction.
+    """Measure losses and outputs in a window, without and with correction.
 
     ``sums`` (W, 1 + G, N): the loss of each text from its 33rd character on, in nats, without
     correction and with each γ; ``full`` and ``counts`` (N,). ``cosines`` (W, 1 + G, L, H): the mean
@@ -46,9 +46,9 @@ def correction(model: LanguageModel, texts: Sequence[str]) -> Arrays:
     parts: dict[str, list[torch.Tensor]] = {"cosines": [], "ratios": [], "changes": []}
     for batch in batches(model, texts):
         layers = [_outputs(causal(x.scores), x.values) for x in batch.layers]
-        for name, some in parts.items():
-            some.append(torch.stack([layer[name] for layer in layers], -3))
-    means = {name: torch.cat(some, -2).nanmean(-2).numpy() for name, some in parts.items()}
+        for name, columns in parts.items():
+            columns.append(torch.stack([layer[name] for layer in layers], -3))
+    means = {name: torch.cat(columns, -2).nanmean(-2).numpy() for name, columns in parts.items()}
     return {"sums": sums.float().numpy(), "full": full.float().numpy(),
             "counts": counts.float().numpy(), **means}  # fmt: skip
 
@@ -62,9 +62,11 @@ def _outputs(scores: torch.Tensor, values: torch.Tensor) -> dict[str, torch.Tens
         sparse = mixed(scores, values, window_mask(length, window, SINKS))
         repaired = [corrected(sparse, full[..., anchors(length, gamma), :], gamma)
                     for gamma in GAMMAS]  # fmt: skip
-        alike = [functional.cosine_similarity(of[..., FIRST:, :], full[..., FIRST:, :], dim=-1)
-                 for of in (sparse, *repaired)]  # fmt: skip
-        cosines.append(torch.stack(alike).mean(-1))
+        similarities = [
+            functional.cosine_similarity(outputs[..., FIRST:, :], full[..., FIRST:, :], dim=-1)
+            for outputs in (sparse, *repaired)
+        ]
+        cosines.append(torch.stack(similarities).mean(-1))
         missing = (full - sparse)[..., FIRST:, :]
         ratios.append(torch.stack([error_ratio(missing, gamma) for gamma in GAMMAS]))
         changes.append(change_by_lag(missing, LAGS).movedim(-1, 0))

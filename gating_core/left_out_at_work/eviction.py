@@ -1,7 +1,7 @@
-"""Eviction in language models: losses and outputs after part of a prefill's keys have left.
+"""Eviction in language models: losses and outputs after keys of the prefill are evicted.
 
 A model reads the first `PREFILL` characters of a text in full; then every head keeps a budget of
-their keys, and the next characters are read with these and with their own.
+their keys. The next characters attend to these and to their own keys.
 
 Shapes: N texts, L layers, H heads, P policies, b budgets.
 """
@@ -25,7 +25,7 @@ from gating_core.left_out import causal, kept_keys, key_scores, mixed
 from gating_core.left_out_at_work.kinds import with_kept_keys
 
 PREFILL = 96  # characters
-BUDGETS = (8, 16, 24, 32, 48)  # keys that each head keeps of them
+BUDGETS = (8, 16, 24, 32, 48)  # keys of the prefill that each head keeps
 
 
 @dataclass(frozen=True)
@@ -35,10 +35,10 @@ class Policy:
     title: str  # as within a sentence
     score: str  # a row of `gating_core.left_out.POLICIES`
     protects: bool = True  # half of the budget for the most recent keys
-    first: int = 0  # keys at the beginning that stay
+    first: int = 0  # keys at the beginning that are kept too
 
     def kept(self, worth: torch.Tensor, budget: int) -> torch.Tensor:
-        """(..., n) bool: the keys that stay, of ``worth`` (..., n)."""
+        """(..., n) bool: the keys to keep, by their ``worth`` (..., n)."""
         recent = budget // 2 if self.protects else 0
         return kept_keys(worth, budget, recent, self.first)
 
@@ -57,12 +57,13 @@ POLICIES = {
 
 
 def eviction(model: LanguageModel, texts: Sequence[str]) -> Arrays:
-    """Losses and output errors after eviction.
+    """Measure losses and output errors after eviction.
 
     ``sums`` (P, b, N): the loss of the characters after the prefill in nats, with each policy and
-    budget; ``full`` (N,): with all keys; ``counts`` (N,). ``errors`` (P, b, L, H): what the mean
-    squared output changes by, over the mean squared output, for the states of the full model;
-    ``error_half_widths``, of their 95 % intervals over texts, see `ratios`.
+    budget; ``full`` (N,): with all keys; ``counts`` (N,): the number of these characters.
+    ``errors`` (P, b, L, H): the mean squared change of the output, divided by the mean squared
+    output, for the states of the full model; ``error_half_widths``, of their 95 % intervals over
+    texts, see `ratios`.
     """
     sums, fulls, counts, changes, sizes = [], [], [], [], []
     for batch in batches(model, texts):
@@ -70,15 +71,16 @@ def eviction(model: LanguageModel, texts: Sequence[str]) -> Arrays:
         cache = _prefilled(model, batch)
         fulls.append(_losses(model, batch, cache))
         counts.append(batch.rows.counted[:, PREFILL:].sum(-1))
-        kept = [[[policy.kept(of[policy.score], budget) for of in worth] for budget in BUDGETS]
+        kept = [[[policy.kept(by_score[policy.score], budget) for by_score in worth]
+                  for budget in BUDGETS]
                 for policy in POLICIES.values()]  # fmt: skip
         sums.append(torch.stack([torch.stack([
             _losses(with_kept_keys(model, layers), batch, cache) for layers in budgets
         ]) for budgets in kept]))  # fmt: skip
-        outputs = [_later(record) for record in batch.layers]
+        outputs = [_late_outputs(record) for record in batch.layers]
         changes.append(torch.stack([torch.stack([torch.stack([
-            (_later(record, of) - output).square().sum((2, 3))
-            for record, of, output in zip(batch.layers, layers, outputs, strict=True)
+            (_late_outputs(record, mask) - output).square().sum((2, 3))
+            for record, mask, output in zip(batch.layers, layers, outputs, strict=True)
         ]) for layers in budgets]) for budgets in kept]))  # fmt: skip
         sizes.append(torch.stack([output.square().sum((2, 3)) for output in outputs]))
     errors, half_widths = ratios(torch.cat(changes, -2), torch.cat(sizes, -2), -2)
@@ -92,11 +94,14 @@ def eviction(model: LanguageModel, texts: Sequence[str]) -> Arrays:
 
 
 def ratios(over: torch.Tensor, under: torch.Tensor, dim: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Ratios of sums along ``dim``, and half-widths of their 95 % intervals; infinite for one term.
+    """Ratios of sums along ``dim``, and half-widths of their 95 % intervals.
 
-    Linearised, with Student's t. Source: Cochran, *Sampling Techniques*, 3rd ed., section 6.4.
+    Linearised, with Student's t; infinite for one term. Source: Cochran, *Sampling Techniques*, 3rd
+    ed., section 6.4.
     """
-    from scipy.special import stdtrit  # here: a tenth of a second, and no page needs it
+    from scipy.special import (
+        stdtrit,
+    )  # imported here: it takes a tenth of a second, and no page needs it
 
     over, under = over.double(), under.double()
     count, total = under.shape[dim], under.sum(dim)
@@ -109,7 +114,7 @@ def ratios(over: torch.Tensor, under: torch.Tensor, dim: int) -> tuple[torch.Ten
 
 
 def key_worth(layers: Sequence[AttentionRecord]) -> list[dict[str, torch.Tensor]]:
-    """(B, H, n) of each layer: the worth of the prefill's keys to its own queries, by score."""
+    """The worth (B, H, n) of the prefill's keys to its own queries: by layer, then by score."""
     names = {policy.score for policy in POLICIES.values()}
     return [
         {name: key_scores(causal(record.scores[..., :PREFILL, :PREFILL]),
@@ -127,17 +132,17 @@ def _prefilled(model: LanguageModel, batch: Batch) -> KeyValueCache:
 
 @torch.no_grad()
 def _losses(model: LanguageModel, batch: Batch, cache: KeyValueCache) -> torch.Tensor:
-    """(B,) float64: the summed loss of each text after what the ``cache`` has read."""
+    """(B,) float64: the summed loss of each text after the prefill, which the ``cache`` holds."""
     own = KeyValueCache([LayerCache(layer.parts) for layer in cache.layers], cache.length)
     logits = model(batch.rows.read[:, PREFILL:], cache=own)
     losses = row_losses(logits, batch.rows.targets[:, PREFILL:]).double()
     return torch.where(batch.rows.counted[:, PREFILL:], losses, 0.0).sum(-1)
 
 
-def _later(record: AttentionRecord, kept: torch.Tensor | None = None) -> torch.Tensor:
-    """(B, H, t, d): the outputs of the queries after the prefill, without keys that have left."""
+def _late_outputs(record: AttentionRecord, kept: torch.Tensor | None = None) -> torch.Tensor:
+    """(B, H, t, d): outputs after the prefill, from those keys of it that are ``kept`` (all)."""
     scores = causal(record.scores)[..., PREFILL:, :]
     if kept is not None:
-        gone = torch.nn.functional.pad(~kept, (0, scores.shape[-1] - PREFILL))
-        scores = scores.masked_fill(gone[..., None, :], -torch.inf)
+        evicted = torch.nn.functional.pad(~kept, (0, scores.shape[-1] - PREFILL))
+        scores = scores.masked_fill(evicted[..., None, :], -torch.inf)
     return mixed(scores, record.values)

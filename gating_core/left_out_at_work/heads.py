@@ -1,4 +1,4 @@
-"""One head of a language model over one text, as a specimen like the synthetic ones."""
+"""One head of a language model over one text, as a `HeadSample` like the synthetic ones."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ def head_specimen(
 ) -> HeadSample:
     """Queries, keys and values (T, d) of a head that reads ``text``, in float64.
 
-    T counts the break before the text. Values are as they are mixed, after a gate at G2;
-    ``strength`` dials all gates, those of earlier layers too. ``ValueError`` for a layer or head
-    that there is not, and as in `LanguageModel.forward`.
+    T includes the line break before the text. Values are those that are mixed, after a gate at G2;
+    ``strength`` (0 to 1) scales all gates, those of earlier layers too. ``ValueError`` for a layer
+    or head that does not exist, and as in `LanguageModel.forward`.
     """
     check_integer("layer", layer, 0, model.config.depth - 1)
     check_integer("head", head, 0, model.config.heads - 1)

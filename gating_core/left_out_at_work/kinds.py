@@ -1,9 +1,9 @@
-"""Attention that leaves something out, as kinds that a language model's blocks may have instead.
+"""Attention that leaves keys out, as kinds of attention for the blocks of a language model.
 
-They mix by the fused kernel of softmax attention, with a mask: with nothing left out the outputs
-are the model's own, bit for bit. They keep no weights, so models read without records.
+They use the fused kernel of softmax attention with a mask: with no key left out the outputs are
+those of the model, bit for bit. They return no weights, so such a model cannot fill records.
 
-Shapes: B texts, H heads, T queries, n keys, d channels; queries are the last T of the n places.
+Shapes: B texts, H heads, T queries, n keys, d channels; queries are the last T of the n positions.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from gating_core.language import AttentionKind, LanguageModel, with_attention
 from gating_core.language.attention_kinds import scaled_products
 from gating_core.left_out import anchors, corrected, top_k, window_mask
 
-# Which keys each query may use, (T, n) or (B, H, T, n), from queries, keys and the causal mask.
+# From queries, keys and the causal mask: the keys of each query, bool (T, n) or (B, H, T, n).
 Choice = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
 Mixture = Callable[[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
 
 
 def truncated(model: LanguageModel, k: int) -> LanguageModel:
-    """``model`` with every query of every head mixing its ``k`` largest weights alone."""
+    """Return ``model`` with top-k attention: every query mixes its ``k`` largest weights alone."""
 
     def choice(queries: torch.Tensor, keys: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         scores = scaled_products(queries, keys).masked_fill(~mask, -torch.inf)
@@ -35,9 +35,10 @@ def truncated(model: LanguageModel, k: int) -> LanguageModel:
 def windowed(
     model: LanguageModel, window: int, sinks: int, gamma: int | None = None
 ) -> LanguageModel:
-    """``model`` in a window with sinks, with delta correction every ``gamma`` queries if given.
+    """Return ``model`` with attention to a window and sinks.
 
-    Reads whole texts, without a cache.
+    With ``gamma``, delta correction at every ``gamma``-th query. The model reads whole texts,
+    without a cache.
     """
 
     def mix(
@@ -47,22 +48,24 @@ def windowed(
         sparse = _mixed(queries, keys, values, window_mask(length, window, sinks))
         if gamma is None:
             return sparse
-        at = anchors(length, gamma)
-        full = _mixed(queries[..., at, :], keys, values, mask[at])
+        anchor_queries = anchors(length, gamma)
+        full = _mixed(queries[..., anchor_queries, :], keys, values, mask[anchor_queries])
         return corrected(sparse, full, gamma)
 
     return with_attention(model, [_kind(mix)] * model.config.depth)
 
 
 def with_kept_keys(model: LanguageModel, kept: list[torch.Tensor]) -> LanguageModel:
-    """``model`` that goes on after a prefill of P characters, of whose keys some have left.
+    """Return ``model``, to read on after a prefill of P characters, of whose keys some are kept.
 
-    ``kept`` has (B, H, P) bool for each block; the keys of later characters all stay.
+    ``kept`` has a mask (B, H, P) bool for each block; all keys of later characters are kept.
     """
-    return with_attention(model, [_choosing(_without(of)) for of in kept])
+    return with_attention(model, [_choosing(_keeping(mask)) for mask in kept])
 
 
-def _without(kept: torch.Tensor) -> Choice:
+def _keeping(kept: torch.Tensor) -> Choice:
+    """The choice of the ``kept`` keys (B, H, P) of a prefill, and all later ones."""
+
     def choice(queries: torch.Tensor, keys: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         later = keys.shape[-2] - kept.shape[-1]
         return functional.pad(kept, (0, later), value=True)[..., None, :] & mask
@@ -71,7 +74,7 @@ def _without(kept: torch.Tensor) -> Choice:
 
 
 def _choosing(choice: Choice) -> AttentionKind:
-    """Softmax attention to chosen keys."""
+    """Softmax attention to the keys of a ``choice``."""
     return _kind(lambda queries, keys, values, mask: _mixed(
         queries, keys, values, choice(queries, keys, mask)))  # fmt: skip
 

@@ -1,6 +1,6 @@
-"""Correction on two specimens side by side, slow tokens and a head over a text; and retrieval.
+"""Delta correction on two samples, slow tokens and a head over a text; and a retrieval task.
 
-Shapes: T queries of as many keys, d channels, C curves' points, S seeds.
+Shapes: T queries and as many keys, d channels, C points of a curve, G gaps, S seeds.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from gating_core.left_out import (
 from gating_core.left_out_at_work.losses import FIRST
 
 WINDOW_STEPS = (4, 8, 16, 32, 64)  # keys
-GAMMA_STEPS = (1, 2, 4, 8, 16, 32, 64)  # queries; at 1 everything is computed
+GAMMA_STEPS = (1, 2, 4, 8, 16, 32, 64)  # queries; at 1 every query is computed in full
 SHOWN_LAGS = 32
 SLOW_TOKENS = 512
 SLOW_MEMORY = 128.0  # tokens
 SLOW_DRAWS = 5
 SHORTEST = 4  # tokens
-PAIRS, GAPS = 16, (0, 16, 32, 64, 128, 256)  # of the retrieval toy
+PAIRS, GAPS = 16, (0, 16, 32, 64, 128, 256)  # of the retrieval task
 RETRIEVAL_SEEDS = tuple(range(8))
 
 
 @dataclass(frozen=True)
 class CorrectionRequest:
-    """What is computed: the last ``window`` keys, the first ``sinks``, every ``gamma``-th query."""
+    """Attention to the last ``window`` keys and the first ``sinks``, every ``gamma``-th in full."""
 
     window: int = 16  # of WINDOW_STEPS
     sinks: int = 4
@@ -48,18 +48,18 @@ class CorrectionRequest:
 
 @dataclass(frozen=True, eq=False)
 class Correction:
-    """One specimen with full, sparse and corrected attention.
+    """One sample with full, sparse and corrected attention.
 
-    Cosines are means over the queries from `FIRST` on (in a shorter text from its middle on),
-    with the outputs of full attention.
+    Cosines are those with the outputs of full attention, means over the queries from `FIRST` on
+    (in a short text from its middle on).
     """
 
-    points: np.ndarray  # (3, T, 2): full, sparse, corrected outputs in full's leading directions
-    first: int  # the query from which on means are taken
-    explained: float  # the share of the variance of full outputs in these two
-    shift: np.ndarray  # (2,): |mean - mean of full| / spread of full, sparse and corrected
+    points: np.ndarray  # (3, T, 2): full, sparse, corrected outputs on two principal axes of full
+    first: int  # the first query of the means
+    explained: float  # the share of the variance of full outputs along these axes
+    shift: np.ndarray  # (2,): |mean - mean of full| / spread of full; sparse, corrected
     cosine: np.ndarray  # (2,): sparse, corrected
-    by_gamma: np.ndarray  # (2, C): cosine corrected at GAMMA_STEPS, and the share of scores
+    by_gamma: np.ndarray  # (2, C) at GAMMA_STEPS: cosine corrected, and the share of scores
     by_window: np.ndarray  # (4, C) at WINDOW_STEPS: cosine sparse, corrected; shares of scores
     share: np.ndarray  # (2,): of the scores of full attention, sparse and corrected
     ratio: float  # squared error corrected over sparse; NaN if nothing is missing
@@ -75,43 +75,43 @@ class Outputs:
     sinks: int
 
 
-def outputs(of: HeadSample, sinks: int) -> Outputs:
-    """Mix the values of a specimen in full and in each window; float32."""
-    scores, values = of.scores.float(), of.values.float()
+def outputs(sample: HeadSample, sinks: int) -> Outputs:
+    """Mix the values of a sample in full and in each window; float32."""
+    scores, values = sample.scores.float(), sample.values.float()
     sparse = {window: mixed(scores, values, window_mask(len(values), window, sinks))
               for window in WINDOW_STEPS}  # fmt: skip
     return Outputs(mixed(scores, values), sparse, sinks)
 
 
-def correct(of: Outputs, window: int, gamma: int) -> Correction:
+def correct(outputs: Outputs, window: int, gamma: int) -> Correction:
     """Correct sparse outputs of a ``window`` among `WINDOW_STEPS` at every ``gamma``-th query.
 
     ``ValueError`` for another window, and for a text of fewer than four tokens.
     """
-    if window not in of.sparse:
+    if window not in outputs.sparse:
         raise ValueError(f"window is {window}; it must be one of {WINDOW_STEPS}")
-    length, channels = of.full.shape
+    length, channels = outputs.full.shape
     if length < SHORTEST:
         raise ValueError(f"the text has {length} tokens; it must have {SHORTEST} at least")
     first = min(FIRST, length // 2)
 
     def repaired(window: int, gamma: int) -> torch.Tensor:
-        return corrected(of.sparse[window], of.full[anchors(length, gamma)], gamma)
+        return corrected(outputs.sparse[window], outputs.full[anchors(length, gamma)], gamma)
 
     def cosine(result: torch.Tensor) -> float:
-        alike = functional.cosine_similarity(result, of.full, dim=-1)
-        return float(alike[first:].mean())
+        similarity = functional.cosine_similarity(result, outputs.full, dim=-1)
+        return float(similarity[first:].mean())
 
     def share(window: int, gamma: int | None = None) -> float:
         if gamma is None:
-            cost = COSTS["window"](length, channels, window, of.sinks)
+            cost = COSTS["window"](length, channels, window, outputs.sinks)
         else:
-            cost = COSTS["corrected"](length, channels, window, of.sinks, gamma)
+            cost = COSTS["corrected"](length, channels, window, outputs.sinks, gamma)
         return cost.scores / COSTS["full"](length, channels).scores
 
-    shown = torch.stack([of.full, of.sparse[window], repaired(window, gamma)])
+    shown = torch.stack([outputs.full, outputs.sparse[window], repaired(window, gamma)])
     missing = (shown[0] - shown[1])[first:]
-    points, explained = _leading(shown)
+    points, explained = _principal(shown)
     means, spread = shown[:, first:].mean(1), shown[0, first:].std(0).norm()
     errors = (shown[1:] - shown[0])[:, first:].square().sum((1, 2))
     return Correction(
@@ -125,7 +125,7 @@ def correct(of: Outputs, window: int, gamma: int) -> Correction:
             [share(window, each) for each in GAMMA_STEPS],
         ]),
         by_window=np.array([
-            [cosine(of.sparse[each]) for each in WINDOW_STEPS],
+            [cosine(outputs.sparse[each]) for each in WINDOW_STEPS],
             [cosine(repaired(each, gamma)) for each in WINDOW_STEPS],
             [share(each) for each in WINDOW_STEPS],
             [share(each, gamma) for each in WINDOW_STEPS],
@@ -138,7 +138,7 @@ def correct(of: Outputs, window: int, gamma: int) -> Correction:
 
 @lru_cache(maxsize=4)
 def _slow_outputs(sinks: int, tokens: int, memory: float, seed: int) -> list[Outputs]:
-    """Of slowly varying tokens, by draw: whatever window and γ are looked at, they stay."""
+    """The outputs of slowly varying tokens, by draw; cached, for any window and γ."""
     return [outputs(slow_tokens(tokens, memory, seed=seed + n), sinks) for n in range(SLOW_DRAWS)]
 
 
@@ -146,49 +146,51 @@ def correct_slow(
     request: CorrectionRequest, tokens: int = SLOW_TOKENS, memory: float = SLOW_MEMORY,
     seed: int = 0,
 ) -> list[Correction]:  # fmt: skip
-    """Correct slowly varying ``tokens``, correlated over ``memory``: draws from ``seed`` on."""
-    return [correct(of, request.window, request.gamma)
-            for of in _slow_outputs(request.sinks, tokens, memory, seed)]  # fmt: skip
+    """Correct several draws, from ``seed`` on, of slow ``tokens`` correlated over ``memory``."""
+    return [correct(outputs, request.window, request.gamma)
+            for outputs in _slow_outputs(request.sinks, tokens, memory, seed)]  # fmt: skip
 
 
-def correct_head(of: HeadSample, request: CorrectionRequest) -> Correction:
+def correct_head(sample: HeadSample, request: CorrectionRequest) -> Correction:
     """Correct a head over a text, as `head_specimen` returns it."""
-    return correct(outputs(of, request.sinks), request.window, request.gamma)
+    return correct(outputs(sample, request.sinks), request.window, request.gamma)
 
 
 @lru_cache(maxsize=2)
-def _toys(window: int, sinks: int) -> list[list[tuple[Retrieval, torch.Tensor, torch.Tensor]]]:
-    """Toys with their full and sparse outputs, by gap and seed: whatever γ is, they stay."""
+def _retrievals(
+    window: int, sinks: int
+) -> list[list[tuple[Retrieval, torch.Tensor, torch.Tensor]]]:
+    """Retrieval tasks with full and sparse outputs, by gap and seed; cached, for any γ."""
 
-    def outputs_of(toy: Retrieval) -> tuple[Retrieval, torch.Tensor, torch.Tensor]:
-        scores, values = toy.specimen.scores, toy.specimen.values
+    def outputs_of(task: Retrieval) -> tuple[Retrieval, torch.Tensor, torch.Tensor]:
+        scores, values = task.specimen.scores, task.specimen.values
         sparse = mixed(scores, values, window_mask(len(values), window, sinks))
-        return toy, mixed(scores, values), sparse
+        return task, mixed(scores, values), sparse
 
     return [[outputs_of(retrieval(PAIRS, gap, seed, before=sinks)) for seed in RETRIEVAL_SEEDS]
             for gap in GAPS]  # fmt: skip
 
 
 def retrieve(request: CorrectionRequest) -> np.ndarray:
-    """(3, G, S): how often full, sparse and corrected attention answer with the value asked for.
+    """(3, G, S): how often full, sparse and corrected attention retrieve the right value.
 
-    Of `PAIRS` pairs, with each of `GAPS` other tokens between them and the queries, by seed. None
-    of the pairs is a sink.
+    Of `PAIRS` pairs, with each of `GAPS` other tokens between pairs and queries, by seed. No pair
+    is a sink.
     """
     accuracies = np.empty((3, len(GAPS), len(RETRIEVAL_SEEDS)))
-    for g, toys in enumerate(_toys(request.window, request.sinks)):
-        for s, (toy, full, sparse) in enumerate(toys):
-            at = anchors(len(full), request.gamma)
-            ways = (full, sparse, corrected(sparse, full[at], request.gamma))
-            accuracies[:, g, s] = [toy.accuracy(out) for out in ways]
+    for g, tasks in enumerate(_retrievals(request.window, request.sinks)):
+        for s, (task, full, sparse) in enumerate(tasks):
+            anchor_queries = anchors(len(full), request.gamma)
+            variants = (full, sparse, corrected(sparse, full[anchor_queries], request.gamma))
+            accuracies[:, g, s] = [task.accuracy(out) for out in variants]
     return accuracies
 
 
-def _leading(outputs: torch.Tensor) -> tuple[np.ndarray, float]:
-    """(3, T, 2): ``outputs`` (3, T, d) in the two leading directions of the first of them.
+def _principal(outputs: torch.Tensor) -> tuple[np.ndarray, float]:
+    """(3, T, 2): ``outputs`` (3, T, d) on the two principal axes of ``outputs[0]``.
 
-    And the share of its variance that lies in these. Each direction points where its largest entry
-    is positive.
+    And the share of its variance along these. Each axis is oriented so that its largest entry is
+    positive.
     """
     centre = outputs[0].mean(0)
     _, sizes, directions = torch.linalg.svd(outputs[0] - centre, full_matrices=False)

@@ -1,7 +1,7 @@
 """Eviction in one head over one text: which keys each policy keeps, and what that changes.
 
-The first keys of a text are its prefill; the queries after it see what a policy keeps of them, and
-all later keys. Shapes: T tokens, n keys of the prefill, P policies, b budgets, d channels.
+The first keys of a text are its prefill; the queries after it see the keys that a policy keeps of
+it, and all later keys. Shapes: T tokens, n keys of the prefill, P policies, b budgets, d channels.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from gating_core.left_out import (
 )
 
 PREFILL_SHARE = 0.75  # of a text
-SHORTEST_CACHE = 2 * MOST_KEYS  # tokens: so that a prefill has what the exhaustive search looks at
-LONGEST = 512  # tokens that are read one by one
-SEARCHED = 32  # queries, for which subsets of keys are tried
-CHECKED = 128  # keys, each left out alone by both ways
+SHORTEST_CACHE = 2 * MOST_KEYS  # tokens: so that a prefill is long enough for the exhaustive search
+LONGEST = 512  # tokens read one by one
+SEARCHED = 32  # queries for which subsets of keys are tried
+CHECKED = 128  # keys, each left out alone in both ways
 
 
 @dataclass(frozen=True)
 class EvictionRequest:
-    """How keys leave: one by one, the least worth first."""
+    """How keys are evicted: one by one, those of least worth first."""
 
     policy: str  # a row of `POLICIES`
     budget: int  # keys
@@ -40,7 +40,7 @@ class EvictionRequest:
 
     @property
     def recent(self) -> int:
-        """How many of the most recent keys stay, whatever they are worth."""
+        """How many of the most recent keys are kept whatever their worth."""
         return self.budget // 2 if self.protects else 0
 
 
@@ -50,20 +50,20 @@ class Evicted:
 
     prefill: int  # n
     length: int  # T
-    kept: np.ndarray  # (2, P, n) bool: of the prefill with the budget; protected, and not
-    reading: np.ndarray  # (T, T) bool: what each query sees while keys leave one by one
-    seen_newest: float  # the share of those queries that see their own key
-    reading_error: float  # of their outputs
+    kept: np.ndarray  # (2, P, n) bool: keys of the prefill; recent ones protected, and not
+    reading: np.ndarray  # (T, T) bool: the keys each query sees while keys are evicted one by one
+    seen_newest: float  # then: the share of queries that see their own key
+    reading_error: float  # then: the error of the outputs
     budgets: np.ndarray  # (b,)
     errors: np.ndarray  # (2, P, b) of outputs after the prefill; protected, and not
 
 
 @dataclass(frozen=True, eq=False)
 class Searched:
-    """The first twelve keys and at most 32 queries after them, against the best subset there is."""
+    """Errors of policies and of the best subset, for twelve keys and at most 32 later queries."""
 
     best: np.ndarray  # (b,): error of the best subset of each budget from 1 on
-    errors: np.ndarray  # (P, b): of each policy, nothing protected
+    errors: np.ndarray  # (P, b): error of each policy, nothing protected
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,12 +75,13 @@ class Identity:
     largest: float  # the largest change
 
 
-def evict(of: HeadSample, request: EvictionRequest, budgets: tuple[int, ...]) -> Evicted:
-    """Let keys of a head leave. Errors are squared, over the squared outputs.
+def evict(sample: HeadSample, request: EvictionRequest, budgets: tuple[int, ...]) -> Evicted:
+    """Evict keys of a head by each policy; errors are squared, divided by the squared outputs.
 
-    Of a text longer than 512 tokens the first 512 are read. ``ValueError`` for fewer than 24.
+    ``budgets`` are those of the curves. Of a text longer than 512 tokens the first 512 are read.
+    ``ValueError`` for fewer than 24.
     """
-    scores, values = _start(of, LONGEST)
+    scores, values = _start(sample, LONGEST)
     length = len(values)
     prefill = int(PREFILL_SHARE * length)
     before, after = scores[:prefill, :prefill], scores[prefill:]
@@ -92,10 +93,10 @@ def evict(of: HeadSample, request: EvictionRequest, budgets: tuple[int, ...]) ->
         return kept_keys(worth, budget, recent)
 
     def error(worth: torch.Tensor, budget: int, protects: bool) -> float:
-        gone = ~torch.nn.functional.pad(
+        evicted = ~torch.nn.functional.pad(
             kept(worth, budget, protects), (0, length - prefill), value=True
         )
-        return _error(mixed(after.masked_fill(gone, -torch.inf), values), output)
+        return _error(mixed(after.masked_fill(evicted, -torch.inf), values), output)
 
     reading = kept_while_reading(scores, values, request.policy, request.budget, request.recent)
     return Evicted(
@@ -112,12 +113,12 @@ def evict(of: HeadSample, request: EvictionRequest, budgets: tuple[int, ...]) ->
     )  # fmt: skip
 
 
-def search(of: HeadSample) -> Searched:
+def search(sample: HeadSample) -> Searched:
     """Try every subset of the first keys, for the queries that see them all.
 
     ``ValueError`` for fewer than 24 tokens.
     """
-    scores, values = _start(of, MOST_KEYS + SEARCHED)
+    scores, values = _start(sample, MOST_KEYS + SEARCHED)
     first = slice(0, MOST_KEYS)
     late, own = scores[MOST_KEYS:, first], scores[first, first]
     output = mixed(late, values[first])
@@ -133,9 +134,9 @@ def search(of: HeadSample) -> Searched:
     )  # fmt: skip
 
 
-def check_identity(of: HeadSample) -> Identity:
+def check_identity(sample: HeadSample) -> Identity:
     """Leave out each key of the last query alone, by the identity and by mixing anew."""
-    scores, values = _start(of, CHECKED)
+    scores, values = _start(sample, CHECKED)
     row = scores[-1:]
     by_identity = shifts_without(row, values)[0]
     without = row.expand(len(values), -1).masked_fill(torch.eye(len(values)).bool(), -torch.inf)
@@ -144,13 +145,13 @@ def check_identity(of: HeadSample) -> Identity:
                     float(anew.norm(dim=-1).max()))  # fmt: skip
 
 
-def _start(of: HeadSample, most: int) -> tuple[torch.Tensor, torch.Tensor]:
+def _start(sample: HeadSample, most: int) -> tuple[torch.Tensor, torch.Tensor]:
     """(T, T) causal scores and (T, d) values of at most the first ``most`` tokens."""
-    if len(of.values) < SHORTEST_CACHE:
+    if len(sample.values) < SHORTEST_CACHE:
         raise ValueError(
-            f"the text has {len(of.values)} tokens; it must have {SHORTEST_CACHE} at least"
+            f"the text has {len(sample.values)} tokens; it must have {SHORTEST_CACHE} at least"
         )
-    short = of.beginning(most)
+    short = sample.beginning(most)
     return short.scores, short.values
 
 

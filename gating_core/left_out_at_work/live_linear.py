@@ -1,6 +1,6 @@
-"""The same head by cheaper attention: its weights, its outputs, and the state of the delta rule.
+"""One head with cheaper kinds of attention: weights, outputs, and the state of the delta rule.
 
-Shapes: T characters with the break before them, d channels, W ways.
+Shapes: T characters with the line break before them, d channels, W kinds of attention.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ from gating_core.left_out_at_work.losses import FIRST
 
 CONVERTED_WINDOWS = (4, 16)
 CHEAPER = ("softmax", "window", "linear", "hybrid", "delta")
-LEAST_DECAY = 0.5  # of recall
+LEAST_DECAY = 0.5  # of the recall task, in which a decay is limited
 RECALL_PAIRS = (2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 
 
 @dataclass(frozen=True)
 class LinearRequest:
-    """How a head is made cheaper. What a conversion would learn is set by hand here."""
+    """The parameters of cheaper attention, set by hand; conversions learn them instead."""
 
     window: int = 16  # keys, of the window and of the hybrid
     share: float = 0.5  # w: of the window in the hybrid
@@ -64,10 +64,10 @@ class LinearRequest:
 
 @dataclass(frozen=True, eq=False)
 class Cheaper:
-    """A head by each of `CHEAPER`; features of linear attention are elu + 1."""
+    """A head with each kind of `CHEAPER`; the features of linear attention are elu + 1."""
 
     weights: np.ndarray  # (W, T, T); those of the delta rule can be negative
-    cosine: np.ndarray  # (W,): with softmax attention's outputs, the mean over late queries
+    cosine: np.ndarray  # (W,): of outputs with those of softmax attention, mean over late queries
     states: np.ndarray  # (T, d, d): the delta rule's state after each character
 
     @property
@@ -76,30 +76,30 @@ class Cheaper:
         return np.linalg.svd(self.states, compute_uv=False)
 
 
-def cheaper(of: HeadSample, request: LinearRequest) -> Cheaper:
-    """Mix the values of a head in each way."""
-    length = len(of.values)
+def cheaper(head: HeadSample, request: LinearRequest) -> Cheaper:
+    """Mix the values of a head by each kind of attention."""
+    length = len(head.values)
     mask = window_mask(length, length)
-    softmax = of.scores.softmax(-1)
-    near = kept_weights(of.scores, window_mask(length, request.window))
-    linear = linear_weights(elu_features(of.queries), elu_features(of.keys), mask)
-    log_decay = torch.full((length,), -1 / request.memory, dtype=of.values.dtype)
+    softmax = head.scores.softmax(-1)
+    window = kept_weights(head.scores, window_mask(length, request.window))
+    linear = linear_weights(elu_features(head.queries), elu_features(head.keys), mask)
+    log_decay = torch.full((length,), -1 / request.memory, dtype=head.values.dtype)
     step = torch.full_like(log_decay, request.step)
-    delta = delta_weights(of.queries, of.keys, log_decay, step)
-    weights = torch.stack([softmax, near, linear, hybrid(near, linear, request.share), delta])
-    outputs = weights @ of.values
+    delta = delta_weights(head.queries, head.keys, log_decay, step)
+    weights = torch.stack([softmax, window, linear, hybrid(window, linear, request.share), delta])
+    outputs = weights @ head.values
     first = min(FIRST, length // 2)
-    alike = functional.cosine_similarity(outputs, outputs[0], dim=-1)[:, first:].mean(-1)
-    states = delta_states(of.keys, of.values, log_decay, step)
-    return Cheaper(weights.float().numpy(), alike.numpy(), states.float().numpy())
+    cosine = functional.cosine_similarity(outputs, outputs[0], dim=-1)[:, first:].mean(-1)
+    states = delta_states(head.keys, head.values, log_decay, step)
+    return Cheaper(weights.float().numpy(), cosine.numpy(), states.float().numpy())
 
 
 @torch.no_grad()
 def converted_head(text: str, layer: int, head: int, window: int) -> Cheaper:
-    """The same head of converted models of the first seed, which learned what is set by hand above.
+    """The same head of converted models of the first seed, with learned parameters.
 
-    Features are exponential and learned, w is learned, and so are decay and step of the delta rule.
-    Cosines are with the outputs of the model before its conversion. ``ValueError`` where
+    Features are exponential and learned; w, and decay and step of the delta rule, are learned too.
+    Cosines are those with the outputs of the model before its conversion. ``ValueError`` where
     conversions are not shipped, as with a ``window`` other than those of `CONVERTED_WINDOWS`.
     """
     if window not in CONVERTED_WINDOWS:
@@ -107,26 +107,26 @@ def converted_head(text: str, layer: int, head: int, window: int) -> Cheaper:
     both, delta = (_record(name, text, layer) for name in (f"hybrid_{window}", "delta"))
     base = head_specimen(load_model("none", WEIGHTS_SEED)[0], text, layer, head)
     length = len(base.values)
-    (learned, record), (rule, told) = both, delta
+    (learned, record), (rule, delta_record) = both, delta
     assert isinstance(learned, ExponentialAttention)
     features = learned.features(record.queries, record.keys)
     linear = linear_weights(*features, window_mask(length, length))
-    near = kept_weights(causal(record.scores), window_mask(length, window))
-    weights = torch.stack([near[0, head], linear[0, head], record.weights[0, head],
-                           told.weights[0, head]])  # fmt: skip
-    values = torch.stack([*3 * [record.values[0, head]], told.values[0, head]])
+    in_window = kept_weights(causal(record.scores), window_mask(length, window))
+    weights = torch.stack([in_window[0, head], linear[0, head], record.weights[0, head],
+                           delta_record.weights[0, head]])  # fmt: skip
+    values = torch.stack([*3 * [record.values[0, head]], delta_record.values[0, head]])
     outputs = weights @ values
     softmax = base.scores.softmax(-1).float()
     full, first = softmax @ base.values.float(), min(FIRST, length // 2)
-    alike = functional.cosine_similarity(outputs, full, dim=-1)[:, first:].mean(-1)
-    log_decay, step = (part[0, head, :, 0] for part in rule.of_keys(told.states))
-    states = delta_states(told.keys[0, head], told.values[0, head], log_decay, step)
+    cosine = functional.cosine_similarity(outputs, full, dim=-1)[:, first:].mean(-1)
+    log_decay, step = (part[0, head, :, 0] for part in rule.of_keys(delta_record.states))
+    states = delta_states(delta_record.keys[0, head], delta_record.values[0, head], log_decay, step)
     return Cheaper(torch.cat([softmax[None], weights]).numpy(),
-                   np.array([1.0, *alike.tolist()]), states.numpy())  # fmt: skip
+                   np.array([1.0, *cosine.tolist()]), states.numpy())  # fmt: skip
 
 
 def _record(name: str, text: str, layer: int) -> tuple[LearnedAttention, AttentionRecord]:
-    """What is learned of a converted model's attention in a layer, and what it computed."""
+    """The learned part of a converted model's attention in a layer, and the layer's record."""
     model, records = load_conversion(name), list[BlockRecord]()
     model(encode(text)[None], records=records)
     learned = model.layers[layer].attention.learned
@@ -137,13 +137,13 @@ def _record(name: str, text: str, layer: int) -> tuple[LearnedAttention, Attenti
 
 @dataclass(frozen=True, eq=False)
 class RecallCurves:
-    """What each rule of `gating_core.left_out.RULES` recalls, by the number of pairs."""
+    """The recall of each rule of `gating_core.left_out.RULES`, by the number of pairs."""
 
     recognised: dict[str, np.ndarray]  # (n, S): the share of pairs whose value is the nearest
 
 
 def recall_curves(channels: int, overlap: float, request: LinearRequest) -> RecallCurves:
-    """Write 2 to 128 pairs into a state of ``channels``² numbers, for every seed.
+    """Recall 2 to 128 pairs from a state of ``channels``² numbers, for every seed.
 
     ``overlap`` is the mean q·k of two keys; steps and decays are those of the ``request``.
     """
@@ -152,20 +152,22 @@ def recall_curves(channels: int, overlap: float, request: LinearRequest) -> Reca
         recall(RecallRequest(channels, pairs, overlap=overlap, step=request.step, decay=decay))
         for pairs in RECALL_PAIRS
     ]
-    return RecallCurves({rule: np.stack([of[rule].recognised.double().mean(-1).numpy()
-                                         for of in results]) for rule in RULES})  # fmt: skip
+    return RecallCurves({rule: np.stack([result[rule].recognised.double().mean(-1).numpy()
+                                         for result in results]) for rule in RULES})  # fmt: skip
 
 
 def converted_losses() -> tuple[dict[str, dict[str, np.ndarray]], np.ndarray]:
-    """Losses of texts (S, N) in nats, by conversion and what was measured; and characters (N,).
+    """Losses (S, N) of texts in nats, by conversion and then by measurement; and characters (N,).
 
-    Of each conversion the seeds from the first on that are there without a gap.
+    For each conversion the seeds from the first on, up to the first that is missing.
     """
     converted, counts = load_converted()
     results = {}
     for name in CONVERSIONS:
         ready = [converted.get((name, seed)) for seed in SEEDS]
-        losses = [one.losses for one in takewhile(bool, ready) if one is not None]
+        losses = [model.losses for model in takewhile(bool, ready) if model is not None]
         if losses:
-            results[name] = {part: np.stack([of[part] for of in losses]) for part in losses[0]}
+            results[name] = {
+                part: np.stack([by_part[part] for by_part in losses]) for part in losses[0]
+            }
     return results, np.zeros(0) if counts is None else counts

@@ -1,7 +1,7 @@
-"""Top-k on one row of scores: what is left out for every k, bounds of it, and why a rule fails.
+"""Top-k on one row of scores: the mass left out for every k, its bounds, and the Gaussian rule.
 
 The row is that of the last query, which sees every key. Shapes: n keys, d channels, P points of
-curves, B bins; curves are given at some k, of long rows.
+curves, B bins. Curves have every k from 1 to n, or of long rows some of them.
 """
 
 from __future__ import annotations
@@ -37,71 +37,73 @@ from gating_core.left_out import (
 from gating_core.left_out_at_work.truncation import BINS
 
 POINTS = 300  # of a curve, at most
-STRETCHES = 64  # into which gaps cut what a long row leaves out
-LATE = 64  # of a specimen's last queries, whose scores are counted: at most half of them
+STRETCHES = 64  # of even gaps in a long row, at most
+LATE = 64  # queries at the end whose scores are counted: at most half of all
 
 
 @dataclass(frozen=True)
 class Certified:
-    """What a way to know the mass left out says of an ε."""
+    """The smallest k that a method certifies for an ε."""
 
     title: str
-    k: int  # the smallest that it certifies
-    scored: int  # keys whose scores it needs, where they are in order
+    k: int  # the smallest
+    scored: int  # keys whose scores it reads, given their order
 
 
 @dataclass(frozen=True, eq=False)
 class RowCurves:
-    """One row over all k."""
+    """One row of scores, truncated to every k."""
 
     n: int
     sigma: float  # of its scores
     ks: np.ndarray  # (P,) int64, ascending
     weights: np.ndarray  # (P,): the k-th largest
-    places: np.ndarray  # (P,) int64: whose it is
-    mass: np.ndarray  # (P,): τ, what the k largest leave out
+    keys: np.ndarray  # (P,) int64: the key that has it
+    mass: np.ndarray  # (P,): τ, the mass that the k largest leave out
     bounds: dict[str, np.ndarray]  # (P,) of each row of `CERTIFICATES`
     errors: np.ndarray | None  # (2, P): |o - ô| and τ times the diameter; None without values
-    certified: dict[str, Certified]  # for ε: the truth, the certificates, blocks by their boxes
+    certified: dict[
+        str, Certified
+    ]  # for ε, by: the exact mass, each certificate, blocks by their boxes
     rule: float  # k by the Gaussian rule
-    by_quantiles: int  # the same for so few keys
+    by_quantiles: int  # k by that rule for exactly n keys
     counts: np.ndarray  # (B,): the share of standardised scores in each of `BINS`
-    carried: np.ndarray  # (B,): the share of the weight that these carry
+    carried: np.ndarray  # (B,): the share of the attention weight in each of `BINS`
 
 
 @dataclass(frozen=True, eq=False)
 class RowAt:
-    """One row with its k largest weights kept."""
+    """One row of scores with its k largest weights kept."""
 
     masses: tuple[float, float, float]  # τ: left out, total variation, 1 - exp(-KL)
     # |o - ô| direct, τ |μ_tail - μ_head|, τ times the diameter; None without values
     errors: tuple[float, float, float] | None
 
 
-def row_curves(of: HeadSample | torch.Tensor, epsilon: float) -> RowCurves:
-    """Curves of the last row of a specimen, or of scores (n,), and what certifies ``epsilon``."""
-    row, values = _row(of)
+def row_curves(sample: HeadSample | torch.Tensor, epsilon: float) -> RowCurves:
+    """Curves of a sample's last row, or of scores (n,), and the k certified for ``epsilon``."""
+    row, values = _row(sample)
     n = len(row)
     ks = _steps(n)
     at = ks - 1
     order = row.argsort(descending=True, stable=True)
     certificates = _certificates(n)
-    curves = {name: one.curve(row) for name, one in certificates.items()}
+    curves = {name: certificate.curve(row) for name, certificate in certificates.items()}
     truth = masses(row)
     certified = {"truth": Certified("all scores", int(smallest_k(truth, epsilon)), n)}
-    for name, one in certificates.items():
+    for name, certificate in certificates.items():
         k = int(smallest_k(curves[name], epsilon))
-        certified[name] = Certified(one.title, k, min(n, one.reads(k, n)))
-    if isinstance(of, HeadSample):
-        certified["boxes"] = _by_boxes(of, row, epsilon)
+        certified[name] = Certified(certificate.title, k, min(n, certificate.reads(k, n)))
+    if isinstance(sample, HeadSample):
+        certified["boxes"] = _by_boxes(sample, row, epsilon)
     sigma = standardised(row)[1]
-    counts, carried = _histograms(of)
+    counts, carried = _histograms(sample)
     return RowCurves(
         n=n,
         sigma=float(sigma),
         ks=ks.numpy(),
         weights=row.softmax(-1)[order][at].numpy(),
-        places=order[at].numpy(),
+        keys=order[at].numpy(),
         mass=truth[at].numpy(),
         bounds={name: curve[at].numpy() for name, curve in curves.items()},
         errors=None if values is None else _errors(row, values, order, truth)[:, at].numpy(),
@@ -113,36 +115,36 @@ def row_curves(of: HeadSample | torch.Tensor, epsilon: float) -> RowCurves:
     )
 
 
-def row_at(of: HeadSample | torch.Tensor, k: int) -> RowAt:
-    """The last row of a specimen, or scores (n,), with ``k`` kept."""
-    row, values = _row(of)
+def row_at(sample: HeadSample | torch.Tensor, k: int) -> RowAt:
+    """Truncate the last row of a sample, or scores (n,), to ``k`` keys."""
+    row, values = _row(sample)
     kept = top_k(row, k)
     mass = float(left_out_mass(row, kept))
-    apart = float(total_variation(row.softmax(-1), kept_weights(row, kept)))
+    variation = float(total_variation(row.softmax(-1), kept_weights(row, kept)))
     by_divergence = -float(torch.expm1(-divergence(row, kept).clamp(min=0)))  # rounding
     errors = None
     if values is not None:
         error = output_error(row[None], values, kept[None])
         errors = float(error.direct), float(error.factored), float(error.bound)
-    return RowAt((mass, apart, by_divergence), errors)
+    return RowAt((mass, variation, by_divergence), errors)
 
 
-def _row(of: HeadSample | torch.Tensor) -> tuple[torch.Tensor, torch.Tensor | None]:
+def _row(sample: HeadSample | torch.Tensor) -> tuple[torch.Tensor, torch.Tensor | None]:
     """(n,) scores of the last query, and the values (n, d) if there are any."""
-    if isinstance(of, torch.Tensor):
-        return of, None
-    return of.queries[-1] @ of.keys.mT * of.queries.shape[-1] ** -0.5, of.values
+    if isinstance(sample, torch.Tensor):
+        return sample, None
+    return sample.queries[-1] @ sample.keys.mT * sample.queries.shape[-1] ** -0.5, sample.values
 
 
 def _steps(n: int) -> torch.Tensor:
-    """(P,): every k from 1 to n, or of many those that are even on a logarithmic axis."""
+    """(P,): every k from 1 to n, or for large n some, evenly spaced on a logarithmic axis."""
     if n <= POINTS:
         return torch.arange(1, n + 1)
     return torch.logspace(0, np.log10(n), POINTS, dtype=torch.float64).round().long().unique()
 
 
 def _certificates(n: int) -> dict[str, Certificate]:
-    """The rows of `CERTIFICATES`; in long rows gaps are further apart: each takes a pass."""
+    """`CERTIFICATES`, for long rows with wider even gaps: each gap costs a pass over the row."""
     block = max(BLOCK, -(-n // STRETCHES))
     even = Certificate(
         f"a gap after every {block} keys",
@@ -152,9 +154,9 @@ def _certificates(n: int) -> dict[str, Certificate]:
     return CERTIFICATES | {"even_gaps": even}
 
 
-def _by_boxes(of: HeadSample, row: torch.Tensor, epsilon: float) -> Certified:
-    """Score blocks of keys by the bounds that their boxes give, until that is enough."""
-    bounds = block_bounds(of.queries[-1:], of.keys)
+def _by_boxes(sample: HeadSample, row: torch.Tensor, epsilon: float) -> Certified:
+    """Score blocks of keys by the bounds of their boxes, until ``epsilon`` is certified."""
+    bounds = block_bounds(sample.queries[-1:], sample.keys)
     search = block_search(row[None], bounds, epsilon)
     scored = int(search.kept.sum())
     return Certified(f"blocks of {BLOCK} keys by their boxes", scored, scored)
@@ -163,11 +165,11 @@ def _by_boxes(of: HeadSample, row: torch.Tensor, epsilon: float) -> Certified:
 def _errors(
     row: torch.Tensor, values: torch.Tensor, order: torch.Tensor, truth: torch.Tensor
 ) -> torch.Tensor:
-    """(2, n): for every k how far the output moves, and the bound by the diameter."""
+    """(2, n): for every k the change of the output |o - ô|, and its bound τ · diameter."""
     weights, values = ordered(row).exp(), values[order]
     mixtures = (weights[:, None] * values).cumsum(0) / weights.cumsum(0)[:, None]
-    moved = (mixtures - mixtures[-1]).norm(dim=-1)
-    return torch.stack([moved, truth * diameters(values)])
+    changes = (mixtures - mixtures[-1]).norm(dim=-1)
+    return torch.stack([changes, truth * diameters(values)])
 
 
 def diameters(values: torch.Tensor) -> torch.Tensor:
@@ -177,17 +179,17 @@ def diameters(values: torch.Tensor) -> torch.Tensor:
     return to_first.triu(1).amax(-1)
 
 
-def _histograms(of: HeadSample | torch.Tensor) -> tuple[np.ndarray, np.ndarray]:
-    """(B,) and (B,): shares of late rows' standardised scores by bin, and of their weight."""
-    if isinstance(of, torch.Tensor):
-        rows = of[None]
+def _histograms(sample: HeadSample | torch.Tensor) -> tuple[np.ndarray, np.ndarray]:
+    """(B,) and (B,): shares of the standardised scores of late rows by bin, and of their weight."""
+    if isinstance(sample, torch.Tensor):
+        rows = sample[None]
     else:
-        late = max(1, min(LATE, len(of.queries) // 2))
-        rows = causal(of.queries[-late:] @ of.keys.mT * of.queries.shape[-1] ** -0.5)
+        late = max(1, min(LATE, len(sample.queries) // 2))
+        rows = causal(sample.queries[-late:] @ sample.keys.mT * sample.queries.shape[-1] ** -0.5)
     scaled = standardised(rows)[0]
-    seen = ~scaled.isnan()
-    flat = scaled[seen].clamp(BINS[0], BINS[-1]).numpy()
-    each = (1 / seen.sum(-1, keepdim=True).to(rows)).expand(rows.shape)[seen].numpy()
-    shares = [np.histogram(flat, BINS, weights=of_each / len(rows))[0]
-              for of_each in (each, rows.softmax(-1)[seen].numpy())]  # fmt: skip
-    return shares[0], shares[1]
+    visible = ~scaled.isnan()
+    flat = scaled[visible].clamp(BINS[0], BINS[-1]).numpy()
+    each = (1 / visible.sum(-1, keepdim=True).to(rows)).expand(rows.shape)[visible].numpy()
+    histograms = [np.histogram(flat, BINS, weights=shares / len(rows))[0]
+                  for shares in (each, rows.softmax(-1)[visible].numpy())]  # fmt: skip
+    return histograms[0], histograms[1]

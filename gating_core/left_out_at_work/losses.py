@@ -1,6 +1,6 @@
-"""Losses from a text's 33rd character on: before it there is little to leave out.
+"""Losses from a text's 33rd character on: before it there are few keys to leave out.
 
-All texts here are those that fill the context; shorter ones would say less of large budgets.
+Only texts that fill the context are used: short ones have no more keys than a large budget.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import torch
 
 from gating_core.language import LanguageModel, excerpt_texts, row_losses, rows_of
 
-CONTEXT = 128  # of all shipped models, the break before a text included
+CONTEXT = 128  # characters, of all shipped models; the line break before a text included
 FIRST = 32  # the first query whose loss counts
 TEXTS_AT_ONCE = 32
 
 
 def long_texts() -> list[str]:
-    """The shipped verses that fill a context, first those of one language, then of the other."""
+    """The shipped verses that fill a context, the English ones first."""
     return [text for text in excerpt_texts() if len(text) >= CONTEXT - 1]
 
 

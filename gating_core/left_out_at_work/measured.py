@@ -1,4 +1,4 @@
-"""The shipped measurements of what may be left out: which models they are of, and the file."""
+"""The file of the shipped measurements, and the models that are measured."""
 
 from __future__ import annotations
 
@@ -25,11 +25,14 @@ MEASUREMENTS: Measurements = {
 
 
 def measure_missing() -> Iterator[tuple[Model, list[str]]]:
-    """Measure the shipped models that lack a row, over the long texts; yield what was measured."""
+    """Measure the shipped models that lack a measurement, over the long texts.
+
+    Yields each model with the names of the measurements that were made.
+    """
     models = [model for model in shipped() if model[0] in MODELS]
     yield from files.measure_missing(MEASURED, MEASUREMENTS, models, long_texts())
 
 
 def load_measured() -> dict[Model, Arrays]:
-    """The measurements of all models that are wholly measured, by name and seed."""
+    """The measurements of all models that have every one, by name and seed."""
     return files.load_measured(MEASURED, MEASUREMENTS)

@@ -16,15 +16,15 @@ from gating_core.left_out import CERTIFICATES, masses, needed_share, smallest_k,
 from gating_core.left_out_at_work.kinds import truncated
 from gating_core.left_out_at_work.losses import late_losses
 
-SIZES = (1, 2, 4, 8, 16, 32)  # k; after them comes the model itself
+SIZES = (1, 2, 4, 8, 16, 32)  # k; in arrays the untruncated model comes after them
 EPSILON = 0.05  # the mass that may be left out
-FIRST_QUERY = 64  # heads are looked at from here on
-EVERY = 4  # one text in as many is looked at head by head, for time
-BINS = np.linspace(-6.0, 6.0, 49)  # of standardised scores; what is beyond counts in the last
+FIRST_QUERY = 64  # the first whose heads are measured
+EVERY = 4  # one text in as many is measured head by head, to save time
+BINS = np.linspace(-6.0, 6.0, 49)  # of standardised scores; those beyond count in the last bins
 
 
 def truncation(model: LanguageModel, texts: Sequence[str]) -> Arrays:
-    """Losses and heads under truncation.
+    """Measure losses, and heads, under truncation.
 
     ``sums`` (K + 1, N): the loss of each text in nats, from its 33rd character on, with all heads
     truncated to k, the last with none; ``counts`` (N,). Of the queries from `FIRST_QUERY` on of
@@ -59,12 +59,14 @@ def _late(scores: torch.Tensor) -> torch.Tensor:
 
 
 def _heads(scores: torch.Tensor) -> dict[str, torch.Tensor]:
-    """(..., L, H, rows): what is known of each late row of scores (L, B, H, T, n)."""
+    """(..., L, H, rows): the quantities of `truncation` by late row of scores (L, B, H, T, n)."""
     late = _late(scores)
-    seen = (~late.isneginf()).sum(-1)
+    visible = (~late.isneginf()).sum(-1)
     sigma = standardised(late)[1]
-    rule = (seen * needed_share(sigma, EPSILON)).clamp(min=1)
-    certified = [smallest_k(of.curve(late), EPSILON) for of in CERTIFICATES.values()]
+    rule = (visible * needed_share(sigma, EPSILON)).clamp(min=1)
+    certified = [
+        smallest_k(certificate.curve(late), EPSILON) for certificate in CERTIFICATES.values()
+    ]
     numbers = {"needed": smallest_k(masses(late), EPSILON), "sigma": sigma, "rule": rule,
                "certified": torch.stack(certified)}  # fmt: skip
     return {name: x.float().transpose(-3, -2).flatten(-2) for name, x in numbers.items()}

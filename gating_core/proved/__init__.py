@@ -6,13 +6,13 @@
     proof.cells, proof.labels                                # boxes, and a word for each
     for proof in proof_steps(model): ...                     # the same, growing
 
-Any torch callable whose operations have error rules: models, token models, formulas. `Signs` and
-what stands with it (`labels_of`, `variation`, `worse_side`, `choose`) is the part that does not
-depend on what has the sign of K: gated sheets have a simpler criterion for that
-(`gating_core.theory.enclosure`), and cells that leave out where a gate has no derivatives.
+The surface may be any torch callable whose operations have error rules: models, token models,
+formulas. `Signs` and its helpers (`labels_of`, `variation`, `worse_side`, `choose`) do not depend
+on the expression whose sign is enclosed: `gating_core.theory.enclosure` uses them for gated sheets,
+with a simpler expression, and leaves out cells in which a gate has no derivatives.
 
-`proof_steps` yields a whole result after each pass; a later one is never worse: cells only leave
-*open*, and bounds lie within the earlier ones. See `prove`.
+`proof_steps` yields a complete result after each pass. A later result is never worse: cells only
+leave *open*, and bounds lie within the earlier ones. See `prove`.
 """
 
 from gating_core.jets.jet import MissingRule

@@ -1,20 +1,22 @@
 """The sign of K, K dA and dA everywhere in a cell, from the derivatives as Taylor models.
 
-In three dimensions, with n = a x b and L, M, N the parts of y_uu, y_uv, y_vv along n,
+The surface is y(u, v), with second derivatives y_uu, y_uv, y_vv and independent tangents a and b.
+In three dimensions, with n = a x b and L, M, N the products of y_uu, y_uv, y_vv with n,
 
     K |n|^4 = L N - M^2.
 
-In more, by Gauss's equation, with E = <a, a>, F = <a, b>, G = <b, b>, det g = E G - F^2, and the
-parts x and z of the second derivatives along a and b,
+In more dimensions, by Gauss's equation, with E = <a, a>, F = <a, b>, G = <b, b>,
+det g = E G - F^2, and x and z the products of the second derivatives with a and b,
 
     K det g^2 = det g (<y_uu, y_vv> - |y_uv|^2) - G (x_uu x_vv - x_uv^2) - E (z_uu z_vv - z_uv^2)
                 + F (x_uu z_vv + z_uu x_vv - 2 x_uv z_uv).
 
-No frame is computed, for it would have to be enclosed, too: a and b are tangents of which b has
-lost a constant multiple of a, and the second derivatives have lost constant multiples of both, so
-that b is normal to a and x and z vanish at the cell's centre. None of that changes the numbers on
-the left. The second equation loses where the tangents are nearly parallel: there it is a small
-difference. The first one has no such terms. Source: do Carmo, *Riemannian Geometry*, chapter 6.
+No orthonormal frame is computed, for it would have to be enclosed, too. Instead a constant multiple
+of a is subtracted from the other tangent to give b, and constant multiples of a and b from the
+second derivatives, such that b is normal to a, and x and z vanish, at the cell's centre. The left
+hand sides stay the same. Where the tangents are nearly parallel, the second equation takes a small
+difference of large terms, and its enclosure is wide; the first one has no such terms. Source: do
+Carmo, *Riemannian Geometry*, chapter 6.
 """
 
 from __future__ import annotations
@@ -32,10 +34,11 @@ from gating_core.jets.taylor import TaylorModel
 
 @dataclass(frozen=True, eq=False)
 class Curving:
-    """Taylor models (N,) over N cells: what has the sign of K, det g, K dA and dA per chart area.
+    """Taylor models (N,) over N cells, from which signs and integrals follow.
 
-    ``first`` (2, N, D) and ``second`` (3, N, D) are the derivatives up to a factor of each cell,
-    which changes neither signs nor K dA.
+    ``sign`` is K times a positive number, ``determinant`` is det g; ``density`` and ``area`` are
+    K dA and dA per chart area. ``first`` (2, N, D) and ``second`` (3, N, D) are the derivatives
+    times one factor for each cell, which changes neither signs nor K dA.
     """
 
     sign: TaylorModel
@@ -47,28 +50,30 @@ class Curving:
 
 
 def curving(jet: Jet, whiten: Whitening | None = None) -> Curving:
-    """Compute them from a ``jet`` of Taylor models (N, D), in the metric of ``whiten``."""
+    """Compute them from a ``jet`` of Taylor models (N, D), D >= 2, in the metric of ``whiten``."""
     first, second = (_whitened(filled(jet, order), whiten) for order in ("first", "second"))
     scale = _power_of_two(first.value)
     first, second = first * scale, second * scale
     y_u, y_v = first[0], first[1]
-    swap = (_at(y_v, y_v) > _at(y_u, y_u)).unsqueeze(-1)
+    swap = (_at_centre(y_v, y_v) > _at_centre(y_u, y_u)).unsqueeze(-1)
     a, short = model(where(swap, y_v, y_u)), model(where(swap, y_u, y_v))
-    b = short - a * _share(short, a)
-    rest = [second[i] - a * _share(second[i], a) - b * _share(second[i], b) for i in range(3)]
+    b = short - a * _projection(short, a)
+    rest = [
+        second[i] - a * _projection(second[i], a) - b * _projection(second[i], b) for i in range(3)
+    ]
     sign, det = (_in_space if a.shape[-1] == 3 else _by_gauss)(a, b, *rest)
-    over = det.reciprocal()
+    inverse = det.reciprocal()
     area = det.sqrt() * scale.squeeze(-1).square().reciprocal()
-    return Curving(sign, det, sign * over * over.sqrt(), area, first, second)
+    return Curving(sign, det, sign * inverse * inverse.sqrt(), area, first, second)
 
 
 def _whitened(y: Bounded | torch.Tensor, whiten: Whitening | None) -> TaylorModel:
     """Derivatives in coordinates in which the covariance is the identity."""
     if whiten is None:
         return model(y)
-    moved = model(y) @ whiten.matrix
-    off = whiten.drift * moved.upper.square().sum(-1, keepdim=True).sqrt()
-    return moved + TaylorModel(torch.zeros_like(moved.value), off.expand(moved.shape))
+    whitened = model(y) @ whiten.matrix
+    error = whiten.drift * whitened.upper.square().sum(-1, keepdim=True).sqrt()
+    return whitened + TaylorModel(torch.zeros_like(whitened.value), error.expand(whitened.shape))
 
 
 def _in_space(a: TaylorModel, b: TaylorModel, *second: TaylorModel) -> tuple[TaylorModel, ...]:
@@ -95,20 +100,20 @@ def _by_gauss(
 
 
 def model(x: Bounded | torch.Tensor) -> TaylorModel:
-    """``x`` as a Taylor model."""
+    """Return ``x`` as a Taylor model, whose remainder is its error (0 for a tensor)."""
     if isinstance(x, TaylorModel):
         return x
     return TaylorModel(x.value, x.error) if isinstance(x, Bounded) else TaylorModel(x)
 
 
 def cross(a: TaylorModel, b: TaylorModel) -> TaylorModel:
-    """(..., 3)"""
+    """(..., 3): the cross product of ``a`` and ``b`` (..., 3)."""
     after, last = [1, 2, 0], [2, 0, 1]
     return a[..., after] * b[..., last] - a[..., last] * b[..., after]
 
 
 def _dot(a: TaylorModel, b: TaylorModel) -> TaylorModel:
-    """(N,)"""
+    """(N,): the inner product of ``a`` and ``b`` (N, D)."""
     return (a.square() if a is b else a * b).sum(-1)
 
 
@@ -118,11 +123,15 @@ def _power_of_two(first: torch.Tensor) -> torch.Tensor:
     return torch.exp2(-size.log2().round()).unsqueeze(-1)
 
 
-def _at(a: TaylorModel, b: TaylorModel) -> torch.Tensor:
+def _at_centre(a: TaylorModel, b: TaylorModel) -> torch.Tensor:
+    """(N,): the inner product at the centres of the cells, without error."""
     return (a.value * b.value).sum(-1)
 
 
-def _share(y: TaylorModel, a: TaylorModel) -> torch.Tensor:
-    """(N, 1): how much of ``a`` is in ``y`` at the centre; any number would be right."""
-    share = (_at(y, a) / _at(a, a)).unsqueeze(-1)
-    return torch.where(share.isfinite(), share, 0.0)
+def _projection(y: TaylorModel, a: TaylorModel) -> torch.Tensor:
+    """(N, 1): the coefficient of ``y``'s projection on ``a`` at the centre.
+
+    Not enclosed: the equations hold whatever multiple of a tangent is subtracted.
+    """
+    coefficient = (_at_centre(y, a) / _at_centre(a, a)).unsqueeze(-1)
+    return torch.where(coefficient.isfinite(), coefficient, 0.0)

@@ -1,13 +1,14 @@
 """The sign of K proved cell by cell, and the totals with it.
 
-The chart is cut into cells. On each, Taylor models enclose what has the sign of K (`criterion`): a
-cell on which that is not zero has the sign everywhere. Others are halved: half of each pass are the
-largest open ones, half are those on which the total is known worst. What is left is *open*.
+The chart is cut into cells. On each, Taylor models enclose K times a positive number (`criterion`):
+where the enclosure does not contain zero, K has that sign on all of the cell. Other cells are
+halved. In each pass one half of the cells that are halved are the largest without a proved sign,
+the other half are those with the widest bounds of the integral. Cells without a sign are *open*.
 
-What holds: cells, signs and integrals for the function in exact arithmetic with its weights as they
-are; rounding is enclosed too, on the assumptions of `gating_core.jets.bounded`. *Flat* is never a
-matter of cells, for no enclosure shows that K is 0: it is said of the whole chart where a theorem
-says so (`gating_core.geometry.flatness`), as of one layer without a gate and with three values.
+The results hold for the function in exact arithmetic, with its weights as they are; rounding is
+enclosed too, on the assumptions of `gating_core.jets.bounded`. No enclosure can show that K is 0.
+So *flat* is a label of the whole chart, given where a theorem proves it
+(`gating_core.geometry.flatness`), as for one layer without a gate and with three values.
 """
 
 from __future__ import annotations
@@ -43,10 +44,10 @@ Totals = tuple[Interval, Interval, Interval]  # of |K| dA, K dA and dA
 
 @dataclass(frozen=True)
 class Budget:
-    """When to stop: after ``seconds``, after ``cells``, or when enough is known.
+    """When to stop: after ``seconds``, after ``cells``, or when the result is precise enough.
 
-    That is when no more than ``open_share`` of the chart is open, and the total of |K| dA (of dA,
-    where K = 0) is known to ``relative_width`` of itself.
+    It is when at most ``open_share`` of the chart is open, and the bounds of the total of |K| dA
+    (of dA, where K = 0) differ by at most ``relative_width`` of the upper one.
     """
 
     seconds: float = 2.0
@@ -75,7 +76,7 @@ def prove_curvature(
 def proof_steps(
     function: Function, covariance: object = None, budget: Budget = USUAL, degree: int = DEGREE
 ) -> Generator[ProvedCurvature, None, ProvedCurvature]:
-    """`prove_curvature`, yielding what is known after each pass; later results never say less."""
+    """`prove_curvature`, yielding a result after each pass; later results are never worse."""
     start = time.perf_counter()
     cells = chart_cells(FIRST_SIDE)
     value = second_order_jet(
@@ -90,28 +91,28 @@ def proof_steps(
     (proof,) = flatness_proofs(function, value)
     totals = NOT_NEGATIVE, ANY, NOT_NEGATIVE
 
-    def judged(some: Cells) -> Judged:
+    def judge_cells(batch: Cells) -> Judged:
         with one_thread():  # many small operations: several threads would wait for each other
-            return judge(function, some, degree, whiten)
+            return judge(function, batch, degree, whiten)
 
-    known, count = judged(cells), len(cells)
+    judged, count = judge_cells(cells), len(cells)
     while True:
-        totals = _within(totals, _totals(known, proof))
+        totals = _within(totals, _totals(judged, proof))
         result = ProvedCurvature(
-            known.cells,
-            torch.full_like(known.labels, LABELS.index(FLAT)) if proof else known.labels,
-            known.immersed,
+            judged.cells,
+            torch.full_like(judged.labels, LABELS.index(FLAT)) if proof else judged.labels,
+            judged.immersed,
             *totals,
             proof,
             count,
             time.perf_counter() - start,
         )
-        room = max(budget.cells - result.count, 0) // 2  # a half of a cell is a cell
-        chosen = _next(known, proof is not None, min(max(BATCH_NUMBERS // dim, 1), room))
+        room = max(budget.cells - result.count, 0) // 2  # each split adds two cells
+        chosen = _next(judged, proof is not None, min(max(BATCH_NUMBERS // dim, 1), room))
         if _enough(result, budget) or not chosen.any():
             return result
         yield result
-        known = known.split(chosen, judged)
+        judged = judged.split(chosen, judge_cells)
         count += 2 * int(chosen.sum())
 
 
@@ -122,34 +123,36 @@ def _enough(result: ProvedCurvature, budget: Budget) -> bool:
     return result.open <= budget.open_share and total.width <= budget.relative_width * total.high
 
 
-def _next(known: Judged, flat: bool, batch: int) -> torch.Tensor:
+def _next(judged: Judged, flat: bool, batch: int) -> torch.Tensor:
     """(N,): which cells to halve."""
-    small = known.radius.amax(-1) <= SMALLEST
-    chosen = torch.zeros(len(known), dtype=torch.bool)
-    ends = known.area if flat else known.absolute
+    small = judged.radius.amax(-1) <= SMALLEST
+    chosen = torch.zeros(len(judged), dtype=torch.bool)
+    bounds = judged.area if flat else judged.absolute
     if not flat:
-        choose(chosen, known.open_sizes, batch // 2)
+        choose(chosen, judged.open_sizes, batch // 2)
     choose(
-        chosen, torch.where(small | chosen, 0.0, ends[:, 1] - ends[:, 0]), batch - int(chosen.sum())
+        chosen,
+        torch.where(small | chosen, 0.0, bounds[:, 1] - bounds[:, 0]),
+        batch - int(chosen.sum()),
     )
     return chosen
 
 
-def _totals(known: Judged, proof: str | None) -> Totals:
+def _totals(judged: Judged, proof: str | None) -> Totals:
     if proof:
         zero = Interval(0.0, 0.0)
-        return zero, zero, _sum(known.area)
-    return _sum(known.absolute), _sum(known.gaussian), _sum(known.area)
+        return zero, zero, _sum(judged.area)
+    return _sum(judged.absolute), _sum(judged.gaussian), _sum(judged.area)
 
 
 def _within(before: Totals, now: Totals) -> Totals:
-    """What both say of each total."""
+    """The intersection of both bounds of each total."""
     absolute, gaussian, area = (a.within(b) for a, b in zip(before, now, strict=True))
     return absolute, gaussian, area
 
 
-def _sum(ends: torch.Tensor) -> Interval:
+def _sum(bounds: torch.Tensor) -> Interval:
     """The sum of intervals (N, 2), rounded outwards."""
-    low, high = ends.sum(0).tolist()
-    slack = ((len(ends) + 2) * 2 * U * ends.abs().sum(0)).tolist()
+    low, high = bounds.sum(0).tolist()
+    slack = ((len(bounds) + 2) * 2 * U * bounds.abs().sum(0)).tolist()
     return Interval(low - slack[0], high + slack[1])

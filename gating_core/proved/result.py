@@ -1,4 +1,4 @@
-"""What is proved of a surface over its whole chart."""
+"""The results of a proof: labelled cells, and bounds of integrals over the whole chart."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Interval(NamedTuple):
         return isinstance(x, int | float) and self.low <= x <= self.high
 
     def within(self, other: Interval) -> Interval:
-        """What both say."""
+        """The intersection of both intervals."""
         return Interval(max(self.low, other.low), min(self.high, other.high))
 
 
@@ -39,7 +39,7 @@ NOT_NEGATIVE = Interval(0.0, math.inf)
 class ProvedCurvature:
     """Cells that cover the chart [-1, 1]^2, and what holds at every point of each.
 
-    ``labels`` (N,) are indices into `LABELS`: K > 0, K < 0, K = 0, or open, where nothing is said.
+    ``labels`` (N,) are indices into `LABELS`: K > 0, K < 0, K = 0, or open: no sign proved.
     ``immersed`` (N,): whether the map is proved to be an immersion on the cell. ``absolute``,
     ``gaussian`` and ``area`` enclose the integrals of |K| dA, K dA and dA over the chart. ``proof``
     says why the surface is flat, where a theorem says so. ``count`` cells were judged in
@@ -77,5 +77,5 @@ class ProvedCurvature:
 
     @property
     def open(self) -> float:
-        """The share of the chart on which nothing is said of K."""
+        """The share of the chart on which no sign of K is proved."""
         return self.share(OPEN)

@@ -1,7 +1,7 @@
-"""Cells with the sign that is proved on each, halved where none is: what all judges share.
+"""Cells with the sign that is proved on each, halved where none is: shared by all judges.
 
-A judge encloses by a Taylor model over each cell what has the sign of K, and `Signs` is what
-follows. A cell on which nothing is proved is cut across the axis along which its model varies most.
+A judge encloses K times a positive number by a Taylor model over each cell; `Signs` holds the signs
+that follow. A cell without a proved sign is cut across the axis along which its model varies most.
 Source: Tucker, *Validated Numerics*, 2011, section 5.1 (adaptive bisection).
 """
 
@@ -26,7 +26,7 @@ LONGEST = 8  # times as long as wide: a longer cell is cut across
 class Signs:
     """N cells: ``centres`` and ``radius`` (N, 2), ``labels`` (N,), indices into `LABELS`.
 
-    ``axis`` (N,) is the worse side of each, across which it is to be cut.
+    ``axis`` (N,) int64 is 0 or 1: the axis across which each cell is to be cut (`worse_side`).
     """
 
     centres: torch.Tensor
@@ -55,17 +55,18 @@ class Signs:
     @property
     def open_sizes(self) -> torch.Tensor:
         """(N,): a quarter of each open cell's area; 0 where a sign is proved, or a cell is tiny."""
-        there = (self.labels == OPEN_CODE) & (self.radius.amax(-1) > SMALLEST)
-        return torch.where(there, self.radius.prod(-1), 0.0)
+        divisible = (self.labels == OPEN_CODE) & (self.radius.amax(-1) > SMALLEST)
+        return torch.where(divisible, self.radius.prod(-1), 0.0)
 
     def halves(self) -> Cells:
-        """Both halves of each cell, cut across its worse side."""
+        """Both halves of each cell, cut across its ``axis``."""
         return halves_of(self.cells, self.axis)
 
     def split(self, chosen: torch.Tensor, judge: Callable[[Cells], Self], cuts: int = 1) -> Self:
-        """Put the parts of the ``chosen`` cells (N,), as ``judge`` sees them, in their place.
+        """Replace the ``chosen`` cells, (N,) bool, by their parts, which ``judge`` judges.
 
-        Each cut makes halves of all: the first one across the worse side, others across the longer.
+        Each of the ``cuts`` halves all parts: the first across ``axis``, others across the longer
+        side.
         """
         parents = self[chosen]
         parts = parents.halves()
@@ -74,7 +75,7 @@ class Signs:
         return self[~chosen] + judge(parts).below(parents)
 
     def below(self, parents: Self) -> Self:
-        """These parts with what is known of their ``parents``: it still holds."""
+        """Give these parts the signs that are proved of their ``parents``, which hold for them."""
         labels = parents.labels.repeat(len(self) // len(parents))
         return replace(self, labels=torch.where(labels == OPEN_CODE, self.labels, labels))
 
@@ -89,7 +90,7 @@ def halves_of(cells: Cells, axis: torch.Tensor) -> Cells:
 
 
 def labels_of(sign: TaylorModel) -> torch.Tensor:
-    """(N,): which sign models (N,) have everywhere in their cells, as indices into `LABELS`."""
+    """(N,): the sign that Taylor models (N,) have on all of their cells; indices into `LABELS`."""
     ball = sign.ball()
     labels = torch.full(ball.value.shape, OPEN_CODE)
     labels[ball.value > ball.bound] = LABELS.index(POSITIVE)
@@ -98,26 +99,33 @@ def labels_of(sign: TaylorModel) -> torch.Tensor:
 
 
 def worse_side(score: torch.Tensor, radius: torch.Tensor) -> torch.Tensor:
-    """(N,): the axis of the larger ``score`` (N, 2), or of the larger ``radius`` (N, 2).
+    """(N,): the axis to cut across: that of the larger ``score`` (N, 2).
 
-    The latter where a score is not known, and of a cell `LONGEST` times as long as wide.
+    That of the larger ``radius`` (N, 2) where a score is not finite, and where a cell is more than
+    `LONGEST` times as long as wide.
     """
-    known = score.isfinite().all(-1, keepdim=True)
-    known &= radius.amax(-1, keepdim=True) <= LONGEST * radius.amin(-1, keepdim=True)
-    return torch.where(known, score, radius).argmax(-1)
+    usable = score.isfinite().all(-1, keepdim=True)
+    usable &= radius.amax(-1, keepdim=True) <= LONGEST * radius.amin(-1, keepdim=True)
+    return torch.where(usable, score, radius).argmax(-1)
 
 
-def variation(of: TaylorModel, radius: torch.Tensor) -> torch.Tensor:
-    """(N, 2): how much a model varies along each axis; its error goes with the squares."""
+def variation(model: TaylorModel, radius: torch.Tensor) -> torch.Tensor:
+    """(N, 2): how much a Taylor model varies along each axis of a cell of ``radius`` (N, 2).
+
+    Its remainder is shared out by the squares of the radii.
+    """
     squares = radius.square()
-    rest = (of.remainder / squares.sum(-1)).unsqueeze(-1) * squares
-    if not of.terms:
+    rest = (model.remainder / squares.sum(-1)).unsqueeze(-1) * squares
+    if not model.terms:
         return rest
-    zero = torch.zeros_like(of.value)
-    return rest + torch.stack([zero if x is None else x.abs() for x in of.terms[:2]], -1)
+    zero = torch.zeros_like(model.value)
+    return rest + torch.stack([zero if x is None else x.abs() for x in model.terms[:2]], -1)
 
 
 def choose(chosen: torch.Tensor, weight: torch.Tensor, count: int) -> None:
-    """Mark in ``chosen`` ``count`` cells of the largest ``weight``, fewer where it is zero."""
+    """Set ``chosen`` (N,) for the ``count`` cells of largest ``weight`` (N,), in place.
+
+    Fewer where fewer weights are above zero.
+    """
     top = weight.topk(min(count, len(weight))).indices
     chosen[top[weight[top] > 0]] = True

@@ -1,6 +1,6 @@
-"""How much |K| dA there can be near a point where a surface in three dimensions is no immersion.
+"""Bound the integral of |K| dA near a point where a map into three dimensions is no immersion.
 
-A map of the plane into space has such points in general, isolated ones (cross-caps: Whitney, 1944),
+A map of the plane into space has isolated such points in general (cross-caps: Whitney, 1944),
 and trained layers have them. K is unbounded there, and its total is not: by Gauss's equation
 |K| dA <= C / |n| per chart area, n = y_u x y_v, C = |y_uu| |y_vv| + |y_uv|^2. If the derivative of
 n, a 3 x 2 matrix, has no singular value below s anywhere in the convex hull of its values on a
@@ -26,9 +26,10 @@ from gating_core.proved.criterion import cross
 
 
 def largest_total(first: TaylorModel, second: TaylorModel, area: torch.Tensor) -> torch.Tensor:
-    """(N,): a bound of the integral of |K| dA over cells of a chart ``area``; infinite if unknown.
+    """(N,): upper bounds of the integral of |K| dA over cells of chart ``area`` (N,).
 
-    ``first`` (2, N, 3) and ``second`` (3, N, 3) are the map's derivatives.
+    Infinite where the derivative of n may be singular. ``first`` (2, N, 3) and ``second``
+    (3, N, 3) are the map's derivatives.
     """
     y_u, y_v, y_uu, y_uv, y_vv = first[0], first[1], second[0], second[1], second[2]
     columns = [
@@ -37,8 +38,8 @@ def largest_total(first: TaylorModel, second: TaylorModel, area: torch.Tensor) -
     ]
     p, q, r = ((columns[i].value * columns[j].value).sum(-1) for i, j in ((0, 0), (0, 1), (1, 1)))
     least = (p + r) / 2 - torch.hypot((p - r) / 2, q) - 64 * U * (p + r)
-    off = sum((column.bound.square().sum(-1) for column in columns), torch.zeros_like(p)).sqrt()
-    singular = least.clamp(min=0).sqrt() / INFLATION - off * INFLATION
+    error = sum((column.bound.square().sum(-1) for column in columns), torch.zeros_like(p)).sqrt()
+    singular = least.clamp(min=0).sqrt() / INFLATION - error * INFLATION
     uu, uv, vv = (y.upper.square().sum(-1) for y in (y_uu, y_uv, y_vv))
     size = (uu * vv).sqrt() + uv
     most = 4 * math.sqrt(math.pi) * size * area.sqrt() / singular * INFLATION

@@ -1,8 +1,9 @@
-"""Direct attribution: who writes along a direction of the residual stream?
+"""Direct attribution: the part of each head and MLP in the residual stream along a direction.
 
 The stream after a layer is a sum: embeddings, and for each layer up to it the outputs of its heads
-and of its MLP. So is its product with a direction. Source: Elhage et al., *A Mathematical Framework
-for Transformer Circuits*, 2021. Shapes: B texts, T characters, L layers, H heads, D width.
+and of its MLP. Its product with a direction is the same sum of products. Source: Elhage et al., *A
+Mathematical Framework for Transformer Circuits*, 2021. Shapes: B texts, T characters, L layers, H
+heads, D width.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from gating_core.language import BlockRecord, LanguageModel
 
 @dataclass(frozen=True, eq=False)
 class Attribution:
-    """What each part writes along a direction; the parts add up to ``total``."""
+    """The product of each part of the stream with a direction; the parts add up to ``total``."""
 
     embedding: torch.Tensor  # (B, T)
     heads: torch.Tensor  # (L, H, B, T)
@@ -33,10 +34,10 @@ class Attribution:
 def direct_attribution(
     model: LanguageModel, numbers: torch.Tensor, layer: int, direction: torch.Tensor
 ) -> Attribution:
-    """Take the stream after ``layer`` (0 is the first) apart, for characters ``numbers`` (B, T).
+    """Attribute the stream after ``layer`` (0 is the first), for characters ``numbers`` (B, T).
 
-    Each part is computed by itself, not as what is left over. ``ValueError`` for a layer that there
-    is not, and for a ``direction`` of another shape than (D,).
+    Each part is computed by itself, none as the remainder. ``ValueError`` for a layer that does
+    not exist, and for a ``direction`` of another shape than (D,).
     """
     if not 0 <= layer < model.config.depth:
         raise ValueError(f"layer is {layer}; the model has layers 0 to {model.config.depth - 1}")
@@ -48,7 +49,7 @@ def direct_attribution(
     model(numbers, records=records)
     heads, mlps = [], []
     for block, record in zip(model.layers[: layer + 1], records, strict=False):
-        # (D,) through the projection: what a unit of each head's channel writes.
+        # (D,) through the projection: the product per unit of each channel of each head.
         written = (direction @ block.attention.project.weight).unflatten(
             0, (model.config.heads, -1)
         )

@@ -1,10 +1,10 @@
 """Sparse autoencoders: a state as the sum of a few directions of a dictionary.
 
 A state x is centred and scaled, ``x' = (x - mean) / scale``; its features are the k largest of
-``relu(E x' + b)``, all others are zero, and ``mean + scale * features @ directions`` is x again,
-nearly. Directions have length one. A *Matryoshka* dictionary is trained so that its first 2, 16 or
-64 features alone reconstruct as well as they can: what matters most comes first, in one piece. A
-plain one is trained on all of them only.
+``relu(E x' + b)``, all others are zero, and ``mean + scale * features @ directions`` reconstructs x
+approximately. Directions have length one. A *Matryoshka* dictionary is trained so that its first 2,
+16 or 64 features alone, too, reconstruct x as well as they can: the features that explain most come
+first. A plain one is trained on the reconstruction from all features only.
 
 Sources: Makhzani and Frey, arXiv 1312.5663 (k-sparse autoencoders); Bussmann et al., arXiv
 2503.17547 (Matryoshka). Shapes: any leading dimensions (the layers, trained side by side), N states
@@ -30,7 +30,7 @@ PLAIN = (192,)
 
 @dataclass(frozen=True)
 class DictionaryRecipe:
-    """How a dictionary is trained: Adam, warm-up, and a linear end."""
+    """How a dictionary is trained: by Adam, with warm-up and a linear decay at the end."""
 
     prefixes: tuple[int, ...] = NESTED  # each reconstructs by itself; the last is M
     active: int = 8  # k
@@ -38,7 +38,7 @@ class DictionaryRecipe:
     batch: int = 512
     learning_rate: float = 2e-3
     warmup: int = 50  # steps
-    cool: float = 0.3  # the share of steps in which the rate goes down to zero
+    cool: float = 0.3  # the share of steps in which the rate decays to zero
 
     def __post_init__(self) -> None:
         for size in self.prefixes:
@@ -72,8 +72,8 @@ class Dictionary:
     @property
     def tensors(self) -> dict[str, torch.Tensor]:
         """Its tensors by name."""
-        return {one.name: value for one in fields(self)
-                if isinstance(value := getattr(self, one.name), torch.Tensor)}  # fmt: skip
+        return {field.name: value for field in fields(self)
+                if isinstance(value := getattr(self, field.name), torch.Tensor)}  # fmt: skip
 
     def encode(self, states: torch.Tensor) -> torch.Tensor:
         """(..., N, M): the features of ``states`` (..., N, D), at most k of them above zero.
@@ -88,23 +88,24 @@ class Dictionary:
         return sparse(centred @ self.encoder.mT + self.bias[..., None, :], self.active)
 
     def decode(self, features: torch.Tensor) -> torch.Tensor:
-        """(..., N, D): the states that ``features`` (..., N, M) add up to."""
+        """(..., N, D): the states that ``features`` (..., N, M) reconstruct."""
         sums = features @ self.directions
         return self.mean[..., None, :] + self.scale[..., None, None] * sums
 
 
 def sparse(values: torch.Tensor, active: int) -> torch.Tensor:
     """(..., M): the ``active`` largest of ``values`` where they are above zero; zero elsewhere."""
-    largest, where = values.relu().topk(active, -1)
-    return torch.zeros_like(values).scatter(-1, where, largest)
+    largest, indices = values.relu().topk(active, -1)
+    return torch.zeros_like(values).scatter(-1, indices, largest)
 
 
 def prefix_errors(
     dictionary: Dictionary, states: torch.Tensor, prefixes: tuple[int, ...]
 ) -> torch.Tensor:
-    """(P, ...): mean squared errors of ``states`` (..., N, D) from each prefix of the features.
+    """(P, ...): mean squared errors of ``states`` (..., N, D) reconstructed from each prefix.
 
-    In units of the dictionary's scale, per state.
+    ``prefixes`` are P numbers of first features. Errors are per state, in units of the scale's
+    square.
     """
     features = dictionary.encode(states)
     centred = (states - dictionary.mean[..., None, :]) / dictionary.scale[..., None, None]
@@ -121,8 +122,9 @@ def train_dictionary(
 ) -> Iterator[tuple[int, Dictionary]]:
     """Train on ``states`` (..., N, D), and yield each step's number and the dictionary after it.
 
-    Later steps change the same tensors. Layers do not touch each other. Nothing depends on
-    anything but the arguments. ``ValueError`` for states that are not finite or all the same.
+    The dictionary is one object, whose tensors each step changes. Layers are trained independently.
+    The result depends on the arguments alone. ``ValueError`` for states that are not finite or all
+    the same.
     """
     states = states.float()
     if not states.isfinite().all():
@@ -158,7 +160,7 @@ def train_dictionary(
 
 @dataclass(frozen=True)
 class DictionaryCard:
-    """What a dictionary of one layer is like, on states that it was not trained on."""
+    """Quality of the dictionary of one layer, on states that it was not trained on."""
 
     explained: float  # the share of variance
     active: float  # features above zero, on average
@@ -169,11 +171,11 @@ class DictionaryCard:
 def describe(dictionary: Dictionary, states: torch.Tensor) -> DictionaryCard:
     """Measure the dictionary of one layer on ``states`` (N, D)."""
     features = dictionary.encode(states)
-    wrong = (dictionary.decode(features) - states).square().sum()
+    residual = (dictionary.decode(features) - states).square().sum()
     total = (states - states.mean(0)).square().sum()
-    on = features > 0
+    fires = features > 0
     return DictionaryCard(
-        float(1 - wrong / total), float(on.sum(-1).float().mean()), int((~on.any(0)).sum())
+        float(1 - residual / total), float(fires.sum(-1).float().mean()), int((~fires.any(0)).sum())
     )
 
 

@@ -1,8 +1,8 @@
-"""Does steering change the language? Measured for layers, directions and strengths, with controls.
+"""Measure whether steering changes the language, by layer, direction and strength, with controls.
 
-Each prompt is the beginning of a shipped verse that the classifier has not seen. A model goes on
-writing, steered towards the *other* language. Shapes: L layers, K kinds of direction, A strengths,
-2 modes (held, released), 2 languages that are steered to, N prompts.
+Each prompt is the beginning of a shipped verse that the classifier was not trained on. A model
+continues it, steered towards the *other* language. Shapes: L layers, K kinds of direction, A
+strengths, 2 modes (held, released), 2 target languages, N prompts.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ STRENGTHS = (1.0, 2.0, 3.0, 4.0, 6.0)  # in lengths of the difference of the lan
 MODES = {"held": None, "released": RELEASED_AFTER}
 PROMPT = 24  # characters
 WRITTEN = 60  # characters
-JUDGED_FROM = 20  # characters: what comes later is judged
+JUDGED_FROM = 20  # characters; the later ones are judged
 PROMPTS = 40
-KIND = "means"  # of dictionary, whose features steer
+KIND = "means"  # the kind of dictionary whose features steer
 QUANTITIES = ("success", "nats", "words", "back")
-REFERENCES = ("unsteered", "prompted")  # after the same prompts; after those of the target language
-DRAWS_APART = 1000  # more than there are layers
+REFERENCES = ("unsteered", "prompted")  # prompts in the other, and in the target language
+DRAWS_APART = 1000  # of the seeds of random directions: more than there are layers
 Work = Generator[None, None, "Outcomes"]  # pauses, and returns outcomes
 
 
 @dataclass(frozen=True, eq=False)
 class Outcomes:
-    """What became of texts, one number a text."""
+    """The judgement of texts that were written, one number a text."""
 
-    success: np.ndarray  # 1 where the classifier sees the target language
-    nats: np.ndarray  # a character, read by itself and unsteered
-    words: np.ndarray  # the share of words that are words of that language
-    back: np.ndarray  # the share of the verse's names and numbers that come back; NaN: it has none
+    success: np.ndarray  # 1 where the classifier takes it for the target language, else 0
+    nats: np.ndarray  # loss a character, of the text alone read without steering
+    words: np.ndarray  # the share of words that are words of the target language
+    back: np.ndarray  # the share of the verse's names and numbers that recur; NaN: it has none
 
 
 @cache
@@ -70,8 +70,8 @@ class Part:
     """A part of the experiment that is measured in one piece."""
 
     what: str  # one of MODES, or of REFERENCES
-    target: int  # the language pushed to
-    layer: int = 0  # that is pushed
+    target: int  # the language steered to, of LANGUAGES
+    layer: int = 0  # the layer that is steered
 
 
 def parts_of(depth: int) -> tuple[Part, ...]:
@@ -87,7 +87,7 @@ def directions(
 ) -> torch.Tensor:
     """(K, N, D): unit vectors towards language ``target`` after ``layer``, for N prompts.
 
-    Random ones are another for each prompt, and follow from ``seed``.
+    The K kinds are `DIRECTIONS`. Random ones differ by prompt, and are drawn from ``seed``.
     """
     trained = dictionaries.kinds[KIND]
     chosen = trained.statistics.language_feature(layer, spanish=bool(target))
@@ -97,14 +97,14 @@ def directions(
     random = torch.randn(count, len(gap), generator=draw)
     alive = torch.from_numpy(trained.statistics.fires[layer].max(0) > 0)
     alive[chosen] = False
-    others = alive.nonzero()[:, 0]
-    some = others[torch.randint(len(others), (count,), generator=draw)]
-    parts = [rows[chosen].expand(count, -1), gap.expand(count, -1), random, rows[some]]
+    other_features = alive.nonzero()[:, 0]
+    drawn = other_features[torch.randint(len(other_features), (count,), generator=draw)]
+    parts = [rows[chosen].expand(count, -1), gap.expand(count, -1), random, rows[drawn]]
     return torch.nn.functional.normalize(torch.stack(parts), dim=-1)
 
 
 def judge(model: LanguageModel, written: torch.Tensor, target: int) -> Work:
-    """Judge rows of characters (B, T), those that were written after the N prompts, repeatedly."""
+    """Judge rows of ``written`` characters (B, T): texts after the N prompts, B / N times over."""
     verses, language, pause = prompt_verses(), LANGUAGES[target], Pause()
     results = []
     for rows in written.split(len(verses)):
@@ -118,26 +118,29 @@ def judge(model: LanguageModel, written: torch.Tensor, target: int) -> Work:
              for row, verse in zip(rows, verses, strict=True)],
         ))  # fmt: skip
         yield from pause()
-    return Outcomes(*(np.concatenate(one).astype(float) for one in zip(*results, strict=True)))
+    return Outcomes(
+        *(np.concatenate(column).astype(float) for column in zip(*results, strict=True))
+    )
 
 
 def returned(text: str, verse: Verse, language: str) -> float:
     """The share of a verse's names and numbers that are words of ``text``; NaN: it has none.
 
-    Names and numbers are those of the whole verse in the ``language`` that is written.
+    Names and numbers are those of the whole verse in ``language``.
     """
-    there = names_and_numbers(getattr(verse, language), language)
+    expected = names_and_numbers(getattr(verse, language), language)
     words = {*WORD.findall(text), *WORD.findall(text.lower())}
-    return len(there & words) / len(there) if there else float("nan")
+    return len(expected & words) / len(expected) if expected else float("nan")
 
 
 @torch.no_grad()
 def measure_part(
     model: LanguageModel, dictionaries: Dictionaries, part: Part, seed: int = 0
 ) -> Work:
-    """Outcomes of shape (K, A, N) for all directions and strengths; (N,) of a reference.
+    """Measure outcomes (K, A, N) for all directions and strengths; of a reference (N,).
 
-    Texts and random directions follow from ``seed``. Pauses (see `gating_core.pauses`).
+    Texts and random directions are drawn from ``seed``. A generator that pauses, see
+    `gating_core.pauses`.
     """
     start = prompts(part.target if part.what == "prompted" else 1 - part.target)
     steering, shape = None, start.shape[:1]
@@ -160,11 +163,11 @@ def measure_part(
 def assembled(
     depth: int, parts: Sequence[Part], outcomes: Sequence[Outcomes]
 ) -> dict[str, np.ndarray]:
-    """Arrays of all outcomes of a model of ``depth`` layers, NaN where there are none yet.
+    """Arrays of all outcomes of a model of ``depth`` layers, NaN where parts are missing.
 
-    ``quantity`` (L, K, A, 2 modes, 2 targets, N); ``unsteered.quantity`` and ``prompted.quantity``
-    (2 targets, N): after the same prompts, and after the same verses' beginnings in the language
-    pushed to.
+    For each of `QUANTITIES`, ``quantity`` (L, K, A, 2 modes, 2 targets, N), and
+    ``unsteered.quantity`` and ``prompted.quantity`` (2 targets, N): without steering, after the
+    same prompts, and after the same verses' beginnings in the target language.
     """
     count = len(prompt_verses())
     cells = (depth, len(DIRECTIONS), len(STRENGTHS), len(MODES), len(LANGUAGES), count)
@@ -184,7 +187,7 @@ def assembled(
 def run_experiment(
     model: LanguageModel, dictionaries: Dictionaries, seed: int = 0
 ) -> Iterator[tuple[float, dict[str, np.ndarray]]]:
-    """Run everything; yield the share of parts that are done, and the arrays (see `assembled`)."""
+    """Run all parts; after each yield the share that is done, and the arrays (see `assembled`)."""
     depth, outcomes = model.config.depth, []
     parts = parts_of(depth)
     for part in parts:

@@ -1,4 +1,4 @@
-"""What the features of a dictionary answer to: how they fire in the two languages, and where.
+"""Statistics of a dictionary's features: how they fire in the two languages, and where.
 
 Shapes: L layers, M features, N states, D width, S strongest passages.
 """
@@ -23,17 +23,17 @@ class FeatureStatistics:
 
     fires: np.ndarray  # (L, 2, M): the share of states of a language where a feature is above zero
     mean: np.ndarray  # (L, 2, M): its mean in a language
-    auc: np.ndarray  # (L, M): of telling Spanish from English by it
+    auc: np.ndarray  # (L, M): area under the ROC curve, of telling Spanish from English by it
     texts: np.ndarray  # (L, M, S): the texts where it is strongest; -1: none
-    places: np.ndarray  # (L, M, S): at which characters of them
+    places: np.ndarray  # (L, M, S): the characters of these texts; -1: none
 
     @property
     def difference(self) -> np.ndarray:
-        """(L, M): the mean in Spanish less that in English."""
+        """(L, M): the mean in Spanish minus that in English."""
         return self.mean[:, 1] - self.mean[:, 0]
 
     def language_feature(self, layer: int, spanish: bool) -> int:
-        """The feature of ``layer`` that stands for one language most."""
+        """The feature of ``layer`` whose mean is larger in one language by the most."""
         return int((self.difference[layer] * (1 if spanish else -1)).argmax())
 
     @property
@@ -43,42 +43,44 @@ class FeatureStatistics:
 
 
 @torch.no_grad()
-def statistics(dictionary: Dictionary, of: Streams, spanish: Sequence[bool]) -> FeatureStatistics:
-    """Measure a dictionary of L layers on states of texts, of which some are ``spanish``."""
+def statistics(
+    dictionary: Dictionary, residual: Streams, spanish: Sequence[bool]
+) -> FeatureStatistics:
+    """Measure a dictionary of L layers on the states of texts; ``spanish``: which texts are."""
     from sklearn.metrics import roc_auc_score  # here: slow to import
 
-    language = torch.tensor(spanish)[of.texts]
+    language = torch.tensor(spanish)[residual.texts]
     rows = []
-    for layer, states in enumerate(of.states):
+    for layer, states in enumerate(residual.states):
         features = dictionary.layer(layer).encode(states)
         parts = [features[~language], features[language]]
-        texts, places = strongest(features, of)
+        texts, positions = strongest(features, residual)
         rows.append((
             torch.stack([(part > 0).float().mean(0) for part in parts]).numpy(),
             torch.stack([part.mean(0) for part in parts]).numpy(),
             np.array([roc_auc_score(language, column) for column in features.T.numpy()]),
-            texts, places,
+            texts, positions,
         ))  # fmt: skip
     return FeatureStatistics(*(np.stack(part) for part in zip(*rows, strict=True)))
 
 
-def strongest(features: torch.Tensor, of: Streams) -> tuple[np.ndarray, np.ndarray]:
-    """(M, S) texts and places of the largest ``features`` (N, M), each of another text."""
-    count = int(of.texts.max()) + 1
-    index = of.texts[:, None].expand_as(features)
+def strongest(features: torch.Tensor, residual: Streams) -> tuple[np.ndarray, np.ndarray]:
+    """(M, S) texts, and positions in them, of the largest ``features`` (N, M), one a text."""
+    count = int(residual.texts.max()) + 1
+    index = residual.texts[:, None].expand_as(features)
     best = torch.zeros(count, features.shape[1]).scatter_reduce(0, index, features, "amax")
     values, texts = best.topk(min(STRONGEST, count), 0)
-    places = torch.stack([
-        of.places[((of.texts == text) & (features[:, feature] == value)).nonzero()[0, 0]]
+    positions = torch.stack([
+        residual.positions[(residual.texts == text) & (features[:, feature] == value)][0]
         if value > 0 else torch.tensor(-1)
         for feature in range(features.shape[1])
         for text, value in zip(texts[:, feature], values[:, feature], strict=True)
     ])  # fmt: skip
     texts = torch.where(values > 0, texts, -1).T
-    return texts.numpy(), places.view(texts.shape).numpy()
+    return texts.numpy(), positions.view(texts.shape).numpy()
 
 
-def language_gap(of: Streams, spanish: Sequence[bool]) -> torch.Tensor:
-    """(L, D): the mean state of Spanish texts less that of English ones."""
-    language = torch.tensor(spanish)[of.texts]
-    return of.states[:, language].mean(1) - of.states[:, ~language].mean(1)
+def language_gap(residual: Streams, spanish: Sequence[bool]) -> torch.Tensor:
+    """(L, D): the mean state of Spanish texts minus that of English ones."""
+    language = torch.tensor(spanish)[residual.texts]
+    return residual.states[:, language].mean(1) - residual.states[:, ~language].mean(1)

@@ -1,7 +1,7 @@
-"""Which language is a text in, how many of its words are words, and what of a verse comes back?
+"""Judge texts: their language, the share of real words, and which names and numbers recur.
 
 A classifier of character n-grams (scikit-learn) is trained on some of the shipped held-out verses
-and tested on the others. Words are those of all verses that models were trained on.
+and tested on the others. Real words are those of the verses that models were trained on.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
 
 WORDS = FOLDER / "words.tsv"
-SEEN_OFTEN = 3  # times, from which on a word counts as one
+LEAST_COUNT = 3  # times that a word must occur to count as real
 WINDOW = 32  # characters that the classifier sees
 STRIDE = 8
 FOR_CLASSIFIER = 120  # shipped verses; the others test it and are prompts
@@ -44,12 +44,12 @@ def classifier_verses() -> list[Verse]:
 
 @cache
 def other_verses() -> list[Verse]:
-    """The shipped verses that the classifier has not seen."""
+    """The shipped verses that the classifier is not trained on."""
     return read_excerpt()[FOR_CLASSIFIER:]
 
 
 def windows(verses: Sequence[Verse]) -> tuple[list[str], np.ndarray]:
-    """Stretches of `WINDOW` characters of verses, and (N,) which is Spanish."""
+    """N stretches of `WINDOW` characters of verses, and (N,) 1 for each that is Spanish, else 0."""
     texts, spanish = [], []
     for number, language in enumerate(LANGUAGES):
         for verse in verses:
@@ -63,7 +63,7 @@ def windows(verses: Sequence[Verse]) -> tuple[list[str], np.ndarray]:
 @cache
 def classifier() -> Pipeline:
     """The classifier: tf-idf of one to four characters, and a logistic regression."""
-    # Here: scikit-learn takes a second or more to import, and a page shows what is shipped without.
+    # Imported here: scikit-learn takes a second or more, and pages show shipped results without it.
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
@@ -85,7 +85,7 @@ def spanish_probabilities(texts: Sequence[str]) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """How often each word stands in the verses that models were trained on."""
+    """How often each word occurs in the verses that models were trained on."""
 
     english: Counter[str]
     spanish: Counter[str]
@@ -96,13 +96,13 @@ class Vocabulary:
 
 
 def count_words(texts: Sequence[str]) -> Counter[str]:
-    """How often each word, in small letters, stands in ``texts``."""
+    """How often each word, in lower case, occurs in ``texts``."""
     return Counter(word for text in texts for word in WORD.findall(text.lower()))
 
 
 @cache
 def vocabulary() -> Vocabulary:
-    """The shipped words."""
+    """The shipped words and their counts."""
     with WORDS.open(encoding="utf-8", newline="") as lines:
         rows = [(word, int(en), int(es)) for word, en, es in csv.reader(lines, delimiter="\t")]
     return Vocabulary(Counter({word: en for word, en, _ in rows if en}),
@@ -110,13 +110,13 @@ def vocabulary() -> Vocabulary:
 
 
 def real_words(text: str, language: str) -> float:
-    """The share of the whole words of ``text`` that are words of ``language``; NaN without any.
+    """The share of the words of ``text`` that are words of ``language``; NaN without words.
 
-    The first and the last may be cut, and are left out.
+    The first and the last word may be cut off, and are left out.
     """
     words = WORD.findall(text.lower())[1:-1]
-    known = vocabulary().of(language)
-    return float(np.mean([word in known for word in words])) if words else float("nan")
+    real = vocabulary().of(language)
+    return float(np.mean([word in real for word in words])) if words else float("nan")
 
 
 def names_and_numbers(text: str, language: str) -> set[str]:
@@ -126,15 +126,15 @@ def names_and_numbers(text: str, language: str) -> set[str]:
 
 
 def write_words(verses: Sequence[Verse]) -> None:
-    """Write the words that stand often enough in those ``verses`` that models were trained on."""
+    """Write the words that occur often enough in those ``verses`` that models were trained on."""
     trained = [verse for verse in verses if not verse.held_out]
     english, spanish = (count_words([getattr(verse, language) for verse in trained])
                         for language in LANGUAGES)  # fmt: skip
     often = sorted(word for word in english | spanish
-                   if max(english[word], spanish[word]) >= SEEN_OFTEN)  # fmt: skip
+                   if max(english[word], spanish[word]) >= LEAST_COUNT)  # fmt: skip
     rows = (f"{word}\t{_often(english[word])}\t{_often(spanish[word])}\n" for word in often)
     WORDS.write_text("".join(rows), encoding="utf-8")
 
 
 def _often(count: int) -> int:
-    return count if count >= SEEN_OFTEN else 0
+    return count if count >= LEAST_COUNT else 0

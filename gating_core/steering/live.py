@@ -1,6 +1,6 @@
-"""What is steered and looked at while somebody waits: requests of plain values, results of arrays.
+"""Steering and features on demand, for a page: requests are plain values, results are arrays.
 
-Shapes: L layers, H heads, M features, T characters, V characters that there are.
+Shapes: L layers, H heads, M features, T characters of a text, V characters of the alphabet.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class DirectionRequest:
     layer: int = 0  # 0 is the first
     along: str = "feature"  # one of ALONG
     kind: str = "means"  # of dictionary
-    feature: int = 0  # of it, where ``along`` is "feature"
+    feature: int = 0  # of that dictionary; the seed, where ``along`` is "random"
 
     def __post_init__(self) -> None:
         check_choice("along", self.along, ALONG)
@@ -61,7 +61,7 @@ class DirectionRequest:
 
 @dataclass(frozen=True)
 class SteerRequest:
-    """What is written, and how it is steered."""
+    """The text to write, and how it is steered."""
 
     direction: DirectionRequest
     text: str  # the beginning
@@ -77,14 +77,15 @@ class SteerRequest:
 
 @lru_cache(maxsize=8)
 def specimen(name: str, seed: int) -> tuple[LanguageModel, Dictionaries]:
-    """A shipped model and its dictionaries; ``ValueError`` where there are none."""
+    """A shipped model and its dictionaries, cached; ``ValueError`` where there are none."""
     return load_model(name, seed)[0], load_dictionaries(name, seed)
 
 
 def unit_direction(request: DirectionRequest) -> torch.Tensor:
-    """(D,) float32 of length one; ``ValueError`` for layers and features that there are not.
+    """(D,) float32 of length one: the direction requested.
 
-    The difference of means points from English to Spanish.
+    The difference of means points from English to Spanish. ``ValueError`` for a model, layer,
+    dictionary or feature that does not exist.
     """
     model, dictionaries = specimen(request.name, request.model_seed)
     check_integer("layer", request.layer, 0, model.config.depth - 1)
@@ -102,7 +103,7 @@ def unit_direction(request: DirectionRequest) -> torch.Tensor:
 
 
 def write_both(request: SteerRequest) -> Iterator[tuple[str, str]]:
-    """Characters without and with steering, from the same random numbers, `WRITTEN` of each."""
+    """Yield `WRITTEN` pairs of characters, without and with steering, from equal random numbers."""
     model, dictionaries = specimen(request.direction.name, request.direction.model_seed)
     step = request.push * dictionaries.gap[request.direction.layer].norm()
     steering = Steering(
@@ -121,11 +122,11 @@ def write_both(request: SteerRequest) -> Iterator[tuple[str, str]]:
 
 @dataclass(frozen=True)
 class Step:
-    """A character without and one with steering, and how Spanish the texts are that end there."""
+    """A character without and one with steering, and the classifier's judgement of both texts."""
 
     plain: str
     steered: str
-    spanish: tuple[float, float]  # probabilities that the classifier gives to the last `WINDOW`
+    spanish: tuple[float, float]  # probabilities of Spanish, from the last `WINDOW` characters
 
 
 def write_judged(request: SteerRequest) -> Iterator[Step]:
@@ -142,7 +143,7 @@ class Passage:
     """A shipped verse, and how strongly a feature fires at each of its characters."""
 
     text: str  # T characters
-    values: np.ndarray  # (T,); of means: from the 16th character on, zero before
+    values: np.ndarray  # (T,); for the kind "means" zero before the 16th character
 
 
 @torch.no_grad()
@@ -155,39 +156,39 @@ def passages(request: DirectionRequest) -> list[Passage]:
     shown = [texts[row] for row in chosen if row >= 0]
     if not shown:
         return []
-    of = states_for(request.kind, streams(model, shown, skipped=1))
-    features = trained.dictionary.layer(request.layer).encode(of.states[request.layer])
+    residual = states_for(request.kind, streams(model, shown, skipped=1))
+    features = trained.dictionary.layer(request.layer).encode(residual.states[request.layer])
     results = []
     for row, text in enumerate(shown):
-        values, mine = np.zeros(len(text), np.float32), of.texts == row
-        values[of.places[mine].numpy() - 1] = features[mine, request.feature].numpy()
-        read = model.config.context - 1
-        results.append(Passage(text[:read], values[:read]))
+        values, in_text = np.zeros(len(text), np.float32), residual.texts == row
+        values[residual.positions[in_text].numpy() - 1] = features[in_text, request.feature].numpy()
+        length = model.config.context - 1
+        results.append(Passage(text[:length], values[:length]))
     return results
 
 
-LETTERS = 2  # at the end of what is read
+LETTERS = 2  # the last ones before a feature fires
 
 
 @lru_cache(maxsize=32)
 def letter_shares(name: str, model_seed: int, kind: str, layer: int) -> np.ndarray:
-    """(M,): how many of a feature's strongest places end in the same `LETTERS`, as a share.
+    """(M,): the share of a feature's strongest positions that end in its commonest `LETTERS`.
 
-    1 for a feature that answers to one pair of letters; NaN for one that never fires.
+    1 for a feature that fires after one pair of letters only; NaN for one that never fires.
     """
     statistics = specimen(name, model_seed)[1].kinds[kind].statistics
     texts = excerpt_texts()
     shares = []
-    for chosen, places in zip(statistics.texts[layer], statistics.places[layer], strict=True):
-        ends = [texts[row][max(0, place - LETTERS) : place]
-                for row, place in zip(chosen, places, strict=True) if row >= 0]  # fmt: skip
+    for chosen, positions in zip(statistics.texts[layer], statistics.places[layer], strict=True):
+        ends = [texts[row][max(0, position - LETTERS) : position]
+                for row, position in zip(chosen, positions, strict=True) if row >= 0]  # fmt: skip
         shares.append(max(map(ends.count, ends)) / len(ends) if ends else np.nan)
     return np.array(shares)
 
 
 @dataclass(frozen=True, eq=False)
 class WrittenAlong:
-    """What each part writes along a direction, Spanish less English, on average."""
+    """The mean product of each part with a direction, Spanish minus English."""
 
     embedding: float
     heads: np.ndarray  # (L, H)
@@ -198,16 +199,16 @@ class WrittenAlong:
 
 @torch.no_grad()
 def written_along(request: DirectionRequest) -> WrittenAlong:
-    """Take the difference of the two languages along a direction apart, on held-out verses."""
+    """Attribute the difference of the two languages along a direction, on held-out verses."""
     model, _ = specimen(request.name, request.model_seed)
     rows, spanish = _effect_rows(model)
     exact = deepcopy(model).double()  # the model itself is shared by all visitors
     parts = direct_attribution(exact, rows.read, request.layer, unit_direction(request).double())
 
     def gap(values: torch.Tensor) -> torch.Tensor:
-        sides = [(values * use).sum((-1, -2)) / use.sum() for use in
+        means = [(values * counted).sum((-1, -2)) / counted.sum() for counted in
                  (rows.counted & ~spanish[:, None], rows.counted & spanish[:, None])]  # fmt: skip
-        return sides[1] - sides[0]
+        return means[1] - means[0]
 
     rest = (parts.sum - parts.total)[rows.counted].abs().max()
     return WrittenAlong(float(gap(parts.embedding)), gap(parts.heads).numpy(),
@@ -216,9 +217,9 @@ def written_along(request: DirectionRequest) -> WrittenAlong:
 
 @torch.no_grad()
 def effect_on_next(request: DirectionRequest, push: float) -> np.ndarray:
-    """(V,): how much likelier each character is next when pushed, on average on held-out verses.
+    """(V,): the mean change of each next character's probability under a push, on held-out verses.
 
-    ``push`` is in lengths of the difference of the languages' means; probabilities, not logits.
+    ``push`` is in lengths of the difference of the languages' means.
     """
     check_number("push", push, -STRONGEST_PUSH, STRONGEST_PUSH)
     model, dictionaries = specimen(request.name, request.model_seed)

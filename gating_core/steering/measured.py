@@ -1,4 +1,4 @@
-"""Outcomes of steering: shipped of every model that has dictionaries, or of one as requested."""
+"""Outcomes of steering: shipped for every model that has dictionaries, or measured on request."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class GridRequest:
 
     name: str = "none"  # of the model
     model_seed: int = 0
-    draw: int = 0  # the seed of the texts and of random directions; that of what is shipped is 0
+    draw: int = 0  # the seed of the texts and of random directions; 0 gives the shipped outcomes
 
     def __post_init__(self) -> None:
         check_integer("draw", self.draw, 0, 10**6)
@@ -39,20 +39,20 @@ class GridRequest:
 def measure_parts(
     parts: Sequence[Part], request: GridRequest
 ) -> Generator[Outcomes | None, None, None]:
-    """Yield the outcomes of each of some parts of an experiment; pauses."""
+    """Yield the outcomes of each of ``parts`` of an experiment, and ``None`` at pauses."""
     for part in parts:
         yield (yield from measure_part(*specimen(request.name, request.model_seed), part,
                                        request.draw))  # fmt: skip
 
 
 def measure_steering() -> Iterator[Model]:
-    """Run the experiment for every model that lacks it, and write after each."""
-    known = load_steering() if MEASURED.exists() else {}
-    missing = [model for model in shipped_dictionaries() if model not in known]
+    """Run the experiment for every model without outcomes; write the file after each model."""
+    measured = load_steering() if MEASURED.exists() else {}
+    missing = [model for model in shipped_dictionaries() if model not in measured]
     with ProcessPoolExecutor(os.cpu_count(), max_tasks_per_child=1) as pool:
         for model, arrays in zip(missing, pool.map(_measure, missing), strict=True):
-            known[model] = arrays
-            save_steering(known)
+            measured[model] = arrays
+            save_steering(measured)
             yield model
 
 

@@ -1,4 +1,4 @@
-"""What a page on steering shows at once: one text, steered and not, and how good its judge is."""
+"""The shipped first view of a page on steering: a text, steered and not, and its judge's tests."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from gating_core.steering.live import DirectionRequest, SteerRequest, Step, spec
 
 OPENING = FOLDER / "steered.safetensors"
 BEGINNING = "And God said to "
-JUDGED_ENDS = (WINDOW, 8)  # characters: the classifier sees few while a text is short
+JUDGED_ENDS = (WINDOW, 8)  # characters: while a text is short, the classifier sees only a few
 
 
 @dataclass(frozen=True, eq=False)
 class Opening:
-    """A text that is written, and the classifier's probabilities for the verses it has not seen."""
+    """A text as it is written, and the classifier's probabilities for verses that test it."""
 
     request: SteerRequest
     steps: list[Step]
-    judged: np.ndarray  # (2, N) of being Spanish: of the last `JUDGED_ENDS` of their windows
+    judged: np.ndarray  # (2, N): of Spanish, for the last `JUDGED_ENDS` of each window of these
 
 
 def make_opening(name: str = "none", seed: int = 0) -> Opening:
-    """Write a text towards Spanish, by the first layer's feature that stands for it most."""
+    """Steer a text towards Spanish, by the first layer's `FeatureStatistics.language_feature`."""
     statistics = specimen(name, seed)[1].kinds["means"].statistics
     feature = statistics.language_feature(0, spanish=True)
     request = SteerRequest(DirectionRequest(name, seed, feature=feature), BEGINNING)
@@ -42,8 +42,8 @@ def save_opening(opening: Opening, path: Path = OPENING) -> None:
         "spanish": np.array([step.spanish for step in opening.steps]),
         "judged": opening.judged.astype(np.float32),
     }
-    plain, steered = ("".join(getattr(step, side) for step in opening.steps)
-                      for side in ("plain", "steered"))  # fmt: skip
+    plain, steered = ("".join(getattr(step, variant) for step in opening.steps)
+                      for variant in ("plain", "steered"))  # fmt: skip
     about = {"request": asdict(opening.request), "plain": plain, "steered": steered}
     path.write_bytes(tensor_file(tensors, about))
 

@@ -1,4 +1,4 @@
-"""The shipped dictionaries of some language models, a file a model, and how they are made."""
+"""The shipped dictionaries of some language models, one file for each model, and their training."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from gating_core.steering.streams import Streams, streams, trailing_means
 
 STEERED = ("none", "g1_channel")  # models that have dictionaries
 TRAINED_ON = 400  # verses in each language
-KINDS = {  # what a dictionary is trained on, and how: a further one is a row
+KINDS = {  # by what it is trained on (`states_for`): how; a further kind is a row
     "means": DictionaryRecipe(NESTED),
     "characters": DictionaryRecipe(NESTED),
     "plain": DictionaryRecipe(PLAIN),
@@ -50,7 +50,7 @@ ONE_SEED = ("plain",)  # kinds that the first seed alone has
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """One kind of dictionary of a model, all layers, with what was measured of it."""
+    """One kind of dictionary of a model, all layers, with its measurements."""
 
     dictionary: Dictionary
     statistics: FeatureStatistics
@@ -59,10 +59,10 @@ class Trained:
 
 @dataclass(frozen=True, eq=False)
 class Dictionaries:
-    """The dictionaries of one model by kind, and the states that both languages have on average."""
+    """The dictionaries of one model by kind, and statistics of the model's states."""
 
     kinds: dict[str, Trained]
-    gap: torch.Tensor  # (L, D): the mean state of Spanish less that of English
+    gap: torch.Tensor  # (L, D): the mean state of Spanish minus that of English
     length: torch.Tensor  # (L,): the mean length of a state
     seconds: float  # of processor time, for training
 
@@ -72,9 +72,9 @@ def are_spanish(texts: Sequence[str]) -> list[bool]:
     return [row >= len(texts) // 2 for row in range(len(texts))]
 
 
-def states_for(kind: str, of: Streams) -> Streams:
-    """What a ``kind`` of dictionary reads: single characters or means."""
-    return trailing_means(of) if kind == "means" else of
+def states_for(kind: str, residual: Streams) -> Streams:
+    """The states that a ``kind`` of dictionary reads: at single characters, or trailing means."""
+    return trailing_means(residual) if kind == "means" else residual
 
 
 def train_dictionaries(
@@ -93,9 +93,9 @@ def train_dictionaries(
     held_out, spanish = streams(model, texts), are_spanish(texts)
     results = {}
     for kind, dictionary in trained.items():
-        seen = states_for(kind, held_out)
-        cards = [describe(dictionary.layer(k), x) for k, x in enumerate(seen.states)]
-        results[kind] = Trained(dictionary, statistics(dictionary, seen, spanish), cards)
+        residual = states_for(kind, held_out)
+        cards = [describe(dictionary.layer(k), x) for k, x in enumerate(residual.states)]
+        results[kind] = Trained(dictionary, statistics(dictionary, residual, spanish), cards)
     return Dictionaries(results, language_gap(held_out, spanish),
                         held_out.states.norm(dim=-1).mean(-1), seconds)  # fmt: skip
 
@@ -109,15 +109,15 @@ def save_dictionaries(dictionaries: Dictionaries, path: Path) -> None:
     """Write what `load_dictionaries` reads; dictionaries in half precision."""
     tensors: dict[str, np.ndarray] = {
         "gap": dictionaries.gap.numpy(), "length": dictionaries.length.numpy()}  # fmt: skip
-    for kind, one in dictionaries.kinds.items():
-        for name, tensor in one.dictionary.tensors.items():
+    for kind, trained in dictionaries.kinds.items():
+        for name, tensor in trained.dictionary.tensors.items():
             tensors[f"{kind}.dictionary.{name}"] = tensor.half().numpy()
-        for name, array in one.statistics.arrays.items():
-            whole = name in ("texts", "places")
-            tensors[f"{kind}.{name}"] = array.astype(np.int16 if whole else np.float16)
+        for name, array in trained.statistics.arrays.items():
+            integer = name in ("texts", "places")
+            tensors[f"{kind}.{name}"] = array.astype(np.int16 if integer else np.float16)
     about = {
-        "cards": {kind: [asdict(card) for card in one.cards]
-                  for kind, one in dictionaries.kinds.items()},
+        "cards": {kind: [asdict(card) for card in trained.cards]
+                  for kind, trained in dictionaries.kinds.items()},
         "recipes": {kind: asdict(KINDS[kind]) for kind in dictionaries.kinds},
         "seconds": dictionaries.seconds,
     }  # fmt: skip

@@ -15,21 +15,21 @@ from gating_core.checks import check_integer, check_number
 from gating_core.language import Edit, KeyValueCache, LanguageModel, draw_next, encode
 from gating_core.randomness import generator
 
-RELEASED_AFTER = 16  # characters written, where a push is released
-# A break would end the text, and the language after it is a coin flip.
+RELEASED_AFTER = 16  # characters written, after which a push is released
+# A line break would end the text, and the next text may be in either language.
 FORBIDDEN = tuple(encode("").tolist())
 
 
 @dataclass(frozen=True, eq=False)
 class Steering:
-    """What is added to the stream after ``layer``, at every character that is read."""
+    """A vector that is added to the stream after ``layer``, at every character that is read."""
 
     layer: int  # 0 is the first
     addition: torch.Tensor  # (D,) or (B, 1, D): direction times strength
     released_after: int | None = None  # characters written; None: it is held
 
     def edit(self, written: int) -> Edit | None:
-        """The edit of the stream when ``written`` characters are written; ``None``: none."""
+        """The edit of the stream once ``written`` characters are written; ``None`` for no edit."""
         if self.released_after is not None and written >= self.released_after:
             return None
         if not self.addition.any():
@@ -47,7 +47,8 @@ def write_steered(
 ) -> Iterator[torch.Tensor]:
     """Write after ``prompts`` (B, T) int64 until the context is full; yield (B,) at a time.
 
-    The same seed draws by the same random numbers, steered or not. ``strength`` dials the gates.
+    The same ``seed`` gives the same random numbers, steered or not. ``strength`` (0 to 1) scales
+    the gates. ``ValueError`` for a seed or strength out of range.
     """
     check_integer("seed", seed, 0, 2**31 - 1)
     check_number("strength", strength, 0.0, 1.0)

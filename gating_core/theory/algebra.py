@@ -1,9 +1,9 @@
-"""Algebra with formulas: is what has the sign of K zero identically, or nowhere of one sign?
+"""Algebra with formulas: is K zero identically, or nowhere of one sign?
 
-What has the sign of K is a polynomial in u, v and the functions of the formula, see
+K times a positive function is a polynomial in u, v and the functions of the formula, see
 `differential_ring`. If all of its coefficients are zero, K is zero wherever the formula is smooth.
 If it is a product of even powers and of factors whose monomials are all squares with coefficients
-of one sign, K is nowhere of the other sign. What is too large is not proved.
+of one sign, K is nowhere of the other sign. For polynomials that are too large nothing is proved.
 """
 
 from __future__ import annotations

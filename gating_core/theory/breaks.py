@@ -35,13 +35,13 @@ FEWEST_PARTS = 8  # a shorter formula takes as long a cell
 
 @dataclass(frozen=True, eq=False)
 class Breaks:
-    """Where a gate is smooth, at every strength above 0.
+    """The parts of the chart on which a gate is smooth, at every strength above 0, and the others.
 
-    ``smooth``: cells in which it is, and ``edged`` says whether there may be no gate in a part of
-    any of them. ``broken``: cells, each narrower than an eighth of a grid's
-    step, that may hold a pole, a kink or a jump, for ``causes`` named; ``outside``: a share of the
-    chart on which there is no gate; ``rough``: the share on which it is not known which of these
-    holds. With ``smooth.share`` and ``broken.share`` they add up to one.
+    ``smooth``: cells in which it is; ``edged``: whether the gate may be undefined in a part of any
+    of them. ``broken``: cells, each narrower than an eighth of a grid's step, that may contain a
+    pole, a kink or a jump, whose ``causes`` are named. ``outside``: the share of the chart on which
+    the gate is undefined; ``rough``: the share on which it is undecided which of these holds. With
+    ``smooth.share`` and ``broken.share`` they add up to one.
     """
 
     smooth: Cells

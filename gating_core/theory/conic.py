@@ -90,7 +90,6 @@ class ConicResult:
     gaussian: np.ndarray  # (M,)
     gaussian_error: np.ndarray  # (M,)
     form: np.ndarray  # (M,)
-    form_error: np.ndarray  # (M,)
     decided: np.ndarray  # (M,): both signs are
 
     @property
@@ -194,7 +193,6 @@ def measure_conic(model: Attention, size: int = 41) -> ConicResult:
         gaussian=field.gaussian[0].numpy(),
         gaussian_error=field.gaussian_error[0].numpy(),
         form=form.value.numpy(),
-        form_error=form.bound.numpy(),
         decided=decided.numpy(),
     )
 

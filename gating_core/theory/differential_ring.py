@@ -42,7 +42,7 @@ class PolynomialTooLarge(ArithmeticError):
 
 @dataclass(frozen=True)
 class _Generator:
-    """A generator: its ``kind``, what its relation says it is made of, and its derivatives."""
+    """A generator: its ``kind``, the elements in its defining relation, and its derivatives."""
 
     kind: str
     of: Polynomial
@@ -191,8 +191,8 @@ class DifferentialRing:
             self._known[key] = self._made(s, "sign", self.one, [self.zero, self.zero])
         return self._known[key]
 
-    def _made(self, t: Polynomial, kind: str, of: Polynomial, slopes: list) -> Polynomial:
-        self._generators[t] = _Generator(kind, of, (slopes[0], slopes[1]))
+    def _made(self, t: Polynomial, kind: str, polynomial: Polynomial, slopes: list) -> Polynomial:
+        self._generators[t] = _Generator(kind, polynomial, (slopes[0], slopes[1]))
         return t
 
     # Derivatives.
@@ -227,7 +227,7 @@ class DifferentialRing:
     def reduced(self, p: Polynomial) -> Polynomial:
         """A polynomial without reciprocals that has the sign of ``p``, zero if ``p`` is.
 
-        It is ``p`` times even powers of what was divided by.
+        It is ``p`` times even powers of its denominators.
         """
         for t, made in reversed(self._generators.items()):
             if made.kind in SQUARED:
@@ -236,21 +236,23 @@ class DifferentialRing:
                 p = self._cleared(p, t, made.of)
         return p
 
-    def _squares(self, p: Polynomial, t: Polynomial, of: Polynomial) -> Polynomial:
-        """``p`` with t^2 replaced by ``of``."""
+    def _squares(self, p: Polynomial, t: Polynomial, polynomial: Polynomial) -> Polynomial:
+        """``p`` with t^2 replaced by ``polynomial``."""
         out = self.zero
         for n, row in self._by_power(p, t).items():
-            out = out + self.product(self.product(row, self.power(of, n // 2)), t ** (n % 2))
+            out = out + self.product(
+                self.product(row, self.power(polynomial, n // 2)), t ** (n % 2)
+            )
         return out
 
-    def _cleared(self, p: Polynomial, t: Polynomial, of: Polynomial) -> Polynomial:
-        """``p`` times the least even power of ``of`` = 1 / t that clears t from it."""
+    def _cleared(self, p: Polynomial, t: Polynomial, polynomial: Polynomial) -> Polynomial:
+        """``p`` times the least even power of ``polynomial`` = 1 / t that clears t from it."""
         rows = self._by_power(p, t)
         most = max(rows, default=0)
         most += most % 2
         out = self.zero
         for n, row in rows.items():
-            out = out + self.product(row, self.power(of, most - n))
+            out = out + self.product(row, self.power(polynomial, most - n))
         return out
 
     def _by_power(self, p: Polynomial, t: Polynomial) -> dict[int, Polynomial]:
@@ -263,9 +265,9 @@ class DifferentialRing:
         return rows
 
     def definite(self, p: Polynomial) -> int:
-        """1 if ``p`` >= 0 everywhere, -1 if ``p`` <= 0, 0 if that is not seen.
+        """1 if ``p`` >= 0 everywhere, -1 if ``p`` <= 0, 0 if neither is shown.
 
-        Seen from its factors: even powers, and polynomials whose monomials are all squares with
+        Shown by its factors: even powers, and polynomials whose monomials are all squares with
         coefficients of one sign.
         """
         if len(p) > MOST_TERMS or any(n > LARGEST_DEGREE for n in p.degrees()):

@@ -1,9 +1,9 @@
 """The sign of K on a gated sheet between all points: cells judged by Taylor models.
 
-The mechanism is that of `gating_core.proved`. What has the sign of K is simpler here than for any
-surface: for a scalar gate g > 0 it is det Hess(1/g), or g^5 times that without a division,
-g det Hess(g) - 2 (g_u^2 g_vv - 2 g_u g_v g_uv + g_v^2 g_uu), which a cell may have a sign of even
-where g vanishes in it. A gate for each channel is judged by the surface that it makes.
+The mechanism is that of `gating_core.proved`, with a simpler expression than for a general surface:
+for a scalar gate g > 0, K has the sign of det Hess(1/g), or of g^5 times that without a division,
+g det Hess(g) - 2 (g_u^2 g_vv - 2 g_u g_v g_uv + g_v^2 g_uu), which can have one sign on a cell even
+where g vanishes in it. A gate for each channel is judged by its surface.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ from gating_core.theory.formula import Formula
 from gating_core.theory.law import Gate, GatedSheet
 
 BATCH = 1024  # cells halved in one pass
-FAINTEST = 1e-250  # of what has the sign of K: below it underflow decides
+FAINTEST = 1e-250  # of the expression with the sign of K: below it underflow decides
 PASS_CELLS = 512  # a pass takes the time of as many cells, however few are judged in it
 MOST_CUTS = 6  # of a cell in one pass, into 64
 
 
 @dataclass(frozen=True, eq=False)
 class GateSigns(Signs):
-    """N cells, and how ``large`` (N,) what has the sign of K may be in each at most.
+    """N cells, and ``large`` (N,), an upper bound of the size of `GateJudge.sign` in each.
 
-    ``inside`` (N,): whether a gate is known to be somewhere in the cell; ``outside`` (N,): nowhere.
-    A sign says nothing where there is no gate, and only where one is known is it a sign of K.
+    ``inside`` (N,): whether the gate is defined somewhere in the cell, for certain; ``outside``
+    (N,): nowhere. A sign is a sign of K only where the gate is defined.
     """
 
     large: torch.Tensor
@@ -124,7 +124,7 @@ class GateJudge:
         return inside, words == OUTSIDE
 
     def sign(self, cells: Cells) -> TaylorModel:
-        """Taylor models (N,) of what has the sign of K."""
+        """Taylor models (N,) of an expression that has the sign of K."""
         quotient = self._quotient
         if quotient is None:
             return self._without_division(cells)

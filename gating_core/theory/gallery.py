@@ -1,4 +1,4 @@
-"""A gallery of gates with what is known of them, the sphere by gating first.
+"""A gallery of gates and their known curvature, the sphere by gating first.
 
 All act on the sheet (u, v, 1) over [-1, 1]^2, and all are formulas: one for a scalar gate, three
 for one gate per channel. Where K is known in closed form it is given, derived by hand and not from
@@ -34,7 +34,7 @@ Exact = Callable[[Bounded, Bounded], Bounded]  # K at coordinates u and v (N,)
 
 @dataclass(frozen=True)
 class GateCase:
-    """A gate on the sheet (u, v, 1), and what is known of it.
+    """A gate on the sheet (u, v, 1), its known curvature, and an explanation.
 
     ``formulas`` are one, or three: one for each channel. ``exact`` is K at full strength (at every
     strength if ``at_every_strength``), with its own rounding bound. ``why`` are two lines.

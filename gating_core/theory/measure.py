@@ -1,4 +1,4 @@
-"""What a gate does to the sheet, measured: curvature, bending, and errors.
+"""Measure a gated sheet: curvature, bending, and errors.
 
 Measured twice: by the geometry of the map (u, v) -> g (u, v, 1), which knows nothing of gates, and
 by the law; where K is known in closed form it is compared with that, too.
@@ -51,7 +51,7 @@ class MeasuredGate:
     ``gate`` (R, C, 1 or 3) is the gate at full strength; ``fails`` (R, C) says where it is not
     positive or not finite, ``breaks`` (R, C) next to which points it is not smooth: the surface is
     unresolved at both. ``mean_norm`` |H| and its error are in 1 / length, ``bend_error`` is that of
-    the second fundamental form in norm. ``whole`` is what is said of the whole chart.
+    the second fundamental form in norm. ``whole`` is the verdict on the whole chart.
     """
 
     strength: float

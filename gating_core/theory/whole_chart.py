@@ -1,8 +1,9 @@
 """The verdict on a gated sheet over its whole chart, and how it is known.
 
-Looked at are a grid, jittered points, and cells. Where the gate is not smooth (`breaks`) there is
-no gate. Of the rest the sign of K is *proved* by cells that have it everywhere (`enclosure`), or by
-algebra; curvature beyond its bound is *known at points*; no curvature is *seen at points*.
+The verdict uses a grid, jittered points, and cells. Parts of the chart where the gate is not smooth
+(`breaks`) are left out. On the rest the sign of K is *proved* by cells on which it is certain
+(`enclosure`), or by algebra; curvature beyond its bound is *known at points*; no curvature is *seen
+at points*.
 """
 
 from __future__ import annotations
@@ -30,13 +31,13 @@ ALGEBRA, ENCLOSURES = "algebra", "enclosures"
 
 @dataclass(frozen=True)
 class GateVerdict:
-    """What is said of a gated sheet: one of `VERDICTS`, and how that is known.
+    """The verdict on a gated sheet: one of `VERDICTS`, and how that is known.
 
-    ``knowledge`` is one of `KNOWLEDGE`, or ``None`` where nothing is known; ``by`` what it is
-    proved by; ``weak`` whether K may be zero in places; ``between`` whether a sign of K was found
-    by enclosures alone. ``points`` were looked at. ``broken`` is
-    the share of the chart on which the gate has no derivatives, or may have none, for ``causes``
-    named; ``rough`` is the share on which it is not known whether it has any.
+    ``knowledge`` is one of `KNOWLEDGE`, or ``None`` where nothing is known; ``by`` names the proof;
+    ``weak``: whether K may be zero at some points; ``between``: whether a sign of K follows from
+    enclosures alone. ``points`` is the number of points measured. ``broken`` is the share of the
+    chart on which the gate has, or may have, no derivatives, whose ``causes`` are named; ``rough``
+    is the share on which that is undecided.
     """
 
     word: str
@@ -52,7 +53,7 @@ class GateVerdict:
 
 @dataclass(frozen=True, eq=False)
 class Looked:
-    """What was seen of a gated sheet at the points of a grid and at as many jittered ones.
+    """Measurements of a gated sheet at the points of a grid and at as many jittered ones.
 
     ``surface`` has one frame. ``bends`` and ``planar``: whether |H| exceeds its error at any point,
     and whether all errors of bending are small; ``lost`` is the share of the grid without a gate.
@@ -65,7 +66,7 @@ class Looked:
 
     @property
     def points(self) -> int:
-        """How many points were looked at."""
+        """The number of points measured."""
         return self.surface.verdicts[0].points
 
     def has(self, sign: int) -> bool:
@@ -81,14 +82,14 @@ class Looked:
         One sign: K has it at every point whose sign is decided, K is known on at least half of the
         area, and there is a gate on at least half of the chart.
         """
-        (said,) = self.surface.verdicts
+        (verdict,) = self.surface.verdicts
         if up and down:
             return GateVerdict(MIXED, AT_POINTS, self.points)
         if up or down:
-            enough = max(said.undecided, self.lost) <= 1 - LEAST_KNOWN
+            enough = max(verdict.undecided, self.lost) <= 1 - LEAST_KNOWN
             word = POSITIVE if up else NEGATIVE
             return GateVerdict(word, AT_POINTS, self.points) if enough else self.undecided
-        if said.word != FLAT or not (self.bends or self.planar):
+        if verdict.word != FLAT or not (self.bends or self.planar):
             return self.undecided
         return GateVerdict(BENT if self.bends else PLANE, SEEN, self.points)
 
@@ -103,15 +104,15 @@ def gate_verdict(
 ) -> GateVerdict:
     """Judge a gated sheet over its whole chart, of which ``breaks`` says where it is smooth.
 
-    ``formulas`` are those of the ``gate``, if it is made of any. What is proved holds wherever
-    there is a gate, and is said however little that is.
+    ``formulas`` are those of the ``gate``, if it is made of any. A proof holds wherever
+    the gate is defined, and counts however small that part is.
     """
-    said = looked.undecided if looked.lost == 1 else _verdict(
+    verdict = looked.undecided if looked.lost == 1 else _verdict(
         looked, gate, strength, breaks, formulas
     )  # fmt: skip
     if not strength:
-        return said
-    return replace(said, broken=breaks.broken.share, causes=breaks.causes, rough=breaks.rough)
+        return verdict
+    return replace(verdict, broken=breaks.broken.share, causes=breaks.causes, rough=breaks.rough)
 
 
 def _verdict(
@@ -152,7 +153,7 @@ class SignShares:
 def sign_shares(gate: Gate, strength: float, formulas: Sequence[Formula] = ()) -> SignShares:
     """Prove the sign of K on as much of the chart as `MOST_WORK` allows: a part of a second.
 
-    As of `gate_verdict`, which stops as soon as it has a verdict.
+    As in `gate_verdict`, which stops as soon as it has a verdict.
     """
     breaks = breaks_of(gate, formulas)
     steps = sign_steps(GateJudge(gate, strength, formulas, breaks.edged), breaks.smooth)
@@ -166,7 +167,7 @@ def sign_shares(gate: Gate, strength: float, formulas: Sequence[Formula] = ()) -
 def _proved_until(
     steps: Iterator[tuple[GateSigns, int]], most: int, signs: GateSigns | None
 ) -> GateSigns:
-    """Go on with ``steps`` until as much work is done; ``signs`` where there are no more."""
+    """Continue ``steps`` until that much work is done; ``signs`` where there are no more steps."""
     for now, work in steps:
         signs = now
         if work >= most:

@@ -30,7 +30,7 @@ class BatchSource(Protocol):
     """What a trainer learns from: `Batches`, or anything else with these three."""
 
     def take(self, count: int) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-        """``count`` batches: what the model reads (M, B, ...) and its labels (M, B, ...)."""
+        """``count`` batches: the model's inputs (M, B, ...) and its labels (M, B, ...)."""
         ...
 
     @property

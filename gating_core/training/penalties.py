@@ -25,7 +25,7 @@ NARROWEST = 0.01  # a standard deviation of weights; what is narrower counts as 
 
 
 def penalties(layers: Sequence[LayerRecord], recipe: Recipe) -> torch.Tensor:
-    """(M,): what is added to each member's loss, from the records of its ``layers`` in order."""
+    """(M,): the penalty of each member's loss, from the records of its ``layers`` in order."""
     last = penalty(layers[-1], recipe)
     if not recipe.every_layer:
         return last

@@ -32,7 +32,7 @@ GATE_PART = ".gate."  # in the names of a gate's weights
 class TrainingDiverged(ArithmeticError):
     """The loss stopped being a finite number. The snapshots yielded before remain valid.
 
-    ``seeds`` are those of the members that diverged; ``places`` are the indices of the trainer's
+    ``seeds`` are those of the members that diverged; ``indices`` are the indices of the trainer's
     configurations that they belong to.
     """
 
@@ -41,7 +41,7 @@ class TrainingDiverged(ArithmeticError):
         step: int,
         seeds: tuple[int, ...],
         learning_rate: float,
-        places: tuple[int, ...] = (),
+        indices: tuple[int, ...] = (),
     ) -> None:
         names = ", ".join(map(str, dict.fromkeys(seeds)))
         super().__init__(
@@ -50,7 +50,7 @@ class TrainingDiverged(ArithmeticError):
         )
         self.step = step
         self.seeds = seeds
-        self.places = places
+        self.indices = indices
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,1 +1,1 @@
-"""The page *At work*: what does a gate do on models that read text?"""
+"""The page *At work*: what does a gate change in models that read text?"""

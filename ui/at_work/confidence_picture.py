@@ -25,7 +25,7 @@ GREY, MAGENTA = (colour for colour, *_ in STYLES)
 def difference_chart(differences: Mapping[str, PairedDifference]) -> go.Figure:
     """Draw each difference with its interval in margins, every seed a dot.
 
-    The band is what is called hardly different.
+    The band holds the differences that are called hardly different.
     """
     margins = {name: TABLE[name].margin for name in differences}
     rows = [TABLE[name].title for name in differences]

@@ -22,7 +22,7 @@ Arrays = Mapping[str, np.ndarray]
 
 @dataclass(frozen=True)
 class ComparedQuantity:
-    """A number that is compared: its name, and the difference that is called hardly any."""
+    """A compared number: its name, and the margin within which models are hardly different."""
 
     title: str
     margin: float
@@ -41,7 +41,7 @@ TABLE = dict(zip(QUANTITIES, (
 def differences(
     values: Sequence[np.ndarray], resamples: Sequence[np.ndarray]
 ) -> dict[str, PairedDifference]:
-    """Return gated less ungated by quantity, from values (S, Q) and resamples (S, Q, R).
+    """Return gated minus ungated by quantity, from values (S, Q) and resamples (S, Q, R).
 
     Two of each, the ungated models first.
     """
@@ -50,17 +50,17 @@ def differences(
             for q, name in enumerate(QUANTITIES)}  # fmt: skip
 
 
-def word(of: PairedDifference, margin: float) -> str:
+def word(difference: PairedDifference, margin: float) -> str:
     """Return the verdict on a difference.
 
     *hardly different*: the whole 95 % interval lies within the margin. *lower*, *higher*: it does
     not hold 0. Otherwise *undecided*. No verdict with fewer than `LEAST_SEEDS`.
     """
-    if len(of.by_seed) < LEAST_SEEDS:
+    if len(difference.by_seed) < LEAST_SEEDS:
         return TOO_FEW
-    if -margin <= of.low and of.high <= margin:
+    if -margin <= difference.low and difference.high <= margin:
         return HARDLY
-    return HIGHER if of.low > 0 else LOWER if of.high < 0 else UNDECIDED
+    return HIGHER if difference.low > 0 else LOWER if difference.high < 0 else UNDECIDED
 
 
 def summary(paired: Mapping[str, PairedDifference], gated: np.ndarray, ungated: np.ndarray) -> str:
@@ -81,10 +81,10 @@ def summary(paired: Mapping[str, PairedDifference], gated: np.ndarray, ungated: 
     return f"With the gate, paired over {over}: {'; '.join(parts)}.{few}"
 
 
-def difference_text(of: PairedDifference) -> str:
+def difference_text(difference: PairedDifference) -> str:
     """Format a difference with its interval and its sign."""
-    sign = "+" if of.mean > 0 else ""
-    text = plus_minus(of.mean, of.half_width)
+    sign = "+" if difference.mean > 0 else ""
+    text = plus_minus(difference.mean, difference.half_width)
     return text if text.startswith("between") else f"{sign}{text}"
 
 
@@ -107,9 +107,9 @@ def confidence_csv(measured: Mapping[tuple[str, int], Arrays]) -> Iterator[Seque
     yield "model", "seed", "what", "bin", "value", "low", "high", "mean confidence", "count"
     for (name, seed), arrays in measured.items():
         start = TITLES.get(name, name), seed
-        for place, quantity in enumerate(TABLE.values()):
-            ends = np.percentile(arrays["confidence.resamples"][place], (2.5, 97.5))
-            value = float(arrays["confidence.values"][place])
+        for row, quantity in enumerate(TABLE.values()):
+            ends = np.percentile(arrays["confidence.resamples"][row], (2.5, 97.5))
+            value = float(arrays["confidence.values"][row])
             yield (*start, quantity.title, "", value, *map(float, ends))
         for number, column in enumerate(
             np.concatenate([arrays["confidence.bins"], arrays["confidence.range"]]).T

@@ -85,5 +85,5 @@ def read_selection() -> TextSelection:
 
 
 def resolved(selection: TextSelection, *, gated: bool = False) -> TextSelection:
-    """Return the nearest selection that can be shown, and say what is another."""
+    """Return the nearest selection that can be shown, and draw a sentence for each change."""
     return nearest_shipped(selection, measured.models(), gated=gated)

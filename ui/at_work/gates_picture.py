@@ -1,6 +1,6 @@
 """Charts of gates: at every character of a text, over all verses, and by character.
 
-Shapes: L layers, H heads, T characters of a text, V characters that there are.
+Shapes: L layers, H heads, T characters of a text, V characters of the alphabet.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ui.language.selection import head_names
 
 STRIP_PIXELS = 205
 HALF_PIXELS = 195
-SEEN_OFTEN = 100  # times that a character must be read to be drawn
+LEAST_COUNT = 100  # times that a character must be read to be drawn
 DASHES = ("solid", "dash", "dot", "dashdot")
 
 
@@ -85,11 +85,11 @@ def histogram_chart(counts: np.ndarray, title: str) -> go.Figure:
 
 def often(counts: np.ndarray) -> np.ndarray:
     """Return the numbers of characters of texts, without the break, that were read often enough."""
-    return np.flatnonzero(counts[1:] >= SEEN_OFTEN) + 1
+    return np.flatnonzero(counts[1:] >= LEAST_COUNT) + 1
 
 
 def openers(measured: Mapping[str, np.ndarray]) -> np.ndarray:
-    """Return how much further than on average each character opens each head, (V, L, H).
+    """Return the mean gate of each head at each character minus its mean at all, (V, L, H).
 
     NaN for characters that were read too rarely.
     """

@@ -39,7 +39,7 @@ def draw_gates() -> None:
                     gates_words.opener_text(arrays))  # fmt: skip
     st.markdown(f"{summary} {here} {gates_words.opener_text(arrays)}")
     with st.container(horizontal=True):
-        draw_explanation("gates", "gates", seen=gates_picture.SEEN_OFTEN,
+        draw_explanation("gates", "gates", seen=gates_picture.LEAST_COUNT,
                          many=percent(gates_words.MANY), few=percent(gates_words.FEW))  # fmt: skip
         draw_csv("Gates", lambda: gates_words.gates_csv(measured.table()))
         draw_csv("Gates of the text", lambda: gates_words.text_csv(opened, text))

@@ -56,11 +56,11 @@ def in_text(opened: np.ndarray, text: str) -> str:
     """
     above = (opened - opened.mean(-1, keepdims=True))[..., 1:]
     layer, head, before = np.unravel_index(above.argmax(), above.shape)
-    place = int(before) + 1
+    position = int(before) + 1
     return (
         f"In this text head {_head((layer, head))} opens most at"
-        f" {as_code(sign(text[place]))} (character {place}):"
-        f" {opened[layer, head, place]:.2f} against {opened[layer, head].mean():.2f} on average."
+        f" {as_code(sign(text[position]))} (character {position}):"
+        f" {opened[layer, head, position]:.2f} against {opened[layer, head].mean():.2f} on average."
     )
 
 
@@ -91,13 +91,13 @@ def gates_csv(models: Mapping[tuple[str, int], Mapping[str, np.ndarray]]
 def text_csv(opened: np.ndarray, text: str) -> Iterator[Sequence[object]]:
     """Yield a row for every character: how far each head (L, H, T) is open."""
     layers, heads, _ = opened.shape
-    yield "place", "character", *(_head(place) for place in np.ndindex(layers, heads))
-    for place, character in enumerate(text):
-        yield place, sign(character), *opened[..., place].ravel().tolist()
+    yield "place", "character", *(_head(position) for position in np.ndindex(layers, heads))
+    for position, character in enumerate(text):
+        yield position, sign(character), *opened[..., position].ravel().tolist()
 
 
-def _head(place: Sequence[int] | tuple[np.intp, ...]) -> str:
-    return ".".join(str(int(number) + 1) for number in place)
+def _head(position: Sequence[int] | tuple[np.intp, ...]) -> str:
+    return ".".join(str(int(number) + 1) for number in position)
 
 
 def _seeds(count: int) -> str:

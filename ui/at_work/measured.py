@@ -1,4 +1,4 @@
-"""What the page At work shows: measured before, read at once, or made in jobs."""
+"""The data of the page At work: shipped measurements, readings, and results of jobs."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def table() -> dict[Model, dict[str, Any]]:
 
 
 def models() -> list[Model]:
-    """Return the models that can be compared: the ungated one of the same seed is there, too."""
+    """Return the models that can be compared: those whose ungated twin of the same seed exists."""
     return [model for model in table() if model[0] in TITLES and (UNGATED, model[1]) in table()]
 
 
@@ -51,9 +51,9 @@ def seeds(name: str) -> list[int]:
     return [seed for of, seed in models() if of == name]
 
 
-def over_seeds(name: str, measurement: str, of: list[int]) -> np.ndarray:
-    """Return a measurement of the models called ``name`` with seeds ``of``, (S, ...)."""
-    return np.stack([table()[name, seed][measurement] for seed in of])
+def over_seeds(name: str, measurement: str, model_seeds: list[int]) -> np.ndarray:
+    """Return a measurement of the models called ``name`` with seeds ``model_seeds``, (S, ...)."""
+    return np.stack([table()[name, seed][measurement] for seed in model_seeds])
 
 
 @cached(on=READINGS_CACHE)
@@ -107,5 +107,5 @@ def _train(request: ToyRequest) -> Iterator[ToyRun | QueuePosition]:
 
 
 def written(request: WriteRequest) -> Job:
-    """Return the job that writes: a new one, unless this text is written or was stopped."""
+    """Return the job that writes the text; start it unless it is running, done or was cancelled."""
     return writing.written(WRITING, write_on, request)

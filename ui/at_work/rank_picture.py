@@ -41,12 +41,12 @@ def rank_chart(outputs: np.ndarray, ends: np.ndarray, channels: int, head: Head)
                         "arrayminus": flat - low[stage], "thickness": 1, "width": 1},
             "hovertemplate": f"head %{{x}}, {name}: %{{y:.2f}}<extra></extra>",
         })  # fmt: skip
-    place = head[0] * heads + head[1]
+    column = head[0] * heads + head[1]
     shapes = [
         {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": channels, "y1": channels,
          "line": {"dash": "dash", "width": 1.5, "color": palette.ACCENT},
          "label": {"text": f"d = {channels}", "textposition": "end", "yanchor": "bottom"}},
-        {"type": "rect", "x0": place - 0.5, "x1": place + 0.5, "yref": "paper", "y0": 0, "y1": 1,
+        {"type": "rect", "x0": column - 0.5, "x1": column + 0.5, "yref": "paper", "y0": 0, "y1": 1,
          "line": {"width": 0}, "fillcolor": f"{palette.PLANE}33", "layer": "below"},
     ]  # fmt: skip
     return go.Figure({"data": traces, "layout": {

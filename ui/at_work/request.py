@@ -26,7 +26,7 @@ class WriteSelection:
     draw: int = 0  # the seed of the text
 
     def request(self, selection: TextSelection) -> WriteRequest:
-        """What is written after the beginning of ``selection``."""
+        """The request to continue the text of ``selection``."""
         text = without_others(selection.typed) or BEGINNINGS[selection.language]
         strength = self.strength if selection.name != UNGATED else 1.0
         return WriteRequest(*selection.model, text, self.temperature, strength, self.draw)

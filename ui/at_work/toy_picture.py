@@ -84,11 +84,11 @@ def toy_maps(run: ToyRun) -> tuple[dict[str, np.ndarray], list[str]]:
 def gate_chart(run: ToyRun) -> go.Figure:
     """Draw how far gates are open at triggers and elsewhere."""
     kinds = [kind for kind in run.request.kinds if kind in ("elementwise", "headwise")]
-    places = [run.request.kinds.index(kind) for kind in kinds]
+    rows = [run.request.kinds.index(kind) for kind in kinds]
     traces = []
     for name, values, symbol in (("at triggers", run.gate_at_triggers, "triangle-up"),
                                  ("elsewhere", run.gate_elsewhere, "circle-open")):  # fmt: skip
-        means, widths = interval(values[-1, places])
+        means, widths = interval(values[-1, rows])
         traces.append({
             "type": "scatter", "mode": "markers", "x": means, "y": [TITLES[kind] for kind in kinds],
             "name": name, "error_x": {"type": "data", "array": widths, **WHISKER},

@@ -29,12 +29,12 @@ def summary(run: ToyRun) -> str:
     first = by_kind.get("none", (0.0, 0.0))[0]
     has = "has a sink" if first > EPSILON else "has no sink"
     at, elsewhere = (interval(x[-1])[0] for x in (run.gate_at_triggers, run.gate_elsewhere))
-    place = run.request.kinds.index("elementwise")
+    row = run.request.kinds.index("elementwise")
     return (
         f"**The toy {has}**: where there is nothing to copy, the first letter gets"
         f" {', '.join(texts)} of the weight, after {run.steps[-1]} steps. {_change(by_kind)} The"
-        f" mean of the gate per channel is {short(float(at[place]))} at triggers and"
-        f" {short(float(elsewhere[place]))} elsewhere."
+        f" mean of the gate per channel is {short(float(at[row]))} at triggers and"
+        f" {short(float(elsewhere[row]))} elsewhere."
     )
 
 

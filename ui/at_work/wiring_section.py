@@ -67,8 +67,8 @@ def draw_wiring() -> None:
         with column:
             head = section("at_work", f"head_{name}")
             draw_figure((name, *seeds), partial(_titled, make, head), sentences[sentence])
-    told = [*sentences.values(), wiring_words.time_text(load_times())]
-    st.markdown(" ".join(filter(None, told)))
+    texts = [*sentences.values(), wiring_words.time_text(load_times())]
+    st.markdown(" ".join(filter(None, texts)))
     with st.container(horizontal=True):
         draw_explanation("wiring", "wiring", before=BEFORE, corners=", ".join(CORNERS),
                          margin=f"{wiring_words.MARGIN:g}",
@@ -81,8 +81,10 @@ def draw_diagrams() -> None:
     for column, (name, wiring) in zip(st.columns(len(WIRINGS)), WIRINGS.items(), strict=True):
         with column:
             make = partial(wiring_picture.diagram, wiring, MODELS[MODEL_OF[name]].depth)
-            said = wiring_words.feeds(name)
-            draw_figure((f"diagram_{name}",), partial(_titled, make, f"<b>{label(name)}</b>"), said)
+            description = wiring_words.feeds(name)
+            draw_figure(
+                (f"diagram_{name}",), partial(_titled, make, f"<b>{label(name)}</b>"), description
+            )
 
 
 def _titled(make: Callable[[], go.Figure], text: str) -> go.Figure:

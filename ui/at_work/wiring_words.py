@@ -36,8 +36,8 @@ def loss_text(losses: Mapping[str, np.ndarray], against: Mapping[str, PairedDiff
     parts = []
     for name, of in against.items():
         verdict = word(of, MARGIN)
-        said = "" if verdict == TOO_FEW else f"**{verdict}** "
-        parts.append(f"{label(name)} {said}({difference_text(of)})")
+        stated = "" if verdict == TOO_FEW else f"**{verdict}** "
+        parts.append(f"{label(name)} {stated}({difference_text(of)})")
     seeds = min(len(of.by_seed) for of in against.values())
     paired = "1 seed" if seeds == 1 else f"{seeds} seeds"
     few = "" if seeds >= LEAST_SEEDS else " Fewer than three seeds: no verdict."

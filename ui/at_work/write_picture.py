@@ -1,6 +1,6 @@
 """Charts of writing: the next character's probabilities, and the loss at every gate strength.
 
-Shapes: V characters that there are, n strengths, S seeds.
+Shapes: V characters of the alphabet, n strengths, S seeds.
 """
 
 from __future__ import annotations

@@ -57,11 +57,11 @@ def _effects(
     tasks: list[str], level: float,
 ) -> dict[str, Any]:  # fmt: skip
     """One task in one panel; a filled mark is a significant difference."""
-    place = tasks.index(task)
-    shift = SPREAD * (1 - 2 * place / max(len(tasks) - 1, 1))
-    colour = palette.tasks[place % len(palette.tasks)]
+    index = tasks.index(task)
+    shift = SPREAD * (1 - 2 * index / max(len(tasks) - 1, 1))
+    colour = palette.tasks[index % len(palette.tasks)]
     here = [(one, one.measured) for one in cells if one.measured and one.measured.deviation > 0]
-    symbol = SYMBOLS[place % len(SYMBOLS)]
+    symbol = SYMBOLS[index % len(SYMBOLS)]
     return markers(
         task, [of.mean / of.deviation for _, of in here],
         [rows.index(one.conditions) + shift for one, _ in here], xaxis=axis, legendgroup=task,
@@ -103,11 +103,11 @@ def _forest(
     ][::-1]  # fmt: skip
     data: list[dict[str, Any]] = []
     for kind, of in pooled.items():
-        for place, variant in enumerate(variants):
+        for index, variant in enumerate(variants):
             here = [x for x in of.groups if x.variant == variant and x.r is not None]
             r = np.array([x.r for x in here], dtype=float)
             reach = np.array([x.interval(confidence) for x in here]).reshape(-1, 2) - r[:, None]
-            shift = SPREAD * (1 - 2 * place / max(len(variants) - 1, 1))
+            shift = SPREAD * (1 - 2 * index / max(len(variants) - 1, 1))
             data.append(markers(
                 f"{kind}, {variant}", r.tolist(), [labels.index(x.task) + shift for x in here],
                 text=[f"{x.task}, {variant}: r = {fixed(x.r or 0.0)}, {x.count} models"
@@ -116,7 +116,7 @@ def _forest(
                 error_x={"type": "data", "symmetric": False, "array": reach[:, 1].tolist(),
                          "arrayminus": (-reach[:, 0]).tolist(), "color": colours[kind],
                          "width": 0, "thickness": 1},
-                marker={"color": colours[kind], "size": 7, "symbol": SYMBOLS[place]},
+                marker={"color": colours[kind], "size": 7, "symbol": SYMBOLS[index]},
                 showlegend=False,
             ))  # fmt: skip
         at = labels.index(f"<b>{kind}</b>")
@@ -141,10 +141,10 @@ def _forest(
     layout["shapes"] = [vertical(0.0, palette.ink)]
     # The rows name the kinds: the legend names the variants alone, by their symbols.
     data += [markers(variant, [None], [None],
-                     marker={"color": palette.ink, "size": 7, "symbol": SYMBOLS[place]})
-             for place, variant in enumerate(variants)]  # fmt: skip
+                     marker={"color": palette.ink, "size": 7, "symbol": SYMBOLS[index]})
+             for index, variant in enumerate(variants)]  # fmt: skip
     data = [trace for trace in data if trace["x"]]
-    said = "; ".join(f"{kind} {fixed(of.r)}" for kind, of in pooled.items())
+    correlations = "; ".join(f"{kind} {fixed(of.r)}" for kind, of in pooled.items())
     return Figure(f"r by group, {MEASURES[measure]}", {"data": data, "layout": layout},
-                  f"r of test accuracy with {MEASURES[measure]}: {said}.",
+                  f"r of test accuracy with {MEASURES[measure]}: {correlations}.",
                   section("claims", "groups"))  # fmt: skip

@@ -1,4 +1,4 @@
-"""Language models as pages name them, and what is said of a text that one is to read."""
+"""Names of language models, and the message about characters that models do not know."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ TONGUES = {language.title(): language for language in LANGUAGES}
 def unknown_characters(text: str) -> list[str]:
     """Return a sentence that names the characters that models do not know, if there are any."""
     others = left_out(text)
-    said = f"The models do not know {as_code(others)}. They read the text without."
-    return [said] if others else []
+    message = f"The models do not know {as_code(others)}. They read the text without."
+    return [message] if others else []

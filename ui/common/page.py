@@ -112,8 +112,8 @@ def draw_links(group: str, links: dict[str, dict[str, list[str]]], current: str 
         if here or page.group not in others:
             others |= set() if here else {page.group}
             label, icon = (title, page.icon) if here else (f"{page.group} →", None)
-            place = st.container(key="page-here", width="content") if title == current else st
-            place.page_link(page.path, label=label, icon=icon, query_params=links.get(title))
+            container = st.container(key="page-here", width="content") if title == current else st
+            container.page_link(page.path, label=label, icon=icon, query_params=links.get(title))
 
 
 def _return(title: str, path: str) -> None:

@@ -1,4 +1,4 @@
-"""What sections of several pages are made of: charts, explanations, tables to save.
+"""Parts of sections that several pages share: charts, explanations, tables to save.
 
 ``page`` is the name of a page's folder, and of its lesson.
 """

@@ -73,21 +73,23 @@ def plus_minus(value: float, error: float, least: float = -math.inf) -> str:
         if count == 1 and shown > doubt * MOST_ADDED:
             continue
         # In whole numbers where these are short: 1234 ± 100.
-        place = min(_place(shown, count), 0)
-        place = place if _places(exact, place) <= FIGURES else _place(shown, count)
-        if _places(exact, place) > FIGURES:
+        exponent = min(_exponent(shown, count), 0)
+        exponent = (
+            exponent if _figure_count(exact, exponent) <= FIGURES else _exponent(shown, count)
+        )
+        if _figure_count(exact, exponent) > FIGURES:
             return f"{_text(_figures(exact, FIGURES))} (error below {rounded_error(error)})"
-        rounded = _rounded(exact, place, ROUND_HALF_EVEN)
+        rounded = _rounded(exact, exponent, ROUND_HALF_EVEN)
         if shown < abs(rounded) and doubt < abs(exact):
-            long = place > 0
+            long = exponent > 0
             return f"{_text(rounded, long)} ± {_text(shown, long)}"
     with localcontext() as context:
         context.prec = LONGEST  # else what is far smaller than the error is lost
         low, high = exact - doubt, exact + doubt
-    place = _place(doubt, 2)
+    exponent = _exponent(doubt, 2)
     if low <= least:
-        return f"at most {_text(_rounded(high, place, ROUND_CEILING))}"
-    return _between(low, high, place)
+        return f"at most {_text(_rounded(high, exponent, ROUND_CEILING))}"
+    return _between(low, high, exponent)
 
 
 def between_text(low: float, high: float, least: float = -math.inf) -> str:
@@ -101,17 +103,17 @@ def between_text(low: float, high: float, least: float = -math.inf) -> str:
     if low == high:
         return short(low)
     if math.isinf(high):
-        return f"at least {_text(_rounded(ends[0], _place(ends[0], 3), ROUND_FLOOR))}"
+        return f"at least {_text(_rounded(ends[0], _exponent(ends[0], 3), ROUND_FLOOR))}"
     larger = max(map(abs, ends))
-    place = max(_place(ends[1] - ends[0], 2), _place(larger, FIGURES))
-    if _rounded(ends[0], place, ROUND_FLOOR) <= Decimal(least):
-        return f"at most {_text(_rounded(ends[1], place, ROUND_CEILING))}"
-    return _between(ends[0], ends[1], place)
+    exponent = max(_exponent(ends[1] - ends[0], 2), _exponent(larger, FIGURES))
+    if _rounded(ends[0], exponent, ROUND_FLOOR) <= Decimal(least):
+        return f"at most {_text(_rounded(ends[1], exponent, ROUND_CEILING))}"
+    return _between(ends[0], ends[1], exponent)
 
 
-def _between(low: Decimal, high: Decimal, place: int) -> str:
-    """Round both outwards to a multiple of 10^place."""
-    first, last = _rounded(low, place, ROUND_FLOOR), _rounded(high, place, ROUND_CEILING)
+def _between(low: Decimal, high: Decimal, exponent: int) -> str:
+    """Round both outwards to a multiple of 10^``exponent``."""
+    first, last = _rounded(low, exponent, ROUND_FLOOR), _rounded(high, exponent, ROUND_CEILING)
     return f"between {_text(first)} and {_text(last)}"
 
 
@@ -124,29 +126,29 @@ def rounded_error(error: float) -> str:
 
 def _rounded_up(number: Decimal, count: int) -> Decimal:
     """``number`` > 0 rounded up to ``count`` figures."""
-    shown = _rounded(number, _place(number, count), ROUND_CEILING)
-    return _rounded(shown, _place(shown, count), ROUND_CEILING)  # 0.0096 became 0.010
+    shown = _rounded(number, _exponent(number, count), ROUND_CEILING)
+    return _rounded(shown, _exponent(shown, count), ROUND_CEILING)  # 0.0096 became 0.010
 
 
-def _place(number: Decimal, count: int) -> int:
+def _exponent(number: Decimal, count: int) -> int:
     """Return the power of ten of the last of ``count`` figures of ``number``, not zero."""
     return number.adjusted() - count + 1
 
 
-def _places(number: Decimal, place: int) -> int:
-    """Count the figures of ``number`` down to a ``place``."""
-    return (number.adjusted() if number else 0) - place + 1
+def _figure_count(number: Decimal, exponent: int) -> int:
+    """Count the figures of ``number`` down to that of 10^``exponent``."""
+    return (number.adjusted() if number else 0) - exponent + 1
 
 
-def _rounded(number: Decimal, place: int, how: str) -> Decimal:
-    """Round ``number`` to a multiple of 10^place, exactly."""
+def _rounded(number: Decimal, exponent: int, how: str) -> Decimal:
+    """Round ``number`` to a multiple of 10^``exponent``, exactly."""
     with localcontext() as context:
         context.prec = LONGEST
-        return number.quantize(Decimal((0, (1,), place)), rounding=how)
+        return number.quantize(Decimal((0, (1,), exponent)), rounding=how)
 
 
 def _figures(number: Decimal, count: int) -> Decimal:
-    return _rounded(number, _place(number, count), ROUND_HALF_EVEN) if number else number
+    return _rounded(number, _exponent(number, count), ROUND_HALF_EVEN) if number else number
 
 
 def _text(number: Decimal, long: bool = False) -> str:
@@ -201,7 +203,7 @@ def error_text(error: float) -> str:
     if not math.isfinite(error):
         return "no bound"
     exact = Decimal(repr(max(float(error), 0.0)))
-    return _text(_rounded(exact, _place(exact, 1), ROUND_CEILING).normalize()) if exact else "0"
+    return _text(_rounded(exact, _exponent(exact, 1), ROUND_CEILING).normalize()) if exact else "0"
 
 
 def power_of_ten(number: float) -> str:

@@ -24,15 +24,15 @@ def with_head(content: bytes) -> bytes:
     return blake2b(content, digest_size=HEAD).digest() + content
 
 
-def address_of(headed: bytes, place: str) -> str:
+def address_of(headed: bytes, coordinates: str) -> str:
     """Return a relative URL of what `with_head` made, for the visitor whose script runs.
 
     The same data have the same address for all visitors. It is valid as long as one of them is
-    shown the data, at the ``place`` of their page with this name, and `ADDRESS_SECONDS` longer.
+    shown the data, at Streamlit's ``coordinates`` of their page, and `ADDRESS_SECONDS` longer.
     (Streamlit names a large file by three parts of it: hence the digest at its beginning.)
     """
     files = get_instance().media_file_mgr
-    address = files.add(headed, MEDIA_TYPE, place)
+    address = files.add(headed, MEDIA_TYPE, coordinates)
     _hold(files, PurePosixPath(address).stem)
     return address.removeprefix("/")
 
@@ -41,14 +41,17 @@ def _hold(files: MediaFileManager, name: str) -> None:
     """Keep the file ``name`` for slow browsers, although a run that grows soon shows another.
 
     The manager keeps the files that a session is shown. Here a session that does not exist is shown
-    all recent files; its places begin with the times.
+    all recent files; its coordinates begin with the times.
     """
     now = monotonic()
     with files._lock:
         recent = files._files_by_session_and_coord["recent"]
-        for place in [place for place, held in recent.items() if held == name]:
-            del recent[place]
+        for coordinates in [key for key, held in recent.items() if held == name]:
+            del recent[coordinates]
         recent[f"{now} {name}"] = name
-        for place in list(recent):
-            if float(place.split()[0]) < now - ADDRESS_SECONDS or len(recent) > CACHED_ADDRESSES:
-                del recent[place]
+        for coordinates in list(recent):
+            if (
+                float(coordinates.split()[0]) < now - ADDRESS_SECONDS
+                or len(recent) > CACHED_ADDRESSES
+            ):
+                del recent[coordinates]

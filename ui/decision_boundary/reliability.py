@@ -29,9 +29,9 @@ def calibrations(run: TrainedRun) -> dict[str, ResampledReliability]:
     return results
 
 
-def ends(of: ResampledReliability) -> np.ndarray:
+def ends(resampled: ResampledReliability) -> np.ndarray:
     """(2, n): the ends of the 95 % interval of each bin's frequency."""
-    return np.nanpercentile(of.frequencies, TAILS, axis=0)
+    return np.nanpercentile(resampled.frequencies, TAILS, axis=0)
 
 
 def summary(results: Calibrations, seeds: int) -> str:

@@ -80,8 +80,8 @@ def depth_chart(drawn: list[ChartCurve], member: int | None = None, seed: int = 
     for each, dash in zip(drawn, DASHES[-len(drawn) :], strict=True):
         traces += _curve(each, member, dash)
         traces += _fit(each)
-    for place, each in enumerate(drawn):
-        traces += _dots(each, place)
+    for index, each in enumerate(drawn):
+        traces += _dots(each, index)
     traces += [trace for each in drawn if each.limited for trace in _limits(each)]
     depths = drawn[0].curve.depths
     lines = (
@@ -200,20 +200,20 @@ def _fit(each: ChartCurve) -> list[dict[str, Any]]:
     return lines
 
 
-def _dots(each: ChartCurve, place: int) -> list[dict[str, Any]]:
+def _dots(each: ChartCurve, x: int) -> list[dict[str, Any]]:
     """One dot for the exponent of each seed, the median as a bar, theory's as a line."""
     exponent = each.shown_exponent
     slopes = np.sort(exponent.slopes[np.isfinite(exponent.slopes)])
     if not len(slopes):
         return []
     where: dict[str, Any] = {"xaxis": "x2", "yaxis": "y2", "showlegend": False}
-    across = place + SPREAD * np.resize([-1, 0, 1], len(slopes))
+    across = x + SPREAD * np.resize([-1, 0, 1], len(slopes))
     dots = {
         "type": "scatter", "mode": "markers", "x": across, "y": slopes, **where,
         "marker": {"size": 5, "color": each.colour, "opacity": 0.7},
         "hovertemplate": f"{each.title}, one seed: exponent %{{y:.2f}}<extra></extra>",
     }  # fmt: skip
-    ends = np.array([place - 0.45, place + 0.45])
+    ends = np.array([x - 0.45, x + 0.45])
     traces = []
     if exponent.over_seeds.known:
         bar = {"color": each.colour, "width": 3}

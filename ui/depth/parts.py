@@ -232,9 +232,9 @@ def _draw_training(view: DepthView) -> None:
         source = "Trained on this server."
     accuracy = ""
     if stacks := view.trained:
-        place = stacks.request.depths.index(view.shown.layers)
+        column = stacks.request.depths.index(view.shown.layers)
         shares = [
-            f"{percent(float(stacks.accuracy(name)[:, place].mean()))} ({name})"
+            f"{percent(float(stacks.accuracy(name)[:, column].mean()))} ({name})"
             for name in view.shown.curves
         ]
         accuracy = (

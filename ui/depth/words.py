@@ -48,12 +48,12 @@ def exponent_text(exponent: Exponent) -> str:
     return middle_text(exponent.over_seeds, len(exponent.slopes))
 
 
-def middle_text(of: Middle, whole: int) -> str:
+def middle_text(middle: Middle, whole: int) -> str:
     """Return a median with its interval, or "none"; ``whole`` is how many seeds there are."""
-    if not of.known:
+    if not middle.known:
         return "none"
-    value, *ends = (f"{x:.2f}".replace("-", "−") for x in (of.value, of.low, of.high))
-    few = f" ({of.count} of {whole} seeds)" if of.count < whole else ""
+    value, *ends = (f"{x:.2f}".replace("-", "−") for x in (middle.value, middle.low, middle.high))
+    few = f" ({middle.count} of {whole} seeds)" if middle.count < whole else ""
     return f"{value} [{', '.join(ends)}]{few}"
 
 
@@ -72,7 +72,7 @@ def summary(drawn: list[ChartCurve]) -> str:
         return " ".join([f"{name}: {_exponents(drawn)}.", *_gate_effect(drawn)])
     decided = [_clause(each) for each in drawn if each.curve.course.word != UNDECIDED]
     undecided = [_clause(each) for each in drawn if each.curve.course.word == UNDECIDED]
-    parts = [f"{'It' if place else name} {clause}." for place, clause in enumerate(decided)]
+    parts = [f"{'It' if number else name} {clause}." for number, clause in enumerate(decided)]
     if undecided:
         lead = "It" if decided else name
         parts.append(f"{lead} is undecided by these seeds: {'; '.join(undecided)}.")

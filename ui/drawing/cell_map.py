@@ -93,14 +93,14 @@ def _axis(side: int) -> np.ndarray:
 
 def _pixels(fine: np.ndarray, kinds: Sequence[CellKind], drawn: Sequence[int]) -> dict[str, Any]:
     """Pixels of the kinds that are ``drawn``, each in its colour; the others are transparent."""
-    place = np.zeros(len(kinds) + 1, dtype=np.uint8)  # the last one is that of several kinds
-    place[drawn] = np.arange(1, len(drawn) + 1)
+    code = np.zeros(len(kinds) + 1, dtype=np.uint8)  # the last one is that of several kinds
+    code[drawn] = np.arange(1, len(drawn) + 1)
     colours = ["rgba(0, 0, 0, 0)", *(kinds[number].colour for number in drawn)]
     ends = np.linspace(0, 1, len(colours) + 1)
     scale = [(end, colour) for low, high, colour in zip(ends, ends[1:], colours, strict=False)
              for end in (low, high)]  # fmt: skip
     return {
-        "type": "heatmap", "x": _axis(len(fine)), "y": _axis(len(fine)), "z": place[fine],
+        "type": "heatmap", "x": _axis(len(fine)), "y": _axis(len(fine)), "z": code[fine],
         "zmin": -0.5, "zmax": len(drawn) + 0.5, "colorscale": scale, "showscale": False,
         "hoverinfo": "skip",
     }  # fmt: skip

@@ -27,11 +27,11 @@ def chart_map(
     dashed line. ``error`` (R, C) is read off beside the field.
     """
     shade = np.clip(scale.apply(field), scale.low, scale.high)
-    place = (shade - scale.low) / (scale.high - scale.low)
+    position = (shade - scale.low) / (scale.high - scale.low)
     known = np.full_like(field, np.nan) if error is None else error
     doubt = "" if error is None else "<br>error at most %{customdata[1]:.1g}"
     traces: list[dict[str, Any]] = [{
-        "type": "heatmap", "x": axis, "y": axis, "z": place,
+        "type": "heatmap", "x": axis, "y": axis, "z": position,
         "zmin": 0, "zmax": 1, "colorscale": scale.colours, "colorbar": bar, "hoverongaps": False,
         "customdata": np.stack([field, known], -1),
         "hovertemplate": "(%{x:.3g}, %{y:.3g})<br>" + symbol + " = %{customdata[0]:.4g}"

@@ -90,8 +90,8 @@ def _with_gaps(cuts: list[list[np.ndarray]]) -> np.ndarray:
     most = max(map(len, cuts))
     out = np.full((len(cuts), max(3 * most, 1), 3), np.nan)
     for row, sides in zip(out, cuts, strict=True):
-        for place, side in enumerate(sides):
-            row[3 * place : 3 * place + 2] = side
+        for index, side in enumerate(sides):
+            row[3 * index : 3 * index + 2] = side
     return out
 
 

@@ -196,9 +196,9 @@ def _plane(sheet: Sheet, style: SheetStyle) -> Panel:
     for part, _ in _parts(data):
         if part == "test" and not style.tested:
             continue
-        for label, place in enumerate(data.colours):
+        for label, index in enumerate(data.colours):
             uv = {x: ref(f"{name}_{part}{label}_{u}") for x, u in zip("xy", "uv", strict=True)}
-            marker = _marker(place, 6, style.symbols, hollow=part == "test", filled=style.filled)
+            marker = _marker(index, 6, style.symbols, hollow=part == "test", filled=style.filled)
             traces.append({"type": "scatter", "mode": "markers", **uv, "marker": marker, **QUIET})
     return Panel(
         kind="plane",
@@ -210,18 +210,18 @@ def _plane(sheet: Sheet, style: SheetStyle) -> Panel:
 
 
 def _marker(
-    place: int,
+    index: int,
     size: int,
     symbols: tuple[str, ...],
     outline: float = 1.0,
     hollow: bool = False,
     filled: bool = False,
 ) -> dict[str, Any]:
-    colour = palette.POINT_COLOURS[place]
+    colour = palette.POINT_COLOURS[index]
     line = {"color": colour if hollow else PAPER, "width": 1.5 if hollow else outline}
     if hollow and filled:
-        return {"size": size, "color": PAPER, "symbol": symbols[place], "line": line}
-    symbol = symbols[place] + ("-open" if hollow else "")
+        return {"size": size, "color": PAPER, "symbol": symbols[index], "line": line}
+    symbol = symbols[index] + ("-open" if hollow else "")
     return {"size": size, "color": colour, "symbol": symbol, "line": line}
 
 

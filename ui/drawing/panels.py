@@ -215,7 +215,7 @@ def value_triangle(ring: str, filled: dict[str, Any] | None = None) -> list[dict
     filled = filled or {
         "type": "mesh3d",
         **xyz(ring),
-        **{name: [place] for place, name in enumerate("ijk")},
+        **{name: [index] for index, name in enumerate("ijk")},
         **FAINT,
         **QUIET,
     }
@@ -260,9 +260,9 @@ def scene_layout(
         f"{name}axis": {"range": [low[i], high[i]], **({} if names else NOTHING_DRAWN)}
         for i, name in enumerate("xyz")
     }
-    for place, name in enumerate(names):
-        axis = axes[f"{'xyz'[place]}axis"]
-        axis |= {"title": {"text": name}, "tickvals": round_numbers(low[place], high[place])}
+    for index, name in enumerate(names):
+        axis = axes[f"{'xyz'[index]}axis"]
+        axis |= {"title": {"text": name}, "tickvals": round_numbers(low[index], high[index])}
         axis["exponentformat"] = "power"
     seen = high - low if factors is None else (high - low) * factors
     return {"aspectmode": "manual", "aspectratio": true_aspect(seen), **plain(axes)}
@@ -283,9 +283,9 @@ def round_numbers(low: float, high: float) -> list[float]:
         return [float(low)]
     unit = 10.0 ** np.floor(np.log10(last - first))
     for step in (factor * unit for factor in (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)):
-        places = np.arange(np.ceil(first / step), np.floor(last / step) + 1)
-        if len(places) <= MOST_TICKS:
-            return [float(f"{place * step:.6g}") for place in places]
+        multiples = np.arange(np.ceil(first / step), np.floor(last / step) + 1)
+        if len(multiples) <= MOST_TICKS:
+            return [float(f"{multiple * step:.6g}") for multiple in multiples]
     return []
 
 
@@ -323,9 +323,9 @@ def plain(tree: Any) -> Any:
     return tree.item() if isinstance(tree, np.generic) else tree
 
 
-def subplot(place: int) -> dict[str, str]:
-    """Return the names of the axes of panel ``place`` (from 0) of a figure, for its traces."""
-    number = place + 1 if place else ""
+def subplot(index: int) -> dict[str, str]:
+    """Return the names of the axes of panel ``index`` (from 0) of a figure, for its traces."""
+    number = index + 1 if index else ""
     return {"xaxis": f"x{number}", "yaxis": f"y{number}"}
 
 

@@ -115,8 +115,8 @@ class Sheet:
         """The names of the parts, at the points `note_places`."""
         if not self.labelled:
             return ()
-        notes = [Note(text, f"{self.name}_note", place, right, down)
-                 for place, (text, right, down) in enumerate(NOTES)]  # fmt: skip
+        notes = [Note(text, f"{self.name}_note", index, right, down)
+                 for index, (text, right, down) in enumerate(NOTES)]  # fmt: skip
         values = 0 if self.corners is None else self.corners.shape[1]
         return (*notes, *(
             Note(f"U<sub>{i + 1}</sub>", f"{self.name}_note", len(NOTES) + i)

@@ -124,7 +124,7 @@ def curves_chart(curves: LearningCurves, level: float) -> go.Figure:
 
 
 def difference_chart(curves: LearningCurves, margin: float) -> go.Figure:
-    """Draw gated less ungated accuracy with intervals, and the ``margin`` of no difference."""
+    """Draw gated minus ungated accuracy with intervals, and the ``margin`` of no difference."""
     differences = curves.differences()
     means = np.array([100 * one.measured.mean for one in differences])
     ends = np.array([[100 * one.measured.low, 100 * one.measured.high] for one in differences])

@@ -1,4 +1,4 @@
-"""What the sections on data show: shipped, cached for all visitors, or made in jobs."""
+"""The data of the sections on data: shipped, cached for all visitors, or made in jobs."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ CURVES: CachedJobs[CurvesRequest, LearningCurves] = CachedJobs(
 def learned(
     request: SampleRequest, gates: tuple[str, ...]
 ) -> tuple[dict[str, Learned], Job | None]:
-    """Return what is there by gate, and the job that makes the others, if any."""
+    """Return the results so far by gate, and the job that makes the others, if any."""
     if request == SampleRequest():
         return {gate: shipped_samples()[gate] for gate in gates}, None
     results, job = LEARNED.fetch_all(tuple((request, gate) for gate in gates))

@@ -55,7 +55,7 @@ class DataSelection:
 def resolve_data(selection: DataSelection) -> tuple[DataSelection, list[str]]:
     """Return the selection with as many repeats as there is time for, and a sentence if fewer.
 
-    The time is that of all places of the gate: those that are not drawn stand in a table.
+    The time is that of all gate positions: those that are not drawn are in a table.
     """
     cost = sum(selection.request.cost(gate) for gate in GATES)
     if cost <= LEARNING_COST:
@@ -90,7 +90,7 @@ class CurvesSelection:
 
 
 def resolve_curves(selection: CurvesSelection) -> tuple[CurvesSelection, list[str]]:
-    """Return the nearest possible selection, and a sentence for each thing that is another."""
+    """Return the nearest possible selection, and a sentence for each field that was changed."""
     if MECHANISMS[selection.mixes].fixed_values and selection.against in TOKENS_ONLY:
         note = f"The gate “{selection.against}” needs tokens: a slot has no state. Shown: sigmoid."
         return replace(selection, against="sigmoid"), [note]

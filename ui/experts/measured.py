@@ -1,4 +1,4 @@
-"""What the Experts page shows of a model: taken apart, and its undecidable directions."""
+"""The data of the Experts page on one model: its entry tree, and its undecidable directions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gating_core.experts import (
     mixing,
     scaling,
     trained_state,
-    undecidable_by_place,
+    undecidable_by_gate,
     undecidable_directions,
     with_state,
 )
@@ -31,7 +31,7 @@ STEPS = 41  # of a move, from one end to the other
 
 
 def trained(selection: ExpertsSelection) -> bool:
-    """Whether the selected model can be had: its training, if it needs one, has not diverged."""
+    """Whether the selected model exists: its training, if it needs one, has not diverged."""
     return selection.task == RANDOM or bool(
         _state(_full(selection), selection.task, selection.seed)
     )
@@ -60,16 +60,16 @@ def model_of(selection: ExpertsSelection) -> Attention:
     return with_state(selection.config, selection.seed, state)
 
 
-def taken_apart(selection: ExpertsSelection) -> EntryTree:
-    """Take the selected entry apart."""
+def decomposed(selection: ExpertsSelection) -> EntryTree:
+    """Decompose the selected entry."""
     return entry_tree(model_of(selection), selection.point, selection.channel - 1)
 
 
 def numbers(selection: ExpertsSelection) -> dict[str, Any]:
-    """Return what the browser computes entries of a model with."""
+    """Return the numbers from which the browser computes entries of a model."""
     maps = entry_maps(model_of(selection))
     gate = None
-    if selection.place is not None:
+    if selection.gate_setting is not None:
         assert maps.gate_logits is not None
         gate = {
             "place": selection.position, "kind": selection.kind,
@@ -86,12 +86,12 @@ def numbers(selection: ExpertsSelection) -> dict[str, Any]:
 def counts(selection: ExpertsSelection) -> dict[tuple[str, str] | None, Undecidable]:
     """Count undecidable directions for every gate position.
 
-    A trained model has its own place; at all others weights are random.
+    A trained model counts at its own gate position; at all others weights are random.
     """
-    by_place = _counts(selection.compared.config, selection.seed)
+    by_setting = _counts(selection.compared.config, selection.seed)
     if selection.task == RANDOM:
-        return by_place
-    return {**by_place, selection.place: _count(_as_moved(selection))}
+        return by_setting
+    return {**by_setting, selection.gate_setting: _count(_as_moved(selection))}
 
 
 @cached(on=NUMBERS_CACHE)
@@ -102,7 +102,7 @@ def _count(selection: ExpertsSelection) -> Undecidable:
 @cached("Counting what no data can decide …", on=NUMBERS_CACHE)
 def _counts(config: AttentionConfig, seed: int) -> dict[tuple[str, str] | None, Undecidable]:
     counted: dict[tuple[str, str] | None, Undecidable] = pool.POOL.call(
-        undecidable_by_place, config, seed
+        undecidable_by_gate, config, seed
     )
     return counted
 
@@ -120,7 +120,7 @@ def moves(selection: ExpertsSelection) -> dict[str, Moves]:
 
 
 def _as_moved(selection: ExpertsSelection) -> ExpertsSelection:
-    """The same without what changes no weights and no move, to be cached by."""
+    """The selection with defaults for fields that change neither weights nor moves; a cache key."""
     first = ExpertsSelection()
     return replace(selection, channel=first.channel, point=first.point, distance=first.distance)
 

@@ -18,17 +18,19 @@ def draw_null_directions(selection: ExpertsSelection) -> None:
     """Draw how many directions data cannot decide, and a move along one of them."""
     selection = with_model(selection, moved=True)
     counts = measured.counts(selection)
-    shown = counts[selection.place]
+    shown = counts[selection.gate_setting]
     model = selection.compared.config, selection.seed, selection.task
     bars, gap, move = st.columns([4, 4, 5])
     with bars:
         st.markdown(section("experts", "head_counts"))
-        draw_figure("experts", ("counts", *model, selection.place),
-                    lambda: picture.count_chart(counts, selection.place),
+        draw_figure("experts", ("counts", *model, selection.gate_setting),
+                    lambda: picture.count_chart(counts, selection.gate_setting),
                     null_words.counts_alt(counts))  # fmt: skip
     with gap:
-        st.markdown(section("experts", "head_gap", place=picture.place_text(selection.place)))
-        draw_figure("experts", ("gap", *model, selection.place),
+        st.markdown(
+            section("experts", "head_gap", place=picture.setting_text(selection.gate_setting))
+        )
+        draw_figure("experts", ("gap", *model, selection.gate_setting),
                     lambda: picture.gap_chart(shown), null_words.gap_alt(shown))  # fmt: skip
     with move:
         left, right = st.columns([3, 2])

@@ -10,7 +10,7 @@ import numpy as np
 
 from gating_core.experts import Moves, Undecidable
 from ui.common.words import error_text, percent, short
-from ui.experts.picture import Counts, place_text
+from ui.experts.picture import Counts, setting_text
 from ui.experts.request import ExpertsSelection
 
 STILL = 1e-12  # relative: outputs that move less stand still to rounding
@@ -18,8 +18,8 @@ STILL = 1e-12  # relative: outputs that move less stand still to rounding
 
 def summary(selection: ExpertsSelection, counts: Counts) -> str:
     """Return what is counted for the model on screen, and whether theory agrees everywhere."""
-    shown = counts[selection.place]
-    name = place_text(selection.place)
+    shown = counts[selection.gate_setting]
+    name = setting_text(selection.gate_setting)
     if not shown.clear:
         smallest, null = shown.ends
         return (
@@ -30,7 +30,7 @@ def summary(selection: ExpertsSelection, counts: Counts) -> str:
         f"With *{name}*, **{shown.count} of {len(shown.singular_values)} directions** of W_V and"
         f" W_O change no output, whatever the data. {theory_text(selection, shown)}"
     )
-    differ = [place_text(place) for place, each in counts.items() if not agrees(each)]
+    differ = [setting_text(position) for position, each in counts.items() if not agrees(each)]
     if differ:
         return f"{text} Theory and count differ, or the gap is not clear, for {', '.join(differ)}."
     return f"{text} Theory and count agree in all {len(counts)} rows."
@@ -95,7 +95,8 @@ def _moved(change: float, still: str, by: str) -> str:
 def counts_alt(counts: Counts) -> str:
     """Return the finding of the bars, for those who do not see them."""
     return "Undecidable directions by gate position: " + "; ".join(
-        f"{place_text(place)} {each.count} (theory {each.theory})" for place, each in counts.items()
+        f"{setting_text(position)} {each.count} (theory {each.theory})"
+        for position, each in counts.items()
     )
 
 
@@ -127,8 +128,8 @@ def move_fields(selection: ExpertsSelection, moves: Mapping[str, Moves]) -> dict
 
 def counts_csv(counts: Counts) -> str:
     """Return the counts by gate position as CSV."""
-    rows = [(place_text(place), each.count, each.theory, *each.ends, each.clear)
-            for place, each in counts.items()]  # fmt: skip
+    rows = [(setting_text(position), each.count, each.theory, *each.ends, each.clear)
+            for position, each in counts.items()]  # fmt: skip
     return _csv(("gate", "counted", "theory", "smallest decided", "largest null", "clear"), rows)
 
 

@@ -1,4 +1,4 @@
-"""What both sections of a model begin with."""
+"""The first rows of both sections on a model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ui.experts.request import RANDOM, ExpertsSelection
 def with_model(selection: ExpertsSelection, *, moved: bool = False) -> ExpertsSelection:
     """Return the selection, with random weights if a training that it asks for diverges.
 
-    Where weights are ``moved``, the models that are moved are asked for, too.
+    Where weights are ``moved``, the models that are moved must exist, too.
     """
     needed = (selection, *(measured.moved_models(selection).values() if moved else ()))
     if all(map(measured.trained, needed)):

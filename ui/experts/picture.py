@@ -27,15 +27,16 @@ LINES = {  # of moves: what is drawn of which model
 }
 
 
-def place_text(place: tuple[str, str] | None) -> str:
+def setting_text(setting: tuple[str, str] | None) -> str:
     """Name a gate position."""
-    return "no gate" if place is None else f"{place[0]}, per {PER[place[1]]}"
+    return "no gate" if setting is None else f"{setting[0]}, per {PER[setting[1]]}"
 
 
 def count_chart(counts: Counts, shown: tuple[str, str] | None) -> go.Figure:
     """Draw how many directions are undecidable for every gate position, and what theory says."""
     names = [
-        f"<b>{place_text(place)} ▸</b>" if place == shown else place_text(place) for place in counts
+        f"<b>{setting_text(setting)} ▸</b>" if setting == shown else setting_text(setting)
+        for setting in counts
     ]
     numbers = [each.count for each in counts.values()]
     few = min(numbers)
@@ -68,11 +69,11 @@ def count_chart(counts: Counts, shown: tuple[str, str] | None) -> go.Figure:
 def gap_chart(directions: Undecidable) -> go.Figure:
     """Draw the singular values of one model from large to small, and where nullity begins."""
     values = np.maximum(directions.singular_values, SMALLEST)
-    place = np.arange(1, len(values) + 1)
+    order = np.arange(1, len(values) + 1)
     null = directions.singular_values < NULL_SHARE
     dots = [
         {
-            "type": "scatter", "mode": "markers", "name": name, "x": place[chosen],
+            "type": "scatter", "mode": "markers", "name": name, "x": order[chosen],
             "y": values[chosen], "marker": {"size": 6, "color": colour, "symbol": symbol},
             "hovertemplate": "number %{x}: %{y:.2g} of the largest<extra></extra>",
         }

@@ -45,7 +45,7 @@ class ExpertsSelection:
         return self.with_gate(self.position, self.granularity)
 
     def with_gate(self, position: str, granularity: str) -> AttentionConfig:
-        """Return the configuration with the gate in another place."""
+        """Return the configuration with the gate at another position."""
         gate = None
         if position != NO_GATE:
             gate = GateConfig(self.kind, granularity, position, self.strength)
@@ -55,7 +55,7 @@ class ExpertsSelection:
         )  # fmt: skip
 
     @property
-    def place(self) -> tuple[str, str] | None:
+    def gate_setting(self) -> tuple[str, str] | None:
         """Position and granularity of the gate, if there is one."""
         return None if self.position == NO_GATE else (self.position, self.granularity)
 
@@ -78,11 +78,13 @@ class ExpertsSelection:
     @property
     def compared(self) -> ExpertsSelection:
         """The gated model that is moved beside the one without a gate: itself, if it has one."""
-        return self if self.place else replace(self, position="G1", granularity="elementwise")
+        return (
+            self if self.gate_setting else replace(self, position="G1", granularity="elementwise")
+        )
 
 
 def resolve(selection: ExpertsSelection) -> tuple[ExpertsSelection, list[str]]:
-    """Return the nearest possible selection, and a sentence for each thing that is another."""
+    """Return the nearest possible selection, and a sentence for each field that was changed."""
     heads, note = fitting_heads(selection.heads, selection.model_dim)
     notes = [note] if note else []
     channel, expert = min(selection.channel, selection.model_dim), selection.expert

@@ -1,4 +1,4 @@
-"""The first section: one entry of the output, taken apart."""
+"""The first section: one entry of the output, decomposed into a tree."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ SPARE = 450  # pixels of the window's height that all but the tree takes
 def draw_tree(selection: ExpertsSelection) -> None:
     """Draw the tree of one entry, the input that can be dragged, and the formula."""
     selection = with_model(selection)
-    entry = measured.taken_apart(selection)
+    entry = measured.decomposed(selection)
     left, right = st.columns([3, 10])
     with left:
         pad(
             key=PAD_KEY, handles=[Handle("x", *selection.point, palette.ACCENT)], extent=EXTENT,
             label="The input x", x_name="x₁", y_name="x₂", on_move=on_point,
         )  # fmt: skip
-        formula, place = (section("experts", name) for name in words.place_sections(selection))
+        formula, place = (section("experts", name) for name in words.position_sections(selection))
         st.container(key="entry_formula").markdown(f"${formula}$")
         st.caption(place)
     with right:

@@ -42,7 +42,7 @@ def alt_text(selection: ExpertsSelection, entry: EntryTree) -> str:
     )
 
 
-def place_sections(selection: ExpertsSelection) -> tuple[str, str]:
+def position_sections(selection: ExpertsSelection) -> tuple[str, str]:
     """Return the names of the texts with the formula and with what it means."""
     position, per_head = selection.position, selection.granularity == "headwise"
     formula, place = f"formula_{position}", f"place_{position}"
@@ -59,7 +59,7 @@ def tree_fields(selection: ExpertsSelection, entry: EntryTree) -> dict[str, obje
     numbers = entry.projection[0, 0], entry.weights[0, 0], entry.experts[0, 0, 0]
     factors = [short(number) for number in numbers]
     first, box, named = factors, "", ""
-    if selection.place is not None:
+    if selection.gate_setting is not None:
         box = "The box is the gate. It stands where the gate multiplies."
         if selection.position in MULTIPLIES:
             first, named = [factors[0], gate, *factors[1:]], ", where the second factor is the gate"

@@ -34,13 +34,13 @@ class GateResult:
     case: GateCase
     shown: str
     frames: tuple[GateFrame, ...]
-    place: int  # in ``frames``
+    index: int  # in ``frames``
     at: tuple[int, int]  # the marked grid point, or the middle
     measuring: Job | None  # of all strengths, as long as there is only the requested one
 
     @property
     def frame(self) -> GateFrame:
-        return self.frames[self.place]
+        return self.frames[self.index]
 
     @property
     def strengths(self) -> tuple[float, ...]:
@@ -85,14 +85,14 @@ def draw_gallery() -> GateResult:
 
 def _fetch(request: GateRequest, shown: str) -> GateResult:
     frames, job = measured.EVERY.fetch(request)
-    place = frame_shown()
+    index = frame_shown()
     if frames is None:  # mostly the full gate, which colours and boxes need anyhow
-        strength, place = STRENGTHS[place], 0
+        strength, index = STRENGTHS[index], 0
         some = measured.at_strengths(request, SETTLING if strength in SETTLING else (strength,))
         frames = tuple(frame for frame in some if frame.strength == strength)
     middle = len(frames[0].axis) // 2
     at = marked() or (middle, middle)
-    return GateResult(request, case_of(request), shown, frames, place, at, job)
+    return GateResult(request, case_of(request), shown, frames, index, at, job)
 
 
 def _draw_view(result: GateResult) -> None:
@@ -105,7 +105,7 @@ def _draw_view(result: GateResult) -> None:
         captions=[[words.caption(frame, result.shown) for frame in result.frames]],
         readings=[words.reading(frame, exact) for frame in result.frames],
         readouts=[law_words.readout(result.case.scalar)],
-        frame=result.place,
+        frame=result.index,
         frame_labels=[f"λ = {strength:.2f}" for strength in result.strengths],
         playable=result.measuring is None,
         ends=("flat sheet", "full gate"),

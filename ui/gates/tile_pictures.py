@@ -41,8 +41,8 @@ def draw_tile(measured: MeasuredGate, path: Path) -> None:
                               lighting="none")  # fmt: skip
     plotter.add_mesh(mesh, scalars="colour", rgb=True, ambient=AMBIENT, diffuse=DIFFUSE,
                      smooth_shading=True)  # fmt: skip
-    for place in range(0, size, GRID_STEP):
-        for line in (values[place], values[:, place]):
+    for index in range(0, size, GRID_STEP):
+        for line in (values[index], values[:, index]):
             plotter.add_mesh(pyvista.lines_from_points(line), color=palette.GRID_LINE,
                              line_width=OVERSAMPLED, lighting=False)  # fmt: skip
     plotter.add_light(pyvista.Light(position=LIGHT, light_type="scene light"))
@@ -71,7 +71,7 @@ def _aim(plotter: Any, points: np.ndarray, eye: dict[str, float]) -> None:
 
 def _colours(share: np.ndarray, scale: palette.Scale) -> np.ndarray:
     """(M, 3) bytes: the colours of ``scale`` at shares (M,) of it."""
-    stops = [place for place, _ in scale]
+    stops = [position for position, _ in scale]
     rows = np.array([[int(colour[i : i + 2], 16) for i in (1, 3, 5)] for _, colour in scale])
     mixed = [np.interp(share, stops, column) for column in rows.T]
     return np.stack(mixed, -1).round().astype(np.uint8)

@@ -178,15 +178,15 @@ def _ways(frame: GateFrame) -> list[tuple[str, str, Deviation]]:
 
 def _agreements(frame: GateFrame) -> list[str]:
     """A sentence for the ways that agree with measured K, and one for those that do not."""
-    said = []
+    sentences = []
     compared = [(name, way) for name, _, way in _ways(frame) if way.deviation == way.deviation]
     for agrees, verb in ((True, "agree at every resolved point"), (False, "**do not agree**")):
         if names := [name for name, way in compared if way.agrees == agrees]:
             text = f"{', '.join(names)} and the measured K {verb}."
-            said.append(text[0].upper() + text[1:])
+            sentences.append(text[0].upper() + text[1:])
     if len(compared) < len(_ways(frame)):  # the rest is NaN
-        said.append("No point is resolved at which K could be compared.")
-    return said
+        sentences.append("No point is resolved at which K could be compared.")
+    return sentences
 
 
 def doubt_text(frame: GateFrame) -> str:

@@ -1,1 +1,1 @@
-"""What do pages share that show a language model and a text that it reads?"""
+"""Shared by pages that show a language model and a text: models, selection, controls."""

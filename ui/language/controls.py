@@ -24,18 +24,18 @@ from ui.language.selection import (
 from ui.limits import READ_CHARACTERS
 
 
-def model_controls(gate: str, seed: str, of: TextSelection) -> Controls:
+def model_controls(gate: str, seed: str, selection: TextSelection) -> Controls:
     """Return the controls of a model, called ``gate`` and ``seed`` in the link."""
     return table(
         Choice(gate, "Gate", field="name", words=GATES, shape="selectbox",
             help=section("language", "gate")),
         Choice(seed, "Seed", field="seed", words={str(seed): seed for seed in SEEDS},
             shape="selectbox", help=section("language", "seed")),
-        of=of,
+        of=selection,
     )  # fmt: skip
 
 
-def text_controls(typed: str, verse: str, tongue: str, of: TextSelection) -> Controls:
+def text_controls(typed: str, verse: str, tongue: str, selection: TextSelection) -> Controls:
     """Return the controls of a text, called ``typed``, ``verse`` and ``tongue`` in the link."""
     return table(
         Typed(typed, "Text", field="typed", most=READ_CHARACTERS,
@@ -43,7 +43,7 @@ def text_controls(typed: str, verse: str, tongue: str, of: TextSelection) -> Con
             help=section("language", "typed")),
         Choice(verse, "Or a verse", field="verse", words=tuple(verses()), shape="selectbox"),
         Choice(tongue, "Language", field="language", words=TONGUES),
-        of=of,
+        of=selection,
     )  # fmt: skip
 
 
@@ -64,7 +64,7 @@ def text_front(
 def nearest_shipped(
     selection: Selection, models: Collection[Model], *, gated: bool = False
 ) -> Selection:
-    """Return the nearest selection that can be shown, and say what is another."""
+    """Return the nearest selection that can be shown, and draw a sentence for each change."""
     selection, notes = resolve(selection, models, gated=gated)
     for note in notes:
         st.caption(f":material/info: {note}")

@@ -68,7 +68,7 @@ Selection = TypeVar("Selection", bound=TextSelection)
 def resolve(
     selection: Selection, models: Collection[Model], *, gated: bool = False
 ) -> tuple[Selection, list[str]]:
-    """Return the nearest selection that is shipped, and a sentence for each thing that is another.
+    """Return the nearest selection that is shipped, and a sentence for each field that was changed.
 
     ``gated``: a model without a gate has nothing to show.
     """

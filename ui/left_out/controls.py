@@ -34,7 +34,7 @@ from ui.left_out.request import (
 from ui.limits import LEFT_OUT_BUDGETS, LEFT_OUT_KEYS, LEFT_OUT_SEEDS, READ_CHARACTERS
 
 TABS = (TOP_K, EVICTION, CORRECTION, LINEAR)  # as in ui/left_out/sections.py
-LONGEST = READ_CHARACTERS + 1  # keys of a head: the break before a text is one
+LONGEST = READ_CHARACTERS + 1  # keys of a head, the line break before the text included
 
 KIND = table(
     Choice("left_from", "Look at", field="kind", words=(HEAD, GAUSSIAN, SLOW), shape="selectbox",
@@ -110,7 +110,8 @@ def draw_specimen(
     """Draw the row that chooses the specimen, and read it; return the columns of the next row.
 
     These have ``widths``. The first of them holds the gate's strength and is for nothing else.
-    The tab reads values of ``most`` tokens at most, which is said of more; 0: it needs no values.
+    The tab reads values of ``most`` tokens at most, and a caption says so where there are more;
+    0: it needs no values.
     """
     control = KIND["left_from"]
     kind = control.value if control.key in st.session_state else control.linked or HEAD
@@ -118,8 +119,8 @@ def draw_specimen(
     controls = [*(KIND | of_kind[kind]).values()]
     room = 0 if kind == HEAD else SYNTHETIC_ROOM
     first, columns = text_front(controls, WIDTHS, room, [widths])
-    for one, column in zip(controls, first, strict=False):
-        one.draw(column)
+    for item, column in zip(controls, first, strict=False):
+        item.draw(column)
     if kind == HEAD:
         DIAL["left_dial"].draw(columns[0])
     selection = read_specimen(kind)
@@ -134,6 +135,6 @@ def draw_specimen(
 
 
 def read_specimen(kind: str) -> LeftOutSelection:
-    """Return the nearest specimen of a ``kind`` that can be shown, and say what is another."""
+    """Return the nearest specimen of a ``kind`` that can be shown; draw what was changed."""
     selection = read(SPECIMEN, LeftOutSelection, kind=kind)
     return measured.only_shown(nearest_shipped(selection, measured.models()))

@@ -26,17 +26,17 @@ PLANE_PIXELS = 195
 NONE = "none"  # where nothing is corrected
 
 
-def plane_chart(of: Correction) -> go.Figure:
+def plane_chart(result: Correction) -> go.Figure:
     """Draw full, sparse and corrected outputs (3, T, 2), and the way from full's mean to theirs."""
     traces: list[dict[str, Any]] = []
-    for points, style in zip(of.points, WAYS, strict=True):
+    for points, style in zip(result.points, WAYS, strict=True):
         traces.append({
             "type": "scatter", "mode": "markers", "x": points[:, 0], "y": points[:, 1],
             "name": style.name, "opacity": 0.45,
             "marker": {"size": 5, "symbol": style.symbol, "color": style.colour},
             "hovertemplate": f"{style.name}, query %{{pointNumber}}<extra></extra>",
         })  # fmt: skip
-    means = of.points[:, of.first :].mean(1)
+    means = result.points[:, result.first :].mean(1)
     for mean, style in zip(means, WAYS, strict=True):
         traces.append({
             "type": "scatter", "mode": "lines+markers", "x": [means[0, 0], mean[0]],
@@ -59,7 +59,7 @@ def plane_chart(of: Correction) -> go.Figure:
 def change_chart(
     slow: Sequence[Correction], head: Correction, gamma: int, beside: str
 ) -> go.Figure:
-    """Draw how much of what is missing is another after 1, 2, ... queries; γ is marked."""
+    """Draw the relative change of the missing part after 1, 2, ... queries; γ is marked."""
     changes = np.stack([of.change for of in slow])
     lines = [
         _over_seeds(SLOW, np.arange(1, changes.shape[1] + 1), changes.T),
@@ -113,7 +113,7 @@ def retrieval_chart(accuracy: np.ndarray) -> go.Figure:
 
 
 def _named(beside: str) -> Style:
-    """The look of what stands beside slow tokens, by its short name."""
+    """The style of the sample that is compared with slow tokens, by its short name."""
     return Style(beside, palette.CLASS_COLOURS[3], "solid", "square")
 
 

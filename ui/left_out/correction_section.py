@@ -34,20 +34,22 @@ Losses = dict[str, dict[str, PairedDifference]]
 
 
 @cached("Correcting five draws of slow tokens …")
-def slow(of: LeftOutSelection, request: CorrectionRequest) -> list[Correction]:
-    """Slowly varying tokens by draw: some tenths of a second, of the most a second or two."""
-    return correct_slow(request, min(of.tokens, MOST_TOKENS), of.memory, of.draw)
+def slow(selection: LeftOutSelection, request: CorrectionRequest) -> list[Correction]:
+    """Correct slowly varying tokens, by draw: tenths of a second, for the longest two seconds."""
+    return correct_slow(
+        request, min(selection.tokens, MOST_TOKENS), selection.memory, selection.draw
+    )
 
 
 @cached()
 def of_head(selection: LeftOutSelection, request: CorrectionRequest) -> Correction:
-    """The selected head over its text, or tokens: some hundredths of a second."""
+    """Correct the selected head over its text, or tokens: some hundredths of a second."""
     return correct_head(measured.specimen(selection), request)
 
 
 @cached(on=NUMBERS_CACHE)
 def retrieved(request: CorrectionRequest) -> np.ndarray:
-    """The retrieval toy: some tenths of a second."""
+    """Accuracies in the retrieval task: some tenths of a second."""
     return retrieve(request)
 
 

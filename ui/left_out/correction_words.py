@@ -44,12 +44,12 @@ def losses_above(tables: Sequence[Arrays], window: int) -> dict[str, PairedDiffe
     """Return the losses above full attention by γ as text, of models of several seeds."""
     sums, full, counts = _losses(tables, window)
     names = [*map(str, GAMMAS), NONE]
-    return {name: loss_difference(sums[:, (place + 1) % len(names)], full, counts)
-            for place, name in enumerate(names)}  # fmt: skip
+    return {name: loss_difference(sums[:, (column + 1) % len(names)], full, counts)
+            for column, name in enumerate(names)}  # fmt: skip
 
 
 def worth(tables: Sequence[Arrays], window: int, gamma: int) -> PairedDifference:
-    """Return the loss with correction less that without."""
+    """Return the loss with correction minus that without."""
     sums, _, counts = _losses(tables, window)
     return loss_difference(sums[:, 1 + GAMMAS.index(gamma)], sums[:, 0], counts)
 
@@ -89,14 +89,14 @@ def slow_text(slow: Sequence[Correction]) -> str:
 
 
 def beside_names(head: str) -> tuple[str, str]:
-    """Return the short and the long name of what stands beside slow tokens: a ``head``, if any."""
+    """Return the short and the long name of the sample beside slow tokens: a ``head``, if any."""
     if head:
         return "characters", f"characters, in head {head} over this one text"
     return "independent", "independent tokens with normal scores"
 
 
 def head_text(name: str, head: Correction, slow: Sequence[Correction], gamma: int) -> str:
-    """Say the same of what has the long ``name``, with the number that decides."""
+    """Say whether correction helps on the sample with the long ``name``, and why."""
     if np.isnan(head.ratio):
         return f"**On {name}, nothing is missing**: the window holds it all."
     verdict = "correction helps" if head.ratio < 1 else "correction does harm"
@@ -163,12 +163,13 @@ def retrieval_text(accuracy: np.ndarray) -> str:
     )
 
 
-def shift_text(name: str, of: Correction) -> str:
+def shift_text(name: str, result: Correction) -> str:
     """Say how far the mean output is from full attention's."""
     return (
-        f"{name}: the mean output of the window lies {short(of.shift[0])} spreads from that of full"
-        f" attention, the corrected one {short(of.shift[1])}. The plane holds"
-        f" {percent(of.explained)} of the variance"
+        f"{name}: the mean output of the window lies {short(result.shift[0])} spreads from that of"
+        " full"
+        f" attention, the corrected one {short(result.shift[1])}. The plane holds"
+        f" {percent(result.explained)} of the variance"
     )
 
 
@@ -204,14 +205,14 @@ def correction_csv(
                    one.half_width)  # fmt: skip
 
 
-def _verdict(of: PairedDifference, lower: str, higher: str) -> str:
-    if len(of.by_seed) < LEAST_SEEDS:
+def _verdict(difference: PairedDifference, lower: str, higher: str) -> str:
+    if len(difference.by_seed) < LEAST_SEEDS:
         return "too few seeds"
-    return higher if of.low > 0 else lower if of.high < 0 else "undecided"
+    return higher if difference.low > 0 else lower if difference.high < 0 else "undecided"
 
 
-def _nats(of: PairedDifference) -> str:
-    return plus_minus(of.mean, of.half_width)
+def _nats(difference: PairedDifference) -> str:
+    return plus_minus(difference.mean, difference.half_width)
 
 
 def _queries(count: int) -> str:

@@ -1,4 +1,4 @@
-"""Charts of the tab Eviction: the keys that stay, losses and errors over budgets, the best subset.
+"""Charts of the tab Eviction: the kept keys, losses and errors over budgets, the best subset.
 
 Shapes: T tokens, n keys of a prefill, P policies, b budgets.
 """
@@ -38,10 +38,10 @@ MAP_SCALE = [
 ]
 
 
-def strip_chart(of: Evicted, protects: bool, text: str | None) -> go.Figure:
+def strip_chart(result: Evicted, protects: bool, text: str | None) -> go.Figure:
     """Draw which keys of the prefill each policy keeps; ``text``: the characters there."""
-    kept = of.kept[0 if protects else 1].astype(np.uint8)
-    signs = [*map(sign, text or "")][: of.prefill]
+    kept = result.kept[0 if protects else 1].astype(np.uint8)
+    signs = [*map(sign, text or "")][: result.prefill]
     names = [NAMES[policy] for policy in POLICIES]
     axis = {"tickvals": [*range(len(signs))], "ticktext": signs, "tickangle": 0, "ticks": "",
             "tickfont": {"size": 10}} if 0 < len(signs) <= LABELLED else {}  # fmt: skip
@@ -56,9 +56,9 @@ def strip_chart(of: Evicted, protects: bool, text: str | None) -> go.Figure:
     }})  # fmt: skip
 
 
-def reading_chart(of: Evicted) -> go.Figure:
-    """Draw what every query sees while keys leave one by one; the rest of the past is grey."""
-    seen = of.reading.astype(np.uint8) + np.tri(of.length, dtype=np.uint8)
+def reading_chart(result: Evicted) -> go.Figure:
+    """Draw the keys that each query sees while keys are evicted one by one; the others are grey."""
+    seen = result.reading.astype(np.uint8) + np.tri(result.length, dtype=np.uint8)
     return go.Figure({"data": [{
         "type": "heatmap", "z": seen, "zmin": 0, "zmax": 2, "colorscale": MAP_SCALE,
         "showscale": False,
@@ -82,33 +82,37 @@ def loss_chart(losses: Losses, policies: Mapping[str, Policy]) -> go.Figure:
 
 
 def pair_chart(losses: Losses, budget: int | None = None) -> go.Figure:
-    """Draw two losses over budgets by name: of the second it is asked whether it is lower."""
-    looks = ((palette.SIDE_COLOURS["left"], "dot", "x"),
-             (palette.SIDE_COLOURS["right"], "solid", "circle"))  # fmt: skip
-    figure = _losses([_over_budgets(Style(name, *look), of)
-                      for (name, of), look in zip(losses.items(), looks, strict=True)])  # fmt: skip
+    """Draw two losses over budgets by name, to compare: the second may be lower."""
+    styles = ((palette.SIDE_COLOURS["left"], "dot", "x"),
+              (palette.SIDE_COLOURS["right"], "solid", "circle"))  # fmt: skip
+    figure = _losses(
+        [
+            _over_budgets(Style(name, *style), differences)
+            for (name, differences), style in zip(losses.items(), styles, strict=True)
+        ]
+    )
     if budget is not None:
         figure.add_vline(budget, line={"width": 1.5, "dash": "dot", "color": palette.ACCENT})
     return figure
 
 
-def error_chart(of: Evicted, over_texts: Line | None = None) -> go.Figure:
+def error_chart(result: Evicted, over_texts: Line | None = None) -> go.Figure:
     """Draw errors of a head's later outputs over budgets; with nothing protected dashed.
 
     ``over_texts``: those of the same head by the selected policy over all measured texts.
     """
-    some = of.budgets < of.prefill
-    budgets = [*map(int, of.budgets[some])]
+    some = result.budgets < result.prefill
+    budgets = [*map(int, result.budgets[some])]
     lines = [
         Line(Style(NAMES[policy], COLOURS[policy], "solid" if protects else "dash",
                    SYMBOLS[policy], protects, 2.0 if protects else 1.5), budgets, errors[some])
-        for protects, rows in zip((True, False), of.errors, strict=True)
+        for protects, rows in zip((True, False), result.errors, strict=True)
         for policy, errors in zip(POLICIES, rows, strict=True)
     ]  # fmt: skip
     if over_texts is not None:
         lines.append(over_texts)
     figure = line_chart(lines, "budget, and the share of numbers stored", "error", log=True)
-    _shares(figure, budgets, of.length)
+    _shares(figure, budgets, result.length)
     return figure.update_layout(height=LOWER_PIXELS, legend=BESIDE)
 
 
@@ -118,22 +122,22 @@ def texts_line(errors: np.ndarray, half_widths: np.ndarray, texts: int) -> Line:
     return Line(style, BUDGETS, errors, half_widths)
 
 
-def search_chart(of: Searched) -> go.Figure:
+def search_chart(result: Searched) -> go.Figure:
     """Draw errors of each policy for few keys, and of the best subset there is."""
-    budgets = np.arange(1, len(of.best) + 1)
+    budgets = np.arange(1, len(result.best) + 1)
     lines = [
-        Line(Style("best subset", palette.PLANE, "dash", "line-ew", width=4), budgets, of.best)
+        Line(Style("best subset", palette.PLANE, "dash", "line-ew", width=4), budgets, result.best)
     ]
-    for policy, errors in zip(POLICIES, of.errors, strict=True):  # the colours of `error_chart`
+    for policy, errors in zip(POLICIES, result.errors, strict=True):  # the colours of `error_chart`
         look = Style(NAMES[policy], COLOURS[policy], "solid", SYMBOLS[policy], listed=False)
         lines.append(Line(look, budgets, errors))
     figure = line_chart(lines, "keys kept of the first 12", "error", log=True)
     return figure.update_xaxes(type="linear", dtick=2).update_layout(height=LOWER_PIXELS)
 
 
-def _over_budgets(style: Style, of: Mapping[int, PairedDifference]) -> Line:
-    return Line(style, [*of], np.array([x.mean for x in of.values()]),
-                np.array([x.half_width for x in of.values()]))  # fmt: skip
+def _over_budgets(style: Style, differences: Mapping[int, PairedDifference]) -> Line:
+    return Line(style, [*differences], np.array([x.mean for x in differences.values()]),
+                np.array([x.half_width for x in differences.values()]))  # fmt: skip
 
 
 def _losses(lines: Sequence[Line]) -> go.Figure:

@@ -1,4 +1,4 @@
-"""The tab Eviction: which keys stay in a cache with a budget, and what that costs."""
+"""The tab Eviction: the keys that a cache with a budget keeps, and the cost in loss."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ STEPS = (2, 4, 8, 16, 32, 64)  # budgets of the head's curves, beside the select
 
 @cached("Letting keys leave one by one …")
 def evicted(selection: LeftOutSelection, request: EvictionRequest) -> Evicted:
-    """Return a head, or tokens, with part of the keys: a tenth of a second to a second."""
+    """Evict keys of a head, or of tokens: a tenth of a second to a second."""
     budgets = tuple(sorted({*STEPS, request.budget}))
     return evict(measured.specimen(selection), request, budgets)
 
@@ -69,9 +69,9 @@ def draw_eviction() -> None:
         st.info(section("left_out", "evict_short", least=SHORTEST_CACHE, less=SHORTEST_CACHE - 1))
         return
     of, few = evicted(selection, request), searched(selection)
-    place = of.budgets.tolist().index(request.budget)
-    head = eviction_words.head_text(of, request, place)
-    reading = eviction_words.reading_text(of, request)
+    index = of.budgets.tolist().index(request.budget)
+    head = eviction_words.head_text(of, request, index)
+    reading = eviction_words.reading_text(of)
     key = selection, request
     above = losses(selection.gated)
     gate, protection = _gate_texts(above, selection, request)
@@ -121,7 +121,7 @@ def _over_texts(selection: LeftOutSelection, request: EvictionRequest) -> tuple[
     if selection.kind != HEAD or selection.dialled != 1 or table is None:
         return None, ""
     policy = eviction_words.measured_policy(request)
-    errors, half_widths = eviction_words.errors_over_texts(table, policy, selection.place)
+    errors, half_widths = eviction_words.errors_over_texts(table, policy, selection.layer_and_head)
     texts = len(table["eviction.counts"])
     budget = eviction_words.measured_budget(request.budget)
     return (eviction_picture.texts_line(errors, half_widths, texts),

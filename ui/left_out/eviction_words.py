@@ -44,28 +44,28 @@ def measured_policy(request: EvictionRequest) -> str:
 def losses_above(tables: Sequence[Arrays], policy: str) -> dict[int, PairedDifference]:
     """Return the losses above the full cache by budget, of models of several seeds."""
     sums, full, counts = _sums(tables, policy)
-    return {budget: loss_difference(sums[:, place], full, counts)
-            for place, budget in enumerate(BUDGETS)}  # fmt: skip
+    return {budget: loss_difference(sums[:, column], full, counts)
+            for column, budget in enumerate(BUDGETS)}  # fmt: skip
 
 
 def gate_saves(
     gated: Sequence[Arrays], ungated: Sequence[Arrays], policy: str, budget: int
 ) -> PairedDifference:
     """Return how much more models with a gate lose by a cache of ``budget`` keys than others."""
-    place = BUDGETS.index(budget)
+    column = BUDGETS.index(budget)
     (sums, full, counts), (others, other_full, _) = (
         _sums(tables, policy) for tables in (gated, ungated)
     )
-    return loss_difference(sums[:, place] - full, others[:, place] - other_full, counts)
+    return loss_difference(sums[:, column] - full, others[:, column] - other_full, counts)
 
 
 def protection_saves(tables: Sequence[Arrays], policy: str, budget: int) -> PairedDifference:
     """Return how much more is lost with nothing protected than with half of the budget."""
-    place = BUDGETS.index(budget)
+    column = BUDGETS.index(budget)
     (without, _, counts), (sums, *_) = (
         _sums(tables, name) for name in (f"{policy}_unprotected", policy)
     )
-    return loss_difference(without[:, place], sums[:, place], counts)
+    return loss_difference(without[:, column], sums[:, column], counts)
 
 
 def _sums(tables: Sequence[Arrays], policy: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -95,20 +95,20 @@ def protection_text(saves: PairedDifference, budget: int, title: str) -> str:
 
 
 def errors_over_texts(
-    table: Arrays, policy: str, place: tuple[int, int]
+    table: Arrays, policy: str, head: tuple[int, int]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return errors of a head's outputs over the measured texts (b,), and their half-widths.
 
-    ``place`` is its layer and its head, counted from 0.
+    ``head`` is its layer and its number there, both counted from 0.
     """
-    at = ([*POLICIES].index(policy), slice(None), *place)
+    at = ([*POLICIES].index(policy), slice(None), *head)
     return table["eviction.errors"][at], table["eviction.error_half_widths"][at]
 
 
 def over_texts_text(
     errors: np.ndarray, half_widths: np.ndarray, texts: int, policy: str, budget: int
 ) -> str:
-    """Say what a head's outputs change by over all measured texts."""
+    """Say by how much a head's outputs change, over all measured texts."""
     row = BUDGETS.index(budget)
     return (
         f"Over {texts} texts of the corpus, {budget} of {PREFILL} keys by {POLICIES[policy].title}"
@@ -117,49 +117,51 @@ def over_texts_text(
     )
 
 
-def head_text(of: Evicted, request: EvictionRequest, place: int) -> str:
-    """Say what the head's outputs change by; ``place`` of the budget among those drawn."""
-    errors = dict(zip(SCORES, of.errors[0 if request.protects else 1, :, place], strict=True))
+def head_text(result: Evicted, request: EvictionRequest, index: int) -> str:
+    """Say by how much the head's outputs change; ``index`` of the budget among those drawn."""
+    errors = dict(zip(SCORES, result.errors[0 if request.protects else 1, :, index], strict=True))
     best = min(errors, key=lambda policy: errors[policy])
     own = f"{NAMES[request.policy]} change later outputs by {figures(errors[request.policy])}"
     rest = "That is least." if best == request.policy else (
         f"Least: {figures(errors[best])}, by {NAMES[best]}."
     )  # fmt: skip
     return (
-        f"In this head, {of.budgets[place]} of {of.prefill} keys by {own} (squared, relative)."
+        f"In this head, {result.budgets[index]} of {result.prefill} keys by {own} (squared,"
+        " relative)."
         f" {rest}"
     )
 
 
-def reading_text(of: Evicted, request: EvictionRequest) -> str:
-    """Say what happens where keys leave one by one, and why it does without protection."""
-    own = percent(of.seen_newest)
-    why = "" if of.seen_newest == 1 else (
+def reading_text(result: Evicted) -> str:
+    """Say what happens where keys are evicted one by one, and why that needs protection."""
+    own = percent(result.seen_newest)
+    why = "" if result.seen_newest == 1 else (
         ": **the newest key has been seen by nobody, is worth nothing, and leaves first**"
     )  # fmt: skip
     return (
         f"One by one: {own} of queries see their own key{why}. Outputs change by"
-        f" {figures(of.reading_error)}."
+        f" {figures(result.reading_error)}."
     )
 
 
-def identity_text(of: Identity) -> str:
+def identity_text(check: Identity) -> str:
     """Say that the identity for one key holds, as computed here."""
     return (
-        f"Without one of {of.keys} keys the last output moves by a / (1 − a) · (o − v). Computed"
-        f" anew, the move is the same to {error_text(of.apart)} (largest move"
-        f" {figures(of.largest)})."
+        f"Without one of {check.keys} keys the last output moves by a / (1 − a) · (o − v). Computed"
+        f" anew, the move is the same to {error_text(check.apart)} (largest move"
+        f" {figures(check.largest)})."
     )
 
 
-def search_text(of: Searched) -> str:
+def search_text(result: Searched) -> str:
     """Say how near policies come to the best subset of few keys."""
-    place = SEARCHED_BUDGET - 1
-    errors = dict(zip(SCORES, of.errors[:, place], strict=True))
+    column = SEARCHED_BUDGET - 1
+    errors = dict(zip(SCORES, result.errors[:, column], strict=True))
     best = min(errors, key=lambda policy: errors[policy])
     return (
-        f"The best {SEARCHED_BUDGET} of the first {len(of.best) + 1} keys have an error of"
-        f" {figures(of.best[place])}. The best policy, {NAMES[best]}, has {figures(errors[best])}."
+        f"The best {SEARCHED_BUDGET} of the first {len(result.best) + 1} keys have an error of"
+        f" {figures(result.best[column])}. The best policy, {NAMES[best]}, has"
+        f" {figures(errors[best])}."
     )
 
 
@@ -172,26 +174,26 @@ def cost_text(length: int, budget: int) -> str:
     )
 
 
-def kept_csv(of: Evicted) -> Iterator[Sequence[object]]:
+def kept_csv(result: Evicted) -> Iterator[Sequence[object]]:
     """Yield a row for every policy and key of the prefill."""
     yield "policy", "recent keys protected", "key", "kept"
-    for protects, rows in zip((True, False), of.kept, strict=True):
+    for protects, rows in zip((True, False), result.kept, strict=True):
         for policy, row in zip(SCORES, rows, strict=True):
             for key, kept in enumerate(row):
                 yield NAMES[policy], protects, key, bool(kept)
 
 
-def errors_csv(of: Evicted, searched: Searched) -> Iterator[Sequence[object]]:
+def errors_csv(result: Evicted, searched: Searched) -> Iterator[Sequence[object]]:
     """Yield a row for every error of the head."""
     yield "keys", "policy", "recent keys protected", "budget", "error"
-    for protects, rows in zip((True, False), of.errors, strict=True):
+    for protects, rows in zip((True, False), result.errors, strict=True):
         for policy, row in zip(SCORES, rows, strict=True):
-            for budget, error in zip(of.budgets, row, strict=True):
-                yield of.prefill, NAMES[policy], protects, int(budget), float(error)
+            for budget, error in zip(result.budgets, row, strict=True):
+                yield result.prefill, NAMES[policy], protects, int(budget), float(error)
     few = len(searched.best) + 1
     for policy, row in [("best subset", searched.best), *zip(SCORES, searched.errors, strict=True)]:
-        for place, error in enumerate(row):
-            yield few, NAMES.get(policy, policy), False, place + 1, float(error)
+        for column, error in enumerate(row):
+            yield few, NAMES.get(policy, policy), False, column + 1, float(error)
 
 
 def losses_csv(losses: Mapping[str, Losses]) -> Iterator[Sequence[object]]:

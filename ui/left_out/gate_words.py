@@ -9,7 +9,7 @@ LEAST_SEEDS = 3  # with fewer there is no verdict
 
 
 def gate_verdict(saves: PairedDifference, what: str) -> str:
-    """Say whether ``what`` costs models with a gate less: ``saves`` is gated less ungated."""
+    """Say whether ``what`` costs models with a gate less: ``saves`` is gated minus ungated."""
     seeds = len(saves.by_seed)
     if seeds < LEAST_SEEDS:
         return f"Whether a gate makes {what} cheaper: too few seeds ({seeds})"

@@ -17,7 +17,7 @@ LEGEND_ROW_PIXELS = 19
 
 @dataclass(frozen=True)
 class Style:
-    """How a line looks; ``listed``: whether the legend names it."""
+    """The style of a line; ``listed``: whether it is in the legend."""
 
     name: str
     colour: str
@@ -28,19 +28,19 @@ class Style:
 
     @property
     def cost(self) -> Style:
-        """Of what the same costs."""
+        """The style of the cost of the same."""
         name = f"{self.name}, share of scores"
         return replace(self, name=name, dash="dot", symbol="line-ew", listed=False, width=1.5)
 
     @property
     def stored(self) -> Style:
-        """Of the numbers that the same keeps."""
+        """The style of the numbers stored by the same."""
         name = f"{self.name}, numbers stored"
         return replace(self, name=name, dash="dot", listed=False, width=1.5)
 
     @property
     def without(self) -> Style:
-        """Of the same without correction."""
+        """The style of the same without correction."""
         name = f"{self.name}, without"
         return replace(self, name=name, dash="dash", symbol="x", listed=False, width=1.5)
 

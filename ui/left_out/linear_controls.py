@@ -15,7 +15,7 @@ BY_HAND, LEARNED = "by hand", "learned"
 
 @dataclass(frozen=True)
 class LinearSelection:
-    """What is looked at, beside how the head is made cheaper."""
+    """The selections of the tab besides the parameters of cheaper attention."""
 
     features: str = BY_HAND
     at: int = 64  # the character after which the state is shown

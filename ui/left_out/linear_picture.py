@@ -53,7 +53,7 @@ BRANCHES = {"whole": ("whole", MAGENTA, "circle"),
             "without_linear": ("without linear", BLUE, "diamond-open")}  # fmt: skip
 
 
-def map_chart(of: Cheaper, text: str | None) -> go.Figure:
+def map_chart(result: Cheaper, text: str | None) -> go.Figure:
     """Draw the weights of all ways side by side, on one scale from -1 to 1.
 
     Rows are the tokens that look, columns those that are looked at: characters of ``text``, if any.
@@ -61,20 +61,20 @@ def map_chart(of: Cheaper, text: str | None) -> go.Figure:
     traces: list[dict[str, Any]] = []
     layout: dict[str, Any] = {}
     notes = []
-    length = of.weights.shape[-1]
+    length = result.weights.shape[-1]
     names = [f"{n} {sign(one)}" for n, one in enumerate(text, 1)] if text else [
         f"{n}" for n in range(1, length + 1)
     ]  # fmt: skip
     gap, count = 0.012, len(CHEAPER)
     width = (1 - gap * (count - 1)) / count
     hidden = np.triu(np.ones((length, length), bool), 1)
-    for place, (name, weights) in enumerate(zip(CHEAPER, of.weights, strict=True)):
-        number = "" if place == 0 else str(place + 1)
-        left = place * (width + gap)
+    for index, (name, weights) in enumerate(zip(CHEAPER, result.weights, strict=True)):
+        number = "" if index == 0 else str(index + 1)
+        left = index * (width + gap)
         traces.append({
             "type": "heatmap", "z": np.where(hidden, np.nan, weights).astype(np.float32),
             "xaxis": f"x{number}", "yaxis": f"y{number}", "zmin": -1, "zmax": 1,
-            "colorscale": SCALE, "showscale": place == count - 1,
+            "colorscale": SCALE, "showscale": index == count - 1,
             "colorbar": {"thickness": 8, "len": 0.9, "tickvals": [-1, -0.3, 0, 0.3, 1]},
             "hovertemplate": f"{TITLES[name]}, %{{y}} looks at %{{x}}: %{{z:.3f}}<extra></extra>",
         })  # fmt: skip
@@ -82,7 +82,7 @@ def map_chart(of: Cheaper, text: str | None) -> go.Figure:
                                     "visible": False}  # fmt: skip
         layout[f"yaxis{number}"] = {"anchor": f"x{number}", "autorange": "reversed",
                                     "visible": False}  # fmt: skip
-        alike = " " if place == 0 else f"{of.cosine[place]:.2f}"
+        alike = " " if index == 0 else f"{result.cosine[index]:.2f}"
         notes.append({"text": f"{TITLES[name]}<br>{alike}", "xref": "paper", "yref": "paper",
                       "x": left + width / 2, "y": 1, "yanchor": "bottom", "xanchor": "center",
                       "showarrow": False, "font": {"size": 11}})  # fmt: skip
@@ -94,11 +94,11 @@ def map_chart(of: Cheaper, text: str | None) -> go.Figure:
     }})  # fmt: skip
 
 
-def state_chart(of: Cheaper, at: int) -> go.Figure:
+def state_chart(result: Cheaper, at: int) -> go.Figure:
     """Draw the state (d, d) of the delta rule after character ``at``, on one scale for all."""
-    low, high = palette.symmetric_range(float(np.abs(of.states).max()))
+    low, high = palette.symmetric_range(float(np.abs(result.states).max()))
     trace = {
-        "type": "heatmap", "z": of.states[at], "zmin": low, "zmax": high,
+        "type": "heatmap", "z": result.states[at], "zmin": low, "zmax": high,
         "colorscale": palette.SIGNED_SCALE, "colorbar": {"thickness": 8, "len": 0.9},
         "hovertemplate": "key channel %{x}, value channel %{y}: %{z:.3g}<extra></extra>",
     }  # fmt: skip

@@ -1,4 +1,4 @@
-"""The tab Linear: the softmax left out, with a window beside or without; and what a state holds."""
+"""The tab Linear: attention without softmax, with or without a window; and what a state holds."""
 
 from __future__ import annotations
 
@@ -48,20 +48,20 @@ def of_head(selection: LeftOutSelection, request: LinearRequest) -> Cheaper:
 def of_converted(selection: LeftOutSelection, window: int) -> Cheaper | None:
     """The same head of converted models; ``None`` where these are not shipped."""
     try:
-        return converted_head(selection.text, *selection.place, window)
+        return converted_head(selection.text, *selection.layer_and_head, window)
     except ValueError:
         return None
 
 
 @cached(on=NUMBERS_CACHE)
 def recalled(channels: int, overlap: float, memory: float, step: float) -> RecallCurves:
-    """The toy: some tenths of a second."""
+    """Curves of the recall task: some tenths of a second."""
     return recall_curves(channels, overlap, LinearRequest(memory=memory, step=step))
 
 
 @cached(on=NUMBERS_CACHE)
 def conversions() -> linear_words.Conversions:
-    """Return what the shipped conversions lose: a tenth of a second."""
+    """Return the losses of the shipped conversions: a tenth of a second."""
     return linear_words.conversions(*converted_losses())
 
 
@@ -81,8 +81,8 @@ def draw_linear() -> None:
         head, learned = _shown_head(selection, request, shown.features == LEARNED)
         st.markdown(losses.gate)
         _draw_head(selection, request, head, learned, shown.at)
-        told = linear_words.head_text(selection, head, learned)
-        st.markdown(" ".join(filter(None, [losses.bypass, told])))
+        description = linear_words.head_text(selection, head, learned)
+        st.markdown(" ".join(filter(None, [losses.bypass, description])))
     channels = head.states.shape[-1]
     curves = recalled(shown.channels, shown.overlap, request.memory, request.step)
     _draw_below(losses, curves, channels, request, shown)
@@ -98,7 +98,7 @@ def draw_linear() -> None:
 def _shown_head(
     selection: LeftOutSelection, request: LinearRequest, learned: bool
 ) -> tuple[Cheaper, int]:
-    """Return what is drawn, and the window of the converted models that it is of; 0 if of none."""
+    """Return the head to draw, and the window if it is that of converted models, else 0."""
     if learned and selection.kind == HEAD:
         window = min(CONVERTED_WINDOWS, key=lambda size: abs(size - request.window))
         converted = of_converted(selection, window)
@@ -114,7 +114,7 @@ def _shown_head(
 def _draw_head(
     selection: LeftOutSelection, request: LinearRequest, head: Cheaper, learned: int, at: int
 ) -> None:
-    """Draw the weights of all ways, and the state after place ``at``."""
+    """Draw the weights of all ways, and the state after token ``at``."""
     text = selection.text_with_break if selection.kind == HEAD else None
     at = min(at, len(head.states) - 1)
     key = (selection, learned) if learned else (selection, request)

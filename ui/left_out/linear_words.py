@@ -34,12 +34,12 @@ NAMES = {  # of conversions, as in the chart
     "delta": "delta rule",
 }  # fmt: skip
 ADDED = {"added_16": "16 added later", "added_4": "4 added later"}  # to linear alone
-Losses = Mapping[str, Mapping[str, np.ndarray]]  # (S, N) by conversion and what was measured
+Losses = Mapping[str, Mapping[str, np.ndarray]]  # (S, N) by conversion and measurement
 
 
 @dataclass(frozen=True, eq=False)
 class Conversions:
-    """What conversions lose, and what is said of it."""
+    """The losses of conversions, and sentences about them."""
 
     losses: Losses
     counts: np.ndarray  # (N,)
@@ -81,7 +81,7 @@ def above_softmax(losses: Losses, counts: np.ndarray) -> dict[str, dict[str, Pai
 
 def branch_worth(losses: Losses, counts: np.ndarray, window: int, gated: str = ""
                  ) -> PairedDifference | None:  # fmt: skip
-    """Return the loss of a window trained alone less that of the hybrid: the linear branch's worth.
+    """Return the loss of a window trained alone minus the hybrid's: the linear branch's worth.
 
     ``None`` where one of the two is missing.
     """
@@ -129,13 +129,13 @@ def gate_text(losses: Losses, counts: np.ndarray) -> str:
     return f"{gate_verdict(saves, 'the window')} ({_nats(saves)} nats)."
 
 
-def head_text(selection: LeftOutSelection, of: Cheaper, learned: int) -> str:
+def head_text(selection: LeftOutSelection, result: Cheaper, learned: int) -> str:
     """Say how near the outputs of each way are to softmax attention's.
 
-    ``learned``: the window of the converted models that this is ``of``; 0 if of none.
+    ``learned``: the window if ``result`` is a head of converted models, else 0.
     """
-    parts = [f"{TITLES[way]} {of.cosine[place]:.2f}"
-             for place, way in enumerate(CHEAPER) if place]  # fmt: skip
+    parts = [f"{TITLES[way]} {result.cosine[index]:.2f}"
+             for index, way in enumerate(CHEAPER) if index]  # fmt: skip
     if selection.kind == HEAD:
         how = "of converted models" if learned else "not trained on"
         name = f"Head {selection.head}, {how}"
@@ -144,9 +144,9 @@ def head_text(selection: LeftOutSelection, of: Cheaper, learned: int) -> str:
     return f"{name}: cosine with softmax attention {', '.join(parts)}."
 
 
-def state_text(of: Cheaper, at: int) -> str:
+def state_text(result: Cheaper, at: int) -> str:
     """Say how much the state holds after the token ``at``, and of how many dimensions."""
-    squares = of.sizes**2
+    squares = result.sizes**2
     totals = squares.sum(1)
     share, first = float((totals[at] / totals.max()) ** 0.5), float(squares[at, 0] / totals[at])
     return (
@@ -214,19 +214,19 @@ def linear_csv(
                 yield "recognised", RULES[rule].title, seed, pairs, float(value)
 
 
-def _verdict(of: PairedDifference) -> str:
+def _verdict(difference: PairedDifference) -> str:
     """The linear branch is needed, bypassed, or neither is certain."""
-    if len(of.by_seed) < LEAST_SEEDS:
+    if len(difference.by_seed) < LEAST_SEEDS:
         return "it is undecided whether the linear branch is bypassed (too few seeds)"
-    if of.high < SMALL:
+    if difference.high < SMALL:
         return "**the linear branch is bypassed**"
-    if of.low > SMALL:
+    if difference.low > SMALL:
         return "**the linear branch is needed**"
     return "**it is undecided whether the linear branch is bypassed**"
 
 
-def _nats(of: PairedDifference) -> str:
-    return plus_minus(of.mean, of.half_width)
+def _nats(difference: PairedDifference) -> str:
+    return plus_minus(difference.mean, difference.half_width)
 
 
 def _share(share: float) -> str:

@@ -1,4 +1,4 @@
-"""What the page Left out shows: measured before, or computed at once from a specimen."""
+"""The data of the page Left out: shipped measurements, and results computed from a specimen."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ def seeds(gated: str) -> list[int]:
     return [seed for name, seed in table() if name == gated and (UNGATED, seed) in table()]
 
 
-def over_seeds(name: str, measurement: str, of: list[int]) -> np.ndarray:
-    """Return a measurement of the models called ``name`` with seeds ``of``, (S, ...)."""
-    return np.stack([table()[name, seed][measurement] for seed in of])
+def over_seeds(name: str, measurement: str, model_seeds: list[int]) -> np.ndarray:
+    """Return a measurement of the models called ``name`` with seeds ``model_seeds``, (S, ...)."""
+    return np.stack([table()[name, seed][measurement] for seed in model_seeds])
 
 
-def tables(name: str, of: list[int]) -> list[dict[str, Any]]:
+def tables(name: str, model_seeds: list[int]) -> list[dict[str, Any]]:
     """Return all measurements of the models called ``name``, by seed."""
-    return [table()[name, seed] for seed in of]
+    return [table()[name, seed] for seed in model_seeds]
 
 
 def only_shown(selection: LeftOutSelection) -> LeftOutSelection:
-    """Return ``selection`` with the defaults of all that its specimen does not depend on."""
+    """Return ``selection`` with defaults in the fields that its specimen does not depend on."""
     used = {
         HEAD: ("head", "typed", "verse", "language"),
         GAUSSIAN: ("keys", "sigma", "draw"),
@@ -75,7 +75,7 @@ def specimen(selection: LeftOutSelection) -> HeadSample:
     if selection.kind == GAUSSIAN:
         return _normal(min(selection.keys, MOST_NORMAL), selection.sigma, selection.draw)
     if selection.kind == HEAD:
-        return _head(selection.model, selection.text, *selection.place, selection.dialled)
+        return _head(selection.model, selection.text, *selection.layer_and_head, selection.dialled)
     return _slow(selection.tokens, selection.memory, selection.draw)
 
 

@@ -33,7 +33,7 @@ class LeftOutSelection(TextSelection):
     draw: int = 0  # the seed of what is random
 
     @property
-    def place(self) -> tuple[int, int]:
+    def layer_and_head(self) -> tuple[int, int]:
         """Layer and head, counted from 0."""
         layer, head = self.head.split(".")
         return int(layer) - 1, int(head) - 1

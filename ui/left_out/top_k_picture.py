@@ -30,15 +30,15 @@ STYLES = dict(zip(CERTIFICATES, (
     (palette.CLASS_COLOURS[3], "dashdot"), (palette.CLASS_COLOURS[2], "longdash"),
 ), strict=True))  # fmt: skip
 UNGATED = Style("no gate", GREY, "dot", "x")
-CONTEXT = READ_CHARACTERS + 1  # of the texts that losses are of
+CONTEXT = READ_CHARACTERS + 1  # characters of the losses' texts
 LOSSES = (-4, 0.5)  # powers of ten, nats
 TICKS = (1, 0.1, 0.01, 0.001, 0.0001)
 
 
 def weight_chart(row: RowCurves, k: int, text: str | None) -> go.Figure:
-    """Draw the weights in order; those beyond ``k`` are left out. ``text``: whose they are."""
-    names = ["" if text is None else f" of “{sign(text[place])}”, character {place}"
-             for place in row.places]  # fmt: skip
+    """Draw the weights in order; those beyond ``k`` are left out. ``text``: their characters."""
+    names = ["" if text is None else f" of “{sign(text[key])}”, character {key}"
+             for key in row.keys]  # fmt: skip
     traces: list[dict[str, Any]] = []
     for name, chosen, colour, pattern in (
         ("kept", row.ks <= k, KEPT, ""), ("left out", row.ks > k, LEFT, "/"),
@@ -67,7 +67,7 @@ def weight_chart(row: RowCurves, k: int, text: str | None) -> go.Figure:
 
 
 def bound_chart(row: RowCurves, k: int, epsilon: float) -> go.Figure:
-    """Draw the mass left out over k, and above it what each certificate knows of it."""
+    """Draw the mass left out over k, and above it the bound of each certificate."""
     curves = {TRUTH[0]: (row.mass, TRUTH[1:])}
     for name, curve in row.bounds.items():
         curves[CERTIFICATES[name].title] = curve, STYLES[name]
@@ -150,7 +150,7 @@ def rule_chart(
 
 
 def score_chart(row: RowCurves) -> go.Figure:
-    """Draw where scores are, and where their weight is, beside normal distributions."""
+    """Draw the distributions of scores and of their weight, beside normal distributions."""
     middles, width = (BINS[1:] + BINS[:-1]) / 2, BINS[1] - BINS[0]
     traces: list[dict[str, Any]] = []
     for name, shares, colour, pattern, centre in (

@@ -113,7 +113,7 @@ def _draw_below(
 
 def _table(row: RowCurves) -> dict[str, list[object]]:
     names, *rows = top_k_words.certificate_rows(row)
-    return {str(name): [line[place] for line in rows] for place, name in enumerate(names)}
+    return {str(name): [line[index] for line in rows] for index, name in enumerate(names)}
 
 
 def _rules(gated: str) -> dict[str, tuple[np.ndarray, np.ndarray]]:

@@ -30,15 +30,15 @@ def measured_size(k: int) -> int:
 def losses_above(tables: Sequence[Arrays]) -> dict[int, PairedDifference]:
     """Return the losses above those with all keys by k, of models of several seeds."""
     sums, counts = _sums(tables)
-    return {size: loss_difference(sums[:, place], sums[:, -1], counts)
-            for place, size in enumerate(SIZES)}  # fmt: skip
+    return {size: loss_difference(sums[:, column], sums[:, -1], counts)
+            for column, size in enumerate(SIZES)}  # fmt: skip
 
 
 def gate_saves(gated: Sequence[Arrays], ungated: Sequence[Arrays], size: int) -> PairedDifference:
     """Return how much more models with a gate lose by truncation to ``size`` than others do."""
-    place = SIZES.index(size)
+    column = SIZES.index(size)
     (sums, counts), (others, _) = _sums(gated), _sums(ungated)
-    return loss_difference(sums[:, place] - sums[:, -1], others[:, place] - others[:, -1], counts)
+    return loss_difference(sums[:, column] - sums[:, -1], others[:, column] - others[:, -1], counts)
 
 
 def _sums(tables: Sequence[Arrays]) -> tuple[np.ndarray, np.ndarray]:
@@ -136,7 +136,7 @@ def row_csv(row: RowCurves) -> Iterator[Sequence[object]]:
     names = ("moved", "tau times diameter")
     errors = [] if row.errors is None else [*row.errors]
     yield "k", "key", "weight", "mass left out", *row.bounds, *names[: len(errors)]
-    columns = (row.ks, row.places, row.weights, row.mass, *row.bounds.values(), *errors)
+    columns = (row.ks, row.keys, row.weights, row.mass, *row.bounds.values(), *errors)
     for values in zip(*columns, strict=True):
         yield [value.item() for value in values]
 

@@ -159,8 +159,8 @@ def more_controls() -> Slots:
     draw_columns(MANIFOLD, columns, MORE)
     _, b, _, d = columns
     draw_columns(MANIFOLD, d.columns(2), (["layer"], ["part"]))
-    places = {"value_count": b, "heads": b, "grid": d, "part": d}
-    return {name: column.empty() for name, column in places.items()}
+    by_field = {"value_count": b, "heads": b, "grid": d, "part": d}
+    return {name: column.empty() for name, column in by_field.items()}
 
 
 def metric_controls() -> Metric:

@@ -168,10 +168,10 @@ def value_positions(values: np.ndarray, axes: Axes, pair: tuple[int, int]) -> np
 
 
 def moved_value(
-    values: np.ndarray, axes: Axes, pair: tuple[int, int], index: int, place: tuple[float, float]
+    values: np.ndarray, axes: Axes, pair: tuple[int, int], index: int, target: tuple[float, float]
 ) -> Matrix:
     """``values`` (n, D) with value ``index`` moved within the plane of two drawn axes."""
     moved = values.copy()
-    step = np.asarray(place) - value_positions(values, axes, pair)[index]
+    step = np.asarray(target) - value_positions(values, axes, pair)[index]
     moved[index] += axes.basis[:, pair] @ step
     return link_digits(moved)

@@ -118,8 +118,8 @@ class _Bins:
         """(2 BINS_PER_SIGN,): ``shares`` (P,) added up by the bins of ``gaussian`` (P,), not 0."""
         number = np.arcsinh(np.abs(gaussian) / self.typical) / self.width
         number = np.minimum(number.astype(int), BINS_PER_SIGN - 1)
-        place = np.where(gaussian > 0, BINS_PER_SIGN + number, BINS_PER_SIGN - 1 - number)
-        return np.bincount(place, weights=shares, minlength=2 * BINS_PER_SIGN)
+        bins = np.where(gaussian > 0, BINS_PER_SIGN + number, BINS_PER_SIGN - 1 - number)
+        return np.bincount(bins, weights=shares, minlength=2 * BINS_PER_SIGN)
 
     def _ticks(self, largest: float) -> tuple[list[float], list[str]]:
         """Where round values of K are drawn, and what is written there."""

@@ -141,10 +141,10 @@ def drawn_variants(
         triangle = None if corners[0] is None else corners[0][0]
         lines = plane_lines(axes.project(first.surface.values[0]), first.surface.axis, triangle)
     drawn = []
-    for place, name in enumerate(("left", "right")[: len(variants)]):
-        own, triangles = own_axes(settled[place], axes), corners[place]
+    for index, name in enumerate(("left", "right")[: len(variants)]):
+        own, triangles = own_axes(settled[index], axes), corners[index]
         drawn.append(DrawnVariant(
-            name, variants[place], fields[place], axes, settled[place], own, lines,
+            name, variants[index], fields[index], axes, settled[index], own, lines,
             None if triangles is None else own.to_own(triangles),
         ))  # fmt: skip
     return drawn

@@ -1,1 +1,1 @@
-"""On which cells of a chart is the sign of K proved? What several pages show of it."""
+"""The section on proved curvature, which several pages share: where is the sign of K proved?"""

@@ -18,14 +18,14 @@ from ui.work.cache import CACHE
 from ui.work.cached_jobs import CachedJobs, Partial
 from ui.work.shared import shared_stream
 
-PARTIAL_SECONDS = 0.5  # at least, between two results that grow
-PARTIAL_GROWTH = 1.15  # at least, of the cells between them: later ones are larger messages
-OPEN_SHARE, RELATIVE_WIDTH = 1e-4, 1e-3  # known well enough: then it stops before its budget
+PARTIAL_SECONDS = 0.5  # at least, between two partial results
+PARTIAL_GROWTH = 1.15  # factor of the cells between them, at least: later messages are larger
+OPEN_SHARE, RELATIVE_WIDTH = 1e-4, 1e-3  # precise enough to stop before the budget is spent
 
 
 @dataclass(frozen=True)
 class ProvableSurface:
-    """A surface and its metric; ``name`` says which, so that equal names are equal surfaces."""
+    """A surface and its metric; ``name`` identifies the surface in caches."""
 
     name: Hashable
     function: Callable[..., Any] = field(compare=False, repr=False)
@@ -34,14 +34,14 @@ class ProvableSurface:
 
 @dataclass(frozen=True)
 class ProofRequest:
-    """What is to be proved of a ``surface``, with ``cells`` judged at most."""
+    """A proof for ``surface``, with at most ``cells`` cells judged."""
 
     surface: ProvableSurface
     cells: int
 
     @property
     def key(self) -> tuple[Hashable, ...]:
-        """All that it depends on, without the function: Streamlit would hash that bit by bit."""
+        """All that the proof depends on, but not the function: Streamlit would hash its bytes."""
         return self.surface.name, self.surface.covariance, self.cells
 
     @property
@@ -60,7 +60,7 @@ Proof = ProvedCurvature | NoProof
 
 
 def prove(request: ProofRequest) -> Generator[Partial | None, None, Proof]:
-    """Prove what is requested; yields what is proved so far, and ``None`` in between."""
+    """Prove what is requested; yields partial results, and ``None`` in between."""
     surface = request.surface
     steps = proof_steps(surface.function, surface.covariance, request.budget)
     sent, last = 0, -PARTIAL_SECONDS

@@ -1,4 +1,4 @@
-"""Pictures of what is proved: the map of the chart's cells, and what an enclosure is."""
+"""Pictures of proofs: the map of the chart's cells, and an explanation of enclosures."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ SPEAKS = np.array([True, True, True, False, False])  # whether a sign is proved 
 
 
 def proof_map(proof: ProvedCurvature, names: tuple[str, str]) -> go.Figure:
-    """Draw on which cells which sign of K is proved; ``names`` are those of the chart's axes."""
+    """Draw the map of cells with the proved sign of K; ``names`` are those of the chart's axes."""
     return cell_map(*_arrays(proof), [*KINDS.values()], names, SIZE)
 
 
 def contradicted(proof: ProvedCurvature, axis: np.ndarray, known: np.ndarray) -> int:
-    """Count grid points with another sign of K than is proved there.
+    """Count grid points whose measured sign of K contradicts the proved one.
 
     ``known`` (R, C) is K over the chart ``axis`` x ``axis``, NaN where its sign is not known. A
     point is compared where its pixel of the map is of one kind.
     """
     pixels = kinds_of_pixels(*_arrays(proof), len(KINDS))
-    place = np.clip(((axis + 1) * len(pixels) / 2).astype(int), 0, len(pixels) - 1)
-    label = pixels[np.ix_(place, place)]
+    pixel = np.clip(((axis + 1) * len(pixels) / 2).astype(int), 0, len(pixels) - 1)
+    label = pixels[np.ix_(pixel, pixel)]
     return int((SPEAKS[label] & np.isfinite(known) & (np.sign(known) != SIGNS[label])).sum())
 
 

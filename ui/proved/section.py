@@ -23,11 +23,11 @@ Proofs = Mapping[ProofRequest, Proof]
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """A surface of which something is to be proved, and what is known of it without a proof."""
+    """A surface to prove, with its measurements, which the proof is compared with."""
 
     name: str
     surface: ProvableSurface
-    estimates: Mapping[str, Integral]  # by `words.INTEGRALS`; those that are there
+    estimates: Mapping[str, Integral]  # by a key of `words.INTEGRALS`; those measured so far
     measured: SurfaceResult  # one frame, on the same chart
 
 
@@ -76,7 +76,7 @@ def _draw_all(
     compared: Sequence[Compared], requests: Sequence[ProofRequest], proofs: Proofs,
     axes: tuple[str, str],
 ) -> None:  # fmt: skip
-    """Draw what is proved so far: one sentence for what is flat, else a map and sentences."""
+    """Draw the proofs so far: one sentence for a flat surface, else a map and sentences."""
     there = [
         (each, request, proofs[request])
         for each, request in zip(compared, requests, strict=True)
@@ -108,7 +108,7 @@ def _draw_all(
 
 
 def _draw_text(each: Compared, proof: ProvedCurvature) -> None:
-    """Draw what is proved in a sentence, and loudly what contradicts it."""
+    """Draw the result of a proof as a sentence, and contradictions with measurements as errors."""
     total = words.total_sentence(proof, each.estimates.get("absolute"))
     st.markdown(f"**{each.name}:** {words.shares_text(proof)} {total}")
     (gaussian,) = each.measured.gaussian_where(each.measured.decided)

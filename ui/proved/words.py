@@ -31,7 +31,7 @@ def no_proof_text(proof: NoProof) -> str:
 
 
 def shares_text(proof: ProvedCurvature) -> str:
-    """Say on how much of the chart which sign is proved."""
+    """Say on which share of the chart each sign is proved."""
     if proof.proof:
         return f"K = 0 on the whole chart, proved: {proof.proof}."
     signs = {"K > 0": proof.positive, "K < 0": proof.negative}
@@ -60,7 +60,7 @@ def _up(share: float) -> str:
 
 
 def total_sentence(proof: ProvedCurvature, estimate: Integral | None) -> str:
-    """Say between which numbers the total curvature lies, and what the estimate says of it."""
+    """Say between which numbers the total curvature lies, and whether the estimate agrees."""
     if proof.proof:
         return f"Its total curvature ∫|K| dA is 0; its area is {_interval(proof.area)}, proved."
     text = f"Its total curvature ∫|K| dA is {_interval(proof.absolute)}, proved"
@@ -81,7 +81,8 @@ def _interval(interval: Interval) -> str:
 def contradiction(name: str, proved: Interval, estimate: Integral) -> bool:
     """Whether an estimate with its error lies outside what is proved.
 
-    A lower estimate of what is not negative may lie below; one of ∫K dA says nothing.
+    An incomplete estimate of an integral that is not negative may lie below; one of ∫K dA cannot
+    contradict.
     """
     value, error = float(estimate.value), float(estimate.error)
     if math.isnan(value) or math.isnan(error):

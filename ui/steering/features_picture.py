@@ -19,28 +19,28 @@ LANGUAGES = (  # name, colour, symbol
 COLOURS = (palette.SIDE_COLOURS["left"], palette.SIDE_COLOURS["right"])  # of less and more
 
 
-def order_chart(of: Fired, feature: int) -> go.Figure:
+def order_chart(features: Fired, feature: int) -> go.Figure:
     """Draw all features by their difference of means, and ring the chosen one (from 0)."""
-    order = np.argsort(of.difference, kind="stable")
+    order = np.argsort(features.difference, kind="stable")
     ranks = np.empty(len(order), int)
     ranks[order] = np.arange(1, len(order) + 1)
     traces = []
     for side, (name, colour, symbol) in enumerate(LANGUAGES):
-        mine = np.flatnonzero((of.difference > 0) == bool(side))
+        mine = np.flatnonzero((features.difference > 0) == bool(side))
         traces.append({
-            "type": "scatter", "mode": "markers", "x": ranks[mine], "y": of.difference[mine],
+            "type": "scatter", "mode": "markers", "x": ranks[mine], "y": features.difference[mine],
             "name": f"more in {name}", "marker": {"size": 7, "symbol": symbol, "color": colour},
             # As lists: of a packed array a click would bring back no row.
             "customdata": np.stack(
-                [mine + 1, *(100 * of.fires[:, mine]), of.auc[mine]], -1).tolist(),
+                [mine + 1, *(100 * features.fires[:, mine]), features.auc[mine]], -1).tolist(),
             "hovertemplate": "feature %{customdata[0]:.0f}: fires at %{customdata[1]:.1f} % of"
             " English, %{customdata[2]:.1f} % of Spanish; AUC %{customdata[3]:.3f}<extra></extra>",
         })  # fmt: skip
     chosen = {
         "type": "scatter", "mode": "markers+text", "x": [ranks[feature]],
-        "y": [of.difference[feature]], "showlegend": False,
+        "y": [features.difference[feature]], "showlegend": False,
         "text": [f"<b>feature {feature + 1}</b>"],
-        "textposition": _beside(of.difference, feature, ranks[feature]),
+        "textposition": _beside(features.difference, feature, ranks[feature]),
         "marker": {"size": 16, "symbol": "circle-open", "color": palette.ACCENT,
                    "line": {"width": 3}}, "hoverinfo": "skip",
     }  # fmt: skip

@@ -44,10 +44,10 @@ def draw_features() -> None:
         st.markdown(features_words.kinds_table(kinds))
     st.markdown(features_words.kinds_text(kinds))
     with st.container(horizontal=True):
-        for name, place in (("Most Spanish", of.difference.argmax()),
+        for name, feature in (("Most Spanish", of.difference.argmax()),
                             ("Most English", of.difference.argmin())):  # fmt: skip
             st.button(name, icon=":material/target:", key=name.lower().replace(" ", "_"),
-                      on_click=FEATURE["feature"].set, args=(int(place) + 1,))  # fmt: skip
+                      on_click=FEATURE["feature"].set, args=(int(feature) + 1,))  # fmt: skip
         draw_explanation("features", "features", letters=features_words.LETTERS,
                          pattern=f"{features_words.PATTERN:.0%}".replace("%", "\u00a0%"),
                          rest=features_words.error_text(parts.rest))  # fmt: skip

@@ -42,22 +42,23 @@ def passage_html(passages: Sequence[Passage]) -> str:
 
 
 def apart(auc: float) -> str:
-    """Say whether something with this AUC tells the languages apart."""
+    """Say whether a feature with this AUC tells the languages apart."""
     if auc >= TELLS:
         return "tells the languages apart"
     return "does not tell them apart" if auc < BLIND else "tells them apart in part"
 
 
-def feature_text(of: Fired, feature: int, passages: Sequence[Passage]) -> str:
+def feature_text(features: Fired, feature: int, passages: Sequence[Passage]) -> str:
     """Say how a feature fires, where, and along what it points; ``feature`` counts from 0."""
-    english, spanish = of.fires[:, feature]
+    english, spanish = features.fires[:, feature]
     ends = [passage.text[: strongest_place(passage) + 1][-LETTERS:] for passage in passages]
     listed = ", ".join(as_code(end.replace(" ", "␣")) for end in ends)
     where = f" It is strongest after {listed}." if ends else ""
     return (
-        f"**Feature {feature + 1} {apart(of.auc[feature])}**: AUC {of.auc[feature]:.3f}. It fires"
+        f"**Feature {feature + 1} {apart(features.auc[feature])}**: AUC"
+        f" {features.auc[feature]:.3f}. It fires"
         f" at {percent(english)} of English and {percent(spanish)} of Spanish characters. Its"
-        f" cosine with the difference of means is {_signed(of.cosine[feature])}.{where}"
+        f" cosine with the difference of means is {_signed(features.cosine[feature])}.{where}"
     )
 
 

@@ -1,4 +1,4 @@
-"""What the page Steering shows: shipped, written by a worker, or measured by one."""
+"""The data of the page Steering: shipped, or computed by a worker process."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def opening() -> Opening:
 
 
 def written(request: SteerRequest) -> Job:
-    """Return the job that writes: a new one, unless this text is written or was stopped."""
+    """Return the job that writes the text; start it unless it is running, done or was cancelled."""
     shipped = opening()
     steps = shipped.steps if request == shipped.request else ()
     return writing.written(WRITING, write_judged, request, steps)
@@ -45,30 +45,30 @@ def written(request: SteerRequest) -> Job:
 
 @dataclass(frozen=True, eq=False)
 class Fired:
-    """What is known of the features of a dictionary of one layer; arrays of M features."""
+    """Statistics of the features of a dictionary of one layer; arrays (M,)."""
 
     fires: np.ndarray  # (2, M): in English and in Spanish
     difference: np.ndarray  # of means, Spanish less English
     auc: np.ndarray  # of telling Spanish from English, 0.5 to 1
     cosine: np.ndarray  # with the difference of means
-    letters: np.ndarray  # share of the strongest places that end in the same letters
+    letters: np.ndarray  # share of the strongest positions that end in the same letters
     card: DictionaryCard
 
 
 def fired(model: Model, kind: str, layer: int) -> Fired:
     """Return what is shipped of a dictionary of ``layer``, the first being 1."""
     dictionaries = specimen(*model)[1]
-    trained, place = dictionaries.kinds[kind], layer - 1
+    trained, index = dictionaries.kinds[kind], layer - 1
     statistics = trained.statistics
-    gap = dictionaries.gap[place].numpy()
-    auc = statistics.auc[place].astype(float)
+    gap = dictionaries.gap[index].numpy()
+    auc = statistics.auc[index].astype(float)
     return Fired(
-        statistics.fires[place].astype(float),
-        statistics.difference[place].astype(float),
+        statistics.fires[index].astype(float),
+        statistics.difference[index].astype(float),
         np.maximum(auc, 1 - auc),
-        trained.dictionary.directions[place].numpy() @ gap / np.linalg.norm(gap),
-        letter_shares(*model, kind, place),
-        trained.cards[place],
+        trained.dictionary.directions[index].numpy() @ gap / np.linalg.norm(gap),
+        letter_shares(*model, kind, index),
+        trained.cards[index],
     )
 
 

@@ -1,4 +1,4 @@
-"""What the experiment says: means over prompts and seeds, and their intervals.
+"""Results of the experiment: means over prompts and seeds, and their intervals.
 
 Shapes: S seeds, L layers, K kinds of direction, A strengths, N prompts.
 """
@@ -103,9 +103,9 @@ def filled(arrays: Arrays, key: str) -> np.ndarray:
     return np.nan_to_num(arrays[key]) if key.endswith(WORDS) else arrays[key]
 
 
-def _values(of: Sequence[Arrays], key: str) -> np.ndarray:
+def _values(tables: Sequence[Arrays], key: str) -> np.ndarray:
     """Outcomes (S, ...) by seed."""
-    return np.stack([filled(arrays, key) for arrays in of])
+    return np.stack([filled(arrays, key) for arrays in tables])
 
 
 def _languages(target: str) -> slice:
@@ -142,12 +142,14 @@ def gate_difference(gated: str, ungated: str, mode: str, target: str) -> list[Pa
             for layer in range(both[0].shape[1])]  # fmt: skip
 
 
-def best_auc(name: str, of: Sequence[int]) -> np.ndarray:
+def best_auc(name: str, model_seeds: Sequence[int]) -> np.ndarray:
     """Return (S, L): how well the best feature of each layer tells the languages apart, as AUC.
 
     Features are those of `NESTED`, which are pushed along; AUC is that of held-out verses.
     """
-    shipped_auc = [load_dictionaries(name, seed).kinds[NESTED].statistics.auc for seed in of]
+    shipped_auc = [
+        load_dictionaries(name, seed).kinds[NESTED].statistics.auc for seed in model_seeds
+    ]
     auc = np.stack(shipped_auc).astype(float)
     return np.maximum(auc, 1 - auc).max(-1)
 
@@ -163,7 +165,7 @@ def apart_difference(gated: str, ungated: str) -> list[PairedDifference]:
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """How sure a classifier is of the likelier language, and how often that is right."""
+    """Calibration of a classifier: confidence in the likelier language, and its accuracy."""
 
     characters: int  # that it sees
     bins: np.ndarray  # (3, b): confidence, share that is right, count
@@ -177,7 +179,7 @@ class Calibration:
 
     @property
     def gap(self) -> float:
-        """How much oftener it is right than it is sure, on average."""
+        """Accuracy minus mean confidence."""
         sure, came, counts = self.bins
         return float(np.average(came - sure, weights=counts))
 
@@ -202,8 +204,8 @@ def calibrations() -> list[Calibration]:
     return results
 
 
-def best(of: Outcome, kind: int = FEATURE) -> tuple[int, int]:
-    """Return layer and strength, as places, at which a kind of direction succeeds most often."""
-    layer, strength = np.unravel_index(of.means[SUCCESS][:, kind].argmax(),
-                                       (of.means[SUCCESS].shape[0], len(STRENGTHS)))  # fmt: skip
+def best(outcome: Outcome, kind: int = FEATURE) -> tuple[int, int]:
+    """Return the indices of layer and strength at which a kind of direction succeeds most often."""
+    means = outcome.means[SUCCESS]
+    layer, strength = np.unravel_index(means[:, kind].argmax(), (len(means), len(STRENGTHS)))
     return int(layer), int(strength)

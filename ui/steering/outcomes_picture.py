@@ -27,12 +27,12 @@ LOWEST = {SUCCESS: -0.04, WORDS: -0.25}  # of shares; there is a name below the 
 GAP = 0.03  # between panels
 
 
-def outcome_chart(of: Outcome, most_nats: float) -> go.Figure:
+def outcome_chart(outcome: Outcome, most_nats: float) -> go.Figure:
     """Draw success, nats and real words over strength: a column a layer, a line a direction.
 
     Nats reach up to ``most_nats``, as in a chart beside it.
     """
-    layers = of.means[SUCCESS].shape[0]
+    layers = outcome.means[SUCCESS].shape[0]
     traces: list[dict[str, Any]] = []
     layout: dict[str, Any] = {
         "height": OUTCOMES_PIXELS, "margin": {"l": 52, "r": 8, "t": 66, "b": 36},
@@ -42,8 +42,8 @@ def outcome_chart(of: Outcome, most_nats: float) -> go.Figure:
     }  # fmt: skip
     for row, (quantity, title) in enumerate(ROWS.items()):
         for layer in range(layers):
-            place = row * layers + layer
-            x, y = subplot(place).values()
+            number = row * layers + layer
+            x, y = subplot(number).values()
             wide, high = 1 / layers, 1 / len(ROWS)
             across = [layer * wide + (GAP / 2 if layer else 0), (layer + 1) * wide - GAP / 2]
             down = [1 - (row + 1) * high + GAP, 1 - row * high - GAP / 2]
@@ -64,7 +64,7 @@ def outcome_chart(of: Outcome, most_nats: float) -> go.Figure:
                 layout["annotations"].append(
                     subplot_title(f"layer {layer + 1}", sum(across) / 2, 1.0, 11))  # fmt: skip
             for name, dash in REFERENCES.items():
-                level = of.references[name][quantity]
+                level = outcome.references[name][quantity]
                 layout["shapes"].append({
                     "type": "line", "xref": f"{x} domain", "yref": y, "x0": 0, "x1": 1,
                     "y0": level, "y1": level, "layer": "below",
@@ -79,11 +79,11 @@ def outcome_chart(of: Outcome, most_nats: float) -> go.Figure:
             ):
                 traces.append({
                     "type": "scatter", "mode": "lines+markers", "x": STRENGTHS, "xaxis": x,
-                    "yaxis": y, "y": of.means[quantity][layer, kind], "name": name,
-                    "legendgroup": name, "showlegend": not place,
+                    "yaxis": y, "y": outcome.means[quantity][layer, kind], "name": name,
+                    "legendgroup": name, "showlegend": not number,
                     "line": {"color": colour, "dash": dash, "width": 1.8},
                     "marker": {"size": 5, "symbol": symbol, "color": colour},
-                    "error_y": {"type": "data", "array": of.widths[quantity][layer, kind],
+                    "error_y": {"type": "data", "array": outcome.widths[quantity][layer, kind],
                                 "thickness": 1, "width": 2},
                     "hovertemplate": f"{name}, layer {layer + 1}, strength %{{x}}:"
                     f" {title} %{{y:.2f}}<extra></extra>",

@@ -39,29 +39,30 @@ def around(mean: float, half_width: float) -> str:
     return f"{percent(mean)} ± {100 * half_width:.0f}"
 
 
-def success_share(of: Outcome, at: tuple[int, int, int]) -> str:
+def success_share(outcome: Outcome, at: tuple[int, int, int]) -> str:
     """Format how many texts succeed; where all texts agree, a bootstrap knows no interval."""
-    mean, half_width = float(of.means[SUCCESS][at]), float(of.widths[SUCCESS][at])
+    mean, half_width = float(outcome.means[SUCCESS][at]), float(outcome.widths[SUCCESS][at])
     if half_width > 0:
         return f"{around(mean, half_width)} of texts"
-    return f"{percent(mean)} of texts ({'all' if mean else 'none'} of {of.texts})"
+    return f"{percent(mean)} of texts ({'all' if mean else 'none'} of {outcome.texts})"
 
 
-def best_text(of: Outcome, mode: str) -> str:
+def best_text(outcome: Outcome, mode: str) -> str:
     """Say where the feature succeeds most, and what the texts are like there."""
-    place = best(of)
-    at = place[0], FEATURE, place[1]
-    success, nats, words = (float(of.means[name][at]) for name in (SUCCESS, NATS, WORDS))
-    nats_width, words_width = (float(of.widths[name][at]) for name in (NATS, WORDS))
-    plain = of.references[UNSTEERED][NATS]
-    others = ", ".join(f"{name} {percent(float(of.means[SUCCESS][place[0], kind, place[1]]))}"
+    cell = best(outcome)
+    at = cell[0], FEATURE, cell[1]
+    success, nats, words = (float(outcome.means[name][at]) for name in (SUCCESS, NATS, WORDS))
+    nats_width, words_width = (float(outcome.widths[name][at]) for name in (NATS, WORDS))
+    plain = outcome.references[UNSTEERED][NATS]
+    others = ", ".join(f"{name} {percent(float(outcome.means[SUCCESS][cell[0], kind, cell[1]]))}"
                        for kind, name in enumerate(DIRECTIONS) if kind != FEATURE)  # fmt: skip
     return (
-        f"{HOW[mode]}, the feature succeeds most after **layer {place[0] + 1}** at strength"
-        f" {STRENGTHS[place[1]]:g}. {success_share(of, at)} are seen as the other language"
+        f"{HOW[mode]}, the feature succeeds most after **layer {cell[0] + 1}** at strength"
+        f" {STRENGTHS[cell[1]]:g}. {success_share(outcome, at)} are seen as the other language"
         f" ({others}). They have {figures(nats)} ± {nats_width:.2f} nats a character (unsteered"
         f" {figures(plain)}) and {around(words, words_width)} real words (prompted"
-        f" {percent(of.references[PROMPTED][WORDS])}): **{verdict(success, nats - plain, words)}**."
+        f" {percent(outcome.references[PROMPTED][WORDS])}):"
+        f" **{verdict(success, nats - plain, words)}**."
     )
 
 
@@ -89,12 +90,12 @@ def layers_text(released: Outcome) -> str:
             f" to {layers} at their best strengths, released: {listed}).")  # fmt: skip
 
 
-def back_text(of: Outcome) -> str:
+def back_text(outcome: Outcome) -> str:
     """Say how many of the verses' names and numbers come back."""
-    place = best(of)
-    at = place[0], FEATURE, place[1]
-    share = float(of.means[BACK][at])
-    plain, prompted = (of.references[name][BACK] for name in (UNSTEERED, PROMPTED))
+    cell = best(outcome)
+    at = cell[0], FEATURE, cell[1]
+    share = float(outcome.means[BACK][at])
+    plain, prompted = (outcome.references[name][BACK] for name in (UNSTEERED, PROMPTED))
     if share >= COMES_BACK:
         verdict_text = "**The meaning is carried over**"
     elif prompted < COMES_BACK:
@@ -104,7 +105,8 @@ def back_text(of: Outcome) -> str:
         verdict_text = "**The meaning is not carried over**"
     return (
         f"Of the names and numbers of each verse, {_share(share)} ±"
-        f" {100 * float(of.widths[BACK][at]):.1f} come back at that layer and strength (unsteered"
+        f" {100 * float(outcome.widths[BACK][at]):.1f} come back at that layer and strength"
+        " (unsteered"
         f" {_share(plain)}, prompted {_share(prompted)}). {verdict_text}."
     )
 
@@ -136,16 +138,18 @@ def _by_layer(differences: Sequence[PairedDifference], more: str, less: str) -> 
     return ", ".join(parts)
 
 
-def calibration_text(of: Sequence[Calibration]) -> str:
+def calibration_text(calibrations: Sequence[Calibration]) -> str:
     """Say how good the classifier is on texts of verses that it has not seen, by their length."""
     parts = [
         f"With {one.characters} characters it is right on {_share(one.right)} of the texts, and"
         f" its mean confidence is {100 * abs(one.gap):.1f} points"
         f" {'lower' if one.gap > 0 else 'higher'}."
-        for one in of
+        for one in calibrations
     ]  # fmt: skip
-    return (f"The classifier was tried on {of[0].count} texts from verses that it has not seen."
-            f" {' '.join(parts)}")  # fmt: skip
+    return (
+        f"The classifier was tried on {calibrations[0].count} texts from verses that it has not"
+        f" seen. {' '.join(parts)}"
+    )
 
 
 def _share(share: float) -> str:

@@ -72,7 +72,7 @@ class SteeringSelection:
 
     @property
     def notes(self) -> list[str]:
-        """A sentence for each thing that is another than was selected."""
+        """A sentence for each field that differs from what was selected."""
         named = {kind: title for title, kind in DICTIONARIES.items()}
         shown = self.shown_kind
         other = (f"Seed {self.seed} has no dictionary “{named[self.kind]}”."
@@ -97,7 +97,7 @@ class SteeringSelection:
         return DirectionRequest(*place, self.along, feature=seed)
 
     def steer_request(self) -> SteerRequest:
-        """What is written, and how it is steered."""
+        """The request to write a steered text."""
         # Each language has a feature of its own, which is pushed along, never against.
         push = abs(self.push) if self.along == LANGUAGE else self.push
         return SteerRequest(self.direction_request(), self.text, push, self.mode, self.draw)
@@ -124,6 +124,6 @@ class OutcomeSelection:
 
 
 def language_feature(selection: SteeringSelection) -> int:
-    """Return the feature, from 0, that stands most for the language that is pushed to."""
+    """Return the feature, counted from 0, that favours the target language most."""
     statistics = specimen(*selection.model)[1].kinds[NESTED].statistics
     return statistics.language_feature(selection.layer - 1, selection.to_spanish)

@@ -35,8 +35,8 @@ def coloured(text: str, shades: Sequence[str], marked: int | None = None, bold: 
     parts = [f"<b>{escape(printable(bold))}</b>"] if bold else []
     for name, run in groupby(enumerate(zip(text, shades, strict=True)), lambda item: item[1][1]):
         letters = ""
-        for place, (letter, _) in run:
-            mark = '<i class="gc-release"></i>' if place == marked else ""
+        for index, (letter, _) in run:
+            mark = '<i class="gc-release"></i>' if index == marked else ""
             letters += mark + escape(printable(letter))
         parts.append(f'<span class="{name}">{letters}</span>')
     return f'<p class="gc-text">{"".join(parts)}</p>'

@@ -263,11 +263,11 @@ def share_of(items: list[Any]) -> float:
 
 def end_text(job: Job, what: str, items: list, where: str = "") -> str:
     """Return the sentence about a job that was cancelled, perhaps ``where``, or failed."""
-    kept = "Results so far are kept." if items else "There are no results yet."
+    remark = "Results so far are kept." if items else "There are no results yet."
     if job.state is State.CANCELLED and not job.elapsed:
         return f"{what} was cancelled before it began."
     if job.state is State.CANCELLED:
-        return f"{what} was cancelled after {job.elapsed:.0f} s{where}. {kept}"
+        return f"{what} was cancelled after {job.elapsed:.0f} s{where}. {remark}"
     if job.state is State.FAILED:
-        return f"{what} failed: {job.error_text}. {kept}"
+        return f"{what} failed: {job.error_text}. {remark}"
     return ""

@@ -19,15 +19,15 @@ from ui.limits import SCRIPT_WAIT_SECONDS, SCRIPTS_AT_ONCE
 
 
 class ScriptSemaphore:
-    """A semaphore for ``places`` threads; a wait ends after ``patience`` seconds in any case.
+    """A semaphore for ``permits`` threads; a wait ends after ``patience`` seconds in any case.
 
     So two threads that wait for each other do not wait for ever.
     """
 
     def __init__(
-        self, places: int = SCRIPTS_AT_ONCE, patience: float = SCRIPT_WAIT_SECONDS
+        self, permits: int = SCRIPTS_AT_ONCE, patience: float = SCRIPT_WAIT_SECONDS
     ) -> None:
-        self.places, self.patience = places, patience
+        self.permits, self.patience = permits, patience
         self._inside = 0
         self._moved = threading.Condition()
         self._own = threading.local()  # .depth: how often this thread has acquired it
@@ -68,7 +68,7 @@ class ScriptSemaphore:
 
     def _enter(self, seconds: float) -> None:
         with self._moved:
-            self._moved.wait_for(lambda: self._inside < self.places, seconds)
+            self._moved.wait_for(lambda: self._inside < self.permits, seconds)
             self._inside += 1
 
     def _leave(self) -> None:

@@ -192,7 +192,7 @@ class _Batch:
 
     def diverged(self, error: TrainingDiverged) -> Divergence:
         """Describe the divergence with the variants' names."""
-        names = [self.names[index] for index in error.places]
+        names = [self.names[index] for index in error.indices]
         members = tuple(zip(names, error.seeds, strict=True))
         return Divergence(error.step, members, f"{', '.join(dict.fromkeys(names))}: {error}")
 

@@ -122,7 +122,7 @@ def test_what_fails_is_told_and_tried_again_another_time(store):
 
 def test_a_unit_of_another_process_is_waited_for(store, path, clock, monkeypatch):
     """Its owner does one of the units, and dies with the other."""
-    monkeypatch.setattr(run, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(run, "HEARTBEAT_SECONDS", 0.01)
     selection = replace(TINY, parts=("base",), variants=("half",))
     one, other = selection.units()
     with Store(path) as owner:

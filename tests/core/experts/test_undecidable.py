@@ -23,7 +23,7 @@ from gating_core.experts import (
     moved,
     scaling,
     theory_count,
-    undecidable_by_place,
+    undecidable_by_gate,
     undecidable_directions,
 )
 
@@ -41,7 +41,7 @@ def tells_apart(place):
 
 
 def counts(config, seed=3):
-    return {place: found.count for place, found in undecidable_by_place(config, seed).items()}
+    return {place: found.count for place, found in undecidable_by_gate(config, seed).items()}
 
 
 @pytest.mark.parametrize(("dim", "heads"), [(4, 1), (4, 2), (6, 2), (8, 2)])

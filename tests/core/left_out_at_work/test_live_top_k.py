@@ -45,7 +45,7 @@ def test_curves_are_the_librarys_at_every_k(tokens, row):
         assert at.errors == pytest.approx([float(x) for x in three])
     weights = scores[0].softmax(-1).numpy()
     np.testing.assert_allclose(row.weights, np.sort(weights)[::-1], rtol=1e-12)
-    np.testing.assert_allclose(weights[row.places], row.weights, rtol=1e-12)
+    np.testing.assert_allclose(weights[row.keys], row.weights, rtol=1e-12)
 
 
 def test_the_mass_is_the_same_in_three_ways(tokens):

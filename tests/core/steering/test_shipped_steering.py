@@ -124,7 +124,7 @@ def test_the_strongest_passages_are_of_different_texts():
     for feature in range(2):
         for text, place in zip(rows[feature], places[feature], strict=True):
             mine = features[of.texts == text, feature]
-            assert of.places[of.texts == text][mine.argmax()] == place
+            assert of.positions[of.texts == text][mine.argmax()] == place
         assert set(rows[feature]) == {0, 1}
     assert (rows[2] == -1).all()
 

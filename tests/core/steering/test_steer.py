@@ -119,7 +119,7 @@ def test_streams_are_those_of_each_text_alone():
         model(encode(text)[None], records=records)
         want = torch.stack([record.stream[0, 1:] for record in records])
         mine = of.texts == row
-        assert of.places[mine].tolist() == list(range(1, len(text) + 1))
+        assert of.positions[mine].tolist() == list(range(1, len(text) + 1))
         torch.testing.assert_close(of.states[:, mine], want)
 
 
@@ -127,9 +127,9 @@ def test_trailing_means_stay_within_a_text():
     of = streams(made(), TEXTS, skipped=1)
     means = trailing_means(of, over=4)
     assert len(means.texts) == sum(max(0, len(text) - 3) for text in TEXTS)
-    for column, (text, place) in enumerate(zip(means.texts, means.places, strict=True)):
+    for column, (text, place) in enumerate(zip(means.texts, means.positions, strict=True)):
         rows = [n for n in range(len(of.texts)) if of.texts[n] == text
-                and place - 4 < of.places[n] <= place]  # fmt: skip
+                and place - 4 < of.positions[n] <= place]  # fmt: skip
         assert len(rows) == 4
         want = np.mean([of.states[:, n].numpy() for n in rows], axis=0)
         np.testing.assert_allclose(means.states[:, column], want, atol=1e-12)

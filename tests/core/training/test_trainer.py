@@ -239,7 +239,7 @@ def test_divergence_names_step_seed_and_variant_and_moves_nothing():
     broken = trainer.weights.clone()
     with pytest.raises(TrainingDiverged, match="diverged at step 4 for seed 1:") as caught:
         list(trainer.advance(10))
-    assert (caught.value.step, caught.value.seeds, caught.value.places) == (4, (1,), (1,))
+    assert (caught.value.step, caught.value.seeds, caught.value.indices) == (4, (1,), (1,))
     assert trainer.step == 3
     assert torch.equal(trainer.weights.nan_to_num(7.0), broken.nan_to_num(7.0))
     assert not torch.equal(before, broken)

@@ -25,7 +25,7 @@ from ui.decision_boundary.request import BoundaryRequest, TooLong, setting
 from ui.decision_boundary.request import resolve as resolve_run
 from ui.depth.request import SIDE_BY_SIDE, DepthSelection
 from ui.experts.data_request import CurvesSelection, DataSelection, resolve_curves, resolve_data
-from ui.experts.measured import taken_apart as entry_of
+from ui.experts.measured import decomposed as entry_of
 from ui.experts.request import ExpertsSelection
 from ui.experts.request import resolve as resolve_entry
 from ui.gates.request import GateRequest, case_of

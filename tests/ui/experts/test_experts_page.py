@@ -159,7 +159,7 @@ def test_what_does_not_fit_together_is_said():
 
 def test_terms_as_csv_multiply_and_add_up():
     selection = replace(FIRST, position="G2", granularity="headwise", strength=0.4)
-    tree = measured.taken_apart(selection)
+    tree = measured.decomposed(selection)
     rows = [*csv.DictReader(io.StringIO(words.terms_csv(tree)))]
     assert len(rows) == 12
     factors = [name for name in words.COLUMNS[3:] if name != "term"]
@@ -174,7 +174,7 @@ def test_the_lines_of_code_run_and_print_the_pages_numbers(capsys):
     (code,) = app.code
     exec(code.value, {})
     printed = capsys.readouterr().out
-    value = measured.taken_apart(replace(FIRST, position="G5")).value
+    value = measured.decomposed(replace(FIRST, position="G5")).value
     assert printed.startswith(f"{value} ")
     assert "8 8 (" in printed
 
@@ -240,8 +240,8 @@ def test_disagreement_and_gaps_that_are_none_would_be_said():
     wrong = {place: replace(found, theory=5) if place is None else found
              for place, found in counts.items()}  # fmt: skip
     assert "differ, or the gap is not clear, for no gate" in null_words.summary(FIRST, wrong)
-    dim = replace(counts[FIRST.place], singular_values=np.array([1.0, 2e-12, 5e-13]))
-    said = null_words.summary(FIRST, {**counts, FIRST.place: dim})
+    dim = replace(counts[FIRST.gate_setting], singular_values=np.array([1.0, 2e-12, 5e-13]))
+    said = null_words.summary(FIRST, {**counts, FIRST.gate_setting: dim})
     assert "**undecided**" in said
 
 
@@ -305,7 +305,7 @@ def test_a_training_that_diverges_is_said_and_random_weights_are_shown(monkeypat
     app = open_page(PAGE, taught="xor", model_seed="77")
     assert not app.exception
     assert any("This training diverged" in box.value for box in app.warning)
-    random = measured.taken_apart(replace(FIRST, seed=77))
+    random = measured.decomposed(replace(FIRST, seed=77))
     assert f"**Y[1] = {short(random.value)}**" in sentence(app)
 
 

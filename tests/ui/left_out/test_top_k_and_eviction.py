@@ -49,7 +49,7 @@ def eviction():
 
 @pytest.fixture(scope="module")
 def head():
-    return head_specimen(load_model(*FIRST.model)[0], TEXT, *FIRST.place, 0.5)
+    return head_specimen(load_model(*FIRST.model)[0], TEXT, *FIRST.layer_and_head, 0.5)
 
 
 def figure(app, name):
@@ -195,7 +195,7 @@ def test_a_row_is_saved_and_its_cost_is_the_librarys(head):
 
 def test_kept_keys_are_drawn_on_the_text(eviction):
     assert not eviction.exception
-    of = evict(head_specimen(load_model(*FIRST.model)[0], TEXT, *FIRST.place),
+    of = evict(head_specimen(load_model(*FIRST.model)[0], TEXT, *FIRST.layer_and_head),
                EvictionRequest("mass", 6, False), (6,))  # fmt: skip
     drawn = figure(eviction, "evict_strip")
     kept = array(drawn["data"][0]["z"]).reshape(of.kept[1].shape)
@@ -229,7 +229,7 @@ def test_errors_over_texts_are_those_of_the_selected_head_and_policy(eviction):
         measured.table()[FIRST.model],
         len(measured.table()[FIRST.model]["eviction.counts"]),
     )
-    errors, half = eviction_words.errors_over_texts(table, "mass_unprotected", FIRST.place)
+    errors, half = eviction_words.errors_over_texts(table, "mass_unprotected", FIRST.layer_and_head)
     row = [*POLICIES].index("mass_unprotected")
     np.testing.assert_array_equal(errors, table["eviction.errors"][row, :, 1, 1])
     assert (half > 0).all()

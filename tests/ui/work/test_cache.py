@@ -86,7 +86,7 @@ def test_a_result_larger_than_the_cache_is_made_and_not_cached():
 
 
 def test_concurrent_visitors_get_the_same_result_and_let_others_go_on(own, monkeypatch):
-    scripts = ScriptSemaphore(places=1, patience=DEADLINE_SECONDS)
+    scripts = ScriptSemaphore(permits=1, patience=DEADLINE_SECONDS)
     monkeypatch.setattr(cache, "SCRIPTS", scripts)
     go, entered, made, got = threading.Event(), [], [], []
 
