@@ -91,6 +91,7 @@ def test_measures_are_means_over_the_places_they_name():
     assert found.weights.shape == (4, 2, 9, 9)
 
 
+@pytest.mark.soak  # long
 def test_softmax_layers_learn_a_sink_relu_layers_none_and_gates_shut():
     training = ToyTraining(ToyRequest(seeds=(0, 1), steps=250))
     list(training.advance(250))

@@ -164,6 +164,7 @@ def test_models_are_trained_as_any_ensemble_is(source, gate):
         assert found == pytest.approx(last.test_accuracy, abs=0.01)
 
 
+@pytest.mark.soak  # long
 def test_what_is_shipped_is_what_is_computed():
     whole = shipped()
     assert whole.request == REQUEST

@@ -226,6 +226,7 @@ def decided(whole):
     return whole.knowledge == PROVED or whole.word == MIXED
 
 
+@pytest.mark.soak  # long
 def test_nine_of_ten_gates_are_decided_for_the_whole_chart_within_a_second_each():
     texts = ORDINARY.replace("\n", "  ").split("  ")
     cases = [own_case(text) for text in texts if text]

@@ -117,6 +117,7 @@ def test_the_table_has_every_place(monkeypatch):
     assert code.value == sections("experts")["data_code"]  # as the test below runs it
 
 
+@pytest.mark.soak  # long
 def test_the_table_and_the_chart_share_one_job(monkeypatch):
     """Two jobs of one name cancel each other at every run, without end."""
     calls = []
