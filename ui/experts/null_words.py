@@ -30,7 +30,7 @@ def summary(selection: ExpertsSelection, counts: Counts) -> str:
         f"With *{name}*, **{shown.count} of {len(shown.singular_values)} directions** of W_V and"
         f" W_O change no output, whatever the data. {theory_text(selection, shown)}"
     )
-    differ = [setting_text(position) for position, each in counts.items() if not agrees(each)]
+    differ = [setting_text(setting) for setting, each in counts.items() if not agrees(each)]
     if differ:
         return f"{text} Theory and count differ, or the gap is not clear, for {', '.join(differ)}."
     return f"{text} Theory and count agree in all {len(counts)} rows."
@@ -95,8 +95,8 @@ def _moved(change: float, still: str, by: str) -> str:
 def counts_alt(counts: Counts) -> str:
     """Return the finding of the bars, for those who do not see them."""
     return "Undecidable directions by gate position: " + "; ".join(
-        f"{setting_text(position)} {each.count} (theory {each.theory})"
-        for position, each in counts.items()
+        f"{setting_text(setting)} {each.count} (theory {each.theory})"
+        for setting, each in counts.items()
     )
 
 
@@ -128,8 +128,8 @@ def move_fields(selection: ExpertsSelection, moves: Mapping[str, Moves]) -> dict
 
 def counts_csv(counts: Counts) -> str:
     """Return the counts by gate position as CSV."""
-    rows = [(setting_text(position), each.count, each.theory, *each.ends, each.clear)
-            for position, each in counts.items()]  # fmt: skip
+    rows = [(setting_text(setting), each.count, each.theory, *each.ends, each.clear)
+            for setting, each in counts.items()]  # fmt: skip
     return _csv(("gate", "counted", "theory", "smallest decided", "largest null", "clear"), rows)
 
 
