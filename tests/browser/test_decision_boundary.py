@@ -63,7 +63,7 @@ def phone(wide):
 def await_run(page):
     """Wait for the end of a run: then there is a table, and nothing polls."""
     page.wait_for_selector(".gc-view[data-n]")
-    page.get_by_test_id("stTable").wait_for()
+    page.get_by_text("Training time, all seeds").wait_for()
     page.wait_for_function(MEASURED)
     settle(page)
 

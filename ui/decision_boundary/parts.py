@@ -66,7 +66,7 @@ def draw_numbers(shown: Shown, measurement: MeasurementRequest, current: bool) -
     run = shown.run
     if not current:
         st.caption(f":material/hourglass_top: {page_text('not_current')}")
-    st.table(words.table(run))
+    st.markdown(words.table_text(words.table(run)))  # st.table loads pandas and Arrow
     st.caption(words.table_note(run), help=page_text("learned_help"))
     member = measurement.member(run)
     others = len(run.variants) - len(palette.SIDE_COLOURS)

@@ -136,6 +136,12 @@ def table(run: TrainedRun) -> dict[str, list[str]]:
     return {title: [row[title] for row in rows] for title in rows[0]}
 
 
+def table_text(columns: dict[str, list[str]]) -> str:
+    """Return a table in Markdown."""
+    rows = [columns, ["---"] * len(columns), *zip(*columns.values(), strict=True)]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
 def _gap_text(gaps: np.ndarray) -> str:
     """Return a difference in points as the sentence has it: one decimal, the error rounded up."""
     if len(gaps) < 2:

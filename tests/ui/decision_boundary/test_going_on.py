@@ -12,6 +12,7 @@ from tests.ui.decision_boundary.playing import (
     open_boundary,
     picture,
     run_of,
+    table_of,
     texts_of,
     until,
 )
@@ -124,10 +125,10 @@ def test_each_optimiser_begins_at_a_rate_that_suits_it():
 def test_more_variants_stand_in_the_table_and_the_strip():
     app = open_boundary(also=["silu", "half"], seeds="4")
     assert_shown(app)
-    table = app.table[0].value
+    table = table_of(app)
     titles = ["no gate", "sigmoid gate", "SiLU gate", "constant gate of ½"]
     assert list(table["Variant"]) == titles
-    (against,) = [name for name in table.columns if name.startswith("Against")]
+    (against,) = [name for name in table if name.startswith("Against")]
     run = run_of(app)
     finals = {n: 100 * v.ensemble.test_accuracy[-1] for n, v in run.variants.items()}
     for name, text in zip(run.variants, table[against], strict=True):

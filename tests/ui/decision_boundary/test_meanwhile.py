@@ -13,6 +13,7 @@ from tests.ui.decision_boundary.playing import (
     job_of,
     open_boundary,
     run_of,
+    table_of,
     texts_of,
     totals,
     until,
@@ -26,13 +27,13 @@ pytestmark = pytest.mark.usefixtures("quick")
 
 def test_numbers_are_those_of_a_complete_run_and_say_whose(monkeypatch):
     app = open_boundary()
-    before = app.table[0].value
+    before = table_of(app)
     halt = Halted(monkeypatch, 20)
     app.number_input(key="first").set_value(60).run()
     at_a_halt(app, 3)
     app.run()
     assert "the previous run, until the new one is complete" in texts_of(app)
-    assert app.table[0].value.equals(before)
+    assert table_of(app) == before
     halt.release.set()
     finish(app)
     assert "the run before" not in texts_of(app)

@@ -24,6 +24,7 @@ from tests.ui.decision_boundary.playing import (
     open_boundary,
     picture,
     run_of,
+    table_of,
     texts_of,
     total_shown,
     totals,
@@ -59,7 +60,7 @@ def test_a_first_run_is_trained_measured_and_shown(nothing_known):
     assert arrays["left_x"].shape == (len(run.frames), GRID, GRID)
     assert "2 seeds cannot show a difference" in header["readings"][-1]
     assert totals(app)[0] == "total curvature **0**: flat"
-    assert list(app.table[0].value["Parameters"]) == ["47", "59"]
+    assert list(table_of(app)["Parameters"]) == ["47", "59"]
 
 
 def test_curvature_of_every_seed_fills_in():
@@ -239,7 +240,7 @@ def test_a_tile_changes_link_and_run_and_closes_its_menu():
     assert app.query_params["right"] in ("silu", ["silu"])
     assert not [button for button in app.button if button.key.startswith("choose_")]
     heading = picture(app)[0]["columns"][1]["heading"]
-    assert heading.split(" · ")[0] == "SiLU gate" == app.table[0].value["Variant"].iloc[1]
+    assert heading.split(" · ")[0] == "SiLU gate" == table_of(app)["Variant"][1]
     choose(app, "right", "sigmoid")
     finish(app)
     assert "right" not in app.query_params  # the default: a link says nothing of it
