@@ -34,9 +34,8 @@ with page(
     warn_about_link(DECISION_BOUNDARY)
     front_controls()
     stage, folds = st.container(), st.container()
-    with folds, DECISION_BOUNDARY["setup"].draw(st):
+    with folds:
         more_controls()
-    with folds, DECISION_BOUNDARY["own"].draw(st):
         draw_own()
     with stage:
         setting, view = read_setting(own_data(), table_is_lost()), read_view()

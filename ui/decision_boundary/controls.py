@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from itertools import chain
+
 import streamlit as st
 
 from gating_core.attention import MECHANISMS, NORMS
@@ -96,8 +99,8 @@ VIEW = table(
 PICKED = Number("picked_seed", within=(SEEDS[0], SEEDS[1] + limits.BOUNDARY_SEEDS[1]),
     shown_instead="the typical one")  # fmt: skip
 FOLDS = (
-    Fold("setup", "More: data, model, training, picture", reruns=False),
-    Fold("own", "Your own data: draw, upload, paste", reruns=False),
+    Fold("setup", "More: data, model, training, picture"),
+    Fold("own", "Your own data: draw, upload, paste"),
     Fold("looking", "Inside: all attention weights and gates"),
     Fold("calibration", "How sure, and how often right: the reliability diagram"),
 )
@@ -119,8 +122,23 @@ def front_controls() -> None:
     draw_columns(DECISION_BOUNDARY, front_columns(FRONT_WIDTHS, "bottom"), FRONT)
 
 
+def draw_fold(name: str, keys: Iterable[str], draw: Callable[[], None]) -> None:
+    """Draw a fold, and what is in it once it was unfolded or one of its ``keys`` has a value.
+
+    A closed fold would make every first visit load the files of all its controls.
+    """
+    fold = DECISION_BOUNDARY[name].draw(st)
+    if fold.open or any(key in st.session_state or key in st.query_params for key in keys):
+        with fold:
+            draw()
+
+
 def more_controls() -> None:
-    """Draw the rest."""
+    """Draw the rest, in its fold."""
+    draw_fold("setup", chain(*MORE.values()), _more_columns)
+
+
+def _more_columns() -> None:
     columns = st.columns(4)
     for column, title in zip(columns, MORE, strict=True):
         column.markdown(f"**{title}**")

@@ -20,7 +20,7 @@ from gating_core.tasks import (
 )
 from ui.common.link_check import forget
 from ui.components.draw import draw, drawn
-from ui.decision_boundary.controls import DECISION_BOUNDARY
+from ui.decision_boundary.controls import DECISION_BOUNDARY, draw_fold
 from ui.decision_boundary.names import page_text
 from ui.decision_boundary.own_links import (
     DRAWING,
@@ -66,7 +66,11 @@ def _drawing() -> tuple[OwnData | None, str]:
 
 
 def draw_own() -> None:
-    """Draw the three ways to bring points, and what became of them."""
+    """Draw the three ways to bring points, and what became of them, in their fold."""
+    draw_fold("own", ("own_text", DRAWING.key, TABLE.key), _draw_ways)
+
+
+def _draw_ways() -> None:
     by_hand, upload, paste = st.tabs(("Draw", "Upload", "Paste"))
     with by_hand:
         st.caption(page_text("draw"))
@@ -104,7 +108,7 @@ def _draw_use(own: OwnData, whose: str) -> None:
     if not fits:
         st.caption(f":material/link_off: {page_text('not_in_link')}")
     # What the slider under *More* says, which has been drawn by now.
-    st.text(split_text(own, st.session_state["share"] or automatic_share(TASK_NAME)))
+    st.text(split_text(own, DECISION_BOUNDARY["share"].value or automatic_share(TASK_NAME)))
 
 
 def _on_draw() -> None:

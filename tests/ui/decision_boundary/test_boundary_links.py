@@ -69,7 +69,7 @@ REFUSED = [
 
 @pytest.mark.parametrize("query", REFUSED, ids=["all", "empty"])
 def test_each_bad_value_of_a_link_gets_one_sentence(query):
-    app = open_boundary(finished=False, **query)
+    app = open_boundary(finished=False, setup="true", **query)
     sentences = mistakes(app)
     assert len(sentences) == len(query)
     for name in query:

@@ -59,6 +59,20 @@ def test_the_default_is_shown_without_any_job(fresh, monkeypatch):
     assert "…" not in " ".join(header["columns"][1]["captions"])
 
 
+def test_what_is_in_a_fold_is_drawn_once_it_is_wanted_and_stays(fresh):
+    def drawn():
+        return [len(app.get("file_uploader")), len(app.number_input)]
+
+    app = open_page(PAGE)
+    assert drawn() == [0, 0]
+    for unfolded in ("true", "false"):
+        app.query_params["setup"] = app.query_params["own"] = unfolded
+        app.run()
+        assert drawn() == [1, 1]
+    assert open_page(PAGE, first="7").number_input(key="first").value == 7
+    assert not app.exception
+
+
 def test_what_is_known_of_the_default_is_complete(fresh):
     shown = runs.cached_run(FIRST)
     assert not MeasurementRequest().lacks(shown)

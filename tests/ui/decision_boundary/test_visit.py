@@ -209,7 +209,7 @@ def test_the_end_of_a_scale_is_zero_where_no_colour_tells(ends, said):
 
 
 def test_downloads_are_there_and_complete():
-    app = open_boundary()
+    app = open_boundary(own="true")
     buttons = downloads(app)
     assert set(buttons) == DOWNLOADS | {"own_example"}
     assert not any(button.disabled for button in buttons.values())
