@@ -17,9 +17,9 @@ leave *open*, and bounds lie within the earlier ones. See `prove`.
 
 from gating_core.jets.jet import MissingRule
 from gating_core.proved.criterion import curving, model
-from gating_core.proved.judge import DEGREE
-from gating_core.proved.prove import Budget, proof_steps, prove_curvature
-from gating_core.proved.result import (
+from gating_core.proved.prove import DEGREE, Budget, proof_steps, prove_curvature
+from gating_core.proved.signs import (
+    FIRST_SIDE,
     FLAT,
     LABELS,
     NEGATIVE,
@@ -27,9 +27,6 @@ from gating_core.proved.result import (
     POSITIVE,
     Interval,
     ProvedCurvature,
-)
-from gating_core.proved.signs import (
-    FIRST_SIDE,
     Signs,
     choose,
     labels_of,

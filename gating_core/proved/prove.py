@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 import torch
 
@@ -24,20 +25,124 @@ from gating_core.geometry.flatness import flatness_proofs
 from gating_core.geometry.metric import Whitening
 from gating_core.jets.blocks import one_thread
 from gating_core.jets.bounded import U
+from gating_core.jets.cell_jets import taylor_jet
+from gating_core.jets.jet import Jet
 from gating_core.jets.second_order import second_order_jet
+from gating_core.jets.taylor import TaylorModel
 from gating_core.pauses import drained
-from gating_core.proved.judge import DEGREE, Judged, judge
-from gating_core.proved.result import (
+from gating_core.proved.criterion import Curving, curving, largest_total
+from gating_core.proved.signs import (
     ANY,
+    FIRST_SIDE,
     FLAT,
     LABELS,
     NOT_NEGATIVE,
+    OPEN_CODE,
     Interval,
     ProvedCurvature,
+    Signs,
+    choose,
+    labels_of,
+    variation,
+    worse_side,
 )
-from gating_core.proved.signs import FIRST_SIDE, choose
 
 Function = Callable[[torch.Tensor], torch.Tensor]
+ROUNDING = 16 * U
+DEGREE = 3  # of the Taylor models: higher ones decide larger cells and take longer for each
+
+
+@dataclass(frozen=True, eq=False)
+class Judged(Signs):
+    """N cells with proved signs, and bounds of the integrals over each.
+
+    ``immersed`` (N,) bool: whether the map is proved to be an immersion on the cell. ``gaussian``,
+    ``absolute`` and ``area`` (N, 2): lower and upper bounds of the integrals of K dA, |K| dA, dA.
+    """
+
+    immersed: torch.Tensor
+    gaussian: torch.Tensor
+    absolute: torch.Tensor
+    area: torch.Tensor
+
+    def below(self, parents: Judged) -> Judged:
+        """Add what is proved of the ``parents``, as `Signs.below` does; an immersion, too."""
+        combined = super().below(parents)
+        return replace(
+            combined, immersed=self.immersed | parents.immersed.repeat(len(self) // len(parents))
+        )
+
+
+def judge(
+    function: Function, cells: Cells, degree: int = DEGREE, whiten: Whitening | None = None
+) -> Judged:
+    """Judge ``cells`` of the surface that ``function`` (N, 2) -> (..., N, D) draws.
+
+    ``degree`` is that of the Taylor models, ``whiten`` the metric. ``ValueError`` for a function
+    that draws several surfaces.
+    """
+    jet = taylor_jet(function, cells.centres, cells.radius, degree)
+    k = curving(_single_surface(jet), whiten)
+    det, density, labels = k.determinant.ball(), k.density.ball(), labels_of(k.sign)
+    immersed = (det.value > det.bound) | (labels != OPEN_CODE)
+    size = 4 * cells.radius.prod(-1)
+    gaussian = _integral(k.density, size)
+    largest = (density.magnitude + density.bound) * size * (1 + ROUNDING)
+    largest = largest.nan_to_num(torch.inf, torch.inf)
+    degenerate = (det.value < 4 * det.bound).nonzero().squeeze(-1)
+    if len(degenerate) and k.first.shape[-1] == 3:
+        bound = largest_total(k.first[:, degenerate], k.second[:, degenerate], size[degenerate])
+        largest[degenerate] = torch.minimum(largest[degenerate], bound)
+    gaussian = torch.minimum(torch.maximum(gaussian, -largest[:, None]), largest[:, None])
+    return Judged(
+        cells.centres,
+        cells.radius,
+        labels,
+        _worse_side(k, cells.radius, labels, immersed),
+        immersed,
+        gaussian,
+        _absolute(gaussian, largest, labels),
+        _integral(k.area, size).clamp(min=0.0),
+    )
+
+
+def _single_surface(jet: Jet) -> Jet:
+    """Return the jet without its leading axes; ``ValueError`` if there are several surfaces."""
+    leading = jet.shape[:-2]
+    if leading.numel() != 1:
+        raise ValueError(f"function returned {leading.numel()} surfaces; one is proved at a time")
+    return cast(Any, jet)[(0,) * len(leading)] if leading else jet
+
+
+def _integral(density: TaylorModel, size: torch.Tensor) -> torch.Tensor:
+    """(N, 2): bounds of the integral of a ``density`` over cells of chart area ``size`` (N,)."""
+    mean = density.cell_mean()
+    middle = mean.value * size
+    spread = mean.bound * size * (1 + ROUNDING) + middle.abs() * ROUNDING
+    bounds = torch.stack([middle - spread, middle + spread], -1)
+    unknown = bounds.isnan().any(-1)
+    bounds[unknown, 0], bounds[unknown, 1] = -torch.inf, torch.inf
+    return bounds
+
+
+def _absolute(gaussian: torch.Tensor, largest: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """(N, 2): bounds of the integral of |K| dA, which is at most ``largest`` (N,)."""
+    low, high = gaussian.unbind(-1)
+    least = torch.maximum(low, -high).clamp(min=0.0)
+    proved = labels != OPEN_CODE
+    most = torch.where(proved, torch.maximum(-low, high), largest)
+    return torch.stack([least, torch.maximum(least, most)], -1)
+
+
+def _worse_side(
+    k: Curving, radius: torch.Tensor, labels: torch.Tensor, immersed: torch.Tensor
+) -> torch.Tensor:
+    """(N,): the axis to split: the sign varies most along it, or K dA where the sign is proved."""
+    open_cells = (labels == OPEN_CODE).unsqueeze(-1)
+    score = torch.where(open_cells, variation(k.sign, radius), variation(k.density, radius))
+    return worse_side(torch.where(immersed.unsqueeze(-1), score, torch.inf), radius)
+
+
 BATCH_NUMBERS = 4096  # D times the cells that are halved in one pass
 Totals = tuple[Interval, Interval, Interval]  # of |K| dA, K dA and dA
 
@@ -79,9 +184,8 @@ def proof_steps(
     """`prove_curvature`, yielding a result after each pass; later results are never worse."""
     start = time.perf_counter()
     cells = chart_cells(FIRST_SIDE)
-    value = second_order_jet(
-        function, cells.centres[:: FIRST_SIDE + 1]
-    ).value  # refuses what is no map
+    some = cells.centres[:: FIRST_SIDE + 1]
+    value = second_order_jet(function, some).value  # refuses what is no map
     dim = value.shape[-1]
     if value.shape[:-2].numel() != 1 or dim < 2:
         raise ValueError(
@@ -97,7 +201,8 @@ def proof_steps(
 
     judged, count = judge_cells(cells), len(cells)
     while True:
-        totals = _within(totals, _totals(judged, proof))
+        absolute, gaussian, area = map(Interval.within, totals, _totals(judged, proof))
+        totals = absolute, gaussian, area
         result = ProvedCurvature(
             judged.cells,
             torch.full_like(judged.labels, LABELS.index(FLAT)) if proof else judged.labels,
@@ -143,12 +248,6 @@ def _totals(judged: Judged, proof: str | None) -> Totals:
         zero = Interval(0.0, 0.0)
         return zero, zero, _sum(judged.area)
     return _sum(judged.absolute), _sum(judged.gaussian), _sum(judged.area)
-
-
-def _within(before: Totals, now: Totals) -> Totals:
-    """The intersection of both bounds of each total."""
-    absolute, gaussian, area = (a.within(b) for a, b in zip(before, now, strict=True))
-    return absolute, gaussian, area
 
 
 def _sum(bounds: torch.Tensor) -> Interval:

@@ -1,4 +1,4 @@
-"""Cells with the sign that is proved on each, halved where none is: shared by all judges.
+"""Signs of K proved on cells, and the result of a proof: labelled cells, and bounds of integrals.
 
 A judge encloses K times a positive number by a Taylor model over each cell; `Signs` holds the signs
 that follow. A cell without a proved sign is cut across the axis along which its model varies most.
@@ -7,15 +7,86 @@ Source: Tucker, *Validated Numerics*, 2011, section 5.1 (adaptive bisection).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import Self
+from typing import NamedTuple, Self
 
 import torch
 
 from gating_core.geometry.cells import SMALLEST, Cells
 from gating_core.jets.taylor import TaylorModel
-from gating_core.proved.result import LABELS, NEGATIVE, OPEN, POSITIVE
+
+POSITIVE, NEGATIVE, FLAT, OPEN = LABELS = ("positive", "negative", "flat", "open")
+
+
+class Interval(NamedTuple):
+    """A number lies between ``low`` and ``high``, proved; ``high`` may be infinite."""
+
+    low: float
+    high: float
+
+    @property
+    def width(self) -> float:
+        return self.high - self.low
+
+    def __contains__(self, x: object) -> bool:
+        return isinstance(x, int | float) and self.low <= x <= self.high
+
+    def within(self, other: Interval) -> Interval:
+        """The intersection of both intervals."""
+        return Interval(max(self.low, other.low), min(self.high, other.high))
+
+
+ANY = Interval(-math.inf, math.inf)
+NOT_NEGATIVE = Interval(0.0, math.inf)
+
+
+@dataclass(frozen=True, eq=False)
+class ProvedCurvature:
+    """Cells that cover the chart [-1, 1]^2, and what holds at every point of each.
+
+    ``labels`` (N,) are indices into `LABELS`: K > 0, K < 0, K = 0, or open: no sign proved.
+    ``immersed`` (N,): whether the map is proved to be an immersion on the cell. ``absolute``,
+    ``gaussian`` and ``area`` enclose the integrals of |K| dA, K dA and dA over the chart. ``proof``
+    says why the surface is flat, where a theorem says so. ``count`` cells were judged in
+    ``seconds``.
+    """
+
+    cells: Cells
+    labels: torch.Tensor
+    immersed: torch.Tensor
+    absolute: Interval
+    gaussian: Interval
+    area: Interval
+    proof: str | None
+    count: int
+    seconds: float
+
+    def share(self, label: str) -> float:
+        """The share of the chart with a ``label``; those of all labels add up to one."""
+        return self.cells[self.labels == LABELS.index(label)].share
+
+    @property
+    def positive(self) -> float:
+        """The share of the chart on which K > 0."""
+        return self.share(POSITIVE)
+
+    @property
+    def negative(self) -> float:
+        """The share of the chart on which K < 0."""
+        return self.share(NEGATIVE)
+
+    @property
+    def flat(self) -> float:
+        """The share of the chart on which K = 0, by a theorem: all or none."""
+        return self.share(FLAT)
+
+    @property
+    def open(self) -> float:
+        """The share of the chart on which no sign of K is proved."""
+        return self.share(OPEN)
+
 
 OPEN_CODE = LABELS.index(OPEN)
 FIRST_SIDE = 16  # cells along a side of the chart, at first
@@ -58,10 +129,6 @@ class Signs:
         divisible = (self.labels == OPEN_CODE) & (self.radius.amax(-1) > SMALLEST)
         return torch.where(divisible, self.radius.prod(-1), 0.0)
 
-    def halves(self) -> Cells:
-        """Both halves of each cell, cut across its ``axis``."""
-        return halves_of(self.cells, self.axis)
-
     def split(self, chosen: torch.Tensor, judge: Callable[[Cells], Self], cuts: int = 1) -> Self:
         """Replace the ``chosen`` cells, (N,) bool, by their parts, which ``judge`` judges.
 
@@ -69,7 +136,7 @@ class Signs:
         side.
         """
         parents = self[chosen]
-        parts = parents.halves()
+        parts = halves_of(parents.cells, parents.axis)
         for _ in range(cuts - 1):
             parts = halves_of(parts, parts.radius.argmax(-1))
         return self[~chosen] + judge(parts).below(parents)

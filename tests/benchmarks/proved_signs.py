@@ -16,7 +16,7 @@ from gating_core.attention.stack import Attention
 from gating_core.experiments.comparison.run import train_setting
 from gating_core.experiments.comparison.setting import Setting
 from gating_core.proved import Budget, ProvedCurvature, proof_steps
-from gating_core.proved.judge import DEGREE
+from gating_core.proved.prove import DEGREE
 from gating_core.theory import GALLERY, sign_shares
 
 SECONDS = 4.0  # of the processor, for each model and order

@@ -15,8 +15,8 @@ from gating_core.geometry.cells import Cells
 from gating_core.geometry.curvature import curvature
 from gating_core.jets.jet import MissingRule
 from gating_core.jets.second_order import second_order_jet
-from gating_core.proved.judge import judge
-from gating_core.proved.result import LABELS, NEGATIVE, POSITIVE
+from gating_core.proved.prove import judge
+from gating_core.proved.signs import LABELS, NEGATIVE, POSITIVE
 from tests.profiles import fuzz
 
 SIGNS = {LABELS.index(POSITIVE): 1.0, LABELS.index(NEGATIVE): -1.0}

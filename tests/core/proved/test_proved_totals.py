@@ -23,9 +23,8 @@ from gating_core.proved import (
     prove,
     prove_curvature,
 )
-from gating_core.proved.judge import judge
-from gating_core.proved.prove import FIRST_SIDE
-from gating_core.proved.result import LABELS
+from gating_core.proved.prove import FIRST_SIDE, judge
+from gating_core.proved.signs import LABELS
 
 
 def few(cells: int, width: float = 0.0) -> Budget:

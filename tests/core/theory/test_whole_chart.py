@@ -19,7 +19,7 @@ from gating_core.jets.cell_jets import enclosing_jet
 from gating_core.proved import NEGATIVE as DOWN
 from gating_core.proved import OPEN
 from gating_core.proved import POSITIVE as UP
-from gating_core.proved.result import LABELS
+from gating_core.proved.signs import LABELS
 from gating_core.theory import breaks
 from gating_core.theory.algebra import Algebra, algebra_of
 from gating_core.theory.breaks import BROKEN, OUTSIDE, SMOOTH, breaks_of, smoothness
