@@ -1,17 +1,23 @@
 """What may be left out of attention, and what does that change in its outputs, exactly?"""
 
-from gating_core.left_out.block_search import BlockSearch, block_bounds, block_search
 from gating_core.left_out.certificates import (
     BLOCK,
     CERTIFICATES,
+    BlockSearch,
     Certificate,
+    block_bounds,
+    block_search,
     even_gaps,
+    even_gaps_certificate,
     kept_and_next,
     masses,
+    needed_by_quantiles,
+    needed_share,
     one_gap,
     ordered,
     several_gaps,
     smallest_k,
+    standardised,
 )
 from gating_core.left_out.correction import (
     anchors,
@@ -40,18 +46,28 @@ from gating_core.left_out.eviction import (
     key_scores,
     shifts_without,
 )
-from gating_core.left_out.gaussian import needed_by_quantiles, needed_share, standardised
-from gating_core.left_out.hybrid import BRANCHES, hybrid
 from gating_core.left_out.linear import (
+    BRANCHES,
     elu_features,
     exponential_features,
+    hybrid,
     linear_attention,
     linear_chunked,
     linear_recurrent,
     linear_weights,
 )
 from gating_core.left_out.recall import RULES, Recall, RecallRequest, Rule, draw_pairs, recall
-from gating_core.left_out.rows import kept_weights, mixed
+from gating_core.left_out.rows import (
+    OutputError,
+    diameter,
+    divergence,
+    kept_weights,
+    left_out_mass,
+    mixed,
+    output_error,
+    top_k,
+    total_variation,
+)
 from gating_core.left_out.specimens import (
     LONGEST_ROW,
     LONGEST_TEXT,
@@ -62,15 +78,6 @@ from gating_core.left_out.specimens import (
     normal_tokens,
     retrieval,
     slow_tokens,
-)
-from gating_core.left_out.top_k import (
-    OutputError,
-    diameter,
-    divergence,
-    left_out_mass,
-    output_error,
-    top_k,
-    total_variation,
 )
 
 __all__ = [
@@ -110,6 +117,7 @@ __all__ = [
     "elu_features",
     "error_ratio",
     "even_gaps",
+    "even_gaps_certificate",
     "exponential_features",
     "gated_output",
     "gaussian_scores",

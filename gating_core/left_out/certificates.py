@@ -1,28 +1,37 @@
-"""Certificates: upper bounds of the mass τ that top-k leaves out, from some of the ordered scores.
+"""Certificates: upper bounds of the mass τ that top-k leaves out, without all scores.
 
-For s_1 >= s_2 >= ... the k largest weigh at least k times the k-th of them, and the n - k others at
-most n - k times the next one: with the gap Δ = s_k - s_{k+1}, τ <= (n - k) / (n - k + k e^Δ)
-(Tzachristas et al., arXiv 2512.07647). A bound that reads more of the scores is tighter; the three
-further bounds here are derived in the same way.
+From ordered scores s_1 >= s_2 >= ...: the k largest weigh at least k times the k-th of them, and
+the n - k others at most n - k times the next one. So with the gap Δ = s_k - s_{k+1},
+τ <= (n - k) / (n - k + k e^Δ) (Tzachristas et al., arXiv 2512.07647). A bound that reads more of
+the scores is tighter; the three further bounds here are derived in the same way.
+
+From boxes around blocks of keys: before any key of a block is scored, its box bounds how large its
+scores can be (as in Tang et al., *Quest*, arXiv 2406.10774). Blocks are scored in the order of
+their bounds, the largest first, and every key that was scored is kept. The bounds of the other
+blocks bound their weight.
+
+The Gaussian rule says how many keys are needed if scores are normally distributed.
 
 Curves are (..., n): entry k - 1 is for the k largest scores. From the k on that keeps all visible
 keys they are 0. Bounds hold up to rounding (relative errors of 1e-11 in float64 and some 1e-5 in
-float32), and where they do not underflow. Shapes: n keys; dots stand for any leading dimensions. A
-score of -inf says that the query does not see the key.
+float32), and where they do not underflow. Shapes: T queries, n keys of d channels, m = ⌈n / block⌉
+blocks; dots stand for any leading dimensions. A score of -inf says that the query does not see the
+key.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import torch
+from torch.nn import functional
 
 from gating_core.checks import check_integer, check_number
-from gating_core.left_out.rows import check_scores
+from gating_core.left_out.rows import MOST, check_scores
 
 BLOCK = 16  # keys
-MOST = 2**31 - 1
 
 
 def ordered(scores: torch.Tensor) -> torch.Tensor:
@@ -87,6 +96,15 @@ class Certificate:
     reads: Callable[[int, int], int]  # of k and n: how many of the ordered scores it reads
 
 
+def even_gaps_certificate(block: int) -> Certificate:
+    """The certificate of `even_gaps`."""
+    return Certificate(
+        f"a gap after every {block} keys",
+        partial(even_gaps, block=block),
+        lambda k, n: min(k, n) + -(-max(0, n - k) // block),
+    )
+
+
 CERTIFICATES = {
     "one_gap": Certificate("one gap", one_gap, lambda k, n: min(2, n)),
     "kept_and_next": Certificate(
@@ -97,11 +115,7 @@ CERTIFICATES = {
         several_gaps,
         lambda k, n: min(k, n) + max(0, (-(-n // k) - 1).bit_length()),
     ),
-    "even_gaps": Certificate(
-        f"a gap after every {BLOCK} keys",
-        even_gaps,
-        lambda k, n: min(k, n) + -(-max(0, n - k) // BLOCK),
-    ),
+    "even_gaps": even_gaps_certificate(BLOCK),
 }
 
 
@@ -153,3 +167,117 @@ def _stretched(
 def _bound(tail: torch.Tensor, head: torch.Tensor) -> torch.Tensor:
     """(..., n): e^tail / (e^tail + e^head), 0 where the tail is -inf."""
     return torch.where(tail.isneginf(), 0.0, (tail - torch.logaddexp(tail, head)).exp())
+
+
+@dataclass(frozen=True, eq=False)
+class BlockSearch:
+    """The keys that were scored for each query, and the bound of the mass left out."""
+
+    kept: torch.Tensor  # (..., T, n) bool: the seen keys of the blocks that were scored
+    blocks: torch.Tensor  # (..., T) int64: how many blocks were scored
+    bound: torch.Tensor  # (..., T): an upper bound of the mass left out, at most ε
+
+
+def block_bounds(queries: torch.Tensor, keys: torch.Tensor, block: int = BLOCK) -> torch.Tensor:
+    """(..., T, m): upper bounds of q·k / √d over the keys (..., n, d) of each block.
+
+    For queries (..., T, d): in each channel q times the lower or the upper side of the box,
+    whichever product is larger, summed over channels. ``ValueError`` where sizes do not fit or
+    something is not finite.
+    """
+    if queries.ndim < 2 or keys.ndim < 2 or queries.shape[-1] != keys.shape[-1]:
+        raise ValueError(
+            f"queries and keys have the shapes {tuple(queries.shape)} and {tuple(keys.shape)};"
+            " they must be (..., T, d) and (..., n, d)"
+        )
+    if not (queries.isfinite().all() and keys.isfinite().all()):
+        raise ValueError("queries or keys contain NaN or infinite numbers; all must be finite")
+    check_integer("block", block, 1, MOST)
+    parts = keys.split(block, -2)
+    low = torch.stack([part.amin(-2) for part in parts], -2)
+    high = torch.stack([part.amax(-2) for part in parts], -2)
+    products = queries.clamp(min=0) @ high.mT + queries.clamp(max=0) @ low.mT
+    return products * queries.shape[-1] ** -0.5
+
+
+def block_search(
+    scores: torch.Tensor, bounds: torch.Tensor, epsilon: float, block: int = BLOCK
+) -> BlockSearch:
+    """Score blocks by their ``bounds`` (..., T, m) until the mass left out is at most ``epsilon``.
+
+    ``scores`` (..., T, n) are given in full, as a simulation: a block's count only when it is
+    scored. ``ValueError`` where a bound is NaN or smaller than a score of its block, and unless
+    0 <= epsilon <= 1.
+    """
+    check_scores(scores)
+    check_number("epsilon", epsilon, 0.0, 1.0)
+    check_integer("block", block, 1, MOST)
+    spare = -scores.shape[-1] % block
+    by_block = functional.pad(scores, (0, spare), value=-torch.inf).unflatten(-1, (-1, block))
+    if bounds.shape != by_block.shape[:-1]:
+        raise ValueError(
+            f"bounds have shape {tuple(bounds.shape)}; they must be {tuple(by_block.shape[:-1])}"
+        )
+    slack = 1e-4 * (1 + bounds.abs())  # rounding, of single precision too
+    if not (by_block.amax(-1) <= bounds + slack).all():
+        raise ValueError("a bound is NaN, or smaller than a score of its block")
+    counts = (~by_block.isneginf()).sum(-1).to(scores)
+    bounds = torch.where(counts > 0, torch.maximum(bounds, by_block.amax(-1)), -torch.inf)
+    order = bounds.argsort(dim=-1, descending=True, stable=True)
+    head = by_block.logsumexp(-1).gather(-1, order).logcumsumexp(-1)
+    most = (bounds + counts.log()).gather(-1, order)
+    tail = _following(most.flip(-1).logcumsumexp(-1).flip(-1))
+    curve = _bound(tail, head)
+    last = (curve <= epsilon).int().argmax(-1, keepdim=True)
+    scored = order.argsort(-1) <= last
+    kept = scored.repeat_interleave(block, -1)[..., : scores.shape[-1]] & ~scores.isneginf()
+    return BlockSearch(kept, last[..., 0] + 1, curve.gather(-1, last)[..., 0])
+
+
+def needed_share(sigma: torch.Tensor, epsilon: float) -> torch.Tensor:
+    """(...): k_ε / n for many scores N(μ, σ²): Φc(σ + Φ⁻¹(ε)), for ``sigma`` (...).
+
+    The share of keys that are kept when the mass left out may be ε. Exact as n grows, for fixed σ:
+    weighing by e^s moves a normal distribution by σ² (Tzachristas et al., arXiv 2512.07647).
+    ``ValueError`` unless 0 < epsilon < 1 and sigma >= 0.
+    """
+    if not (sigma >= 0).all():
+        raise ValueError("sigma contains NaN or negative numbers; it must be at least 0")
+    return torch.special.ndtr(-(sigma + _quantile(epsilon).to(sigma)))
+
+
+def needed_by_quantiles(n: int, sigma: float, epsilon: float) -> int:
+    """The smallest k for the n scores σ Φ⁻¹((i - ½) / n): the rule without its limit n → ∞.
+
+    A remaining difference from real scores is due to their distribution, not to their number.
+    ``ValueError`` for n < 1, sigma < 0, and unless 0 < epsilon < 1.
+    """
+    check_integer("n", n, 1, MOST)
+    check_number("sigma", sigma, 0.0, float("inf"))
+    _quantile(epsilon)
+    levels = (torch.arange(n, dtype=torch.float64) + 0.5) / n
+    return int(smallest_k(masses(sigma * torch.special.ndtri(levels)), epsilon))
+
+
+def standardised(scores: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """(..., n) and (...): (s - mean) / σ of each row of ``scores`` (..., n), and σ.
+
+    Mean and σ are over the keys that the query sees; for others the result is NaN. Where all scores
+    are equal, σ and the results are 0.
+    """
+    check_scores(scores)
+    seen = ~scores.isneginf()
+    count = seen.sum(-1, keepdim=True)
+    centred = torch.where(seen, scores, 0.0)
+    centred = torch.where(seen, centred - centred.sum(-1, keepdim=True) / count, 0.0)
+    sigma = (centred.square().sum(-1, keepdim=True) / count).sqrt()
+    scaled = torch.where(sigma > 0, centred / sigma, 0.0)
+    return torch.where(seen, scaled, torch.nan), sigma[..., 0]
+
+
+def _quantile(epsilon: float) -> torch.Tensor:
+    """Φ⁻¹(ε) as a float64 scalar; ``ValueError`` unless 0 < ε < 1."""
+    check_number("epsilon", epsilon, 0.0, 1.0)
+    if epsilon in (0.0, 1.0):
+        raise ValueError(f"epsilon is {epsilon!r}; it must be between 0 and 1")
+    return torch.special.ndtri(torch.tensor(epsilon, dtype=torch.float64))

@@ -15,7 +15,7 @@ from __future__ import annotations
 import torch
 
 from gating_core.checks import check_integer
-from gating_core.left_out.top_k import MOST
+from gating_core.left_out.rows import MOST
 
 
 def window_mask(length: int, window: int, sinks: int = 0) -> torch.Tensor:

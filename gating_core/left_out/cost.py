@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from gating_core.checks import check_integer
-from gating_core.left_out.top_k import MOST
+from gating_core.left_out.rows import MOST
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,8 @@ import torch
 from torch.nn import functional
 
 from gating_core.checks import check_integer
-from gating_core.left_out.tokens import check_tokens
+from gating_core.left_out.linear import check_tokens
+from gating_core.left_out.rows import MOST
 
 CHUNK = 64  # tokens
 EPSILON = 1e-6  # added to squared lengths, and to means of squares
@@ -77,7 +78,7 @@ def delta_chunked(
     chunk: int = CHUNK,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """(..., T, e): `delta_recurrent`, in chunks of ``chunk`` tokens, and the last state."""
-    check_integer("chunk", chunk, 1, 2**31 - 1)
+    check_integer("chunk", chunk, 1, MOST)
     state = _check(queries, keys, values, log_decay, step, state)
     outputs = []
     parts = (
@@ -175,11 +176,6 @@ def _plus_identity(matrix: torch.Tensor) -> torch.Tensor:
     return matrix + torch.eye(matrix.shape[-1], dtype=matrix.dtype, device=matrix.device)
 
 
-def _empty(keys: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
-    """The state before the first token."""
-    return torch.zeros_like(values[..., 0, :, None] * keys[..., 0, None, :])
-
-
 def _check(
     queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor,
     log_decay: torch.Tensor, step: torch.Tensor, state: torch.Tensor | None,
@@ -190,7 +186,7 @@ def _check(
         raise ValueError("log_decay has positive values; a state can only decay")
     if ((step < 0) | (step > 1)).any():
         raise ValueError("step has values that are not from 0 to 1")
-    empty = _empty(keys, values)
+    empty = torch.zeros_like(values[..., 0, :, None] * keys[..., 0, None, :])
     if state is not None and state.shape != empty.shape:
         raise ValueError(
             f"state has the shape {tuple(state.shape)}; it must be {tuple(empty.shape)}"

@@ -18,8 +18,7 @@ import torch
 from torch.nn import functional
 
 from gating_core.checks import check_choice, check_integer
-from gating_core.left_out.rows import check_scores, check_values
-from gating_core.left_out.top_k import MOST, top_k
+from gating_core.left_out.rows import MOST, check_scores, check_values, top_k
 
 MOST_KEYS = 12  # of which every subset is tried
 HALF = 0.5  # one weight of a row at most is larger
@@ -68,9 +67,8 @@ def joint_change(scores: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
 
 def exact_change(scores: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
     """(..., T, n): |o' - o|² without this key alone, exactly; 0 where `shifts_without` is 0."""
-    weights = mass(
-        scores, values
-    )  # up to 1/2 the identity is accurate; above, 1 - a and o - v cancel
+    weights = mass(scores, values)
+    # Up to 1/2 the identity is accurate; above, 1 - a and o - v cancel.
     light = weights / (1 - weights) * _distances(weights @ values, values)
     heavy = _without_heaviest(scores, values).norm(dim=-1, keepdim=True)
     return torch.where(weights > HALF, heavy, light).square()

@@ -2,7 +2,8 @@
 
 The same outputs in three ways: from weights, by a state that is read and written token by token,
 and by chunks, within which there are weights and between which there is the state. Source:
-Katharopoulos et al., *Transformers are RNNs*, arXiv 2006.16236, equations 4 to 12.
+Katharopoulos et al., *Transformers are RNNs*, arXiv 2006.16236, equations 4 to 12. And its mixture
+with softmax attention in a window: `hybrid`.
 
 Shapes: T tokens (or T queries of n keys), d channels, e channels of values, f features; dots stand
 for texts, heads, seeds. A state is S = sum phi(k) vᵀ (..., f, e) and z = sum phi(k) (..., f).
@@ -14,8 +15,7 @@ import torch
 
 from gating_core.attention.linear import feature_map
 from gating_core.checks import check_integer
-from gating_core.left_out.rows import check_mask
-from gating_core.left_out.tokens import check_tokens
+from gating_core.left_out.rows import MOST, check_mask
 
 CHUNK = 64  # tokens
 State = tuple[torch.Tensor, torch.Tensor]
@@ -108,7 +108,7 @@ def linear_chunked(
     chunk: int = CHUNK,
 ) -> tuple[torch.Tensor, State]:
     """(..., T, e): `linear_recurrent`, in chunks of ``chunk`` tokens, and the last state."""
-    check_integer("chunk", chunk, 1, 2**31 - 1)
+    check_integer("chunk", chunk, 1, MOST)
     total, mass = _check(query_features, key_features, values, state)
     outputs = []
     for q, k, v in zip(
@@ -125,12 +125,6 @@ def linear_chunked(
     return torch.cat(outputs, -2), (total, mass)
 
 
-def empty_state(key_features: torch.Tensor, values: torch.Tensor) -> State:
-    """The state before the first token: zeros."""
-    mass = torch.zeros_like(key_features[..., 0, :])
-    return mass[..., None] * values[..., :1, :], mass
-
-
 def _check(
     query_features: torch.Tensor,
     key_features: torch.Tensor,
@@ -141,7 +135,8 @@ def _check(
     check_tokens(query_features, key_features, values)
     if (query_features < 0).any() or (key_features < 0).any():
         raise ValueError("features are negative somewhere; weights must be positive")
-    empty = empty_state(key_features, values)
+    no_mass = torch.zeros_like(key_features[..., 0, :])
+    empty = no_mass[..., None] * values[..., :1, :], no_mass
     if state is None:
         return empty
     shapes, fitting = [tuple(x.shape) for x in state], [tuple(x.shape) for x in empty]
@@ -153,3 +148,54 @@ def _check(
 def _divisors(sums: torch.Tensor) -> torch.Tensor:
     """``sums``, which are not negative, as divisors: at least the smallest normal number."""
     return sums.clamp_min(torch.finfo(sums.dtype).tiny)
+
+
+BRANCHES = {"window": 0.0, "linear": 1.0}  # w with which that branch is left out
+
+
+def hybrid(window: torch.Tensor, linear: torch.Tensor, share: torch.Tensor | float) -> torch.Tensor:
+    """Mix two branches of one shape, with ``share`` w, which broadcasts to it.
+
+    Where w is 0 or 1 everywhere, one branch is returned as it is: NaN in the other does not matter.
+    ``ValueError`` for branches of different shapes, and for a share that is not from 0 to 1.
+    """
+    if window.shape != linear.shape:
+        raise ValueError(
+            f"window has the shape {tuple(window.shape)} and linear {tuple(linear.shape)};"
+            " they must have the same"
+        )
+    share = torch.as_tensor(share, dtype=window.dtype, device=window.device)
+    if not ((share >= 0) & (share <= 1)).all():
+        raise ValueError("share must be from 0 to 1 everywhere")
+    if (share == 0).all():
+        return linear
+    return window if (share == 1).all() else share * window + (1 - share) * linear
+
+
+def check_tokens(
+    queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, **per_token: torch.Tensor
+) -> None:
+    """``ValueError`` unless sizes fit: (..., T, d) twice, (..., T, e), and (..., T) per token.
+
+    T must be at least 1, and all must be finite and of one floating type.
+    """
+    shape = queries.shape
+    if queries.ndim < 2 or not shape[-2] or keys.shape != shape or values.shape[:-1] != shape[:-1]:
+        raise ValueError(
+            f"queries, keys and values have the shapes {tuple(shape)}, {tuple(keys.shape)} and"
+            f" {tuple(values.shape)}; they must be (..., T, d), (..., T, d) and (..., T, e), T > 0"
+        )
+    for name, tensor in per_token.items():
+        if tensor.shape != shape[:-1]:
+            raise ValueError(
+                f"{name} has the shape {tuple(tensor.shape)}; it must be {tuple(shape[:-1])}"
+            )
+    tensors = {"queries": queries, "keys": keys, "values": values} | per_token
+    for name, tensor in tensors.items():
+        if tensor.dtype != queries.dtype or not tensor.is_floating_point():
+            raise ValueError(
+                f"{name} are {tensor.dtype} and queries {queries.dtype};"
+                " both must be of one floating type"
+            )
+        if not tensor.isfinite().all():
+            raise ValueError(f"{name} contain NaN or infinite values; all must be finite")

@@ -7,7 +7,6 @@ curves, B bins. Curves have every k from 1 to n, or of long rows some of them.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 import torch
@@ -21,7 +20,7 @@ from gating_core.left_out import (
     block_search,
     causal,
     divergence,
-    even_gaps,
+    even_gaps_certificate,
     kept_weights,
     left_out_mass,
     masses,
@@ -145,13 +144,7 @@ def _steps(n: int) -> torch.Tensor:
 
 def _certificates(n: int) -> dict[str, Certificate]:
     """`CERTIFICATES`, for long rows with wider even gaps: each gap costs a pass over the row."""
-    block = max(BLOCK, -(-n // STRETCHES))
-    even = Certificate(
-        f"a gap after every {block} keys",
-        partial(even_gaps, block=block),
-        lambda k, n: min(k, n) + -(-max(0, n - k) // block),
-    )
-    return CERTIFICATES | {"even_gaps": even}
+    return CERTIFICATES | {"even_gaps": even_gaps_certificate(max(BLOCK, -(-n // STRETCHES)))}
 
 
 def _by_boxes(sample: HeadSample, row: torch.Tensor, epsilon: float) -> Certified:
