@@ -1,35 +1,40 @@
 """Leave keys out of the language models' attention, and measure how losses and outputs change."""
 
 from gating_core.left_out_at_work.attention_time import AttentionTimes, load_attention_times
-from gating_core.left_out_at_work.correction import GAMMAS, LAGS, SINKS, WINDOWS
-from gating_core.left_out_at_work.eviction import BUDGETS, POLICIES, PREFILL, Policy, key_worth
-from gating_core.left_out_at_work.heads import head_specimen
-from gating_core.left_out_at_work.kinds import truncated, windowed, with_kept_keys
-from gating_core.left_out_at_work.live_correction import (
+from gating_core.left_out_at_work.correction import (
     GAMMA_STEPS,
+    GAMMAS,
     GAPS,
+    LAGS,
     PAIRS,
     RETRIEVAL_SEEDS,
     SHORTEST,
+    SINKS,
     WINDOW_STEPS,
+    WINDOWS,
     Correction,
     CorrectionRequest,
     correct_head,
     correct_slow,
     retrieve,
 )
-from gating_core.left_out_at_work.live_eviction import (
+from gating_core.left_out_at_work.eviction import (
+    BUDGETS,
     LONGEST,
+    POLICIES,
+    PREFILL,
     SHORTEST_CACHE,
     Evicted,
     EvictionRequest,
     Identity,
+    Policy,
     Searched,
     check_identity,
     evict,
+    key_worth,
     search,
 )
-from gating_core.left_out_at_work.live_linear import (
+from gating_core.left_out_at_work.linear import (
     CHEAPER,
     CONVERTED_WINDOWS,
     RECALL_PAIRS,
@@ -41,10 +46,27 @@ from gating_core.left_out_at_work.live_linear import (
     converted_losses,
     recall_curves,
 )
-from gating_core.left_out_at_work.live_top_k import Certified, RowAt, RowCurves, row_at, row_curves
-from gating_core.left_out_at_work.losses import FIRST, late_losses, long_texts
 from gating_core.left_out_at_work.measured import MODELS, load_measured
-from gating_core.left_out_at_work.truncation import BINS, EPSILON, FIRST_QUERY, SIZES
+from gating_core.left_out_at_work.models import (
+    FIRST,
+    head_specimen,
+    late_losses,
+    long_texts,
+    truncated,
+    windowed,
+    with_kept_keys,
+)
+from gating_core.left_out_at_work.top_k import (
+    BINS,
+    EPSILON,
+    FIRST_QUERY,
+    SIZES,
+    Certified,
+    RowAt,
+    RowCurves,
+    row_at,
+    row_curves,
+)
 
 __all__ = [
     "BINS",

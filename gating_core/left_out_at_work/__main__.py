@@ -5,18 +5,11 @@ python -m gating_core.left_out_at_work
 Models that have been measured with the same weights are skipped.
 """
 
-from __future__ import annotations
-
 import logging
 
 from gating_core.left_out_at_work.measured import measure_missing
 
-
-def main() -> None:
+if __name__ == "__main__":
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
     for model, rows in measure_missing():
         logging.info("%s %d: %s", *model, ", ".join(rows))
-
-
-if __name__ == "__main__":
-    main()

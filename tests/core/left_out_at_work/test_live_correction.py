@@ -6,7 +6,7 @@ import torch
 
 from gating_core.left_out import HeadSample, corrected, error_ratio, mixed, slow_tokens, window_mask
 from gating_core.left_out_at_work import GAMMA_STEPS, GAPS, WINDOW_STEPS, CorrectionRequest
-from gating_core.left_out_at_work.live_correction import (
+from gating_core.left_out_at_work.correction import (
     correct,
     correct_head,
     correct_slow,

@@ -26,9 +26,9 @@ from gating_core.left_out_at_work import (
     LinearRequest,
     cheaper,
     head_specimen,
-    live_linear,
     recall_curves,
 )
+from gating_core.left_out_at_work import linear as module
 
 T = 40
 REQUEST = LinearRequest(window=4, share=0.3, memory=8.0, step=0.7)
@@ -70,9 +70,9 @@ def test_a_window_with_the_whole_share_is_the_window(specimen):
 
 def test_a_converted_head_has_the_models_own_weights(monkeypatch):
     models = {name: LanguageModel(CONVERSIONS[name].config) for name in ("hybrid_4", "delta")}
-    monkeypatch.setattr(live_linear, "load_conversion", models.__getitem__)
+    monkeypatch.setattr(module, "load_conversion", models.__getitem__)
     text, layer, head = "In the beginning God created", 1, 2
-    of = live_linear.converted_head(text, layer, head, 4)
+    of = module.converted_head(text, layer, head, 4)
     base = head_specimen(load_model("none", 0)[0], text, layer, head)
     full = mixed(base.scores, base.values).float()
     for name, way in (("hybrid_4", "hybrid"), ("delta", "delta")):
@@ -94,7 +94,7 @@ def test_a_converted_head_has_the_models_own_weights(monkeypatch):
     expected = float(first[0, head, 0].detach()) * torch.outer(record.values[0, head, 0], key)
     np.testing.assert_allclose(of.states[0], expected.detach(), atol=1e-5)
     with pytest.raises(ValueError, match="window is 8; it must be one of"):
-        live_linear.converted_head(text, layer, head, 8)
+        module.converted_head(text, layer, head, 8)
 
 
 def test_recall_is_the_librarys_with_the_same_step_and_decay():
@@ -120,11 +120,11 @@ def test_losses_of_conversions_are_stacked_up_to_the_first_missing_seed(monkeypa
 
     cards = {("softmax", 0): Card(1.0), ("softmax", 1): Card(2.0), ("linear", 1): Card(3.0),
              ("delta", 0): Card(4.0), ("delta", 2): Card(5.0)}  # fmt: skip
-    monkeypatch.setattr(live_linear, "load_converted", lambda: (cards, np.ones(3)))
-    losses, counts = live_linear.converted_losses()
+    monkeypatch.setattr(module, "load_converted", lambda: (cards, np.ones(3)))
+    losses, counts = module.converted_losses()
     assert list(losses) == ["softmax", "delta"]
     np.testing.assert_array_equal(losses["softmax"]["whole"], [[1, 1, 1], [2, 2, 2]])
     assert len(losses["delta"]["whole"]) == 1
     assert counts.sum() == 3
-    monkeypatch.setattr(live_linear, "load_converted", lambda: ({}, None))
-    assert live_linear.converted_losses()[0] == {}
+    monkeypatch.setattr(module, "load_converted", lambda: ({}, None))
+    assert module.converted_losses()[0] == {}

@@ -11,7 +11,6 @@ from itertools import takewhile
 
 import numpy as np
 import torch
-from torch.nn import functional
 
 from gating_core.checks import check_number
 from gating_core.language import AttentionRecord, BlockRecord, encode, load_model
@@ -38,8 +37,7 @@ from gating_core.left_out import (
     recall,
     window_mask,
 )
-from gating_core.left_out_at_work.heads import head_specimen
-from gating_core.left_out_at_work.losses import FIRST
+from gating_core.left_out_at_work.models import head_specimen, late_cosine
 
 CONVERTED_WINDOWS = (4, 16)
 CHEAPER = ("softmax", "window", "linear", "hybrid", "delta")
@@ -88,10 +86,9 @@ def cheaper(head: HeadSample, request: LinearRequest) -> Cheaper:
     delta = delta_weights(head.queries, head.keys, log_decay, step)
     weights = torch.stack([softmax, window, linear, hybrid(window, linear, request.share), delta])
     outputs = weights @ head.values
-    first = min(FIRST, length // 2)
-    cosine = functional.cosine_similarity(outputs, outputs[0], dim=-1)[:, first:].mean(-1)
     states = delta_states(head.keys, head.values, log_decay, step)
-    return Cheaper(weights.float().numpy(), cosine.numpy(), states.float().numpy())
+    return Cheaper(weights.float().numpy(), late_cosine(outputs, outputs[0]).numpy(),
+                   states.float().numpy())  # fmt: skip
 
 
 @torch.no_grad()
@@ -115,10 +112,8 @@ def converted_head(text: str, layer: int, head: int, window: int) -> Cheaper:
     weights = torch.stack([in_window[0, head], linear[0, head], record.weights[0, head],
                            delta_record.weights[0, head]])  # fmt: skip
     values = torch.stack([*3 * [record.values[0, head]], delta_record.values[0, head]])
-    outputs = weights @ values
     softmax = base.scores.softmax(-1).float()
-    full, first = softmax @ base.values.float(), min(FIRST, length // 2)
-    cosine = functional.cosine_similarity(outputs, full, dim=-1)[:, first:].mean(-1)
+    cosine = late_cosine(weights @ values, softmax @ base.values.float())
     log_decay, step = (part[0, head, :, 0] for part in rule.of_keys(delta_record.states))
     states = delta_states(delta_record.keys[0, head], delta_record.values[0, head], log_decay, step)
     return Cheaper(torch.cat([softmax[None], weights]).numpy(),

@@ -1,16 +1,22 @@
-"""Top-k on one row of scores: the mass left out for every k, its bounds, and the Gaussian rule.
+"""Top-k: in one row of scores, and in language models with all heads truncated.
 
-The row is that of the last query, which sees every key. Shapes: n keys, d channels, P points of
-curves, B bins. Curves have every k from 1 to n, or of long rows some of them.
+The row is that of the last query, which sees every key: the mass left out for every k, its bounds,
+and the Gaussian rule. Curves have every k from 1 to n, or of long rows some of them.
+
+Shapes: n keys, d channels, P points of curves, B bins; of models N texts, L layers, H heads, K
+sizes k, C certificates.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 
+from gating_core.at_work.batches import Arrays, batches
+from gating_core.language import LanguageModel
 from gating_core.left_out import (
     BLOCK,
     CERTIFICATES,
@@ -33,11 +39,67 @@ from gating_core.left_out import (
     top_k,
     total_variation,
 )
-from gating_core.left_out_at_work.truncation import BINS
+from gating_core.left_out_at_work.models import late_losses, truncated
 
+SIZES = (1, 2, 4, 8, 16, 32)  # k; in arrays the untruncated model comes after them
+EPSILON = 0.05  # the mass that may be left out
+FIRST_QUERY = 64  # the first whose heads are measured
+EVERY = 4  # one text in as many is measured head by head, to save time
+BINS = np.linspace(-6.0, 6.0, 49)  # of standardised scores; those beyond count in the last bins
 POINTS = 300  # of a curve, at most
 STRETCHES = 64  # of even gaps in a long row, at most
 LATE = 64  # queries at the end whose scores are counted: at most half of all
+
+
+def truncation(model: LanguageModel, texts: Sequence[str]) -> Arrays:
+    """Measure losses, and heads, under truncation.
+
+    ``sums`` (K + 1, N): the loss of each text in nats, from its 33rd character on, with all heads
+    truncated to k, the last with none; ``counts`` (N,). Of the queries from `FIRST_QUERY` on of
+    every fourth text, by head (L, H): ``needed``, the median k for a mass of 5 % left out, and its
+    upper decile ``needed_high``; ``rule``, the median of what the Gaussian rule says, and
+    ``sigma``; ``certified`` (C, L, H), the median k that each certificate allows; ``histogram``
+    (L, H, b) of standardised scores.
+    """
+    models = [*(truncated(model, k) for k in SIZES), model]
+    losses = [late_losses(each, texts) for each in models]
+    columns: dict[str, list[torch.Tensor]] = {}
+    bins = []
+    for batch in batches(model, texts[::EVERY]):
+        late = causal(torch.stack([x.scores for x in batch.layers]))[..., FIRST_QUERY:, :]
+        for name, column in _heads(late).items():
+            columns.setdefault(name, []).append(column)
+        bins.append(_histogram(late))
+    by_head = {name: torch.cat(parts, -1) for name, parts in columns.items()}
+    medians = {name: column.quantile(0.5, -1).numpy() for name, column in by_head.items()}
+    return {
+        "sums": torch.stack([sums for sums, _ in losses]).float().numpy(),
+        "counts": losses[0][1].float().numpy(),
+        **medians,
+        "needed_high": by_head["needed"].quantile(0.9, -1).numpy(),
+        "histogram": np.sum(bins, 0).astype(np.int32),
+    }
+
+
+def _heads(late: torch.Tensor) -> dict[str, torch.Tensor]:
+    """(..., L, H, rows): the quantities of `truncation` by row of scores (L, B, H, t, n)."""
+    visible = (~late.isneginf()).sum(-1)
+    sigma = standardised(late)[1]
+    rule = (visible * needed_share(sigma, EPSILON)).clamp(min=1)
+    certified = [
+        smallest_k(certificate.curve(late), EPSILON) for certificate in CERTIFICATES.values()
+    ]
+    numbers = {"needed": smallest_k(masses(late), EPSILON), "sigma": sigma, "rule": rule,
+               "certified": torch.stack(certified)}  # fmt: skip
+    return {name: x.float().transpose(-3, -2).flatten(-2) for name, x in numbers.items()}
+
+
+def _histogram(late: torch.Tensor) -> np.ndarray:
+    """(L, H, b) int64: standardised scores by head."""
+    scaled = standardised(late)[0].clamp(BINS[0], BINS[-1])
+    by_head = scaled.transpose(1, 2).flatten(2).numpy()
+    return np.array([[np.histogram(head[~np.isnan(head)], BINS)[0] for head in layer]
+                     for layer in by_head])  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -61,9 +123,8 @@ class RowCurves:
     mass: np.ndarray  # (P,): τ, the mass that the k largest leave out
     bounds: dict[str, np.ndarray]  # (P,) of each row of `CERTIFICATES`
     errors: np.ndarray | None  # (2, P): |o - ô| and τ times the diameter; None without values
-    certified: dict[
-        str, Certified
-    ]  # for ε, by: the exact mass, each certificate, blocks by their boxes
+    # For ε, by: the exact mass, each certificate, blocks by their boxes.
+    certified: dict[str, Certified]
     rule: float  # k by the Gaussian rule
     by_quantiles: int  # k by that rule for exactly n keys
     counts: np.ndarray  # (B,): the share of standardised scores in each of `BINS`
