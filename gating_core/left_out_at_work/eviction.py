@@ -165,9 +165,9 @@ def _late_outputs(record: AttentionRecord, kept: torch.Tensor | None = None) -> 
 class EvictionRequest:
     """How keys are evicted: one by one, those of least worth first."""
 
-    policy: str  # a row of `gating_core.left_out.POLICIES`
-    budget: int  # keys
-    protects: bool  # half of the budget for the most recent keys
+    policy: str = "mass"  # a row of `gating_core.left_out.POLICIES`
+    budget: int = 16  # keys
+    protects: bool = True  # half of the budget for the most recent keys
 
     @property
     def recent(self) -> int:

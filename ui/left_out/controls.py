@@ -8,30 +8,45 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from gating_core.left_out import LONGEST_ROW, LONGEST_TEXT
+from gating_core.left_out_at_work import (
+    GAMMA_STEPS,
+    WINDOW_STEPS,
+    CorrectionRequest,
+    EvictionRequest,
+    LinearRequest,
+)
 from ui.common.control_table import Controls, read, table
-from ui.common.controls import Choice, Flag, Number, Tabs
+from ui.common.controls import Choice, Flag, Fold, Number, Tabs
 from ui.common.lessons import section
 from ui.language.controls import model_controls, nearest_shipped, text_controls, text_front
 from ui.language.selection import HEADS
 from ui.left_out import measured
-from ui.left_out.correction_controls import CORRECTION_CONTROLS
-from ui.left_out.linear_controls import LINEAR_CONTROLS
 from ui.left_out.request import (
+    BY_HAND,
     CORRECTION,
     EPSILONS,
     EVICT_BY,
     EVICTION,
     GAUSSIAN,
     HEAD,
+    LEARNED,
     LINEAR,
     SHARES,
     SLOW,
     TOP_K,
-    EvictionSelection,
     LeftOutSelection,
+    LinearSelection,
     TopKSelection,
 )
-from ui.limits import LEFT_OUT_BUDGETS, LEFT_OUT_KEYS, LEFT_OUT_SEEDS, READ_CHARACTERS
+from ui.limits import (
+    LEFT_OUT_BUDGETS,
+    LEFT_OUT_KEYS,
+    LEFT_OUT_MEMORY,
+    LEFT_OUT_OVERLAP,
+    LEFT_OUT_SEEDS,
+    LEFT_OUT_SINKS,
+    READ_CHARACTERS,
+)
 
 TABS = (TOP_K, EVICTION, CORRECTION, LINEAR)  # as in ui/left_out/sections.py
 LONGEST = READ_CHARACTERS + 1  # keys of a head, the line break before the text included
@@ -90,8 +105,47 @@ EVICTION_CONTROLS = table(
         help=section("left_out", "evict_budget")),
     Flag("evict_protect", "Protect recent keys", field="protects",
         help=section("left_out", "evict_protect")),
-    of=EvictionSelection(),
+    of=EvictionRequest(),
 )  # fmt: skip
+CORRECTION_CONTROLS = table(
+    Choice("correct_window", "Window, keys", field="window",
+        words={str(size): size for size in WINDOW_STEPS},
+        shape="slider"),
+    Number("correct_sinks", "Sinks, keys", field="sinks", within=LEFT_OUT_SINKS, step=1,
+        shape="box", help=section("left_out", "correct_sinks")),
+    Choice("correct_every", "Every γ-th query in full", field="gamma",
+        words={str(gamma): gamma for gamma in GAMMA_STEPS[1:]},
+        shape="slider", help=section("left_out", "correct_every")),
+    of=CorrectionRequest(),
+)  # fmt: skip
+HEAD_CONTROLS = table(
+    Choice("linear_window", "Window, keys", field="window",
+        words={str(size): size for size in (4, 8, 16, 32)}),
+    Number("linear_share", "Window's share w", field="share", within=(0.0, 1.0), step=0.1,
+        help=section("left_out", "linear_share")),
+    of=LinearRequest(),
+) | table(
+    Number("linear_at", "State after", field="at", within=(1, READ_CHARACTERS), step=1,
+        help=section("left_out", "linear_at")),
+    Choice("linear_features", "w, decay, step", field="features", words=(BY_HAND, LEARNED),
+        shape="selectbox", help=section("left_out", "linear_features")),
+    of=LinearSelection(),
+)  # fmt: skip
+MORE = Fold("linear_more", "More: decay and step of the delta rule, the toy")
+MORE_CONTROLS = table(
+    Number("linear_memory", "Decay over", field="memory", within=LEFT_OUT_MEMORY, step=1.0,
+        shape="box", help=section("left_out", "linear_memory")),
+    Number("linear_step", "Step b", field="step", within=(0.0, 1.0), step=0.1,
+        help=section("left_out", "linear_step")),
+    of=LinearRequest(),
+) | table(
+    Choice("linear_channels", "Toy: d", field="channels",
+        words={str(size): size for size in (8, 16, 32)}),
+    Number("linear_overlap", "Toy: keys alike", field="overlap", within=LEFT_OUT_OVERLAP,
+        step=0.1, help=section("left_out", "linear_overlap")),
+    of=LinearSelection(),
+)  # fmt: skip
+LINEAR_CONTROLS = HEAD_CONTROLS | {MORE.key: MORE} | MORE_CONTROLS
 PAGE = table(Tabs("tab_left_out", words=TABS, default=TABS[0]))
 LEFT_OUT: Controls = (
     PAGE | SPECIMEN | TOP_K_CONTROLS | EVICTION_CONTROLS | CORRECTION_CONTROLS | LINEAR_CONTROLS

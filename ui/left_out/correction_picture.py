@@ -15,7 +15,7 @@ from gating_core.at_work import PairedDifference
 from gating_core.left_out_at_work import GAMMA_STEPS, GAPS, PAIRS, WINDOW_STEPS, Correction
 from gating_core.training import mean_interval
 from ui.drawing import palette
-from ui.left_out.line_chart import Line, Style, line_chart
+from ui.left_out.line_chart import Line, Style, gate_lines, line_chart
 
 FULL = Style("full", palette.SIDE_COLOURS["left"], "solid", "circle")
 SPARSE = Style("window", palette.CLASS_COLOURS[1], "dash", "x")
@@ -97,12 +97,7 @@ def window_chart(slow: Sequence[Correction], head: Correction, beside: str) -> g
 
 def loss_chart(losses: Mapping[str, Mapping[str, PairedDifference]]) -> go.Figure:
     """Draw losses above full attention by γ for each kind of model, with intervals."""
-    styles = (palette.SIDE_COLOURS["left"], "dot", "x"), (palette.SIDE_COLOURS["right"], "solid",
-                                                          "circle")  # fmt: skip
-    lines = [Line(Style(title, *style), list(of), np.array([one.mean for one in of.values()]),
-                  np.array([one.half_width for one in of.values()]))
-             for (title, of), style in zip(losses.items(), styles, strict=True)]  # fmt: skip
-    return line_chart(lines, "γ", "nats a character", level=(0.0, ""))
+    return line_chart(gate_lines(losses), "γ", "nats a character", level=(0.0, ""))
 
 
 def retrieval_chart(accuracy: np.ndarray) -> go.Figure:

@@ -7,10 +7,11 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from gating_core.at_work import PairedDifference
 from gating_core.left_out_at_work import (
+    GAMMAS,
     SHORTEST,
     SINKS,
+    WINDOWS,
     Correction,
     CorrectionRequest,
     correct_head,
@@ -18,19 +19,18 @@ from gating_core.left_out_at_work import (
     retrieve,
 )
 from ui.common.control_table import read
-from ui.common.language_models import TITLES, UNGATED
+from ui.common.language_models import TITLES
 from ui.common.lessons import section
 from ui.common.parts import chart_columns, draw_csv
 from ui.left_out import correction_picture, correction_words, measured
-from ui.left_out.controls import draw_specimen, read_specimen
-from ui.left_out.correction_controls import CORRECTION_CONTROLS
+from ui.left_out.controls import CORRECTION_CONTROLS, draw_specimen, read_specimen
 from ui.left_out.parts import draw_explanation, draw_titled
 from ui.left_out.request import HEAD, SLOW, LeftOutSelection
+from ui.left_out.words import gate_saves, nearest
 from ui.work.cache import NUMBERS_CACHE, cached
 
 WIDTHS = (3, 3, 2, 4)
 MOST_TOKENS = 1024  # slow ones, of which five draws take a second or two
-Losses = dict[str, dict[str, PairedDifference]]
 
 
 @cached("Correcting five draws of slow tokens …")
@@ -54,27 +54,24 @@ def retrieved(request: CorrectionRequest) -> np.ndarray:
 
 
 @cached(on=NUMBERS_CACHE)
-def losses(gated: str, window: int) -> Losses:
+def losses(gated: str, window: int) -> correction_words.Differences:
     """Losses above full attention of models without and with a gate, by title."""
-    seeds = measured.seeds(gated)
-    return {TITLES[name]: correction_words.losses_above(measured.tables(name, seeds), window)
-            for name in (UNGATED, gated)} if seeds else {}  # fmt: skip
+    return {title: correction_words.losses_of(tables, window).above(correction_words.COLUMNS)
+            for title, tables in measured.tables(gated).items()}  # fmt: skip
 
 
 @cached(on=NUMBERS_CACHE)
 def loss_texts(gated: str, window: int, gamma: int) -> tuple[str, str]:
     """Say what whole models lose, and whether less with a gate, if that is measured."""
-    above = losses(gated, window)
-    if not above:
+    tables = measured.tables(gated)
+    if not tables:
         return "", ""
-    seeds = measured.seeds(gated)
-    plain, with_gate = measured.tables(UNGATED, seeds), measured.tables(gated, seeds)
-    worths = {TITLES[name]: correction_words.worth(tables, window, gamma)
-              for name, tables in ((UNGATED, plain), (gated, with_gate))}  # fmt: skip
-    saves = correction_words.gate_saves(with_gate, plain, window)
-    heads = correction_words.heads_text(with_gate, TITLES[gated], window, gamma)
-    loss = correction_words.loss_text(above, worths, window, gamma)
-    return f"{heads} {loss}", correction_words.gate_text(saves)
+    of = {title: correction_words.losses_of(rows, window) for title, rows in tables.items()}
+    worths = {title: correction_words.worth(one, gamma) for title, one in of.items()}
+    ungated, with_gate = of.values()
+    heads = correction_words.heads_text(tables[TITLES[gated]], TITLES[gated], window, gamma)
+    loss = correction_words.loss_text(losses(gated, window), worths, window, gamma)
+    return f"{heads} {loss}", correction_words.gate_text(gate_saves(with_gate, ungated, -1))
 
 
 def draw_correction() -> None:
@@ -89,62 +86,42 @@ def draw_correction() -> None:
         st.info(section("left_out", "correct_short", least=SHORTEST - 1))
         return
     request = read(CORRECTION_CONTROLS, CorrectionRequest)
-    slowly, head, accuracy = (
-        slow(slow_ones, request),
-        of_head(selection, request),
-        retrieved(request),
-    )
-    window = correction_words.measured_window(request.window)
-    gamma = correction_words.measured_gamma(request.gamma)
+    slowly, head = slow(slow_ones, request), of_head(selection, request)
+    accuracy = retrieved(request)
+    window, gamma = nearest(WINDOWS, request.window), nearest(GAMMAS, request.gamma)
     above = losses(selection.gated, window)
     key = request, selection, slow_ones
     short, long = correction_words.beside_names(selection.head if is_head else "")
     loss, gate = loss_texts(selection.gated, window, gamma)
-    texts = {
-        "slow": correction_words.slow_text(slowly),
-        "head": correction_words.head_text(long, head, slowly, request.gamma),
-        "loss": loss,
-        "retrieval": correction_words.retrieval_text(accuracy),
-    }
+    of_slow = correction_words.slow_text(slowly)
+    of_one = correction_words.head_text(long, head, slowly, request.gamma)
+    of_both = f"{of_slow} {of_one}"
+    retrieval = correction_words.retrieval_text(accuracy)
     st.markdown(gate)
     first = chart_columns("outputs", 3)
-    with first[0]:
-        draw_titled(("correct_slow", request, slow_ones),
-                    partial(correction_picture.plane_chart, slowly[0]),
-                    correction_words.shift_text("Slow tokens", slowly[0]))  # fmt: skip
-    with first[1]:
-        draw_titled(("correct_head", *key), partial(correction_picture.plane_chart, head),
-                    correction_words.shift_text(f"On {long}", head), what=short)  # fmt: skip
-    with first[2]:
-        draw_titled(
-            ("correct_change", *key),
-            partial(correction_picture.change_chart, slowly, head, request.gamma, short),
-            texts["head"],
-        )
-    st.markdown(f"{texts['slow']} {texts['head']}")
+    draw_titled(first[0], ("correct_slow", request, slow_ones),
+                partial(correction_picture.plane_chart, slowly[0]),
+                correction_words.shift_text("Slow tokens", slowly[0]))  # fmt: skip
+    draw_titled(first[1], ("correct_head", *key), partial(correction_picture.plane_chart, head),
+                correction_words.shift_text(f"On {long}", head), what=short)  # fmt: skip
+    draw_titled(first[2], ("correct_change", *key),
+                partial(correction_picture.change_chart, slowly, head, request.gamma, short),
+                of_one)  # fmt: skip
+    st.markdown(of_both)
     second = chart_columns("curves", 4)
-    with second[0]:
-        draw_titled(("correct_gamma", *key),
-                    partial(correction_picture.gamma_chart, slowly, head, short),
-                    f"{texts['slow']} {texts['head']}")  # fmt: skip
-    with second[1]:
-        draw_titled(("correct_windows", *key),
-                    partial(correction_picture.window_chart, slowly, head, short),
-                    f"{texts['slow']} {texts['head']}")  # fmt: skip
-    with second[2]:
-        if above:
-            draw_titled(("correct_loss", selection.gated, window),
-                        partial(correction_picture.loss_chart, above), texts["loss"],
-                        window=window, sinks=SINKS)  # fmt: skip
-        else:
-            st.info(section("left_out", "no_measurements"))
-    with second[3]:
-        draw_titled(
-            ("correct_retrieval", request),
-            partial(correction_picture.retrieval_chart, accuracy),
-            texts["retrieval"],
-        )
-    st.markdown(" ".join(filter(None, [texts["loss"], texts["retrieval"]])))
+    draw_titled(second[0], ("correct_gamma", *key),
+                partial(correction_picture.gamma_chart, slowly, head, short), of_both)  # fmt: skip
+    draw_titled(second[1], ("correct_windows", *key),
+                partial(correction_picture.window_chart, slowly, head, short), of_both)  # fmt: skip
+    if above:
+        draw_titled(second[2], ("correct_loss", selection.gated, window),
+                    partial(correction_picture.loss_chart, above), loss,
+                    window=window, sinks=SINKS)  # fmt: skip
+    else:
+        second[2].info(section("left_out", "no_measurements"))
+    draw_titled(second[3], ("correct_retrieval", request),
+                partial(correction_picture.retrieval_chart, accuracy), retrieval)  # fmt: skip
+    st.markdown(" ".join(filter(None, [loss, retrieval])))
     with st.container(horizontal=True):
         draw_explanation("correction", "correction", window=request.window, sinks=request.sinks,
                          gamma=request.gamma, n=min(slow_ones.tokens, MOST_TOKENS),

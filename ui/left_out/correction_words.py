@@ -25,48 +25,23 @@ from gating_core.left_out_at_work import (
 from gating_core.training import mean_interval
 from ui.common.words import percent, plus_minus, short
 from ui.left_out.correction_picture import NONE
-from ui.left_out.gate_words import LEAST_SEEDS, gate_verdict
+from ui.left_out.words import LEAST_SEEDS, Arrays, Losses, by_seed, gate_verdict, nats, nearest
 
-Arrays = Mapping[str, np.ndarray]
-
-
-def measured_window(window: int) -> int:
-    """Return the window that was measured on language models and is nearest to ``window``."""
-    return min(WINDOWS, key=lambda one: abs(np.log2(one / window)))
+COLUMNS = (*map(str, GAMMAS), NONE)  # of losses: by the γ of their correction
+Differences = Mapping[str, Mapping[str, PairedDifference]]  # by the models' title and COLUMNS
 
 
-def measured_gamma(gamma: int) -> int:
-    """Return the γ that was measured on language models and is nearest to ``gamma``."""
-    return min(GAMMAS, key=lambda one: abs(np.log2(one / gamma)))
+def losses_of(tables: Sequence[Arrays], window: int) -> Losses:
+    """Return the losses in a window, a column for each of `COLUMNS`, of models of several seeds."""
+    sums = by_seed(tables, "correction.sums")[:, WINDOWS.index(window)]
+    full, counts = by_seed(tables, "correction.full"), by_seed(tables, "correction.counts")[0]
+    return Losses(np.roll(sums, -1, 1), full, counts)  # those without correction last
 
 
-def losses_above(tables: Sequence[Arrays], window: int) -> dict[str, PairedDifference]:
-    """Return the losses above full attention by γ as text, of models of several seeds."""
-    sums, full, counts = _losses(tables, window)
-    names = [*map(str, GAMMAS), NONE]
-    return {name: loss_difference(sums[:, (column + 1) % len(names)], full, counts)
-            for column, name in enumerate(names)}  # fmt: skip
-
-
-def worth(tables: Sequence[Arrays], window: int, gamma: int) -> PairedDifference:
+def worth(losses: Losses, gamma: int) -> PairedDifference:
     """Return the loss with correction minus that without."""
-    sums, _, counts = _losses(tables, window)
-    return loss_difference(sums[:, 1 + GAMMAS.index(gamma)], sums[:, 0], counts)
-
-
-def gate_saves(gated: Sequence[Arrays], ungated: Sequence[Arrays], window: int) -> PairedDifference:
-    """Return how much more models with a gate lose in a window, not corrected, than others do."""
-    (sums, full, counts), (others, other_full, _) = (
-        _losses(tables, window) for tables in (gated, ungated)
-    )
-    return loss_difference(sums[:, 0] - full, others[:, 0] - other_full, counts)
-
-
-def _losses(tables: Sequence[Arrays], window: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Losses of texts in a window (S, 1 + G, N), in full (S, N), and characters (N,)."""
-    sums = np.stack([of["correction.sums"][WINDOWS.index(window)] for of in tables])
-    full = np.stack([of["correction.full"] for of in tables])
-    return sums.astype(float), full.astype(float), tables[0]["correction.counts"].astype(float)
+    corrected, without = losses.sums[:, GAMMAS.index(gamma)], losses.sums[:, -1]
+    return loss_difference(corrected, without, losses.counts)
 
 
 def slow_text(slow: Sequence[Correction]) -> str:
@@ -122,7 +97,7 @@ def heads_text(tables: Sequence[Arrays], title: str, window: int, gamma: int) ->
 
 
 def loss_text(
-    losses: Mapping[str, Mapping[str, PairedDifference]],
+    losses: Differences,
     worths: Mapping[str, PairedDifference],
     window: int,
     gamma: int,
@@ -132,8 +107,8 @@ def loss_text(
     for title, of in losses.items():
         change = worths[title]
         parts.append(
-            f"{title} {_nats(of[NONE])}, corrected {_nats(of[str(gamma)])}"
-            f" ({_verdict(change, 'better', 'worse')}: {_nats(change)})"
+            f"{title} {nats(of[NONE])}, corrected {nats(of[str(gamma)])}"
+            f" ({_verdict(change, 'better', 'worse')}: {nats(change)})"
         )
     return (
         f"Loss of whole models above full attention, in nats (window {window}, {SINKS} sinks,"
@@ -147,7 +122,7 @@ def gate_text(saves: PairedDifference) -> str:
     if seeds < LEAST_SEEDS:
         return f"{verdict}."
     return (
-        f"{verdict}: {_nats(saves)} nats against no gate ({seeds} seeds; interval over seeds and"
+        f"{verdict}: {nats(saves)} nats against no gate ({seeds} seeds; interval over seeds and"
         " texts)."
     )
 
@@ -177,7 +152,7 @@ def correction_csv(
     request: CorrectionRequest,
     slow: Sequence[Correction],
     head: Correction,
-    losses: Mapping[str, Mapping[str, PairedDifference]],
+    losses: Differences,
     beside: str,
 ) -> Iterator[Sequence[object]]:
     """Yield a row for every point of the curves; ``beside``: the short name of the ``head``."""
@@ -199,7 +174,7 @@ def correction_csv(
             what = f"change after {lag}"
             yield *start, request.window, request.sinks, NONE, what, float(change), ""
     for title, by_gamma in losses.items():
-        window = measured_window(request.window)
+        window = nearest(WINDOWS, request.window)
         for gamma_name, one in by_gamma.items():
             yield (title, "", window, SINKS, gamma_name, "loss above full, nats", one.mean,
                    one.half_width)  # fmt: skip
@@ -209,10 +184,6 @@ def _verdict(difference: PairedDifference, lower: str, higher: str) -> str:
     if len(difference.by_seed) < LEAST_SEEDS:
         return "too few seeds"
     return higher if difference.low > 0 else lower if difference.high < 0 else "undecided"
-
-
-def _nats(difference: PairedDifference) -> str:
-    return plus_minus(difference.mean, difference.half_width)
 
 
 def _queries(count: int) -> str:

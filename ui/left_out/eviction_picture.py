@@ -16,7 +16,7 @@ from gating_core.left_out import COSTS, POLICIES
 from gating_core.left_out_at_work import BUDGETS, PREFILL, Evicted, Policy, Searched
 from ui.drawing import palette
 from ui.drawing.characters import sign
-from ui.left_out.line_chart import Line, Style, line_chart
+from ui.left_out.line_chart import Line, Style, difference_line, gate_lines, line_chart
 from ui.left_out.request import EVICT_BY
 
 BESIDE = {"orientation": "v", "x": 1.01, "y": 1, "yanchor": "top", "font": {"size": 10}}
@@ -74,7 +74,7 @@ def reading_chart(result: Evicted) -> go.Figure:
 def loss_chart(losses: Losses, policies: Mapping[str, Policy]) -> go.Figure:
     """Draw losses above the full cache over budgets, by policy that protects recent keys."""
     figure = _losses([
-        _over_budgets(Style(of.title, COLOURS[of.score], "dash" if of.first else "solid",
+        difference_line(Style(of.title, COLOURS[of.score], "dash" if of.first else "solid",
                             SYMBOLS[of.score], width=2), losses[name])
         for name, of in policies.items() if of.protects
     ])  # fmt: skip
@@ -83,14 +83,7 @@ def loss_chart(losses: Losses, policies: Mapping[str, Policy]) -> go.Figure:
 
 def pair_chart(losses: Losses, budget: int | None = None) -> go.Figure:
     """Draw two losses over budgets by name, to compare: the second may be lower."""
-    styles = ((palette.SIDE_COLOURS["left"], "dot", "x"),
-              (palette.SIDE_COLOURS["right"], "solid", "circle"))  # fmt: skip
-    figure = _losses(
-        [
-            _over_budgets(Style(name, *style), differences)
-            for (name, differences), style in zip(losses.items(), styles, strict=True)
-        ]
-    )
+    figure = _losses(gate_lines(losses))
     if budget is not None:
         figure.add_vline(budget, line={"width": 1.5, "dash": "dot", "color": palette.ACCENT})
     return figure
@@ -133,11 +126,6 @@ def search_chart(result: Searched) -> go.Figure:
         lines.append(Line(look, budgets, errors))
     figure = line_chart(lines, "keys kept of the first 12", "error", log=True)
     return figure.update_xaxes(type="linear", dtick=2).update_layout(height=LOWER_PIXELS)
-
-
-def _over_budgets(style: Style, differences: Mapping[int, PairedDifference]) -> Line:
-    return Line(style, [*differences], np.array([x.mean for x in differences.values()]),
-                np.array([x.half_width for x in differences.values()]))  # fmt: skip
 
 
 def _losses(lines: Sequence[Line]) -> go.Figure:

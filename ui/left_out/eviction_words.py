@@ -23,16 +23,11 @@ from gating_core.left_out_at_work import (
 )
 from ui.common.words import error_text, figures, percent, plus_minus
 from ui.left_out.eviction_picture import NAMES
-from ui.left_out.gate_words import LEAST_SEEDS, gate_text
+from ui.left_out.words import LEAST_SEEDS, Arrays, Losses, by_seed, gate_text
 
 SEARCHED_BUDGET = 4  # keys, of which the sentence speaks
-Arrays = Mapping[str, np.ndarray]
-Losses = dict[str, dict[int, PairedDifference]]
-
-
-def measured_budget(budget: int) -> int:
-    """Return the budget that was measured on language models and is nearest to ``budget``."""
-    return min(BUDGETS, key=lambda one: abs(np.log2(one / budget)))
+Differences = Mapping[str, Mapping[int, PairedDifference]]  # by name and budget
+ByPolicy = dict[str, dict[int, PairedDifference]]  # and by budget
 
 
 def measured_policy(request: EvictionRequest) -> str:
@@ -41,42 +36,20 @@ def measured_policy(request: EvictionRequest) -> str:
     return unprotected if not request.protects and unprotected in POLICIES else request.policy
 
 
-def losses_above(tables: Sequence[Arrays], policy: str) -> dict[int, PairedDifference]:
-    """Return the losses above the full cache by budget, of models of several seeds."""
-    sums, full, counts = _sums(tables, policy)
-    return {budget: loss_difference(sums[:, column], full, counts)
-            for column, budget in enumerate(BUDGETS)}  # fmt: skip
-
-
-def gate_saves(
-    gated: Sequence[Arrays], ungated: Sequence[Arrays], policy: str, budget: int
-) -> PairedDifference:
-    """Return how much more models with a gate lose by a cache of ``budget`` keys than others."""
-    column = BUDGETS.index(budget)
-    (sums, full, counts), (others, other_full, _) = (
-        _sums(tables, policy) for tables in (gated, ungated)
-    )
-    return loss_difference(sums[:, column] - full, others[:, column] - other_full, counts)
+def losses_of(tables: Sequence[Arrays], policy: str) -> Losses:
+    """Return the losses by a measured policy, a column a budget, of models of several seeds."""
+    sums = by_seed(tables, "eviction.sums")[:, [*POLICIES].index(policy)]
+    return Losses(sums, by_seed(tables, "eviction.full"), by_seed(tables, "eviction.counts")[0])
 
 
 def protection_saves(tables: Sequence[Arrays], policy: str, budget: int) -> PairedDifference:
     """Return how much more is lost with nothing protected than with half of the budget."""
     column = BUDGETS.index(budget)
-    (without, _, counts), (sums, *_) = (
-        _sums(tables, name) for name in (f"{policy}_unprotected", policy)
-    )
-    return loss_difference(without[:, column], sums[:, column], counts)
+    without, half = (losses_of(tables, name) for name in (f"{policy}_unprotected", policy))
+    return loss_difference(without.sums[:, column], half.sums[:, column], half.counts)
 
 
-def _sums(tables: Sequence[Arrays], policy: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Losses of texts by budget (S, b, N), with a full cache (S, N), and characters (N,)."""
-    row = [*POLICIES].index(policy)
-    sums = np.stack([of["eviction.sums"][row] for of in tables]).astype(float)
-    full = np.stack([of["eviction.full"] for of in tables]).astype(float)
-    return sums, full, tables[0]["eviction.counts"].astype(float)
-
-
-def loss_text(losses: Losses, saves: PairedDifference, policy: str, budget: int) -> str:
+def loss_text(losses: Differences, saves: PairedDifference, policy: str, budget: int) -> str:
     """Say whether a cache is cheaper with a gate; ``losses`` by title, the ungated first."""
     ungated, gated = (of[budget].mean for of in losses.values())
     what = f"a cache of {budget} of {PREFILL} keys by {POLICIES[policy].title}"
@@ -196,7 +169,7 @@ def errors_csv(result: Evicted, searched: Searched) -> Iterator[Sequence[object]
             yield few, NAMES.get(policy, policy), False, column + 1, float(error)
 
 
-def losses_csv(losses: Mapping[str, Losses]) -> Iterator[Sequence[object]]:
+def losses_csv(losses: Mapping[str, ByPolicy]) -> Iterator[Sequence[object]]:
     """Yield a row for every policy and budget of whole models, by title."""
     yield "models", "policy", "budget", "nats above a full cache", "half-width of its 95 % interval"
     for title, by_policy in losses.items():

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
+from gating_core.at_work import PairedDifference
 from ui.drawing import palette
 
 HEIGHT_PIXELS = 178
@@ -53,6 +54,25 @@ class Line:
     x: Sequence[object] | np.ndarray
     y: np.ndarray
     half_width: np.ndarray | None = None
+
+
+def difference_line(style: Style, differences: Mapping[Any, PairedDifference]) -> Line:
+    """The line through differences, with their intervals."""
+    return Line(style, [*differences], np.array([one.mean for one in differences.values()]),
+                np.array([one.half_width for one in differences.values()]))  # fmt: skip
+
+
+def gate_styles(titles: Iterable[str]) -> list[Style]:
+    """The styles of models without a gate and with one, by their titles in this order."""
+    styles = ((palette.SIDE_COLOURS["left"], "dot", "x"),
+              (palette.SIDE_COLOURS["right"], "solid", "circle"))  # fmt: skip
+    return [Style(title, *style) for title, style in zip(titles, styles, strict=True)]
+
+
+def gate_lines(losses: Mapping[str, Mapping[Any, PairedDifference]]) -> list[Line]:
+    """The lines of two kinds of losses, in the styles of models without a gate and with one."""
+    return [difference_line(style, of)
+            for style, of in zip(gate_styles(losses), losses.values(), strict=True)]  # fmt: skip
 
 
 def line_chart(

@@ -21,17 +21,15 @@ from ui.common.control_table import read
 from ui.common.lessons import section
 from ui.common.parts import chart_columns, draw_csv
 from ui.left_out import linear_picture, linear_words, measured
-from ui.left_out.controls import draw_specimen
-from ui.left_out.linear_controls import (
+from ui.left_out.controls import (
     HEAD_CONTROLS,
-    LEARNED,
     LINEAR_CONTROLS,
     MORE,
     MORE_CONTROLS,
-    LinearSelection,
+    draw_specimen,
 )
 from ui.left_out.parts import draw_explanation, draw_titled
-from ui.left_out.request import HEAD, LeftOutSelection
+from ui.left_out.request import HEAD, LEARNED, LeftOutSelection, LinearSelection
 from ui.work.cache import NUMBERS_CACHE, cached
 
 WIDTHS = (3, 3, 2.4, 2.4, 2.4)
@@ -119,12 +117,10 @@ def _draw_head(
     at = min(at, len(head.states) - 1)
     key = (selection, learned) if learned else (selection, request)
     left, right = st.columns([5, 2])
-    with left:
-        draw_titled(("linear_maps", *key), partial(linear_picture.map_chart, head, text),
-                    linear_words.head_text(selection, head, learned))  # fmt: skip
-    with right:
-        draw_titled(("linear_state", *key, at), partial(linear_picture.state_chart, head, at),
-                    linear_words.state_text(head, at), at=at)  # fmt: skip
+    draw_titled(left, ("linear_maps", *key), partial(linear_picture.map_chart, head, text),
+                linear_words.head_text(selection, head, learned))  # fmt: skip
+    draw_titled(right, ("linear_state", *key, at), partial(linear_picture.state_chart, head, at),
+                linear_words.state_text(head, at), at=at)  # fmt: skip
 
 
 def _draw_below(
@@ -136,26 +132,18 @@ def _draw_below(
     recall = linear_words.recall_text(curves, shown.channels)
     cost = linear_words.cost_text(channels, request.window, times)
     below = chart_columns("below", [5, 4, 4, 4] if times else [5, 4, 4])
-    with below[0]:
-        if losses.rows:
-            draw_titled(("linear_losses",),
-                        partial(linear_picture.conversion_chart, losses.rows),
-                        f"{losses.bypass} {losses.gate}")  # fmt: skip
-        else:
-            st.info(section("left_out", "no_conversions"))
-    with below[1]:
-        draw_titled(
-            ("linear_recall", shown.channels, shown.overlap, request.memory, request.step),
-            partial(linear_picture.recall_chart, curves, shown.channels), recall,
-            d=shown.channels,
-        )  # fmt: skip
-    with below[2]:
-        draw_titled(
-            ("linear_cost", channels, request.window),
-            partial(linear_picture.cost_chart, channels, request.window),
-            cost,
-        )
+    if losses.rows:
+        draw_titled(below[0], ("linear_losses",),
+                    partial(linear_picture.conversion_chart, losses.rows),
+                    f"{losses.bypass} {losses.gate}")  # fmt: skip
+    else:
+        below[0].info(section("left_out", "no_conversions"))
+    draw_titled(
+        below[1], ("linear_recall", shown.channels, shown.overlap, request.memory, request.step),
+        partial(linear_picture.recall_chart, curves, shown.channels), recall, d=shown.channels,
+    )  # fmt: skip
+    draw_titled(below[2], ("linear_cost", channels, request.window),
+                partial(linear_picture.cost_chart, channels, request.window), cost)  # fmt: skip
     if times:
-        with below[3]:
-            draw_titled(("linear_time",), partial(linear_picture.time_chart, times), cost)
+        draw_titled(below[3], ("linear_time",), partial(linear_picture.time_chart, times), cost)
     st.markdown(f"{recall} {cost}")

@@ -20,10 +20,10 @@ from gating_core.left_out_at_work import (
     RecallCurves,
 )
 from gating_core.training import mean_interval
-from ui.common.words import percent, plus_minus, short
-from ui.left_out.gate_words import LEAST_SEEDS, gate_verdict
+from ui.common.words import percent, short
 from ui.left_out.linear_picture import ALONE, BRANCHES, COST_LENGTHS, TITLES, paper_costs
 from ui.left_out.request import GAUSSIAN, HEAD, SLOW, LeftOutSelection
+from ui.left_out.words import LEAST_SEEDS, gate_verdict, nats
 
 SMALL = 0.005  # nats: a branch that is worth less for certain is called bypassed
 REFERENCE, GATED_REFERENCE = "softmax", "gated_softmax"
@@ -108,12 +108,12 @@ def bypass_text(losses: Losses, counts: np.ndarray) -> str:
         if worth is None:
             continue
         text = (
-            f"At window {window} {_verdict(worth)}: it is worth {_nats(worth)} nats"
+            f"At window {window} {_verdict(worth)}: it is worth {nats(worth)} nats"
             " against the window alone, trained for as long."
         )
         out = taken_out(losses, counts, window)
         if out is not None:
-            text += f" Taking it out suggests {_nats(out)}: that is co-adaptation."
+            text += f" Taking it out suggests {nats(out)}: that is co-adaptation."
         parts.append(text)
     return " ".join(parts)
 
@@ -126,7 +126,7 @@ def gate_text(losses: Losses, counts: np.ndarray) -> str:
     seeds = min(len(losses[name]["whole"]) for name in names)
     window, full, gated, gated_full = (losses[name]["whole"][:seeds] for name in names)
     saves = loss_difference(gated - gated_full, window - full, counts)
-    return f"{gate_verdict(saves, 'the window')} ({_nats(saves)} nats)."
+    return f"{gate_verdict(saves, 'the window')} ({nats(saves)} nats)."
 
 
 def head_text(selection: LeftOutSelection, result: Cheaper, learned: int) -> str:
@@ -223,10 +223,6 @@ def _verdict(difference: PairedDifference) -> str:
     if difference.low > SMALL:
         return "**the linear branch is needed**"
     return "**it is undecided whether the linear branch is bypassed**"
-
-
-def _nats(difference: PairedDifference) -> str:
-    return plus_minus(difference.mean, difference.half_width)
 
 
 def _share(share: float) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import streamlit as st
 
 from gating_core.language import shipped
@@ -31,19 +30,14 @@ def models() -> list[Model]:
     return [model for model in shipped() if model[0] in TITLES]
 
 
-def seeds(gated: str) -> list[int]:
-    """Return the seeds of which the model called ``gated`` and the ungated one are measured."""
-    return [seed for name, seed in table() if name == gated and (UNGATED, seed) in table()]
+def tables(gated: str) -> dict[str, list[dict[str, Any]]]:
+    """Return the measurements of models without a gate and of those called ``gated``, by title.
 
-
-def over_seeds(name: str, measurement: str, model_seeds: list[int]) -> np.ndarray:
-    """Return a measurement of the models called ``name`` with seeds ``model_seeds``, (S, ...)."""
-    return np.stack([table()[name, seed][measurement] for seed in model_seeds])
-
-
-def tables(name: str, model_seeds: list[int]) -> list[dict[str, Any]]:
-    """Return all measurements of the models called ``name``, by seed."""
-    return [table()[name, seed] for seed in model_seeds]
+    In lists by seed, of the seeds of which both are measured; nothing where there are none.
+    """
+    seeds = [seed for name, seed in table() if name == gated and (UNGATED, seed) in table()]
+    return {TITLES[name]: [table()[name, seed] for seed in seeds]
+            for name in (UNGATED, gated)} if seeds else {}  # fmt: skip
 
 
 def only_shown(selection: LeftOutSelection) -> LeftOutSelection:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gating_core.left_out_at_work import EvictionRequest
 from ui.common.language_models import UNGATED
 from ui.language.selection import TextSelection
 
@@ -13,6 +12,7 @@ HEAD, GAUSSIAN, SLOW = "a head", "Gaussian scores", "slow tokens"
 EPSILONS = {"20 %": 0.2, "10 %": 0.1, "5 %": 0.05, "1 %": 0.01, "0.1 %": 0.001}
 EVICT_BY = {"recency": "recency", "mass": "mass", "value": "value", "key": "key",
             "value and key": "joint", "exact error": "exact"}  # fmt: skip
+BY_HAND, LEARNED = "by hand", "learned"  # how w, decay and step of linear attention are set
 SHARES = {
     f"{percent:g} %": percent / 100
     for percent in (0.01, 0.1, 0.5, 1, 2, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 99)
@@ -63,14 +63,10 @@ class TopKSelection:
 
 
 @dataclass(frozen=True)
-class EvictionSelection:
-    """The controls of the tab Eviction, beside those that tabs share."""
+class LinearSelection:
+    """The selections of the tab besides the parameters of cheaper attention."""
 
-    policy: str = "mass"  # a value of EVICT_BY
-    budget: int = 16  # keys
-    protects: bool = True  # half of the budget stays for the most recent keys
-
-    @property
-    def request(self) -> EvictionRequest:
-        """What is computed."""
-        return EvictionRequest(self.policy, self.budget, self.protects)
+    features: str = BY_HAND
+    at: int = 64  # the character after which the state is shown
+    channels: int = 16  # d, of the toy's state
+    overlap: float = 0.0  # of the toy's keys

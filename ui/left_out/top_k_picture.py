@@ -13,23 +13,21 @@ import plotly.graph_objects as go
 
 from gating_core.at_work import PairedDifference
 from gating_core.left_out import CERTIFICATES, COSTS
-from gating_core.left_out_at_work import BINS, RowCurves
+from gating_core.left_out_at_work import BINS, SIZES, RowCurves
 from ui.drawing import palette
 from ui.drawing.characters import sign
-from ui.left_out.line_chart import Line, Style, line_chart
+from ui.left_out.line_chart import gate_lines, gate_styles, line_chart
 from ui.limits import READ_CHARACTERS
 
 PIXELS, LOWER_PIXELS = 262, 250
 LEAST = 1e-4  # of a weight and of a mass that is drawn
 LONG = 300  # keys: beyond it the axis of k is logarithmic
 KEPT, LEFT = palette.SIDE_COLOURS["right"], palette.PLANE
-GREY, MAGENTA = palette.SIDE_COLOURS["left"], palette.SIDE_COLOURS["right"]
 TRUTH = ("the truth", palette.BESIDE, "solid")
 STYLES = dict(zip(CERTIFICATES, (
     (palette.CLASS_COLOURS[1], "dot"), (palette.CLASS_COLOURS[0], "dash"),
     (palette.CLASS_COLOURS[3], "dashdot"), (palette.CLASS_COLOURS[2], "longdash"),
 ), strict=True))  # fmt: skip
-UNGATED = Style("no gate", GREY, "dot", "x")
 CONTEXT = READ_CHARACTERS + 1  # characters of the losses' texts
 LOSSES = (-4, 0.5)  # powers of ten, nats
 TICKS = (1, 0.1, 0.01, 0.001, 0.0001)
@@ -89,20 +87,14 @@ def bound_chart(row: RowCurves, k: int, epsilon: float) -> go.Figure:
     })  # fmt: skip
 
 
-def loss_chart(
-    sizes: Sequence[int], losses: Mapping[str, Mapping[int, PairedDifference]], k: int | None
-) -> go.Figure:
+def loss_chart(losses: Mapping[str, Mapping[int, PairedDifference]], k: int | None) -> go.Figure:
     """Draw the losses above those of the same models with all keys, by title and k."""
-    lines = [
-        Line(style, [*sizes], np.array([of[size].mean for size in sizes]),
-             np.array([of[size].half_width for size in sizes]))
-        for (_, of), style in zip(losses.items(), _styles(losses), strict=True)
-    ]  # fmt: skip
-    figure = line_chart(lines, "k, and the share of values mixed", "nats a character", log=True)
+    figure = line_chart(gate_lines(losses), "k, and the share of values mixed", "nats a character",
+                        log=True)  # fmt: skip
     figure.update_layout(height=PIXELS, margin_b=50)
     full = COSTS["full"](CONTEXT, 1).mixed
-    texts = [f"{size}<br>{COSTS['top_k'](CONTEXT, 1, size).mixed / full:.0%}" for size in sizes]
-    figure.update_xaxes(tickvals=sizes, ticktext=texts, dtick=None)
+    texts = [f"{size}<br>{COSTS['top_k'](CONTEXT, 1, size).mixed / full:.0%}" for size in SIZES]
+    figure.update_xaxes(tickvals=SIZES, ticktext=texts, dtick=None)
     figure.update_yaxes(range=LOSSES)
     if k is not None:
         _line(figure, np.log10(k), k)
@@ -123,12 +115,10 @@ def error_chart(row: RowCurves, k: int) -> go.Figure:
     return _marked(_figure(traces, row, "|o − ô|", {"rangemode": "tozero"}, LOWER_PIXELS), row, k)
 
 
-def rule_chart(
-    rules: Mapping[str, tuple[np.ndarray, np.ndarray]], names: Sequence[str]
-) -> go.Figure:
+def rule_chart(rules: Mapping[str, Sequence[np.ndarray]], names: Sequence[str]) -> go.Figure:
     """Draw predicted and needed k of all heads (S, H), by the models' title."""
     traces: list[dict[str, Any]] = []
-    for (title, (predicted, needed)), style in zip(rules.items(), _styles(rules), strict=True):
+    for (title, (predicted, needed)), style in zip(rules.items(), gate_styles(rules), strict=True):
         seeds = len(predicted)
         traces.append({
             "type": "scatter", "mode": "markers", "x": needed.ravel(), "y": predicted.ravel(),
@@ -178,12 +168,6 @@ def score_chart(row: RowCurves) -> go.Figure:
                   "range": [max(reach[0], BINS[0]), min(reach[1], BINS[-1])]},
         "yaxis": {"title": {"text": "share, %", "standoff": 4}},
     }})  # fmt: skip
-
-
-def _styles(titles: Mapping[str, object]) -> list[Style]:
-    """The looks of models without a gate and with one, by their titles in this order."""
-    _, gated = titles
-    return [UNGATED, Style(gated, MAGENTA, "solid", "circle")]
 
 
 def _figure(

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 import streamlit as st
 
-from gating_core.left_out_at_work import BINS, SIZES, RowAt, RowCurves, row_at, row_curves
+from gating_core.left_out_at_work import SIZES, RowAt, RowCurves, row_at, row_curves
 from ui.common.control_table import read
-from ui.common.language_models import TITLES, UNGATED
 from ui.common.lessons import section
 from ui.common.parts import chart_columns, draw_csv
 from ui.language.selection import HEADS
-from ui.left_out import measured, top_k_picture, top_k_words
+from ui.left_out import measured, top_k_picture, top_k_words, words
 from ui.left_out.controls import TOP_K_CONTROLS, draw_specimen
 from ui.left_out.parts import draw_explanation, draw_titled
 from ui.left_out.request import HEAD, LeftOutSelection, TopKSelection
@@ -33,11 +30,10 @@ def at(selection: LeftOutSelection, k: int) -> RowAt:
 
 
 @cached(on=NUMBERS_CACHE)
-def losses(gated: str) -> top_k_words.Losses:
+def losses(gated: str) -> top_k_words.Differences:
     """Return the losses of models without and with a gate above full attention, by title."""
-    seeds = measured.seeds(gated)
-    return {TITLES[name]: top_k_words.losses_above(measured.tables(name, seeds))
-            for name in (UNGATED, gated)} if seeds else {}  # fmt: skip
+    return {title: top_k_words.losses_of(tables).above(SIZES)
+            for title, tables in measured.tables(gated).items()}  # fmt: skip
 
 
 def draw_top_k() -> None:
@@ -50,34 +46,26 @@ def draw_top_k() -> None:
     row = curves(selection, tab.epsilon)
     k = tab.size(row.n, selection.kind)
     here, above = at(selection, k), losses(selection.gated)
-    nearest = top_k_words.measured_size(k) if selection.kind == HEAD else SIZES[2]
     text = top_k_words.row_text(row, here, k)
     bounds = top_k_words.certificate_text(row, tab.epsilon)
-    gate = _gate_text(above, selection.gated, nearest)
+    gate = _gate_text(selection.gated, k if selection.kind == HEAD else SIZES[2])
     with_break = selection.text_with_break if selection.kind == HEAD else None
     st.markdown(gate)
     first = chart_columns("row", 3)
-    with first[0]:
-        draw_titled(("top_weights", selection, k),
-                    lambda: top_k_picture.weight_chart(row, k, with_break), text)  # fmt: skip
-    with first[1]:
-        draw_titled(("top_bounds", selection, k, tab.epsilon),
-                    lambda: top_k_picture.bound_chart(row, k, tab.epsilon), bounds)  # fmt: skip
-    with first[2]:
-        if above:
-            marked = k if selection.kind == HEAD else None
-            draw_titled(("top_losses", selection.gated, marked),
-                        lambda: top_k_picture.loss_chart(SIZES, above, marked), gate)  # fmt: skip
-        else:
-            st.info(section("left_out", "no_measurements"))
+    draw_titled(first[0], ("top_weights", selection, k),
+                lambda: top_k_picture.weight_chart(row, k, with_break), text)  # fmt: skip
+    draw_titled(first[1], ("top_bounds", selection, k, tab.epsilon),
+                lambda: top_k_picture.bound_chart(row, k, tab.epsilon), bounds)  # fmt: skip
+    if above:
+        marked = k if selection.kind == HEAD else None
+        draw_titled(first[2], ("top_losses", selection.gated, marked),
+                    lambda: top_k_picture.loss_chart(above, marked), gate)  # fmt: skip
+    else:
+        first[2].info(section("left_out", "no_measurements"))
     st.markdown(f"{text} {bounds}")
-    rules = _rules(selection.gated)
-    _draw_below(selection, row, k, rules)
-    st.markdown(" ".join(filter(None, [
-        top_k_words.rule_text(rules) if rules else "",
-        top_k_words.why_text(row, (BINS[1:] + BINS[:-1]) / 2),
-        top_k_words.cost_text(row.n, k),
-    ])))  # fmt: skip
+    rule = _draw_below(selection, row, k)
+    st.markdown(" ".join(filter(None, [rule, top_k_words.why_text(row),
+                                       top_k_words.cost_text(row.n, k)])))  # fmt: skip
     with st.container(horizontal=True):
         draw_explanation("top-k", "top_k", epsilon=f"{tab.epsilon:g}", k=k, n=f"{row.n:,}")
         draw_csv("Row", lambda: top_k_words.row_csv(row))
@@ -85,54 +73,37 @@ def draw_top_k() -> None:
         draw_csv("Truncation losses", lambda: top_k_words.losses_csv(above))
 
 
-def _draw_below(
-    selection: LeftOutSelection,
-    row: RowCurves,
-    k: int,
-    rules: Mapping[str, tuple[np.ndarray, np.ndarray]],
-) -> None:
+def _draw_below(selection: LeftOutSelection, row: RowCurves, k: int) -> str:
+    """Draw the table of certificates, the rule, scores and errors; return the rule's sentence."""
     columns = chart_columns("below", 4 if row.errors is not None else 3)
     with columns[0]:
         st.markdown(section("left_out", "head_top_table"))
-        st.table(_table(row))
-    with columns[1]:
-        if rules:
-            draw_titled(("top_rule", selection.gated),
-                        lambda: top_k_picture.rule_chart(rules, HEADS),
-                        top_k_words.rule_text(rules))  # fmt: skip
-        else:
-            st.info(section("left_out", "no_measurements"))
-    with columns[2]:
-        draw_titled(("top_scores", selection), lambda: top_k_picture.score_chart(row),
-                    top_k_words.why_text(row, (BINS[1:] + BINS[:-1]) / 2))  # fmt: skip
+        names, *lines = top_k_words.certificate_rows(row)
+        st.table(dict(zip(names, zip(*lines, strict=True), strict=True)))
+    # (S, L H) each: k by the rule and as needed, of all heads.
+    rules = {title: [np.stack([of[f"truncation.{name}"].ravel() for of in tables])
+                     for name in ("rule", "needed")]
+             for title, tables in measured.tables(selection.gated).items()}  # fmt: skip
+    rule = top_k_words.rule_text(rules) if rules else ""
+    if rules:
+        draw_titled(columns[1], ("top_rule", selection.gated),
+                    lambda: top_k_picture.rule_chart(rules, HEADS), rule)  # fmt: skip
+    else:
+        columns[1].info(section("left_out", "no_measurements"))
+    draw_titled(columns[2], ("top_scores", selection), lambda: top_k_picture.score_chart(row),
+                top_k_words.why_text(row))  # fmt: skip
     if row.errors is not None:
-        with columns[3]:
-            draw_titled(("top_errors", selection, k), lambda: top_k_picture.error_chart(row, k),
-                        section("left_out", "alt_top_errors"))  # fmt: skip
+        draw_titled(columns[3], ("top_errors", selection, k),
+                    lambda: top_k_picture.error_chart(row, k),
+                    section("left_out", "alt_top_errors"))  # fmt: skip
+    return rule
 
 
-def _table(row: RowCurves) -> dict[str, list[object]]:
-    names, *rows = top_k_words.certificate_rows(row)
-    return {str(name): [line[index] for line in rows] for index, name in enumerate(names)}
-
-
-def _rules(gated: str) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Return k by the rule and as needed (S, L H) of all heads, by the models' title."""
-    seeds = measured.seeds(gated)
-    if not seeds:
-        return {}
-
-    def by_head(name: str, part: str) -> np.ndarray:
-        return measured.over_seeds(name, f"truncation.{part}", seeds).reshape(len(seeds), -1)
-
-    return {TITLES[name]: (by_head(name, "rule"), by_head(name, "needed"))
-            for name in (UNGATED, gated)}  # fmt: skip
-
-
-def _gate_text(above: top_k_words.Losses, gated: str, size: int) -> str:
-    if not above:
+def _gate_text(gated: str, k: int) -> str:
+    """Say whether truncation is cheaper with a gate, at the measured size nearest to ``k``."""
+    if not losses(gated):
         return section("left_out", "no_measurements")
-    seeds = measured.seeds(gated)
-    with_gate, without = (measured.tables(name, seeds) for name in (gated, UNGATED))
-    saves = top_k_words.gate_saves(with_gate, without, size)
-    return top_k_words.loss_text(above, saves, size)
+    size = words.nearest(SIZES, k)
+    ungated, with_gate = map(top_k_words.losses_of, measured.tables(gated).values())
+    saves = words.gate_saves(with_gate, ungated, SIZES.index(size))
+    return top_k_words.loss_text(losses(gated), saves, size)

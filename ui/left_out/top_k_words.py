@@ -9,45 +9,25 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from gating_core.at_work import PairedDifference, loss_difference
+from gating_core.at_work import PairedDifference
 from gating_core.left_out import COSTS
-from gating_core.left_out_at_work import EPSILON, SIZES, RowAt, RowCurves
+from gating_core.left_out_at_work import BINS, EPSILON, RowAt, RowCurves
 from ui.common.language_models import TITLES
 from ui.common.words import error_text, figures, percent, short
 from ui.language.selection import HEADS
-from ui.left_out.gate_words import gate_text
+from ui.left_out.words import Arrays, Losses, by_seed, gate_text
 
 FAR = 2.0  # times too few keys: then the rule has failed
-Arrays = Mapping[str, np.ndarray]
-Losses = dict[str, dict[int, PairedDifference]]
+Differences = Mapping[str, Mapping[int, PairedDifference]]  # by the models' title and k
 
 
-def measured_size(k: int) -> int:
-    """Return the k that was measured on language models and is nearest to ``k``."""
-    return min(SIZES, key=lambda size: abs(np.log2(size / k)))
+def losses_of(tables: Sequence[Arrays]) -> Losses:
+    """Return the losses with top-k, a column for each of `SIZES`, of models of several seeds."""
+    sums = by_seed(tables, "truncation.sums")
+    return Losses(sums[:, :-1], sums[:, -1], by_seed(tables, "truncation.counts")[0])
 
 
-def losses_above(tables: Sequence[Arrays]) -> dict[int, PairedDifference]:
-    """Return the losses above those with all keys by k, of models of several seeds."""
-    sums, counts = _sums(tables)
-    return {size: loss_difference(sums[:, column], sums[:, -1], counts)
-            for column, size in enumerate(SIZES)}  # fmt: skip
-
-
-def gate_saves(gated: Sequence[Arrays], ungated: Sequence[Arrays], size: int) -> PairedDifference:
-    """Return how much more models with a gate lose by truncation to ``size`` than others do."""
-    column = SIZES.index(size)
-    (sums, counts), (others, _) = _sums(gated), _sums(ungated)
-    return loss_difference(sums[:, column] - sums[:, -1], others[:, column] - others[:, -1], counts)
-
-
-def _sums(tables: Sequence[Arrays]) -> tuple[np.ndarray, np.ndarray]:
-    """Losses of texts (S, K + 1, N), and characters (N,)."""
-    sums = np.stack([of["truncation.sums"] for of in tables]).astype(float)
-    return sums, tables[0]["truncation.counts"].astype(float)
-
-
-def loss_text(losses: Losses, saves: PairedDifference, size: int) -> str:
+def loss_text(losses: Differences, saves: PairedDifference, size: int) -> str:
     """Say whether truncation is cheaper with a gate; ``losses`` by title, the ungated first."""
     ungated, gated = (of[size].mean for of in losses.values())
     return gate_text(saves, f"top-{size} in every head", ungated, gated)
@@ -87,7 +67,7 @@ def certificate_text(row: RowCurves, epsilon: float) -> str:
     )
 
 
-def certificate_rows(row: RowCurves) -> Iterator[Sequence[object]]:
+def certificate_rows(row: RowCurves) -> Iterator[tuple[str, ...]]:
     """Yield the table of certificates: names first."""
     yield "known from", "k for ε", "keys scored", "saved"
     for one in row.certified.values():
@@ -106,7 +86,7 @@ def cost_text(n: int, k: int) -> str:
     )
 
 
-def rule_text(rules: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> str:
+def rule_text(rules: Mapping[str, Sequence[np.ndarray]]) -> str:
     """Say in how many heads the rule asks for far too few keys; predicted and needed (S, L H)."""
     parts, alike = [], []
     for title, (predicted, needed) in rules.items():
@@ -122,8 +102,9 @@ def rule_text(rules: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> str:
     ) + (f" The logarithms of rule and need correlate by {', '.join(alike)}." if alike else "")
 
 
-def why_text(row: RowCurves, middles: np.ndarray) -> str:
-    """Say where the weight lies, and where the rule expects it; ``middles`` (B,) of the bins."""
+def why_text(row: RowCurves) -> str:
+    """Say where the weight lies, and where the rule expects it."""
+    middles = (BINS[1:] + BINS[:-1]) / 2
     centre = float((row.carried * middles).sum() / row.carried.sum())
     return (
         f"The weight of these rows lies {short(centre)} σ above their mean score. If scores were"
@@ -151,7 +132,7 @@ def heads_csv(tables: Mapping[tuple[str, int], Arrays]) -> Iterator[Sequence[obj
             yield TITLES[name], seed, head, *map(float, values)
 
 
-def losses_csv(losses: Losses) -> Iterator[Sequence[object]]:
+def losses_csv(losses: Differences) -> Iterator[Sequence[object]]:
     """Yield a row for every k."""
     yield "models", "k", "nats above full attention", "half-width of its 95 % interval"
     for title, of in losses.items():

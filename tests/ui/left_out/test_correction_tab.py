@@ -23,6 +23,7 @@ from ui.common.lessons import sections
 from ui.left_out import correction_picture, correction_words
 from ui.left_out.correction_picture import NONE
 from ui.left_out.request import CORRECTION
+from ui.left_out.words import gate_saves, nearest
 
 PAGE = "pages/8_Left_out.py"
 TEXTS = 6
@@ -113,18 +114,18 @@ def test_a_head_is_told_with_the_number_that_decides(one):
 
 def test_losses_are_told_above_full_attention():
     tables = [model(0.05, seed) for seed in range(3)]
-    of = correction_words.losses_above(tables, 16)
+    losses = correction_words.losses_of(tables, 16)
+    of = losses.above(correction_words.COLUMNS)
     assert list(of) == [*map(str, GAMMAS), NONE]
     assert of[NONE].mean == pytest.approx(0.2)
     assert of["8"].mean == pytest.approx(0.25)
-    assert correction_words.worth(tables, 16, 8).mean == pytest.approx(0.05)
-    text = correction_words.loss_text(
-        {"no gate": of}, {"no gate": correction_words.worth(tables, 16, 8)}, 16, 8
-    )
+    worth = correction_words.worth(losses, 8)
+    assert worth.mean == pytest.approx(0.05)
+    text = correction_words.loss_text({"no gate": of}, {"no gate": worth}, 16, 8)
     assert "(worse: " in text
     assert "helps in 3 of 12 heads" in correction_words.heads_text(tables, "a", 16, 8)
-    assert correction_words.measured_window(64) == 32
-    assert correction_words.measured_gamma(2) == 4
+    assert nearest(WINDOWS, 64) == 32
+    assert nearest(GAMMAS, 2) == 4
 
 
 @pytest.mark.parametrize(("half_width", "seeds", "text"), [
@@ -140,7 +141,8 @@ def test_a_gate_saves_the_difference_of_what_windows_cost():
     plain, gated = ([model(0.0, seed) for seed in range(3)] for _ in range(2))
     for of in gated:
         of["correction.full"] = of["correction.full"] + 1.0  # so that its window costs 0.1 less
-    assert correction_words.gate_saves(gated, plain, 8).mean == pytest.approx(-0.1)
+    losses = (correction_words.losses_of(tables, 8) for tables in (gated, plain))
+    assert gate_saves(*losses, -1).mean == pytest.approx(-0.1)
 
 
 def test_curves_are_drawn_as_they_are_and_saved(one):

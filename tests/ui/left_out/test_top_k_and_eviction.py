@@ -13,7 +13,9 @@ from gating_core.at_work import PairedDifference
 from gating_core.language import load_model
 from gating_core.left_out import COSTS, gaussian_scores, masses, smallest_k
 from gating_core.left_out_at_work import (
+    BUDGETS,
     POLICIES,
+    SIZES,
     EvictionRequest,
     Identity,
     evict,
@@ -25,7 +27,7 @@ from gating_core.left_out_at_work import (
 from tests.ui.opening import notes, open_page
 from ui.common.csv_text import csv_text
 from ui.common.lessons import sections
-from ui.left_out import eviction_words, gate_words, measured, top_k_picture, top_k_words
+from ui.left_out import eviction_words, measured, top_k_picture, top_k_words, words
 from ui.left_out.controls import LEFT_OUT, TABS
 from ui.left_out.eviction_section import _over_texts
 from ui.left_out.request import EVICTION, GAUSSIAN, HEAD, SLOW, LeftOutSelection, TopKSelection
@@ -143,23 +145,23 @@ def test_eviction_needs_keys_and_a_text():
     (-0.02, 0.01, 2, "Whether a gate makes top-4 cheaper: too few seeds (2)."),
 ])  # fmt: skip
 def test_a_gate_is_called_cheaper_beyond_the_interval_only(mean, half, seeds, verdict):
-    text = gate_words.gate_text(difference(mean, half, seeds), "top-4", 0.03, 0.01)
+    text = words.gate_text(difference(mean, half, seeds), "top-4", 0.03, 0.01)
     assert verdict in text
     assert (" above full attention: 0.03 → 0.01, difference " in text) == (seeds == 3)
 
 
 def test_losses_are_above_the_same_models_with_all_keys():
-    seeds = measured.seeds(FIRST.name)
-    gated, ungated = (measured.tables(name, seeds) for name in (FIRST.name, "none"))
-    saves = top_k_words.gate_saves(gated, ungated, 4)
+    ungated, gated = measured.tables(FIRST.name).values()
+    of_gated, of_ungated = map(top_k_words.losses_of, (gated, ungated))
+    saves = words.gate_saves(of_gated, of_ungated, SIZES.index(4))
     above = {name: [float((of["truncation.sums"][2] - of["truncation.sums"][-1]).sum()
                           / of["truncation.counts"].sum()) for of in tables]
              for name, tables in (("gated", gated), ("ungated", ungated))}  # fmt: skip
     np.testing.assert_allclose(saves.by_seed, np.subtract(above["gated"], above["ungated"]),
                                atol=1e-5)  # fmt: skip
-    losses = top_k_words.losses_above(ungated)
+    losses = of_ungated.above(SIZES)
     assert losses[4].mean == pytest.approx(np.mean(above["ungated"]), abs=1e-5)
-    assert [top_k_words.measured_size(k) for k in (1, 3, 7, 100)] == [1, 4, 8, 32]
+    assert [words.nearest(SIZES, k) for k in (1, 3, 7, 100)] == [1, 4, 8, 32]
     assert len(rows_of(top_k_words.losses_csv({"no gate": losses}))) == 7
     assert len(rows_of(top_k_words.heads_csv(measured.table()))) == 1 + 16 * len(measured.table())
 
@@ -209,17 +211,16 @@ def test_kept_keys_are_drawn_on_the_text(eviction):
 def test_measured_policies_and_budgets_are_the_nearest():
     assert eviction_words.measured_policy(EvictionRequest("mass", 9, False)) == "mass_unprotected"
     assert eviction_words.measured_policy(EvictionRequest("key", 9, False)) == "key"
-    assert [eviction_words.measured_budget(budget) for budget in (2, 12, 64)] == [8, 16, 48]
-    seeds = measured.seeds(FIRST.name)
-    tables = measured.tables("none", seeds)
+    assert [words.nearest(BUDGETS, budget) for budget in (2, 12, 64)] == [8, 16, 48]
+    tables, gated = measured.tables(FIRST.name).values()
     saves = eviction_words.protection_saves(tables, "mass", 16)
     rows = [[*POLICIES].index(name) for name in ("mass_unprotected", "mass")]
     expected = [(of["eviction.sums"][rows[0], 1] - of["eviction.sums"][rows[1], 1]).sum()
                 / of["eviction.counts"].sum() for of in tables]  # fmt: skip
     np.testing.assert_allclose(saves.by_seed, expected, atol=1e-5)
-    gated = measured.tables(FIRST.name, seeds)
-    both = [eviction_words.losses_above(of, "mass")[16].mean for of in (gated, tables)]
-    difference = eviction_words.gate_saves(gated, tables, "mass", 16)
+    losses = [eviction_words.losses_of(of, "mass") for of in (gated, tables)]
+    both = [of.above(BUDGETS)[16].mean for of in losses]
+    difference = words.gate_saves(*losses, BUDGETS.index(16))
     assert difference.mean == pytest.approx(both[0] - both[1], abs=1e-9)
 
 
