@@ -6,6 +6,7 @@ Shapes: T characters, d channels, W ways of attention, S seeds.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,10 +26,6 @@ from ui.drawing import palette
 from ui.drawing.characters import sign
 from ui.left_out.line_chart import HEIGHT_PIXELS, Line, Style, line_chart
 
-TITLES = {"softmax": "softmax", "window": "window", "linear": "linear", "hybrid": "hybrid",
-          "delta": "delta rule"}  # fmt: skip
-RULE_NAMES = {"linear": "sum", "delta": "delta", "gated_delta": "gated", "best": "best",
-              "softmax": "softmax"}  # fmt: skip
 COST_LENGTHS = tuple(10**power for power in range(2, 7))  # tokens
 # By the square root of the weight: most weights are small.
 SCALE = [[(1 + np.sign(2 * at - 1) * (2 * at - 1) ** 2) / 2, colour]
@@ -38,15 +35,19 @@ ALONE = {16: "window 16 alone", 4: "window 4 alone"}  # what hybrids are compare
 BEST, WORST = 0.003, 3.0  # nats: the ends of the losses' axis
 GREY, MAGENTA = palette.SIDE_COLOURS["left"], palette.SIDE_COLOURS["right"]
 BLUE, ORANGE, GREEN, PURPLE = palette.CLASS_COLOURS
-STYLES = {"softmax": (GREY, "dot", "x"), "window": (ORANGE, "dash", "square"),
-          "linear": (BLUE, "solid", "circle"), "hybrid": (PURPLE, "dashdot", "diamond"),
-          "delta": (GREEN, "longdash", "triangle-up")}  # fmt: skip
-RULE_STYLES = {
-    "linear": (BLUE, "solid", "circle"),
-    "delta": (GREEN, "longdash", "triangle-up"),
-    "gated_delta": (PURPLE, "dashdot", "diamond"),
-    "best": (ORANGE, "dash", "square"),
-    "softmax": (GREY, "dot", "x"),
+WAYS = {
+    "softmax": Style("softmax", GREY, "dot", "x"),
+    "window": Style("window", ORANGE, "dash", "square"),
+    "linear": Style("linear", BLUE, "solid", "circle"),
+    "hybrid": Style("hybrid", PURPLE, "dashdot", "diamond"),
+    "delta": Style("delta rule", GREEN, "longdash", "triangle-up"),
+}
+RULES = {  # of the toy
+    "linear": replace(WAYS["linear"], name="sum"),
+    "delta": replace(WAYS["delta"], name="delta"),
+    "gated_delta": replace(WAYS["hybrid"], name="gated"),
+    "best": replace(WAYS["window"], name="best"),
+    "softmax": WAYS["softmax"],
 }
 BRANCHES = {"whole": ("whole", MAGENTA, "circle"),
             "without_window": ("without window", ORANGE, "square-open"),
@@ -76,14 +77,15 @@ def map_chart(result: Cheaper, text: str | None) -> go.Figure:
             "xaxis": f"x{number}", "yaxis": f"y{number}", "zmin": -1, "zmax": 1,
             "colorscale": SCALE, "showscale": index == count - 1,
             "colorbar": {"thickness": 8, "len": 0.9, "tickvals": [-1, -0.3, 0, 0.3, 1]},
-            "hovertemplate": f"{TITLES[name]}, %{{y}} looks at %{{x}}: %{{z:.3f}}<extra></extra>",
+            "hovertemplate": f"{WAYS[name].name}, %{{y}} looks at %{{x}}: %{{z:.3f}}"
+            "<extra></extra>",
         })  # fmt: skip
         layout[f"xaxis{number}"] = {"domain": [left, left + width], "anchor": f"y{number}",
                                     "visible": False}  # fmt: skip
         layout[f"yaxis{number}"] = {"anchor": f"x{number}", "autorange": "reversed",
                                     "visible": False}  # fmt: skip
         alike = " " if index == 0 else f"{result.cosine[index]:.2f}"
-        notes.append({"text": f"{TITLES[name]}<br>{alike}", "xref": "paper", "yref": "paper",
+        notes.append({"text": f"{WAYS[name].name}<br>{alike}", "xref": "paper", "yref": "paper",
                       "x": left + width / 2, "y": 1, "yanchor": "bottom", "xanchor": "center",
                       "showarrow": False, "font": {"size": 11}})  # fmt: skip
     for trace in traces:
@@ -150,10 +152,8 @@ def recall_chart(curves: RecallCurves, channels: int) -> go.Figure:
     names = [*map(str, RECALL_PAIRS)]
     lines = []
     for rule, of in curves.recognised.items():
-        colour, dash, symbol = RULE_STYLES[rule]
         widths = np.array([mean_interval(row).half_width for row in of])
-        lines.append(Line(Style(RULE_NAMES[rule], colour, dash, symbol), names, of.mean(1),
-                          widths))  # fmt: skip
+        lines.append(Line(RULES[rule], names, of.mean(1), widths))
     figure = line_chart(lines, "pairs", "recognised", rows=3).update_yaxes(range=[0, 1.04])
     if str(channels) in names:
         line = {"width": 1, "dash": "dot", "color": palette.PLANE}
@@ -165,22 +165,18 @@ def recall_chart(curves: RecallCurves, channels: int) -> go.Figure:
 def cost_chart(channels: int, window: int) -> go.Figure:
     """Draw products (solid) and numbers stored (dotted) for 100 to 10⁶ tokens: arithmetic."""
     lines = []
-    for name, costs in paper_costs(channels, window).items():
-        colour, _, symbol = STYLES["softmax" if name == "full" else name]
-        style = Style(TITLES["softmax" if name == "full" else name], colour, "solid", symbol)
-        lines += [Line(style, np.array(COST_LENGTHS), costs[0]),
-                  Line(style.stored, np.array(COST_LENGTHS), costs[1])]  # fmt: skip
+    for name, (products, stored) in paper_costs(channels, window).items():
+        style = replace(WAYS["softmax" if name == "full" else name], dash="solid")
+        lines += [Line(style, np.array(COST_LENGTHS), products),
+                  Line(style.stored, np.array(COST_LENGTHS), stored)]  # fmt: skip
     return line_chart(lines, "tokens", "products; numbers", log=True, rows=2)
 
 
 def paper_costs(channels: int, window: int) -> dict[str, np.ndarray]:
     """Return products of d numbers, and numbers stored, (2, n) at `COST_LENGTHS`."""
-    costs = {
-        "full": [COSTS["full"](n, channels) for n in COST_LENGTHS],
-        "window": [COSTS["window"](n, channels, window) for n in COST_LENGTHS],
-        "linear": [COSTS["linear"](n, channels) for n in COST_LENGTHS],
-        "hybrid": [COSTS["hybrid"](n, channels, window) for n in COST_LENGTHS],
-    }
+    sizes = {"full": (), "window": (window,), "linear": (), "hybrid": (window,)}
+    costs = {name: [COSTS[name](n, channels, *more) for n in COST_LENGTHS]
+             for name, more in sizes.items()}  # fmt: skip
     return {name: np.array([[one.scores for one in of], [one.stored for one in of]], float)
             for name, of in costs.items()}  # fmt: skip
 
@@ -192,8 +188,7 @@ def time_chart(times: AttentionTimes) -> go.Figure:
     ratios = np.stack([*timed.values()])
     reach = [np.log10(ratios.min()) - 0.1, np.log10(ratios.max()) + 0.1]
     for name, quartiles in timed.items():
-        style = Style(TITLES[name], *STYLES[name])
-        lines.append(Line(style, [*map(_length, times.lengths)], quartiles[:, 1],
+        lines.append(Line(WAYS[name], [*map(_length, times.lengths)], quartiles[:, 1],
                           (quartiles[:, 2] - quartiles[:, 0]) / 2))  # fmt: skip
     figure = line_chart(lines, "tokens", "time / softmax", level=(1.0, ""), rows=2)
     ticks = {"dtick": 1, "exponentformat": "power"}

@@ -60,7 +60,10 @@ def recalled(channels: int, overlap: float, memory: float, step: float) -> Recal
 @cached(on=NUMBERS_CACHE)
 def conversions() -> linear_words.Conversions:
     """Return the losses of the shipped conversions: a tenth of a second."""
-    return linear_words.conversions(*converted_losses())
+    of = converted_losses()  # and the characters
+    return linear_words.Conversions(*of, linear_words.above_softmax(*of),
+                                    linear_words.bypass_text(*of),
+                                    linear_words.gate_text(*of))  # fmt: skip
 
 
 def draw_linear() -> None:

@@ -21,7 +21,7 @@ from gating_core.left_out_at_work import (
 )
 from gating_core.training import mean_interval
 from ui.common.words import percent, short
-from ui.left_out.linear_picture import ALONE, BRANCHES, COST_LENGTHS, TITLES, paper_costs
+from ui.left_out.linear_picture import ALONE, BRANCHES, COST_LENGTHS, WAYS, paper_costs
 from ui.left_out.request import GAUSSIAN, HEAD, SLOW, LeftOutSelection
 from ui.left_out.words import LEAST_SEEDS, gate_verdict, nats
 
@@ -42,16 +42,10 @@ class Conversions:
     """The losses of conversions, and sentences about them."""
 
     losses: Losses
-    counts: np.ndarray  # (N,)
+    counts: np.ndarray  # (N,): characters of the texts
     rows: dict[str, dict[str, PairedDifference]]  # as `above_softmax` returns them
     bypass: str
     gate: str
-
-
-def conversions(losses: Losses, counts: np.ndarray) -> Conversions:
-    """Judge ``losses`` of texts of ``counts`` (N,) characters."""
-    return Conversions(losses, counts, above_softmax(losses, counts), bypass_text(losses, counts),
-                       gate_text(losses, counts))  # fmt: skip
 
 
 def above_softmax(losses: Losses, counts: np.ndarray) -> dict[str, dict[str, PairedDifference]]:
@@ -67,36 +61,30 @@ def above_softmax(losses: Losses, counts: np.ndarray) -> dict[str, dict[str, Pai
     rows = {title: {branch: against(losses[name][branch]) for branch in BRANCHES
                     if branch in losses[name]}
             for name, title in NAMES.items() if name in losses}  # fmt: skip
-    for prefix, title in ADDED.items():
-        parts = {
-            key.removeprefix(f"{prefix}."): sums
-            for key, sums in losses.get("linear", {}).items()
-            if key.startswith(prefix)
-        }
+    linear = losses.get("linear", {})
+    for added, title in ADDED.items():
+        parts = {branch: against(linear[f"{added}.{branch}"]) for branch in BRANCHES
+                 if f"{added}.{branch}" in linear}  # fmt: skip
         if parts:
-            rows[title] = {branch: against(sums) for branch, sums in parts.items()
-                           if branch in BRANCHES}  # fmt: skip
+            rows[title] = parts
     return rows
 
 
-def branch_worth(losses: Losses, counts: np.ndarray, window: int, gated: str = ""
-                 ) -> PairedDifference | None:  # fmt: skip
+def branch_worth(losses: Losses, counts: np.ndarray, window: int) -> PairedDifference | None:
     """Return the loss of a window trained alone minus the hybrid's: the linear branch's worth.
 
     ``None`` where one of the two is missing.
     """
-    alone, both = f"{gated}window_{window}", f"{gated}hybrid_{window}"
+    alone, both = f"window_{window}", f"hybrid_{window}"
     if not {alone, both} <= set(losses):
         return None
     seeds = min(len(losses[alone]["whole"]), len(losses[both]["whole"]))
     return loss_difference(losses[alone]["whole"][:seeds], losses[both]["whole"][:seeds], counts)
 
 
-def taken_out(losses: Losses, counts: np.ndarray, window: int) -> PairedDifference | None:
+def taken_out(losses: Losses, counts: np.ndarray, window: int) -> PairedDifference:
     """Return what a hybrid loses when its linear branch is taken out, untrained without it."""
-    of = losses.get(f"hybrid_{window}")
-    if of is None:
-        return None
+    of = losses[f"hybrid_{window}"]
     return loss_difference(of["without_linear"], of["whole"], counts)
 
 
@@ -107,14 +95,11 @@ def bypass_text(losses: Losses, counts: np.ndarray) -> str:
         worth = branch_worth(losses, counts, window)
         if worth is None:
             continue
-        text = (
+        parts.append(
             f"At window {window} {_verdict(worth)}: it is worth {nats(worth)} nats"
-            " against the window alone, trained for as long."
+            " against the window alone, trained for as long. Taking it out suggests"
+            f" {nats(taken_out(losses, counts, window))}: that is co-adaptation."
         )
-        out = taken_out(losses, counts, window)
-        if out is not None:
-            text += f" Taking it out suggests {nats(out)}: that is co-adaptation."
-        parts.append(text)
     return " ".join(parts)
 
 
@@ -134,7 +119,7 @@ def head_text(selection: LeftOutSelection, result: Cheaper, learned: int) -> str
 
     ``learned``: the window if ``result`` is a head of converted models, else 0.
     """
-    parts = [f"{TITLES[way]} {result.cosine[index]:.2f}"
+    parts = [f"{WAYS[way].name} {result.cosine[index]:.2f}"
              for index, way in enumerate(CHEAPER) if index]  # fmt: skip
     if selection.kind == HEAD:
         how = "of converted models" if learned else "not trained on"

@@ -61,28 +61,15 @@ def row_source(selection: LeftOutSelection) -> Any:
     return specimen(selection)
 
 
+@cached()
 def specimen(selection: LeftOutSelection) -> HeadSample:
     """Return queries, keys and values of the selected head, or of tokens.
 
     For Gaussian scores, which have no values, of tokens whose scores are such.
     """
     if selection.kind == GAUSSIAN:
-        return _normal(min(selection.keys, MOST_NORMAL), selection.sigma, selection.draw)
-    if selection.kind == HEAD:
-        return _head(selection.model, selection.text, *selection.layer_and_head, selection.dialled)
-    return _slow(selection.tokens, selection.memory, selection.draw)
-
-
-@cached()
-def _head(model: Model, text: str, layer: int, head: int, strength: float) -> HeadSample:
-    return head_specimen(loaded(model), text, layer, head, strength)
-
-
-@cached()
-def _normal(length: int, sigma: float, seed: int) -> HeadSample:
-    return normal_tokens(length, sigma, seed)
-
-
-@cached()
-def _slow(length: int, memory: int, seed: int) -> HeadSample:
-    return slow_tokens(length, float(memory), seed=seed)
+        return normal_tokens(min(selection.keys, MOST_NORMAL), selection.sigma, selection.draw)
+    if selection.kind == SLOW:
+        return slow_tokens(selection.tokens, float(selection.memory), seed=selection.draw)
+    model = loaded(selection.model)
+    return head_specimen(model, selection.text, *selection.layer_and_head, selection.dialled)
