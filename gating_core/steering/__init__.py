@@ -10,11 +10,11 @@
 >>> decode(torch.cat(list(written)))
 """
 
-from gating_core.steering.attribution import Attribution, direct_attribution
 from gating_core.steering.dictionary import (
     Dictionary,
     DictionaryCard,
     DictionaryRecipe,
+    FeatureStatistics,
     describe,
     train_dictionary,
 )
@@ -26,14 +26,16 @@ from gating_core.steering.experiment import (
     QUANTITIES,
     STRENGTHS,
     WRITTEN,
+    GridRequest,
     Outcomes,
     Part,
     assembled,
+    load_steering,
+    measure_parts,
     parts_of,
     prompt_verses,
     run_experiment,
 )
-from gating_core.steering.features import FeatureStatistics
 from gating_core.steering.judge import (
     WINDOW,
     other_verses,
@@ -43,23 +45,26 @@ from gating_core.steering.judge import (
 )
 from gating_core.steering.live import (
     ALONG,
+    BEGINNING,
+    JUDGED_ENDS,
     LETTERS,
     STRONGEST_PUSH,
     DirectionRequest,
+    Opening,
     Passage,
     SteerRequest,
     Step,
     WrittenAlong,
     effect_on_next,
     letter_shares,
+    load_opening,
+    make_opening,
     passages,
     specimen,
     write_both,
     write_judged,
     written_along,
 )
-from gating_core.steering.measured import GridRequest, load_steering, measure_parts
-from gating_core.steering.opening import BEGINNING, JUDGED_ENDS, Opening, load_opening, make_opening
 from gating_core.steering.shipped import (
     KINDS,
     STEERED,
@@ -68,8 +73,17 @@ from gating_core.steering.shipped import (
     load_dictionaries,
     shipped_dictionaries,
 )
-from gating_core.steering.steer import RELEASED_AFTER, Steering, write_steered
-from gating_core.steering.streams import MEAN_OVER, Streams, streams, trailing_means
+from gating_core.steering.streams import (
+    MEAN_OVER,
+    RELEASED_AFTER,
+    Attribution,
+    Steering,
+    Streams,
+    direct_attribution,
+    streams,
+    trailing_means,
+    write_steered,
+)
 
 __all__ = [
     "ALONG",

@@ -7,8 +7,8 @@ python -m gating_core.steering
 
 import logging
 
-from gating_core.steering.measured import measure_steering
-from gating_core.steering.opening import make_opening, save_opening
+from gating_core.steering.experiment import measure_steering
+from gating_core.steering.live import make_opening, save_opening
 from gating_core.steering.shipped import make_dictionaries
 
 if __name__ == "__main__":

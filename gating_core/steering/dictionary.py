@@ -14,7 +14,7 @@ of D channels, M features.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -23,9 +23,11 @@ from torch.nn import functional
 
 from gating_core.checks import check_integer
 from gating_core.randomness import generator
+from gating_core.steering.streams import Streams
 
 NESTED = (2, 16, 64, 192)
 PLAIN = (192,)
+STRONGEST = 5  # passages of different texts
 
 
 @dataclass(frozen=True)
@@ -84,8 +86,12 @@ class Dictionary:
             raise ValueError(
                 f"states have {states.shape[-1]} channels; the dictionary has {self.mean.shape[-1]}"
             )
-        centred = (states - self.mean[..., None, :]) / self.scale[..., None, None]
-        return sparse(centred @ self.encoder.mT + self.bias[..., None, :], self.active)
+        logits = self.centred(states) @ self.encoder.mT + self.bias[..., None, :]
+        return sparse(logits, self.active)
+
+    def centred(self, states: torch.Tensor) -> torch.Tensor:
+        """(..., N, D): ``states`` (..., N, D) minus the mean, in units of the scale."""
+        return (states - self.mean[..., None, :]) / self.scale[..., None, None]
 
     def decode(self, features: torch.Tensor) -> torch.Tensor:
         """(..., N, D): the states that ``features`` (..., N, M) reconstruct."""
@@ -108,12 +114,11 @@ def prefix_errors(
     square.
     """
     features = dictionary.encode(states)
-    centred = (states - dictionary.mean[..., None, :]) / dictionary.scale[..., None, None]
-    errors = []
+    rest, errors = dictionary.centred(states), []
     for start, stop in zip((0, *prefixes), prefixes, strict=False):
         part = features[..., start:stop] @ dictionary.directions[..., start:stop, :]
-        centred = centred - part
-        errors.append(centred.square().sum(-1).mean(-1))
+        rest = rest - part
+        errors.append(rest.square().sum(-1).mean(-1))
     return torch.stack(errors)
 
 
@@ -130,9 +135,8 @@ def train_dictionary(
     if not states.isfinite().all():
         raise ValueError("states are not finite")
     mean = states.mean(-2)
-    scale = (states - mean[..., None, :]).square().sum(-1).mean(-1).sqrt() / math.sqrt(
-        states.shape[-1]
-    )
+    length = (states - mean[..., None, :]).square().sum(-1).mean(-1).sqrt()
+    scale = length / math.sqrt(states.shape[-1])
     if not (scale > 0).all():
         raise ValueError("states are all the same")
     draw, size = generator(seed, "dictionary"), recipe.prefixes[-1]
@@ -179,6 +183,70 @@ def describe(dictionary: Dictionary, states: torch.Tensor) -> DictionaryCard:
     )
 
 
-def dictionary_of(tensors: dict[str, np.ndarray], active: int) -> Dictionary:
-    """The dictionary with these tensors by name, in float32."""
-    return Dictionary(**{k: torch.from_numpy(x).float() for k, x in tensors.items()}, active=active)
+@dataclass(frozen=True, eq=False)
+class FeatureStatistics:
+    """How the features of each layer fire; languages in the order of `LANGUAGES`."""
+
+    fires: np.ndarray  # (L, 2, M): the share of states of a language where a feature is above zero
+    mean: np.ndarray  # (L, 2, M): its mean in a language
+    auc: np.ndarray  # (L, M): area under the ROC curve, of telling Spanish from English by it
+    texts: np.ndarray  # (L, M, S): the texts where it is strongest; -1: none
+    places: np.ndarray  # (L, M, S): the characters of these texts; -1: none
+
+    @property
+    def difference(self) -> np.ndarray:
+        """(L, M): the mean in Spanish minus that in English."""
+        return self.mean[:, 1] - self.mean[:, 0]
+
+    def language_feature(self, layer: int, spanish: bool) -> int:
+        """The feature of ``layer`` whose mean is larger in one language by the most."""
+        return int((self.difference[layer] * (1 if spanish else -1)).argmax())
+
+    @property
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Its arrays by name."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+@torch.no_grad()
+def statistics(
+    dictionary: Dictionary, residual: Streams, spanish: Sequence[bool]
+) -> FeatureStatistics:
+    """Measure a dictionary of L layers on the states of texts; ``spanish``: which texts are."""
+    from sklearn.metrics import roc_auc_score  # here: slow to import
+
+    language = torch.tensor(spanish)[residual.texts]
+    rows = []
+    for layer, states in enumerate(residual.states):
+        features = dictionary.layer(layer).encode(states)
+        parts = [features[~language], features[language]]
+        texts, positions = strongest(features, residual)
+        rows.append((
+            torch.stack([(part > 0).float().mean(0) for part in parts]).numpy(),
+            torch.stack([part.mean(0) for part in parts]).numpy(),
+            np.array([roc_auc_score(language, column) for column in features.T.numpy()]),
+            texts, positions,
+        ))  # fmt: skip
+    return FeatureStatistics(*(np.stack(part) for part in zip(*rows, strict=True)))
+
+
+def strongest(features: torch.Tensor, residual: Streams) -> tuple[np.ndarray, np.ndarray]:
+    """(M, S) texts, and positions in them, of the largest ``features`` (N, M), one a text."""
+    count = int(residual.texts.max()) + 1
+    index = residual.texts[:, None].expand_as(features)
+    best = torch.zeros(count, features.shape[1]).scatter_reduce(0, index, features, "amax")
+    values, texts = best.topk(min(STRONGEST, count), 0)
+    positions = torch.stack([
+        residual.positions[(residual.texts == text) & (features[:, feature] == value)][0]
+        if value > 0 else torch.tensor(-1)
+        for feature in range(features.shape[1])
+        for text, value in zip(texts[:, feature], values[:, feature], strict=True)
+    ])  # fmt: skip
+    texts = torch.where(values > 0, texts, -1).T
+    return texts.numpy(), positions.view(texts.shape).numpy()
+
+
+def language_gap(residual: Streams, spanish: Sequence[bool]) -> torch.Tensor:
+    """(L, D): the mean state of Spanish texts minus that of English ones."""
+    language = torch.tensor(spanish)[residual.texts]
+    return residual.states[:, language].mean(1) - residual.states[:, ~language].mean(1)

@@ -1,20 +1,35 @@
 """Measure whether steering changes the language, by layer, direction and strength, with controls.
 
 Each prompt is the beginning of a shipped verse that the classifier was not trained on. A model
-continues it, steered towards the *other* language. Shapes: L layers, K kinds of direction, A
-strengths, 2 modes (held, released), 2 target languages, N prompts.
+continues it, steered towards the *other* language. Outcomes are shipped for every model that has
+dictionaries, or measured on request. Shapes: L layers, K kinds of direction, A strengths, 2 modes
+(held, released), 2 target languages, N prompts.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import torch
 
-from gating_core.language import LANGUAGES, LanguageModel, Verse, decode, encode, text_losses
+from gating_core.checks import check_integer
+from gating_core.export.weights import tensor_file, tensors_and_metadata
+from gating_core.language import (
+    LANGUAGES,
+    LanguageModel,
+    Verse,
+    decode,
+    encode,
+    load_model,
+    text_losses,
+)
+from gating_core.language.shipped import FOLDER
 from gating_core.pauses import Pause, drained
 from gating_core.randomness import generator
 from gating_core.steering.judge import (
@@ -24,8 +39,13 @@ from gating_core.steering.judge import (
     real_words,
     spanish_probabilities,
 )
-from gating_core.steering.shipped import Dictionaries
-from gating_core.steering.steer import RELEASED_AFTER, Steering, write_steered
+from gating_core.steering.shipped import (
+    Dictionaries,
+    load_dictionaries,
+    shipped_dictionaries,
+    specimen,
+)
+from gating_core.steering.streams import RELEASED_AFTER, Steering, write_steered
 
 DIRECTIONS = ("feature", "means", "random direction", "random feature")
 STRENGTHS = (1.0, 2.0, 3.0, 4.0, 6.0)  # in lengths of the difference of the languages' means
@@ -38,6 +58,9 @@ KIND = "means"  # the kind of dictionary whose features steer
 QUANTITIES = ("success", "nats", "words", "back")
 REFERENCES = ("unsteered", "prompted")  # prompts in the other, and in the target language
 DRAWS_APART = 1000  # of the seeds of random directions: more than there are layers
+MEASURED = FOLDER / "steering.safetensors"
+Model = tuple[str, int]  # name and seed
+Arrays = dict[str, np.ndarray]
 Work = Generator[None, None, "Outcomes"]  # pauses, and returns outcomes
 
 
@@ -193,3 +216,62 @@ def run_experiment(
     for part in parts:
         outcomes.append(drained(measure_part(model, dictionaries, part, seed)))
         yield len(outcomes) / len(parts), assembled(depth, parts, outcomes)
+
+
+@dataclass(frozen=True)
+class GridRequest:
+    """The whole experiment on one shipped model."""
+
+    name: str = "none"  # of the model
+    model_seed: int = 0
+    draw: int = 0  # the seed of the texts and of random directions; 0 gives the shipped outcomes
+
+    def __post_init__(self) -> None:
+        check_integer("draw", self.draw, 0, 10**6)
+
+
+def measure_parts(
+    parts: Sequence[Part], request: GridRequest
+) -> Generator[Outcomes | None, None, None]:
+    """Yield the outcomes of each of ``parts`` of an experiment, and ``None`` at pauses."""
+    for part in parts:
+        yield (yield from measure_part(*specimen(request.name, request.model_seed), part,
+                                       request.draw))  # fmt: skip
+
+
+def measure_steering() -> Iterator[Model]:
+    """Run the experiment for every model without outcomes; write the file after each model."""
+    measured = load_steering() if MEASURED.exists() else {}
+    missing = [model for model in shipped_dictionaries() if model not in measured]
+    with ProcessPoolExecutor(os.cpu_count(), max_tasks_per_child=1) as pool:
+        for model, arrays in zip(missing, pool.map(_measure, missing), strict=True):
+            measured[model] = arrays
+            save_steering(measured)
+            yield model
+
+
+def _measure(model: Model) -> Arrays:
+    torch.set_num_threads(1)
+    *_, (_, arrays) = run_experiment(load_model(*model)[0], load_dictionaries(*model))
+    return arrays
+
+
+def save_steering(measured: dict[Model, Arrays], path: Path = MEASURED) -> None:
+    """Write what `load_steering` reads, in half precision."""
+    tensors = {f"{name}-{seed}/{key}": array.astype(np.float16)
+               for (name, seed), arrays in measured.items()
+               for key, array in arrays.items()}  # fmt: skip
+    path.write_bytes(tensor_file(tensors, {"models": list(measured)}))
+
+
+def load_steering(path: Path = MEASURED) -> dict[Model, Arrays]:
+    """The outcomes of each model, by name of the array."""
+    tensors, about = tensors_and_metadata(path.read_bytes())
+    measured = {}
+    for name, seed in about["models"]:
+        start = f"{name}-{seed}/"
+        mine = {key: array for key, array in tensors.items() if key.startswith(start)}
+        measured[name, seed] = {
+            key.removeprefix(start): array.astype(np.float32) for key, array in mine.items()
+        }
+    return measured

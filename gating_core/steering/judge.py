@@ -10,7 +10,6 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -83,30 +82,18 @@ def spanish_probabilities(texts: Sequence[str]) -> np.ndarray:
     return classifier().predict_proba([text[-WINDOW:] for text in texts])[:, 1]
 
 
-@dataclass(frozen=True)
-class Vocabulary:
-    """How often each word occurs in the verses that models were trained on."""
-
-    english: Counter[str]
-    spanish: Counter[str]
-
-    def of(self, language: str) -> Counter[str]:
-        """The words of one language."""
-        return self.english if language == LANGUAGES[0] else self.spanish
-
-
 def count_words(texts: Sequence[str]) -> Counter[str]:
     """How often each word, in lower case, occurs in ``texts``."""
     return Counter(word for text in texts for word in WORD.findall(text.lower()))
 
 
 @cache
-def vocabulary() -> Vocabulary:
-    """The shipped words and their counts."""
+def vocabulary() -> dict[str, Counter[str]]:
+    """How often each word occurs in the verses that models were trained on, by language."""
     with WORDS.open(encoding="utf-8", newline="") as lines:
-        rows = [(word, int(en), int(es)) for word, en, es in csv.reader(lines, delimiter="\t")]
-    return Vocabulary(Counter({word: en for word, en, _ in rows if en}),
-                      Counter({word: es for word, _, es in rows if es}))  # fmt: skip
+        rows = [*csv.reader(lines, delimiter="\t")]
+    return {language: Counter({row[0]: int(row[column]) for row in rows if int(row[column])})
+            for column, language in enumerate(LANGUAGES, 1)}  # fmt: skip
 
 
 def real_words(text: str, language: str) -> float:
@@ -115,7 +102,7 @@ def real_words(text: str, language: str) -> float:
     The first and the last word may be cut off, and are left out.
     """
     words = WORD.findall(text.lower())[1:-1]
-    real = vocabulary().of(language)
+    real = vocabulary()[language]
     return float(np.mean([word in real for word in words])) if words else float("nan")
 
 
@@ -128,13 +115,10 @@ def names_and_numbers(text: str, language: str) -> set[str]:
 def write_words(verses: Sequence[Verse]) -> None:
     """Write the words that occur often enough in those ``verses`` that models were trained on."""
     trained = [verse for verse in verses if not verse.held_out]
-    english, spanish = (count_words([getattr(verse, language) for verse in trained])
-                        for language in LANGUAGES)  # fmt: skip
-    often = sorted(word for word in english | spanish
-                   if max(english[word], spanish[word]) >= LEAST_COUNT)  # fmt: skip
-    rows = (f"{word}\t{_often(english[word])}\t{_often(spanish[word])}\n" for word in often)
+    counts = [count_words([getattr(verse, language) for verse in trained])
+              for language in LANGUAGES]  # fmt: skip
+    often = [{word: count for word, count in of.items() if count >= LEAST_COUNT} for of in counts]
+    english, spanish = often
+    rows = (f"{word}\t{english.get(word, 0)}\t{spanish.get(word, 0)}\n"
+            for word in sorted(english | spanish))  # fmt: skip
     WORDS.write_text("".join(rows), encoding="utf-8")
-
-
-def _often(count: int) -> int:
-    return count if count >= LEAST_COUNT else 0

@@ -1,5 +1,7 @@
 """Steering and features on demand, for a page: requests are plain values, results are arrays.
 
+And the shipped first view: a text, steered and not, and its judge's tests.
+
 Shapes: L layers, H heads, M features, T characters of a text, V characters of the alphabet.
 """
 
@@ -7,40 +9,38 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
 import torch
 
 from gating_core.checks import check_choice, check_integer, check_number
+from gating_core.export.weights import tensor_file, tensors_and_metadata
 from gating_core.language import (
     LanguageModel,
     Rows,
     decode,
     encode,
     excerpt_texts,
-    load_model,
     rows_of,
     texts_of,
 )
+from gating_core.language.shipped import FOLDER
 from gating_core.randomness import generator
-from gating_core.steering.attribution import direct_attribution
 from gating_core.steering.experiment import MODES, WRITTEN
-from gating_core.steering.judge import other_verses, spanish_probabilities
-from gating_core.steering.shipped import (
-    KINDS,
-    Dictionaries,
-    are_spanish,
-    load_dictionaries,
-    states_for,
-)
-from gating_core.steering.steer import Steering, write_steered
-from gating_core.steering.streams import streams
+from gating_core.steering.judge import WINDOW, other_verses, spanish_probabilities, windows
+from gating_core.steering.shipped import KINDS, are_spanish, specimen, states_for
+from gating_core.steering.streams import Steering, direct_attribution, streams, write_steered
 
 ALONG = ("feature", "means", "random")  # directions
 STRONGEST_PUSH = 10.0
 EFFECT_VERSES = 8  # in each language
+OPENING = FOLDER / "steered.safetensors"
+BEGINNING = "And God said to "
+JUDGED_ENDS = (WINDOW, 8)  # characters: while a text is short, the classifier sees only a few
+LETTERS = 2  # the last ones before a feature fires
 
 
 @dataclass(frozen=True)
@@ -73,12 +73,6 @@ class SteerRequest:
     def __post_init__(self) -> None:
         check_choice("mode", self.mode, MODES)
         check_number("push", self.push, -STRONGEST_PUSH, STRONGEST_PUSH)
-
-
-@lru_cache(maxsize=8)
-def specimen(name: str, seed: int) -> tuple[LanguageModel, Dictionaries]:
-    """A shipped model and its dictionaries, cached; ``ValueError`` where there are none."""
-    return load_model(name, seed)[0], load_dictionaries(name, seed)
 
 
 def unit_direction(request: DirectionRequest) -> torch.Tensor:
@@ -167,9 +161,6 @@ def passages(request: DirectionRequest) -> list[Passage]:
     return results
 
 
-LETTERS = 2  # the last ones before a feature fires
-
-
 @lru_cache(maxsize=32)
 def letter_shares(name: str, model_seed: int, kind: str, layer: int) -> np.ndarray:
     """(M,): the share of a feature's strongest positions that end in its commonest `LETTERS`.
@@ -237,3 +228,45 @@ def _effect_rows(model: LanguageModel) -> tuple[Rows, torch.Tensor]:
     """Some verses as rows, and (B,) which are Spanish."""
     texts = texts_of(other_verses()[:EFFECT_VERSES])
     return rows_of(texts, model.config.context), torch.tensor(are_spanish(texts))
+
+
+@dataclass(frozen=True, eq=False)
+class Opening:
+    """A text as it is written, and the classifier's probabilities for verses that test it."""
+
+    request: SteerRequest
+    steps: list[Step]
+    judged: np.ndarray  # (2, N): of Spanish, for the last `JUDGED_ENDS` of each window of these
+
+
+def make_opening(name: str = "none", seed: int = 0) -> Opening:
+    """Steer a text towards Spanish, by the first layer's `FeatureStatistics.language_feature`."""
+    statistics = specimen(name, seed)[1].kinds["means"].statistics
+    feature = statistics.language_feature(0, spanish=True)
+    request = SteerRequest(DirectionRequest(name, seed, feature=feature), BEGINNING)
+    texts, _ = windows(other_verses())
+    judged = [spanish_probabilities([text[-end:] for text in texts]) for end in JUDGED_ENDS]
+    return Opening(request, list(write_judged(request)), np.stack(judged))
+
+
+def save_opening(opening: Opening, path: Path = OPENING) -> None:
+    """Write what `load_opening` reads."""
+    tensors = {
+        "spanish": np.array([step.spanish for step in opening.steps]),
+        "judged": opening.judged.astype(np.float32),
+    }
+    plain, steered = ("".join(getattr(step, variant) for step in opening.steps)
+                      for variant in ("plain", "steered"))  # fmt: skip
+    about = {"request": asdict(opening.request), "plain": plain, "steered": steered}
+    path.write_bytes(tensor_file(tensors, about))
+
+
+def load_opening(path: Path = OPENING) -> Opening:
+    """The shipped text and probabilities."""
+    tensors, about = tensors_and_metadata(path.read_bytes())
+    request = about["request"]
+    steps = [Step(plain, steered, (first, second)) for plain, steered, (first, second) in
+             zip(about["plain"], about["steered"], tensors["spanish"].tolist(),
+                 strict=True)]  # fmt: skip
+    direction = DirectionRequest(**request.pop("direction"))
+    return Opening(SteerRequest(direction, **request), steps, tensors["judged"])

@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, fields
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -30,11 +31,12 @@ from gating_core.steering.dictionary import (
     Dictionary,
     DictionaryCard,
     DictionaryRecipe,
+    FeatureStatistics,
     describe,
-    dictionary_of,
+    language_gap,
+    statistics,
     train_dictionary,
 )
-from gating_core.steering.features import FeatureStatistics, language_gap, statistics
 from gating_core.steering.judge import write_words
 from gating_core.steering.streams import Streams, streams, trailing_means
 
@@ -132,10 +134,10 @@ def load_dictionaries(name: str, seed: int, folder: Path = FOLDER) -> Dictionari
         kinds = {}
         for kind, cards in about["cards"].items():
             start = f"{kind}.dictionary."
-            parts = {key.removeprefix(start): array for key, array in tensors.items()
-                     if key.startswith(start)}  # fmt: skip
+            parts = {key.removeprefix(start): torch.from_numpy(array).float()
+                     for key, array in tensors.items() if key.startswith(start)}  # fmt: skip
             kinds[kind] = Trained(
-                dictionary_of(parts, about["recipes"][kind]["active"]),
+                Dictionary(**parts, active=about["recipes"][kind]["active"]),
                 FeatureStatistics(*(
                     tensors[f"{kind}.{field.name}"] for field in fields(FeatureStatistics)
                 )),
@@ -145,6 +147,12 @@ def load_dictionaries(name: str, seed: int, folder: Path = FOLDER) -> Dictionari
                             torch.from_numpy(tensors["length"]), about["seconds"])  # fmt: skip
     except (OSError, KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{path.name} holds no dictionaries: {error}") from error
+
+
+@lru_cache(maxsize=8)
+def specimen(name: str, seed: int) -> tuple[LanguageModel, Dictionaries]:
+    """A shipped model and its dictionaries, cached; ``ValueError`` where there are none."""
+    return load_model(name, seed)[0], load_dictionaries(name, seed)
 
 
 def shipped_dictionaries(folder: Path = FOLDER) -> list[tuple[str, int]]:

@@ -1,20 +1,40 @@
-"""The residual stream of a model over texts, character by character and as trailing means.
+"""The residual stream of a model: read over texts, pushed along a direction, and taken apart.
 
-Shapes: L layers, N characters of all texts, D width.
+Read character by character and as trailing means. Steering adds a direction to the stream after one
+layer while a model writes (Turner et al., arXiv 2308.10248, activation addition; Chou et al.,
+*Causal Language Control in Multilingual Transformers via Sparse Feature Steering*). Direct
+attribution: the stream after a layer is a sum of embeddings and, for each layer up to it, the
+outputs of its heads and of its MLP; its product with a direction is the same sum of products
+(Elhage et al., *A Mathematical Framework for Transformer Circuits*, 2021).
+
+Shapes: B texts, T characters, L layers, H heads, N characters of all texts, D width.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
 
-from gating_core.language import BlockRecord, LanguageModel, rows_of
+from gating_core.checks import check_integer, check_number
+from gating_core.language import (
+    BlockRecord,
+    Edit,
+    KeyValueCache,
+    LanguageModel,
+    draw_next,
+    encode,
+    rows_of,
+)
+from gating_core.randomness import generator
 
 MEAN_OVER = 16  # characters
 SKIPPED = 8  # characters at the beginning of a text, that hardly show the language
 TEXTS_AT_ONCE = 64
+RELEASED_AFTER = 16  # characters written, after which a push is released
+# A line break would end the text, and the next text may be in either language.
+FORBIDDEN = tuple(encode("").tolist())
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,4 +74,94 @@ def trailing_means(residual: Streams, over: int = MEAN_OVER) -> Streams:
         means[:, within_text].to(residual.states.dtype),
         residual.texts[last],
         residual.positions[last],
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Steering:
+    """A vector that is added to the stream after ``layer``, at every character that is read."""
+
+    layer: int  # 0 is the first
+    addition: torch.Tensor  # (D,) or (B, 1, D): direction times strength
+    released_after: int | None = None  # characters written; None: it is held
+
+    def edit(self, written: int) -> Edit | None:
+        """The edit of the stream once ``written`` characters are written; ``None`` for no edit."""
+        if self.released_after is not None and written >= self.released_after:
+            return None
+        if not self.addition.any():
+            return None  # a sum with zero is not always the same bits
+        return lambda layer, stream: stream + self.addition if layer == self.layer else stream
+
+
+def write_steered(
+    model: LanguageModel,
+    prompts: torch.Tensor,
+    steering: Steering | None,
+    seed: int,
+    temperature: float = 0.7,
+    strength: float = 1.0,
+) -> Iterator[torch.Tensor]:
+    """Write after ``prompts`` (B, T) int64 until the context is full; yield (B,) at a time.
+
+    The same ``seed`` gives the same random numbers, steered or not. ``strength`` (0 to 1) scales
+    the gates. ``ValueError`` for a seed or strength out of range.
+    """
+    check_integer("seed", seed, 0, 2**31 - 1)
+    check_number("strength", strength, 0.0, 1.0)
+    draw, cache, unread, written = generator(seed, "steering"), KeyValueCache(), prompts, 0
+    while cache.length + unread.shape[-1] <= model.config.context:
+        edit = None if steering is None else steering.edit(written)
+        unread, _ = draw_next(
+            model, unread, cache, draw, temperature, strength, edit, forbidden=FORBIDDEN
+        )
+        written += 1
+        yield unread[:, 0]
+
+
+@dataclass(frozen=True, eq=False)
+class Attribution:
+    """The product of each part of the stream with a direction; the parts add up to ``total``."""
+
+    embedding: torch.Tensor  # (B, T)
+    heads: torch.Tensor  # (L, H, B, T)
+    mlps: torch.Tensor  # (L, B, T)
+    total: torch.Tensor  # (B, T): the stream's own product with the direction
+
+    @property
+    def sum(self) -> torch.Tensor:
+        """(B, T): the sum of all parts."""
+        return self.embedding + self.heads.sum((0, 1)) + self.mlps.sum(0)
+
+
+@torch.no_grad()
+def direct_attribution(
+    model: LanguageModel, numbers: torch.Tensor, layer: int, direction: torch.Tensor
+) -> Attribution:
+    """Attribute the stream after ``layer`` (0 is the first), for characters ``numbers`` (B, T).
+
+    Each part is computed by itself, none as the remainder. ``ValueError`` for a layer that does
+    not exist, and for a ``direction`` of another shape than (D,).
+    """
+    if not 0 <= layer < model.config.depth:
+        raise ValueError(f"layer is {layer}; the model has layers 0 to {model.config.depth - 1}")
+    if direction.shape != (model.config.width,):
+        raise ValueError(
+            f"direction has shape {tuple(direction.shape)}; it must be ({model.config.width},)"
+        )
+    records: list[BlockRecord] = []
+    model(numbers, records=records)
+    heads, mlps = [], []
+    for block, record in zip(model.layers[: layer + 1], records, strict=False):
+        # (D,) through the projection: the product per unit of each channel of each head.
+        written = (direction @ block.attention.project.weight).unflatten(
+            0, (model.config.heads, -1)
+        )
+        heads.append(torch.einsum("bhtc,hc->hbt", record.attention.mixed, written))
+        mlps.append(block.mlp(record.mlp_input) @ direction)
+    return Attribution(
+        embedding=model.embedded(numbers) @ direction,
+        heads=torch.stack(heads),
+        mlps=torch.stack(mlps),
+        total=records[layer].stream @ direction,
     )

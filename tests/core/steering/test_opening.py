@@ -25,7 +25,7 @@ from gating_core.steering import (
     write_both,
     write_judged,
 )
-from gating_core.steering.opening import save_opening
+from gating_core.steering.live import save_opening
 
 
 @pytest.fixture(scope="module")

@@ -38,7 +38,7 @@ from gating_core.steering import (
     written_along,
 )
 from gating_core.steering import experiment as module
-from gating_core.steering.features import strongest
+from gating_core.steering.dictionary import strongest
 from gating_core.steering.judge import (
     FOR_CLASSIFIER,
     count_words,
@@ -139,7 +139,7 @@ def test_words_names_and_numbers():
     assert real_words("xx and the qqqqq of Spirit xx", "english") == pytest.approx(0.8)
     assert np.isnan(real_words("and", "english"))
     assert count_words(["The the", "LUZ"]) == {"the": 2, "luz": 1}
-    assert vocabulary().of("spanish")["dijo"] > 100
+    assert vocabulary()["spanish"]["dijo"] > 100
     assert names_and_numbers("Now Moses and Aaron, the two, went. He", "english") == {
         "Moses", "Aaron", "two"}  # fmt: skip
     assert names_and_numbers("Y el dos de Moisés", "spanish") == {"Moisés", "dos"}
