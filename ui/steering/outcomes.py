@@ -1,12 +1,13 @@
-"""Results of the experiment: means over prompts and seeds, and their intervals.
+"""The experiment, shipped or measured in a job; means over prompts and seeds, and their intervals.
 
 Shapes: S seeds, L layers, K kinds of direction, A strengths, N prompts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -25,16 +26,69 @@ from gating_core.steering import (
     MODES,
     QUANTITIES,
     STRENGTHS,
+    GridRequest,
+    assembled,
     load_dictionaries,
     load_steering,
+    measure_parts,
     other_verses,
+    parts_of,
     windows,
 )
 from gating_core.training import mean_interval
 from ui.steering import measured
-from ui.steering.grid import Arrays
-from ui.steering.request import BOTH, NESTED, Model, OutcomeSelection
+from ui.steering.request import BOTH, DEPTH, NESTED, Model, OutcomeSelection
+from ui.work import jobs, pool
 from ui.work.cache import NUMBERS_CACHE, cached
+from ui.work.cached_jobs import CachedJobs
+from ui.work.job import Job
+from ui.work.shared import split_over_workers
+
+Arrays = Mapping[str, np.ndarray]  # outcomes of a model, by name
+CORE_SECONDS = 120.0  # of one core, for a model
+START, START_BUTTON = "Measure this model here", "measure_grid"
+
+
+def _measure(request: GridRequest) -> Iterator[Any]:
+    parts = parts_of(DEPTH)
+    for item in split_over_workers(measure_parts, parts, request):
+        yield assembled(DEPTH, parts, item) if isinstance(item, tuple) else item
+
+
+GRID: CachedJobs[GridRequest, Arrays] = CachedJobs("steering_grid", _measure, NUMBERS_CACHE)
+
+
+def minutes() -> int:
+    """Return about how many minutes it takes when nothing else is computed."""
+    return max(1, round(CORE_SECONDS / 60 / pool.POOL.size))
+
+
+def draw_start() -> None:
+    """Draw the button that starts a job."""
+    unit = "minute" if minutes() == 1 else "minutes"
+    jobs.draw_again(GRID.name, f"{START}, about {minutes()} {unit}", "play_arrow", START_BUTTON)
+
+
+def measured_here(request: GridRequest | None) -> tuple[Arrays | None, Job | None]:
+    """Return what was measured here, and the job that measures it, if the visitor has started it.
+
+    A job about another request ends.
+    """
+    job, clicked = jobs.current(GRID.name), jobs.clicked_again(GRID.name)
+    if request is None:
+        if job is not None:
+            job.cancel()
+        return None, None
+    if clicked:
+        if job is not None:
+            job.forget()
+        return GRID.fetch(request)
+    if job is not None and job.about == (request,):
+        return GRID.fetch(request)
+    if job is not None:
+        job.cancel()
+    return GRID.cached((request,)).get(request), None
+
 
 SUCCESS, NATS, WORDS, BACK = QUANTITIES
 UNSTEERED, PROMPTED = "unsteered", "prompted"

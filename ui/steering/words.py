@@ -1,19 +1,34 @@
-"""Sentences of the tab Steer that are built from its numbers, and texts in two colours.
+"""Sentences of the tabs Steer and Features that are built from their numbers, and texts in colours.
 
 P is the classifier's probability of Spanish for the last characters of a text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from itertools import groupby
 from math import isnan
 
-from gating_core.steering import RELEASED_AFTER, WINDOW, WRITTEN, SteerRequest, Step, real_words
-from ui.common.words import percent
-from ui.foreign import printable
-from ui.steering.request import RELEASED
+import numpy as np
+
+from gating_core.language import CHARACTERS
+from gating_core.steering import (
+    LETTERS,
+    RELEASED_AFTER,
+    WINDOW,
+    WRITTEN,
+    Passage,
+    SteerRequest,
+    Step,
+    WrittenAlong,
+    real_words,
+)
+from ui.common.words import error_text, figures, percent, short
+from ui.drawing.characters import named
+from ui.foreign import as_code, printable
+from ui.steering.measured import Fired
+from ui.steering.request import DICTIONARIES, NESTED, PLAIN, RELEASED, SINGLE, SIZE
 
 SHADES = 5  # of each language
 FEW_WORDS = 0.5  # share of real words below which a text is called gibberish
@@ -108,3 +123,135 @@ def steps_csv(steps: Sequence[Step]) -> Iterator[Sequence[object]]:
     yield "character", "unsteered", "steered", "P(Spanish), unsteered", "P(Spanish), steered"
     for number, step in enumerate(steps, 1):
         yield number, step.plain, step.steered, *step.spanish
+
+
+TELLS, BLIND = 0.9, 0.7  # AUC from which on a feature tells languages apart; below which not
+PATTERN = 0.8  # share of the strongest places with the same letters from which on it is a pattern
+BEFORE, AFTER = 64, 20  # characters shown around the strongest place
+KINDS = {kind: title for title, kind in DICTIONARIES.items()}
+
+
+def strongest_place(passage: Passage) -> int:
+    """Return the character where the feature is strongest."""
+    return int(passage.values.argmax())
+
+
+def passage_html(passages: Sequence[Passage]) -> str:
+    """Return passages as HTML: the stronger a feature, the darker; a line after the strongest."""
+    if not passages:
+        return '<p class="gc-text">This feature never fires on the held-out verses.</p>'
+    most = max(float(passage.values.max()) for passage in passages)
+    lines = []
+    for passage in passages:
+        peak = strongest_place(passage)
+        part = slice(max(0, peak + 1 - BEFORE), peak + 1 + AFTER)
+        levels = np.ceil(SHADES * passage.values[part] / most).astype(int)
+        shades = [f"gc-fires-{level}" for level in levels]
+        lines.append(coloured(passage.text[part], shades, peak + 1 - part.start))
+    return f'<div class="gc-passages">{"".join(lines)}</div>'
+
+
+def apart(auc: float) -> str:
+    """Say whether a feature with this AUC tells the languages apart."""
+    if auc >= TELLS:
+        return "tells the languages apart"
+    return "does not tell them apart" if auc < BLIND else "tells them apart in part"
+
+
+def feature_text(features: Fired, feature: int, passages: Sequence[Passage]) -> str:
+    """Say how a feature fires, where, and along what it points; ``feature`` counts from 0."""
+    english, spanish = features.fires[:, feature]
+    ends = [passage.text[: strongest_place(passage) + 1][-LETTERS:] for passage in passages]
+    listed = ", ".join(as_code(end.replace(" ", "␣")) for end in ends)
+    where = f" It is strongest after {listed}." if ends else ""
+    return (
+        f"**Feature {feature + 1} {apart(features.auc[feature])}**: AUC"
+        f" {features.auc[feature]:.3f}. It fires"
+        f" at {percent(english)} of English and {percent(spanish)} of Spanish characters. Its"
+        f" cosine with the difference of means is {_signed(features.cosine[feature])}.{where}"
+    )
+
+
+def kinds_text(kinds: Mapping[str, Fired]) -> str:
+    """Say of every dictionary whether one of its features tells the languages apart, and why."""
+    parts = []
+    for kind, of in kinds.items():
+        best = int(of.auc.argmax())
+        pattern = float((of.letters >= PATTERN).mean())
+        parts.append(f"That of *{KINDS[kind]}* {apart(of.auc[best])} (feature {best + 1}, AUC"
+                     f" {of.auc[best]:.3f}); {percent(pattern)} of the features"
+                     " are letter patterns.")  # fmt: skip
+    single = [kinds[kind].auc.max() for kind in (SINGLE, PLAIN) if kind in kinds]
+    alone = (" Nesting alone does not help: neither dictionary of single characters tells the"
+             " languages apart."
+             if len(single) > 1 and max(single) < BLIND <= kinds[NESTED].auc.max()
+             else "")  # fmt: skip
+    return f"Compare the best features of the dictionaries. {' '.join(parts)}{alone}"
+
+
+def kinds_table(kinds: Mapping[str, Fired]) -> str:
+    """Return a table of the dictionaries as Markdown."""
+    names = ("dictionary", "variance explained", "features on", "never on", "best AUC",
+             "letter patterns")  # fmt: skip
+    rows = [names, ["---"] * len(names)]
+    for kind, of in kinds.items():
+        rows.append([f"**{KINDS[kind]}**", percent(of.card.explained),
+                     f"{short(of.card.active)} of {SIZE}", str(of.card.dead),
+                     f"{of.auc.max():.3f}",
+                     percent(float((of.letters >= PATTERN).mean()))])  # fmt: skip
+    return "\n".join("|" + "|".join(row) + "|" for row in rows)
+
+
+def along_text(parts: WrittenAlong) -> str:
+    """Say which parts write most along a direction, and that all add up."""
+    named_parts = {"the embedding": parts.embedding}
+    for layer, (heads, mlp) in enumerate(zip(parts.heads, parts.mlps, strict=True), 1):
+        named_parts |= {f"head {layer}.{head}": value for head, value in enumerate(heads, 1)}
+        named_parts[f"the MLP of layer {layer}"] = mlp
+    most = sorted(named_parts, key=lambda name: -abs(named_parts[name]))[:2]
+    listed = " and ".join(f"{name} ({_signed(named_parts[name])})" for name in most)
+    total = sum(map(float, named_parts.values()))
+    return (
+        f"Along it the stream changes by {_signed(parts.total)} from English to Spanish. The"
+        f" largest parts are {listed}. All parts add up to {_signed(total)}, at every character up"
+        f" to {error_text(parts.rest)}."
+    )
+
+
+def effect_text(change: np.ndarray, push: float) -> str:
+    """Say which next characters a push makes likelier and less likely (V,)."""
+    up, down = int(change.argmax()), int(change.argmin())
+    return (
+        f"A push of {f'{push:g}'.replace('-', '−')} makes {as_code(named(up))} likelier by"
+        f" {100 * change[up]:.1f} points and {as_code(named(down))} less likely by"
+        f" {-100 * change[down]:.1f}."
+    )
+
+
+def _signed(number: float) -> str:
+    return f"{'+' if number > 0 else ''}{figures(float(number))}".replace("-", "−")
+
+
+def features_csv(kinds: Mapping[str, Fired]) -> Iterator[Sequence[object]]:
+    """Yield a row for every feature of every dictionary of a layer."""
+    yield ("dictionary", "feature", "fires in English", "fires in Spanish",
+           "mean in Spanish less English", "AUC", "cosine with the difference of means",
+           "same letters at the strongest places")  # fmt: skip
+    for kind, of in kinds.items():
+        columns = (*of.fires, of.difference, of.auc, of.cosine, of.letters)
+        for number, row in enumerate(zip(*columns, strict=True), 1):
+            yield KINDS[kind], number, *map(float, row)
+
+
+def along_csv(parts: WrittenAlong, change: np.ndarray) -> Iterator[Sequence[object]]:
+    """Yield a row for every part that writes along a direction, then one for every character."""
+    yield "what", "layer", "which", "value"
+    yield "writes", "", "embedding", parts.embedding
+    for layer, (heads, mlp) in enumerate(zip(parts.heads, parts.mlps, strict=True), 1):
+        for head, value in enumerate(heads, 1):
+            yield "writes", layer, f"head {head}", float(value)
+        yield "writes", layer, "MLP", float(mlp)
+    yield "is", "", "stream", parts.total
+    for number, value in enumerate(change):
+        name = named(number) if number == 0 else CHARACTERS[number]
+        yield "change of probability", "", name, float(value)

@@ -19,7 +19,7 @@ from gating_core.steering import (
 )
 from tests.ui.opening import figure, notes, numbers, open_page
 from ui.common.csv_text import csv_text
-from ui.steering import features_picture, features_words, measured
+from ui.steering import measured, picture, words
 from ui.steering.measured import Fired
 from ui.steering.request import FEATURES, NESTED, PLAIN, SINGLE
 
@@ -65,7 +65,7 @@ def test_the_tab_shows_one_feature_and_all_others():
     spanish = passages(request)
     bodies = [node.proto.body for node in app.get("html")]
     (shown,) = [body for body in bodies if "gc-passages" in body and "gc-head" in body[:30]]
-    assert shown.endswith(features_words.passage_html(spanish))
+    assert shown.endswith(words.passage_html(spanish))
     order = figure(app, "steering_order")["data"]
     assert sum(len(numbers(line["x"])) for line in order[:2]) == 192
     z = numbers(figure(app, "steering_along")["data"][0]["z"])
@@ -95,29 +95,29 @@ def test_a_seed_without_a_plain_dictionary_shows_another():
     (0.7, "in part"),
 ])  # fmt: skip
 def test_the_auc_decides_what_is_said(auc, says):
-    assert says in features_words.apart(auc)
+    assert says in words.apart(auc)
 
 
 def test_a_feature_is_described_by_its_numbers(of):
     some = [Passage("abc", np.array([0, 2, 1])), Passage("d e", np.array([0, 1, 3]))]
-    text = features_words.feature_text(of, 2, some).replace("\u00a0", " ")
+    text = words.feature_text(of, 2, some).replace("\u00a0", " ")
     assert "**Feature 3 tells the languages apart**: AUC 0.950" in text
     assert "at 10 % of English and 80 % of Spanish characters" in text
     assert "means is +0.97. It is strongest after `ab`, `␣e`." in text
-    assert "strongest after" not in features_words.feature_text(of, 0, [])
+    assert "strongest after" not in words.feature_text(of, 0, [])
 
 
 def test_dictionaries_stand_beside_each_other(of):
     blind = replace(of, auc=np.array([0.5, 0.52, 0.6]), letters=np.array([1.0, 0.8, 0.2]))
-    text = features_words.kinds_text({NESTED: of, PLAIN: blind}).replace("\u00a0", " ")
+    text = words.kinds_text({NESTED: of, PLAIN: blind}).replace("\u00a0", " ")
     assert "*means of 16* tells the languages apart (feature 3, AUC 0.950); 33 % of the" in text
     assert "*plain top-k* does not tell them apart (feature 3, AUC 0.600); 67 % of the" in text
     assert "Nesting" not in text
-    whole = features_words.kinds_text({NESTED: of, SINGLE: blind, PLAIN: blind})
+    whole = words.kinds_text({NESTED: of, SINGLE: blind, PLAIN: blind})
     assert whole.endswith("neither dictionary of single characters tells the languages apart.")
-    table = features_words.kinds_table({PLAIN: blind})
+    table = words.kinds_table({PLAIN: blind})
     assert table.splitlines()[2] == "|**plain top-k**|80\u00a0%|8 of 192|3|0.600|67\u00a0%|"
-    rows = read(csv_text(features_words.features_csv({PLAIN: blind})))
+    rows = read(csv_text(words.features_csv({PLAIN: blind})))
     assert rows[1][:5] == ["plain top-k", "1", "0.9", "0.2", "-1.0"]
 
 
@@ -125,26 +125,26 @@ def test_passages_are_darkest_where_the_feature_is_strongest():
     text = "a" * 100
     values = np.zeros(100)
     values[70:73] = 1, 10, 4
-    html = features_words.passage_html([Passage(text, values)])
+    html = words.passage_html([Passage(text, values)])
     assert html.count("a</span>") >= 4
     assert '<span class="gc-fires-5">a</span><span class="gc-fires-2">' in html
     assert html.count("gc-release") == 1
     assert len("".join(part.partition(">")[2] for part in html.split("<"))) == 64 + 20
-    assert "never fires" in features_words.passage_html([])
+    assert "never fires" in words.passage_html([])
 
 
 def test_parts_are_named_and_add_up():
     parts = WrittenAlong(0.5, np.array([[0.1, -2.0]]), np.array([3.0]), 1.6, 2e-15)
-    text = features_words.along_text(parts)
+    text = words.along_text(parts)
     assert "+1.60 from English to Spanish. The largest parts are the MLP of layer 1 (+3.00)" in text
     assert "and head 1.2 (−2.00). All parts add up to +1.60, at every character up to 2e-15" in text
-    z = features_picture.along_chart(parts).data[0].z
+    z = picture.along_chart(parts).data[0].z
     np.testing.assert_array_equal(z, [[0.5, 0.1, -2.0, 3.0]])
     deep = WrittenAlong(0.5, np.ones((2, 2)), np.ones(2), 6.5, 0.0)
-    z = features_picture.along_chart(deep).data[0].z
+    z = picture.along_chart(deep).data[0].z
     assert np.isnan(z[1, 0])
     assert np.nansum(z) == 6.5
-    rows = read(csv_text(features_words.along_csv(deep, np.array([0.1, -0.1]))))
+    rows = read(csv_text(words.along_csv(deep, np.array([0.1, -0.1]))))
     assert sum(float(row[3]) for row in rows[1:8]) == 6.5
     assert rows[8] == ["is", "", "stream", "6.5"]
     assert rows[9] == ["change of probability", "", "end", "0.1"]
@@ -153,17 +153,17 @@ def test_parts_are_named_and_add_up():
 def test_the_next_characters_that_change_most_are_named():
     change = np.zeros(60)
     change[[0, 3, 4]] = -0.2, 0.1, 0.05
-    text = features_words.effect_text(change, -2.5)
+    text = words.effect_text(change, -2.5)
     assert text.startswith("A push of −2.5 makes")
     assert "likelier by 10.0 points and `end` less likely by 20.0" in text
-    bars = features_picture.effect_chart(change).data[0]
+    bars = picture.effect_chart(change).data[0]
     assert bars.y[0] == pytest.approx(10)
     assert bars.y[-1] == pytest.approx(-20)
     assert bars.customdata[-1] == "end"
 
 
 def test_the_chosen_feature_is_ringed(of):
-    english, spanish, chosen = features_picture.order_chart(of, 2).data
+    english, spanish, chosen = picture.order_chart(of, 2).data
     assert list(spanish.y) == [2.0]
     assert [row[0] for row in english.customdata] == [1, 2]
     assert list(english.customdata[0][1:3]) == [90, 20]

@@ -28,7 +28,7 @@ from gating_core.steering import (
 from gating_core.training import mean_interval
 from tests.ui.opening import figure, notes, open_page
 from ui.common.csv_text import csv_text
-from ui.steering import grid, outcomes, outcomes_picture, outcomes_words
+from ui.steering import outcomes, outcomes_words, picture
 from ui.steering.outcomes import BACK, FEATURE, NATS, PROMPTED, SUCCESS, UNSTEERED, WORDS, Outcome
 from ui.steering.request import BOTH, HELD, MEASURED, RELEASED, OutcomeSelection
 from ui.work import cached_jobs
@@ -236,7 +236,7 @@ def test_the_classifier_is_said_to_be_too_sure_or_not_sure_enough():
 
 
 def test_every_layer_has_a_panel_for_success_nats_and_words():
-    chart = outcomes_picture.outcome_chart(made(), 9.5)
+    chart = picture.outcome_chart(made(), 9.5)
     lines = chart.data
     assert len(lines) == 3 * L * K
     best = lines[(0 * L + 1) * K + FEATURE]
@@ -250,7 +250,7 @@ def test_every_layer_has_a_panel_for_success_nats_and_words():
     assert levels["y"] == [0.0, 1.0]
     assert levels["y9"] == pytest.approx([0.1, 0.9])
     assert chart.layout.yaxis5.range == (0, 9.5)
-    gate = outcomes_picture.gate_chart([of(0.1, 0.05), of(-0.2, 0.1)], "points")
+    gate = picture.gate_chart([of(0.1, 0.05), of(-0.2, 0.1)], "points")
     np.testing.assert_allclose(gate.data[1].y, [10, -20])
     np.testing.assert_allclose(gate.data[1].error_y.array, [5, 10])
 
@@ -288,7 +288,7 @@ def test_one_model_is_shown_with_intervals_over_prompts_and_a_button():
     want = shipped_outcome("none", HELD, BOTH, (1,))
     assert want.texts == 80
     assert any(m.value == outcomes_words.best_text(want, HELD) for m in app.markdown)
-    assert app.button(key=grid.START_BUTTON).label.startswith("Measure this model here, about")
+    assert app.button(key=outcomes.START_BUTTON).label.startswith("Measure this model here, about")
     assert not notes(open_page(PAGE, tab_steering=MEASURED, outcomes_of="1"))
 
 
@@ -302,11 +302,11 @@ def test_a_model_is_measured_in_a_job_and_kept_for_all_visitors(monkeypatch):
         yield 0.5
         yield made_here
 
-    monkeypatch.setattr(grid.GRID, "make", measure)
+    monkeypatch.setattr(outcomes.GRID, "make", measure)
     link = dict(tab_steering=MEASURED, outcomes_of="2", grid_draw="7")
     app = open_page(PAGE, **link)
     assert not begun
-    app.button(key=grid.START_BUTTON).click().run()
+    app.button(key=outcomes.START_BUTTON).click().run()
     assert not app.exception
     assert begun == [request]
     for other in (app, open_page(PAGE, **link)):  # the second is another visitor's
@@ -329,34 +329,34 @@ def test_a_job_that_was_cancelled_leaves_what_is_shipped_and_begins_again_on_a_c
             yield None
             time.sleep(0.01)
 
-    monkeypatch.setattr(grid.GRID, "make", measure)
+    monkeypatch.setattr(outcomes.GRID, "make", measure)
     monkeypatch.setattr(cached_jobs, "AT_ONCE_SECONDS", 0.05)
     app = open_page(PAGE, tab_steering=MEASURED, outcomes_of="0", grid_draw="8")
-    app.button(key=grid.START_BUTTON).click().run()
-    assert [button.key for button in app.button].count(grid.START_BUTTON) == 0
-    job, _ = app.session_state["_jobs"][grid.GRID.name]
+    app.button(key=outcomes.START_BUTTON).click().run()
+    assert [button.key for button in app.button].count(outcomes.START_BUTTON) == 0
+    job, _ = app.session_state["_jobs"][outcomes.GRID.name]
     job.cancel(True)
     assert job.join(20)
     app.run()
     assert not app.exception
     assert any("was cancelled after" in info.value for info in app.info)
     assert notes(app)
-    app.button(key=f"{grid.GRID.name}_again_button").click().run()
+    app.button(key=f"{outcomes.GRID.name}_again_button").click().run()
     assert len(begun) == 2
-    second, _ = app.session_state["_jobs"][grid.GRID.name]
+    second, _ = app.session_state["_jobs"][outcomes.GRID.name]
     app.selectbox(key="outcomes_of").select("1").run()  # another model: this job ends
     assert second.join(20)
 
 
 def test_workers_measure_the_parts_that_make_up_the_experiment(monkeypatch):
-    monkeypatch.setattr(grid, "split_over_workers", lambda function, parts, request: iter(
+    monkeypatch.setattr(outcomes, "split_over_workers", lambda function, parts, request: iter(
         [0.5, tuple(one for one in function(parts, request) if one is not None)]))  # fmt: skip
     parts = Part("released", 1, 1), Part("unsteered", 1)
-    monkeypatch.setattr(grid, "parts_of", lambda depth: parts)
+    monkeypatch.setattr(outcomes, "parts_of", lambda depth: parts)
     monkeypatch.setattr(experiment, "WRITTEN", 22)
     monkeypatch.setattr(experiment, "STRENGTHS", (4.0,))
     monkeypatch.setattr(experiment, "prompt_verses", lambda: other_verses()[:2])
-    share, arrays = grid.GRID.make(GridRequest("g1_channel", 1, 3))
+    share, arrays = outcomes.GRID.make(GridRequest("g1_channel", 1, 3))
     assert share == 0.5
     model, dictionaries = specimen("g1_channel", 1)
     want = drained(experiment.measure_part(model, dictionaries, parts[0], 3))
