@@ -11,26 +11,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import product
 
 import numpy as np
 import torch
 
+import gating_core.left_out as left_out
 from gating_core.at_work.batches import Arrays, batches
 from gating_core.language import LanguageModel
-from gating_core.left_out import (
-    COSTS,
-    HeadSample,
-    Retrieval,
-    anchors,
-    causal,
-    change_by_lag,
-    corrected,
-    error_ratio,
-    mixed,
-    retrieval,
-    slow_tokens,
-    window_mask,
-)
 from gating_core.left_out_at_work.models import (
     FIRST,
     first_late,
@@ -69,7 +57,7 @@ def correction(model: LanguageModel, texts: Sequence[str]) -> Arrays:
     ]) for window in WINDOWS])  # fmt: skip
     parts: dict[str, list[torch.Tensor]] = {"cosines": [], "ratios": [], "changes": []}
     for batch in batches(model, texts):
-        layers = [_outputs(causal(x.scores), x.values) for x in batch.layers]
+        layers = [_outputs(left_out.causal(x.scores), x.values) for x in batch.layers]
         for name, columns in parts.items():
             columns.append(torch.stack([layer[name] for layer in layers], -3))
     means = {name: torch.cat(columns, -2).nanmean(-2).numpy() for name, columns in parts.items()}
@@ -77,22 +65,27 @@ def correction(model: LanguageModel, texts: Sequence[str]) -> Arrays:
             "counts": counts.float().numpy(), **means}  # fmt: skip
 
 
+def _in_window(scores: torch.Tensor, values: torch.Tensor, window: int, sinks: int) -> torch.Tensor:
+    """(..., T, d): the outputs of attention in a window and to the first ``sinks`` keys."""
+    return left_out.mixed(scores, values, left_out.window_mask(values.shape[-2], window, sinks))
+
+
 def _repaired(sparse: torch.Tensor, full: torch.Tensor, gamma: int) -> torch.Tensor:
     """(..., T, d): ``sparse`` outputs (..., T, d), corrected by the ``full`` ones at anchors."""
-    return corrected(sparse, full[..., anchors(full.shape[-2], gamma), :], gamma)
+    return left_out.corrected(sparse, full[..., left_out.anchors(full.shape[-2], gamma), :], gamma)
 
 
 def _outputs(scores: torch.Tensor, values: torch.Tensor) -> dict[str, torch.Tensor]:
     """(..., B, H) of one layer: cosines, ratios and changes as `correction` describes them."""
-    full = mixed(scores, values)
+    full = left_out.mixed(scores, values)
     cosines, ratios, changes = [], [], []
     for window in WINDOWS:
-        sparse = mixed(scores, values, window_mask(full.shape[-2], window, SINKS))
+        sparse = _in_window(scores, values, window, SINKS)
         results = [sparse, *(_repaired(sparse, full, gamma) for gamma in GAMMAS)]
         cosines.append(torch.stack([late_cosine(outputs, full) for outputs in results]))
         missing = (full - sparse)[..., FIRST:, :]
-        ratios.append(torch.stack([error_ratio(missing, gamma) for gamma in GAMMAS]))
-        changes.append(change_by_lag(missing, LAGS).movedim(-1, 0))
+        ratios.append(torch.stack([left_out.error_ratio(missing, gamma) for gamma in GAMMAS]))
+        changes.append(left_out.change_by_lag(missing, LAGS).movedim(-1, 0))
     return {"cosines": torch.stack(cosines), "ratios": torch.stack(ratios),
             "changes": torch.stack(changes)}  # fmt: skip
 
@@ -135,12 +128,11 @@ class Outputs:
     sinks: int
 
 
-def outputs(sample: HeadSample, sinks: int) -> Outputs:
+def outputs(sample: left_out.HeadSample, sinks: int) -> Outputs:
     """Mix the values of a sample in full and in each window; float32."""
     scores, values = sample.scores.float(), sample.values.float()
-    sparse = {window: mixed(scores, values, window_mask(len(values), window, sinks))
-              for window in WINDOW_STEPS}  # fmt: skip
-    return Outputs(mixed(scores, values), sparse, sinks)
+    sparse = {window: _in_window(scores, values, window, sinks) for window in WINDOW_STEPS}
+    return Outputs(left_out.mixed(scores, values), sparse, sinks)
 
 
 def correct(outputs: Outputs, window: int, gamma: int) -> Correction:
@@ -163,10 +155,10 @@ def correct(outputs: Outputs, window: int, gamma: int) -> Correction:
 
     def share(window: int, gamma: int | None = None) -> float:
         if gamma is None:
-            cost = COSTS["window"](length, channels, window, outputs.sinks)
+            cost = left_out.COSTS["window"](length, channels, window, outputs.sinks)
         else:
-            cost = COSTS["corrected"](length, channels, window, outputs.sinks, gamma)
-        return cost.scores / COSTS["full"](length, channels).scores
+            cost = left_out.COSTS["corrected"](length, channels, window, outputs.sinks, gamma)
+        return cost.scores / left_out.COSTS["full"](length, channels).scores
 
     shown = torch.stack([outputs.full, outputs.sparse[window], repaired(window, gamma)])
     missing = (shown[0] - shown[1])[first:]
@@ -191,14 +183,17 @@ def correct(outputs: Outputs, window: int, gamma: int) -> Correction:
         ]),
         share=np.array([share(window), share(window, gamma)]),
         ratio=float(errors[1] / errors[0]),
-        change=change_by_lag(missing, min(SHOWN_LAGS, len(missing) - 1)).numpy(),
+        change=left_out.change_by_lag(missing, min(SHOWN_LAGS, len(missing) - 1)).numpy(),
     )  # fmt: skip
 
 
 @lru_cache(maxsize=4)
 def _slow_outputs(sinks: int, tokens: int, memory: float, seed: int) -> list[Outputs]:
     """The outputs of slowly varying tokens, by draw; cached, for any window and γ."""
-    return [outputs(slow_tokens(tokens, memory, seed=seed + n), sinks) for n in range(SLOW_DRAWS)]
+    return [
+        outputs(left_out.slow_tokens(tokens, memory, seed=seed + n), sinks)
+        for n in range(SLOW_DRAWS)
+    ]
 
 
 def correct_slow(
@@ -210,7 +205,7 @@ def correct_slow(
             for outputs in _slow_outputs(request.sinks, tokens, memory, seed)]  # fmt: skip
 
 
-def correct_head(sample: HeadSample, request: CorrectionRequest) -> Correction:
+def correct_head(sample: left_out.HeadSample, request: CorrectionRequest) -> Correction:
     """Correct a head over a text, as `head_specimen` returns it."""
     return correct(outputs(sample, request.sinks), request.window, request.gamma)
 
@@ -218,16 +213,15 @@ def correct_head(sample: HeadSample, request: CorrectionRequest) -> Correction:
 @lru_cache(maxsize=2)
 def _retrievals(
     window: int, sinks: int
-) -> list[list[tuple[Retrieval, torch.Tensor, torch.Tensor]]]:
-    """Retrieval tasks with full and sparse outputs, by gap and seed; cached, for any γ."""
-
-    def outputs_of(task: Retrieval) -> tuple[Retrieval, torch.Tensor, torch.Tensor]:
+) -> list[tuple[left_out.Retrieval, torch.Tensor, torch.Tensor]]:
+    """Retrieval tasks with full and sparse outputs, by gap, then seed; cached, for any γ."""
+    results = []
+    for gap, seed in product(GAPS, RETRIEVAL_SEEDS):
+        task = left_out.retrieval(PAIRS, gap, seed, before=sinks)
         scores, values = task.specimen.scores, task.specimen.values
-        sparse = mixed(scores, values, window_mask(len(values), window, sinks))
-        return task, mixed(scores, values), sparse
-
-    return [[outputs_of(retrieval(PAIRS, gap, seed, before=sinks)) for seed in RETRIEVAL_SEEDS]
-            for gap in GAPS]  # fmt: skip
+        sparse = _in_window(scores, values, window, sinks)
+        results.append((task, left_out.mixed(scores, values), sparse))
+    return results
 
 
 def retrieve(request: CorrectionRequest) -> np.ndarray:
@@ -236,12 +230,11 @@ def retrieve(request: CorrectionRequest) -> np.ndarray:
     Of `PAIRS` pairs, with each of `GAPS` other tokens between pairs and queries, by seed. No pair
     is a sink.
     """
-    accuracies = np.empty((3, len(GAPS), len(RETRIEVAL_SEEDS)))
-    for g, tasks in enumerate(_retrievals(request.window, request.sinks)):
-        for s, (task, full, sparse) in enumerate(tasks):
-            variants = full, sparse, _repaired(sparse, full, request.gamma)
-            accuracies[:, g, s] = [task.accuracy(out) for out in variants]
-    return accuracies
+    accuracies = [
+        [task.accuracy(out) for out in (full, sparse, _repaired(sparse, full, request.gamma))]
+        for task, full, sparse in _retrievals(request.window, request.sinks)
+    ]
+    return np.array(accuracies).T.reshape(3, len(GAPS), len(RETRIEVAL_SEEDS))
 
 
 def _principal(outputs: torch.Tensor) -> tuple[np.ndarray, float]:

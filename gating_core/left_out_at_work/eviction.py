@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+import gating_core.left_out as left_out
 from gating_core.at_work.batches import Arrays, Batch, batches
 from gating_core.language import (
     AttentionRecord,
@@ -22,24 +23,14 @@ from gating_core.language import (
     LayerCache,
     row_losses,
 )
-from gating_core.left_out import (
-    MOST_KEYS,
-    HeadSample,
-    best_subset,
-    causal,
-    kept_keys,
-    kept_while_reading,
-    key_scores,
-    mixed,
-    shifts_without,
-)
-from gating_core.left_out import POLICIES as SCORES
 from gating_core.left_out_at_work.models import with_kept_keys, with_later
 
 PREFILL = 96  # characters
 BUDGETS = (8, 16, 24, 32, 48)  # keys of the prefill that each head keeps
 PREFILL_SHARE = 0.75  # of a text
-SHORTEST_CACHE = 2 * MOST_KEYS  # tokens: so that a prefill is long enough for the exhaustive search
+SHORTEST_CACHE = (
+    2 * left_out.MOST_KEYS
+)  # tokens: so that a prefill is long enough for the exhaustive search
 LONGEST = 512  # tokens read one by one
 SEARCHED = 32  # queries for which subsets of keys are tried
 CHECKED = 128  # keys, each left out alone in both ways
@@ -57,7 +48,7 @@ class Policy:
     def kept(self, worth: torch.Tensor, budget: int) -> torch.Tensor:
         """(..., n) bool: the keys to keep, by their ``worth`` (..., n)."""
         recent = budget // 2 if self.protects else 0
-        return kept_keys(worth, budget, recent, self.first)
+        return left_out.kept_keys(worth, budget, recent, self.first)
 
 
 POLICIES = {
@@ -132,7 +123,7 @@ def key_worth(layers: Sequence[AttentionRecord]) -> list[dict[str, torch.Tensor]
     """The worth (B, H, n) of the prefill's keys to its own queries: by layer, then by score."""
     names = {policy.score for policy in POLICIES.values()}
     return [
-        {name: key_scores(causal(record.scores[..., :PREFILL, :PREFILL]),
+        {name: left_out.key_scores(left_out.causal(record.scores[..., :PREFILL, :PREFILL]),
                           record.values[..., :PREFILL, :], name) for name in names}
         for record in layers
     ]  # fmt: skip
@@ -156,9 +147,9 @@ def _losses(model: LanguageModel, batch: Batch, cache: KeyValueCache) -> torch.T
 
 def _late_outputs(record: AttentionRecord, kept: torch.Tensor | None = None) -> torch.Tensor:
     """(B, H, t, d): outputs after the prefill, from those keys of it that are ``kept`` (all)."""
-    scores = causal(record.scores)[..., PREFILL:, :]
+    scores = left_out.causal(record.scores)[..., PREFILL:, :]
     mask = None if kept is None else with_later(kept, scores.shape[-1])[..., None, :]
-    return mixed(scores, record.values, mask)
+    return left_out.mixed(scores, record.values, mask)
 
 
 @dataclass(frozen=True)
@@ -206,7 +197,9 @@ class Identity:
     largest: float  # the largest change
 
 
-def evict(sample: HeadSample, request: EvictionRequest, budgets: tuple[int, ...]) -> Evicted:
+def evict(
+    sample: left_out.HeadSample, request: EvictionRequest, budgets: tuple[int, ...]
+) -> Evicted:
     """Evict keys of a head by each policy; errors are squared, divided by the squared outputs.
 
     ``budgets`` are those of the curves. Of a text longer than 512 tokens the first 512 are read.
@@ -216,17 +209,19 @@ def evict(sample: HeadSample, request: EvictionRequest, budgets: tuple[int, ...]
     length = len(values)
     prefill = int(PREFILL_SHARE * length)
     before, after = scores[:prefill, :prefill], scores[prefill:]
-    output = mixed(after, values)
-    worths = [key_scores(before, values[:prefill], policy) for policy in SCORES]
+    output = left_out.mixed(after, values)
+    worths = [left_out.key_scores(before, values[:prefill], policy) for policy in left_out.POLICIES]
 
     def kept(worth: torch.Tensor, budget: int, protects: bool) -> torch.Tensor:
         return Policy("", "", protects).kept(worth, budget)
 
     def error(worth: torch.Tensor, budget: int, protects: bool) -> float:
         mask = with_later(kept(worth, budget, protects), length)
-        return _error(mixed(after, values, mask), output)
+        return _error(left_out.mixed(after, values, mask), output)
 
-    reading = kept_while_reading(scores, values, request.policy, request.budget, request.recent)
+    reading = left_out.kept_while_reading(
+        scores, values, request.policy, request.budget, request.recent
+    )
     return Evicted(
         prefill=prefill,
         length=length,
@@ -234,46 +229,50 @@ def evict(sample: HeadSample, request: EvictionRequest, budgets: tuple[int, ...]
                                     for worth in worths]).numpy() for protects in (True, False)]),
         reading=reading.numpy(),
         seen_newest=float(reading.diagonal().double().mean()),
-        reading_error=_error(mixed(scores, values, reading), mixed(scores, values)),
+        reading_error=_error(left_out.mixed(scores, values, reading),
+                             left_out.mixed(scores, values)),
         budgets=np.array(budgets),
         errors=np.array([[[error(worth, budget, protects) for budget in budgets]
                           for worth in worths] for protects in (True, False)]),
     )  # fmt: skip
 
 
-def search(sample: HeadSample) -> Searched:
+def search(sample: left_out.HeadSample) -> Searched:
     """Try every subset of the first keys, for the queries that see them all.
 
     ``ValueError`` for fewer than 24 tokens.
     """
-    scores, values = _start(sample, MOST_KEYS + SEARCHED)
-    first = slice(0, MOST_KEYS)
-    late, own = scores[MOST_KEYS:, first], scores[first, first]
-    output = mixed(late, values[first])
-    worths = [key_scores(own, values[first], policy) for policy in SCORES]
+    scores, values = _start(sample, left_out.MOST_KEYS + SEARCHED)
+    first = slice(0, left_out.MOST_KEYS)
+    late, own = scores[left_out.MOST_KEYS :, first], scores[first, first]
+    output = left_out.mixed(late, values[first])
+    worths = [left_out.key_scores(own, values[first], policy) for policy in left_out.POLICIES]
     size = output.square().sum()
-    budgets = range(1, MOST_KEYS)
+    budgets = range(1, left_out.MOST_KEYS)
+
+    def error(worth: torch.Tensor, budget: int) -> float:
+        mask = left_out.kept_keys(worth, budget).expand(late.shape)
+        return _error(left_out.mixed(late, values[first], mask), output)
+
     return Searched(
-        best=np.array([float(best_subset(late, values[first], budget)[1] / size)
+        best=np.array([float(left_out.best_subset(late, values[first], budget)[1] / size)
                        for budget in budgets]),
-        errors=np.array([[
-            _error(mixed(late, values[first], kept_keys(worth, budget)[None].expand(late.shape)),
-                   output) for budget in budgets] for worth in worths]),
+        errors=np.array([[error(worth, budget) for budget in budgets] for worth in worths]),
     )  # fmt: skip
 
 
-def check_identity(sample: HeadSample) -> Identity:
+def check_identity(sample: left_out.HeadSample) -> Identity:
     """Leave out each key of the last query alone, by the identity and by mixing anew."""
     scores, values = _start(sample, CHECKED)
     row = scores[-1:]
-    by_identity = shifts_without(row, values)[0]
+    by_identity = left_out.shifts_without(row, values)[0]
     without = row.expand(len(values), -1).masked_fill(torch.eye(len(values)).bool(), -torch.inf)
-    anew = mixed(without, values) - mixed(row, values)
+    anew = left_out.mixed(without, values) - left_out.mixed(row, values)
     return Identity(len(values), float((by_identity - anew).norm(dim=-1).max()),
                     float(anew.norm(dim=-1).max()))  # fmt: skip
 
 
-def _start(sample: HeadSample, most: int) -> tuple[torch.Tensor, torch.Tensor]:
+def _start(sample: left_out.HeadSample, most: int) -> tuple[torch.Tensor, torch.Tensor]:
     """(T, T) causal scores and (T, d) values of at most the first ``most`` tokens."""
     if len(sample.values) < SHORTEST_CACHE:
         raise ValueError(

@@ -12,6 +12,7 @@ from itertools import takewhile
 import numpy as np
 import torch
 
+import gating_core.left_out as left_out
 from gating_core.checks import check_number
 from gating_core.language import AttentionRecord, BlockRecord, encode, load_model
 from gating_core.language.conversions import (
@@ -23,20 +24,6 @@ from gating_core.language.conversions import (
 from gating_core.language.learned_attention import LearnedAttention
 from gating_core.language.linear_attention import ExponentialAttention
 from gating_core.language.shipped import SEEDS
-from gating_core.left_out import (
-    RULES,
-    HeadSample,
-    RecallRequest,
-    causal,
-    delta_states,
-    delta_weights,
-    elu_features,
-    hybrid,
-    kept_weights,
-    linear_weights,
-    recall,
-    window_mask,
-)
 from gating_core.left_out_at_work.models import head_specimen, late_cosine
 
 CONVERTED_WINDOWS = (4, 16)
@@ -74,19 +61,23 @@ class Cheaper:
         return np.linalg.svd(self.states, compute_uv=False)
 
 
-def cheaper(head: HeadSample, request: LinearRequest) -> Cheaper:
+def cheaper(head: left_out.HeadSample, request: LinearRequest) -> Cheaper:
     """Mix the values of a head by each kind of attention."""
     length = len(head.values)
-    mask = window_mask(length, length)
+    mask = left_out.window_mask(length, length)
     softmax = head.scores.softmax(-1)
-    window = kept_weights(head.scores, window_mask(length, request.window))
-    linear = linear_weights(elu_features(head.queries), elu_features(head.keys), mask)
+    window = left_out.kept_weights(head.scores, left_out.window_mask(length, request.window))
+    linear = left_out.linear_weights(
+        left_out.elu_features(head.queries), left_out.elu_features(head.keys), mask
+    )
     log_decay = torch.full((length,), -1 / request.memory, dtype=head.values.dtype)
     step = torch.full_like(log_decay, request.step)
-    delta = delta_weights(head.queries, head.keys, log_decay, step)
-    weights = torch.stack([softmax, window, linear, hybrid(window, linear, request.share), delta])
+    delta = left_out.delta_weights(head.queries, head.keys, log_decay, step)
+    weights = torch.stack(
+        [softmax, window, linear, left_out.hybrid(window, linear, request.share), delta]
+    )
     outputs = weights @ head.values
-    states = delta_states(head.keys, head.values, log_decay, step)
+    states = left_out.delta_states(head.keys, head.values, log_decay, step)
     return Cheaper(weights.float().numpy(), late_cosine(outputs, outputs[0]).numpy(),
                    states.float().numpy())  # fmt: skip
 
@@ -107,15 +98,19 @@ def converted_head(text: str, layer: int, head: int, window: int) -> Cheaper:
     (learned, record), (rule, delta_record) = both, delta
     assert isinstance(learned, ExponentialAttention)
     features = learned.features(record.queries, record.keys)
-    linear = linear_weights(*features, window_mask(length, length))
-    in_window = kept_weights(causal(record.scores), window_mask(length, window))
+    linear = left_out.linear_weights(*features, left_out.window_mask(length, length))
+    in_window = left_out.kept_weights(
+        left_out.causal(record.scores), left_out.window_mask(length, window)
+    )
     weights = torch.stack([in_window[0, head], linear[0, head], record.weights[0, head],
                            delta_record.weights[0, head]])  # fmt: skip
     values = torch.stack([*3 * [record.values[0, head]], delta_record.values[0, head]])
     softmax = base.scores.softmax(-1).float()
     cosine = late_cosine(weights @ values, softmax @ base.values.float())
     log_decay, step = (part[0, head, :, 0] for part in rule.of_keys(delta_record.states))
-    states = delta_states(delta_record.keys[0, head], delta_record.values[0, head], log_decay, step)
+    states = left_out.delta_states(
+        delta_record.keys[0, head], delta_record.values[0, head], log_decay, step
+    )
     return Cheaper(torch.cat([softmax[None], weights]).numpy(),
                    np.array([1.0, *cosine.tolist()]), states.numpy())  # fmt: skip
 
@@ -144,11 +139,14 @@ def recall_curves(channels: int, overlap: float, request: LinearRequest) -> Reca
     """
     decay = max(LEAST_DECAY, math.exp(-1 / request.memory))
     results = [
-        recall(RecallRequest(channels, pairs, overlap=overlap, step=request.step, decay=decay))
+        left_out.recall(
+            left_out.RecallRequest(channels, pairs, overlap=overlap, step=request.step, decay=decay)
+        )
         for pairs in RECALL_PAIRS
     ]
-    return RecallCurves({rule: np.stack([result[rule].recognised.double().mean(-1).numpy()
-                                         for result in results]) for rule in RULES})  # fmt: skip
+    shares = {rule: [result[rule].recognised.double().mean(-1).numpy() for result in results]
+              for rule in left_out.RULES}  # fmt: skip
+    return RecallCurves({rule: np.stack(of) for rule, of in shares.items()})
 
 
 def converted_losses() -> tuple[dict[str, dict[str, np.ndarray]], np.ndarray]:

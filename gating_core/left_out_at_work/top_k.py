@@ -15,30 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+import gating_core.left_out as left_out
 from gating_core.at_work.batches import Arrays, batches
 from gating_core.language import LanguageModel
-from gating_core.left_out import (
-    BLOCK,
-    CERTIFICATES,
-    Certificate,
-    HeadSample,
-    block_bounds,
-    block_search,
-    causal,
-    divergence,
-    even_gaps_certificate,
-    kept_weights,
-    left_out_mass,
-    masses,
-    needed_by_quantiles,
-    needed_share,
-    ordered,
-    output_error,
-    smallest_k,
-    standardised,
-    top_k,
-    total_variation,
-)
 from gating_core.left_out_at_work.models import late_losses, truncated
 
 SIZES = (1, 2, 4, 8, 16, 32)  # k; in arrays the untruncated model comes after them
@@ -66,7 +45,7 @@ def truncation(model: LanguageModel, texts: Sequence[str]) -> Arrays:
     columns: dict[str, list[torch.Tensor]] = {}
     bins = []
     for batch in batches(model, texts[::EVERY]):
-        late = causal(torch.stack([x.scores for x in batch.layers]))[..., FIRST_QUERY:, :]
+        late = left_out.causal(torch.stack([x.scores for x in batch.layers]))[..., FIRST_QUERY:, :]
         for name, column in _heads(late).items():
             columns.setdefault(name, []).append(column)
         bins.append(_histogram(late))
@@ -84,19 +63,20 @@ def truncation(model: LanguageModel, texts: Sequence[str]) -> Arrays:
 def _heads(late: torch.Tensor) -> dict[str, torch.Tensor]:
     """(..., L, H, rows): the quantities of `truncation` by row of scores (L, B, H, t, n)."""
     visible = (~late.isneginf()).sum(-1)
-    sigma = standardised(late)[1]
-    rule = (visible * needed_share(sigma, EPSILON)).clamp(min=1)
+    sigma = left_out.standardised(late)[1]
+    rule = (visible * left_out.needed_share(sigma, EPSILON)).clamp(min=1)
     certified = [
-        smallest_k(certificate.curve(late), EPSILON) for certificate in CERTIFICATES.values()
+        left_out.smallest_k(certificate.curve(late), EPSILON)
+        for certificate in left_out.CERTIFICATES.values()
     ]
-    numbers = {"needed": smallest_k(masses(late), EPSILON), "sigma": sigma, "rule": rule,
-               "certified": torch.stack(certified)}  # fmt: skip
+    needed = left_out.smallest_k(left_out.masses(late), EPSILON)
+    numbers = {"needed": needed, "sigma": sigma, "rule": rule, "certified": torch.stack(certified)}
     return {name: x.float().transpose(-3, -2).flatten(-2) for name, x in numbers.items()}
 
 
 def _histogram(late: torch.Tensor) -> np.ndarray:
     """(L, H, b) int64: standardised scores by head."""
-    scaled = standardised(late)[0].clamp(BINS[0], BINS[-1])
+    scaled = left_out.standardised(late)[0].clamp(BINS[0], BINS[-1])
     by_head = scaled.transpose(1, 2).flatten(2).numpy()
     return np.array([[np.histogram(head[~np.isnan(head)], BINS)[0] for head in layer]
                      for layer in by_head])  # fmt: skip
@@ -140,7 +120,7 @@ class RowAt:
     errors: tuple[float, float, float] | None
 
 
-def row_curves(sample: HeadSample | torch.Tensor, epsilon: float) -> RowCurves:
+def row_curves(sample: left_out.HeadSample | torch.Tensor, epsilon: float) -> RowCurves:
     """Curves of a sample's last row, or of scores (n,), and the k certified for ``epsilon``."""
     row, values = _row(sample)
     n = len(row)
@@ -149,14 +129,14 @@ def row_curves(sample: HeadSample | torch.Tensor, epsilon: float) -> RowCurves:
     order = row.argsort(descending=True, stable=True)
     certificates = _certificates(n)
     curves = {name: certificate.curve(row) for name, certificate in certificates.items()}
-    truth = masses(row)
-    certified = {"truth": Certified("all scores", int(smallest_k(truth, epsilon)), n)}
+    truth = left_out.masses(row)
+    certified = {"truth": Certified("all scores", int(left_out.smallest_k(truth, epsilon)), n)}
     for name, certificate in certificates.items():
-        k = int(smallest_k(curves[name], epsilon))
+        k = int(left_out.smallest_k(curves[name], epsilon))
         certified[name] = Certified(certificate.title, k, min(n, certificate.reads(k, n)))
-    if isinstance(sample, HeadSample):
+    if isinstance(sample, left_out.HeadSample):
         certified["boxes"] = _by_boxes(sample, row, epsilon)
-    sigma = standardised(row)[1]
+    sigma = left_out.standardised(row)[1]
     counts, carried = _histograms(sample)
     return RowCurves(
         n=n,
@@ -168,28 +148,28 @@ def row_curves(sample: HeadSample | torch.Tensor, epsilon: float) -> RowCurves:
         bounds={name: curve[at].numpy() for name, curve in curves.items()},
         errors=None if values is None else _errors(row, values, order, truth)[:, at].numpy(),
         certified=certified,
-        rule=max(1.0, float(n * needed_share(sigma, epsilon))),
-        by_quantiles=needed_by_quantiles(n, float(sigma), epsilon),
+        rule=max(1.0, float(n * left_out.needed_share(sigma, epsilon))),
+        by_quantiles=left_out.needed_by_quantiles(n, float(sigma), epsilon),
         counts=counts,
         carried=carried,
     )
 
 
-def row_at(sample: HeadSample | torch.Tensor, k: int) -> RowAt:
+def row_at(sample: left_out.HeadSample | torch.Tensor, k: int) -> RowAt:
     """Truncate the last row of a sample, or scores (n,), to ``k`` keys."""
     row, values = _row(sample)
-    kept = top_k(row, k)
-    mass = float(left_out_mass(row, kept))
-    variation = float(total_variation(row.softmax(-1), kept_weights(row, kept)))
-    by_divergence = -float(torch.expm1(-divergence(row, kept).clamp(min=0)))  # rounding
+    kept = left_out.top_k(row, k)
+    mass = float(left_out.left_out_mass(row, kept))
+    variation = float(left_out.total_variation(row.softmax(-1), left_out.kept_weights(row, kept)))
+    by_divergence = -float(torch.expm1(-left_out.divergence(row, kept).clamp(min=0)))  # rounding
     errors = None
     if values is not None:
-        error = output_error(row[None], values, kept[None])
+        error = left_out.output_error(row[None], values, kept[None])
         errors = float(error.direct), float(error.factored), float(error.bound)
     return RowAt((mass, variation, by_divergence), errors)
 
 
-def _row(sample: HeadSample | torch.Tensor) -> tuple[torch.Tensor, torch.Tensor | None]:
+def _row(sample: left_out.HeadSample | torch.Tensor) -> tuple[torch.Tensor, torch.Tensor | None]:
     """(n,) scores of the last query, and the values (n, d) if there are any."""
     if isinstance(sample, torch.Tensor):
         return sample, None
@@ -203,24 +183,26 @@ def _steps(n: int) -> torch.Tensor:
     return torch.logspace(0, np.log10(n), POINTS, dtype=torch.float64).round().long().unique()
 
 
-def _certificates(n: int) -> dict[str, Certificate]:
+def _certificates(n: int) -> dict[str, left_out.Certificate]:
     """`CERTIFICATES`, for long rows with wider even gaps: each gap costs a pass over the row."""
-    return CERTIFICATES | {"even_gaps": even_gaps_certificate(max(BLOCK, -(-n // STRETCHES)))}
+    return left_out.CERTIFICATES | {
+        "even_gaps": left_out.even_gaps_certificate(max(left_out.BLOCK, -(-n // STRETCHES)))
+    }
 
 
-def _by_boxes(sample: HeadSample, row: torch.Tensor, epsilon: float) -> Certified:
+def _by_boxes(sample: left_out.HeadSample, row: torch.Tensor, epsilon: float) -> Certified:
     """Score blocks of keys by the bounds of their boxes, until ``epsilon`` is certified."""
-    bounds = block_bounds(sample.queries[-1:], sample.keys)
-    search = block_search(row[None], bounds, epsilon)
+    bounds = left_out.block_bounds(sample.queries[-1:], sample.keys)
+    search = left_out.block_search(row[None], bounds, epsilon)
     scored = int(search.kept.sum())
-    return Certified(f"blocks of {BLOCK} keys by their boxes", scored, scored)
+    return Certified(f"blocks of {left_out.BLOCK} keys by their boxes", scored, scored)
 
 
 def _errors(
     row: torch.Tensor, values: torch.Tensor, order: torch.Tensor, truth: torch.Tensor
 ) -> torch.Tensor:
     """(2, n): for every k the change of the output |o - ô|, and its bound τ · diameter."""
-    weights, values = ordered(row).exp(), values[order]
+    weights, values = left_out.ordered(row).exp(), values[order]
     mixtures = (weights[:, None] * values).cumsum(0) / weights.cumsum(0)[:, None]
     changes = (mixtures - mixtures[-1]).norm(dim=-1)
     return torch.stack([changes, truth * diameters(values)])
@@ -233,14 +215,16 @@ def diameters(values: torch.Tensor) -> torch.Tensor:
     return to_first.triu(1).amax(-1)
 
 
-def _histograms(sample: HeadSample | torch.Tensor) -> tuple[np.ndarray, np.ndarray]:
+def _histograms(sample: left_out.HeadSample | torch.Tensor) -> tuple[np.ndarray, np.ndarray]:
     """(B,) and (B,): shares of the standardised scores of late rows by bin, and of their weight."""
     if isinstance(sample, torch.Tensor):
         rows = sample[None]
     else:
         late = max(1, min(LATE, len(sample.queries) // 2))
-        rows = causal(sample.queries[-late:] @ sample.keys.mT * sample.queries.shape[-1] ** -0.5)
-    scaled = standardised(rows)[0]
+        rows = left_out.causal(
+            sample.queries[-late:] @ sample.keys.mT * sample.queries.shape[-1] ** -0.5
+        )
+    scaled = left_out.standardised(rows)[0]
     visible = ~scaled.isnan()
     flat = scaled[visible].clamp(BINS[0], BINS[-1]).numpy()
     each = (1 / visible.sum(-1, keepdim=True).to(rows)).expand(rows.shape)[visible].numpy()

@@ -7,17 +7,7 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from gating_core.left_out_at_work import (
-    GAMMAS,
-    SHORTEST,
-    SINKS,
-    WINDOWS,
-    Correction,
-    CorrectionRequest,
-    correct_head,
-    correct_slow,
-    retrieve,
-)
+import gating_core.left_out_at_work as core
 from ui.common.control_table import read
 from ui.common.language_models import TITLES
 from ui.common.lessons import section
@@ -34,23 +24,23 @@ MOST_TOKENS = 1024  # slow ones, of which five draws take a second or two
 
 
 @cached("Correcting five draws of slow tokens …")
-def slow(selection: LeftOutSelection, request: CorrectionRequest) -> list[Correction]:
+def slow(selection: LeftOutSelection, request: core.CorrectionRequest) -> list[core.Correction]:
     """Correct slowly varying tokens, by draw: tenths of a second, for the longest two seconds."""
-    return correct_slow(
+    return core.correct_slow(
         request, min(selection.tokens, MOST_TOKENS), selection.memory, selection.draw
     )
 
 
 @cached()
-def of_head(selection: LeftOutSelection, request: CorrectionRequest) -> Correction:
+def of_head(selection: LeftOutSelection, request: core.CorrectionRequest) -> core.Correction:
     """Correct the selected head over its text, or tokens: some hundredths of a second."""
-    return correct_head(measured.specimen(selection), request)
+    return core.correct_head(measured.specimen(selection), request)
 
 
 @cached(on=NUMBERS_CACHE)
-def retrieved(request: CorrectionRequest) -> np.ndarray:
+def retrieved(request: core.CorrectionRequest) -> np.ndarray:
     """Accuracies in the retrieval task: some tenths of a second."""
-    return retrieve(request)
+    return core.retrieve(request)
 
 
 @cached(on=NUMBERS_CACHE)
@@ -82,13 +72,13 @@ def draw_correction() -> None:
     slow_ones = shown if shown.kind == SLOW else LeftOutSelection(kind=SLOW)
     selection = shown if shown.kind != SLOW else read_specimen(HEAD)
     is_head = selection.kind == HEAD
-    if is_head and len(selection.text_with_break) < SHORTEST:
-        st.info(section("left_out", "correct_short", least=SHORTEST - 1))
+    if is_head and len(selection.text_with_break) < core.SHORTEST:
+        st.info(section("left_out", "correct_short", least=core.SHORTEST - 1))
         return
-    request = read(CORRECTION_CONTROLS, CorrectionRequest)
+    request = read(CORRECTION_CONTROLS, core.CorrectionRequest)
     slowly, head = slow(slow_ones, request), of_head(selection, request)
     accuracy = retrieved(request)
-    window, gamma = nearest(WINDOWS, request.window), nearest(GAMMAS, request.gamma)
+    window, gamma = nearest(core.WINDOWS, request.window), nearest(core.GAMMAS, request.gamma)
     above = losses(selection.gated, window)
     key = request, selection, slow_ones
     short, long = correction_words.beside_names(selection.head if is_head else "")
@@ -116,7 +106,7 @@ def draw_correction() -> None:
     if above:
         draw_titled(second[2], ("correct_loss", selection.gated, window),
                     partial(correction_picture.loss_chart, above), loss,
-                    window=window, sinks=SINKS)  # fmt: skip
+                    window=window, sinks=core.SINKS)  # fmt: skip
     else:
         second[2].info(section("left_out", "no_measurements"))
     draw_titled(second[3], ("correct_retrieval", request),

@@ -9,42 +9,31 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+import gating_core.left_out_at_work as core
 from gating_core.at_work import PairedDifference, loss_difference
-from gating_core.left_out_at_work import (
-    GAMMA_STEPS,
-    GAMMAS,
-    GAPS,
-    PAIRS,
-    RETRIEVAL_SEEDS,
-    SINKS,
-    WINDOW_STEPS,
-    WINDOWS,
-    Correction,
-    CorrectionRequest,
-)
 from gating_core.training import mean_interval
 from ui.common.words import percent, plus_minus, short
 from ui.left_out.correction_picture import NONE
 from ui.left_out.words import LEAST_SEEDS, Arrays, Losses, by_seed, gate_verdict, nats, nearest
 
-COLUMNS = (*map(str, GAMMAS), NONE)  # of losses: by the γ of their correction
+COLUMNS = (*map(str, core.GAMMAS), NONE)  # of losses: by the γ of their correction
 Differences = Mapping[str, Mapping[str, PairedDifference]]  # by the models' title and COLUMNS
 
 
 def losses_of(tables: Sequence[Arrays], window: int) -> Losses:
     """Return the losses in a window, a column for each of `COLUMNS`, of models of several seeds."""
-    sums = by_seed(tables, "correction.sums")[:, WINDOWS.index(window)]
+    sums = by_seed(tables, "correction.sums")[:, core.WINDOWS.index(window)]
     full, counts = by_seed(tables, "correction.full"), by_seed(tables, "correction.counts")[0]
     return Losses(np.roll(sums, -1, 1), full, counts)  # those without correction last
 
 
 def worth(losses: Losses, gamma: int) -> PairedDifference:
     """Return the loss with correction minus that without."""
-    corrected, without = losses.sums[:, GAMMAS.index(gamma)], losses.sums[:, -1]
+    corrected, without = losses.sums[:, core.GAMMAS.index(gamma)], losses.sums[:, -1]
     return loss_difference(corrected, without, losses.counts)
 
 
-def slow_text(slow: Sequence[Correction]) -> str:
+def slow_text(slow: Sequence[core.Correction]) -> str:
     """Say whether correction helps on slowly varying tokens, over seeds."""
     ratio = mean_interval(np.array([of.ratio for of in slow]))
     if ratio.mean + ratio.half_width < 1:
@@ -70,7 +59,7 @@ def beside_names(head: str) -> tuple[str, str]:
     return "independent", "independent tokens with normal scores"
 
 
-def head_text(name: str, head: Correction, slow: Sequence[Correction], gamma: int) -> str:
+def head_text(name: str, head: core.Correction, slow: Sequence[core.Correction], gamma: int) -> str:
     """Say whether correction helps on the sample with the long ``name``, and why."""
     if np.isnan(head.ratio):
         return f"**On {name}, nothing is missing**: the window holds it all."
@@ -89,7 +78,7 @@ def head_text(name: str, head: Correction, slow: Sequence[Correction], gamma: in
 def heads_text(tables: Sequence[Arrays], title: str, window: int, gamma: int) -> str:
     """Say in how many heads of models of several seeds correction helps, the mean over texts."""
     ratios = np.stack([of["correction.ratios"] for of in tables])
-    of_heads = ratios[:, WINDOWS.index(window), GAMMAS.index(gamma)]
+    of_heads = ratios[:, core.WINDOWS.index(window), core.GAMMAS.index(gamma)]
     return (
         f"Over all verses, correction helps in {int((of_heads < 1).sum())} of {of_heads.size} heads"
         f" ({title}, {len(tables)} seeds)."
@@ -111,7 +100,7 @@ def loss_text(
             f" ({_verdict(change, 'better', 'worse')}: {nats(change)})"
         )
     return (
-        f"Loss of whole models above full attention, in nats (window {window}, {SINKS} sinks,"
+        f"Loss of whole models above full attention, in nats (window {window}, {core.SINKS} sinks,"
         f" γ {gamma}): {'; '.join(parts)}."
     )
 
@@ -132,13 +121,13 @@ def retrieval_text(accuracy: np.ndarray) -> str:
     full, sparse, repaired = (mean_interval(of[-1]) for of in accuracy)
     share = plus_minus(100 * repaired.mean, 100 * repaired.half_width)
     return (
-        f"Retrieval over {GAPS[-1]} tokens: full attention finds {percent(full.mean)} of values,"
-        f" the window {percent(sparse.mean)}, corrected {share}\u00a0%"
-        f" ({len(RETRIEVAL_SEEDS)} seeds; by chance {percent(1 / PAIRS)})."
+        f"Retrieval over {core.GAPS[-1]} tokens: full attention finds {percent(full.mean)} of"
+        f" values, the window {percent(sparse.mean)}, corrected {share}\u00a0%"
+        f" ({len(core.RETRIEVAL_SEEDS)} seeds; by chance {percent(1 / core.PAIRS)})."
     )
 
 
-def shift_text(name: str, result: Correction) -> str:
+def shift_text(name: str, result: core.Correction) -> str:
     """Say how far the mean output is from full attention's."""
     return (
         f"{name}: the mean output of the window lies {short(result.shift[0])} spreads from that of"
@@ -149,9 +138,9 @@ def shift_text(name: str, result: Correction) -> str:
 
 
 def correction_csv(
-    request: CorrectionRequest,
-    slow: Sequence[Correction],
-    head: Correction,
+    request: core.CorrectionRequest,
+    slow: Sequence[core.Correction],
+    head: core.Correction,
     losses: Differences,
     beside: str,
 ) -> Iterator[Sequence[object]]:
@@ -161,11 +150,11 @@ def correction_csv(
                  (beside, "", head)]  # fmt: skip
     for name, seed, of in specimens:
         start = name, seed
-        for column, gamma in enumerate(GAMMA_STEPS):
+        for column, gamma in enumerate(core.GAMMA_STEPS):
             for row, what in enumerate(("cosine", "share of scores")):
                 value = float(of.by_gamma[row, column])
                 yield *start, request.window, request.sinks, gamma, what, value, ""
-        for column, window in enumerate(WINDOW_STEPS):
+        for column, window in enumerate(core.WINDOW_STEPS):
             for row, what in enumerate(("cosine", "share of scores")):
                 without, corrected = map(float, of.by_window[2 * row : 2 * row + 2, column])
                 yield *start, window, request.sinks, NONE, what, without, ""
@@ -174,9 +163,9 @@ def correction_csv(
             what = f"change after {lag}"
             yield *start, request.window, request.sinks, NONE, what, float(change), ""
     for title, by_gamma in losses.items():
-        window = nearest(WINDOWS, request.window)
+        window = nearest(core.WINDOWS, request.window)
         for gamma_name, one in by_gamma.items():
-            yield (title, "", window, SINKS, gamma_name, "loss above full, nats", one.mean,
+            yield (title, "", window, core.SINKS, gamma_name, "loss above full, nats", one.mean,
                    one.half_width)  # fmt: skip
 
 

@@ -6,19 +6,7 @@ from contextlib import nullcontext
 
 import streamlit as st
 
-from gating_core.left_out_at_work import (
-    BUDGETS,
-    LONGEST,
-    POLICIES,
-    SHORTEST_CACHE,
-    Evicted,
-    EvictionRequest,
-    Identity,
-    Searched,
-    check_identity,
-    evict,
-    search,
-)
+import gating_core.left_out_at_work as core
 from ui.common.control_table import read
 from ui.common.language_models import TITLES
 from ui.common.lessons import section
@@ -35,41 +23,45 @@ STEPS = (2, 4, 8, 16, 32, 64)  # budgets of the head's curves, beside the select
 
 
 @cached("Letting keys leave one by one …")
-def evicted(selection: LeftOutSelection, request: EvictionRequest) -> Evicted:
+def evicted(selection: LeftOutSelection, request: core.EvictionRequest) -> core.Evicted:
     """Evict keys of a head, or of tokens: a tenth of a second to a second."""
     budgets = tuple(sorted({*STEPS, request.budget}))
-    return evict(measured.specimen(selection), request, budgets)
+    return core.evict(measured.specimen(selection), request, budgets)
 
 
 @cached("Trying every subset of twelve keys …")
-def searched(selection: LeftOutSelection) -> Searched:
+def searched(selection: LeftOutSelection) -> core.Searched:
     """Return the best subsets of few keys: some tenths of a second."""
-    return search(measured.specimen(selection))
+    return core.search(measured.specimen(selection))
 
 
 @cached()
-def identity(selection: LeftOutSelection) -> Identity:
+def identity(selection: LeftOutSelection) -> core.Identity:
     """Return the check of the identity for one key."""
-    return check_identity(measured.specimen(selection))
+    return core.check_identity(measured.specimen(selection))
 
 
 @cached(on=NUMBERS_CACHE)
 def losses(gated: str) -> dict[str, eviction_words.ByPolicy]:
     """Return losses above the full cache by title, policy and budget; the ungated first."""
-    return {title: {policy: eviction_words.losses_of(tables, policy).above(BUDGETS)
-                    for policy in POLICIES}
+    return {title: {policy: eviction_words.losses_of(tables, policy).above(core.BUDGETS)
+                    for policy in core.POLICIES}
             for title, tables in measured.tables(gated).items()}  # fmt: skip
 
 
 def draw_eviction() -> None:
     """Draw the keys that stay and the losses; below them errors of this head."""
-    selection, columns = draw_specimen([3, 3, 3, 2], LONGEST)
+    selection, columns = draw_specimen([3, 3, 3, 2], core.LONGEST)
     for control, column in zip(EVICTION_CONTROLS.values(), columns[1:], strict=True):
         control.draw(column)
-    request = read(EVICTION_CONTROLS, EvictionRequest)
+    request = read(EVICTION_CONTROLS, core.EvictionRequest)
     text = selection.text_with_break if selection.kind == HEAD else None
-    if len(measured.specimen(selection).values) < SHORTEST_CACHE:
-        st.info(section("left_out", "evict_short", least=SHORTEST_CACHE, less=SHORTEST_CACHE - 1))
+    if len(measured.specimen(selection).values) < core.SHORTEST_CACHE:
+        st.info(
+            section(
+                "left_out", "evict_short", least=core.SHORTEST_CACHE, less=core.SHORTEST_CACHE - 1
+            )
+        )
         return
     of, few = evicted(selection, request), searched(selection)
     index = of.budgets.tolist().index(request.budget)
@@ -90,8 +82,8 @@ def draw_eviction() -> None:
         of_policy = {name: by_policy[policy] for name, by_policy in above.items()}
         draw_titled(first[1], ("evict_gate", selection.gated, policy, request.budget),
                     lambda: eviction_picture.pair_chart(of_policy, request.budget), gate,
-                    policy=POLICIES[policy].title)  # fmt: skip
-        by_mass = {POLICIES[name].title: above[title][name]
+                    policy=core.POLICIES[policy].title)  # fmt: skip
+        by_mass = {core.POLICIES[name].title: above[title][name]
                    for name in ("mass_unprotected", "mass")}  # fmt: skip
         draw_titled(first[2], ("evict_protect", title),
                     lambda: eviction_picture.pair_chart(by_mass), protection,
@@ -105,7 +97,7 @@ def draw_eviction() -> None:
                 f"{head} {over_texts}".strip())  # fmt: skip
     if above:
         draw_titled(second[1], ("evict_losses", title),
-                    lambda: eviction_picture.loss_chart(above[title], POLICIES),
+                    lambda: eviction_picture.loss_chart(above[title], core.POLICIES),
                     section("left_out", "alt_evict_losses", models=title),
                     models=title)  # fmt: skip
     draw_titled(second[2], ("evict_search", selection),
@@ -121,7 +113,9 @@ def draw_eviction() -> None:
         draw_csv("Eviction losses", lambda: eviction_words.losses_csv(above))
 
 
-def _over_texts(selection: LeftOutSelection, request: EvictionRequest) -> tuple[Line | None, str]:
+def _over_texts(
+    selection: LeftOutSelection, request: core.EvictionRequest
+) -> tuple[Line | None, str]:
     """Return the line and the sentence of a head's errors over all measured texts, if there are.
 
     They are measured with the gate as it was trained.
@@ -132,20 +126,20 @@ def _over_texts(selection: LeftOutSelection, request: EvictionRequest) -> tuple[
     policy = eviction_words.measured_policy(request)
     errors, half_widths = eviction_words.errors_over_texts(table, policy, selection.layer_and_head)
     texts = len(table["eviction.counts"])
-    budget = nearest(BUDGETS, request.budget)
+    budget = nearest(core.BUDGETS, request.budget)
     return (eviction_picture.texts_line(errors, half_widths, texts),
             eviction_words.over_texts_text(errors, half_widths, texts, policy, budget))  # fmt: skip
 
 
-def _gate_texts(selection: LeftOutSelection, request: EvictionRequest) -> tuple[str, str]:
+def _gate_texts(selection: LeftOutSelection, request: core.EvictionRequest) -> tuple[str, str]:
     """Return whether a gate makes the cache cheaper, and what protection is worth."""
     tables, title = measured.tables(selection.gated), TITLES[selection.name]
     if not tables:
         return section("left_out", "no_measurements"), ""
     policy = eviction_words.measured_policy(request)
-    budget = nearest(BUDGETS, request.budget)
+    budget = nearest(core.BUDGETS, request.budget)
     ungated, gated = (eviction_words.losses_of(of, policy) for of in tables.values())
-    saves = gate_saves(gated, ungated, BUDGETS.index(budget))
+    saves = gate_saves(gated, ungated, core.BUDGETS.index(budget))
     of_policy = {name: of[policy] for name, of in losses(selection.gated).items()}
     protection = eviction_words.protection_saves(tables[title], "mass", budget)
     return (eviction_words.loss_text(of_policy, saves, policy, budget),

@@ -9,18 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+import gating_core.left_out_at_work as core
 from gating_core.at_work import PairedDifference, loss_difference
 from gating_core.left_out import COSTS
 from gating_core.left_out import POLICIES as SCORES
-from gating_core.left_out_at_work import (
-    BUDGETS,
-    POLICIES,
-    PREFILL,
-    Evicted,
-    EvictionRequest,
-    Identity,
-    Searched,
-)
 from ui.common.words import error_text, figures, percent, plus_minus
 from ui.left_out.eviction_picture import NAMES
 from ui.left_out.words import LEAST_SEEDS, Arrays, Losses, by_seed, gate_text
@@ -30,21 +22,21 @@ Differences = Mapping[str, Mapping[int, PairedDifference]]  # by name and budget
 ByPolicy = dict[str, dict[int, PairedDifference]]  # and by budget
 
 
-def measured_policy(request: EvictionRequest) -> str:
+def measured_policy(request: core.EvictionRequest) -> str:
     """Return the measured policy that is nearest to the one selected."""
     unprotected = f"{request.policy}_unprotected"
-    return unprotected if not request.protects and unprotected in POLICIES else request.policy
+    return unprotected if not request.protects and unprotected in core.POLICIES else request.policy
 
 
 def losses_of(tables: Sequence[Arrays], policy: str) -> Losses:
     """Return the losses by a measured policy, a column a budget, of models of several seeds."""
-    sums = by_seed(tables, "eviction.sums")[:, [*POLICIES].index(policy)]
+    sums = by_seed(tables, "eviction.sums")[:, [*core.POLICIES].index(policy)]
     return Losses(sums, by_seed(tables, "eviction.full"), by_seed(tables, "eviction.counts")[0])
 
 
 def protection_saves(tables: Sequence[Arrays], policy: str, budget: int) -> PairedDifference:
     """Return how much more is lost with nothing protected than with half of the budget."""
-    column = BUDGETS.index(budget)
+    column = core.BUDGETS.index(budget)
     without, half = (losses_of(tables, name) for name in (f"{policy}_unprotected", policy))
     return loss_difference(without.sums[:, column], half.sums[:, column], half.counts)
 
@@ -52,7 +44,7 @@ def protection_saves(tables: Sequence[Arrays], policy: str, budget: int) -> Pair
 def loss_text(losses: Differences, saves: PairedDifference, policy: str, budget: int) -> str:
     """Say whether a cache is cheaper with a gate; ``losses`` by title, the ungated first."""
     ungated, gated = (of[budget].mean for of in losses.values())
-    what = f"a cache of {budget} of {PREFILL} keys by {POLICIES[policy].title}"
+    what = f"a cache of {budget} of {core.PREFILL} keys by {core.POLICIES[policy].title}"
     return gate_text(saves, what, ungated, gated)
 
 
@@ -74,7 +66,7 @@ def errors_over_texts(
 
     ``head`` is its layer and its number there, both counted from 0.
     """
-    at = ([*POLICIES].index(policy), slice(None), *head)
+    at = ([*core.POLICIES].index(policy), slice(None), *head)
     return table["eviction.errors"][at], table["eviction.error_half_widths"][at]
 
 
@@ -82,15 +74,15 @@ def over_texts_text(
     errors: np.ndarray, half_widths: np.ndarray, texts: int, policy: str, budget: int
 ) -> str:
     """Say by how much a head's outputs change, over all measured texts."""
-    row = BUDGETS.index(budget)
+    row, title = core.BUDGETS.index(budget), core.POLICIES[policy].title
     return (
-        f"Over {texts} texts of the corpus, {budget} of {PREFILL} keys by {POLICIES[policy].title}"
+        f"Over {texts} texts of the corpus, {budget} of {core.PREFILL} keys by {title}"
         " change the later outputs of this head by"
         f" {plus_minus(float(errors[row]), float(half_widths[row]))}."
     )
 
 
-def head_text(result: Evicted, request: EvictionRequest, index: int) -> str:
+def head_text(result: core.Evicted, request: core.EvictionRequest, index: int) -> str:
     """Say by how much the head's outputs change; ``index`` of the budget among those drawn."""
     errors = dict(zip(SCORES, result.errors[0 if request.protects else 1, :, index], strict=True))
     best = min(errors, key=lambda policy: errors[policy])
@@ -105,7 +97,7 @@ def head_text(result: Evicted, request: EvictionRequest, index: int) -> str:
     )
 
 
-def reading_text(result: Evicted) -> str:
+def reading_text(result: core.Evicted) -> str:
     """Say what happens where keys are evicted one by one, and why that needs protection."""
     own = percent(result.seen_newest)
     why = "" if result.seen_newest == 1 else (
@@ -117,7 +109,7 @@ def reading_text(result: Evicted) -> str:
     )
 
 
-def identity_text(check: Identity) -> str:
+def identity_text(check: core.Identity) -> str:
     """Say that the identity for one key holds, as computed here."""
     return (
         f"Without one of {check.keys} keys the last output moves by a / (1 − a) · (o − v). Computed"
@@ -126,7 +118,7 @@ def identity_text(check: Identity) -> str:
     )
 
 
-def search_text(result: Searched) -> str:
+def search_text(result: core.Searched) -> str:
     """Say how near policies come to the best subset of few keys."""
     column = SEARCHED_BUDGET - 1
     errors = dict(zip(SCORES, result.errors[:, column], strict=True))
@@ -147,7 +139,7 @@ def cost_text(length: int, budget: int) -> str:
     )
 
 
-def kept_csv(result: Evicted) -> Iterator[Sequence[object]]:
+def kept_csv(result: core.Evicted) -> Iterator[Sequence[object]]:
     """Yield a row for every policy and key of the prefill."""
     yield "policy", "recent keys protected", "key", "kept"
     for protects, rows in zip((True, False), result.kept, strict=True):
@@ -156,7 +148,7 @@ def kept_csv(result: Evicted) -> Iterator[Sequence[object]]:
                 yield NAMES[policy], protects, key, bool(kept)
 
 
-def errors_csv(result: Evicted, searched: Searched) -> Iterator[Sequence[object]]:
+def errors_csv(result: core.Evicted, searched: core.Searched) -> Iterator[Sequence[object]]:
     """Yield a row for every error of the head."""
     yield "keys", "policy", "recent keys protected", "budget", "error"
     for protects, rows in zip((True, False), result.errors, strict=True):
@@ -175,4 +167,4 @@ def losses_csv(losses: Mapping[str, ByPolicy]) -> Iterator[Sequence[object]]:
     for title, by_policy in losses.items():
         for policy, of in by_policy.items():
             for budget, loss in of.items():
-                yield title, POLICIES[policy].title, budget, loss.mean, loss.half_width
+                yield title, core.POLICIES[policy].title, budget, loss.mean, loss.half_width

@@ -6,17 +6,7 @@ from functools import partial
 
 import streamlit as st
 
-from gating_core.left_out_at_work import (
-    CONVERTED_WINDOWS,
-    Cheaper,
-    LinearRequest,
-    RecallCurves,
-    cheaper,
-    converted_head,
-    converted_losses,
-    load_attention_times,
-    recall_curves,
-)
+import gating_core.left_out_at_work as core
 from ui.common.control_table import read
 from ui.common.lessons import section
 from ui.common.parts import chart_columns, draw_csv
@@ -37,30 +27,30 @@ MAPPED = 128  # tokens: of more, the weights would be too many to look at
 
 
 @cached()
-def of_head(selection: LeftOutSelection, request: LinearRequest) -> Cheaper:
+def of_head(selection: LeftOutSelection, request: core.LinearRequest) -> core.Cheaper:
     """The selected head over its text, or tokens, in all ways: some hundredths of a second."""
-    return cheaper(measured.specimen(selection).beginning(MAPPED), request)
+    return core.cheaper(measured.specimen(selection).beginning(MAPPED), request)
 
 
 @cached()
-def of_converted(selection: LeftOutSelection, window: int) -> Cheaper | None:
+def of_converted(selection: LeftOutSelection, window: int) -> core.Cheaper | None:
     """The same head of converted models; ``None`` where these are not shipped."""
     try:
-        return converted_head(selection.text, *selection.layer_and_head, window)
+        return core.converted_head(selection.text, *selection.layer_and_head, window)
     except ValueError:
         return None
 
 
 @cached(on=NUMBERS_CACHE)
-def recalled(channels: int, overlap: float, memory: float, step: float) -> RecallCurves:
+def recalled(channels: int, overlap: float, memory: float, step: float) -> core.RecallCurves:
     """Curves of the recall task: some tenths of a second."""
-    return recall_curves(channels, overlap, LinearRequest(memory=memory, step=step))
+    return core.recall_curves(channels, overlap, core.LinearRequest(memory=memory, step=step))
 
 
 @cached(on=NUMBERS_CACHE)
 def conversions() -> linear_words.Conversions:
     """Return the losses of the shipped conversions: a tenth of a second."""
-    of = converted_losses()  # and the characters
+    of = core.converted_losses()  # and the characters
     return linear_words.Conversions(*of, linear_words.above_softmax(*of),
                                     linear_words.bypass_text(*of),
                                     linear_words.gate_text(*of))  # fmt: skip
@@ -76,7 +66,10 @@ def draw_linear() -> None:
         unfolded = MORE.draw(st)
         for control, column in zip(MORE_CONTROLS.values(), unfolded.columns(4), strict=True):
             control.draw(column)
-    request, shown = read(LINEAR_CONTROLS, LinearRequest), read(LINEAR_CONTROLS, LinearSelection)
+    request, shown = (
+        read(LINEAR_CONTROLS, core.LinearRequest),
+        read(LINEAR_CONTROLS, LinearSelection),
+    )
     losses = conversions()
     with above:
         head, learned = _shown_head(selection, request, shown.features == LEARNED)
@@ -97,11 +90,11 @@ def draw_linear() -> None:
 
 
 def _shown_head(
-    selection: LeftOutSelection, request: LinearRequest, learned: bool
-) -> tuple[Cheaper, int]:
+    selection: LeftOutSelection, request: core.LinearRequest, learned: bool
+) -> tuple[core.Cheaper, int]:
     """Return the head to draw, and the window if it is that of converted models, else 0."""
     if learned and selection.kind == HEAD:
-        window = min(CONVERTED_WINDOWS, key=lambda size: abs(size - request.window))
+        window = min(core.CONVERTED_WINDOWS, key=lambda size: abs(size - request.window))
         converted = of_converted(selection, window)
         note = "not_converted" if converted is None else "converted"
         st.caption(f":material/info: {section('left_out', note, window=window)}")
@@ -113,7 +106,11 @@ def _shown_head(
 
 
 def _draw_head(
-    selection: LeftOutSelection, request: LinearRequest, head: Cheaper, learned: int, at: int
+    selection: LeftOutSelection,
+    request: core.LinearRequest,
+    head: core.Cheaper,
+    learned: int,
+    at: int,
 ) -> None:
     """Draw the weights of all ways, and the state after token ``at``."""
     text = selection.text_with_break if selection.kind == HEAD else None
@@ -127,11 +124,11 @@ def _draw_head(
 
 
 def _draw_below(
-    losses: linear_words.Conversions, curves: RecallCurves, channels: int, request: LinearRequest,
-    shown: LinearSelection,
+    losses: linear_words.Conversions, curves: core.RecallCurves, channels: int,
+    request: core.LinearRequest, shown: LinearSelection,
 ) -> None:  # fmt: skip
     """Draw the losses of conversions, the toy and the costs; then the sentences of the last two."""
-    times = load_attention_times()
+    times = core.load_attention_times()
     recall = linear_words.recall_text(curves, shown.channels)
     cost = linear_words.cost_text(channels, request.window, times)
     below = chart_columns("below", [5, 4, 4, 4] if times else [5, 4, 4])

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+import gating_core.steering as core
 from gating_core.at_work import (
     PairedDifference,
     bootstrap_reliability,
@@ -20,21 +21,6 @@ from gating_core.at_work import (
     text_draws,
 )
 from gating_core.language import LANGUAGES
-from gating_core.steering import (
-    DIRECTIONS,
-    JUDGED_ENDS,
-    MODES,
-    QUANTITIES,
-    STRENGTHS,
-    GridRequest,
-    assembled,
-    load_dictionaries,
-    load_steering,
-    measure_parts,
-    other_verses,
-    parts_of,
-    windows,
-)
 from gating_core.training import mean_interval
 from ui.steering import measured
 from ui.steering.request import BOTH, DEPTH, NESTED, Model, OutcomeSelection
@@ -49,13 +35,13 @@ CORE_SECONDS = 120.0  # of one core, for a model
 START, START_BUTTON = "Measure this model here", "measure_grid"
 
 
-def _measure(request: GridRequest) -> Iterator[Any]:
-    parts = parts_of(DEPTH)
-    for item in split_over_workers(measure_parts, parts, request):
-        yield assembled(DEPTH, parts, item) if isinstance(item, tuple) else item
+def _measure(request: core.GridRequest) -> Iterator[Any]:
+    parts = core.parts_of(DEPTH)
+    for item in split_over_workers(core.measure_parts, parts, request):
+        yield core.assembled(DEPTH, parts, item) if isinstance(item, tuple) else item
 
 
-GRID: CachedJobs[GridRequest, Arrays] = CachedJobs("steering_grid", _measure, NUMBERS_CACHE)
+GRID: CachedJobs[core.GridRequest, Arrays] = CachedJobs("steering_grid", _measure, NUMBERS_CACHE)
 
 
 def minutes() -> int:
@@ -69,7 +55,7 @@ def draw_start() -> None:
     jobs.draw_again(GRID.name, f"{START}, about {minutes()} {unit}", "play_arrow", START_BUTTON)
 
 
-def measured_here(request: GridRequest | None) -> tuple[Arrays | None, Job | None]:
+def measured_here(request: core.GridRequest | None) -> tuple[Arrays | None, Job | None]:
     """Return what was measured here, and the job that measures it, if the visitor has started it.
 
     A job about another request ends.
@@ -90,16 +76,16 @@ def measured_here(request: GridRequest | None) -> tuple[Arrays | None, Job | Non
     return GRID.cached((request,)).get(request), None
 
 
-SUCCESS, NATS, WORDS, BACK = QUANTITIES
+SUCCESS, NATS, WORDS, BACK = core.QUANTITIES
 UNSTEERED, PROMPTED = "unsteered", "prompted"
-FEATURE = DIRECTIONS.index("feature")
+FEATURE = core.DIRECTIONS.index("feature")
 CALIBRATION_RESAMPLES = 400
 
 
 @st.cache_resource(show_spinner=False)
 def shipped() -> dict[Model, dict[str, np.ndarray]]:
     """Load the outcomes of all models."""
-    return load_steering()
+    return core.load_steering()
 
 
 def seeds(name: str) -> list[int]:
@@ -170,15 +156,15 @@ def _languages(target: str) -> slice:
 @cached("Adding up …", on=NUMBERS_CACHE)
 def outcome(source: OutcomeSource, mode: str, target: str, _arrays: Sequence[Arrays]) -> Outcome:
     """Return the outcomes of a source, its ``_arrays``, steered to ``target`` or `BOTH`."""
-    to, row = _languages(target), list(MODES).index(mode)
+    to, row = _languages(target), list(core.MODES).index(mode)
     means, widths = {}, {}
-    for quantity in QUANTITIES:
+    for quantity in core.QUANTITIES:
         values = _values(_arrays, quantity)[:, :, :, :, row, to]
         cells = means_of(values.reshape(len(values), -1, *values.shape[-2:]))
         means[quantity], widths[quantity] = (part.reshape(values.shape[1:4]) for part in cells)
     references = {
         what: {quantity: float(means_of(_values(_arrays, f"{what}.{quantity}")[:, None, to])[0][0])
-               for quantity in QUANTITIES}
+               for quantity in core.QUANTITIES}
         for what in (UNSTEERED, PROMPTED)
     }  # fmt: skip
     texts = len(_arrays) * (to.stop - to.start if to.stop else len(LANGUAGES)) * values.shape[-1]
@@ -189,7 +175,7 @@ def outcome(source: OutcomeSource, mode: str, target: str, _arrays: Sequence[Arr
 def gate_difference(gated: str, ungated: str, mode: str, target: str) -> list[PairedDifference]:
     """Return by layer how much more often the feature succeeds with a gate, over all strengths."""
     of = sorted({*seeds(gated)} & {*seeds(ungated)})
-    to, row = _languages(target), list(MODES).index(mode)
+    to, row = _languages(target), list(core.MODES).index(mode)
     both = [_values([shipped()[name, seed] for seed in of], SUCCESS)[:, :, FEATURE, :, row, to]
             .mean((2, 3)) for name in (gated, ungated)]  # fmt: skip
     return [loss_difference(both[0][:, layer], both[1][:, layer], np.ones(both[0].shape[-1]))
@@ -202,7 +188,7 @@ def best_auc(name: str, model_seeds: Sequence[int]) -> np.ndarray:
     Features are those of `NESTED`, which are pushed along; AUC is that of held-out verses.
     """
     shipped_auc = [
-        load_dictionaries(name, seed).kinds[NESTED].statistics.auc for seed in model_seeds
+        core.load_dictionaries(name, seed).kinds[NESTED].statistics.auc for seed in model_seeds
     ]
     auc = np.stack(shipped_auc).astype(float)
     return np.maximum(auc, 1 - auc).max(-1)
@@ -241,14 +227,14 @@ class Calibration:
 @cached(on=NUMBERS_CACHE)
 def calibrations() -> list[Calibration]:
     """Return the classifier's calibration on the ends of windows that it has not seen."""
-    verses = other_verses()
-    _, spanish = windows(verses)
-    lengths = [np.bincount(windows([verse])[1], minlength=len(LANGUAGES)) for verse in verses]
+    verses = core.other_verses()
+    _, spanish = core.windows(verses)
+    lengths = [np.bincount(core.windows([verse])[1], minlength=len(LANGUAGES)) for verse in verses]
     groups = np.concatenate([np.repeat(np.arange(len(verses)), counts)
                              for counts in np.transpose(lengths)])  # fmt: skip
     results = []
     for characters, judged in zip(
-        JUDGED_ENDS, measured.opening().judged.astype(float), strict=True
+        core.JUDGED_ENDS, measured.opening().judged.astype(float), strict=True
     ):
         right = (judged > 0.5) == spanish.astype(bool)
         result = bootstrap_reliability(np.maximum(judged, 1 - judged), right, groups,
@@ -261,5 +247,5 @@ def calibrations() -> list[Calibration]:
 def best(outcome: Outcome, kind: int = FEATURE) -> tuple[int, int]:
     """Return the indices of layer and strength at which a kind of direction succeeds most often."""
     means = outcome.means[SUCCESS]
-    layer, strength = np.unravel_index(means[:, kind].argmax(), (len(means), len(STRENGTHS)))
+    layer, strength = np.unravel_index(means[:, kind].argmax(), (len(means), len(core.STRENGTHS)))
     return int(layer), int(strength)

@@ -352,7 +352,7 @@ def test_workers_measure_the_parts_that_make_up_the_experiment(monkeypatch):
     monkeypatch.setattr(outcomes, "split_over_workers", lambda function, parts, request: iter(
         [0.5, tuple(one for one in function(parts, request) if one is not None)]))  # fmt: skip
     parts = Part("released", 1, 1), Part("unsteered", 1)
-    monkeypatch.setattr(outcomes, "parts_of", lambda depth: parts)
+    monkeypatch.setattr(outcomes.core, "parts_of", lambda depth: parts)
     monkeypatch.setattr(experiment, "WRITTEN", 22)
     monkeypatch.setattr(experiment, "STRENGTHS", (4.0,))
     monkeypatch.setattr(experiment, "prompt_verses", lambda: other_verses()[:2])
