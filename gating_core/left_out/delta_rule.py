@@ -120,7 +120,11 @@ def delta_weights(
     # W (I + b L) = read, then W diag(b), where b L holds each token's corrections of earlier ones.
     corrections = step[..., None] * (k @ k.mT * decay).tril(-1)
     solved = torch.linalg.solve_triangular(
-        _plus_identity(corrections), read, upper=False, left=False, unitriangular=True
+        corrections,
+        read,
+        upper=False,
+        left=False,
+        unitriangular=True,  # the diagonal counts as 1
     )
     return solved * step[..., None, :]
 
@@ -154,9 +158,7 @@ def _chunk(
     decay, since = _decays(log_decay), log_decay.cumsum(-1)[..., None].exp()
     corrections = step[..., None] * (k @ k.mT * decay).tril(-1)
     targets = step[..., None] * (values - since * (k @ state.mT))
-    solved = torch.linalg.solve_triangular(
-        _plus_identity(corrections), targets, upper=False, unitriangular=True
-    )
+    solved = torch.linalg.solve_triangular(corrections, targets, upper=False, unitriangular=True)
     outputs = since * (q @ state.mT) + (q @ k.mT * decay).tril() @ solved
     state = since[..., -1:, :] * state + (decay[..., -1, :, None] * solved).mT @ k
     return outputs * q.shape[-1] ** -0.5, state
@@ -170,10 +172,6 @@ def _decays(log_decay: torch.Tensor) -> torch.Tensor:
     length = log_decay.shape[-1]
     later = log_decay[..., :, None].expand(*log_decay.shape, length).tril(-1)
     return later.cumsum(-2).exp().tril()
-
-
-def _plus_identity(matrix: torch.Tensor) -> torch.Tensor:
-    return matrix + torch.eye(matrix.shape[-1], dtype=matrix.dtype, device=matrix.device)
 
 
 def _check(

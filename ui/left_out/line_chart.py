@@ -101,11 +101,7 @@ def line_chart(
             trace["error_y"] = {"type": "data", "array": line.half_width, "thickness": 1.2,
                                 "width": 2}  # fmt: skip
         traces.append(trace)
-    shapes = [] if level is None else [{
-        "type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": level[0], "y1": level[0],
-        "line": {"dash": "dash", "width": 1, "color": palette.PLANE},
-        "label": {"text": level[1], "textposition": "start", "font": {"size": 10}},
-    }]  # fmt: skip
+    shapes = [] if level is None else [level_line(*level)]
     axis = {"type": "log", "exponentformat": "power", "dtick": 3} if log else {}
     text = any(isinstance(x, str) for line in lines for x in line.x)
     return go.Figure({"data": traces, "layout": {
@@ -117,3 +113,12 @@ def line_chart(
                                                                 axis)},
         "yaxis": {"title": {"text": up, "standoff": 4}, **axis},
     }})  # fmt: skip
+
+
+def level_line(height: float, name: str) -> dict[str, Any]:
+    """A dashed line across a chart at a ``height``, with its name."""
+    return {
+        "type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": height, "y1": height,
+        "line": {"dash": "dash", "width": 1, "color": palette.PLANE},
+        "label": {"text": name, "textposition": "start", "font": {"size": 10}},
+    }  # fmt: skip

@@ -16,7 +16,7 @@ from gating_core.left_out import CERTIFICATES, COSTS
 from gating_core.left_out_at_work import BINS, SIZES, RowCurves
 from ui.drawing import palette
 from ui.drawing.characters import sign
-from ui.left_out.line_chart import gate_lines, gate_styles, line_chart
+from ui.left_out.line_chart import gate_lines, gate_styles, level_line, line_chart
 from ui.limits import READ_CHARACTERS
 
 PIXELS, LOWER_PIXELS = 262, 250
@@ -80,11 +80,7 @@ def bound_chart(row: RowCurves, k: int, epsilon: float) -> go.Figure:
     figure = _marked(_figure(traces, row, "mass left out, τ", up, PIXELS), row, k)
     figure.update_layout(legend={"orientation": "v", "x": 0.01, "y": 0.01, "yanchor": "bottom",
                                  "font": {"size": 10}, "bgcolor": "rgba(0, 0, 0, 0)"})  # fmt: skip
-    return figure.add_shape({
-        "type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": epsilon, "y1": epsilon,
-        "line": {"width": 1, "dash": "dash", "color": palette.PLANE},
-        "label": {"text": f"ε = {epsilon:g}", "textposition": "start", "font": {"size": 10}},
-    })  # fmt: skip
+    return figure.add_shape(level_line(epsilon, f"ε = {epsilon:g}"))
 
 
 def loss_chart(losses: Mapping[str, Mapping[int, PairedDifference]], k: int | None) -> go.Figure:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import streamlit as st
@@ -58,50 +59,36 @@ def draw_proofs(make: Callable[[], tuple[Sequence[Compared], Code]], axes: tuple
         st.code(words.code(*code, requests[-1]), language="python")
 
 
-def _draw_map(
-    index: int, each: Compared, request: ProofRequest, proof: ProvedCurvature, axes: tuple[str, str]
-) -> None:
-    key = f"map_{index}", *request.key, proof.count
-    cached = request in PROOFS.cached((request,))
-    draw_figure("proved", key, lambda: proof_map(proof, axes), words.alt(each.name, proof), cached,
-                width="content")  # fmt: skip
-
-
-def _draw_csv(name: str, proof: ProvedCurvature) -> None:
-    label = f"Proved cells, {name[:1].lower()}{name[1:]}"
-    draw_csv(label, lambda: words.cells_csv(proof))
-
-
 def _draw_all(
     compared: Sequence[Compared], requests: Sequence[ProofRequest], proofs: Proofs,
     axes: tuple[str, str],
 ) -> None:  # fmt: skip
     """Draw the proofs so far: one sentence for a flat surface, else a map and sentences."""
-    there = [
-        (each, request, proofs[request])
-        for each, request in zip(compared, requests, strict=True)
-        if request in proofs
-    ]
-    if not there:
+    if not proofs:
         st.caption(":material/hourglass: The first cells are being judged.")
     curved = []
-    for each, request, proof in there:
+    for each, request in zip(compared, requests, strict=True):
+        proof = proofs.get(request)
+        if proof is None:
+            continue
         if isinstance(proof, NoProof):
             st.info(f"{each.name}: {words.no_proof_text(proof)}")
         elif proof.proof:
             _draw_text(each, proof)
         else:
             curved.append((each, request, proof))
-    wide = len(curved) == 1
+    if len(curved) == 1:
+        columns = [st.columns([2, 3], vertical_alignment="center")]
+    else:  # a map above its text
+        columns = [[column, column] for column in st.columns(2)] if curved else []
     for index, (each, request, proof) in enumerate(curved):
-        if wide:
-            picture, text = st.columns([2, 3], vertical_alignment="center")
-        elif not index:
-            both = st.columns(2)
-        if not wide:
-            picture = text = both[index]
+        picture, text = columns[index]
         with picture:
-            _draw_map(index, each, request, proof, axes)
+            draw_figure(
+                "proved", (f"map_{index}", *request.key, proof.count),
+                partial(proof_map, proof, axes), words.alt(each.name, proof),
+                request in PROOFS.cached((request,)), width="content",
+            )  # fmt: skip
         with text:
             _draw_text(each, proof)
             st.caption(words.cells_text(proof, request))
@@ -127,7 +114,8 @@ def _draw_asides(
         for each, request in zip(compared, requests, strict=True):
             proof = proofs.get(request)
             if isinstance(proof, ProvedCurvature) and not proof.proof:
-                _draw_csv(each.name, proof)
+                draw_csv(f"Proved cells, {each.name[:1].lower()}{each.name[1:]}",
+                         partial(words.cells_csv, proof))  # fmt: skip
 
 
 def _draw_enclosure() -> None:

@@ -61,19 +61,13 @@ def measured_here(request: core.GridRequest | None) -> tuple[Arrays | None, Job 
     A job about another request ends.
     """
     job, clicked = jobs.current(GRID.name), jobs.clicked_again(GRID.name)
-    if request is None:
-        if job is not None:
-            job.cancel()
-        return None, None
-    if clicked:
-        if job is not None:
+    if request is not None and (clicked or (job is not None and job.about == (request,))):
+        if clicked and job is not None:
             job.forget()
-        return GRID.fetch(request)
-    if job is not None and job.about == (request,):
         return GRID.fetch(request)
     if job is not None:
         job.cancel()
-    return GRID.cached((request,)).get(request), None
+    return (None if request is None else GRID.cached((request,)).get(request)), None
 
 
 SUCCESS, NATS, WORDS, BACK = core.QUANTITIES
