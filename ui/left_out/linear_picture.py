@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
+from plotly.subplots import make_subplots
 
 from gating_core.at_work import PairedDifference
 from gating_core.left_out import COSTS
@@ -59,41 +60,25 @@ def map_chart(result: Cheaper, text: str | None) -> go.Figure:
 
     Rows are the tokens that look, columns those that are looked at: characters of ``text``, if any.
     """
-    traces: list[dict[str, Any]] = []
-    layout: dict[str, Any] = {}
-    notes = []
     length = result.weights.shape[-1]
     names = [f"{n} {sign(one)}" for n, one in enumerate(text, 1)] if text else [
         f"{n}" for n in range(1, length + 1)
     ]  # fmt: skip
-    gap, count = 0.012, len(CHEAPER)
-    width = (1 - gap * (count - 1)) / count
     hidden = np.triu(np.ones((length, length), bool), 1)
-    for index, (name, weights) in enumerate(zip(CHEAPER, result.weights, strict=True)):
-        number = "" if index == 0 else str(index + 1)
-        left = index * (width + gap)
-        traces.append({
-            "type": "heatmap", "z": np.where(hidden, np.nan, weights).astype(np.float32),
-            "xaxis": f"x{number}", "yaxis": f"y{number}", "zmin": -1, "zmax": 1,
-            "colorscale": SCALE, "showscale": index == count - 1,
-            "colorbar": {"thickness": 8, "len": 0.9, "tickvals": [-1, -0.3, 0, 0.3, 1]},
-            "hovertemplate": f"{WAYS[name].name}, %{{y}} looks at %{{x}}: %{{z:.3f}}"
-            "<extra></extra>",
-        })  # fmt: skip
-        layout[f"xaxis{number}"] = {"domain": [left, left + width], "anchor": f"y{number}",
-                                    "visible": False}  # fmt: skip
-        layout[f"yaxis{number}"] = {"anchor": f"x{number}", "autorange": "reversed",
-                                    "visible": False}  # fmt: skip
-        alike = " " if index == 0 else f"{result.cosine[index]:.2f}"
-        notes.append({"text": f"{WAYS[name].name}<br>{alike}", "xref": "paper", "yref": "paper",
-                      "x": left + width / 2, "y": 1, "yanchor": "bottom", "xanchor": "center",
-                      "showarrow": False, "font": {"size": 11}})  # fmt: skip
-    for trace in traces:
-        trace["x"] = trace["y"] = names
-    return go.Figure({"data": traces, "layout": {
-        "height": HEIGHT_PIXELS, "margin": {"l": 4, "r": 4, "t": 34, "b": 2},
-        "annotations": notes, **layout,
-    }})  # fmt: skip
+    alike = [" ", *(f"{cosine:.2f}" for cosine in result.cosine[1:])]
+    titles = [f"{WAYS[name].name}<br>{of}" for name, of in zip(CHEAPER, alike, strict=True)]
+    figure = make_subplots(1, len(CHEAPER), horizontal_spacing=0.012, subplot_titles=titles)
+    for column, (name, weights) in enumerate(zip(CHEAPER, result.weights, strict=True), 1):
+        figure.add_heatmap(
+            z=np.where(hidden, np.nan, weights).astype(np.float32), x=names, y=names,
+            row=1, col=column, zmin=-1, zmax=1, colorscale=SCALE,
+            showscale=column == len(CHEAPER),
+            colorbar={"thickness": 8, "len": 0.9, "tickvals": [-1, -0.3, 0, 0.3, 1]},
+            hovertemplate=f"{WAYS[name].name}, %{{y}} looks at %{{x}}: %{{z:.3f}}<extra></extra>",
+        )  # fmt: skip
+    figure.update_annotations(font_size=11).update_xaxes(visible=False)
+    figure.update_yaxes(visible=False, autorange="reversed")
+    return figure.update_layout(height=HEIGHT_PIXELS, margin={"l": 4, "r": 4, "t": 34, "b": 2})
 
 
 def state_chart(result: Cheaper, at: int) -> go.Figure:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import plotly.graph_objects as go
+from plotly.subplots import make_subplots
 
 from gating_core.proved import FLAT, LABELS, NEGATIVE, OPEN, POSITIVE, ProvedCurvature
 from ui.drawing import palette
@@ -56,39 +57,29 @@ def enclosure_figure() -> go.Figure:
     cell's width: a ball. Boxes are coloured by the sign of all that is in them.
     """
     x = np.linspace(-1, 1, CURVE_POINTS)
-    figure = go.Figure()
-    gap = 0.06
-    width = (1 - gap * (len(HALVED) - 1)) / len(HALVED)
-    for index, count in enumerate(HALVED):
-        number = "" if index == 0 else str(index + 1)
-        axes = {"xaxis": f"x{number}", "yaxis": f"y{number}"}
+    figure = make_subplots(1, len(HALVED), horizontal_spacing=0.06)
+    for column, count in enumerate(HALVED, 1):
         half = 1 / count
         for centre in (2 * np.arange(count) + 1) / count - 1:
             low, high = enclosure(float(centre), half)
             sign = POSITIVE if low > 0 else NEGATIVE if high < 0 else OPEN
-            colour = KINDS[sign].colour or palette.PLANE
             figure.add_shape(
-                type="rect", x0=centre - half, x1=centre + half, y0=low, y1=high,
-                xref=axes["xaxis"], yref=axes["yaxis"], fillcolor=colour,
+                type="rect", x0=centre - half, x1=centre + half, y0=low, y1=high, row=1, col=column,
+                fillcolor=KINDS[sign].colour or palette.PLANE,
                 opacity=0.3 if sign == OPEN else 0.55,
                 line={"width": 1, "color": palette.GRID_LINE}, layer="below",
             )  # fmt: skip
         figure.add_scatter(
-            x=x, y=example(x), mode="lines", hoverinfo="skip", showlegend=False,
-            line={"width": 2, "color": palette.ACCENT}, **axes,
+            x=x, y=example(x), mode="lines", hoverinfo="skip", showlegend=False, row=1, col=column,
+            line={"width": 2, "color": palette.ACCENT},
         )  # fmt: skip
-        left = index * (width + gap)
-        figure.update_layout({
-            f"xaxis{number}": {"domain": [left, left + width], "anchor": axes["yaxis"],
-                               "tickvals": [-1, 0, 1], "showgrid": False, "zeroline": False,
-                               "title": {"text": f"{count} cell{'s' if count > 1 else ''}"}},
-            f"yaxis{number}": {"anchor": axes["xaxis"], "range": [-1.3, 2.1], "tickvals": [0],
-                               "zeroline": False, "showticklabels": not index},
-        })  # fmt: skip
+        figure.update_xaxes(title_text=f"{count} cell{'s' if count > 1 else ''}", col=column)
+        figure.update_yaxes(showticklabels=column == 1, col=column)
+    figure.update_xaxes(tickvals=[-1, 0, 1], showgrid=False, zeroline=False)
+    figure.update_yaxes(range=[-1.3, 2.1], tickvals=[0], zeroline=False)
     return figure.update_layout(
-        height=230, margin={"l": 24, "r": 8, "t": 8, "b": 40}, dragmode=False,
-        hovermode=False,
-    )  # fmt: skip
+        height=230, margin={"l": 24, "r": 8, "t": 8, "b": 40}, dragmode=False, hovermode=False
+    )
 
 
 def example(x: np.ndarray | float) -> np.ndarray | float:
