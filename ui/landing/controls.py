@@ -22,7 +22,7 @@ from ui.common.link_controls import GridPoint
 from ui.components.view3d import clicked, stopped
 from ui.landing.picture import COLOURINGS
 from ui.limits import LANDING_LAYERS
-from ui.proved.controls import PROOF
+from ui.proved.section import PROOF
 
 FRONT_WIDTHS = (4, 4, 3, 4)
 VIEW_KEY = "pair_view"

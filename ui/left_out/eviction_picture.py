@@ -6,14 +6,15 @@ Shapes: T tokens, n keys of a prefill, P policies, b budgets.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import plotly.graph_objects as go
 
 from gating_core.at_work import PairedDifference
 from gating_core.language import MODELS
-from gating_core.left_out import COSTS, POLICIES
-from gating_core.left_out_at_work import BUDGETS, PREFILL, Evicted, Policy, Searched
+from gating_core.left_out import COSTS
+from gating_core.left_out_at_work import BUDGETS, POLICIES, PREFILL, Evicted, Searched
 from ui.drawing import palette
 from ui.drawing.characters import sign
 from ui.left_out.line_chart import Line, Style, difference_line, gate_lines, line_chart
@@ -25,11 +26,14 @@ LABELLED = 128  # characters at most, beside which each has its sign
 CHANNELS = MODELS["none"].width // MODELS["none"].heads  # of a head
 Losses = Mapping[str, Mapping[int, PairedDifference]]
 NAMES = {policy: words for words, policy in EVICT_BY.items()}
-COLOURS = dict(zip(POLICIES, (palette.SIDE_COLOURS["left"], palette.CLASS_COLOURS[0],
-    palette.CLASS_COLOURS[1], palette.CLASS_COLOURS[2], palette.SIDE_COLOURS["right"],
-    palette.BESIDE), strict=True))  # fmt: skip
-SYMBOLS = dict(zip(POLICIES, ("x", "circle", "square", "diamond", "triangle-up", "star"),
-                   strict=True))  # fmt: skip
+STYLES = {
+    "recency": Style(NAMES["recency"], palette.SIDE_COLOURS["left"], symbol="x"),
+    "mass": Style(NAMES["mass"], palette.CLASS_COLOURS[0], symbol="circle"),
+    "value": Style(NAMES["value"], palette.CLASS_COLOURS[1], symbol="square"),
+    "key": Style(NAMES["key"], palette.CLASS_COLOURS[2], symbol="diamond"),
+    "joint": Style(NAMES["joint"], palette.SIDE_COLOURS["right"], symbol="triangle-up"),
+    "exact": Style(NAMES["exact"], palette.BESIDE, symbol="star"),
+}
 SCALE = [[0.0, "rgba(122, 135, 148, 0.15)"], [1.0, palette.SIDE_COLOURS["right"]]]
 MAP_SCALE = [
     [0.0, "rgba(0, 0, 0, 0)"],
@@ -42,7 +46,7 @@ def strip_chart(result: Evicted, protects: bool, text: str | None) -> go.Figure:
     """Draw which keys of the prefill each policy keeps; ``text``: the characters there."""
     kept = result.kept[0 if protects else 1].astype(np.uint8)
     signs = [*map(sign, text or "")][: result.prefill]
-    names = [NAMES[policy] for policy in POLICIES]
+    names = [style.name for style in STYLES.values()]
     axis = {"tickvals": [*range(len(signs))], "ticktext": signs, "tickangle": 0, "ticks": "",
             "tickfont": {"size": 10}} if 0 < len(signs) <= LABELLED else {}  # fmt: skip
     return go.Figure({"data": [{
@@ -71,12 +75,12 @@ def reading_chart(result: Evicted) -> go.Figure:
     }})  # fmt: skip
 
 
-def loss_chart(losses: Losses, policies: Mapping[str, Policy]) -> go.Figure:
+def loss_chart(losses: Losses) -> go.Figure:
     """Draw losses above the full cache over budgets, by policy that protects recent keys."""
     figure = _losses([
-        difference_line(Style(of.title, COLOURS[of.score], "dash" if of.first else "solid",
-                            SYMBOLS[of.score], width=2), losses[name])
-        for name, of in policies.items() if of.protects
+        difference_line(replace(STYLES[of.score], name=of.title, width=2.0,
+                                dash="dash" if of.first else "solid"), losses[name])
+        for name, of in POLICIES.items() if of.protects
     ])  # fmt: skip
     return figure.update_layout(height=LOWER_PIXELS, legend=BESIDE)
 
@@ -97,10 +101,10 @@ def error_chart(result: Evicted, over_texts: Line | None = None) -> go.Figure:
     some = result.budgets < result.prefill
     budgets = [*map(int, result.budgets[some])]
     lines = [
-        Line(Style(NAMES[policy], COLOURS[policy], "solid" if protects else "dash",
-                   SYMBOLS[policy], protects, 2.0 if protects else 1.5), budgets, errors[some])
+        Line(replace(style, dash="solid" if protects else "dash", listed=protects,
+                     width=2.0 if protects else 1.5), budgets, errors[some])
         for protects, rows in zip((True, False), result.errors, strict=True)
-        for policy, errors in zip(POLICIES, rows, strict=True)
+        for style, errors in zip(STYLES.values(), rows, strict=True)
     ]  # fmt: skip
     if over_texts is not None:
         lines.append(over_texts)
@@ -121,9 +125,8 @@ def search_chart(result: Searched) -> go.Figure:
     lines = [
         Line(Style("best subset", palette.PLANE, "dash", "line-ew", width=4), budgets, result.best)
     ]
-    for policy, errors in zip(POLICIES, result.errors, strict=True):  # the colours of `error_chart`
-        look = Style(NAMES[policy], COLOURS[policy], "solid", SYMBOLS[policy], listed=False)
-        lines.append(Line(look, budgets, errors))
+    lines += [Line(replace(style, listed=False), budgets, errors)  # listed in `error_chart`
+              for style, errors in zip(STYLES.values(), result.errors, strict=True)]  # fmt: skip
     figure = line_chart(lines, "keys kept of the first 12", "error", log=True)
     return figure.update_xaxes(type="linear", dtick=2).update_layout(height=LOWER_PIXELS)
 

@@ -97,7 +97,7 @@ def draw_eviction() -> None:
                 f"{head} {over_texts}".strip())  # fmt: skip
     if above:
         draw_titled(second[1], ("evict_losses", title),
-                    lambda: eviction_picture.loss_chart(above[title], core.POLICIES),
+                    lambda: eviction_picture.loss_chart(above[title]),
                     section("left_out", "alt_evict_losses", models=title),
                     models=title)  # fmt: skip
     draw_titled(second[2], ("evict_search", selection),

@@ -31,7 +31,7 @@ from ui.limits import (
 from ui.manifold.lying.cases import LYING
 from ui.manifold.picture import ManifoldView
 from ui.manifold.request import METRICS, ManifoldRequest, Metric
-from ui.proved.controls import PROOF
+from ui.proved.section import PROOF
 
 VARIANCE, ANGLE = (0.05, 20.0), (0, 180)
 TABS = ("See", "Inspect", "Doubt")

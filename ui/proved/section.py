@@ -11,14 +11,21 @@ import streamlit as st
 
 from gating_core.geometry import Integral, SurfaceResult
 from gating_core.proved import ProvedCurvature
+from ui.common.control_table import Controls, table
+from ui.common.controls import Choice, Fold
 from ui.common.explain import beats, explain
 from ui.common.lessons import section
 from ui.common.parts import BARE, draw_csv, draw_figure
 from ui.proved import words
-from ui.proved.controls import PROOF
 from ui.proved.measured import PROOFS, NoProof, Proof, ProofRequest, ProvableSurface
 from ui.proved.picture import contradicted, enclosure_figure, proof_map
 
+PROOF: Controls = table(
+    Fold("proof", "Proved curvature: the sign of K on every cell of the chart"),
+    Choice("proof_cells", "Cells to judge at most", default=64_000,
+        words={"16,000": 16_000, "64,000": 64_000, "256,000": 256_000},
+        help=section("proved", "help_cells")),
+)  # fmt: skip
 Proofs = Mapping[ProofRequest, Proof]
 
 

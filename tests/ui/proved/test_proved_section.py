@@ -15,8 +15,8 @@ from ui.landing import proof as landing_proof
 from ui.manifold import proofs as manifold_proofs
 from ui.manifold.measured import TOTALS
 from ui.proved import measured
-from ui.proved.controls import PROOF
 from ui.proved.measured import PROOFS, NoProof, Partial, ProofRequest, ProvableSurface, prove
+from ui.proved.section import PROOF
 from ui.work import cached_jobs
 from ui.work.cache import Cache
 from ui.work.job import QueuePosition, State
